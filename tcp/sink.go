@@ -1,0 +1,71 @@
+package tcp
+
+// Loss counts what an observation could not deliver. All are totals since its start.
+type Loss struct {
+	TimeNs int64 `json:"time_ns"`
+	// PerCPU counts records that found the ring buffer full, by processor.
+	PerCPU []uint64 `json:"lost_per_cpu"`
+	// Untracked counts flows that were not followed because the table of flows was full.
+	Untracked uint64 `json:"untracked_flows"`
+	// Orphans counts records of flows whose first record had been lost.
+	Orphans uint64 `json:"orphan_records"`
+}
+
+// Total is the number of records lost on all processors and orphaned.
+func (l *Loss) Total() uint64 {
+	n := l.Orphans
+	for _, c := range l.PerCPU {
+		n += c
+	}
+	return n
+}
+
+// Sink receives what a live monitor observes or what a recording holds. Calls come from one goroutine. A flow is
+// announced before its first sample or event and may be announced again with the same ID when more is known of it.
+// Batches and events are only lent: a sink copies what it keeps. Samples of one flow come in the order of time;
+// between flows, and between samples and events, order holds only to within the flush period (one second).
+type Sink interface {
+	Flow(*Flow) error
+	Samples(*Batch) error
+	Event(*Event) error
+	Lost(*Loss) error
+}
+
+// Discard is a Sink that takes everything and keeps nothing; embed it to implement a part of Sink.
+type Discard struct{}
+
+// Flow does nothing.
+func (Discard) Flow(*Flow) error { return nil }
+
+// Samples does nothing.
+func (Discard) Samples(*Batch) error { return nil }
+
+// Event does nothing.
+func (Discard) Event(*Event) error { return nil }
+
+// Lost does nothing.
+func (Discard) Lost(*Loss) error { return nil }
+
+// Tee passes everything on to each of its sinks in turn and stops at the first error.
+type Tee []Sink
+
+// Flow passes the flow on.
+func (t Tee) Flow(f *Flow) error { return t.each(func(s Sink) error { return s.Flow(f) }) }
+
+// Samples passes the batch on.
+func (t Tee) Samples(b *Batch) error { return t.each(func(s Sink) error { return s.Samples(b) }) }
+
+// Event passes the event on.
+func (t Tee) Event(e *Event) error { return t.each(func(s Sink) error { return s.Event(e) }) }
+
+// Lost passes the counts on.
+func (t Tee) Lost(l *Loss) error { return t.each(func(s Sink) error { return s.Lost(l) }) }
+
+func (t Tee) each(f func(Sink) error) error {
+	for _, s := range t {
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
