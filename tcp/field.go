@@ -185,7 +185,7 @@ var fieldTable = [NumFields]FieldInfo{
 	CwndLimited:       {"cwnd_limited", "", Flag, "the last transmission was limited by cwnd", "tcp_sock.is_cwnd_limited"},
 
 	SrttUs:        {"srtt_us", "µs", Gauge, "smoothed round-trip time", "tcp_sock.srtt_us >> 3"},
-	RttvarUs:      {"rttvar_us", "µs", Gauge, "variation of the round-trip time", "tcp_sock.rttvar_us >> 2"},
+	RttvarUs:      {"rttvar_us", "µs", Gauge, "mean deviation of the round-trip time, as TCP_INFO gives it", "tcp_sock.mdev_us >> 2"},
 	RttUs:         {"rtt_us", "µs", Gauge, "latest round-trip time, of the segment most recently delivered", "tcp_sock.rack.rtt_us"},
 	MinRttUs:      {"min_rtt_us", "µs", Gauge, "minimum round-trip time of the kernel's window", "tcp_sock.rtt_min"},
 	ReceiverRttUs: {"receiver_rtt_us", "µs", Gauge, "round-trip time as the receiving side estimates it", "tcp_sock.rcv_rtt_est >> 3"},

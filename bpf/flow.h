@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Flows in the kernel: the table of sockets, what is remembered of each, and the filter, which is asked once a flow.
+ * The table's key is the address of the socket; the entry goes when the socket is closed or destroyed.
+ */
+#ifndef AIRTIDE_FLOW_H
+#define AIRTIDE_FLOW_H
+
+#include "kernel.h"
+#include "record.h"
+
+enum verdict {
+	VERDICT_NEW,		/* not announced yet: the ring buffer was full */
+	VERDICT_UNDECIDED,	/* the filter asks for an owner who is not known yet */
+	VERDICT_ACCEPT,
+	VERDICT_REJECT,
+};
+
+struct flow_state {
+	u64 id;			/* sequence number << 12 | processor; 0 until accepted */
+	u64 last_sample_ns;
+	u64 ca_ops;
+	u64 inode;
+	u32 pid;
+	u8 verdict;
+	u8 inherited;
+	u8 reason;
+	u8 announce;		/* owner or inode has changed since the last announcement */
+	/* As the last sample or event saw them, to find events by difference. */
+	u32 last_ack;
+	u32 tlp_high_seq;
+	u32 undo_marker;
+	u32 reord_seen;
+	u32 cwnd;
+	u32 ssthresh;
+	u32 lost;
+	u32 total_retrans;
+	u32 delivered_ce;
+	u8 ca_state;
+	u8 backoff;
+	u8 marker_state;	/* ca_state in which undo_marker was set */
+	u8 ece;
+	u8 peer_zero_window;
+	u8 local_zero_window;
+	char comm[16];
+};
+
+struct owner {
+	u32 pid;
+	char comm[16];
+};
+
+struct prefix {
+	u32 addr[4];		/* network order, IPv4 as v4-mapped */
+	u32 mask[4];
+};
+
+#define MAX_FILTER 64
+#define MAX_OWNERS 1024
+
+volatile const u32 filter_ports_n;
+volatile const u16 filter_ports[MAX_FILTER];
+volatile const u32 filter_prefixes_n;
+volatile const struct prefix filter_prefixes[MAX_FILTER];
+volatile const u32 filter_netns_n;
+volatile const u32 filter_netns[MAX_FILTER];
+volatile const u32 filter_cgroups_n;
+volatile const u64 filter_cgroups[MAX_FILTER];
+volatile const u32 filter_pids_n;
+volatile const u32 filter_comms_n;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 26);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, struct flow_state);
+} flows SEC(".maps");
+
+/* Owners that user space has found by /proc, by socket inode. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, struct owner);
+} owners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_OWNERS);
+	__type(key, u32);
+	__type(value, u8);
+} filter_pids SEC(".maps");
+
+struct comm_key {
+	char comm[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_OWNERS);
+	__type(key, struct comm_key);
+	__type(value, u8);
+} filter_comms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} next_flow SEC(".maps");
+
+static __always_inline void count(u32 which)
+{
+	u64 *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		(*n)++;
+}
+
+static __always_inline u64 new_flow_id(void)
+{
+	u32 zero = 0;
+	u64 *n = bpf_map_lookup_elem(&next_flow, &zero);
+
+	if (!n)
+		return 0;
+	(*n)++;
+	return *n << 12 | bpf_get_smp_processor_id();
+}
+
+/* Reads a field behind a pointer that was itself read: works on a BTF pointer and on a copied one alike. */
+#define chase(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
+
+#define SK(tp) ((tp)->inet_conn.icsk_inet.sk)
+#define COMMON(tp) (SK(tp).__sk_common)
+
+static __always_inline u32 netns_of(struct tcp_sock *tp)
+{
+	struct net *net = COMMON(tp).skc_net.net;
+	u32 inum = 0;
+
+	chase(inum, net->ns.inum);
+	return inum;
+}
+
+static __always_inline struct cgroup *cgroup_pointer(struct tcp_sock *tp)
+{
+	if (bpf_core_field_exists(((struct sock_cgroup_data *)0)->cgroup)) {
+		struct cgroup *cgrp = NULL;
+
+		bpf_probe_read_kernel(&cgrp, sizeof(cgrp), &SK(tp).sk_cgrp_data.cgroup);
+		return cgrp;
+	}
+	if (bpf_core_field_exists(((struct sock_cgroup_data___old *)0)->val)) {
+		u64 val = 0;
+
+		bpf_probe_read_kernel(&val, sizeof(val), &SK(tp).sk_cgrp_data);
+		if (!(val & 1))
+			return (struct cgroup *)val;
+	}
+	return NULL;
+}
+
+static __always_inline u64 cgroup_id(struct cgroup *cgrp)
+{
+	struct kernfs_node *kn = NULL;
+	u64 id = 0;
+
+	if (!cgrp)
+		return 0;
+	chase(kn, cgrp->kn);
+	if (kn)
+		chase(id, kn->id);
+	return id;
+}
+
+/* The inode of the socket as /proc/PID/fd shows it; 0 before accept() and after close(). */
+static __always_inline u64 inode_of(struct tcp_sock *tp)
+{
+	struct socket *socket = SK(tp).sk_socket;
+	struct file *file = NULL;
+	struct inode *inode = NULL;
+	u64 ino = 0;
+
+	if (!socket)
+		return 0;
+	chase(file, socket->file);
+	if (!file)
+		return 0;
+	chase(inode, file->f_inode);
+	if (!inode)
+		return 0;
+	chase(ino, inode->i_ino);
+	return ino;
+}
+
+struct addresses {
+	u32 local[4];
+	u32 remote[4];
+	u16 local_port;
+	u16 remote_port;
+	u16 family;
+};
+
+static __always_inline void read_addresses(struct tcp_sock *tp, struct addresses *a)
+{
+	a->family = COMMON(tp).skc_family;
+	a->local_port = COMMON(tp).skc_num;
+	a->remote_port = bpf_ntohs(COMMON(tp).skc_dport);
+	if (a->family == AF_INET6) {
+		bpf_probe_read_kernel(a->local, 16, &COMMON(tp).skc_v6_rcv_saddr);
+		bpf_probe_read_kernel(a->remote, 16, &COMMON(tp).skc_v6_daddr);
+	} else {
+		a->local[0] = COMMON(tp).skc_rcv_saddr;
+		a->remote[0] = COMMON(tp).skc_daddr;
+	}
+}
+
+static __always_inline bool prefix_holds(const volatile struct prefix *p, const u32 a[4])
+{
+	return !(((a[0] ^ p->addr[0]) & p->mask[0]) | ((a[1] ^ p->addr[1]) & p->mask[1]) |
+		 ((a[2] ^ p->addr[2]) & p->mask[2]) | ((a[3] ^ p->addr[3]) & p->mask[3]));
+}
+
+static __always_inline void v4_mapped(u32 to[4], const u32 from[4], u16 family)
+{
+	if (family == AF_INET6) {
+		__builtin_memcpy(to, from, 16);
+		return;
+	}
+	to[0] = 0;
+	to[1] = 0;
+	to[2] = bpf_htonl(0xffff);
+	to[3] = from[0];
+}
+
+static __noinline bool address_passes(struct addresses *a)
+{
+	u32 local[4], remote[4];
+	bool ok;
+
+	if (!a)
+		return false;
+	if (filter_ports_n) {
+		ok = false;
+		for (u32 i = 0; i < MAX_FILTER && i < filter_ports_n; i++)
+			if (filter_ports[i] == a->local_port || filter_ports[i] == a->remote_port) {
+				ok = true;
+				break;
+			}
+		if (!ok)
+			return false;
+	}
+	if (filter_prefixes_n) {
+		v4_mapped(local, a->local, a->family);
+		v4_mapped(remote, a->remote, a->family);
+		ok = false;
+		for (u32 i = 0; i < MAX_FILTER && i < filter_prefixes_n; i++)
+			if (prefix_holds(&filter_prefixes[i], local) || prefix_holds(&filter_prefixes[i], remote)) {
+				ok = true;
+				break;
+			}
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool netns_passes(u32 inum)
+{
+	if (!filter_netns_n)
+		return true;
+	for (u32 i = 0; i < MAX_FILTER && i < filter_netns_n; i++)
+		if (filter_netns[i] == inum)
+			return true;
+	return false;
+}
+
+#define MAX_CGROUP_DEPTH 16
+
+static __always_inline bool cgroup_passes(struct cgroup *cgrp)
+{
+	if (!filter_cgroups_n)
+		return true;
+	for (int depth = 0; depth < MAX_CGROUP_DEPTH && cgrp; depth++) {
+		struct cgroup_subsys_state *parent = NULL;
+		u64 id = cgroup_id(cgrp);
+
+		for (u32 i = 0; i < MAX_FILTER && i < filter_cgroups_n; i++)
+			if (filter_cgroups[i] == id)
+				return true;
+		chase(parent, cgrp->self.parent);
+		cgrp = NULL;
+		if (parent)
+			chase(cgrp, parent->cgroup);
+	}
+	return false;
+}
+
+/* Whether the owner passes: VERDICT_ACCEPT, VERDICT_REJECT, or VERDICT_UNDECIDED while there is none. */
+static __always_inline u8 owner_verdict(struct flow_state *fs)
+{
+	if (!filter_pids_n && !filter_comms_n)
+		return VERDICT_ACCEPT;
+	if (!fs->pid)
+		return VERDICT_UNDECIDED;
+	if (filter_pids_n && !bpf_map_lookup_elem(&filter_pids, &fs->pid))
+		return VERDICT_REJECT;
+	if (filter_comms_n) {
+		struct comm_key key;
+
+		__builtin_memcpy(key.comm, fs->comm, sizeof(key.comm));
+		if (!bpf_map_lookup_elem(&filter_comms, &key))
+			return VERDICT_REJECT;
+	}
+	return VERDICT_ACCEPT;
+}
+
+/* The current process becomes the owner. Only for hooks that run on behalf of a system call. */
+static __always_inline void own_by_current(struct flow_state *fs)
+{
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!pid || fs->pid == pid)
+		return;
+	fs->pid = pid;
+	bpf_get_current_comm(fs->comm, sizeof(fs->comm));
+	fs->announce = 1;
+}
+
+/* Takes up the inode once accept() has given the socket one, and the owner once user space has found it. */
+static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock *tp)
+{
+	struct owner *owner;
+
+	if (!fs->inode) {
+		fs->inode = inode_of(tp);
+		if (!fs->inode)
+			return;
+		fs->announce = 1;
+	}
+	if (fs->pid)
+		return;
+	owner = bpf_map_lookup_elem(&owners, &fs->inode);
+	if (!owner)
+		return;
+	fs->pid = owner->pid;
+	__builtin_memcpy(fs->comm, owner->comm, sizeof(fs->comm));
+	fs->announce = 1;
+}
+
+/* Sends the flow record. False when the ring buffer is full: the caller tries again at the next sample. */
+static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops;
+	struct addresses a = {};
+	struct flow_record *r;
+
+	if (!fs || !tp)
+		return false;
+	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	if (!r) {
+		count(COUNTER_LOST);
+		return false;
+	}
+	read_addresses(tp, &a);
+	r->kind = RECORD_FLOW;
+	r->flags = (fs->inherited ? FLOW_INHERITED : 0) | (fs->verdict == VERDICT_UNDECIDED ? FLOW_UNDECIDED : 0);
+	r->family = a.family;
+	r->netns = netns_of(tp);
+	r->flow = fs->id;
+	r->time_ns = bpf_ktime_get_ns();
+	__builtin_memcpy(r->local, a.local, 16);
+	__builtin_memcpy(r->remote, a.remote, 16);
+	r->local_port = a.local_port;
+	r->remote_port = a.remote_port;
+	r->pid = fs->pid;
+	r->cgroup = cgroup_id(cgroup_pointer(tp));
+	r->inode = fs->inode;
+	__builtin_memcpy(r->comm, fs->comm, sizeof(r->comm));
+	__builtin_memset(r->cc, 0, sizeof(r->cc));
+	ops = tp->inet_conn.icsk_ca_ops;
+	if (ops)
+		bpf_probe_read_kernel_str(r->cc, sizeof(r->cc), &ops->name);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	fs->announce = 0;
+	return true;
+}
+
+/* Asks the filter and fills in what is known. Called once a flow, at first sight. */
+static __noinline u8 judge(struct flow_state *fs, struct tcp_sock *tp)
+{
+	struct addresses a = {};
+
+	if (!fs || !tp)
+		return VERDICT_REJECT;
+	read_addresses(tp, &a);
+	if (!address_passes(&a) || !netns_passes(netns_of(tp)) || !cgroup_passes(cgroup_pointer(tp)))
+		return VERDICT_REJECT;
+	return owner_verdict(fs);
+}
+
+/*
+ * The flow of a socket, created at first sight. NULL when it does not pass the filter, or not yet, or when the table
+ * or the ring buffer is full.
+ */
+static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
+{
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+
+	if (!fs) {
+		struct flow_state fresh = {};
+
+		fresh.inherited = inherited;
+		fresh.ca_ops = (u64)tp->inet_conn.icsk_ca_ops;
+		fresh.undo_marker = tp->undo_marker;
+		if (bpf_core_field_exists(tp->reord_seen))
+			fresh.reord_seen = tp->reord_seen;
+		fresh.delivered_ce = tp->delivered_ce;
+		fresh.ca_state = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
+		if (by_process)
+			own_by_current(&fresh);
+		refresh_owner(&fresh, tp);
+		fresh.verdict = judge(&fresh, tp);
+		if (fresh.verdict != VERDICT_REJECT)
+			fresh.id = new_flow_id();
+		if (bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST)) {
+			count(COUNTER_UNTRACKED);
+			return NULL;
+		}
+		fs = bpf_map_lookup_elem(&flows, &key);
+		if (!fs)
+			return NULL;
+		if (fs->verdict == VERDICT_UNDECIDED)
+			announce(fs, tp);
+		fs->announce = 1;
+	}
+	if (fs->verdict == VERDICT_REJECT)
+		return NULL;
+	if (by_process && !fs->pid)
+		own_by_current(fs);
+	if (!fs->pid || !fs->inode)
+		refresh_owner(fs, tp);
+	if (fs->verdict == VERDICT_UNDECIDED) {
+		fs->verdict = owner_verdict(fs);
+		if (fs->verdict != VERDICT_ACCEPT)
+			return NULL;
+	}
+	if (fs->announce && !announce(fs, tp))
+		return NULL;
+	return fs;
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of the kernel's structures that airtide reads. Offsets are filled in at load from the running kernel's
+ * BTF (CO-RE), so only names and types matter here; the order and what is left out do not. Fields that a kernel may
+ * lack are read behind bpf_core_field_exists.
+ */
+#ifndef AIRTIDE_KERNEL_H
+#define AIRTIDE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u16 __sum16;
+typedef __u32 __wsum;
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+/* include/uapi/linux/bpf.h; written out so that no header of the building machine is needed. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_NOEXIST = 1,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1,
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+};
+
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	atomic_t refs;
+} refcount_t;
+
+struct in6_addr {
+	u8 bytes[16];
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
+/* Up to 5.14 a tagged word: bit 0 set means that it holds a class id and no pointer. */
+struct sock_cgroup_data___old {
+	u64 val;
+};
+
+struct inode {
+	unsigned long i_ino;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct socket {
+	struct file *file;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct {
+		atomic_t rmem_alloc;
+		int len;
+	} sk_backlog;
+	int sk_rcvbuf;
+	int sk_sndbuf;
+	int sk_err;
+	int sk_err_soft;
+	int sk_wmem_queued;
+	refcount_t sk_wmem_alloc;
+	int sk_forward_alloc;
+	unsigned long sk_pacing_rate;
+	u16 sk_protocol;
+	u8 sk_shutdown;
+	struct socket *sk_socket;
+	struct sock_cgroup_data sk_cgrp_data;
+};
+
+struct inet_sock {
+	struct sock sk;
+	__be16 inet_sport;
+};
+
+struct tcp_congestion_ops {
+	char name[16];
+};
+
+struct timer_list {
+	unsigned long expires;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	struct timer_list icsk_retransmit_timer;
+	unsigned long icsk_timeout;
+	__u32 icsk_rto;
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	u8 icsk_ca_state : 5;
+	u8 icsk_retransmits;
+	u8 icsk_pending;
+	u8 icsk_backoff;
+	u64 icsk_ca_priv[13];
+};
+
+struct minmax_sample {
+	u32 t;
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+struct tcp_options_received {
+	u16 snd_wscale : 4;
+};
+
+struct tcp_rack {
+	u32 rtt_us;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
+	struct tcp_rack rack;
+	struct minmax rtt_min;
+	struct {
+		u32 rtt_us;
+	} rcv_rtt_est;
+	u32 snd_cwnd;
+	u32 snd_ssthresh;
+	u32 packets_out;
+	u32 lost_out;
+	u32 sacked_out;
+	u32 retrans_out;
+	u32 reordering;
+	u32 reord_seen;
+	u32 mss_cache;
+	u32 srtt_us;
+	u32 mdev_us;
+	u32 snd_wnd;
+	u32 rcv_wnd;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 write_seq;
+	u32 rcv_nxt;
+	u32 copied_seq;
+	u64 bytes_acked;
+	u64 bytes_received;
+	u64 bytes_retrans;
+	u32 rcv_ooopack;
+	u32 delivered;
+	u32 delivered_ce;
+	u32 lost;
+	u32 total_retrans;
+	u32 dsack_dups;
+	u32 rate_delivered;
+	u32 rate_interval_us;
+	u8 rate_app_limited : 1;
+	u8 is_cwnd_limited : 1;
+	u32 chrono_start;
+	u32 chrono_stat[3];
+	u8 chrono_type : 2;
+	u32 undo_marker;
+	int undo_retrans;
+	u32 tlp_high_seq;
+	u8 ecn_flags;
+};
+
+struct tcp_skb_cb {
+	u32 seq;
+	u32 end_seq;
+};
+
+struct sk_buff {
+	unsigned int len;
+	unsigned char *head;
+	u16 transport_header;
+	char cb[48];
+};
+
+#pragma clang attribute pop
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+
+/* include/net/tcp_states.h */
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT,
+	TCP_SYN_RECV,
+	TCP_FIN_WAIT1,
+	TCP_FIN_WAIT2,
+	TCP_TIME_WAIT,
+	TCP_CLOSE,
+	TCP_CLOSE_WAIT,
+	TCP_LAST_ACK,
+	TCP_LISTEN,
+	TCP_CLOSING,
+};
+
+/* include/uapi/linux/tcp.h, enum tcp_ca_state */
+enum {
+	TCP_CA_Open,
+	TCP_CA_Disorder,
+	TCP_CA_CWR,
+	TCP_CA_Recovery,
+	TCP_CA_Loss,
+};
+
+/* include/net/inet_connection_sock.h */
+enum {
+	ICSK_TIME_RETRANS = 1,
+	ICSK_TIME_LOSS_PROBE = 5,
+	ICSK_TIME_REO_TIMEOUT = 6,
+};
+
+/* include/uapi/asm-generic/errno.h */
+enum {
+	ECONNRESET = 104,
+	ETIMEDOUT = 110,
+	ECONNREFUSED = 111,
+	EHOSTUNREACH = 113,
+	ENETUNREACH = 101,
+	EPIPE = 32,
+};
+
+#endif

@@ -1,0 +1,870 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Samples and events of TCP connections, per ACK. docs/monitor.md says how each event is recognised.
+ *
+ * Each hook comes twice: as tp_btf, where fields are read through typed pointers, and as raw_tp for kernels that
+ * refuse tp_btf, where the whole tcp_sock is first copied into scratch memory and the same code reads the copy.
+ */
+#include "kernel.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "record.h"
+#include "flow.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+enum density {
+	DENSITY_EVERY,
+	DENSITY_CHANGE,
+	DENSITY_AT_MOST,
+};
+
+volatile const u32 density;
+volatile const u64 density_ns;
+/* Whether the kernel has tcp_cong_state_set (5.19); without it states are compared at each ACK and retransmission. */
+volatile const bool has_cong_state_set;
+/* Whether tcp_retransmit_skb passes the result of the transmission as a third argument. */
+volatile const bool retransmit_has_result;
+
+static __always_inline bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static __always_inline u8 ca_state_of(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
+}
+
+/* tcp_packets_in_flight in include/net/tcp.h */
+static __always_inline u32 in_flight(struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* An event with all that every kind has; the caller adds the rest and submits. */
+static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 code)
+{
+	struct event_record *e = bpf_ringbuf_reserve(&records, sizeof(*e), 0);
+
+	if (!e) {
+		count(COUNTER_LOST);
+		return NULL;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->kind = RECORD_EVENT;
+	e->event = kind;
+	e->code = code;
+	e->ca_state = ca_state_of(tp);
+	e->cpu = bpf_get_smp_processor_id();
+	e->cwnd = tp->snd_cwnd;
+	e->flow = fs->id;
+	e->time_ns = bpf_ktime_get_ns();
+	e->bytes_acked = tp->bytes_acked;
+	e->bytes_received = tp->bytes_received;
+	e->snd_una = tp->snd_una;
+	e->rcv_nxt = tp->rcv_nxt;
+	e->ssthresh = tp->snd_ssthresh;
+	e->in_flight = in_flight(tp);
+	return e;
+}
+
+static __always_inline void event_submit(struct event_record *e)
+{
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+/* An event whose only particulars are a value and whether it was found by comparing samples. */
+static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 code, s64 value)
+{
+	struct event_record *e;
+
+	if (!fs || !tp)
+		return 0;
+	e = event_start(fs, tp, kind, code);
+	if (!e)
+		return 0;
+	e->value = value;
+	e->from_sample = kind == EVENT_REORDERING;
+	event_submit(e);
+	return 0;
+}
+
+static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 from, u8 to)
+{
+	struct event_record *e;
+
+	if (!fs || !tp)
+		return 0;
+	e = event_start(fs, tp, kind, 0);
+	if (!e)
+		return 0;
+	e->from = from;
+	e->to = to;
+	event_submit(e);
+	return 0;
+}
+
+/*
+ * A reduction was undone when undo_marker, set on entering Recovery or Loss (tcp_init_undo), is zero again and the
+ * state is not CWR, whose entry clears it as well (tcp_undo_cwnd_reduction, tcp_enter_cwr in net/ipv4/tcp_input.c).
+ * The verdict came by DSACK when every retransmission has been reported (undo_retrans is 0), else by timestamps or
+ * F-RTO (tcp_may_undo).
+ */
+static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 state)
+{
+	u32 marker;
+
+	if (!fs || !tp)
+		return 0;
+	marker = tp->undo_marker;
+	if (fs->undo_marker && !marker && state != TCP_CA_CWR && fs->marker_state >= TCP_CA_Recovery) {
+		struct event_record *e = event_start(fs, tp, EVENT_UNDO, 0);
+
+		if (e) {
+			e->from = fs->marker_state;
+			e->to = state;
+			e->reason = tp->undo_retrans == 0 ? REASON_UNDO_DSACK : REASON_UNDO_TIMESTAMP;
+			event_submit(e);
+		}
+	}
+	fs->undo_marker = marker;
+	if (marker && state >= TCP_CA_Recovery)
+		fs->marker_state = state;
+	return 0;
+}
+
+/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN, or the own device. */
+static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *tp)
+{
+	if (fs->tlp_high_seq && before(fs->tlp_high_seq, fs->last_ack)) {
+		fs->tlp_high_seq = 0;
+		event_value(fs, tp, EVENT_TLP_LOSS, 0, 0);
+		return;
+	}
+	if (fs->ece || tp->delivered_ce != fs->delivered_ce)
+		return;
+	event_value(fs, tp, EVENT_LOCAL_CONGESTION, 2, 0);
+}
+
+/*
+ * The retransmission timer clears icsk_pending before it calls tcp_enter_loss (tcp_write_timer_handler); the other way
+ * into Loss, a path MTU decrease (tcp_simple_retransmit), leaves it set.
+ */
+static __always_inline bool in_retransmit_timer(struct tcp_sock *tp)
+{
+	return tp->inet_conn.icsk_pending == 0;
+}
+
+/* tcp_enter_loss sets Loss at every timeout, the second and third in a row too. */
+static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *tp, u8 old, u8 now)
+{
+	if (!fs || !tp)
+		return 0;
+	check_undo(fs, tp, now);
+	if (now == TCP_CA_Loss && in_retransmit_timer(tp))
+		event_value(fs, tp, EVENT_TIMEOUT, 4, tp->inet_conn.icsk_rto);
+	if (now == old)
+		return 0;
+	event_change(fs, tp, EVENT_CA_STATE, old, now);
+	if (now == TCP_CA_CWR)
+		explain_cwr(fs, tp);
+	fs->ca_state = now;
+	return 0;
+}
+
+struct packet {
+	u32 seq;
+	u32 ack;
+	u32 window;
+	u32 payload;
+	u8 flags;
+	u8 blocks;
+	u8 dsack;
+	u32 sack[2 * MAX_BLOCKS];
+};
+
+#define TCP_HEADER 20
+#define TCP_OPTIONS 40
+#define FLAG_ECE 64
+#define OPTION_EOL 0
+#define OPTION_NOP 1
+#define OPTION_SACK 5
+/* NOP NOP Timestamp(10): what nearly every header without SACK carries. */
+#define OPTIONS_TIMESTAMP_ONLY bpf_htonl(0x0101080a)
+
+/* Finds the SACK option (RFC 2018) and whether its first block is a DSACK (RFC 2883 section 4). */
+static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
+{
+	u8 options[TCP_OPTIONS + 8] = {};
+	u32 at = 0;
+
+	if (!p || !header)
+		return 0;
+	if (length > TCP_OPTIONS)
+		length = TCP_OPTIONS;
+	if (bpf_probe_read_kernel(options, TCP_OPTIONS, header + TCP_HEADER))
+		return 0;
+	for (int i = 0; i < TCP_OPTIONS; i++) {
+		u32 kind, size;
+
+		if (at + 1 >= length || at >= TCP_OPTIONS - 1)
+			return 0;
+		kind = options[at];
+		if (kind == OPTION_EOL)
+			return 0;
+		if (kind == OPTION_NOP) {
+			at++;
+			continue;
+		}
+		size = options[at + 1];
+		if (size < 2)
+			return 0;
+		if (kind == OPTION_SACK) {
+			u32 n = (size - 2) / 8;
+
+			if (n > MAX_BLOCKS)
+				n = MAX_BLOCKS;
+			if (at > TCP_OPTIONS - 2 || at + 2 + 8 * n > length)
+				return 0;
+			if (bpf_probe_read_kernel(p->sack, sizeof(p->sack), header + TCP_HEADER + at + 2))
+				return 0;
+			for (int b = 0; b < 2 * MAX_BLOCKS; b++)
+				p->sack[b] = bpf_ntohl(p->sack[b]);
+			p->blocks = n;
+			p->dsack = n && (before(p->sack[0], p->ack) ||
+					 (n > 1 && !before(p->sack[0], p->sack[2]) && !before(p->sack[3], p->sack[1])));
+			return 0;
+		}
+		at += size;
+	}
+	return 0;
+}
+
+static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const struct sk_buff *skb)
+{
+	unsigned char *head = NULL, *header;
+	u32 words[6] = {};
+	u16 offset = 0;
+	u32 len = 0, size, control;
+
+	chase(head, skb->head);
+	chase(offset, skb->transport_header);
+	chase(len, skb->len);
+	header = head + offset;
+	if (bpf_probe_read_kernel(words, sizeof(words), header))
+		return false;
+	p->seq = bpf_ntohl(words[1]);
+	p->ack = bpf_ntohl(words[2]);
+	/* Data offset, flags and window share a word. */
+	control = bpf_ntohl(words[3]);
+	size = control >> 28 << 2;
+	p->flags = control >> 16;
+	p->window = (control & 0xffff) << BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
+	p->payload = len > size ? len - size : 0;
+	if (size > TCP_HEADER + 12 || (size > TCP_HEADER && words[5] != OPTIONS_TIMESTAMP_ONLY))
+		parse_sack(p, header, size - TCP_HEADER);
+	return true;
+}
+
+/* Code 3: what the ACK says about segments that did not arrive in order. */
+static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
+{
+	struct event_record *e;
+	u8 kind;
+
+	if (!fs || !tp || !p)
+		return 0;
+	if (p->blocks)
+		kind = p->dsack ? EVENT_DSACK : EVENT_SACK;
+	else if (p->ack == tp->snd_una && !p->payload && tp->packets_out && p->window == tp->snd_wnd &&
+		 !(p->flags & 7))
+		kind = EVENT_DUP_ACK;	/* RFC 5681 section 2 */
+	else
+		return 0;
+	e = event_start(fs, tp, kind, 3);
+	if (!e)
+		return 0;
+	e->seq = p->ack;
+	e->blocks = p->blocks;
+	__builtin_memcpy(e->sack, p->sack, sizeof(e->sack));
+	event_submit(e);
+	return 0;
+}
+
+/* A change of congestion control: its table of functions is another. */
+static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops;
+	struct event_record *e;
+
+	if (!fs || !tp)
+		return 0;
+	ops = tp->inet_conn.icsk_ca_ops;
+	fs->ca_ops = (u64)ops;
+	e = event_start(fs, tp, EVENT_CC_CHANGE, 0);
+	if (!e)
+		return 0;
+	bpf_probe_read_kernel_str(e->text, sizeof(e->text), &ops->name);
+	event_submit(e);
+	return 0;
+}
+
+/* Events that are seen by comparing this ACK's view with the one before. */
+static __always_inline void difference_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
+{
+	u8 state = ca_state_of(tp);
+	u8 zero, ece = !!(p->flags & FLAG_ECE);
+
+	if (fs->ca_ops != (u64)tp->inet_conn.icsk_ca_ops)
+		cc_changed(fs, tp);
+	if (!has_cong_state_set && state != fs->ca_state)
+		ca_state_changes(fs, tp, fs->ca_state, state);
+	else if (tp->undo_marker != fs->undo_marker)
+		check_undo(fs, tp, state);
+	if (bpf_core_field_exists(tp->reord_seen) && tp->reord_seen != fs->reord_seen) {
+		event_value(fs, tp, EVENT_REORDERING, 1, tp->reordering);
+		fs->reord_seen = tp->reord_seen;
+	}
+	if (p->blocks || (p->ack == tp->snd_una && !p->payload && tp->packets_out))
+		ack_events(fs, tp, p);
+	if (ece && !fs->ece)
+		event_value(fs, tp, EVENT_ECN_ECHO, 0, tp->delivered_ce);
+	zero = p->window == 0;
+	if (zero != fs->peer_zero_window) {
+		event_value(fs, tp, zero ? EVENT_ZERO_WINDOW : EVENT_WINDOW_OPEN, 0, p->window);
+		fs->peer_zero_window = zero;
+	}
+	zero = tp->rcv_wnd == 0;
+	if (zero != fs->local_zero_window) {
+		if (zero)
+			event_value(fs, tp, EVENT_LOCAL_ZERO_WINDOW, 0, 0);
+		fs->local_zero_window = zero;
+	}
+	fs->ece = ece;
+	fs->ca_state = state;
+	fs->last_ack = p->ack;
+	fs->tlp_high_seq = tp->tlp_high_seq;
+	fs->delivered_ce = tp->delivered_ce;
+}
+
+static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock *tp, u64 now)
+{
+	if (density == DENSITY_AT_MOST) {
+		if (now - fs->last_sample_ns < density_ns)
+			return false;
+	} else if (density == DENSITY_CHANGE) {
+		u8 backoff = tp->inet_conn.icsk_backoff;
+
+		if (fs->last_sample_ns && fs->cwnd == tp->snd_cwnd && fs->ssthresh == tp->snd_ssthresh &&
+		    fs->lost == tp->lost_out && fs->total_retrans == tp->total_retrans && fs->backoff == backoff)
+			return false;
+		fs->cwnd = tp->snd_cwnd;
+		fs->ssthresh = tp->snd_ssthresh;
+		fs->lost = tp->lost_out;
+		fs->total_retrans = tp->total_retrans;
+		fs->backoff = backoff;
+	}
+	return true;
+}
+
+static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u64 now)
+{
+	struct sample_record *s = bpf_ringbuf_reserve(&records, sizeof(*s), 0);
+	u8 flags = SAMPLE_CC;
+
+	if (!s) {
+		count(COUNTER_LOST);
+		return;
+	}
+	s->kind = RECORD_SAMPLE;
+	s->ca_state = ca_state_of(tp);
+	s->state = COMMON(tp).skc_state;
+	s->backoff = tp->inet_conn.icsk_backoff;
+	s->chrono_type = BPF_CORE_READ_BITFIELD(tp, chrono_type);
+	s->flow = fs->id;
+	s->time_ns = now;
+	s->jiffies = bpf_jiffies64();
+	if (p) {
+		flags |= SAMPLE_PACKET;
+		s->tcp_flags = p->flags;
+		s->sack_blocks = p->blocks;
+		s->ack = p->ack;
+		s->seq = p->seq;
+		s->payload = p->payload;
+		s->peer_window = p->window;
+	} else {
+		s->tcp_flags = 0;
+		s->sack_blocks = 0;
+		s->ack = 0;
+		s->seq = 0;
+		s->payload = 0;
+		s->peer_window = 0;
+	}
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		flags |= SAMPLE_CWND_LIMITED;
+	if (BPF_CORE_READ_BITFIELD(tp, rate_app_limited))
+		flags |= SAMPLE_APP_LIMITED;
+	s->flags = flags;
+
+	s->cwnd = tp->snd_cwnd;
+	s->ssthresh = tp->snd_ssthresh;
+	s->packets_out = tp->packets_out;
+	s->lost_out = tp->lost_out;
+	s->sacked_out = tp->sacked_out;
+	s->retrans_out = tp->retrans_out;
+	s->reordering = tp->reordering;
+	s->mss = tp->mss_cache;
+	s->srtt = tp->srtt_us;
+	s->mdev = tp->mdev_us;
+	s->rtt = tp->rack.rtt_us;
+	s->min_rtt = tp->rtt_min.s[0].v;
+	s->receiver_rtt = tp->rcv_rtt_est.rtt_us;
+	s->rto = tp->inet_conn.icsk_rto;
+	s->snd_wnd = tp->snd_wnd;
+	s->rcv_wnd = tp->rcv_wnd;
+	s->snd_una = tp->snd_una;
+	s->snd_nxt = tp->snd_nxt;
+	s->write_seq = tp->write_seq;
+	s->rcv_nxt = tp->rcv_nxt;
+	s->copied_seq = tp->copied_seq;
+	s->bytes_acked = tp->bytes_acked;
+	s->bytes_received = tp->bytes_received;
+	s->delivered = tp->delivered;
+	s->delivered_ce = tp->delivered_ce;
+	s->lost = tp->lost;
+	s->total_retrans = tp->total_retrans;
+	s->rate_delivered = tp->rate_delivered;
+	s->rate_interval_us = tp->rate_interval_us;
+	s->chrono_start = tp->chrono_start;
+	s->chrono_stat[0] = tp->chrono_stat[0];
+	s->chrono_stat[1] = tp->chrono_stat[1];
+	s->chrono_stat[2] = tp->chrono_stat[2];
+	/* Younger than the oldest supported kernel; user space knows from BTF which of them are absent. */
+	s->bytes_retrans = bpf_core_field_exists(tp->bytes_retrans) ? tp->bytes_retrans : 0;
+	s->out_of_order = bpf_core_field_exists(tp->rcv_ooopack) ? tp->rcv_ooopack : 0;
+	s->dsack_dups = bpf_core_field_exists(tp->dsack_dups) ? tp->dsack_dups : 0;
+	s->reord_seen = bpf_core_field_exists(tp->reord_seen) ? tp->reord_seen : 0;
+
+	s->pacing_rate = SK(tp).sk_pacing_rate;
+	s->backlog = SK(tp).sk_backlog.len;
+	s->rmem_alloc = SK(tp).sk_backlog.rmem_alloc.counter;
+	s->sndbuf = SK(tp).sk_sndbuf;
+	s->rcvbuf = SK(tp).sk_rcvbuf;
+	s->wmem_queued = SK(tp).sk_wmem_queued;
+	s->wmem_alloc = SK(tp).sk_wmem_alloc.refs.counter;
+	s->forward_alloc = SK(tp).sk_forward_alloc;
+	bpf_probe_read_kernel(s->cc, sizeof(s->cc), &tp->inet_conn.icsk_ca_priv);
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	fs->last_sample_ns = now;
+	count(COUNTER_SAMPLES);
+}
+
+/* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
+static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const struct sk_buff *skb)
+{
+	struct flow_state *fs = flow_of(key, tp, true, false);
+	struct packet p = {};
+	u64 now;
+
+	if (!fs || !parse(&p, tp, skb))
+		return;
+	difference_events(fs, tp, &p);
+	now = bpf_ktime_get_ns();
+	if (!dense_enough(fs, tp, now)) {
+		count(COUNTER_SUPPRESSED);
+		return;
+	}
+	sample(fs, tp, &p, now);
+}
+
+static __always_inline void on_ca_state(u64 key, struct tcp_sock *tp, u8 state)
+{
+	struct flow_state *fs = flow_of(key, tp, true, false);
+
+	if (fs)
+		ca_state_changes(fs, tp, ca_state_of(tp), state);
+}
+
+/* Which timer, if any, is behind a retransmission: tcp_write_timer_handler in net/ipv4/tcp_timer.c. */
+static __always_inline u8 cause_of(struct tcp_sock *tp)
+{
+	u8 pending = tp->inet_conn.icsk_pending, ca_state = ca_state_of(tp);
+	u8 state = COMMON(tp).skc_state;
+
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return CAUSE_SYN;
+	switch (ca_state) {
+	case TCP_CA_Loss:
+		return in_retransmit_timer(tp) ? CAUSE_RTO : CAUSE_RTO_RECOVERY;
+	case TCP_CA_Recovery:
+		if (pending == ICSK_TIME_REO_TIMEOUT) {
+			u64 expires;
+
+			/* An ACK may also find the timer pending; only a timer that has run out is the cause. */
+			if (bpf_core_field_exists(tp->inet_conn.icsk_timeout))
+				expires = tp->inet_conn.icsk_timeout;
+			else
+				expires = tp->inet_conn.icsk_retransmit_timer.expires;
+			if ((s32)((u32)bpf_jiffies64() - (u32)expires) >= 0)
+				return CAUSE_REORDERING;
+		}
+		return CAUSE_FAST;
+	}
+	return pending == ICSK_TIME_LOSS_PROBE ? CAUSE_TLP : CAUSE_OTHER;
+}
+
+static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const struct sk_buff *skb, int result)
+{
+	struct flow_state *fs = flow_of(key, tp, true, false);
+	const struct tcp_skb_cb *cb;
+	struct event_record *e;
+	u8 cause;
+
+	if (!fs)
+		return;
+	cause = cause_of(tp);
+	if (!has_cong_state_set) {
+		u8 state = ca_state_of(tp);
+
+		if (state != fs->ca_state || cause == CAUSE_RTO)
+			ca_state_changes(fs, tp, fs->ca_state, state);
+	}
+	e = event_start(fs, tp, EVENT_RETRANSMIT, 0);
+	if (!e)
+		return;
+	cb = (const struct tcp_skb_cb *)&skb->cb;
+	chase(e->seq, cb->seq);
+	chase(e->end_seq, cb->end_seq);
+	e->cause = cause;
+	e->value = result;
+	event_submit(e);
+}
+
+/* Why a connection ends, as far as its last states and its error tell. */
+static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, int old)
+{
+	switch (SK(tp).sk_err) {
+	case ECONNREFUSED:
+		return REASON_REFUSED;
+	case ETIMEDOUT:
+		return REASON_TIMED_OUT;
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return REASON_UNREACHABLE;
+	}
+	if (fs->reason)
+		return fs->reason;
+	switch (SK(tp).sk_err) {
+	case ECONNRESET:
+	case EPIPE:
+		return REASON_RESET_RECEIVED;
+	}
+	if (old == TCP_SYN_SENT || old == TCP_SYN_RECV)
+		return REASON_ABORTED;
+	/* tcp_close with unread data or without lingering leaves at once and sends the reset afterwards. */
+	if (old == TCP_ESTABLISHED)
+		return REASON_RESET_SENT;
+	return REASON_UNKNOWN;
+}
+
+static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int now)
+{
+	struct flow_state *fs;
+
+	if (now == TCP_LISTEN || old == TCP_LISTEN || now == TCP_SYN_RECV)
+		return;
+	if (now == TCP_SYN_SENT) {
+		/* The same socket may try again after a failure; it is another connection then. */
+		bpf_map_delete_elem(&flows, &key);
+		fs = flow_of(key, tp, false, true);
+	} else {
+		fs = flow_of(key, tp, now != TCP_ESTABLISHED, false);
+	}
+	if (!fs) {
+		if (now == TCP_CLOSE)
+			bpf_map_delete_elem(&flows, &key);
+		return;
+	}
+	if (now == TCP_ESTABLISHED)
+		event_change(fs, tp, EVENT_OPEN, old, now);
+	else
+		event_change(fs, tp, EVENT_STATE, old, now);
+	if (now == TCP_FIN_WAIT1 && !fs->reason)
+		fs->reason = REASON_LOCAL_FIN;
+	if (now == TCP_CLOSE_WAIT && !fs->reason)
+		fs->reason = REASON_REMOTE_FIN;
+	if (now != TCP_SYN_SENT)
+		sample(fs, tp, NULL, bpf_ktime_get_ns());
+	if (now == TCP_CLOSE) {
+		struct event_record *e = event_start(fs, tp, EVENT_CLOSE, 0);
+
+		if (e) {
+			e->from = old;
+			e->to = now;
+			e->reason = reason_of(fs, tp, old);
+			event_submit(e);
+		}
+		bpf_map_delete_elem(&flows, &key);
+	}
+}
+
+static __always_inline void on_reset(u64 key, u8 reason)
+{
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+
+	if (fs)
+		fs->reason = reason;
+}
+
+/* tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. */
+static __always_inline void on_read(u64 key, struct tcp_sock *tp)
+{
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+
+	if (fs && !fs->pid && fs->verdict != VERDICT_REJECT)
+		flow_of(key, tp, true, true);
+}
+
+/* --- tp_btf ------------------------------------------------------------------------------------------------- */
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	if (tp)
+		on_segment((u64)sk, tp, skb);
+	return 0;
+}
+
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(btf_tcp_cong_state_set, struct sock *sk, const u8 ca_state)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	if (tp)
+		on_ca_state((u64)sk, tp, ca_state);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(btf_tcp_retransmit_skb, const struct sock *sk, const struct sk_buff *skb)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
+
+	if (tp)
+		on_retransmit((u64)sk, tp, skb, retransmit_has_result ? (int)ctx[2] : 0);
+	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(btf_inet_sock_set_state, const struct sock *sk, const int oldstate, const int newstate)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
+
+	if (tp)
+		on_state((u64)sk, tp, oldstate, newstate);
+	return 0;
+}
+
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(btf_tcp_destroy_sock, struct sock *sk)
+{
+	u64 key = (u64)sk;
+
+	bpf_map_delete_elem(&flows, &key);
+	return 0;
+}
+
+SEC("tp_btf/tcp_receive_reset")
+int BPF_PROG(btf_tcp_receive_reset, struct sock *sk)
+{
+	on_reset((u64)sk, REASON_RESET_RECEIVED);
+	return 0;
+}
+
+SEC("tp_btf/tcp_send_reset")
+int BPF_PROG(btf_tcp_send_reset, const struct sock *sk)
+{
+	on_reset((u64)sk, REASON_RESET_SENT);
+	return 0;
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	if (tp)
+		on_read((u64)sk, tp);
+	return 0;
+}
+
+/* --- raw_tp ------------------------------------------------------------------------------------------------- */
+
+#define SCRATCH_BYTES 4096
+#define SCRATCH_DEPTH 3		/* a hook in a system call, one in a soft interrupt on top of it, one to spare */
+
+struct scratch {
+	u8 bytes[SCRATCH_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCH_DEPTH);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} scratch_depth SEC(".maps");
+
+/* A copy of the tcp_sock; NULL when it is no TCP socket. Each success is followed by copy_done(). */
+static __always_inline struct tcp_sock *copy_tcp_sock(const struct sock *sk)
+{
+	u32 zero = 0, at;
+	u32 *depth = bpf_map_lookup_elem(&scratch_depth, &zero);
+	struct scratch *scratch;
+	u16 protocol = 0;
+
+	if (!depth || !sk)
+		return NULL;
+	chase(protocol, sk->sk_protocol);
+	if ((protocol & 0xff) != IPPROTO_TCP)
+		return NULL;
+	at = *depth;
+	scratch = bpf_map_lookup_elem(&scratches, &at);
+	if (!scratch)
+		return NULL;
+	*depth = at + 1;
+	if (bpf_probe_read_kernel(scratch->bytes, bpf_core_type_size(struct tcp_sock), sk)) {
+		*depth = at;
+		return NULL;
+	}
+	return (struct tcp_sock *)scratch->bytes;
+}
+
+static __always_inline void copy_done(void)
+{
+	u32 zero = 0;
+	u32 *depth = bpf_map_lookup_elem(&scratch_depth, &zero);
+
+	if (depth && *depth)
+		(*depth)--;
+}
+
+SEC("raw_tp/tcp_probe")
+int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp = copy_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	on_segment((u64)sk, tp, (const struct sk_buff *)ctx->args[1]);
+	copy_done();
+	return 0;
+}
+
+SEC("raw_tp/tcp_cong_state_set")
+int raw_tcp_cong_state_set(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp = copy_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	on_ca_state((u64)sk, tp, ctx->args[1]);
+	copy_done();
+	return 0;
+}
+
+SEC("raw_tp/tcp_retransmit_skb")
+int raw_tcp_retransmit_skb(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp = copy_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1],
+		      retransmit_has_result ? (int)ctx->args[2] : 0);
+	copy_done();
+	return 0;
+}
+
+SEC("raw_tp/inet_sock_set_state")
+int raw_inet_sock_set_state(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp = copy_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	on_state((u64)sk, tp, ctx->args[1], ctx->args[2]);
+	copy_done();
+	return 0;
+}
+
+SEC("raw_tp/tcp_destroy_sock")
+int raw_tcp_destroy_sock(struct bpf_raw_tracepoint_args *ctx)
+{
+	u64 key = ctx->args[0];
+
+	bpf_map_delete_elem(&flows, &key);
+	return 0;
+}
+
+SEC("raw_tp/tcp_receive_reset")
+int raw_tcp_receive_reset(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_reset(ctx->args[0], REASON_RESET_RECEIVED);
+	return 0;
+}
+
+SEC("raw_tp/tcp_send_reset")
+int raw_tcp_send_reset(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_reset(ctx->args[0], REASON_RESET_SENT);
+	return 0;
+}
+
+SEC("raw_tp/tcp_rcv_space_adjust")
+int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (struct sock *)ctx->args[0];
+	struct tcp_sock *tp = copy_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	on_read((u64)sk, tp);
+	copy_done();
+	return 0;
+}
+
+/* Ticks of the kernel's timer, low 32 bits: run twice by user space to learn HZ. */
+SEC("raw_tp/tcp_probe")
+int jiffies_now(void *ctx)
+{
+	return (int)bpf_jiffies64();
+}
+
+/* Keeps the types in the BTF, from which the Go types and constants are generated. */
+const struct sample_record *unused_sample_record __attribute__((unused));
+const struct flow_record *unused_flow_record __attribute__((unused));
+const struct event_record *unused_event_record __attribute__((unused));
+const enum record_kind *unused_record_kind __attribute__((unused));
+const enum sample_flags *unused_sample_flags __attribute__((unused));
+const enum flow_flags *unused_flow_flags __attribute__((unused));
+const enum event_kind *unused_event_kind __attribute__((unused));
+const enum cause *unused_cause __attribute__((unused));
+const enum reason *unused_reason __attribute__((unused));
+const enum counter *unused_counter __attribute__((unused));

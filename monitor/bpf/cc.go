@@ -1,0 +1,169 @@
+package bpf
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf/btf"
+
+	"airtide/tcp"
+)
+
+// privateState turns a congestion control's private memory (icsk_ca_priv) into fields. To add an algorithm: add its
+// fields to package tcp and an entry to privateStates.
+type privateState struct {
+	name       string // of the algorithm
+	structName string // of its private state in the kernel
+	members    []string
+	fields     []tcp.Field
+	// decode reads the members, in the order in which they are listed, and sets fields of row i.
+	decode func(m members, s *monitorSampleRecord, t *ticks, b *tcp.Batch, i int)
+}
+
+var privateStates = []privateState{cubicState, bbrState}
+
+// member is where a value lies in the private memory.
+type member struct {
+	offset uint32 // bytes
+	shift  uint8
+	mask   uint32 // after the shift
+}
+
+// members are the resolved places of a privateState's members.
+type members []member
+
+// get reads a member of up to 32 bits.
+func (m members) get(i int, cc *[13]uint64) int64 {
+	p := m[i]
+	return int64(uint32(cc[p.offset/8]>>(8*(p.offset%8)+uint32(p.shift))) & p.mask)
+}
+
+// u64 reads a member of 64 bits that is aligned to 4 bytes.
+func readU64(cc *[13]uint64, offset uint32) uint64 {
+	if offset%8 == 0 {
+		return cc[offset/8]
+	}
+	return cc[offset/8]>>32 | cc[offset/8+1]<<32
+}
+
+// resolve finds the members in the kernel's types, those of its modules included. A nil result without error says that
+// the kernel does not describe the structure.
+func (p *privateState) resolve(types *btf.Spec) (members, error) {
+	var s *btf.Struct
+	if err := types.TypeByName(p.structName, &s); err != nil {
+		module, moduleErr := btf.LoadKernelModuleSpec("tcp_" + p.name)
+		if moduleErr != nil {
+			return nil, nil //nolint:nilerr // a module that is not there is no error: its flows have no private fields
+		}
+		if err := module.TypeByName(p.structName, &s); err != nil {
+			return nil, nil //nolint:nilerr // as above
+		}
+	}
+	out := make(members, len(p.members))
+	for i, name := range p.members {
+		m, ok := find(s.Members, name, 0)
+		if !ok {
+			return nil, fmt.Errorf("the kernel's struct %s has no member %s", p.structName, name)
+		}
+		if m.offset+4 > 13*8 {
+			return nil, fmt.Errorf("member %s of the kernel's struct %s lies at byte %d, behind the private memory", name, p.structName, m.offset)
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
+func find(list []btf.Member, name string, base btf.Bits) (member, bool) {
+	for _, m := range list {
+		if m.Name != name {
+			continue
+		}
+		at := uint32(base + m.Offset)
+		width := uint32(m.BitfieldSize)
+		if width == 0 {
+			size, err := btf.Sizeof(m.Type)
+			if err != nil {
+				return member{}, false
+			}
+			width = uint32(min(size, 4)) * 8
+		}
+		// Bit fields are read through the 32-bit word that holds their first bit.
+		return member{offset: at / 32 * 4, shift: uint8(at % 32), mask: uint32(1<<width - 1)}, true
+	}
+	return member{}, false
+}
+
+// BICTCP_HZ is 2^10 (net/ipv4/tcp_cubic.c): K and time in the cubic count 1/1024 s.
+const bictcpHZ = 10
+
+var cubicState = privateState{
+	name: "cubic", structName: "bictcp",
+	members: []string{"cnt", "last_max_cwnd", "bic_origin_point", "bic_K", "delay_min", "epoch_start", "tcp_cwnd"},
+	fields: []tcp.Field{
+		tcp.CubicKMs, tcp.CubicWmaxPackets, tcp.CubicOriginPackets, tcp.CubicEpochNs, tcp.CubicTargetPackets,
+		tcp.CubicRenoPackets, tcp.CubicCnt, tcp.CubicDelayMinUs,
+	},
+	decode: func(m members, s *monitorSampleRecord, t *ticks, b *tcp.Batch, i int) {
+		cc := &s.Cc
+		cnt, wmax, origin, k := m.get(0, cc), m.get(1, cc), m.get(2, cc), m.get(3, cc)
+		delayMin, epoch, reno := m.get(4, cc), m.get(5, cc), m.get(6, cc)
+		b.Cols[tcp.CubicCnt][i] = cnt
+		b.Cols[tcp.CubicWmaxPackets][i] = wmax
+		b.Cols[tcp.CubicOriginPackets][i] = origin
+		b.Cols[tcp.CubicKMs][i] = k * 1000 >> bictcpHZ
+		b.Cols[tcp.CubicDelayMinUs][i] = orAbsent(delayMin, delayMin != 0)
+		b.Cols[tcp.CubicRenoPackets][i] = reno
+		if epoch == 0 {
+			b.Cols[tcp.CubicEpochNs][i] = tcp.Absent
+			b.Cols[tcp.CubicTargetPackets][i] = tcp.Absent
+			return
+		}
+		b.Cols[tcp.CubicEpochNs][i] = t.toNs(uint32(epoch))
+		b.Cols[tcp.CubicTargetPackets][i] = cubicTarget(origin, k, t.us(s.Jiffies-uint32(epoch)), delayMin)
+	},
+}
+
+// cubicTarget is the window that bictcp_update in net/ipv4/tcp_cubic.c aims at:
+// origin + C (t + delayMin - K)^3 with C = 410/1024 per 1/1024 s units scaled by 2^40. Windows in packets, k in 1/1024 s,
+// the age of the epoch and delayMin in µs.
+func cubicTarget(origin, k, ageUs, delayMinUs int64) int64 {
+	const cubeRTTScale = 410
+	t := (ageUs + delayMinUs) << bictcpHZ / 1e6
+	offset := t - k
+	negative := offset < 0
+	if negative {
+		offset = -offset
+	}
+	// 2^17 of 1/1024 s are two minutes past K, where the kernel's own arithmetic would overflow as well.
+	offset = min(offset, 1<<17)
+	delta := cubeRTTScale * offset * offset * offset >> (10 + 3*bictcpHZ)
+	if negative {
+		return origin - delta
+	}
+	return origin + delta
+}
+
+// BBR_SCALE is 8 and BW_SCALE 24 (net/ipv4/tcp_bbr.c): gains count 1/256, bandwidth packets/µs in 2^-24.
+const (
+	bbrScale = 8
+	bwScale  = 24
+)
+
+var bbrState = privateState{
+	name: "bbr", structName: "bbr",
+	members: []string{"min_rtt_us", "mode", "pacing_gain", "cwnd_gain", "full_bw_reached", "bw"},
+	fields: []tcp.Field{
+		tcp.BBRMode, tcp.BBRBandwidthBps, tcp.BBRMinRttUs, tcp.BBRPacingGainPct, tcp.BBRCwndGainPct, tcp.BBRFullBandwidth,
+	},
+	decode: func(m members, s *monitorSampleRecord, _ *ticks, b *tcp.Batch, i int) {
+		cc := &s.Cc
+		minRtt := m.get(0, cc)
+		b.Cols[tcp.BBRMinRttUs][i] = orAbsent(minRtt, uint32(minRtt) != noRTT)
+		b.Cols[tcp.BBRMode][i] = m.get(1, cc)
+		b.Cols[tcp.BBRPacingGainPct][i] = m.get(2, cc) * 100 >> bbrScale
+		b.Cols[tcp.BBRCwndGainPct][i] = m.get(3, cc) * 100 >> bbrScale
+		b.Cols[tcp.BBRFullBandwidth][i] = m.get(4, cc)
+		// bw is a struct minmax of {time, value} pairs; the first value is the windowed maximum.
+		bw := int64(uint32(readU64(cc, m[5].offset) >> 32))
+		b.Cols[tcp.BBRBandwidthBps][i] = bw * int64(s.Mss) >> (bwScale - 10) * 8e6 >> 10
+	},
+}

@@ -1,0 +1,393 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+
+	"airtide/monitor/filter"
+)
+
+// Attach says by which program type the hooks are attached.
+type Attach string
+
+// The ways to attach.
+const (
+	AttachAuto  Attach = ""       // tp_btf, and raw_tp where it is refused
+	AttachTPBTF Attach = "tp_btf" // typed pointers
+	AttachRawTP Attach = "raw_tp" // a copy of each socket
+)
+
+// Options say what to observe.
+type Options struct {
+	Filter  filter.Filter
+	Density filter.Density
+	// BufferBytes is the size of the ring buffer, rounded up to a power of two; 0 means DefaultBufferBytes.
+	BufferBytes int
+	// MaxFlows is the number of sockets that can be followed at once; 0 means DefaultMaxFlows. Further sockets are
+	// counted as untracked.
+	MaxFlows int
+	// Attach forces a program type.
+	Attach Attach
+	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it themselves.
+	BTFPath string
+	// Drain is the time between two looks at the ring buffer; 0 means DefaultDrain.
+	Drain time.Duration
+	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
+	BatchTime time.Duration
+}
+
+// The defaults of Options.
+const (
+	DefaultBufferBytes = 64 << 20
+	DefaultMaxFlows    = 65536
+	DefaultDrain       = 10 * time.Millisecond
+	DefaultBatchTime   = 200 * time.Millisecond
+	batchRows          = 8192
+)
+
+// hook is a tracepoint with its two programs.
+type hook struct {
+	name     string
+	btf, raw string
+	// without says what is lost when the kernel lacks the tracepoint; "" when nothing works without it.
+	without string
+}
+
+var hooks = []hook{
+	{"tcp_probe", "btf_tcp_probe", "raw_tcp_probe", ""},
+	{"inet_sock_set_state", "btf_inet_sock_set_state", "raw_inet_sock_set_state", ""},
+	{"tcp_destroy_sock", "btf_tcp_destroy_sock", "raw_tcp_destroy_sock", ""},
+	{"tcp_retransmit_skb", "btf_tcp_retransmit_skb", "raw_tcp_retransmit_skb", ""},
+	{
+		"tcp_cong_state_set", "btf_tcp_cong_state_set", "raw_tcp_cong_state_set",
+		"congestion states are compared at each ACK and retransmission instead (kernel 5.19 has it)",
+	},
+	{"tcp_receive_reset", "btf_tcp_receive_reset", "raw_tcp_receive_reset", "a reset from the peer is told by the socket's error alone"},
+	{"tcp_send_reset", "btf_tcp_send_reset", "raw_tcp_send_reset", "a reset sent is not told from other closes"},
+	{"tcp_rcv_space_adjust", "btf_tcp_rcv_space_adjust", "raw_tcp_rcv_space_adjust", "owners of accepted connections are found by /proc alone"},
+}
+
+// ErrNoBTF says that the kernel's types are not known.
+var ErrNoBTF = errors.New("the kernel exposes no BTF (/sys/kernel/btf/vmlinux)")
+
+// loaded is what the kernel holds for us.
+type loaded struct {
+	coll    *ebpf.Collection
+	links   []link.Link
+	attach  Attach
+	missing []string // tracepoints that the kernel lacks, with what that costs
+	hz      int
+	types   *btf.Spec
+}
+
+func (l *loaded) Close() {
+	for _, k := range l.links {
+		_ = k.Close()
+	}
+	if l.coll != nil {
+		l.coll.Close()
+	}
+}
+
+func load(o Options) (*loaded, error) {
+	if err := o.Filter.Check(); err != nil {
+		return nil, err
+	}
+	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to the cgroup.
+	_ = rlimit.RemoveMemlock()
+	types, err := kernelTypes(o.BTFPath)
+	if err != nil {
+		return nil, err
+	}
+	ways := []Attach{AttachTPBTF, AttachRawTP}
+	if o.Attach != AttachAuto {
+		ways = []Attach{o.Attach}
+	}
+	var errs []error
+	for _, way := range ways {
+		l, err := loadAs(way, types, o)
+		if err == nil {
+			return l, nil
+		}
+		errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+	}
+	return nil, explain(errors.Join(errs...))
+}
+
+// explain adds what a user can do about the usual refusals.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("loading BPF programs (run as root, or with CAP_BPF and CAP_PERFMON; or use --source diag): %w", err)
+	case errors.Is(err, ebpf.ErrNotSupported):
+		return fmt.Errorf("loading BPF programs (kernel 5.8 or newer is needed; use --source diag): %w", err)
+	}
+	return fmt.Errorf("loading BPF programs: %w", err)
+}
+
+func kernelTypes(path string) (*btf.Spec, error) {
+	if path != "" {
+		spec, err := btf.LoadSpec(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading BTF from %s: %w", path, err)
+		}
+		return spec, nil
+	}
+	spec, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, fmt.Errorf("%w: give the kernel's BTF with --btf FILE, or use --source diag: %w", ErrNoBTF, err)
+	}
+	return spec, nil
+}
+
+// tracepointArgs returns the number of arguments of a tracepoint, -1 when the kernel lacks it. Every tracepoint with a
+// raw form has the type btf_trace_NAME, whose first argument is internal.
+func tracepointArgs(types *btf.Spec, name string) int {
+	var def *btf.Typedef
+	if err := types.TypeByName("btf_trace_"+name, &def); err != nil {
+		return -1
+	}
+	ptr, ok := def.Type.(*btf.Pointer)
+	if !ok {
+		return -1
+	}
+	proto, ok := ptr.Target.(*btf.FuncProto)
+	if !ok {
+		return -1
+	}
+	return len(proto.Params) - 1
+}
+
+func loadAs(way Attach, types *btf.Spec, o Options) (_ *loaded, err error) {
+	spec, err := loadMonitor()
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded object: %w", err)
+	}
+	l := &loaded{attach: way, types: types}
+	wanted := map[string]hook{}
+	for _, h := range hooks {
+		if tracepointArgs(types, h.name) < 0 {
+			if h.without == "" {
+				return nil, fmt.Errorf("the kernel lacks the tracepoint %s: use --source diag", h.name)
+			}
+			l.missing = append(l.missing, h.name+": "+h.without)
+			continue
+		}
+		wanted[h.program(way)] = h
+	}
+	for name := range spec.Programs {
+		if _, ok := wanted[name]; !ok && name != "jiffies_now" {
+			delete(spec.Programs, name)
+		}
+	}
+	if err := configure(spec, types, o); err != nil {
+		return nil, err
+	}
+	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
+	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	if l.hz, err = measureHZ(l.coll.Programs["jiffies_now"]); err != nil {
+		return nil, err
+	}
+	if err := fillSets(l.coll, o.Filter); err != nil {
+		return nil, err
+	}
+	// The state hooks come first, so that no flow is taken for an inherited one that was opened meanwhile.
+	for _, h := range hooks[1:] {
+		if err := l.attachHook(wanted, h); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.attachHook(wanted, hooks[0])
+}
+
+func (h hook) program(way Attach) string {
+	if way == AttachRawTP {
+		return h.raw
+	}
+	return h.btf
+}
+
+func (l *loaded) attachHook(wanted map[string]hook, h hook) error {
+	name := h.program(l.attach)
+	if _, ok := wanted[name]; !ok {
+		return nil
+	}
+	prog := l.coll.Programs[name]
+	var k link.Link
+	var err error
+	if l.attach == AttachRawTP {
+		k, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: h.name, Program: prog})
+	} else {
+		k, err = link.AttachTracing(link.TracingOptions{Program: prog})
+	}
+	if err != nil {
+		return fmt.Errorf("attaching to %s: %w", h.name, err)
+	}
+	l.links = append(l.links, k)
+	return nil
+}
+
+// configure writes the constants that the programs are specialised with.
+func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options) error {
+	buffer := o.BufferBytes
+	if buffer <= 0 {
+		buffer = DefaultBufferBytes
+	}
+	buffer = max(buffer, os.Getpagesize())
+	spec.Maps["records"].MaxEntries = 1 << bits.Len(uint(buffer-1))
+	if o.MaxFlows > 0 {
+		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
+	}
+	f := o.Filter
+	var ports [filter.MaxPorts]uint16
+	copy(ports[:], f.Ports)
+	var netns [filter.MaxNetNS]uint32
+	copy(netns[:], f.NetNS)
+	var cgroups [filter.MaxCgroups]uint64
+	copy(cgroups[:], f.Cgroups)
+	var prefixes [filter.MaxPrefixes]monitorPrefix
+	for i, p := range f.Prefixes {
+		prefixes[i] = prefixWords(p)
+	}
+	values := map[string]any{
+		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
+		"has_cong_state_set":    tracepointArgs(types, "tcp_cong_state_set") >= 0,
+		"retransmit_has_result": tracepointArgs(types, "tcp_retransmit_skb") > 2,
+		"filter_ports_n":        uint32(len(f.Ports)), "filter_ports": ports,
+		"filter_prefixes_n": uint32(len(f.Prefixes)), "filter_prefixes": prefixes,
+		"filter_netns_n": uint32(len(f.NetNS)), "filter_netns": netns,
+		"filter_cgroups_n": uint32(len(f.Cgroups)), "filter_cgroups": cgroups,
+		"filter_pids_n": uint32(len(f.PIDs)), "filter_comms_n": uint32(len(f.Comms)),
+	}
+	for name, v := range values {
+		variable, ok := spec.Variables[name]
+		if !ok {
+			return fmt.Errorf("the embedded object has no variable %s: regenerate it", name)
+		}
+		if err := variable.Set(v); err != nil {
+			return fmt.Errorf("setting %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// prefixWords gives a prefix in the form that the programs compare: IPv4 as v4-mapped, address and mask in memory
+// order.
+func prefixWords(p netip.Prefix) (w monitorPrefix) {
+	n := p.Bits()
+	if p.Addr().Is4() {
+		n += 96
+	}
+	addr := p.Addr().As16()
+	for i := range 16 {
+		mask := byte(0)
+		if left := n - 8*i; left >= 8 {
+			mask = 0xff
+		} else if left > 0 {
+			mask = 0xff << (8 - left)
+		}
+		w.Addr[i/4] |= uint32(addr[i]) << (8 * (i % 4))
+		w.Mask[i/4] |= uint32(mask) << (8 * (i % 4))
+	}
+	return w
+}
+
+func fillSets(coll *ebpf.Collection, f filter.Filter) error {
+	for _, pid := range f.PIDs {
+		if err := coll.Maps["filter_pids"].Put(pid, uint8(1)); err != nil {
+			return fmt.Errorf("adding process %d to the filter: %w", pid, err)
+		}
+	}
+	for _, comm := range f.Comms {
+		var key [16]byte
+		copy(key[:15], comm)
+		if err := coll.Maps["filter_comms"].Put(key, uint8(1)); err != nil {
+			return fmt.Errorf("adding process name %q to the filter: %w", comm, err)
+		}
+	}
+	return nil
+}
+
+// measureHZ counts timer ticks over a tenth of a second; no kernel interface tells the number.
+func measureHZ(prog *ebpf.Program) (int, error) {
+	ticks := func() (uint32, time.Time, error) {
+		n, err := prog.Run(&ebpf.RunOptions{})
+		return n, time.Now(), err
+	}
+	a, start, err := ticks()
+	if err != nil {
+		return 0, fmt.Errorf("measuring the kernel's tick rate (BPF_PROG_TEST_RUN of raw_tp needs kernel 5.10): %w", err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	b, end, err := ticks()
+	if err != nil {
+		return 0, fmt.Errorf("measuring the kernel's tick rate: %w", err)
+	}
+	return nearestHZ(float64(b-a) / end.Sub(start).Seconds()), nil
+}
+
+// nearestHZ rounds to a tick rate that kernel/Kconfig.hz offers.
+func nearestHZ(measured float64) int {
+	best, distance := 0, 0.0
+	for _, hz := range []int{100, 250, 300, 1000} {
+		d := max(measured/float64(hz), float64(hz)/max(measured, 1))
+		if best == 0 || d < distance {
+			best, distance = hz, d
+		}
+	}
+	return best
+}
+
+// hasMember says whether the kernel's structure has the member, so that what it lacks is absent and not zero.
+func hasMember(types *btf.Spec, structName, member string) bool {
+	var s *btf.Struct
+	if err := types.TypeByName(structName, &s); err != nil {
+		return false
+	}
+	return memberIn(s.Members, member)
+}
+
+func memberIn(members []btf.Member, name string) bool {
+	for _, m := range members {
+		if m.Name == name {
+			return true
+		}
+		if m.Name == "" {
+			switch t := btf.UnderlyingType(m.Type).(type) {
+			case *btf.Struct:
+				if memberIn(t.Members, name) {
+					return true
+				}
+			case *btf.Union:
+				if memberIn(t.Members, name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func describeMissing(missing []string) string {
+	if len(missing) == 0 {
+		return ""
+	}
+	return "; missing " + strings.Join(missing, "; ")
+}

@@ -1,0 +1,277 @@
+package bpf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"airtide/monitor/owner"
+	"airtide/tcp"
+)
+
+// Source samples by BPF. Make it with Open, run it once, close it.
+type Source struct {
+	options Options
+	loaded  *loaded
+	reader  *ringbuf.Reader
+	decoder *decoder
+	flows   *flowTable
+	owners  *owner.Resolver
+	cgroups *owner.Cgroups
+	batch   *tcp.Batch
+	loss    tcp.Loss
+}
+
+// Open loads and attaches the programs. From here on the kernel records; call Run soon.
+func Open(o Options) (*Source, error) {
+	l, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{options: o, loaded: l, flows: newFlowTable(), owners: owner.NewResolver()}
+	if s.decoder, err = newDecoder(l.types, l.hz); err != nil {
+		l.Close()
+		return nil, err
+	}
+	if s.reader, err = ringbuf.NewReader(l.coll.Maps["records"]); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("mapping the ring buffer: %w", err)
+	}
+	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
+	s.cgroups, _ = owner.OpenCgroups()
+	s.batch = s.decoder.newBatch(batchRows)
+	return s, nil
+}
+
+// Close detaches the programs and frees everything. It is safe after a failed Run and must not run beside it.
+func (s *Source) Close() error {
+	err := s.reader.Close()
+	s.loaded.Close()
+	return err
+}
+
+// Description says how the source observes and what this kernel lacks.
+func (s *Source) Description() string {
+	return fmt.Sprintf("bpf (%s, per ACK)%s", s.loaded.attach, describeMissing(s.loaded.missing))
+}
+
+// HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
+func (s *Source) HZ() int { return s.loaded.hz }
+
+// Run delivers to the sink until the context ends, then drains what the kernel has recorded and returns nil. An error
+// of the sink ends it.
+func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
+	drain, batchTime := s.options.Drain, s.options.BatchTime
+	if drain <= 0 {
+		drain = DefaultDrain
+	}
+	if batchTime <= 0 {
+		batchTime = DefaultBatchTime
+	}
+	ownerCtx, stopOwners := context.WithCancel(context.Background())
+	defer stopOwners()
+	ownersDone := make(chan struct{})
+	go func() {
+		defer close(ownersDone)
+		_ = s.owners.Run(ownerCtx)
+	}()
+	defer func() { stopOwners(); <-ownersDone }()
+
+	tick := time.NewTicker(drain)
+	defer tick.Stop()
+	lastBatch, lastSlow := time.Now(), time.Now()
+	for {
+		done := false
+		select {
+		case <-ctx.Done():
+			done = true
+		case <-tick.C:
+		}
+		if err := s.drain(sink); err != nil {
+			return err
+		}
+		now := time.Now()
+		if done || now.Sub(lastBatch) >= batchTime {
+			lastBatch = now
+			if err := s.flush(sink); err != nil {
+				return err
+			}
+		}
+		if done || now.Sub(lastSlow) >= time.Second {
+			lastSlow = now
+			if err := s.slowWork(sink); err != nil {
+				return err
+			}
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// drain takes everything out of the ring buffer. The programs never wake us: a wake-up costs more than the record.
+func (s *Source) drain(sink tcp.Sink) error {
+	var record ringbuf.Record
+	s.reader.SetDeadline(time.Unix(1, 0))
+	for {
+		if err := s.reader.ReadInto(&record); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return nil
+			}
+			return fmt.Errorf("reading the ring buffer: %w", err)
+		}
+		if err := s.take(record.RawSample, sink); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Source) take(raw []byte, sink tcp.Sink) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	switch monitorRecordKind(raw[0]) {
+	case monitorRecordKindRECORD_SAMPLE:
+		if len(raw) < sampleSize {
+			break
+		}
+		f := s.flows.find(kernelFlow(raw))
+		if f == nil {
+			s.loss.Orphans++
+			return nil
+		}
+		if f.undecided {
+			return nil
+		}
+		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
+		if s.batch.Len() == batchRows {
+			return s.flush(sink)
+		}
+		return nil
+	case monitorRecordKindRECORD_EVENT:
+		if len(raw) < eventSize {
+			break
+		}
+		return s.takeEvent(raw, sink)
+	case monitorRecordKindRECORD_FLOW:
+		if len(raw) < flowSize {
+			break
+		}
+		return s.takeFlow(raw, sink)
+	}
+	return fmt.Errorf("reading the ring buffer: a record of kind %d with %d bytes does not fit this build", raw[0], len(raw))
+}
+
+func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
+	f := s.flows.find(kernelFlow(raw))
+	if f == nil {
+		s.loss.Orphans++
+		return nil
+	}
+	var e tcp.Event
+	s.decoder.event(raw, f.flow.ID, &e)
+	if e.Kind == tcp.EventCCChange {
+		f.private = s.decoder.private[e.Text]
+	}
+	if e.Kind == tcp.EventClose {
+		s.flows.close(kernelFlow(raw))
+	}
+	return sink.Event(&e)
+}
+
+func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
+	flow, kernelID, undecided := s.decoder.flow(raw)
+	f := s.flows.learn(kernelID, flow, undecided)
+	f.private = s.decoder.private[f.flow.CongestionControl]
+	if flow.PID == 0 && flow.Inode != 0 {
+		s.flows.wanted[kernelID] = f
+		s.owners.Lookup(flow.Inode)
+	}
+	if f.undecided {
+		return nil
+	}
+	return s.announce(f, sink)
+}
+
+func (s *Source) announce(f *flow, sink tcp.Sink) error {
+	if s.cgroups != nil && f.flow.CgroupPath == "" && f.flow.Cgroup != 0 {
+		f.flow.CgroupPath, _ = s.cgroups.Path(f.flow.Cgroup)
+	}
+	return sink.Flow(&f.flow)
+}
+
+// flush hands over the batch.
+func (s *Source) flush(sink tcp.Sink) error {
+	if s.batch.Len() == 0 {
+		return nil
+	}
+	err := sink.Samples(s.batch)
+	s.decoder.recycle(s.batch)
+	return err
+}
+
+// slowWork is what is done once a second: owners that have been found, and the lost counts.
+func (s *Source) slowWork(sink tcp.Sink) error {
+	for id, f := range s.flows.wanted {
+		p, ok := s.owners.Lookup(f.flow.Inode)
+		if !ok {
+			continue
+		}
+		delete(s.flows.wanted, id)
+		if err := s.tellKernel(f.flow.Inode, p); err != nil {
+			return err
+		}
+		if f.undecided || f.flow.PID != 0 {
+			continue
+		}
+		f.flow.PID, f.flow.Comm = p.PID, p.Comm
+		if err := s.announce(f, sink); err != nil {
+			return err
+		}
+	}
+	if err := s.readCounters(); err != nil {
+		return err
+	}
+	return sink.Lost(&s.loss)
+}
+
+// tellKernel makes an owner known to the programs, which decide by it where the filter asks for owners.
+func (s *Source) tellKernel(inode uint64, p owner.Process) error {
+	o := struct {
+		PID  uint32
+		Comm [16]byte
+	}{PID: p.PID}
+	copy(o.Comm[:15], p.Comm)
+	err := s.loaded.coll.Maps["owners"].Put(inode, o)
+	// A full table costs the owner's name of one flow, which user space has anyway.
+	if err != nil && !errors.Is(err, ebpf.ErrKeyExist) && s.options.Filter.PIDs == nil && s.options.Filter.Comms == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("telling the kernel who owns socket %d: %w", inode, err)
+	}
+	return nil
+}
+
+func (s *Source) readCounters() error {
+	counters := s.loaded.coll.Maps["counters"]
+	var lost, untracked []uint64
+	if err := counters.Lookup(uint32(monitorCounterCOUNTER_LOST), &lost); err != nil {
+		return fmt.Errorf("reading the lost counts: %w", err)
+	}
+	if err := counters.Lookup(uint32(monitorCounterCOUNTER_UNTRACKED), &untracked); err != nil {
+		return fmt.Errorf("reading the count of untracked flows: %w", err)
+	}
+	s.loss.TimeNs = monotonicNs()
+	s.loss.PerCPU = lost
+	s.loss.Untracked = 0
+	for _, n := range untracked {
+		s.loss.Untracked += n
+	}
+	return nil
+}
