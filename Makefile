@@ -1,0 +1,44 @@
+# airtide: make demo shows it on real traffic, make test passes every test. Both install what is missing (Debian, root).
+SHELL := /bin/bash
+GO ?= go
+RELEASE ?=
+LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
+BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+OUT ?= demo-out
+
+.PHONY: setup setup-run demo test bench bench-monitor generate lint dist build clean
+
+build: ## the static binary for this machine
+	$(BUILD) -o airtide ./cmd/airtide
+
+setup-run: ## what the demo needs
+	scripts/setup run
+
+setup: ## what tests and code generation need besides
+	scripts/setup all
+
+demo: setup-run build ## record a real transfer, sum it up, draw it
+	scripts/demo ./airtide $(OUT)
+
+test: setup lint ## every test
+	$(GO) build ./...
+	$(GO) test -count=1 -timeout 20m ./...
+
+lint: setup
+	scripts/lint
+
+bench: bench-monitor ## every benchmark
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./trace/... ./summary ./screen ./monitor/...
+
+bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/performance.md by hand
+	$(GO) run ./bench/monitor -airtide ./airtide
+
+generate: setup ## everything that is generated and committed
+	$(GO) generate ./...
+
+dist: ## static binaries for amd64 and arm64 in dist/
+	for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(BUILD) -o dist/airtide-linux-$$arch ./cmd/airtide || exit 1; done
+	ls -l dist
+
+clean:
+	rm -rf airtide dist demo-out

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"airtide/doctor"
+)
+
+func newDoctor() *cobra.Command {
+	var (
+		o      doctor.Options
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what this kernel and machine can do, and what is missing",
+		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions) and tells what is
+missing, what that costs, and how to get it. Nothing on the machine is changed.
+
+Exit status 1 when no verb that observes can run.`,
+		Example: `  airtide doctor
+  airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := doctor.Examine(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				err = e.Encode(r)
+			} else {
+				err = r.WriteText(cmd.OutOrStdout(), useColor(os.Stdout))
+			}
+			if err != nil {
+				return fmt.Errorf("printing the report: %w", err)
+			}
+			if !r.Usable() {
+				return exitStatus(exitFailed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, where the kernel has none")
+	return cmd
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"airtide/tcp"
+	"airtide/trace"
+	"airtide/trace/export"
+)
+
+func newExport() *cobra.Command {
+	var (
+		out, to, table string
+		fields         []string
+		flows          []uint
+		force          bool
+	)
+	cmd := &cobra.Command{
+		Use:   "export FILE --to FORMAT -o OUT",
+		Short: "Export a recording to Parquet, CSV, JSON lines or Perfetto",
+		Long: `Exports a recording for pandas, DuckDB, spreadsheets (parquet, csv), scripts (jsonl) and the Perfetto trace viewer
+(perfetto). Parquet and CSV are three tables: samples in OUT, events and flows in files beside it, or all three in
+OUT when it is a folder. Absent values are null (empty in CSV, left out in JSON lines), never zero.`,
+		Example: `  airtide export upload.atr --to parquet -o upload.parquet
+  airtide export upload.atr --to csv --table events -o - | head
+  airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
+  airtide export upload.atr --to perfetto -o upload.pftrace`,
+		Args: exactArgs("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return misuse{errors.New("no output: give one with -o OUT (- for stdout)")}
+			}
+			if to == "" {
+				return misuse{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
+			}
+			format, err := export.ParseFormat(to)
+			if err != nil {
+				return misuse{err}
+			}
+			o := export.Options{Overwrite: force, Stdout: os.Stdout}
+			if table != "" {
+				if o.Table, err = export.ParseTable(table); err != nil {
+					return misuse{err}
+				}
+			}
+			for _, name := range fields {
+				f, ok := tcp.FieldByName(strings.TrimSpace(name))
+				if !ok {
+					return misuse{fmt.Errorf("unknown field %q: docs/monitor.md lists them", name)}
+				}
+				o.Fields = append(o.Fields, f)
+			}
+			return exportTrace(args[0], out, format, flowIDs(flows), o)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&out, "output", "o", "", "file or folder to write, - for stdout (required)")
+	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (required)")
+	fl.StringVar(&table, "table", "", "table to write to stdout with csv: samples, events or flows")
+	fl.StringSliceVar(&fields, "fields", nil, "only these fields (default: all)")
+	fl.UintSliceVar(&flows, "flow", nil, "only these flows (default: all)")
+	fl.BoolVarP(&force, "force", "f", false, "overwrite existing files")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range export.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+func exportTrace(path, out string, format export.Format, ids []tcp.FlowID, o export.Options) error {
+	r, err := openTrace(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	survey := &export.Survey{}
+	if err := r.Scan(trace.ScanOptions{Flows: ids}, survey); err != nil {
+		return err
+	}
+	survey.Apply(&o)
+	m := r.Metadata()
+	x, err := export.New(format, out, export.Meta{
+		Host: m.Host, Kernel: m.Kernel, Source: m.Source, Tool: m.Tool,
+		ClockMonotonicNs: m.ClockMonotonicNs, ClockWallNs: m.ClockWallNs, ClockBootNs: m.ClockBootNs,
+	}, o)
+	if err != nil {
+		return err
+	}
+	if err := r.Scan(trace.ScanOptions{Flows: ids}, x); err != nil {
+		return errors.Join(err, x.Close())
+	}
+	warnDamage(path, r)
+	return x.Close()
+}

@@ -1,0 +1,99 @@
+// Command airtide shows, explains and shares TCP on wireless terminals. Each verb is one file; a verb parses its flags,
+// calls one package and prints.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses, the same for every verb.
+const (
+	exitFailed = 1 // it did not work
+	exitMisuse = 2 // wrong flags or arguments
+)
+
+// misuse marks an error as the user's: it ends with status 2 and a hint at --help.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	// A second Ctrl-C ends at once: the first one has restored the default.
+	go func() { <-ctx.Done(); stop() }()
+	root := newRoot()
+	cmd, err := root.ExecuteContextC(ctx)
+	os.Exit(report(cmd, err))
+}
+
+// report prints the error and chooses the exit status.
+func report(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	var status exitStatus
+	if errors.As(err, &status) {
+		return int(status)
+	}
+	fmt.Fprintf(os.Stderr, "airtide: %v\n", err)
+	var m misuse
+	if errors.As(err, &m) {
+		fmt.Fprintf(os.Stderr, "See '%s --help'.\n", cmd.CommandPath())
+		return exitMisuse
+	}
+	return exitFailed
+}
+
+// exitStatus ends with a status when everything has been said already.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "airtide",
+		Short: "See, record and explain TCP inside an unmodified kernel",
+		Long: `airtide sees TCP inside an unmodified kernel, per ACK, and records it.
+
+  airtide doctor                            what this machine can do
+  airtide monitor                           watch all connections live
+  airtide record -o a.atr -- curl -O URL    record one command's connections
+  airtide info a.atr                        what is in a recording
+  airtide plot a.atr --flow 1 -o a.png      figures
+  airtide export a.atr --to parquet -o a.parquet`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misuse{fmt.Errorf("unknown verb %q", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
+	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot())
+	return root
+}
+
+// exactArgs asks for n arguments, named in the message.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return misuse{fmt.Errorf("missing argument %s", names[len(args)])}
+		}
+		if len(args) > len(names) {
+			return misuse{fmt.Errorf("unexpected argument %q", args[len(names)])}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"airtide/report"
+	"airtide/tcp"
+	"airtide/trace"
+)
+
+func newPlot() *cobra.Command {
+	var (
+		out, kind, style string
+		flows            []uint
+		force            bool
+		o                report.Options
+	)
+	cmd := &cobra.Command{
+		Use:   "plot FILE -o FIGURE",
+		Short: "Draw figures from a recording",
+		Long: `Draws one connection of a recording as PNG, SVG or PDF, chosen by the ending of the output; with --grid several
+connections side by side with the same axes.
+
+Figures:
+` + figureList(),
+		Example: `  airtide plot upload.atr --flow 1 -o cwnd.png
+  airtide plot upload.atr --flow 1 --kind rtt --log-rtt -o rtt.svg
+  airtide plot upload.atr --grid --flow 1,2,3,4 -o all.png`,
+		Args: exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return misuse{errors.New("no output file: give one with -o FIGURE")}
+			}
+			k, err := report.ParseKind(kind)
+			if err != nil {
+				return misuse{err}
+			}
+			format, err := report.FormatOf(out)
+			if err != nil {
+				return misuse{err}
+			}
+			o.Style = report.Style(style)
+			return plot(args[0], out, format, k, flowIDs(flows), force, o)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&out, "output", "o", "", "figure to write: .png, .svg or .pdf (required)")
+	fl.StringVarP(&kind, "kind", "k", string(report.Cwnd), "which figure; see above")
+	fl.UintSliceVar(&flows, "flow", nil, "flow numbers, as airtide info shows them (default: the flow with most traffic, with --grid all)")
+	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
+	fl.DurationVar(&o.From, "from", 0, "start of the figure, from the start of the recording")
+	fl.DurationVar(&o.To, "to", 0, "end of the figure, from the start of the recording (default: its end)")
+	fl.StringVar(&o.Title, "title", "", "title (default: the flow)")
+	fl.BoolVar(&o.NoTitle, "no-title", false, "no title")
+	fl.Float64Var(&o.WidthCm, "width", 0, "width in cm (default 16)")
+	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: what the figure needs)")
+	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
+	fl.StringVar(&style, "style", string(report.Colour), "colour or grey")
+	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
+	fl.DurationVar(&o.Window, "window", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
+	fl.BoolVarP(&force, "force", "f", false, "overwrite an existing file")
+	names := make([]string, 0, len(report.Kinds()))
+	for _, k := range report.Kinds() {
+		names = append(names, string(k))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagFilename("output", report.Formats...)
+	return cmd
+}
+
+func figureList() string {
+	var b strings.Builder
+	for _, k := range report.Kinds() {
+		fmt.Fprintf(&b, "  %-10s %s\n", k, k.Doc())
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func flowIDs(list []uint) []tcp.FlowID {
+	ids := make([]tcp.FlowID, len(list))
+	for i, n := range list {
+		ids[i] = tcp.FlowID(n)
+	}
+	return ids
+}
+
+func plot(path, out, format string, kind report.Kind, ids []tcp.FlowID, force bool, o report.Options) error {
+	r, err := openTrace(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	o.OriginNs = r.Metadata().ClockMonotonicNs
+	if len(ids) == 0 && !o.Grid {
+		id, err := busiestFlow(r)
+		if err != nil {
+			return err
+		}
+		ids = []tcp.FlowID{id}
+	}
+	series := report.NewSeries([]report.Kind{kind}, ids, o)
+	if err := r.Scan(trace.ScanOptions{Fields: kind.Fields(), Flows: ids}, series); err != nil {
+		return err
+	}
+	found := series.Flows()
+	for _, id := range ids {
+		if !hasFlow(found, id) {
+			return misuse{fmt.Errorf("%s has no flow %d: airtide info %s lists them", path, id, path)}
+		}
+	}
+	if lost := series.LostRecords(); lost > 0 && o.Note == "" {
+		o.Note = fmt.Sprintf("%d records were lost while recording", lost)
+	}
+	f, err := createOutput(out, force)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	err = report.Draw(w, format, kind, found, o)
+	if err == nil {
+		err = w.Flush()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		_ = os.Remove(out)
+		return fmt.Errorf("drawing %s: %w", out, err)
+	}
+	return nil
+}
+
+func hasFlow(list []*report.FlowSeries, id tcp.FlowID) bool {
+	for _, f := range list {
+		if f.Flow.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// createOutput makes a file and refuses to overwrite one unless told to.
+func createOutput(path string, force bool) (*os.File, error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s exists: choose another name or overwrite it with --force", path)
+	}
+	return f, err
+}

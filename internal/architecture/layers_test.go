@@ -1,0 +1,116 @@
+// Package architecture holds the rules of docs/architecture.md against the code.
+package architecture
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
+// import those of lower layers, and of its own layer those that allowed names.
+var layers = [][]string{
+	{"airtide/cmd/airtide", "airtide/bench/monitor"},
+	{"airtide/record", "airtide/screen", "airtide/report"},
+	{"airtide/summary"},
+	{"airtide/trace", "airtide/trace/export"},
+	{"airtide/monitor", "airtide/doctor"},
+	{"airtide/monitor/bpf", "airtide/monitor/diag"},
+	{"airtide/monitor/owner"},
+	{"airtide/monitor/filter"},
+	{"airtide/tcp"},
+}
+
+// apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
+var apart = map[string]bool{"airtide/internal/architecture": true, "airtide/internal/testnet": true}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "airtide/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing packages: %v", err)
+	}
+	var all []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("reading go list: %v", err)
+		}
+		all = append(all, p)
+	}
+}
+
+func layerOf() map[string]int {
+	m := map[string]int{}
+	for i, l := range layers {
+		for _, p := range l {
+			m[p] = i
+		}
+	}
+	return m
+}
+
+func TestEveryPackageStandsInALayer(t *testing.T) {
+	layer, seen := layerOf(), map[string]bool{}
+	for _, p := range listPackages(t) {
+		seen[p.ImportPath] = true
+		if _, ok := layer[p.ImportPath]; !ok && !apart[p.ImportPath] {
+			t.Errorf("%s has no layer: add it to docs/architecture.md and to this test", p.ImportPath)
+		}
+	}
+	for p := range layer {
+		if !seen[p] {
+			t.Errorf("%s stands in a layer and does not exist", p)
+		}
+	}
+}
+
+func TestImportsPointDownward(t *testing.T) {
+	layer := layerOf()
+	for _, p := range listPackages(t) {
+		from, ok := layer[p.ImportPath]
+		if !ok {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !strings.HasPrefix(imported, "airtide/") {
+				continue
+			}
+			to, ok := layer[imported]
+			switch {
+			case apart[imported]:
+				if !strings.HasPrefix(p.ImportPath, "airtide/bench/") {
+					t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+				}
+			case ok && to <= from:
+				t.Errorf("%s (layer %d) imports %s (layer %d): imports point downward only", p.ImportPath, from, imported, to)
+			}
+		}
+	}
+}
+
+func TestTheBaseDoesNoInputOrOutput(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if p.ImportPath != "airtide/tcp" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			switch imported {
+			case "os", "io", "net", "syscall", "golang.org/x/sys/unix":
+				t.Errorf("package tcp imports %s", imported)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Package monitor opens a source of samples and events: the kernel's TCP per ACK by BPF (package monitor/bpf), or
+// inet_diag polled (package monitor/diag).
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"airtide/monitor/bpf"
+	"airtide/monitor/diag"
+	"airtide/monitor/filter"
+	"airtide/tcp"
+)
+
+// Kind names a source.
+type Kind string
+
+// The sources.
+const (
+	Auto Kind = "auto" // BPF where it runs, else diag
+	BPF  Kind = "bpf"
+	Diag Kind = "diag"
+)
+
+// ParseKind reads the name of a source.
+func ParseKind(s string) (Kind, error) {
+	switch k := Kind(s); k {
+	case Auto, BPF, Diag:
+		return k, nil
+	}
+	return "", fmt.Errorf("source %q: want auto, bpf or diag", s)
+}
+
+// Options say what to observe and how.
+type Options struct {
+	Source  Kind
+	Filter  filter.Filter
+	Density filter.Density
+	// Poll is the time between two polls of the diag source; 0 means its default.
+	Poll time.Duration
+	// AllNamespaces makes the diag source look into every network namespace, for which it needs root; the BPF source
+	// always sees all.
+	AllNamespaces bool
+	// BufferBytes and MaxFlows size the BPF source; 0 means its defaults.
+	BufferBytes int
+	MaxFlows    int
+	// Attach forces the program type of the BPF source, "" lets it choose.
+	Attach bpf.Attach
+	// BTFPath is a file with the kernel's BTF.
+	BTFPath string
+	// BatchTime is how long samples may wait for their batch to fill.
+	BatchTime time.Duration
+}
+
+// Source delivers samples and events to a sink until its context ends.
+type Source interface {
+	// Run returns nil when the context has ended and everything has been delivered, or the first error.
+	Run(ctx context.Context, sink tcp.Sink) error
+	// Description is one line for people: which source, how attached, what is missing.
+	Description() string
+	Close() error
+}
+
+// Opened is a source and how it was chosen.
+type Opened struct {
+	Source
+	Kind Kind
+	// HZ is the kernel's tick rate when the source knows it, else 0.
+	HZ int
+	// Fallback is why auto did not take BPF, nil otherwise.
+	Fallback error
+}
+
+// Open opens the source that the options ask for.
+func Open(o Options) (*Opened, error) {
+	switch o.Source {
+	case BPF:
+		return openBPF(o)
+	case Diag:
+		return openDiag(o)
+	}
+	opened, err := openBPF(o)
+	if err == nil {
+		return opened, nil
+	}
+	fallback, diagErr := openDiag(o)
+	if diagErr != nil {
+		return nil, errors.Join(err, diagErr)
+	}
+	fallback.Fallback = err
+	return fallback, nil
+}
+
+func openBPF(o Options) (*Opened, error) {
+	s, err := bpf.Open(bpf.Options{
+		Filter: o.Filter, Density: o.Density, BufferBytes: o.BufferBytes, MaxFlows: o.MaxFlows, Attach: o.Attach,
+		BTFPath: o.BTFPath, BatchTime: o.BatchTime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the bpf source: %w", err)
+	}
+	return &Opened{Source: s, Kind: BPF, HZ: s.HZ()}, nil
+}
+
+func openDiag(o Options) (*Opened, error) {
+	s, err := diag.New(diag.Options{Interval: o.Poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces})
+	if err != nil {
+		return nil, fmt.Errorf("opening the diag source: %w", err)
+	}
+	return &Opened{Source: s, Kind: Diag}, nil
+}
