@@ -58,6 +58,7 @@ func (t *ticks) toNs(jiffies uint32) int64 { return t.refNs + int64(int32(jiffie
 type privateDecoder struct {
 	state *privateState
 	at    members
+	dirty bool // rows of the current batch have set its columns
 }
 
 // decoder turns records into samples and events.
@@ -65,8 +66,8 @@ type decoder struct {
 	ticks    ticks
 	private  map[string]*privateDecoder
 	optional []tcp.Field // fields that this kernel lacks
-	// dirty marks columns of private state that rows of the current batch have set.
-	dirty map[*privateDecoder]bool
+	rows     int         // filled in the current batch
+	dirty    []*privateDecoder
 }
 
 // Fields behind members of tcp_sock that are younger than kernel 5.8, or that builds leave out.
@@ -78,7 +79,7 @@ var optionalMembers = map[string][]tcp.Field{
 }
 
 func newDecoder(types *btf.Spec, hz int) (*decoder, error) {
-	d := &decoder{ticks: newTicks(hz), private: map[string]*privateDecoder{}, dirty: map[*privateDecoder]bool{}}
+	d := &decoder{ticks: newTicks(hz), private: map[string]*privateDecoder{}}
 	for name, fields := range optionalMembers {
 		if !hasMember(types, "tcp_sock", name) {
 			d.optional = append(d.optional, fields...)
@@ -91,14 +92,14 @@ func newDecoder(types *btf.Spec, hz int) (*decoder, error) {
 			return nil, fmt.Errorf("private state of %s: %w", p.name, err)
 		}
 		if at != nil {
-			d.private[p.name] = &privateDecoder{p, at}
+			d.private[p.name] = &privateDecoder{state: p, at: at}
 		}
 	}
 	return d, nil
 }
 
-// newBatch makes a batch whose columns of private state are all absent; sample fills only those of the row's own
-// algorithm.
+// newBatch makes a batch with all of its rows there, of which the first d.rows are filled. The columns of private state
+// are absent; sample fills only those of the row's own algorithm.
 func (d *decoder) newBatch(rows int) *tcp.Batch {
 	b := tcp.NewBatch(rows)
 	b.Resize(rows)
@@ -107,19 +108,27 @@ func (d *decoder) newBatch(rows int) *tcp.Batch {
 			fillAbsent(b.Cols[f])
 		}
 	}
-	b.Reset()
 	return b
 }
 
-// recycle empties the batch and makes the private columns absent again.
-func (d *decoder) recycle(b *tcp.Batch) {
-	for p := range d.dirty {
-		for _, f := range p.state.fields {
-			fillAbsent(b.Cols[f])
-		}
+// deliver hands the filled rows to f and empties the batch.
+func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
+	if d.rows == 0 {
+		return nil
 	}
-	clear(d.dirty)
-	b.Reset()
+	all := b.Len()
+	b.Resize(d.rows)
+	err := f(b)
+	b.Resize(all)
+	for _, p := range d.dirty {
+		for _, field := range p.state.fields {
+			fillAbsent(b.Cols[field][:d.rows])
+		}
+		p.dirty = false
+	}
+	d.dirty = d.dirty[:0]
+	d.rows = 0
+	return err
 }
 
 func fillAbsent(col []int64) {
@@ -142,16 +151,14 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// sample appends a row. raw is a sample_record; private is the decoder of the flow's algorithm or nil.
+// sample fills the next row; the batch must have one left. raw is a sample_record; private is the decoder of the flow's algorithm or nil.
 func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b *tcp.Batch) {
 	s := (*monitorSampleRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
-	i := b.Len()
+	i := d.rows
+	d.rows++
 	d.ticks.sync(s.Jiffies, int64(s.TimeNs))
-	b.TimeNs = append(b.TimeNs, int64(s.TimeNs))
-	b.Flow = append(b.Flow, flow)
-	for f := range b.Cols {
-		b.Cols[f] = b.Cols[f][:i+1]
-	}
+	b.TimeNs[i] = int64(s.TimeNs)
+	b.Flow[i] = flow
 	c := &b.Cols
 	acked, received := int64(s.BytesAcked), int64(s.BytesReceived)
 	if s.Flags&withPacket != 0 {
@@ -231,7 +238,10 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 		c[f][i] = tcp.Absent
 	}
 	if private != nil {
-		d.dirty[private] = true
+		if !private.dirty {
+			private.dirty = true
+			d.dirty = append(d.dirty, private)
+		}
 		private.state.decode(private.at, s, &d.ticks, b, i)
 	}
 }

@@ -36,9 +36,8 @@ type monitorCounter uint32
 const (
 	monitorCounterCOUNTER_LOST       monitorCounter = 0
 	monitorCounterCOUNTER_UNTRACKED  monitorCounter = 1
-	monitorCounterCOUNTER_SAMPLES    monitorCounter = 2
-	monitorCounterCOUNTER_SUPPRESSED monitorCounter = 3
-	monitorCounterCOUNTERS           monitorCounter = 4
+	monitorCounterCOUNTER_SUPPRESSED monitorCounter = 2
+	monitorCounterCOUNTERS           monitorCounter = 3
 )
 
 type monitorEventKind uint32

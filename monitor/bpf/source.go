@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/ringbuf"
 
 	"airtide/monitor/owner"
 	"airtide/tcp"
@@ -18,7 +16,7 @@ import (
 type Source struct {
 	options Options
 	loaded  *loaded
-	reader  *ringbuf.Reader
+	ring    *ring
 	decoder *decoder
 	flows   *flowTable
 	owners  *owner.Resolver
@@ -38,9 +36,9 @@ func Open(o Options) (*Source, error) {
 		l.Close()
 		return nil, err
 	}
-	if s.reader, err = ringbuf.NewReader(l.coll.Maps["records"]); err != nil {
+	if s.ring, err = openRing(l.coll.Maps["records"]); err != nil {
 		l.Close()
-		return nil, fmt.Errorf("mapping the ring buffer: %w", err)
+		return nil, err
 	}
 	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
 	s.cgroups, _ = owner.OpenCgroups()
@@ -50,7 +48,7 @@ func Open(o Options) (*Source, error) {
 
 // Close detaches the programs and frees everything. It is safe after a failed Run and must not run beside it.
 func (s *Source) Close() error {
-	err := s.reader.Close()
+	err := s.ring.close()
 	s.loaded.Close()
 	return err
 }
@@ -92,7 +90,8 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 			done = true
 		case <-tick.C:
 		}
-		if err := s.drain(sink); err != nil {
+		// The programs never wake us: a wake-up costs more than a record.
+		if err := s.ring.drain(func(raw []byte) error { return s.take(raw, sink) }); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -110,23 +109,6 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		}
 		if done {
 			return nil
-		}
-	}
-}
-
-// drain takes everything out of the ring buffer. The programs never wake us: a wake-up costs more than the record.
-func (s *Source) drain(sink tcp.Sink) error {
-	var record ringbuf.Record
-	s.reader.SetDeadline(time.Unix(1, 0))
-	for {
-		if err := s.reader.ReadInto(&record); err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return nil
-			}
-			return fmt.Errorf("reading the ring buffer: %w", err)
-		}
-		if err := s.take(record.RawSample, sink); err != nil {
-			return err
 		}
 	}
 }
@@ -149,7 +131,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 			return nil
 		}
 		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
-		if s.batch.Len() == batchRows {
+		if s.decoder.rows == batchRows {
 			return s.flush(sink)
 		}
 		return nil
@@ -207,12 +189,7 @@ func (s *Source) announce(f *flow, sink tcp.Sink) error {
 
 // flush hands over the batch.
 func (s *Source) flush(sink tcp.Sink) error {
-	if s.batch.Len() == 0 {
-		return nil
-	}
-	err := sink.Samples(s.batch)
-	s.decoder.recycle(s.batch)
-	return err
+	return s.decoder.deliver(s.batch, sink.Samples)
 }
 
 // slowWork is what is done once a second: owners that have been found, and the lost counts.
