@@ -237,6 +237,10 @@ struct tcp_sock {
 	u8 ecn_flags;
 };
 
+struct bpf_iter__tcp {
+	struct sock_common *sk_common;
+};
+
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;

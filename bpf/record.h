@@ -193,7 +193,6 @@ struct event_record {
 enum counter {
 	COUNTER_LOST,		/* ring buffer full */
 	COUNTER_UNTRACKED,	/* table of flows full */
-	COUNTER_SAMPLES,
 	COUNTER_SUPPRESSED,	/* not sampled because of the density */
 	COUNTERS,
 };

@@ -244,17 +244,12 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
-static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const struct sk_buff *skb)
+/* header and len come from the sk_buff, which the two kinds of programs read in their own ways. */
+static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const u8 *header, u32 len)
 {
-	unsigned char *head = NULL, *header;
 	u32 words[6] = {};
-	u16 offset = 0;
-	u32 len = 0, size, control;
+	u32 size, control;
 
-	chase(head, skb->head);
-	chase(offset, skb->transport_header);
-	chase(len, skb->len);
-	header = head + offset;
 	if (bpf_probe_read_kernel(words, sizeof(words), header))
 		return false;
 	p->seq = bpf_ntohl(words[1]);
@@ -460,17 +455,16 @@ static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, s
 	bpf_probe_read_kernel(s->cc, sizeof(s->cc), &tp->inet_conn.icsk_ca_priv);
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	fs->last_sample_ns = now;
-	count(COUNTER_SAMPLES);
 }
 
 /* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
-static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const struct sk_buff *skb)
+static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *header, u32 len)
 {
 	struct flow_state *fs = flow_of(key, tp, true, false);
 	struct packet p = {};
 	u64 now;
 
-	if (!fs || !parse(&p, tp, skb))
+	if (!fs || !parse(&p, tp, header, len))
 		return;
 	difference_events(fs, tp, &p);
 	now = bpf_ktime_get_ns();
@@ -637,7 +631,7 @@ int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
 	if (tp)
-		on_segment((u64)sk, tp, skb);
+		on_segment((u64)sk, tp, skb->head + skb->transport_header, skb->len);
 	return 0;
 }
 
@@ -704,6 +698,32 @@ int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 	return 0;
 }
 
+/*
+ * Walks the sockets of one network namespace (of the process that opens the iterator), so that connections which are
+ * idle are known from the start. A socket that a hook sees at the same time is announced once: the table decides.
+ */
+SEC("iter/tcp")
+int walk_sockets(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct flow_state *fs;
+	struct tcp_sock *tp;
+	u8 state;
+
+	if (!skc)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);
+	if (!tp)
+		return 0;
+	state = COMMON(tp).skc_state;
+	if (state == TCP_LISTEN || state == TCP_CLOSE || state == TCP_TIME_WAIT)
+		return 0;
+	fs = flow_of((u64)skc, tp, true, false);
+	if (fs)
+		sample(fs, tp, NULL, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* --- raw_tp ------------------------------------------------------------------------------------------------- */
 
 #define SCRATCH_BYTES 4096
@@ -765,11 +785,18 @@ SEC("raw_tp/tcp_probe")
 int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
+	struct sk_buff *skb = (struct sk_buff *)ctx->args[1];
 	struct tcp_sock *tp = copy_tcp_sock(sk);
+	unsigned char *head = NULL;
+	u16 offset = 0;
+	u32 len = 0;
 
 	if (!tp)
 		return 0;
-	on_segment((u64)sk, tp, (const struct sk_buff *)ctx->args[1]);
+	chase(head, skb->head);
+	chase(offset, skb->transport_header);
+	chase(len, skb->len);
+	on_segment((u64)sk, tp, head + offset, len);
 	copy_done();
 	return 0;
 }

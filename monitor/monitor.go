@@ -105,9 +105,73 @@ func openBPF(o Options) (*Opened, error) {
 }
 
 func openDiag(o Options) (*Opened, error) {
-	s, err := diag.New(diag.Options{Interval: o.Poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces})
+	poll := o.Poll
+	if o.Density.Mode == filter.AtMost {
+		poll = max(poll, o.Density.Every)
+	}
+	s, err := diag.New(diag.Options{Interval: poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces})
 	if err != nil {
 		return nil, fmt.Errorf("opening the diag source: %w", err)
 	}
-	return &Opened{Source: s, Kind: Diag}, nil
+	return &Opened{Source: &polled{s, o.Density.Mode}, Kind: Diag}, nil
+}
+
+// polled is the diag source with the density applied: it polls all flows alike, so what is not to be sampled is left
+// out here.
+type polled struct {
+	*diag.Source
+	mode filter.Mode
+}
+
+func (p *polled) Run(ctx context.Context, sink tcp.Sink) error {
+	if p.mode == filter.OnChange {
+		sink = &changes{Sink: sink, last: map[tcp.FlowID][len(changing)]int64{}}
+	}
+	return p.Source.Run(ctx, sink)
+}
+
+func (p *polled) Close() error {
+	p.Source.Close()
+	return nil
+}
+
+// changing are the fields whose change makes a sample, the same as in the BPF programs (dense_enough).
+var changing = [...]tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.LostOutPackets, tcp.RetransmitsPackets, tcp.Backoff}
+
+// changes lets through the samples that differ from the flow's last one.
+type changes struct {
+	tcp.Sink
+	last map[tcp.FlowID][len(changing)]int64
+	kept *tcp.Batch
+	row  tcp.Sample
+}
+
+func (c *changes) Samples(b *tcp.Batch) error {
+	if c.kept == nil {
+		c.kept = tcp.NewBatch(b.Len())
+	}
+	c.kept.Reset()
+	for i, id := range b.Flow {
+		var now [len(changing)]int64
+		for k, f := range changing {
+			now[k] = b.Cols[f][i]
+		}
+		if last, ok := c.last[id]; ok && last == now {
+			continue
+		}
+		c.last[id] = now
+		b.Row(i, &c.row)
+		c.kept.Append(&c.row)
+	}
+	if c.kept.Len() == 0 {
+		return nil
+	}
+	return c.Sink.Samples(c.kept)
+}
+
+func (c *changes) Event(e *tcp.Event) error {
+	if e.Kind == tcp.EventClose {
+		delete(c.last, e.Flow)
+	}
+	return c.Sink.Event(e)
 }

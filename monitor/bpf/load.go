@@ -117,11 +117,16 @@ func load(o Options) (*loaded, error) {
 	}
 	var errs []error
 	for _, way := range ways {
-		l, err := loadAs(way, types, o)
-		if err == nil {
-			return l, nil
+		l, err := loadAs(way, true, types, o)
+		if err != nil {
+			// A kernel that takes the hooks may still refuse the iterator, which is a program type of its own.
+			if l, retryErr := loadAs(way, false, types, o); retryErr == nil {
+				return l, nil
+			}
+			errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+			continue
 		}
-		errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+		return l, nil
 	}
 	return nil, explain(errors.Join(errs...))
 }
@@ -170,7 +175,7 @@ func tracepointArgs(types *btf.Spec, name string) int {
 	return len(proto.Params) - 1
 }
 
-func loadAs(way Attach, types *btf.Spec, o Options) (_ *loaded, err error) {
+func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, err error) {
 	spec, err := loadMonitor()
 	if err != nil {
 		return nil, fmt.Errorf("reading the embedded object: %w", err)
@@ -188,7 +193,7 @@ func loadAs(way Attach, types *btf.Spec, o Options) (_ *loaded, err error) {
 		wanted[h.program(way)] = h
 	}
 	for name := range spec.Programs {
-		if _, ok := wanted[name]; !ok && name != "jiffies_now" {
+		if _, ok := wanted[name]; !ok && name != "jiffies_now" && (name != walkProgram || !withWalk) {
 			delete(spec.Programs, name)
 		}
 	}
@@ -216,7 +221,11 @@ func loadAs(way Attach, types *btf.Spec, o Options) (_ *loaded, err error) {
 			return nil, err
 		}
 	}
-	return l, l.attachHook(wanted, hooks[0])
+	if err := l.attachHook(wanted, hooks[0]); err != nil {
+		return nil, err
+	}
+	l.missing = append(l.missing, walkAll(l.coll.Programs[walkProgram])...)
+	return l, nil
 }
 
 func (h hook) program(way Attach) string {

@@ -293,6 +293,7 @@ const (
 	monitorProgRawTcpReceiveReset   = "raw_tcp_receive_reset"
 	monitorProgRawTcpRetransmitSkb  = "raw_tcp_retransmit_skb"
 	monitorProgRawTcpSendReset      = "raw_tcp_send_reset"
+	monitorProgWalkSockets          = "walk_sockets"
 	monitorVarDensity               = "density"
 	monitorVarDensityNs             = "density_ns"
 	monitorVarFilterCgroups         = "filter_cgroups"
@@ -378,6 +379,7 @@ type monitorProgramSpecs struct {
 	RawTcpReceiveReset   *ebpf.ProgramSpec `ebpf:"raw_tcp_receive_reset"`
 	RawTcpRetransmitSkb  *ebpf.ProgramSpec `ebpf:"raw_tcp_retransmit_skb"`
 	RawTcpSendReset      *ebpf.ProgramSpec `ebpf:"raw_tcp_send_reset"`
+	WalkSockets          *ebpf.ProgramSpec `ebpf:"walk_sockets"`
 }
 
 // monitorMapSpecs contains maps before they are loaded into the kernel.
@@ -521,6 +523,7 @@ type monitorPrograms struct {
 	RawTcpReceiveReset   *ebpf.Program `ebpf:"raw_tcp_receive_reset"`
 	RawTcpRetransmitSkb  *ebpf.Program `ebpf:"raw_tcp_retransmit_skb"`
 	RawTcpSendReset      *ebpf.Program `ebpf:"raw_tcp_send_reset"`
+	WalkSockets          *ebpf.Program `ebpf:"walk_sockets"`
 }
 
 func (p *monitorPrograms) Close() error {
@@ -542,6 +545,7 @@ func (p *monitorPrograms) Close() error {
 		p.RawTcpReceiveReset,
 		p.RawTcpRetransmitSkb,
 		p.RawTcpSendReset,
+		p.WalkSockets,
 	)
 }
 

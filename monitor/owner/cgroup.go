@@ -1,0 +1,212 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNoCgroup2 says that no cgroup v2 file system is mounted.
+var ErrNoCgroup2 = errors.New("no cgroup v2 file system is mounted (mount one with: mount -t cgroup2 none /sys/fs/cgroup)")
+
+// cgroupWalkInterval is the least time between two walks over the tree of cgroups, about 3 µs per folder each.
+const cgroupWalkInterval = time.Second
+
+// Cgroups translates between cgroup v2 ids and paths. The id is the inode number of the cgroup's folder, the same that
+// bpf_get_current_cgroup_id and inet_diag give. It keeps what it has seen, so that a cgroup that has been removed can
+// still be named. All methods may be called from any goroutine.
+type Cgroups struct {
+	mount string
+
+	mu       sync.Mutex
+	byID     map[uint64]string   // path below the mount
+	parents  map[uint64][]uint64 // see Ancestors
+	nextWalk time.Time
+}
+
+// OpenCgroups finds the cgroup v2 mount, on hybrid systems usually /sys/fs/cgroup/unified, and reads the tree once.
+func OpenCgroups() (*Cgroups, error) {
+	mounts, err := readMounts()
+	if err != nil {
+		return nil, err
+	}
+	point, ok := cgroup2Mount(mounts)
+	if !ok {
+		return nil, ErrNoCgroup2
+	}
+	c := &Cgroups{mount: point, byID: map[uint64]string{}, parents: map[uint64][]uint64{}}
+	if err := c.walk(); err != nil {
+		return nil, fmt.Errorf("reading cgroups below %s: %w", point, err)
+	}
+	return c, nil
+}
+
+// cgroup2Mount prefers a mount of the whole tree to one of a part of it.
+func cgroup2Mount(mounts []mount) (string, bool) {
+	best, found := mount{}, false
+	for _, m := range mounts {
+		if m.fsType == "cgroup2" && (!found || (best.root != "/" && m.root == "/")) {
+			best, found = m, true
+		}
+	}
+	return best.point, found
+}
+
+// Mount is where the cgroup v2 file system is mounted.
+func (c *Cgroups) Mount() string { return c.mount }
+
+// Path is the path of a cgroup below the mount, "/" for the root. It is not known when the cgroup lies outside what
+// this mount shows, or was removed before it was ever seen. An unknown id costs at most one walk per second.
+func (c *Cgroups) Path(id uint64) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.path(id)
+}
+
+func (c *Cgroups) path(id uint64) (string, bool) {
+	p, ok := c.byID[id]
+	if !ok && id != 0 && time.Now().After(c.nextWalk) {
+		_ = c.walk() // the mount has gone: what was seen is all there is
+		p, ok = c.byID[id]
+	}
+	return p, ok
+}
+
+// Ancestors lists the id itself and the ids of all cgroups above it, the root last. Of an unknown cgroup it is the id
+// alone.
+func (c *Cgroups) Ancestors(id uint64) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ids, ok := c.parents[id]; ok {
+		return ids
+	}
+	p, ok := c.path(id)
+	if !ok {
+		return []uint64{id}
+	}
+	ids := []uint64{id}
+	for p != "/" {
+		p = path.Dir(p)
+		above, err := c.inode(p)
+		if err != nil {
+			return ids // removed meanwhile; not kept, for it may be seen again under another id
+		}
+		ids = append(ids, above)
+	}
+	c.parents[id] = ids
+	return ids
+}
+
+// ID finds a cgroup by its path below the mount ("/system.slice/ssh.service"), its path in the file system, its id as a
+// number, or the bare name of its folder when only one cgroup has that name.
+func (c *Cgroups) ID(arg string) (uint64, error) {
+	if arg == "" {
+		return 0, errors.New("cgroup: want a path, a name or an id")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if strings.Contains(arg, "/") {
+		return c.idOfPath(arg)
+	}
+	if err := c.walk(); err != nil {
+		return 0, fmt.Errorf("reading cgroups below %s: %w", c.mount, err)
+	}
+	var ids []uint64
+	var paths []string
+	for id, p := range c.byID {
+		// byID keeps removed cgroups too; those cannot be meant.
+		if path.Base(p) == arg && c.isThere(id, p) {
+			ids, paths = append(ids, id), append(paths, p)
+		}
+	}
+	switch len(ids) {
+	case 1:
+		return ids[0], nil
+	case 0:
+		if id, err := strconv.ParseUint(arg, 10, 64); err == nil && id != 0 {
+			return id, nil
+		}
+		return 0, fmt.Errorf("cgroup %q: there is no such cgroup below %s; see: find %s -type d", arg, c.mount, c.mount)
+	}
+	slices.Sort(paths)
+	return 0, fmt.Errorf("cgroup %q: %d cgroups have this name, give the path of one: %s", arg, len(ids), strings.Join(paths[:min(5, len(paths))], ", "))
+}
+
+func (c *Cgroups) idOfPath(arg string) (uint64, error) {
+	clean := path.Clean("/" + arg)
+	below := clean
+	if rest, ok := strings.CutPrefix(clean, c.mount); ok && c.mount != "/" && (rest == "" || rest[0] == '/') {
+		below = path.Join("/", rest)
+	}
+	id, err := c.inode(below)
+	if err != nil {
+		return 0, fmt.Errorf("cgroup %q: there is no folder %s: %w", arg, filepath.Join(c.mount, below), err)
+	}
+	c.byID[id] = below
+	return id, nil
+}
+
+func (c *Cgroups) isThere(id uint64, p string) bool {
+	now, err := c.inode(p)
+	return err == nil && now == id
+}
+
+// inode is the id of a path below the mount.
+func (c *Cgroups) inode(below string) (uint64, error) {
+	var st syscall.Stat_t
+	if err := syscall.Stat(filepath.Join(c.mount, below), &st); err != nil {
+		return 0, err
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		return 0, syscall.ENOTDIR
+	}
+	return st.Ino, nil
+}
+
+func (c *Cgroups) walk() error {
+	err := filepath.WalkDir(c.mount, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if name == c.mount {
+				return err
+			}
+			return fs.SkipDir // removed meanwhile, or not readable
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return fs.SkipDir
+		}
+		below := strings.TrimPrefix(name, c.mount)
+		c.byID[info.Sys().(*syscall.Stat_t).Ino] = path.Join("/", below)
+		return nil
+	})
+	c.nextWalk = time.Now().Add(cgroupWalkInterval)
+	return err
+}
+
+// SelfCgroup is the cgroup v2 id of this process.
+func (c *Cgroups) SelfCgroup() (uint64, error) {
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0, fmt.Errorf("reading own cgroup: %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if p, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.idOfPath(p)
+		}
+	}
+	return 0, errors.New("this process has no cgroup v2: /proc/self/cgroup has no line that begins with 0::")
+}
