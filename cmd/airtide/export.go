@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ OUT when it is a folder. Absent values are null (empty in CSV, left out in JSON 
   airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
   airtide export upload.atr --to perfetto -o upload.pftrace`,
 		Args: exactArgs("FILE"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return misuse{errors.New("no output: give one with -o OUT (- for stdout)")}
 			}
@@ -55,7 +56,7 @@ OUT when it is a folder. Absent values are null (empty in CSV, left out in JSON 
 				}
 				o.Fields = append(o.Fields, f)
 			}
-			return exportTrace(args[0], out, format, flowIDs(flows), o)
+			return exportTrace(cmd.Context(), args[0], out, format, flowIDs(flows), o)
 		},
 	}
 	fl := cmd.Flags()
@@ -77,7 +78,7 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
-func exportTrace(path, out string, format export.Format, ids []tcp.FlowID, o export.Options) error {
+func exportTrace(ctx context.Context, path, out string, format export.Format, ids []tcp.FlowID, o export.Options) error {
 	r, err := openTrace(path)
 	if err != nil {
 		return err
@@ -87,7 +88,10 @@ func exportTrace(path, out string, format export.Format, ids []tcp.FlowID, o exp
 	if err := r.Scan(trace.ScanOptions{Flows: ids}, survey); err != nil {
 		return err
 	}
-	survey.Apply(&o)
+	o.Flows = survey.Flows()
+	if format == export.CSV && o.Fields == nil {
+		o.Fields = survey.Fields() // columns that are empty throughout only make a CSV wide
+	}
 	m := r.Metadata()
 	x, err := export.New(format, out, export.Meta{
 		Host: m.Host, Kernel: m.Kernel, Source: m.Source, Tool: m.Tool,
@@ -96,9 +100,23 @@ func exportTrace(path, out string, format export.Format, ids []tcp.FlowID, o exp
 	if err != nil {
 		return err
 	}
-	if err := r.Scan(trace.ScanOptions{Flows: ids}, x); err != nil {
-		return errors.Join(err, x.Close())
+	if err := r.Scan(trace.ScanOptions{Flows: ids}, interruptible{ctx, x}); err != nil {
+		x.Abort()
+		return err
 	}
 	warnDamage(path, r)
 	return x.Close()
+}
+
+// interruptible stops a scan when the context ends.
+type interruptible struct {
+	ctx context.Context
+	tcp.Sink
+}
+
+func (i interruptible) Samples(b *tcp.Batch) error {
+	if i.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return i.Sink.Samples(b)
 }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"airtide/summary"
+	"airtide/tcp"
+	"airtide/trace"
+)
+
+func newInfo() *cobra.Command {
+	var (
+		asJSON bool
+		flow   uint
+	)
+	cmd := &cobra.Command{
+		Use:   "info FILE",
+		Short: "Tell what is in a recording",
+		Long: `Sums up a recording: where and how it was made, and per connection its rates, round-trip times, congestion window,
+retransmissions by cause, errors by code, and what limited it. A damaged or unfinished recording is read as far as it
+goes, and what is missing is told.`,
+		Example: `  airtide info upload.atr
+  airtide info upload.atr --flow 1
+  airtide info upload.atr --json | jq '.flows[] | {flow, send_rate_bps}'`,
+		Args: exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := openTrace(args[0])
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			meta := r.Metadata()
+			s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
+			if err := r.Scan(trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
+				return err
+			}
+			report := s.Report()
+			out := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				e := json.NewEncoder(out)
+				e.SetIndent("", "  ")
+				return e.Encode(infoJSON{meta, r.Damage(), report})
+			case flow > 0:
+				err = report.WriteFlow(out, tcp.FlowID(flow), summary.TextOptions{Colour: useColor(os.Stdout)})
+			default:
+				writeMetadata(out, args[0], meta)
+				err = report.WriteText(out, summary.TextOptions{Colour: useColor(os.Stdout)})
+			}
+			warnDamage(args[0], r)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
+	cmd.Flags().UintVar(&flow, "flow", 0, "print all about one flow")
+	return cmd
+}
+
+// infoJSON is the order of the JSON: how it was recorded, what is damaged, what is in it.
+type infoJSON struct {
+	Recording trace.Metadata `json:"recording"`
+	Damage    trace.Damage   `json:"damage"`
+	summary.Report
+}
+
+func writeMetadata(w io.Writer, path string, m trace.Metadata) {
+	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", path,
+		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), m.Host, m.Kernel, m.Arch)
+	fmt.Fprintf(w, "source %s; density %s", m.SourceDetail, m.Density)
+	if len(m.Command) > 0 {
+		fmt.Fprintf(w, "; command %q", m.Command)
+	}
+	if m.Label != "" {
+		fmt.Fprintf(w, "; label %q", m.Label)
+	}
+	if !m.Filter.Empty() {
+		f, err := json.Marshal(m.Filter)
+		if err == nil {
+			fmt.Fprintf(w, "; filter %s", f)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// unseen are the kinds of events that a source cannot see, whose counts are absent and not zero.
+func unseen(source string) []tcp.EventKind {
+	if source == "diag" {
+		return []tcp.EventKind{tcp.EventUndo, tcp.EventTLPLoss}
+	}
+	return nil
+}

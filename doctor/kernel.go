@@ -1,0 +1,190 @@
+package doctor
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+var kernelChecks = []check{
+	{
+		name: "btf", group: groupKernel, probe: probeBTF, needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
+		loss:   "BPF programs cannot be fitted to this kernel",
+		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or name a BTF file for this very kernel (such as bpftool gen min_core_btf or BTFHub makes)",
+	},
+	{
+		name: "bpf_jit", group: groupKernel, probe: probeJIT, needs: need(optional, bpf, Monitor, Record, CC, Share),
+		loss: "BPF programs are interpreted, which takes several times longer per ACK", remedy: "sysctl net.core.bpf_jit_enable=1",
+	},
+	{
+		name: "unprivileged_bpf", group: groupKernel, probe: probeUnprivilegedBPF,
+		loss: "nothing: tracing takes privileges anyway", remedy: "",
+	},
+	{
+		name: "lockdown", group: groupKernel, probe: func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
+		needs: need(required, bpf, Monitor, Record, Share),
+		loss:  "BPF programs may not read kernel memory", remedy: "boot without lockdown=confidentiality",
+	},
+	{
+		name: "loadable_modules", group: groupKernel, probe: probeModules, needs: need(required, "", Timewarp),
+		loss: "time cannot be accelerated by a module", remedy: "a kernel with CONFIG_MODULES=y, booted without nomodule",
+	},
+	{
+		name: "kernel_headers", group: groupKernel, probe: probeHeaders, needs: need(optional, "", Timewarp),
+		loss: "kernel modules cannot be built here", remedy: "install the headers of the running kernel",
+	},
+	{
+		name: "clock_source", group: groupKernel,
+		probe: func(*machine) finding {
+			return clockSource(readText("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+		},
+		needs: need(optional, "", Monitor, Record),
+		loss:  "it is not known how much a time stamp costs", remedy: "mount /sys",
+	},
+	{
+		name: "cgroup_v2", group: groupKernel, probe: probeCgroup, needs: need(required, bpf, Tune),
+		loss: "connections cannot be picked or tuned by cgroup", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
+	},
+}
+
+// probeBTF reads the kernel's types, or those of the file that the caller named, and looks for TCP's.
+func probeBTF(m *machine) finding {
+	path := kernelBTF
+	if m.btfPath != "" {
+		path = m.btfPath
+	}
+	if m.typesErr != nil {
+		if errors.Is(m.typesErr, os.ErrPermission) {
+			return unknown("this user may not read " + path)
+		}
+		return missing(fmt.Sprintf("%s gives no types: %v", path, m.typesErr))
+	}
+	for _, name := range []string{"sock", "inet_connection_sock", "tcp_sock"} {
+		var found *btf.Struct
+		if err := m.types.TypeByName(name, &found); err != nil {
+			return missing(fmt.Sprintf("%s has no struct %s", path, name))
+		}
+	}
+	return ok(path, path)
+}
+
+func probeJIT(*machine) finding {
+	const path = "/proc/sys/net/core/bpf_jit_enable"
+	text, err := os.ReadFile(path)
+	switch {
+	case os.IsNotExist(err):
+		return missing("no file " + path)
+	case os.IsPermission(err):
+		return unknown("needs root to read " + path)
+	case err != nil:
+		return unknown(err.Error())
+	case strings.TrimSpace(string(text)) == "0":
+		return missing("switched off")
+	}
+	return ok("")
+}
+
+// probeUnprivilegedBPF reads the sysctl: 0 allows, 1 forbids until the next boot, 2 forbids until an administrator
+// changes it (Documentation/admin-guide/sysctl/kernel.rst).
+func probeUnprivilegedBPF(*machine) finding {
+	switch value := readText("/proc/sys/kernel/unprivileged_bpf_disabled"); value {
+	case "0":
+		return ok("allowed")
+	case "1", "2":
+		return missing("switched off (unprivileged_bpf_disabled = " + value + ")")
+	}
+	return unknown("kernel.unprivileged_bpf_disabled cannot be read")
+}
+
+// lockdown reads the text of /sys/kernel/security/lockdown, in which the current mode stands in brackets. In mode
+// confidentiality the kernel refuses BPF's reads of its memory (security/lockdown, LOCKDOWN_BPF_READ_KERNEL).
+func lockdown(text string) finding {
+	_, rest, _ := strings.Cut(text, "[")
+	mode, _, _ := strings.Cut(rest, "]")
+	switch mode {
+	case "":
+		return ok("none (not built, or securityfs is not mounted)")
+	case "confidentiality":
+		return finding{Refused, "mode confidentiality", []string{mode}}
+	}
+	return ok(mode, mode)
+}
+
+// probeModules asks to load a module from no file, which can only fail: the error tells whether it could have worked.
+func probeModules(m *machine) finding {
+	switch err := unix.FinitModule(-1, "", 0); err {
+	case unix.EBADF:
+		return ok("")
+	case unix.EPERM:
+		if readText("/proc/sys/kernel/modules_disabled") == "1" {
+			return finding{Refused, "switched off until the next boot (kernel.modules_disabled = 1)", nil}
+		}
+		if kernelConfig("CONFIG_MODULES") == "y" && len(m.lacking([]capability{capSysModule})) == 0 {
+			return finding{Refused, "present but refused (booted with nomodule, or forbidden by a security module)", nil}
+		}
+		return m.judge(err, capSysModule)
+	default:
+		return m.judge(err, capSysModule)
+	}
+}
+
+func probeHeaders(m *machine) finding {
+	path := "/lib/modules/" + m.facts.KernelRelease + "/build"
+	if _, err := os.Stat(path); err != nil {
+		return missing("no folder " + path)
+	}
+	return ok(path, path)
+}
+
+// clockSource says whether reading the clock is cheap. Time stamps from device registers cost about a microsecond.
+func clockSource(name string) finding {
+	switch {
+	case name == "":
+		return unknown("/sys does not tell")
+	case slices.Contains([]string{"hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies"}, name):
+		return limited(name+": each time stamp is slow or coarse", name)
+	}
+	return ok(name, name)
+}
+
+func probeCgroup(*machine) finding {
+	if mount := cgroupMount(readText("/proc/self/mountinfo")); mount != "" {
+		return ok(mount, mount)
+	}
+	return missing("not mounted")
+}
+
+// cgroupMount finds where the cgroup v2 hierarchy is mounted in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+func cgroupMount(mountinfo string) string {
+	for line := range strings.Lines(mountinfo) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") {
+			return fields[4]
+		}
+	}
+	return ""
+}
+
+// kernelConfig finds an option of the running kernel's configuration, "" when it is not set or not known.
+func kernelConfig(option string) string {
+	if packed, err := os.ReadFile("/proc/config.gz"); err == nil {
+		if r, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {
+			text, _ := io.ReadAll(r)
+			return assignment(string(text), option)
+		}
+	}
+	var uts unix.Utsname
+	if unix.Uname(&uts) != nil {
+		return ""
+	}
+	return assignment(readText("/boot/config-"+unix.ByteSliceToString(uts.Release[:])), option)
+}

@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+// Machine describes the host that was examined.
+type Machine struct {
+	KernelRelease string `json:"kernel_release"`
+	Architecture  string `json:"architecture"`
+	Distribution  string `json:"distribution"`
+	CPUs          int    `json:"cpus"`
+	MemoryBytes   uint64 `json:"memory_bytes"`
+	UserID        int    `json:"user_id"`
+	// Capabilities are those of capabilityTable that are effective.
+	Capabilities []string `json:"capabilities"`
+}
+
+// kernelBTF is where the kernel shows its own types (CONFIG_DEBUG_INFO_BTF).
+const kernelBTF = "/sys/kernel/btf/vmlinux"
+
+// machine is what the probes share.
+type machine struct {
+	facts     Machine
+	effective uint64 // capabilities, bit by number
+	// types are the kernel's types, from the file that the caller named or from the kernel itself.
+	types    *btf.Spec
+	typesErr error
+	btfPath  string
+	// memlock is the answer to lifting the limit on locked memory, which kernels before 5.11 charge BPF objects to.
+	memlock error
+}
+
+func newMachine(o Options) (*machine, error) {
+	m := &machine{btfPath: o.BTFPath}
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return nil, fmt.Errorf("reading the kernel's release: %w", err)
+	}
+	m.facts = Machine{
+		KernelRelease: unix.ByteSliceToString(uts.Release[:]),
+		Architecture:  unix.ByteSliceToString(uts.Machine[:]),
+		Distribution:  distribution(readText("/etc/os-release"), readText("/system/build.prop")),
+		CPUs:          runtime.NumCPU(),
+		UserID:        os.Geteuid(),
+	}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		m.facts.MemoryBytes = uint64(info.Totalram) * uint64(info.Unit)
+	}
+	var err error
+	if m.effective, err = effectiveCapabilities(); err != nil {
+		return nil, fmt.Errorf("reading the capabilities: %w", err)
+	}
+	m.facts.Capabilities = []string{}
+	for _, c := range capabilityTable {
+		if m.has(c.number) {
+			m.facts.Capabilities = append(m.facts.Capabilities, c.name)
+		}
+	}
+	if m.btfPath != "" {
+		m.types, m.typesErr = btf.LoadSpec(m.btfPath)
+	} else if _, m.typesErr = os.Stat(kernelBTF); m.typesErr == nil {
+		m.types, m.typesErr = btf.LoadKernelSpec()
+	}
+	m.memlock = rlimit.RemoveMemlock()
+	return m, nil
+}
+
+// knows says whether the kernel's types hold a name; without types nothing is known.
+func (m *machine) knows(name string) (found, certain bool) {
+	if m.typesErr != nil {
+		return false, false
+	}
+	_, err := m.types.AnyTypesByName(name)
+	return err == nil, err == nil || errors.Is(err, btf.ErrNotFound)
+}
+
+// distribution finds the name in the text of os-release (see os-release(5)), or that of an Android build.
+func distribution(osRelease, buildProp string) string {
+	if name := assignment(osRelease, "PRETTY_NAME"); name != "" {
+		return name
+	}
+	if release := assignment(buildProp, "ro.build.version.release"); release != "" {
+		return "Android " + release
+	}
+	return "unknown"
+}
+
+// assignment finds the value of key in lines of the form key=value or key="value".
+func assignment(text, key string) string {
+	for line := range strings.Lines(text) {
+		if k, v, found := strings.Cut(strings.TrimSpace(line), "="); found && k == key {
+			return strings.Trim(v, `"'`)
+		}
+	}
+	return ""
+}
+
+// readText is the file's trimmed text, "" when it cannot be read.
+func readText(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

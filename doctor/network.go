@@ -1,0 +1,197 @@
+package doctor
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// inScratchNamespace runs a trial on a thread in a network namespace of its own, which vanishes with the trial.
+// The namespace has only its loopback device. The thread is handed back only once it is in its old namespace again;
+// else it ends with its goroutine.
+func inScratchNamespace(trial func() error) error {
+	outcome := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		home, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			runtime.UnlockOSThread()
+			outcome <- fmt.Errorf("opening the network namespace: %w", err)
+			return
+		}
+		defer unix.Close(home)
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			runtime.UnlockOSThread()
+			outcome <- fmt.Errorf("making a network namespace: %w", err)
+			return
+		}
+		err = trial()
+		if unix.Setns(home, unix.CLONE_NEWNET) == nil {
+			runtime.UnlockOSThread()
+		}
+		outcome <- err
+	}()
+	return <-outcome
+}
+
+// linkTable lists the virtual links that are tried.
+var linkTable = []struct {
+	name   string
+	link   func(netlink.LinkAttrs) netlink.Link
+	needs  []Need
+	loss   string
+	remedy string
+}{
+	{
+		"veth", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Veth{LinkAttrs: a, PeerName: "peer"} },
+		need(required, "", Lab), "hosts in namespaces cannot be joined", "a kernel with CONFIG_VETH",
+	},
+	{
+		"bridge", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Bridge{LinkAttrs: a} },
+		need(optional, "", Lab), "links cannot be bridged", "a kernel with CONFIG_BRIDGE",
+	},
+}
+
+// qdiscTable lists the queueing disciplines that are tried on the loopback device of a scratch namespace.
+var qdiscTable = []struct {
+	name   string
+	qdisc  func(netlink.QdiscAttrs) netlink.Qdisc
+	needs  []Need
+	loss   string
+	module string
+}{
+	{
+		"netem", func(a netlink.QdiscAttrs) netlink.Qdisc {
+			return netlink.NewNetem(a, netlink.NetemQdiscAttrs{Latency: 1000, Limit: 100})
+		},
+		need(optional, "", Lab), "delay and loss come from the emulated path alone", "sch_netem",
+	},
+	{
+		"fq", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewFq(a) },
+		need(optional, "", Lab, CC), "pacing is done by TCP's own timers instead of the qdisc", "sch_fq",
+	},
+	{
+		"tbf", func(a netlink.QdiscAttrs) netlink.Qdisc {
+			return &netlink.Tbf{QdiscAttrs: a, Rate: 1e6, Limit: 10000, Buffer: 10000}
+		},
+		need(optional, "", Lab), "no rate limit by token bucket", "sch_tbf",
+	},
+	{"htb", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) }, need(optional, "", Share), "no rate limits by class", "sch_htb"},
+	{
+		"clsact", func(a netlink.QdiscAttrs) netlink.Qdisc {
+			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)
+			return &netlink.GenericQdisc{QdiscAttrs: a, QdiscType: "clsact"}
+		},
+		nil, "no classifiers on incoming and outgoing traffic", "sch_ingress",
+	},
+}
+
+func networkChecks() []check {
+	checks := []check{{
+		name: "network_namespace", group: groupNetwork, needs: need(required, "", Cell, Lab),
+		probe: func(m *machine) finding {
+			return m.judge(inScratchNamespace(func() error { return nil }), capSysAdmin)
+		},
+		loss: "no hosts of their own for experiments", remedy: "a kernel with CONFIG_NET_NS=y",
+	}}
+	for _, l := range linkTable {
+		checks = append(checks, check{
+			name: l.name, group: groupNetwork, needs: l.needs, loss: l.loss, remedy: l.remedy,
+			probe: func(m *machine) finding {
+				return m.judgeNetwork(inScratchNamespace(func() error { return addLink(l.link) }))
+			},
+		})
+	}
+	checks = append(checks, check{
+		name: "macvtap", group: groupNetwork, needs: need(optional, "", Cell),
+		probe: func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
+		loss:  "a real interface cannot be tapped", remedy: "a kernel with CONFIG_MACVTAP",
+	})
+	for _, device := range []struct {
+		name string
+		flag uint16
+	}{{"tap", unix.IFF_TAP}, {"tun", unix.IFF_TUN}} {
+		checks = append(checks, check{
+			name: device.name, group: groupNetwork, needs: need(required, "", Cell, Lab),
+			probe: func(m *machine) finding {
+				return m.judgeNetwork(inScratchNamespace(func() error { return openTun(device.flag) }))
+			},
+			loss: "the emulated cell has no ports", remedy: "a kernel with CONFIG_TUN, and /dev/net/tun",
+		})
+	}
+	for _, q := range qdiscTable {
+		checks = append(checks, check{
+			name: "qdisc_" + q.name, group: groupNetwork, needs: q.needs, loss: q.loss,
+			remedy: "a kernel with " + q.module,
+			probe: func(m *machine) finding {
+				return m.judgeNetwork(inScratchNamespace(func() error { return addQdisc(q.qdisc) }))
+			},
+		})
+	}
+	return checks
+}
+
+func (m *machine) judgeNetwork(err error) finding { return m.judge(err, capSysAdmin, capNetAdmin) }
+
+// addLink adds a link in the namespace of the calling thread. It goes with the namespace.
+func addLink(make func(netlink.LinkAttrs) netlink.Link) error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("opening route netlink: %w", err)
+	}
+	defer h.Close()
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = "trial"
+	return h.LinkAdd(make(attrs))
+}
+
+// addMacvtap adds a macvtap on one end of a veth pair, for it takes an Ethernet device.
+func addMacvtap() error {
+	err := addLink(func(a netlink.LinkAttrs) netlink.Link {
+		a.Name = "lower"
+		return &netlink.Veth{LinkAttrs: a, PeerName: "peer"}
+	})
+	if err != nil {
+		return fmt.Errorf("adding a veth pair below: %w", err)
+	}
+	lower, err := netlink.LinkByName("lower")
+	if err != nil {
+		return fmt.Errorf("finding the veth pair below: %w", err)
+	}
+	return addLink(func(a netlink.LinkAttrs) netlink.Link {
+		a.ParentIndex = lower.Attrs().Index
+		return &netlink.Macvtap{Macvlan: netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}}
+	})
+}
+
+// openTun makes a TUN or TAP device that lasts as long as its file is open.
+func openTun(flag uint16) error {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening /dev/net/tun: %w", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("trial")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(flag | unix.IFF_NO_PI)
+	return unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+}
+
+func addQdisc(make func(netlink.QdiscAttrs) netlink.Qdisc) error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("opening route netlink: %w", err)
+	}
+	defer h.Close()
+	loopback, err := h.LinkByName("lo")
+	if err != nil {
+		return fmt.Errorf("finding the loopback device: %w", err)
+	}
+	return h.QdiscAdd(make(netlink.QdiscAttrs{
+		LinkIndex: loopback.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0),
+	}))
+}

@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// kernelFunction is called for every segment of an open connection on every kernel since 2.6.
+const kernelFunction = "tcp_rcv_established"
+
+var bpfChecks = []check{
+	{
+		name: "bpf_memory_limit", group: groupBPF, probe: func(m *machine) finding { return m.judge(m.memlock, capSysResource) },
+		needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
+		loss:  "BPF objects do not fit into the limit on locked memory", remedy: "raise the limit (ulimit -l unlimited) or use a kernel from 5.11 on",
+	},
+	{
+		name: "bpf_ringbuf", group: groupBPF, probe: probeRingBuffer, needs: need(required, bpf, Monitor, Record, Share),
+		loss: "no samples can leave the kernel", remedy: "a kernel from 5.8 on",
+	},
+	{
+		name: "bpf_probe_read_kernel", group: groupBPF,
+		probe: func(m *machine) finding {
+			return m.judgeBPF(features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnProbeReadKernel))
+		},
+		loss: "raw_tp programs cannot read sockets", remedy: "a kernel from 5.5 on",
+	},
+	{
+		name: "bpf_skc_to_tcp_sock", group: groupBPF, probe: probeTypedSocket, needs: need(optional, bpf, Monitor, Record),
+		loss: "tp_btf programs cannot read TCP sockets, so the raw_tp twins are used", remedy: "a kernel from 5.9 on",
+	},
+	{
+		name: "sock_ops", group: groupBPF,
+		probe: func(m *machine) finding {
+			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnSetsockopt), capNetAdmin)
+		},
+		needs: need(required, bpf, Tune), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
+	},
+	{
+		name: "sock_ops_attach", group: groupBPF, probe: probeSockOpsAttach, needs: need(required, bpf, Tune),
+		loss: "connections cannot be tuned as they open", remedy: "mount the cgroup v2 hierarchy",
+	},
+	{
+		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(optional, bpf, Tune, CC),
+		loss: "connections that are already open cannot be changed", remedy: "a kernel from 5.16 on",
+	},
+	{
+		name: "struct_ops", group: groupBPF, probe: probeStructOps, needs: need(required, bpf, CC, Share),
+		loss: "no congestion control can be loaded", remedy: "a kernel from 5.6 on",
+	},
+	{
+		name: "struct_ops_link", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
+		needs: need(required, bpf, CC, Share),
+		loss:  "no congestion control can be loaded in such a way that it goes when its owner does", remedy: "a kernel from 6.4 on",
+	},
+	{
+		name: "fentry", group: groupBPF,
+		probe: func(m *machine) finding {
+			return m.judgeBPF(attachTracing(ebpf.AttachTraceFEntry, kernelFunction, emptyProgram()))
+		},
+		loss: "nothing: the programs do not use it", remedy: "a kernel from 5.5 on with the function tracer",
+	},
+	{
+		name: "kprobe", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(attachKprobe(), capSysAdmin) },
+		loss: "nothing: the programs do not use it", remedy: "a kernel with CONFIG_KPROBES=y",
+	},
+}
+
+func probeRingBuffer(m *machine) finding {
+	err := features.HaveMapType(ebpf.RingBuf)
+	if err == nil {
+		err = features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnRingbufReserve)
+	}
+	return m.judgeBPF(err)
+}
+
+// probeTypedSocket turns the socket of a tracepoint into a TCP socket, which in tracing programs takes a helper.
+func probeTypedSocket(m *machine) finding {
+	return m.judgeBPF(attachTypedTracepoint("tcp_probe", asm.Instructions{
+		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord), // the first argument: struct sock *
+		asm.FnSkcToTcpSock.Call(),
+		asm.Mov.Imm(asm.R0, 0),
+		asm.Return(),
+	}))
+}
+
+// probeTCPIterator attaches an iterator over all TCP sockets that would call bpf_setsockopt. It is never read, so no
+// socket is visited.
+func probeTCPIterator(m *machine) finding {
+	const socketOfContext = 8 // struct bpf_iter__tcp: meta, sk_common, uid
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp", License: "GPL",
+		Instructions: asm.Instructions{
+			asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
+			asm.JEq.Imm(asm.R1, 0, "done"),
+			asm.Mov.Imm(asm.R2, 0),
+			asm.StoreMem(asm.RFP, -8, asm.R2, asm.DWord),
+			asm.Mov.Imm(asm.R2, unix.IPPROTO_TCP),
+			asm.Mov.Imm(asm.R3, unix.TCP_NODELAY),
+			asm.Mov.Reg(asm.R4, asm.RFP),
+			asm.Add.Imm(asm.R4, -8),
+			asm.Mov.Imm(asm.R5, 4),
+			asm.FnSetsockopt.Call(),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
+			asm.Return(),
+		},
+	})
+	if err != nil {
+		return m.judgeBPF(fmt.Errorf("loading an iterator over TCP sockets: %w", err))
+	}
+	defer prog.Close()
+	l, err := link.AttachIter(link.IterOptions{Program: prog})
+	if err != nil {
+		return m.judgeBPF(fmt.Errorf("attaching an iterator over TCP sockets: %w", err))
+	}
+	return m.judgeBPF(l.Close())
+}
+
+// probeSockOpsAttach attaches an empty program to a cgroup without processes and removes both.
+func probeSockOpsAttach(m *machine) finding {
+	mount := cgroupMount(readText("/proc/self/mountinfo"))
+	if mount == "" {
+		return missing("no cgroup v2 hierarchy is mounted")
+	}
+	folder := filepath.Join(mount, fmt.Sprintf("airtide-doctor-%d", os.Getpid()))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return m.judge(err, capSysAdmin)
+	}
+	err := attachSockOps(folder)
+	if removed := os.Remove(folder); removed != nil {
+		err = errors.Join(err, fmt.Errorf("removing the cgroup made for the trial: %w", removed))
+	}
+	return m.judgeBPF(err, capNetAdmin)
+}
+
+func attachSockOps(cgroup string) error {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.SockOps, License: "GPL", Instructions: emptyProgram(),
+	})
+	if err != nil {
+		return fmt.Errorf("loading a sock_ops program: %w", err)
+	}
+	defer prog.Close()
+	l, err := link.AttachCgroup(link.CgroupOptions{Path: cgroup, Attach: ebpf.AttachCGroupSockOps, Program: prog})
+	if err != nil {
+		return fmt.Errorf("attaching a sock_ops program: %w", err)
+	}
+	return l.Close()
+}
+
+func attachKprobe() error {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.Kprobe, License: "GPL", Instructions: emptyProgram(),
+	})
+	if err != nil {
+		return fmt.Errorf("loading a kprobe program: %w", err)
+	}
+	defer prog.Close()
+	l, err := link.Kprobe(kernelFunction, prog, &link.KprobeOptions{TraceFSPrefix: "airtide_doctor"})
+	if err != nil {
+		return fmt.Errorf("attaching to %s: %w", kernelFunction, err)
+	}
+	return l.Close()
+}

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Report is what was found.
+type Report struct {
+	Machine Machine
+	Checks  []Result
+	Verbs   []VerbResult
+}
+
+// Usable is false when no verb that needs the kernel can run: what then is left only reads files.
+func (r *Report) Usable() bool {
+	return slices.ContainsFunc(r.Verbs, func(v VerbResult) bool { return !v.idle && v.Verdict != CannotRun })
+}
+
+// Check finds a result by name.
+func (r *Report) Check(name string) (Result, bool) {
+	i := slices.IndexFunc(r.Checks, func(c Result) bool { return c.Name == name })
+	if i < 0 {
+		return Result{}, false
+	}
+	return r.Checks[i], true
+}
+
+// Verb finds the verdict on a verb; the second result is false for verbs that this build does not have.
+func (r *Report) Verb(name Verb) (VerbResult, bool) {
+	i := slices.IndexFunc(r.Verbs, func(v VerbResult) bool { return v.Verb == name })
+	if i < 0 {
+		return VerbResult{}, false
+	}
+	return r.Verbs[i], true
+}
+
+// MarshalJSON writes the report with the verdict on the whole machine.
+func (r *Report) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Usable  bool         `json:"usable"`
+		Machine Machine      `json:"machine"`
+		Verbs   []VerbResult `json:"verbs"`
+		Checks  []Result     `json:"checks"`
+	}{r.Usable(), r.Machine, r.Verbs, r.Checks})
+}
+
+func (r *Report) judgeVerbs() {
+	r.Verbs = nil
+	for _, v := range verbTable {
+		if v.built {
+			r.Verbs = append(r.Verbs, v.judge(r.Checks))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// Status is the outcome of a check.
+type Status string
+
+// The outcomes.
+const (
+	OK      Status = "ok"
+	Limited Status = "limited" // works in part; the detail says what does not
+	Missing Status = "missing" // the kernel or the machine does not have it
+	Refused Status = "refused" // it is there, but was refused although this process has the privileges for it
+	Unknown Status = "unknown" // could not be tried, mostly for want of privileges
+)
+
+// works says that whatever depends on the check can be used.
+func (s Status) works() bool { return s == OK || s == Limited }
+
+// finding is what one probe found out.
+type finding struct {
+	status Status
+	detail string
+	values []string // the ways or names found, for programs that read the JSON
+}
+
+func ok(detail string, values ...string) finding      { return finding{OK, detail, values} }
+func missing(detail string, values ...string) finding { return finding{Missing, detail, values} }
+func limited(detail string, values ...string) finding { return finding{Limited, detail, values} }
+func unknown(detail string) finding                   { return finding{Unknown, detail, nil} }
+
+// absentErrors are the answers by which the kernel says that it does not know a thing.
+var absentErrors = []error{
+	ebpf.ErrNotSupported, btf.ErrNotFound, os.ErrNotExist, unix.ENOENT, unix.ENOSYS, unix.EOPNOTSUPP, unix.ENODEV,
+	unix.ENXIO, unix.ENOPROTOOPT, unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT,
+}
+
+// judge turns the answer to a trial into a finding. needs are the capabilities that the trial takes: a refusal is
+// only held against the kernel when this process has them.
+func (m *machine) judge(err error, needs ...capability) finding {
+	var verifier *ebpf.VerifierError
+	switch {
+	case err == nil:
+		return ok("")
+	case errors.As(err, &verifier) && len(verifier.Log) > 0 && !errors.Is(err, unix.EPERM):
+		return missing("refused by the verifier: " + lastLine(verifier.Log))
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		if lack := m.lacking(needs); len(lack) > 0 {
+			return needsRoot(lack)
+		}
+		return finding{Refused, "present but refused: " + shortError(err), nil}
+	}
+	for _, absent := range absentErrors {
+		if errors.Is(err, absent) {
+			return missing("not in this kernel (" + shortError(err) + ")")
+		}
+	}
+	return unknown(err.Error())
+}
+
+// judgeBPF is judge for the bpf system call, which answers EINVAL or E2BIG to what it does not know. besides are
+// capabilities that the trial takes beside those of every tracing program.
+func (m *machine) judgeBPF(err error, besides ...capability) finding {
+	needs := append([]capability{capBPF, capPerfmon}, besides...)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {
+		err = fmt.Errorf("%w: %w", ebpf.ErrNotSupported, err)
+	}
+	f := m.judge(err, needs...)
+	if lack := m.lacking(needs); f.status == Unknown && len(lack) > 0 {
+		// A library that cannot look around for want of privileges gives up with errors of its own.
+		return needsRoot(lack)
+	}
+	return f
+}
+
+func needsRoot(lack []string) finding {
+	return unknown("needs root (" + strings.Join(lack, ", ") + ")")
+}
+
+// lastLine finds the line in which the verifier says what it objects to; statistics follow it.
+func lastLine(log []string) string {
+	for i := len(log) - 1; i >= 0; i-- {
+		line := strings.TrimSpace(log[i])
+		if line != "" && !strings.HasPrefix(line, "processed ") && !strings.HasPrefix(line, "verification time") {
+			return line
+		}
+	}
+	return "no reason given"
+}
+
+// shortError is the kernel's own word when there is one, else the error as it is.
+func shortError(err error) string {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	if errors.Is(err, ebpf.ErrNotSupported) {
+		return "not supported"
+	}
+	return err.Error()
+}

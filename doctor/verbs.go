@@ -1,0 +1,164 @@
+package doctor
+
+import "slices"
+
+// Verb names a command of the program.
+type Verb string
+
+// The verbs. Those that this build does not have yet stand here so that checks can already name them.
+const (
+	Doctor   Verb = "doctor"
+	Monitor  Verb = "monitor"
+	Record   Verb = "record"
+	Info     Verb = "info"
+	Export   Verb = "export"
+	Plot     Verb = "plot"
+	Cell     Verb = "cell"
+	Lab      Verb = "lab"
+	CC       Verb = "cc"
+	Tune     Verb = "tune"
+	Share    Verb = "share"
+	Timewarp Verb = "timewarp"
+	Diagnose Verb = "diagnose"
+)
+
+// way names one of several means by which a verb can do its work; "" stands for all of them.
+type way string
+
+const (
+	bpf  way = "bpf"
+	diag way = "diag"
+)
+
+// verb is an entry of the table of verbs.
+type verb struct {
+	name  Verb
+	built bool // this build has it; the report leaves the others out
+	ways  []wayOf
+}
+
+// wayOf is a way of a verb, with what is lost against the first way.
+type wayOf struct {
+	name way
+	loss string
+}
+
+var observing = []wayOf{
+	{bpf, ""},
+	{diag, "polled by inet_diag instead of sampled at each ACK: no per-ACK values, and events only as far as counters betray them"},
+}
+
+// verbTable lists the verbs, the best way first. A new verb sets built here and names itself in the checks' needs.
+var verbTable = []verb{
+	{name: Doctor, built: true},
+	{name: Monitor, built: true, ways: observing},
+	{name: Record, built: true, ways: observing},
+	{name: Info, built: true},
+	{name: Export, built: true},
+	{name: Plot, built: true},
+	{name: Cell},
+	{name: Lab},
+	{name: CC, ways: []wayOf{{bpf, ""}}},
+	{name: Tune, ways: []wayOf{{bpf, ""}}},
+	{name: Share, ways: []wayOf{{bpf, ""}}},
+	{name: Timewarp},
+	{name: Diagnose},
+}
+
+// Level says how much a verb needs a check.
+type Level string
+
+const (
+	required Level = "required"
+	optional Level = "optional"
+)
+
+// Need ties a check to a verb. Way is the means for which it is needed, "" when for all.
+type Need struct {
+	Verb  Verb  `json:"verb"`
+	Level Level `json:"level"`
+	Way   way   `json:"way,omitempty"`
+}
+
+func need(level Level, by way, verbs ...Verb) []Need {
+	var needs []Need
+	for _, v := range verbs {
+		needs = append(needs, Need{v, level, by})
+	}
+	return needs
+}
+
+// Verdict says how well a verb can run.
+type Verdict string
+
+// The verdicts.
+const (
+	Ready     Verdict = "ready"
+	Degraded  Verdict = "degraded"
+	CannotRun Verdict = "cannot_run"
+)
+
+// Lack is a check that a verb misses.
+type Lack struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	Level  Level  `json:"level"`
+	Way    way    `json:"way,omitempty"`
+	Loss   string `json:"loss"`
+}
+
+// VerbResult is the verdict on a verb. Way is the means by which it will run, "" when it has only one or cannot run.
+type VerbResult struct {
+	Verb    Verb    `json:"verb"`
+	Verdict Verdict `json:"verdict"`
+	Way     way     `json:"way,omitempty"`
+	// Loss is what the way costs against the best one.
+	Loss  string `json:"loss,omitempty"`
+	Lacks []Lack `json:"lacks"`
+
+	// idle says that the verb needs nothing of the kernel, so that its readiness says nothing about the machine.
+	idle bool
+}
+
+// judge works out the verdict on a verb from the results of the checks.
+func (v *verb) judge(results []Result) VerbResult {
+	r := VerbResult{Verb: v.name, Verdict: Ready, Lacks: []Lack{}, idle: true}
+	blocked := map[way]bool{} // by a required check
+	for _, check := range results {
+		for _, n := range check.NeededBy {
+			if n.Verb != v.name {
+				continue
+			}
+			if n.Level == required {
+				r.idle = false
+			}
+			if check.Status == OK {
+				continue
+			}
+			r.Lacks = append(r.Lacks, Lack{check.Name, check.Status, n.Level, n.Way, check.lossNow()})
+			if n.Level == required && !check.Status.works() {
+				blocked[n.Way] = true
+			}
+		}
+	}
+	ways := v.ways
+	if len(ways) == 0 {
+		ways = []wayOf{{}}
+	}
+	chosen := slices.IndexFunc(ways, func(w wayOf) bool { return !blocked[""] && !blocked[w.name] })
+	if chosen < 0 {
+		r.Verdict = CannotRun
+		r.Lacks = slices.DeleteFunc(r.Lacks, func(l Lack) bool { return l.Level == optional })
+		return r
+	}
+	r.Way, r.Loss = ways[chosen].name, ways[chosen].loss
+	// Of the ways that are not taken, only why the better ones cannot be is of interest.
+	r.Lacks = slices.DeleteFunc(r.Lacks, func(l Lack) bool {
+		better := slices.ContainsFunc(ways[:chosen], func(w wayOf) bool { return w.name == l.Way })
+		return l.Way != "" && l.Way != r.Way && !(better && l.Level == required)
+	})
+	if chosen > 0 || len(r.Lacks) > 0 {
+		r.Verdict = Degraded
+	}
+	return r
+}

@@ -1,0 +1,127 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+)
+
+// column is one column of the table. number gives the value that it is sorted by; without it, the text is.
+type column struct {
+	title, key string
+	// keep says how long the column stays when the terminal is narrow: those with the highest numbers vanish first.
+	keep      int
+	min, most int // width in cells; above min when there is room
+	right     bool
+	text      func(*Row) string
+	number    func(*Row) Value
+}
+
+// columns in the order in which they are shown.
+var columns = func() []column {
+	count := func(title, key string, keep, width int, v func(*Row) Value) column {
+		return column{title, key, keep, width, width, true, func(r *Row) string { return countText(v(r)) }, v}
+	}
+	size := func(title, key string, keep int, v func(*Row) Value) column {
+		return column{title, key, keep, 6, 6, true, func(r *Row) string { return scaledText(v(r)) }, v}
+	}
+	rate := func(title, key string, keep int, v func(*Row) Value) column {
+		return column{title, key, keep, 8, 8, true, func(r *Row) string { return scaledText(v(r)) }, v}
+	}
+	name := func(title, key string, keep, min, most int, text func(*Row) string) column {
+		return column{title: title, key: key, keep: keep, min: min, most: most, text: text}
+	}
+	return []column{
+		name("PROCESS", "process", 1, 12, 22, processText),
+		name("LOCAL", "local", 18, 18, 47, func(r *Row) string { return orDash(r.Local) }),
+		name("PEER", "remote", 0, 18, 47, func(r *Row) string { return orDash(r.Remote) }),
+		name("CC", "congestion_control", 7, 6, 10, func(r *Row) string { return orDash(r.CongestionControl) }),
+		name("STATE", "state", 17, 11, 11, stateText),
+		name("CA", "ca_state", 9, 8, 8, func(r *Row) string { return orDash(r.CAState) }),
+		count("CWND", "cwnd_packets", 2, 5, func(r *Row) Value { return r.Cwnd }),
+		count("SSTHR", "ssthresh_packets", 10, 5, func(r *Row) Value { return r.Ssthresh }),
+		{"SRTT/MIN ms", "srtt_us", 3, 11, 11, true, rttText, func(r *Row) Value { return r.Srtt }},
+		count("INFL", "in_flight_packets", 8, 5, func(r *Row) Value { return r.InFlight }),
+		size("SENDQ", "send_queued_bytes", 11, func(r *Row) Value { return r.SendQueued }),
+		size("RECVQ", "receive_queued_bytes", 16, func(r *Row) Value { return r.ReceiveQueued }),
+		rate("SEND b/s", "send_rate_bps", 4, func(r *Row) Value { return r.SendRate }),
+		rate("RECV b/s", "receive_rate_bps", 5, func(r *Row) Value { return r.ReceiveRate }),
+		count("RETR", "retransmits_packets", 6, 5, func(r *Row) Value { return r.Retransmits }),
+		count("E1", "reordering", 15, 4, func(r *Row) Value { return r.Errors.Reordering }),
+		count("E2", "local_congestion", 14, 4, func(r *Row) Value { return r.Errors.LocalCongestion }),
+		count("E3", "dup_ack", 13, 4, func(r *Row) Value { return r.Errors.DupAck }),
+		count("E4", "timeout", 12, 4, func(r *Row) Value { return r.Errors.Timeout }),
+	}
+}()
+
+// wants is how wide each column would like to be for these rows: no wider than its contents.
+func wants(rows []*Row) []int {
+	w := make([]int, len(columns))
+	for i, c := range columns {
+		w[i] = c.min
+		if c.most == c.min {
+			continue
+		}
+		for _, r := range rows {
+			w[i] = max(w[i], c.length(r))
+		}
+		w[i] = min(w[i], c.most)
+	}
+	return w
+}
+
+// length is the length of a column's text without making it: this is asked for every row, not only for those in sight.
+func (c *column) length(r *Row) int {
+	switch c.key {
+	case "process":
+		return len(r.Comm) + 1 + len(strconv.FormatInt(max(0, int64(r.PID)), 10))
+	case "local":
+		return len(r.Local)
+	case "remote":
+		return len(r.Remote)
+	}
+	return len(r.CongestionControl)
+}
+
+// placed is a column with the width that it got.
+type placed struct {
+	*column
+	width int
+}
+
+// fit picks the columns for a width: all of them at their least width while they fit, else without the least
+// important ones. What is left over widens the columns that want more, the most important one first.
+func fit(width int, wants []int) []placed {
+	shown := make([]int, len(columns))
+	need := len(columns) - 1
+	for i, c := range columns {
+		shown[i] = i
+		need += c.min
+	}
+	for len(shown) > 1 && need > width {
+		least := 0
+		for i, c := range shown {
+			if columns[c].keep > columns[shown[least]].keep {
+				least = i
+			}
+		}
+		need -= columns[shown[least]].min + 1
+		shown = slices.Delete(shown, least, least+1)
+	}
+	out := make([]placed, len(shown))
+	order := make([]int, len(shown))
+	for i, c := range shown {
+		out[i] = placed{&columns[c], columns[c].min}
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return out[a].keep - out[b].keep })
+	spare := max(0, width-need)
+	for _, i := range order {
+		more := min(spare, wants[shown[i]]-out[i].min)
+		out[i].width += more
+		spare -= more
+	}
+	if len(out) == 1 {
+		out[0].width = max(1, min(out[0].width, width))
+	}
+	return out
+}

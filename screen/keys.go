@@ -1,0 +1,64 @@
+package screen
+
+import "charm.land/bubbles/v2/key"
+
+// keyMap holds the keys of the full screen; docs/screen.md lists them.
+type keyMap struct {
+	up, down, pageUp, pageDown, home, end   key.Binding
+	sortNext, sortBack, reverse             key.Binding
+	filter, idle, pause, open, back, help   key.Binding
+	span, glyphs, earlier, later, quit, now key.Binding
+	suspend                                 key.Binding
+}
+
+func newKeyMap() keyMap {
+	bind := func(shown, what string, keys ...string) key.Binding {
+		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, what))
+	}
+	return keyMap{
+		up:       bind("↑ k", "up", "up", "k"),
+		down:     bind("↓ j", "down", "down", "j"),
+		pageUp:   bind("PgUp", "page up", "pgup", "ctrl+b"),
+		pageDown: bind("PgDn", "page down", "pgdown", "ctrl+f"),
+		home:     bind("g Home", "first", "home", "g"),
+		end:      bind("G End", "last", "end", "G"),
+		sortNext: bind("s >", "sort by the next column", "s", ">"),
+		sortBack: bind("<", "sort by the column before", "<"),
+		reverse:  bind("S", "reverse the order", "S"),
+		filter:   bind("/", "filter", "/"),
+		idle:     bind("e", "hide or show idle flows", "e"),
+		pause:    bind("p", "pause", "p", "space"),
+		open:     bind("enter", "detail", "enter"),
+		back:     bind("esc", "back, clear the filter", "esc"),
+		help:     bind("?", "help", "?"),
+		span:     bind("z", "detail: 60, 30 or 10 s", "z"),
+		glyphs:   bind("b", "detail: braille or blocks", "b"),
+		earlier:  bind("PgUp", "detail: earlier events", "pgup", "["),
+		later:    bind("PgDn", "detail: later events", "pgdown", "]"),
+		quit:     bind("q", "quit, back from the detail", "q"),
+		now:      bind("ctrl+c", "quit at once", "ctrl+c"),
+		suspend:  bind("ctrl+z", "suspend", "ctrl+z"),
+	}
+}
+
+// short are the keys of the footer, with fewer words.
+func (k keyMap) short(detail bool) []key.Binding {
+	brief := func(b key.Binding, shown, what string) key.Binding {
+		b.SetHelp(shown, what)
+		return b
+	}
+	pause, help := brief(k.pause, "p", "pause"), brief(k.help, "?", "help")
+	if detail {
+		return []key.Binding{brief(k.back, "esc", "back"), brief(k.up, "↑↓", "other flow"), brief(k.span, "z", "time span"),
+			brief(k.earlier, "PgUp", "earlier events"), pause, help}
+	}
+	return []key.Binding{help, brief(k.filter, "/", "filter"), brief(k.sortNext, "s", "sort"), brief(k.reverse, "S", "reverse"),
+		brief(k.open, "enter", "detail"), pause, brief(k.quit, "q", "quit"), brief(k.idle, "e", "idle")}
+}
+
+func (k keyMap) full() [][]key.Binding {
+	return [][]key.Binding{
+		{k.up, k.down, k.pageUp, k.pageDown, k.home, k.end, k.open, k.back, k.quit, k.now, k.suspend},
+		{k.sortNext, k.sortBack, k.reverse, k.filter, k.idle, k.pause, k.span, k.glyphs, k.earlier, k.later, k.help},
+	}
+}

@@ -1,0 +1,39 @@
+package screen
+
+import (
+	"image/color"
+	"os"
+
+	"charm.land/lipgloss/v2"
+)
+
+// styles are the looks of the full screen. They use the sixteen colours of the terminal's own palette, which its owner
+// has chosen to be readable on the background; without colour, bold and reverse carry the meaning.
+type styles struct {
+	title, head, sorted, dim, warn, note, selected lipgloss.Style
+	cwnd, rtt                                      lipgloss.Style
+}
+
+// colourWanted follows no-color.org: any value that is not empty turns colour off.
+func colourWanted() bool { return os.Getenv("NO_COLOR") == "" }
+
+func newStyles(colour bool) styles {
+	plain := lipgloss.NewStyle()
+	in := func(s lipgloss.Style, c color.Color) lipgloss.Style {
+		if colour {
+			return s.Foreground(c)
+		}
+		return s
+	}
+	return styles{
+		title:    plain.Bold(true),
+		head:     plain.Underline(true),
+		sorted:   plain.Underline(true).Bold(true),
+		dim:      plain.Faint(true),
+		warn:     in(plain.Bold(true), lipgloss.Red),
+		note:     in(plain.Bold(true), lipgloss.Yellow),
+		selected: plain.Reverse(true),
+		cwnd:     in(plain, lipgloss.Cyan),
+		rtt:      in(plain, lipgloss.Magenta),
+	}
+}

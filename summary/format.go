@@ -1,0 +1,143 @@
+package summary
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// absent stands in text for what was not to be seen.
+const absent = "-"
+
+// metric prints a number with three digits and an SI prefix: 94.2M.
+func metric(v float64) string {
+	prefix := ""
+	for _, p := range []string{"k", "M", "G", "T"} {
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v, prefix = v/1000, p
+	}
+	switch {
+	case prefix == "" && v == math.Trunc(v):
+		return fmt.Sprintf("%.0f", v)
+	case v < 9.995:
+		return fmt.Sprintf("%.2f%s", v, prefix)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f%s", v, prefix)
+	}
+	return fmt.Sprintf("%.0f%s", v, prefix)
+}
+
+// show prints what is there by a format function, else the sign for absent.
+func show[T any](v *T, format func(T) string) string {
+	if v == nil {
+		return absent
+	}
+	return format(*v)
+}
+
+func bytesText(v *int64) string  { return show(v, func(n int64) string { return metric(float64(n)) }) }
+func rateText(v *float64) string { return show(v, metric) }
+func count(v *int64) string      { return show(v, func(n int64) string { return fmt.Sprint(n) }) }
+
+// milliseconds prints microseconds as ms with three digits.
+func milliseconds(us int64) string {
+	switch ms := float64(us) / 1000; {
+	case ms < 9.995:
+		return fmt.Sprintf("%.2f", ms)
+	case ms < 99.95:
+		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.0f", ms)
+	}
+}
+
+func durationText(s float64) string {
+	d := time.Duration(s * 1e9)
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", s)
+	}
+	return d.Round(time.Second).String()
+}
+
+// percent prints a share of 0 to 1, with a sign for what is there but rounds to nothing.
+func percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.001:
+		return "<0.1%"
+	case share < 0.0995:
+		return fmt.Sprintf("%.1f%%", 100*share)
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+// codes prints the errors by code 1 to 4, separated by strokes.
+func (e *Errors) codes() string {
+	all := []*int64{e.Reordering, e.LocalCongestion, e.DupAck, e.Timeout}
+	texts := make([]string, len(all))
+	for i, n := range all {
+		texts[i] = count(n)
+	}
+	return strings.Join(texts, "/")
+}
+
+// text prints the retransmitted packets and their share of the delivered ones.
+func (r *Retransmissions) text() string {
+	if r.DeliveredPct == nil || *r.Packets == 0 {
+		return count(r.Packets)
+	}
+	return count(r.Packets) + " " + percent(*r.DeliveredPct/100)
+}
+
+// share is a named part of a whole.
+type share struct {
+	name string
+	part float64
+}
+
+func (s *CAStateShare) list() []share {
+	if s == nil {
+		return nil
+	}
+	return []share{{"open", s.Open}, {"disorder", s.Disorder}, {"cwr", s.CWR}, {"recovery", s.Recovery}, {"loss", s.Loss}}
+}
+
+func (s *LimitedShare) list() []share {
+	if s == nil {
+		return nil
+	}
+	return []share{{"cwnd", s.Cwnd}, {"rwnd", s.Rwnd}, {"sndbuf", s.Sndbuf}, {"app idle", s.AppIdle}}
+}
+
+// sharesText prints the parts that are there at all.
+func sharesText(shares []share) string {
+	var texts []string
+	for _, s := range shares {
+		if s.part > 0 {
+			texts = append(texts, s.name+" "+percent(s.part))
+		}
+	}
+	if len(texts) == 0 {
+		return absent
+	}
+	return strings.Join(texts, ", ")
+}
+
+// greatest names the largest part.
+func greatest(shares []share) string {
+	best := share{absent, 0}
+	for _, s := range shares {
+		if s.part > best.part {
+			best = s
+		}
+	}
+	if best.part == 0 {
+		return absent
+	}
+	return best.name + " " + percent(best.part)
+}
