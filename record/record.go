@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"time"
 
@@ -20,7 +19,8 @@ type Options struct {
 	Path      string
 	Overwrite bool
 	Monitor   monitor.Options
-	// Label is kept in the recording.
+	// Tool is the version of the program, and Label the user's own note; both are kept in the recording.
+	Tool  string
 	Label string
 	// Duration ends the recording; 0 means not by time.
 	Duration time.Duration
@@ -192,11 +192,14 @@ func killedBySignal(err error) bool {
 	return errors.As(err, &exit) && exit.ExitCode() == -1
 }
 
+// metadata describes the recording for the trace's header.
 func metadata(o Options, source *monitor.Opened) trace.Metadata {
-	host, _ := os.Hostname()
-	m := trace.Metadata{
-		Host: host, Source: string(source.Kind), SourceDetail: source.Description(), Filter: o.Monitor.Filter,
-		Density: o.Monitor.Density.String(), HZ: source.HZ, Command: o.Command, Label: o.Label,
+	m := trace.HostMetadata()
+	m.Tool, m.Label, m.Command = o.Tool, o.Label, o.Command
+	m.Source, m.SourceDetail, m.HZ = string(source.Kind), source.Description(), source.HZ
+	m.Filter, m.Density = o.Monitor.Filter, o.Monitor.Density.String()
+	if source.Kind == monitor.Diag {
+		m.IntervalNs = o.Monitor.Poll.Nanoseconds()
 	}
 	return m
 }

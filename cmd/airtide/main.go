@@ -31,11 +31,11 @@ func main() {
 	go func() { <-ctx.Done(); stop() }()
 	root := newRoot()
 	cmd, err := root.ExecuteContextC(ctx)
-	os.Exit(report(cmd, err))
+	os.Exit(finish(cmd, err))
 }
 
-// report prints the error and chooses the exit status.
-func report(cmd *cobra.Command, err error) int {
+// finish prints the error and chooses the exit status.
+func finish(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}

@@ -82,10 +82,10 @@ func figureList() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func flowIDs(list []uint) []tcp.FlowID {
-	ids := make([]tcp.FlowID, len(list))
-	for i, n := range list {
-		ids[i] = tcp.FlowID(n)
+// flowIDs is nil, which means all flows, when none was given.
+func flowIDs(list []uint) (ids []tcp.FlowID) {
+	for _, n := range list {
+		ids = append(ids, tcp.FlowID(n))
 	}
 	return ids
 }

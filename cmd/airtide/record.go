@@ -42,7 +42,7 @@ connection meanwhile). Without one, recording goes on until Ctrl-C or --duration
 			if o.Monitor, err = source.options(); err != nil {
 				return err
 			}
-			o.Command = args
+			o.Command, o.Tool = args, version()
 			o.Notice = func(line string) { fmt.Fprintf(os.Stderr, "airtide: %s\n", line) }
 			if !quiet && isTerminal(os.Stderr) {
 				o.Progress = printProgress

@@ -20,8 +20,8 @@ func openTrace(path string) (*trace.Reader, error) {
 
 // warnDamage says what could not be read, after a scan.
 func warnDamage(path string, r *trace.Reader) {
-	if d := r.Damage(); d.Any() {
-		fmt.Fprintf(os.Stderr, "airtide: %s: %s\n", path, d)
+	if d := r.Damage(); !d.Whole() {
+		fmt.Fprintf(os.Stderr, "airtide: %s: %s\n", path, &d)
 	}
 }
 

@@ -1,0 +1,148 @@
+// Command monitor measures what observing TCP per ACK costs, side by side in one run: nothing, airtide record, bpftrace,
+// perf record and ss, interleaved and repeated, on real iperf3 traffic over a veth pair between two namespaces. It
+// prints Markdown tables for docs/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	airtide string
+	rounds  int
+	seconds int
+	streams int
+	sustain int
+	dir     string
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.airtide, "airtide", "./airtide", "the binary to measure")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds of all tools in turn")
+	flag.IntVar(&s.seconds, "seconds", 4, "seconds of traffic per run")
+	flag.IntVar(&s.streams, "streams", 16, "flows in the runs with offloads off")
+	flag.IntVar(&s.sustain, "sustain", 10, "seconds of the run at the highest ACK rate")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) error {
+	if os.Geteuid() != 0 {
+		return errors.New("needs root, for namespaces and BPF")
+	}
+	for _, tool := range []string{"iperf3", "bpftrace", "perf", "ss", "ethtool"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%w: run make setup", err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "airtide-bench-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the outputs: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	s.dir = dir
+	net, err := newPair(ctx)
+	if err != nil {
+		return err
+	}
+	defer net.remove()
+	printMachine()
+
+	for _, load := range []load{
+		{"offloads on, 2 flows (10 Gbit/s and more)", true, 2},
+		{fmt.Sprintf("offloads off, %d flows (as many ACKs as this machine makes)", s.streams), false, s.streams},
+	} {
+		if err := compare(ctx, s, net, load); err != nil {
+			return err
+		}
+	}
+	return sustain(ctx, s, net)
+}
+
+// load is a kind of traffic.
+type load struct {
+	name     string
+	offloads bool
+	streams  int
+}
+
+// compare runs every tool in turn, rounds times.
+func compare(ctx context.Context, s settings, net *pair, l load) error {
+	if err := net.offloads(ctx, l.offloads); err != nil {
+		return err
+	}
+	tools := tools(s)
+	results := make([][]result, len(tools))
+	for round := range s.rounds {
+		for i := range tools {
+			// Another tool begins each round, so that none is always the one on the warm or on the cold machine.
+			t := (i + round) % len(tools)
+			progress("%s: round %d of %d, %s", l.name, round+1, s.rounds, tools[t].name)
+			r, err := measure(ctx, net, tools[t], l.streams, s.seconds)
+			if err != nil {
+				return fmt.Errorf("%s: %w", tools[t].name, err)
+			}
+			results[t] = append(results[t], r)
+		}
+	}
+	progress("")
+	printComparison(l, tools, results)
+	return nil
+}
+
+// sustain runs airtide alone at the highest ACK rate for longer, with and without the kernel's BPF statistics.
+func sustain(ctx context.Context, s settings, net *pair) error {
+	if err := net.offloads(ctx, false); err != nil {
+		return err
+	}
+	progress("sustained: %d flows for %d s", s.streams, s.sustain)
+	r, err := measure(ctx, net, airtideTool(s), s.streams, s.sustain)
+	if err != nil {
+		return err
+	}
+	progress("")
+	fmt.Printf("\n### Sustained at the highest ACK rate, %d flows, offloads off, %d s\n\n", s.streams, s.sustain)
+	fmt.Printf("%.0f samples/s (%d samples), %d records lost, %.1f bytes on disk per sample, %.0f ns kernel and %.0f ns user CPU per sample.\n",
+		float64(r.records)/float64(s.sustain), r.records, r.lost, r.bytesPerRecord(), r.kernelNs(), r.userNs())
+	return nil
+}
+
+func printMachine() {
+	kernel, _ := exec.Command("uname", "-r").Output()
+	cpu := "unknown processor"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, ok := strings.CutPrefix(line, "model name"); ok {
+				cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+				break
+			}
+		}
+	}
+	fmt.Printf("Linux %s, %d x %s, %s\n", strings.TrimSpace(string(kernel)), runtime.NumCPU(), cpu, time.Now().UTC().Format("2006-01-02"))
+}
+
+func progress(format string, args ...any) {
+	if st, err := os.Stderr.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		if format != "" {
+			fmt.Fprintf(os.Stderr, format+"\n", args...)
+		}
+		return
+	}
+	fmt.Fprintf(os.Stderr, "\r\x1b[K"+format, args...)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// spread is the median of some values with their extremes.
+type spread struct{ low, median, high float64 }
+
+func spreadOf(list []result, value func(result) float64) spread {
+	v := make([]float64, len(list))
+	for i, r := range list {
+		v[i] = value(r)
+	}
+	slices.Sort(v)
+	middle := v[len(v)/2]
+	if len(v)%2 == 0 {
+		middle = (v[len(v)/2-1] + middle) / 2
+	}
+	return spread{v[0], middle, v[len(v)-1]}
+}
+
+func (s spread) text(format string) string {
+	return fmt.Sprintf(format+" ("+format+"..."+format+")", s.median, s.low, s.high)
+}
+
+// ratios compares each round of a tool with the same round of another.
+func ratios(a, b []result, value func(result) float64) spread {
+	r := make([]result, len(a))
+	for i := range a {
+		r[i].rate = value(a[i]) / value(b[i])
+	}
+	return spreadOf(r, func(x result) float64 { return x.rate })
+}
+
+// printComparison prints medians with the extremes of the rounds behind them.
+func printComparison(l load, tools []tool, results [][]result) {
+	fmt.Printf("\n### %s\n\n", l.name)
+	fmt.Println("| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | user CPU ns per segment | system CPU ns per segment | bytes per record | lost |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	rate := func(r result) float64 { return r.rate }
+	for i, t := range tools {
+		list := results[i]
+		cell := func(value func(result) float64, format string, there bool) string {
+			if !there {
+				return "-"
+			}
+			return spreadOf(list, value).text(format)
+		}
+		var lost uint64
+		for _, r := range list {
+			lost += r.lost
+		}
+		observed := t.command != nil
+		lostText := "-"
+		if t.perSegment {
+			lostText = fmt.Sprint(lost)
+		}
+		hasBPF := t.perSegment && list[0].bpfRuns > 0
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
+			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),
+			ratios(list, results[0], rate).text("%.3f"),
+			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", observed),
+			cell(result.kernelNs, "%.0f", hasBPF),
+			cell(result.userNs, "%.0f", observed),
+			cell(result.sysNs, "%.0f", observed),
+			cell(result.bytesPerRecord, "%.1f", t.perSegment),
+			lostText)
+	}
+}

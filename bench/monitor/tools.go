@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// tool is one way to observe. A nil start is no observation at all.
+type tool struct {
+	name string
+	// command is started before the traffic and interrupted after it; its output goes to output.
+	command []string
+	output  string
+	// settle is how long it needs until it observes.
+	settle time.Duration
+	// perSegment says that it looks at each segment, so that its cost is told per segment.
+	perSegment bool
+	// read finds out how many records it made and lost. stdout and stderr are the tool's own.
+	read func(output string, stdout, stderr []byte) (records, lost uint64, err error)
+}
+
+// bpftraceProgram prints what tcp:tcp_probe offers of the fields that a sample has.
+const bpftraceProgram = `tracepoint:tcp:tcp_probe {
+	printf("%lld %d %s %d %s %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, ntop(args->saddr), args->sport,
+		ntop(args->daddr), args->dport, args->data_len, args->snd_nxt, args->snd_una, args->snd_cwnd, args->ssthresh,
+		args->snd_wnd, args->srtt, args->rcv_wnd, args->sock_cookie);
+}`
+
+func airtideTool(s settings) tool {
+	out := filepath.Join(s.dir, "airtide.atr")
+	return tool{
+		name: "airtide record, every ACK", perSegment: true, settle: 2500 * time.Millisecond, output: out,
+		command: []string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out},
+		read: func(_ string, stdout, _ []byte) (uint64, uint64, error) {
+			var r struct {
+				Samples uint64
+				Events  uint64
+				Loss    struct {
+					PerCPU []uint64 `json:"lost_per_cpu"`
+				}
+			}
+			if err := json.Unmarshal(stdout, &r); err != nil {
+				return 0, 0, fmt.Errorf("reading airtide's result: %w", err)
+			}
+			var lost uint64
+			for _, n := range r.Loss.PerCPU {
+				lost += n
+			}
+			return r.Samples, lost, nil
+		},
+	}
+}
+
+func tools(s settings) []tool {
+	bpftraceOut, perfOut, ssOut := filepath.Join(s.dir, "bpftrace.txt"), filepath.Join(s.dir, "perf.data"), filepath.Join(s.dir, "ss.txt")
+	return []tool{
+		{name: "nothing"},
+		airtideTool(s),
+		{
+			name: "bpftrace, printing tcp:tcp_probe", perSegment: true, settle: 2500 * time.Millisecond, output: bpftraceOut,
+			command: []string{"bpftrace", "-o", bpftraceOut, "-e", bpftraceProgram},
+			read: func(output string, _, _ []byte) (uint64, uint64, error) {
+				return countBpftrace(output)
+			},
+		},
+		{
+			name: "perf record tcp:tcp_probe", perSegment: true, settle: 2500 * time.Millisecond, output: perfOut,
+			command: []string{"perf", "record", "-q", "-a", "-m", "16M", "-e", "tcp:tcp_probe", "-o", perfOut},
+			read:    func(output string, _, _ []byte) (uint64, uint64, error) { return countPerf(output) },
+		},
+		{
+			name: "ss -tinm every 10 ms", settle: 500 * time.Millisecond, output: ssOut,
+			command: []string{"sh", "-c", "while :; do ss -tinmN " + "NS" + " >>" + ssOut + "; sleep 0.01; done"},
+			read: func(string, []byte, []byte) (uint64, uint64, error) {
+				return 0, 0, nil
+			},
+		},
+	}
+}
+
+// result is what one run has given.
+type result struct {
+	rate            float64 // bit/s of the traffic
+	segments        uint64  // received by both ends
+	duration        time.Duration
+	records, lost   uint64
+	bytes           int64
+	userCPU, sysCPU time.Duration
+	bpfTime         time.Duration // of the tool's programs
+	bpfRuns         uint64
+}
+
+func (r result) seconds() float64 { return r.duration.Seconds() }
+
+func (r result) bytesPerRecord() float64 { return float64(r.bytes) / float64(max(r.records, 1)) }
+func (r result) kernelNs() float64       { return float64(r.bpfTime) / float64(max(r.bpfRuns, 1)) }
+
+// userNs is user CPU per segment that was looked at.
+func (r result) userNs() float64 { return float64(r.userCPU) / float64(max(r.segments, 1)) }
+func (r result) sysNs() float64  { return float64(r.sysCPU) / float64(max(r.segments, 1)) }
+
+// measure runs the traffic twice under the tool: once as it is, for rate, records and CPU, and once for a second with
+// the kernel's BPF statistics on, which cost something themselves.
+func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (result, error) {
+	var r result
+	if t.command == nil {
+		rate, err := net.transfer(ctx, streams, seconds)
+		r.rate = rate
+		return r, err
+	}
+	_ = os.Remove(t.output)
+	before, err := programs()
+	if err != nil {
+		return r, err
+	}
+	args := make([]string, len(t.command))
+	for i, a := range t.command {
+		args[i] = strings.ReplaceAll(a, "NS", net.client)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		return r, fmt.Errorf("starting: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return r, fmt.Errorf("ended by itself: %w: %s", errors.Join(err), lastLine([]byte(stderr.String())))
+	case <-time.After(t.settle):
+	}
+
+	segments, err := net.segments()
+	if err != nil {
+		return r, err
+	}
+	user, sys := groupCPU(cmd.Process.Pid)
+	r.duration = time.Duration(seconds) * time.Second
+	if r.rate, err = net.transfer(ctx, streams, seconds); err != nil {
+		return r, err
+	}
+	// What is still on its way to the tool belongs to this run.
+	time.Sleep(300 * time.Millisecond)
+	userEnd, sysEnd := groupCPU(cmd.Process.Pid)
+	segmentsEnd, err := net.segments()
+	if err != nil {
+		return r, err
+	}
+	r.segments, r.userCPU, r.sysCPU = segmentsEnd-segments, userEnd-user, sysEnd-sys
+	if t.perSegment {
+		if r.bpfTime, r.bpfRuns, err = bpfCost(ctx, net, before, streams); err != nil {
+			return r, err
+		}
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-ended
+	}
+	if r.records, r.lost, err = t.read(t.output, []byte(stdout.String()), []byte(stderr.String())); err != nil {
+		return r, err
+	}
+	if st, err := os.Stat(t.output); err == nil {
+		r.bytes = st.Size()
+	}
+	return r, os.Remove(t.output)
+}
+
+// programs are the ids of all BPF programs in the kernel.
+func programs() (map[ebpf.ProgramID]bool, error) {
+	all := map[ebpf.ProgramID]bool{}
+	for id := ebpf.ProgramID(0); ; {
+		next, err := ebpf.ProgramGetNextID(id)
+		if errors.Is(err, os.ErrNotExist) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing BPF programs: %w", err)
+		}
+		all[next], id = true, next
+	}
+}
+
+// bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
+// the one that runs per segment counts runs.
+func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, streams int) (time.Duration, uint64, error) {
+	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+	if err != nil {
+		return 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)
+	}
+	defer stats.Close()
+	if _, err := net.transfer(ctx, streams, 1); err != nil {
+		return 0, 0, err
+	}
+	now, err := programs()
+	if err != nil {
+		return 0, 0, err
+	}
+	var total time.Duration
+	var runs uint64
+	for id := range now {
+		if before[id] {
+			continue
+		}
+		p, err := ebpf.NewProgramFromID(id)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		st, err := p.Stats()
+		p.Close()
+		if err != nil {
+			return 0, 0, fmt.Errorf("reading BPF statistics: %w", err)
+		}
+		total += st.Runtime
+		runs = max(runs, st.RunCount)
+	}
+	return total, runs, nil
+}
+
+// clockTick is USER_HZ, which Linux fixes at 100 for user space.
+const clockTick = 10 * time.Millisecond
+
+// groupCPU is the CPU time of all processes of the group, ended children included.
+func groupCPU(group int) (user, sys time.Duration) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(string(raw), ") ")
+		f := strings.Fields(rest)
+		if !ok || len(f) < 15 || f[2] != strconv.Itoa(group) {
+			continue
+		}
+		number := func(i int) time.Duration {
+			n, _ := strconv.ParseInt(f[i], 10, 64)
+			return time.Duration(n) * clockTick
+		}
+		// Fields 14 to 17 of proc(5): utime, stime, cutime, cstime.
+		user += number(11) + number(13)
+		sys += number(12) + number(14)
+	}
+	return user, sys
+}
+
+var lostEvents = regexp.MustCompile(`Lost (\d+) events`)
+
+// countBpftrace counts lines and the reports of lost events in between.
+func countBpftrace(path string) (records, lost uint64, err error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading bpftrace's output: %w", err)
+	}
+	records = uint64(strings.Count(string(raw), "\n"))
+	for _, m := range lostEvents.FindAllStringSubmatch(string(raw), -1) {
+		n, _ := strconv.ParseUint(m[1], 10, 64)
+		lost += n
+	}
+	return records, lost, nil
+}
+
+var perfCount = regexp.MustCompile(`(?m)^\s*(SAMPLE|LOST|LOST_SAMPLES) events:\s+(\d+)`)
+
+// countPerf asks perf itself.
+func countPerf(path string) (records, lost uint64, err error) {
+	out, err := exec.Command("perf", "report", "--stats", "-i", path).Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("perf report: %w", err)
+	}
+	for _, m := range perfCount.FindAllStringSubmatch(string(out), -1) {
+		n, _ := strconv.ParseUint(m[2], 10, 64)
+		if m[1] == "SAMPLE" {
+			records += n
+		} else {
+			lost += n
+		}
+	}
+	return records, lost, nil
+}

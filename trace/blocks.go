@@ -1,0 +1,142 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// window is how much of the file is read at once.
+const window = 1 << 18
+
+// blocks reads the blocks of a file one after the other, and finds the next whole one behind a damaged place.
+type blocks struct {
+	file   io.ReaderAt
+	size   int64
+	offset int64 // of the next block
+	damage Damage
+
+	buf      []byte // of the file from bufStart on
+	bufStart int64
+}
+
+// at returns n bytes of the file, fewer at its end. They are valid until the next call.
+func (b *blocks) at(offset int64, n int) ([]byte, error) {
+	n = int(min(int64(n), b.size-offset))
+	if n <= 0 {
+		return nil, nil
+	}
+	if offset < b.bufStart || offset+int64(n) > b.bufStart+int64(len(b.buf)) {
+		want := int(min(max(int64(n), window), b.size-offset))
+		if cap(b.buf) < want {
+			b.buf = make([]byte, want)
+		}
+		b.buf = b.buf[:want]
+		got, err := b.file.ReadAt(b.buf, offset)
+		b.buf, b.bufStart = b.buf[:got], offset
+		if got < n {
+			if err == io.EOF { // the file has become shorter
+				b.size = offset + int64(got)
+				return b.buf, nil
+			}
+			return nil, fmt.Errorf("reading trace: %w", err)
+		}
+	}
+	from := offset - b.bufStart
+	return b.buf[from : from+int64(n)], nil
+}
+
+// next returns the next block whose header is whole. Its payload is still to be read and may be damaged. It returns
+// io.EOF behind the last one.
+func (b *blocks) next() (header, error) {
+	for b.offset < b.size {
+		head, err := b.at(b.offset, headerLen)
+		if err != nil {
+			return header{}, err
+		}
+		h, ok := parseHeader(head)
+		switch {
+		case ok && b.offset+headerLen+int64(h.payloadLen) <= b.size:
+			return h, nil
+		case ok:
+			err = b.resync(b.offset, "the block is longer than the file", true)
+		case len(head) < headerLen && bytes.HasPrefix(head, []byte(marker)[:min(len(head), len(marker))]):
+			err = b.resync(b.offset, "", true)
+		default:
+			err = b.resync(b.offset, "no whole block starts here", false)
+		}
+		if err != nil {
+			return header{}, err
+		}
+	}
+	return header{}, io.EOF
+}
+
+// payload returns the payload of the block that next has returned, and goes on behind it. When it is damaged, then it
+// goes on at the next whole block, and ok is false.
+func (b *blocks) payload(h *header) (p []byte, ok bool, err error) {
+	p, err = b.at(b.offset+headerLen, int(h.payloadLen))
+	if err != nil {
+		return nil, false, err
+	}
+	if len(p) < int(h.payloadLen) || checksum(p) != h.payloadSum {
+		return nil, false, b.resync(b.offset, "the block's checksum does not hold", false)
+	}
+	b.skip(h)
+	return p, true, nil
+}
+
+// skip goes on behind the block.
+func (b *blocks) skip(h *header) { b.offset += headerLen + int64(h.payloadLen) }
+
+// resync goes on at the next whole block behind from, and notes what lies between as damaged. When there is none and
+// tail is set, then it notes the rest of the file as an incomplete block, which is what a killed recording leaves.
+func (b *blocks) resync(from int64, reason string, tail bool) error {
+	search := from + 1
+	for {
+		part, err := b.at(search, window)
+		if err != nil {
+			return err
+		}
+		at := bytes.Index(part, []byte(marker))
+		if at < 0 {
+			if search+int64(len(part)) >= b.size {
+				break
+			}
+			search += int64(len(part) - len(marker) + 1)
+			continue
+		}
+		search += int64(at)
+		whole, err := b.whole(search)
+		if err != nil {
+			return err
+		}
+		if whole {
+			b.damage.skip(from, search, reason)
+			b.offset = search
+			return nil
+		}
+		search++
+	}
+	if tail {
+		b.damage.TailBytes = b.size - from
+	} else {
+		b.damage.skip(from, b.size, reason)
+	}
+	b.offset = b.size
+	return nil
+}
+
+// whole says whether a whole block starts at offset.
+func (b *blocks) whole(offset int64) (bool, error) {
+	head, err := b.at(offset, headerLen)
+	if err != nil {
+		return false, err
+	}
+	h, ok := parseHeader(head)
+	if !ok {
+		return false, nil
+	}
+	p, err := b.at(offset+headerLen, int(h.payloadLen))
+	return err == nil && len(p) == int(h.payloadLen) && checksum(p) == h.payloadSum, err
+}

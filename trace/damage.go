@@ -1,0 +1,72 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Range is a range of bytes of the file that could not be read, and why.
+type Range struct {
+	From   int64  `json:"from"`
+	To     int64  `json:"to"` // exclusive
+	Reason string `json:"reason"`
+}
+
+// Damage says what a scan could not read. Everything outside was read.
+type Damage struct {
+	// Skipped lists the damaged places, at most maxSkipped; SkippedBytes counts all.
+	Skipped      []Range `json:"skipped,omitempty"`
+	SkippedBytes int64   `json:"skipped_bytes"`
+	// TailBytes is the length of an incomplete block at the end of the file.
+	TailBytes int64 `json:"tail_bytes"`
+	// UndefinedFlows counts flows whose definitions were lost; they were delivered with nothing but their IDs.
+	UndefinedFlows int `json:"undefined_flows"`
+	// UnknownBlocks counts blocks of kinds that this version does not know.
+	UnknownBlocks int `json:"unknown_blocks"`
+	// CleanEnd says that the recording was ended by Close. Without it, what came in the last second may be missing.
+	CleanEnd bool `json:"clean_end"`
+	// Live says that a recording still writes the file, so that there is no end yet.
+	Live bool `json:"live"`
+}
+
+const maxSkipped = 1000
+
+// Whole says that nothing is missing: all of the file was read and the recording had ended, or is still being made.
+func (d *Damage) Whole() bool {
+	return len(d.Skipped) == 0 && d.UndefinedFlows == 0 && d.UnknownBlocks == 0 && (d.CleanEnd || d.Live)
+}
+
+// String says in a line what is missing.
+func (d *Damage) String() string {
+	if d.Whole() {
+		if d.Live {
+			return "still being recorded"
+		}
+		return "whole"
+	}
+	var parts []string
+	if d.SkippedBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d damaged bytes skipped in %d places", d.SkippedBytes, len(d.Skipped)))
+	}
+	if d.UndefinedFlows > 0 {
+		parts = append(parts, fmt.Sprintf("%d flows have lost their definitions", d.UndefinedFlows))
+	}
+	if d.UnknownBlocks > 0 {
+		parts = append(parts, fmt.Sprintf("%d blocks of a newer version not read", d.UnknownBlocks))
+	}
+	switch {
+	case d.Live:
+	case d.TailBytes > 0:
+		parts = append(parts, fmt.Sprintf("cut off within a block (%d bytes)", d.TailBytes))
+	case !d.CleanEnd:
+		parts = append(parts, "cut off: the recording was not ended cleanly")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (d *Damage) skip(from, to int64, reason string) {
+	d.SkippedBytes += to - from
+	if len(d.Skipped) < maxSkipped {
+		d.Skipped = append(d.Skipped, Range{from, to, reason})
+	}
+}

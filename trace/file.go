@@ -1,0 +1,68 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// createFile opens a file to record to and locks it.
+func createFile(path string, overwrite bool) (*os.File, error) {
+	flags := os.O_RDWR | os.O_CREATE
+	if !overwrite {
+		flags |= os.O_EXCL
+	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("creating trace %s: it is not a regular file, and a recording must be one", path)
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		if beingWritten(path) {
+			return nil, fmt.Errorf("creating trace: %s %w", path, ErrLocked)
+		}
+		return nil, fmt.Errorf("creating trace: %s %w", path, ErrExists)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("creating trace: %w", err)
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("creating trace: %s %w", path, err)
+	}
+	if err := f.Truncate(0); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("creating trace: %w", err)
+	}
+	return f, nil
+}
+
+// lock takes the file's write lock: a lock of the open file (Linux 3.15), which the kernel drops when the process ends,
+// and which a reader can ask for without taking it. A file system without locks is used without.
+func lock(f *os.File) error {
+	l := unix.Flock_t{Type: unix.F_WRLCK}
+	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l)
+	if err == unix.EAGAIN || err == unix.EACCES {
+		return ErrLocked
+	}
+	return nil
+}
+
+// locked says whether a writer holds the file's lock.
+func locked(f *os.File) bool {
+	l := unix.Flock_t{Type: unix.F_RDLCK}
+	return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l) == nil && l.Type == unix.F_WRLCK
+}
+
+func beingWritten(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return locked(f)
+}
