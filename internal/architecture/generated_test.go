@@ -1,0 +1,85 @@
+package architecture
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the top of the repository as seen from this package's folder.
+const root = "../.."
+
+// TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it with what is committed.
+// It needs clang and llvm-strip of the version that scripts/setup installs (Debian 12's 14).
+func TestGeneratedCodeIsUpToDate(t *testing.T) {
+	for _, tool := range []string{"clang", "llvm-strip"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("%s is needed to compare generated code: run make setup", tool)
+		}
+	}
+	dir := t.TempDir()
+	files := trackedFiles(t)
+	for _, f := range files {
+		copyFile(t, filepath.Join(root, f), filepath.Join(dir, f))
+	}
+	// The copy is no git checkout, and generating must not ask for one.
+	cmd := exec.Command("go", "generate", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("generating: %v\n%s", err, out)
+	}
+	compared := 0
+	for _, f := range files {
+		if !strings.Contains(filepath.Base(f), "_bpfel.") {
+			continue
+		}
+		compared++
+		if !bytes.Equal(readFile(t, filepath.Join(root, f)), readFile(t, filepath.Join(dir, f))) {
+			t.Errorf("%s differs from what is generated: run make generate and commit the result", f)
+		}
+	}
+	if compared < 2 {
+		t.Errorf("only %d generated files were found", compared)
+	}
+}
+
+// trackedFiles are the sources: what git knows, and what is new and not ignored.
+func trackedFiles(t *testing.T) []string {
+	t.Helper()
+	cmd := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--", "*.go", "*.c", "*.h", "*.o", "go.mod", "go.sum", "*/testdata/*")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("listing files: %v", err)
+	}
+	// A file that was removed and not committed yet is still listed.
+	return slices.DeleteFunc(strings.Fields(string(out)), func(f string) bool {
+		_, err := os.Stat(filepath.Join(root, f))
+		return errors.Is(err, os.ErrNotExist)
+	})
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, readFile(t, from), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
