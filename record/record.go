@@ -99,7 +99,6 @@ type session struct {
 	options    Options
 	writer     *trace.Writer
 	started    time.Time
-	lastFlush  time.Time
 	flows      map[tcp.FlowID]bool
 	samples    uint64
 	events     uint64

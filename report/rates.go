@@ -18,7 +18,7 @@ func ratesPanel(f *FlowSeries, o Options) *panel {
 	sent, received := f.curve(tcp.AckedBytes), f.curve(tcp.ReceivedBytes)
 	p := &panel{left: rate, without: "no rate was recorded here"}
 	p.lines = append(p.lines,
-		line{label: "delivery rate", curve: f.curve(tcp.DeliveryRateBps), axis: rate, stroke: stroke{sky, 0.6, solid}},
+		line{label: "delivery rate", curve: f.curve(tcp.DeliveryRateBps), axis: rate, stroke: stroke{sky, 0.6, solid}, limit: true},
 		line{label: "pacing rate", curve: f.curve(tcp.PacingRateBps), axis: rate, stroke: stroke{orange, 1, dashed}, limit: true})
 	// The few bytes of a request or a greeting are no goodput worth a line beside that of the other direction.
 	second := stroke{green, 1.4, longer}

@@ -121,11 +121,25 @@ func TestNumbersAreShownInFewCells(t *testing.T) {
 		v    Value
 		want string
 	}{
-		{countText, tcp.Absent, "-"}, {countText, 0, "0"}, {countText, 99_999, "99999"}, {countText, 100_000, "100k"},
-		{scaledText, tcp.Absent, "-"}, {scaledText, 999, "999"}, {scaledText, 1000, "1.00k"}, {scaledText, 9_996, "10.0k"},
-		{scaledText, 999_400, "999k"}, {scaledText, 999_600, "1.00M"}, {scaledText, 12_345_678_901, "12.3G"}, {scaledText, -1500, "-1.50k"},
+		{countText, tcp.Absent, "-"},
+		{countText, 0, "0"},
+		{countText, 99_999, "99999"},
+		{countText, 100_000, "100k"},
+		{scaledText, tcp.Absent, "-"},
+		{scaledText, 999, "999"},
+		{scaledText, 1000, "1.00k"},
+		{scaledText, 9_996, "10.0k"},
+		{scaledText, 999_400, "999k"},
+		{scaledText, 999_600, "1.00M"},
+		{scaledText, 12_345_678_901, "12.3G"},
+		{scaledText, -1500, "-1.50k"},
 		{scaledText, 9_223_372_036_854_775_807, "9.22E"},
-		{msText, tcp.Absent, "-"}, {msText, 0, "0"}, {msText, 45, "0.045"}, {msText, 1234, "1.23"}, {msText, 120_400, "120"}, {msText, 250_000_000, "250k"},
+		{msText, tcp.Absent, "-"},
+		{msText, 0, "0"},
+		{msText, 45, "0.045"},
+		{msText, 1234, "1.23"},
+		{msText, 120_400, "120"},
+		{msText, 250_000_000, "250k"},
 	} {
 		if got := c.text(c.v); got != c.want {
 			t.Errorf("%d is shown as %q, want %q", c.v, got, c.want)

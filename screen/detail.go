@@ -67,12 +67,30 @@ func (m *ui) rttTitle(r *Row) string {
 // figures are the values of the row in as many columns as fit, four of a kind beside each other.
 func (m *ui) figures(r *Row) []string {
 	cells := [][2]string{
-		{"cwnd", countText(r.Cwnd)}, {"ssthresh", countText(r.Ssthresh)}, {"in flight", countText(r.InFlight)}, {"CA state", orDash(r.CAState)},
-		{"srtt ms", msText(r.Srtt)}, {"min RTT ms", msText(r.MinRTT)}, {"RTT ms", msText(r.RTT)}, {"RTO ms", m.rtoText(r)},
-		{"send b/s", scaledText(r.SendRate)}, {"recv b/s", scaledText(r.ReceiveRate)}, {"deliver b/s", scaledText(r.DeliveryRate)}, {"pacing b/s", scaledText(r.PacingRate)},
-		{"send queue", scaledText(r.SendQueued)}, {"unsent", scaledText(r.Unsent)}, {"recv queue", scaledText(r.ReceiveQueued)}, {"device queue", scaledText(r.DeviceQueue)},
-		{"send window", scaledText(r.SendWindow)}, {"recv window", scaledText(r.ReceiveWindow)}, {"retransmits", countText(r.Retransmits)}, {"lost packets", countText(r.LostPackets)},
-		{"1 reorder", countText(r.Errors.Reordering)}, {"2 local cong", countText(r.Errors.LocalCongestion)}, {"3 dup ACK", countText(r.Errors.DupAck)}, {"4 timeout", countText(r.Errors.Timeout)},
+		{"cwnd", countText(r.Cwnd)},
+		{"ssthresh", countText(r.Ssthresh)},
+		{"in flight", countText(r.InFlight)},
+		{"CA state", orDash(r.CAState)},
+		{"srtt ms", msText(r.Srtt)},
+		{"min RTT ms", msText(r.MinRTT)},
+		{"RTT ms", msText(r.RTT)},
+		{"RTO ms", m.rtoText(r)},
+		{"send b/s", scaledText(r.SendRate)},
+		{"recv b/s", scaledText(r.ReceiveRate)},
+		{"deliver b/s", scaledText(r.DeliveryRate)},
+		{"pacing b/s", scaledText(r.PacingRate)},
+		{"send queue", scaledText(r.SendQueued)},
+		{"unsent", scaledText(r.Unsent)},
+		{"recv queue", scaledText(r.ReceiveQueued)},
+		{"device queue", scaledText(r.DeviceQueue)},
+		{"send window", scaledText(r.SendWindow)},
+		{"recv window", scaledText(r.ReceiveWindow)},
+		{"retransmits", countText(r.Retransmits)},
+		{"lost packets", countText(r.LostPackets)},
+		{"1 reorder", countText(r.Errors.Reordering)},
+		{"2 local cong", countText(r.Errors.LocalCongestion)},
+		{"3 dup ACK", countText(r.Errors.DupAck)},
+		{"4 timeout", countText(r.Errors.Timeout)},
 	}
 	columns := 4
 	switch {

@@ -49,11 +49,15 @@ func (k keyMap) short(detail bool) []key.Binding {
 	}
 	pause, help := brief(k.pause, "p", "pause"), brief(k.help, "?", "help")
 	if detail {
-		return []key.Binding{brief(k.back, "esc", "back"), brief(k.up, "↑↓", "other flow"), brief(k.span, "z", "time span"),
-			brief(k.earlier, "PgUp", "earlier events"), pause, help}
+		return []key.Binding{
+			brief(k.back, "esc", "back"), brief(k.up, "↑↓", "other flow"), brief(k.span, "z", "time span"),
+			brief(k.earlier, "PgUp", "earlier events"), pause, help,
+		}
 	}
-	return []key.Binding{help, brief(k.filter, "/", "filter"), brief(k.sortNext, "s", "sort"), brief(k.reverse, "S", "reverse"),
-		brief(k.open, "enter", "detail"), pause, brief(k.quit, "q", "quit"), brief(k.idle, "e", "idle")}
+	return []key.Binding{
+		help, brief(k.filter, "/", "filter"), brief(k.sortNext, "s", "sort"), brief(k.reverse, "S", "reverse"),
+		brief(k.open, "enter", "detail"), pause, brief(k.quit, "q", "quit"), brief(k.idle, "e", "idle"),
+	}
 }
 
 func (k keyMap) full() [][]key.Binding {

@@ -31,7 +31,6 @@ func TestMain(m *testing.M) {
 // synthetic is a source of made-up connections: a sawtooth of cwnd with a loss at its top, and an RTT that follows it.
 type synthetic struct {
 	flows int
-	lost  uint64
 	steps int
 	acked []int64
 }

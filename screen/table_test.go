@@ -137,7 +137,8 @@ func TestErrorsAreCountedByTheirCode(t *testing.T) {
 	table.SetSource(Source{Name: "diag", Unseen: []tcp.ErrorCode{tcp.CodeLocalCongestion, tcp.CodeTimeout}})
 	for _, e := range []tcp.Event{
 		{Kind: tcp.EventReordering, Code: tcp.CodeReordering},
-		{Kind: tcp.EventSack, Code: tcp.CodeDupAck}, {Kind: tcp.EventDupAck, Code: tcp.CodeDupAck},
+		{Kind: tcp.EventSack, Code: tcp.CodeDupAck},
+		{Kind: tcp.EventDupAck, Code: tcp.CodeDupAck},
 		{Kind: tcp.EventTimeout, Code: tcp.CodeTimeout},
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO},
 	} {

@@ -132,8 +132,13 @@ func (c Causes) text() string {
 		name string
 		n    int64
 	}{
-		{"fast", c.Fast}, {"RTO", c.RTO}, {"after RTO", c.RTORecovery}, {"tail-loss probe", c.TLP},
-		{"reordering timer", c.Reordering}, {"SYN", c.SYN}, {"other", c.Other},
+		{"fast", c.Fast},
+		{"RTO", c.RTO},
+		{"after RTO", c.RTORecovery},
+		{"tail-loss probe", c.TLP},
+		{"reordering timer", c.Reordering},
+		{"SYN", c.SYN},
+		{"other", c.Other},
 	} {
 		if cause.n > 0 {
 			texts = append(texts, fmt.Sprintf("%s %d", cause.name, cause.n))

@@ -108,10 +108,15 @@ func TestNamesAndNumbersOfEnumerations(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ got, want string }{
-		{CodeReordering.String(), "reordering"}, {CodeLocalCongestion.String(), "local_congestion"},
-		{CodeDupAck.String(), "dup_ack"}, {CodeTimeout.String(), "timeout"},
-		{CALoss.String(), "loss"}, {StateCloseWait.String(), "close_wait"}, {CauseTLP.String(), "tlp"},
-		{ReasonUndoDsack.String(), "undo_dsack"}, {EventKind(200).String(), "event_200"},
+		{CodeReordering.String(), "reordering"},
+		{CodeLocalCongestion.String(), "local_congestion"},
+		{CodeDupAck.String(), "dup_ack"},
+		{CodeTimeout.String(), "timeout"},
+		{CALoss.String(), "loss"},
+		{StateCloseWait.String(), "close_wait"},
+		{CauseTLP.String(), "tlp"},
+		{ReasonUndoDsack.String(), "undo_dsack"},
+		{EventKind(200).String(), "event_200"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s, want %s", c.got, c.want)

@@ -19,6 +19,8 @@ import (
 // settings are the flags.
 type settings struct {
 	airtide string
+	args    string // more arguments for airtide record
+	only    string
 	rounds  int
 	seconds int
 	streams int
@@ -29,6 +31,8 @@ type settings struct {
 func main() {
 	var s settings
 	flag.StringVar(&s.airtide, "airtide", "./airtide", "the binary to measure")
+	flag.StringVar(&s.args, "args", "", "more arguments for airtide record, separated by blanks")
+	flag.StringVar(&s.only, "only", "", "only tools whose name contains this, and nothing")
 	flag.IntVar(&s.rounds, "rounds", 5, "rounds of all tools in turn")
 	flag.IntVar(&s.seconds, "seconds", 4, "seconds of traffic per run")
 	flag.IntVar(&s.streams, "streams", 16, "flows in the runs with offloads off")
@@ -112,14 +116,17 @@ func sustain(ctx context.Context, s settings, net *pair) error {
 		return err
 	}
 	progress("sustained: %d flows for %d s", s.streams, s.sustain)
+	if s.sustain == 0 {
+		return nil
+	}
 	r, err := measure(ctx, net, airtideTool(s), s.streams, s.sustain)
 	if err != nil {
 		return err
 	}
 	progress("")
 	fmt.Printf("\n### Sustained at the highest ACK rate, %d flows, offloads off, %d s\n\n", s.streams, s.sustain)
-	fmt.Printf("%.0f samples/s (%d samples), %d records lost, %.1f bytes on disk per sample, %.0f ns kernel and %.0f ns user CPU per sample.\n",
-		float64(r.records)/float64(s.sustain), r.records, r.lost, r.bytesPerRecord(), r.kernelNs(), r.userNs())
+	fmt.Printf("%.0f segments seen/s, %d records lost, %.1f bytes on disk per sample, %.0f ns kernel and %.0f ns user CPU per segment.\n",
+		float64(r.segments)/r.seconds(), r.lost, r.bytesPerRecord(), r.kernelNs(), r.userNs())
 	return nil
 }
 

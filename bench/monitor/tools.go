@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,16 +35,16 @@ type tool struct {
 
 // bpftraceProgram prints what tcp:tcp_probe offers of the fields that a sample has.
 const bpftraceProgram = `tracepoint:tcp:tcp_probe {
-	printf("%lld %d %s %d %s %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, ntop(args->saddr), args->sport,
-		ntop(args->daddr), args->dport, args->data_len, args->snd_nxt, args->snd_una, args->snd_cwnd, args->ssthresh,
-		args->snd_wnd, args->srtt, args->rcv_wnd, args->sock_cookie);
+	printf("%lld %d %d %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, args->sport, args->dport, args->data_len,
+		args->snd_nxt, args->snd_una, args->snd_cwnd, args->ssthresh, args->snd_wnd, args->srtt, args->rcv_wnd,
+		args->sock_cookie);
 }`
 
 func airtideTool(s settings) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
 		name: "airtide record, every ACK", perSegment: true, settle: 2500 * time.Millisecond, output: out,
-		command: []string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out},
+		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out}, strings.Fields(s.args)...),
 		read: func(_ string, stdout, _ []byte) (uint64, uint64, error) {
 			var r struct {
 				Samples uint64
@@ -66,7 +67,7 @@ func airtideTool(s settings) tool {
 
 func tools(s settings) []tool {
 	bpftraceOut, perfOut, ssOut := filepath.Join(s.dir, "bpftrace.txt"), filepath.Join(s.dir, "perf.data"), filepath.Join(s.dir, "ss.txt")
-	return []tool{
+	all := []tool{
 		{name: "nothing"},
 		airtideTool(s),
 		{
@@ -89,6 +90,7 @@ func tools(s settings) []tool {
 			},
 		},
 	}
+	return slices.DeleteFunc(all, func(t tool) bool { return t.command != nil && !strings.Contains(t.name, s.only) })
 }
 
 // result is what one run has given.

@@ -44,7 +44,8 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 		flag   string
 		values []string
 	}{
-		{"source", []string{"auto", "bpf", "diag"}}, {"attach", []string{"tp_btf", "raw_tp"}},
+		{"source", []string{"auto", "bpf", "diag"}},
+		{"attach", []string{"tp_btf", "raw_tp"}},
 		{"density", []string{"every", "change", "10ms", "100ms", "1s"}},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp))

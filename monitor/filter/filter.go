@@ -45,8 +45,12 @@ func (f *Filter) Check() error {
 		what     string
 		n, limit int
 	}{
-		{"ports", len(f.Ports), MaxPorts}, {"prefixes", len(f.Prefixes), MaxPrefixes}, {"processes", len(f.PIDs), MaxPIDs},
-		{"process names", len(f.Comms), MaxPIDs}, {"cgroups", len(f.Cgroups), MaxCgroups}, {"network namespaces", len(f.NetNS), MaxNetNS},
+		{"ports", len(f.Ports), MaxPorts},
+		{"prefixes", len(f.Prefixes), MaxPrefixes},
+		{"processes", len(f.PIDs), MaxPIDs},
+		{"process names", len(f.Comms), MaxPIDs},
+		{"cgroups", len(f.Cgroups), MaxCgroups},
+		{"network namespaces", len(f.NetNS), MaxNetNS},
 	} {
 		if l.n > l.limit {
 			return fmt.Errorf("filter: %d %s given, at most %d are possible", l.n, l.what, l.limit)

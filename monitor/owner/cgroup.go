@@ -208,5 +208,5 @@ func (c *Cgroups) SelfCgroup() (uint64, error) {
 			return c.idOfPath(p)
 		}
 	}
-	return 0, errors.New("this process has no cgroup v2: /proc/self/cgroup has no line that begins with 0::")
+	return 0, errors.New("this process has no cgroup v2: /proc/self/cgroup has no line for hierarchy 0")
 }

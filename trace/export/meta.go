@@ -30,8 +30,12 @@ func (m *Meta) hasWall() bool { return m.ClockWallNs != 0 }
 func metaPairs(m *Meta) [][2]string {
 	var pairs [][2]string
 	for _, kv := range [][2]string{
-		{"host", m.Host}, {"kernel", m.Kernel}, {"source", m.Source}, {"tool", m.Tool},
-		{"clock_monotonic_ns", formatKnown(m.ClockMonotonicNs)}, {"clock_wall_ns", formatKnown(m.ClockWallNs)},
+		{"host", m.Host},
+		{"kernel", m.Kernel},
+		{"source", m.Source},
+		{"tool", m.Tool},
+		{"clock_monotonic_ns", formatKnown(m.ClockMonotonicNs)},
+		{"clock_wall_ns", formatKnown(m.ClockWallNs)},
 		{"clock_boot_ns", formatKnown(m.ClockBootNs)},
 	} {
 		if kv[1] != "" {

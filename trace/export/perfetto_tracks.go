@@ -98,8 +98,14 @@ func annotate(event message, r *eventRow) message {
 		name  string
 		value *string
 	}{
-		{"code_name", r.CodeName}, {"ca_state", r.CAState}, {"cause", r.Cause}, {"reason", r.Reason}, {"from_state", r.FromState},
-		{"to_state", r.ToState}, {"blocks", r.BlocksText}, {"text", r.Text},
+		{"code_name", r.CodeName},
+		{"ca_state", r.CAState},
+		{"cause", r.Cause},
+		{"reason", r.Reason},
+		{"from_state", r.FromState},
+		{"to_state", r.ToState},
+		{"blocks", r.BlocksText},
+		{"text", r.Text},
 	} {
 		if t.value != nil {
 			event = event.nested(eventAnnotations, message{}.text(annotationName, t.name).text(annotationString, *t.value))
@@ -109,8 +115,12 @@ func annotate(event message, r *eventRow) message {
 		name  string
 		value *int64
 	}{
-		{"cwnd_packets", r.CwndPackets}, {"ssthresh_packets", r.SsthreshPackets}, {"in_flight_packets", r.InFlightPackets},
-		{"seq_bytes", r.SeqBytes}, {"end_seq_bytes", r.EndSeqBytes}, {"value", r.Value},
+		{"cwnd_packets", r.CwndPackets},
+		{"ssthresh_packets", r.SsthreshPackets},
+		{"in_flight_packets", r.InFlightPackets},
+		{"seq_bytes", r.SeqBytes},
+		{"end_seq_bytes", r.EndSeqBytes},
+		{"value", r.Value},
 	} {
 		if n.value != nil {
 			event = annotateInt(event, n.name, *n.value)
