@@ -18,14 +18,17 @@ enum verdict {
 
 struct flow_state {
 	u64 id;			/* sequence number << 12 | processor; 0 until accepted */
+	u64 first_ns;
 	u64 last_sample_ns;
 	u64 ca_ops;
 	u64 inode;
 	u32 pid;
 	u8 verdict;
 	u8 inherited;
+	u8 opened;		/* the open event has been sent */
 	u8 reason;
 	u8 announce;		/* owner or inode has changed since the last announcement */
+	u8 announced;
 	/* As the last sample or event saw them, to find events by difference. */
 	u32 last_ack;
 	u32 tlp_high_seq;
@@ -35,10 +38,14 @@ struct flow_state {
 	u32 ssthresh;
 	u32 lost;
 	u32 total_retrans;
+	u32 retransmits;	/* total_retrans at the last retransmission */
 	u32 delivered_ce;
 	u8 ca_state;
+	u8 sampled_ca_state;
 	u8 backoff;
+	u8 limit;		/* chrono_type, when it is a limit */
 	u8 marker_state;	/* ca_state in which undo_marker was set */
+	u8 loss_by_mtu;		/* Loss was not entered by a timeout */
 	u8 ece;
 	u8 peer_zero_window;
 	u8 local_zero_window;
@@ -82,14 +89,29 @@ struct {
 	__type(value, struct flow_state);
 } flows SEC(".maps");
 
-/* Owners that user space has found by /proc, by socket inode. */
+/* Owners that user space has found by /proc, by socket inode: read once or twice a flow, so the oldest may go. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
 	__type(key, u64);
 	__type(value, struct owner);
 } owners SEC(".maps");
+
+enum unfollowed {
+	UNFOLLOWED_REJECTED = 1,	/* the filter is not asked again */
+	UNFOLLOWED_NO_ROOM,		/* counted; followed when there is room again */
+};
+
+/*
+ * Sockets that are not followed. They have a table of their own, so that those which the filter rejects leave the room
+ * to those which it wants; one that falls out is judged or counted again.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, u8);
+} unfollowed SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -220,6 +242,8 @@ static __always_inline void read_addresses(struct tcp_sock *tp, struct addresses
 {
 	a->family = COMMON(tp).skc_family;
 	a->local_port = COMMON(tp).skc_num;
+	if (!a->local_port)	/* already given back by tcp_set_state, which comes before the hook */
+		a->local_port = bpf_ntohs(tp->inet_conn.icsk_inet.inet_sport);
 	a->remote_port = bpf_ntohs(COMMON(tp).skc_dport);
 	if (a->family == AF_INET6) {
 		bpf_probe_read_kernel(a->local, 16, &COMMON(tp).skc_v6_rcv_saddr);
@@ -330,15 +354,21 @@ static __always_inline u8 owner_verdict(struct flow_state *fs)
 	return VERDICT_ACCEPT;
 }
 
-/* The current process becomes the owner. Only for hooks that run on behalf of a system call. */
+/*
+ * The current process becomes the owner. Only for hooks that run on behalf of a system call. A thread may have a name
+ * of its own; the process's, as in /proc/PID/comm, is that of the thread that leads the group.
+ */
 static __always_inline void own_by_current(struct flow_state *fs)
 {
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task(), *leader = NULL;
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	if (!pid || fs->pid == pid)
 		return;
 	fs->pid = pid;
-	bpf_get_current_comm(fs->comm, sizeof(fs->comm));
+	chase(leader, task->group_leader);
+	if (!leader || bpf_probe_read_kernel(fs->comm, sizeof(fs->comm), &leader->comm))
+		bpf_get_current_comm(fs->comm, sizeof(fs->comm));
 	fs->announce = 1;
 }
 
@@ -363,7 +393,7 @@ static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock
 	fs->announce = 1;
 }
 
-/* Sends the flow record. False when the ring buffer is full: the caller tries again at the next sample. */
+/* Sends the flow record. False when the ring buffer is full: the next hook tries again, so nothing is lost by it. */
 static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 {
 	const struct tcp_congestion_ops *ops;
@@ -373,17 +403,16 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	if (!fs || !tp)
 		return false;
 	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count(COUNTER_LOST);
+	if (!r)
 		return false;
-	}
 	read_addresses(tp, &a);
 	r->kind = RECORD_FLOW;
-	r->flags = (fs->inherited ? FLOW_INHERITED : 0) | (fs->verdict == VERDICT_UNDECIDED ? FLOW_UNDECIDED : 0);
+	r->flags = (fs->inherited ? FLOW_INHERITED : 0) | (fs->verdict == VERDICT_UNDECIDED ? FLOW_UNDECIDED : 0) |
+		   (fs->verdict == VERDICT_REJECT ? FLOW_REJECTED : 0);
 	r->family = a.family;
 	r->netns = netns_of(tp);
 	r->flow = fs->id;
-	r->time_ns = bpf_ktime_get_ns();
+	r->time_ns = fs->first_ns;
 	__builtin_memcpy(r->local, a.local, 16);
 	__builtin_memcpy(r->remote, a.remote, 16);
 	r->local_port = a.local_port;
@@ -398,10 +427,11 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 		bpf_probe_read_kernel_str(r->cc, sizeof(r->cc), &ops->name);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	fs->announce = 0;
+	fs->announced = 1;
 	return true;
 }
 
-/* Asks the filter and fills in what is known. Called once a flow, at first sight. */
+/* Asks the filter. Called once a flow, when its addresses are known. */
 static __noinline u8 judge(struct flow_state *fs, struct tcp_sock *tp)
 {
 	struct addresses a = {};
@@ -414,6 +444,92 @@ static __noinline u8 judge(struct flow_state *fs, struct tcp_sock *tp)
 	return owner_verdict(fs);
 }
 
+/* What the state in which a socket is first seen tells of who closed it. */
+static __always_inline u8 reason_so_far(u8 state)
+{
+	switch (state) {
+	case TCP_FIN_WAIT1:
+	case TCP_FIN_WAIT2:
+	case TCP_CLOSING:
+		return REASON_LOCAL_FIN;
+	case TCP_CLOSE_WAIT:
+	case TCP_LAST_ACK:
+		return REASON_REMOTE_FIN;
+	}
+	return REASON_NONE;
+}
+
+/* Makes the entry of a socket that is seen for the first time. NULL when the table is full. */
+static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
+{
+	struct flow_state fresh = {}, *fs;
+	u8 why = UNFOLLOWED_NO_ROOM;
+
+	if (!tp)
+		return NULL;
+	fresh.inherited = inherited;
+	fresh.first_ns = bpf_ktime_get_ns();
+	fresh.reason = reason_so_far(COMMON(tp).skc_state);
+	fresh.ca_ops = (u64)tp->inet_conn.icsk_ca_ops;
+	fresh.undo_marker = tp->undo_marker;
+	if (bpf_core_field_exists(tp->reord_seen))
+		fresh.reord_seen = tp->reord_seen;
+	fresh.retransmits = tp->total_retrans;
+	fresh.delivered_ce = tp->delivered_ce;
+	fresh.ca_state = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
+	fresh.marker_state = fresh.ca_state;
+	if (by_process)
+		own_by_current(&fresh);
+	bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST);
+	fs = bpf_map_lookup_elem(&flows, &key);
+	if (!fs && !bpf_map_update_elem(&unfollowed, &key, &why, BPF_NOEXIST))
+		count(COUNTER_UNTRACKED);
+	return fs;
+}
+
+/* Decides on a flow and announces it, as far as that is still to be done. False when nothing shall be sent of it. */
+static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
+{
+	if (!fs || !tp)
+		return false;
+	if (!fs->pid || !fs->inode)
+		refresh_owner(fs, tp);
+	if (fs->verdict == VERDICT_NEW) {
+		fs->verdict = judge(fs, tp);
+		if (fs->verdict == VERDICT_REJECT)
+			return false;
+		fs->id = new_flow_id();
+		fs->announce = 1;
+	} else if (fs->verdict == VERDICT_UNDECIDED) {
+		u8 verdict = owner_verdict(fs);
+
+		if (verdict != VERDICT_UNDECIDED) {
+			fs->verdict = verdict;
+			fs->announce = verdict == VERDICT_ACCEPT || fs->announced;
+			fs->announced = 0;
+		}
+	}
+	/*
+	 * An undecided flow is announced too: user space looks for its owner once it knows the inode. What a hook has to
+	 * say of a flow that could not be announced is lost.
+	 */
+	if (fs->announce && !announce(fs, tp) && !fs->announced) {
+		if (fs->verdict == VERDICT_ACCEPT)
+			count(COUNTER_LOST);
+		return false;
+	}
+	return fs->verdict == VERDICT_ACCEPT;
+}
+
+static __noinline int reject_flow(u64 key)
+{
+	u8 why = UNFOLLOWED_REJECTED;
+
+	bpf_map_update_elem(&unfollowed, &key, &why, 0);
+	bpf_map_delete_elem(&flows, &key);
+	return 0;
+}
+
 /*
  * The flow of a socket, created at first sight. NULL when it does not pass the filter, or not yet, or when the table
  * or the ring buffer is full.
@@ -423,46 +539,35 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
 
 	if (!fs) {
-		struct flow_state fresh = {};
+		u8 *why = bpf_map_lookup_elem(&unfollowed, &key);
 
-		fresh.inherited = inherited;
-		fresh.ca_ops = (u64)tp->inet_conn.icsk_ca_ops;
-		fresh.undo_marker = tp->undo_marker;
-		if (bpf_core_field_exists(tp->reord_seen))
-			fresh.reord_seen = tp->reord_seen;
-		fresh.delivered_ce = tp->delivered_ce;
-		fresh.ca_state = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
-		if (by_process)
-			own_by_current(&fresh);
-		refresh_owner(&fresh, tp);
-		fresh.verdict = judge(&fresh, tp);
-		if (fresh.verdict != VERDICT_REJECT)
-			fresh.id = new_flow_id();
-		if (bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST)) {
-			count(COUNTER_UNTRACKED);
+		if (why && *why == UNFOLLOWED_REJECTED)
 			return NULL;
-		}
-		fs = bpf_map_lookup_elem(&flows, &key);
+		fs = new_flow(key, tp, inherited, by_process);
 		if (!fs)
 			return NULL;
-		if (fs->verdict == VERDICT_UNDECIDED)
-			announce(fs, tp);
-		fs->announce = 1;
 	}
-	if (fs->verdict == VERDICT_REJECT)
-		return NULL;
 	if (by_process && !fs->pid)
 		own_by_current(fs);
-	if (!fs->pid || !fs->inode)
-		refresh_owner(fs, tp);
-	if (fs->verdict == VERDICT_UNDECIDED) {
-		fs->verdict = owner_verdict(fs);
-		if (fs->verdict != VERDICT_ACCEPT)
-			return NULL;
-	}
-	if (fs->announce && !announce(fs, tp))
+	if ((fs->verdict != VERDICT_ACCEPT || !fs->pid || !fs->inode || fs->announce) && !settle(fs, tp)) {
+		if (fs->verdict == VERDICT_REJECT)
+			reject_flow(key);
 		return NULL;
+	}
 	return fs;
+}
+
+/* The socket is gone. User space hears it of flows of which it knows and no close event has told. */
+static __always_inline void forget_flow(u64 key, struct tcp_sock *tp)
+{
+	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
+
+	if (fs && tp && fs->announced && fs->verdict == VERDICT_UNDECIDED) {
+		fs->verdict = VERDICT_REJECT;
+		announce(fs, tp);
+	}
+	bpf_map_delete_elem(&flows, &key);
+	bpf_map_delete_elem(&unfollowed, &key);
 }
 
 #endif

@@ -32,6 +32,7 @@ typedef __s64 s64;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
@@ -126,6 +127,10 @@ struct socket {
 	struct file *file;
 };
 
+struct timer_list {
+	unsigned long expires;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	struct {
@@ -144,6 +149,7 @@ struct sock {
 	u8 sk_shutdown;
 	struct socket *sk_socket;
 	struct sock_cgroup_data sk_cgrp_data;
+	struct timer_list tcp_retransmit_timer;
 };
 
 struct inet_sock {
@@ -155,10 +161,10 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
-struct timer_list {
-	unsigned long expires;
-};
-
+/*
+ * When the retransmission timer runs out: icsk_timeout, then icsk_retransmit_timer.expires, then
+ * sk.tcp_retransmit_timer.expires in the newest kernels.
+ */
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	struct timer_list icsk_retransmit_timer;
@@ -231,6 +237,8 @@ struct tcp_sock {
 	u32 chrono_start;
 	u32 chrono_stat[3];
 	u8 chrono_type : 2;
+	u8 tlp_retrans : 1;
+	u32 prior_ssthresh;
 	u32 undo_marker;
 	int undo_retrans;
 	u32 tlp_high_seq;
@@ -239,6 +247,11 @@ struct tcp_sock {
 
 struct bpf_iter__tcp {
 	struct sock_common *sk_common;
+};
+
+struct task_struct {
+	struct task_struct *group_leader;
+	char comm[16];
 };
 
 struct tcp_skb_cb {
@@ -272,6 +285,7 @@ enum {
 	TCP_LAST_ACK,
 	TCP_LISTEN,
 	TCP_CLOSING,
+	TCP_NEW_SYN_RECV,
 };
 
 /* include/uapi/linux/tcp.h, enum tcp_ca_state */
@@ -283,6 +297,11 @@ enum {
 	TCP_CA_Loss,
 };
 
+/* include/linux/tcp.h, enum tcp_chrono */
+enum {
+	TCP_CHRONO_BUSY = 1,
+};
+
 /* include/net/inet_connection_sock.h */
 enum {
 	ICSK_TIME_RETRANS = 1,
@@ -290,8 +309,14 @@ enum {
 	ICSK_TIME_REO_TIMEOUT = 6,
 };
 
+/* include/net/tcp.h, bits of ecn_flags: the name was TCP_ECN_OK before AccECN came (6.18) */
+enum {
+	TCP_ECN_MODE_RFC3168 = 1,
+};
+
 /* include/uapi/asm-generic/errno.h */
 enum {
+	ECONNABORTED = 103,
 	ECONNRESET = 104,
 	ETIMEDOUT = 110,
 	ECONNREFUSED = 111,

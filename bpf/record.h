@@ -139,9 +139,13 @@ struct sample_record {
 enum flow_flags {
 	FLOW_INHERITED = 1,	/* already established when first seen */
 	FLOW_UNDECIDED = 2,	/* passes but for the owner, which is not known yet */
+	FLOW_REJECTED = 4,	/* was undecided and does not pass, or is gone: nothing more will come */
 };
 
-/* Says who a flow is; sent at first sight, and again when the owner or inode becomes known. */
+/*
+ * Says who a flow is; sent at first sight, and again when the owner or inode becomes known. time_ns is when the flow
+ * was first seen: of a connection opened by this host the time of connect().
+ */
 struct flow_record {
 	__u8 kind;
 	__u8 flags;

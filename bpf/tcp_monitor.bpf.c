@@ -45,8 +45,26 @@ static __always_inline u32 in_flight(struct tcp_sock *tp)
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
+/* P4's error code of an event. */
+static __always_inline u8 code_of(u8 kind)
+{
+	switch (kind) {
+	case EVENT_REORDERING:
+		return 1;
+	case EVENT_LOCAL_CONGESTION:
+		return 2;
+	case EVENT_DUP_ACK:
+	case EVENT_SACK:
+	case EVENT_DSACK:
+		return 3;
+	case EVENT_TIMEOUT:
+		return 4;
+	}
+	return 0;
+}
+
 /* An event with all that every kind has; the caller adds the rest and submits. */
-static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 code)
+static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind)
 {
 	struct event_record *e = bpf_ringbuf_reserve(&records, sizeof(*e), 0);
 
@@ -57,7 +75,7 @@ static __always_inline struct event_record *event_start(struct flow_state *fs, s
 	__builtin_memset(e, 0, sizeof(*e));
 	e->kind = RECORD_EVENT;
 	e->event = kind;
-	e->code = code;
+	e->code = code_of(kind);
 	e->ca_state = ca_state_of(tp);
 	e->cpu = bpf_get_smp_processor_id();
 	e->cwnd = tp->snd_cwnd;
@@ -77,57 +95,68 @@ static __always_inline void event_submit(struct event_record *e)
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-/* An event whose only particulars are a value and whether it was found by comparing samples. */
-static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 code, s64 value)
+/* How an event was found: by a hook or packet of its own, or by comparing the socket with how it was seen last. */
+enum found {
+	AT_ONCE,
+	BY_DIFFERENCE,
+};
+
+/* An event whose only particular is a value. */
+static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8 kind, s64 value, u8 found)
 {
 	struct event_record *e;
 
 	if (!fs || !tp)
 		return 0;
-	e = event_start(fs, tp, kind, code);
+	e = event_start(fs, tp, kind);
 	if (!e)
 		return 0;
 	e->value = value;
-	e->from_sample = kind == EVENT_REORDERING;
+	e->from_sample = found;
 	event_submit(e);
 	return 0;
 }
 
-static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u8 from, u8 to)
+#define CHANGE(from, to) ((u32)(from) | (u32)(to) << 8)
+
+static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u32 change, u8 found)
 {
 	struct event_record *e;
 
 	if (!fs || !tp)
 		return 0;
-	e = event_start(fs, tp, kind, 0);
+	e = event_start(fs, tp, kind);
 	if (!e)
 		return 0;
-	e->from = from;
-	e->to = to;
+	e->from = change;
+	e->to = change >> 8;
+	e->from_sample = found;
 	event_submit(e);
 	return 0;
 }
 
 /*
- * A reduction was undone when undo_marker, set on entering Recovery or Loss (tcp_init_undo), is zero again and the
- * state is not CWR, whose entry clears it as well (tcp_undo_cwnd_reduction, tcp_enter_cwr in net/ipv4/tcp_input.c).
+ * A reduction was undone when undo_marker, set on entering Recovery or Loss (tcp_init_undo), is zero again
+ * (tcp_undo_cwnd_reduction in net/ipv4/tcp_input.c). tcp_enter_cwr and tcp_simple_retransmit clear it without undoing
+ * anything; they clear prior_ssthresh as well, which is also zero where congestion is proven and nothing is restored.
  * The verdict came by DSACK when every retransmission has been reported (undo_retrans is 0), else by timestamps or
  * F-RTO (tcp_may_undo).
  */
-static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 state)
+static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 state, u8 found)
 {
 	u32 marker;
 
 	if (!fs || !tp)
 		return 0;
 	marker = tp->undo_marker;
-	if (fs->undo_marker && !marker && state != TCP_CA_CWR && fs->marker_state >= TCP_CA_Recovery) {
-		struct event_record *e = event_start(fs, tp, EVENT_UNDO, 0);
+	if (fs->undo_marker && !marker && tp->prior_ssthresh && fs->marker_state >= TCP_CA_Recovery) {
+		struct event_record *e = event_start(fs, tp, EVENT_UNDO);
 
 		if (e) {
 			e->from = fs->marker_state;
 			e->to = state;
 			e->reason = tp->undo_retrans == 0 ? REASON_UNDO_DSACK : REASON_UNDO_TIMESTAMP;
+			e->from_sample = found;
 			event_submit(e);
 		}
 	}
@@ -137,17 +166,23 @@ static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 
 	return 0;
 }
 
-/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN, or the own device. */
-static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *tp)
+/* Whether the tail-loss probe was a retransmission; only of such an ACK can say that it mended a loss. */
+static __always_inline bool probe_was_retransmission(struct tcp_sock *tp)
 {
-	if (fs->tlp_high_seq && before(fs->tlp_high_seq, fs->last_ack)) {
+	return !bpf_core_field_exists(tp->tlp_retrans) || BPF_CORE_READ_BITFIELD(tp, tlp_retrans);
+}
+
+/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN, or the own device. */
+static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *tp, u8 found)
+{
+	if (fs->tlp_high_seq && before(fs->tlp_high_seq, fs->last_ack) && probe_was_retransmission(tp)) {
 		fs->tlp_high_seq = 0;
-		event_value(fs, tp, EVENT_TLP_LOSS, 0, 0);
+		event_value(fs, tp, EVENT_TLP_LOSS, 0, found);
 		return;
 	}
 	if (fs->ece || tp->delivered_ce != fs->delivered_ce)
 		return;
-	event_value(fs, tp, EVENT_LOCAL_CONGESTION, 2, 0);
+	event_value(fs, tp, EVENT_LOCAL_CONGESTION, 0, found);
 }
 
 /*
@@ -160,18 +195,21 @@ static __always_inline bool in_retransmit_timer(struct tcp_sock *tp)
 }
 
 /* tcp_enter_loss sets Loss at every timeout, the second and third in a row too. */
-static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *tp, u8 old, u8 now)
+static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *tp, u8 old, u8 now, u8 found)
 {
 	if (!fs || !tp)
 		return 0;
-	check_undo(fs, tp, now);
-	if (now == TCP_CA_Loss && in_retransmit_timer(tp))
-		event_value(fs, tp, EVENT_TIMEOUT, 4, tp->inet_conn.icsk_rto);
+	check_undo(fs, tp, now, found);
+	if (now == TCP_CA_Loss) {
+		fs->loss_by_mtu = !in_retransmit_timer(tp) && found == AT_ONCE;
+		if (in_retransmit_timer(tp))
+			event_value(fs, tp, EVENT_TIMEOUT, tp->inet_conn.icsk_rto, AT_ONCE);
+	}
 	if (now == old)
 		return 0;
-	event_change(fs, tp, EVENT_CA_STATE, old, now);
+	event_change(fs, tp, EVENT_CA_STATE, CHANGE(old, now), found);
 	if (now == TCP_CA_CWR)
-		explain_cwr(fs, tp);
+		explain_cwr(fs, tp, found);
 	fs->ca_state = now;
 	return 0;
 }
@@ -189,6 +227,8 @@ struct packet {
 
 #define TCP_HEADER 20
 #define TCP_OPTIONS 40
+#define FLAG_SYN 2
+#define FLAG_RST 4
 #define FLAG_ECE 64
 #define OPTION_EOL 0
 #define OPTION_NOP 1
@@ -196,50 +236,65 @@ struct packet {
 /* NOP NOP Timestamp(10): what nearly every header without SACK carries. */
 #define OPTIONS_TIMESTAMP_ONLY bpf_htonl(0x0101080a)
 
+/* More than any stack sends: a timestamp, SACK and the padding of both are six. It bounds the verifier's work. */
+#define MAX_OPTIONS 12
+
+/* Not on the stack: kernels before 5.12 refuse to read there at an offset that is not constant. */
+struct options {
+	u8 bytes[TCP_OPTIONS + 8];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct options);
+} options_scratch SEC(".maps");
+
 /* Finds the SACK option (RFC 2018) and whether its first block is a DSACK (RFC 2883 section 4). */
 static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 {
-	u8 options[TCP_OPTIONS + 8] = {};
-	u32 at = 0;
+	u32 zero = 0, at = 0;
+	struct options *options = bpf_map_lookup_elem(&options_scratch, &zero);
 
-	if (!p || !header)
+	if (!p || !header || !options)
 		return 0;
 	if (length > TCP_OPTIONS)
 		length = TCP_OPTIONS;
-	if (bpf_probe_read_kernel(options, TCP_OPTIONS, header + TCP_HEADER))
+	if (bpf_probe_read_kernel(options->bytes, TCP_OPTIONS, header + TCP_HEADER))
 		return 0;
-	for (int i = 0; i < TCP_OPTIONS; i++) {
-		u32 kind, size;
+	for (int i = 0; i < MAX_OPTIONS; i++) {
+		u32 kind, size, n;
 
 		if (at + 1 >= length || at >= TCP_OPTIONS - 1)
 			return 0;
-		kind = options[at];
+		kind = options->bytes[at];
 		if (kind == OPTION_EOL)
 			return 0;
 		if (kind == OPTION_NOP) {
 			at++;
 			continue;
 		}
-		size = options[at + 1];
+		size = options->bytes[at + 1];
 		if (size < 2)
 			return 0;
-		if (kind == OPTION_SACK) {
-			u32 n = (size - 2) / 8;
-
-			if (n > MAX_BLOCKS)
-				n = MAX_BLOCKS;
-			if (at > TCP_OPTIONS - 2 || at + 2 + 8 * n > length)
-				return 0;
-			if (bpf_probe_read_kernel(p->sack, sizeof(p->sack), header + TCP_HEADER + at + 2))
-				return 0;
-			for (int b = 0; b < 2 * MAX_BLOCKS; b++)
-				p->sack[b] = bpf_ntohl(p->sack[b]);
-			p->blocks = n;
-			p->dsack = n && (before(p->sack[0], p->ack) ||
-					 (n > 1 && !before(p->sack[0], p->sack[2]) && !before(p->sack[3], p->sack[1])));
-			return 0;
+		if (kind != OPTION_SACK) {
+			at += size;
+			continue;
 		}
-		at += size;
+		n = (size - 2) / 8;
+		if (n > MAX_BLOCKS)
+			n = MAX_BLOCKS;
+		if (at + 2 + 8 * n > length)
+			return 0;
+		if (bpf_probe_read_kernel(p->sack, sizeof(p->sack), header + TCP_HEADER + at + 2))
+			return 0;
+		for (int b = 0; b < 2 * MAX_BLOCKS; b++)
+			p->sack[b] = bpf_ntohl(p->sack[b]);
+		p->blocks = n;
+		p->dsack = n && (before(p->sack[0], p->ack) ||
+				 (n > 1 && !before(p->sack[0], p->sack[2]) && !before(p->sack[3], p->sack[1])));
+		return 0;
 	}
 	return 0;
 }
@@ -280,7 +335,7 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 		kind = EVENT_DUP_ACK;	/* RFC 5681 section 2 */
 	else
 		return 0;
-	e = event_start(fs, tp, kind, 3);
+	e = event_start(fs, tp, kind);
 	if (!e)
 		return 0;
 	e->seq = p->ack;
@@ -300,47 +355,59 @@ static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 		return 0;
 	ops = tp->inet_conn.icsk_ca_ops;
 	fs->ca_ops = (u64)ops;
-	e = event_start(fs, tp, EVENT_CC_CHANGE, 0);
+	e = event_start(fs, tp, EVENT_CC_CHANGE);
 	if (!e)
 		return 0;
+	e->from_sample = BY_DIFFERENCE;
 	bpf_probe_read_kernel_str(e->text, sizeof(e->text), &ops->name);
 	event_submit(e);
 	return 0;
 }
 
-/* Events that are seen by comparing this ACK's view with the one before. */
-static __always_inline void difference_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
+/* Events that are seen by comparing the socket with how the last ACK or change of state found it. */
+static __always_inline void socket_differences(struct flow_state *fs, struct tcp_sock *tp)
 {
-	u8 state = ca_state_of(tp);
-	u8 zero, ece = !!(p->flags & FLAG_ECE);
+	u8 state = ca_state_of(tp), zero;
 
 	if (fs->ca_ops != (u64)tp->inet_conn.icsk_ca_ops)
 		cc_changed(fs, tp);
 	if (!has_cong_state_set && state != fs->ca_state)
-		ca_state_changes(fs, tp, fs->ca_state, state);
+		ca_state_changes(fs, tp, fs->ca_state, state, BY_DIFFERENCE);
 	else if (tp->undo_marker != fs->undo_marker)
-		check_undo(fs, tp, state);
+		check_undo(fs, tp, state, BY_DIFFERENCE);
+	fs->ca_state = state;
 	if (bpf_core_field_exists(tp->reord_seen) && tp->reord_seen != fs->reord_seen) {
-		event_value(fs, tp, EVENT_REORDERING, 1, tp->reordering);
+		event_value(fs, tp, EVENT_REORDERING, tp->reordering, BY_DIFFERENCE);
 		fs->reord_seen = tp->reord_seen;
-	}
-	if (p->blocks || (p->ack == tp->snd_una && !p->payload && tp->packets_out))
-		ack_events(fs, tp, p);
-	if (ece && !fs->ece)
-		event_value(fs, tp, EVENT_ECN_ECHO, 0, tp->delivered_ce);
-	zero = p->window == 0;
-	if (zero != fs->peer_zero_window) {
-		event_value(fs, tp, zero ? EVENT_ZERO_WINDOW : EVENT_WINDOW_OPEN, 0, p->window);
-		fs->peer_zero_window = zero;
 	}
 	zero = tp->rcv_wnd == 0;
 	if (zero != fs->local_zero_window) {
 		if (zero)
-			event_value(fs, tp, EVENT_LOCAL_ZERO_WINDOW, 0, 0);
+			event_value(fs, tp, EVENT_LOCAL_ZERO_WINDOW, 0, BY_DIFFERENCE);
 		fs->local_zero_window = zero;
 	}
+}
+
+/* Events that the arriving segment itself tells. */
+static __always_inline void segment_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
+{
+	u8 zero, ece;
+
+	if (p->blocks || (p->ack == tp->snd_una && !p->payload && tp->packets_out))
+		ack_events(fs, tp, p);
+	/* Where AccECN is in use the bit is a part of a count (tcp_ecn_rcv_ecn_echo looks at the mode as well). */
+	ece = (p->flags & FLAG_ECE) && (tp->ecn_flags & TCP_ECN_MODE_RFC3168);
+	if (ece && !fs->ece)
+		event_value(fs, tp, EVENT_ECN_ECHO, tp->delivered_ce, AT_ONCE);
 	fs->ece = ece;
-	fs->ca_state = state;
+	/* The window of a reset means nothing and that of a SYN is not scaled. */
+	if (!(p->flags & (FLAG_SYN | FLAG_RST))) {
+		zero = p->window == 0;
+		if (zero != fs->peer_zero_window) {
+			event_value(fs, tp, zero ? EVENT_ZERO_WINDOW : EVENT_WINDOW_OPEN, p->window, AT_ONCE);
+			fs->peer_zero_window = zero;
+		}
+	}
 	fs->last_ack = p->ack;
 	fs->tlp_high_seq = tp->tlp_high_seq;
 	fs->delivered_ce = tp->delivered_ce;
@@ -352,21 +419,28 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 		if (now - fs->last_sample_ns < density_ns)
 			return false;
 	} else if (density == DENSITY_CHANGE) {
-		u8 backoff = tp->inet_conn.icsk_backoff;
+		u8 backoff = tp->inet_conn.icsk_backoff, state = ca_state_of(tp);
+		u8 chrono = BPF_CORE_READ_BITFIELD(tp, chrono_type);
 
+		/* The chronograph that runs tells the limit: the peer's window, the send buffer, or else none. */
+		if (chrono == TCP_CHRONO_BUSY)
+			chrono = 0;
 		if (fs->last_sample_ns && fs->cwnd == tp->snd_cwnd && fs->ssthresh == tp->snd_ssthresh &&
-		    fs->lost == tp->lost_out && fs->total_retrans == tp->total_retrans && fs->backoff == backoff)
+		    fs->lost == tp->lost && fs->total_retrans == tp->total_retrans && fs->backoff == backoff &&
+		    fs->sampled_ca_state == state && fs->limit == chrono)
 			return false;
 		fs->cwnd = tp->snd_cwnd;
 		fs->ssthresh = tp->snd_ssthresh;
-		fs->lost = tp->lost_out;
+		fs->lost = tp->lost;
 		fs->total_retrans = tp->total_retrans;
 		fs->backoff = backoff;
+		fs->sampled_ca_state = state;
+		fs->limit = chrono;
 	}
 	return true;
 }
 
-static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u64 now)
+static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u8 state, u64 now)
 {
 	struct sample_record *s = bpf_ringbuf_reserve(&records, sizeof(*s), 0);
 	u8 flags = SAMPLE_CC;
@@ -377,7 +451,7 @@ static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, s
 	}
 	s->kind = RECORD_SAMPLE;
 	s->ca_state = ca_state_of(tp);
-	s->state = COMMON(tp).skc_state;
+	s->state = state;
 	s->backoff = tp->inet_conn.icsk_backoff;
 	s->chrono_type = BPF_CORE_READ_BITFIELD(tp, chrono_type);
 	s->flow = fs->id;
@@ -457,34 +531,69 @@ static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, s
 	fs->last_sample_ns = now;
 }
 
+/* The open event and a first sample of a flow that was open already when it could first be observed. */
+static __noinline int open_late(struct flow_state *fs, struct tcp_sock *tp)
+{
+	u8 state;
+
+	if (!fs || !tp)
+		return 0;
+	state = COMMON(tp).skc_state;
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return 0;
+	fs->opened = 1;
+	event_change(fs, tp, EVENT_OPEN, CHANGE(state, state), BY_DIFFERENCE);
+	sample(fs, tp, NULL, state, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* flow_of, for hooks that are not the opening itself. */
+static __always_inline struct flow_state *observe(u64 key, struct tcp_sock *tp, bool by_process)
+{
+	struct flow_state *fs = flow_of(key, tp, true, by_process);
+
+	if (fs && !fs->opened)
+		open_late(fs, tp);
+	return fs;
+}
+
 /* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
 static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *header, u32 len)
 {
-	struct flow_state *fs = flow_of(key, tp, true, false);
+	struct flow_state *fs = observe(key, tp, false);
 	struct packet p = {};
 	u64 now;
 
 	if (!fs || !parse(&p, tp, header, len))
 		return;
-	difference_events(fs, tp, &p);
+	socket_differences(fs, tp);
+	segment_events(fs, tp, &p);
 	now = bpf_ktime_get_ns();
 	if (!dense_enough(fs, tp, now)) {
 		count(COUNTER_SUPPRESSED);
 		return;
 	}
-	sample(fs, tp, &p, now);
+	sample(fs, tp, &p, COMMON(tp).skc_state, now);
 }
 
-static __always_inline void on_ca_state(u64 key, struct tcp_sock *tp, u8 state)
+/*
+ * The state is also set where there is no connection: when a child of a listener is made, before it has its addresses
+ * (tcp_ca_openreq_child), and after a disconnect (tcp_disconnect).
+ */
+static __always_inline void on_ca_state(u64 key, struct tcp_sock *tp, u8 ca_state)
 {
-	struct flow_state *fs = flow_of(key, tp, true, false);
+	u8 state = COMMON(tp).skc_state;
+	struct flow_state *fs;
 
+	if (state == TCP_SYN_RECV || state == TCP_NEW_SYN_RECV || state == TCP_CLOSE || state == TCP_LISTEN)
+		return;
+	fs = observe(key, tp, false);
 	if (fs)
-		ca_state_changes(fs, tp, ca_state_of(tp), state);
+		ca_state_changes(fs, tp, ca_state_of(tp), ca_state, AT_ONCE);
 }
 
 /* Which timer, if any, is behind a retransmission: tcp_write_timer_handler in net/ipv4/tcp_timer.c. */
-static __always_inline u8 cause_of(struct tcp_sock *tp)
+static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 {
 	u8 pending = tp->inet_conn.icsk_pending, ca_state = ca_state_of(tp);
 	u8 state = COMMON(tp).skc_state;
@@ -493,7 +602,9 @@ static __always_inline u8 cause_of(struct tcp_sock *tp)
 		return CAUSE_SYN;
 	switch (ca_state) {
 	case TCP_CA_Loss:
-		return in_retransmit_timer(tp) ? CAUSE_RTO : CAUSE_RTO_RECOVERY;
+		if (in_retransmit_timer(tp))
+			return CAUSE_RTO;
+		return fs->loss_by_mtu ? CAUSE_OTHER : CAUSE_RTO_RECOVERY;
 	case TCP_CA_Recovery:
 		if (pending == ICSK_TIME_REO_TIMEOUT) {
 			u64 expires;
@@ -501,8 +612,10 @@ static __always_inline u8 cause_of(struct tcp_sock *tp)
 			/* An ACK may also find the timer pending; only a timer that has run out is the cause. */
 			if (bpf_core_field_exists(tp->inet_conn.icsk_timeout))
 				expires = tp->inet_conn.icsk_timeout;
-			else
+			else if (bpf_core_field_exists(tp->inet_conn.icsk_retransmit_timer))
 				expires = tp->inet_conn.icsk_retransmit_timer.expires;
+			else
+				expires = SK(tp).tcp_retransmit_timer.expires;
 			if ((s32)((u32)bpf_jiffies64() - (u32)expires) >= 0)
 				return CAUSE_REORDERING;
 		}
@@ -511,23 +624,29 @@ static __always_inline u8 cause_of(struct tcp_sock *tp)
 	return pending == ICSK_TIME_LOSS_PROBE ? CAUSE_TLP : CAUSE_OTHER;
 }
 
+/*
+ * From 6.15 on the tracepoint also fires when nothing was sent, because the segment is still in the own device's queue
+ * or has no route (__tcp_retransmit_skb); then total_retrans has not grown. A positive result is a segment that the
+ * device refused: it counts, as the kernel counts it.
+ */
 static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const struct sk_buff *skb, int result)
 {
-	struct flow_state *fs = flow_of(key, tp, true, false);
+	struct flow_state *fs = observe(key, tp, false);
 	const struct tcp_skb_cb *cb;
 	struct event_record *e;
 	u8 cause;
 
-	if (!fs)
+	if (!fs || (result < 0 && tp->total_retrans == fs->retransmits))
 		return;
-	cause = cause_of(tp);
+	fs->retransmits = tp->total_retrans;
+	cause = cause_of(fs, tp);
 	if (!has_cong_state_set) {
 		u8 state = ca_state_of(tp);
 
 		if (state != fs->ca_state || cause == CAUSE_RTO)
-			ca_state_changes(fs, tp, fs->ca_state, state);
+			ca_state_changes(fs, tp, fs->ca_state, state, AT_ONCE);
 	}
-	e = event_start(fs, tp, EVENT_RETRANSMIT, 0);
+	e = event_start(fs, tp, EVENT_RETRANSMIT);
 	if (!e)
 		return;
 	cb = (const struct tcp_skb_cb *)&skb->cb;
@@ -541,7 +660,12 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 /* Why a connection ends, as far as its last states and its error tell. */
 static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, int old)
 {
-	switch (SK(tp).sk_err) {
+	int err = SK(tp).sk_err;
+
+	/* An ICMP error that came while connect() held the socket. */
+	if (!err && old == TCP_SYN_SENT)
+		err = SK(tp).sk_err_soft;
+	switch (err) {
 	case ECONNREFUSED:
 		return REASON_REFUSED;
 	case ETIMEDOUT:
@@ -549,10 +673,12 @@ static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, 
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return REASON_UNREACHABLE;
+	case ECONNABORTED:	/* tcp_abort, on behalf of ss --kill */
+		return REASON_ABORTED;
 	}
 	if (fs->reason)
 		return fs->reason;
-	switch (SK(tp).sk_err) {
+	switch (err) {
 	case ECONNRESET:
 	case EPIPE:
 		return REASON_RESET_RECEIVED;
@@ -565,36 +691,52 @@ static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, 
 	return REASON_UNKNOWN;
 }
 
+/* The socket's memory may become another socket. */
+static __always_inline void on_destroy(u64 key)
+{
+	bpf_map_delete_elem(&flows, &key);
+	bpf_map_delete_elem(&unfollowed, &key);
+}
+
 static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int now)
 {
 	struct flow_state *fs;
 
-	if (now == TCP_LISTEN || old == TCP_LISTEN || now == TCP_SYN_RECV)
-		return;
 	if (now == TCP_SYN_SENT) {
-		/* The same socket may try again after a failure; it is another connection then. */
-		bpf_map_delete_elem(&flows, &key);
-		fs = flow_of(key, tp, false, true);
-	} else {
-		fs = flow_of(key, tp, now != TCP_ESTABLISHED, false);
-	}
-	if (!fs) {
-		if (now == TCP_CLOSE)
-			bpf_map_delete_elem(&flows, &key);
+		/*
+		 * connect() sets the state before it has a local port, so all else waits for the next hook. The same
+		 * socket may try again after a failure; it is another connection then.
+		 */
+		on_destroy(key);
+		new_flow(key, tp, false, true);
 		return;
 	}
-	if (now == TCP_ESTABLISHED)
-		event_change(fs, tp, EVENT_OPEN, old, now);
-	else
-		event_change(fs, tp, EVENT_STATE, old, now);
+	/* Sockets that listen, children without addresses, and sockets without a connection being closed. */
+	if (now == TCP_LISTEN || old == TCP_LISTEN || now == TCP_SYN_RECV || old == TCP_CLOSE)
+		return;
+	if (now == TCP_ESTABLISHED) {
+		fs = flow_of(key, tp, false, false);
+		if (fs) {
+			fs->opened = 1;
+			event_change(fs, tp, EVENT_OPEN, CHANGE(old, now), AT_ONCE);
+			sample(fs, tp, NULL, now, bpf_ktime_get_ns());
+		}
+		return;
+	}
+	if (now == TCP_CLOSE && old == TCP_SYN_RECV)
+		goto gone;	/* the handshake was not completed */
+	fs = observe(key, tp, false);
+	if (!fs)
+		goto gone;
+	socket_differences(fs, tp);
+	event_change(fs, tp, EVENT_STATE, CHANGE(old, now), AT_ONCE);
 	if (now == TCP_FIN_WAIT1 && !fs->reason)
 		fs->reason = REASON_LOCAL_FIN;
 	if (now == TCP_CLOSE_WAIT && !fs->reason)
 		fs->reason = REASON_REMOTE_FIN;
-	if (now != TCP_SYN_SENT)
-		sample(fs, tp, NULL, bpf_ktime_get_ns());
+	sample(fs, tp, NULL, now, bpf_ktime_get_ns());
 	if (now == TCP_CLOSE) {
-		struct event_record *e = event_start(fs, tp, EVENT_CLOSE, 0);
+		struct event_record *e = event_start(fs, tp, EVENT_CLOSE);
 
 		if (e) {
 			e->from = old;
@@ -602,8 +744,10 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 			e->reason = reason_of(fs, tp, old);
 			event_submit(e);
 		}
-		bpf_map_delete_elem(&flows, &key);
 	}
+gone:
+	if (now == TCP_CLOSE)
+		forget_flow(key, tp);
 }
 
 static __always_inline void on_reset(u64 key, u8 reason)
@@ -614,13 +758,15 @@ static __always_inline void on_reset(u64 key, u8 reason)
 		fs->reason = reason;
 }
 
-/* tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. */
-static __always_inline void on_read(u64 key, struct tcp_sock *tp)
+/*
+ * tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. Only of use while a flow has no
+ * owner, which is asked first since the hook is as frequent as reads are.
+ */
+static __always_inline bool wants_owner(u64 key)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
 
-	if (fs && !fs->pid && fs->verdict != VERDICT_REJECT)
-		flow_of(key, tp, true, true);
+	return fs && !fs->pid;
 }
 
 /* --- tp_btf ------------------------------------------------------------------------------------------------- */
@@ -668,9 +814,7 @@ int BPF_PROG(btf_inet_sock_set_state, const struct sock *sk, const int oldstate,
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(btf_tcp_destroy_sock, struct sock *sk)
 {
-	u64 key = (u64)sk;
-
-	bpf_map_delete_elem(&flows, &key);
+	on_destroy((u64)sk);
 	return 0;
 }
 
@@ -691,10 +835,13 @@ int BPF_PROG(btf_tcp_send_reset, const struct sock *sk)
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 {
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct tcp_sock *tp;
 
+	if (!wants_owner((u64)sk))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp)
-		on_read((u64)sk, tp);
+		observe((u64)sk, tp, true);
 	return 0;
 }
 
@@ -706,7 +853,6 @@ SEC("iter/tcp")
 int walk_sockets(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *skc = ctx->sk_common;
-	struct flow_state *fs;
 	struct tcp_sock *tp;
 	u8 state;
 
@@ -716,11 +862,9 @@ int walk_sockets(struct bpf_iter__tcp *ctx)
 	if (!tp)
 		return 0;
 	state = COMMON(tp).skc_state;
-	if (state == TCP_LISTEN || state == TCP_CLOSE || state == TCP_TIME_WAIT)
+	if (state == TCP_LISTEN || state == TCP_CLOSE || state == TCP_TIME_WAIT || state == TCP_SYN_RECV)
 		return 0;
-	fs = flow_of((u64)skc, tp, true, false);
-	if (fs)
-		sample(fs, tp, NULL, bpf_ktime_get_ns());
+	observe((u64)skc, tp, false);
 	return 0;
 }
 
@@ -844,9 +988,7 @@ int raw_inet_sock_set_state(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/tcp_destroy_sock")
 int raw_tcp_destroy_sock(struct bpf_raw_tracepoint_args *ctx)
 {
-	u64 key = ctx->args[0];
-
-	bpf_map_delete_elem(&flows, &key);
+	on_destroy(ctx->args[0]);
 	return 0;
 }
 
@@ -868,11 +1010,14 @@ SEC("raw_tp/tcp_rcv_space_adjust")
 int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct tcp_sock *tp = copy_tcp_sock(sk);
+	struct tcp_sock *tp;
 
+	if (!wants_owner((u64)sk))
+		return 0;
+	tp = copy_tcp_sock(sk);
 	if (!tp)
 		return 0;
-	on_read((u64)sk, tp);
+	observe((u64)sk, tp, true);
 	copy_done();
 	return 0;
 }

@@ -42,9 +42,8 @@ type columnEncoder struct {
 	head []byte // of each column its description, and the groups of a short one
 	body []byte // the groups of each long column, each compressed on its own
 
-	packed   []byte  // groups of the column at hand
-	presence []byte  // of the column at hand
-	filled   []int64 // the column at hand with its absent rows filled
+	packed   []byte // groups of the column at hand
+	presence []byte // of the column at hand
 }
 
 // reference is another column, already coded, that a column follows closely: v[i] is about from[i-lag].
@@ -71,15 +70,7 @@ func (e *columnEncoder) constant(id int, value int64) {
 
 // varying adds a column whose values are not known to be all the same. When order is not nil, row i is v[order[i]].
 func (e *columnEncoder) varying(id int, v []int64, order []uint16, ref reference) {
-	first := v[0]
-	if order != nil {
-		first = v[order[0]]
-	}
-	if !e.pack(first, v, order) {
-		e.fillAbsent(v, order)
-		first = e.filled[0]
-		e.pack(first, e.filled, nil)
-	}
+	first := e.pack(v, order)
 	flags, bodyStart := byte(flagPacked), len(e.body)
 	if len(v) < inlineRows {
 		flags |= flagInline
@@ -118,31 +109,6 @@ func (e *columnEncoder) describe(id int, flags byte, first int64, ref reference,
 	e.head = h
 }
 
-// fillAbsent copies the column, with the value before it in the place of an absent one, and makes the presence list:
-// the lengths of the runs of present, absent, present rows and so on.
-func (e *columnEncoder) fillAbsent(v []int64, order []uint16) {
-	if order == nil {
-		e.filled = append(e.filled[:0], v...)
-	} else {
-		e.filled = gather(e.filled, v, order)
-	}
-	v = e.filled
-	last := v[max(0, slices.IndexFunc(v, func(x int64) bool { return x != tcp.Absent }))]
-	present, start := true, 0
-	for i, x := range v {
-		if (x != tcp.Absent) != present {
-			e.presence = binary.AppendUvarint(e.presence, uint64(i-start))
-			start, present = i, !present
-		}
-		if present {
-			last = x
-		} else {
-			v[i] = last
-		}
-	}
-	e.presence = binary.AppendUvarint(e.presence, uint64(len(v)-start))
-}
-
 func gather(to, from []int64, order []uint16) []int64 {
 	to = slices.Grow(to[:0], len(order))[:len(order)]
 	for i, row := range order {
@@ -151,48 +117,52 @@ func gather(to, from []int64, order []uint16) []int64 {
 	return to
 }
 
-// pack packs the column into groups. It reports false when there are absent rows that are to be filled first.
-func (e *columnEncoder) pack(first int64, v []int64, order []uint16) bool {
+// pack packs the column into groups, and makes the presence list if some rows are absent. It returns the value that the
+// first residual is against.
+func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 	e.packed = slices.Grow(e.packed[:0], maxGroups(len(v)))
 	out, at := e.packed[:cap(e.packed)], 0
+	first = v[0]
+	if order != nil {
+		first = v[order[0]]
+	}
+	var presence presenceList
+	if first == tcp.Absent {
+		first, presence.mixed = 0, true
+	}
 	last, steady := first, true
 	var residuals [groupRows]uint64
 	for start := 0; start < len(v); start += groupRows {
 		end := min(start+groupRows, len(v))
+		expected := last
+		if presence.absent {
+			expected = tcp.Absent
+		}
 		// A group after one without a change probably has none either, and to see that is cheaper than to code it.
-		if steady && unchanged(v, order, start, end, last) {
+		if steady && unchanged(v, order, start, end, expected) {
 			out[at] = 0
 			at++
 			continue
 		}
-		var seen uint64 // all residuals or-ed together
+		var seen uint64
 		before := last
-		if order == nil {
-			for i, x := range v[start:end] {
-				r := zigzag(x - last)
-				seen |= r
-				residuals[i&(groupRows-1)] = r
-				last = x
-			}
-		} else {
-			for i, row := range order[start:end] {
-				x := v[row]
-				r := zigzag(x - last)
-				seen |= r
-				residuals[i&(groupRows-1)] = r
-				last = x
-			}
+		if !presence.mixed {
+			seen, last = differences(&residuals, v, order, start, end, before)
+			// A step to or from tcp.Absent is huge, so that only groups with huge steps are searched for it. Should such
+			// a step be small for all that, then it is coded like any other, which is longer and not wrong.
+			presence.mixed = seen>>61 != 0 && hasAbsent(before, residuals[:end-start])
+		}
+		if presence.mixed {
+			seen, last = e.presentDifferences(&residuals, v, order, start, end, before, &presence)
 		}
 		steady = seen == 0
-		// A step to or from tcp.Absent is huge, so that only groups with huge steps are searched for it. Should such a
-		// step be small for all that, then it is coded like any other, which is longer and not wrong.
-		if seen>>61 != 0 && len(e.presence) == 0 && hasAbsent(before, residuals[:end-start]) {
-			return false
-		}
 		at = packGroup(out, at, &residuals, end-start, seen)
 	}
+	if presence.mixed {
+		e.presence = binary.AppendUvarint(e.presence, uint64(len(v)-presence.start))
+	}
 	e.packed = out[:at]
-	return true
+	return first
 }
 
 // unchanged says whether the rows from start to end all have the value.
@@ -201,11 +171,83 @@ func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 		group := v[start:end]
 		return group[0] == value && bytes.Equal(rawBytes(group[1:]), rawBytes(group[:len(group)-1]))
 	}
+	order = order[start:end]
 	var difference int64
-	for _, row := range order[start:end] {
+	for len(order) >= 4 {
+		o := (*[4]uint16)(order)
+		difference |= (v[o[0]] ^ value) | (v[o[1]] ^ value) | (v[o[2]] ^ value) | (v[o[3]] ^ value)
+		order = order[4:]
+	}
+	for _, row := range order {
 		difference |= v[row] ^ value
 	}
 	return difference == 0
+}
+
+// differences writes the residuals of the rows from start to end. It returns all of them or-ed together, and the last
+// value.
+func differences(residuals *[groupRows]uint64, v []int64, order []uint16, start, end int, last int64) (seen uint64, now int64) {
+	if order == nil {
+		for i, x := range v[start:end] {
+			r := zigzag(x - last)
+			seen |= r
+			residuals[i&(groupRows-1)] = r
+			last = x
+		}
+		return seen, last
+	}
+	if end-start == groupRows {
+		o := (*[groupRows]uint16)(order[start:])
+		for i := 0; i < groupRows; i += 4 {
+			a, b, c, d := v[o[i]], v[o[i+1]], v[o[i+2]], v[o[i+3]]
+			p, q, r, s := zigzag(a-last), zigzag(b-a), zigzag(c-b), zigzag(d-c)
+			residuals[i], residuals[i+1], residuals[i+2], residuals[i+3] = p, q, r, s
+			seen |= p | q | r | s
+			last = d
+		}
+		return seen, last
+	}
+	for i, row := range order[start:end] {
+		x := v[row]
+		r := zigzag(x - last)
+		seen |= r
+		residuals[i&(groupRows-1)] = r
+		last = x
+	}
+	return seen, last
+}
+
+// presenceList is the state of a column's presence list: the lengths of the runs of present, absent, present rows and so
+// on.
+type presenceList struct {
+	mixed  bool // the column has absent rows
+	absent bool // the last row was
+	start  int  // of the last run
+}
+
+// presentDifferences is differences for a column with absent rows, which repeat the value before them.
+func (e *columnEncoder) presentDifferences(
+	residuals *[groupRows]uint64, v []int64, order []uint16, start, end int, last int64, p *presenceList,
+) (seen uint64, now int64) {
+	for i := start; i < end; i++ {
+		row := i
+		if order != nil {
+			row = int(order[i])
+		}
+		x := v[row]
+		if absent := x == tcp.Absent; absent != p.absent {
+			e.presence = binary.AppendUvarint(e.presence, uint64(i-p.start))
+			p.absent, p.start = absent, i
+		}
+		if p.absent {
+			x = last
+		}
+		r := zigzag(x - last)
+		seen |= r
+		residuals[i-start] = r
+		last = x
+	}
+	return seen, last
 }
 
 // hasAbsent says whether the value, or one that the residuals lead to from there, is absent.

@@ -84,10 +84,20 @@ func within(blocks []extent) (n [3]int) {
 	return n
 }
 
+// passOver says that a place is to be left out of a test of every place: most of those within the header blocks'
+// payloads, which are most of a small file and all alike.
+func passOver(blocks []extent, at int) bool {
+	i := slices.IndexFunc(blocks, func(b extent) bool { return at < b.to })
+	return blocks[i].kind == blockHeader && at > blocks[i].from+headerLen && at < blocks[i].to-1 && at%16 != 0
+}
+
 func TestFileCutAnywhereKeepsEveryWholeBlock(t *testing.T) {
 	file, _ := smallRecording(t)
 	blocks := extents(t, file)
 	for length := range file {
+		if passOver(blocks, length) {
+			continue
+		}
 		var whole []extent
 		for _, b := range blocks {
 			if b.to <= length {
@@ -116,6 +126,9 @@ func TestFlippedByteCostsItsBlockOnly(t *testing.T) {
 	file, _ := smallRecording(t)
 	blocks := extents(t, file)
 	for at := range file {
+		if passOver(blocks, at) {
+			continue
+		}
 		damaged := slices.Clone(file)
 		damaged[at] ^= byte(1 + at%255)
 		i := slices.IndexFunc(blocks, func(b extent) bool { return at < b.to })

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
@@ -69,6 +70,15 @@ func (e *samplesEncoder) encode(r rows) {
 			e.column(columnField+f, v)
 		}
 	}
+}
+
+// payload appends the payload of a samples block to b, after encode.
+func (e *samplesEncoder) payload(b []byte) []byte {
+	b = append(b, 0, 0, 0, 0)
+	headAt := len(b)
+	b = compress(b, e.head)
+	binary.LittleEndian.PutUint32(b[headAt-4:], uint32(len(b)-headAt))
+	return append(b, e.body...)
 }
 
 // column adds a column.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -202,4 +203,8 @@ func sameRest(t *testing.T, got, want *kept) {
 	if !reflect.DeepEqual(got.losses, want.losses) {
 		t.Errorf("losses:\n got %+v\nwant %+v", got.losses, want.losses)
 	}
+}
+
+func sortByTime(rows []tcp.Sample) {
+	slices.SortStableFunc(rows, func(a, b tcp.Sample) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,27 +30,6 @@ type Options struct {
 	Overwrite bool
 }
 
-// Stats counts what a Writer has written.
-type Stats struct {
-	Samples uint64 `json:"samples"`
-	Events  uint64 `json:"events"`
-	Flows   uint64 `json:"flows"` // definitions, repeated ones included
-	Blocks  uint64 `json:"blocks"`
-	Bytes   int64  `json:"bytes"` // of the file
-}
-
-// Totals says what a recording that ended cleanly holds.
-type Totals struct {
-	Samples uint64 `json:"samples"`
-	Events  uint64 `json:"events"`
-	Flows   uint64 `json:"flows"` // definitions, repeated ones included
-	Blocks  uint64 `json:"blocks"`
-	// FirstNs and LastNs are the times of the first and last sample or event; both 0 when there are none.
-	FirstNs int64    `json:"first_ns"`
-	LastNs  int64    `json:"last_ns"`
-	Lost    tcp.Loss `json:"lost"`
-}
-
 // Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least each second and Close
 // at the end. After an error nothing more is written, every call returns that error, and what has been written before
 // stays readable.
@@ -73,7 +51,7 @@ type Writer struct {
 	block        []byte
 	record       []byte
 	lastEventNs  int64
-	first, last  int64 // times of the recording
+	first, last  int64     // times of the recording
 	lostReported *tcp.Loss // what the last loss block says
 }
 
@@ -106,7 +84,7 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 }
 
 func newWriter(path string, f blockFile) *Writer {
-	w := &Writer{path: path, file: f, pending: tcp.NewBatch(MaxBlockRows), first: math.MaxInt64, last: math.MinInt64}
+	w := &Writer{path: path, file: f, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
 	w.flows.header, w.events.header = newHeader(blockFlows), newHeader(blockEvents)
 	w.oldestNs = math.MaxInt64
 	return w
@@ -120,7 +98,7 @@ func (w *Writer) start(m Metadata) error {
 		return err
 	}
 	for range 2 {
-		if err := w.write(newHeader(blockHeader), compress(nil, text)); err != nil {
+		if err := w.write(newHeader(blockHeader), text); err != nil {
 			return err
 		}
 	}
@@ -166,7 +144,7 @@ func (w *Writer) Samples(b *tcp.Batch) error {
 				return err
 			}
 		}
-		return nil
+		return w.flushAged(b.TimeNs[n-1])
 	}
 	if w.pending.Len()+n > MaxBlockRows {
 		if err := w.writePending(); err != nil {
@@ -175,6 +153,8 @@ func (w *Writer) Samples(b *tcp.Batch) error {
 	}
 	if w.pending.Len() == 0 {
 		w.oldestNs = min(w.oldestNs, b.TimeNs[0])
+		w.pending.Resize(MaxBlockRows) // all at once, the first time
+		w.pending.Reset()
 	}
 	w.pending.TimeNs = append(w.pending.TimeNs, b.TimeNs...)
 	w.pending.Flow = append(w.pending.Flow, b.Flow...)
@@ -266,8 +246,7 @@ func (w *Writer) writeFlows() error {
 	if w.flows.count == 0 {
 		return w.err
 	}
-	w.record = compress(w.record[:0], w.flows.payload)
-	err := w.write(w.flows.header, w.record)
+	err := w.write(w.flows.header, w.flows.payload)
 	w.flows = gathered{newHeader(blockFlows), w.flows.payload[:0]}
 	return err
 }
@@ -280,8 +259,7 @@ func (w *Writer) writeEvents() error {
 		return err
 	}
 	w.cover(&w.events.header)
-	w.record = compress(w.record[:0], w.events.payload)
-	err := w.write(w.events.header, w.record)
+	err := w.write(w.events.header, w.events.payload)
 	w.events = gathered{newHeader(blockEvents), w.events.payload[:0]}
 	return err
 }
@@ -310,10 +288,9 @@ func (w *Writer) writeSamples(r rows) error {
 	}
 	w.cover(&h)
 	w.encoder.encode(r)
-	w.record = compress(w.record[:0], w.encoder.head)
-	var headLen [4]byte
-	binary.LittleEndian.PutUint32(headLen[:], uint32(len(w.record)))
-	return w.write(h, headLen[:], w.record, w.encoder.body)
+	w.startBlock()
+	w.block = w.encoder.payload(w.block)
+	return w.finishBlock(h)
 }
 
 func (w *Writer) writeLost() error {
@@ -332,7 +309,7 @@ func (w *Writer) writeLost() error {
 	}
 	h := newHeader(blockLoss)
 	h.count = 1
-	return w.write(h, compress(nil, text))
+	return w.write(h, text)
 }
 
 // writeEnd writes the clean end.
@@ -346,21 +323,27 @@ func (w *Writer) writeEnd() {
 		w.err = fmt.Errorf("ending the recording: %w", err)
 		return
 	}
-	_ = w.write(newHeader(blockEnd), compress(nil, text)) // Close returns w.err
+	_ = w.write(newHeader(blockEnd), text) // Close returns w.err
 }
 
 func (w *Writer) cover(h *header) {
 	w.first, w.last = min(w.first, h.firstNs), max(w.last, h.lastNs)
 }
 
-// write writes a block with one call. If that fails, then it takes back what was written of the block.
-func (w *Writer) write(h header, payload ...[]byte) error {
+// write writes a block, whose payload is still to be compressed.
+func (w *Writer) write(h header, payload []byte) error {
+	w.startBlock()
+	w.block = compress(w.block, payload)
+	return w.finishBlock(h)
+}
+
+// startBlock makes room for the header of a block, to which the caller appends the payload.
+func (w *Writer) startBlock() { w.block = slices.Grow(w.block[:0], headerLen)[:headerLen] }
+
+// finishBlock writes the block with one call. If that fails, then it takes back what was written of it.
+func (w *Writer) finishBlock(h header) error {
 	if w.err != nil {
 		return w.err
-	}
-	w.block = slices.Grow(w.block[:0], headerLen)[:headerLen]
-	for _, p := range payload {
-		w.block = append(w.block, p...)
 	}
 	h.sequence = uint32(w.stats.Blocks)
 	h.put(w.block)

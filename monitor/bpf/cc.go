@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -163,7 +164,13 @@ var bbrState = privateState{
 		b.Cols[tcp.BBRCwndGainPct][i] = m.get(3, cc) * 100 >> bbrScale
 		b.Cols[tcp.BBRFullBandwidth][i] = m.get(4, cc)
 		// bw is a struct minmax of {time, value} pairs; the first value is the windowed maximum.
-		bw := int64(uint32(readU64(cc, m[5].offset) >> 32))
-		b.Cols[tcp.BBRBandwidthBps][i] = bw * int64(s.Mss) >> (bwScale - 10) * 8e6 >> 10
+		bw := uint32(readU64(cc, m[5].offset) >> 32)
+		b.Cols[tcp.BBRBandwidthBps][i] = bbrBandwidth(uint64(bw), uint64(s.Mss))
 	},
+}
+
+// bbrBandwidth converts packets/µs in 2^-24 to bit/s; the product needs more than 64 bits above 500 Gbit/s.
+func bbrBandwidth(bw, mss uint64) int64 {
+	high, low := bits.Mul64(bw*mss, 8e6)
+	return int64(high<<(64-bwScale) | low>>bwScale)
 }

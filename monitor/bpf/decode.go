@@ -22,6 +22,7 @@ const (
 	eventFlowOffset  = int(unsafe.Offsetof(monitorEventRecord{}.Flow))
 	inheritedMark    = uint8(monitorFlowFlagsFLOW_INHERITED)
 	undecidedMark    = uint8(monitorFlowFlagsFLOW_UNDECIDED)
+	rejectedMark     = uint8(monitorFlowFlagsFLOW_REJECTED)
 	withPacket       = uint8(monitorSampleFlagsSAMPLE_PACKET)
 	withCwndLimit    = uint8(monitorSampleFlagsSAMPLE_CWND_LIMITED)
 	withAppLimit     = uint8(monitorSampleFlagsSAMPLE_APP_LIMITED)
@@ -205,7 +206,7 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	c[tcp.SendBufferBytes][i] = int64(s.Sndbuf)
 	c[tcp.ReceiveBufferBytes][i] = int64(s.Rcvbuf)
 	c[tcp.SendMemoryBytes][i] = int64(s.WmemQueued)
-	c[tcp.DeviceQueueBytes][i] = int64(s.WmemAlloc)
+	c[tcp.DeviceQueueBytes][i] = int64(s.WmemAlloc) - 1 // sk_wmem_alloc_get in include/net/sock.h
 	c[tcp.ReceiveMemoryBytes][i] = int64(s.RmemAlloc)
 	c[tcp.ForwardMemoryBytes][i] = int64(int32(s.ForwardAlloc))
 	c[tcp.OutOfOrderPackets][i] = int64(s.OutOfOrder)
@@ -272,7 +273,7 @@ func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
 }
 
 // flow converts a flow_record; the ID is left to the caller.
-func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, undecided bool) {
+func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, flags uint8) {
 	r := (*monitorFlowRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
 	const afInet6 = 10
 	addr := func(a [16]uint8) netip.Addr {
@@ -285,7 +286,7 @@ func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, undecided bool)
 		Local: netip.AddrPortFrom(addr(r.Local), r.LocalPort), Remote: netip.AddrPortFrom(addr(r.Remote), r.RemotePort),
 		NetNS: r.Netns, Cgroup: r.Cgroup, PID: r.Pid, Comm: cString(r.Comm[:]), Inode: r.Inode,
 		CongestionControl: cString(r.Cc[:]), FirstNs: int64(r.TimeNs), Inherited: r.Flags&inheritedMark != 0,
-	}, r.Flow, r.Flags&undecidedMark != 0
+	}, r.Flow, r.Flags
 }
 
 func cString(s []int8) string {

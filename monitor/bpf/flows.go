@@ -49,13 +49,14 @@ func (t *flowTable) learn(id uint64, f tcp.Flow, undecided bool) *flow {
 		}
 		t.byCPU[cpu][seq] = known
 	}
-	number, first := known.flow.ID, known.flow.FirstNs
+	number := known.flow.ID
 	if known.undecided && !undecided {
 		t.last++
 		number = t.last
 	}
-	if first != 0 {
-		f.FirstNs = first
+	if f.PID == 0 {
+		// The kernel has not heard yet of the owner that we have found.
+		f.PID, f.Comm = known.flow.PID, known.flow.Comm
 	}
 	known.flow, known.undecided = f, undecided
 	known.flow.ID = number

@@ -97,6 +97,7 @@ type monitorFlowFlags uint32
 const (
 	monitorFlowFlagsFLOW_INHERITED monitorFlowFlags = 1
 	monitorFlowFlagsFLOW_UNDECIDED monitorFlowFlags = 2
+	monitorFlowFlagsFLOW_REJECTED  monitorFlowFlags = 4
 )
 
 type monitorFlowRecord struct {
@@ -121,14 +122,18 @@ type monitorFlowRecord struct {
 type monitorFlowState struct {
 	_               structs.HostLayout
 	Id              uint64
+	FirstNs         uint64
 	LastSampleNs    uint64
 	CaOps           uint64
 	Inode           uint64
 	Pid             uint32
 	Verdict         uint8
 	Inherited       uint8
+	Opened          uint8
 	Reason          uint8
 	Announce        uint8
+	Announced       uint8
+	_               [2]byte
 	LastAck         uint32
 	TlpHighSeq      uint32
 	UndoMarker      uint32
@@ -137,15 +142,24 @@ type monitorFlowState struct {
 	Ssthresh        uint32
 	Lost            uint32
 	TotalRetrans    uint32
+	Retransmits     uint32
 	DeliveredCe     uint32
 	CaState         uint8
+	SampledCaState  uint8
 	Backoff         uint8
+	Limit           uint8
 	MarkerState     uint8
+	LossByMtu       uint8
 	Ece             uint8
 	PeerZeroWindow  uint8
 	LocalZeroWindow uint8
 	Comm            [16]int8
-	_               [6]byte
+	_               [3]byte
+}
+
+type monitorOptions struct {
+	_     structs.HostLayout
+	Bytes [48]uint8
 }
 
 type monitorOwner struct {
@@ -272,10 +286,12 @@ const (
 	monitorMapFilterPids            = "filter_pids"
 	monitorMapFlows                 = "flows"
 	monitorMapNextFlow              = "next_flow"
+	monitorMapOptionsScratch        = "options_scratch"
 	monitorMapOwners                = "owners"
 	monitorMapRecords               = "records"
 	monitorMapScratchDepth          = "scratch_depth"
 	monitorMapScratches             = "scratches"
+	monitorMapUnfollowed            = "unfollowed"
 	monitorProgBtfInetSockSetState  = "btf_inet_sock_set_state"
 	monitorProgBtfTcpCongStateSet   = "btf_tcp_cong_state_set"
 	monitorProgBtfTcpDestroySock    = "btf_tcp_destroy_sock"
@@ -386,15 +402,17 @@ type monitorProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type monitorMapSpecs struct {
-	Counters     *ebpf.MapSpec `ebpf:"counters"`
-	FilterComms  *ebpf.MapSpec `ebpf:"filter_comms"`
-	FilterPids   *ebpf.MapSpec `ebpf:"filter_pids"`
-	Flows        *ebpf.MapSpec `ebpf:"flows"`
-	NextFlow     *ebpf.MapSpec `ebpf:"next_flow"`
-	Owners       *ebpf.MapSpec `ebpf:"owners"`
-	Records      *ebpf.MapSpec `ebpf:"records"`
-	ScratchDepth *ebpf.MapSpec `ebpf:"scratch_depth"`
-	Scratches    *ebpf.MapSpec `ebpf:"scratches"`
+	Counters       *ebpf.MapSpec `ebpf:"counters"`
+	FilterComms    *ebpf.MapSpec `ebpf:"filter_comms"`
+	FilterPids     *ebpf.MapSpec `ebpf:"filter_pids"`
+	Flows          *ebpf.MapSpec `ebpf:"flows"`
+	NextFlow       *ebpf.MapSpec `ebpf:"next_flow"`
+	OptionsScratch *ebpf.MapSpec `ebpf:"options_scratch"`
+	Owners         *ebpf.MapSpec `ebpf:"owners"`
+	Records        *ebpf.MapSpec `ebpf:"records"`
+	ScratchDepth   *ebpf.MapSpec `ebpf:"scratch_depth"`
+	Scratches      *ebpf.MapSpec `ebpf:"scratches"`
+	Unfollowed     *ebpf.MapSpec `ebpf:"unfollowed"`
 }
 
 // monitorVariableSpecs contains global variables before they are loaded into the kernel.
@@ -447,15 +465,17 @@ func (o *monitorObjects) Close() error {
 //
 // It can be passed to loadMonitorObjects or ebpf.CollectionSpec.LoadAndAssign.
 type monitorMaps struct {
-	Counters     *ebpf.Map `ebpf:"counters"`
-	FilterComms  *ebpf.Map `ebpf:"filter_comms"`
-	FilterPids   *ebpf.Map `ebpf:"filter_pids"`
-	Flows        *ebpf.Map `ebpf:"flows"`
-	NextFlow     *ebpf.Map `ebpf:"next_flow"`
-	Owners       *ebpf.Map `ebpf:"owners"`
-	Records      *ebpf.Map `ebpf:"records"`
-	ScratchDepth *ebpf.Map `ebpf:"scratch_depth"`
-	Scratches    *ebpf.Map `ebpf:"scratches"`
+	Counters       *ebpf.Map `ebpf:"counters"`
+	FilterComms    *ebpf.Map `ebpf:"filter_comms"`
+	FilterPids     *ebpf.Map `ebpf:"filter_pids"`
+	Flows          *ebpf.Map `ebpf:"flows"`
+	NextFlow       *ebpf.Map `ebpf:"next_flow"`
+	OptionsScratch *ebpf.Map `ebpf:"options_scratch"`
+	Owners         *ebpf.Map `ebpf:"owners"`
+	Records        *ebpf.Map `ebpf:"records"`
+	ScratchDepth   *ebpf.Map `ebpf:"scratch_depth"`
+	Scratches      *ebpf.Map `ebpf:"scratches"`
+	Unfollowed     *ebpf.Map `ebpf:"unfollowed"`
 }
 
 func (m *monitorMaps) Close() error {
@@ -465,10 +485,12 @@ func (m *monitorMaps) Close() error {
 		m.FilterPids,
 		m.Flows,
 		m.NextFlow,
+		m.OptionsScratch,
 		m.Owners,
 		m.Records,
 		m.ScratchDepth,
 		m.Scratches,
+		m.Unfollowed,
 	)
 }
 

@@ -2,11 +2,8 @@ package bpf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/cilium/ebpf"
 
 	"airtide/monitor/owner"
 	"airtide/tcp"
@@ -167,10 +164,14 @@ func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 }
 
 func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
-	flow, kernelID, undecided := s.decoder.flow(raw)
-	f := s.flows.learn(kernelID, flow, undecided)
+	flow, kernelID, flags := s.decoder.flow(raw)
+	if flags&rejectedMark != 0 {
+		s.flows.close(kernelID)
+		return nil
+	}
+	f := s.flows.learn(kernelID, flow, flags&undecidedMark != 0)
 	f.private = s.decoder.private[f.flow.CongestionControl]
-	if flow.PID == 0 && flow.Inode != 0 {
+	if f.flow.PID == 0 && flow.Inode != 0 {
 		s.flows.wanted[kernelID] = f
 		s.owners.Lookup(flow.Inode)
 	}
@@ -224,12 +225,7 @@ func (s *Source) tellKernel(inode uint64, p owner.Process) error {
 		Comm [16]byte
 	}{PID: p.PID}
 	copy(o.Comm[:15], p.Comm)
-	err := s.loaded.coll.Maps["owners"].Put(inode, o)
-	// A full table costs the owner's name of one flow, which user space has anyway.
-	if err != nil && !errors.Is(err, ebpf.ErrKeyExist) && s.options.Filter.PIDs == nil && s.options.Filter.Comms == nil {
-		return nil
-	}
-	if err != nil {
+	if err := s.loaded.coll.Maps["owners"].Put(inode, o); err != nil {
 		return fmt.Errorf("telling the kernel who owns socket %d: %w", inode, err)
 	}
 	return nil

@@ -94,7 +94,7 @@ func parseNetNS(arg string) (uint32, error) {
 	if pid, ok := strings.CutPrefix(arg, "pid:"); ok {
 		n, err := strconv.ParseUint(pid, 10, 31)
 		if err != nil || n == 0 {
-			return 0, errors.New("want pid:N with the id of a process")
+			return 0, errors.New("want a process id behind pid:, as in pid:123")
 		}
 		return NetNSOfProcess(uint32(n))
 	}
