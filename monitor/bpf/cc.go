@@ -16,8 +16,8 @@ type privateState struct {
 	structName string // of its private state in the kernel
 	members    []string
 	fields     []tcp.Field
-	// decode reads the members, in the order in which they are listed, and sets fields of row i.
-	decode func(m members, s *monitorSampleRecord, t *ticks, b *tcp.Batch, i int)
+	// decode reads the members, in the order in which they are listed, and sets fields of row i of the tile.
+	decode func(m members, s *monitorSampleRecord, t *ticks, row *tile, i int)
 }
 
 var privateStates = []privateState{cubicState, bbrState}
@@ -103,23 +103,23 @@ var cubicState = privateState{
 		tcp.CubicKMs, tcp.CubicWmaxPackets, tcp.CubicOriginPackets, tcp.CubicEpochNs, tcp.CubicTargetPackets,
 		tcp.CubicRenoPackets, tcp.CubicCnt, tcp.CubicDelayMinUs,
 	},
-	decode: func(m members, s *monitorSampleRecord, t *ticks, b *tcp.Batch, i int) {
+	decode: func(m members, s *monitorSampleRecord, t *ticks, row *tile, i int) {
 		cc := &s.Cc
 		cnt, wmax, origin, k := m.get(0, cc), m.get(1, cc), m.get(2, cc), m.get(3, cc)
 		delayMin, epoch, reno := m.get(4, cc), m.get(5, cc), m.get(6, cc)
-		b.Cols[tcp.CubicCnt][i] = cnt
-		b.Cols[tcp.CubicWmaxPackets][i] = wmax
-		b.Cols[tcp.CubicOriginPackets][i] = origin
-		b.Cols[tcp.CubicKMs][i] = k * 1000 >> bictcpHZ
-		b.Cols[tcp.CubicDelayMinUs][i] = orAbsent(delayMin, delayMin != 0)
-		b.Cols[tcp.CubicRenoPackets][i] = reno
+		row[tcp.CubicCnt][i] = cnt
+		row[tcp.CubicWmaxPackets][i] = wmax
+		row[tcp.CubicOriginPackets][i] = origin
+		row[tcp.CubicKMs][i] = k * 1000 >> bictcpHZ
+		row[tcp.CubicDelayMinUs][i] = orAbsent(delayMin, delayMin != 0)
+		row[tcp.CubicRenoPackets][i] = reno
 		if epoch == 0 {
-			b.Cols[tcp.CubicEpochNs][i] = tcp.Absent
-			b.Cols[tcp.CubicTargetPackets][i] = tcp.Absent
+			row[tcp.CubicEpochNs][i] = tcp.Absent
+			row[tcp.CubicTargetPackets][i] = tcp.Absent
 			return
 		}
-		b.Cols[tcp.CubicEpochNs][i] = t.toNs(uint32(epoch))
-		b.Cols[tcp.CubicTargetPackets][i] = cubicTarget(origin, k, t.us(s.Jiffies-uint32(epoch)), delayMin)
+		row[tcp.CubicEpochNs][i] = t.toNs(uint32(epoch))
+		row[tcp.CubicTargetPackets][i] = cubicTarget(origin, k, t.us(s.Jiffies-uint32(epoch)), delayMin)
 	},
 }
 
@@ -155,17 +155,17 @@ var bbrState = privateState{
 	fields: []tcp.Field{
 		tcp.BBRMode, tcp.BBRBandwidthBps, tcp.BBRMinRttUs, tcp.BBRPacingGainPct, tcp.BBRCwndGainPct, tcp.BBRFullBandwidth,
 	},
-	decode: func(m members, s *monitorSampleRecord, _ *ticks, b *tcp.Batch, i int) {
+	decode: func(m members, s *monitorSampleRecord, _ *ticks, row *tile, i int) {
 		cc := &s.Cc
 		minRtt := m.get(0, cc)
-		b.Cols[tcp.BBRMinRttUs][i] = orAbsent(minRtt, uint32(minRtt) != noRTT)
-		b.Cols[tcp.BBRMode][i] = m.get(1, cc)
-		b.Cols[tcp.BBRPacingGainPct][i] = m.get(2, cc) * 100 >> bbrScale
-		b.Cols[tcp.BBRCwndGainPct][i] = m.get(3, cc) * 100 >> bbrScale
-		b.Cols[tcp.BBRFullBandwidth][i] = m.get(4, cc)
+		row[tcp.BBRMinRttUs][i] = orAbsent(minRtt, uint32(minRtt) != noRTT)
+		row[tcp.BBRMode][i] = m.get(1, cc)
+		row[tcp.BBRPacingGainPct][i] = m.get(2, cc) * 100 >> bbrScale
+		row[tcp.BBRCwndGainPct][i] = m.get(3, cc) * 100 >> bbrScale
+		row[tcp.BBRFullBandwidth][i] = m.get(4, cc)
 		// bw is a struct minmax of {time, value} pairs; the first value is the windowed maximum.
 		bw := uint32(readU64(cc, m[5].offset) >> 32)
-		b.Cols[tcp.BBRBandwidthBps][i] = bbrBandwidth(uint64(bw), uint64(s.Mss))
+		row[tcp.BBRBandwidthBps][i] = bbrBandwidth(uint64(bw), uint64(s.Mss))
 	},
 }
 

@@ -59,7 +59,7 @@ func (t *ticks) toNs(jiffies uint32) int64 { return t.refNs + int64(int32(jiffie
 type privateDecoder struct {
 	state *privateState
 	at    members
-	dirty bool // rows of the current batch have set its columns
+	used  bool // some row has been of this algorithm
 }
 
 // decoder turns records into samples and events.
@@ -67,9 +67,20 @@ type decoder struct {
 	ticks    ticks
 	private  map[string]*privateDecoder
 	optional []tcp.Field // fields that this kernel lacks
-	rows     int         // filled in the current batch
-	dirty    []*privateDecoder
+	tile     tile
+	tiled    int // rows in the tile
+	rows     int // rows in the batch that came from tiles before
+	// used are the algorithms that rows have had so far, and columns the fields that can be there because of it: the
+	// columns of the others stay absent in every batch and cost nothing.
+	used    []*privateDecoder
+	columns []tcp.Field
 }
+
+// tile holds the rows that are being filled, by column. A row touches each of its columns; in a tile they lie within a
+// few pages and the processor's first cache, where the columns of a batch would be a page or more apart.
+type tile [tcp.NumStored][tileRows]int64
+
+const tileRows = 32
 
 // Fields behind members of tcp_sock that are younger than kernel 5.8, or that builds leave out.
 var optionalMembers = map[string][]tcp.Field{
@@ -99,21 +110,44 @@ func newDecoder(types *btf.Spec, hz int) (*decoder, error) {
 	return d, nil
 }
 
-// newBatch makes a batch with all of its rows there, of which the first d.rows are filled. The columns of private state
-// are absent; sample fills only those of the row's own algorithm.
+// newBatch makes a batch with all of its rows there, in which the columns of private state are absent.
 func (d *decoder) newBatch(rows int) *tcp.Batch {
 	b := tcp.NewBatch(rows)
 	b.Resize(rows)
+	d.columns = d.columns[:0]
 	for f := range tcp.NumStored {
-		if f.CongestionControlOf() != "" {
-			fillAbsent(b.Cols[f])
+		if f.CongestionControlOf() == "" {
+			d.columns = append(d.columns, f)
+			continue
 		}
+		fillAbsent(d.tile[f][:])
+		fillAbsent(b.Cols[f])
 	}
 	return b
 }
 
-// deliver hands the filled rows to f and empties the batch.
+// use takes an algorithm's columns into account from the current row on.
+func (d *decoder) use(p *privateDecoder) {
+	p.used = true
+	d.used = append(d.used, p)
+	d.columns = append(d.columns, p.state.fields...)
+}
+
+// full says that the batch has no room for another tile.
+func (d *decoder) full(b *tcp.Batch) bool { return d.rows+d.tiled == b.Len() }
+
+// empty moves the tile's rows into the batch.
+func (d *decoder) empty(b *tcp.Batch) {
+	for _, f := range d.columns {
+		copy(b.Cols[f][d.rows:], d.tile[f][:d.tiled])
+	}
+	d.rows += d.tiled
+	d.tiled = 0
+}
+
+// deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows in between.
 func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
+	d.empty(b)
 	if d.rows == 0 {
 		return nil
 	}
@@ -121,13 +155,6 @@ func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
 	b.Resize(d.rows)
 	err := f(b)
 	b.Resize(all)
-	for _, p := range d.dirty {
-		for _, field := range p.state.fields {
-			fillAbsent(b.Cols[field][:d.rows])
-		}
-		p.dirty = false
-	}
-	d.dirty = d.dirty[:0]
 	d.rows = 0
 	return err
 }
@@ -152,15 +179,19 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// sample fills the next row; the batch must have one left. raw is a sample_record; private is the decoder of the flow's algorithm or nil.
+// sample fills the next row; the batch must have one left. raw is a sample_record; private is the decoder of the flow's
+// algorithm or nil.
 func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b *tcp.Batch) {
 	s := (*monitorSampleRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
-	i := d.rows
-	d.rows++
+	if d.tiled == tileRows {
+		d.empty(b)
+	}
+	i := d.tiled & (tileRows - 1)
+	b.TimeNs[d.rows+d.tiled] = int64(s.TimeNs)
+	b.Flow[d.rows+d.tiled] = flow
+	d.tiled++
 	d.ticks.sync(s.Jiffies, int64(s.TimeNs))
-	b.TimeNs[i] = int64(s.TimeNs)
-	b.Flow[i] = flow
-	c := &b.Cols
+	c := &d.tile
 	acked, received := int64(s.BytesAcked), int64(s.BytesReceived)
 	if s.Flags&withPacket != 0 {
 		c[tcp.AckBytes][i] = acked + int64(int32(s.Ack-s.SndUna))
@@ -220,7 +251,7 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	c[tcp.ReorderingSeen][i] = int64(s.ReordSeen)
 	c[tcp.DeliveryRateBps][i] = tcp.Absent
 	if s.RateIntervalUs != 0 {
-		c[tcp.DeliveryRateBps][i] = int64(uint64(s.RateDelivered) * uint64(s.Mss) * 8e6 / uint64(s.RateIntervalUs))
+		c[tcp.DeliveryRateBps][i] = int64(float64(s.RateDelivered) * float64(s.Mss) * 8e6 / float64(s.RateIntervalUs))
 	}
 	c[tcp.PacingRateBps][i] = orAbsent(int64(s.PacingRate)*8, s.PacingRate != unlimitedPacing)
 	c[tcp.AppLimited][i] = flag(s.Flags&withAppLimit != 0)
@@ -238,12 +269,19 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	for _, f := range d.optional {
 		c[f][i] = tcp.Absent
 	}
-	if private != nil {
-		if !private.dirty {
-			private.dirty = true
-			d.dirty = append(d.dirty, private)
+	for _, p := range d.used {
+		if p == private {
+			continue
 		}
-		private.state.decode(private.at, s, &d.ticks, b, i)
+		for _, f := range p.state.fields {
+			c[f][i] = tcp.Absent
+		}
+	}
+	if private != nil {
+		if !private.used {
+			d.use(private)
+		}
+		private.state.decode(private.at, s, &d.ticks, c, i)
 	}
 }
 

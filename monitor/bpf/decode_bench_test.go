@@ -33,7 +33,7 @@ func BenchmarkDecode(b *testing.B) {
 	private := d.private["cubic"]
 	b.ResetTimer()
 	for i := range b.N {
-		if d.rows == batchRows {
+		if d.full(batch) {
 			_ = d.deliver(batch, func(*tcp.Batch) error { return nil })
 		}
 		r := &records[i%len(records)]

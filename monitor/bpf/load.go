@@ -55,9 +55,9 @@ const (
 	DefaultMaxFlows    = 65536
 	DefaultDrain       = 10 * time.Millisecond
 	DefaultBatchTime   = 200 * time.Millisecond
-	// batchRows keeps a batch of some 60 columns (half a megabyte) within a processor's own cache; with 8192 rows the
-	// decoding of a sample took three times as long on a busy machine.
-	batchRows = 1024
+	// batchRows keeps a batch of some 60 columns (a megabyte) within a processor's own cache, and is what a block of the
+	// trace holds without another copy.
+	batchRows = 2048
 )
 
 // hook is a tracepoint with its two programs.

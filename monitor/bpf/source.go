@@ -128,7 +128,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 			return nil
 		}
 		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
-		if s.decoder.rows == batchRows {
+		if s.decoder.full(s.batch) {
 			return s.flush(sink)
 		}
 		return nil
