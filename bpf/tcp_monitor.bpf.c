@@ -625,7 +625,7 @@ static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 }
 
 /*
- * From 6.15 on the tracepoint also fires when nothing was sent, because the segment is still in the own device's queue
+ * From 6.17 on the tracepoint also fires when nothing was sent, because the segment is still in the own device's queue
  * or has no route (__tcp_retransmit_skb); then total_retrans has not grown. A positive result is a segment that the
  * device refused: it counts, as the kernel counts it.
  */
@@ -636,9 +636,8 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	struct event_record *e;
 	u8 cause;
 
-	if (!fs || (result < 0 && tp->total_retrans == fs->retransmits))
+	if (!fs)
 		return;
-	fs->retransmits = tp->total_retrans;
 	cause = cause_of(fs, tp);
 	if (!has_cong_state_set) {
 		u8 state = ca_state_of(tp);
@@ -646,6 +645,9 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 		if (state != fs->ca_state || cause == CAUSE_RTO)
 			ca_state_changes(fs, tp, fs->ca_state, state, AT_ONCE);
 	}
+	if (result < 0 && tp->total_retrans == fs->retransmits)
+		return;
+	fs->retransmits = tp->total_retrans;
 	e = event_start(fs, tp, EVENT_RETRANSMIT);
 	if (!e)
 		return;

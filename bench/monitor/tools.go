@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -103,6 +105,7 @@ type result struct {
 	userCPU, sysCPU time.Duration
 	bpfTime         time.Duration // of the tool's programs
 	bpfRuns         uint64
+	bpfFloor        float64 // ns per run that the statistics show for a program that does nothing
 }
 
 func (r result) seconds() float64 { return r.duration.Seconds() }
@@ -165,7 +168,7 @@ func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (resu
 	}
 	r.segments, r.userCPU, r.sysCPU = segmentsEnd-segments, userEnd-user, sysEnd-sys
 	if t.perSegment {
-		if r.bpfTime, r.bpfRuns, err = bpfCost(ctx, net, before, streams); err != nil {
+		if r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, streams); err != nil {
 			return r, err
 		}
 	}
@@ -201,21 +204,36 @@ func programs() (map[ebpf.ProgramID]bool, error) {
 }
 
 // bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
-// the one that runs per segment counts runs.
-func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, streams int) (time.Duration, uint64, error) {
+// the one that runs per segment counts runs. floor is what the statistics show for a program on the same tracepoint that
+// does nothing: the cost of measuring, which is in total as well.
+func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, streams int) (total time.Duration, n uint64, floor float64, err error) {
 	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
-		return 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)
+		return 0, 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)
 	}
 	defer stats.Close()
+	empty, detach, err := attachEmpty()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer detach()
+	info, err := empty.Info()
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("reading the empty program's id: %w", err)
+	}
+	if id, ok := info.ID(); ok {
+		before[id] = true
+	}
 	if _, err := net.transfer(ctx, streams, 1); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	now, err := programs()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	var total time.Duration
+	if floor, err = perRun(empty); err != nil {
+		return 0, 0, 0, err
+	}
 	var runs uint64
 	for id := range now {
 		if before[id] {
@@ -228,12 +246,37 @@ func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, str
 		st, err := p.Stats()
 		p.Close()
 		if err != nil {
-			return 0, 0, fmt.Errorf("reading BPF statistics: %w", err)
+			return 0, 0, 0, fmt.Errorf("reading BPF statistics: %w", err)
 		}
 		total += st.Runtime
 		runs = max(runs, st.RunCount)
 	}
-	return total, runs, nil
+	return total, runs, floor, nil
+}
+
+// attachEmpty puts a program that does nothing on tcp_probe.
+func attachEmpty() (*ebpf.Program, func(), error) {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "bench_empty", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "tcp_probe", License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("loading an empty program: %w", err)
+	}
+	l, err := link.AttachTracing(link.TracingOptions{Program: prog})
+	if err != nil {
+		prog.Close()
+		return nil, nil, fmt.Errorf("attaching an empty program: %w", err)
+	}
+	return prog, func() { l.Close(); prog.Close() }, nil
+}
+
+func perRun(p *ebpf.Program) (float64, error) {
+	st, err := p.Stats()
+	if err != nil {
+		return 0, fmt.Errorf("reading BPF statistics: %w", err)
+	}
+	return float64(st.Runtime) / float64(max(st.RunCount, 1)), nil
 }
 
 // clockTick is USER_HZ, which Linux fixes at 100 for user space.

@@ -20,6 +20,7 @@ type Source struct {
 	cgroups *owner.Cgroups
 	batch   *tcp.Batch
 	loss    tcp.Loss
+	orphans uint64
 }
 
 // Open loads and attaches the programs. From here on the kernel records; call Run soon.
@@ -68,6 +69,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	if batchTime <= 0 {
 		batchTime = DefaultBatchTime
 	}
+	defer hurry()()
 	ownerCtx, stopOwners := context.WithCancel(context.Background())
 	defer stopOwners()
 	ownersDone := make(chan struct{})
@@ -121,7 +123,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 		}
 		f := s.flows.find(kernelFlow(raw))
 		if f == nil {
-			s.loss.Orphans++
+			s.orphans++
 			return nil
 		}
 		if f.undecided {
@@ -149,7 +151,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 	f := s.flows.find(kernelFlow(raw))
 	if f == nil {
-		s.loss.Orphans++
+		s.orphans++
 		return nil
 	}
 	var e tcp.Event
@@ -246,5 +248,18 @@ func (s *Source) readCounters() error {
 	for _, n := range untracked {
 		s.loss.Untracked += n
 	}
+	s.loss.Orphans = s.orphans + s.missedRuns()
 	return nil
+}
+
+// missedRuns counts how often the kernel left out a program because it was running already on the same processor: in a
+// soft interrupt on top of a process that works through its socket's backlog. Each is a record that was never made.
+// From kernel 5.12 on.
+func (s *Source) missedRuns() (n uint64) {
+	for _, p := range s.loaded.coll.Programs {
+		if stats, err := p.Stats(); err == nil {
+			n += stats.RecursionMisses
+		}
+	}
+	return n
 }

@@ -1,0 +1,128 @@
+package testnet
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+)
+
+// holder takes the frames that the program at the receiver holds back and sends them again from the sender's device
+// when their time has come. No queueing discipline that delays is needed for it.
+type holder struct {
+	reader *ringbuf.Reader
+	fd     int
+	queue  frameQueue
+	done   chan struct{}
+	sent   uint64
+}
+
+// heldFrom is the source address of frames that are sent on; path.bpf.c lets them pass untouched.
+var heldFrom = [6]byte{0x02, 'a', 'i', 'r', 't', 'i'}
+
+type frame struct {
+	due    time.Time
+	number uint64 // order of arrival, which breaks ties
+	bytes  []byte
+}
+
+type frameQueue []frame
+
+func (q frameQueue) Len() int { return len(q) }
+func (q frameQueue) Less(i, j int) bool {
+	if q[i].due.Equal(q[j].due) {
+		return q[i].number < q[j].number
+	}
+	return q[i].due.Before(q[j].due)
+}
+func (q frameQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *frameQueue) Push(x any)   { *q = append(*q, x.(frame)) }
+func (q *frameQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+func newHolder(sender *Host, held *ebpf.Map) (*holder, error) {
+	h := &holder{done: make(chan struct{})}
+	err := sender.Do(func() error {
+		nic, err := net.InterfaceByName(device)
+		if err != nil {
+			return err
+		}
+		// Protocol 0: for sending only.
+		if h.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+			return err
+		}
+		if err := unix.Bind(h.fd, &unix.SockaddrLinklayer{Ifindex: nic.Index}); err != nil {
+			return err
+		}
+		// Past the queue and the egress program, which the frame has passed already.
+		return unix.SetsockoptInt(h.fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening a packet socket in %s: %w", sender.Name, err)
+	}
+	if h.reader, err = ringbuf.NewReader(held); err != nil {
+		return nil, fmt.Errorf("mapping the held frames: %w", err)
+	}
+	go h.run()
+	return h, nil
+}
+
+func (h *holder) close() {
+	_ = h.reader.Close()
+	<-h.done
+	_ = unix.Close(h.fd)
+}
+
+func (h *holder) run() {
+	defer close(h.done)
+	// Ahead of everything else on the machine: a frame that is late by some milliseconds is another experiment. Where
+	// that is not allowed the frames go when they can.
+	runtime.LockOSThread()
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+	var record ringbuf.Record
+	for number := uint64(0); ; number++ {
+		deadline := time.Time{}
+		if len(h.queue) > 0 {
+			deadline = h.queue[0].due
+		}
+		h.reader.SetDeadline(deadline)
+		switch err := h.reader.ReadInto(&record); {
+		case err == nil:
+			h.take(record.RawSample, number)
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return
+		}
+		for now := time.Now(); len(h.queue) > 0 && !h.queue[0].due.After(now); {
+			h.send(heap.Pop(&h.queue).(frame).bytes)
+		}
+	}
+}
+
+// take queues a struct held_frame.
+func (h *holder) take(raw []byte, number uint64) {
+	const head = int(unsafe.Offsetof(pathHeldFrame{}.Bytes))
+	delay := time.Duration(binary.NativeEndian.Uint64(raw))
+	length := binary.NativeEndian.Uint32(raw[8:])
+	bytes := append([]byte(nil), raw[head:head+int(length)]...)
+	copy(bytes[6:12], heldFrom[:])
+	heap.Push(&h.queue, frame{due: time.Now().Add(delay), number: number, bytes: bytes})
+}
+
+func (h *holder) send(bytes []byte) {
+	// A frame that the device refuses is lost, as on any path.
+	if _, err := unix.Write(h.fd, bytes); err == nil {
+		h.sent++
+	}
+}

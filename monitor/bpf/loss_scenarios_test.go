@@ -1,0 +1,341 @@
+package bpf
+
+import (
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/testnet"
+	"airtide/tcp"
+)
+
+// lossScenario makes one thing go wrong on a path and says which events must tell of it.
+type lossScenario struct {
+	name    string
+	rtt     time.Duration
+	cc      string // cubic when ""
+	sysctls map[string]string
+	drive   func(t *testing.T, n *testnet.Network, client, server *net.TCPConn)
+	judge   func(t *testing.T, events []tcp.Event)
+	// timeouts says that the timer is meant to run out. Where it is not, a timeout means that the machine stood still
+	// for longer than the path's delays can bear, and the scenario is played again.
+	timeouts bool
+}
+
+const mss = 1448
+
+var lossScenarios = []lossScenario{
+	{
+		name: "a lost segment is sent again fast", rtt: 20 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.DropData(20, 1)
+			send(t, client, server, 100*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
+			wantStates(t, events, tcp.CAOpen, tcp.CADisorder, tcp.CARecovery, tcp.CAOpen)
+			again := ofKind(events, tcp.EventRetransmit)[0]
+			// The SYN counts as the first byte of the stream.
+			if again.Seq != 20*mss+1 || again.EndSeq != 21*mss+1 || again.CAState != tcp.CARecovery {
+				t.Errorf("sent again: %d to %d in %s, want the 21st segment in recovery", again.Seq, again.EndSeq, again.CAState)
+			}
+			sacks := ofKind(events, tcp.EventSack)
+			if len(sacks) < 3 {
+				t.Fatalf("%d ACKs with SACK, want at least 3", len(sacks))
+			}
+			first := sacks[0] // the receiver may have joined several segments
+			if b := first.Blocks[0]; first.NumBlocks != 1 || b.Start != 21*mss+1 || b.End < 22*mss+1 || first.Seq != 20*mss+1 {
+				t.Errorf("first SACK: %d blocks, %+v behind %d, want one from %d behind %d", first.NumBlocks, b, first.Seq, 21*mss+1, 20*mss+1)
+			}
+		},
+	},
+	{
+		name: "without SACK duplicate ACKs tell of the loss", rtt: 20 * time.Millisecond,
+		sysctls: map[string]string{"net.ipv4.tcp_sack": "0"},
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.DropData(20, 1)
+			send(t, client, server, 60*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			if n := len(ofKind(events, tcp.EventDupAck)); n < 3 {
+				t.Errorf("%d duplicate ACKs, want at least 3", n)
+			}
+			if n := len(ofKind(events, tcp.EventSack, tcp.EventDsack)); n != 0 {
+				t.Errorf("%d ACKs with SACK on a connection without it", n)
+			}
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
+		},
+	},
+	{
+		name: "every timeout in a row counts, with its doubled RTO", rtt: 20 * time.Millisecond, timeouts: true,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.Blackout(true)
+			write(t, client, 10*mss)
+			testnet.Eventually(t, 5*time.Second, "three timeouts", func() bool { return info(t, client).Backoff >= 3 })
+			n.Client.Out.Blackout(false)
+			receive(t, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			timeouts := ofKind(events, tcp.EventTimeout)
+			if len(timeouts) < 3 {
+				t.Fatalf("%d timeouts, want at least 3", len(timeouts))
+			}
+			for i, e := range timeouts {
+				if want := timeouts[0].Value << i; e.Value < want-4000 || e.Value > want+4000*int64(1+i) || e.Code != tcp.CodeTimeout {
+					t.Errorf("timeout %d after %d µs with code %d, want some %d", i, e.Value, e.Code, want)
+				}
+			}
+			causes := countCauses(events)
+			if causes[tcp.CauseRTO] != len(timeouts) || causes[tcp.CauseTLP] != 1 || causes[tcp.CauseRTORecovery] < 5 {
+				t.Errorf("%v after %d timeouts, want a probe, one retransmission each, and the rest of the window", causes, len(timeouts))
+			}
+			states := statesOf(events)
+			if !slices.Contains(states, tcp.CALoss) || states[len(states)-1] != tcp.CAOpen {
+				t.Errorf("states %v, want to loss and back to open", states)
+			}
+		},
+	},
+	{
+		name: "a tail-loss probe repairs the end of a burst", rtt: 20 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.DropData(9, 1)
+			send(t, client, server, 10*mss)
+			// Only an ACK beyond the probe says that there was a loss to repair.
+			send(t, client, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseTLP: 1})
+			if n := len(ofKind(events, tcp.EventTLPLoss)); n != 1 {
+				t.Errorf("%d repaired tail losses, want 1", n)
+			}
+			wantStates(t, events, tcp.CAOpen, tcp.CACWR, tcp.CAOpen)
+			if n := len(ofKind(events, tcp.EventLocalCongestion, tcp.EventTimeout)); n != 0 {
+				t.Errorf("%d events of local congestion or timeout", n)
+			}
+		},
+	},
+	{
+		name: "a late segment is reordering", rtt: 100 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			// Only two segments come behind it: too few for a retransmission before RACK's timer.
+			n.Client.Out.HoldData(7, 1, 8*time.Millisecond)
+			send(t, client, server, 10*mss)
+			send(t, client, server, mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantCauses(t, events, map[tcp.Cause]int{})
+			reordered := ofKind(events, tcp.EventReordering)
+			if len(reordered) != 1 || reordered[0].Code != tcp.CodeReordering || reordered[0].Value < 3 || !reordered[0].FromSample {
+				t.Errorf("reordering events %+v, want one with the degree of at least 3", reordered)
+			}
+		},
+	},
+	{
+		name: "RACK's timer sends again what it waited for", rtt: 100 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			// With two segments behind it RACK waits for a quarter of the RTT, and nothing else comes meanwhile.
+			n.Client.Out.DropData(7, 1)
+			send(t, client, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseReordering: 1})
+		},
+	},
+	{
+		name: "timestamps undo a fast retransmission that was not needed", rtt: 30 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.HoldData(10, 1, 20*time.Millisecond)
+			send(t, client, server, 20*mss)
+			send(t, client, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
+			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CARecovery)
+			// The receiver gets the segment twice and says so.
+			duplicates := ofKind(events, tcp.EventDsack)
+			if len(duplicates) != 1 || duplicates[0].Blocks[0] != (tcp.Block{Start: 10*mss + 1, End: 11*mss + 1}) {
+				t.Errorf("DSACKs %+v, want one for the 11th segment", duplicates)
+			}
+		},
+	},
+	{
+		name: "DSACK undoes a fast retransmission that was not needed", rtt: 30 * time.Millisecond,
+		sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"},
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.HoldData(10, 1, 20*time.Millisecond)
+			send(t, client, server, 20*mss)
+			time.Sleep(50 * time.Millisecond)
+			send(t, client, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantUndo(t, events, tcp.ReasonUndoDsack, tcp.CARecovery)
+		},
+	},
+	{
+		name: "late ACKs undo a timeout", rtt: 20 * time.Millisecond, timeouts: true,
+		sysctls: map[string]string{"net.ipv4.tcp_early_retrans": "0"}, // no probe before the timeout
+		drive:   lateAcks,
+		judge: func(t *testing.T, events []tcp.Event) {
+			if n := len(ofKind(events, tcp.EventTimeout)); n != 1 {
+				t.Errorf("%d timeouts, want 1", n)
+			}
+			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CALoss)
+		},
+	},
+	{
+		name: "F-RTO undoes a timeout without timestamps", rtt: 20 * time.Millisecond, timeouts: true,
+		sysctls: map[string]string{"net.ipv4.tcp_early_retrans": "0", "net.ipv4.tcp_timestamps": "0"},
+		drive:   lateAcks,
+		judge: func(t *testing.T, events []tcp.Event) {
+			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CALoss)
+		},
+	},
+	{
+		name: "the own device's refusal is local congestion", rtt: 20 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.RefuseData(20, 1)
+			send(t, client, server, 100*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			local := ofKind(events, tcp.EventLocalCongestion)
+			if len(local) != 1 || local[0].Code != tcp.CodeLocalCongestion || local[0].FromSample {
+				t.Errorf("local congestion: %+v, want one", local)
+			}
+			wantStates(t, events, tcp.CAOpen, tcp.CACWR, tcp.CAOpen)
+			wantCauses(t, events, map[tcp.Cause]int{})
+		},
+	},
+	{
+		name: "a refused retransmission counts and says so", rtt: 20 * time.Millisecond, timeouts: true,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.DropData(9, 1)
+			write(t, client, 10*mss)
+			time.Sleep(15 * time.Millisecond)
+			n.Client.Out.RefuseData(0, 1) // the probe
+			receive(t, server, 10*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			again := ofKind(events, tcp.EventRetransmit)
+			if len(again) != 2 || again[0].Cause != tcp.CauseTLP || again[0].Value != 1 || again[1].Value != 0 {
+				t.Errorf("retransmissions %+v, want a refused probe and one that went out", again)
+			}
+			if n := len(ofKind(events, tcp.EventLocalCongestion)); n != 1 {
+				t.Errorf("%d events of local congestion, want 1", n)
+			}
+		},
+	},
+	{
+		name: "marks are echoed", rtt: 20 * time.Millisecond,
+		sysctls: map[string]string{"net.ipv4.tcp_ecn": "1"},
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.MarkCE(20, 1)
+			send(t, client, server, 100*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			if n := len(ofKind(events, tcp.EventECNEcho)); n != 1 {
+				t.Errorf("%d echoes began, want 1", n)
+			}
+			wantStates(t, events, tcp.CAOpen, tcp.CACWR, tcp.CAOpen)
+			if n := len(ofKind(events, tcp.EventLocalCongestion)); n != 0 {
+				t.Errorf("%d events of local congestion", n)
+			}
+		},
+	},
+	{
+		name: "a smaller path MTU is no timeout", rtt: 40 * time.Millisecond,
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.Blackout(true)
+			write(t, client, 5*mss)
+			n.Client.Out.Blackout(false)
+			reportMTU(t, n, client, 1200)
+			receive(t, server, 5*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			causes := countCauses(events)
+			if causes[tcp.CauseOther] < 5 || len(causes) != 1 || len(ofKind(events, tcp.EventTimeout)) != 0 {
+				t.Errorf("causes %v with %d timeouts, want other alone", causes, len(ofKind(events, tcp.EventTimeout)))
+			}
+			if states := statesOf(events); !slices.Contains(states, tcp.CALoss) {
+				t.Errorf("states %v, want loss among them", states)
+			}
+		},
+	},
+	{
+		name: "bbr goes through recovery too", rtt: 20 * time.Millisecond, cc: "bbr",
+		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+			n.Client.Out.DropData(20, 2)
+			send(t, client, server, 100*mss)
+		},
+		judge: func(t *testing.T, events []tcp.Event) {
+			if causes := countCauses(events); causes[tcp.CauseFast] == 0 || len(causes) != 1 {
+				t.Errorf("causes %v, want fast alone", causes)
+			}
+		},
+	},
+}
+
+// lateAcks lets the ACKs of a window come after the retransmission timer. There is more to send than the window
+// takes, which F-RTO needs.
+func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+	t.Helper()
+	send(t, client, server, 20*mss)
+	quiet(t, client)
+	n.Server.Out.Delay(320 * time.Millisecond)
+	send(t, client, server, 60*mss)
+	time.Sleep(300 * time.Millisecond)
+	n.Server.Out.Delay(10 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	send(t, client, server, mss)
+}
+
+// reportMTU tells the client by ICMP that its segments are too large for the path (RFC 1191).
+func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16) {
+	t.Helper()
+	from, to := client.LocalAddr().(*net.TCPAddr).AddrPort(), client.RemoteAddr().(*net.TCPAddr).AddrPort()
+	i := info(t, client)
+	var una uint32
+	// The message is believed when its sequence number lies within the window: find snd_una by TCP_REPAIR.
+	err := testnet.Control(client, func(fd int) error {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1); err != nil {
+			return err
+		}
+		defer func() { _ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, -1) }()
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR_QUEUE, 2); err != nil {
+			return err
+		}
+		end, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_QUEUE_SEQ)
+		una = uint32(end) - i.Unacked*mss
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := from.Addr().As4(), to.Addr().As4()
+	message := []byte{3, 4, 0, 0, 0, 0, byte(mtu >> 8), byte(mtu)}
+	message = append(message, 0x45, 0, 5, 220, 0, 0, 0x40, 0, 64, unix.IPPROTO_TCP, 0, 0)
+	message = append(append(message, src[:]...), dst[:]...)
+	message = append(message, byte(from.Port()>>8), byte(from.Port()), byte(to.Port()>>8), byte(to.Port()))
+	message = append(message, byte(una>>24), byte(una>>16), byte(una>>8), byte(una))
+	var sum uint32
+	for i := 0; i < len(message); i += 2 {
+		sum += uint32(message[i])<<8 | uint32(message[i+1])
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	message[2], message[3] = byte(^sum>>8), byte(^sum)
+	err = n.Server.Do(func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Sendto(fd, message, 0, &unix.SockaddrInet4{Addr: src})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

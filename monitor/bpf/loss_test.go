@@ -1,0 +1,226 @@
+package bpf
+
+import (
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"airtide/internal/testnet"
+	"airtide/tcp"
+)
+
+func TestEachErrorIsToldByItsEvents(t *testing.T) {
+	for _, c := range lossScenarios {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			const attempts = 3
+			for attempt := 1; ; attempt++ {
+				if c.play(t) {
+					return
+				}
+				if attempt == attempts {
+					t.Fatalf("the machine stood still in each of %d attempts", attempts)
+				}
+				t.Logf("attempt %d: an unwanted timeout", attempt)
+			}
+		})
+	}
+}
+
+// play plays the scenario once and judges it. False when the machine disturbed it.
+func (c *lossScenario) play(t *testing.T) bool {
+	n := newNetwork(t, c.rtt)
+	for name, value := range c.sysctls {
+		sysctl(t, n, name, value)
+	}
+	obs := observeNetwork(t, n, Options{})
+	cc := c.cc
+	if cc == "" {
+		cc = "cubic"
+	}
+	client, server := n.Connect(testnet.Dial{CongestionControl: cc})
+	before := counters(t, n.Client)
+	c.drive(t, n, client, server)
+	quiet(t, client)
+	send(t, client, server, 1) // its ACK shows what the last one did
+	quiet(t, client)
+	after := counters(t, n.Client)
+	counter := func(name string) int { return int(after[name] - before[name]) }
+	end := info(t, client)
+	if !c.timeouts && counter("TCPTimeouts") > 0 {
+		obs.stop()
+		return false
+	}
+	obs.check(func(t *testing.T, r *recording) {
+		events := r.events[r.flow(t, client).ID]
+		c.judge(t, events)
+		compareWithKernel(t, events, int64(end.Snd_mss), counter, int64(end.Reord_seen))
+		logWhenFailed(t, events)
+	})
+	return true
+}
+
+func logWhenFailed(t *testing.T, events []tcp.Event) {
+	t.Helper()
+	if !t.Failed() {
+		return
+	}
+	for _, e := range events {
+		t.Logf("%.1f ms: %s in %s, %s %s, %d>%d, %d-%d, value %d, cwnd %d, %+v", float64(e.TimeNs-events[0].TimeNs)/1e6,
+			e.Kind, e.CAState, e.Cause, e.Reason, e.From, e.To, e.Seq, e.EndSeq, e.Value, e.CwndPackets, e.Blocks[:e.NumBlocks])
+	}
+}
+
+// With Accurate ECN (after kernel 6.18) the ECE bit belongs to a counter; a mark must not be taken for local congestion.
+func TestAccurateECNIsNoLocalCongestion(t *testing.T) {
+	n := newNetwork(t, 20*time.Millisecond)
+	if err := n.Client.Sysctl("net.ipv4.tcp_ecn", "3"); err != nil {
+		t.Skipf("needs Accurate ECN, which kernels after 6.18 have: %v", err)
+	}
+	sysctl(t, n, "net.ipv4.tcp_ecn", "3")
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
+	n.Client.Out.MarkCE(20, 2)
+	send(t, client, server, 100*mss)
+	quiet(t, client)
+	send(t, client, server, 1)
+	obs.check(func(t *testing.T, r *recording) {
+		f := r.flow(t, client)
+		events := r.events[f.ID]
+		if states := statesOf(events); !slices.Contains(states, tcp.CACWR) {
+			t.Errorf("states %v, want cwr among them", states)
+		}
+		if e := ofKind(events, tcp.EventLocalCongestion, tcp.EventECNEcho); len(e) != 0 {
+			t.Errorf("events %+v", e)
+		}
+		if n := r.last(t, f.ID).Values[tcp.DeliveredCEPackets]; n != 2 {
+			t.Errorf("%d marks delivered, want 2", n)
+		}
+	})
+}
+
+// compareWithKernel holds the events of the namespace's only sender against the kernel's own counts.
+func compareWithKernel(t *testing.T, events []tcp.Event, mss int64, counter func(name string) int, reorderingSeen int64) {
+	t.Helper()
+	// A retransmission may carry several segments, which is what the kernel counts.
+	causes, segments := map[tcp.Cause]int{}, 0
+	for _, e := range ofKind(events, tcp.EventRetransmit) {
+		n := int((e.EndSeq - e.Seq + mss - 1) / mss)
+		causes[e.Cause] += n
+		segments += n
+	}
+	recoveries := 0
+	for _, e := range ofKind(events, tcp.EventCAState) {
+		if tcp.CAState(e.To) == tcp.CARecovery {
+			recoveries++
+		}
+	}
+	for _, c := range []struct {
+		what string
+		got  int
+		want int
+	}{
+		{"retransmitted segments", segments, counter("RetransSegs")},
+		{"timeouts", len(ofKind(events, tcp.EventTimeout)), counter("TCPTimeouts")},
+		{"fast retransmissions", causes[tcp.CauseFast] + causes[tcp.CauseReordering], counter("TCPFastRetrans")},
+		{"retransmissions after a timeout", causes[tcp.CauseRTORecovery] + causes[tcp.CauseOther], counter("TCPSlowStartRetrans")},
+		{"repaired tail losses", len(ofKind(events, tcp.EventTLPLoss)), counter("TCPLossProbeRecovery")},
+		{"DSACKs", len(ofKind(events, tcp.EventDsack)), counter("TCPDSACKRecv") + counter("TCPDSACKOfoRecv") + counter("TCPDSACKIgnoredDubious")},
+		{"recoveries", recoveries, counter("TCPSackRecovery") + counter("TCPRenoRecovery")},
+		{
+			"undone reductions", len(ofKind(events, tcp.EventUndo)),
+			counter("TCPFullUndo") + counter("TCPPartialUndo") + counter("TCPDSACKUndo") + counter("TCPLossUndo"),
+		},
+		{"reordering", len(ofKind(events, tcp.EventReordering)), int(reorderingSeen)},
+		{"reordering", int(reorderingSeen), counter("TCPSACKReorder") + counter("TCPTSReorder") + counter("TCPRenoReorder")},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d by the events, %d by the kernel's count", c.what, c.got, c.want)
+		}
+	}
+	// A probe that the device refused is none to the kernel, and a probe may also be new data.
+	probes := 0
+	for _, e := range ofKind(events, tcp.EventRetransmit) {
+		if e.Cause == tcp.CauseTLP && e.Value == 0 {
+			probes++
+		}
+	}
+	if most := counter("TCPLossProbes"); probes > most {
+		t.Errorf("%d probes were retransmissions, the kernel sent %d in all", probes, most)
+	}
+}
+
+func write(t *testing.T, c net.Conn, n int) {
+	t.Helper()
+	if _, err := c.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, c net.Conn, n int) {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, n)
+	for got := 0; got < n; {
+		k, err := c.Read(buf)
+		if err != nil {
+			t.Fatalf("after %d of %d bytes: %v", got, n, err)
+		}
+		got += k
+	}
+}
+
+func ofKind(events []tcp.Event, kinds ...tcp.EventKind) (out []tcp.Event) {
+	for _, e := range events {
+		if slices.Contains(kinds, e.Kind) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func countCauses(events []tcp.Event) map[tcp.Cause]int {
+	causes := map[tcp.Cause]int{}
+	for _, e := range ofKind(events, tcp.EventRetransmit) {
+		causes[e.Cause]++
+	}
+	return causes
+}
+
+func wantCauses(t *testing.T, events []tcp.Event, want map[tcp.Cause]int) {
+	t.Helper()
+	got := countCauses(events)
+	for c := tcp.CauseNone; c <= tcp.CauseOther; c++ {
+		if got[c] != want[c] {
+			t.Errorf("%d retransmissions by %s, want %d", got[c], c, want[c])
+		}
+	}
+}
+
+func statesOf(events []tcp.Event) (states []tcp.CAState) {
+	for i, e := range ofKind(events, tcp.EventCAState) {
+		if i == 0 {
+			states = append(states, tcp.CAState(e.From))
+		}
+		states = append(states, tcp.CAState(e.To))
+	}
+	return states
+}
+
+func wantStates(t *testing.T, events []tcp.Event, want ...tcp.CAState) {
+	t.Helper()
+	if got := statesOf(events); !slices.Equal(got, want) {
+		t.Errorf("congestion states %v, want %v", got, want)
+	}
+}
+
+func wantUndo(t *testing.T, events []tcp.Event, reason tcp.Reason, from tcp.CAState) {
+	t.Helper()
+	undone := ofKind(events, tcp.EventUndo)
+	if len(undone) != 1 || undone[0].Reason != reason || tcp.CAState(undone[0].From) != from {
+		t.Errorf("undone: %+v, want once by %s from %s", undone, reason, from)
+	}
+}

@@ -1,0 +1,263 @@
+package bpf
+
+import (
+	"math"
+	"net"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/testnet"
+	"airtide/tcp"
+)
+
+// meminfo reads SO_MEMINFO: the memory accounts of a socket (enum in include/uapi/linux/sock_diag.h).
+func meminfo(t *testing.T, c *net.TCPConn) (m [9]uint32) {
+	t.Helper()
+	err := testnet.Control(c, func(fd int) error {
+		size := uint32(unsafe.Sizeof(m))
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+			uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(&size)), 0)
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// expected is what TCP_INFO and SO_MEMINFO say of a quiet socket, as fields.
+func expected(i *unix.TCPInfo, m [9]uint32) map[tcp.Field]int64 {
+	const rmem, rcvbuf, wmem, sndbuf, queued, backlog = 0, 1, 2, 3, 5, 7
+	ssthresh := int64(i.Snd_ssthresh)
+	if ssthresh >= infiniteSsthresh {
+		ssthresh = tcp.Absent
+	}
+	return map[tcp.Field]int64{
+		tcp.StateField: int64(i.State), tcp.CAStateField: int64(i.Ca_state), tcp.Backoff: int64(i.Backoff),
+		tcp.CwndPackets: int64(i.Snd_cwnd), tcp.SsthreshPackets: ssthresh, tcp.MSSBytes: int64(i.Snd_mss),
+		tcp.InFlightPackets: int64(i.Unacked) - int64(i.Sacked) - int64(i.Lost) + int64(i.Retrans),
+		tcp.LostOutPackets:  int64(i.Lost), tcp.SackedOutPackets: int64(i.Sacked), tcp.RetransOutPackets: int64(i.Retrans),
+		tcp.ReorderingPackets: int64(i.Reordering), tcp.ReorderingSeen: int64(i.Reord_seen),
+		tcp.SrttUs: int64(i.Rtt), tcp.RttvarUs: int64(i.Rttvar), tcp.MinRttUs: int64(i.Min_rtt), tcp.RTOUs: int64(i.Rto),
+		tcp.AckedBytes: int64(i.Bytes_acked), tcp.ReceivedBytes: int64(i.Bytes_received),
+		tcp.SendWindowBytes: int64(i.Snd_wnd), tcp.ReceiveWindowBytes: int64(i.Rcv_wnd),
+		tcp.OutOfOrderPackets: int64(i.Rcv_ooopack), tcp.DSackDups: int64(i.Dsack_dups),
+		tcp.DeliveredPackets: int64(i.Delivered), tcp.DeliveredCEPackets: int64(i.Delivered_ce),
+		tcp.RetransmitsPackets: int64(i.Total_retrans), tcp.RetransmittedBytes: int64(i.Bytes_retrans),
+		tcp.DeliveryRateBps: int64(i.Delivery_rate) * 8, tcp.PacingRateBps: int64(i.Pacing_rate) * 8,
+		tcp.BusyUs: int64(i.Busy_time), tcp.RwndLimitedUs: int64(i.Rwnd_limited), tcp.SndbufLimitedUs: int64(i.Sndbuf_limited),
+		tcp.UnsentBytes: int64(i.Notsent_bytes), tcp.UnackedBytes: 0, tcp.ReceiveQueuedBytes: 0,
+		tcp.SendBufferBytes: int64(m[sndbuf]), tcp.ReceiveBufferBytes: int64(m[rcvbuf]), tcp.BacklogBytes: int64(m[backlog]),
+		tcp.SendMemoryBytes: int64(m[queued]), tcp.DeviceQueueBytes: int64(m[wmem]), tcp.ReceiveMemoryBytes: int64(m[rmem]),
+	}
+}
+
+// The next segment's sample shows the socket as the one before left it, which is what TCP_INFO shows until then.
+func TestSamplesAgreeWithTCPInfo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		dial testnet.Dial
+	}{
+		{"ipv4", testnet.Dial{CongestionControl: "cubic"}},
+		{"ipv6", testnet.Dial{CongestionControl: "cubic", V6: true}},
+		{"v4-mapped", testnet.Dial{CongestionControl: "reno", Mapped: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := newNetwork(t, 10*time.Millisecond)
+			obs := observeNetwork(t, n, Options{})
+			client, server := n.Connect(c.dial)
+			n.Client.Out.DropData(30, 2)
+			send(t, client, server, 1448*300+17)
+			send(t, server, client, 1448*20)
+			quiet(t, client, server)
+			wantClient := expected(info(t, client), meminfo(t, client))
+			send(t, server, client, 1)
+			quiet(t, client, server)
+			wantServer := expected(info(t, server), meminfo(t, server))
+			send(t, client, server, 1)
+			if wantClient[tcp.RetransmitsPackets] == 0 || wantClient[tcp.SsthreshPackets] == tcp.Absent {
+				t.Fatalf("the losses left no trace: %v", wantClient)
+			}
+			obs.check(func(t *testing.T, r *recording) {
+				for _, end := range []struct {
+					name string
+					conn *net.TCPConn
+					want map[tcp.Field]int64
+					data int // from the end, the one byte's sample
+				}{{"client", client, wantClient, 1}, {"server", server, wantServer, 1}} {
+					f := r.flow(t, end.conn)
+					var got *tcp.Sample
+					for _, s := range r.packets(f.ID) {
+						if s.Values[tcp.SegmentBytes] == 1 {
+							got = &s
+						}
+					}
+					if got == nil {
+						t.Fatalf("%s: the one byte caused no sample", end.name)
+					}
+					for field, want := range end.want {
+						v := got.Values[field]
+						if field == tcp.DeliveryRateBps {
+							v = v / 8 * 8 // the kernel rounds to bytes
+						}
+						if v != want {
+							t.Errorf("%s: %s is %d, the socket said %d", end.name, field, v, want)
+						}
+					}
+					if got.Values[tcp.Direction] != tcp.DirectionData || got.Values[tcp.TCPFlags]&16 == 0 {
+						t.Errorf("%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction], got.Values[tcp.TCPFlags])
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestEverySegmentIsSampled(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 0)
+	obs := observeNetwork(t, n, Options{})
+	before := counters(t, n.Client)
+	beforeServer := counters(t, n.Server)
+	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
+	n.Client.Out.DropEvery(200)
+	send(t, client, server, 4<<20)
+	quiet(t, client, server)
+	sent, received := info(t, client), info(t, server)
+	// Segments that wait while a process holds the socket may be joined.
+	joined := counters(t, n.Client)["TCPBacklogCoalesce"] - before["TCPBacklogCoalesce"]
+	joinedServer := counters(t, n.Server)["TCPBacklogCoalesce"] - beforeServer["TCPBacklogCoalesce"]
+	seen := n.Server.Out.Counts()
+	obs.check(func(t *testing.T, r *recording) {
+		// Not in ESTABLISHED: the SYN-ACK at the client, the last ACK of the handshake at the server.
+		client, server := r.flow(t, client), r.flow(t, server)
+		if got, want := len(r.packets(client.ID)), int(sent.Segs_in)-1-int(joined); got != want {
+			t.Errorf("the sender has %d samples, its socket took in %d segments of which %d were joined", got, sent.Segs_in, joined)
+		}
+		if got, want := len(r.packets(server.ID)), int(received.Segs_in)-1-int(joinedServer); got > want || got < want-2 {
+			t.Errorf("the receiver has %d samples, its socket took in %d segments of which %d were joined", got, received.Segs_in, joinedServer)
+		}
+		if got, want := len(r.packets(client.ID)), int(seen.Acks+seen.Data)-int(joined); got != want {
+			t.Errorf("the sender has %d samples, %+v came over the wire and %d were joined", got, seen, joined)
+		}
+		var payload int64
+		acked := int64(-1)
+		for _, s := range r.packets(server.ID) {
+			payload += s.Values[tcp.SegmentBytes]
+		}
+		for i, s := range r.packets(client.ID) {
+			if s.Values[tcp.AckedBytes] < acked {
+				t.Fatalf("sample %d: acked_bytes falls from %d to %d", i, acked, s.Values[tcp.AckedBytes])
+			}
+			acked = s.Values[tcp.AckedBytes]
+			if ack := s.Values[tcp.AckBytes]; ack < 0 || ack > 4<<20+2 {
+				t.Fatalf("sample %d: ack_bytes is %d", i, ack)
+			}
+		}
+		if want := int64(4 << 20); payload < want || r.last(t, client.ID).Values[tcp.AckBytes] != want+1 {
+			t.Errorf("payload %d, last ACK %d, sent %d and a SYN", payload, r.last(t, client.ID).Values[tcp.AckBytes], want)
+		}
+		if n := r.loss.Total(); n != 0 {
+			t.Errorf("%d records lost", n)
+		}
+	})
+}
+
+func TestAddressesKeepTheSocketsFamily(t *testing.T) {
+	n := newNetwork(t, 0)
+	obs := observeNetwork(t, n, Options{})
+	type ends struct{ client, server *net.TCPConn }
+	conns := map[string]ends{}
+	for name, dial := range map[string]testnet.Dial{"ipv4": {}, "ipv6": {V6: true}, "v4-mapped": {Mapped: true}} {
+		c, s := n.Connect(dial)
+		send(t, c, s, 1)
+		conns[name] = ends{c, s}
+	}
+	obs.check(func(t *testing.T, r *recording) {
+		for name, c := range conns {
+			for _, conn := range []*net.TCPConn{c.client, c.server} {
+				f := r.flow(t, conn)
+				local, remote := f.Local.Addr(), f.Remote.Addr()
+				if local.Is4() != (name == "ipv4") || remote.Is4() != (name == "ipv4") ||
+					local.Is4In6() != (name == "v4-mapped") || remote.Is4In6() != (name == "v4-mapped") {
+					t.Errorf("%s: %s > %s", name, local, remote)
+				}
+				want := n.Client.NetNS
+				if conn == c.server {
+					want = n.Server.NetNS
+				}
+				if f.NetNS != want {
+					t.Errorf("%s: namespace %d, want %d", name, f.NetNS, want)
+				}
+				if f.Inherited {
+					t.Errorf("%s: %s is said to be inherited", name, &f)
+				}
+			}
+		}
+		if len(r.flows) != 6 {
+			t.Errorf("%d flows, want 6: %v", len(r.flows), r.flows)
+		}
+	})
+}
+
+func TestSamplesAtChangesOfStateShowTheNewState(t *testing.T) {
+	n := newNetwork(t, 0)
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{})
+	send(t, client, server, 100)
+	client.Close()
+	server.Close()
+	time.Sleep(50 * time.Millisecond)
+	obs.check(func(t *testing.T, r *recording) {
+		var states []tcp.State
+		for _, s := range r.samples[r.flow(t, client).ID] {
+			if _, packet := s.Get(tcp.AckBytes); !packet {
+				states = append(states, tcp.State(s.Values[tcp.StateField]))
+			}
+		}
+		if len(states) < 4 || states[0] != tcp.StateEstablished || states[1] != tcp.StateFinWait1 || states[len(states)-1] != tcp.StateClose {
+			t.Errorf("states %v, want established, fin_wait1, ... close", states)
+		}
+	})
+}
+
+// Sequence numbers wrap every 4 GiB; offsets in the stream do not.
+func TestStreamOffsetsGoOnBeyond4GiB(t *testing.T) {
+	d := &decoder{ticks: newTicks(250), private: map[string]*privateDecoder{}}
+	batch := d.newBatch(1)
+	const acked, received = 9<<32 + 5, 7<<32 + 11
+	s := monitorSampleRecord{
+		Flags: withPacket, BytesAcked: acked, BytesReceived: received,
+		SndUna: math.MaxUint32 - 9, SndNxt: 90, WriteSeq: 190, Ack: 40, // each ahead of snd_una, past the wrap
+		RcvNxt: 20, CopiedSeq: math.MaxUint32 - 79, Seq: math.MaxUint32 - 4,
+	}
+	d.sample(unsafe.Slice((*byte)(unsafe.Pointer(&s)), sampleSize), 1, nil, batch)
+	d.empty(batch)
+	for f, want := range map[tcp.Field]int64{
+		tcp.AckedBytes: acked, tcp.AckBytes: acked + 50, tcp.SentBytes: acked + 100, tcp.WrittenBytes: acked + 200,
+		tcp.ReceivedBytes: received, tcp.SeqBytes: received - 25, tcp.ReadBytes: received - 100, tcp.UnsentBytes: 100,
+	} {
+		if got := batch.At(f, 0); got != want {
+			t.Errorf("%s is %d, want %d", f, got, want)
+		}
+	}
+	e := monitorEventRecord{
+		Event: uint8(tcp.EventSack), BytesAcked: acked, SndUna: math.MaxUint32 - 9, Seq: math.MaxUint32 - 9, Blocks: 2,
+		Sack: [8]uint32{math.MaxUint32 - 109, math.MaxUint32 - 59, 90, 190},
+	}
+	var got tcp.Event
+	d.event(unsafe.Slice((*byte)(unsafe.Pointer(&e)), eventSize), 1, &got)
+	if want := (tcp.Block{Start: acked - 100, End: acked - 50}); got.Blocks[0] != want || got.Seq != acked {
+		t.Errorf("below the ACK: block %v at %d, want %v at %d", got.Blocks[0], got.Seq, want, int64(acked))
+	}
+	if want := (tcp.Block{Start: acked + 100, End: acked + 200}); got.Blocks[1] != want {
+		t.Errorf("above the ACK: block %v, want %v", got.Blocks[1], want)
+	}
+}
