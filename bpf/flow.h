@@ -76,10 +76,18 @@ volatile const u64 filter_cgroups[MAX_FILTER];
 volatile const u32 filter_pids_n;
 volatile const u32 filter_comms_n;
 
-struct {
+/* A ring buffer for each processor, made by user space: one for all would be fought over at every record. */
+struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 26);
-} records SEC(".maps");
+	__uint(max_entries, 1 << 23);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -151,6 +159,19 @@ static __always_inline void count(u32 which)
 
 	if (n)
 		(*n)++;
+}
+
+/* Room for a record of this processor; NULL, and counted, when its ring buffer is full. */
+static __always_inline void *reserve(u64 size)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu), *record = NULL;
+
+	if (ring)
+		record = bpf_ringbuf_reserve(ring, size, 0);
+	if (!record)
+		count(COUNTER_LOST);
+	return record;
 }
 
 static __always_inline u64 new_flow_id(void)
@@ -402,7 +423,7 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 
 	if (!fs || !tp)
 		return false;
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	r = reserve(sizeof(*r));
 	if (!r)
 		return false;
 	read_addresses(tp, &a);

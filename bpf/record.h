@@ -3,6 +3,9 @@
  * The records that tcp_monitor.bpf.c puts into the ring buffer. The Go types are generated from this file
  * (monitor/bpf/monitor_*_bpfel.go), so the layout stands here alone.
  *
+ * Every record begins with its kind and has flow and time_ns in its second and third 64-bit word: user space merges the
+ * ring buffers of the processors by time.
+ *
  * All numbers are the kernel's own units (jiffies, 1/8 us, raw sequence numbers); user space converts.
  */
 #ifndef AIRTIDE_RECORD_H
@@ -175,12 +178,12 @@ struct event_record {
 	__u8 from;
 	__u8 to;
 	__u8 ca_state;
+	__u64 flow;
+	__u64 time_ns;
 	__u8 blocks;
 	__u8 from_sample;
 	__u16 cpu;
 	__u32 cwnd;
-	__u64 flow;
-	__u64 time_ns;
 	__u64 bytes_acked;	/* with snd_una: the origin of stream offsets */
 	__u64 bytes_received;
 	__u32 snd_una;

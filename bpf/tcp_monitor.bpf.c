@@ -66,12 +66,10 @@ static __always_inline u8 code_of(u8 kind)
 /* An event with all that every kind has; the caller adds the rest and submits. */
 static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind)
 {
-	struct event_record *e = bpf_ringbuf_reserve(&records, sizeof(*e), 0);
+	struct event_record *e = reserve(sizeof(*e));
 
-	if (!e) {
-		count(COUNTER_LOST);
+	if (!e)
 		return NULL;
-	}
 	__builtin_memset(e, 0, sizeof(*e));
 	e->kind = RECORD_EVENT;
 	e->event = kind;
@@ -442,13 +440,11 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 
 static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u8 state, u64 now)
 {
-	struct sample_record *s = bpf_ringbuf_reserve(&records, sizeof(*s), 0);
+	struct sample_record *s = reserve(sizeof(*s));
 	u8 flags = SAMPLE_CC;
 
-	if (!s) {
-		count(COUNTER_LOST);
+	if (!s)
 		return;
-	}
 	s->kind = RECORD_SAMPLE;
 	s->ca_state = ca_state_of(tp);
 	s->state = state;

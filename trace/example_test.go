@@ -19,8 +19,11 @@ func TestExampleOfTheSpecification(t *testing.T) {
 	must(t, err)
 
 	d := description{Columns: []column{
-		{ID: 0, Name: "time_ns"}, {ID: 1, Name: "flow"},
-		{ID: 8, Name: "cwnd_packets"}, {ID: 9, Name: "ssthresh_packets"}, {ID: 16, Name: "mss_bytes"},
+		{ID: 0, Name: "time_ns"},
+		{ID: 1, Name: "flow"},
+		{ID: 8, Name: "cwnd_packets"},
+		{ID: 9, Name: "ssthresh_packets"},
+		{ID: 16, Name: "mss_bytes"},
 	}}
 	description, err := d.payload()
 	must(t, err)

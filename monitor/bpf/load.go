@@ -32,7 +32,7 @@ const (
 type Options struct {
 	Filter  filter.Filter
 	Density filter.Density
-	// BufferBytes is the size of the ring buffer, rounded up to a power of two; 0 means DefaultBufferBytes.
+	// BufferBytes is the size of each processor's ring buffer, rounded up to a power of two; 0 means DefaultBufferBytes.
 	BufferBytes int
 	// MaxFlows is the number of sockets that can be followed at once; 0 means DefaultMaxFlows. Further sockets are
 	// counted as untracked.
@@ -51,9 +51,8 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	// DefaultBufferBytes holds some 50 000 samples and still fits a large cache: a buffer that does not costs the kernel a
-	// tenth more per sample.
-	DefaultBufferBytes = 16 << 20
+	// DefaultBufferBytes holds some 24 000 samples of one processor.
+	DefaultBufferBytes = 8 << 20
 	DefaultMaxFlows    = 65536
 	DefaultDrain       = 10 * time.Millisecond
 	DefaultBatchTime   = 200 * time.Millisecond
@@ -89,6 +88,7 @@ var ErrNoBTF = errors.New("the kernel exposes no BTF (/sys/kernel/btf/vmlinux)")
 
 // loaded is what the kernel holds for us.
 type loaded struct {
+	rings   *rings
 	coll    *ebpf.Collection
 	links   []link.Link
 	attach  Attach
@@ -97,13 +97,18 @@ type loaded struct {
 	types   *btf.Spec
 }
 
-func (l *loaded) Close() {
+func (l *loaded) Close() error {
+	var errs []error
 	for _, k := range l.links {
-		_ = k.Close()
+		errs = append(errs, k.Close())
+	}
+	if l.rings != nil {
+		errs = append(errs, l.rings.close())
 	}
 	if l.coll != nil {
 		l.coll.Close()
 	}
+	return errors.Join(errs...)
 }
 
 func load(o Options) (*loaded, error) {
@@ -219,9 +224,12 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	}
 	defer func() {
 		if err != nil {
-			l.Close()
+			_ = l.Close()
 		}
 	}()
+	if l.rings, err = openRings(l.coll.Maps["rings"], spec.Maps["rings"].InnerMap); err != nil {
+		return nil, err
+	}
 	if l.hz, err = measureHZ(l.coll.Programs["jiffies_now"]); err != nil {
 		return nil, err
 	}
@@ -275,7 +283,12 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options) error {
 		buffer = DefaultBufferBytes
 	}
 	buffer = max(buffer, os.Getpagesize())
-	spec.Maps["records"].MaxEntries = 1 << bits.Len(uint(buffer-1))
+	spec.Maps["rings"].InnerMap.MaxEntries = 1 << bits.Len(uint(buffer-1))
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return fmt.Errorf("counting the processors: %w", err)
+	}
+	spec.Maps["rings"].MaxEntries = uint32(cpus)
 	if o.MaxFlows > 0 {
 		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
 	}

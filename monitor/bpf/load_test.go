@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,8 +65,33 @@ func TestLostRecordsAreCounted(t *testing.T) {
 	})
 }
 
+// stayOnOneProcessor keeps all threads of this process, and so the soft interrupts of its traffic, on one processor.
+func stayOnOneProcessor(t *testing.T) {
+	t.Helper()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		t.Fatal(err)
+	}
+	one.Set(0)
+	all := func(set *unix.CPUSet) {
+		threads, err := filepath.Glob("/proc/self/task/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range threads {
+			if tid, err := strconv.Atoi(filepath.Base(path)); err == nil {
+				_ = unix.SchedSetaffinity(tid, set) // it may have ended
+			}
+		}
+	}
+	all(&one)
+	t.Cleanup(func() { all(&before) })
+}
+
 // A flow whose announcement found the buffer full is announced when there is room again.
 func TestFlowsAreAnnouncedLaterWhenTheBufferWasFull(t *testing.T) {
+	// Each processor has a buffer of its own, and all of them are to be full.
+	stayOnOneProcessor(t)
 	n := newNetwork(t, 0)
 	f := filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}
 	for _, form := range forms {
@@ -198,7 +225,7 @@ func TestTheKernelNeverWakesUs(t *testing.T) {
 		s := open(t, Options{Attach: form, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
 		defer s.Close()
 		// The walk over what is there already has left records.
-		if err := s.ring.drain(func([]byte) error { return nil }); err != nil {
+		if err := s.loaded.rings.drain(func([]byte) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -208,8 +235,15 @@ func TestTheKernelNeverWakesUs(t *testing.T) {
 		defer unix.Close(epoll)
 		// Edge-triggered: a wake-up counts, not that there is something to read.
 		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET}
-		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, s.loaded.coll.Maps["records"].FD(), &event); err != nil {
-			t.Fatal(err)
+		for cpu := range s.loaded.coll.Maps["rings"].MaxEntries() {
+			var m *ebpf.Map
+			if err := s.loaded.coll.Maps["rings"].Lookup(cpu, &m); err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, m.FD(), &event); err != nil {
+				t.Fatal(err)
+			}
 		}
 		woken := make(chan int, 1)
 		go func() {
@@ -229,7 +263,7 @@ func TestTheKernelNeverWakesUs(t *testing.T) {
 			t.Errorf("%s: woken %d times", form, k)
 		}
 		records := 0
-		if err := s.ring.drain(func([]byte) error { records++; return nil }); err != nil || records < 20 {
+		if err := s.loaded.rings.drain(func([]byte) error { records++; return nil }); err != nil || records < 20 {
 			t.Errorf("%s: %d records: %v", form, records, err)
 		}
 	}

@@ -73,12 +73,12 @@ type monitorEventRecord struct {
 	From          uint8
 	To            uint8
 	CaState       uint8
+	Flow          uint64
+	TimeNs        uint64
 	Blocks        uint8
 	FromSample    uint8
 	Cpu           uint16
 	Cwnd          uint32
-	Flow          uint64
-	TimeNs        uint64
 	BytesAcked    uint64
 	BytesReceived uint64
 	SndUna        uint32
@@ -288,7 +288,7 @@ const (
 	monitorMapNextFlow              = "next_flow"
 	monitorMapOptionsScratch        = "options_scratch"
 	monitorMapOwners                = "owners"
-	monitorMapRecords               = "records"
+	monitorMapRings                 = "rings"
 	monitorMapScratchDepth          = "scratch_depth"
 	monitorMapScratches             = "scratches"
 	monitorMapUnfollowed            = "unfollowed"
@@ -409,7 +409,7 @@ type monitorMapSpecs struct {
 	NextFlow       *ebpf.MapSpec `ebpf:"next_flow"`
 	OptionsScratch *ebpf.MapSpec `ebpf:"options_scratch"`
 	Owners         *ebpf.MapSpec `ebpf:"owners"`
-	Records        *ebpf.MapSpec `ebpf:"records"`
+	Rings          *ebpf.MapSpec `ebpf:"rings"`
 	ScratchDepth   *ebpf.MapSpec `ebpf:"scratch_depth"`
 	Scratches      *ebpf.MapSpec `ebpf:"scratches"`
 	Unfollowed     *ebpf.MapSpec `ebpf:"unfollowed"`
@@ -472,7 +472,7 @@ type monitorMaps struct {
 	NextFlow       *ebpf.Map `ebpf:"next_flow"`
 	OptionsScratch *ebpf.Map `ebpf:"options_scratch"`
 	Owners         *ebpf.Map `ebpf:"owners"`
-	Records        *ebpf.Map `ebpf:"records"`
+	Rings          *ebpf.Map `ebpf:"rings"`
 	ScratchDepth   *ebpf.Map `ebpf:"scratch_depth"`
 	Scratches      *ebpf.Map `ebpf:"scratches"`
 	Unfollowed     *ebpf.Map `ebpf:"unfollowed"`
@@ -487,7 +487,7 @@ func (m *monitorMaps) Close() error {
 		m.NextFlow,
 		m.OptionsScratch,
 		m.Owners,
-		m.Records,
+		m.Rings,
 		m.ScratchDepth,
 		m.Scratches,
 		m.Unfollowed,

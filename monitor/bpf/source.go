@@ -13,7 +13,6 @@ import (
 type Source struct {
 	options Options
 	loaded  *loaded
-	ring    *ring
 	decoder *decoder
 	flows   *flowTable
 	owners  *owner.Resolver
@@ -31,11 +30,7 @@ func Open(o Options) (*Source, error) {
 	}
 	s := &Source{options: o, loaded: l, flows: newFlowTable(), owners: owner.NewResolver()}
 	if s.decoder, err = newDecoder(l.types, l.hz); err != nil {
-		l.Close()
-		return nil, err
-	}
-	if s.ring, err = openRing(l.coll.Maps["records"]); err != nil {
-		l.Close()
+		_ = l.Close()
 		return nil, err
 	}
 	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
@@ -46,9 +41,7 @@ func Open(o Options) (*Source, error) {
 
 // Close detaches the programs and frees everything. It is safe after a failed Run and must not run beside it.
 func (s *Source) Close() error {
-	err := s.ring.close()
-	s.loaded.Close()
-	return err
+	return s.loaded.Close()
 }
 
 // Description says how the source observes and what this kernel lacks.
@@ -90,7 +83,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		case <-tick.C:
 		}
 		// The programs never wake us: a wake-up costs more than a record.
-		if err := s.ring.drain(func(raw []byte) error { return s.take(raw, sink) }); err != nil {
+		if err := s.loaded.rings.drain(func(raw []byte) error { return s.take(raw, sink) }); err != nil {
 			return err
 		}
 		now := time.Now()
