@@ -10,14 +10,14 @@
 #include "record.h"
 
 enum verdict {
-	VERDICT_NEW,		/* not announced yet: the ring buffer was full */
-	VERDICT_UNDECIDED,	/* the filter asks for an owner who is not known yet */
+	VERDICT_NEW, /* not announced yet: the ring buffer was full */
+	VERDICT_UNDECIDED, /* the filter asks for an owner who is not known yet */
 	VERDICT_ACCEPT,
 	VERDICT_REJECT,
 };
 
 struct flow_state {
-	u64 id;			/* sequence number << 12 | processor; 0 until accepted */
+	u64 id; /* sequence number << 12 | processor; 0 until accepted */
 	u64 first_ns;
 	u64 last_sample_ns;
 	u64 ca_ops;
@@ -25,9 +25,9 @@ struct flow_state {
 	u32 pid;
 	u8 verdict;
 	u8 inherited;
-	u8 opened;		/* the open event has been sent */
+	u8 opened; /* the open event has been sent */
 	u8 reason;
-	u8 announce;		/* owner or inode has changed since the last announcement */
+	u8 announce; /* owner or inode has changed since the last announcement */
 	u8 announced;
 	/* As the last sample or event saw them, to find events by difference. */
 	u32 last_ack;
@@ -38,14 +38,14 @@ struct flow_state {
 	u32 ssthresh;
 	u32 lost;
 	u32 total_retrans;
-	u32 retransmits;	/* total_retrans at the last retransmission */
+	u32 retransmits; /* total_retrans at the last retransmission */
 	u32 delivered_ce;
 	u8 ca_state;
 	u8 sampled_ca_state;
 	u8 backoff;
-	u8 limit;		/* chrono_type, when it is a limit */
-	u8 marker_state;	/* ca_state in which undo_marker was set */
-	u8 loss_by_mtu;		/* Loss was not entered by a timeout */
+	u8 limit; /* chrono_type, when it is a limit */
+	u8 marker_state; /* ca_state in which undo_marker was set */
+	u8 loss_by_mtu; /* Loss was not entered by a timeout */
 	u8 ece;
 	u8 peer_zero_window;
 	u8 local_zero_window;
@@ -58,7 +58,7 @@ struct owner {
 };
 
 struct prefix {
-	u32 addr[4];		/* network order, IPv4 as v4-mapped */
+	u32 addr[4]; /* network order, IPv4 as v4-mapped */
 	u32 mask[4];
 };
 
@@ -106,8 +106,8 @@ struct {
 } owners SEC(".maps");
 
 enum unfollowed {
-	UNFOLLOWED_REJECTED = 1,	/* the filter is not asked again */
-	UNFOLLOWED_NO_ROOM,		/* counted; followed when there is room again */
+	UNFOLLOWED_REJECTED = 1, /* the filter is not asked again */
+	UNFOLLOWED_NO_ROOM, /* counted; followed when there is room again */
 };
 
 /*
@@ -263,7 +263,7 @@ static __always_inline void read_addresses(struct tcp_sock *tp, struct addresses
 {
 	a->family = COMMON(tp).skc_family;
 	a->local_port = COMMON(tp).skc_num;
-	if (!a->local_port)	/* already given back by tcp_set_state, which comes before the hook */
+	if (!a->local_port) /* already given back by tcp_set_state, which comes before the hook */
 		a->local_port = bpf_ntohs(tp->inet_conn.icsk_inet.inet_sport);
 	a->remote_port = bpf_ntohs(COMMON(tp).skc_dport);
 	if (a->family == AF_INET6) {
@@ -531,8 +531,8 @@ static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 		}
 	}
 	/*
-	 * An undecided flow is announced too: user space looks for its owner once it knows the inode. What a hook has to
-	 * say of a flow that could not be announced is lost.
+	 * An undecided flow is announced too: user space looks for its owner once it knows the inode. What a hook has
+	 * to say of a flow that could not be announced is lost.
 	 */
 	if (fs->announce && !announce(fs, tp) && !fs->announced) {
 		if (fs->verdict == VERDICT_ACCEPT)

@@ -69,13 +69,13 @@ enum reason {
 };
 
 enum sample_flags {
-	SAMPLE_PACKET = 1,	/* a segment arrived: the packet fields are valid */
-	SAMPLE_CC = 2,		/* cc[] holds icsk_ca_priv */
+	SAMPLE_PACKET = 1, /* a segment arrived: the packet fields are valid */
+	SAMPLE_CC = 2, /* cc[] holds icsk_ca_priv */
 	SAMPLE_CWND_LIMITED = 4,
 	SAMPLE_APP_LIMITED = 8,
 };
 
-#define CC_WORDS 13	/* ICSK_CA_PRIV_SIZE is 104 bytes (include/net/inet_connection_sock.h) */
+#define CC_WORDS 13 /* ICSK_CA_PRIV_SIZE is 104 bytes (include/net/inet_connection_sock.h) */
 
 struct sample_record {
 	__u8 kind;
@@ -140,9 +140,9 @@ struct sample_record {
 };
 
 enum flow_flags {
-	FLOW_INHERITED = 1,	/* already established when first seen */
-	FLOW_UNDECIDED = 2,	/* passes but for the owner, which is not known yet */
-	FLOW_REJECTED = 4,	/* was undecided and does not pass, or is gone: nothing more will come */
+	FLOW_INHERITED = 1, /* already established when first seen */
+	FLOW_UNDECIDED = 2, /* passes but for the owner, which is not known yet */
+	FLOW_REJECTED = 4, /* was undecided and does not pass, or is gone: nothing more will come */
 };
 
 /*
@@ -156,7 +156,7 @@ struct flow_record {
 	__u32 netns;
 	__u64 flow;
 	__u64 time_ns;
-	__u8 local[16];		/* IPv4 in the first four bytes when family is AF_INET */
+	__u8 local[16]; /* IPv4 in the first four bytes when family is AF_INET */
 	__u8 remote[16];
 	__u16 local_port;
 	__u16 remote_port;
@@ -184,7 +184,7 @@ struct event_record {
 	__u8 from_sample;
 	__u16 cpu;
 	__u32 cwnd;
-	__u64 bytes_acked;	/* with snd_una: the origin of stream offsets */
+	__u64 bytes_acked; /* with snd_una: the origin of stream offsets */
 	__u64 bytes_received;
 	__u32 snd_una;
 	__u32 rcv_nxt;
@@ -193,14 +193,14 @@ struct event_record {
 	__u32 seq;
 	__u32 end_seq;
 	__s64 value;
-	__u32 sack[2 * MAX_BLOCKS];	/* start, end of each block */
+	__u32 sack[2 * MAX_BLOCKS]; /* start, end of each block */
 	char text[16];
 };
 
 enum counter {
-	COUNTER_LOST,		/* ring buffer full */
-	COUNTER_UNTRACKED,	/* table of flows full */
-	COUNTER_SUPPRESSED,	/* not sampled because of the density */
+	COUNTER_LOST, /* ring buffer full */
+	COUNTER_UNTRACKED, /* table of flows full */
+	COUNTER_SUPPRESSED, /* not sampled because of the density */
 	COUNTERS,
 };
 

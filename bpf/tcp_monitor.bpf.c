@@ -328,9 +328,8 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 		return 0;
 	if (p->blocks)
 		kind = p->dsack ? EVENT_DSACK : EVENT_SACK;
-	else if (p->ack == tp->snd_una && !p->payload && tp->packets_out && p->window == tp->snd_wnd &&
-		 !(p->flags & 7))
-		kind = EVENT_DUP_ACK;	/* RFC 5681 section 2 */
+	else if (p->ack == tp->snd_una && !p->payload && tp->packets_out && p->window == tp->snd_wnd && !(p->flags & 7))
+		kind = EVENT_DUP_ACK; /* RFC 5681 section 2 */
 	else
 		return 0;
 	e = event_start(fs, tp, kind);
@@ -671,7 +670,7 @@ static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, 
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return REASON_UNREACHABLE;
-	case ECONNABORTED:	/* tcp_abort, on behalf of ss --kill */
+	case ECONNABORTED: /* tcp_abort, on behalf of ss --kill */
 		return REASON_ABORTED;
 	}
 	if (fs->reason)
@@ -722,7 +721,7 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		return;
 	}
 	if (now == TCP_CLOSE && old == TCP_SYN_RECV)
-		goto gone;	/* the handshake was not completed */
+		goto gone; /* the handshake was not completed */
 	fs = observe(key, tp, false);
 	if (!fs)
 		goto gone;
@@ -869,7 +868,7 @@ int walk_sockets(struct bpf_iter__tcp *ctx)
 /* --- raw_tp ------------------------------------------------------------------------------------------------- */
 
 #define SCRATCH_BYTES 4096
-#define SCRATCH_DEPTH 3		/* a hook in a system call, one in a soft interrupt on top of it, one to spare */
+#define SCRATCH_DEPTH 3 /* a hook in a system call, one in a soft interrupt on top of it, one to spare */
 
 struct scratch {
 	u8 bytes[SCRATCH_BYTES];
@@ -964,8 +963,7 @@ int raw_tcp_retransmit_skb(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!tp)
 		return 0;
-	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1],
-		      retransmit_has_result ? (int)ctx->args[2] : 0);
+	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1], retransmit_has_result ? (int)ctx->args[2] : 0);
 	copy_done();
 	return 0;
 }

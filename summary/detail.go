@@ -21,8 +21,8 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 	case l.Records == 0 && l.Untracked == 0:
 		line("none")
 	default:
-		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known), %d flows not followed",
-			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.Untracked)))
+		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %d flows not followed",
+			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, l.Untracked)))
 	}
 }
 

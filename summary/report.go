@@ -23,9 +23,10 @@ type Totals struct {
 
 // Loss is what the observation could not deliver.
 type Loss struct {
-	Records       uint64   `json:"lost_records"` // on all processors and orphaned
+	Records       uint64   `json:"lost_records"` // on all processors, orphaned, or never made
 	PerCPU        []uint64 `json:"lost_per_cpu"`
 	OrphanRecords uint64   `json:"orphan_records"`
+	MissedRecords uint64   `json:"missed_records"`
 	Untracked     uint64   `json:"untracked_flows"`
 }
 

@@ -58,7 +58,7 @@ func TestTableShowsEachFlow(t *testing.T) {
 	got := text(t, transfer(t, 2).Report(), TextOptions{})
 	contains(t, got,
 		"flows          2 (2 open, 0 closed), 2.0s, 40 samples, 4 events\n",
-		"lost records   5 (per CPU 1: 5; 0 of flows that are not known), 1 flows not followed\n",
+		"lost records   5 (per CPU 1: 5; 0 of flows that are not known, 0 never made), 1 flows not followed\n",
 		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  RTT ms   p99  CWND  RETRANS  ERR 1/2/3/4  LIMITED BY  END\n",
 		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80    12.0  12.0    40   2 0.1%      0/0/0/1  cwnd 75%    still_open\n",
 	)
@@ -184,7 +184,7 @@ func TestJSONNames(t *testing.T) {
 	}{
 		{"the report", value, strings.Fields("flows totals")},
 		{"totals", value["totals"], append(strings.Fields("closed_flows flows flows_without_samples loss open_flows"), figures...)},
-		{"loss", value["totals"].(map[string]any)["loss"], strings.Fields("lost_per_cpu lost_records orphan_records untracked_flows")},
+		{"loss", value["totals"].(map[string]any)["loss"], strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows")},
 		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control congestion_controls
 			first_ns flow inherited inode local netns pid remote`), figures...)},
 		{"rtt_us", flow["rtt_us"], strings.Fields("max median min p95 p99")},

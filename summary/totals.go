@@ -78,7 +78,7 @@ func (t *totals) report(s *Summary) Totals {
 	if s.loss != nil {
 		t.Loss = &Loss{
 			Records: s.loss.Total(), PerCPU: append([]uint64{}, s.loss.PerCPU...),
-			OrphanRecords: s.loss.Orphans, Untracked: s.loss.Untracked,
+			OrphanRecords: s.loss.Orphans, MissedRecords: s.loss.Missed, Untracked: s.loss.Untracked,
 		}
 	}
 	return t.Totals

@@ -298,7 +298,7 @@ func (w *Writer) writeLost() error {
 		return w.err
 	}
 	w.hasLost = false
-	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked && w.lost.Orphans == r.Orphans {
+	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked && w.lost.Orphans == r.Orphans && w.lost.Missed == r.Missed {
 		return nil
 	}
 	reported := w.lost

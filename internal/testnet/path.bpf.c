@@ -1,4 +1,4 @@
-//go:build ignore
+// go:build ignore
 
 // SPDX-License-Identifier: GPL-2.0
 /*
@@ -40,10 +40,10 @@ enum slot {
 	SLOT_MARK,
 	SLOT_HOLD_SKIP,
 	SLOT_HOLD,
-	SLOT_HOLD_NS,		/* how long each segment of SLOT_HOLD is held back */
-	SLOT_DROP_EVERY,	/* every so manieth data segment */
-	SLOT_BLACKOUT,		/* everything, while not 0 */
-	SLOT_DELAY_NS,		/* how long every segment is held back */
+	SLOT_HOLD_NS, /* how long each segment of SLOT_HOLD is held back */
+	SLOT_DROP_EVERY, /* every so manieth data segment */
+	SLOT_BLACKOUT, /* everything, while not 0 */
+	SLOT_DELAY_NS, /* how long every segment is held back */
 	/* What was seen. */
 	SLOT_SEEN_DATA,
 	SLOT_SEEN_ACKS,
@@ -75,14 +75,14 @@ struct {
 	__uint(max_entries, 1 << 22);
 } held SEC(".maps");
 
-#define VERDICT_NEXT (-1)	/* TC_ACT_UNSPEC and TCX_NEXT */
-#define VERDICT_DROP 2		/* TC_ACT_SHOT and TCX_DROP */
+#define VERDICT_NEXT (-1) /* TC_ACT_UNSPEC and TCX_NEXT */
+#define VERDICT_DROP 2 /* TC_ACT_SHOT and TCX_DROP */
 
 #define ETHER 14
 #define ETHER_IP4 0x0800
 #define ETHER_IP6 0x86dd
 #define PROTOCOL_TCP 6
-#define FLAGS_CONTROL 7		/* FIN, SYN, RST */
+#define FLAGS_CONTROL 7 /* FIN, SYN, RST */
 
 static __always_inline __u64 get(__u32 i)
 {
@@ -182,7 +182,8 @@ int segment(struct __sk_buff *skb)
 	if (bpf_skb_load_bytes(skb, 0, ether, ETHER))
 		return VERDICT_NEXT;
 	/* The sender's address of the frames that hold.go sends on: 02 and the letters of airti. */
-	if (ether[6] == 0x02 && ether[7] == 'a' && ether[8] == 'i' && ether[9] == 'r' && ether[10] == 't' && ether[11] == 'i')
+	if (ether[6] == 0x02 && ether[7] == 'a' && ether[8] == 'i' && ether[9] == 'r' && ether[10] == 't' &&
+	    ether[11] == 'i')
 		return VERDICT_NEXT;
 	protocol = ether[12] << 8 | ether[13];
 	if (bpf_skb_load_bytes(skb, ETHER, ip, sizeof(ip)))

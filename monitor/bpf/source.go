@@ -19,7 +19,6 @@ type Source struct {
 	cgroups *owner.Cgroups
 	batch   *tcp.Batch
 	loss    tcp.Loss
-	orphans uint64
 }
 
 // Open loads and attaches the programs. From here on the kernel records; call Run soon.
@@ -116,7 +115,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 		}
 		f := s.flows.find(kernelFlow(raw))
 		if f == nil {
-			s.orphans++
+			s.loss.Orphans++
 			return nil
 		}
 		if f.undecided {
@@ -144,7 +143,7 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
 	f := s.flows.find(kernelFlow(raw))
 	if f == nil {
-		s.orphans++
+		s.loss.Orphans++
 		return nil
 	}
 	var e tcp.Event
@@ -241,7 +240,7 @@ func (s *Source) readCounters() error {
 	for _, n := range untracked {
 		s.loss.Untracked += n
 	}
-	s.loss.Orphans = s.orphans + s.missedRuns()
+	s.loss.Missed = s.missedRuns()
 	return nil
 }
 

@@ -159,8 +159,8 @@ func errorIn(body []byte) error {
 	switch n := -int32(binary.NativeEndian.Uint32(body)); unix.Errno(n) {
 	case 0:
 		return nil
-	case unix.ENOENT:
-		return fmt.Errorf("%w (%w)", errNoDiag, unix.ENOENT)
+	case unix.ENOENT, unix.EOPNOTSUPP:
+		return fmt.Errorf("%w (%w)", errNoDiag, unix.Errno(n))
 	default:
 		return fmt.Errorf("sock_diag refused the request: %w", unix.Errno(n))
 	}
