@@ -11,7 +11,6 @@ var errColumn = errors.New("malformed column")
 
 // codedColumn is the description of a column as it stands in the head of a samples block.
 type codedColumn struct {
-	id       int
 	flags    byte
 	first    int64
 	ref      reference

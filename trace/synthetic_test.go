@@ -15,14 +15,14 @@ import (
 // sender simulates one end of a bulk transfer as a monitor would sample it, per ACK: about as random as the kernel's
 // values are, and no more.
 type sender struct {
-	id                        tcp.FlowID
-	rng                       *rand.Rand
-	ackNs, epochNs            int64
-	acked, sent, written      int64
-	cwnd, wmax, ssthresh      float64
-	srtt, rttvar, lost, total float64
-	delivered, retransmits    int64
-	bbr                       bool
+	id                     tcp.FlowID
+	rng                    *rand.Rand
+	ackNs, epochNs         int64
+	acked, sent, written   int64
+	cwnd, wmax, ssthresh   float64
+	srtt, rttvar           float64
+	delivered, retransmits int64
+	bbr                    bool
 }
 
 const mss = 1448

@@ -26,7 +26,7 @@ type holder struct {
 	sent   uint64
 }
 
-// heldFrom is the source address of frames that are sent on; path.bpf.c lets them pass untouched.
+// heldFrom is the source address of frames that are sent on; testnet_path.bpf.c lets them pass untouched.
 var heldFrom = [6]byte{0x02, 'a', 'i', 'r', 't', 'i'}
 
 type frame struct {

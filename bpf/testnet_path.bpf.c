@@ -1,5 +1,3 @@
-// go:build ignore
-
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What happens to the TCP segments that pass one end of a veth. Steered by user space through the slots, one number
