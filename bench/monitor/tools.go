@@ -122,6 +122,8 @@ func (r result) sysNs() float64  { return float64(r.sysCPU) / float64(max(r.segm
 func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (result, error) {
 	var r result
 	if t.command == nil {
+		// As long a pause as the others need to start: the traffic finds the machine in the same state.
+		time.Sleep(2500 * time.Millisecond)
 		rate, err := net.transfer(ctx, streams, seconds)
 		r.rate = rate
 		return r, err
