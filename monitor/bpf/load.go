@@ -41,7 +41,7 @@ type Options struct {
 	Attach Attach
 	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it themselves.
 	BTFPath string
-	// Drain is the time between two looks at the ring buffer; 0 means DefaultDrain.
+	// Drain is the time between two looks at the ring buffers; 0 lets it follow the load, from minDrain to maxDrain.
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
@@ -54,7 +54,8 @@ const (
 	// DefaultBufferBytes holds some 24 000 samples of one processor.
 	DefaultBufferBytes = 8 << 20
 	DefaultMaxFlows    = 65536
-	DefaultDrain       = 10 * time.Millisecond
+	minDrain           = 5 * time.Millisecond
+	maxDrain           = 40 * time.Millisecond
 	DefaultBatchTime   = 200 * time.Millisecond
 	// batchRows keeps a batch of some 60 columns (a megabyte) within a processor's own cache, and is what a block of the
 	// trace holds without another copy.

@@ -225,7 +225,7 @@ func TestTheKernelNeverWakesUs(t *testing.T) {
 		s := open(t, Options{Attach: form, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
 		defer s.Close()
 		// The walk over what is there already has left records.
-		if err := s.loaded.rings.drain(func([]byte) error { return nil }); err != nil {
+		if _, err := s.loaded.rings.drain(func([]byte) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -263,7 +263,7 @@ func TestTheKernelNeverWakesUs(t *testing.T) {
 			t.Errorf("%s: woken %d times", form, k)
 		}
 		records := 0
-		if err := s.loaded.rings.drain(func([]byte) error { records++; return nil }); err != nil || records < 20 {
+		if _, err := s.loaded.rings.drain(func([]byte) error { records++; return nil }); err != nil || records < 20 {
 			t.Errorf("%s: %d records: %v", form, records, err)
 		}
 	}

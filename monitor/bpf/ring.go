@@ -158,14 +158,16 @@ func (rs *rings) close() error {
 	return errors.Join(errs...)
 }
 
-// drain calls take with each record that was submitted before it is called, in the order of time. What comes meanwhile
+// drain calls take with each record that was submitted before it is called, in the order of time, and returns the share
+// of the fullest ring that had been filled. What comes meanwhile
 // is left for the next time: a record with a later time could be seen before an earlier one of another processor. The
 // bytes are valid during the call only.
-func (rs *rings) drain(take func([]byte) error) error {
+func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 	horizon := rs.clock()
 	rs.heads = rs.heads[:0]
 	for _, r := range rs.list {
 		r.end = atomic.LoadUint64(r.producer)
+		filled = max(filled, float64(r.end-r.at)/float64(r.mask+1))
 	}
 	defer func() {
 		for _, r := range rs.list {
@@ -183,7 +185,7 @@ func (rs *rings) drain(take func([]byte) error) error {
 		// One ring goes on until another has something earlier.
 		for there := true; there && h.timeNs <= limit; {
 			if err := take(h.record); err != nil {
-				return err
+				return filled, err
 			}
 			h.ring.advance()
 			if h.record, h.timeNs, there = h.ring.peek(); !there || h.timeNs >= horizon {
@@ -193,7 +195,7 @@ func (rs *rings) drain(take func([]byte) error) error {
 			}
 		}
 	}
-	return nil
+	return filled, nil
 }
 
 // earliest finds the ring with the earliest record, and until when it is the one: the earliest time of the others.

@@ -31,7 +31,10 @@ func TestCgroup2MountIsFoundInMountinfo(t *testing.T) {
 	}
 }
 
-// makeCgroups makes a tree below the real mount: TOP/inner/leaf and TOP/other/leaf.
+// inner is a name that no other test on this machine gives to a cgroup.
+var inner = "inner-" + strconv.Itoa(os.Getpid())
+
+// makeCgroups makes a tree below the real mount: TOP/INNER/leaf and TOP/other/leaf.
 func makeCgroups(t *testing.T) (c *Cgroups, top string) {
 	t.Helper()
 	needRoot(t)
@@ -40,7 +43,7 @@ func makeCgroups(t *testing.T) (c *Cgroups, top string) {
 		t.Fatal(err)
 	}
 	top = "/owner-test-" + strconv.Itoa(os.Getpid())
-	for _, dir := range []string{top, top + "/inner", top + "/inner/leaf", top + "/other", top + "/other/leaf"} {
+	for _, dir := range []string{top, top + "/" + inner, top + "/" + inner + "/leaf", top + "/other", top + "/other/leaf"} {
 		full := filepath.Join(c.Mount(), dir)
 		if err := os.Mkdir(full, 0o755); err != nil {
 			t.Fatal(err)
@@ -52,11 +55,11 @@ func makeCgroups(t *testing.T) (c *Cgroups, top string) {
 
 func TestCgroupIsFoundByPathNameAndID(t *testing.T) {
 	c, top := makeCgroups(t)
-	id, err := c.ID(top + "/inner")
+	id, err := c.ID(top + "/" + inner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arg := range []string{"inner", top[1:] + "/inner", filepath.Join(c.Mount(), top, "inner"), strconv.FormatUint(id, 10)} {
+	for _, arg := range []string{inner, top[1:] + "/" + inner, filepath.Join(c.Mount(), top, inner), strconv.FormatUint(id, 10)} {
 		if got, err := c.ID(arg); err != nil || got != id {
 			t.Errorf("%q: got %d, %v, want %d", arg, got, err, id)
 		}
@@ -76,7 +79,7 @@ func TestCgroupIsFoundByPathNameAndID(t *testing.T) {
 func TestCgroupPathAndAncestors(t *testing.T) {
 	c, top := makeCgroups(t)
 	var ids []uint64
-	for _, p := range []string{top + "/inner/leaf", top + "/inner", top, "/"} {
+	for _, p := range []string{top + "/" + inner + "/leaf", top + "/" + inner, top, "/"} {
 		id, err := c.ID(p)
 		if err != nil {
 			t.Fatal(err)
