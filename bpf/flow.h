@@ -433,7 +433,8 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	r->family = a.family;
 	r->netns = netns_of(tp);
 	r->flow = fs->id;
-	r->time_ns = fs->first_ns;
+	r->time_ns = bpf_ktime_get_ns();
+	r->first_ns = fs->first_ns;
 	__builtin_memcpy(r->local, a.local, 16);
 	__builtin_memcpy(r->remote, a.remote, 16);
 	r->local_port = a.local_port;

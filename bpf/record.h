@@ -156,6 +156,7 @@ struct flow_record {
 	__u32 netns;
 	__u64 flow;
 	__u64 time_ns;
+	__u64 first_ns;
 	__u8 local[16]; /* IPv4 in the first four bytes when family is AF_INET */
 	__u8 remote[16];
 	__u16 local_port;

@@ -323,7 +323,7 @@ func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, flags uint8) {
 	return tcp.Flow{
 		Local: netip.AddrPortFrom(addr(r.Local), r.LocalPort), Remote: netip.AddrPortFrom(addr(r.Remote), r.RemotePort),
 		NetNS: r.Netns, Cgroup: r.Cgroup, PID: r.Pid, Comm: cString(r.Comm[:]), Inode: r.Inode,
-		CongestionControl: cString(r.Cc[:]), FirstNs: int64(r.TimeNs), Inherited: r.Flags&inheritedMark != 0,
+		CongestionControl: cString(r.Cc[:]), FirstNs: int64(r.FirstNs), Inherited: r.Flags&inheritedMark != 0,
 	}, r.Flow, r.Flags
 }
 

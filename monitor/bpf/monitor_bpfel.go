@@ -108,6 +108,7 @@ type monitorFlowRecord struct {
 	Netns      uint32
 	Flow       uint64
 	TimeNs     uint64
+	FirstNs    uint64
 	Local      [16]uint8
 	Remote     [16]uint8
 	LocalPort  uint16
