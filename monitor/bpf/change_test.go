@@ -135,7 +135,8 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 					t.Errorf("%d timeouts, the kernel counts %d", got, want)
 				}
 				causes := countCauses(events)
-				if causes[tcp.CauseFast] != 1 || causes[tcp.CauseRTO] != int(after["TCPTimeouts"]-before["TCPTimeouts"]) {
+				// Whether an ACK or RACK's timer finds the loss first is a matter of milliseconds.
+				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] != int(after["TCPTimeouts"]-before["TCPTimeouts"]) {
 					t.Errorf("causes %v", causes)
 				}
 				states := statesOf(events)
