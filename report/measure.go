@@ -21,18 +21,8 @@ func sourcesOf(f tcp.Field) []tcp.Field {
 		return []tcp.Field{tcp.AckedBytes, tcp.SendWindowBytes}
 	case receiveEdgeBytes:
 		return []tcp.Field{tcp.ReceivedBytes, tcp.ReceiveWindowBytes}
-	case tcp.UnackedBytes:
-		return []tcp.Field{tcp.SentBytes, tcp.AckedBytes}
-	case tcp.UnsentBytes:
-		return []tcp.Field{tcp.WrittenBytes, tcp.SentBytes}
-	case tcp.SendQueuedBytes:
-		return []tcp.Field{tcp.WrittenBytes, tcp.AckedBytes}
-	case tcp.ReceiveQueuedBytes:
-		return []tcp.Field{tcp.ReceivedBytes, tcp.ReadBytes}
-	case tcp.InFlightBytes:
-		return []tcp.Field{tcp.InFlightPackets, tcp.MSSBytes, tcp.SentBytes, tcp.AckedBytes, tcp.RetransOutPackets}
 	}
-	return []tcp.Field{f}
+	return f.Sources()
 }
 
 // valueAt is a field or measure of row i, tcp.Absent when a part of it is absent.

@@ -134,3 +134,22 @@ func difference(a, b int64) int64 {
 	}
 	return a - b
 }
+
+// Sources are the stored fields that a field is made from: for a stored one, itself.
+func (f Field) Sources() []Field {
+	switch f {
+	case UnackedBytes:
+		return []Field{SentBytes, AckedBytes}
+	case UnsentBytes:
+		return []Field{WrittenBytes, SentBytes}
+	case SendQueuedBytes:
+		return []Field{WrittenBytes, AckedBytes}
+	case ReceiveQueuedBytes:
+		return []Field{ReceivedBytes, ReadBytes}
+	case InFlightBytes:
+		return []Field{InFlightPackets, MSSBytes, SentBytes, AckedBytes, RetransOutPackets}
+	case Direction:
+		return []Field{SegmentBytes}
+	}
+	return []Field{f}
+}

@@ -74,30 +74,11 @@ func wanted(fields []tcp.Field) (want [tcp.NumStored]bool) {
 		want[f] = fields == nil
 	}
 	for _, f := range fields {
-		for _, g := range computedFrom(f) {
+		for _, g := range f.Sources() {
 			want[g] = true
 		}
 	}
 	return want
-}
-
-// computedFrom returns the stored fields that a field is made from: for a stored one, itself.
-func computedFrom(f tcp.Field) []tcp.Field {
-	switch f {
-	case tcp.UnackedBytes:
-		return []tcp.Field{tcp.SentBytes, tcp.AckedBytes}
-	case tcp.UnsentBytes:
-		return []tcp.Field{tcp.WrittenBytes, tcp.SentBytes}
-	case tcp.SendQueuedBytes:
-		return []tcp.Field{tcp.WrittenBytes, tcp.AckedBytes}
-	case tcp.ReceiveQueuedBytes:
-		return []tcp.Field{tcp.ReceivedBytes, tcp.ReadBytes}
-	case tcp.InFlightBytes:
-		return []tcp.Field{tcp.InFlightPackets, tcp.MSSBytes, tcp.SentBytes, tcp.AckedBytes, tcp.RetransOutPackets}
-	case tcp.Direction:
-		return []tcp.Field{tcp.SegmentBytes}
-	}
-	return []tcp.Field{f}
 }
 
 // scanning is a scan under way.

@@ -90,7 +90,7 @@ func watch(ctx context.Context, mo monitor.Options, o screen.Options, asJSON boo
 	switch {
 	case asJSON:
 		err = screen.JSONLines(ctx, table, o)
-	case o.Once || !isTerminal(os.Stdout):
+	case o.Once || !screen.IsTerminal(os.Stdout):
 		err = screen.Plain(ctx, table, o)
 	default:
 		err = screen.Run(ctx, table, o)

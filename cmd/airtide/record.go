@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/record"
+	"airtide/screen"
 )
 
 func newRecord() *cobra.Command {
@@ -44,7 +45,7 @@ connection meanwhile). Without one, recording goes on until Ctrl-C or --duration
 			}
 			o.Command, o.Tool = args, version()
 			o.Notice = func(line string) { fmt.Fprintf(os.Stderr, "airtide: %s\n", line) }
-			if !quiet && isTerminal(os.Stderr) {
+			if !quiet && screen.IsTerminal(os.Stderr) {
 				o.Progress = printProgress
 			}
 			result, err := record.Run(cmd.Context(), o)

@@ -4,18 +4,12 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"airtide/screen"
 )
-
-// isTerminal says whether the file is a terminal.
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
 
 // useColor says whether to colour what goes to the file: on a terminal, unless NO_COLOR is set (no-color.org).
 func useColor(f *os.File) bool {
-	return isTerminal(f) && os.Getenv("NO_COLOR") == ""
+	return screen.IsTerminal(f) && os.Getenv("NO_COLOR") == ""
 }
 
 // byteSize prints a number of bytes with a decimal prefix.
