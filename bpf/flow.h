@@ -45,6 +45,7 @@ struct flow_state {
 	u8 backoff;
 	u8 limit; /* chrono_type, when it is a limit */
 	u8 marker_state; /* ca_state in which undo_marker was set */
+	u8 timeouts; /* icsk_backoff as far as it has been told */
 	u8 loss_by_mtu; /* Loss was not entered by a timeout */
 	u8 ece;
 	u8 peer_zero_window;
@@ -500,6 +501,7 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	fresh.delivered_ce = tp->delivered_ce;
 	fresh.ca_state = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
 	fresh.marker_state = fresh.ca_state;
+	fresh.timeouts = tp->inet_conn.icsk_backoff;
 	if (by_process)
 		own_by_current(&fresh);
 	bpf_map_update_elem(&flows, &key, &fresh, BPF_NOEXIST);

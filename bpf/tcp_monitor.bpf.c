@@ -115,6 +115,8 @@ static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8
 	return 0;
 }
 
+#define MAX_BACKOFF 16 /* TCP_RTO_MAX is reached long before */
+
 #define CHANGE(from, to) ((u32)(from) | (u32)(to) << 8)
 
 static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u32 change, u8 found)
@@ -203,8 +205,12 @@ static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *t
 		if (in_retransmit_timer(tp))
 			event_value(fs, tp, EVENT_TIMEOUT, tp->inet_conn.icsk_rto, AT_ONCE);
 	}
-	if (now == old)
+	if (now == old) {
+		/* Of those who set CWR only a tail-loss probe's ACK does so in CWR too (tcp_process_tlp_ack). */
+		if (now == TCP_CA_CWR)
+			explain_cwr(fs, tp, found);
 		return 0;
+	}
 	event_change(fs, tp, EVENT_CA_STATE, CHANGE(old, now), found);
 	if (now == TCP_CA_CWR)
 		explain_cwr(fs, tp, found);
@@ -342,6 +348,25 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 	return 0;
 }
 
+/*
+ * Without tcp_cong_state_set a timeout shows in its retransmission, and not at all when that failed: the segment was
+ * still in the own device's queue. It backed off all the same (tcp_retransmit_timer), by which it is found later.
+ */
+static __noinline int unseen_timeouts(struct flow_state *fs, struct tcp_sock *tp)
+{
+	u32 backoff, rto;
+
+	if (!fs || !tp)
+		return 0;
+	backoff = tp->inet_conn.icsk_backoff;
+	rto = tp->inet_conn.icsk_rto;
+	if (ca_state_of(tp) == TCP_CA_Loss)
+		for (u32 n = fs->timeouts; n < backoff && n < MAX_BACKOFF; n++)
+			event_value(fs, tp, EVENT_TIMEOUT, rto >> ((backoff - n) & 31), BY_DIFFERENCE);
+	fs->timeouts = backoff;
+	return 0;
+}
+
 /* A change of congestion control: its table of functions is another. */
 static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 {
@@ -368,6 +393,8 @@ static __always_inline void socket_differences(struct flow_state *fs, struct tcp
 
 	if (fs->ca_ops != (u64)tp->inet_conn.icsk_ca_ops)
 		cc_changed(fs, tp);
+	if (!has_cong_state_set && tp->inet_conn.icsk_backoff != fs->timeouts)
+		unseen_timeouts(fs, tp);
 	if (!has_cong_state_set && state != fs->ca_state)
 		ca_state_changes(fs, tp, fs->ca_state, state, BY_DIFFERENCE);
 	else if (tp->undo_marker != fs->undo_marker)
@@ -637,8 +664,11 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	if (!has_cong_state_set) {
 		u8 state = ca_state_of(tp);
 
+		unseen_timeouts(fs, tp);
 		if (state != fs->ca_state || cause == CAUSE_RTO)
 			ca_state_changes(fs, tp, fs->ca_state, state, AT_ONCE);
+		if (cause == CAUSE_RTO && result <= 0)
+			fs->timeouts++; /* it will back off now */
 	}
 	if (result < 0 && tp->total_retrans == fs->retransmits)
 		return;

@@ -19,10 +19,47 @@ type lossScenario struct {
 	cc      string // cubic when ""
 	sysctls map[string]string
 	drive   func(t *testing.T, n *testnet.Network, client, server *net.TCPConn)
-	judge   func(t *testing.T, events []tcp.Event)
-	// timeouts says that the timer is meant to run out. Where it is not, a timeout means that the machine stood still
-	// for longer than the path's delays can bear, and the scenario is played again.
-	timeouts bool
+	// happened are the kernel's own counts by which the scenario has gone as meant. Where they say otherwise the machine
+	// stood still for longer than the path's delays can bear, and the scenario is played again.
+	happened counts
+	judge    func(t *testing.T, events []tcp.Event)
+}
+
+// counts are SNMP counters of the sender's namespace; "undone" is the sum of the four that count undone reductions, and
+// a counter that is not named must be 0 when it is one of quietCounters.
+type counts map[string]int
+
+// quietCounters count what disturbs a scenario that does not ask for it.
+var quietCounters = []string{"TCPTimeouts", "TCPLossProbes", "TCPSpuriousRtxHostQueues"}
+
+func (c counts) hold(counter func(name string) int) bool {
+	for name, want := range c {
+		got := 0
+		if name == "undone" {
+			got = undoneCount(counter)
+		} else {
+			got = counter(name)
+		}
+		if got != want && want != anyNumber && (want != atLeastOnce || got == 0) {
+			return false
+		}
+	}
+	for _, name := range quietCounters {
+		if _, asked := c[name]; !asked && counter(name) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Counts that leave room.
+const (
+	atLeastOnce = -1
+	anyNumber   = -2
+)
+
+func undoneCount(counter func(name string) int) int {
+	return counter("TCPFullUndo") + counter("TCPPartialUndo") + counter("TCPDSACKUndo") + counter("TCPLossUndo")
 }
 
 const mss = 1448
@@ -34,6 +71,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.DropData(20, 1)
 			send(t, client, server, 100*mss)
 		},
+		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
 			wantStates(t, events, tcp.CAOpen, tcp.CADisorder, tcp.CARecovery, tcp.CAOpen)
@@ -59,6 +97,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.DropData(20, 1)
 			send(t, client, server, 60*mss)
 		},
+		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			if n := len(ofKind(events, tcp.EventDupAck)); n < 3 {
 				t.Errorf("%d duplicate ACKs, want at least 3", n)
@@ -70,7 +109,7 @@ var lossScenarios = []lossScenario{
 		},
 	},
 	{
-		name: "every timeout in a row counts, with its doubled RTO", rtt: 20 * time.Millisecond, timeouts: true,
+		name: "every timeout in a row counts, with its doubled RTO", rtt: 20 * time.Millisecond,
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
@@ -78,6 +117,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 		},
+		happened: counts{"TCPTimeouts": atLeastOnce, "TCPLossProbes": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			timeouts := ofKind(events, tcp.EventTimeout)
 			if len(timeouts) < 3 {
@@ -106,6 +146,7 @@ var lossScenarios = []lossScenario{
 			// Only an ACK beyond the probe says that there was a loss to repair.
 			send(t, client, server, 10*mss)
 		},
+		happened: counts{"RetransSegs": 1, "TCPLossProbes": 1, "TCPLossProbeRecovery": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseTLP: 1})
 			if n := len(ofKind(events, tcp.EventTLPLoss)); n != 1 {
@@ -125,6 +166,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 10*mss)
 			send(t, client, server, mss)
 		},
+		happened: counts{"RetransSegs": 0, "TCPSACKReorder": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantCauses(t, events, map[tcp.Cause]int{})
 			reordered := ofKind(events, tcp.EventReordering)
@@ -140,6 +182,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.DropData(7, 1)
 			send(t, client, server, 10*mss)
 		},
+		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseReordering: 1})
 		},
@@ -151,6 +194,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 20*mss)
 			send(t, client, server, 10*mss)
 		},
+		happened: counts{"RetransSegs": 1, "undone": 1, "TCPDSACKUndo": 0},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
 			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CARecovery)
@@ -170,14 +214,16 @@ var lossScenarios = []lossScenario{
 			time.Sleep(50 * time.Millisecond)
 			send(t, client, server, 10*mss)
 		},
+		happened: counts{"undone": 1, "TCPDSACKUndo": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantUndo(t, events, tcp.ReasonUndoDsack, tcp.CARecovery)
 		},
 	},
 	{
-		name: "late ACKs undo a timeout", rtt: 20 * time.Millisecond, timeouts: true,
-		sysctls: map[string]string{"net.ipv4.tcp_early_retrans": "0"}, // no probe before the timeout
-		drive:   lateAcks,
+		name: "late ACKs undo a timeout", rtt: 20 * time.Millisecond,
+		sysctls:  map[string]string{"net.ipv4.tcp_early_retrans": "0"}, // no probe before the timeout
+		drive:    lateAcks,
+		happened: counts{"TCPTimeouts": 1, "undone": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			if n := len(ofKind(events, tcp.EventTimeout)); n != 1 {
 				t.Errorf("%d timeouts, want 1", n)
@@ -186,9 +232,10 @@ var lossScenarios = []lossScenario{
 		},
 	},
 	{
-		name: "F-RTO undoes a timeout without timestamps", rtt: 20 * time.Millisecond, timeouts: true,
-		sysctls: map[string]string{"net.ipv4.tcp_early_retrans": "0", "net.ipv4.tcp_timestamps": "0"},
-		drive:   lateAcks,
+		name: "F-RTO undoes a timeout without timestamps", rtt: 20 * time.Millisecond,
+		sysctls:  map[string]string{"net.ipv4.tcp_early_retrans": "0", "net.ipv4.tcp_timestamps": "0"},
+		drive:    lateAcks,
+		happened: counts{"TCPTimeouts": 1, "undone": 1},
 		judge: func(t *testing.T, events []tcp.Event) {
 			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CALoss)
 		},
@@ -199,6 +246,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.RefuseData(20, 1)
 			send(t, client, server, 100*mss)
 		},
+		happened: counts{"RetransSegs": 0},
 		judge: func(t *testing.T, events []tcp.Event) {
 			local := ofKind(events, tcp.EventLocalCongestion)
 			if len(local) != 1 || local[0].Code != tcp.CodeLocalCongestion || local[0].FromSample {
@@ -209,7 +257,7 @@ var lossScenarios = []lossScenario{
 		},
 	},
 	{
-		name: "a refused retransmission counts and says so", rtt: 20 * time.Millisecond, timeouts: true,
+		name: "a refused retransmission counts and says so", rtt: 20 * time.Millisecond,
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.DropData(9, 1)
 			write(t, client, 10*mss)
@@ -217,6 +265,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.RefuseData(0, 1) // the probe
 			receive(t, server, 10*mss)
 		},
+		happened: counts{"RetransSegs": 2, "TCPRetransFail": 1, "TCPLossProbes": anyNumber, "TCPTimeouts": anyNumber},
 		judge: func(t *testing.T, events []tcp.Event) {
 			again := ofKind(events, tcp.EventRetransmit)
 			if len(again) != 2 || again[0].Cause != tcp.CauseTLP || again[0].Value != 1 || again[1].Value != 0 {
@@ -234,6 +283,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.MarkCE(20, 1)
 			send(t, client, server, 100*mss)
 		},
+		happened: counts{"RetransSegs": 0},
 		judge: func(t *testing.T, events []tcp.Event) {
 			if n := len(ofKind(events, tcp.EventECNEcho)); n != 1 {
 				t.Errorf("%d echoes began, want 1", n)
@@ -269,6 +319,7 @@ var lossScenarios = []lossScenario{
 			n.Client.Out.DropData(20, 2)
 			send(t, client, server, 100*mss)
 		},
+		happened: counts{"TCPFastRetrans": atLeastOnce},
 		judge: func(t *testing.T, events []tcp.Event) {
 			if causes := fastByAckOrTimer(countCauses(events)); causes[tcp.CauseFast] == 0 || len(causes) != 1 {
 				t.Errorf("causes %v, want fast alone", causes)

@@ -150,12 +150,13 @@ type monitorFlowState struct {
 	Backoff         uint8
 	Limit           uint8
 	MarkerState     uint8
+	Timeouts        uint8
 	LossByMtu       uint8
 	Ece             uint8
 	PeerZeroWindow  uint8
 	LocalZeroWindow uint8
 	Comm            [16]int8
-	_               [3]byte
+	_               [2]byte
 }
 
 type monitorOptions struct {

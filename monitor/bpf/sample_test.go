@@ -148,7 +148,7 @@ func TestEverySegmentIsSampled(t *testing.T) {
 			t.Errorf("the sender has %d samples, %+v came over the wire and %d were joined", got, seen, joined)
 		}
 		var payload int64
-		acked := int64(-1)
+		acked, highest := int64(-1), int64(-1)
 		for _, s := range r.packets(server.ID) {
 			payload += s.Values[tcp.SegmentBytes]
 		}
@@ -159,10 +159,12 @@ func TestEverySegmentIsSampled(t *testing.T) {
 			acked = s.Values[tcp.AckedBytes]
 			if ack := s.Values[tcp.AckBytes]; ack < 0 || ack > 4<<20+2 {
 				t.Fatalf("sample %d: ack_bytes is %d", i, ack)
+			} else {
+				highest = max(highest, ack) // ACKs that two processors send may overtake each other
 			}
 		}
-		if want := int64(4 << 20); payload < want || r.last(t, client.ID).Values[tcp.AckBytes] != want+1 {
-			t.Errorf("payload %d, last ACK %d, sent %d and a SYN", payload, r.last(t, client.ID).Values[tcp.AckBytes], want)
+		if want := int64(4 << 20); payload < want || highest != want+1 {
+			t.Errorf("payload %d, highest ACK %d, sent %d and a SYN", payload, highest, want)
 		}
 		if n := r.loss.Total(); n != 0 {
 			t.Errorf("%d records lost", n)
