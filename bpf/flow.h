@@ -8,9 +8,10 @@
 
 #include "kernel.h"
 #include "record.h"
+#include "ring.h"
 
 enum verdict {
-	VERDICT_NEW, /* not announced yet: the ring buffer was full */
+	VERDICT_NEW, /* not announced yet: the ring was full */
 	VERDICT_UNDECIDED, /* the filter asks for an owner who is not known yet */
 	VERDICT_ACCEPT,
 	VERDICT_REJECT,
@@ -40,6 +41,7 @@ struct flow_state {
 	u32 total_retrans;
 	u32 retransmits; /* total_retrans at the last retransmission */
 	u32 delivered_ce;
+	u8 cc_words; /* of the private state that are recorded */
 	u8 ca_state;
 	u8 sampled_ca_state;
 	u8 backoff;
@@ -76,19 +78,6 @@ volatile const u32 filter_cgroups_n;
 volatile const u64 filter_cgroups[MAX_FILTER];
 volatile const u32 filter_pids_n;
 volatile const u32 filter_comms_n;
-
-/* A ring buffer for each processor, made by user space: one for all would be fought over at every record. */
-struct ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 23);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__array(values, struct ring);
-} rings SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -129,6 +118,20 @@ struct {
 	__type(value, u8);
 } filter_pids SEC(".maps");
 
+/* So much of each congestion control's private state is recorded: what user space can read. */
+struct cc_name {
+	char name[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct cc_name);
+	__type(value, u8);
+} cc_words SEC(".maps");
+
+volatile const u32 cc_words_most;
+
 struct comm_key {
 	char comm[16];
 };
@@ -142,38 +145,10 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNTERS);
-	__type(key, u32);
-	__type(value, u64);
-} counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u64);
 } next_flow SEC(".maps");
-
-static __always_inline void count(u32 which)
-{
-	u64 *n = bpf_map_lookup_elem(&counters, &which);
-
-	if (n)
-		(*n)++;
-}
-
-/* Room for a record of this processor; NULL, and counted, when its ring buffer is full. */
-static __always_inline void *reserve(u64 size)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-	void *ring = bpf_map_lookup_elem(&rings, &cpu), *record = NULL;
-
-	if (ring)
-		record = bpf_ringbuf_reserve(ring, size, 0);
-	if (!record)
-		count(COUNTER_LOST);
-	return record;
-}
 
 static __always_inline u64 new_flow_id(void)
 {
@@ -415,7 +390,7 @@ static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock
 	fs->announce = 1;
 }
 
-/* Sends the flow record. False when the ring buffer is full: the next hook tries again, so nothing is lost by it. */
+/* Sends the flow record. False when the ring is full: the next hook tries again, so nothing is lost by it. */
 static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 {
 	const struct tcp_congestion_ops *ops;
@@ -424,7 +399,7 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 
 	if (!fs || !tp)
 		return false;
-	r = reserve(sizeof(*r));
+	r = reserve();
 	if (!r)
 		return false;
 	read_addresses(tp, &a);
@@ -448,7 +423,7 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	ops = tp->inet_conn.icsk_ca_ops;
 	if (ops)
 		bpf_probe_read_kernel_str(r->cc, sizeof(r->cc), &ops->name);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	submit();
 	fs->announce = 0;
 	fs->announced = 1;
 	return true;
@@ -482,6 +457,26 @@ static __always_inline u8 reason_so_far(u8 state)
 	return REASON_NONE;
 }
 
+/* Notes the congestion control. */
+static __noinline int private_state_of(struct flow_state *fs, struct tcp_sock *tp)
+{
+	const struct tcp_congestion_ops *ops;
+	struct cc_name key = {};
+	u8 *words;
+
+	if (!fs || !tp)
+		return 0;
+	ops = tp->inet_conn.icsk_ca_ops;
+	fs->ca_ops = (u64)ops;
+	fs->cc_words = 0;
+	if (!ops || bpf_probe_read_kernel_str(key.name, sizeof(key.name), &ops->name) < 0)
+		return 0;
+	words = bpf_map_lookup_elem(&cc_words, &key);
+	if (words)
+		fs->cc_words = *words;
+	return 0;
+}
+
 /* Makes the entry of a socket that is seen for the first time. NULL when the table is full. */
 static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
 {
@@ -493,7 +488,7 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	fresh.inherited = inherited;
 	fresh.first_ns = bpf_ktime_get_ns();
 	fresh.reason = reason_so_far(COMMON(tp).skc_state);
-	fresh.ca_ops = (u64)tp->inet_conn.icsk_ca_ops;
+	private_state_of(&fresh, tp);
 	fresh.undo_marker = tp->undo_marker;
 	if (bpf_core_field_exists(tp->reord_seen))
 		fresh.reord_seen = tp->reord_seen;
@@ -556,7 +551,7 @@ static __noinline int reject_flow(u64 key)
 
 /*
  * The flow of a socket, created at first sight. NULL when it does not pass the filter, or not yet, or when the table
- * or the ring buffer is full.
+ * or the ring is full.
  */
 static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
 {

@@ -31,10 +31,9 @@ typedef __s64 s64;
 /* include/uapi/linux/bpf.h; written out so that no header of the building machine is needed. */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
-	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 enum {
@@ -43,10 +42,7 @@ enum {
 
 enum {
 	BPF_F_NO_PREALLOC = 1,
-};
-
-enum {
-	BPF_RB_NO_WAKEUP = 1,
+	BPF_F_MMAPABLE = 1 << 10,
 };
 
 struct bpf_raw_tracepoint_args {
@@ -189,6 +185,7 @@ struct minmax {
 };
 
 struct tcp_options_received {
+	u16 tstamp_ok : 1;
 	u16 snd_wscale : 4;
 };
 
@@ -255,6 +252,11 @@ struct task_struct {
 	char comm[16];
 };
 
+/* include/linux/tcp.h */
+union tcp_word_hdr {
+	__be32 words[5];
+};
+
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;
@@ -268,6 +270,9 @@ struct sk_buff {
 };
 
 #pragma clang attribute pop
+
+/* Kernel 6.2: the pointer as one to a structure of the type, without checks. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __attribute__((weak, section(".ksyms")));
 
 #define AF_INET 2
 #define AF_INET6 10

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The records that tcp_monitor.bpf.c puts into the ring buffer. The Go types are generated from this file
+ * The records that tcp_monitor.bpf.c gives to user space. The Go types are generated from this file
  * (monitor/bpf/monitor_*_bpfel.go), so the layout stands here alone.
  *
  * Every record begins with its kind and has flow and time_ns in its second and third 64-bit word: user space merges the
- * ring buffers of the processors by time.
+ * rings by time.
  *
  * All numbers are the kernel's own units (jiffies, 1/8 us, raw sequence numbers); user space converts.
  */
@@ -136,7 +136,7 @@ struct sample_record {
 	__u32 rate_interval_us;
 	__u32 chrono_stat[3];
 	__u32 chrono_start;
-	__u64 cc[CC_WORDS];
+	__u64 cc[CC_WORDS]; /* as far as user space can read it: the slots end there */
 };
 
 enum flow_flags {
@@ -199,10 +199,23 @@ struct event_record {
 };
 
 enum counter {
-	COUNTER_LOST, /* ring buffer full */
+	COUNTER_LOST, /* ring full */
 	COUNTER_UNTRACKED, /* table of flows full */
 	COUNTER_SUPPRESSED, /* not sampled because of the density */
 	COUNTERS,
+};
+
+/* How deep hooks nest on a processor; one level to spare. See ring.h. */
+enum ring_limits {
+	RING_LEVELS = 3,
+};
+
+/* A ring's ends, on cache lines of their own: one is the programs', the other user space's. Both only grow. */
+struct ring_control {
+	__u64 produced;
+	__u64 unused[7];
+	__u64 consumed;
+	__u64 unused_too[7];
 };
 
 #endif

@@ -66,7 +66,7 @@ static __always_inline u8 code_of(u8 kind)
 /* An event with all that every kind has; the caller adds the rest and submits. */
 static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind)
 {
-	struct event_record *e = reserve(sizeof(*e));
+	struct event_record *e = reserve();
 
 	if (!e)
 		return NULL;
@@ -88,11 +88,6 @@ static __always_inline struct event_record *event_start(struct flow_state *fs, s
 	return e;
 }
 
-static __always_inline void event_submit(struct event_record *e)
-{
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-}
-
 /* How an event was found: by a hook or packet of its own, or by comparing the socket with how it was seen last. */
 enum found {
 	AT_ONCE,
@@ -111,7 +106,7 @@ static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8
 		return 0;
 	e->value = value;
 	e->from_sample = found;
-	event_submit(e);
+	submit();
 	return 0;
 }
 
@@ -131,7 +126,7 @@ static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u
 	e->from = change;
 	e->to = change >> 8;
 	e->from_sample = found;
-	event_submit(e);
+	submit();
 	return 0;
 }
 
@@ -157,7 +152,7 @@ static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 
 			e->to = state;
 			e->reason = tp->undo_retrans == 0 ? REASON_UNDO_DSACK : REASON_UNDO_TIMESTAMP;
 			e->from_sample = found;
-			event_submit(e);
+			submit();
 		}
 	}
 	fs->undo_marker = marker;
@@ -202,8 +197,10 @@ static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *t
 	check_undo(fs, tp, now, found);
 	if (now == TCP_CA_Loss) {
 		fs->loss_by_mtu = !in_retransmit_timer(tp) && found == AT_ONCE;
-		if (in_retransmit_timer(tp))
+		if (in_retransmit_timer(tp)) {
 			event_value(fs, tp, EVENT_TIMEOUT, tp->inet_conn.icsk_rto, AT_ONCE);
+			fs->timeouts = tp->inet_conn.icsk_backoff + 1; /* it backs off when it has sent */
+		}
 	}
 	if (now == old) {
 		/* Of those who set CWR only a tail-loss probe's ACK does so in CWR too (tcp_process_tlp_ack). */
@@ -237,8 +234,7 @@ struct packet {
 #define OPTION_EOL 0
 #define OPTION_NOP 1
 #define OPTION_SACK 5
-/* NOP NOP Timestamp(10): what nearly every header without SACK carries. */
-#define OPTIONS_TIMESTAMP_ONLY bpf_htonl(0x0101080a)
+#define OPTION_TIMESTAMP_PADDED 12
 
 /* More than any stack sends: a timestamp, SACK and the padding of both are six. It bounds the verifier's work. */
 #define MAX_OPTIONS 12
@@ -303,23 +299,36 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
-/* header and len come from the sk_buff, which the two kinds of programs read in their own ways. */
-static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const u8 *header, u32 len)
+/*
+ * header and len come from the sk_buff, which the two kinds of programs read in their own ways. typed says that this is
+ * a program that may read the header through a typed pointer, which is cheaper than a copy.
+ */
+static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const u8 *header, u32 len, bool typed)
 {
-	u32 words[6] = {};
 	u32 size, control;
 
-	if (bpf_probe_read_kernel(words, sizeof(words), header))
-		return false;
-	p->seq = bpf_ntohl(words[1]);
-	p->ack = bpf_ntohl(words[2]);
+	if (typed && bpf_rdonly_cast && bpf_core_type_exists(union tcp_word_hdr)) {
+		union tcp_word_hdr *h = bpf_rdonly_cast(header, bpf_core_type_id_kernel(union tcp_word_hdr));
+
+		p->seq = bpf_ntohl(h->words[1]);
+		p->ack = bpf_ntohl(h->words[2]);
+		control = bpf_ntohl(h->words[3]);
+	} else {
+		u32 words[5] = {};
+
+		if (bpf_probe_read_kernel(words, sizeof(words), header))
+			return false;
+		p->seq = bpf_ntohl(words[1]);
+		p->ack = bpf_ntohl(words[2]);
+		control = bpf_ntohl(words[3]);
+	}
 	/* Data offset, flags and window share a word. */
-	control = bpf_ntohl(words[3]);
 	size = control >> 28 << 2;
 	p->flags = control >> 16;
 	p->window = (control & 0xffff) << BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	p->payload = len > size ? len - size : 0;
-	if (size > TCP_HEADER + 12 || (size > TCP_HEADER && words[5] != OPTIONS_TIMESTAMP_ONLY))
+	/* Nearly every header has a timestamp, which every segment then carries, and nothing besides. */
+	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED || (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
 		parse_sack(p, header, size - TCP_HEADER);
 	return true;
 }
@@ -344,13 +353,13 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 	e->seq = p->ack;
 	e->blocks = p->blocks;
 	__builtin_memcpy(e->sack, p->sack, sizeof(e->sack));
-	event_submit(e);
+	submit();
 	return 0;
 }
 
 /*
- * Without tcp_cong_state_set a timeout shows in its retransmission, and not at all when that failed: the segment was
- * still in the own device's queue. It backed off all the same (tcp_retransmit_timer), by which it is found later.
+ * Timeouts that no hook has shown: where the kernel lacks tcp_cong_state_set and nothing could be sent, because the
+ * segment was still in the own device's queue. They backed off all the same (tcp_retransmit_timer).
  */
 static __noinline int unseen_timeouts(struct flow_state *fs, struct tcp_sock *tp)
 {
@@ -376,13 +385,13 @@ static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 	if (!fs || !tp)
 		return 0;
 	ops = tp->inet_conn.icsk_ca_ops;
-	fs->ca_ops = (u64)ops;
+	private_state_of(fs, tp);
 	e = event_start(fs, tp, EVENT_CC_CHANGE);
 	if (!e)
 		return 0;
 	e->from_sample = BY_DIFFERENCE;
 	bpf_probe_read_kernel_str(e->text, sizeof(e->text), &ops->name);
-	event_submit(e);
+	submit();
 	return 0;
 }
 
@@ -393,7 +402,7 @@ static __always_inline void socket_differences(struct flow_state *fs, struct tcp
 
 	if (fs->ca_ops != (u64)tp->inet_conn.icsk_ca_ops)
 		cc_changed(fs, tp);
-	if (!has_cong_state_set && tp->inet_conn.icsk_backoff != fs->timeouts)
+	if (tp->inet_conn.icsk_backoff != fs->timeouts)
 		unseen_timeouts(fs, tp);
 	if (!has_cong_state_set && state != fs->ca_state)
 		ca_state_changes(fs, tp, fs->ca_state, state, BY_DIFFERENCE);
@@ -466,7 +475,7 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 
 static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u8 state, u64 now)
 {
-	struct sample_record *s = reserve(sizeof(*s));
+	struct sample_record *s = reserve();
 	u8 flags = SAMPLE_CC;
 
 	if (!s)
@@ -548,8 +557,12 @@ static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, s
 	s->wmem_queued = SK(tp).sk_wmem_queued;
 	s->wmem_alloc = SK(tp).sk_wmem_alloc.refs.counter;
 	s->forward_alloc = SK(tp).sk_forward_alloc;
-	bpf_probe_read_kernel(s->cc, sizeof(s->cc), &tp->inet_conn.icsk_ca_priv);
-	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	for (u32 i = 0; i < CC_WORDS && i < cc_words_most; i++) {
+		if (i >= fs->cc_words)
+			break;
+		s->cc[i] = tp->inet_conn.icsk_ca_priv[i];
+	}
+	submit();
 	fs->last_sample_ns = now;
 }
 
@@ -580,13 +593,13 @@ static __always_inline struct flow_state *observe(u64 key, struct tcp_sock *tp, 
 }
 
 /* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
-static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *header, u32 len)
+static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *header, u32 len, bool typed)
 {
 	struct flow_state *fs = observe(key, tp, false);
 	struct packet p = {};
 	u64 now;
 
-	if (!fs || !parse(&p, tp, header, len))
+	if (!fs || !parse(&p, tp, header, len, typed))
 		return;
 	socket_differences(fs, tp);
 	segment_events(fs, tp, &p);
@@ -664,11 +677,10 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	if (!has_cong_state_set) {
 		u8 state = ca_state_of(tp);
 
-		unseen_timeouts(fs, tp);
+		if (cause == CAUSE_RTO)
+			unseen_timeouts(fs, tp);
 		if (state != fs->ca_state || cause == CAUSE_RTO)
 			ca_state_changes(fs, tp, fs->ca_state, state, AT_ONCE);
-		if (cause == CAUSE_RTO && result <= 0)
-			fs->timeouts++; /* it will back off now */
 	}
 	if (result < 0 && tp->total_retrans == fs->retransmits)
 		return;
@@ -681,7 +693,7 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	chase(e->end_seq, cb->end_seq);
 	e->cause = cause;
 	e->value = result;
-	event_submit(e);
+	submit();
 }
 
 /* Why a connection ends, as far as its last states and its error tell. */
@@ -769,7 +781,7 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 			e->from = old;
 			e->to = now;
 			e->reason = reason_of(fs, tp, old);
-			event_submit(e);
+			submit();
 		}
 	}
 gone:
@@ -803,8 +815,11 @@ int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
-	if (tp)
-		on_segment((u64)sk, tp, skb->head + skb->transport_header, skb->len);
+	if (tp) {
+		enter();
+		on_segment((u64)sk, tp, skb->head + skb->transport_header, skb->len, true);
+		leave();
+	}
 	return 0;
 }
 
@@ -813,8 +828,11 @@ int BPF_PROG(btf_tcp_cong_state_set, struct sock *sk, const u8 ca_state)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
-	if (tp)
+	if (tp) {
+		enter();
 		on_ca_state((u64)sk, tp, ca_state);
+		leave();
+	}
 	return 0;
 }
 
@@ -823,8 +841,11 @@ int BPF_PROG(btf_tcp_retransmit_skb, const struct sock *sk, const struct sk_buff
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
 
-	if (tp)
+	if (tp) {
+		enter();
 		on_retransmit((u64)sk, tp, skb, retransmit_has_result ? (int)ctx[2] : 0);
+		leave();
+	}
 	return 0;
 }
 
@@ -833,8 +854,11 @@ int BPF_PROG(btf_inet_sock_set_state, const struct sock *sk, const int oldstate,
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock((void *)sk);
 
-	if (tp)
+	if (tp) {
+		enter();
 		on_state((u64)sk, tp, oldstate, newstate);
+		leave();
+	}
 	return 0;
 }
 
@@ -867,8 +891,11 @@ int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 	if (!wants_owner((u64)sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (tp)
+	if (tp) {
+		enter();
 		observe((u64)sk, tp, true);
+		leave();
+	}
 	return 0;
 }
 
@@ -891,14 +918,15 @@ int walk_sockets(struct bpf_iter__tcp *ctx)
 	state = COMMON(tp).skc_state;
 	if (state == TCP_LISTEN || state == TCP_CLOSE || state == TCP_TIME_WAIT || state == TCP_SYN_RECV)
 		return 0;
+	enter();
 	observe((u64)skc, tp, false);
+	leave();
 	return 0;
 }
 
 /* --- raw_tp ------------------------------------------------------------------------------------------------- */
 
 #define SCRATCH_BYTES 4096
-#define SCRATCH_DEPTH 3 /* a hook in a system call, one in a soft interrupt on top of it, one to spare */
 
 struct scratch {
 	u8 bytes[SCRATCH_BYTES];
@@ -906,50 +934,29 @@ struct scratch {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCRATCH_DEPTH);
+	__uint(max_entries, RING_LEVELS);
 	__type(key, u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} scratch_depth SEC(".maps");
-
-/* A copy of the tcp_sock; NULL when it is no TCP socket. Each success is followed by copy_done(). */
-static __always_inline struct tcp_sock *copy_tcp_sock(const struct sock *sk)
+/* A copy of the tcp_sock; NULL when it is no TCP socket. Each success is followed by leave(). */
+static __always_inline struct tcp_sock *enter_with_copy(const struct sock *sk)
 {
-	u32 zero = 0, at;
-	u32 *depth = bpf_map_lookup_elem(&scratch_depth, &zero);
 	struct scratch *scratch;
 	u16 protocol = 0;
+	u32 level;
 
-	if (!depth || !sk)
+	if (!sk)
 		return NULL;
 	chase(protocol, sk->sk_protocol);
 	if ((protocol & 0xff) != IPPROTO_TCP)
 		return NULL;
-	at = *depth;
-	scratch = bpf_map_lookup_elem(&scratches, &at);
-	if (!scratch)
-		return NULL;
-	*depth = at + 1;
-	if (bpf_probe_read_kernel(scratch->bytes, bpf_core_type_size(struct tcp_sock), sk)) {
-		*depth = at;
-		return NULL;
-	}
-	return (struct tcp_sock *)scratch->bytes;
-}
-
-static __always_inline void copy_done(void)
-{
-	u32 zero = 0;
-	u32 *depth = bpf_map_lookup_elem(&scratch_depth, &zero);
-
-	if (depth && *depth)
-		(*depth)--;
+	level = enter();
+	scratch = bpf_map_lookup_elem(&scratches, &level);
+	if (scratch && !bpf_probe_read_kernel(scratch->bytes, bpf_core_type_size(struct tcp_sock), sk))
+		return (struct tcp_sock *)scratch->bytes;
+	leave();
+	return NULL;
 }
 
 SEC("raw_tp/tcp_probe")
@@ -957,7 +964,7 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[1];
-	struct tcp_sock *tp = copy_tcp_sock(sk);
+	struct tcp_sock *tp = enter_with_copy(sk);
 	unsigned char *head = NULL;
 	u16 offset = 0;
 	u32 len = 0;
@@ -967,8 +974,8 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	chase(head, skb->head);
 	chase(offset, skb->transport_header);
 	chase(len, skb->len);
-	on_segment((u64)sk, tp, head + offset, len);
-	copy_done();
+	on_segment((u64)sk, tp, head + offset, len, false);
+	leave();
 	return 0;
 }
 
@@ -976,12 +983,12 @@ SEC("raw_tp/tcp_cong_state_set")
 int raw_tcp_cong_state_set(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct tcp_sock *tp = copy_tcp_sock(sk);
+	struct tcp_sock *tp = enter_with_copy(sk);
 
 	if (!tp)
 		return 0;
 	on_ca_state((u64)sk, tp, ctx->args[1]);
-	copy_done();
+	leave();
 	return 0;
 }
 
@@ -989,12 +996,12 @@ SEC("raw_tp/tcp_retransmit_skb")
 int raw_tcp_retransmit_skb(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct tcp_sock *tp = copy_tcp_sock(sk);
+	struct tcp_sock *tp = enter_with_copy(sk);
 
 	if (!tp)
 		return 0;
 	on_retransmit((u64)sk, tp, (const struct sk_buff *)ctx->args[1], retransmit_has_result ? (int)ctx->args[2] : 0);
-	copy_done();
+	leave();
 	return 0;
 }
 
@@ -1002,12 +1009,12 @@ SEC("raw_tp/inet_sock_set_state")
 int raw_inet_sock_set_state(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
-	struct tcp_sock *tp = copy_tcp_sock(sk);
+	struct tcp_sock *tp = enter_with_copy(sk);
 
 	if (!tp)
 		return 0;
 	on_state((u64)sk, tp, ctx->args[1], ctx->args[2]);
-	copy_done();
+	leave();
 	return 0;
 }
 
@@ -1040,11 +1047,11 @@ int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!wants_owner((u64)sk))
 		return 0;
-	tp = copy_tcp_sock(sk);
+	tp = enter_with_copy(sk);
 	if (!tp)
 		return 0;
 	observe((u64)sk, tp, true);
-	copy_done();
+	leave();
 	return 0;
 }
 
@@ -1057,6 +1064,8 @@ int jiffies_now(void *ctx)
 
 /* Keeps the types in the BTF, from which the Go types and constants are generated. */
 const struct sample_record *unused_sample_record __attribute__((unused));
+const enum ring_limits *unused_ring_limits __attribute__((unused));
+const struct ring_control *unused_ring_control __attribute__((unused));
 const struct flow_record *unused_flow_record __attribute__((unused));
 const struct event_record *unused_event_record __attribute__((unused));
 const enum record_kind *unused_record_kind __attribute__((unused));

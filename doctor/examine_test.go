@@ -301,7 +301,7 @@ func TestNobodyGetsAReport(t *testing.T) {
 		t.Errorf("user %d, usable %v: want %d and true, for inet_diag takes no privileges", report.Machine.UserID, report.Usable, nobody)
 	}
 	asRoot := examine(t, Options{})
-	for _, name := range []string{"bpf_ringbuf", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {
+	for _, name := range []string{"bpf_array_mmap", "bpf_ringbuf", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {
 		if status := statusOf(t, &report.Report, name); status != Unknown {
 			t.Errorf("%s is %s for nobody, want unknown", name, status)
 		}

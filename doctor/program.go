@@ -23,8 +23,12 @@ var bpfChecks = []check{
 		loss:  "BPF objects do not fit into the limit on locked memory", remedy: "raise the limit (ulimit -l unlimited) or use a kernel from 5.11 on",
 	},
 	{
-		name: "bpf_ringbuf", group: groupBPF, probe: probeRingBuffer, needs: need(required, bpf, Monitor, Record, Share),
-		loss: "no samples can leave the kernel", remedy: "a kernel from 5.8 on",
+		name: "bpf_array_mmap", group: groupBPF, probe: probeMappedArray, needs: need(required, bpf, Monitor, Record, Share),
+		loss: "no samples can leave the kernel", remedy: "a kernel from 5.5 on",
+	},
+	{
+		name: "bpf_ringbuf", group: groupBPF, probe: probeRingBuffer,
+		loss: "nothing: samples take a cheaper way (bpf_array_mmap)", remedy: "a kernel from 5.8 on",
 	},
 	{
 		name: "bpf_probe_read_kernel", group: groupBPF,
@@ -72,6 +76,17 @@ var bpfChecks = []check{
 		name: "kprobe", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(attachKprobe(), capSysAdmin) },
 		loss: "nothing: the programs do not use it", remedy: "a kernel with CONFIG_KPROBES=y",
 	},
+}
+
+// probeMappedArray makes an array that user space can map, as the monitor's rings are.
+func probeMappedArray(m *machine) finding {
+	array, err := ebpf.NewMap(&ebpf.MapSpec{
+		Name: "airtide_doctor", Type: ebpf.Array, KeySize: 4, ValueSize: 64, MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE,
+	})
+	if err == nil {
+		err = array.Close()
+	}
+	return m.judgeBPF(err)
 }
 
 func probeRingBuffer(m *machine) finding {

@@ -36,7 +36,7 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.cgroups, "cgroup", nil, "only flows of this cgroup v2 path, name or id, and below (repeatable)")
 	fl.StringSliceVar(&f.netns, "netns", nil, "only flows of this network namespace: name, path, inode or pid:N (repeatable)")
 	fl.DurationVar(&f.poll, "poll", 100*time.Millisecond, "time between polls of the diag source")
-	fl.IntVar(&f.buffer, "buffer-mb", bpf.DefaultBufferBytes>>20, "size of each processor's ring buffer in MiB")
+	fl.IntVar(&f.buffer, "buffer-mb", bpf.DefaultBufferBytes>>20, "size of each processor's ring of records in MiB")
 	fl.IntVar(&f.maxFlows, "max-flows", bpf.DefaultMaxFlows, "number of flows that can be followed at once")
 	fl.StringVar(&f.attach, "attach", "", "force the kind of BPF program: tp_btf or raw_tp")
 	fl.StringVar(&f.btf, "btf", "", "file with the kernel's BTF, where the kernel has none")

@@ -3,6 +3,7 @@ package bpf
 import (
 	"fmt"
 	"math/bits"
+	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -21,6 +22,9 @@ type privateState struct {
 }
 
 var privateStates = []privateState{cubicState, bbrState}
+
+// privateSize is ICSK_CA_PRIV_SIZE of include/net/inet_connection_sock.h, in bytes.
+const privateSize = int(unsafe.Sizeof(monitorSampleRecord{}.Cc))
 
 // member is where a value lies in the private memory.
 type member struct {
@@ -65,12 +69,36 @@ func (p *privateState) resolve(types *btf.Spec) (members, error) {
 		if !ok {
 			return nil, fmt.Errorf("the kernel's struct %s has no member %s", p.structName, name)
 		}
-		if m.offset+4 > 13*8 {
+		if int(m.offset)+4 > privateSize {
 			return nil, fmt.Errorf("member %s of the kernel's struct %s lies at byte %d, behind the private memory", name, p.structName, m.offset)
 		}
 		out[i] = m
 	}
 	return out, nil
+}
+
+// resolvePrivate finds all algorithms' members that this kernel describes, by name of the algorithm.
+func resolvePrivate(types *btf.Spec) (map[string]*privateDecoder, error) {
+	all := map[string]*privateDecoder{}
+	for i := range privateStates {
+		p := &privateStates[i]
+		at, err := p.resolve(types)
+		if err != nil {
+			return nil, fmt.Errorf("private state of %s: %w", p.name, err)
+		}
+		if at != nil {
+			all[p.name] = &privateDecoder{state: p, at: at}
+		}
+	}
+	return all, nil
+}
+
+// words is how many 64-bit words of the private memory hold the members.
+func (m members) words() (n int) {
+	for _, one := range m {
+		n = max(n, int(one.offset)/8+2) // readU64 may reach into the next word
+	}
+	return min(n, privateSize/8)
 }
 
 func find(list []btf.Member, name string, base btf.Bits) (member, bool) {

@@ -135,12 +135,11 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 					t.Errorf("%d timeouts, the kernel counts %d", got, want)
 				}
 				causes := countCauses(events)
-				// A timeout sends nothing while the segment is still in the own device's queue.
-				still := after["TCPSpuriousRtxHostQueues"] - before["TCPSpuriousRtxHostQueues"]
-				timeouts := int(after["TCPTimeouts"] - before["TCPTimeouts"] - still)
-				// Whether an ACK or RACK's timer finds the loss first is a matter of milliseconds.
-				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] != timeouts {
-					t.Errorf("causes %v, %d timeouts while nothing was in the device's queue, %d while there was", causes, timeouts, still)
+				// A timeout may send nothing: when the segment is still in the own device's queue. Whether an ACK or RACK's
+				// timer finds the loss first is a matter of milliseconds.
+				timeouts := int(after["TCPTimeouts"] - before["TCPTimeouts"])
+				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] == 0 || causes[tcp.CauseRTO] > timeouts {
+					t.Errorf("causes %v with %d timeouts", causes, timeouts)
 				}
 				states := statesOf(events)
 				for _, want := range []tcp.CAState{tcp.CARecovery, tcp.CALoss, tcp.CAOpen} {

@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"fmt"
 	"math"
 	"net/netip"
 	"unsafe"
@@ -90,24 +89,14 @@ var optionalMembers = map[string][]tcp.Field{
 	"reord_seen":    {tcp.ReorderingSeen},
 }
 
-func newDecoder(types *btf.Spec, hz int) (*decoder, error) {
-	d := &decoder{ticks: newTicks(hz), private: map[string]*privateDecoder{}}
+func newDecoder(types *btf.Spec, hz int, private map[string]*privateDecoder) *decoder {
+	d := &decoder{ticks: newTicks(hz), private: private}
 	for name, fields := range optionalMembers {
 		if !hasMember(types, "tcp_sock", name) {
 			d.optional = append(d.optional, fields...)
 		}
 	}
-	for i := range privateStates {
-		p := &privateStates[i]
-		at, err := p.resolve(types)
-		if err != nil {
-			return nil, fmt.Errorf("private state of %s: %w", p.name, err)
-		}
-		if at != nil {
-			d.private[p.name] = &privateDecoder{state: p, at: at}
-		}
-	}
-	return d, nil
+	return d
 }
 
 // newBatch makes a batch with all of its rows there, in which the columns of private state are absent.

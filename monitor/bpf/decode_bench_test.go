@@ -15,10 +15,11 @@ func BenchmarkDecode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := newDecoder(types, 250)
+	states, err := resolvePrivate(types)
 	if err != nil {
 		b.Fatal(err)
 	}
+	d := newDecoder(types, 250, states)
 	records := make([]monitorSampleRecord, 4096)
 	for i := range records {
 		n := uint32(i)

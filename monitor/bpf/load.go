@@ -3,7 +3,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
-	"math/bits"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -32,7 +32,8 @@ const (
 type Options struct {
 	Filter  filter.Filter
 	Density filter.Density
-	// BufferBytes is the size of each processor's ring buffer, rounded up to a power of two; 0 means DefaultBufferBytes.
+	// BufferBytes is the size of each processor's ring, rounded up to a power of two of records; 0 means
+	// DefaultBufferBytes.
 	BufferBytes int
 	// MaxFlows is the number of sockets that can be followed at once; 0 means DefaultMaxFlows. Further sockets are
 	// counted as untracked.
@@ -41,7 +42,7 @@ type Options struct {
 	Attach Attach
 	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it themselves.
 	BTFPath string
-	// Drain is the time between two looks at the ring buffers; 0 lets it follow the load, from minDrain to maxDrain.
+	// Drain is the time between two looks at the rings; 0 lets it follow the load, from minDrain to maxDrain.
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
@@ -51,7 +52,7 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	// DefaultBufferBytes holds some 24 000 samples of one processor.
+	// DefaultBufferBytes holds 32 768 records of one processor.
 	DefaultBufferBytes = 8 << 20
 	DefaultMaxFlows    = 65536
 	minDrain           = 5 * time.Millisecond
@@ -96,6 +97,7 @@ type loaded struct {
 	missing []string // tracepoints that the kernel lacks, with what that costs
 	hz      int
 	types   *btf.Spec
+	private map[string]*privateDecoder
 }
 
 func (l *loaded) Close() error {
@@ -216,7 +218,25 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 			delete(spec.Programs, name)
 		}
 	}
-	if err := configure(spec, types, o); err != nil {
+	if l.private, err = resolvePrivate(types); err != nil {
+		return nil, err
+	}
+	privateWords := 0
+	for _, p := range l.private {
+		privateWords = max(privateWords, p.at.words())
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, fmt.Errorf("counting the processors: %w", err)
+	}
+	buffer := o.BufferBytes
+	if buffer <= 0 {
+		buffer = DefaultBufferBytes
+	}
+	sizes := sizesFor(cpus, buffer, 8*privateWords)
+	constants := sizes.configure(spec)
+	constants["cc_words_most"] = uint32(privateWords)
+	if err := configure(spec, types, o, constants); err != nil {
 		return nil, err
 	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
@@ -228,7 +248,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 			_ = l.Close()
 		}
 	}()
-	if l.rings, err = openRings(l.coll.Maps["rings"], spec.Maps["rings"].InnerMap); err != nil {
+	if l.rings, err = openRings(l.coll, sizes); err != nil {
 		return nil, err
 	}
 	if l.hz, err = measureHZ(l.coll.Programs["jiffies_now"]); err != nil {
@@ -236,6 +256,13 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	}
 	if err := fillSets(l.coll, o.Filter); err != nil {
 		return nil, err
+	}
+	for name, p := range l.private {
+		var key [16]byte
+		copy(key[:15], name)
+		if err := l.coll.Maps["cc_words"].Put(key, uint8(p.at.words())); err != nil {
+			return nil, fmt.Errorf("asking for the private state of %s: %w", name, err)
+		}
 	}
 	// The state hooks come first, so that no flow is taken for an inherited one that was opened meanwhile.
 	for _, h := range hooks[1:] {
@@ -277,19 +304,8 @@ func (l *loaded) attachHook(wanted map[string]hook, h hook) error {
 	return nil
 }
 
-// configure writes the constants that the programs are specialised with.
-func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options) error {
-	buffer := o.BufferBytes
-	if buffer <= 0 {
-		buffer = DefaultBufferBytes
-	}
-	buffer = max(buffer, os.Getpagesize())
-	spec.Maps["rings"].InnerMap.MaxEntries = 1 << bits.Len(uint(buffer-1))
-	cpus, err := ebpf.PossibleCPU()
-	if err != nil {
-		return fmt.Errorf("counting the processors: %w", err)
-	}
-	spec.Maps["rings"].MaxEntries = uint32(cpus)
+// configure writes the constants that the programs are specialised with, beside those given.
+func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map[string]any) error {
 	if o.MaxFlows > 0 {
 		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
 	}
@@ -304,7 +320,7 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options) error {
 	for i, p := range f.Prefixes {
 		prefixes[i] = prefixWords(p)
 	}
-	values := map[string]any{
+	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
 		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
 		"retransmit_has_result": o.argsOf(types, "tcp_retransmit_skb") > 2,
@@ -313,7 +329,7 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options) error {
 		"filter_netns_n": uint32(len(f.NetNS)), "filter_netns": netns,
 		"filter_cgroups_n": uint32(len(f.Cgroups)), "filter_cgroups": cgroups,
 		"filter_pids_n": uint32(len(f.PIDs)), "filter_comms_n": uint32(len(f.Comms)),
-	}
+	})
 	for name, v := range values {
 		variable, ok := spec.Variables[name]
 		if !ok {

@@ -2,7 +2,6 @@ package bpf
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -216,57 +214,6 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			t.Errorf("%d flows of %d, %d without owner, %d without samples, lost %+v", len(r.flows), 2*count, unowned, silent, r.loss)
 		}
 	})
-}
-
-// The programs never wake user space: a wait for the ring buffer runs into its limit although records come.
-func TestTheKernelNeverWakesUs(t *testing.T) {
-	n := newNetwork(t, 0)
-	for _, form := range forms {
-		s := open(t, Options{Attach: form, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
-		defer s.Close()
-		// The walk over what is there already has left records.
-		if _, err := s.loaded.rings.drain(func([]byte) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(epoll)
-		// Edge-triggered: a wake-up counts, not that there is something to read.
-		event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET}
-		for cpu := range s.loaded.coll.Maps["rings"].MaxEntries() {
-			var m *ebpf.Map
-			if err := s.loaded.coll.Maps["rings"].Lookup(cpu, &m); err != nil {
-				t.Fatal(err)
-			}
-			defer m.Close()
-			if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, m.FD(), &event); err != nil {
-				t.Fatal(err)
-			}
-		}
-		woken := make(chan int, 1)
-		go func() {
-			var events [1]unix.EpollEvent
-			for {
-				k, err := unix.EpollWait(epoll, events[:], 300)
-				if !errors.Is(err, syscall.EINTR) {
-					woken <- k
-					return
-				}
-			}
-		}()
-		time.Sleep(30 * time.Millisecond)
-		client, server := n.Connect(testnet.Dial{})
-		send(t, client, server, 100*mss)
-		if k := <-woken; k != 0 {
-			t.Errorf("%s: woken %d times", form, k)
-		}
-		records := 0
-		if _, err := s.loaded.rings.drain(func([]byte) error { records++; return nil }); err != nil || records < 20 {
-			t.Errorf("%s: %d records: %v", form, records, err)
-		}
-	}
 }
 
 func TestNothingIsLeftAfterClose(t *testing.T) {

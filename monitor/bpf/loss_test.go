@@ -57,6 +57,10 @@ func (c *lossScenario) play(t *testing.T) bool {
 		obs.stop()
 		return false
 	}
+	obs.stop()
+	if obs.silentTracepoint(t, client, int64(end.Snd_mss), counter("RetransSegs")) {
+		return false
+	}
 	obs.check(func(t *testing.T, r *recording) {
 		events := r.events[r.flow(t, client).ID]
 		c.judge(t, events)
@@ -76,6 +80,32 @@ func (r *recording) logWhenFailed(t *testing.T, events []tcp.Event) {
 		t.Logf("%.1f ms: %s in %s, %s %s, %d>%d, %d-%d, value %d, cwnd %d, %+v", float64(e.TimeNs-events[0].TimeNs)/1e6,
 			e.Kind, e.CAState, e.Cause, e.Reason, e.From, e.To, e.Seq, e.EndSeq, e.Value, e.CwndPackets, e.Blocks[:e.NumBlocks])
 	}
+}
+
+// silentTracepoint says whether every observer saw the same retransmissions and one less than the kernel counts: about
+// once in 600 timeouts Linux 6.18 calls neither tcp_cong_state_set nor tcp_retransmit_skb, for no observer (the kernel's
+// own trace events were silent too).
+func (o *observation) silentTracepoint(t *testing.T, client net.Conn, mss int64, kernel int) bool {
+	t.Helper()
+	for _, r := range o.recordings {
+		_, segments := retransmissions(r.events[r.flow(t, client).ID], mss)
+		if segments != kernel-1 {
+			return false
+		}
+	}
+	t.Logf("played again: a retransmission without its tracepoint")
+	return true
+}
+
+// retransmissions counts retransmitted segments by cause: one event may carry several, which is what the kernel counts.
+func retransmissions(events []tcp.Event, mss int64) (causes map[tcp.Cause]int, segments int) {
+	causes = map[tcp.Cause]int{}
+	for _, e := range ofKind(events, tcp.EventRetransmit) {
+		n := int((e.EndSeq - e.Seq + mss - 1) / mss)
+		causes[e.Cause] += n
+		segments += n
+	}
+	return causes, segments
 }
 
 // With Accurate ECN (after kernel 6.18) the ECE bit belongs to a counter; a mark must not be taken for local congestion.
@@ -109,13 +139,7 @@ func TestAccurateECNIsNoLocalCongestion(t *testing.T) {
 // compareWithKernel holds the events of the namespace's only sender against the kernel's own counts.
 func compareWithKernel(t *testing.T, events []tcp.Event, mss int64, counter func(name string) int, reorderingSeen int64) {
 	t.Helper()
-	// A retransmission may carry several segments, which is what the kernel counts.
-	causes, segments := map[tcp.Cause]int{}, 0
-	for _, e := range ofKind(events, tcp.EventRetransmit) {
-		n := int((e.EndSeq - e.Seq + mss - 1) / mss)
-		causes[e.Cause] += n
-		segments += n
-	}
+	causes, segments := retransmissions(events, mss)
 	recoveries := 0
 	for _, e := range ofKind(events, tcp.EventCAState) {
 		if tcp.CAState(e.To) == tcp.CARecovery {

@@ -26,6 +26,11 @@ const (
 	monitorCauseCAUSE_OTHER        monitorCause = 7
 )
 
+type monitorCcName struct {
+	_    structs.HostLayout
+	Name [16]int8
+}
+
 type monitorCommKey struct {
 	_    structs.HostLayout
 	Comm [16]int8
@@ -145,6 +150,7 @@ type monitorFlowState struct {
 	TotalRetrans    uint32
 	Retransmits     uint32
 	DeliveredCe     uint32
+	CcWords         uint8
 	CaState         uint8
 	SampledCaState  uint8
 	Backoff         uint8
@@ -156,7 +162,7 @@ type monitorFlowState struct {
 	PeerZeroWindow  uint8
 	LocalZeroWindow uint8
 	Comm            [16]int8
-	_               [2]byte
+	_               [1]byte
 }
 
 type monitorOptions struct {
@@ -200,6 +206,20 @@ const (
 	monitorRecordKindRECORD_SAMPLE monitorRecordKind = 1
 	monitorRecordKindRECORD_FLOW   monitorRecordKind = 2
 	monitorRecordKindRECORD_EVENT  monitorRecordKind = 3
+)
+
+type monitorRingControl struct {
+	_         structs.HostLayout
+	Produced  uint64
+	Unused    [7]uint64
+	Consumed  uint64
+	UnusedToo [7]uint64
+}
+
+type monitorRingLimits uint32
+
+const (
+	monitorRingLimitsRING_LEVELS monitorRingLimits = 3
 )
 
 type monitorSampleFlags uint32
@@ -279,20 +299,27 @@ type monitorScratch struct {
 	Bytes [4096]uint8
 }
 
+type monitorSlot struct {
+	_     structs.HostLayout
+	Bytes [344]uint8
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	monitorMapCcWords               = "cc_words"
 	monitorMapCounters              = "counters"
 	monitorMapFilterComms           = "filter_comms"
 	monitorMapFilterPids            = "filter_pids"
 	monitorMapFlows                 = "flows"
+	monitorMapNesting               = "nesting"
 	monitorMapNextFlow              = "next_flow"
 	monitorMapOptionsScratch        = "options_scratch"
 	monitorMapOwners                = "owners"
-	monitorMapRings                 = "rings"
-	monitorMapScratchDepth          = "scratch_depth"
+	monitorMapRingControls          = "ring_controls"
 	monitorMapScratches             = "scratches"
+	monitorMapSlots                 = "slots"
 	monitorMapUnfollowed            = "unfollowed"
 	monitorProgBtfInetSockSetState  = "btf_inet_sock_set_state"
 	monitorProgBtfTcpCongStateSet   = "btf_tcp_cong_state_set"
@@ -312,6 +339,7 @@ const (
 	monitorProgRawTcpRetransmitSkb  = "raw_tcp_retransmit_skb"
 	monitorProgRawTcpSendReset      = "raw_tcp_send_reset"
 	monitorProgWalkSockets          = "walk_sockets"
+	monitorVarCcWordsMost           = "cc_words_most"
 	monitorVarDensity               = "density"
 	monitorVarDensityNs             = "density_ns"
 	monitorVarFilterCgroups         = "filter_cgroups"
@@ -325,7 +353,9 @@ const (
 	monitorVarFilterPrefixes        = "filter_prefixes"
 	monitorVarFilterPrefixesN       = "filter_prefixes_n"
 	monitorVarHasCongStateSet       = "has_cong_state_set"
+	monitorVarNestedRingSlots       = "nested_ring_slots"
 	monitorVarRetransmitHasResult   = "retransmit_has_result"
+	monitorVarRingSlots             = "ring_slots"
 	monitorVarUnusedCause           = "unused_cause"
 	monitorVarUnusedCounter         = "unused_counter"
 	monitorVarUnusedEventKind       = "unused_event_kind"
@@ -334,6 +364,8 @@ const (
 	monitorVarUnusedFlowRecord      = "unused_flow_record"
 	monitorVarUnusedReason          = "unused_reason"
 	monitorVarUnusedRecordKind      = "unused_record_kind"
+	monitorVarUnusedRingControl     = "unused_ring_control"
+	monitorVarUnusedRingLimits      = "unused_ring_limits"
 	monitorVarUnusedSampleFlags     = "unused_sample_flags"
 	monitorVarUnusedSampleRecord    = "unused_sample_record"
 )
@@ -404,16 +436,18 @@ type monitorProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type monitorMapSpecs struct {
+	CcWords        *ebpf.MapSpec `ebpf:"cc_words"`
 	Counters       *ebpf.MapSpec `ebpf:"counters"`
 	FilterComms    *ebpf.MapSpec `ebpf:"filter_comms"`
 	FilterPids     *ebpf.MapSpec `ebpf:"filter_pids"`
 	Flows          *ebpf.MapSpec `ebpf:"flows"`
+	Nesting        *ebpf.MapSpec `ebpf:"nesting"`
 	NextFlow       *ebpf.MapSpec `ebpf:"next_flow"`
 	OptionsScratch *ebpf.MapSpec `ebpf:"options_scratch"`
 	Owners         *ebpf.MapSpec `ebpf:"owners"`
-	Rings          *ebpf.MapSpec `ebpf:"rings"`
-	ScratchDepth   *ebpf.MapSpec `ebpf:"scratch_depth"`
+	RingControls   *ebpf.MapSpec `ebpf:"ring_controls"`
 	Scratches      *ebpf.MapSpec `ebpf:"scratches"`
+	Slots          *ebpf.MapSpec `ebpf:"slots"`
 	Unfollowed     *ebpf.MapSpec `ebpf:"unfollowed"`
 }
 
@@ -421,6 +455,7 @@ type monitorMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type monitorVariableSpecs struct {
+	CcWordsMost         *ebpf.VariableSpec `ebpf:"cc_words_most"`
 	Density             *ebpf.VariableSpec `ebpf:"density"`
 	DensityNs           *ebpf.VariableSpec `ebpf:"density_ns"`
 	FilterCgroups       *ebpf.VariableSpec `ebpf:"filter_cgroups"`
@@ -434,7 +469,9 @@ type monitorVariableSpecs struct {
 	FilterPrefixes      *ebpf.VariableSpec `ebpf:"filter_prefixes"`
 	FilterPrefixesN     *ebpf.VariableSpec `ebpf:"filter_prefixes_n"`
 	HasCongStateSet     *ebpf.VariableSpec `ebpf:"has_cong_state_set"`
+	NestedRingSlots     *ebpf.VariableSpec `ebpf:"nested_ring_slots"`
 	RetransmitHasResult *ebpf.VariableSpec `ebpf:"retransmit_has_result"`
+	RingSlots           *ebpf.VariableSpec `ebpf:"ring_slots"`
 	UnusedCause         *ebpf.VariableSpec `ebpf:"unused_cause"`
 	UnusedCounter       *ebpf.VariableSpec `ebpf:"unused_counter"`
 	UnusedEventKind     *ebpf.VariableSpec `ebpf:"unused_event_kind"`
@@ -443,6 +480,8 @@ type monitorVariableSpecs struct {
 	UnusedFlowRecord    *ebpf.VariableSpec `ebpf:"unused_flow_record"`
 	UnusedReason        *ebpf.VariableSpec `ebpf:"unused_reason"`
 	UnusedRecordKind    *ebpf.VariableSpec `ebpf:"unused_record_kind"`
+	UnusedRingControl   *ebpf.VariableSpec `ebpf:"unused_ring_control"`
+	UnusedRingLimits    *ebpf.VariableSpec `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags   *ebpf.VariableSpec `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord  *ebpf.VariableSpec `ebpf:"unused_sample_record"`
 }
@@ -467,31 +506,35 @@ func (o *monitorObjects) Close() error {
 //
 // It can be passed to loadMonitorObjects or ebpf.CollectionSpec.LoadAndAssign.
 type monitorMaps struct {
+	CcWords        *ebpf.Map `ebpf:"cc_words"`
 	Counters       *ebpf.Map `ebpf:"counters"`
 	FilterComms    *ebpf.Map `ebpf:"filter_comms"`
 	FilterPids     *ebpf.Map `ebpf:"filter_pids"`
 	Flows          *ebpf.Map `ebpf:"flows"`
+	Nesting        *ebpf.Map `ebpf:"nesting"`
 	NextFlow       *ebpf.Map `ebpf:"next_flow"`
 	OptionsScratch *ebpf.Map `ebpf:"options_scratch"`
 	Owners         *ebpf.Map `ebpf:"owners"`
-	Rings          *ebpf.Map `ebpf:"rings"`
-	ScratchDepth   *ebpf.Map `ebpf:"scratch_depth"`
+	RingControls   *ebpf.Map `ebpf:"ring_controls"`
 	Scratches      *ebpf.Map `ebpf:"scratches"`
+	Slots          *ebpf.Map `ebpf:"slots"`
 	Unfollowed     *ebpf.Map `ebpf:"unfollowed"`
 }
 
 func (m *monitorMaps) Close() error {
 	return _MonitorClose(
+		m.CcWords,
 		m.Counters,
 		m.FilterComms,
 		m.FilterPids,
 		m.Flows,
+		m.Nesting,
 		m.NextFlow,
 		m.OptionsScratch,
 		m.Owners,
-		m.Rings,
-		m.ScratchDepth,
+		m.RingControls,
 		m.Scratches,
+		m.Slots,
 		m.Unfollowed,
 	)
 }
@@ -500,6 +543,7 @@ func (m *monitorMaps) Close() error {
 //
 // It can be passed to loadMonitorObjects or ebpf.CollectionSpec.LoadAndAssign.
 type monitorVariables struct {
+	CcWordsMost         *ebpf.Variable `ebpf:"cc_words_most"`
 	Density             *ebpf.Variable `ebpf:"density"`
 	DensityNs           *ebpf.Variable `ebpf:"density_ns"`
 	FilterCgroups       *ebpf.Variable `ebpf:"filter_cgroups"`
@@ -513,7 +557,9 @@ type monitorVariables struct {
 	FilterPrefixes      *ebpf.Variable `ebpf:"filter_prefixes"`
 	FilterPrefixesN     *ebpf.Variable `ebpf:"filter_prefixes_n"`
 	HasCongStateSet     *ebpf.Variable `ebpf:"has_cong_state_set"`
+	NestedRingSlots     *ebpf.Variable `ebpf:"nested_ring_slots"`
 	RetransmitHasResult *ebpf.Variable `ebpf:"retransmit_has_result"`
+	RingSlots           *ebpf.Variable `ebpf:"ring_slots"`
 	UnusedCause         *ebpf.Variable `ebpf:"unused_cause"`
 	UnusedCounter       *ebpf.Variable `ebpf:"unused_counter"`
 	UnusedEventKind     *ebpf.Variable `ebpf:"unused_event_kind"`
@@ -522,6 +568,8 @@ type monitorVariables struct {
 	UnusedFlowRecord    *ebpf.Variable `ebpf:"unused_flow_record"`
 	UnusedReason        *ebpf.Variable `ebpf:"unused_reason"`
 	UnusedRecordKind    *ebpf.Variable `ebpf:"unused_record_kind"`
+	UnusedRingControl   *ebpf.Variable `ebpf:"unused_ring_control"`
+	UnusedRingLimits    *ebpf.Variable `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags   *ebpf.Variable `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord  *ebpf.Variable `ebpf:"unused_sample_record"`
 }

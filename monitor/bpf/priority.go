@@ -7,7 +7,7 @@ import (
 )
 
 // hurry gives the calling goroutine a thread of its own at the highest ordinary priority, so that a machine whose
-// processors are all busy still drains the ring buffer in time, and returns what undoes it. Without the privilege
+// processors are all busy still drains the rings in time, and returns what undoes it. Without the privilege
 // (CAP_SYS_NICE) the priority stays as it is; the lost counts tell when that is too low.
 func hurry() (relax func()) {
 	runtime.LockOSThread()

@@ -3,92 +3,90 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
+	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
 
-// ring reads a BPF ring buffer in place. The library's reader copies each record, under a lock, and waits by epoll; that
-// cost more than all the rest of user space's work on a sample (docs/performance.md), and we neither wait nor share.
-//
-// Layout (kernel/bpf/ringbuf.c): one page with the consumer's position, one with the producer's, then the data, mapped
-// twice in a row so that no record is broken at the end. A record is a header of 8 bytes, whose first word is the length
-// with two flags on top, and the data, padded to 8 bytes.
-type ring struct {
-	consumerPage []byte
-	producerPage []byte // and the data behind it
-	consumer     *uint64
-	producer     *uint64
-	data         []byte
-	mask         uint64
-
-	// Of the present look: where it is, where the record at hand ends, where it ends; and what has been given back.
-	at, next, end, released uint64
-}
-
 const (
-	ringHeader  = 8
-	ringBusy    = 1 << 31 // BPF_RINGBUF_BUSY_BIT: reserved, not submitted yet
-	ringDiscard = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
-	// ringRelease is after how many bytes the space is given back to the kernel: often enough for the producers, seldom
-	// enough for the cache line that they read.
-	ringRelease = 64 << 10
+	ringLevels  = int(monitorRingLimitsRING_LEVELS)
+	controlSize = int(unsafe.Sizeof(monitorRingControl{}))
+	// nestedShare is how much smaller the rings of the nested levels are, which are seldom used.
+	nestedShare = 8
+	// cacheLine is what slots are a multiple of.
+	cacheLine = 64
+	// ringRelease is after how many records room is given back to the programs: often enough for them, seldom enough for
+	// the cache line that they read.
+	ringRelease = 128
 	// recordTimeOffset is where every record of record.h has its time.
 	recordTimeOffset = 16
 )
 
-func openRing(m *ebpf.Map) (*ring, error) {
-	size, page := int(m.MaxEntries()), os.Getpagesize()
-	consumer, err := unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("mapping the ring buffer's consumer page: %w", err)
-	}
-	producer, err := unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		_ = unix.Munmap(consumer)
-		return nil, fmt.Errorf("mapping the ring buffer's data: %w", err)
-	}
-	return &ring{
-		consumerPage: consumer, producerPage: producer,
-		consumer: (*uint64)(unsafe.Pointer(&consumer[0])), producer: (*uint64)(unsafe.Pointer(&producer[0])),
-		data: producer[page:], mask: uint64(size - 1),
-	}, nil
+// ringSizes are the sizes of the rings, by which the maps of ring.h are made.
+type ringSizes struct {
+	cpus     int
+	slots    int // of a processor's ring of level 0
+	nested   int // of each further level
+	slotSize int // bytes
 }
 
-func (r *ring) close() error {
-	err := unix.Munmap(r.consumerPage)
-	if dataErr := unix.Munmap(r.producerPage); err == nil {
-		err = dataErr
-	}
-	return err
+// sizesFor gives each processor a ring of at least so many bytes. privateBytes of a congestion control's private state
+// are recorded.
+func sizesFor(cpus, bytes, privateBytes int) ringSizes {
+	var s monitorSampleRecord
+	slot := max(int(unsafe.Offsetof(s.Cc))+privateBytes, eventSize, flowSize)
+	slot = (slot + cacheLine - 1) / cacheLine * cacheLine
+	slots := max(powerOfTwo(bytes/slot), nestedShare)
+	return ringSizes{cpus: cpus, slots: slots, nested: slots / nestedShare, slotSize: slot}
 }
 
-// peek returns the next record of the present look and its time. It has none at the end and at a record that is still
-// being written. The bytes are the kernel's: they are valid until release.
+// powerOfTwo rounds up.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+
+func (s ringSizes) slotsOfCPU() int { return s.slots + (ringLevels-1)*s.nested }
+
+// configure sizes the maps and tells the programs.
+func (s ringSizes) configure(spec *ebpf.CollectionSpec) map[string]any {
+	spec.Maps["ring_controls"].MaxEntries = uint32(s.cpus * ringLevels)
+	spec.Maps["slots"].MaxEntries = uint32(s.cpus * s.slotsOfCPU())
+	spec.Maps["slots"].ValueSize = uint32(s.slotSize)
+	// The type in the BTF is that of the longest slot.
+	spec.Maps["slots"].Value = nil
+	spec.Maps["slots"].Key = nil
+	return map[string]any{"ring_slots": uint32(s.slots), "nested_ring_slots": uint32(s.nested)}
+}
+
+// ring is one of bpf/ring.h: a sequence of records in slots of one size, written by the programs on one processor.
+type ring struct {
+	control  *monitorRingControl
+	slots    []byte
+	slotSize int
+	mask     uint64
+
+	// Of the present look: where it is and where it ends; and what has been given back. They count records, as the
+	// control does.
+	at, end, released uint64
+}
+
+// peek returns the next record of the present look and its time.
 func (r *ring) peek() (record []byte, timeNs int64, ok bool) {
-	for r.at < r.end {
-		offset := r.at & r.mask
-		head := atomic.LoadUint32((*uint32)(unsafe.Pointer(&r.data[offset])))
-		if head&ringBusy != 0 {
-			return nil, 0, false
-		}
-		length := uint64(head &^ (ringBusy | ringDiscard))
-		r.next = r.at + (length+ringHeader+7)&^7
-		if head&ringDiscard == 0 && length >= recordTimeOffset+8 {
-			record = r.data[offset+ringHeader : offset+ringHeader+length]
-			return record, *(*int64)(unsafe.Pointer(&record[recordTimeOffset])), true
-		}
-		r.at = r.next
+	if r.at == r.end {
+		return nil, 0, false
 	}
-	return nil, 0, false
+	offset := int(r.at&r.mask) * r.slotSize
+	record = r.slots[offset : offset+r.slotSize]
+	return record, *(*int64)(unsafe.Pointer(&record[recordTimeOffset])), true
 }
 
-// advance goes on behind the record that peek returned, and gives space back now and then.
+// advance goes on behind the record that peek returned, and gives room back now and then.
 func (r *ring) advance() {
-	r.at = r.next
+	r.at++
 	if r.at-r.released >= ringRelease {
 		r.release()
 	}
@@ -96,17 +94,18 @@ func (r *ring) advance() {
 
 func (r *ring) release() {
 	if r.at != r.released {
-		atomic.StoreUint64(r.consumer, r.at)
+		atomic.StoreUint64(&r.control.Consumed, r.at)
 		r.released = r.at
 	}
 }
 
-// rings are the ring buffers of all processors. The records of a flow are spread over them, in order of time: the
+// rings are the rings of all processors and levels. The records of a flow are spread over them, in order of time: the
 // socket's lock makes one processor finish its record before another begins the next.
 type rings struct {
-	list  []*ring
-	heads []head
-	clock func() int64
+	list     []*ring
+	heads    []head
+	clock    func() int64
+	mappings [][]byte
 }
 
 // head is the next record of a ring.
@@ -116,58 +115,72 @@ type head struct {
 	timeNs int64
 }
 
-// openRings makes a ring buffer for each entry of the outer map.
-func openRings(outer *ebpf.Map, inner *ebpf.MapSpec) (*rings, error) {
+// openRings maps the rings.
+func openRings(coll *ebpf.Collection, s ringSizes) (_ *rings, err error) {
 	rs := &rings{clock: monotonicNs}
-	for cpu := range outer.MaxEntries() {
-		r, err := newRing(outer, inner, cpu)
+	defer func() {
 		if err != nil {
 			_ = rs.close()
-			return nil, fmt.Errorf("making the ring buffer of processor %d: %w", cpu, err)
 		}
-		rs.list = append(rs.list, r)
+	}()
+	controls, err := rs.mapArray(coll.Maps["ring_controls"], controlSize)
+	if err != nil {
+		return nil, fmt.Errorf("mapping the rings' positions: %w", err)
+	}
+	slots, err := rs.mapArray(coll.Maps["slots"], s.slotSize)
+	if err != nil {
+		return nil, fmt.Errorf("mapping the rings: %w", err)
+	}
+	for cpu := range s.cpus {
+		for level := range ringLevels {
+			n := s.slots
+			if level > 0 {
+				n = s.nested
+			}
+			r := &ring{slots: slots[:n*s.slotSize], slotSize: s.slotSize, mask: uint64(n - 1)}
+			r.control = (*monitorRingControl)(unsafe.Pointer(&controls[(cpu*ringLevels+level)*controlSize]))
+			slots = slots[n*s.slotSize:]
+			rs.list = append(rs.list, r)
+		}
 	}
 	return rs, nil
 }
 
-// newRing makes one and puts it into the outer map, which keeps it in the kernel.
-func newRing(outer *ebpf.Map, inner *ebpf.MapSpec, cpu uint32) (*ring, error) {
-	spec := inner.Copy()
-	spec.Name = "ring"
-	m, err := ebpf.NewMap(spec)
-	if err != nil {
-		return nil, err
+// mapArray maps the values of an array, which lie one behind the other.
+func (rs *rings) mapArray(m *ebpf.Map, valueSize int) ([]byte, error) {
+	page := os.Getpagesize()
+	size := (int(m.MaxEntries())*valueSize + page - 1) / page * page
+	b, err := unix.Mmap(m.FD(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err == nil {
+		rs.mappings = append(rs.mappings, b)
 	}
-	defer m.Close()
-	r, err := openRing(m)
-	if err != nil {
-		return nil, err
-	}
-	if err := outer.Put(cpu, m); err != nil {
-		_ = r.close()
-		return nil, err
-	}
-	return r, nil
+	return b, err
 }
 
 func (rs *rings) close() error {
 	var errs []error
-	for _, r := range rs.list {
-		errs = append(errs, r.close())
+	for _, m := range rs.mappings {
+		errs = append(errs, unix.Munmap(m))
 	}
+	rs.mappings = nil
 	return errors.Join(errs...)
 }
 
 // drain calls take with each record that was submitted before it is called, in the order of time, and returns the share
-// of the fullest ring that had been filled. What comes meanwhile
-// is left for the next time: a record with a later time could be seen before an earlier one of another processor. The
-// bytes are valid during the call only.
+// of the fullest ring that had been filled. What comes meanwhile is left for the next time: a record with a later time
+// could be seen before an earlier one of another processor. The bytes are valid during the call only and may be longer
+// than the record.
 func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 	horizon := rs.clock()
 	rs.heads = rs.heads[:0]
 	for _, r := range rs.list {
-		r.end = atomic.LoadUint64(r.producer)
+		r.end = atomic.LoadUint64(&r.control.Produced)
 		filled = max(filled, float64(r.end-r.at)/float64(r.mask+1))
+	}
+	if runtime.GOARCH != "amd64" {
+		// The programs have no memory barrier that every supported kernel offers. What was written before the counts that
+		// were just read is long visible after this.
+		time.Sleep(time.Millisecond)
 	}
 	defer func() {
 		for _, r := range rs.list {

@@ -28,10 +28,7 @@ func Open(o Options) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{options: o, loaded: l, flows: newFlowTable(), owners: owner.NewResolver()}
-	if s.decoder, err = newDecoder(l.types, l.hz); err != nil {
-		_ = l.Close()
-		return nil, err
-	}
+	s.decoder = newDecoder(l.types, l.hz, l.private)
 	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
 	s.cgroups, _ = owner.OpenCgroups()
 	s.batch = s.decoder.newBatch(batchRows)
@@ -110,7 +107,7 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	}
 }
 
-// pace chooses the time until the next look at the ring buffers from the last one and from the share of the fullest
+// pace chooses the time until the next look at the rings from the last one and from the share of the fullest
 // that had filled by then. Long bursts find the processor's caches warm; an eighth leaves room for being late.
 func pace(last time.Duration, filled float64) time.Duration {
 	const goal = 1.0 / 8
@@ -118,15 +115,10 @@ func pace(last time.Duration, filled float64) time.Duration {
 	return min(max(next, minDrain), maxDrain)
 }
 
+// take takes a record, in a slot that is large enough for each kind.
 func (s *Source) take(raw []byte, sink tcp.Sink) error {
-	if len(raw) == 0 {
-		return nil
-	}
 	switch monitorRecordKind(raw[0]) {
 	case monitorRecordKindRECORD_SAMPLE:
-		if len(raw) < sampleSize {
-			break
-		}
 		f := s.flows.find(kernelFlow(raw))
 		if f == nil {
 			s.loss.Orphans++
@@ -141,17 +133,11 @@ func (s *Source) take(raw []byte, sink tcp.Sink) error {
 		}
 		return nil
 	case monitorRecordKindRECORD_EVENT:
-		if len(raw) < eventSize {
-			break
-		}
 		return s.takeEvent(raw, sink)
 	case monitorRecordKindRECORD_FLOW:
-		if len(raw) < flowSize {
-			break
-		}
 		return s.takeFlow(raw, sink)
 	}
-	return fmt.Errorf("reading the ring buffer: a record of kind %d with %d bytes does not fit this build", raw[0], len(raw))
+	return fmt.Errorf("reading a ring: there is no record of kind %d", raw[0])
 }
 
 func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
