@@ -66,9 +66,9 @@ func (p *pair) offloads(ctx context.Context, on bool) error {
 }
 
 // transfer runs iperf3 and returns the rate that the receiver saw, in bit/s.
-func (p *pair) transfer(ctx context.Context, streams, seconds int) (float64, error) {
+func (p *pair) transfer(ctx context.Context, l load, seconds int) (float64, error) {
 	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", p.client, "iperf3", "-c", "192.0.2.2", "-J", "-C", "cubic",
-		"-P", strconv.Itoa(streams), "-t", strconv.Itoa(seconds))
+		"-P", strconv.Itoa(l.streams), "-t", strconv.Itoa(seconds), "-b", fmt.Sprintf("%dM", l.mbps))
 	out, err := cmd.Output()
 	if err != nil {
 		return 0, fmt.Errorf("iperf3: %w: %s", err, lastLine(out))

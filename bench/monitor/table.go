@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // spread is the median of some values with their extremes.
@@ -37,8 +38,8 @@ func ratios(a, b []result, value func(result) float64) spread {
 // printComparison prints medians with the extremes of the rounds behind them.
 func printComparison(l load, tools []tool, results [][]result) {
 	fmt.Printf("\n### %s\n\n", l.name)
-	fmt.Println("| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost | all ns per segment | all ns per record kept | to airtide, by round |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	rate := func(r result) float64 { return r.rate }
 	for i, t := range tools {
 		list := results[i]
@@ -58,7 +59,11 @@ func printComparison(l load, tools []tool, results [][]result) {
 			lostText = fmt.Sprint(lost)
 		}
 		hasBPF := t.perSegment && list[0].bpfRuns > 0
-		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
+		toAirtide := "-"
+		if airtide := slices.IndexFunc(tools, func(t tool) bool { return strings.HasPrefix(t.name, "airtide") }); hasBPF && airtide >= 0 {
+			toAirtide = ratios(list, results[airtide], result.keptNs).text("%.1f")
+		}
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
 			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),
 			ratios(list, results[0], rate).text("%.3f"),
 			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", observed),
@@ -67,6 +72,9 @@ func printComparison(l load, tools []tool, results [][]result) {
 			cell(result.userNs, "%.0f", observed),
 			cell(result.sysNs, "%.0f", observed),
 			cell(result.bytesPerRecord, "%.1f", t.perSegment),
-			lostText)
+			lostText,
+			cell(result.totalNs, "%.0f", hasBPF),
+			cell(result.keptNs, "%.0f", hasBPF),
+			toAirtide)
 	}
 }

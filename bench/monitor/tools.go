@@ -42,6 +42,25 @@ const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 		args->sock_cookie);
 }`
 
+// bpftraceSample prints what a sample holds but for what user space computes and the congestion control's private state.
+const bpftraceSample = `tracepoint:tcp:tcp_probe {
+	$tp = (struct tcp_sock *)args->skaddr;
+	printf("%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u\n",
+		nsecs, args->sock_cookie, args->sport, args->dport, args->data_len,
+		$tp->snd_cwnd, $tp->snd_ssthresh, $tp->packets_out, $tp->lost_out, $tp->sacked_out, $tp->retrans_out,
+		$tp->reordering, $tp->mss_cache, $tp->srtt_us, $tp->mdev_us, $tp->rack.rtt_us, $tp->rtt_min.s[0].v,
+		$tp->rcv_rtt_est.rtt_us, $tp->inet_conn.icsk_rto, $tp->inet_conn.icsk_backoff, $tp->snd_wnd, $tp->rcv_wnd,
+		$tp->snd_una, $tp->snd_nxt, $tp->write_seq, $tp->rcv_nxt, $tp->copied_seq, $tp->bytes_acked,
+		$tp->bytes_received, $tp->bytes_retrans, $tp->delivered, $tp->delivered_ce, $tp->lost, $tp->total_retrans,
+		$tp->dsack_dups, $tp->reord_seen, $tp->rcv_ooopack, $tp->rate_delivered, $tp->rate_interval_us,
+		$tp->chrono_start, $tp->chrono_stat[0], $tp->chrono_stat[1], $tp->chrono_stat[2],
+		$tp->inet_conn.icsk_inet.sk.sk_backlog.len, $tp->inet_conn.icsk_inet.sk.sk_sndbuf,
+		$tp->inet_conn.icsk_inet.sk.sk_rcvbuf, $tp->inet_conn.icsk_inet.sk.sk_wmem_queued,
+		$tp->inet_conn.icsk_inet.sk.sk_forward_alloc, $tp->inet_conn.icsk_inet.sk.sk_wmem_alloc.refs.counter,
+		$tp->inet_conn.icsk_inet.sk.sk_backlog.rmem_alloc.counter, $tp->inet_conn.icsk_inet.sk.sk_pacing_rate,
+		$tp->inet_conn.icsk_inet.sk.__sk_common.skc_state, $tp->inet_conn.icsk_inet.sk.__sk_common.skc_family, args->snd_wnd);
+}`
+
 func airtideTool(s settings) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
@@ -72,13 +91,8 @@ func tools(s settings) []tool {
 	all := []tool{
 		{name: "nothing"},
 		airtideTool(s),
-		{
-			name: "bpftrace, printing tcp:tcp_probe", perSegment: true, settle: 2500 * time.Millisecond, output: bpftraceOut,
-			command: []string{"bpftrace", "-o", bpftraceOut, "-e", bpftraceProgram},
-			read: func(output string, _, _ []byte) (uint64, uint64, error) {
-				return countBpftrace(output)
-			},
-		},
+		bpftraceTool("bpftrace, the fields of a sample", bpftraceSample, bpftraceOut),
+		bpftraceTool("bpftrace, the tracepoint's own 13 fields", bpftraceProgram, bpftraceOut),
 		{
 			name: "perf record tcp:tcp_probe", perSegment: true, settle: 2500 * time.Millisecond, output: perfOut,
 			command: []string{"perf", "record", "-q", "-a", "-m", "16M", "-e", "tcp:tcp_probe", "-o", perfOut},
@@ -93,6 +107,16 @@ func tools(s settings) []tool {
 		},
 	}
 	return slices.DeleteFunc(all, func(t tool) bool { return t.command != nil && !strings.Contains(t.name, s.only) })
+}
+
+func bpftraceTool(name, program, out string) tool {
+	return tool{
+		name: name, perSegment: true, settle: 2500 * time.Millisecond, output: out,
+		command: []string{"bpftrace", "-o", out, "-e", program},
+		read: func(output string, _, _ []byte) (uint64, uint64, error) {
+			return countBpftrace(output)
+		},
+	}
 }
 
 // result is what one run has given.
@@ -117,14 +141,22 @@ func (r result) kernelNs() float64       { return float64(r.bpfTime) / float64(m
 func (r result) userNs() float64 { return float64(r.userCPU) / float64(max(r.segments, 1)) }
 func (r result) sysNs() float64  { return float64(r.sysCPU) / float64(max(r.segments, 1)) }
 
+// totalNs is all that a segment costs, in the kernel and in user space.
+func (r result) totalNs() float64 { return r.kernelNs() + r.userNs() + r.sysNs() }
+
+// keptNs is what a record costs that was not lost.
+func (r result) keptNs() float64 {
+	return r.totalNs() * float64(r.records+r.lost) / float64(max(r.records, 1))
+}
+
 // measure runs the traffic twice under the tool: once as it is, for rate, records and CPU, and once for a second with
 // the kernel's BPF statistics on, which cost something themselves.
-func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (result, error) {
+func measure(ctx context.Context, net *pair, t tool, l load, seconds int) (result, error) {
 	var r result
 	if t.command == nil {
 		// As long a pause as the others need to start: the traffic finds the machine in the same state.
 		time.Sleep(2500 * time.Millisecond)
-		rate, err := net.transfer(ctx, streams, seconds)
+		rate, err := net.transfer(ctx, l, seconds)
 		r.rate = rate
 		return r, err
 	}
@@ -158,7 +190,7 @@ func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (resu
 	}
 	user, sys := groupCPU(cmd.Process.Pid)
 	r.duration = time.Duration(seconds) * time.Second
-	if r.rate, err = net.transfer(ctx, streams, seconds); err != nil {
+	if r.rate, err = net.transfer(ctx, l, seconds); err != nil {
 		return r, err
 	}
 	// What is still on its way to the tool belongs to this run.
@@ -170,7 +202,7 @@ func measure(ctx context.Context, net *pair, t tool, streams, seconds int) (resu
 	}
 	r.segments, r.userCPU, r.sysCPU = segmentsEnd-segments, userEnd-user, sysEnd-sys
 	if t.perSegment {
-		if r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, streams); err != nil {
+		if r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, l); err != nil {
 			return r, err
 		}
 	}
@@ -208,7 +240,7 @@ func programs() (map[ebpf.ProgramID]bool, error) {
 // bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
 // the one that runs per segment counts runs. floor is what the statistics show for a program on the same tracepoint that
 // does nothing: the cost of measuring, which is in total as well.
-func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, streams int) (total time.Duration, n uint64, floor float64, err error) {
+func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration, n uint64, floor float64, err error) {
 	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)
@@ -226,7 +258,7 @@ func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, str
 	if id, ok := info.ID(); ok {
 		before[id] = true
 	}
-	if _, err := net.transfer(ctx, streams, 1); err != nil {
+	if _, err := net.transfer(ctx, l, 1); err != nil {
 		return 0, 0, 0, err
 	}
 	now, err := programs()
