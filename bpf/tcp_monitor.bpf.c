@@ -328,7 +328,8 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const u
 	p->window = (control & 0xffff) << BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	p->payload = len > size ? len - size : 0;
 	/* Nearly every header has a timestamp, which every segment then carries, and nothing besides. */
-	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED || (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
+	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
+	    (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
 		parse_sack(p, header, size - TCP_HEADER);
 	return true;
 }
@@ -473,7 +474,9 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 	return true;
 }
 
-static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, struct packet *p, u8 state, u64 now)
+/* sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need no check. */
+static __always_inline void sample(struct flow_state *fs, const struct sock *sk, struct tcp_sock *tp, struct packet *p,
+				   u8 state, u64 now)
 {
 	struct sample_record *s = reserve();
 	u8 flags = SAMPLE_CC;
@@ -549,14 +552,14 @@ static __always_inline void sample(struct flow_state *fs, struct tcp_sock *tp, s
 	s->dsack_dups = bpf_core_field_exists(tp->dsack_dups) ? tp->dsack_dups : 0;
 	s->reord_seen = bpf_core_field_exists(tp->reord_seen) ? tp->reord_seen : 0;
 
-	s->pacing_rate = SK(tp).sk_pacing_rate;
-	s->backlog = SK(tp).sk_backlog.len;
-	s->rmem_alloc = SK(tp).sk_backlog.rmem_alloc.counter;
-	s->sndbuf = SK(tp).sk_sndbuf;
-	s->rcvbuf = SK(tp).sk_rcvbuf;
-	s->wmem_queued = SK(tp).sk_wmem_queued;
-	s->wmem_alloc = SK(tp).sk_wmem_alloc.refs.counter;
-	s->forward_alloc = SK(tp).sk_forward_alloc;
+	s->pacing_rate = sk->sk_pacing_rate;
+	s->backlog = sk->sk_backlog.len;
+	s->rmem_alloc = sk->sk_backlog.rmem_alloc.counter;
+	s->sndbuf = sk->sk_sndbuf;
+	s->rcvbuf = sk->sk_rcvbuf;
+	s->wmem_queued = sk->sk_wmem_queued;
+	s->wmem_alloc = sk->sk_wmem_alloc.refs.counter;
+	s->forward_alloc = sk->sk_forward_alloc;
 	for (u32 i = 0; i < CC_WORDS && i < cc_words_most; i++) {
 		if (i >= fs->cc_words)
 			break;
@@ -578,7 +581,7 @@ static __noinline int open_late(struct flow_state *fs, struct tcp_sock *tp)
 		return 0;
 	fs->opened = 1;
 	event_change(fs, tp, EVENT_OPEN, CHANGE(state, state), BY_DIFFERENCE);
-	sample(fs, tp, NULL, state, bpf_ktime_get_ns());
+	sample(fs, &SK(tp), tp, NULL, state, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -593,7 +596,8 @@ static __always_inline struct flow_state *observe(u64 key, struct tcp_sock *tp, 
 }
 
 /* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
-static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *header, u32 len, bool typed)
+static __always_inline void on_segment(u64 key, const struct sock *sk, struct tcp_sock *tp, const u8 *header, u32 len,
+				       bool typed)
 {
 	struct flow_state *fs = observe(key, tp, false);
 	struct packet p = {};
@@ -608,7 +612,7 @@ static __always_inline void on_segment(u64 key, struct tcp_sock *tp, const u8 *h
 		count(COUNTER_SUPPRESSED);
 		return;
 	}
-	sample(fs, tp, &p, COMMON(tp).skc_state, now);
+	sample(fs, sk, tp, &p, sk->__sk_common.skc_state, now);
 }
 
 /*
@@ -758,7 +762,7 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		if (fs) {
 			fs->opened = 1;
 			event_change(fs, tp, EVENT_OPEN, CHANGE(old, now), AT_ONCE);
-			sample(fs, tp, NULL, now, bpf_ktime_get_ns());
+			sample(fs, &SK(tp), tp, NULL, now, bpf_ktime_get_ns());
 		}
 		return;
 	}
@@ -773,7 +777,7 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		fs->reason = REASON_LOCAL_FIN;
 	if (now == TCP_CLOSE_WAIT && !fs->reason)
 		fs->reason = REASON_REMOTE_FIN;
-	sample(fs, tp, NULL, now, bpf_ktime_get_ns());
+	sample(fs, &SK(tp), tp, NULL, now, bpf_ktime_get_ns());
 	if (now == TCP_CLOSE) {
 		struct event_record *e = event_start(fs, tp, EVENT_CLOSE);
 
@@ -817,7 +821,7 @@ int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 
 	if (tp) {
 		enter();
-		on_segment((u64)sk, tp, skb->head + skb->transport_header, skb->len, true);
+		on_segment((u64)sk, sk, tp, skb->head + skb->transport_header, skb->len, true);
 		leave();
 	}
 	return 0;
@@ -974,7 +978,7 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	chase(head, skb->head);
 	chase(offset, skb->transport_header);
 	chase(len, skb->len);
-	on_segment((u64)sk, tp, head + offset, len, false);
+	on_segment((u64)sk, &SK(tp), tp, head + offset, len, false);
 	leave();
 	return 0;
 }
