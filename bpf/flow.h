@@ -6,7 +6,7 @@
 #ifndef AIRTIDE_FLOW_H
 #define AIRTIDE_FLOW_H
 
-#include "kernel.h"
+#include "filter.h"
 #include "record.h"
 #include "ring.h"
 
@@ -60,25 +60,6 @@ struct owner {
 	char comm[16];
 };
 
-struct prefix {
-	u32 addr[4]; /* network order, IPv4 as v4-mapped */
-	u32 mask[4];
-};
-
-#define MAX_FILTER 64
-#define MAX_OWNERS 1024
-
-volatile const u32 filter_ports_n;
-volatile const u16 filter_ports[MAX_FILTER];
-volatile const u32 filter_prefixes_n;
-volatile const struct prefix filter_prefixes[MAX_FILTER];
-volatile const u32 filter_netns_n;
-volatile const u32 filter_netns[MAX_FILTER];
-volatile const u32 filter_cgroups_n;
-volatile const u64 filter_cgroups[MAX_FILTER];
-volatile const u32 filter_pids_n;
-volatile const u32 filter_comms_n;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -111,13 +92,6 @@ struct {
 	__type(value, u8);
 } unfollowed SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_OWNERS);
-	__type(key, u32);
-	__type(value, u8);
-} filter_pids SEC(".maps");
-
 /* So much of each congestion control's private state is recorded: what user space can read. */
 struct cc_name {
 	char name[16];
@@ -131,17 +105,6 @@ struct {
 } cc_words SEC(".maps");
 
 volatile const u32 cc_words_most;
-
-struct comm_key {
-	char comm[16];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_OWNERS);
-	__type(key, struct comm_key);
-	__type(value, u8);
-} filter_comms SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -159,177 +122,6 @@ static __always_inline u64 new_flow_id(void)
 		return 0;
 	(*n)++;
 	return *n << 12 | bpf_get_smp_processor_id();
-}
-
-/* Reads a field behind a pointer that was itself read: works on a BTF pointer and on a copied one alike. */
-#define chase(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
-
-#define SK(tp) ((tp)->inet_conn.icsk_inet.sk)
-#define COMMON(tp) (SK(tp).__sk_common)
-
-static __always_inline u32 netns_of(struct tcp_sock *tp)
-{
-	struct net *net = COMMON(tp).skc_net.net;
-	u32 inum = 0;
-
-	chase(inum, net->ns.inum);
-	return inum;
-}
-
-static __always_inline struct cgroup *cgroup_pointer(struct tcp_sock *tp)
-{
-	if (bpf_core_field_exists(((struct sock_cgroup_data *)0)->cgroup)) {
-		struct cgroup *cgrp = NULL;
-
-		bpf_probe_read_kernel(&cgrp, sizeof(cgrp), &SK(tp).sk_cgrp_data.cgroup);
-		return cgrp;
-	}
-	if (bpf_core_field_exists(((struct sock_cgroup_data___old *)0)->val)) {
-		u64 val = 0;
-
-		bpf_probe_read_kernel(&val, sizeof(val), &SK(tp).sk_cgrp_data);
-		if (!(val & 1))
-			return (struct cgroup *)val;
-	}
-	return NULL;
-}
-
-static __always_inline u64 cgroup_id(struct cgroup *cgrp)
-{
-	struct kernfs_node *kn = NULL;
-	u64 id = 0;
-
-	if (!cgrp)
-		return 0;
-	chase(kn, cgrp->kn);
-	if (kn)
-		chase(id, kn->id);
-	return id;
-}
-
-/* The inode of the socket as /proc/PID/fd shows it; 0 before accept() and after close(). */
-static __always_inline u64 inode_of(struct tcp_sock *tp)
-{
-	struct socket *socket = SK(tp).sk_socket;
-	struct file *file = NULL;
-	struct inode *inode = NULL;
-	u64 ino = 0;
-
-	if (!socket)
-		return 0;
-	chase(file, socket->file);
-	if (!file)
-		return 0;
-	chase(inode, file->f_inode);
-	if (!inode)
-		return 0;
-	chase(ino, inode->i_ino);
-	return ino;
-}
-
-struct addresses {
-	u32 local[4];
-	u32 remote[4];
-	u16 local_port;
-	u16 remote_port;
-	u16 family;
-};
-
-static __always_inline void read_addresses(struct tcp_sock *tp, struct addresses *a)
-{
-	a->family = COMMON(tp).skc_family;
-	a->local_port = COMMON(tp).skc_num;
-	if (!a->local_port) /* already given back by tcp_set_state, which comes before the hook */
-		a->local_port = bpf_ntohs(tp->inet_conn.icsk_inet.inet_sport);
-	a->remote_port = bpf_ntohs(COMMON(tp).skc_dport);
-	if (a->family == AF_INET6) {
-		bpf_probe_read_kernel(a->local, 16, &COMMON(tp).skc_v6_rcv_saddr);
-		bpf_probe_read_kernel(a->remote, 16, &COMMON(tp).skc_v6_daddr);
-	} else {
-		a->local[0] = COMMON(tp).skc_rcv_saddr;
-		a->remote[0] = COMMON(tp).skc_daddr;
-	}
-}
-
-static __always_inline bool prefix_holds(const volatile struct prefix *p, const u32 a[4])
-{
-	return !(((a[0] ^ p->addr[0]) & p->mask[0]) | ((a[1] ^ p->addr[1]) & p->mask[1]) |
-		 ((a[2] ^ p->addr[2]) & p->mask[2]) | ((a[3] ^ p->addr[3]) & p->mask[3]));
-}
-
-static __always_inline void v4_mapped(u32 to[4], const u32 from[4], u16 family)
-{
-	if (family == AF_INET6) {
-		__builtin_memcpy(to, from, 16);
-		return;
-	}
-	to[0] = 0;
-	to[1] = 0;
-	to[2] = bpf_htonl(0xffff);
-	to[3] = from[0];
-}
-
-static __noinline bool address_passes(struct addresses *a)
-{
-	u32 local[4], remote[4];
-	bool ok;
-
-	if (!a)
-		return false;
-	if (filter_ports_n) {
-		ok = false;
-		for (u32 i = 0; i < MAX_FILTER && i < filter_ports_n; i++)
-			if (filter_ports[i] == a->local_port || filter_ports[i] == a->remote_port) {
-				ok = true;
-				break;
-			}
-		if (!ok)
-			return false;
-	}
-	if (filter_prefixes_n) {
-		v4_mapped(local, a->local, a->family);
-		v4_mapped(remote, a->remote, a->family);
-		ok = false;
-		for (u32 i = 0; i < MAX_FILTER && i < filter_prefixes_n; i++)
-			if (prefix_holds(&filter_prefixes[i], local) || prefix_holds(&filter_prefixes[i], remote)) {
-				ok = true;
-				break;
-			}
-		if (!ok)
-			return false;
-	}
-	return true;
-}
-
-static __always_inline bool netns_passes(u32 inum)
-{
-	if (!filter_netns_n)
-		return true;
-	for (u32 i = 0; i < MAX_FILTER && i < filter_netns_n; i++)
-		if (filter_netns[i] == inum)
-			return true;
-	return false;
-}
-
-#define MAX_CGROUP_DEPTH 16
-
-static __always_inline bool cgroup_passes(struct cgroup *cgrp)
-{
-	if (!filter_cgroups_n)
-		return true;
-	for (int depth = 0; depth < MAX_CGROUP_DEPTH && cgrp; depth++) {
-		struct cgroup_subsys_state *parent = NULL;
-		u64 id = cgroup_id(cgrp);
-
-		for (u32 i = 0; i < MAX_FILTER && i < filter_cgroups_n; i++)
-			if (filter_cgroups[i] == id)
-				return true;
-		chase(parent, cgrp->self.parent);
-		cgrp = NULL;
-		if (parent)
-			chase(cgrp, parent->cgroup);
-	}
-	return false;
 }
 
 /* Whether the owner passes: VERDICT_ACCEPT, VERDICT_REJECT, or VERDICT_UNDECIDED while there is none. */

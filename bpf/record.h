@@ -66,6 +66,7 @@ enum reason {
 	REASON_UNDO_DSACK,
 	REASON_STILL_OPEN,
 	REASON_UNKNOWN,
+	REASON_DEVICE_REFUSED,
 };
 
 enum sample_flags {

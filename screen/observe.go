@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"airtide/clock"
+
 	"airtide/tcp"
 
 	"golang.org/x/sys/unix"
@@ -17,10 +19,7 @@ type Clock func() (monotonicNs int64, wall time.Time)
 
 // SystemClock is this host's clock, right for a live source.
 func SystemClock() (int64, time.Time) {
-	var ts unix.Timespec
-	// Cannot fail: the clock exists on every kernel and the pointer is valid.
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return ts.Nano(), time.Now()
+	return clock.Now(), time.Now()
 }
 
 // Options say what is shown, where, and how often.

@@ -203,11 +203,11 @@ func (f *flow) event(e *tcp.Event) {
 	}
 	switch e.Kind {
 	case tcp.EventRetransmit:
-		if int(e.Cause) < len(f.causes) {
-			f.causes[e.Cause]++
-		} else {
-			f.causes[tcp.CauseOther]++
+		cause := e.Cause
+		if int(cause) >= len(f.causes) {
+			cause = tcp.CauseOther
 		}
+		f.causes[cause] += max(e.Value, 1)
 	case tcp.EventUndo:
 		switch e.Reason {
 		case tcp.ReasonUndoDsack:

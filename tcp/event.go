@@ -35,7 +35,7 @@ const (
 	EventSack                      // code 3: ACK with SACK blocks; Blocks
 	EventDsack                     // code 3: ACK with a DSACK block; Blocks[0] is the duplicate
 	EventTimeout                   // code 4: retransmission timeout; Value: RTO in µs before back-off
-	EventRetransmit                // one segment retransmitted; Seq, EndSeq, Cause
+	EventRetransmit                // sent again; Seq, EndSeq, Cause; Value: segments; ReasonDeviceRefused when it did not leave
 	EventUndo                      // a reduction was undone: the retransmission was spurious; From: CAState, Reason
 	EventECNEcho                   // the peer began to echo congestion marks; Value: marked deliveries so far
 	EventZeroWindow                // the peer closed its window
@@ -103,11 +103,13 @@ const (
 	ReasonUndoDsack             // undone: every retransmission was reported as a duplicate by DSACK
 	ReasonStillOpen             // the observation ended first
 	ReasonUnknownLeaving        // the socket was destroyed and no sign of the reason was seen
+	ReasonDeviceRefused         // of a retransmission: the own device or its queue did not take it
 )
 
 var reasonNames = []string{
 	"none", "local_fin", "remote_fin", "reset_received", "reset_sent", "timed_out", "refused", "unreachable",
 	"aborted", "undo_timestamp", "undo_dsack", "still_open", "unknown",
+	"device_refused",
 }
 
 func (r Reason) String() string { return nameOf(reasonNames, int(r), "reason") }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
+
+	"airtide/clock"
 
 	"golang.org/x/sys/unix"
 
@@ -45,6 +48,8 @@ type Metadata struct {
 	ClockMonotonicNs   int64 `json:"clock_monotonic_ns"`
 	ClockWallNs        int64 `json:"clock_wall_ns"`
 	ClockUncertaintyNs int64 `json:"clock_uncertainty_ns"`
+	// ClockBootNs is CLOCK_BOOTTIME at that moment, which runs on while the host sleeps; 0 in recordings without it.
+	ClockBootNs int64 `json:"clock_boot_ns,omitempty"`
 }
 
 // WallNs turns a recorded time into nanoseconds since 1970. It does not follow steps of the wall clock that came during
@@ -64,21 +69,20 @@ func HostMetadata() Metadata {
 	if id, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		m.BootID = strings.TrimSpace(string(id))
 	}
+	var boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
+	ahead := boot.Nano() - clock.Now()                // by the time that the host has slept
 	m.ClockMonotonicNs, m.ClockWallNs, m.ClockUncertaintyNs = readClocks()
+	m.ClockBootNs = m.ClockMonotonicNs + ahead
 	return m
 }
 
 // readClocks reads the wall clock between two readings of the monotonic clock, and keeps the closest of some tries.
 func readClocks() (monotonicNs, wallNs, uncertaintyNs int64) {
-	now := func(clock int32) int64 {
-		var t unix.Timespec
-		_ = unix.ClockGettime(clock, &t) // cannot fail: the clocks exist and the pointer is good
-		return t.Nano()
-	}
 	for try := range 8 {
-		before := now(unix.CLOCK_MONOTONIC)
-		wall := now(unix.CLOCK_REALTIME)
-		after := now(unix.CLOCK_MONOTONIC)
+		before := clock.Now()
+		wall := time.Now().UnixNano()
+		after := clock.Now()
 		if half := (after-before)/2 + 1; try == 0 || half < uncertaintyNs {
 			monotonicNs, wallNs, uncertaintyNs = before+(after-before)/2, wall, half
 		}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,7 +39,7 @@ func main() {
 	flag.IntVar(&s.streams, "streams", 16, "flows in the runs with offloads off")
 	flag.IntVar(&s.sustain, "sustain", 10, "seconds of the run at the highest ACK rate")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, s); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)

@@ -95,7 +95,7 @@ func exportTrace(ctx context.Context, path, out string, format export.Format, id
 	m := r.Metadata()
 	x, err := export.New(format, out, export.Meta{
 		Host: m.Host, Kernel: m.Kernel, Source: m.Source, Tool: m.Tool,
-		ClockMonotonicNs: m.ClockMonotonicNs, ClockWallNs: m.ClockWallNs,
+		ClockMonotonicNs: m.ClockMonotonicNs, ClockWallNs: m.ClockWallNs, ClockBootNs: m.ClockBootNs,
 	}, o)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/monitor/owner"},
 	{"airtide/monitor/filter"},
-	{"airtide/tcp"},
+	{"airtide/tcp", "airtide/clock"},
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.

@@ -3,8 +3,6 @@ package bpf
 import (
 	"encoding/binary"
 
-	"golang.org/x/sys/unix"
-
 	"airtide/tcp"
 )
 
@@ -77,12 +75,4 @@ func kernelFlow(raw []byte) uint64 {
 		return binary.NativeEndian.Uint64(raw[eventFlowOffset:])
 	}
 	return binary.NativeEndian.Uint64(raw[sampleFlowOffset:])
-}
-
-func monotonicNs() int64 {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		return 0
-	}
-	return ts.Nano()
 }

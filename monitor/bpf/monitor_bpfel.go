@@ -198,6 +198,7 @@ const (
 	monitorReasonREASON_UNDO_DSACK     monitorReason = 10
 	monitorReasonREASON_STILL_OPEN     monitorReason = 11
 	monitorReasonREASON_UNKNOWN        monitorReason = 12
+	monitorReasonREASON_DEVICE_REFUSED monitorReason = 13
 )
 
 type monitorRecordKind uint32

@@ -183,7 +183,7 @@ func TestEnumerationsEqualThoseOfPackageTCP(t *testing.T) {
 	}{
 		{"event_kind", "EVENT_", func(v uint64) string { return tcp.EventKind(v).String() }, int(tcp.EventTLPLoss)},
 		{"cause", "CAUSE_", func(v uint64) string { return tcp.Cause(v).String() }, int(tcp.CauseOther) + 1},
-		{"reason", "REASON_", func(v uint64) string { return tcp.Reason(v).String() }, int(tcp.ReasonUnknownLeaving) + 1},
+		{"reason", "REASON_", func(v uint64) string { return tcp.Reason(v).String() }, int(tcp.ReasonDeviceRefused) + 1},
 	} {
 		values := enumOf(t, spec.Types, c.enum)
 		if len(values) != c.count {

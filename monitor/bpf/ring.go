@@ -10,6 +10,8 @@ import (
 	"time"
 	"unsafe"
 
+	"airtide/clock"
+
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 )
@@ -117,7 +119,7 @@ type head struct {
 
 // openRings maps the rings.
 func openRings(coll *ebpf.Collection, s ringSizes) (_ *rings, err error) {
-	rs := &rings{clock: monotonicNs}
+	rs := &rings{clock: clock.Now}
 	defer func() {
 		if err != nil {
 			_ = rs.close()

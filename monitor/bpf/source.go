@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"airtide/clock"
+
 	"airtide/monitor/owner"
 	"airtide/tcp"
 )
@@ -234,7 +236,7 @@ func (s *Source) readCounters() error {
 	if err := counters.Lookup(uint32(monitorCounterCOUNTER_UNTRACKED), &untracked); err != nil {
 		return fmt.Errorf("reading the count of untracked flows: %w", err)
 	}
-	s.loss.TimeNs = monotonicNs()
+	s.loss.TimeNs = clock.Now()
 	s.loss.PerCPU = lost
 	s.loss.Untracked = 0
 	for _, n := range untracked {

@@ -3,12 +3,9 @@ package bpf
 import (
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"golang.org/x/sys/unix"
 
 	"airtide/monitor/owner"
 )
@@ -28,7 +25,7 @@ func walkAll(prog *ebpf.Program) (missing []string) {
 	}
 	failed := 0
 	for _, ns := range list {
-		if err := inNetNS(ns.Path, func() error { return walk(prog) }); err != nil {
+		if err := owner.InNetNS(ns, func() error { return walk(prog) }); err != nil {
 			failed++
 			if failed == 1 {
 				missing = append(missing, fmt.Sprintf("idle connections of namespace %s: %v", ns, err))
@@ -54,33 +51,4 @@ func walk(prog *ebpf.Program) error {
 		return fmt.Errorf("walking the sockets: %w", err)
 	}
 	return nil
-}
-
-// inNetNS calls f on a thread that has entered the namespace. A thread that cannot return is not used again.
-func inNetNS(path string, f func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		result <- func() error {
-			own, err := os.Open("/proc/thread-self/ns/net")
-			if err != nil {
-				return fmt.Errorf("opening the own network namespace: %w", err)
-			}
-			defer own.Close()
-			other, err := os.Open(path)
-			if err != nil {
-				return fmt.Errorf("opening the network namespace: %w", err)
-			}
-			defer other.Close()
-			if err := unix.Setns(int(other.Fd()), unix.CLONE_NEWNET); err != nil {
-				return fmt.Errorf("entering the network namespace: %w", err)
-			}
-			err = f()
-			if unix.Setns(int(own.Fd()), unix.CLONE_NEWNET) == nil {
-				runtime.UnlockOSThread()
-			}
-			return err
-		}()
-	}()
-	return <-result
 }

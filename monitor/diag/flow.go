@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"airtide/clock"
+
 	"airtide/monitor/filter"
 	"airtide/tcp"
 )
@@ -231,7 +233,7 @@ func (s *Source) settle(sp *space) error {
 		if err != nil {
 			return err
 		}
-		now := monotonic()
+		now := clock.Now()
 		a := &s.answer
 		parsed := msg != nil && a.parse(msg)
 		if parsed && a.cookie == cookie && len(a.info) >= leastInfo {

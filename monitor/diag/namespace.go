@@ -4,18 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"airtide/clock"
 
 	"airtide/monitor/owner"
 )
 
 // ErrNeedRoot says that other network namespaces were asked for without the privilege to enter them.
 var ErrNeedRoot = errors.New("observing other network namespaces needs root (CAP_SYS_ADMIN); run as root, or observe only the own one")
-
-var errNamespaceGone = errors.New("the network namespace is gone")
 
 // space is one network namespace that is polled. Its socket keeps the namespace alive, so it is closed as soon as
 // nothing else does.
@@ -28,50 +25,15 @@ type space struct {
 
 // openIn opens a netlink socket in another network namespace. Only the opening thread has to be there for a moment: a
 // socket stays in the namespace in which it was made.
-func openIn(ns owner.NetNS) (*conn, error) {
-	type result struct {
-		conn *conn
-		err  error
+func openIn(ns owner.NetNS) (c *conn, err error) {
+	err = owner.InNetNS(ns, func() error {
+		c, err = open()
+		return err
+	})
+	if c == nil && errors.Is(err, os.ErrPermission) {
+		return nil, ErrNeedRoot
 	}
-	done := make(chan result)
-	go func() {
-		runtime.LockOSThread()
-		c, restored, err := openOnThisThread(ns)
-		if restored {
-			runtime.UnlockOSThread()
-		} // else the thread ends with this goroutine, because it is in the wrong namespace
-		done <- result{c, err}
-	}()
-	r := <-done
-	return r.conn, r.err
-}
-
-func openOnThisThread(ns owner.NetNS) (c *conn, restored bool, err error) {
-	own, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, true, fmt.Errorf("opening own network namespace: %w", err)
-	}
-	defer unix.Close(own)
-	target, err := unix.Open(ns.Path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	switch {
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, true, ErrNeedRoot
-	case err != nil:
-		return nil, true, errNamespaceGone
-	}
-	defer unix.Close(target)
-	// The process whose path this was may have moved or ended since the namespaces were listed.
-	if inode, err := owner.NetNSOfFD(target, ns.Path); err != nil || inode != ns.Inode {
-		return nil, true, errNamespaceGone
-	}
-	if err := unix.Setns(target, unix.CLONE_NEWNET); err != nil {
-		if errors.Is(err, unix.EPERM) {
-			return nil, true, ErrNeedRoot
-		}
-		return nil, true, fmt.Errorf("entering network namespace %v: %w", ns, err)
-	}
-	c, err = open()
-	return c, unix.Setns(own, unix.CLONE_NEWNET) == nil, err
+	return c, err
 }
 
 // wanted lists the network namespaces to poll: the own one, those that the filter names, or all.
@@ -116,7 +78,7 @@ func (s *Source) openFirst() error {
 			if !s.options.AllNamespaces {
 				return fmt.Errorf("network namespace %v: %w", ns, err)
 			}
-		case err != nil && !errors.Is(err, errNamespaceGone):
+		case err != nil && !errors.Is(err, owner.ErrNetNSGone):
 			return err
 		}
 	}
@@ -163,7 +125,7 @@ func (s *Source) relist() error {
 		there[ns.Inode] = true
 		if s.spaces[ns.Inode] == nil {
 			// One that cannot be entered, or has gone since, is tried again next time; Description counts what is open.
-			if err := s.add(ns); err != nil && !errors.Is(err, ErrNeedRoot) && !errors.Is(err, errNamespaceGone) {
+			if err := s.add(ns); err != nil && !errors.Is(err, ErrNeedRoot) && !errors.Is(err, owner.ErrNetNSGone) {
 				return err
 			}
 		}
@@ -177,7 +139,7 @@ func (s *Source) relist() error {
 		delete(s.spaces, inode)
 		s.stats.setNamespaces(len(s.spaces))
 		for _, fl := range sp.flows {
-			if err := s.end(fl, monotonic(), closeReason(fl.past.state, false)); err != nil {
+			if err := s.end(fl, clock.Now(), closeReason(fl.past.state, false)); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"airtide/clock"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -93,7 +95,7 @@ func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (who
 	for {
 		// The kernel fills the first buffer while it takes the request and each further one at the end of the read
 		// before, so what is read next was made just now.
-		made := monotonic()
+		made := clock.Now()
 		b, err := c.receive()
 		if err != nil {
 			return false, fmt.Errorf("reading from sock_diag: %w", err)
@@ -164,13 +166,6 @@ func errorIn(body []byte) error {
 	default:
 		return fmt.Errorf("sock_diag refused the request: %w", unix.Errno(n))
 	}
-}
-
-// monotonic is CLOCK_MONOTONIC in nanoseconds.
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail: the clock exists on every kernel
-	return t.Nano()
 }
 
 // Probe says whether inet_diag for TCP is there, by one request.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"airtide/clock"
+
 	"golang.org/x/sys/unix"
 
 	"airtide/monitor/filter"
@@ -257,7 +259,7 @@ func (s *Source) finish() error {
 	if err := s.poll(); err != nil {
 		return err
 	}
-	now := monotonic()
+	now := clock.Now()
 	for _, sp := range s.spaces {
 		for _, fl := range sp.flows {
 			if err := s.end(fl, now, tcp.ReasonStillOpen); err != nil {

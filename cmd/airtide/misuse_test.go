@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"nonsense"}, "nonsense"},
+		{[]string{"record"}, "-o FILE"},
+		{[]string{"record", "-o", "x.atr", "--port", "70000"}, "70000"},
+		{[]string{"record", "-o", "x.atr", "--host", "no-address"}, "no-address"},
+		{[]string{"record", "-o", "x.atr", "--density", "often"}, "often"},
+		{[]string{"record", "-o", "x.atr", "--source", "magic"}, "magic"},
+		{[]string{"record", "-o", "x.atr", "--netns", "no-such-name"}, "no-such-name"},
+		{[]string{"record", "-o", "x.atr", "--cgroup", "/no/such/cgroup"}, "/no/such/cgroup"},
+		{[]string{"record", "-o", "x.atr", "--process", "a-name-that-is-too-long"}, "a-name-that-is-too-long"},
+		{[]string{"record", "-o", "x.atr", "--filter", "tcp"}, "filter"},
+		{[]string{"record", "-o", "x.atr", "curl"}, "--"},
+		{[]string{"record", "-o", "x.atr", "--buffer-mb", "0"}, "buffer-mb"},
+		{[]string{"record", "-o", "x.atr", "--btf", "/no/such/file"}, "/no/such/file"},
+		{[]string{"monitor", "--sort", "beauty"}, "beauty"},
+		{[]string{"monitor", "--events"}, "--json"},
+		{[]string{"info"}, "FILE"},
+		{[]string{"plot", "a.atr"}, "-o"},
+		{[]string{"plot", "a.atr", "-o", "a.gif"}, "gif"},
+		{[]string{"plot", "a.atr", "-o", "a.png", "--kind", "pie"}, "pie"},
+		{[]string{"export", "a.atr", "-o", "x"}, "--to"},
+		{[]string{"export", "a.atr", "-o", "x", "--to", "word"}, "word"},
+		{[]string{"export", "a.atr", "-o", "x", "--to", "csv", "--fields", "beauty"}, "beauty"},
+	} {
+		stdout, stderr, status := run(t, c.args...)
+		if status != exitMisuse || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("airtide %s: status %d, %q, %q", strings.Join(c.args, " "), status, stdout, stderr)
+		}
+		if strings.Count(stderr, "\n") > 2 {
+			t.Errorf("airtide %s says more than the error and a hint:\n%s", strings.Join(c.args, " "), stderr)
+		}
+	}
+	if _, err := os.Stat("x.atr"); err == nil {
+		t.Error("misuse left a file")
+	}
+}
+
+func TestFilesThatAreNoRecordings(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"empty": "", "text": "this is a letter to the editor\n", "pcap": "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 100),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"info", path}, {"plot", path, "-o", filepath.Join(dir, "x.png")}, {"export", path, "--to", "csv", "-o", filepath.Join(dir, "x.csv")},
+		} {
+			_, stderr, status := run(t, args...)
+			if status != exitFailed || !strings.Contains(stderr, path) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "x*")); len(left) > 0 {
+		t.Errorf("failed verbs left %v", left)
+	}
+}
+
+func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
+	needRoot(t)
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	path := filepath.Join(t.TempDir(), "a.atr")
+	mustRun(t, "record", "-o", path, "-d", "4s")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := info(t, path).Totals.Samples
+
+	cut := filepath.Join(t.TempDir(), "cut.atr")
+	if err := os.WriteFile(cut, whole[:len(whole)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := run(t, "info", cut); status != 0 || !strings.Contains(stderr, "cut off") {
+		t.Errorf("a cut file gives status %d: %s", status, stderr)
+	}
+	if r := info(t, cut); r.Totals.Samples == 0 || r.Totals.Samples >= all || r.Damage.CleanEnd {
+		t.Errorf("of %d samples the cut file has %d", all, r.Totals.Samples)
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 0x10
+	bad := filepath.Join(t.TempDir(), "bad.atr")
+	if err := os.WriteFile(bad, flipped, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := info(t, bad); r.Totals.Samples == 0 || r.Totals.Samples >= all || r.Damage.SkippedBytes == 0 {
+		t.Errorf("of %d samples the file with a flipped bit has %d, %d bytes skipped", all, r.Totals.Samples, r.Damage.SkippedBytes)
+	}
+}
+
+func TestHelpOfEachVerbHasExamples(t *testing.T) {
+	for _, verb := range []string{"doctor", "monitor", "record", "info", "export", "plot"} {
+		if out := mustRun(t, verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide "+verb) {
+			t.Errorf("airtide %s --help has no examples", verb)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out := mustRun(t, "completion", shell); len(out) < 500 {
+			t.Errorf("completion for %s: %q", shell, out)
+		}
+	}
+	if out := mustRun(t, "__complete", "plot", "x.atr", "--kind", ""); !strings.Contains(out, "cwnd") {
+		t.Errorf("--kind does not complete: %s", out)
+	}
+}
+
+func TestDoctorAsJSON(t *testing.T) {
+	var r struct {
+		Usable bool
+		Checks []struct{ Name, Status string }
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "doctor", "--json")), &r); err != nil || !r.Usable || len(r.Checks) < 20 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"airtide/clock"
+)
+
+func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
+	for _, source := range []string{"bpf", "diag"} {
+		t.Run(source, func(t *testing.T) {
+			path := recording(t, "--source", source)
+			r := info(t, path)
+			// Both ends of the loopback connection belong to the command, and nothing else does.
+			if r.Totals.Flows != 2 || r.Totals.Samples < 10 || !r.Damage.CleanEnd {
+				t.Fatalf("%+v", r)
+			}
+			var acked int64
+			for _, f := range r.Flows {
+				if f.AckedBytes != nil {
+					acked += *f.AckedBytes
+				}
+			}
+			// What a poll finds is up to 100 ms old when the connection closes.
+			if least := map[string]int64{"bpf": transferred, "diag": transferred * 8 / 10}[source]; acked < least || acked > transferred+4 {
+				t.Errorf("%d bytes were acknowledged, %d were sent", acked, transferred)
+			}
+			dir := t.TempDir()
+			for _, kind := range []string{"cwnd", "rtt", "queues", "rates", "windows", "sequence", "overview"} {
+				out := filepath.Join(dir, kind+".svg")
+				mustRun(t, "plot", path, "--kind", kind, "-o", out)
+				if b, err := os.ReadFile(out); err != nil || !bytes.Contains(b, []byte("time (s)")) {
+					t.Errorf("figure %s: %v", kind, err)
+				}
+			}
+			for _, format := range []string{"parquet", "csv", "jsonl", "perfetto"} {
+				out := filepath.Join(dir, "out."+format)
+				mustRun(t, "export", path, "--to", format, "-o", out)
+				if st, err := os.Stat(out); err != nil || st.Size() < 500 {
+					t.Errorf("export to %s: %v", format, err)
+				}
+			}
+			if _, stderr, status := run(t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv")); status != 1 || !strings.Contains(stderr, "exist") {
+				t.Errorf("an existing output gives status %d: %s", status, stderr)
+			}
+		})
+	}
+}
+
+func TestOutputThatExistsOrIsBeingWrittenIsNotTouched(t *testing.T) {
+	path := recording(t)
+	before, _ := os.ReadFile(path)
+	if _, stderr, status := run(t, "record", "-o", path, "-d", "1s"); status != exitFailed || !strings.Contains(stderr, path) {
+		t.Errorf("an existing file gives status %d: %s", status, stderr)
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+		t.Error("the existing recording has changed")
+	}
+	busy := filepath.Join(t.TempDir(), "busy.atr")
+	first := airtide("record", "-o", busy, "-d", "30s")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the recording to begin", func() bool { st, err := os.Stat(busy); return err == nil && st.Size() > 0 })
+	_, stderr, status := run(t, "record", "-f", "-o", busy, "-d", "1s")
+	if status != exitFailed || !strings.Contains(stderr, "another") {
+		t.Errorf("a file that is being written gives status %d: %s", status, stderr)
+	}
+	_ = first.Process.Signal(os.Interrupt)
+	if err := first.Wait(); err != nil {
+		t.Errorf("Ctrl-C: %v", err)
+	}
+	if !info(t, busy).Damage.CleanEnd {
+		t.Error("Ctrl-C did not end the recording cleanly")
+	}
+}
+
+func TestAFullDiskEndsTheRecordingAndKeepsWhatWasWritten(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Fatalf("mounting a small tmpfs: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	path := filepath.Join(dir, "a.atr")
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	_, stderr, status := run(t, "record", "-o", path, "-d", "20s")
+	if status != exitFailed || !strings.Contains(stderr, "no space left") {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	if r := info(t, path); r.Totals.Samples == 0 || r.Damage.SkippedBytes != 0 {
+		t.Errorf("of the recording on a full disk this is left: %+v", r)
+	}
+}
+
+// busyTraffic keeps loopback connections talking until stop is closed.
+func busyTraffic(stop chan bool) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c) }()
+		}
+	}()
+	for range 4 {
+		go func() {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			b := make([]byte, 1000)
+			for {
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+				if _, err := io.ReadFull(c, b); err != nil {
+					return
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	<-stop
+}
+
+func TestKillLosesAtMostTheLastSecondAndTheNextStartCleansUp(t *testing.T) {
+	needRoot(t)
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	path := filepath.Join(t.TempDir(), "a.atr")
+	cmd := airtide(append([]string{"record", "-a", "-o", path, "--"}, played("sleep")...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the recording to begin", func() bool { st, err := os.Stat(path); return err == nil && st.Size() > 20_000 })
+	time.Sleep(2500 * time.Millisecond)
+	held := heldPrograms(t, cmd.Process.Pid)
+	if len(held) < 5 {
+		t.Fatalf("the recording holds the BPF programs %v, so this test shows nothing", held)
+	}
+	killed := clock.Now()
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	_ = exec.Command("pkill", "-f", self+"=sleep").Run()
+
+	var r struct {
+		Totals struct {
+			EndNs   int64 `json:"end_ns"`
+			Samples int
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "info", "--json", path)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if lost := time.Duration(killed - r.Totals.EndNs); r.Totals.Samples == 0 || lost > 1300*time.Millisecond {
+		t.Errorf("%d samples, and the last %v are missing", r.Totals.Samples, lost)
+	}
+	waitFor(t, "the kernel to drop the programs of the killed process", func() bool {
+		for _, id := range held {
+			if exec.Command("bpftool", "prog", "show", "id", id).Run() == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestTheCgroupOfAKilledRecordingIsRemovedByTheNext(t *testing.T) {
+	needRoot(t)
+	path := filepath.Join(t.TempDir(), "a.atr")
+	cmd := airtide(append([]string{"record", "-o", path, "--"}, played("transfer")...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the command's cgroup", func() bool { return cgroupsLeft(t) != "" })
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	time.Sleep(2 * time.Second) // the transfer itself ends
+	if cgroupsLeft(t) == "" {
+		t.Fatal("the killed recording left no cgroup, so this test shows nothing")
+	}
+	recording(t)
+	if left := cgroupsLeft(t); left != "" {
+		t.Errorf("cgroups left: %s", left)
+	}
+}
+
+func cgroupsLeft(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("find", "/sys/fs/cgroup", "-name", "airtide-record-*", "-type", "d").Output()
+	if err != nil {
+		t.Fatalf("looking for cgroups: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// heldPrograms are the ids of the BPF programs that a process holds.
+func heldPrograms(t *testing.T, pid int) (ids []string) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := os.ReadFile(f)
+		if err != nil {
+			continue // closed meanwhile
+		}
+		for line := range strings.Lines(string(info)) {
+			if id, ok := strings.CutPrefix(line, "prog_id:"); ok {
+				ids = append(ids, strings.TrimSpace(id))
+			}
+		}
+	}
+	return ids
+}
+
+func TestTwoRecordingsAtOnceDoNotDisturbEachOther(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	results := make(chan string, 2)
+	for _, name := range []string{"a.atr", "b.atr"} {
+		path := filepath.Join(dir, name)
+		cmd := airtide(append([]string{"record", "-o", path, "--"}, played("transfer")...)...)
+		go func() {
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				results <- fmt.Sprintf("%v: %s", err, out)
+				return
+			}
+			results <- ""
+		}()
+	}
+	for range 2 {
+		if failed := <-results; failed != "" {
+			t.Fatal(failed)
+		}
+	}
+	for _, name := range []string{"a.atr", "b.atr"} {
+		if r := info(t, filepath.Join(dir, name)); r.Totals.Flows != 2 {
+			t.Errorf("%s has %d flows, want the two ends of its own command's connection", name, r.Totals.Flows)
+		}
+	}
+}
+
+func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
+	needRoot(t)
+	path := filepath.Join(t.TempDir(), "a.atr")
+	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != exitFailed || !strings.Contains(stderr, "kept") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if !info(t, path).Damage.CleanEnd {
+		t.Error("the recording is not whole")
+	}
+	if _, stderr, status := run(t, "record", "-o", path+"2", "--", "/no/such/program"); status != exitFailed || !strings.Contains(stderr, "/no/such/program") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if left := cgroupsLeft(t); left != "" {
+		t.Errorf("cgroups left: %s", left)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asNobody makes the command run without privileges.
+func asNobody(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return cmd
+}
+
+// openBinary puts a copy of the test binary where everybody may run it.
+func openBinary(t *testing.T) (binary, dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "airtide-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary = filepath.Join(dir, "airtide")
+	if err := os.WriteFile(binary, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return binary, dir
+}
+
+func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
+	needRoot(t)
+	binary, dir := openBinary(t)
+	nobody := func(args ...string) (string, string, int) {
+		cmd := airtide(args...)
+		cmd.Path, cmd.Dir = binary, dir
+		return runCmd(t, asNobody(cmd))
+	}
+	if _, stderr, status := nobody("record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr")); status != exitFailed ||
+		!strings.Contains(stderr, "root") || !strings.Contains(stderr, "--source diag") {
+		t.Errorf("bpf without root: status %d: %s", status, stderr)
+	}
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	path := filepath.Join(dir, "b.atr")
+	_, stderr, status := nobody("record", "-d", "2s", "-o", path)
+	if status != 0 || !strings.Contains(stderr, "taking diag") {
+		t.Errorf("auto without root: status %d: %s", status, stderr)
+	}
+	if r := info(t, path); r.Totals.Samples == 0 {
+		t.Errorf("%+v", r)
+	}
+	if stdout, stderr, status := nobody("doctor"); status != 0 || !strings.Contains(stdout, "diag") {
+		t.Errorf("doctor without root: status %d: %s%s", status, stdout, stderr)
+	}
+}
+
+func TestMonitorPrintsOnceAndLinesAndEndsWithItsReader(t *testing.T) {
+	needRoot(t)
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	table := mustRun(t, "monitor", "--once", "--interval", "700ms")
+	if !strings.Contains(table, "127.0.0.1:") || !strings.Contains(table, "PROCESS") {
+		t.Errorf("the plain table:\n%s", table)
+	}
+	lines := mustRun(t, "monitor", "--once", "--json", "--interval", "700ms", "--find", "127.0.0.1")
+	flows := 0
+	for line := range strings.Lines(lines) {
+		var l struct {
+			Type string
+			Cwnd *int64 `json:"cwnd_packets"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		if l.Type == "flow" && l.Cwnd != nil && *l.Cwnd > 0 {
+			flows++
+		}
+	}
+	if flows < 8 {
+		t.Errorf("%d flows with a congestion window, want both ends of four connections:\n%s", flows, lines)
+	}
+
+	cmd := airtide("monitor", "--json", "--interval", "100ms")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		_ = cmd.Process.Kill()
+		t.Error("monitor goes on although its reader has left")
+	}
+}
+
+func TestMonitorShowsConnectionsThatAreIdle(t *testing.T) {
+	needRoot(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	out := mustRun(t, "monitor", "--once", "--source", "bpf", "--interval", "300ms", "--find", l.Addr().String())
+	if !strings.Contains(out, c.LocalAddr().String()) && !strings.Contains(out, l.Addr().String()) {
+		t.Errorf("an idle connection is not shown:\n%s", out)
+	}
+}
