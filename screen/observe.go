@@ -7,11 +7,10 @@ import (
 	"os"
 	"time"
 
-	"airtide/clock"
-
-	"airtide/tcp"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
+	"airtide/tcp"
 )
 
 // Clock reads the clock of the samples (CLOCK_MONOTONIC nanoseconds) and the wall clock.

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"airtide/clock"
-
 	"golang.org/x/sys/unix"
 
+	"airtide/clock"
 	"airtide/monitor/filter"
 	"airtide/tcp"
 )

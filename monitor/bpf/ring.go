@@ -10,10 +10,10 @@ import (
 	"time"
 	"unsafe"
 
-	"airtide/clock"
-
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
 )
 
 const (

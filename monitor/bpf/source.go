@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"airtide/clock"
-
 	"airtide/monitor/owner"
 	"airtide/tcp"
 )

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"airtide/clock"
-
 	"airtide/monitor/owner"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/clock"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
 )
 
 // Constants of include/uapi/linux/inet_diag.h and sock_diag.h that golang.org/x/sys/unix lacks.

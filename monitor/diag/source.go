@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"airtide/clock"
-
 	"golang.org/x/sys/unix"
 
+	"airtide/clock"
 	"airtide/monitor/filter"
 	"airtide/monitor/owner"
 	"airtide/tcp"
