@@ -41,9 +41,10 @@ static __always_inline u8 code_of(u8 kind)
 }
 
 /* An event with all that every kind has; the caller adds the rest and submits. */
-static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind)
+static __always_inline struct event_record *event_start(struct flow_state *fs, struct tcp_sock *tp, u8 kind,
+							struct ring_control **ring)
 {
-	struct event_record *e = reserve();
+	struct event_record *e = reserve(ring);
 
 	if (!e)
 		return NULL;
@@ -74,16 +75,17 @@ enum found {
 /* An event whose only particular is a value. */
 static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8 kind, s64 value, u8 found)
 {
+	struct ring_control *ring;
 	struct event_record *e;
 
 	if (!fs || !tp)
 		return 0;
-	e = event_start(fs, tp, kind);
+	e = event_start(fs, tp, kind, &ring);
 	if (!e)
 		return 0;
 	e->value = value;
 	e->from_sample = found;
-	submit();
+	submit(ring);
 	return 0;
 }
 
@@ -93,17 +95,18 @@ static __noinline int event_value(struct flow_state *fs, struct tcp_sock *tp, u8
 
 static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u8 kind, u32 change, u8 found)
 {
+	struct ring_control *ring;
 	struct event_record *e;
 
 	if (!fs || !tp)
 		return 0;
-	e = event_start(fs, tp, kind);
+	e = event_start(fs, tp, kind, &ring);
 	if (!e)
 		return 0;
 	e->from = change;
 	e->to = change >> 8;
 	e->from_sample = found;
-	submit();
+	submit(ring);
 	return 0;
 }
 
@@ -122,14 +125,15 @@ static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 
 		return 0;
 	marker = tp->undo_marker;
 	if (fs->undo_marker && !marker && tp->prior_ssthresh && fs->marker_state >= TCP_CA_Recovery) {
-		struct event_record *e = event_start(fs, tp, EVENT_UNDO);
+		struct ring_control *ring;
+		struct event_record *e = event_start(fs, tp, EVENT_UNDO, &ring);
 
 		if (e) {
 			e->from = fs->marker_state;
 			e->to = state;
 			e->reason = tp->undo_retrans == 0 ? REASON_UNDO_DSACK : REASON_UNDO_TIMESTAMP;
 			e->from_sample = found;
-			submit();
+			submit(ring);
 		}
 	}
 	fs->undo_marker = marker;
@@ -194,6 +198,7 @@ static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *t
 /* Code 3: what the ACK says about segments that did not arrive in order. */
 static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, struct packet *p)
 {
+	struct ring_control *ring;
 	struct event_record *e;
 	u8 kind;
 
@@ -205,13 +210,13 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 		kind = EVENT_DUP_ACK; /* RFC 5681 section 2 */
 	else
 		return 0;
-	e = event_start(fs, tp, kind);
+	e = event_start(fs, tp, kind, &ring);
 	if (!e)
 		return 0;
 	e->seq = p->ack;
 	e->blocks = p->blocks;
 	__builtin_memcpy(e->sack, p->sack, sizeof(e->sack));
-	submit();
+	submit(ring);
 	return 0;
 }
 
@@ -238,18 +243,19 @@ static __noinline int unseen_timeouts(struct flow_state *fs, struct tcp_sock *tp
 static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 {
 	const struct tcp_congestion_ops *ops;
+	struct ring_control *ring;
 	struct event_record *e;
 
 	if (!fs || !tp)
 		return 0;
 	ops = tp->inet_conn.icsk_ca_ops;
 	private_state_of(fs, tp);
-	e = event_start(fs, tp, EVENT_CC_CHANGE);
+	e = event_start(fs, tp, EVENT_CC_CHANGE, &ring);
 	if (!e)
 		return 0;
 	e->from_sample = BY_DIFFERENCE;
 	bpf_probe_read_kernel_str(e->text, sizeof(e->text), &ops->name);
-	submit();
+	submit(ring);
 	return 0;
 }
 

@@ -187,11 +187,12 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 {
 	const struct tcp_congestion_ops *ops;
 	struct addresses a = {};
+	struct ring_control *ring;
 	struct flow_record *r;
 
 	if (!fs || !tp)
 		return false;
-	r = reserve();
+	r = reserve(&ring);
 	if (!r)
 		return false;
 	read_addresses(tp, &a);
@@ -215,7 +216,7 @@ static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 	ops = tp->inet_conn.icsk_ca_ops;
 	if (ops)
 		bpf_probe_read_kernel_str(r->cc, sizeof(r->cc), &ops->name);
-	submit();
+	submit(ring);
 	fs->announce = 0;
 	fs->announced = 1;
 	return true;

@@ -94,6 +94,7 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 {
 	struct flow_state *fs = observe(key, tp, false);
 	const struct tcp_skb_cb *cb;
+	struct ring_control *ring;
 	struct event_record *e;
 	u32 mss;
 	u8 cause;
@@ -112,7 +113,7 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	if (result < 0 && tp->total_retrans == fs->retransmits)
 		return;
 	fs->retransmits = tp->total_retrans;
-	e = event_start(fs, tp, EVENT_RETRANSMIT);
+	e = event_start(fs, tp, EVENT_RETRANSMIT, &ring);
 	if (!e)
 		return;
 	cb = (const struct tcp_skb_cb *)&skb->cb;
@@ -122,7 +123,7 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 	e->reason = result > 0 ? REASON_DEVICE_REFUSED : REASON_NONE;
 	mss = tp->mss_cache;
 	e->value = mss ? (e->end_seq - e->seq + mss - 1) / mss : 1;
-	submit();
+	submit(ring);
 }
 
 /* Why a connection ends, as far as its last states and its error tell. */
@@ -204,13 +205,14 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 		fs->reason = REASON_REMOTE_FIN;
 	sample(fs, &SK(tp), tp, NULL, now, bpf_ktime_get_ns());
 	if (now == TCP_CLOSE) {
-		struct event_record *e = event_start(fs, tp, EVENT_CLOSE);
+		struct ring_control *ring;
+		struct event_record *e = event_start(fs, tp, EVENT_CLOSE, &ring);
 
 		if (e) {
 			e->from = old;
 			e->to = now;
 			e->reason = reason_of(fs, tp, old);
-			submit();
+			submit(ring);
 		}
 	}
 gone:

@@ -94,13 +94,17 @@ static __always_inline struct ring_control *own_ring(u32 *level, u32 *cpu)
 	return bpf_map_lookup_elem(&ring_controls, &which);
 }
 
-/* Room for a record; NULL, and counted, when the ring is full. submit() comes before the next reserve(). */
-static __always_inline void *reserve(void)
+/*
+ * Room for a record in the ring that is returned beside it; NULL, and counted, when the ring is full. submit() comes
+ * before the next reserve().
+ */
+static __always_inline void *reserve(struct ring_control **of)
 {
 	u32 level, cpu, at;
 	struct ring_control *ring = own_ring(&level, &cpu);
 	void *record = NULL;
 
+	*of = ring;
 	if (ring) {
 		u32 size = level ? nested_ring_slots : ring_slots;
 		u64 produced = ring->produced;
@@ -117,15 +121,10 @@ static __always_inline void *reserve(void)
 	return record;
 }
 
-static __always_inline void submit(void)
+static __always_inline void submit(struct ring_control *ring)
 {
-	u32 level, cpu;
-	struct ring_control *ring = own_ring(&level, &cpu);
-
-	if (ring) {
-		asm volatile("" ::: "memory"); /* the compiler must have written the record by now */
-		*(volatile u64 *)&ring->produced = ring->produced + 1;
-	}
+	asm volatile("" ::: "memory"); /* the compiler must have written the record by now */
+	*(volatile u64 *)&ring->produced = ring->produced + 1;
 }
 
 #endif

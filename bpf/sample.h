@@ -47,7 +47,8 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 static __always_inline void sample(struct flow_state *fs, const struct sock *sk, struct tcp_sock *tp, struct packet *p,
 				   u8 state, u64 now)
 {
-	struct sample_record *s = reserve();
+	struct ring_control *ring;
+	struct sample_record *s = reserve(&ring);
 	u8 flags = SAMPLE_CC;
 
 	if (!s)
@@ -134,7 +135,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 			break;
 		s->cc[i] = tp->inet_conn.icsk_ca_priv[i];
 	}
-	submit();
+	submit(ring);
 	fs->last_sample_ns = now;
 }
 

@@ -21,10 +21,18 @@ volatile const bool retransmit_has_result;
 
 /* --- tp_btf ------------------------------------------------------------------------------------------------- */
 
+/* The same pointer, of which the verifier knows that it is a TCP socket: where it takes our word, without a call. */
+static __always_inline struct tcp_sock *tcp_sock_of(struct sock *sk)
+{
+	if (bpf_rdonly_cast)
+		return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+	return bpf_skc_to_tcp_sock(sk);
+}
+
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 {
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct tcp_sock *tp = tcp_sock_of(sk);
 
 	if (tp) {
 		enter();

@@ -139,3 +139,44 @@ func TestMonitorShowsConnectionsThatAreIdle(t *testing.T) {
 		t.Errorf("an idle connection is not shown:\n%s", out)
 	}
 }
+
+// withoutBTF is a verb where the kernel shows no types: /sys/kernel/btf is covered in a mount namespace of its own.
+func withoutBTF(args ...string) *exec.Cmd {
+	cmd := airtide(args...)
+	covered := exec.Command("sh", append([]string{"-c", `mount -t tmpfs none /sys/kernel/btf && exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)...)
+	covered.Env = cmd.Env
+	covered.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	return covered
+}
+
+func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	types, err := os.ReadFile("/sys/kernel/btf/vmlinux")
+	if err != nil {
+		t.Skipf("needs a kernel with BTF to take it away: %v", err)
+	}
+	copied := filepath.Join(dir, "vmlinux.btf")
+	if err := os.WriteFile(copied, types, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	path := filepath.Join(dir, "a.atr")
+	_, stderr, status := runCmd(t, withoutBTF("record", "--source", "bpf", "-d", "1s", "-o", path))
+	if status != 1 || !strings.Contains(stderr, "no BTF") || !strings.Contains(stderr, "--btf FILE") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	_, stderr, status = runCmd(t, withoutBTF("record", "-d", "1s", "-o", path))
+	if status != 0 || !strings.Contains(stderr, "taking diag") || !strings.Contains(stderr, "BTF") {
+		t.Errorf("auto: status %d: %s", status, stderr)
+	}
+	_, stderr, status = runCmd(t, withoutBTF("record", "--source", "bpf", "--btf", copied, "-d", "1s", "--force", "-o", path))
+	if status != 0 {
+		t.Errorf("with the types in a file: status %d: %s", status, stderr)
+	}
+	if r := info(t, path); r.Totals.Samples == 0 {
+		t.Errorf("%+v", r)
+	}
+}
