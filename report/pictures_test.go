@@ -12,10 +12,7 @@ import (
 	"time"
 )
 
-var (
-	update   = flag.Bool("update", false, "draw the pictures of docs/plot.md anew")
-	pictures = flag.String("pictures", "", "also write every sample figure in every format into this folder, to be looked at")
-)
+var pictures = flag.String("pictures", "", "also write every sample figure in every format into this folder, to be looked at")
 
 // sample is a figure of made-up connections.
 type sample struct {
@@ -114,13 +111,6 @@ func TestGuideHasAPictureOfEachFigure(t *testing.T) {
 			continue
 		}
 		shown[s.kind] = true
-		if *update {
-			o := s.o
-			o.DPI = 110
-			if err := os.WriteFile(path, s.draw(t, "png", o), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Error(err)
