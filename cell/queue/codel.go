@@ -1,0 +1,116 @@
+package queue
+
+import "math"
+
+// CoDel are the parameters of RFC 8289.
+type CoDel struct {
+	// TargetNs is the sojourn time that is accepted for good, IntervalNs how long it may be exceeded before the first drop.
+	// A target of zero switches CoDel off.
+	TargetNs, IntervalNs int64
+	// MTU in bytes: a flow with no more than this waiting behind its head is left alone.
+	MTU int
+	// ECN marks packets of flows that can ECN instead of dropping them.
+	ECN bool
+}
+
+// The parameters in use.
+var (
+	// InternetCoDel is RFC 8289 section 4.4 and fq_codel's default.
+	InternetCoDel = CoDel{TargetNs: 5e6, IntervalNs: 100e6, MTU: 1514}
+	// WirelessCoDel is mac80211's (net/mac80211/sta_info.c): an aggregate takes milliseconds to send.
+	WirelessCoDel = CoDel{TargetNs: 20e6, IntervalNs: 100e6, ECN: true}
+	// SlowWirelessCoDel is what mac80211 used for slow stations.
+	SlowWirelessCoDel = CoDel{TargetNs: 50e6, IntervalNs: 300e6}
+)
+
+// slowStationBps is mac80211's STA_SLOW_THRESHOLD.
+const slowStationBps = 6e6
+
+// WirelessCoDelFor gives mac80211's parameters for a station by the throughput that its PHY rate lets expect and by the number
+// of stations, which share the time (sta_update_codel_params, Linux 4.13; commit 487637698808 took the distinction out again
+// because it lets slow stations queue too much).
+func WirelessCoDelFor(expectedBps float64, stations int) CoDel {
+	if expectedBps < slowStationBps*float64(stations) {
+		return SlowWirelessCoDel
+	}
+	return WirelessCoDel
+}
+
+// codelState is the state of one flow queue, named as in RFC 8289 section 5.
+type codelState struct {
+	firstAboveNs     int64 // when dropping may begin, zero while the sojourn time is below the target
+	dropNextNs       int64
+	count, lastCount int
+	dropping         bool
+}
+
+// mayDrop judges the packet that has just left a flow queue with so many bytes behind it.
+func (s *codelState) mayDrop(p *Packet, behind int, c *CoDel, nowNs int64) bool {
+	if p == nil || nowNs-p.EnteredNs < c.TargetNs || behind <= c.MTU {
+		s.firstAboveNs = 0
+		return false
+	}
+	if s.firstAboveNs == 0 {
+		s.firstAboveNs = nowNs + c.IntervalNs
+		return false
+	}
+	return nowNs >= s.firstAboveNs
+}
+
+// controlLaw is the time of the next drop (RFC 8289 section 3.3).
+func (s *codelState) controlLaw(fromNs int64, c *CoDel) int64 {
+	return fromNs + int64(float64(c.IntervalNs)/math.Sqrt(float64(s.count)))
+}
+
+// sacrifice marks the packet, which is then to be given out, or drops it and gives nil.
+func (q *FQCoDel) sacrifice(p *Packet, c *CoDel, nowNs int64) *Packet {
+	if c.ECN && markCE(p.Data) {
+		q.stations[p.Station].Marked++
+		return p
+	}
+	q.discard(p.Station, p, nowNs)
+	return nil
+}
+
+// take gives the next packet of a flow queue, after CoDel has dropped what it wants to drop (RFC 8289 section 5.5).
+func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
+	s := &f.codel
+	p := f.waiting.pop()
+	if c.TargetNs == 0 {
+		return p
+	}
+	mayDrop := s.mayDrop(p, f.waiting.bytes, c, nowNs)
+	if s.dropping {
+		s.dropping = mayDrop
+		for s.dropping && nowNs >= s.dropNextNs {
+			s.count++
+			if marked := q.sacrifice(p, c, nowNs); marked != nil {
+				s.dropNextNs = s.controlLaw(s.dropNextNs, c)
+				return marked
+			}
+			p = f.waiting.pop()
+			if s.dropping = s.mayDrop(p, f.waiting.bytes, c, nowNs); s.dropping {
+				s.dropNextNs = s.controlLaw(s.dropNextNs, c)
+			}
+		}
+		return p
+	}
+	if !mayDrop {
+		return p
+	}
+	marked := q.sacrifice(p, c, nowNs)
+	if marked == nil {
+		p = f.waiting.pop()
+		s.mayDrop(p, f.waiting.bytes, c, nowNs)
+	}
+	s.dropping = true
+	// If dropping ended not long ago, the drop rate that controlled the queue then is a good one to begin with.
+	recent := s.count - s.lastCount
+	s.count = 1
+	if recent > 1 && nowNs-s.dropNextNs < 16*c.IntervalNs {
+		s.count = recent
+	}
+	s.lastCount = s.count
+	s.dropNextNs = s.controlLaw(nowNs, c)
+	return p
+}

@@ -1,0 +1,144 @@
+package queue
+
+// FQCoDelOptions are the parameters of RFC 8290, beside those of CoDel. What is zero has its default.
+type FQCoDelOptions struct {
+	// Limit for all packets together. Default 10240 packets (RFC 8290 section 5.2.3).
+	Limit Limit
+	// Flows is the number of flow queues of each station. Default 1024.
+	Flows int
+	// Quantum in bytes that a flow queue may send in its turn. Default 1514; mac80211 has 300.
+	Quantum int
+	// DropBatch is how many packets at most, but no more than half of its bytes, the fattest flow loses when the limit is
+	// exceeded. Default 64; mac80211 drops one at a time.
+	DropBatch int
+	// CoDel of the stations for which SetCoDel has set nothing else.
+	CoDel CoDel
+}
+
+func (o FQCoDelOptions) withDefaults() FQCoDelOptions {
+	if o.Limit == (Limit{}) {
+		o.Limit.Packets = 10240
+	}
+	if o.Flows == 0 {
+		o.Flows = 1024
+	}
+	if o.Quantum == 0 {
+		o.Quantum = 1514
+	}
+	if o.DropBatch == 0 {
+		o.DropBatch = 64
+	}
+	return o
+}
+
+// FQCoDel divides the packets of each station among flow queues that take turns by deficit round robin, new ones first, and
+// are kept short by CoDel (RFC 8290). Which station is next, a round robin or the fairness of airtime decides.
+//
+// Each station has flow queues of its own. In mac80211 all share one table (include/net/fq_impl.h), and packets of a flow that
+// met with another station's overtake each other when its queue becomes free.
+type FQCoDel struct {
+	ledger
+	options FQCoDelOptions
+	turns   turns
+	flows   []flowQueue // those of station 0, then of station 1, and so on
+	shares  []stationShare
+}
+
+// stationShare is what FQ-CoDel keeps for a station.
+type stationShare struct {
+	codel    CoDel
+	new, old flowList
+	// head was taken from its flow queue, after CoDel's drops, and waits for Pop.
+	head *Packet
+}
+
+// NewFQCoDel makes the queue of an access point whose stations take turns.
+func NewFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
+	q := newFQCoDel(stations, options, drop)
+	t := newRoundRobinTurns(&q.ledger)
+	q.turns = &t
+	return q
+}
+
+// NewAirtimeFQCoDel makes the queue of an access point whose stations have equal shares of airtime.
+func NewAirtimeFQCoDel(stations int, options FQCoDelOptions, airtime AirtimeOptions, drop Drop) *FQCoDel {
+	q := newFQCoDel(stations, options, drop)
+	q.turns = newAirtimeTurns(&q.ledger, airtime)
+	return q
+}
+
+func newFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
+	options = options.withDefaults()
+	q := &FQCoDel{
+		ledger:  newLedger(stations, PlaceAPQueue, drop),
+		options: options,
+		flows:   make([]flowQueue, options.Flows*stations),
+		shares:  make([]stationShare, stations),
+	}
+	for i := range q.shares {
+		q.shares[i] = stationShare{codel: options.CoDel, new: emptyFlowList, old: emptyFlowList}
+	}
+	return q
+}
+
+// SetCoDel gives a station parameters of its own.
+func (q *FQCoDel) SetCoDel(station int, c CoDel) { q.shares[station].codel = c }
+
+// Push takes a packet. When the limit is then exceeded, the flow with the most bytes loses its oldest packets.
+func (q *FQCoDel) Push(p *Packet, nowNs int64) {
+	q.enqueue(p)
+	q.enter(p.Station, p, nowNs)
+	q.turns.arrived(p.Station, nowNs)
+	for q.options.Limit.Over(q.Len(), q.Bytes()) && q.dropFromFattest(nowNs) {
+	}
+}
+
+// dropFromFattest is false when there is nothing to drop, for all that waits has been promised by Head.
+func (q *FQCoDel) dropFromFattest(nowNs int64) bool {
+	f := q.fattest()
+	if f == nil {
+		return false
+	}
+	half := f.waiting.bytes / 2
+	dropped := 0
+	for dropped < q.options.DropBatch && (dropped == 0 || f.waiting.bytes > half) {
+		p := f.waiting.pop()
+		q.discard(p.Station, p, nowNs)
+		dropped++
+	}
+	// CoDel is to press harder on a flow that needed this (as net/sched/sch_fq_codel.c does).
+	f.codel.count += dropped
+	return true
+}
+
+// Turn is the station that sends next.
+func (q *FQCoDel) Turn(nowNs int64) (station int, ok bool) { return q.turns.turn(nowNs) }
+
+// Head is the packet that a station gets next. CoDel drops here, so that Pop gives this very packet.
+func (q *FQCoDel) Head(station int, nowNs int64) *Packet {
+	share := &q.shares[station]
+	if share.head == nil {
+		share.head = q.dequeue(share, nowNs)
+	}
+	return share.head
+}
+
+// Pop takes the head.
+func (q *FQCoDel) Pop(station int, nowNs int64) *Packet {
+	p := q.Head(station, nowNs)
+	if p == nil {
+		return nil
+	}
+	q.turns.popping(station, nowNs)
+	q.shares[station].head = nil
+	q.leave(station, p, nowNs)
+	return p
+}
+
+// Charge takes airtime from a station's share where airtime is shared.
+func (q *FQCoDel) Charge(station int, airtimeNs int64) { q.turns.charge(station, airtimeNs) }
+
+func (q *FQCoDel) replace(old, with *Packet, nowNs int64) {
+	q.flows[q.flowOf(old)].waiting.replace(old, with)
+	q.exchange(old.Station, old, with, nowNs)
+}

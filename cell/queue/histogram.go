@@ -1,0 +1,116 @@
+package queue
+
+import (
+	"math"
+	"math/bits"
+)
+
+// An octave of values has 2^subBits buckets. A quantile is the middle of its bucket, so it is off by at most 1/32.
+const (
+	subBits    = 4
+	subBuckets = 1 << subBits
+	maxOctave  = 43 // 2^44 ns are 4.9 hours
+	buckets    = (maxOctave - subBits + 2) * subBuckets
+)
+
+// Histogram counts values of zero and more (times in nanoseconds, lengths) in buckets of logarithmic width. Its size is
+// fixed and adding never allocates. Extremes and mean are exact, quantiles within 3.2 %; below 32 they are exact. The zero
+// value is empty and ready for use.
+type Histogram struct {
+	counts   [buckets]uint64
+	count    uint64
+	sum      float64
+	min, max int64
+}
+
+func bucketOf(v int64) int {
+	if v < subBuckets {
+		return int(v)
+	}
+	octave := bits.Len64(uint64(v)) - 1
+	if octave > maxOctave {
+		return buckets - 1
+	}
+	return (octave-subBits+1)*subBuckets + int(v>>(octave-subBits))&(subBuckets-1)
+}
+
+// middle is the value that stands for a bucket.
+func middle(bucket int) int64 {
+	if bucket < subBuckets {
+		return int64(bucket)
+	}
+	shift := bucket/subBuckets - 1
+	return int64(subBuckets+bucket%subBuckets)<<shift + (int64(1)<<shift)/2
+}
+
+// Add counts a value. A negative one counts as zero.
+func (h *Histogram) Add(v int64) {
+	v = max(v, 0)
+	if h.count == 0 {
+		h.min = v
+	}
+	h.min, h.max = min(h.min, v), max(h.max, v)
+	h.count++
+	h.sum += float64(v)
+	h.counts[bucketOf(v)]++
+}
+
+// Merge adds what another histogram has counted.
+func (h *Histogram) Merge(other *Histogram) {
+	if other.count == 0 {
+		return
+	}
+	if h.count == 0 {
+		h.min = other.min
+	}
+	h.min, h.max = min(h.min, other.min), max(h.max, other.max)
+	h.count += other.count
+	h.sum += other.sum
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+}
+
+// Reset empties the histogram.
+func (h *Histogram) Reset() { *h = Histogram{} }
+
+// Count of the values.
+func (h *Histogram) Count() int64 { return int64(h.count) }
+
+// Min is the smallest value, zero when there are none.
+func (h *Histogram) Min() int64 { return h.min }
+
+// Max is the largest value, zero when there are none.
+func (h *Histogram) Max() int64 { return h.max }
+
+// Mean of the values, zero when there are none.
+func (h *Histogram) Mean() float64 {
+	if h.count == 0 {
+		return 0
+	}
+	return h.sum / float64(h.count)
+}
+
+// Quantile is the value below or at which a share (0 to 1) of the values lies, by nearest rank; zero when there are none.
+func (h *Histogram) Quantile(share float64) int64 {
+	if h.count == 0 {
+		return 0
+	}
+	rank := uint64(math.Ceil(share * float64(h.count)))
+	rank = min(max(rank, 1), h.count)
+	// The extremes are known better than their buckets say.
+	if rank == 1 {
+		return h.min
+	}
+	if rank == h.count {
+		return h.max
+	}
+	var seen uint64
+	for i, n := range h.counts {
+		seen += n
+		if seen >= rank {
+			return min(max(middle(i), h.min), h.max)
+		}
+	}
+	return h.max
+}

@@ -1,0 +1,84 @@
+package queue
+
+// SharedFIFO is one FIFO for all stations with tail drop, as simple access points have. It is the oldest packet's station
+// whose turn it is; the rest of an A-MPDU are the oldest packets of the same station, wherever they wait.
+type SharedFIFO struct {
+	ledger
+	limit          Limit
+	stations       []list
+	oldest, newest *Packet
+}
+
+// NewSharedFIFO makes the queue of an access point with a number of stations.
+func NewSharedFIFO(stations int, limit Limit, drop Drop) *SharedFIFO {
+	return &SharedFIFO{ledger: newLedger(stations, PlaceAPQueue, drop), limit: limit, stations: make([]list, stations)}
+}
+
+// Push takes a packet, or drops it when it would exceed the limit.
+func (q *SharedFIFO) Push(p *Packet, nowNs int64) {
+	if q.limit.Over(q.Len()+1, q.Bytes()+p.Length) {
+		q.refuse(p.Station, p, nowNs)
+		return
+	}
+	q.stations[p.Station].push(p)
+	p.older, p.newer = q.newest, nil
+	if q.newest == nil {
+		q.oldest = p
+	} else {
+		q.newest.newer = p
+	}
+	q.newest = p
+	q.enter(p.Station, p, nowNs)
+}
+
+// Turn is the station of the oldest packet.
+func (q *SharedFIFO) Turn(int64) (station int, ok bool) {
+	if q.oldest == nil {
+		return 0, false
+	}
+	return q.oldest.Station, true
+}
+
+// Head is the oldest packet of a station.
+func (q *SharedFIFO) Head(station int, _ int64) *Packet { return q.stations[station].head }
+
+// Pop takes the oldest packet of a station.
+func (q *SharedFIFO) Pop(station int, nowNs int64) *Packet {
+	p := q.stations[station].pop()
+	if p == nil {
+		return nil
+	}
+	if p.older == nil {
+		q.oldest = p.newer
+	} else {
+		p.older.newer = p.newer
+	}
+	if p.newer == nil {
+		q.newest = p.older
+	} else {
+		p.newer.older = p.older
+	}
+	p.older, p.newer = nil, nil
+	q.leave(station, p, nowNs)
+	return p
+}
+
+// Charge is ignored.
+func (q *SharedFIFO) Charge(int, int64) {}
+
+func (q *SharedFIFO) replace(old, with *Packet, nowNs int64) {
+	q.stations[old.Station].replace(old, with)
+	with.older, with.newer = old.older, old.newer
+	if old.older == nil {
+		q.oldest = with
+	} else {
+		old.older.newer = with
+	}
+	if old.newer == nil {
+		q.newest = with
+	} else {
+		old.newer.older = with
+	}
+	old.older, old.newer = nil, nil
+	q.exchange(old.Station, old, with, nowNs)
+}

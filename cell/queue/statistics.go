@@ -1,0 +1,131 @@
+package queue
+
+// Statistics are what a queue, or one station's share of it, has seen. At every moment
+// Pushed = Popped + Dropped + Length.Value().
+type Statistics struct {
+	// Packets. A packet that was refused counts as pushed and as dropped.
+	Pushed, Popped, Dropped int64
+	// PoppedBytes of IP packets.
+	PoppedBytes int64
+	// Marked packets were given the ECN codepoint CE where they would have been dropped otherwise.
+	Marked int64
+	// Length in packets over time.
+	Length Level
+	// Sojourn of the packets that were popped, in nanoseconds.
+	Sojourn Histogram
+}
+
+// Measured is implemented by all queues here.
+type Measured interface {
+	// Statistics of the whole queue.
+	Statistics() Statistics
+	// StatisticsOf one station, to be read only.
+	StatisticsOf(station int) *Statistics
+	// RestartStatistics begins them anew, as at the end of a warm-up. What waits counts as pushed.
+	RestartStatistics(nowNs int64)
+}
+
+func (s *Statistics) restart(nowNs int64) {
+	s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Marked = s.Length.Value(), 0, 0, 0, 0
+	s.Length.Restart(nowNs)
+	s.Sojourn.Reset()
+}
+
+// ledger keeps what all queues count alike and speaks to the callback.
+type ledger struct {
+	drop     Drop
+	place    Place
+	length   Level
+	bytes    int
+	stations []Statistics
+}
+
+func newLedger(stations int, place Place, drop Drop) ledger {
+	return ledger{drop: drop, place: place, stations: make([]Statistics, stations)}
+}
+
+// enter counts a packet in.
+func (l *ledger) enter(station int, p *Packet, nowNs int64) {
+	p.EnteredNs = nowNs
+	s := &l.stations[station]
+	s.Pushed++
+	s.Length.Add(1, nowNs)
+	l.length.Add(1, nowNs)
+	l.bytes += p.Length
+}
+
+// leave counts a packet out.
+func (l *ledger) leave(station int, p *Packet, nowNs int64) {
+	s := &l.stations[station]
+	s.Popped++
+	s.PoppedBytes += int64(p.Length)
+	s.Sojourn.Add(nowNs - p.EnteredNs)
+	l.gone(s, p, nowNs)
+}
+
+// discard drops a packet that waited.
+func (l *ledger) discard(station int, p *Packet, nowNs int64) {
+	s := &l.stations[station]
+	s.Dropped++
+	l.gone(s, p, nowNs)
+	l.drop(p, l.place, nowNs)
+}
+
+func (l *ledger) gone(s *Statistics, p *Packet, nowNs int64) {
+	s.Length.Add(-1, nowNs)
+	l.length.Add(-1, nowNs)
+	l.bytes -= p.Length
+}
+
+// refuse drops a packet that did not enter.
+func (l *ledger) refuse(station int, p *Packet, nowNs int64) {
+	s := &l.stations[station]
+	s.Pushed++
+	s.Dropped++
+	l.drop(p, l.place, nowNs)
+}
+
+// exchange drops a waiting packet for another one that takes its place.
+func (l *ledger) exchange(station int, old, with *Packet, nowNs int64) {
+	with.EnteredNs = nowNs
+	s := &l.stations[station]
+	s.Pushed++
+	s.Dropped++
+	l.bytes += with.Length - old.Length
+	l.drop(old, l.place, nowNs)
+}
+
+// Len is the number of waiting packets.
+func (l *ledger) Len() int { return int(l.length.Value()) }
+
+// Bytes of the waiting IP packets.
+func (l *ledger) Bytes() int { return l.bytes }
+
+// LenOf is the number of packets that wait for a station.
+func (l *ledger) LenOf(station int) int { return int(l.stations[station].Length.Value()) }
+
+// Statistics of the whole queue.
+func (l *ledger) Statistics() Statistics {
+	all := Statistics{Length: l.length}
+	for i := range l.stations {
+		s := &l.stations[i]
+		all.Pushed += s.Pushed
+		all.Popped += s.Popped
+		all.Dropped += s.Dropped
+		all.PoppedBytes += s.PoppedBytes
+		all.Marked += s.Marked
+		all.Sojourn.Merge(&s.Sojourn)
+	}
+	return all
+}
+
+// StatisticsOf one station, to be read only.
+func (l *ledger) StatisticsOf(station int) *Statistics { return &l.stations[station] }
+
+// RestartStatistics begins them anew, as at the end of a warm-up. What waits counts as pushed.
+func (l *ledger) RestartStatistics(nowNs int64) {
+	l.length.Restart(nowNs)
+	for i := range l.stations {
+		l.stations[i].restart(nowNs)
+	}
+}
