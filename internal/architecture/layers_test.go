@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"airtide/monitor", "airtide/doctor"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/monitor/owner"},
-	{"airtide/cell/path"},
+	{"airtide/cell/medium", "airtide/cell/path"},
 	{"airtide/cell/queue"},
 	{"airtide/monitor/filter"},
 	{"airtide/tcp", "airtide/clock"},

@@ -1,0 +1,191 @@
+package medium
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Category is how a contender gets to the medium.
+type Category uint8
+
+// The categories.
+const (
+	ByStandard Category = iota // DCF for 802.11b, g and a, best effort from 802.11n on
+	DCF                        // the distributed coordination function, without QoS (10.3)
+	BestEffort                 // EDCA's access categories (10.23.2)
+	Background
+	Video
+	Voice
+)
+
+// Access are the parameters of a contender's access. What is zero has the default of its category: IEEE 802.11-2020 table
+// 9-155, with the TXOP limits of the 2012 edition, which access points announce to this day.
+type Access struct {
+	Category Category
+	// CWMin and CWMax are the bounds of the contention window in slots.
+	CWMin, CWMax int
+	// AIFSN is the number of slots after SIFS (DIFS: 2).
+	AIFSN int
+	// TXOPNs is how long a contender may hold the medium. Zero: the category's default. Negative: one exchange per access.
+	TXOPNs int64
+	// RetryLimit is how often a frame is sent before it is given up. Default 7, dot11ShortRetryLimit.
+	RetryLimit int
+}
+
+func (a *Access) check() error {
+	if a.Category > Voice {
+		return fmt.Errorf("there is no access category %d", a.Category)
+	}
+	for _, cw := range []int{a.CWMin, a.CWMax} {
+		if cw < 0 || cw > 32767 || cw&(cw+1) != 0 {
+			return fmt.Errorf("a contention window of %d: use a power of two less one, up to 32767", cw)
+		}
+	}
+	if a.CWMin > 0 && a.CWMax > 0 && a.CWMin > a.CWMax {
+		return fmt.Errorf("a contention window from %d to %d: put the lower bound first", a.CWMin, a.CWMax)
+	}
+	if a.AIFSN < 0 || a.AIFSN > 15 {
+		return fmt.Errorf("an AIFSN of %d: use 1 to 15", a.AIFSN)
+	}
+	if a.RetryLimit < 0 || a.RetryLimit > 255 {
+		return fmt.Errorf("a retry limit of %d: use 1 to 255", a.RetryLimit)
+	}
+	return nil
+}
+
+// withDefaults fills in what is zero, for a contender of a standard.
+func (a Access) withDefaults(s Standard) Access {
+	if a.Category == ByStandard {
+		a.Category = DCF
+		if s.aggregates() {
+			a.Category = BestEffort
+		}
+	}
+	lowest, highest := 15, 1023
+	video, voice := int64(3008000), int64(1504000)
+	if s == Std11b {
+		lowest, video, voice = 31, 6016000, 3264000
+	}
+	d := Access{CWMin: lowest, CWMax: highest, AIFSN: 2, RetryLimit: 7}
+	switch a.Category {
+	case BestEffort:
+		d.AIFSN = 3
+	case Background:
+		d.AIFSN = 7
+	case Video:
+		d.CWMin, d.CWMax, d.TXOPNs = (lowest+1)/2-1, lowest, video
+	case Voice:
+		d.CWMin, d.CWMax, d.TXOPNs = (lowest+1)/4-1, (lowest+1)/2-1, voice
+	}
+	if a.CWMin == 0 {
+		a.CWMin = d.CWMin
+	}
+	if a.CWMax == 0 {
+		a.CWMax = max(d.CWMax, a.CWMin)
+	}
+	a.CWMin = min(a.CWMin, a.CWMax)
+	if a.AIFSN == 0 {
+		a.AIFSN = d.AIFSN
+	}
+	if a.TXOPNs == 0 {
+		a.TXOPNs = d.TXOPNs
+	}
+	a.TXOPNs = max(a.TXOPNs, 0)
+	if a.RetryLimit == 0 {
+		a.RetryLimit = d.RetryLimit
+	}
+	return a
+}
+
+// never is the time of what does not happen.
+const never = math.MaxInt64
+
+// contender is one coordination function: it counts slots of idle medium down and transmits when none is left.
+type contender struct {
+	edca         bool
+	slotNs       int64
+	aifsNs       int64 // SIFS and the slots after it: DIFS or AIFS
+	txopNs       int64
+	cwMin, cwMax int
+	retryLimit   int
+
+	cw       int
+	failures int   // since the last success or reset: the station retry counter (QSRC)
+	slots    int64 // of back-off left
+	// startNs is when the medium has been idle long enough (DIFS, AIFS, EIFS) for slots to count.
+	startNs int64
+	// accessNs is when it will transmit if the medium stays idle; never when it has nothing to send.
+	accessNs int64
+	onAir    bool
+}
+
+func newContender(a Access, c *Config) contender {
+	n := contender{
+		edca: a.Category != DCF, slotNs: c.SlotNs, aifsNs: c.sifsNs() + int64(a.AIFSN)*c.SlotNs, txopNs: a.TXOPNs,
+		cwMin: a.CWMin, cwMax: a.CWMax, retryLimit: a.RetryLimit, cw: a.CWMin, accessNs: never,
+	}
+	n.startNs = n.aifsNs
+	return n
+}
+
+// draw begins a back-off.
+func (c *contender) draw(r *rand.Rand) { c.slots = r.Int64N(int64(c.cw) + 1) }
+
+// succeeded resets the contention window.
+func (c *contender) succeeded() {
+	c.cw = c.cwMin
+	c.failures = 0
+}
+
+// failed doubles the contention window, up to the limit of failures (10.3.3, 10.23.2.2).
+func (c *contender) failed() {
+	if c.failures >= c.retryLimit {
+		c.succeeded()
+		return
+	}
+	c.failures++
+	c.cw = min(c.cwMax, 2*c.cw+1)
+}
+
+// freeze is what a frame of another contender, once heard, leaves of the back-off. EDCA counts at slot boundaries, of which the first
+// is the end of AIFS; DCF counts at the end of idle slots (10.23.2.4, 10.3.4.3).
+func (c *contender) freeze(heardNs int64) {
+	idleNs := heardNs - c.startNs
+	if idleNs < 0 || c.slots == 0 {
+		return
+	}
+	if idleNs >= c.slots*c.slotNs {
+		c.slots = 0
+		return
+	}
+	// Less than 32767 slots of 20 us, so that the quick division does.
+	passed := int64(uint32(idleNs) / uint32(c.slotNs))
+	if c.edca {
+		passed++
+	}
+	c.slots -= passed
+}
+
+// idleFrom says that slots count from a time on.
+func (c *contender) idleFrom(startNs int64, wants bool) {
+	c.startNs = startNs
+	c.accessNs = never
+	if wants {
+		c.accessNs = startNs + c.slots*c.slotNs
+	}
+}
+
+// wake is for a contender with nothing to send whose queue gets a packet while the medium is idle. Where the back-off had
+// come to its end before, DCF transmits at once and EDCA at the next slot boundary.
+func (c *contender) wake(nowNs int64) {
+	c.accessNs = c.startNs + c.slots*c.slotNs
+	if c.accessNs >= nowNs {
+		return
+	}
+	c.accessNs = nowNs
+	if c.edca {
+		slots := (nowNs - c.startNs + c.slotNs - 1) / c.slotNs
+		c.accessNs = c.startNs + slots*c.slotNs
+	}
+}

@@ -1,0 +1,213 @@
+// Package medium is the 802.11 medium of an emulated cell: an access point and stations that contend for it by DCF or EDCA,
+// send frames and A-MPDUs at the rates of their standards, collide, lose frames and repeat them. It is a state machine in
+// virtual time: no input or output, no clock of its own, no goroutine; the same seed and the same pushes give the same run.
+//
+// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against b, no beacons, no power
+// save. Who gets a packet senses a carrier at once; who ends a back-off hears only one that is 4 us old. Control frames are
+// lost by collisions only. A frame error is the receiver's; bystanders decode what the receiver decodes.
+package medium
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"airtide/cell/queue"
+)
+
+type phase uint8
+
+const (
+	idle     phase = iota // contenders count slots
+	sending               // one PPDU is on the air
+	answered              // SIFS and the ACK or BlockAck
+	collided              // several PPDUs are on the air
+)
+
+// Medium is made by New and driven by Push, Next and Advance.
+type Medium struct {
+	sifsNs, eifsNs     int64
+	barAfterCollision  bool
+	eifsAfterCollision bool
+	rand               *rand.Rand
+	deliver            func(p *queue.Packet, atNs int64)
+	drop               func(p *queue.Packet, at queue.Place, atNs int64)
+	room               func(station int, atNs int64)
+
+	// The access point is contender 0, station i is contender i+1.
+	contenders    []contender
+	transmissions []transmission
+	counters      []Counters
+	inFlight      []int // packets that have left the queue and are not acknowledged
+	terminals     []terminal
+	apQueue       queue.Discipline
+	repeating     int // down links with something to repeat
+	lastDown      int // station that the access point served last
+
+	phase       phase
+	nextNs      int64
+	onAir       []int // contenders whose PPDUs are on the air
+	heardNs     int64 // when the others hear the present transmission
+	txopStartNs int64
+	running     bool
+
+	// What callbacks have to hear once the state is whole again.
+	dropped []*queue.Packet
+	roomy   []int
+}
+
+// terminal is a station's side of the medium.
+type terminal struct {
+	rates          []rate
+	rate           int // index of the present one
+	queue          *queue.FIFO
+	limit          int
+	frameErrorRate float64
+	up, down       link
+}
+
+// rate is a radio from a time on, with the aggregation that it allows in both directions.
+type rate struct {
+	fromNs   int64
+	radio    radio
+	up, down limits
+}
+
+func (t *terminal) limits(down bool) limits {
+	if down {
+		return t.rates[t.rate].down
+	}
+	return t.rates[t.rate].up
+}
+
+// radioAt is the radio at a time, which never goes back.
+func (t *terminal) radioAt(nowNs int64) *radio {
+	for t.rate+1 < len(t.rates) && t.rates[t.rate+1].fromNs <= nowNs {
+		t.rate++
+	}
+	return &t.rates[t.rate].radio
+}
+
+// New makes a medium at time zero.
+func New(c Config) (*Medium, error) {
+	if err := c.prepare(); err != nil {
+		return nil, fmt.Errorf("setting up the medium: %w", err)
+	}
+	m := &Medium{
+		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), barAfterCollision: c.BarAfterCollision,
+		eifsAfterCollision: c.EIFSAfterCollision, rand: c.Rand, deliver: c.Deliver, drop: c.Drop, room: c.Room,
+		apQueue: c.AP.Queue, nextNs: never,
+		counters: make([]Counters, len(c.Stations)+1), inFlight: make([]int, len(c.Stations)+1),
+		terminals: make([]terminal, len(c.Stations)), transmissions: make([]transmission, len(c.Stations)+1),
+	}
+	newest := Std11b
+	for i := range c.Stations {
+		newest = max(newest, c.Stations[i].standard())
+	}
+	m.contenders = append(m.contenders, newContender(c.AP.Access.withDefaults(newest), &c))
+	for i := range c.Stations {
+		s := &c.Stations[i]
+		access := s.Access.withDefaults(s.standard())
+		m.contenders = append(m.contenders, newContender(access, &c))
+		qos := s.standard().aggregates() || access.Category != DCF
+		t := &m.terminals[i]
+		t.frameErrorRate, t.limit = s.FrameErrorRate, s.QueuePackets
+		t.queue = queue.NewFIFO(queue.Limit{Packets: s.QueuePackets}, queue.PlaceStationQueue,
+			func(p *queue.Packet, at queue.Place, atNs int64) {
+				m.counters[i+1].Drops[at]++
+				m.drop(p, at, atNs)
+			})
+		for _, r := range s.Rates {
+			bound := rate{fromNs: r.FromNs, radio: c.radio(r.PHY, qos)}
+			bound.up = limits{s.Aggregation.frames(s.standard()), s.Aggregation.bytes(&bound.radio)}
+			bound.down = limits{c.AP.Aggregation.frames(s.standard()), c.AP.Aggregation.bytes(&bound.radio)}
+			t.rates = append(t.rates, bound)
+		}
+		t.up = newLink(i, i+1, agreement(t.rates[0].up, s.standard()))
+		t.down = newLink(i, 0, agreement(t.rates[0].down, s.standard()))
+	}
+	for i := range m.transmissions {
+		m.transmissions[i].seqs = make([]uint32, 0, windowHE)
+	}
+	return m, nil
+}
+
+// agreement is the window of a link: a BlockAck agreement's when it aggregates, else one frame.
+func agreement(l limits, s Standard) int {
+	if l.frames > 1 {
+		return windowOf(s)
+	}
+	return 1
+}
+
+// Next is the time of the next event, math.MaxInt64 when there is none.
+func (m *Medium) Next() int64 { return m.nextNs }
+
+// Advance handles every event up to and including a time.
+func (m *Medium) Advance(nowNs int64) {
+	m.running = true
+	for m.nextNs <= nowNs {
+		at := m.nextNs
+		switch m.phase {
+		case idle:
+			m.access(at)
+		case sending:
+			m.arrive(at)
+		case answered:
+			m.succeed(at)
+		case collided:
+			m.collide(at)
+		}
+	}
+	m.running = false
+}
+
+// Free is how many packets a station's queue still takes, a large number when it has no limit.
+func (m *Medium) Free(station int) int {
+	t := &m.terminals[station]
+	if t.limit == 0 {
+		return 1 << 30
+	}
+	return t.limit - t.queue.Len()
+}
+
+// Push takes a packet into the queue of its station, or of the access point. Events before this time are handled first.
+func (m *Medium) Push(p *queue.Packet, nowNs int64) {
+	if !m.running && m.nextNs < nowNs {
+		m.Advance(nowNs - 1)
+	}
+	i := 0
+	if p.Up {
+		i = p.Station + 1
+		if !m.terminals[p.Station].queue.Push(p, nowNs) {
+			return
+		}
+	} else {
+		m.apQueue.Push(p, nowNs)
+	}
+	m.backlog(i, nowNs)
+	c := &m.contenders[i]
+	switch {
+	case c.accessNs != never || c.onAir:
+		// It contends, or will when its exchange is over.
+	case m.phase != idle:
+		// A packet for an empty queue that finds the medium busy has to back off, if no back-off is left (10.3.4.2).
+		c.freeze(m.heardNs)
+		c.startNs = never // frozen
+		if c.slots == 0 {
+			c.draw(m.rand)
+		}
+		c.accessNs = never - 1
+	default:
+		c.wake(nowNs)
+		m.nextNs = min(m.nextNs, c.accessNs)
+	}
+}
+
+// wants says that a contender has something to send.
+func (m *Medium) wants(i int) bool {
+	if i == 0 {
+		return m.repeating > 0 || m.apQueue.Len() > 0
+	}
+	t := &m.terminals[i-1]
+	return t.up.repeats() || t.queue.Head() != nil
+}
