@@ -21,6 +21,8 @@ var layers = [][]string{
 	{"airtide/monitor", "airtide/doctor"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/monitor/owner"},
+	{"airtide/lab/plan"},
+	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments"},
 	{"airtide/cell/medium", "airtide/cell/path"},
 	{"airtide/cell/queue"},
 	{"airtide/monitor/filter"},

@@ -1,0 +1,67 @@
+package judge
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// JSON has no NaN: what could not be said is null.
+func orNull(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// MarshalJSON writes {"text": "16 ms", "number": 0.016}.
+func (p Param) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Text   string   `json:"text"`
+		Number *float64 `json:"number"`
+	}{p.Text, orNull(p.Number)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *Param) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Text   string   `json:"text"`
+		Number *float64 `json:"number"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*p = Param{Text: in.Text, Number: math.NaN()}
+	if in.Number != nil {
+		p.Number = *in.Number
+	}
+	return nil
+}
+
+// MarshalJSON writes the bounds, or null for an interval that could not be formed.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(i.Low) || math.IsNaN(i.High) {
+		return []byte("null"), nil
+	}
+	type plain Interval
+	return json.Marshal(plain(i))
+}
+
+// MarshalJSON writes null for a value that there is not.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Value    *float64 `json:"value"`
+		Interval Interval `json:"interval"`
+		Runs     int      `json:"runs"`
+	}{orNull(e.Value), e.Interval, e.Runs})
+}
+
+// MarshalJSON writes null for figures that there are not.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Runs     int      `json:"runs"`
+		Mean     *float64 `json:"mean"`
+		SD       *float64 `json:"sd"`
+		Median   *float64 `json:"median"`
+		Interval Interval `json:"interval"`
+	}{s.Runs, orNull(s.Mean), orNull(s.SD), orNull(s.Median), s.Interval})
+}

@@ -1,0 +1,102 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Set is a measurement over some of the runs: what a measurement's name stands for in a claim.
+type Set struct {
+	measurement string
+	runs        []*Run
+	// used learns which runs a claim looked at; nil when nobody asks.
+	used map[*Run]bool
+}
+
+// at keeps the runs where the axes of the sweep have these values.
+func (s Set) at(where map[string]any) Set {
+	kept := Set{measurement: s.measurement, used: s.used}
+	for _, r := range s.runs {
+		matches := true
+		for axis, value := range where {
+			if r.Point[axis].Text != value {
+				matches = false
+			}
+		}
+		if matches {
+			kept.runs = append(kept.runs, r)
+		}
+	}
+	return kept
+}
+
+// each calls f with the values of every run that has some.
+func (s Set) each(f func(r *Run, values []float64)) {
+	for _, r := range s.runs {
+		if v := r.Values[s.measurement]; len(v) > 0 {
+			if s.used != nil {
+				s.used[r] = true
+			}
+			f(r, v)
+		}
+	}
+}
+
+// pooled are the values of all runs in one list.
+func (s Set) pooled() []float64 {
+	var all []float64
+	s.each(func(_ *Run, v []float64) { all = append(all, v...) })
+	return all
+}
+
+// perRun is the mean over the runs of a figure that each run has; NaN without runs.
+func (s Set) perRun(figure func(values []float64) float64) float64 {
+	var of []float64
+	s.each(func(_ *Run, v []float64) { of = append(of, figure(v)) })
+	return stat.Mean(of, nil)
+}
+
+// rankCorrelation is Spearman's correlation between an axis of the sweep and the mean of the measurement at each of its
+// values: 1 when the measurement only rises with it, -1 when it only falls.
+func (s Set) rankCorrelation(axis string) float64 {
+	sums, counts := map[float64]float64{}, map[float64]float64{}
+	s.each(func(r *Run, v []float64) {
+		x := r.Point[axis].Number
+		sums[x] += floats.Sum(v)
+		counts[x] += float64(len(v))
+	})
+	var xs, ys []float64
+	for x, sum := range sums {
+		xs, ys = append(xs, x), append(ys, sum/counts[x])
+	}
+	if slices.ContainsFunc(xs, math.IsNaN) || len(xs) < 2 {
+		return math.NaN()
+	}
+	return stat.Correlation(ranks(xs), ranks(ys), nil)
+}
+
+// ranks gives each value its place in the order, equal ones the mean of theirs.
+func ranks(values []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	r := make([]float64, len(values))
+	for i, v := range values {
+		first, found := slices.BinarySearch(sorted, v)
+		last := first
+		for found && last+1 < len(sorted) && sorted[last+1] == v {
+			last++
+		}
+		r[i] = float64(first+last) / 2
+	}
+	return r
+}
+
+// extreme is the least or greatest of the values, NaN without any.
+func extreme(values []float64, of func([]float64) float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return of(values)
+}

@@ -1,0 +1,231 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/expr-lang/expr/vm"
+)
+
+// Outcome says whether a claim holds.
+type Outcome string
+
+// The outcomes. A comparison is decided when the whole 95 % interval of the difference lies on one side of it.
+const (
+	Held       Outcome = "held"
+	NotHeld    Outcome = "not held"
+	NotDecided Outcome = "not decided"
+)
+
+// Verdict is a claim held against runs.
+type Verdict struct {
+	Outcome     Outcome             `json:"outcome"`
+	Expression  string              `json:"expression"`
+	Comparisons []ComparisonVerdict `json:"comparisons"`
+	// Text has the figures and the outcome for a reader.
+	Text string `json:"text"`
+}
+
+// ComparisonVerdict is one comparison of a claim with its figures. Margin is how far it is inside (above 0) or outside of
+// what is claimed, in the unit of the two sides.
+type ComparisonVerdict struct {
+	Outcome Outcome  `json:"outcome"`
+	Left    Estimate `json:"left"`
+	Right   Estimate `json:"right"`
+	Margin  Estimate `json:"margin"`
+	Text    string   `json:"text"`
+}
+
+// Estimate is a figure over the runs with its interval. Runs is the smallest number of repeats at a point behind it.
+type Estimate struct {
+	Value    float64  `json:"value"`
+	Interval Interval `json:"interval"`
+	Runs     int      `json:"runs"`
+}
+
+// Judge holds the claim against runs. Repeats are drawn anew within each point, with the measurements of a run kept
+// together, as often as the bootstrap needs; the same seed gives the same verdict.
+func (c *Claim) Judge(runs []Run, seed uint64) (Verdict, error) {
+	v := Verdict{Expression: c.expression}
+	var failed error
+	v.Outcome = c.root.outcome(func(cmp *comparison) Outcome {
+		cv, err := c.compare(cmp, runs, seed)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("judging %s: %w", c.expression, err)
+		}
+		v.Comparisons = append(v.Comparisons, cv)
+		return cv.Outcome
+	})
+	if failed != nil {
+		return Verdict{}, failed
+	}
+	texts := make([]string, len(v.Comparisons))
+	for i, cv := range v.Comparisons {
+		texts[i] = cv.Text
+	}
+	v.Text = fmt.Sprintf("%s: %s", v.Outcome, strings.Join(texts, "; "))
+	return v, nil
+}
+
+func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVerdict, error) {
+	groups := byPoint(runs)
+	used := map[*Run]bool{}
+	machine := &vm.VM{}
+	evaluate := func(s side, env map[string]any) (float64, error) {
+		out, err := machine.Run(s.program, env)
+		if err != nil {
+			return 0, err
+		}
+		return out.(float64), nil
+	}
+	sides := func(env map[string]any) (left, right, margin float64, err error) {
+		if left, err = evaluate(cmp.left, env); err != nil {
+			return
+		}
+		if right, err = evaluate(cmp.right, env); err != nil {
+			return
+		}
+		if margin = right - left; strings.HasPrefix(cmp.operator, ">") {
+			margin = -margin
+		}
+		return
+	}
+	all := make([]*Run, 0, len(runs))
+	for _, g := range groups {
+		all = append(all, g...)
+	}
+	left, right, margin, err := sides(c.vocabulary.environment(all, used))
+	if err != nil {
+		return ComparisonVerdict{}, err
+	}
+	n := fewest(groups, used)
+	cv := ComparisonVerdict{
+		Left:   Estimate{left, noInterval, n},
+		Right:  Estimate{right, noInterval, n},
+		Margin: Estimate{margin, noInterval, n},
+	}
+	if n >= 2 && !math.IsNaN(margin) {
+		rng := rand.New(rand.NewPCG(seed, stream))
+		drawn := make([]*Run, len(all))
+		env := c.vocabulary.environment(drawn, nil) // looks at drawn, which each resample fills anew
+		var lefts, rights, margins [resamples]float64
+		for i := range resamples {
+			resample(groups, drawn, rng)
+			if lefts[i], rights[i], margins[i], err = sides(env); err != nil {
+				return ComparisonVerdict{}, err
+			}
+		}
+		cv.Left.Interval = percentiles(lefts[:], left, n)
+		cv.Right.Interval = percentiles(rights[:], right, n)
+		cv.Margin.Interval = percentiles(margins[:], margin, n)
+	}
+	cv.Outcome = decide(cmp.operator, cv.Margin.Interval)
+	cv.Text = cmp.describe(cv)
+	return cv, nil
+}
+
+// resample draws as many runs of each point as it has, with replacement.
+func resample(groups [][]*Run, drawn []*Run, rng *rand.Rand) {
+	i := 0
+	for _, g := range groups {
+		for range g {
+			drawn[i] = g[rng.IntN(len(g))]
+			i++
+		}
+	}
+}
+
+// fewest is the smallest number of repeats at a point that was looked at.
+func fewest(groups [][]*Run, used map[*Run]bool) int {
+	least := 0
+	for _, g := range groups {
+		n := 0
+		for _, r := range g {
+			if used[r] {
+				n++
+			}
+		}
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// decide judges by the interval of the margin.
+func decide(operator string, margin Interval) Outcome {
+	strict := !strings.HasSuffix(operator, "=")
+	switch {
+	case math.IsNaN(margin.Low):
+		return NotDecided
+	case margin.Low > 0, margin.Low == 0 && !strict:
+		return Held
+	case margin.High < 0, margin.High == 0 && strict:
+		return NotHeld
+	}
+	return NotDecided
+}
+
+// describe puts the figures into a line: mean(tcp) = 10.9 [10.7, 11.2] < 14.1, 5 runs: held.
+func (cmp *comparison) describe(cv ComparisonVerdict) string {
+	text := fmt.Sprintf("%s %s %s", cmp.left.describe(cv.Left), cmp.operator, cmp.right.describe(cv.Right))
+	switch {
+	case math.IsNaN(cv.Margin.Value):
+		return text + ": not decided, there are no values"
+	case cv.Margin.Runs < 2:
+		return text + ": not decided by one run, repeat it"
+	case cv.Outcome == NotDecided && math.IsNaN(cv.Margin.Interval.Low):
+		return text + ": not decided, some runs have no values"
+	case cv.Outcome == NotDecided:
+		return fmt.Sprintf("%s, %d runs: not decided, the margin %s straddles the limit", text, cv.Margin.Runs, cv.Margin)
+	}
+	return fmt.Sprintf("%s, %d runs: %s", text, cv.Margin.Runs, cv.Outcome)
+}
+
+func (s side) describe(e Estimate) string {
+	if s.constant {
+		return s.text
+	}
+	return s.text + " = " + e.String()
+}
+
+// String is the figure with its interval: 10.9 [10.7, 11.2].
+func (e Estimate) String() string {
+	if math.IsNaN(e.Interval.Low) {
+		return fmt.Sprintf("%.4g", e.Value)
+	}
+	return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Value, e.Interval.Low, e.Interval.High)
+}
+
+// outcome of a joined term follows Kleene's three-valued logic: what is not decided matters only where it could turn the
+// result. All terms are judged, so that all figures are shown.
+func (j joined) outcome(decide func(*comparison) Outcome) Outcome {
+	decisive, neutral := NotHeld, Held
+	if j.operator == "or" {
+		decisive, neutral = Held, NotHeld
+	}
+	result := neutral
+	for _, t := range j.terms {
+		switch o := t.outcome(decide); {
+		case o == decisive:
+			result = decisive
+		case o == NotDecided && result != decisive:
+			result = NotDecided
+		}
+	}
+	return result
+}
+
+func (n negated) outcome(decide func(*comparison) Outcome) Outcome {
+	switch n.term.outcome(decide) {
+	case Held:
+		return NotHeld
+	case NotHeld:
+		return Held
+	}
+	return NotDecided
+}
+
+func (cmp *comparison) outcome(decide func(*comparison) Outcome) Outcome { return decide(cmp) }

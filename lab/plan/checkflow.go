@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+func (c *checker) path() {
+	p := c.e.Path
+	c.added("path", p.Added)
+	c.oneWay("path.up", p.Up.OneWay)
+	c.oneWay("path.down", p.Down.OneWay)
+	before := Duration(0)
+	for i, s := range p.Schedule {
+		at := fmt.Sprintf("path.schedule.%d", i)
+		c.step(at, s.AddStep, s.Rate > 0, &before)
+	}
+	for _, t := range p.Terminals {
+		path := "path.terminals." + t.Name
+		if !slices.Contains(c.machines.groups[allTerminals], t.Name) && !slices.Contains(c.e.Terminals.Names(), t.Name) {
+			c.problem(path, fmt.Sprintf("%q", t.Name), oneOf(t.Name, c.e.Terminals.Names()))
+			continue
+		}
+		c.added(path, t.Is.Added)
+		c.oneWay(path+".up", t.Is.Up)
+		c.oneWay(path+".down", t.Is.Down)
+		before := Duration(0)
+		for i, s := range t.Is.Schedule {
+			c.step(fmt.Sprintf("%s.schedule.%d", path, i), s, false, &before)
+		}
+	}
+}
+
+func (c *checker) step(path string, s AddStep, changes bool, before *Duration) {
+	c.time(path+".at", s.At, before)
+	c.added(path, s.Added)
+	c.oneWay(path+".up", s.Up)
+	c.oneWay(path+".down", s.Down)
+	if !changes && s.Added == (Added{}) && s.Up == (OneWay{}) && s.Down == (OneWay{}) {
+		c.problem(path, "a time at which nothing changes", "what changes, such as rtt")
+	}
+}
+
+func (c *checker) added(path string, a Added) {
+	if a.RTT != nil && a.Delay != nil {
+		c.problem(path+".rtt", "rtt besides delay", "one of them: rtt is the delay of both directions together")
+	}
+	c.oneWay(path, a.OneWay)
+}
+
+func (c *checker) oneWay(path string, o OneWay) {
+	if b := o.BurstLoss; b != nil && (b.ToGood == 0 || b.ToBad == 0) {
+		c.problem(path+".burst_loss", "a state that is never left", "to_bad and to_good above 0")
+	}
+	if o.Loss != nil && *o.Loss == 1 {
+		c.problem(path+".loss", c.found(path+".loss"), "less than 1: nothing would ever arrive")
+	}
+}
+
+func (c *checker) flow(path string, f Flow) {
+	fromOK := c.references(path+".from", f.From)
+	toOK := c.references(path+".to", f.To)
+	if !fromOK || !toOK {
+		return
+	}
+	from, to := c.machines.machines(f.From), c.machines.machines(f.To)
+	switch n, m := len(from), len(to); {
+	case n == 0 || m == 0:
+		c.problem(path, "a flow without an end", "from and to")
+		return
+	case n != m && n != 1 && m != 1:
+		c.problem(path+".to", fmt.Sprintf("%d machines for %d in from", m, n), "as many, or one")
+		return
+	}
+	for _, one := range f.resolve("", c.machines) {
+		if one.From == one.To {
+			c.problem(path+".to", fmt.Sprintf("a flow from %s to itself", one.From), "two machines")
+		}
+		if slices.Contains(c.machines.servers, one.From) && slices.Contains(c.machines.servers, one.To) {
+			c.problem(path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To), "a terminal at one end at least")
+		}
+		if one.Start >= f.Stop {
+			c.problem(path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop), "a start before the stop")
+			break
+		}
+	}
+	if f.Stop > c.e.Duration {
+		c.problem(path+".stop", f.Stop.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
+	}
+	c.protocol(path, f)
+	total := 0
+	for _, other := range c.e.Flows {
+		total += max(len(c.machines.machines(other.Is.From)), len(c.machines.machines(other.Is.To))) * max(1, other.Is.Parallel)
+	}
+	if total > maxFlows {
+		c.problem("flows", fmt.Sprintf("%d connections at once", total), fmt.Sprintf("at most %d", maxFlows))
+	}
+}
+
+func (c *checker) protocol(path string, f Flow) {
+	for _, name := range meaningless(f.Protocol) {
+		if c.has(path + "." + name) {
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol), "none: it means nothing for this protocol, which takes "+oneOf("", takes[f.Protocol]))
+		}
+	}
+	if f.Protocol == UDP {
+		switch {
+		case f.Rate == 0:
+			c.problem(path, "udp without a rate", "one, such as 30 Mbit/s: iperf3 sends as fast as it is told to")
+		case f.Length < 16 || f.Length > 65507:
+			c.problem(path+".length", f.Length.String(), "16 to 65507 B (1472 B fill an Ethernet frame)")
+		}
+	}
+	if f.Protocol == Ping {
+		if f.Length < 16 || f.Length > 65507 {
+			c.problem(path+".length", f.Length.String(), "16 to 65507 B")
+		}
+		if f.Interval < Duration(2e6) {
+			c.problem(path+".interval", f.Interval.String(), "at least 2 ms, as ping has it")
+		}
+	}
+	if f.Parallel < 1 || f.Parallel > 128 {
+		c.problem(path+".parallel", c.found(path+".parallel"), "1 to 128")
+	}
+	if f.Transfers < 0 {
+		c.problem(path+".transfers", c.found(path+".transfers"), "0 (as many as there is time for) or more")
+	}
+	if f.Congestion != "" && !congestionName.MatchString(f.Congestion) {
+		c.problem(path+".congestion", c.found(path+".congestion"), "the name of a congestion control, such as cubic")
+	}
+}
+
+func (c *checker) measurement(path string, m Measurement) {
+	for i, name := range m.Flows {
+		if !slices.Contains(c.e.Flows.Names(), name) {
+			c.problem(c.item(path+".flows", i), fmt.Sprintf("%q", name), oneOf(name, c.e.Flows.Names()))
+		}
+	}
+	for i, name := range m.Terminals {
+		if !slices.Contains(c.machines.terminals, name) && !slices.Contains(c.e.Terminals.Names(), name) {
+			c.problem(c.item(path+".terminals", i), fmt.Sprintf("%q", name), oneOf(name, c.e.Terminals.Names()))
+		}
+	}
+	if len(m.Flows) > 0 && !m.Quantity.OfFlows() {
+		c.problem(path+".flows", fmt.Sprintf("flows for %s", m.Quantity), "terminals: it is a figure of a terminal's radio")
+		return
+	}
+	if !m.Quantity.OfFlows() {
+		return
+	}
+	var measured []Item[Flow]
+	for _, f := range c.e.Flows {
+		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.suits(f.Is.Protocol) {
+			measured = append(measured, f)
+		} else if slices.Contains(m.Flows, f.Name) {
+			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name), fmt.Sprintf("a quantity that %s has", f.Is.Protocol))
+		}
+	}
+	if len(measured) == 0 {
+		c.problem(path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity), "a quantity of the flows' protocols")
+	}
+	if slices.Contains(kernelQuantities, m.Quantity) {
+		recorded := c.machines.machines(c.e.Record.TCP)
+		for _, f := range measured {
+			for _, sender := range f.Is.senders(c.machines) {
+				if !slices.Contains(recorded, sender) {
+					c.problem(path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) figure(path string, f Figure) {
+	var swept []string
+	for _, p := range c.parameters {
+		swept = append(swept, p.Name)
+	}
+	measured := c.e.Measure.Names()
+	possible := swept
+	if f.Kind == "scatter" {
+		possible = slices.Concat(swept, measured)
+	}
+	if !slices.Contains(possible, f.X) {
+		c.problem(path+".x", fmt.Sprintf("%q", f.X), oneOf(f.X, possible))
+	}
+	for i, y := range f.Y {
+		if !slices.Contains(measured, y) {
+			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
+		}
+	}
+	for i, s := range f.Series {
+		if !slices.Contains(swept, s) || s == f.X {
+			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, slices.DeleteFunc(slices.Clone(swept), func(p string) bool { return p == f.X })))
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package plan
+
+// Experiment is what a file says, at one point of its sweep: the values of the point are in their places, profiles are
+// laid under, and what was left out has its default.
+type Experiment struct {
+	Name     string   `json:"name" jsonschema:"Short name: results are kept under it."`
+	Title    string   `json:"title,omitzero" jsonschema:"One line for people."`
+	Source   string   `json:"source,omitzero" jsonschema:"What this repeats, such as: P1 figure 7."`
+	Notes    string   `json:"notes,omitzero" jsonschema:"What a reader should know, such as what the source leaves open and what was chosen."`
+	Duration Duration `json:"duration,omitzero" jsonschema:"How long a run sends. Default 10 s."`
+	Warmup   Duration `json:"warmup,omitzero" jsonschema:"What of it is left out of measurements, from the start. Default 0."`
+	Repeats  int      `json:"repeats,omitzero" jsonschema:"Runs of each point. Default 1; claims need 2, better 5."`
+	Seed     uint64   `json:"seed,omitzero" jsonschema:"All random numbers follow from it. Default 1."`
+	Seeds    []uint64 `json:"seeds,omitzero" jsonschema:"One seed per repeat, in place of repeats and seed."`
+
+	Terminals Named[Terminal] `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
+	Servers   Named[Server]   `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
+	Cell      Cell            `json:"cell,omitzero" jsonschema:"The access point and what holds for the whole medium."`
+	Path      Path            `json:"path,omitzero" jsonschema:"The wired part between access point and servers."`
+	Flows     Named[Flow]     `json:"flows" jsonschema:"The traffic, by name."`
+
+	Sweep   []Sweep            `json:"sweep,omitzero" jsonschema:"What is varied. Entries multiply: every value of one with every value of the others."`
+	Record  Record             `json:"record,omitzero" jsonschema:"What is recorded besides the tools' own output."`
+	Measure Named[Measurement] `json:"measure,omitzero" jsonschema:"The figures taken from each run, by name."`
+	Claims  Named[Claim]       `json:"claims,omitzero" jsonschema:"What should hold, by name."`
+	Figures Named[Figure]      `json:"figures,omitzero" jsonschema:"What is drawn, by name."`
+}
+
+// notSwept are the parts that hold for the whole experiment.
+var notSwept = []string{"name", "title", "source", "notes", "repeats", "seed", "seeds", "sweep", "measure", "claims", "figures"}
+
+// Stack is a machine's TCP.
+type Stack struct {
+	Profile       string            `json:"profile,omitzero" jsonschema:"A device's values from the terminals folder, which those given here override."`
+	Congestion    string            `json:"congestion,omitzero" jsonschema:"Congestion control. Default: the kernel's."`
+	ReceiveBuffer Buffer            `json:"receive_buffer,omitzero" jsonschema:"Bounds of TCP receive buffers (net.ipv4.tcp_rmem)."`
+	SendBuffer    Buffer            `json:"send_buffer,omitzero" jsonschema:"Bounds of TCP send buffers (net.ipv4.tcp_wmem)."`
+	InitialWindow int               `json:"initial_window,omitzero" jsonschema:"Initial congestion window in segments (ip route initcwnd). Default: the kernel's 10."`
+	Sysctls       map[string]string `json:"sysctls,omitzero" jsonschema:"Any other sysctl of the network namespace."`
+}
+
+// Buffer has the three values of tcp_rmem and tcp_wmem.
+type Buffer struct {
+	Min     Size `json:"min" jsonschema:"Kept even when memory is short."`
+	Default Size `json:"default" jsonschema:"Of a new connection."`
+	Max     Size `json:"max" jsonschema:"Up to which the kernel tunes it."`
+}
+
+// Terminal is a device under test, or a group of equal ones.
+type Terminal struct {
+	Stack
+	Count int        `json:"count,omitzero" jsonschema:"Makes it a group: the terminals are its name with 1 to count behind it."`
+	Link  Attachment `json:"link,omitzero" jsonschema:"wlan (default) or ethernet: on the wire, without a cell."`
+	Radio Radio      `json:"radio,omitzero" jsonschema:"Its WLAN adapter."`
+}
+
+// Server is a machine behind the path.
+type Server struct {
+	Stack
+}
+
+// Attachment is how a terminal is connected.
+type Attachment string
+
+// The attachments.
+const (
+	WLAN     Attachment = "wlan"
+	Ethernet Attachment = "ethernet"
+)
+
+func (*Attachment) choices() []string { return []string{string(WLAN), string(Ethernet)} }
+
+// Radio is a WLAN adapter.
+type Radio struct {
+	Standard      Standard    `json:"standard,omitzero" jsonschema:"IEEE 802.11b, g, a, n, ac or ax."`
+	PHYRate       Rate        `json:"phy_rate,omitzero" jsonschema:"In both directions, one of the standard's."`
+	Width         int         `json:"width,omitzero" jsonschema:"Of the channel in MHz, where the rate leaves it open."`
+	Streams       int         `json:"streams,omitzero" jsonschema:"Spatial streams, where the rate leaves them open."`
+	GuardInterval Duration    `json:"guard_interval,omitzero" jsonschema:"400 ns or 800 ns (ax: 800, 1600, 3200), where the rate leaves it open."`
+	Aggregation   Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
+	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of its transmit queue, in packets. Default 1000 packets."`
+	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs lost on the air, both directions. Default 0."`
+	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
+}
+
+// RateStep changes a PHY rate.
+type RateStep struct {
+	At      Duration `json:"at" jsonschema:"Since the start of the run."`
+	PHYRate Rate     `json:"phy_rate" jsonschema:"From then on."`
+}
+
+// Aggregation bounds an A-MPDU; the first bound that is reached counts. What is zero has the standard's bound.
+type Aggregation struct {
+	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Default: the standard's most, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
+	Frames  int      `json:"frames,omitzero" jsonschema:"MPDUs. 1 is no aggregation. Default: the standard's 64 (ax: 256)."`
+	Airtime Duration `json:"airtime,omitzero" jsonschema:"Of one PPDU. Default: the standard's 5484 us."`
+}
+
+// Cell is the access point and what holds for the whole medium.
+type Cell struct {
+	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals for which neither they nor their profile have a standard."`
+	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
+	Band            Band        `json:"band,omitzero" jsonschema:"2.4 GHz or 5 GHz. Default: 5 GHz, unless a terminal is 802.11b or g."`
+	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
+	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
+	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
+}
+
+// AccessPoint is the queue and the sender of the downlink.
+type AccessPoint struct {
+	Discipline  Discipline  `json:"discipline,omitzero" jsonschema:"Of the downlink queue. Default fifo."`
+	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue, for all stations (fifo_per_station: for each). Default 1000 packets."`
+	Aggregation Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
+	AckThinning bool        `json:"ack_thinning,omitzero" jsonschema:"Whether a TCP ACK replaces an earlier one of its flow that still waits."`
+}
+
+// Discipline is an access point's queueing.
+type Discipline string
+
+// The disciplines.
+const (
+	FIFO           Discipline = "fifo"
+	FIFOPerStation Discipline = "fifo_per_station"
+	FQCoDel        Discipline = "fq_codel"
+	AirtimeFair    Discipline = "airtime_fair"
+)
+
+func (*Discipline) choices() []string {
+	return []string{string(FIFO), string(FIFOPerStation), string(FQCoDel), string(AirtimeFair)}
+}
+
+// Record is what is kept of a run.
+type Record struct {
+	TCP      Names    `json:"tcp,omitzero" jsonschema:"Machines whose kernel is recorded per ACK: names, all, or terminals."`
+	Packets  Names    `json:"packets,omitzero" jsonschema:"Machines whose packets are captured: names, all, or terminals."`
+	Interval Duration `json:"interval,omitzero" jsonschema:"Of the cell's counters as time series. Default 100 ms."`
+}
+
+// Defaults that an experiment need not state.
+const (
+	defaultDuration = Duration(10e9)
+	defaultInterval = Duration(100e6)
+	defaultQueue    = 1000
+	defaultWire     = Rate(1e9)
+	defaultRetries  = 7
+)
+
+// orDefault sets what was left out.
+func orDefault[T comparable](v *T, otherwise T) {
+	var zero T
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+func (e *Experiment) setDefaults() {
+	orDefault(&e.Duration, defaultDuration)
+	orDefault(&e.Seed, 1)
+	orDefault(&e.Repeats, max(1, len(e.Seeds)))
+	orDefault(&e.Cell.AP.Discipline, FIFO)
+	orDefault(&e.Cell.AP.Queue, Limit{Packets: defaultQueue})
+	orDefault(&e.Cell.RetryLimit, defaultRetries)
+	orDefault(&e.Path.Rate, defaultWire)
+	orDefault(&e.Path.Queue, Limit{Packets: defaultQueue})
+	orDefault(&e.Record.Interval, defaultInterval)
+	for i := range e.Terminals {
+		t := &e.Terminals[i].Is
+		orDefault(&t.Link, WLAN)
+		if t.Link == WLAN {
+			orDefault(&t.Radio.Queue, Limit{Packets: defaultQueue})
+		}
+	}
+	for i := range e.Flows {
+		e.Flows[i].Is.setDefaults(e.Duration)
+	}
+	for i := range e.Measure {
+		orDefault(&e.Measure[i].Is.Take, Mean)
+	}
+}

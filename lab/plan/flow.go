@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"slices"
+)
+
+// Flow is traffic from one machine to another, or from each terminal of a group.
+type Flow struct {
+	From       Names    `json:"from" jsonschema:"The machine that opens the connection: a terminal, a group (each of it), terminals (all of them), or a server; or a list."`
+	To         Names    `json:"to" jsonschema:"The machine that answers. As many as in from, pairwise, or a single one."`
+	Protocol   Protocol `json:"protocol" jsonschema:"tcp and udp: iperf3. http_put, http_get: curl to and from Apache httpd. transfers: one TCP connection after another, each with size bytes. web: short downloads with pauses. ping."`
+	Direction  Way      `json:"direction,omitzero" jsonschema:"Of the data of tcp and udp: forward (default) from from to to, reverse, or both at once."`
+	Start      Duration `json:"start,omitzero" jsonschema:"Since the start of the run. Default 0."`
+	Stop       Duration `json:"stop,omitzero" jsonschema:"Since the start of the run. Default: the run's duration."`
+	Stagger    Duration `json:"stagger,omitzero" jsonschema:"Between the starts of the flows of a group."`
+	Parallel   int      `json:"parallel,omitzero" jsonschema:"Connections at once. Default 1."`
+	Rate       Rate     `json:"rate,omitzero" jsonschema:"Of the application. udp: needed. tcp: default without bound."`
+	Length     Size     `json:"length,omitzero" jsonschema:"Payload of a datagram. udp: default 1470 B. ping: default 56 B."`
+	Size       Size     `json:"size,omitzero" jsonschema:"Of one transfer. transfers: default 1 MB. web: mean, default 30 kB. http_put, http_get: default until stop."`
+	Transfers  int      `json:"transfers,omitzero" jsonschema:"How many, one after another. Default: as many as there is time for."`
+	Interval   Duration `json:"interval,omitzero" jsonschema:"ping: between requests, default 200 ms. web: mean pause, default 1 s."`
+	Congestion string   `json:"congestion,omitzero" jsonschema:"Congestion control of the sender, for this flow alone."`
+}
+
+// Protocol is a workload.
+type Protocol string
+
+// The protocols.
+const (
+	TCP       Protocol = "tcp"
+	UDP       Protocol = "udp"
+	HTTPPut   Protocol = "http_put"
+	HTTPGet   Protocol = "http_get"
+	Transfers Protocol = "transfers"
+	Web       Protocol = "web"
+	Ping      Protocol = "ping"
+)
+
+func (*Protocol) choices() []string {
+	return []string{string(TCP), string(UDP), string(HTTPPut), string(HTTPGet), string(Transfers), string(Web), string(Ping)}
+}
+
+// Way is the direction of a flow's data.
+type Way string
+
+// The ways.
+const (
+	Forward Way = "forward"
+	Reverse Way = "reverse"
+	Both    Way = "both"
+)
+
+func (*Way) choices() []string { return []string{string(Forward), string(Reverse), string(Both)} }
+
+// takes says which of a flow's optional fields a protocol has a meaning for.
+var takes = map[Protocol][]string{
+	TCP:       {"direction", "parallel", "rate", "congestion"},
+	UDP:       {"direction", "parallel", "rate", "length"},
+	HTTPPut:   {"parallel", "size", "transfers"},
+	HTTPGet:   {"parallel", "size", "transfers"},
+	Transfers: {"parallel", "size", "transfers", "congestion"},
+	Web:       {"parallel", "size", "transfers", "interval"},
+	Ping:      {"length", "interval", "transfers"},
+}
+
+// optional are the fields that depend on the protocol.
+var optional = []string{"direction", "parallel", "rate", "length", "size", "transfers", "interval", "congestion"}
+
+// meaningless are the fields that a protocol does not take.
+func meaningless(p Protocol) []string {
+	return slices.DeleteFunc(slices.Clone(optional), func(f string) bool { return slices.Contains(takes[p], f) })
+}
+
+// setDefaults fills in what the protocol leaves to a default. A datagram of 1470 bytes is iperf 2's, with which the papers
+// measured: with its headers it fills an Ethernet frame but for two bytes.
+func (f *Flow) setDefaults(duration Duration) {
+	orDefault(&f.Stop, duration)
+	orDefault(&f.Parallel, 1)
+	orDefault(&f.Direction, Forward)
+	switch f.Protocol {
+	case UDP:
+		orDefault(&f.Length, 1470)
+	case Transfers:
+		orDefault(&f.Size, 1e6)
+	case Web:
+		orDefault(&f.Size, 30e3)
+		orDefault(&f.Interval, Duration(1e9))
+	case Ping:
+		orDefault(&f.Length, 56)
+		orDefault(&f.Interval, Duration(200e6))
+	}
+}
+
+// FlowSetup is one flow of a run.
+type FlowSetup struct {
+	// Name is the flow's in the file, with a number behind it where the file's stands for several.
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	// Start counts in the stagger.
+	Start Duration `json:"start"`
+	Flow  Flow     `json:"flow"`
+}
+
+// senders are the machines whose kernel sends a flow's data.
+func (f Flow) senders(d directory) []string {
+	from, to := d.machines(f.From), d.machines(f.To)
+	switch {
+	case f.Protocol == HTTPGet, f.Protocol == Web, f.Direction == Reverse:
+		return to
+	case f.Direction == Both:
+		return slices.Concat(from, to)
+	}
+	return from
+}

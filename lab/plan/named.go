@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"strconv"
+)
+
+// Named are things by name, in the order of the file.
+type Named[T any] []Item[T]
+
+// Item is a thing with its name.
+type Item[T any] struct {
+	Name string
+	Is   T
+}
+
+// namePattern is what may be the name of a terminal, flow or measurement. It also suits network namespaces, files and the
+// expressions of claims.
+const namePattern = `^[a-z][a-z0-9_]{0,39}$`
+
+var nameRegexp = regexp.MustCompile(namePattern)
+
+// Get is the thing of a name.
+func (s Named[T]) Get(name string) (T, bool) {
+	for _, i := range s {
+		if i.Name == name {
+			return i.Is, true
+		}
+	}
+	var none T
+	return none, false
+}
+
+// Names lists the names.
+func (s Named[T]) Names() []string {
+	names := make([]string, len(s))
+	for i := range s {
+		names[i] = s[i].Name
+	}
+	return names
+}
+
+func (s *Named[T]) decode(d *decoder, n *node, path string) {
+	if n.kind != mapping && n.kind != nothing {
+		d.expected(n, path, "a mapping of names")
+		return
+	}
+	*s = make(Named[T], len(n.fields))
+	for i, f := range n.fields {
+		if !nameRegexp.MatchString(f.name) {
+			d.problems.add(Problem{f.Position, path, (&node{kind: scalar, text: f.name}).describe() + " as a name", "up to 40 of a-z, 0-9 and _, the first a letter"})
+		}
+		(*s)[i].Name = f.name
+		d.value(f.value, join(path, f.name), reflect.ValueOf(&(*s)[i].Is).Elem())
+	}
+}
+
+// MarshalJSON writes a mapping in the order of the file.
+func (s Named[T]) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, item := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(item.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(item.Is)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Names is a list of names; one name may stand without a list.
+type Names []string
+
+func (s *Names) decode(d *decoder, n *node, path string) {
+	switch n.kind {
+	case scalar:
+		*s = Names{n.text}
+	case sequence:
+		for i, item := range n.items {
+			if item.kind != scalar {
+				d.expected(item, join(path, strconv.Itoa(i)), "a name")
+				continue
+			}
+			*s = append(*s, item.text)
+		}
+	default:
+		d.expected(n, path, "a name or a list of names")
+	}
+}

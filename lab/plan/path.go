@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Path is the wired part: a wire that all terminals share, and what is added for each of them. Added values hold for all
+// terminals and both directions, unless a direction (up is towards the servers) or a terminal says otherwise.
+type Path struct {
+	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
+	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in front of the wire, in each direction. Default 1000 packets."`
+	Added
+	Up        WireDirection       `json:"up,omitzero" jsonschema:"What differs towards the servers."`
+	Down      WireDirection       `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
+	Terminals Named[TerminalPath] `json:"terminals,omitzero" jsonschema:"What differs for a terminal, or a group, by its name."`
+	Schedule  []PathStep          `json:"schedule,omitzero" jsonschema:"Changes during a run."`
+}
+
+// WireDirection is one direction of the path.
+type WireDirection struct {
+	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the wire in this direction."`
+	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in this direction."`
+	OneWay
+}
+
+// Added is what the path adds in both directions.
+type Added struct {
+	RTT *Duration `json:"rtt,omitzero" jsonschema:"Added round-trip time, half of it in each direction."`
+	OneWay
+}
+
+// OneWay is what the path adds in a direction.
+type OneWay struct {
+	Delay     *Duration  `json:"delay,omitzero" jsonschema:"Added to each packet in a direction."`
+	Jitter    *Duration  `json:"jitter,omitzero" jsonschema:"The delay varies by so much: a uniform distribution between minus and plus, or the standard deviation of a normal one."`
+	Spread    Spread     `json:"jitter_distribution,omitzero" jsonschema:"Of the jitter. Default uniform."`
+	Loss      *Share     `json:"loss,omitzero" jsonschema:"Share of packets lost, independent of each other."`
+	BurstLoss *BurstLoss `json:"burst_loss,omitzero" jsonschema:"Loss in bursts (Gilbert-Elliott)."`
+	Reorder   *Share     `json:"reorder,omitzero" jsonschema:"Share of packets that skip the delay and overtake others."`
+	Duplicate *Share     `json:"duplicate,omitzero" jsonschema:"Share of packets that arrive twice."`
+}
+
+// Spread is a distribution of jitter.
+type Spread string
+
+func (*Spread) choices() []string { return []string{"uniform", "normal"} }
+
+// BurstLoss is the Gilbert-Elliott model, with the parameters of tc-netem(8).
+type BurstLoss struct {
+	ToBad    Share `json:"to_bad" jsonschema:"Probability of going from the good to the bad state, before each packet."`
+	ToGood   Share `json:"to_good" jsonschema:"Probability of going back."`
+	LossBad  Share `json:"loss_bad" jsonschema:"Share lost in the bad state."`
+	LossGood Share `json:"loss_good,omitzero" jsonschema:"Share lost in the good state. Default 0."`
+}
+
+// TerminalPath is what differs for a terminal.
+type TerminalPath struct {
+	Added
+	Up       OneWay    `json:"up,omitzero" jsonschema:"What differs towards the servers."`
+	Down     OneWay    `json:"down,omitzero" jsonschema:"What differs towards the terminal."`
+	Schedule []AddStep `json:"schedule,omitzero" jsonschema:"Changes during a run, for this terminal."`
+}
+
+// AddStep changes what is added for a terminal.
+type AddStep struct {
+	At Duration `json:"at" jsonschema:"Since the start of the run."`
+	Added
+	Up   OneWay `json:"up,omitzero" jsonschema:"What differs towards the servers."`
+	Down OneWay `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
+}
+
+// PathStep changes the path of all terminals, and the wire.
+type PathStep struct {
+	Rate Rate `json:"rate,omitzero" jsonschema:"Of the wire from then on, in both directions."`
+	AddStep
+}
+
+// Line is what the path adds for one terminal in one direction, with all that the file says put together.
+type Line struct {
+	Delay     Duration   `json:"delay"`
+	Jitter    Duration   `json:"jitter"`
+	Spread    Spread     `json:"jitter_distribution"`
+	Loss      Share      `json:"loss"`
+	BurstLoss *BurstLoss `json:"burst_loss,omitzero"`
+	Reorder   Share      `json:"reorder"`
+	Duplicate Share      `json:"duplicate"`
+}
+
+// LineStep is the line from a time on.
+type LineStep struct {
+	At   Duration `json:"at"`
+	Line Line     `json:"line"`
+}
+
+// Wire is the shared wire in one direction.
+type Wire struct {
+	Rate  Rate       `json:"rate"`
+	Queue Limit      `json:"queue"`
+	Steps []WireStep `json:"steps,omitzero"`
+}
+
+// WireStep is the wire's rate from a time on.
+type WireStep struct {
+	At   Duration `json:"at"`
+	Rate Rate     `json:"rate"`
+}
+
+// direction names the two ways through the path.
+type direction bool
+
+const (
+	up   direction = true
+	down direction = false
+)
+
+// over lays what is said here over a line.
+func (o OneWay) over(l *Line) {
+	set(&l.Delay, o.Delay)
+	set(&l.Jitter, o.Jitter)
+	set(&l.Loss, o.Loss)
+	set(&l.Reorder, o.Reorder)
+	set(&l.Duplicate, o.Duplicate)
+	if o.Spread != "" {
+		l.Spread = o.Spread
+	}
+	if o.BurstLoss != nil {
+		l.BurstLoss = o.BurstLoss
+	}
+}
+
+func (a Added) over(l *Line) {
+	a.OneWay.over(l)
+	if a.RTT != nil {
+		l.Delay = *a.RTT / 2
+	}
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// towards picks a direction's part.
+func towards[T any](d direction, upwards, downwards T) T {
+	if d == up {
+		return upwards
+	}
+	return downwards
+}
+
+// lines is a terminal's path in one direction: at the start, and after each change.
+func (p *Path) lines(terminal, group string, d direction) []LineStep {
+	layers := []func(*Line){
+		p.Added.over, // the whole path, then its direction, then the group, then the terminal
+		towards(d, p.Up, p.Down).OneWay.over,
+	}
+	type change struct {
+		at   Duration
+		over func(*Line)
+	}
+	var changes []change
+	schedule := func(steps []AddStep) {
+		for _, s := range steps {
+			changes = append(changes, change{s.At, func(l *Line) {
+				s.Added.over(l)
+				towards(d, s.Up, s.Down).over(l)
+			}})
+		}
+	}
+	for _, s := range p.Schedule {
+		schedule([]AddStep{s.AddStep})
+	}
+	for _, name := range slices.Compact([]string{group, terminal}) {
+		if t, ok := p.Terminals.Get(name); ok {
+			layers = append(layers, t.Added.over, towards(d, t.Up, t.Down).over)
+			schedule(t.Schedule)
+		}
+	}
+	line := Line{Spread: "uniform"}
+	for _, over := range layers {
+		over(&line)
+	}
+	steps := []LineStep{{0, line}}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	for _, c := range changes {
+		c.over(&line)
+		if last := &steps[len(steps)-1]; last.At == c.at {
+			last.Line = line
+		} else if last.Line != line {
+			steps = append(steps, LineStep{c.at, line})
+		}
+	}
+	return steps
+}
+
+// wire is the shared wire in one direction.
+func (p *Path) wire(d direction) Wire {
+	own := towards(d, p.Up, p.Down)
+	w := Wire{Rate: cmp.Or(own.Rate, p.Rate), Queue: cmp.Or(own.Queue, p.Queue)}
+	for _, s := range p.Schedule {
+		if s.Rate > 0 {
+			w.Steps = append(w.Steps, WireStep{s.At, s.Rate})
+		}
+	}
+	return w
+}

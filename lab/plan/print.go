@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// shownPoints is how many points a printed plan lists one by one.
+const shownPoints = 40
+
+// Print writes the plan for people: what will be run, in which order, and how long it takes with so much overhead per run.
+func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
+	out := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	e, first := p.Experiment, p.Points[0].Setup
+	out.row("experiment", e.Name)
+	out.optional("title", e.Title)
+	out.optional("source", e.Source)
+	for _, t := range first.Terminals {
+		out.row("terminal", t.Name, t.describe())
+	}
+	for _, s := range first.Servers {
+		out.row("server", s.Name, s.Stack.describe())
+	}
+	if first.hasRadio() {
+		ap := first.Cell.AP
+		thinning := ""
+		if ap.AckThinning {
+			thinning = ", ACKs thinned"
+		}
+		out.row("cell", string(first.Band), fmt.Sprintf("%s of %s%s", ap.Discipline, ap.Queue, thinning))
+	}
+	out.row("path", first.WireUp.Rate.String(), fmt.Sprintf("FIFO of %s", first.WireUp.Queue))
+	for _, f := range first.Flows {
+		out.row("flow", f.Name, f.describe())
+	}
+	for _, parameter := range p.Parameters {
+		out.row("sweep", parameter.Name, strings.Join(parameter.Values, ", "))
+	}
+	for _, c := range e.Claims {
+		out.row("claim", c.Name, c.Is.Holds)
+	}
+	if len(p.Parameters) > 0 {
+		out.row("", "", "values above are those of the first point")
+	}
+	out.row("points", fmt.Sprint(len(p.Points)), fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)))
+	out.row("time", "some "+p.Estimate(p.Runs, overhead).Round(time.Second).String(), fmt.Sprintf("%s and %s overhead each", first.Duration, overhead))
+	for i, point := range p.Points {
+		if i == shownPoints {
+			out.row("", fmt.Sprintf("and %d more", len(p.Points)-i))
+			break
+		}
+		if point.ID != "" {
+			out.row("point", point.ID)
+		}
+	}
+	if out.err != nil {
+		return fmt.Errorf("printing the plan: %w", out.err)
+	}
+	return out.w.Flush()
+}
+
+type printer struct {
+	w   *tabwriter.Writer
+	err error
+}
+
+func (p *printer) row(cells ...string) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintln(p.w, strings.Join(cells, "\t"))
+	}
+}
+
+func (p *printer) optional(name, value string) {
+	if value != "" {
+		p.row(name, value)
+	}
+}
+
+func (s *Setup) hasRadio() bool {
+	for _, t := range s.Terminals {
+		if t.Link == WLAN {
+			return true
+		}
+	}
+	return false
+}
+
+func (t TerminalSetup) describe() string {
+	text := "Ethernet"
+	if t.Link == WLAN {
+		phy := t.Radio.PHY[0].PHY
+		text = fmt.Sprintf("%s at %s Mbit/s", phy.Standard, printed(phy.RateBps))
+	}
+	up, down := t.Up[0].Line, t.Down[0].Line
+	if rtt := up.Delay + down.Delay; rtt > 0 {
+		text += fmt.Sprintf(", RTT +%s", rtt)
+	}
+	if up.Loss > 0 || down.Loss > 0 {
+		text += fmt.Sprintf(", loss %s up, %s down", up.Loss, down.Loss)
+	}
+	return text + ", " + t.Stack.describe()
+}
+
+func (s Stack) describe() string {
+	var parts []string
+	if s.Profile != "" {
+		parts = append(parts, s.Profile)
+	}
+	if s.Congestion != "" {
+		parts = append(parts, s.Congestion)
+	}
+	if s.ReceiveBuffer.Max > 0 {
+		parts = append(parts, fmt.Sprintf("receives into %s, sends from %s", s.ReceiveBuffer.Max, s.SendBuffer.Max))
+	}
+	if len(parts) == 0 {
+		return "the kernel's defaults"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f FlowSetup) describe() string {
+	text := fmt.Sprintf("%s from %s to %s", f.Flow.Protocol, f.From, f.To)
+	if f.Flow.Direction != Forward {
+		text += ", " + string(f.Flow.Direction)
+	}
+	if f.Flow.Rate > 0 {
+		text += ", " + f.Flow.Rate.String()
+	}
+	if f.Flow.Parallel > 1 {
+		text += fmt.Sprintf(", %d at once", f.Flow.Parallel)
+	}
+	return fmt.Sprintf("%s, %s to %s", text, f.Start, f.Flow.Stop)
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Run is one execution of one point.
+type Run struct {
+	// ID suits a folder, and stays the same when values or repeats are added to the experiment.
+	ID string `json:"id"`
+	// Point is the index of the point in the plan.
+	Point  int    `json:"point"`
+	Repeat int    `json:"repeat"` // from 1 on
+	Seed   uint64 `json:"seed"`
+}
+
+// runs makes the runs: all points once, then all a second time, and so on, so that what drifts during an experiment
+// (temperature, load) falls on all points alike. Each round has an order of its own, drawn from the seed, so that what
+// happens periodically does not always meet the same point (randomised blocks).
+func runs(e *Experiment, points []Point) []Run {
+	var all []Run
+	for repeat := 1; repeat <= e.Repeats; repeat++ {
+		base := e.Seed
+		if len(e.Seeds) > 0 {
+			base = e.Seeds[repeat-1]
+		}
+		order := rand.New(rand.NewPCG(base, uint64(repeat))).Perm(len(points))
+		for _, i := range order {
+			id := fmt.Sprintf("r=%d", repeat)
+			if points[i].ID != "" {
+				id = points[i].ID + "," + id
+			}
+			all = append(all, Run{ID: id, Point: i, Repeat: repeat, Seed: runSeed(base, id)})
+		}
+	}
+	return all
+}
+
+// runSeed is a run's own seed, so that no two runs share their random numbers.
+func runSeed(base uint64, id string) uint64 {
+	h := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte(id), base))
+	return binary.LittleEndian.Uint64(h[:])
+}
+
+// maxID keeps names of folders and paths below the bounds of file systems.
+const maxID = 150
+
+// pointID writes settings as rtt=16ms,protocol=tcp.
+func pointID(settings []Setting) string {
+	parts := make([]string, len(settings))
+	for i, s := range settings {
+		parts[i] = s.Parameter + "=" + slug(s.Value.Text)
+	}
+	id := strings.Join(parts, ",")
+	if len(id) > maxID {
+		id = id[:maxID] + "~" + shortHash(settings)
+	}
+	return id
+}
+
+// slug keeps of a value what suits the name of a folder and needs no quotes in a shell.
+func slug(value string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_', r == '%':
+			return r
+		case r == ' ', r == '/':
+			return -1 // 54 Mbit/s becomes 54Mbits
+		}
+		return '-'
+	}, value)
+}
+
+// shortHash tells settings apart whose names are alike or too long.
+func shortHash(settings []Setting) string {
+	h := sha256.New()
+	for _, s := range settings {
+		fmt.Fprintf(h, "%s=%s\x00", s.Parameter, s.Value.Text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:4])
+}
+
+// Overhead is what a run takes besides its duration: namespaces, the cell, servers up and down again. A first guess, until
+// runs of the experiment itself say better.
+const Overhead = 3 * time.Second
+
+// Estimate is how long some runs take.
+func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
+	var sum time.Duration
+	for _, r := range of {
+		sum += time.Duration(p.Points[r.Point].Setup.Duration) + overhead
+	}
+	return sum
+}
