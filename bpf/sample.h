@@ -43,7 +43,11 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 	return true;
 }
 
-/* sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need no check. */
+/*
+ * sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need no check. With a
+ * packet, socket_differences() and segment_events() have just copied some fields into the flow, where they are cheaper
+ * to read.
+ */
 static __always_inline void sample(struct flow_state *fs, const struct sock *sk, struct tcp_sock *tp, struct packet *p,
 				   u8 state, u64 now)
 {
@@ -54,7 +58,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	if (!s)
 		return;
 	s->kind = RECORD_SAMPLE;
-	s->ca_state = ca_state_of(tp);
+	s->ca_state = p ? fs->ca_state : ca_state_of(tp);
 	s->state = state;
 	s->backoff = tp->inet_conn.icsk_backoff;
 	s->chrono_type = BPF_CORE_READ_BITFIELD(tp, chrono_type);
@@ -107,7 +111,7 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	s->bytes_acked = tp->bytes_acked;
 	s->bytes_received = tp->bytes_received;
 	s->delivered = tp->delivered;
-	s->delivered_ce = tp->delivered_ce;
+	s->delivered_ce = p ? fs->delivered_ce : tp->delivered_ce;
 	s->lost = tp->lost;
 	s->total_retrans = tp->total_retrans;
 	s->rate_delivered = tp->rate_delivered;
@@ -120,7 +124,10 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	s->bytes_retrans = bpf_core_field_exists(tp->bytes_retrans) ? tp->bytes_retrans : 0;
 	s->out_of_order = bpf_core_field_exists(tp->rcv_ooopack) ? tp->rcv_ooopack : 0;
 	s->dsack_dups = bpf_core_field_exists(tp->dsack_dups) ? tp->dsack_dups : 0;
-	s->reord_seen = bpf_core_field_exists(tp->reord_seen) ? tp->reord_seen : 0;
+	if (p)
+		s->reord_seen = fs->reord_seen;
+	else
+		s->reord_seen = bpf_core_field_exists(tp->reord_seen) ? tp->reord_seen : 0;
 
 	s->pacing_rate = sk->sk_pacing_rate;
 	s->backlog = sk->sk_backlog.len;
