@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The egress of a station's device, which refuses a packet while the station's queue is full, as the driver of a real
+ * Wi-Fi device does. A refused transmission returns NET_XMIT_DROP to its sender, which TCP takes for congestion of the
+ * local device: it enters CWR (tcp_enter_cwr in tcp_transmit_skb) and retransmits nothing.
+ *
+ * The engine gives credit: how many packets may have entered since the beginning. A packet enters while there is
+ * credit, whatever its number of segments, so the queue overruns its limit by at most the rest of one super-packet,
+ * which waits in the ring of the tap. Credit is counted rather than the queue's length published so that what is on its
+ * way to the engine counts too.
+ */
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+/* The head of the structure in include/uapi/linux/bpf.h. */
+struct __sk_buff {
+	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+	__u32 vlan_present;
+	__u32 vlan_tci;
+	__u32 vlan_proto;
+	__u32 priority;
+	__u32 ingress_ifindex;
+	__u32 ifindex;
+	__u32 tc_index;
+	__u32 cb[5];
+	__u32 hash;
+	__u32 tc_classid;
+	__u32 data;
+	__u32 data_end;
+	__u32 napi_id;
+	__u32 family;
+	__u32 remote_ip4;
+	__u32 local_ip4;
+	__u32 remote_ip6[4];
+	__u32 local_ip6[4];
+	__u32 remote_port;
+	__u32 local_port;
+	__u32 data_meta;
+	__u64 flow_keys;
+	__u64 tstamp;
+	__u32 wire_len;
+	__u32 gso_segs;
+};
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+};
+
+#define BPF_F_MMAPABLE (1U << 10)
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* What the program and the engine tell each other, in memory that both map. All counts are packets after segmentation.
+ */
+struct credit {
+	__u64 allowed; /* written by the engine: how many may have entered */
+	__u64 entered; /* written here */
+	__u64 refused; /* written here */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct credit);
+} credits SEC(".maps");
+
+#define VERDICT_NEXT (-1) /* TC_ACT_UNSPEC and TCX_NEXT */
+#define VERDICT_DROP 2 /* TC_ACT_SHOT and TCX_DROP */
+
+#define ETHER_IP4 0x0800
+#define ETHER_IP6 0x86dd
+
+SEC("tc")
+int admit(struct __sk_buff *skb)
+{
+	__u32 zero = 0, segments = skb->gso_segs ? skb->gso_segs : 1;
+	struct credit *c = bpf_map_lookup_elem(&credits, &zero);
+	__u8 destination;
+
+	if (!c || (skb->protocol != bpf_htons(ETHER_IP4) && skb->protocol != bpf_htons(ETHER_IP6)))
+		return VERDICT_NEXT;
+	/* The cell carries no multicast, so it does not count. */
+	if (bpf_skb_load_bytes(skb, 0, &destination, 1) || (destination & 1))
+		return VERDICT_NEXT;
+	if (*(volatile __u64 *)&c->entered >= *(volatile __u64 *)&c->allowed) {
+		__sync_fetch_and_add(&c->refused, segments);
+		return VERDICT_DROP;
+	}
+	__sync_fetch_and_add(&c->entered, segments);
+	return VERDICT_NEXT;
+}
+
+const struct credit *unused_credit __attribute__((unused));

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Engine is an engine that runs in a process of its own.
+type Engine struct {
+	// Ready is what it said when it was.
+	Ready Ready
+
+	command  *exec.Cmd
+	orders   *os.File
+	pipe     *os.File // from which answers come
+	answers  *bufio.Reader
+	complain *complaint
+	mutex    sync.Mutex // one order at a time
+	ended    chan struct{}
+	waitErr  error
+}
+
+// stopTimeout is how long an engine may take to undo what it has made.
+const stopTimeout = 10 * time.Second
+
+// Start starts this program once more as an engine and waits until it carries packets. The engine ends with this
+// process, whatever ends it.
+func Start(ctx context.Context, c Config) (*Engine, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := checkPrivilege(); err != nil {
+		return nil, fmt.Errorf("starting the engine: %w", err)
+	}
+	configuration, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the engine's configuration: %w", err)
+	}
+	e := &Engine{complain: &complaint{}, ended: make(chan struct{})}
+	if err := e.launch(&c); err != nil {
+		return nil, fmt.Errorf("starting the engine: %w", err)
+	}
+	// Reading does not know of ctx; the end of the process ends it.
+	release := context.AfterFunc(ctx, e.terminate)
+	defer release()
+	a, err := e.exchange(append(configuration, '\n'))
+	if err == nil && a.Ready == nil {
+		err = errors.New("the engine said nothing of being ready")
+	}
+	if err != nil {
+		e.end()
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("starting the engine: %w", ctx.Err())
+		}
+		return nil, fmt.Errorf("starting the engine: %w", err)
+	}
+	e.Ready = *a.Ready
+	return e, nil
+}
+
+func (e *Engine) launch(c *Config) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	orders, ours, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer orders.Close()
+	answers, theirs, err := os.Pipe()
+	if err != nil {
+		ours.Close()
+		return err
+	}
+	defer theirs.Close()
+	e.orders, e.pipe, e.answers = ours, answers, bufio.NewReader(answers)
+	e.command = exec.Command(self)
+	e.command.Stdin, e.command.Stdout, e.command.Stderr = orders, theirs, e.complain
+	// Preemption by signals would disturb the loop; its thread needs no preemption.
+	e.command.Env = append(os.Environ(), childVariable+"=1", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS="+fmt.Sprint(max(runtime.NumCPU(), 2)))
+	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	started := make(chan error)
+	go func() {
+		// The thread that starts the process must live as long as it, or the process gets the signal of its parent's
+		// death; and the process inherits the thread's priority, for all its threads from the first on.
+		runtime.LockOSThread() // never unlocked: nothing else shall run on it, should its priority remain
+		err := withPriority(c.Priority, e.command.Start)
+		started <- err
+		if err == nil {
+			e.waitErr = e.command.Wait()
+			e.sweep()
+			close(e.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		ours.Close()
+		answers.Close()
+		return err
+	}
+	return nil
+}
+
+// withPriority calls f with the thread at a real-time priority, or without where that is refused; the engine finds out
+// and warns. The policy is SCHED_RR, not SCHED_FIFO: at times a thread of Go's runtime spins until another has done its
+// part (bgsweep does), and under SCHED_FIFO the other may never get the processor that both are on.
+func withPriority(priority int, f func() error) error {
+	if priority == 0 {
+		priority = DefaultPriority
+	}
+	if priority > 0 {
+		attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: uint32(priority)}
+		if unix.SchedSetAttr(0, attr, 0) == nil {
+			ordinary := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
+			defer func() { _ = unix.SchedSetAttr(0, ordinary, 0) }()
+		}
+	}
+	return f()
+}
+
+// sweep removes what an engine left that was killed.
+func (e *Engine) sweep() {
+	removeNamespaces(func(pid int) bool { return pid == e.command.Process.Pid })
+}
+
+// exchange sends an order and reads the answer.
+func (e *Engine) exchange(order []byte) (a answer, err error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	_, writeErr := e.orders.Write(order)
+	line, err := e.answers.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &a)
+	}
+	switch {
+	case err == nil && a.Error != "":
+		return a, errors.New(a.Error)
+	case err == nil:
+		return a, writeErr
+	}
+	return a, e.why(err)
+}
+
+// why says why an engine does not answer.
+func (e *Engine) why(err error) error {
+	select {
+	case <-e.ended:
+	case <-time.After(time.Second):
+		return fmt.Errorf("reading from the engine: %w", err)
+	}
+	if said := e.complain.String(); said != "" {
+		return fmt.Errorf("the engine has ended: %v: %s", e.waitErr, said)
+	}
+	return fmt.Errorf("the engine has ended: %w", errors.Join(e.waitErr, noEOF(err)))
+}
+
+func (e *Engine) do(name string) (answer, error) {
+	line, err := json.Marshal(order{Order: name})
+	if err != nil {
+		return answer{}, err
+	}
+	return e.exchange(append(line, '\n'))
+}
+
+// Status asks how the engine is doing.
+func (e *Engine) Status() (*Status, error) {
+	a, err := e.do(orderNameStatus)
+	if err != nil {
+		return nil, err
+	}
+	if a.Status == nil {
+		return nil, errors.New("the engine's answer has no status")
+	}
+	return a.Status, nil
+}
+
+// Begin is time zero of a run: everything in Status counts from here, lags too, and a Beginner is told.
+func (e *Engine) Begin() error {
+	_, err := e.do(orderNameBegin)
+	return err
+}
+
+// Reset begins to count the lags anew, at the start of what is to be judged by them.
+func (e *Engine) Reset() error {
+	_, err := e.do(orderNameReset)
+	return err
+}
+
+// Ended is closed when the engine's process has ended, by Stop or by itself.
+func (e *Engine) Ended() <-chan struct{} { return e.ended }
+
+// Stop ends the engine, with its namespaces and devices, and waits until it has ended.
+func (e *Engine) Stop() error {
+	select {
+	case <-e.ended:
+		return e.why(io.ErrUnexpectedEOF)
+	default:
+	}
+	return e.end()
+}
+
+// end closes the engine's standard input, which ends it.
+func (e *Engine) end() error {
+	e.orders.Close()
+	e.awaitEnd()
+	e.mutex.Lock() // what the engine said at last may still be read
+	e.pipe.Close()
+	e.mutex.Unlock()
+	if e.waitErr != nil {
+		return fmt.Errorf("stopping the engine: %w: %s", e.waitErr, e.complain)
+	}
+	return nil
+}
+
+// terminate ends an engine that may not be reading orders yet.
+func (e *Engine) terminate() {
+	_ = e.command.Process.Signal(syscall.SIGTERM)
+	e.awaitEnd()
+}
+
+// awaitEnd waits until an engine has ended that was told to, and ends it by force when it does not.
+func (e *Engine) awaitEnd() {
+	select {
+	case <-e.ended:
+	case <-time.After(stopTimeout):
+		_ = e.command.Process.Kill()
+		<-e.ended
+	}
+}
+
+// complaint keeps the beginning of what the engine writes to standard error, where a panic says what it is.
+type complaint struct {
+	mutex sync.Mutex
+	text  []byte
+}
+
+const complaintBytes = 4096
+
+func (c *complaint) Write(b []byte) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.text = append(c.text, b[:min(len(b), complaintBytes-len(c.text))]...)
+	return len(b), nil
+}
+
+func (c *complaint) String() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return strings.TrimSpace(string(c.text))
+}

@@ -1,0 +1,68 @@
+package engine
+
+import "math/bits"
+
+// histogram counts durations in classes 3 % wide: 32 to each power of two.
+type histogram struct {
+	counts [classes]uint64
+	total  uint64
+	max    int64
+}
+
+const (
+	subBits = 5
+	// Durations up to 2^41 ns, 36 minutes; longer ones count there.
+	classes = (41 - subBits + 1) << subBits
+)
+
+func (h *histogram) record(ns int64) {
+	ns = max(ns, 0)
+	h.counts[class(ns)]++
+	h.total++
+	h.max = max(h.max, ns)
+}
+
+func class(ns int64) int {
+	if ns < 1<<subBits {
+		return int(ns)
+	}
+	shift := bits.Len64(uint64(ns)) - subBits - 1
+	return min(shift<<subBits+int(ns>>shift), classes-1)
+}
+
+// upper is the longest duration of a class.
+func upper(class int) int64 {
+	if class < 1<<subBits {
+		return int64(class)
+	}
+	shift := class>>subBits - 1
+	return int64(class-shift<<subBits+1)<<shift - 1
+}
+
+// quantile is the duration that a share q of all did not exceed, as the upper end of its class.
+func (h *histogram) quantile(q float64) int64 {
+	rank := uint64(q * float64(h.total))
+	if float64(rank) < q*float64(h.total) {
+		rank++
+	}
+	var seen uint64
+	for i, n := range h.counts {
+		if seen += n; n > 0 && seen >= rank {
+			return min(upper(i), h.max)
+		}
+	}
+	return h.max
+}
+
+// Lateness says how late something was, in nanoseconds; the quantiles are exact to 3 %.
+type Lateness struct {
+	Count  uint64 `json:"count"`
+	P50Ns  int64  `json:"p50_ns"`
+	P99Ns  int64  `json:"p99_ns"`
+	P999Ns int64  `json:"p999_ns"`
+	MaxNs  int64  `json:"max_ns"`
+}
+
+func (h *histogram) lateness() Lateness {
+	return Lateness{h.total, h.quantile(.5), h.quantile(.99), h.quantile(.999), h.max}
+}

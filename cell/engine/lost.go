@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// lossCounter tells how many packets the kernel lost between a host and the engine.
+type lossCounter struct {
+	// files are the devices' counters in sysfs, kept open: asking by netlink costs fifty times as much. A port outside
+	// has none, its socket counts.
+	files  []int
+	socket uint64 // what the socket has told until now
+	begin  uint64 // lost before Begin
+}
+
+// countLosses adds a counter of a device, such as rx_dropped. To be called in the device's namespace.
+func (n *network) countLosses(p *port, device, counter string) error {
+	file, err := openSysfs(fmt.Sprintf("class/net/%s/statistics/%s", device, counter), unix.O_RDONLY)
+	if err != nil {
+		return fmt.Errorf("counting what is lost: %w", err)
+	}
+	n.undone(func() { _ = unix.Close(file) })
+	p.lost.files = append(p.lost.files, file)
+	return nil
+}
+
+func (p *port) lostSinceBegin() uint64 {
+	lost := p.kernelLost()
+	return lost - min(p.lost.begin, lost)
+}
+
+// kernelLost counts from when the port was made.
+func (p *port) kernelLost() (lost uint64) {
+	if p.Kind == Outside {
+		// Reading them sets them to nothing.
+		if s, err := unix.GetsockoptTpacketStats(p.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
+			p.lost.socket += uint64(s.Drops)
+		}
+		return p.lost.socket
+	}
+	for _, file := range p.lost.files {
+		var text [32]byte
+		n, err := unix.Pread(file, text[:], 0)
+		if err != nil {
+			return 0 // the device is gone, and the port fails
+		}
+		count, _ := strconv.ParseUint(string(bytes.TrimSpace(text[:n])), 10, 64)
+		lost += count
+	}
+	return lost
+}
