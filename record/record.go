@@ -27,9 +27,11 @@ type Options struct {
 	// Command is run and ends the recording when it ends; its connections alone are recorded unless All is set.
 	Command []string
 	All     bool
-	// Notice is called with a line that the user should see, Progress about once a second. Both may be nil.
+	// Notice is called with a line that the user should see, Progress about once a second, and Begun once, when everything
+	// from then on is recorded. All may be nil.
 	Notice   func(string)
 	Progress func(Progress)
+	Begun    func()
 }
 
 // Progress says how far a recording is.
@@ -87,6 +89,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	writer, err := trace.Create(o.Path, metadata(o, source), trace.Options{Overwrite: o.Overwrite})
 	if err != nil {
 		return nil, err
+	}
+	if o.Begun != nil {
+		o.Begun()
 	}
 	s := &session{options: o, writer: writer, started: time.Now(), flows: map[tcp.FlowID]bool{}}
 	runErr := s.run(ctx, source, group)

@@ -27,6 +27,8 @@ type Config struct {
 
 	AP       AccessPoint
 	Stations []Station
+	// Held keeps every station at its first rate until Begin; the times of the others then count from there.
+	Held bool
 
 	// Rand is the source of back-offs and frame errors.
 	Rand *rand.Rand

@@ -51,6 +51,9 @@ func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
 // AP has the counters of the access point's transmissions, to be read only.
 func (m *Medium) AP() *Counters { return &m.counters[0] }
 
+// Down has those of the access point's transmissions to one station, but for their Backlog, to be read only.
+func (m *Medium) Down(station int) *Counters { return &m.downs[station] }
+
 // StationQueue has the statistics of a station's own queue, to be read only.
 func (m *Medium) StationQueue(i int) *queue.Statistics { return m.terminals[i].queue.StatisticsOf(0) }
 
@@ -62,6 +65,7 @@ func (m *Medium) Restart(nowNs int64) {
 		*c = Counters{Backlog: backlog}
 		c.Backlog.Restart(nowNs)
 	}
+	clear(m.downs)
 	for i := range m.terminals {
 		m.terminals[i].queue.RestartStatistics(nowNs)
 	}

@@ -21,6 +21,9 @@ func (m *Medium) access(nowNs int64) {
 			continue // a discipline has dropped all that it had
 		}
 		m.counters[i].TXOPs++
+		if i == 0 {
+			m.downs[m.lastDown].TXOPs++
+		}
 		c.onAir, c.slots = true, 0
 		m.onAir = append(m.onAir, i)
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
@@ -61,7 +64,7 @@ func (m *Medium) transmit(i int, nowNs, startNs, leftNs int64, first bool) bool 
 		t.link = &m.terminals[i-1].up
 	}
 	full := i > 0 && m.Free(i-1) <= 0
-	t.radio = m.terminals[t.link.station].radioAt(startNs)
+	t.radio = m.radioAt(t.link.station, startNs)
 	t.startNs = startNs
 	if !m.compose(t, nowNs, leftNs, first) {
 		return false
@@ -70,6 +73,9 @@ func (m *Medium) transmit(i int, nowNs, startNs, leftNs int64, first bool) bool 
 		m.roomy = append(m.roomy, i-1)
 	}
 	m.counters[i].sent(t)
+	if i == 0 {
+		m.downs[t.link.station].sent(t)
+	}
 	m.backlog(i, nowNs)
 	return true
 }
@@ -110,8 +116,18 @@ func (m *Medium) arrive(nowNs int64) {
 	if !t.bar {
 		m.receive(i, t)
 		counters.FrameErrors += int64(t.lost)
-		if t.lost == len(t.seqs) {
+		unanswered := t.lost == len(t.seqs)
+		if unanswered {
 			counters.Unanswered++
+		}
+		if i == 0 {
+			down := &m.downs[t.link.station]
+			down.FrameErrors += int64(t.lost)
+			if unanswered {
+				down.Unanswered++
+			}
+		}
+		if unanswered {
 			m.charge(t)
 			m.fail(i)
 			m.rest(nowNs, m.eifsNs)
@@ -124,6 +140,9 @@ func (m *Medium) arrive(nowNs int64) {
 	link.bar = link.bar && !t.bar
 	for p := link.release(t.bar); p != nil; p = link.release(t.bar) {
 		counters.delivered(p, nowNs)
+		if i == 0 {
+			m.downs[p.Station].delivered(p, nowNs)
+		}
 		m.deliver(p, nowNs)
 	}
 }
@@ -171,6 +190,9 @@ func (m *Medium) collide(nowNs int64) {
 	for _, i := range m.onAir {
 		t := &m.transmissions[i]
 		m.counters[i].Collisions++
+		if i == 0 {
+			m.downs[t.link.station].Collisions++
+		}
 		m.charge(t)
 		m.fail(i)
 	}
@@ -202,6 +224,9 @@ func (m *Medium) repeat(i int, c *contender) {
 	m.dropped = t.link.retry(t.seqs, c.retryLimit, m.dropped)
 	dropped := len(m.dropped) - before
 	m.counters[i].Drops[queue.PlaceRetryLimit] += int64(dropped)
+	if i == 0 {
+		m.downs[t.link.station].Drops[queue.PlaceRetryLimit] += int64(dropped)
+	}
 	m.inFlight[i] -= dropped
 	if dropped > 0 && !c.edca {
 		c.succeeded() // the window is reset with the retry count (10.3.3)

@@ -37,11 +37,14 @@ type Medium struct {
 	contenders    []contender
 	transmissions []transmission
 	counters      []Counters
-	inFlight      []int // packets that have left the queue and are not acknowledged
+	downs         []Counters // the access point's, by station
+	inFlight      []int      // packets that have left the queue and are not acknowledged
 	terminals     []terminal
 	apQueue       queue.Discipline
 	repeating     int // down links with something to repeat
 	lastDown      int // station that the access point served last
+	held          bool
+	beginNs       int64 // zero of the rates' times
 
 	phase       phase
 	nextNs      int64
@@ -79,13 +82,24 @@ func (t *terminal) limits(down bool) limits {
 	return t.rates[t.rate].up
 }
 
-// radioAt is the radio at a time, which never goes back.
-func (t *terminal) radioAt(nowNs int64) *radio {
-	for t.rate+1 < len(t.rates) && t.rates[t.rate+1].fromNs <= nowNs {
+// radioAt is the radio of a station at a time, which never goes back.
+func (m *Medium) radioAt(station int, nowNs int64) *radio {
+	t := &m.terminals[station]
+	for !m.held && t.rate+1 < len(t.rates) && t.rates[t.rate+1].fromNs <= nowNs-m.beginNs {
 		t.rate++
 	}
 	return &t.rates[t.rate].radio
 }
+
+// Begin lets the times of rates that were held count from now on.
+func (m *Medium) Begin(nowNs int64) {
+	if m.held {
+		m.held, m.beginNs = false, nowNs
+	}
+}
+
+// RateBps is the PHY rate of a station at a time, which never goes back.
+func (m *Medium) RateBps(station int, nowNs int64) int64 { return m.radioAt(station, nowNs).RateBps }
 
 // New makes a medium at time zero.
 func New(c Config) (*Medium, error) {
@@ -95,8 +109,8 @@ func New(c Config) (*Medium, error) {
 	m := &Medium{
 		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), barAfterCollision: c.BarAfterCollision,
 		eifsAfterCollision: c.EIFSAfterCollision, rand: c.Rand, deliver: c.Deliver, drop: c.Drop, room: c.Room,
-		apQueue: c.AP.Queue, nextNs: never,
-		counters: make([]Counters, len(c.Stations)+1), inFlight: make([]int, len(c.Stations)+1),
+		apQueue: c.AP.Queue, nextNs: never, held: c.Held,
+		counters: make([]Counters, len(c.Stations)+1), downs: make([]Counters, len(c.Stations)), inFlight: make([]int, len(c.Stations)+1),
 		terminals: make([]terminal, len(c.Stations)), transmissions: make([]transmission, len(c.Stations)+1),
 	}
 	newest := Std11b

@@ -16,23 +16,25 @@ type Config struct {
 	Lines []Line
 	// Schedule has the changes during the run, in order of time.
 	Schedule []Change
+	// Held keeps the schedule from starting until Begin; its times then count from there.
+	Held bool
 }
 
 // Wire is an Ethernet link with the FIFO in front of it.
 type Wire struct {
 	// RateBps in bit/s of the wire itself, 100e6 for 100BASE-TX. Zero is a wire that takes no time.
-	RateBps int64
+	RateBps int64 `json:"rate_bps"`
 	// Limit of what waits for the wire; the packet that is being sent does not count.
-	Limit queue.Limit
+	Limit queue.Limit `json:"limit"`
 }
 
 // Line is what is added for one terminal. A packet is lost before the wire, and delayed behind it.
 type Line struct {
-	DelayNs   int64
-	Jitter    Jitter
-	Loss      Loss
-	Reorder   Reorder
-	Duplicate float64 // share of the packets that arrive twice
+	DelayNs   int64   `json:"delay_ns"`
+	Jitter    Jitter  `json:"jitter,omitzero"`
+	Loss      Loss    `json:"loss,omitzero"`
+	Reorder   Reorder `json:"reorder,omitzero"`
+	Duplicate float64 `json:"duplicate,omitempty"` // share of the packets that arrive twice
 }
 
 // Distribution of jitter.
@@ -46,37 +48,38 @@ const (
 
 // Jitter varies the delay, which is never less than zero.
 type Jitter struct {
-	Ns           int64
-	Distribution Distribution
+	Ns           int64        `json:"ns"`
+	Distribution Distribution `json:"distribution"`
 	// MayReorder lets a packet overtake another one. Otherwise it waits for the one before it.
-	MayReorder bool
+	MayReorder bool `json:"may_reorder,omitempty"`
 }
 
 // Loss of packets. A packet is lost if either model says so.
 type Loss struct {
 	// Random is the share of independent losses.
-	Random float64
+	Random float64 `json:"random"`
 	// Gilbert loses in bursts.
-	Gilbert GilbertElliott
+	Gilbert GilbertElliott `json:"gilbert_elliott,omitzero"`
 }
 
 // GilbertElliott is the model with two states and the parameters of tc-netem(8)'s gemodel: before each packet the state may
 // change, and the state before that decides about the packet (net/sched/sch_netem.c, loss_gilb_ell). The mean stay in the
 // bad state is 1/R packets, the share of loss (P*LossBad + R*LossGood) / (P + R).
 type GilbertElliott struct {
-	P float64 // from good to bad
-	R float64 // from bad to good
+	P float64 `json:"p"` // from good to bad
+	R float64 `json:"r"` // from bad to good
 	// LossBad is the share lost in the bad state (gemodel's 1-h), LossGood in the good one (1-k).
-	LossBad, LossGood float64
+	LossBad  float64 `json:"loss_bad"`
+	LossGood float64 `json:"loss_good"`
 }
 
 func (g GilbertElliott) on() bool { return g.P > 0 && g.LossBad > 0 || g.LossGood > 0 }
 
 // Reorder lets packets skip their delay, and so overtake those before them (as tc-netem(8)'s reorder).
 type Reorder struct {
-	Share float64
+	Share float64 `json:"share"`
 	// Gap: only each so many packets may. Zero and one let any.
-	Gap int
+	Gap int `json:"gap,omitempty"`
 }
 
 // Change sets a part of the path anew. What is nil remains.

@@ -4,9 +4,13 @@ import "math/rand/v2"
 
 // Counters of one terminal in packets. Pushed + Duplicated = Delivered + Lost + QueueDropped + those under way.
 type Counters struct {
-	Pushed, Delivered, Lost, QueueDropped, Duplicated int64
+	Pushed       int64 `json:"pushed_packets"`
+	Delivered    int64 `json:"delivered_packets"`
+	Lost         int64 `json:"lost_packets"`
+	QueueDropped int64 `json:"queue_dropped_packets"`
+	Duplicated   int64 `json:"duplicated_packets"`
 	// Reordered packets arrived after one that had entered later (RFC 4737 section 3.3).
-	Reordered int64
+	Reordered int64 `json:"reordered_packets"`
 }
 
 // line holds the packets of one terminal that are under way.

@@ -8,13 +8,17 @@ import (
 	"airtide/cell/queue"
 )
 
+// never is the time of what does not happen.
+const never = math.MaxInt64
+
 // Callbacks are where packets leave.
 type Callbacks struct {
 	// Deliver is told of a packet at the other end.
 	Deliver func(p *queue.Packet, atNs int64)
 	// Drop is told of a lost packet (queue.PlacePath) and of one that found the wire's queue full (queue.PlaceWireQueue).
 	Drop queue.Drop
-	// Copy makes another packet with the same contents. Only lines that duplicate need it.
+	// Copy makes another packet with the same contents, nil when there is no room for it. Only lines that duplicate need
+	// it.
 	Copy func(p *queue.Packet) *queue.Packet
 }
 
@@ -24,6 +28,8 @@ type Path struct {
 	wire      wire
 	lines     []line
 	schedule  []Change
+	held      bool
+	beginNs   int64 // zero of the schedule's times
 	// heads has the first event of every line. An entry that is not its line's first any more is stale and passed over.
 	heads  heap
 	number uint64 // of the next packet
@@ -53,7 +59,7 @@ func New(c Config, random *rand.PCG, callbacks Callbacks) (*Path, error) {
 	if callbacks.Copy == nil && c.duplicates() {
 		return nil, errors.New("duplication needs a callback that copies packets")
 	}
-	p := &Path{callbacks: callbacks, wire: wire{Wire: c.Wire}, lines: make([]line, len(c.Lines)), schedule: c.Schedule}
+	p := &Path{callbacks: callbacks, wire: wire{Wire: c.Wire}, lines: make([]line, len(c.Lines)), schedule: c.Schedule, held: c.Held}
 	for i, l := range c.Lines {
 		p.lines[i] = line{Line: l, random: rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))}
 	}
@@ -94,8 +100,9 @@ func (p *Path) Push(packet *queue.Packet, nowNs int64) {
 	}
 	var second *queue.Packet
 	if l.Duplicate > 0 && l.random.Float64() < l.Duplicate {
-		l.counters.Duplicated++
-		second = p.callbacks.Copy(packet)
+		if second = p.callbacks.Copy(packet); second != nil {
+			l.counters.Duplicated++
+		}
 	}
 	p.delay(l, packet, endNs)
 	if second != nil {
@@ -127,14 +134,26 @@ func (p *Path) first() *event {
 
 // Next is the time of the next arrival or change, math.MaxInt64 when there is none.
 func (p *Path) Next() int64 {
-	next := int64(math.MaxInt64)
+	next := int64(never)
 	if e := p.first(); e != nil {
 		next = e.atNs
 	}
-	if len(p.schedule) > 0 {
-		next = min(next, p.schedule[0].AtNs)
+	return min(next, p.changeNs())
+}
+
+// changeNs is the time of the schedule's next change, never when there is none.
+func (p *Path) changeNs() int64 {
+	if len(p.schedule) == 0 || p.held {
+		return never
 	}
-	return next
+	return p.beginNs + p.schedule[0].AtNs
+}
+
+// Begin starts a schedule that was held. Everything due until now is to have been handled.
+func (p *Path) Begin(nowNs int64) {
+	if p.held {
+		p.held, p.beginNs = false, nowNs
+	}
 }
 
 // Advance delivers all packets that are due up to and including now.
@@ -142,7 +161,7 @@ func (p *Path) Advance(nowNs int64) {
 	for {
 		e := p.first()
 		// A change comes before arrivals of the same time.
-		if len(p.schedule) > 0 && p.schedule[0].AtNs <= nowNs && (e == nil || p.schedule[0].AtNs <= e.atNs) {
+		if at := p.changeNs(); at <= nowNs && at != never && (e == nil || at <= e.atNs) {
 			p.change()
 			continue
 		}
@@ -172,14 +191,14 @@ func (p *Path) deliver(e event) {
 
 // changeUntil makes the changes that are due.
 func (p *Path) changeUntil(nowNs int64) {
-	for len(p.schedule) > 0 && p.schedule[0].AtNs <= nowNs {
+	for at := p.changeNs(); at <= nowNs && at != never; at = p.changeNs() {
 		p.change()
 	}
 }
 
 // change makes the next change of the schedule.
 func (p *Path) change() {
-	c := p.schedule[0]
+	c, atNs := p.schedule[0], p.changeNs()
 	p.schedule = p.schedule[1:]
 	if c.Line != nil {
 		p.lines[c.Station].Line = *c.Line
@@ -187,7 +206,7 @@ func (p *Path) change() {
 	if c.Wire == nil {
 		return
 	}
-	shift := p.wire.change(*c.Wire, c.AtNs)
+	shift := p.wire.change(*c.Wire, atNs)
 	if shift == nil {
 		return
 	}
@@ -200,6 +219,13 @@ func (p *Path) change() {
 		}
 	}
 }
+
+// Wire is the shared wire as it is now.
+func (p *Path) Wire() Wire { return p.wire.Wire }
+
+// Settle brings the wire's statistics up to a time until which everything due has been handled: what waits for the wire
+// leaves its queue without an event.
+func (p *Path) Settle(nowNs int64) { p.latestNs = max(p.latestNs, nowNs) }
 
 // WireStatistics are those of the queue in front of the wire, up to the latest time handled.
 func (p *Path) WireStatistics() *queue.Statistics {

@@ -2,8 +2,8 @@ package queue
 
 // Limit is the most that may wait. Zero stands for no limit.
 type Limit struct {
-	Packets int
-	Bytes   int // of IP packets
+	Packets int `json:"packets,omitempty"`
+	Bytes   int `json:"bytes,omitempty"` // of IP packets
 }
 
 // Over says that so much is more than the limit allows.

@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"airtide/cell"
+	"airtide/cell/engine"
 )
 
 // Exit statuses, the same for every verb.
@@ -25,6 +28,9 @@ type misuse struct{ error }
 func (m misuse) Unwrap() error { return m.error }
 
 func main() {
+	if engine.IsEngine() {
+		os.Exit(engine.Main(cell.Build))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second Ctrl-C ends at once: the first one has restored the default.
@@ -72,17 +78,19 @@ func newRoot() *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return misuse{fmt.Errorf("unknown verb %q", args[0])}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          func(_ *cobra.Command, args []string) error { return unknownVerb(args) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
-	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot())
+	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab())
 	return root
+}
+
+func unknownVerb(args []string) error {
+	if len(args) > 0 {
+		return misuse{fmt.Errorf("unknown verb %q", args[0])}
+	}
+	return nil
 }
 
 // exactArgs asks for n arguments, named in the message.

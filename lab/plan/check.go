@@ -15,6 +15,8 @@ type checker struct {
 	machines directory
 	// parameters of the sweep.
 	parameters []Parameter
+	// cellAlone: a cell without flows.
+	cellAlone bool
 }
 
 // problem places a problem at a path, or at what there is of it.
@@ -100,7 +102,7 @@ func (c *checker) names() {
 	if len(c.e.Terminals) == 0 {
 		c.problem("terminals", "no terminal", "one at least")
 	}
-	if len(c.e.Flows) == 0 {
+	if len(c.e.Flows) == 0 && !c.cellAlone {
 		c.problem("flows", "no flow", "one at least")
 	}
 	if len(c.machines.terminals) > maxTerminals {

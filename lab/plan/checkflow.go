@@ -150,7 +150,7 @@ func (c *checker) measurement(path string, m Measurement) {
 	}
 	var measured []Item[Flow]
 	for _, f := range c.e.Flows {
-		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.suits(f.Is.Protocol) {
+		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Is.Protocol) {
 			measured = append(measured, f)
 		} else if slices.Contains(m.Flows, f.Name) {
 			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name), fmt.Sprintf("a quantity that %s has", f.Is.Protocol))

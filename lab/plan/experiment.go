@@ -80,6 +80,7 @@ type Radio struct {
 	Aggregation   Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
 	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of its transmit queue, in packets. Default 1000 packets."`
 	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs lost on the air, both directions. Default 0."`
+	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full, which TCP takes for local congestion (P4's code 2). Default false: the sender is held back."`
 	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
 }
 

@@ -103,11 +103,16 @@ type FlowSetup struct {
 	Flow  Flow     `json:"flow"`
 }
 
+// SendsBack says that the data goes from the machine that answers to the one that opens the connection.
+func (f Flow) SendsBack() bool {
+	return f.Protocol == HTTPGet || f.Protocol == Web || f.Direction == Reverse
+}
+
 // senders are the machines whose kernel sends a flow's data.
 func (f Flow) senders(d directory) []string {
 	from, to := d.machines(f.From), d.machines(f.To)
 	switch {
-	case f.Protocol == HTTPGet, f.Protocol == Web, f.Direction == Reverse:
+	case f.SendsBack():
 		return to
 	case f.Direction == Both:
 		return slices.Concat(from, to)

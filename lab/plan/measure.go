@@ -55,8 +55,8 @@ func (q Quantity) OfFlows() bool { return quantities[q.index()].of == "flow" }
 
 func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(*q))) }
 
-// suits says whether a flow of a protocol has the quantity.
-func (q Quantity) suits(p Protocol) bool {
+// Suits says whether a flow of a protocol has the quantity.
+func (q Quantity) Suits(p Protocol) bool {
 	switch q {
 	case "goodput":
 		return p != Ping

@@ -19,7 +19,7 @@ flows:
 func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 	for _, c := range []struct{ name, change, to, want string }{
 		{"unknown field", "warmup: 2 s", "warmpu: 2 s", `whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, duration, warmup, repeats, seed, seeds, terminals, servers, cell, path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`},
-		{"unknown field within", "phy_rate: 65", "phyrate: 65", `whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, schedule (did you mean phy_rate?)`},
+		{"unknown field within", "phy_rate: 65", "phyrate: 65", `whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, schedule (did you mean phy_rate?)`},
 		{"wrong unit", "phy_rate: 65 Mbit/s", "phy_rate: 65 Mbps", `whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "65 Mbps", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s`},
 		{"no unit", "duration: 20 s", "duration: 20", `whole.yaml:4:11: duration: found "20", expected a time in ns, us, ms, s, min or h, of at most a week, such as 20 ms`},
 		{"impossible rate", "phy_rate: 65 Mbit/s\n", "phy_rate: 66 Mbit/s\n", `whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at 20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`},

@@ -45,6 +45,7 @@ type RadioSetup struct {
 	Aggregation Aggregation `json:"aggregation"`
 	Queue       Limit       `json:"queue"`
 	FrameErrors Share       `json:"frame_errors"`
+	Refuses     bool        `json:"refuses,omitzero"`
 }
 
 // PHYStep is the PHY from a time on.
@@ -177,7 +178,7 @@ func (f Flow) resolve(name string, d directory) []FlowSetup {
 }
 
 func (r *Radio) resolve() RadioSetup {
-	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors}
+	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors, Refuses: r.Refuses}
 	for _, step := range append([]RateStep{{0, r.PHYRate}}, r.Schedule...) {
 		p, err := r.phy(step.PHYRate)
 		if err != nil {

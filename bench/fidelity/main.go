@@ -1,0 +1,76 @@
+// Command fidelity holds the emulated cell against theory, an independent simulation and the papers, and prints what
+// docs/fidelity.md says.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+//go:generate go run ./ns3tcp ../../experiments
+
+func main() {
+	f := &fidelity{}
+	flag.StringVar(&f.airtide, "airtide", "./airtide", "the binary to run experiments with")
+	flag.StringVar(&f.results, "results", "results/fidelity", "folder for the experiments' results; what is finished there is not done again")
+	only := flag.String("only", "", "only the parts whose name contains this")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Printf("%s, %s\n", machine(), time.Now().Format(time.DateOnly))
+	failed := false
+	for _, part := range f.parts() {
+		if !strings.Contains(part.name, *only) {
+			continue
+		}
+		fmt.Printf("\n## %s\n\n", part.title)
+		if err := part.run(ctx); err != nil {
+			fmt.Fprintf(os.Stderr, "fidelity: %s: %v\n", part.name, err)
+			failed = true
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// fidelity is where the parts find what they need.
+type fidelity struct{ airtide, results string }
+
+type part struct {
+	name, title string
+	run         func(context.Context) error
+}
+
+func (f *fidelity) parts() []part {
+	return []part{
+		{"bianchi", "Bianchi's saturation throughput, in virtual time", rows("./cell/medium", "TestSaturationAgreesWithBianchi",
+			"| cell | stations | model, Mbit/s | airtide, Mbit/s | deviation | |", "|---|---|---|---|---|---|")},
+		{"udp", "Saturating UDP, ns-3 3.44, in virtual time", rows("./cell/medium", "TestUDPSaturationAgreesWithNS3",
+			udpHeader, strings.Repeat("|---", strings.Count(udpHeader, "|")-1)+"|")},
+		{"seed", "The same seed gives the same run", passes("./cell/...", "SameSeed")},
+		{"delay", "Added delay, real packets", f.delay},
+		{"papers", "P2 table 3 and P1 figure 7, real TCP and UDP", f.papers},
+		{"tcp", "The kernel's TCP, ns-3 3.44's TCP", f.tcp},
+	}
+}
+
+func machine() string {
+	model, release := "", ""
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		release, _, _ = strings.Cut(strings.TrimSpace(string(text)), "-")
+	}
+	return "Linux " + release + ", " + model
+}

@@ -1,0 +1,154 @@
+package cell
+
+import (
+	"encoding/binary"
+
+	"airtide/cell/queue"
+
+	"golang.org/x/sys/unix"
+)
+
+// segment is where the parts of an IP packet are. The engine lets only whole packets in, so lengths can be relied on.
+type segment struct {
+	protocol  uint8
+	transport []byte // from its header on
+	payload   int    // bytes after it
+}
+
+// read finds the transport of a packet; ok is false for fragments, which do not tell their ports, and for IPv6 with
+// extension headers.
+func read(ip []byte) (s segment, ok bool) {
+	if len(ip) < 28 {
+		return s, false
+	}
+	if ip[0]>>4 == 6 {
+		if len(ip) < 48 {
+			return s, false
+		}
+		s.protocol, s.transport = ip[6], ip[40:]
+	} else {
+		header := int(ip[0]&15) * 4
+		if header < 20 || len(ip) < header+8 || binary.BigEndian.Uint16(ip[6:])&0x3fff != 0 {
+			return s, false
+		}
+		s.protocol, s.transport = ip[9], ip[header:]
+	}
+	header := 8
+	if s.protocol == unix.IPPROTO_TCP {
+		if len(s.transport) < 20 {
+			return s, false
+		}
+		header = int(s.transport[12]>>4) * 4
+		if header < 20 || header > len(s.transport) {
+			return s, false
+		}
+	}
+	s.payload = len(s.transport) - header
+	return s, true
+}
+
+// Flags of a TCP header's 14th byte, and the one of AccECN in its 13th.
+const (
+	tcpUrg = 1 << 5
+	tcpEce = 1 << 6
+	tcpCwr = 1 << 7
+	tcpAE  = 1
+)
+
+// Kinds of TCP options.
+const (
+	optionEnd        = 0
+	optionNothing    = 1
+	optionTimestamps = 8
+)
+
+// acknowledges says whether a pure TCP acknowledgement tells nothing that a later one of its flow would not tell too, and
+// what it acknowledges. SACK blocks and ECN's echoes would be lost.
+func acknowledges(ip []byte) (number uint32, ok bool) {
+	s, ok := read(ip)
+	if !ok || s.protocol != unix.IPPROTO_TCP {
+		return 0, false
+	}
+	t := s.transport
+	if t[13]&(tcpUrg|tcpEce|tcpCwr) != 0 || t[12]&tcpAE != 0 {
+		return 0, false
+	}
+	for options := t[20 : len(t)-s.payload]; len(options) > 0; {
+		switch options[0] {
+		case optionEnd:
+			options = nil
+		case optionNothing:
+			options = options[1:]
+		case optionTimestamps:
+			if len(options) < 10 {
+				return 0, false
+			}
+			options = options[10:]
+		default:
+			return 0, false
+		}
+	}
+	return binary.BigEndian.Uint32(t[8:]), true
+}
+
+// portFlows tells which flow a port belongs to: its index and one, 0 for none. Port 0 is ICMP echo's.
+type portFlows []uint16
+
+func newPortFlows(flows []Flow) portFlows {
+	if len(flows) == 0 {
+		return nil
+	}
+	f := make(portFlows, 1<<16)
+	for i := range flows {
+		f[flows[i].Port] = uint16(i + 1)
+	}
+	return f
+}
+
+// Types of ICMP and ICMPv6 messages.
+const (
+	echoReply    = 0
+	echoRequest  = 8
+	echoRequest6 = 128
+	echoReply6   = 129
+)
+
+// count counts a packet that has arrived with its flow.
+func (f portFlows) count(flows []FlowStatus, p *queue.Packet) {
+	if f == nil {
+		return
+	}
+	s, ok := read(p.Data)
+	if !ok {
+		return
+	}
+	index, forward := uint16(0), true
+	switch s.protocol {
+	case unix.IPPROTO_TCP, unix.IPPROTO_UDP:
+		from, to := binary.BigEndian.Uint16(s.transport), binary.BigEndian.Uint16(s.transport[2:])
+		if index = f[to]; index == 0 || to == 0 {
+			index, forward = f[from], false
+		}
+		if from == 0 || to == 0 {
+			return
+		}
+	case unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6:
+		switch kind := s.transport[0]; {
+		case s.protocol == unix.IPPROTO_ICMP && kind == echoRequest, s.protocol == unix.IPPROTO_ICMPV6 && kind == echoRequest6:
+		case s.protocol == unix.IPPROTO_ICMP && kind == echoReply, s.protocol == unix.IPPROTO_ICMPV6 && kind == echoReply6:
+			forward = false
+		default:
+			return
+		}
+		index = f[0]
+	}
+	if index == 0 {
+		return
+	}
+	d := &flows[index-1].Forward
+	if !forward {
+		d = &flows[index-1].Reverse
+	}
+	d.Packets++
+	d.PayloadBytes += int64(s.payload)
+}

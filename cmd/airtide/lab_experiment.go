@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"airtide/experiments"
+	"airtide/lab/plan"
+	"airtide/lab/result"
+)
+
+const experimentEnding = ".yaml"
+
+// readExperiment reads an experiment's file, or one that comes with airtide, by its name.
+func readExperiment(arg string) ([]byte, error) {
+	data, err := os.ReadFile(arg)
+	if err == nil {
+		return data, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(arg, "/") {
+		own, ownErr := experiments.Files.ReadFile(strings.TrimSuffix(arg, experimentEnding) + experimentEnding)
+		if ownErr == nil {
+			return own, nil
+		}
+		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide (%s)", arg, strings.Join(experimentNames(), ", "))
+	}
+	return nil, fmt.Errorf("reading an experiment: %w", err)
+}
+
+func readPlan(arg string) (*plan.Plan, error) {
+	data, err := readExperiment(arg)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Read(arg, data)
+}
+
+func experimentNames() []string {
+	entries, err := experiments.Files.ReadDir(".")
+	if err != nil {
+		panic(err) // embedded
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), experimentEnding))
+	}
+	return names
+}
+
+// resultDir is the folder of a result: the argument itself, or the newest result of an experiment.
+func resultDir(root, arg string) (string, error) {
+	if _, err := os.Stat(filepath.Join(arg, "experiment.yaml")); err == nil {
+		return arg, nil
+	}
+	if strings.Contains(arg, "/") {
+		return "", fmt.Errorf("%s is no result's folder", arg)
+	}
+	return result.Latest(root, strings.TrimSuffix(arg, experimentEnding))
+}
+
+func completeExperiment(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return experimentNames(), cobra.ShellCompDirectiveDefault
+}
+
+// resultsFlag registers where results are kept.
+func resultsFlag(cmd *cobra.Command, root *string) {
+	cmd.Flags().StringVarP(root, "results", "o", "results", "folder in which results are kept")
+	_ = cmd.MarkFlagDirname("results")
+}

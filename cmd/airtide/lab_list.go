@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"airtide/lab/plan"
+	"airtide/lab/result"
+)
+
+func newLabList() *cobra.Command {
+	var (
+		root   string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the experiments that come with airtide, and the results there are",
+		Args:  exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type experiment struct {
+				Name   string `json:"name"`
+				Title  string `json:"title"`
+				Source string `json:"source"`
+				Points int    `json:"points"`
+				Runs   int    `json:"runs"`
+				TimeS  int    `json:"time_s"`
+			}
+			var list struct {
+				Experiments []experiment   `json:"experiments"`
+				Results     []result.Entry `json:"results"`
+			}
+			for _, name := range experimentNames() {
+				p, err := readPlan(name)
+				if err != nil {
+					return err
+				}
+				e := p.Experiment
+				list.Experiments = append(list.Experiments, experiment{
+					name, e.Title, e.Source, len(p.Points), len(p.Runs), int(p.Estimate(p.Runs, plan.Overhead).Seconds()),
+				})
+			}
+			var err error
+			if list.Results, err = result.List(root); err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				e := json.NewEncoder(out)
+				e.SetIndent("", "  ")
+				return e.Encode(list)
+			}
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "EXPERIMENT\tRUNS\tTIME\tSOURCE\tTITLE")
+			for _, e := range list.Experiments {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", e.Name, e.Runs, short(e.TimeS), e.Source, e.Title)
+			}
+			if len(list.Results) > 0 {
+				fmt.Fprintln(w, "\t\t\t\t\nRESULT\tRUNS\tDONE\tFAILED\tFOLDER")
+			}
+			for _, r := range list.Results {
+				state := fmt.Sprintf("%d of %d", r.Finished, r.Runs)
+				switch {
+				case r.Problem != "":
+					state = "unreadable: " + r.Problem
+				case r.Running:
+					state += ", running"
+				}
+				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\n", r.Experiment, r.Runs, state, r.Failed, r.Dir)
+			}
+			return w.Flush()
+		},
+	}
+	resultsFlag(cmd, &root)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// short prints seconds as people say them.
+func short(s int) string {
+	if s < 120 {
+		return fmt.Sprintf("%d s", s)
+	}
+	return fmt.Sprintf("%d min", (s+30)/60)
+}

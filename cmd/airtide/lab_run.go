@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"airtide/cell/engine"
+	"airtide/lab"
+	"airtide/lab/plan"
+	"airtide/screen"
+)
+
+func newLabRun() *cobra.Command {
+	var (
+		root   string
+		dryRun bool
+		f      labFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "run EXPERIMENT",
+		Short: "Run an experiment",
+		Long: `Runs an experiment into a folder of its own below --results, with progress and the time that is left. Nothing is ever
+overwritten. After Ctrl-C, a crash or a full disk, airtide lab resume does the rest; finished runs stay as they are.
+
+A run during which the emulator fell behind real time is repeated, and never counts. The exit status is 3 when a claim of
+the experiment does not hold.`,
+		Example: `  airtide lab run quickstart
+  airtide lab run my.yaml --dry-run
+  airtide lab run my.yaml -o /data/results`,
+		Args:              exactArgs("EXPERIMENT"),
+		ValidArgsFunction: completeExperiment,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if dryRun {
+				if f.json {
+					e := json.NewEncoder(cmd.OutOrStdout())
+					e.SetIndent("", "  ")
+					return e.Encode(p)
+				}
+				return p.Print(cmd.OutOrStdout(), plan.Overhead)
+			}
+			file, err := readExperiment(args[0])
+			if err != nil {
+				return err
+			}
+			return f.run(cmd, func(o lab.Options) (*lab.Outcome, error) {
+				return lab.Run(cmd.Context(), root, file, o)
+			})
+		},
+	}
+	resultsFlag(cmd, &root)
+	f.register(cmd)
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "print what would be done and how long it takes, and do nothing")
+	return cmd
+}
+
+func newLabResume() *cobra.Command {
+	var (
+		root, file string
+		f          labFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "resume RESULT",
+		Short: "Do the runs that a result lacks",
+		Long: `Does the runs of a result that were not finished, or failed. With --file the experiment may have changed meanwhile, as
+long as the finished runs fit it: more repeats, more values of a sweep, other claims or figures.`,
+		Example: `  airtide lab resume quickstart
+  airtide lab resume results/my/20260131-120000 --file my.yaml`,
+		Args: exactArgs("RESULT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := resultDir(root, args[0])
+			if err != nil {
+				return err
+			}
+			var data []byte
+			if file != "" {
+				if data, err = readExperiment(file); err != nil {
+					return err
+				}
+			}
+			return f.run(cmd, func(o lab.Options) (*lab.Outcome, error) {
+				return lab.Resume(cmd.Context(), dir, data, o)
+			})
+		},
+	}
+	resultsFlag(cmd, &root)
+	f.register(cmd)
+	cmd.Flags().StringVar(&file, "file", "", "the experiment's file as it is now (default: as it was)")
+	return cmd
+}
+
+// labFlags are those of the verbs that run something.
+type labFlags struct {
+	json, quiet bool
+	lagLimit    time.Duration
+}
+
+func (f *labFlags) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
+	cmd.Flags().DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late one packet in a thousand may leave the cell for a run to count")
+}
+
+// run runs with progress, and prints what came of it.
+func (f *labFlags) run(cmd *cobra.Command, run func(lab.Options) (*lab.Outcome, error)) error {
+	if f.lagLimit <= 0 {
+		return misuse{fmt.Errorf("--lag-limit %s: want a positive time", f.lagLimit)}
+	}
+	o := lab.Options{Tool: version(), LagLimit: f.lagLimit}
+	if !f.quiet {
+		live := screen.IsTerminal(os.Stderr)
+		o.Notice = func(line string) { fmt.Fprintf(os.Stderr, "%s%s\n", clearLine(live), line) }
+		o.Progress = labProgress(live)
+	}
+	outcome, err := run(o)
+	if !f.quiet && screen.IsTerminal(os.Stderr) {
+		fmt.Fprint(os.Stderr, clearLine(true))
+	}
+	if outcome == nil {
+		return err
+	}
+	if f.json {
+		if jsonErr := json.NewEncoder(cmd.OutOrStdout()).Encode(outcome); jsonErr != nil {
+			return jsonErr
+		}
+		return err
+	}
+	if err != nil || f.quiet {
+		return err
+	}
+	return showResult(cmd, outcome.Dir)
+}
+
+func clearLine(live bool) string {
+	if live {
+		return "\r\x1b[K"
+	}
+	return ""
+}
+
+// labProgress is a line that is written again and again on a terminal, and else a line for each run.
+func labProgress(live bool) func(lab.Progress) {
+	var last lab.Progress
+	return func(p lab.Progress) {
+		if !live {
+			if p.Run != last.Run || p.Attempt != last.Attempt {
+				fmt.Fprintf(os.Stderr, "run %d of %d, %s left: %s\n", p.Number, p.Total, p.Left.Round(time.Second), p.Run)
+			}
+			last = p
+			return
+		}
+		at := p.Stage
+		if p.Elapsed >= 0 {
+			at = fmt.Sprintf("%s %s", p.Stage, p.Elapsed.Truncate(time.Second))
+		}
+		fmt.Fprintf(os.Stderr, "%srun %d of %d, %s left: %s, %s", clearLine(true), p.Number, p.Total, p.Left.Round(time.Second), p.Run, at)
+	}
+}

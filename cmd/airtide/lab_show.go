@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"airtide/lab/show"
+)
+
+// exitNotHeld: a claim does not hold.
+const exitNotHeld = 3
+
+func newLabShow() *cobra.Command {
+	var (
+		root, figures, run  string
+		asJSON, asCSV, each bool
+		formats             []string
+		o                   show.FigureOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "show RESULT",
+		Short: "Print a result's tables and claims, draw its figures",
+		Long: `Prints the measurements of each point (mean, standard deviation, median, 95 % bootstrap interval over the repeats) and the
+claims: held, not held, or not decided by the runs there are. Unfinished results are shown as far as they go.
+
+--figures DIR draws the experiment's figures; with --run those of one run over time. The exit status is 3 when a claim
+is not held.`,
+		Example: `  airtide lab show quickstart
+  airtide lab show quickstart --figures out
+  airtide lab show quickstart --run r=1 --figures out
+  airtide lab show results/my/20260131-120000 --json`,
+		Args: exactArgs("RESULT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := resultDir(root, args[0])
+			if err != nil {
+				return err
+			}
+			for _, f := range formats {
+				if !slices.Contains(show.Formats, f) {
+					return misuse{fmt.Errorf("figures are written as %v, not as %q", show.Formats, f)}
+				}
+			}
+			if run != "" {
+				return drawRun(cmd, filepath.Join(dir, "runs", run), run, figures, formats, o)
+			}
+			r, err := show.Read(dir)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				err = r.WriteJSON(out)
+			case asCSV:
+				err = r.WriteCSV(out)
+			default:
+				err = r.WriteText(out, show.TextOptions{Colour: useColor(os.Stdout), Each: each})
+			}
+			if err != nil {
+				return err
+			}
+			if figures != "" {
+				names, err := r.WriteFigures(figures, formats, o)
+				for _, n := range names {
+					fmt.Fprintln(os.Stderr, "drew", n)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if !r.Holds() {
+				return exitStatus(exitNotHeld)
+			}
+			return nil
+		},
+	}
+	resultsFlag(cmd, &root)
+	fl := cmd.Flags()
+	fl.StringVar(&figures, "figures", "", "folder to draw figures into")
+	fl.StringVar(&run, "run", "", "one run's course over time, by its id")
+	fl.StringSliceVar(&formats, "format", []string{"png", "svg"}, "formats of figures")
+	fl.BoolVar(&o.Grey, "grey", false, "figures in black and greys")
+	fl.BoolVar(&o.NoTitle, "no-title", false, "figures without their titles")
+	fl.Float64Var(&o.WidthCm, "width", 0, "width of figures in cm (default 16)")
+	fl.BoolVar(&asJSON, "json", false, "print as JSON")
+	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
+	fl.BoolVar(&each, "each", false, "also the values by flow or terminal")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	_ = cmd.MarkFlagDirname("figures")
+	return cmd
+}
+
+func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o show.FigureOptions) error {
+	if figures == "" {
+		return misuse{fmt.Errorf("no folder for the figures: give one with --figures DIR")}
+	}
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return fmt.Errorf("making a folder for figures: %w", err)
+	}
+	for _, format := range formats {
+		path := filepath.Join(figures, run+"."+format)
+		f, err := os.Create(path)
+		if err != nil {
+			return fmt.Errorf("drawing run %s: %w", run, err)
+		}
+		if err := show.DrawRun(f, format, dir, o); err != nil {
+			f.Close()
+			os.Remove(path)
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("drawing run %s: %w", run, err)
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), "drew", path)
+	}
+	return nil
+}
+
+// showResult prints a result after its last run.
+func showResult(cmd *cobra.Command, dir string) error {
+	r, err := show.Read(dir)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if err := r.WriteText(out, show.TextOptions{Colour: useColor(os.Stdout)}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nin %s; airtide lab show --figures DIR draws it\n", dir)
+	if !r.Holds() {
+		return exitStatus(exitNotHeld)
+	}
+	return nil
+}
+
+func newLabCompare() *cobra.Command {
+	var (
+		root          string
+		asJSON, asCSV bool
+	)
+	cmd := &cobra.Command{
+		Use:   "compare RESULT RESULT...",
+		Short: "Hold results against the first of them",
+		Long: `For each measurement at each point that the results share: the difference to the first result with its 95 % bootstrap
+interval, the ratio, and whether the difference is significant.`,
+		Example: `  airtide lab compare results/my/20260131-120000 results/my/20260201-090000`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return misuse{fmt.Errorf("two results at least are needed")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var reports []*show.Report
+			for _, arg := range args {
+				dir, err := resultDir(root, arg)
+				if err != nil {
+					return err
+				}
+				r, err := show.Read(dir)
+				if err != nil {
+					return err
+				}
+				reports = append(reports, r)
+			}
+			c, err := show.Compare(reports...)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				return c.WriteJSON(out)
+			case asCSV:
+				return c.WriteCSV(out)
+			}
+			return c.WriteText(out, show.TextOptions{Colour: useColor(os.Stdout)})
+		},
+	}
+	resultsFlag(cmd, &root)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&asCSV, "csv", false, "print as CSV")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	return cmd
+}

@@ -1,0 +1,262 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"airtide/cell"
+	"airtide/clock"
+	"airtide/lab/machine"
+	"airtide/lab/measure"
+	"airtide/lab/plan"
+	"airtide/lab/result"
+	"airtide/lab/setup"
+	"airtide/lab/workload"
+)
+
+// attempt carries out one run in dir. Where it comes so far, the result says whether it may be used.
+type attempt struct {
+	lab      *lab
+	run      plan.Run
+	setup    *plan.Setup
+	dir      string
+	progress *progress
+
+	cell      *cell.Cell
+	ports     []uint16 // of the flows
+	session   *workload.Session
+	recording *recording
+	captures  []*capture
+	log       *machine.KernelLog
+	poller    *poller
+	// zeroNs is time zero by CLOCK_MONOTONIC.
+	zeroNs int64
+
+	result *result.Result
+}
+
+func (l *lab) attempt(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {
+	a := &attempt{
+		lab: l, run: run, setup: l.plan.Points[run.Point].Setup, dir: dir, progress: p, result: result.New(l.plan, run),
+	}
+	stop := p.every(progressInterval)
+	defer stop()
+	err := a.carryOut(ctx)
+	if closeErr := a.close(); err == nil {
+		err = closeErr
+	}
+	a.result.Ended = time.Now()
+	if err != nil {
+		return a.result, err
+	}
+	p.at("measuring")
+	return a.result, a.finish(ctx)
+}
+
+const progressInterval = 500 * time.Millisecond
+
+// carryOut sets up, sends, and leaves what close is to end.
+func (a *attempt) carryOut(ctx context.Context) error {
+	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.send}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// startCell makes the cell and gives its machines their TCP.
+func (a *attempt) startCell(ctx context.Context) (err error) {
+	if a.ports, err = workload.Ports(workload.FirstPort, a.setup.Flows); err != nil {
+		return err
+	}
+	var flows []cell.Flow
+	for i, f := range a.setup.Flows {
+		flows = append(flows, cell.Flow{Name: f.Name, Port: a.ports[i]})
+	}
+	config := setup.CellConfig(a.setup, flows, a.run.Seed)
+	config.Engine.LagLimit = a.lab.LagLimit
+	if a.cell, err = cell.Start(ctx, config); err != nil {
+		return err
+	}
+	a.result.Warnings = append(a.result.Warnings, a.cell.Warnings()...)
+	stacks := map[string]plan.Stack{}
+	for _, t := range a.setup.Terminals {
+		stacks[t.Name] = t.Stack
+	}
+	for _, s := range a.setup.Servers {
+		stacks[s.Name] = s.Stack
+	}
+	for _, h := range a.cell.Hosts() {
+		if err := machine.Apply(h.Namespace, stacks[h.Name]); err != nil {
+			return fmt.Errorf("setting up %s: %w", h.Name, err)
+		}
+		state, err := machine.Read(h.Namespace)
+		if err != nil {
+			return fmt.Errorf("reading what %s has: %w", h.Name, err)
+		}
+		a.result.Machines = append(a.result.Machines, result.Machine{
+			Name: h.Name, Address: h.Address.String(), Sysctls: state.Sysctls,
+		})
+	}
+	return nil
+}
+
+func (a *attempt) startServers(ctx context.Context) (err error) {
+	var machines []workload.Machine
+	for _, h := range a.cell.Hosts() {
+		machines = append(machines, workload.Machine{Name: h.Name, Namespace: h.Namespace, Address: h.Address})
+	}
+	a.session, err = workload.Prepare(ctx, a.setup.Flows, machines, workload.Options{Folder: a.dir, Seed: a.run.Seed})
+	return err
+}
+
+func (a *attempt) startRecordings(ctx context.Context) (err error) {
+	if hosts := a.hosts(a.setup.RecordTCP); len(hosts) > 0 {
+		if a.recording, err = startRecording(ctx, a.dir, a.lab.Tool, hosts); err != nil {
+			return err
+		}
+	}
+	for _, h := range a.hosts(a.setup.RecordPackets) {
+		c, err := startCapture(a.dir, h)
+		if err != nil {
+			return err
+		}
+		a.captures = append(a.captures, c)
+	}
+	if a.log, err = machine.MarkKernelLog(); err != nil {
+		a.result.Warnings = append(a.result.Warnings, "the kernel's log is not kept: "+err.Error())
+		a.log, err = nil, nil
+	}
+	return err
+}
+
+// hosts are the machines of a list of names.
+func (a *attempt) hosts(names []string) []cell.Host {
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	var hosts []cell.Host
+	for _, h := range a.cell.Hosts() {
+		if wanted[h.Name] {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// send lets the flows run, from time zero to the end, and counts meanwhile.
+func (a *attempt) send(ctx context.Context) error {
+	series, err := result.CreateSeries(filepath.Join(a.dir, result.SeriesFile))
+	if err != nil {
+		return err
+	}
+	a.poller = &poller{
+		cell: a.cell, interval: time.Duration(a.setup.RecordInterval), warmup: time.Duration(a.setup.Warmup),
+		end: time.Duration(a.setup.Duration), series: series,
+	}
+	var bounds []time.Duration
+	for _, f := range a.setup.Flows {
+		bounds = append(bounds, time.Duration(f.Start), time.Duration(f.Flow.Stop))
+	}
+	if err := a.cell.Begin(); err != nil {
+		return errors.Join(err, series.Close())
+	}
+	zero := time.Now()
+	a.zeroNs = clock.Now()
+	a.result.Started = zero
+	a.progress.sending(zero)
+
+	// An engine that dies takes the run with it.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-a.cell.Ended():
+			cancel(errEngine)
+		case <-ctx.Done():
+		}
+	}()
+	polled := make(chan error, 1)
+	go func() {
+		err := a.poller.run(ctx, zero, bounds)
+		polled <- errors.Join(err, series.Close())
+	}()
+	results := a.session.Run(ctx, zero)
+	err = <-polled
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	a.addFlows(results)
+	a.result.Series = result.SeriesFile
+	return err
+}
+
+var errEngine = errors.New("the cell's engine has ended in mid-run")
+
+// close ends everything that runs, also after an error, and the recordings last.
+func (a *attempt) close() error {
+	var errs []error
+	if a.session != nil {
+		errs = append(errs, a.session.Close())
+	}
+	for _, c := range a.captures {
+		errs = append(errs, c.end())
+	}
+	if a.recording != nil {
+		errs = append(errs, a.recording.end())
+	}
+	if a.cell != nil {
+		select {
+		case <-a.cell.Ended(): // said already
+		default:
+			errs = append(errs, a.cell.Stop())
+		}
+	}
+	if a.log != nil {
+		errs = append(errs, a.keepLog(), a.log.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// finish judges the run and takes its measurements.
+func (a *attempt) finish(ctx context.Context) error {
+	r := a.result
+	if err := a.describeSystem(ctx); err != nil {
+		return err
+	}
+	r.Cell = a.poller.window()
+	r.Engine = a.poller.to.Engine
+	for _, f := range r.Flows {
+		if f.Error != "" {
+			r.Problems = append(r.Problems, fmt.Sprintf("flow %s: %s", f.Name, f.Error))
+		}
+	}
+	if r.Engine != nil && r.Engine.LagExceeded {
+		r.Problems = append(r.Problems, fmt.Sprintf("the emulator fell behind: one packet in a thousand left it more than %s late (limit %s)",
+			time.Duration(r.Engine.Lag.P999Ns), time.Duration(r.Engine.LagLimitNs)))
+	}
+	m := measure.Run{Setup: a.setup, Flows: r.Flows, Window: r.Cell, Counts: &a.poller.counts}
+	if a.recording != nil {
+		if err := a.readRecording(&m); err != nil {
+			return err
+		}
+	}
+	for _, c := range a.captures {
+		r.Captures = append(r.Captures, result.File{Machine: c.machine, Name: c.file})
+	}
+	r.Measurements = m.Take(a.lab.plan.Experiment.Measure)
+	r.Valid = len(r.Problems) == 0
+	return nil
+}
+
+// behind says whether a run is not valid because the engine fell behind.
+func behind(r *result.Result) bool { return r.Engine != nil && r.Engine.LagExceeded }

@@ -1,0 +1,170 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"airtide/lab/machine"
+	"airtide/lab/measure"
+	"airtide/lab/plan"
+	"airtide/lab/result"
+	"airtide/lab/workload"
+)
+
+// addFlows says what the flows' programs reported.
+func (a *attempt) addFlows(results []workload.Result) {
+	for i, w := range results {
+		setup := &a.setup.Flows[i]
+		f := result.Flow{
+			Name: w.Flow, Group: setup.Group, From: w.From, To: w.To, Protocol: string(w.Protocol),
+			Direction: string(setup.Flow.Direction), StartS: seconds(w.StartNs), StopS: seconds(w.EndNs), Error: w.Error,
+		}
+		for _, path := range w.Files {
+			f.Output = append(f.Output, filepath.Base(path))
+		}
+		forward, reverse := reported(w.Forward), reported(w.Reverse)
+		switch {
+		case forward == nil:
+			f.ReportedMbps = reverse
+		default:
+			f.ReportedMbps, f.ReportedReverseMbps = forward, reverse
+		}
+		for _, t := range []*workload.Traffic{w.Forward, w.Reverse} {
+			if t != nil && w.Protocol == plan.UDP {
+				f.Datagrams = addDatagrams(f.Datagrams, t)
+			}
+		}
+		began := map[int]int64{}
+		for _, t := range w.Transfers {
+			at := w.StartNs + began[t.Connection]
+			began[t.Connection] += t.DurationNs
+			f.Transfers = append(f.Transfers, result.Transfer{AtS: seconds(at), TookS: seconds(t.DurationNs), Bytes: t.Bytes})
+		}
+		if w.Ping != nil {
+			f.Pings = &result.Pings{Sent: w.Ping.Sent, Received: w.Ping.Received}
+			for _, e := range w.Ping.RTTs {
+				at := time.Duration(w.StartNs) + time.Duration(e.Sequence-1)*time.Duration(setup.Flow.Interval)
+				f.Pings.RTTs = append(f.Pings.RTTs, result.Echo{AtS: at.Seconds(), Ms: float64(e.Ns) / 1e6})
+			}
+		}
+		a.result.Flows = append(a.result.Flows, f)
+	}
+}
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
+
+func reported(t *workload.Traffic) *float64 {
+	if t == nil {
+		return nil
+	}
+	mbps := t.RateBps / 1e6
+	return &mbps
+}
+
+// addDatagrams puts the directions of a flow together.
+func addDatagrams(d *result.Datagrams, t *workload.Traffic) *result.Datagrams {
+	if d == nil {
+		d = &result.Datagrams{}
+	}
+	d.Sent += t.DatagramsSent
+	d.Lost += t.DatagramsLost
+	d.OutOfOrder += t.DatagramsOutOfOrder
+	d.JitterMs = max(d.JitterMs, float64(t.JitterNs)/1e6)
+	return d
+}
+
+// readRecording adds what the kernel's recording says to what is measured.
+func (a *attempt) readRecording(m *measure.Run) (err error) {
+	r := a.result
+	for _, name := range a.setup.RecordTCP {
+		r.Recordings = append(r.Recordings, result.File{Machine: name, Name: recordingFile})
+	}
+	var damage string
+	m.Kernel, damage, err = measure.ReadKernel(filepath.Join(a.dir, recordingFile), a.zeroNs,
+		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), a.senders())
+	if err != nil {
+		return fmt.Errorf("reading the recording: %w", err)
+	}
+	for _, warning := range []string{a.recording.warning(), damage} {
+		if warning != "" {
+			r.Warnings = append(r.Warnings, warning)
+		}
+	}
+	return nil
+}
+
+// senders are the ends that send each flow's data.
+func (a *attempt) senders() []measure.Sender {
+	address := map[string]netip.Addr{}
+	for _, h := range a.cell.Hosts() {
+		address[h.Name] = h.Address
+	}
+	var all []measure.Sender
+	for i, f := range a.setup.Flows {
+		s := measure.Sender{Flow: f.Name, Port: a.ports[i]}
+		switch {
+		case f.Flow.Direction == plan.Both:
+			s.Addresses = []netip.Addr{address[f.From], address[f.To]}
+		case f.Flow.SendsBack():
+			s.Addresses = []netip.Addr{address[f.To]}
+		default:
+			s.Addresses = []netip.Addr{address[f.From]}
+		}
+		if f.Flow.Protocol == plan.TCP {
+			s.Connections = f.Flow.Parallel // the rest are iperf3's own
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// keepLog writes what the kernel has logged.
+func (a *attempt) keepLog() error {
+	lines, err := a.log.Lines()
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	a.result.KernelLog = "kernel.log"
+	path := filepath.Join(a.dir, a.result.KernelLog)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		return fmt.Errorf("keeping what the kernel logged: %w", err)
+	}
+	return nil
+}
+
+// describeSystem says where the run was made.
+func (a *attempt) describeSystem(ctx context.Context) error {
+	versions, err := machine.Versions(ctx)
+	if err != nil {
+		return err
+	}
+	kernel := versions["kernel"]
+	delete(versions, "kernel")
+	a.result.System = result.System{
+		Airtide: a.lab.Tool, Kernel: kernel, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), CPUModel: processor(), Tools: versions,
+	}
+	return nil
+}
+
+// processor is the model of this machine's processors, as far as Linux says it.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), ":")
+		if strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

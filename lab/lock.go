@@ -1,0 +1,45 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockPath is held by the lab that runs on this machine.
+var lockPath = "/run/airtide/lab.lock"
+
+// ErrBusy says that another lab runs on this machine.
+var ErrBusy = errors.New("another experiment runs on this machine, and both would falsify each other's results")
+
+// lockMachine keeps other labs away until the file is closed, which the end of the process does too.
+func lockMachine(experiment string) (*os.File, error) {
+	if err := os.MkdirAll("/run/airtide", 0o755); err != nil {
+		return nil, fmt.Errorf("reserving the machine: %w", err)
+	}
+	f, err := os.OpenFile(lockPath, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("reserving the machine: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		holder, _ := io.ReadAll(io.LimitReader(f, 256))
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w: wait for %s, or stop it", ErrBusy, strings.TrimSpace(string(holder)))
+		}
+		return nil, fmt.Errorf("reserving the machine: %w", err)
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = fmt.Fprintf(f, "%s (process %d)\n", experiment, os.Getpid())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reserving the machine: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,72 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	congestionSysctl = "net.ipv4.tcp_congestion_control"
+	availablePath    = sysctlFolder + "/net/ipv4/tcp_available_congestion_control"
+	allowedPath      = sysctlFolder + "/net/ipv4/tcp_allowed_congestion_control"
+)
+
+// setCongestion makes a congestion control the default of a namespace. Writing the name has the kernel load its module.
+// From 5.15 on a namespace takes only what the computer allows its unprivileged users
+// (tcp_set_default_congestion_control); what it does not allow is allowed for as long as this needs.
+func setCongestion(namespace, name string) error {
+	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
+	err := set()
+	if errors.Is(err, unix.EPERM) {
+		err = whileAllowed(name, set)
+	}
+	if errors.Is(err, unix.ENOENT) {
+		available, readErr := readSysctl(availablePath)
+		if readErr != nil {
+			return fmt.Errorf("reading which congestion controls the kernel has: %w", readErr)
+		}
+		return fmt.Errorf("this kernel has no congestion control %s: it has %s (others may be modules: modprobe tcp_%s)",
+			name, strings.ReplaceAll(available, " ", ", "), name)
+	}
+	return err
+}
+
+// allowing makes one of this process at a time change what is allowed; the lock on the file does so among processes.
+var allowing sync.Mutex
+
+// whileAllowed calls f while unprivileged users may choose the congestion control too.
+func whileAllowed(name string, f func() error) (err error) {
+	allowing.Lock()
+	defer allowing.Unlock()
+	file, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("congestion control %s is not in %s, which cannot be written: %w", name, "net.ipv4.tcp_allowed_congestion_control", err)
+	}
+	defer file.Close()
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("locking %s: %w", allowedPath, err)
+	}
+	before, err := readSysctl(allowedPath)
+	if err != nil {
+		return fmt.Errorf("reading which congestion controls are allowed: %w", err)
+	}
+	names := strings.Fields(before)
+	if slices.Contains(names, name) {
+		return f() // another has allowed it since
+	}
+	if err := os.WriteFile(allowedPath, []byte(strings.Join(append(names, name), " ")), 0); err != nil {
+		return fmt.Errorf("allowing congestion control %s in network namespaces: %w", name, err)
+	}
+	defer func() {
+		if back := os.WriteFile(allowedPath, []byte(before), 0); back != nil {
+			err = errors.Join(err, fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back))
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,71 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// KernelLog reads what the kernel logs from a mark on.
+type KernelLog struct{ fd int }
+
+// MarkKernelLog makes a mark at the end of the kernel's log. Reading it may be refused in a container.
+func MarkKernelLog() (*KernelLog, error) {
+	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening the kernel's log /dev/kmsg (root is needed): %w", err)
+	}
+	if _, err := unix.Seek(fd, 0, unix.SEEK_END); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("finding the end of the kernel's log: %w", err)
+	}
+	return &KernelLog{fd}, nil
+}
+
+// kmsgRecord is more than one record of /dev/kmsg can have (PRINTK_MESSAGE_MAX in the kernel).
+const kmsgRecord = 8192
+
+// Lines are what was logged since the mark or the last call, as dmesg shows it: [seconds since boot] message. Where the
+// kernel has overwritten records before they were read, a line says so.
+func (k *KernelLog) Lines() ([]string, error) {
+	var lines []string
+	buf := make([]byte, kmsgRecord)
+	for {
+		n, err := unix.Read(k.fd, buf)
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return lines, nil
+		case errors.Is(err, unix.EPIPE):
+			lines = append(lines, "(lines of the kernel's log are missing here: it was overwritten)")
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return lines, fmt.Errorf("reading the kernel's log: %w", err)
+		default:
+			if line, ok := kmsgLine(string(buf[:n])); ok {
+				lines = append(lines, line)
+			}
+		}
+	}
+}
+
+// Close ends the reading.
+func (k *KernelLog) Close() error { return unix.Close(k.fd) }
+
+// kmsgLine takes a record apart: priority,sequence,µs since boot,flags;message, and below it lines that begin with a space
+// (Documentation/ABI/testing/dev-kmsg).
+func kmsgLine(record string) (string, bool) {
+	head, message, ok := strings.Cut(record, ";")
+	fields := strings.Split(head, ",")
+	if !ok || len(fields) < 3 {
+		return "", false
+	}
+	message, _, _ = strings.Cut(message, "\n")
+	us, err := strconv.ParseUint(fields[2], 10, 64)
+	if err != nil {
+		return "", false
+	}
+	return fmt.Sprintf("[%5d.%06d] %s", us/1e6, us%1e6, message), true
+}

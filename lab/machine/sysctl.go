@@ -1,0 +1,93 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const sysctlFolder = "/proc/sys"
+
+// sysctlPath is where a sysctl lies. As for sysctl(8), dots separate, or slashes if one comes first, so that a device with
+// a dot in its name can be written.
+func sysctlPath(name string) (string, error) {
+	path := name
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
+		path = strings.ReplaceAll(name, ".", "/")
+	}
+	parts := strings.Split(path, "/")
+	if len(parts) < 2 || slices.ContainsFunc(parts, func(p string) bool { return p == "" || p == "." || p == ".." }) {
+		return "", fmt.Errorf("%q is no name of a sysctl: it should read like net.ipv4.tcp_sack", name)
+	}
+	if parts[0] != "net" {
+		return "", fmt.Errorf("sysctl %s belongs to the whole computer: a machine has only those of its network namespace, below net", name)
+	}
+	return filepath.Join(sysctlFolder, path), nil
+}
+
+// setSysctl sets a sysctl of the namespace that the thread is in, and makes sure that the kernel has taken it. The kernel
+// shows what is not per namespace either not at all or read only in namespaces other than the first
+// (ensure_safe_net_sysctl in net/sysctl_net.c).
+func setSysctl(name, value string) error {
+	path, err := sysctlPath(name)
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	switch err := unix.Stat(path, &st); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &unknownSysctl{name, path}
+	case err != nil:
+		return fmt.Errorf("reading sysctl %s: %w", name, err)
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return fmt.Errorf("%q is a folder of sysctls, not one", name)
+	case st.Mode&0o200 == 0:
+		return fmt.Errorf("sysctl %s can only be read in a network namespace: it belongs to the whole computer", name)
+	}
+	if err := os.WriteFile(path, []byte(value), 0); err != nil {
+		return fmt.Errorf("setting sysctl %s to %q: the kernel refuses it: %w", name, value, err)
+	}
+	got, err := readSysctl(path)
+	if err != nil {
+		return fmt.Errorf("reading sysctl %s back: %w", name, err)
+	}
+	if want := strings.Join(strings.Fields(value), " "); got != want {
+		return fmt.Errorf("sysctl %s was set to %q, but the kernel made it %q", name, want, got)
+	}
+	return nil
+}
+
+// unknownSysctl is a sysctl that the kernel does not show in a namespace.
+type unknownSysctl struct{ name, path string }
+
+func (u *unknownSysctl) Error() string { return "this kernel has no sysctl " + u.name }
+
+// explain tells sysctls that the computer has and a namespace has not from those that do not exist. It must be called
+// outside of the namespace: what /proc/sys/net shows depends on who looks.
+func explain(err error) error {
+	var u *unknownSysctl
+	if errors.As(err, &u) && exists(u.path) {
+		return fmt.Errorf("sysctl %s is not per network namespace: it belongs to the whole computer", u.name)
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readSysctl reads values with one space between them.
+func readSysctl(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(strings.Fields(string(b)), " "), nil
+}

@@ -1,0 +1,58 @@
+package result
+
+// Flow is what ran for one flow, and what its tool said. What the cell counted of it is in the result's window. Times count
+// from time zero of the run.
+type Flow struct {
+	Name      string  `json:"name" jsonschema:"As in the plan: numbered where the file's flow stands for several."`
+	Group     string  `json:"group" jsonschema:"The flow's name in the file."`
+	From      string  `json:"from"`
+	To        string  `json:"to"`
+	Protocol  string  `json:"protocol"`
+	Direction string  `json:"direction"`
+	StartS    float64 `json:"start_s" jsonschema:"When it was started, since time zero of the run."`
+	StopS     float64 `json:"stop_s" jsonschema:"When it ended."`
+	// Command is what ran on From.
+	Command []string `json:"command"`
+	// Error says why the tool failed, in one line; what it printed is in Output.
+	Error  string   `json:"error,omitempty"`
+	Output []string `json:"output,omitempty" jsonschema:"Files with what the tool printed."`
+
+	// ReportedMbps is the payload that the tool reports at the receiver. In a flow of both directions it is that of data
+	// from From to To, and ReportedReverseMbps that of the other.
+	ReportedMbps        *float64 `json:"reported_mbps,omitempty" jsonschema:"Payload at the receiver as the tool reports it, in Mbit/s."`
+	ReportedReverseMbps *float64 `json:"reported_reverse_mbps,omitempty" jsonschema:"The same of the other direction, where there are both."`
+
+	Transfers []Transfer `json:"transfers,omitempty" jsonschema:"In the order in which they began."`
+	Datagrams *Datagrams `json:"datagrams,omitempty" jsonschema:"What the tool counted of UDP."`
+	Pings     *Pings     `json:"pings,omitempty"`
+}
+
+// Transfer is one request, or one connection that carried a given size.
+type Transfer struct {
+	AtS   float64 `json:"at_s" jsonschema:"When it began, since time zero of the run."`
+	TookS float64 `json:"took_s"`
+	Bytes int64   `json:"bytes" jsonschema:"Payload that was carried."`
+	// Error is empty when the transfer completed.
+	Error string `json:"error,omitempty"`
+}
+
+// Datagrams are a UDP flow's, as its tool counts them.
+type Datagrams struct {
+	Sent       int64   `json:"sent"`
+	Lost       int64   `json:"lost"`
+	OutOfOrder int64   `json:"out_of_order"`
+	JitterMs   float64 `json:"jitter_ms" jsonschema:"RFC 3550's, at the end."`
+}
+
+// Pings are echo requests and their answers.
+type Pings struct {
+	Sent     int64  `json:"sent"`
+	Received int64  `json:"received"`
+	RTTs     []Echo `json:"rtts,omitempty"`
+}
+
+// Echo is one answer.
+type Echo struct {
+	AtS float64 `json:"at_s" jsonschema:"When it was asked for, since time zero of the run."`
+	Ms  float64 `json:"ms" jsonschema:"How long it took."`
+}

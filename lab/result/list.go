@@ -1,0 +1,85 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Entry is one result in a list.
+type Entry struct {
+	Experiment string    `json:"experiment"`
+	Title      string    `json:"title,omitempty"`
+	Dir        string    `json:"dir"`
+	Started    time.Time `json:"started"` // when the folder was made
+	Runs       int       `json:"runs"`
+	Finished   int       `json:"finished"`
+	Failed     int       `json:"failed"` // attempts that came to nothing
+	Running    bool      `json:"running"`
+	// Problem says why the result cannot be read; runs are not known then.
+	Problem string `json:"problem,omitempty"`
+}
+
+// List finds the results below a root, by experiment and then by time. A root that does not exist has none.
+func List(root string) ([]Entry, error) {
+	files, err := filepath.Glob(filepath.Join(escaped(root), "*", "*", experimentFile))
+	if err != nil {
+		return nil, fmt.Errorf("listing results in %s: %w", root, err)
+	}
+	slices.Sort(files)
+	var all []Entry
+	for _, file := range files {
+		all = append(all, entry(filepath.Dir(file)))
+	}
+	return all, nil
+}
+
+// escaped keeps a root from being a pattern.
+func escaped(root string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(root)
+}
+
+func entry(dir string) Entry {
+	e := Entry{Experiment: filepath.Base(filepath.Dir(dir)), Dir: dir, Running: locked(dir)}
+	if name := filepath.Base(dir); len(name) >= len(nameLayout) {
+		e.Started, _ = time.Parse(nameLayout, name[:len(nameLayout)])
+	}
+	f, err := Open(dir)
+	if err != nil {
+		e.Problem = err.Error()
+		return e
+	}
+	e.Experiment, e.Title, e.Runs = f.Plan.Experiment.Name, f.Plan.Experiment.Title, len(f.Plan.Runs)
+	for _, run := range f.Plan.Runs {
+		if _, err := os.Stat(filepath.Join(f.RunDir(run.ID), resultFile)); err == nil {
+			e.Finished++
+		}
+	}
+	failures, err := f.Failures()
+	if err != nil {
+		e.Problem = err.Error()
+	}
+	e.Failed = len(failures)
+	return e
+}
+
+// Latest is the folder of the newest result of an experiment.
+func Latest(root, experiment string) (string, error) {
+	parent := filepath.Join(root, experiment)
+	entries, err := os.ReadDir(parent) // sorted by name, and so by time
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("looking for results of %s: %w", experiment, err)
+	}
+	for _, e := range slices.Backward(entries) {
+		dir := filepath.Join(parent, e.Name())
+		if _, err := os.Stat(filepath.Join(dir, experimentFile)); err == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no result of %s in %s: run it first", experiment, root)
+}

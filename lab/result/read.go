@@ -1,0 +1,105 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// resultFile is what says that a run is finished.
+const resultFile = "result.json"
+
+// Read reads a result.json. The error names the file.
+func Read(path string) (*Result, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading a result: %w", err)
+	}
+	return Decode(path, data)
+}
+
+// Decode reads the content of a result.json. The name of the file is for messages.
+func Decode(file string, data []byte) (*Result, error) {
+	var head struct {
+		Version *int `json:"version"`
+	}
+	switch err := json.Unmarshal(data, &head); {
+	case err != nil:
+		return nil, fmt.Errorf("%s%s: not readable as a result: %w", file, place(data, err), err)
+	case head.Version == nil || *head.Version < 1:
+		return nil, fmt.Errorf("%s: not readable as a result: found no version of its format, expected a number from 1 on", file)
+	case *head.Version > Version:
+		return nil, fmt.Errorf("%s: found version %d of the format, expected at most %d: it was made by a newer airtide, read it with that", file, *head.Version, Version)
+	}
+	r := &Result{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s%s: not readable as a result: %w", file, place(data, err), err)
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%s: not readable as a result: %w", file, err)
+	}
+	return r, nil
+}
+
+// place is where the JSON is at fault, as :line:column.
+func place(data []byte, err error) string {
+	var offset int64
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &wrong):
+		offset = wrong.Offset
+	default:
+		return ""
+	}
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	return fmt.Sprintf(":%d:%d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+}
+
+// check holds the parts of a result against each other. Names of files stay within the run's folder, so that nobody reads
+// others by a result that was tampered with.
+func (r *Result) check() error {
+	switch {
+	case r.Experiment.Name == "" || r.Run == "":
+		return errors.New("it does not name its experiment and run")
+	case r.Repeat < 1:
+		return fmt.Errorf("found repeat %d, expected a number from 1 on", r.Repeat)
+	case r.Ended.Before(r.Started):
+		return fmt.Errorf("it ended at %s before it started at %s", r.Ended, r.Started)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Measurements)) {
+		if err := r.Measurements[name].check(); err != nil {
+			return fmt.Errorf("measurement %s: %w", name, err)
+		}
+	}
+	for _, name := range r.files() {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("found the file name %q, expected one in the run's folder", name)
+		}
+	}
+	return nil
+}
+
+// files are the names of all files that the result speaks of.
+func (r *Result) files() []string {
+	var names []string
+	for _, f := range slices.Concat(r.Recordings, r.Captures) {
+		names = append(names, f.Name)
+	}
+	for _, f := range r.Flows {
+		names = append(names, f.Output...)
+	}
+	for _, name := range []string{r.Series, r.KernelLog} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

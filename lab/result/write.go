@@ -1,0 +1,63 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// writeFile writes a whole file or none: under another name first, on disk before it takes its own. So a file of its name
+// is always complete, whenever the power fails.
+func writeFile(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return explained(fmt.Errorf("writing %s: %w", path, err))
+	}
+	defer func() {
+		if err != nil {
+			err = explained(fmt.Errorf("writing %s: %w", path, err))
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err == nil {
+		err = errors.Join(f.Chmod(0o644), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(dir)
+}
+
+// writeJSON writes a value for machines that people can read.
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", path, err)
+	}
+	return writeFile(path, append(data, '\n'))
+}
+
+// syncFolder sees that the names in a folder are on disk.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// explained says what to do about a full disk.
+func explained(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("%w (finished runs are kept: free some space and resume)", err)
+	}
+	return err
+}

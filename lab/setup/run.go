@@ -1,0 +1,124 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"airtide/cell"
+	"airtide/cell/live"
+	"airtide/lab/machine"
+	"airtide/lab/plan"
+)
+
+// RunOptions say how a cell of its own is run.
+type RunOptions struct {
+	// Duration after which it ends; 0 means that ctx or the command ends it.
+	Duration time.Duration
+	// Command, if any, is run beside the cell, which ends with it. Its environment names the machines: AIRTIDE_NS_NAME
+	// has the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
+	Command []string
+	// Ready is told once packets flow and the schedules have begun.
+	Ready func(c *cell.Cell) error
+}
+
+// Run runs the cell of a file: it makes the machines, gives them their TCP, begins, and answers live.Ask until it ends.
+func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
+	c, err := cell.Start(ctx, FromFile(f))
+	if err != nil {
+		return err
+	}
+	stopped := false
+	defer func() {
+		if stopErr := c.Stop(); err == nil && !stopped {
+			err = stopErr
+		}
+	}()
+	if err := applyStacks(c, f.Setup); err != nil {
+		return err
+	}
+	if err := c.Begin(); err != nil {
+		return err
+	}
+	answers, err := live.Serve(f.Name, c)
+	if err != nil {
+		return err
+	}
+	defer answers.Close()
+	if err := o.Ready(c); err != nil {
+		return err
+	}
+	if o.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Duration)
+		defer cancel()
+	}
+	command := make(chan error, 1)
+	if len(o.Command) > 0 {
+		go func() { command <- runCommand(ctx, c, o.Command) }()
+	}
+	select {
+	case <-c.Ended():
+		stopped = true
+		_, err := c.Status()
+		return fmt.Errorf("the cell has ended by itself: %w", err)
+	case err := <-command:
+		return err
+	case <-ctx.Done():
+	}
+	if len(o.Command) > 0 {
+		<-command // ended by ctx; how is no fault of its own
+	}
+	return nil
+}
+
+// applyStacks gives the machines the TCP of the setup.
+func applyStacks(c *cell.Cell, s *plan.Setup) error {
+	stacks := map[string]plan.Stack{}
+	for _, t := range s.Terminals {
+		stacks[t.Name] = t.Stack
+	}
+	for _, server := range s.Servers {
+		stacks[server.Name] = server.Stack
+	}
+	for _, h := range c.Hosts() {
+		if h.Namespace == "" {
+			continue // outside, another machine's own affair
+		}
+		if err := machine.Apply(h.Namespace, stacks[h.Name]); err != nil {
+			return fmt.Errorf("setting up %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+// commandDelay is how long a command may take to end after SIGINT.
+const commandDelay = 5 * time.Second
+
+func runCommand(ctx context.Context, c *cell.Cell, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = commandDelay
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = os.Environ()
+	for _, h := range c.Hosts() {
+		cmd.Env = append(cmd.Env, "AIRTIDE_IP_"+h.Name+"="+h.Address.String())
+		if h.Namespace != "" {
+			cmd.Env = append(cmd.Env, "AIRTIDE_NS_"+h.Name+"="+h.Namespace)
+		}
+	}
+	err := cmd.Run()
+	if err != nil && ctx.Err() == nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return fmt.Errorf("the command %s failed: %w", strings.Join(command, " "), err)
+		}
+		return fmt.Errorf("running the command: %w", err)
+	}
+	return nil
+}

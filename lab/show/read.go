@@ -1,0 +1,200 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"airtide/lab/judge"
+	"airtide/lab/plan"
+	"airtide/lab/result"
+)
+
+// Read sums up the result in a folder, finished or not.
+func Read(dir string) (*Report, error) {
+	f, err := result.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := f.Plan.Experiment
+	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, plan: f.Plan, seed: e.Seed}
+	for _, p := range f.Plan.Parameters {
+		r.Parameters = append(r.Parameters, p.Name)
+	}
+	if err := r.gather(f); err != nil {
+		return nil, err
+	}
+	for i := range f.Plan.Points {
+		r.Points = append(r.Points, r.point(&f.Plan.Points[i]))
+	}
+	if err := r.judge(); err != nil {
+		return nil, err
+	}
+	r.warn()
+	return r, nil
+}
+
+// gather reads the runs.
+func (r *Report) gather(f *result.Folder) error {
+	results, problems := f.Results()
+	failures, err := f.Failures()
+	if err != nil {
+		return err
+	}
+	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
+	for _, p := range problems {
+		r.Runs.Unreadable = append(r.Runs.Unreadable, p.Error())
+	}
+	have := map[string]bool{}
+	for _, one := range results {
+		// A lab does not finish what is not valid; somebody may have changed the file.
+		if !one.Valid {
+			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
+			continue
+		}
+		have[one.Run] = true
+		r.results = append(r.results, one)
+	}
+	r.Runs.Finished = len(r.results)
+	for _, run := range f.Plan.Runs {
+		if !have[run.ID] {
+			r.Runs.Missing = append(r.Runs.Missing, run.ID)
+		}
+	}
+	return nil
+}
+
+// point sums up the runs of a point.
+func (r *Report) point(p *plan.Point) Point {
+	var runs []*result.Result
+	for _, one := range r.results {
+		if one.Point == p.ID {
+			runs = append(runs, one)
+		}
+	}
+	point := Point{ID: p.ID, Settings: p.Settings, Runs: len(runs)}
+	for _, m := range r.plan.Experiment.Measure {
+		point.Measurements = append(point.Measurements, r.measurement(m, runs))
+	}
+	return point
+}
+
+func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Result) Measurement {
+	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Quantity.Unit(), Take: m.Is.Take}
+	s.Summary = r.summarise(valuesOf(m.Name, runs))
+	var names []string
+	var indices []float64
+	for _, run := range runs {
+		one := run.Measurements[m.Name]
+		for _, of := range one.Of {
+			if !slices.Contains(names, of) {
+				names = append(names, of)
+			}
+		}
+		if len(one.Values) > 1 {
+			indices = append(indices, judge.Jain(one.Values))
+		}
+	}
+	if len(indices) > 0 {
+		jain := r.summarise(known(indices))
+		s.Jain = &jain
+	}
+	if len(names) > 1 {
+		for _, of := range names {
+			s.Each = append(s.Each, Each{of, r.summarise(valuesFor(m.Name, of, runs))})
+		}
+	}
+	return s
+}
+
+func (r *Report) summarise(values []float64) judge.Summary { return judge.Summarise(values, r.seed) }
+
+// valuesOf has one value for each run that has one.
+func valuesOf(measurement string, runs []*result.Result) []float64 {
+	var values []float64
+	for _, run := range runs {
+		if v, ok := valueOf(run, measurement); ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// valueOf is a run's value, or the mean of its values.
+func valueOf(run *result.Result, measurement string) (float64, bool) {
+	values := run.Measurements[measurement].Values
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	mean := sum / float64(len(values))
+	return mean, !math.IsNaN(mean)
+}
+
+// valuesFor has the value of a flow or terminal for each run that has it.
+func valuesFor(measurement, of string, runs []*result.Result) []float64 {
+	var values []float64
+	for _, run := range runs {
+		m := run.Measurements[measurement]
+		if i := slices.Index(m.Of, of); i >= 0 {
+			values = append(values, m.Each[i])
+		}
+	}
+	return known(values)
+}
+
+// known leaves out what could not be had.
+func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
+
+// judge holds the claims against the runs.
+func (r *Report) judge() error {
+	runs := make([]judge.Run, len(r.results))
+	for i, one := range r.results {
+		runs[i] = one.Judged()
+	}
+	for _, c := range r.plan.Claims {
+		verdict, err := c.Is.Judge(runs, r.seed)
+		if err != nil {
+			return fmt.Errorf("claim %s: %w", c.Name, err)
+		}
+		says, _ := r.plan.Experiment.Claims.Get(c.Name)
+		r.Claims = append(r.Claims, Claim{c.Name, says.Says, says.Where, verdict})
+	}
+	return nil
+}
+
+// warn collects what the runs warn of, and what does not fit together.
+func (r *Report) warn() {
+	said, lacking := map[string]int{}, map[string]int{}
+	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, one := range r.results {
+		for _, w := range one.Warnings {
+			said[w]++
+		}
+		versions[one.System.Airtide], kernels[one.System.Kernel], files[one.Experiment.SHA256] = true, true, true
+		for _, m := range r.plan.Experiment.Measure {
+			if values := one.Measurements[m.Name].Values; len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
+				lacking[m.Name]++
+			}
+		}
+	}
+	mixed := func(what string, of map[string]bool) {
+		if len(of) > 1 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs were made by %d %s: %v", len(of), what, slices.Sorted(maps.Keys(of))))
+		}
+	}
+	mixed("versions of airtide", versions)
+	mixed("kernels", kernels)
+	if len(files) > 1 {
+		r.Warnings = append(r.Warnings, "the experiment's file was changed between runs, in what does not change them (see experiment.*.yaml)")
+	}
+	for _, m := range slices.Sorted(maps.Keys(lacking)) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the runs lack values of %s", count(lacking[m], r.Runs.Finished), m))
+	}
+	for _, w := range slices.Sorted(maps.Keys(said)) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s (in %s runs)", w, count(said[w], r.Runs.Finished)))
+	}
+}
+
+func count(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }

@@ -1,0 +1,110 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// content is the folder with what httpd serves and needs. It lies where temporary files do, not in the run's folder,
+// because httpd serves as a user that may not see that.
+type content struct{ root string }
+
+const (
+	contentPrefix = "airtide-http-"
+	// zerosBytes is more than any flow takes. The file has no blocks: it costs nothing.
+	zerosBytes = 1 << 40
+	zerosName  = "zeros"
+	// acceptedName is httpd's answer to an upload.
+	acceptedName = "accepted.asis"
+	accepted     = "Status: 204 No Content\r\n\r\n"
+)
+
+// plainPath is what needs no quoting in httpd's configuration.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+@=:-]+$`)
+
+func newContent() (*content, error) {
+	removeLeftovers(os.TempDir())
+	root, err := os.MkdirTemp("", contentPrefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for httpd: %w", err)
+	}
+	c := &content{root}
+	if err := c.fill(); err != nil {
+		return nil, errors.Join(err, c.remove())
+	}
+	return c, nil
+}
+
+func (c *content) fill() error {
+	if !plainPath.MatchString(c.root) {
+		return fmt.Errorf("the folder for temporary files has a name that httpd does not take, %q: set TMPDIR to one of letters, digits and _./-", c.root)
+	}
+	if err := os.Mkdir(c.documents(), 0o755); err != nil {
+		return fmt.Errorf("making httpd's documents: %w", err)
+	}
+	// What others may do is not to depend on the user's umask.
+	for _, folder := range []string{c.root, c.documents()} {
+		if err := os.Chmod(folder, 0o755); err != nil {
+			return fmt.Errorf("opening httpd's documents to its user: %w", err)
+		}
+	}
+	if err := c.file(acceptedName, accepted, 0); err != nil {
+		return err
+	}
+	return c.file(zerosName, "", zerosBytes)
+}
+
+// file makes a document, with zeros behind its text up to its size.
+func (c *content) file(name, text string, size int64) error {
+	path := filepath.Join(c.documents(), name)
+	err := os.WriteFile(path, []byte(text), 0o644)
+	if err == nil && size > 0 {
+		err = os.Truncate(path, size)
+	}
+	if err == nil {
+		err = os.Chmod(path, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("making httpd's document: %w", err)
+	}
+	return nil
+}
+
+// upload makes a file of a size for curl to send, once.
+func (c *content) upload(size int64) (string, error) {
+	path := filepath.Join(c.root, "upload-"+strconv.FormatInt(size, 10))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return "", fmt.Errorf("making a file to upload: %w", err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return "", fmt.Errorf("making a file of %d bytes to upload: %w", size, err)
+	}
+	return path, nil
+}
+
+func (c *content) documents() string { return filepath.Join(c.root, "documents") }
+
+func (c *content) remove() error { return os.RemoveAll(c.root) }
+
+// removeLeftovers removes the folders of processes that were killed.
+func removeLeftovers(below string) {
+	paths, err := filepath.Glob(filepath.Join(below, contentPrefix+"*"))
+	if err != nil {
+		return // a folder of temporary files with a name that is a pattern
+	}
+	for _, path := range paths {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), contentPrefix), "-")
+		if pid, err := strconv.Atoi(number); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			_ = os.RemoveAll(path) // only tidying up: the next time will try again
+		}
+	}
+}

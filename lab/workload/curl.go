@@ -1,0 +1,234 @@
+package workload
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/lab/plan"
+)
+
+// mostTransfers is more than there is ever time for.
+const mostTransfers = 10_000_000
+
+// curlArgs are those of every curl. It writes a line of JSON for each transfer to its standard error, which unlike its
+// standard output is not buffered, so that what was written is there when curl is killed.
+func (f *flow) curlArgs() []string {
+	return []string{
+		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
+		"--connect-timeout", seconds(f.options.ConnectTimeout),
+		"--output", "/dev/null", "--write-out", `%{stderr}%{json}\n`,
+	}
+}
+
+// httpArgs are those for http_put, http_get and transfers. The requests of a flow with a size are those of one curl, which
+// makes them one after another: over one connection, but for transfers, where the server closes each after its answer.
+func (f *flow) httpArgs(left time.Duration) ([]string, error) {
+	args := f.curlArgs()
+	size := int64(f.Flow.Size)
+	document := zerosName
+	if f.Flow.Protocol == plan.HTTPGet {
+		if size > 0 {
+			args = append(args, "--range", "0-"+strconv.FormatInt(size-1, 10))
+		}
+	} else {
+		document = "upload"
+		source := "/dev/zero"
+		if size > 0 {
+			var err error
+			if source, err = f.content.upload(size); err != nil {
+				return nil, err
+			}
+		}
+		// Without the header curl would ask first whether the server takes more than 1 MB, and wait for its answer.
+		args = append(args, "--header", "Expect:", "--upload-file", source)
+	}
+	url := "http://" + hostPort(f.to.Address, f.port) + "/" + document
+	if size == 0 {
+		return append(args, "--max-time", seconds(left), url), nil
+	}
+	count := mostTransfers
+	if f.Flow.Transfers > 0 {
+		count = f.Flow.Transfers
+	}
+	return append(args, fmt.Sprintf("%s?[1-%d]", url, count)), nil
+}
+
+// http carries out http_put, http_get and transfers: a curl for each of the flow's connections.
+func (f *flow) http(ctx context.Context, when span, r *Result) error {
+	return f.each(r, func(i int, out *os.File) error {
+		args, err := f.httpArgs(time.Until(when.stop))
+		if err != nil {
+			return err
+		}
+		p, err := f.client(args, nil, out)
+		if err != nil {
+			return err
+		}
+		// With a size, curl would go on: it is killed, and what it was at does not count. Without, it ends by itself.
+		kill := when.stop
+		if f.Flow.Size == 0 {
+			kill = when.deadline.Add(time.Second)
+		}
+		e, err := f.await(ctx, p, kill, unix.SIGKILL, when.deadline)
+		if err != nil {
+			return err
+		}
+		reports, said, err := readCurl(out.Name())
+		if err != nil {
+			return err
+		}
+		return f.judge(reports, said, e)
+	})
+}
+
+// each calls carry for each of the flow's connections, with a file for what its curl says, and puts together what
+// they report.
+func (f *flow) each(r *Result, carry func(i int, out *os.File) error) error {
+	errs := make([]error, f.Flow.Parallel)
+	files := make([]*os.File, f.Flow.Parallel)
+	for i := range files {
+		out, err := f.create(fmt.Sprintf("%s-curl-%d.jsonl", f.Name, i+1))
+		if err != nil {
+			return err
+		}
+		defer out.Close()
+		files[i] = out
+		r.Files = append(r.Files, out.Name())
+	}
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range files {
+		all.Go(func() { errs[i] = carry(i, files[i]) })
+	}
+	all.Wait()
+	t := &Traffic{DurationNs: time.Since(began).Nanoseconds()}
+	for i, out := range files {
+		reports, _, err := readCurl(out.Name())
+		if err != nil {
+			return err
+		}
+		for _, c := range reports {
+			t.ReceivedBytes += c.bytes(f.Flow.Protocol)
+			if c.ExitCode == 0 {
+				r.Transfers = append(r.Transfers, c.transfer(i, f.Flow.Protocol))
+			}
+		}
+	}
+	t.SentBytes = t.ReceivedBytes
+	t.RateBps = float64(t.ReceivedBytes) * 8e9 / float64(max(1, t.DurationNs))
+	if f.Flow.Protocol == plan.HTTPGet || f.Flow.Protocol == plan.Web {
+		r.Reverse = t
+	} else {
+		r.Forward = t
+	}
+	return firstOf(errs)
+}
+
+// firstOf joins errors that say the same: the connections of a flow fail alike.
+func firstOf(errs []error) error {
+	var different []error
+	said := map[string]bool{}
+	for _, err := range errs {
+		if err != nil && !said[err.Error()] {
+			said[err.Error()] = true
+			different = append(different, err)
+		}
+	}
+	return errors.Join(different...)
+}
+
+// curl's exit status for a time limit (libcurl-errors(3)).
+const curlTimedOut = 28
+
+// judge says whether a curl did what it should.
+func (f *flow) judge(reports []curlReport, said string, e end) error {
+	completed := 0
+	for _, c := range reports {
+		if c.ExitCode == 0 {
+			completed++
+			if f.Flow.Protocol == plan.Transfers && c.Connections != 1 {
+				return fmt.Errorf("curl from %s to %s opened %d connections for a transfer that should have one of its own", f.From, f.To, c.Connections)
+			}
+			continue
+		}
+		switch {
+		case c.ConnectTime == 0:
+			return f.unreached(words(c.Message, e.err))
+		case f.Flow.Size == 0 && c.ExitCode == curlTimedOut:
+			return nil // the end of its time
+		default:
+			return f.failed(words(c.Message, e.err))
+		}
+	}
+	switch {
+	case !e.signaled && e.err != nil:
+		return f.failed(words(said, e.err))
+	case f.Flow.Size == 0:
+		return f.failed(fmt.Sprintf("it ended before its stop: %s", words(said, e.err)))
+	case completed == 0:
+		return f.failed(fmt.Sprintf("not one transfer of %s was completed until its stop", f.Flow.Size))
+	}
+	return nil
+}
+
+// curlReport is what is used of the JSON of curl --write-out.
+type curlReport struct {
+	ExitCode    int     `json:"exitcode"`
+	Message     string  `json:"errormsg"`
+	Connections int     `json:"num_connects"` // newly opened
+	LocalPort   uint16  `json:"local_port"`
+	ConnectTime float64 `json:"time_connect"` // s; 0 where there never was a connection
+	TotalTime   float64 `json:"time_total"`
+	Uploaded    int64   `json:"size_upload"`
+	Downloaded  int64   `json:"size_download"`
+}
+
+func (c curlReport) bytes(p plan.Protocol) int64 {
+	if p == plan.HTTPGet || p == plan.Web {
+		return c.Downloaded
+	}
+	return c.Uploaded
+}
+
+func (c curlReport) transfer(connection int, p plan.Protocol) Transfer {
+	t := Transfer{Connection: connection, Bytes: c.bytes(p), DurationNs: nanoseconds(c.TotalTime), LocalPort: c.LocalPort}
+	if c.Connections > 0 {
+		t.ConnectNs = nanoseconds(c.ConnectTime)
+	}
+	return t
+}
+
+// readCurl reads the reports, and what else curl said. A line that is cut off is of a curl that was killed as it wrote.
+func readCurl(path string) (reports []curlReport, said string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading what curl said: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		line := lines.Text()
+		if !strings.HasPrefix(line, "{") {
+			said = line
+			continue
+		}
+		var c curlReport
+		if json.Unmarshal([]byte(line), &c) == nil {
+			reports = append(reports, c)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, "", fmt.Errorf("reading what curl said: %w", err)
+	}
+	return reports, said, nil
+}

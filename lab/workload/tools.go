@@ -1,0 +1,16 @@
+package workload
+
+import (
+	"airtide/lab/machine"
+	"airtide/lab/plan"
+)
+
+// Tools are the programs that a protocol's flows need.
+func Tools(p plan.Protocol) []machine.Tool {
+	switch client := clients[p]; client.Package {
+	case machine.Curl.Package:
+		return []machine.Tool{client, machine.Httpd}
+	default:
+		return []machine.Tool{client}
+	}
+}
