@@ -34,6 +34,7 @@ type attempt struct {
 	poller    *poller
 	// zeroNs is time zero by CLOCK_MONOTONIC.
 	zeroNs int64
+	before processorTime
 
 	result *result.Result
 }
@@ -167,6 +168,9 @@ func (a *attempt) send(ctx context.Context) error {
 	for _, f := range a.setup.Flows {
 		bounds = append(bounds, time.Duration(f.Start), time.Duration(f.Flow.Stop))
 	}
+	if a.before, err = readProcessorTime(); err != nil {
+		return errors.Join(fmt.Errorf("reading the processors' time: %w", err), series.Close())
+	}
 	if err := a.cell.Begin(); err != nil {
 		return errors.Join(err, series.Close())
 	}
@@ -195,6 +199,11 @@ func (a *attempt) send(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
+	after, timeErr := readProcessorTime()
+	if timeErr != nil {
+		return fmt.Errorf("reading the processors' time: %w", timeErr)
+	}
+	a.result.StolenPercent = after.stolenPercent(a.before)
 	a.addFlows(results)
 	a.result.Series = result.SeriesFile
 	return err
@@ -241,8 +250,12 @@ func (a *attempt) finish(ctx context.Context) error {
 		}
 	}
 	if r.Engine != nil && r.Engine.LagExceeded {
-		r.Problems = append(r.Problems, fmt.Sprintf("the emulator fell behind: one packet in a thousand left it more than %s late (limit %s)",
-			time.Duration(r.Engine.Lag.P999Ns), time.Duration(r.Engine.LagLimitNs)))
+		late := fmt.Sprintf("the emulator fell behind: one packet in a thousand left it more than %s late (limit %s)",
+			time.Duration(r.Engine.Lag.P999Ns).Round(10*time.Microsecond), time.Duration(r.Engine.LagLimitNs))
+		if r.StolenPercent > stolenWorthSaying {
+			late += fmt.Sprintf(", while the host of this virtual machine gave %.1f %% of its processors' time to others", r.StolenPercent)
+		}
+		r.Problems = append(r.Problems, late)
 	}
 	m := measure.Run{Setup: a.setup, Flows: r.Flows, Window: r.Cell, Counts: &a.poller.counts}
 	if a.recording != nil {
@@ -257,6 +270,9 @@ func (a *attempt) finish(ctx context.Context) error {
 	r.Valid = len(r.Problems) == 0
 	return nil
 }
+
+// stolenWorthSaying, in per cent: a tenth of it already makes one packet in a thousand late.
+const stolenWorthSaying = 0.5
 
 // behind says whether a run is not valid because the engine fell behind.
 func behind(r *result.Result) bool { return r.Engine != nil && r.Engine.LagExceeded }

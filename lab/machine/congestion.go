@@ -27,14 +27,19 @@ func setCongestion(namespace, name string) error {
 		err = whileAllowed(name, set)
 	}
 	if errors.Is(err, unix.ENOENT) {
-		available, readErr := readSysctl(availablePath)
-		if readErr != nil {
-			return fmt.Errorf("reading which congestion controls the kernel has: %w", readErr)
-		}
-		return fmt.Errorf("this kernel has no congestion control %s: it has %s (others may be modules: modprobe tcp_%s)",
-			name, strings.ReplaceAll(available, " ", ", "), name)
+		return noCongestion(name)
 	}
 	return err
+}
+
+// noCongestion says what the kernel has instead.
+func noCongestion(name string) error {
+	available, err := readSysctl(availablePath)
+	if err != nil {
+		return fmt.Errorf("reading which congestion controls the kernel has: %w", err)
+	}
+	return fmt.Errorf("this kernel has no congestion control %s: it has %s (others may be modules: modprobe tcp_%s)",
+		name, strings.ReplaceAll(available, " ", ", "), name)
 }
 
 // allowing makes one of this process at a time change what is allowed; the lock on the file does so among processes.

@@ -215,9 +215,9 @@ func TestGroupsBecomeMachinesAndFlows(t *testing.T) {
 	for _, f := range s.Flows {
 		flows = append(flows, fmt.Sprintf("%s:%s>%s@%s-%s", f.Name, f.From, f.To, f.Start, f.Flow.Stop))
 	}
-	want := "up1:phone>server@0 ns-20 s up2:tablet1>server@500 ms-20 s up3:tablet2>server@1 s-20 s " +
-		"down:phone>server@1 s-15 s probe:phone>server@0 ns-20 s noise:other>board@0 ns-20 s " +
-		"put1:tablet1>server@0 ns-20 s put2:tablet2>server@0 ns-20 s pages:tablet1>other@0 ns-20 s small:phone>other@0 ns-20 s"
+	want := "up1:phone>server@0 s-20 s up2:tablet1>server@500 ms-20 s up3:tablet2>server@1 s-20 s " +
+		"down:phone>server@1 s-15 s probe:phone>server@0 s-20 s noise:other>board@0 s-20 s " +
+		"put1:tablet1>server@0 s-20 s put2:tablet2>server@0 s-20 s pages:tablet1>other@0 s-20 s small:phone>other@0 s-20 s"
 	if got := strings.Join(flows, " "); got != want {
 		t.Errorf("the flows are\n%s, expected\n%s", got, want)
 	}
@@ -244,10 +244,10 @@ func TestPathIsWorkedOutForEachTerminalAndDirection(t *testing.T) {
 		return strings.Join(parts, "; ")
 	}
 	for _, c := range []struct{ name, got, want string }{
-		{"phone up", show(s.Terminals[0].Up), "0 ns: 10 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %"},
-		{"phone down", show(s.Terminals[0].Down), "0 ns: 10 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %"},
-		{"tablet1 down", show(s.Terminals[1].Down), "0 ns: 5 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %"},
-		{"tablet2 up", show(s.Terminals[2].Up), "0 ns: 5 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 5 s: 0 ns +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts"},
+		{"phone up", show(s.Terminals[0].Up), "0 s: 10 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %"},
+		{"phone down", show(s.Terminals[0].Down), "0 s: 10 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %"},
+		{"tablet1 down", show(s.Terminals[1].Down), "0 s: 5 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %"},
+		{"tablet2 up", show(s.Terminals[2].Up), "0 s: 5 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 5 s: 0 s +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is\n%s, expected\n%s", c.name, c.got, c.want)
@@ -271,7 +271,7 @@ func TestPlanIsPrinted(t *testing.T) {
 	}
 	for _, want := range []string{
 		"experiment  whole", "phone", "802.11ac at 866.7 Mbit/s", "RTT +20 ms", "fifo of 100 packets, ACKs thinned",
-		"udp from other to board, 5 Mbit/s, 0 ns to 20 s", "rtt", "20 ms, 200 ms", "x 5 repeats = 40 runs", "some 15m20s",
+		"udp from other to board, 5 Mbit/s, 0 s to 20 s", "rtt", "20 ms, 200 ms", "x 5 repeats = 40 runs", "some 15m20s",
 		"rtt=200ms,discipline=airtime_fair,limit=256kB,system=lossy",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -109,7 +109,12 @@ func (t *Duration) parse(text string) error {
 	return nil
 }
 
-func (t Duration) String() string { return show(int64(t), timeUnits[:4]) }
+func (t Duration) String() string {
+	if t == 0 {
+		return "0 s"
+	}
+	return show(int64(t), timeUnits[:4])
+}
 
 // MarshalText writes the time as a file would.
 func (t Duration) MarshalText() ([]byte, error) { return []byte(t.String()), nil }

@@ -48,6 +48,9 @@ type Result struct {
 	// Engine says how late packets left the engine, and whether that passed its limit: then the run is not valid.
 	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
 
+	// StolenPercent tells a slow host from a slow emulator.
+	StolenPercent float64 `json:"stolen_percent" jsonschema:"Share of the processors' time that the host of a virtual machine gave to others during the run."`
+
 	Recordings []File `json:"recordings,omitempty" jsonschema:"The kernel's TCP state per ACK, by machine."`
 	Captures   []File `json:"captures,omitempty" jsonschema:"Packets, by machine."`
 	KernelLog  string `json:"kernel_log,omitempty" jsonschema:"File with what the kernel logged during the run; absent when it said nothing."`

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,13 +72,16 @@ func resumed(dir string, file []byte) (*Folder, error) {
 
 // keepFile keeps the experiment's file under the next free number.
 func (f *Folder) keepFile() error {
-	from := filepath.Join(f.Dir, experimentFile)
+	before, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
+	if err != nil {
+		return fmt.Errorf("keeping the experiment's file as it was: %w", err)
+	}
 	for i := 1; ; i++ {
-		switch err := os.Link(from, filepath.Join(f.Dir, fmt.Sprintf("experiment.%d.yaml", i))); {
-		case err == nil:
-			return nil
-		case !os.IsExist(err):
-			return explained(fmt.Errorf("keeping the experiment's file as it was: %w", err))
+		path := filepath.Join(f.Dir, fmt.Sprintf("experiment.%d.yaml", i))
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return writeFile(path, before)
+		} else if err != nil {
+			return fmt.Errorf("keeping the experiment's file as it was: %w", err)
 		}
 	}
 }

@@ -51,14 +51,19 @@ func (f *flow) run(ctx context.Context, zero time.Time) Result {
 	return r
 }
 
+// epitaphTime is what may pass from when a client sees its server's connections close until the server's end is known.
+const epitaphTime = 200 * time.Millisecond
+
 // epitaph says of a server that has died that it has.
 func (o *server) epitaph() string {
+	timeout := time.NewTimer(epitaphTime)
+	defer timeout.Stop()
 	select {
 	case <-o.process.Done():
 		if o.process.Err() != nil {
 			return fmt.Sprintf(" (%s has ended: %s)", o, o.words())
 		}
-	default:
+	case <-timeout.C:
 	}
 	return ""
 }
@@ -77,9 +82,13 @@ func waitUntil(ctx context.Context, at time.Time) error {
 
 // client starts a program on the machine that opens the flow's connections.
 func (f *flow) client(args []string, stdout, stderr *os.File) (*machine.Process, error) {
-	return machine.Start(machine.Command{
+	c := machine.Command{
 		Namespace: f.from.Namespace, Path: f.tools[f.Flow.Protocol], Args: args, Dir: "/", Stdout: stdout, Stderr: stderr,
-	})
+	}
+	if f.group != nil {
+		c.Cgroup = f.group.Dir()
+	}
+	return machine.Start(c)
 }
 
 // end is how a program came to its end.

@@ -56,11 +56,11 @@ func awaitProgram(t *testing.T, h *testnet.Host, program string, count int) (pid
 	return pids
 }
 
-// established waits until a host has a connection to a port.
-func established(t *testing.T, h *testnet.Host, port int) {
+// established waits until a host has connections to a port: iperf3 has one for control besides.
+func established(t *testing.T, h *testnet.Host, port, connections int) {
 	t.Helper()
 	testnet.Eventually(t, 10*time.Second, "a connection", func() bool {
-		found := false
+		found := 0
 		err := h.Do(func() error {
 			f, err := os.Open("/proc/thread-self/net/tcp")
 			if err != nil {
@@ -70,12 +70,22 @@ func established(t *testing.T, h *testnet.Host, port int) {
 			lines := bufio.NewScanner(f)
 			for lines.Scan() {
 				fields := strings.Fields(lines.Text())
-				found = found || strings.HasSuffix(fields[2], fmt.Sprintf(":%04X", port)) && fields[3] == "01"
+				if strings.HasSuffix(fields[2], fmt.Sprintf(":%04X", port)) && fields[3] == "01" {
+					found++
+				}
 			}
 			return lines.Err()
 		})
-		return err == nil && found
+		return err == nil && found >= connections
 	})
+}
+
+// connections are those that a flow of the tests opens at once.
+func connections(f plan.Flow) int {
+	if f.Protocol == plan.TCP {
+		return 2
+	}
+	return 1
 }
 
 func signal(t *testing.T, pid int, s unix.Signal) {
@@ -117,7 +127,7 @@ func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
 			s := prepare(t, []plan.FlowSetup{setup("flow", 1500*time.Millisecond, c.flow)}, machines(n), Options{Grace: 500 * time.Millisecond})
 			done := begin(t.Context(), s)
 			if c.flow.Protocol != plan.Ping {
-				established(t, n.Client, FirstPort)
+				established(t, n.Client, FirstPort, connections(c.flow))
 			}
 			host := n.Client
 			if c.server {
@@ -158,7 +168,7 @@ func TestWhatDiesIsReported(t *testing.T) {
 			s := prepare(t, []plan.FlowSetup{setup("flow", 30*time.Second, c.flow)}, machines(n), Options{})
 			done := begin(t.Context(), s)
 			if c.flow.Protocol != plan.Ping {
-				established(t, n.Client, FirstPort)
+				established(t, n.Client, FirstPort, connections(c.flow))
 			}
 			if c.server {
 				s.servers[0].process.Signal(unix.SIGKILL)
@@ -221,9 +231,12 @@ func TestPreparingEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, err := Prepare(ctx, everyProtocol(), machines(n), Options{Folder: t.TempDir()})
-	if err == nil { // all were ready at once
-		err = s.Close()
-	} else if !strings.Contains(err.Error(), context.Canceled.Error()) {
+	switch {
+	case err == nil: // all were ready at once
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	case !strings.Contains(err.Error(), context.Canceled.Error()):
 		t.Errorf("the error is %v", err)
 	}
 	nothingLeft(t, n)

@@ -96,7 +96,9 @@ func (o *server) words() string {
 	return how
 }
 
-func (o *server) String() string { return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name, o.on.Address) }
+func (o *server) String() string {
+	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name, o.on.Address)
+}
 
 // listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a socket listens.
 const listenPoll = 2 * time.Millisecond

@@ -64,6 +64,8 @@ type flow struct {
 	from, to Machine
 	port     uint16
 	server   *server // nil for ping
+	// group has the clients of a flow with a congestion control that its program has no option for.
+	group *machine.CongestionGroup
 }
 
 // clients is the program that a protocol's client is.
@@ -111,6 +113,9 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines []Machine, o 
 		if s.tools[setup.Flow.Protocol], err = tool.Path(); err != nil {
 			return s, fmt.Errorf("flow %s (%s): %w", setup.Name, setup.Flow.Protocol, err)
 		}
+		if err := f.prepareCongestion(); err != nil {
+			return s, err
+		}
 		s.flows = append(s.flows, f)
 	}
 	if err := s.startServers(); err != nil {
@@ -122,6 +127,20 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines []Machine, o 
 		}
 	}
 	return s, nil
+}
+
+// prepareCongestion makes sure of the flow's own congestion control. iperf3 has an option for it, curl has not.
+func (f *flow) prepareCongestion() (err error) {
+	if f.Flow.Congestion == "" {
+		return nil
+	}
+	if err := machine.CheckCongestion(f.Flow.Congestion); err != nil {
+		return fmt.Errorf("flow %s: %w", f.Name, err)
+	}
+	if f.Flow.Protocol == plan.Transfers {
+		f.group, err = machine.NewCongestionGroup(f.Name, f.Flow.Congestion)
+	}
+	return err
 }
 
 // Run carries out the flows, whose times count from time zero, and returns when all have ended: at the latest a grace
@@ -145,6 +164,12 @@ func (s *Session) Close() error {
 		errs = append(errs, server.output.Close())
 	}
 	s.servers = nil
+	for _, f := range s.flows {
+		if f.group != nil {
+			errs = append(errs, f.group.Close())
+			f.group = nil
+		}
+	}
 	if s.content != nil {
 		errs = append(errs, s.content.remove())
 		s.content = nil

@@ -251,6 +251,38 @@ func TestEachTransferHasAConnectionOfItsOwn(t *testing.T) {
 	between(t, "time of the timed flow", r["timed"].EndNs-r["timed"].StartNs, 1.9e9, 2.5e9)
 }
 
+func TestTransfersHaveTheCongestionControlOfTheirFlow(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 20e6)
+	other := setup("others", time.Minute, plan.Flow{Protocol: plan.Transfers, Size: 1e9})
+	own := setup("own", time.Minute, plan.Flow{Protocol: plan.Transfers, Size: 1e9, Congestion: "reno"})
+	s := prepare(t, []plan.FlowSetup{other, own}, machines(n), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := begin(ctx, s)
+	established(t, n.Client, FirstPort, 1)
+	established(t, n.Client, FirstPort+1, 1)
+	for port, want := range map[int]bool{FirstPort: false, FirstPort + 1: true} {
+		out, err := n.Client.Run("ss", "-tinH", "dport", "=", strconv.Itoa(port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out, " reno "); got != want {
+			t.Errorf("reno on port %d: %v, want %v (%s)", port, got, want, out)
+		}
+	}
+	cancel()
+	<-done
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	own.Flow.Congestion = "compound"
+	_, err := Prepare(t.Context(), []plan.FlowSetup{own}, machines(n), Options{Folder: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "flow own: this kernel has no congestion control compound") {
+		t.Errorf("error for an unknown congestion control: %v", err)
+	}
+}
+
 func TestWebFollowsFromItsSeed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	flow := setup("surf", 30*time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2})
