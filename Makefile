@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor generate lint dist build clean
+.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -27,11 +27,17 @@ test: setup lint ## every test
 lint: setup
 	scripts/lint
 
-bench: bench-monitor ## every benchmark
+bench: bench-monitor bench-cell ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./trace/... ./summary ./screen ./monitor/...
 
 bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/performance.md by hand
 	$(GO) run ./bench/monitor -airtide ./airtide
+
+bench-cell: setup build ## the emulated cell beside tbf: throughput, processor time, lateness
+	$(GO) run ./bench/cell
+
+fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
+	$(GO) run ./bench/fidelity -airtide ./airtide $(FIDELITY)
 
 generate: setup ## everything that is generated and committed
 	$(GO) generate ./...
@@ -41,4 +47,4 @@ dist: ## static binaries for amd64 and arm64 in dist/
 	ls -l dist
 
 clean:
-	rm -rf airtide dist demo-out
+	rm -rf airtide dist demo-out # results of experiments stay

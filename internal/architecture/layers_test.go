@@ -14,20 +14,20 @@ import (
 // layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
-	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp"},
+	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp"},
 	{"airtide/lab"},
 	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/show", "airtide/lab/measure"},
 	{"airtide/summary"},
 	{"airtide/trace", "airtide/trace/export"},
 	{"airtide/monitor", "airtide/doctor"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
-	{"airtide/monitor/owner"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
 	{"airtide/lab/plan", "airtide/cell"},
 	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments"},
 	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path"},
 	{"airtide/cell/queue"},
+	{"airtide/monitor/owner"},
 	{"airtide/monitor/filter"},
 	{"airtide/tcp", "airtide/clock"},
 }

@@ -1,0 +1,68 @@
+// Command cell measures the emulated cell: throughput, processor time and lateness with real TCP, side by side with a
+// token bucket on a veth pair, and prints what docs/performance.md says.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+
+	"airtide/cell"
+	"airtide/cell/engine"
+)
+
+func main() {
+	if engine.IsEngine() {
+		os.Exit(engine.Main(cell.Build))
+	}
+	b := &bench{}
+	flag.IntVar(&b.rounds, "rounds", 4, "rounds of all ways in turn")
+	flag.IntVar(&b.seconds, "seconds", 4, "seconds of traffic per run")
+	only := flag.String("only", "", "only the parts whose name contains this")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Println(machine())
+	for _, p := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"wire", b.wire}, {"cell", b.cell}, {"many", b.many}, {"medium", b.medium}} {
+		if !strings.Contains(p.name, *only) {
+			continue
+		}
+		if err := p.run(ctx); err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", p.name, err)
+			os.Exit(1)
+		}
+	}
+}
+
+type bench struct{ rounds, seconds int }
+
+// medium prints Go's own benchmark of the medium in virtual time.
+func (b *bench) medium(ctx context.Context) error {
+	fmt.Print("\n### The medium alone, in virtual time\n\n```\n")
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkMedium", "-benchtime", "1s", "./cell/medium")
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	err := c.Run()
+	fmt.Println("```")
+	return err
+}
+
+func machine() string {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	number, _, _ := strings.Cut(strings.TrimSpace(string(release)), "-")
+	model := ""
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+		}
+	}
+	return fmt.Sprintf("Linux %s, %s, %s", number, model, time.Now().Format(time.DateOnly))
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"airtide/cell"
+	"airtide/cell/path"
+	"airtide/cell/queue"
+)
+
+// way is one of those that are measured in turn.
+type way struct {
+	name string
+	make func(context.Context) (*ends, error)
+	args []string
+}
+
+// wire compares a wire without a cell with a token bucket on a veth pair.
+func (b *bench) wire(ctx context.Context) error {
+	per, both := cell.EngineOptions{}, cell.EngineOptions{Coalesce: true, Supers: true}
+	return errors.Join(
+		b.table(ctx, "A wire of 1 Gbit/s without a cell, TCP", []way{
+			{"tbf on a veth pair, without offloads", func(ctx context.Context) (*ends, error) { return veth(ctx, "1gbit") }, nil},
+			{"airtide, packet by packet", onWire(1e9, per), nil},
+			{"airtide, super-packets at the ends", onWire(1e9, both), nil},
+		}),
+		b.table(ctx, "A wire without limit, TCP", []way{
+			{"veth pair, without offloads", func(ctx context.Context) (*ends, error) { return veth(ctx, "") }, nil},
+			{"airtide, packet by packet", onWire(0, per), nil},
+			{"airtide, super-packets at the ends", onWire(0, both), nil},
+		}),
+	)
+}
+
+func onWire(bps int64, o cell.EngineOptions) func(context.Context) (*ends, error) {
+	return func(ctx context.Context) (*ends, error) {
+		wire := []cell.WireStep{{Wire: path.Wire{RateBps: bps, Limit: queue.Limit{Packets: 1000}}}}
+		return cellEnds(ctx, cell.Config{
+			Seed: 1, Terminals: []cell.Terminal{{Name: "a"}}, Servers: []cell.Server{{Name: "b"}}, WireUp: wire, WireDown: wire, Engine: o,
+		})
+	}
+}
+
+func cellEnds(ctx context.Context, c cell.Config) (*ends, error) {
+	running, err := cell.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e := &ends{cell: running, undo: func() { _ = running.Stop() }}
+	for _, h := range running.Hosts() {
+		if h.Terminal {
+			e.clients = append(e.clients, h.Namespace)
+		} else {
+			e.server, e.address = h.Namespace, h.Address
+		}
+	}
+	return e, nil
+}
+
+// veth is two namespaces joined by a veth pair, with a token bucket at the sender.
+func veth(ctx context.Context, rate string) (*ends, error) {
+	tag := fmt.Sprintf("atbench%d", os.Getpid())
+	a, z := tag+"a", tag+"z"
+	undo := func() {
+		_ = exec.Command("ip", "netns", "del", a).Run()
+		_ = exec.Command("ip", "netns", "del", z).Run()
+	}
+	lines := fmt.Sprintf(`netns add %[1]s
+netns add %[2]s
+link add v0 netns %[1]s type veth peer name v0 netns %[2]s
+-n %[1]s addr add 192.0.2.1/24 dev v0
+-n %[2]s addr add 192.0.2.2/24 dev v0
+-n %[1]s link set v0 up
+-n %[2]s link set v0 up
+netns exec %[1]s ethtool -K v0 tso off gso off gro off
+netns exec %[2]s ethtool -K v0 tso off gso off gro off`, a, z)
+	if rate != "" {
+		lines += fmt.Sprintf("\nnetns exec %s tc qdisc add dev v0 root tbf rate %s burst 32kb limit 1500kb", a, rate)
+	}
+	for line := range strings.Lines(lines) {
+		if out, err := exec.CommandContext(ctx, "ip", strings.Fields(line)...).CombinedOutput(); err != nil {
+			undo()
+			return nil, fmt.Errorf("ip %s: %w: %s", strings.TrimSpace(line), err, out)
+		}
+	}
+	return &ends{clients: []string{a}, server: z, address: netip.MustParseAddr("192.0.2.2"), undo: undo}, nil
+}
+
+// table measures the ways in turn, another one beginning each round, and prints medians with the extremes behind them.
+func (b *bench) table(ctx context.Context, title string, ways []way) error {
+	got := make([][]figures, len(ways))
+	for round := range b.rounds {
+		for k := range ways {
+			i := (round + k) % len(ways)
+			e, err := ways[i].make(ctx)
+			if err != nil {
+				return fmt.Errorf("%s: %w", ways[i].name, err)
+			}
+			f, err := b.transfer(ctx, e, ways[i].args...)
+			e.undo()
+			if err != nil {
+				return fmt.Errorf("%s: %w", ways[i].name, err)
+			}
+			got[i] = append(got[i], f)
+		}
+	}
+	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, ns per 1448 bytes | lag p99.9, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
+	for i, w := range ways {
+		of := func(digits int, value func(f figures) float64) string { return spread(got[i], digits, value) }
+		ratios := make([]figures, len(got[i]))
+		for k := range ratios {
+			ratios[k].mbps = got[i][k].mbps / got[0][k].mbps
+		}
+		engineNs, lag := "-", "-"
+		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
+			engineNs, lag = of(0, func(f figures) float64 { return f.engineNs }), of(2, func(f figures) float64 { return f.lagMs })
+		}
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of(0, func(f figures) float64 { return f.mbps }),
+			spread(ratios, 2, func(f figures) float64 { return f.mbps }),
+			of(0, func(f figures) float64 { return f.cpuNs }), engineNs, lag, of(1, func(f figures) float64 { return f.stolen }))
+	}
+	return nil
+}
+
+// spread is the median with the extremes behind it.
+func spread(all []figures, digits int, value func(figures) float64) string {
+	var v []float64
+	for _, f := range all {
+		v = append(v, value(f))
+	}
+	slices.Sort(v)
+	return fmt.Sprintf("%.*f (%.*f...%.*f)", digits, v[len(v)/2], digits, v[0], digits, v[len(v)-1])
+}
