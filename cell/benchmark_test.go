@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 )
@@ -30,8 +31,31 @@ func BenchmarkWorld(b *testing.B) {
 	}
 }
 
-// BenchmarkObserve is what a status costs the engine's thread.
+// BenchmarkObserve is what a status of 64 stations costs the engine's thread, and BenchmarkEncode the one beside it.
 func BenchmarkObserve(b *testing.B) {
+	d := busy(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		d.w.Observe(d.nowNs)
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	d := busy(b)
+	d.w.Observe(d.nowNs)
+	bytes := 0
+	for b.Loop() {
+		encoded, err := json.Marshal(d.w.Observation())
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes = len(encoded)
+	}
+	b.ReportMetric(float64(bytes), "bytes")
+}
+
+// busy are 64 stations after a second of saturation.
+func busy(b *testing.B) *driver {
 	var terminals []Terminal
 	for i := range 64 {
 		terminals = append(terminals, Terminal{Name: fmt.Sprint("t", i), Radio: ac867()})
@@ -41,8 +65,5 @@ func BenchmarkObserve(b *testing.B) {
 		d.saturated[i] = toServer
 	}
 	d.run(1e9)
-	b.ReportAllocs()
-	for b.Loop() {
-		d.w.Observe(d.nowNs)
-	}
+	return d
 }

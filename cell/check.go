@@ -69,6 +69,14 @@ func (c *Config) checkFlows() error {
 	}
 	ports := map[uint16]string{}
 	for _, f := range c.Flows {
+		if f.Port == 0 {
+			for _, host := range []string{f.From, f.To} {
+				if host != "" && c.addresses(host) == nil {
+					return fmt.Errorf("flow %q: there is no host %q", f.Name, host)
+				}
+			}
+			continue
+		}
 		if other, taken := ports[f.Port]; taken {
 			return fmt.Errorf("flows %q and %q are both counted by port %d: give each its own", other, f.Name, f.Port)
 		}

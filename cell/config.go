@@ -143,6 +143,9 @@ type Outside struct {
 type Flow struct {
 	Name string `json:"name"`
 	Port uint16 `json:"port"`
+	// From and To are who asks whom, where Port is 0; empty stands for any host. Such flows may overlap: each counts.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // EngineOptions are engine.Config's. What is zero has its default.

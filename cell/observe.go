@@ -7,7 +7,7 @@ import (
 
 // newStatus has room for all that is observed.
 func (w *World) newStatus() *Status {
-	return &Status{Terminals: make([]TerminalStatus, len(w.names)), Flows: make([]FlowStatus, len(w.flows))}
+	return &Status{Terminals: make([]TerminalStatus, len(w.names)), Flows: make([]FlowStatus, len(w.flows.counts))}
 }
 
 // Observe copies what Observation tells.
@@ -16,7 +16,7 @@ func (w *World) Observe(nowNs int64) { w.observe(w.seen, nowNs) }
 // observe copies everything as it has been counted from time zero of the world.
 func (w *World) observe(s *Status, nowNs int64) {
 	s.TimeNs, s.UnderWay = nowNs, w.entered-w.left
-	copy(s.Flows, w.flows)
+	copy(s.Flows, w.flows.counts)
 	w.up.Settle(nowNs)
 	w.down.Settle(nowNs)
 	s.WireUp.observe(w.up.Wire().RateBps, w.up.WireStatistics(), nowNs)

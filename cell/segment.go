@@ -3,8 +3,6 @@ package cell
 import (
 	"encoding/binary"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -89,66 +87,4 @@ func acknowledges(ip []byte) (number uint32, ok bool) {
 		}
 	}
 	return binary.BigEndian.Uint32(t[8:]), true
-}
-
-// portFlows tells which flow a port belongs to: its index and one, 0 for none. Port 0 is ICMP echo's.
-type portFlows []uint16
-
-func newPortFlows(flows []Flow) portFlows {
-	if len(flows) == 0 {
-		return nil
-	}
-	f := make(portFlows, 1<<16)
-	for i := range flows {
-		f[flows[i].Port] = uint16(i + 1)
-	}
-	return f
-}
-
-// Types of ICMP and ICMPv6 messages.
-const (
-	echoReply    = 0
-	echoRequest  = 8
-	echoRequest6 = 128
-	echoReply6   = 129
-)
-
-// count counts a packet that has arrived with its flow.
-func (f portFlows) count(flows []FlowStatus, p *queue.Packet) {
-	if f == nil {
-		return
-	}
-	s, ok := read(p.Data)
-	if !ok {
-		return
-	}
-	index, forward := uint16(0), true
-	switch s.protocol {
-	case unix.IPPROTO_TCP, unix.IPPROTO_UDP:
-		from, to := binary.BigEndian.Uint16(s.transport), binary.BigEndian.Uint16(s.transport[2:])
-		if index = f[to]; index == 0 || to == 0 {
-			index, forward = f[from], false
-		}
-		if from == 0 || to == 0 {
-			return
-		}
-	case unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6:
-		switch kind := s.transport[0]; {
-		case s.protocol == unix.IPPROTO_ICMP && kind == echoRequest, s.protocol == unix.IPPROTO_ICMPV6 && kind == echoRequest6:
-		case s.protocol == unix.IPPROTO_ICMP && kind == echoReply, s.protocol == unix.IPPROTO_ICMPV6 && kind == echoReply6:
-			forward = false
-		default:
-			return
-		}
-		index = f[0]
-	}
-	if index == 0 {
-		return
-	}
-	d := &flows[index-1].Forward
-	if !forward {
-		d = &flows[index-1].Reverse
-	}
-	d.Packets++
-	d.PayloadBytes += int64(s.payload)
 }

@@ -97,11 +97,10 @@ func TestPacketsAreCountedWithTheirFlow(t *testing.T) {
 		{"another protocol", ip4(unix.IPPROTO_SCTP, udp(5000, 80, 10)), -1, 0, 0},
 		{"nothing", nil, -1, 0, 0},
 	} {
-		ports := newPortFlows([]Flow{{"web", 80}, {"names", 53}, {"echo", 0}})
-		flows := make([]FlowStatus, 3)
-		ports.count(flows, &queue.Packet{Data: c.packet, Length: len(c.packet)})
-		for i, f := range flows {
-			var want FlowStatus
+		flows := newFlowTable(&Config{Flows: []Flow{{Name: "web", Port: 80}, {Name: "names", Port: 53}, {Name: "echo"}}})
+		flows.count(&queue.Packet{Data: c.packet, Length: len(c.packet)})
+		for i, f := range flows.counts {
+			want := FlowStatus{Name: f.Name}
 			if i == c.flow && c.forward > 0 {
 				want.Forward = Delivered{1, c.forward}
 			}
@@ -118,10 +117,10 @@ func TestPacketsAreCountedWithTheirFlow(t *testing.T) {
 func FuzzSegment(f *testing.F) {
 	f.Add(ip4(unix.IPPROTO_TCP, tcp(1, 2, 16, []byte{1, 1, 8, 10}, 0)))
 	f.Add(ip6(unix.IPPROTO_UDP, udp(1, 2, 3)))
-	ports, flows := newPortFlows([]Flow{{"all", 1}}), make([]FlowStatus, 1)
+	flows := newFlowTable(&Config{Flows: []Flow{{Name: "all", Port: 1}, {Name: "echo"}}})
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		acknowledges(packet)
-		ports.count(flows, &queue.Packet{Data: packet})
+		flows.count(&queue.Packet{Data: packet})
 		if s, ok := read(packet); ok && (s.payload < 0 || s.payload > len(packet)) {
 			t.Errorf("%d bytes of payload in a packet of %d", s.payload, len(packet))
 		}

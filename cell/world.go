@@ -16,7 +16,7 @@ import (
 //
 // From a radio a packet crosses the medium to the access point. If it is for another radio, it crosses the medium once
 // more, through the access point's queue; else it goes up the path: the line of its terminal and the shared wire. What
-// is for a terminal comes down the path, and from a radio's access point over the medium. An Ethernet terminal is at the
+// is for a terminal comes down the path and, where it has a radio, over the medium. An Ethernet terminal is at the
 // near end of the wire: what is between it and another terminal goes up the path and, turned round at the far end, down.
 type World struct {
 	callbacks engine.Callbacks
@@ -25,14 +25,13 @@ type World struct {
 	ap        queue.Thinnable
 	thinning  bool
 	up, down  *path.Path
-	ports     portFlows
+	flows     flowTable
 
 	entered, left int64
 	names         []string // by station
 	drops         []Drops  // by station
 	order         []int    // station numbers in the order of the configuration
-	flows         []FlowStatus
-	base, seen    *Status // at Begin, and at the last Observe
+	base, seen    *Status  // at Begin, and at the last Observe
 }
 
 var (
@@ -48,14 +47,11 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	order, radios := c.stations()
 	w := &World{
 		callbacks: callbacks, radios: radios, order: order, drops: make([]Drops, len(order)), names: make([]string, len(order)),
-		ports: newPortFlows(c.Flows), flows: make([]FlowStatus, len(c.Flows)), thinning: c.AP.AckThinning,
+		flows: newFlowTable(&c), thinning: c.AP.AckThinning,
 	}
 	terminals := make([]*Terminal, len(order))
 	for i, station := range order {
 		terminals[station], w.names[station] = &c.Terminals[i], c.Terminals[i].Name
-	}
-	for i, f := range c.Flows {
-		w.flows[i].Name = f.Name
 	}
 	// Each part draws from a sequence of its own, so that what happens in one does not depend on the others' traffic.
 	random := rand.NewPCG(c.Seed, 0)
@@ -166,7 +162,7 @@ func (w *World) atTerminals(p *queue.Packet, atNs int64) {
 
 func (w *World) deliver(p *queue.Packet, atNs int64) {
 	w.left++
-	w.ports.count(w.flows, p)
+	w.flows.count(p)
 	w.callbacks.Deliver(p, atNs)
 }
 

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -132,8 +133,25 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 			t.Errorf("seed %d: %d packets are under way for ever", seed, left)
 		}
 		var drops int64
-		for _, terminal := range d.status().Terminals {
+		s := d.status()
+		var downs RadioCounts
+		for _, terminal := range s.Terminals {
 			drops += terminal.Drops.Total()
+			downs.AirtimeNs += terminal.Down.AirtimeNs
+			downs.TXOPs += terminal.Down.TXOPs
+			downs.BlockAckRequests += terminal.Down.BlockAckRequests
+			downs.PPDUs += terminal.Down.PPDUs
+			downs.Collisions += terminal.Down.Collisions
+			downs.Frames += terminal.Down.Frames
+			downs.Retries += terminal.Down.Retries
+			downs.FrameErrors += terminal.Down.FrameErrors
+			downs.DeliveredPackets += terminal.Down.DeliveredPackets
+			downs.DeliveredBytes += terminal.Down.DeliveredBytes
+		}
+		ap := s.AP.Radio
+		ap.Backlog, ap.Sojourn = Area{}, queue.Histogram{}
+		if ap != downs {
+			t.Errorf("seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed, must(json.Marshal(ap)), must(json.Marshal(downs)))
 		}
 		if drops != d.dropped {
 			t.Errorf("seed %d: %d packets were dropped, the terminals' drops are %d", seed, d.dropped, drops)

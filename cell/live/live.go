@@ -47,6 +47,9 @@ func Serve(name string, c *cell.Cell) (*Server, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder for the cell's socket: %w", err)
 	}
+	if _, err := Find(); err != nil { // removes what is left of cells that were killed
+		return nil, err
+	}
 	path := socket(os.Getpid())
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("removing the socket of an ended process: %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,14 @@ func TestCellThatIsKilledLeavesNothing(t *testing.T) {
 		}
 		return true
 	})
+	socket := fmt.Sprintf("/run/airtide/cell-%d.sock", cmd.Process.Pid)
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("a cell that was killed leaves its socket: %v", err)
+	}
+	run(t, "cell", "status", "--once", "--interval", "10ms") // other cells may run, and this one is forgotten
+	if _, err := os.Stat(socket); err == nil {
+		t.Errorf("%s is left over", socket)
+	}
 }
 
 func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {

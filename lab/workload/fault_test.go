@@ -138,7 +138,7 @@ func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
 			}
 			r := (<-done)[0]
 			says(t, r, c.want...)
-			between(t, "end", r.EndNs, 1.4e9, 3e9)
+			between(t, "end", r.EndNs, 1.4e9, 8e9)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -156,7 +156,7 @@ func TestWhatDiesIsReported(t *testing.T) {
 		want    []string
 	}{
 		{"iperf3's client", plan.Flow{Protocol: plan.TCP}, "iperf3", false, []string{"iperf3 from phone to server", "signal: killed"}},
-		{"iperf3's server", plan.Flow{Protocol: plan.TCP}, "iperf3", true, []string{"iperf3 from phone to server", "control socket", "iperf3 on server", "has ended: signal: killed"}},
+		{"iperf3's server", plan.Flow{Protocol: plan.TCP}, "iperf3", true, []string{"iperf3 from phone to server", "iperf3 on server", "has ended: signal: killed"}},
 		{"curl that uploads", plan.Flow{Protocol: plan.HTTPPut}, "curl", false, []string{"curl from phone to server", "signal: killed"}},
 		{"curl that transfers", plan.Flow{Protocol: plan.Transfers, Size: 1e6}, "curl", false, []string{"curl from phone to server", "signal: killed"}},
 		{"httpd", plan.Flow{Protocol: plan.HTTPGet}, "apache2", true, []string{"curl from phone to server", "httpd on server", "has ended: signal: killed"}},

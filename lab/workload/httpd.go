@@ -53,6 +53,7 @@ Timeout 300
 KeepAlive On
 KeepAliveTimeout 300
 MaxKeepAliveRequests 0
+LimitRequestBody 0
 DocumentRoot "{{.Documents}}"
 <Files "{{.Accepted}}">
 	SetHandler send-as-is
