@@ -104,6 +104,25 @@ func (c *Cell) serve(tb testing.TB, host string, port int) {
 	}()
 }
 
+// keepingUp begins the cell and has it measured, until the engine was in time all along. A machine that is too slow or too
+// busy for that says nothing about the cell.
+func (c *Cell) keepingUp(tb testing.TB, measure func() *Window) *Window {
+	tb.Helper()
+	var s *Status
+	for range 6 {
+		if err := c.Begin(); err != nil {
+			tb.Fatal(err)
+		}
+		w := measure()
+		if s = c.status(tb); !s.Engine.LagExceeded {
+			return w
+		}
+		tb.Logf("measuring again: %s", s.Engine.Lag.Against(s.Engine.LagLimitNs))
+	}
+	tb.Skipf("this machine cannot carry so many packets in time: %s", s.Engine.Lag.Against(s.Engine.LagLimitNs))
+	return nil
+}
+
 // pings returns the round-trip times in ms.
 func (c *Cell) pings(tb testing.TB, from string, arguments ...string) []float64 {
 	tb.Helper()

@@ -26,7 +26,7 @@ type EngineStatus struct {
 	// BeginNs is when time zero was, on CLOCK_MONOTONIC.
 	BeginNs int64           `json:"begin_ns"`
 	Lag     engine.Lateness `json:"lag"`
-	// LagLimitNs is how late the 99.9th percentile of deliveries may be. LagExceeded says that it was later: what was
+	// LagLimitNs is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may. LagExceeded says that they were later: what was
 	// measured is not valid.
 	LagLimitNs  int64 `json:"lag_limit_ns"`
 	LagExceeded bool  `json:"lag_exceeded"`

@@ -28,22 +28,17 @@ func twoStations() Config {
 
 func TestTCPUploadGetsWhatTheMediumGives(t *testing.T) {
 	c := start(t, twoStations())
-	if err := c.Begin(); err != nil {
-		t.Fatal(err)
-	}
 	c.serve(t, "server", 5201)
 	c.serve(t, "server", 5202)
-	w := c.during(t, 2*time.Second, 3*time.Second, func() {
-		var wait sync.WaitGroup
-		for i, name := range []string{"one", "two"} {
-			wait.Go(func() { c.upload(t, name, "server", 5201+i, 6, "-C", "cubic") })
-		}
-		wait.Wait()
+	w := c.keepingUp(t, func() *Window {
+		return c.during(t, 2*time.Second, 3*time.Second, func() {
+			var wait sync.WaitGroup
+			for i, name := range []string{"one", "two"} {
+				wait.Go(func() { c.upload(t, name, "server", 5201+i, 6, "-C", "cubic") })
+			}
+			wait.Wait()
+		})
 	})
-	s := c.status(t)
-	if s.Engine.LagExceeded {
-		t.Logf("the machine was too busy: %v", s.Engine.Warnings)
-	}
 	goodput := w.Flows[0].ForwardMbps + w.Flows[1].ForwardMbps
 	// UDP gets 641 Mbit/s through this medium at A-MPDUs of 64 frames; TCP's acknowledgements take a part.
 	if goodput < 450 || goodput > 641 {
@@ -211,9 +206,6 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 	config.WireUp = []WireStep{{0, path.Wire{RateBps: 100e6, Limit: queue.Limit{Packets: 1000}}}}
 	config.Flows = []Flow{{Name: "flow", Port: 5201}}
 	c := start(t, config)
-	if err := c.Begin(); err != nil {
-		t.Fatal(err)
-	}
 	c.serve(t, "server", 5201)
 	for _, p := range []struct {
 		name      string
@@ -223,7 +215,9 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 		{"TCP", 1448, []string{"-C", "cubic"}},
 		{"UDP", 1472, []string{"-u", "-b", "200M", "-l", "1472"}},
 	} {
-		w := c.during(t, 1500*time.Millisecond, 2*time.Second, func() { c.upload(t, "desk", "server", 5201, 4, p.arguments...) })
+		w := c.keepingUp(t, func() *Window {
+			return c.during(t, 1500*time.Millisecond, 2*time.Second, func() { c.upload(t, "desk", "server", 5201, 4, p.arguments...) })
+		})
 		want := 100 * p.payload / 1538
 		if got := w.Flows[0].ForwardMbps; got < want*0.997 || got > want*1.003 {
 			t.Errorf("%s: %.2f Mbit/s, want %.2f", p.name, got, want)

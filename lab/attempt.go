@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"airtide/cell"
+	"airtide/cell/live"
 	"airtide/clock"
 	"airtide/lab/machine"
 	"airtide/lab/measure"
@@ -80,7 +81,7 @@ func (a *attempt) startCell(ctx context.Context) (err error) {
 	}
 	var flows []cell.Flow
 	for i, f := range a.setup.Flows {
-		flows = append(flows, cell.Flow{Name: f.Name, Port: a.ports[i]})
+		flows = append(flows, cell.Flow{Name: f.Name, Port: a.ports[i], From: f.From, To: f.To})
 	}
 	config := setup.CellConfig(a.setup, flows, a.run.Seed)
 	config.Engine.LagLimit = a.lab.LagLimit
@@ -174,6 +175,11 @@ func (a *attempt) send(ctx context.Context) error {
 	if err := a.cell.Begin(); err != nil {
 		return errors.Join(err, series.Close())
 	}
+	if answers, err := live.Serve(a.lab.plan.Experiment.Name+" "+a.run.ID, a.cell); err != nil {
+		a.result.Warnings = append(a.result.Warnings, "airtide cell status does not show this run: "+err.Error())
+	} else {
+		defer answers.Close()
+	}
 	zero := time.Now()
 	a.zeroNs = clock.Now()
 	a.result.Started = zero
@@ -250,8 +256,7 @@ func (a *attempt) finish(ctx context.Context) error {
 		}
 	}
 	if r.Engine != nil && r.Engine.LagExceeded {
-		late := fmt.Sprintf("the emulator fell behind: one packet in a thousand left it more than %s late (limit %s)",
-			time.Duration(r.Engine.Lag.P999Ns).Round(10*time.Microsecond), time.Duration(r.Engine.LagLimitNs))
+		late := "the emulator fell behind: " + r.Engine.Lag.Against(r.Engine.LagLimitNs)
 		if r.StolenPercent > stolenWorthSaying {
 			late += fmt.Sprintf(", while the host of this virtual machine gave %.1f %% of its processors' time to others", r.StolenPercent)
 		}
@@ -271,7 +276,7 @@ func (a *attempt) finish(ctx context.Context) error {
 	return nil
 }
 
-// stolenWorthSaying, in per cent: a tenth of it already makes one packet in a thousand late.
+// stolenWorthSaying, in per cent: half of what makes one packet in a hundred late.
 const stolenWorthSaying = 0.5
 
 // behind says whether a run is not valid because the engine fell behind.

@@ -41,11 +41,8 @@ func (a *attempt) addFlows(results []workload.Result) {
 				f.Datagrams = addDatagrams(f.Datagrams, t)
 			}
 		}
-		began := map[int]int64{}
 		for _, t := range w.Transfers {
-			at := w.StartNs + began[t.Connection]
-			began[t.Connection] += t.DurationNs
-			f.Transfers = append(f.Transfers, result.Transfer{AtS: seconds(at), TookS: seconds(t.DurationNs), Bytes: t.Bytes})
+			f.Transfers = append(f.Transfers, result.Transfer{AtS: seconds(t.StartNs), TookS: seconds(t.DurationNs), Bytes: t.Bytes})
 		}
 		if w.Ping != nil {
 			f.Pings = &result.Pings{Sent: w.Ping.Sent, Received: w.Ping.Received}

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Tool is the version of this program, for the results.
 	Tool string
-	// LagLimit is how late the 99.9th percentile of packets may leave the cell for a run to count; 0 means the engine's
-	// default, 500 us.
+	// LagLimit is how late 1 % of the packets may leave the cell for a run to count, and a tenth of how late 0.1 % may; 0
+	// means the engine's default, 500 us.
 	LagLimit time.Duration
 	// Notice is told what the user should know, Progress about every half second how far it is. Both may be nil.
 	Notice   func(string)
@@ -47,7 +47,7 @@ type Outcome struct {
 
 const (
 	// attempts of a run whose engine fell behind.
-	attempts = 3
+	attempts = 5
 	// failuresInARow end an experiment: what fails so often will go on failing.
 	failuresInARow = 3
 )

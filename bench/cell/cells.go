@@ -19,15 +19,21 @@ func (b *bench) cell(ctx context.Context) error {
 		mbps           float64
 		stations       int
 	}{
-		{medium.Std11n, 40, 1, 150, 4}, {medium.Std11ac, 80, 1, 433.3, 1}, {medium.Std11ac, 80, 1, 433.3, 4},
-		{medium.Std11ac, 80, 2, 866.7, 1}, {medium.Std11ac, 80, 2, 866.7, 4}, {medium.Std11ac, 160, 2, 1733.3, 4},
+		{medium.Std11n, 40, 1, 150, 4},
+		{medium.Std11ac, 80, 1, 433.3, 1},
+		{medium.Std11ac, 80, 1, 433.3, 4},
+		{medium.Std11ac, 80, 2, 866.7, 1},
+		{medium.Std11ac, 80, 2, 866.7, 4},
+		{medium.Std11ac, 160, 2, 1733.3, 4},
 	} {
 		phy, err := medium.AtRate(c.standard, c.width, c.streams, c.mbps)
 		if err != nil {
 			return err
 		}
-		ways = append(ways, way{fmt.Sprintf("802.11%s, %g Mbit/s, %d stations up", map[bool]string{true: "ac", false: "n"}[c.standard == medium.Std11ac], c.mbps, c.stations),
-			stations(phy, c.stations, 1e9), nil})
+		ways = append(ways, way{
+			fmt.Sprintf("802.11%s, %g Mbit/s, %d stations up", map[bool]string{true: "ac", false: "n"}[c.standard == medium.Std11ac], c.mbps, c.stations),
+			stations(phy, c.stations, 1e9), nil,
+		})
 	}
 	return b.table(ctx, "Cells, TCP", ways)
 }

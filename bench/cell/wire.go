@@ -111,7 +111,7 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 			got[i] = append(got[i], f)
 		}
 	}
-	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, ns per 1448 bytes | lag p99.9, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
+	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, ns per 1448 bytes | lag p99, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
 	for i, w := range ways {
 		of := func(digits int, value func(f figures) float64) string { return spread(got[i], digits, value) }
 		ratios := make([]figures, len(got[i]))

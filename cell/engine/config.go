@@ -18,7 +18,7 @@ type Config struct {
 	Slots int `json:"slots,omitempty"`
 	// Priority of the process under SCHED_RR; 0 means DefaultPriority, less than 0 leaves it an ordinary process.
 	Priority int `json:"priority,omitempty"`
-	// LagLimit is how late the 99.9th percentile of deliveries may be; 0 means DefaultLagLimit.
+	// LagLimit is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may be; 0 means DefaultLagLimit.
 	LagLimit time.Duration `json:"lag_limit_ns,omitempty"`
 	// Coalesce hands packets of one flow that leave at once over as one super-packet, as a receiver's GRO would. It
 	// saves processor time above some 1 Gbit/s.

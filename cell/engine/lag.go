@@ -1,6 +1,10 @@
 package engine
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+)
 
 // histogram counts durations in classes 3 % wide: 32 to each power of two.
 type histogram struct {
@@ -65,4 +69,20 @@ type Lateness struct {
 
 func (h *histogram) lateness() Lateness {
 	return Lateness{h.total, h.quantile(.5), h.quantile(.99), h.quantile(.999), h.max}
+}
+
+// exceeds says whether the lags of a run are too long for it to be valid. Of a hundred packets one may be later than the
+// limit, and of a thousand one later than ten times the limit: on a virtual machine that one tells of the host, which
+// now and then takes the processors away for milliseconds, and not of the engine.
+func (l *Lateness) exceeds(limitNs int64) bool {
+	return l.P99Ns > limitNs || l.P999Ns > tenTimes*limitNs
+}
+
+const tenTimes = 10
+
+// Against says in words how late packets were, for a message.
+func (l *Lateness) Against(limitNs int64) string {
+	ms := func(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'f', 2, 64) + " ms" }
+	return fmt.Sprintf("1 packet in 100 left more than %s late (%s are allowed), 1 in 1000 more than %s (%s)",
+		ms(l.P99Ns), ms(limitNs), ms(l.P999Ns), ms(tenTimes*limitNs))
 }

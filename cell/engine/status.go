@@ -22,7 +22,8 @@ type Status struct {
 	// Lag is how late packets left the world against their virtual time.
 	Lag        Lateness `json:"lag"`
 	LagLimitNs int64    `json:"lag_limit_ns"`
-	// LagExceeded says that the 99.9th percentile of Lag is above the limit: what was measured is not valid.
+	// LagExceeded says that more than 1 % of the packets were later than the limit, or more than 0.1 % later than ten times
+	// the limit: what was measured is not valid.
 	LagExceeded bool `json:"lag_exceeded"`
 	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits: so long a packet
 	// may have waited to be read.
@@ -88,7 +89,7 @@ func (e *process) status() (*Status, error) {
 		Lag: s.lag.lateness(), Wake: s.wake.lateness(), Turn: s.turn.lateness(), CPUNs: s.cpuNs,
 		LagLimitNs: int64(e.config.LagLimit), Warnings: e.warnings,
 	}
-	status.LagExceeded = status.Lag.P999Ns > status.LagLimitNs
+	status.LagExceeded = status.Lag.exceeds(status.LagLimitNs)
 	var lost uint64
 	for i, p := range e.loop.ports {
 		counts := s.counts[i]
@@ -113,8 +114,7 @@ func (e *process) status() (*Status, error) {
 
 func (s *Status) warn(lost uint64) {
 	if s.LagExceeded {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("the engine fell behind: 1 in 1000 packets left more than %d µs late, %d µs are allowed; run less beside it, or a smaller cell",
-			s.Lag.P999Ns/1000, s.LagLimitNs/1000))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs)))
 	}
 	if s.Exhausted > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost because all %d slots were under way: give the engine more slots", s.Exhausted, s.Slots))

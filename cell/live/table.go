@@ -29,7 +29,7 @@ func (s *Seen) Table(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cell %s, process %d, %s since it began", s.Name, s.PID, time.Duration(s.Window.ToNs).Truncate(time.Second))
 	if e := s.Engine; e != nil {
-		fmt.Fprintf(&b, "; engine late by %.2f ms at most for 99.9 %% of the packets", float64(e.Lag.P999Ns)/1e6)
+		fmt.Fprintf(&b, "; engine late by %.2f ms at most for 99 %% of the packets", float64(e.Lag.P99Ns)/1e6)
 	}
 	b.WriteString("\n\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

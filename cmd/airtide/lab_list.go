@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"airtide/lab/plan"
 	"airtide/lab/result"
+	"airtide/lab/show"
 )
 
 func newLabList() *cobra.Command {
@@ -58,20 +60,11 @@ func newLabList() *cobra.Command {
 			for _, e := range list.Experiments {
 				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", e.Name, e.Runs, short(e.TimeS), e.Source, e.Title)
 			}
-			if len(list.Results) > 0 {
-				fmt.Fprintln(w, "\t\t\t\t\nRESULT\tRUNS\tDONE\tFAILED\tFOLDER")
+			if err := w.Flush(); err != nil || len(list.Results) == 0 {
+				return err
 			}
-			for _, r := range list.Results {
-				state := fmt.Sprintf("%d of %d", r.Finished, r.Runs)
-				switch {
-				case r.Problem != "":
-					state = "unreadable: " + r.Problem
-				case r.Running:
-					state += ", running"
-				}
-				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\n", r.Experiment, r.Runs, state, r.Failed, r.Dir)
-			}
-			return w.Flush()
+			fmt.Fprintln(out)
+			return show.WriteList(out, list.Results, show.TextOptions{Colour: useColor(os.Stdout)})
 		},
 	}
 	resultsFlag(cmd, &root)

@@ -105,7 +105,7 @@ type labFlags struct {
 func (f *labFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
-	cmd.Flags().DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late one packet in a thousand may leave the cell for a run to count")
+	cmd.Flags().DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count (1 in 1000: ten times as late)")
 }
 
 // run runs with progress, and prints what came of it.

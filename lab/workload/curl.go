@@ -65,11 +65,12 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 
 // http carries out http_put, http_get and transfers: a curl for each of the flow's connections.
 func (f *flow) http(ctx context.Context, when span, r *Result) error {
-	return f.each(r, func(i int, out *os.File) error {
+	return f.each(r, func(i int, out *os.File, begun func()) error {
 		args, err := f.httpArgs(time.Until(when.stop))
 		if err != nil {
 			return err
 		}
+		begun()
 		p, err := f.client(args, nil, out)
 		if err != nil {
 			return err
@@ -92,8 +93,8 @@ func (f *flow) http(ctx context.Context, when span, r *Result) error {
 }
 
 // each calls carry for each of the flow's connections, with a file for what its curl says, and puts together what
-// they report.
-func (f *flow) each(r *Result, carry func(i int, out *os.File) error) error {
+// they report. carry calls begun at the start of a transfer; one of which it does not, began when the one before ended.
+func (f *flow) each(r *Result, carry func(i int, out *os.File, begun func()) error) error {
 	errs := make([]error, f.Flow.Parallel)
 	files := make([]*os.File, f.Flow.Parallel)
 	for i := range files {
@@ -106,9 +107,11 @@ func (f *flow) each(r *Result, carry func(i int, out *os.File) error) error {
 		r.Files = append(r.Files, out.Name())
 	}
 	began := time.Now()
+	starts := make([][]int64, len(files))
 	var all sync.WaitGroup
 	for i := range files {
-		all.Go(func() { errs[i] = carry(i, files[i]) })
+		begun := func() { starts[i] = append(starts[i], r.StartNs+time.Since(began).Nanoseconds()) }
+		all.Go(func() { errs[i] = carry(i, files[i], begun) })
 	}
 	all.Wait()
 	t := &Traffic{DurationNs: time.Since(began).Nanoseconds()}
@@ -117,11 +120,18 @@ func (f *flow) each(r *Result, carry func(i int, out *os.File) error) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range reports {
+		next := r.StartNs
+		for k, c := range reports {
+			if k < len(starts[i]) {
+				next = starts[i][k]
+			}
 			t.ReceivedBytes += c.bytes(f.Flow.Protocol)
 			if c.ExitCode == 0 {
-				r.Transfers = append(r.Transfers, c.transfer(i, f.Flow.Protocol))
+				transfer := c.transfer(i, f.Flow.Protocol)
+				transfer.StartNs = next
+				r.Transfers = append(r.Transfers, transfer)
 			}
+			next += nanoseconds(c.TotalTime)
 		}
 	}
 	t.SentBytes = t.ReceivedBytes

@@ -57,8 +57,10 @@ type Interval struct {
 // Transfer is one that was completed.
 type Transfer struct {
 	// Connection counts from 0 to the flow's parallel.
-	Connection int   `json:"connection"`
-	Bytes      int64 `json:"bytes"`
+	Connection int `json:"connection"`
+	// StartNs is when it began, since time zero.
+	StartNs int64 `json:"start_ns"`
+	Bytes   int64 `json:"bytes"`
 	// ConnectNs is the TCP handshake's time, 0 for a connection that was open already; DurationNs is all of the
 	// transfer's, with it.
 	ConnectNs  int64 `json:"connect_ns"`

@@ -15,11 +15,12 @@ import (
 // web carries out short downloads by so many users at once as the flow has parallel. A user downloads, pauses, and goes
 // on; each download is a curl with a connection of its own. Sizes and pauses are exponential, and follow from the seed.
 func (f *flow) web(ctx context.Context, when span, r *Result) error {
-	return f.each(r, func(i int, out *os.File) error {
+	return f.each(r, func(i int, out *os.File, begun func()) error {
 		random := f.random(i)
 		for done := 0; f.Flow.Transfers == 0 || done < f.Flow.Transfers; done++ {
 			size := max(1, int64(random.ExpFloat64()*float64(f.Flow.Size)))
 			pause := time.Duration(random.ExpFloat64() * float64(f.Flow.Interval))
+			begun()
 			err := f.download(ctx, when, size, out)
 			if errors.Is(err, errStopped) {
 				return nil
