@@ -13,6 +13,7 @@ const (
 	capNetAdmin    capability = unix.CAP_NET_ADMIN
 	capNetRaw      capability = unix.CAP_NET_RAW
 	capSysModule   capability = unix.CAP_SYS_MODULE
+	capSysNice     capability = unix.CAP_SYS_NICE
 	capSysPtrace   capability = unix.CAP_SYS_PTRACE
 	capSysAdmin    capability = unix.CAP_SYS_ADMIN
 	capSysResource capability = unix.CAP_SYS_RESOURCE
@@ -36,6 +37,10 @@ var capabilityTable = []struct {
 	{
 		capSysAdmin, "cap_sys_admin", "other network namespaces cannot be entered",
 		slices.Concat(need(required, "", Cell, Lab), need(optional, diag, Monitor, Record)),
+	},
+	{
+		capSysNice, "cap_sys_nice", "the emulated cell has no real-time priority and falls behind when processors are busy",
+		need(optional, "", Cell, Lab),
 	},
 	{capSysPtrace, "cap_sys_ptrace", "the processes of other users are not named", need(optional, "", Monitor, Record)},
 	{capSysModule, "cap_sys_module", "no kernel module can be loaded", need(required, "", Timewarp)},

@@ -57,8 +57,10 @@ var toolTable = []struct {
 	pack     string
 }{
 	{"ip", []string{"ip"}, nil, "namespaces have to be set up by other means", "iproute2"},
-	{"iperf3", []string{"iperf3"}, need(optional, "", Lab), "traffic comes from the built-in generator only", "iperf3"},
-	{"apache", []string{"apache2", "httpd"}, need(optional, "", Lab), "no experiments with a web server", "apache2"},
+	{"iperf3", []string{"iperf3"}, need(optional, "", Lab), "no flows of protocol tcp and udp", "iperf3"},
+	{"apache", []string{"apache2", "httpd"}, need(optional, "", Lab), "no flows of protocol http_put, http_get, transfers and web", "apache2-bin"},
+	{"curl", []string{"curl"}, need(optional, "", Lab), "no flows of protocol http_put, http_get, transfers and web", "curl"},
+	{"ping", []string{"ping"}, need(optional, "", Lab), "no flows of protocol ping", "iputils-ping"},
 	{"tcpdump", []string{"tcpdump"}, need(optional, "", Lab), "no packet captures beside recordings", "tcpdump"},
 	{"adb", []string{"adb"}, nil, "phones cannot be reached", "adb"},
 	{"qemu", []string{"qemu-system-" + qemuArchitecture(runtime.GOARCH)}, nil, "other kernels cannot be tried in a guest", "qemu-system"},

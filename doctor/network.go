@@ -46,11 +46,11 @@ var linkTable = []struct {
 }{
 	{
 		"veth", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Veth{LinkAttrs: a, PeerName: "peer"} },
-		need(required, "", Lab), "hosts in namespaces cannot be joined", "a kernel with CONFIG_VETH",
+		need(required, "", Cell, Lab), "hosts in namespaces cannot be joined", "a kernel with CONFIG_VETH",
 	},
 	{
 		"bridge", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Bridge{LinkAttrs: a} },
-		need(optional, "", Lab), "links cannot be bridged", "a kernel with CONFIG_BRIDGE",
+		nil, "links cannot be bridged", "a kernel with CONFIG_BRIDGE",
 	},
 }
 
@@ -66,17 +66,17 @@ var qdiscTable = []struct {
 		"netem", func(a netlink.QdiscAttrs) netlink.Qdisc {
 			return netlink.NewNetem(a, netlink.NetemQdiscAttrs{Latency: 1000, Limit: 100})
 		},
-		need(optional, "", Lab), "delay and loss come from the emulated path alone", "sch_netem",
+		nil, "delay and loss come from the emulated path alone", "sch_netem",
 	},
 	{
 		"fq", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewFq(a) },
-		need(optional, "", Lab, CC), "pacing is done by TCP's own timers instead of the qdisc", "sch_fq",
+		need(optional, "", CC), "pacing is done by TCP's own timers instead of the qdisc", "sch_fq",
 	},
 	{
 		"tbf", func(a netlink.QdiscAttrs) netlink.Qdisc {
 			return &netlink.Tbf{QdiscAttrs: a, Rate: 1e6, Limit: 10000, Buffer: 10000}
 		},
-		need(optional, "", Lab), "no rate limit by token bucket", "sch_tbf",
+		nil, "no rate limit by token bucket", "sch_tbf",
 	},
 	{"htb", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) }, need(optional, "", Share), "no rate limits by class", "sch_htb"},
 	{
@@ -84,7 +84,7 @@ var qdiscTable = []struct {
 			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)
 			return &netlink.GenericQdisc{QdiscAttrs: a, QdiscType: "clsact"}
 		},
-		nil, "no classifiers on incoming and outgoing traffic", "sch_ingress",
+		need(optional, "", Cell, Lab), "before kernel 6.6, devices of terminals cannot refuse packets (refuses: true)", "sch_ingress",
 	},
 }
 
@@ -105,20 +105,21 @@ func networkChecks() []check {
 		})
 	}
 	checks = append(checks, check{
-		name: "macvtap", group: groupNetwork, needs: need(optional, "", Cell),
+		name: "macvtap", group: groupNetwork, needs: need(required, "", Cell, Lab),
 		probe: func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
-		loss:  "a real interface cannot be tapped", remedy: "a kernel with CONFIG_MACVTAP",
+		loss:  "a terminal cannot be held back as a Wi-Fi driver holds its sender back", remedy: "a kernel with CONFIG_MACVTAP",
 	})
 	for _, device := range []struct {
-		name string
-		flag uint16
-	}{{"tap", unix.IFF_TAP}, {"tun", unix.IFF_TUN}} {
+		name  string
+		flag  uint16
+		needs []Need
+	}{{"tap", unix.IFF_TAP, nil}, {"tun", unix.IFF_TUN, need(required, "", Cell, Lab)}} {
 		checks = append(checks, check{
-			name: device.name, group: groupNetwork, needs: need(required, "", Cell, Lab),
+			name: device.name, group: groupNetwork, needs: device.needs,
 			probe: func(m *machine) finding {
 				return m.judgeNetwork(inScratchNamespace(func() error { return openTun(device.flag) }))
 			},
-			loss: "the emulated cell has no ports", remedy: "a kernel with CONFIG_TUN, and /dev/net/tun",
+			loss: "the emulated cell has no servers", remedy: "a kernel with CONFIG_TUN, and /dev/net/tun",
 		})
 	}
 	for _, q := range qdiscTable {

@@ -66,15 +66,17 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "airtide",
-		Short: "See, record and explain TCP inside an unmodified kernel",
-		Long: `airtide sees TCP inside an unmodified kernel, per ACK, and records it.
+		Short: "See and record TCP inside an unmodified kernel; experiment with it over an emulated Wi-Fi cell",
+		Long: `airtide sees TCP inside an unmodified kernel, per ACK, records it, and experiments with it.
 
   airtide doctor                            what this machine can do
   airtide monitor                           watch all connections live
   airtide record -o a.atr -- curl -O URL    record one command's connections
   airtide info a.atr                        what is in a recording
   airtide plot a.atr --flow 1 -o a.png      figures
-  airtide export a.atr --to parquet -o a.parquet`,
+  airtide export a.atr --to parquet -o a.parquet
+  airtide cell run cell.yaml                an emulated Wi-Fi cell with real TCP
+  airtide lab run quickstart                an experiment: swept, repeated, recorded, judged`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
