@@ -171,7 +171,14 @@ func attachSockOps(cgroup string) error {
 	return l.Close()
 }
 
+// kprobeSource is there on every kernel from 4.17 on that has kprobes. Without it the library looks for tracefs, which need
+// not be mounted.
+const kprobeSource = "/sys/bus/event_source/devices/kprobe"
+
 func attachKprobe() error {
+	if _, err := os.Stat(kprobeSource); err != nil {
+		return fmt.Errorf("%w: %w", ebpf.ErrNotSupported, err)
+	}
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "airtide_doctor", Type: ebpf.Kprobe, License: "GPL", Instructions: emptyProgram(),
 	})

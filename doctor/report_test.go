@@ -52,14 +52,14 @@ func TestJSONNames(t *testing.T) {
 func TestCheckNames(t *testing.T) {
 	want := strings.Fields(`
 		btf bpf_jit unprivileged_bpf lockdown loadable_modules kernel_headers clock_source cgroup_v2
-		cap_bpf cap_perfmon cap_net_admin cap_net_raw cap_sys_admin cap_sys_ptrace cap_sys_module cap_sys_resource
+		cap_bpf cap_perfmon cap_net_admin cap_net_raw cap_sys_admin cap_sys_nice cap_sys_ptrace cap_sys_module cap_sys_resource
 		tp_btf raw_tp tcp_probe inet_sock_set_state tcp_destroy_sock tcp_cong_state_set tcp_retransmit_skb
 		tcp_retransmit_synack tcp_receive_reset tcp_send_reset tcp_rcv_space_adjust tcp_rcvbuf_grow tcp_sendmsg_locked
 		bpf_memory_limit bpf_array_mmap bpf_ringbuf bpf_probe_read_kernel bpf_skc_to_tcp_sock sock_ops sock_ops_attach iter_tcp_setsockopt
 		struct_ops struct_ops_link fentry kprobe
 		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us sysctl_tcp_rto_min_us
 		network_namespace veth bridge macvtap tap tun qdisc_netem qdisc_fq qdisc_tbf qdisc_htb qdisc_clsact
-		kvm ip iperf3 apache tcpdump adb qemu`)
+		kvm ip iperf3 apache curl ping tcpdump adb qemu`)
 	var got []string
 	for _, c := range registry() {
 		got = append(got, c.name)
@@ -112,10 +112,10 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 
 func TestTextOfUselessMachine(t *testing.T) {
 	var text bytes.Buffer
-	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing}).WriteText(&text, false); err != nil {
+	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing, "network_namespace": Missing}).WriteText(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be polled", "nothing that observes this kernel can run here\n"} {
+	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be polled", "nothing that needs the kernel can run here\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}

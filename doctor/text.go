@@ -69,7 +69,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 		}
 	}
 	if !r.Usable() {
-		fmt.Fprintf(out, "\n%s\n", paint(red, "nothing that observes this kernel can run here"))
+		fmt.Fprintf(out, "\n%s\n", paint(red, "nothing that needs the kernel can run here"))
 	}
 	return out.Flush()
 }
