@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 // flowTable tells to which flow a packet belongs, and counts.

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 // ip4 and ip6 are packets with nothing in their headers but what is read here.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"airtide/tcp"
-
 	"charm.land/lipgloss/v2"
+
+	"airtide/tcp"
 )
 
 // Sizes of the detail pane.

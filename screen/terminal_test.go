@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"airtide/tcp"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/tcp"
 )
 
 // terminal is a pseudo-terminal with somebody who reads along.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"airtide/tcp"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/tcp"
 )
 
 // absentText stands for a value that is not known.

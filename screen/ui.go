@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"airtide/tcp"
-
 	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+
+	"airtide/tcp"
 )
 
 // tickMsg asks for fresh rows, endedMsg says that the source has ended.

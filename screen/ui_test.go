@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"airtide/tcp"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/tcp"
 )
 
 // user is somebody at the keyboard of a screen whose time stands still until it is moved on.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/tcp"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/tcp"
 )
 
 // View draws the whole screen: exactly height lines, none wider than the terminal.

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 // openTUN makes a TUN device whose packets have a virtio header. It is gone when the descriptor is closed.
@@ -185,7 +187,7 @@ func interfaceIndex(name string) (int, error) {
 
 // attachOutside opens a packet socket on the interface.
 func (n *network) attachOutside(p *port) error {
-	err := onOwnThread(func() (err error) {
+	err := thread.Do(func() (err error) {
 		if p.Namespace != "" {
 			ns, err := unix.Open(p.Namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 			if err == nil {

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"net/netip"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 // header is where the parts of an IP packet begin.

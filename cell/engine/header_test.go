@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 func TestPacketsAreDescribed(t *testing.T) {

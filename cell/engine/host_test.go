@@ -18,6 +18,8 @@ import (
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 // in runs f on a thread in a port's namespace. Sockets that f opens stay there.
@@ -29,7 +31,7 @@ func in(tb testing.TB, e *Engine, port string, f func() error) {
 }
 
 func inPath(path string, f func() error) error {
-	return onOwnThread(func() error {
+	return thread.Do(func() error {
 		ns, err := netns.GetFromPath(path)
 		if err != nil {
 			return err

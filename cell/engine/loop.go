@@ -8,9 +8,9 @@ import (
 	"time"
 	"unsafe"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 // loop is the engine's thread. Only it touches the world, the ports and the packets.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 const (
@@ -68,7 +69,7 @@ type namespace struct {
 
 func newNamespace(name string) (*namespace, error) {
 	n := &namespace{name: name}
-	err := onOwnThread(func() (err error) {
+	err := thread.Do(func() (err error) {
 		n.ns, err = netns.NewNamed(name)
 		return err
 	})
@@ -96,7 +97,7 @@ func (n *namespace) close() {
 
 // do runs f on a thread in the namespace.
 func (n *namespace) do(f func() error) error {
-	return onOwnThread(func() error {
+	return thread.Do(func() error {
 		if err := netns.Set(n.ns); err != nil {
 			return fmt.Errorf("entering namespace %s: %w", n.name, err)
 		}
@@ -107,14 +108,4 @@ func (n *namespace) do(f func() error) error {
 // sysctl sets a parameter of the namespace, by its path below /proc/sys/net.
 func (n *namespace) sysctl(path, value string) error {
 	return n.do(func() error { return os.WriteFile(filepath.Join("/proc/sys/net", path), []byte(value), 0) })
-}
-
-// onOwnThread runs f on a thread that ends with it, so that f may change the thread's namespaces.
-func onOwnThread(f func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the runtime ends the thread with the goroutine
-		done <- f()
-	}()
-	return <-done
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"unsafe"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 const (

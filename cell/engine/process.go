@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"airtide/clock"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
 )
 
 // childVariable says in the environment that this process is to be an engine.

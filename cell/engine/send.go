@@ -5,9 +5,9 @@ import (
 	"syscall"
 	"unsafe"
 
-	"airtide/cell/queue"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell/queue"
 )
 
 // deliver writes a packet that leaves the world to the port that it is for.

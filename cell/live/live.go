@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"airtide/cell"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/cell"
 )
 
 // folder has a socket for each running cell, cell-PID.sock with the process that runs it.

@@ -87,10 +87,11 @@ func (h *holder) close() {
 
 func (h *holder) run() {
 	defer close(h.done)
-	// Ahead of everything else on the machine: a frame that is late by some milliseconds is another experiment. Where
-	// that is not allowed the frames go when they can.
+	// Ahead of other programs: a frame that is late by some milliseconds is another experiment. Not at a real-time
+	// priority, at which a single thread of a Go program may wait for ever for one that does not have it. Where that is
+	// not allowed the frames go when they can.
 	runtime.LockOSThread()
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	var record ringbuf.Record
 	for number := uint64(0); ; number++ {
 		deadline := time.Time{}

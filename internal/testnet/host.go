@@ -7,13 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 // Host is one end of the network.
@@ -29,20 +30,10 @@ type Host struct {
 	links *netlink.Handle
 }
 
-// onOwnThread runs f on a thread that ends with it, so that f may change the thread's namespaces.
-func onOwnThread(f func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the runtime ends the thread with the goroutine
-		done <- f()
-	}()
-	return <-done
-}
-
 // Do runs f on a thread inside the namespace. Sockets opened by f stay there wherever they are used; goroutines
 // started by f run outside.
 func (h *Host) Do(f func() error) error {
-	return onOwnThread(func() error {
+	return thread.Do(func() error {
 		if err := netns.Set(h.ns); err != nil {
 			return fmt.Errorf("entering namespace %s: %w", h.Name, err)
 		}

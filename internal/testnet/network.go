@@ -15,6 +15,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 // Options say what kind of network to make.
@@ -118,7 +120,7 @@ func removeNamespace(path string) {
 func newHost(tb testing.TB, name string) (*Host, error) {
 	path := filepath.Join(namespaceFolder, name)
 	h := &Host{Name: name}
-	err := onOwnThread(func() (err error) {
+	err := thread.Do(func() (err error) {
 		h.ns, err = netns.NewNamed(name)
 		return err
 	})

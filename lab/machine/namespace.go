@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 const (
@@ -18,31 +19,12 @@ const (
 
 // In calls f on a thread inside a network namespace. Sockets that f opens stay there; goroutines that it starts do not.
 func In(namespace string, f func() error) error {
-	result := make(chan error, 1)
-	onOwnThread(func() {
-		err := enter(namespace)
-		if err == nil {
-			err = f()
+	return thread.Do(func() error {
+		if err := enter(namespace); err != nil {
+			return err
 		}
-		result <- err
+		return f()
 	})
-	return <-result
-}
-
-// onOwnThread starts f on a thread of its own, which ends with it, so that it may enter namespaces. It is never the main
-// thread, whose namespaces are the ones that others see as the process's.
-func onOwnThread(f func()) {
-	away := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			onOwnThread(func() { close(away); f() })
-			<-away // the main thread is kept until the other has one
-			runtime.UnlockOSThread()
-			return
-		}
-		f() // without unlocking, so that the runtime ends the thread
-	}()
 }
 
 // enter moves this thread into a namespace. That of the computer itself is refused: an experiment must not change it.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/thread"
 )
 
 // Command is a program to run on a machine. It is given no input, a short environment of its own, and no shell.
@@ -46,7 +48,7 @@ var (
 // handler.
 func Start(c Command) (*Process, error) {
 	starter.Do(func() {
-		onOwnThread(func() {
+		thread.Go(func() {
 			for f := range starts {
 				f()
 			}

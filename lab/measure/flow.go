@@ -4,10 +4,10 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"airtide/lab/plan"
 	"airtide/lab/result"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // flow is a quantity of one flow.

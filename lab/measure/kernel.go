@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"airtide/lab/plan"
 	"airtide/tcp"
 	"airtide/trace"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Sender says how a flow's sending connections are found in a recording.

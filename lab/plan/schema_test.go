@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/experiments"
-
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v4"
+
+	"airtide/experiments"
 )
 
 var update = flag.Bool("update", false, "write experiment.schema.json anew")

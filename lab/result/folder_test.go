@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"airtide/lab/plan"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/lab/plan"
 )
 
 func exists(path string) bool {

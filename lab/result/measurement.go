@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"airtide/lab/plan"
-
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"airtide/lab/plan"
 )
 
 // Measurement is a figure of one run.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"airtide/lab/judge"
 	"airtide/lab/plan"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 var update = flag.Bool("update", false, "write result.schema.json anew")

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"airtide/lab/judge"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
+
+	"airtide/lab/judge"
 )
 
 // axis is the horizontal axis: where values stand, and what is written below it.
