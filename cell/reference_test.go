@@ -1,56 +1,16 @@
 package cell
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"airtide/cell/medium"
+	"airtide/internal/ns3"
 )
 
-// reference is a row of saturating UDP in ns-3, see medium/testdata/README.md.
-type reference struct {
-	Case, phy, direction, options string
-	mbps, slowMbps, goodput, runs float64
-	n, slow, streams, ampdu, wire int
-	backlog                       float64
-}
-
-func readReference(t *testing.T) []reference {
-	t.Helper()
-	f, err := os.Open("medium/testdata/ns3_udp.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	column := map[string]int{}
-	for i, name := range lines[0] {
-		column[name] = i
-	}
-	var rows []reference
-	for _, line := range lines[1:] {
-		text := func(name string) string { return line[column[name]] }
-		number := func(name string) float64 { return must(strconv.ParseFloat(text(name), 64)) }
-		rows = append(rows, reference{
-			text("case"), text("phy"), text("dir"), text("options"), number("rate_mbps"), number("slow_rate_mbps"),
-			number("goodput_mbps"), number("runs"), int(number("n")), int(number("n_slow")), int(number("nss")),
-			int(number("ampdu_max")), int(number("wired_mbps")), number("apq_mean"),
-		})
-	}
-	return rows
-}
-
-func (r *reference) name() string {
-	return fmt.Sprintf("%s %s %g n%d+%d %s wire %d %s", r.Case, r.phy, r.mbps, r.n, r.slow, r.direction, r.wire, r.options)
-}
+// reference is a row of saturating UDP.
+type reference struct{ ns3.Row }
 
 // config is the cell that the row describes.
 func (r *reference) config() Config {
@@ -58,24 +18,20 @@ func (r *reference) config() Config {
 		standard medium.Standard
 		width    int
 	}{"g": {medium.Std11g, 0}, "n20": {medium.Std11n, 20}, "n40": {medium.Std11n, 40}, "ac80": {medium.Std11ac, 80}}
-	kind := kinds[r.phy]
-	streams := r.streams
+	kind := kinds[r.PHY]
+	streams := r.Streams
 	if kind.standard == medium.Std11g {
 		streams = 0
 	}
-	aggregation := Aggregation{Bytes: r.ampdu}
-	if r.ampdu == 0 {
+	aggregation := Aggregation{Bytes: r.AMPDU}
+	if r.AMPDU == 0 {
 		aggregation.Frames = 1
 	}
 	var terminals []Terminal
-	for i := range r.n + r.slow {
-		p := must(medium.AtRate(kind.standard, kind.width, streams, r.mbps))
-		if i >= r.n {
-			width := 20
-			if strings.Contains(r.options, "slowWidth=40") {
-				width = 40
-			}
-			p = must(medium.AtRate(medium.Std11n, width, 1, r.slowMbps))
+	for i := range r.N + r.Slow {
+		p := must(medium.AtRate(kind.standard, kind.width, streams, r.RateMbps))
+		if i >= r.N {
+			p = must(medium.AtRate(medium.Std11n, r.SlowWidth(), 1, r.SlowMbps))
 		}
 		t := Terminal{Name: fmt.Sprint("t", i), Radio: radio(p)}
 		t.Radio.Aggregation = aggregation
@@ -83,9 +39,9 @@ func (r *reference) config() Config {
 	}
 	c := gigabit(terminals...)
 	// A packet takes 1500 bytes of that wire, with its point-to-point framing, and of this one 1536.
-	c.WireUp[0].Wire.RateBps = int64(r.wire) * 1e6 * 1536 / 1500
+	c.WireUp[0].Wire.RateBps = int64(r.WireMbps) * 1e6 * 1536 / 1500
 	c.LeaveOutVHTSIGB, c.AP.Aggregation = true, aggregation
-	c.BlockAckRequest, c.EIFSAfterCollision = !strings.Contains(r.options, "bar=0"), strings.Contains(r.options, "preambleDet=0")
+	c.BlockAckRequest, c.EIFSAfterCollision = !r.Has("bar=0"), r.Has("preambleDet=0")
 	if kind.standard == medium.Std11g {
 		c.Band = medium.Band2GHz
 	}
@@ -97,9 +53,9 @@ func (r *reference) run(t *testing.T, seed uint64) float64 {
 	c := r.config()
 	c.Seed = seed
 	d := newDriver(t, c)
-	stations := r.n + r.slow
+	stations := r.N + r.Slow
 	for i := range stations {
-		switch r.direction {
+		switch r.Direction {
 		case "up":
 			d.saturated[i] = toServer
 		case "down":
@@ -114,7 +70,7 @@ func (r *reference) run(t *testing.T, seed uint64) float64 {
 	d.run(5e9)
 	w := Between(from, d.status())
 	packets := w.WireUp.RateMbps
-	if r.direction != "up" {
+	if r.Direction != "up" {
 		packets = w.AP.Radio.RateMbps
 	}
 	return packets * payloadBytes / udpPacket
@@ -122,12 +78,13 @@ func (r *reference) run(t *testing.T, seed uint64) float64 {
 
 func TestUDPThroughTheWholeAgreesWithNS3(t *testing.T) {
 	tried := 0
-	for _, r := range readReference(t) {
+	for _, row := range ns3.Rows("udp") {
+		r := reference{row}
 		tried++
-		t.Run(r.name(), func(t *testing.T) {
+		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
 			seeds := 2
-			if r.n > 0 && r.slow > 0 && r.direction == "up" {
+			if r.N > 0 && r.Slow > 0 && r.Direction == "up" {
 				seeds = 12 // who wins is chance, and each access of a slow one costs eight of a fast one
 			}
 			var sum, squares float64
@@ -139,10 +96,10 @@ func TestUDPThroughTheWholeAgreesWithNS3(t *testing.T) {
 			mean := sum / n
 			deviation := math.Sqrt(max(0, squares/n-mean*mean) * n / (n - 1))
 			// The reference's own mean is as uncertain as its runs are few.
-			allowed := max(0.05, 2*deviation/mean/math.Sqrt(r.runs))
-			t.Logf("%.2f Mbit/s, reference %.2f (%+.1f %%)", mean, r.goodput, 100*(mean/r.goodput-1))
-			if math.Abs(mean/r.goodput-1) > allowed {
-				t.Errorf("goodput of %.2f Mbit/s, reference %.2f: more than %.1f %% apart", mean, r.goodput, 100*allowed)
+			allowed := max(0.05, 2*deviation/mean/math.Sqrt(float64(r.Runs)))
+			t.Logf("%.2f Mbit/s, reference %.2f (%+.1f %%)", mean, r.Goodput, 100*(mean/r.Goodput-1))
+			if math.Abs(mean/r.Goodput-1) > allowed {
+				t.Errorf("goodput of %.2f Mbit/s, reference %.2f: more than %.1f %% apart", mean, r.Goodput, 100*allowed)
 			}
 		})
 	}

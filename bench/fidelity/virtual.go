@@ -10,7 +10,7 @@ import (
 )
 
 // udpHeader are the columns that TestUDPSaturationAgreesWithNS3 logs.
-const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation | share of the fast, ns-3 | airtide | AP backlog, ns-3 | airtide | frames in a PPDU, ns-3 | airtide | collided, ns-3 | airtide |"
+const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation (spread of runs) | frames in a PPDU: ns-3, airtide | collided share | airtime of the stations / of the access point | its backlog, packets | rates of the stations |"
 
 // goTest runs tests and returns what they log.
 func goTest(ctx context.Context, pkg, run string) (string, error) {

@@ -33,7 +33,7 @@ var layers = [][]string{
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
-var apart = map[string]bool{"airtide/internal/architecture": true, "airtide/internal/testnet": true}
+var apart = map[string]bool{"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true}
 
 type goPackage struct {
 	ImportPath string

@@ -1,18 +1,16 @@
-// Command ns3tcp writes the experiments that repeat the TCP rows of ns-3's reference figures (ns3.csv, whose columns
-// cell/medium/testdata/README.md explains) with the kernel's TCP.
+// Command ns3tcp writes the experiments that repeat the TCP rows of ns-3's reference figures (package internal/ns3) with the
+// kernel's TCP.
 package main
 
 import (
 	_ "embed"
-	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-//go:embed ns3.csv
-var reference string
+	"airtide/internal/ns3"
+)
 
 const header = `# Made by go generate ./bench/fidelity. TCP of ns-3 3.44 over the same cells, with the kernel's TCP in its place.
 name: %s
@@ -66,22 +64,14 @@ claims:
 
 func main() {
 	dir := os.Args[1]
-	rows, err := csv.NewReader(strings.NewReader(reference)).ReadAll()
-	if err != nil {
-		fail(err)
-	}
-	column := map[string]int{}
-	for i, name := range rows[0] {
-		column[name] = i
-	}
 	alike := &experiment{name: "ns3-tcp", title: "TCP over cells of equal terminals", groups: []string{"sta"}}
 	mixed := &experiment{name: "ns3-tcp-mixed", title: "TCP over cells of fast and slow terminals", groups: []string{"fast", "slow"}}
-	for _, line := range rows[1:] {
-		r := row{func(name string) string { return line[column[name]] }}
+	for _, line := range ns3.Rows("cubic", "reno") {
+		r := row{line}
 		switch {
-		case r.at("proto") == "udp", r.at("case") == "S-long60s", strings.Contains(r.at("options"), "preambleDet"):
-			// Of these the medium's own tests, a time, and an option that an experiment does not have.
-		case r.at("n") != "0" && r.at("n_slow") != "0":
+		case r.Case == "S-long60s", r.Has("preambleDet=0"):
+			// The same for a minute, and an option that an experiment does not have.
+		case r.N > 0 && r.Slow > 0:
 			mixed.add(r)
 		default:
 			alike.add(r)
@@ -99,34 +89,31 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-type row struct{ at func(column string) string }
+type row struct{ ns3.Row }
 
 // name tells rows apart.
 func (r row) name() string {
-	parts := []string{r.at("phy"), whole(r.at("rate_mbps")), "n" + r.at("n")}
-	if r.at("n_slow") != "0" {
-		parts = append(parts, r.at("n_slow")+"x"+whole(r.at("slow_rate_mbps")))
+	parts := []string{r.PHY, whole(r.RateMbps), fmt.Sprint("n", r.N)}
+	if r.Slow > 0 {
+		parts = append(parts, fmt.Sprintf("%dx%s", r.Slow, whole(r.SlowMbps)))
 	}
-	if r.at("ampdu_max") == "0" {
+	if r.AMPDU == 0 {
 		parts = append(parts, "noagg")
 	}
-	if r.at("wired_mbps") != "1000" {
-		parts = append(parts, "wire"+r.at("wired_mbps"))
+	if r.WireMbps != 1000 {
+		parts = append(parts, fmt.Sprint("wire", r.WireMbps))
 	}
-	if strings.HasPrefix(r.at("case"), "S-") {
-		parts = append(parts, strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(r.at("case"), "S-"), "-", "_")))
-		if strings.HasPrefix(r.at("case"), "S-apfifo") {
-			parts = append(parts, r.at("ap_fifo_pkts"))
+	if kind, ok := strings.CutPrefix(r.Case, "S-"); ok {
+		parts = append(parts, strings.ToLower(strings.ReplaceAll(kind, "-", "_")))
+		if strings.HasPrefix(kind, "apfifo") {
+			parts = append(parts, fmt.Sprint(r.APLimit))
 		}
 	}
-	return strings.Join(append(parts, r.at("dir"), r.at("proto")), "_")
+	return strings.Join(append(parts, r.Direction, r.Protocol), "_")
 }
 
 // whole is a number without what is behind the point.
-func whole(number string) string {
-	before, _, _ := strings.Cut(number, ".")
-	return before
-}
+func whole(mbps float64) string { return fmt.Sprint(int(mbps)) }
 
 // smallBuffer is the send buffer of the rows with sndbuf.
 const smallBuffer = "{min: 4096 B, default: 16384 B, max: 262144 B}"
@@ -143,68 +130,70 @@ func (e *experiment) add(r row) {
 	name := r.name()
 	fmt.Fprintf(&e.points, "      %s:\n", name)
 	for i, group := range e.groups {
-		slow := i > 0 || r.at("n") == "0"
+		slow := i > 0 || r.N == 0
+		count := r.N
+		if slow {
+			count = r.Slow
+		}
 		at := "terminals." + group
-		e.set(at+".count", r.at(map[bool]string{false: "n", true: "n_slow"}[slow]))
+		e.set(at+".count", fmt.Sprint(count))
 		e.radio(r, at+".radio", slow)
-		e.set(at+".congestion", r.at("proto"))
-		if strings.Contains(r.at("options"), "sndbuf") {
+		e.set(at+".congestion", r.Protocol)
+		if r.Has("sndbuf=262144") {
 			e.set(at+".send_buffer", smallBuffer)
 		}
 	}
-	e.set("servers.server.congestion", r.at("proto"))
-	if strings.Contains(r.at("options"), "sndbuf") {
+	e.set("servers.server.congestion", r.Protocol)
+	if r.Has("sndbuf=262144") {
 		e.set("servers.server.send_buffer", smallBuffer)
 	}
-	e.set("cell.ap.queue", r.at("ap_fifo_pkts")+" packets")
-	if strings.Contains(r.at("options"), "bar=0") {
+	e.set("cell.ap.queue", fmt.Sprint(r.APLimit, " packets"))
+	if r.Has("bar=0") {
 		e.set("cell.block_ack_request", "false")
 	}
-	if r.at("ampdu_max") != "0" && r.at("phy") != "g" {
-		e.set("cell.ap.aggregation.bytes", r.at("ampdu_max")+" B")
+	if r.AMPDU > 0 && r.PHY != "g" {
+		e.set("cell.ap.aggregation.bytes", fmt.Sprint(r.AMPDU, " B"))
 	}
-	if r.at("wired_mbps") == "100" {
+	if r.WireMbps == 100 {
 		e.set("path.rate", "102.4 Mbit/s")
 	}
-	if strings.Contains(r.at("options"), "delay=10") {
+	if r.Has("delay=10") {
 		e.set("path.rtt", "20 ms")
 	}
-	switch r.at("dir") {
+	switch r.Direction {
 	case "down":
 		e.set("flows.transfer.direction", "reverse")
 	case "s2s":
 		e.set("flows.transfer.from", "sta1")
 		e.set("flows.transfer.to", "sta2")
 	}
-	fmt.Fprintf(&e.claims, "  %s:\n    says: \"goodput %s Mbit/s (%s to %s in %s runs), AP backlog %s packets, RTT %s ms\"\n    where: %s\n    holds: 'abs(mean(at(total, {row: %q})) - %s) <= 0.1 * %s'\n",
-		name, r.at("goodput_mbps"), r.at("goodput_min"), r.at("goodput_max"), r.at("runs"), r.at("apq_mean"), r.at("tcp_rtt_mean_ms"),
-		r.at("case"), name, r.at("goodput_mbps"), r.at("goodput_mbps"))
+	fmt.Fprintf(&e.claims, "  %s:\n    says: \"goodput %.2f Mbit/s (%.2f to %.2f in %d runs), AP backlog %.2f packets, RTT %.2f ms\"\n    where: %s\n    holds: 'abs(mean(at(total, {row: %q})) - %.2f) <= 0.1 * %.2f'\n",
+		name, r.Goodput, r.Range[0], r.Range[1], r.Runs, r.Backlog, r.RTTMs, r.Case, name, r.Goodput, r.Goodput)
 }
 
 func (e *experiment) radio(r row, at string, slow bool) {
-	standard, width, streams, rate := "ac", "80", r.at("nss"), r.at("rate_mbps")
+	standard, width, streams, rate := "ac", 80, r.Streams, r.RateMbps
 	switch {
 	case slow:
-		standard, width, streams, rate = "n", "20", "1", r.at("slow_rate_mbps")
-		if strings.Contains(r.at("options"), "slowWidth=40") {
-			width = "40"
-		}
-	case r.at("phy") == "g":
-		standard, width, streams = "g", "", ""
-	case strings.HasPrefix(r.at("phy"), "n"):
-		standard, width = "n", strings.TrimPrefix(r.at("phy"), "n")
+		standard, width, streams, rate = "n", r.SlowWidth(), 1, r.SlowMbps
+	case r.PHY == "g":
+		standard = "g"
+	case r.PHY == "n20":
+		standard, width = "n", 20
+	case r.PHY == "n40":
+		standard, width = "n", 40
 	}
 	radio := []string{"standard: " + standard}
-	if width != "" {
-		radio = append(radio, "width: "+width, "streams: "+streams)
+	if standard != "g" {
+		radio = append(radio, fmt.Sprintf("width: %d, streams: %d", width, streams))
 	}
-	radio = append(radio, "phy_rate: "+rate+" Mbit/s", "queue: 500 packets")
+	radio = append(radio, fmt.Sprintf("phy_rate: %g Mbit/s", rate), "queue: 500 packets")
 	switch {
 	case standard == "g":
-	case r.at("ampdu_max") == "0":
+	case r.AMPDU == 0:
 		radio = append(radio, "aggregation: {frames: 1}")
 	default:
-		radio = append(radio, "aggregation: {bytes: "+r.at("ampdu_max")+" B}")
+		radio = append(radio, fmt.Sprintf("aggregation: {bytes: %d B}", r.AMPDU))
 	}
 	e.set(at, "{"+strings.Join(radio, ", ")+"}")
 }
