@@ -1,13 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"strings"
-	"sync"
 	"unicode"
 
-	"codeberg.org/go-fonts/liberation/liberationsansregular"
-	"golang.org/x/image/font/opentype"
+	"airtide/paper"
+
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -36,18 +34,8 @@ const (
 	alignRight  alignment = 1
 )
 
-// faces holds Liberation Sans, whose letters are as wide as those of Arial and Helvetica: a figure in SVG keeps its
-// layout on machines that have any of the three.
-var faces = sync.OnceValue(func() *font.Cache {
-	face, err := opentype.Parse(liberationsansregular.TTF)
-	if err != nil {
-		panic(fmt.Errorf("parsing the font that is built in: %w", err))
-	}
-	return font.NewCache(font.Collection{{Font: font.Font{Typeface: "Liberation", Variant: "Sans"}, Face: face}})
-})
-
 func faceOf(size font.Length) font.Face {
-	return faces().Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
+	return paper.Letters().Lookup(paper.Sans, size)
 }
 
 func widthOf(size font.Length, s string) vg.Length {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 
+	"airtide/paper"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
@@ -46,13 +48,13 @@ func Draw(w io.Writer, format string, kind Kind, flows []*FlowSeries, o Options)
 		if err := pic.draw(c); err != nil {
 			return err
 		}
-		return writePNG(w, c, dpi)
+		return paper.WritePNG(w, c, dpi)
 	case "svg":
 		c := vgsvg.New(width, height)
 		if err := pic.draw(c); err != nil {
 			return err
 		}
-		return writeSVG(w, c)
+		return paper.WriteSVG(w, c)
 	case "pdf":
 		c := vgpdf.New(width, height)
 		if err := pic.draw(c); err != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"airtide/paper"
+
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 )
@@ -41,14 +43,14 @@ func (p *picture) draw(to vg.Canvas) error {
 		size = gridFont * scale
 	}
 	c := &canvas{vg: to, style: p.o.Style, titleSize: size, textSize: size - 0.5, tickSize: size - 1}
-	var paper vg.Path
-	paper.Move(p.area.Min)
-	paper.Line(vg.Point{X: p.area.Max.X, Y: p.area.Min.Y})
-	paper.Line(p.area.Max)
-	paper.Line(vg.Point{X: p.area.Min.X, Y: p.area.Max.Y})
-	paper.Close()
-	to.SetColor(rgb(0xFF, 0xFF, 0xFF))
-	to.Fill(paper)
+	var sheet vg.Path
+	sheet.Move(p.area.Min)
+	sheet.Line(vg.Point{X: p.area.Max.X, Y: p.area.Min.Y})
+	sheet.Line(p.area.Max)
+	sheet.Line(vg.Point{X: p.area.Min.X, Y: p.area.Max.Y})
+	sheet.Close()
+	to.SetColor(paper.RGB(0xFF, 0xFF, 0xFF))
+	to.Fill(sheet)
 
 	area := vg.Rectangle{
 		Min: p.area.Min.Add(vg.Point{X: margin, Y: margin}),

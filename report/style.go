@@ -3,41 +3,36 @@ package report
 import (
 	"image/color"
 
+	"airtide/paper"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// ink is a colour of the palette with the grey that stands for it in the grey style.
-type ink struct{ colour, grey color.RGBA }
+// ink is a colour of the palette.
+type ink paper.Ink
 
-// The palette of Okabe and Ito (Color Universal Design, 2008). Its yellow is left out: it vanishes on white paper.
 var (
-	black      = ink{rgb(0x00, 0x00, 0x00), rgb(0x00, 0x00, 0x00)}
-	blue       = ink{rgb(0x00, 0x72, 0xB2), rgb(0x28, 0x28, 0x28)}
-	vermillion = ink{rgb(0xD5, 0x5E, 0x00), rgb(0x50, 0x50, 0x50)}
-	green      = ink{rgb(0x00, 0x9E, 0x73), rgb(0x70, 0x70, 0x70)}
-	purple     = ink{rgb(0xCC, 0x79, 0xA7), rgb(0x90, 0x90, 0x90)}
-	orange     = ink{rgb(0xE6, 0x9F, 0x00), rgb(0xA0, 0xA0, 0xA0)}
-	sky        = ink{rgb(0x56, 0xB4, 0xE9), rgb(0xB4, 0xB4, 0xB4)}
-	dim        = ink{rgb(0x80, 0x80, 0x80), rgb(0x80, 0x80, 0x80)}
-	pale       = ink{rgb(0xE4, 0xE4, 0xE4), rgb(0xE4, 0xE4, 0xE4)}
+	black      = ink(paper.Black)
+	blue       = ink(paper.Blue)
+	vermillion = ink(paper.Vermillion)
+	green      = ink(paper.Green)
+	purple     = ink(paper.Purple)
+	orange     = ink(paper.Orange)
+	sky        = ink(paper.Sky)
+	dim        = ink(paper.Dim)
+	pale       = ink(paper.Pale)
 )
-
-func rgb(r, g, b uint8) color.RGBA { return color.RGBA{r, g, b, 0xFF} }
 
 func (i ink) in(s Style) color.Color {
 	if s == Grey {
-		return i.grey
+		return i.Grey
 	}
-	return i.colour
+	return i.Colour
 }
 
-// tint is the colour of an area behind lines. It is opaque, since not every PDF reader blends alike.
-func tint(c color.Color) color.Color {
-	r, g, b, _ := c.RGBA()
-	mix := func(x uint32) uint8 { return uint8((x>>8)*4/10 + 0xFF*6/10) }
-	return rgb(mix(r), mix(g), mix(b))
-}
+// tint is the colour of an area behind lines.
+func tint(c color.Color) color.Color { return paper.Tint(c, 40) }
 
 // stroke is how a line looks: no two lines of one panel share the dashes and the width, so that they differ without
 // their colours too.

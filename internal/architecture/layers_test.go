@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"airtide/cell/queue"},
 	{"airtide/monitor/owner"},
 	{"airtide/monitor/filter"},
-	{"airtide/tcp", "airtide/clock", "airtide/thread"},
+	{"airtide/tcp", "airtide/clock", "airtide/thread", "airtide/paper"},
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.

@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 
+	"airtide/paper"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -150,7 +152,7 @@ func (c *chart) drawGap(p *plot.Plot, data draw.Canvas) {
 // plot makes the library's plot of a panel. The lowest has the labels of the horizontal axis.
 func (c *chart) plot(p *panel, size font.Length, room vg.Point, lowest bool, o FigureOptions) *plot.Plot {
 	pl := plot.New()
-	pl.TextHandler = handler()
+	pl.TextHandler = paper.Handler()
 	pl.BackgroundColor = color.Transparent
 	for _, a := range []*plot.Axis{&pl.X, &pl.Y} {
 		a.Padding = 0

@@ -1,20 +1,13 @@
 package show
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
-	"image/png"
 	"io"
-	"math"
 	"strings"
-	"sync"
 
-	"codeberg.org/go-fonts/liberation/liberationsansregular"
-	"golang.org/x/image/font/opentype"
+	"airtide/paper"
+
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -86,13 +79,13 @@ func write(w io.Writer, format string, d drawing, o FigureOptions) error {
 		if err := d.draw(draw.New(c), o); err != nil {
 			return err
 		}
-		return writePNG(w, c, dpi)
+		return paper.WritePNG(w, c, dpi)
 	case "svg":
 		c := vgsvg.New(width, height)
 		if err := d.draw(draw.New(c), o); err != nil {
 			return err
 		}
-		return writeSVG(w, c)
+		return paper.WriteSVG(w, c)
 	case "pdf":
 		c := vgpdf.New(width, height)
 		if err := d.draw(draw.New(c), o); err != nil {
@@ -104,57 +97,15 @@ func write(w io.Writer, format string, d drawing, o FigureOptions) error {
 	return fmt.Errorf("figure: unknown format %q: expected one of %s", format, strings.Join(Formats, ", "))
 }
 
-// writeSVG adds fall-backs to the font that have the same widths.
-func writeSVG(w io.Writer, c *vgsvg.Canvas) error {
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return fmt.Errorf("making SVG: %w", err)
-	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
-	return err
-}
-
-// writePNG adds the resolution (chunk pHYs, in pixels per metre), from which text processors take the size in print.
-func writePNG(w io.Writer, c *vgimg.Canvas, dpi int) error {
-	var b bytes.Buffer
-	if err := png.Encode(&b, c.Image()); err != nil {
-		return fmt.Errorf("making PNG: %w", err)
-	}
-	perMetre := uint32(math.Round(float64(dpi) / 0.0254))
-	chunk := append([]byte("pHYs"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, perMetre), perMetre)...)
-	chunk = append(chunk, 1)
-	const header = 8 + 25 // signature and IHDR, behind which the chunk goes
-	out := append([]byte{}, b.Bytes()[:header]...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(chunk)-4))
-	out = append(out, chunk...)
-	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(chunk))
-	_, err := w.Write(append(out, b.Bytes()[header:]...))
-	return err
-}
-
-// letters holds Liberation Sans, whose letters are as wide as those of Arial and Helvetica: a figure in SVG keeps its
-// layout on machines that have any of the three.
-var letters = sync.OnceValue(func() *font.Cache {
-	face, err := opentype.Parse(liberationsansregular.TTF)
-	if err != nil {
-		panic(fmt.Errorf("parsing the font that is built in: %w", err))
-	}
-	return font.NewCache(font.Collection{{Font: sans, Face: face}})
-})
-
-var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
-
-func handler() text.Handler { return text.Plain{Fonts: letters()} }
-
 // writing is a style of text.
 func writing(size font.Length) draw.TextStyle {
-	f := sans
+	f := paper.Sans
 	f.Size = size
-	return draw.TextStyle{Color: black, Font: f, Handler: handler()}
+	return draw.TextStyle{Color: black, Font: f, Handler: paper.Handler()}
 }
 
 // widthOf is that of a line of text.
 func widthOf(size font.Length, s string) vg.Length {
-	f := letters().Lookup(sans, size)
+	f := paper.Letters().Lookup(paper.Sans, size)
 	return f.Width(s)
 }

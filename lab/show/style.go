@@ -3,32 +3,20 @@ package show
 import (
 	"image/color"
 
+	"airtide/paper"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// ink is a colour with the grey that stands for it.
-type ink struct{ colour, grey color.RGBA }
-
-// inks are the palette of Okabe and Ito (Color Universal Design, 2008) without its yellow, which vanishes on white paper;
-// the same as package report's.
-var inks = []ink{
-	{rgb(0x00, 0x72, 0xB2), rgb(0x28, 0x28, 0x28)}, // blue
-	{rgb(0xD5, 0x5E, 0x00), rgb(0x50, 0x50, 0x50)}, // vermillion
-	{rgb(0x00, 0x9E, 0x73), rgb(0x70, 0x70, 0x70)}, // green
-	{rgb(0xCC, 0x79, 0xA7), rgb(0x90, 0x90, 0x90)}, // purple
-	{rgb(0xE6, 0x9F, 0x00), rgb(0xA0, 0xA0, 0xA0)}, // orange
-	{rgb(0x56, 0xB4, 0xE9), rgb(0xB4, 0xB4, 0xB4)}, // sky
-	{rgb(0x00, 0x00, 0x00), rgb(0x00, 0x00, 0x00)}, // black
-}
+// inks are those of series.
+var inks = []paper.Ink{paper.Blue, paper.Vermillion, paper.Green, paper.Purple, paper.Orange, paper.Sky, paper.Black}
 
 var (
-	black = rgb(0x00, 0x00, 0x00)
-	white = rgb(0xFF, 0xFF, 0xFF)
-	pale  = rgb(0xE4, 0xE4, 0xE4)
+	black = paper.Black.Colour
+	white = paper.RGB(0xFF, 0xFF, 0xFF)
+	pale  = paper.Pale.Colour
 )
-
-func rgb(r, g, b uint8) color.RGBA { return color.RGBA{r, g, b, 0xFF} }
 
 // look is how a series is drawn. No two of the first 280 share ink, dashes and marker, so that they differ in grey and in
 // print too.
@@ -47,9 +35,9 @@ var markers = []draw.GlyphDrawer{
 
 // looks is how series i is drawn.
 func looks(i int, grey bool) look {
-	l := look{inks[i%len(inks)].colour, dashes[i%len(dashes)], markers[i%len(markers)], hatch(i % int(hatches))}
+	l := look{inks[i%len(inks)].Colour, dashes[i%len(dashes)], markers[i%len(markers)], hatch(i % int(hatches))}
 	if grey {
-		l.ink = inks[i%len(inks)].grey
+		l.ink = inks[i%len(inks)].Grey
 	}
 	return l
 }
@@ -62,11 +50,8 @@ func (l look) glyph() draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.ink, Shape: l.marker, Radius: vg.Points(2.8)}
 }
 
-// tint is the colour of an area. It is opaque, since not every reader of SVG blends alike.
-func tint(c color.RGBA) color.RGBA {
-	mix := func(x uint8) uint8 { return uint8((uint32(x)*5 + 0xFF*5) / 10) }
-	return rgb(mix(c.R), mix(c.G), mix(c.B))
-}
+// tint is the colour of an area.
+func tint(c color.RGBA) color.RGBA { return paper.Tint(c, 50) }
 
 // hatch is the pattern of a bar.
 type hatch int

@@ -1,4 +1,4 @@
-package report
+package paper
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// writeSVG adds fall-backs to the font that have the same widths.
-func writeSVG(w io.Writer, c *vgsvg.Canvas) error {
+// WriteSVG adds fall-backs to the font that have the same widths.
+func WriteSVG(w io.Writer, c *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return fmt.Errorf("making SVG: %w", err)
@@ -26,8 +26,8 @@ func writeSVG(w io.Writer, c *vgsvg.Canvas) error {
 	return nil
 }
 
-// writePNG adds the resolution (chunk pHYs, in pixels per metre), from which text processors take the size in print.
-func writePNG(w io.Writer, c *vgimg.Canvas, dpi int) error {
+// WritePNG adds the resolution (chunk pHYs, in pixels per metre), from which text processors take the size in print.
+func WritePNG(w io.Writer, c *vgimg.Canvas, dpi int) error {
 	var b bytes.Buffer
 	if err := png.Encode(&b, c.Image()); err != nil {
 		return fmt.Errorf("making PNG: %w", err)
