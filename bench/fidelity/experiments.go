@@ -26,7 +26,7 @@ func (f *fidelity) experiment(ctx context.Context, name string) (*show.Report, e
 			return r, nil
 		}
 	}
-	c := exec.CommandContext(ctx, f.airtide, args...)
+	c := exec.CommandContext(ctx, f.airtide, append(args, "--lag-limit", f.lagLimit.String())...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.Stderr = os.Stderr
 	runErr := c.Run()

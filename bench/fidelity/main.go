@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"time"
+
+	"airtide/cell/engine"
 )
 
 //go:generate go run ./ns3tcp ../../experiments
@@ -18,6 +20,7 @@ func main() {
 	f := &fidelity{}
 	flag.StringVar(&f.airtide, "airtide", "./airtide", "the binary to run experiments with")
 	flag.StringVar(&f.results, "results", "results/fidelity", "folder for the experiments' results; what is finished there is not done again")
+	flag.DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	only := flag.String("only", "", "only the parts whose name contains this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -40,7 +43,10 @@ func main() {
 }
 
 // fidelity is where the parts find what they need.
-type fidelity struct{ airtide, results string }
+type fidelity struct {
+	airtide, results string
+	lagLimit         time.Duration
+}
 
 type part struct {
 	name, title string
