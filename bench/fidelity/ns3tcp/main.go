@@ -151,7 +151,11 @@ func (e *experiment) add(r row) {
 	if r.Has("bar=0") {
 		e.set("cell.block_ack_request", "false")
 	}
-	if r.AMPDU > 0 && r.PHY != "g" {
+	switch {
+	case r.PHY == "g":
+	case r.AMPDU == 0:
+		e.set("cell.ap.aggregation.frames", "1")
+	default:
 		e.set("cell.ap.aggregation.bytes", fmt.Sprint(r.AMPDU, " B"))
 	}
 	if r.WireMbps == 100 {
