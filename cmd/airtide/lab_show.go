@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ is not held.`,
   airtide lab show results/my/20260131-120000 --json`,
 		Args: exactArgs("RESULT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notBoth(asJSON, asCSV); err != nil {
+				return err
+			}
 			dir, err := resultDir(root, args[0])
 			if err != nil {
 				return err
@@ -89,9 +93,15 @@ is not held.`,
 	fl.BoolVar(&asJSON, "json", false, "print as JSON")
 	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
 	fl.BoolVar(&each, "each", false, "also the values by flow or terminal")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	_ = cmd.MarkFlagDirname("figures")
 	return cmd
+}
+
+func notBoth(asJSON, asCSV bool) error {
+	if asJSON && asCSV {
+		return misuse{errors.New("--json and --csv: choose one")}
+	}
+	return nil
 }
 
 func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o show.FigureOptions) error {
@@ -155,6 +165,9 @@ interval, the ratio, and whether the difference is significant.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notBoth(asJSON, asCSV); err != nil {
+				return err
+			}
 			var reports []*show.Report
 			for _, arg := range args {
 				dir, err := resultDir(root, arg)
@@ -184,6 +197,5 @@ interval, the ratio, and whether the difference is significant.`,
 	resultsFlag(cmd, &root)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print as CSV")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	return cmd
 }

@@ -36,6 +36,14 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"export", "a.atr", "-o", "x"}, "--to"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "word"}, "word"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "csv", "--fields", "beauty"}, "beauty"},
+		{[]string{"lab", "nonsense"}, "nonsense"},
+		{[]string{"lab", "check"}, "EXPERIMENT"},
+		{[]string{"lab", "run"}, "EXPERIMENT"},
+		{[]string{"lab", "run", "quickstart", "--lag-limit", "0s"}, "lag-limit"},
+		{[]string{"lab", "resume"}, "RESULT"},
+		{[]string{"lab", "show"}, "RESULT"},
+		{[]string{"lab", "compare", "one"}, "two"},
+		{[]string{"lab", "show", "testdata", "--json", "--csv"}, "json"},
 	} {
 		stdout, stderr, status := run(t, c.args...)
 		if status != exitMisuse || !strings.Contains(stderr, c.want) || stdout != "" {

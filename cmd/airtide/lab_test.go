@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const shortExperiment = `
+name: short
+title: A short upload
+duration: 1200 ms
+warmup: 400 ms
+repeats: 2
+terminals:
+  phone: {profile: linux-today, radio: {standard: n, phry_rate: 72.2 Mbit/s}}
+servers: {server: {}}
+path: {rate: 100 Mbit/s}
+flows: {upload: {from: phone, to: server, protocol: tcp}}
+sweep:
+  - over: path.rtt
+    values: [4 ms, 40 ms]
+record: {tcp: terminals}
+measure:
+  goodput: {quantity: goodput}
+  srtt: {quantity: srtt}
+claims:
+  carries: {says: it carries something, holds: mean(goodput) > 0.5}
+  waits: {says: it waits longer on the longer path, holds: 'mean(at(srtt, {rtt: "40 ms"})) > mean(at(srtt, {rtt: "4 ms"}))'}
+figures:
+  rates: {kind: lines, x: rtt, y: goodput}
+`
+
+// rightExperiment is a file without the mistake in shortExperiment.
+func rightExperiment(t *testing.T) string {
+	t.Helper()
+	return cellFile(t, strings.Replace(shortExperiment, "phry_rate", "phy_rate", 1))
+}
+
+func TestLabCheckNamesThePlace(t *testing.T) {
+	path := cellFile(t, shortExperiment)
+	stdout, _, status := run(t, "lab", "check", path)
+	if status != exitFailed || !strings.HasPrefix(stdout, path+":8:") || !strings.Contains(stdout, "did you mean phy_rate?") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	stdout, _, status = run(t, "lab", "check", "--json", path, "quickstart")
+	var checked []struct {
+		File     string
+		Runs     int
+		Problems []string
+	}
+	if err := json.Unmarshal([]byte(stdout), &checked); err != nil || status != exitFailed {
+		t.Fatalf("status %d, %v: %s", status, err, stdout)
+	}
+	if len(checked) != 2 || len(checked[0].Problems) != 1 || len(checked[1].Problems) != 0 || checked[1].Runs == 0 {
+		t.Errorf("it says %+v", checked)
+	}
+	if out := mustRun(t, "lab", "check", "--schema"); !json.Valid([]byte(out)) {
+		t.Error("the schema is no JSON")
+	}
+}
+
+func TestLabPlansWithoutRunning(t *testing.T) {
+	dir := t.TempDir()
+	out := mustRun(t, "lab", "run", rightExperiment(t), "--dry-run", "-o", dir)
+	for _, want := range []string{"4 ms, 40 ms", "2 repeats = 4 runs"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("a dry run left %v", left)
+	}
+	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "quickstart") || !strings.Contains(out, "p1-fig7") {
+		t.Errorf("the list is\n%s", out)
+	}
+}
+
+func TestLabFromFileToClaims(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	file := rightExperiment(t)
+	// On a machine that is busy with tests, being late says nothing.
+	out, stderr, status := run(t, "lab", "run", file, "-o", dir, "--lag-limit", "1m")
+	if status != 0 || !strings.Contains(out, "2 held") || !strings.Contains(stderr, "run 4 of 4") {
+		t.Fatalf("status %d:\n%s\n%s", status, out, stderr)
+	}
+	var shown struct {
+		Runs   struct{ Planned, Finished int }
+		Points []struct{ ID string }
+		Claims []struct {
+			Name    string
+			Verdict struct{ Outcome string }
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "lab", "show", "short", "-o", dir, "--json")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if shown.Runs.Finished != 4 || len(shown.Points) != 2 || len(shown.Claims) != 2 || shown.Claims[0].Verdict.Outcome != "held" {
+		t.Errorf("shown: %+v", shown)
+	}
+	if csv := mustRun(t, "lab", "show", "short", "-o", dir, "--csv"); strings.Count(csv, "\n") < 5 {
+		t.Errorf("CSV:\n%s", csv)
+	}
+	figures := filepath.Join(dir, "figures")
+	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures)
+	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures, "--run", shown.Points[0].ID+",r=1")
+	drawn, _ := filepath.Glob(filepath.Join(figures, "*"))
+	if len(drawn) != 4 { // one figure and one run, PNG and SVG each
+		t.Errorf("drawn: %v", drawn)
+	}
+	// There is nothing left to do, so nothing is done.
+	if out := mustRun(t, "lab", "resume", "short", "-o", dir, "--json"); !strings.Contains(out, `"finished":4`) {
+		t.Errorf("resuming a finished result says %s", out)
+	}
+	// Another claim, which does not hold, changes nothing about the runs.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := cellFile(t, strings.Replace(string(text), "mean(goodput) > 0.5", "mean(goodput) > 5000", 1))
+	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != exitNotHeld || !strings.Contains(out, "not held") {
+		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
+	}
+	if out := mustRun(t, "lab", "compare", "short", "short", "-o", dir); !strings.Contains(out, "goodput") {
+		t.Errorf("compared:\n%s", out)
+	}
+	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "4/4") {
+		t.Errorf("the list is\n%s", out)
+	}
+	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != exitFailed || !strings.Contains(stderr, "nothing") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
