@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity generate lint dist build clean
+.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity test-kernels generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -23,6 +23,9 @@ demo: setup-run build ## record a real transfer, sum it up, draw it
 test: setup lint ## every test
 	$(GO) build ./...
 	$(GO) test -count=1 -timeout 20m -p 1 ./... # one package at a time: tests on real traffic need the processors
+
+test-kernels: setup-run build ## what Debian 11's and 12's kernels say, in qemu; logs in kernels-out
+	scripts/test-kernels ./airtide
 
 lint: setup
 	scripts/lint
@@ -47,4 +50,4 @@ dist: ## static binaries for amd64 and arm64 in dist/
 	ls -l dist
 
 clean:
-	rm -rf airtide dist demo-out # results of experiments stay
+	rm -rf airtide dist demo-out kernels-out # results of experiments stay

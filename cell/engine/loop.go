@@ -29,14 +29,16 @@ type loop struct {
 	coalesce  bool
 	quantumNs int64
 
-	epoll, bell int     // bell is the descriptor that wakes the loop for an order
-	held        []*port // not read because their station's queue is full
-	dirty       []*port // with gathered packets
-	refusing    []*port // whose device refuses packets
-	spare       slot    // what is read when the pool is empty
-	buffer      []byte  // a super-packet
-	iov         [maxGather]unix.Iovec
-	events      [64]unix.EpollEvent
+	epoll, bell int // bell is the descriptor that wakes the loop for an order
+	// withoutPwait2 is a kernel before 5.11.
+	withoutPwait2 bool
+	held          []*port // not read because their station's queue is full
+	dirty         []*port // with gathered packets
+	refusing      []*port // whose device refuses packets
+	spare         slot    // what is read when the pool is empty
+	buffer        []byte  // a super-packet
+	iov           [maxGather]unix.Iovec
+	events        [64]unix.EpollEvent
 
 	order  atomic.Int32  // for the loop, one at a time
 	done   chan struct{} // an answer to each order; closed when the loop has ended. It holds one
@@ -154,8 +156,24 @@ func (l *loop) wait() {
 // that never gives its processor context back is made to, at a time that suits the runtime.
 func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 	timeout := unix.NsecToTimespec(ns)
-	r, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)),
-		uintptr(len(l.events)), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+	if !l.withoutPwait2 {
+		r, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)),
+			uintptr(len(l.events)), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+		if errno != unix.ENOSYS {
+			return count(r, errno)
+		}
+		l.withoutPwait2 = true
+	}
+	// Before kernel 5.11 epoll counts in milliseconds; ppoll(2) waits for it by nanoseconds, one call more.
+	ready := [1]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}
+	if r, _, errno := unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0); errno != 0 || r == 0 {
+		return 0, errno
+	}
+	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), uintptr(len(l.events)), 0, 0, 0)
+	return count(r, errno)
+}
+
+func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
 	if errno != 0 {
 		return 0, errno
 	}

@@ -120,8 +120,10 @@ func TestOnlyWhatBelongsTogetherIsJoined(t *testing.T) {
 }
 
 func TestTheLoopDoesNotAllocate(t *testing.T) {
-	for _, coalesce := range []bool{false, true} {
+	for _, c := range []struct{ coalesce, withoutPwait2 bool }{{false, false}, {true, false}, {false, true}} {
+		coalesce := c.coalesce
 		b := newBench(t, coalesce, lineConfig{RateBps: 1e9, Limit: 4})
+		b.withoutPwait2 = c.withoutPwait2
 		v, whole := segment{up: true, flags: tcpAck, payload: payload(1400 * 20)}.build()
 		v.gso, v.segmentBytes = unix.VIRTIO_NET_HDR_GSO_TCPV4, 1400
 		one, single := segment{v6: true, flags: tcpAck, payload: payload(1000)}.build()

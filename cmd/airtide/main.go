@@ -84,7 +84,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
-	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab())
+	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab(), newCC())
 	return root
 }
 
