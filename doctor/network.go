@@ -70,7 +70,7 @@ var qdiscTable = []struct {
 	},
 	{
 		"fq", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewFq(a) },
-		need(optional, "", CC), "pacing is done by TCP's own timers instead of the qdisc", "sch_fq",
+		nil, "pacing is done by TCP's own timers instead of the qdisc", "sch_fq",
 	},
 	{
 		"tbf", func(a netlink.QdiscAttrs) netlink.Qdisc {

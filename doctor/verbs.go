@@ -58,7 +58,7 @@ var verbTable = []verb{
 	{name: Plot, built: true},
 	{name: Cell, built: true},
 	{name: Lab, built: true},
-	{name: CC, ways: []wayOf{{bpf, ""}}},
+	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Tune, ways: []wayOf{{bpf, ""}}},
 	{name: Share, ways: []wayOf{{bpf, ""}}},
 	{name: Timewarp},

@@ -76,7 +76,8 @@ func newRoot() *cobra.Command {
   airtide plot a.atr --flow 1 -o a.png      figures
   airtide export a.atr --to parquet -o a.parquet
   airtide cell run cell.yaml                an emulated Wi-Fi cell with real TCP
-  airtide lab run quickstart                an experiment: swept, repeated, recorded, judged`,
+  airtide lab run quickstart                an experiment: swept, repeated, recorded, judged
+  airtide cc load cubic_rtt --pin           a congestion control in BPF`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

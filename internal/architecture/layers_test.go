@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"airtide/summary"},
 	{"airtide/trace", "airtide/trace/export"},
 	{"airtide/monitor", "airtide/doctor"},
-	{"airtide/monitor/bpf", "airtide/monitor/diag"},
+	{"airtide/monitor/bpf", "airtide/monitor/diag", "airtide/congestion"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
 	{"airtide/lab/plan", "airtide/cell"},

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The hooks that the CUBICs share, as net/ipv4/tcp_cubic.c has them. A program defines CC_KIND and CC_FORM before it
+ * includes this file, and hands the functions to the kernel in CC_CUBIC_OPS.
+ */
+#ifndef AIRTIDE_CC_CUBIC_HOOKS_H
+#define AIRTIDE_CC_CUBIC_HOOKS_H
+
+#include "cc_cubic.h"
+#include "cc_hystart.h"
+#include "cc_parameters.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+_Static_assert(sizeof(struct cc_cubic) <= 13 * sizeof(u64), "the private state does not fit into icsk_ca_priv");
+
+const volatile struct cc_parameters parameters SEC(".rodata.airtide") = {
+	.magic = CC_MAGIC,
+	.kind = CC_KIND,
+	.hz = 1000,
+	.rtt_ref_us = 100000,
+	.beta = 717,
+	.hystart = 1,
+};
+
+CC_INLINE struct cc_law cubic_law(void)
+{
+	struct cc_law law = {
+		.form = CC_FORM,
+		.hz = parameters.hz,
+		.beta = parameters.beta,
+		.rtt_ref_us = parameters.rtt_ref_us,
+	};
+
+	return law;
+}
+
+CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
+{
+	cc_begin_use();
+	cc_cubic_reset(ca);
+	ca->rtt_round = tcp_sk(sk)->snd_nxt;
+	if (parameters.hystart)
+		hystart_reset(tcp_sk(sk), ca);
+}
+
+CC_INLINE void cubic_cwnd_event(struct sock *sk, struct cc_cubic *ca, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START)
+		cc_cubic_resume(ca, tcp_sk(sk)->lsndtime, jiffies32());
+}
+
+CC_INLINE void cubic_state(struct sock *sk, struct cc_cubic *ca, u8 new_state)
+{
+	if (new_state != TCP_CA_Loss)
+		return;
+	cc_cubic_reset(ca);
+	hystart_reset(tcp_sk(sk), ca);
+}
+
+CC_INLINE void cubic_acked(struct sock *sk, struct cc_cubic *ca, const struct ack_sample *sample,
+			   int may_end_slow_start)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	s32 rtt = sample->rtt_us;
+	u32 delay;
+
+	if (rtt < 0)
+		return; /* a duplicate without timestamp */
+	/* Just after recovery delays mean nothing. */
+	if (ca->epoch_start && (s32)(jiffies32() - ca->epoch_start) < (s32)parameters.hz)
+		return;
+	delay = rtt ? rtt : 1;
+	if (!ca->delay_min || ca->delay_min > delay)
+		ca->delay_min = delay;
+	if (parameters.hystart && may_end_slow_start && !ca->found && tcp_in_slow_start(tp))
+		hystart_update(sk, ca, delay);
+}
+
+/* Looks at the path's RTT; once a round it may have changed. */
+CC_INLINE void cubic_follow_rtt(struct tcp_sock *tp, struct cc_cubic *ca, const struct cc_law *law, u32 now)
+{
+	u32 round_ended = after(tp->snd_una, ca->rtt_round);
+
+	if (round_ended)
+		ca->rtt_round = tp->snd_nxt;
+	cc_cubic_follow_rtt(ca, law, tp->srtt_us >> 3, round_ended, now);
+}
+
+CC_INLINE void cubic_cong_avoid(struct sock *sk, struct cc_cubic *ca, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cc_law law = cubic_law();
+	u32 now;
+
+	if (!tcp_is_cwnd_limited(tp))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	now = jiffies32();
+	if (law.form != CC_FORM_PLAIN)
+		cubic_follow_rtt(tp, ca, &law, now);
+	cc_cubic_update(ca, &law, tp->snd_cwnd, acked, now);
+	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+}
+
+CC_INLINE u32 cubic_ssthresh(struct sock *sk, struct cc_cubic *ca)
+{
+	struct cc_law law = cubic_law();
+
+	return cc_cubic_decrease(ca, &law, tcp_sk(sk)->snd_cwnd);
+}
+
+#endif

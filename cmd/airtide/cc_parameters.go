@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"airtide/congestion"
+)
+
+// ccParameters are the flags that set parameters. Each counts only when it is given.
+type ccParameters struct {
+	congestion.Parameters
+	rttRef time.Duration
+}
+
+// ccParameterFlags are their names.
+var ccParameterFlags = []string{"rtt-ref", "beta", "no-hystart", "gamma", "gamma-low", "gamma-high", "lambda", "low-window"}
+
+func (p *ccParameters) define(fl *pflag.FlagSet) {
+	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it is CUBIC, 1ms to 10s (default 100ms for cubic_rtt, 1s for cubic_rttk)")
+	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: what remains of the window after a loss (default 0.7, the kernel's 717/1024)")
+	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until loss")
+	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: packets that may wait in the path, at first (default 30)")
+	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: least gamma (default 5)")
+	fl.Float64Var(&p.GammaHigh, "gamma-high", 0, "Compound: largest gamma (default 30)")
+	fl.Float64Var(&p.Lambda, "lambda", 0, "Compound: weight of a new gamma, 0 to 1 (default 0.25)")
+	fl.Uint32Var(&p.LowWindow, "low-window", 0, "Compound: packets below which it is Reno (default 38)")
+}
+
+// of gives the kind's parameters: its defaults, and what the flags change.
+func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Parameters, error) {
+	out := k.Defaults()
+	for _, name := range ccParameterFlags {
+		if !cmd.Flags().Changed(name) {
+			continue
+		}
+		if !slices.Contains(k.Names(), name) {
+			return out, fmt.Errorf("%s has no --%s: it has --%s", k, name, strings.Join(k.Names(), ", --"))
+		}
+		switch name {
+		case "rtt-ref":
+			if p.rttRef < congestion.MinRTTRefUs*time.Microsecond || p.rttRef > congestion.MaxRTTRefUs*time.Microsecond {
+				return out, fmt.Errorf("--rtt-ref %s: want 1ms to 10s", p.rttRef)
+			}
+			out.RTTRefUs = uint32(p.rttRef.Microseconds())
+		case "beta":
+			out.Beta = p.Beta
+		case "no-hystart":
+			out.NoHyStart = p.NoHyStart
+		case "gamma":
+			out.Gamma = p.Gamma
+		case "gamma-low":
+			out.GammaLow = p.GammaLow
+		case "gamma-high":
+			out.GammaHigh = p.GammaHigh
+		case "lambda":
+			out.Lambda = p.Lambda
+		case "low-window":
+			out.LowWindow = p.LowWindow
+		}
+	}
+	return out, out.Check(k)
+}
+
+// runCommand runs a command to its end, and ends with its status. Ctrl-C reaches it as it does any foreground program.
+func runCommand(ctx context.Context, command []string) error {
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	err := c.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.Exited() {
+		return exitStatus(ended.ExitCode())
+	}
+	if err != nil {
+		return fmt.Errorf("running %s: %w", command[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package congestion
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// What callers may want to tell apart.
+var (
+	// ErrInUse says that a congestion control of this name is registered already.
+	ErrInUse = errors.New("the name is in use")
+	// ErrNotLoaded says that no congestion control of airtide has this name.
+	ErrNotLoaded = errors.New("not loaded by airtide")
+	// ErrNotSupported says that this kernel cannot load congestion controls, or may not.
+	ErrNotSupported = errors.New("this kernel cannot load congestion controls")
+)
+
+// opsType is the kernel's structure that a congestion control fills in.
+const opsType = "tcp_congestion_ops"
+
+// Available lists the congestion controls that the kernel knows now, loaded ones included.
+func Available() ([]string, error) {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return nil, fmt.Errorf("reading the kernel's congestion controls: %w", err)
+	}
+	names := strings.Fields(string(text))
+	slices.Sort(names)
+	return names, nil
+}
+
+// explain says what an error of loading means on this kernel.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: it needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN: %w", ErrNotSupported, err)
+	case errors.Is(err, os.ErrExist):
+		return fmt.Errorf("%w: %w", ErrInUse, err)
+	}
+	if why := lacking(btf.LoadKernelSpec); why != "" {
+		return fmt.Errorf("%w: %s: %w", ErrNotSupported, why, err)
+	}
+	var refused *ebpf.VerifierError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("the verifier of this kernel refuses the program: %w", err)
+	}
+	return err
+}
+
+// lacking says what the kernel lacks, judged by its types; "" when it has all.
+func lacking(load func() (*btf.Spec, error)) string {
+	types, err := load()
+	if err != nil {
+		return "it exposes no BTF (CONFIG_DEBUG_INFO_BTF)"
+	}
+	if _, err := types.AnyTypeByName("bpf_struct_ops_" + opsType); err != nil {
+		return "it has no struct_ops for TCP (Linux 5.6, CONFIG_BPF_JIT and CONFIG_BPF_SYSCALL)"
+	}
+	// The function came with links of struct_ops.
+	if _, err := types.AnyTypeByName("bpf_struct_ops_link_create"); err != nil {
+		return "it cannot register congestion controls through a link, without which they would outlive a killed process (Linux 6.4)"
+	}
+	return ""
+}
+
+// isBPFFS says whether a folder lies on a mounted BPF file system.
+func isBPFFS(folder string) bool {
+	var s unix.Statfs_t
+	return unix.Statfs(folder, &s) == nil && s.Type == unix.BPF_FS_MAGIC
+}

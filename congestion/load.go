@@ -1,0 +1,132 @@
+package congestion
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+)
+
+// DefaultBPFFS is where the BPF file system is mounted by custom.
+const DefaultBPFFS = "/sys/fs/bpf"
+
+// pinFolder lies below the BPF file system; a pinned congestion control is a file of its name in it.
+const pinFolder = "airtide/cc"
+
+// Options say how to load.
+type Options struct {
+	// Name under which it is registered; "" means the kind's. At most 15 letters, digits and underscores.
+	Name       string
+	Parameters Parameters
+	// Pin makes it outlive the process.
+	Pin bool
+	// BPFFS is where the BPF file system is mounted; "" means DefaultBPFFS.
+	BPFFS string
+}
+
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_]{1,15}$`)
+
+// CheckName tells whether a congestion control can have a name.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("name %q: want 1 to 15 letters, digits and underscores", name)
+	}
+	return nil
+}
+
+// Loaded is a congestion control that this process has loaded.
+type Loaded struct {
+	Name   string
+	Kind   Kind
+	Pinned string // the file that keeps it; "" when it ends with this process
+	link   link.Link
+}
+
+// Close lets go of it: unless it is pinned it is unregistered.
+func (l *Loaded) Close() error { return l.link.Close() }
+
+// Load registers a congestion control. A name that is in use is ErrInUse, a kernel that is too old or does not allow it
+// ErrNotSupported.
+func Load(k Kind, o Options) (*Loaded, error) {
+	one, err := k.find()
+	if err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name = string(k)
+	}
+	if err := CheckName(o.Name); err != nil {
+		return nil, err
+	}
+	if err := o.Parameters.Check(k); err != nil {
+		return nil, err
+	}
+	pin := ""
+	if o.Pin {
+		if pin, err = preparePin(o.BPFFS, o.Name); err != nil {
+			return nil, err
+		}
+	}
+	// Refused without CAP_SYS_RESOURCE, and not needed by kernels that have links of struct_ops.
+	_ = rlimit.RemoveMemlock()
+	l, err := register(one, o)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", o.Name, explain(err))
+	}
+	if pin != "" {
+		if err := l.Pin(pin); err != nil {
+			return nil, errors.Join(fmt.Errorf("pinning %s: %w", o.Name, err), l.Close())
+		}
+	}
+	return &Loaded{Name: o.Name, Kind: k, Pinned: pin, link: l}, nil
+}
+
+func register(k *kind, o Options) (link.Link, error) {
+	hz, err := tickRate()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := k.load()
+	if err != nil {
+		return nil, fmt.Errorf("reading the program: %w", err)
+	}
+	if err := spec.Variables["parameters"].Set(o.Parameters.toWire(k, hz)); err != nil {
+		return nil, fmt.Errorf("setting parameters: %w", err)
+	}
+	if err := rename(spec.Maps["congestion_ops"], o.Name); err != nil {
+		return nil, err
+	}
+	objects, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, err
+	}
+	// The link keeps what it needs of them.
+	defer objects.Close()
+	return link.AttachStructOps(link.StructOpsOptions{Map: objects.Maps["congestion_ops"]})
+}
+
+// preparePin makes the folder for pins and returns the file's path. It mounts the BPF file system where nothing is.
+func preparePin(bpffs, name string) (string, error) {
+	if bpffs == "" {
+		bpffs = DefaultBPFFS
+	}
+	if !isBPFFS(bpffs) {
+		if err := mountBPFFS(bpffs); err != nil {
+			return "", fmt.Errorf("pinning %s: no BPF file system at %s, and mounting one failed: %w", name, bpffs, err)
+		}
+	}
+	folder := filepath.Join(bpffs, pinFolder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("pinning %s: %w", name, err)
+	}
+	path := filepath.Join(folder, name)
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("loading %s: %w: %s is there (airtide cc unload %s)", name, ErrInUse, path, name)
+	}
+	return path, nil
+}

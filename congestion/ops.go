@@ -1,0 +1,87 @@
+package congestion
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// nameBytes is TCP_CA_NAME_MAX, with the zero at the end.
+const nameBytes = 16
+
+// rename sets the name in the structure that a program hands to the kernel.
+func rename(spec *ebpf.MapSpec, name string) error {
+	ops, ok := btf.As[*btf.Struct](spec.Value)
+	if !ok || len(spec.Contents) != 1 {
+		return errors.New("naming the congestion control: its structure is not there")
+	}
+	value, ok := spec.Contents[0].Value.([]byte)
+	if !ok {
+		return errors.New("naming the congestion control: its structure has no bytes")
+	}
+	for _, m := range ops.Members {
+		if m.Name == "name" {
+			field := value[m.Offset.Bytes():][:nameBytes]
+			clear(field)
+			copy(field[:nameBytes-1], name)
+			return nil
+		}
+	}
+	return errors.New("naming the congestion control: its structure has no name")
+}
+
+// layout is where the kernel's structure, as a registered map shows it, holds the name and the programs' numbers.
+type layout struct {
+	name      uint32
+	functions []uint32
+}
+
+func kernelLayout() (*layout, error) {
+	types, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kernel's types: %w", err)
+	}
+	var value *btf.Struct
+	if err := types.TypeByName("bpf_struct_ops_"+opsType, &value); err != nil {
+		return nil, fmt.Errorf("%w: it has no struct_ops for TCP: %w", ErrNotSupported, err)
+	}
+	for _, m := range value.Members {
+		ops, ok := btf.As[*btf.Struct](m.Type)
+		if !ok || ops.Name != opsType {
+			continue
+		}
+		l := &layout{}
+		for _, field := range ops.Members {
+			at := (m.Offset + field.Offset).Bytes()
+			if field.Name == "name" {
+				l.name = at
+			}
+			if p, ok := btf.As[*btf.Pointer](field.Type); ok {
+				if _, ok := btf.As[*btf.FuncProto](p.Target); ok {
+					l.functions = append(l.functions, at)
+				}
+			}
+		}
+		return l, nil
+	}
+	return nil, fmt.Errorf("reading the kernel's types: %s has no %s", value.Name, opsType)
+}
+
+// read takes the name and the programs of a registered map.
+func (l *layout) read(m *ebpf.Map) (name string, programs []ebpf.ProgramID, err error) {
+	value := make([]byte, m.ValueSize())
+	if err := m.Lookup(uint32(0), &value); err != nil {
+		return "", nil, fmt.Errorf("reading a congestion control: %w", err)
+	}
+	name = unix.ByteSliceToString(value[l.name:][:nameBytes])
+	for _, at := range l.functions {
+		if id := binary.NativeEndian.Uint64(value[at:]); id != 0 {
+			programs = append(programs, ebpf.ProgramID(id))
+		}
+	}
+	return name, programs, nil
+}
