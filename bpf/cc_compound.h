@@ -41,6 +41,15 @@ struct cc_compound {
 	u32 open; /* no loss is being repaired: delays say something */
 };
 
+/* monitor/bpf/cc_own.go reads recorded states at these places. */
+#define CC_COMPOUND_AT(member, word)                                                                                   \
+	_Static_assert(__builtin_offsetof(struct cc_compound, member) == 4 * (word),                                   \
+		       "the recorder reads " #member " elsewhere")
+CC_COMPOUND_AT(delay_part, 0);
+CC_COMPOUND_AT(gamma, 2);
+CC_COMPOUND_AT(diff_reno, 3);
+CC_COMPOUND_AT(base_rtt, 4);
+
 CC_INLINE void cc_compound_new_round(struct cc_compound *ca, u32 round_end)
 {
 	ca->round_rtt = COMPOUND_UNKNOWN;

@@ -60,6 +60,20 @@ struct cc_cubic {
 	u32 epoch_gap; /* packets from the window at the epoch's beginning to the origin */
 };
 
+/* monitor/bpf/cc_own.go reads recorded states at these places. */
+#define CC_CUBIC_AT(member, word)                                                                                      \
+	_Static_assert(__builtin_offsetof(struct cc_cubic, member) == 4 * (word),                                      \
+		       "the recorder reads " #member " elsewhere")
+CC_CUBIC_AT(cnt, 0);
+CC_CUBIC_AT(last_max_cwnd, 1);
+CC_CUBIC_AT(origin, 4);
+CC_CUBIC_AT(k, 5);
+CC_CUBIC_AT(delay_min, 6);
+CC_CUBIC_AT(epoch_start, 7);
+CC_CUBIC_AT(tcp_cwnd, 9);
+CC_CUBIC_AT(scale.mantissa, 15);
+CC_CUBIC_AT(scale.shift, 16);
+
 CC_INLINE void cc_cubic_reset(struct cc_cubic *ca)
 {
 	ca->cnt = ca->last_max_cwnd = ca->last_cwnd = ca->last_time = 0;

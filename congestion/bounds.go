@@ -82,7 +82,7 @@ func OpenBounds(name string) (*Bounder, error) {
 	if name == "" {
 		name = string(CubicBound)
 	}
-	all, err := registered()
+	all, err := Registered()
 	if err != nil {
 		return nil, fmt.Errorf("opening bounds: %w", err)
 	}

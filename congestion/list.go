@@ -30,7 +30,7 @@ type Entry struct {
 // List finds airtide's congestion controls, whoever loaded them, by name. The BPF file system is looked for at bpffs, ""
 // meaning DefaultBPFFS.
 func List(bpffs string) ([]Entry, error) {
-	all, err := registered()
+	all, err := Registered()
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func named(all []Entry, name string) (*Entry, error) {
 	return nil, fmt.Errorf("%s: %w", name, ErrNotLoaded)
 }
 
-// registered walks the kernel's links.
-func registered() ([]Entry, error) {
+// Registered is List without what keeps each, which takes far longer to find out.
+func Registered() ([]Entry, error) {
 	var (
 		all []Entry
 		l   *layout

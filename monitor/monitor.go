@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"airtide/congestion"
 	"airtide/monitor/bpf"
 	"airtide/monitor/diag"
 	"airtide/monitor/filter"
@@ -96,12 +97,25 @@ func Open(o Options) (*Opened, error) {
 func openBPF(o Options) (*Opened, error) {
 	s, err := bpf.Open(bpf.Options{
 		Filter: o.Filter, Density: o.Density, BufferBytes: o.BufferBytes, MaxFlows: o.MaxFlows, Attach: o.Attach,
-		BTFPath: o.BTFPath, BatchTime: o.BatchTime,
+		BTFPath: o.BTFPath, BatchTime: o.BatchTime, Aliases: aliases,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the bpf source: %w", err)
 	}
 	return &Opened{Source: s, Kind: BPF, HZ: s.HZ()}, nil
+}
+
+// aliases are the names of airtide's congestion controls that are loaded now.
+func aliases() (map[string]string, error) {
+	loaded, err := congestion.Registered()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, e := range loaded {
+		names[e.Name] = string(e.Kind)
+	}
+	return names, nil
 }
 
 func openDiag(o Options) (*Opened, error) {

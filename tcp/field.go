@@ -87,6 +87,10 @@ const (
 	BBRPacingGainPct
 	BBRCwndGainPct
 	BBRFullBandwidth
+	CompoundDelayPackets
+	CompoundGammaPackets
+	CompoundRenoQueuedPackets
+	CompoundBaseRttUs
 
 	// NumStored is the number of fields that are sampled and stored; those behind it are computed from them.
 	NumStored
@@ -144,9 +148,10 @@ func FieldByName(name string) (Field, bool) {
 	return f, ok
 }
 
-// CongestionControlOf names the algorithm whose private state the field is ("cubic", "bbr"), "" for the others.
+// CongestionControlOf names the algorithm whose private state the field is ("cubic", "bbr", "compound"), "" for the others. Those of
+// cubic are also airtide's CUBICs', cubic_rtt and the others.
 func (f Field) CongestionControlOf() string {
-	for _, cc := range []string{"cubic", "bbr"} {
+	for _, cc := range []string{"cubic", "bbr", "compound"} {
 		if strings.HasPrefix(fieldTable[f].Name, cc+"_") {
 			return cc
 		}
@@ -225,20 +230,24 @@ var fieldTable = [NumFields]FieldInfo{
 
 	StateField: {"state", "", Enum, "connection state", "sock.sk_state"},
 
-	CubicKMs:           {"cubic_k_ms", "ms", Gauge, "K: time from the start of the epoch to the origin point", "bictcp.bic_K * 1000 / 1024"},
-	CubicWmaxPackets:   {"cubic_wmax_packets", "packets", Gauge, "Wmax: window before the last reduction (after fast convergence)", "bictcp.last_max_cwnd"},
-	CubicOriginPackets: {"cubic_origin_packets", "packets", Gauge, "origin point of the cubic", "bictcp.bic_origin_point"},
-	CubicEpochNs:       {"cubic_epoch_ns", "ns", Gauge, "start of the epoch (monotonic clock); absent outside an epoch", "bictcp.epoch_start"},
-	CubicTargetPackets: {"cubic_target_packets", "packets", Gauge, "window that the cubic aims at, one minimum RTT ahead; absent outside an epoch", "bictcp_update, computed"},
-	CubicRenoPackets:   {"cubic_reno_packets", "packets", Gauge, "window that Reno would have (the TCP-friendly region)", "bictcp.tcp_cwnd"},
-	CubicCnt:           {"cubic_cnt", "packets", Gauge, "ACKed segments for an increase of cwnd by one", "bictcp.cnt"},
-	CubicDelayMinUs:    {"cubic_delay_min_us", "µs", Gauge, "minimum delay that CUBIC has seen", "bictcp.delay_min"},
-	BBRMode:            {"bbr_mode", "", Enum, "mode: 0 startup, 1 drain, 2 probe_bw, 3 probe_rtt", "bbr.mode"},
-	BBRBandwidthBps:    {"bbr_bandwidth_bps", "bit/s", Gauge, "bottleneck bandwidth estimate", "bbr.bw * mss_cache"},
-	BBRMinRttUs:        {"bbr_min_rtt_us", "µs", Gauge, "minimum RTT of BBR's own window", "bbr.min_rtt_us"},
-	BBRPacingGainPct:   {"bbr_pacing_gain_pct", "%", Gauge, "pacing gain", "bbr.pacing_gain * 100 / 256"},
-	BBRCwndGainPct:     {"bbr_cwnd_gain_pct", "%", Gauge, "cwnd gain", "bbr.cwnd_gain * 100 / 256"},
-	BBRFullBandwidth:   {"bbr_full_bandwidth", "", Flag, "startup has filled the pipe", "bbr.full_bw_reached"},
+	CubicKMs:                  {"cubic_k_ms", "ms", Gauge, "K: time from the start of the epoch to the origin point", "bictcp.bic_K * 1000 / 1024"},
+	CubicWmaxPackets:          {"cubic_wmax_packets", "packets", Gauge, "Wmax: window before the last reduction (after fast convergence)", "bictcp.last_max_cwnd"},
+	CubicOriginPackets:        {"cubic_origin_packets", "packets", Gauge, "origin point of the cubic", "bictcp.bic_origin_point"},
+	CubicEpochNs:              {"cubic_epoch_ns", "ns", Gauge, "start of the epoch (monotonic clock); absent outside an epoch", "bictcp.epoch_start"},
+	CubicTargetPackets:        {"cubic_target_packets", "packets", Gauge, "window that the cubic aims at, one minimum RTT ahead; absent outside an epoch", "bictcp_update, computed"},
+	CubicRenoPackets:          {"cubic_reno_packets", "packets", Gauge, "window that Reno would have (the TCP-friendly region)", "bictcp.tcp_cwnd"},
+	CubicCnt:                  {"cubic_cnt", "packets", Gauge, "ACKed segments for an increase of cwnd by one", "bictcp.cnt"},
+	CubicDelayMinUs:           {"cubic_delay_min_us", "µs", Gauge, "minimum delay that CUBIC has seen", "bictcp.delay_min"},
+	BBRMode:                   {"bbr_mode", "", Enum, "mode: 0 startup, 1 drain, 2 probe_bw, 3 probe_rtt", "bbr.mode"},
+	BBRBandwidthBps:           {"bbr_bandwidth_bps", "bit/s", Gauge, "bottleneck bandwidth estimate", "bbr.bw * mss_cache"},
+	BBRMinRttUs:               {"bbr_min_rtt_us", "µs", Gauge, "minimum RTT of BBR's own window", "bbr.min_rtt_us"},
+	BBRPacingGainPct:          {"bbr_pacing_gain_pct", "%", Gauge, "pacing gain", "bbr.pacing_gain * 100 / 256"},
+	BBRCwndGainPct:            {"bbr_cwnd_gain_pct", "%", Gauge, "cwnd gain", "bbr.cwnd_gain * 100 / 256"},
+	BBRFullBandwidth:          {"bbr_full_bandwidth", "", Flag, "startup has filled the pipe", "bbr.full_bw_reached"},
+	CompoundDelayPackets:      {"compound_delay_packets", "packets", Gauge, "delay part of the window", "cc_compound.delay_part / 256"},
+	CompoundGammaPackets:      {"compound_gamma_packets", "packets", Gauge, "packets that may wait in the path's queue before the delay part shrinks", "cc_compound.gamma / 256"},
+	CompoundRenoQueuedPackets: {"compound_reno_queued_packets", "packets", Gauge, "packets of the Reno part that waited in the last round; absent before there was one", "cc_compound.diff_reno / 256"},
+	CompoundBaseRttUs:         {"compound_base_rtt_us", "µs", Gauge, "least RTT since the connection began or its last timeout", "cc_compound.base_rtt"},
 
 	UnackedBytes:       {"unacked_bytes", "bytes", Gauge, "sent and not cumulatively acknowledged", "snd_nxt - snd_una"},
 	UnsentBytes:        {"unsent_bytes", "bytes", Gauge, "written and not sent", "write_seq - snd_nxt"},

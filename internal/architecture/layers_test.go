@@ -14,17 +14,17 @@ import (
 // layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
-	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp"},
-	{"airtide/lab"},
-	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/show", "airtide/lab/measure"},
+	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce"},
+	{"airtide/lab", "airtide/lab/show"},
+	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure"},
 	{"airtide/summary"},
 	{"airtide/trace", "airtide/trace/export"},
 	{"airtide/monitor", "airtide/doctor"},
-	{"airtide/monitor/bpf", "airtide/monitor/diag", "airtide/congestion"},
+	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
 	{"airtide/lab/plan", "airtide/cell"},
-	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments"},
+	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments", "airtide/congestion"},
 	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path"},
 	{"airtide/cell/queue"},
 	{"airtide/monitor/owner"},
@@ -33,7 +33,10 @@ var layers = [][]string{
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
-var apart = map[string]bool{"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true}
+var apart = map[string]bool{
+	"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true, "airtide/internal/benchtext": true,
+	"airtide/internal/benchlab": true,
+}
 
 type goPackage struct {
 	ImportPath string

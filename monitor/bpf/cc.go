@@ -13,15 +13,18 @@ import (
 // privateState turns a congestion control's private memory (icsk_ca_priv) into fields. To add an algorithm: add its
 // fields to package tcp and an entry to privateStates.
 type privateState struct {
-	name       string // of the algorithm
-	structName string // of its private state in the kernel
+	name string // of the algorithm
+	// structName is its private state in the kernel, of which members are read. Those of airtide's own algorithms have
+	// their places instead.
+	structName string
 	members    []string
+	places     members
 	fields     []tcp.Field
 	// decode reads the members, in the order in which they are listed, and sets fields of row i of the tile.
 	decode func(m members, s *monitorSampleRecord, t *ticks, row *tile, i int)
 }
 
-var privateStates = []privateState{cubicState, bbrState}
+var privateStates = append([]privateState{cubicState, bbrState}, ownStates()...)
 
 // privateSize is ICSK_CA_PRIV_SIZE of include/net/inet_connection_sock.h, in bytes.
 const privateSize = int(unsafe.Sizeof(monitorSampleRecord{}.Cc))
@@ -31,6 +34,7 @@ type member struct {
 	offset uint32 // bytes
 	shift  uint8
 	mask   uint32 // after the shift
+	wide   bool   // of more than 32 bits
 }
 
 // members are the resolved places of a privateState's members.
@@ -53,6 +57,9 @@ func readU64(cc *[13]uint64, offset uint32) uint64 {
 // resolve finds the members in the kernel's types, those of its modules included. A nil result without error says that
 // the kernel does not describe the structure.
 func (p *privateState) resolve(types *btf.Spec) (members, error) {
+	if p.places != nil {
+		return p.places, nil
+	}
 	var s *btf.Struct
 	if err := types.TypeByName(p.structName, &s); err != nil {
 		module, moduleErr := btf.LoadKernelModuleSpec("tcp_" + p.name)
@@ -96,7 +103,10 @@ func resolvePrivate(types *btf.Spec) (map[string]*privateDecoder, error) {
 // words is how many 64-bit words of the private memory hold the members.
 func (m members) words() (n int) {
 	for _, one := range m {
-		n = max(n, int(one.offset)/8+2) // readU64 may reach into the next word
+		n = max(n, int(one.offset)/8+1)
+		if one.wide {
+			n = max(n, int(one.offset)/8+2) // readU64 may reach into the next word
+		}
 	}
 	return min(n, privateSize/8)
 }
@@ -107,16 +117,16 @@ func find(list []btf.Member, name string, base btf.Bits) (member, bool) {
 			continue
 		}
 		at := uint32(base + m.Offset)
-		width := uint32(m.BitfieldSize)
+		width, wide := uint32(m.BitfieldSize), false
 		if width == 0 {
 			size, err := btf.Sizeof(m.Type)
 			if err != nil {
 				return member{}, false
 			}
-			width = uint32(min(size, 4)) * 8
+			width, wide = uint32(min(size, 4))*8, size > 4
 		}
 		// Bit fields are read through the 32-bit word that holds their first bit.
-		return member{offset: at / 32 * 4, shift: uint8(at % 32), mask: uint32(1<<width - 1)}, true
+		return member{offset: at / 32 * 4, shift: uint8(at % 32), mask: uint32(1<<width - 1), wide: wide}, true
 	}
 	return member{}, false
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
@@ -118,8 +119,11 @@ func (d *decoder) newBatch(rows int) *tcp.Batch {
 // use takes an algorithm's columns into account from the current row on.
 func (d *decoder) use(p *privateDecoder) {
 	p.used = true
+	same := func(other *privateDecoder) bool { return other.state.fields[0] == p.state.fields[0] }
+	if !slices.ContainsFunc(d.used, same) {
+		d.columns = append(d.columns, p.state.fields...)
+	}
 	d.used = append(d.used, p)
-	d.columns = append(d.columns, p.state.fields...)
 }
 
 // full says that the batch has no room for another tile.

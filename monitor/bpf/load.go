@@ -46,6 +46,8 @@ type Options struct {
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
+	// Aliases finds names under which congestion controls with another's private state are loaded: "fair" is "cubic_rtt".
+	Aliases func() (map[string]string, error)
 	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older kernel is observed.
 	lacks []string
 }
@@ -220,6 +222,9 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	}
 	if l.private, err = resolvePrivate(types); err != nil {
 		return nil, err
+	}
+	if err := nameAliases(l.private, o.Aliases); err != nil {
+		l.missing = append(l.missing, "private state of airtide's congestion controls under other names than their own: "+err.Error())
 	}
 	privateWords := 0
 	for _, p := range l.private {
