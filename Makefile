@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity test-kernels generate lint dist build clean
+.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity reproduce test-kernels generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -41,6 +41,9 @@ bench-cell: setup build ## the emulated cell beside tbf: throughput, processor t
 
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
 	$(GO) run ./bench/fidelity -airtide ./airtide $(FIDELITY)
+
+reproduce: setup build ## the papers' figures, and what goes past them, into docs/reproduction.md (hours; REPRODUCE='-only p1-*' does a part)
+	$(GO) run ./bench/reproduce -airtide ./airtide $(REPRODUCE)
 
 generate: setup ## everything that is generated and committed
 	$(GO) generate ./...

@@ -10,10 +10,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"time"
 
 	"airtide/cell"
 	"airtide/cell/engine"
+	"airtide/internal/benchtext"
 )
 
 func main() {
@@ -27,7 +27,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	fmt.Println(machine())
+	fmt.Println(benchtext.Machine())
 	for _, p := range []struct {
 		name string
 		run  func(context.Context) error
@@ -52,17 +52,4 @@ func (b *bench) medium(ctx context.Context) error {
 	err := c.Run()
 	fmt.Println("```")
 	return err
-}
-
-func machine() string {
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	number, _, _ := strings.Cut(strings.TrimSpace(string(release)), "-")
-	model := ""
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			model = strings.TrimSpace(value)
-		}
-	}
-	return fmt.Sprintf("Linux %s, %s, %s", number, model, time.Now().Format(time.DateOnly))
 }

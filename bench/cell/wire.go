@@ -13,6 +13,7 @@ import (
 	"airtide/cell"
 	"airtide/cell/path"
 	"airtide/cell/queue"
+	"airtide/internal/benchtext"
 )
 
 // way is one of those that are measured in turn.
@@ -113,28 +114,20 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 	}
 	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, ns per 1448 bytes | lag p99, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
 	for i, w := range ways {
-		of := func(digits int, value func(f figures) float64) string { return spread(got[i], digits, value) }
+		of := func(format string, value func(f figures) float64) string {
+			return benchtext.SpreadOf(got[i], value).Text(format)
+		}
 		ratios := make([]figures, len(got[i]))
 		for k := range ratios {
 			ratios[k].mbps = got[i][k].mbps / got[0][k].mbps
 		}
 		engineNs, lag := "-", "-"
 		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
-			engineNs, lag = of(0, func(f figures) float64 { return f.engineNs }), of(2, func(f figures) float64 { return f.lagMs })
+			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f", func(f figures) float64 { return f.lagMs })
 		}
-		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of(0, func(f figures) float64 { return f.mbps }),
-			spread(ratios, 2, func(f figures) float64 { return f.mbps }),
-			of(0, func(f figures) float64 { return f.cpuNs }), engineNs, lag, of(1, func(f figures) float64 { return f.stolen }))
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of("%.0f", func(f figures) float64 { return f.mbps }),
+			benchtext.SpreadOf(ratios, func(f figures) float64 { return f.mbps }).Text("%.2f"),
+			of("%.0f", func(f figures) float64 { return f.cpuNs }), engineNs, lag, of("%.1f", func(f figures) float64 { return f.stolen }))
 	}
 	return nil
-}
-
-// spread is the median with the extremes behind it.
-func spread(all []figures, digits int, value func(figures) float64) string {
-	var v []float64
-	for _, f := range all {
-		v = append(v, value(f))
-	}
-	slices.Sort(v)
-	return fmt.Sprintf("%.*f (%.*f...%.*f)", digits, v[len(v)/2], digits, v[0], digits, v[len(v)-1])
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
+
+	"airtide/internal/benchtext"
 )
 
 // delayRuns are the repeats that medians are taken of.
@@ -43,18 +44,17 @@ func (f *fidelity) delay(ctx context.Context) error {
 	fmt.Println("| TCP beside it | direction | median | 99th percentile | 99.9th | engine, cores |\n|---|---|---|---|---|---|")
 	for _, name := range names {
 		for _, direction := range []string{"up", "down"} {
-			at := func(q string) string { return spread(runs[name][direction+"-"+q+"-µs"], 0) }
-			fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", name, direction, at("p50"), at("p99"), at("p99.9"), spread(runs[name]["cores"], 2))
+			at := func(q string) string { return spread(runs[name][direction+"-"+q+"-µs"], "%.0f") }
+			fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", name, direction, at("p50"), at("p99"), at("p99.9"), spread(runs[name]["cores"], "%.2f"))
 		}
 	}
 	return nil
 }
 
-// spread is a median with the extremes behind it.
-func spread(v []float64, digits int) string {
+// spread is a median with the extremes behind it; "-" of nothing.
+func spread(v []float64, format string) string {
 	if len(v) == 0 {
 		return "-"
 	}
-	v = slices.Sorted(slices.Values(v))
-	return fmt.Sprintf("%.*f (%.*f...%.*f)", digits, v[len(v)/2], digits, v[0], digits, v[len(v)-1])
+	return benchtext.SpreadOf(v, func(x float64) float64 { return x }).Text(format)
 }

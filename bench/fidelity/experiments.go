@@ -4,64 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
-	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
-	"strings"
 
+	"airtide/internal/benchlab"
 	"airtide/lab/judge"
-	"airtide/lab/result"
 	"airtide/lab/show"
 )
 
-// experiment runs an experiment of experiments/, or does what an earlier run has left over, and reads its result.
-func (f *fidelity) experiment(ctx context.Context, name string) (*show.Report, error) {
-	args := []string{"lab", "run", name, "-o", f.results}
-	dir, err := result.Latest(f.results, name)
-	if err == nil {
-		args = []string{"lab", "resume", dir}
-		if r, err := show.Read(dir); err == nil && len(r.Runs.Missing) == 0 {
-			return r, nil
+// experiments runs some one after another. One without a result gives an empty report beside its error.
+func (f *fidelity) experiments(ctx context.Context, names ...string) iter.Seq2[*show.Report, error] {
+	return func(yield func(*show.Report, error) bool) {
+		for _, name := range names {
+			r, err := f.lab.Report(ctx, name)
+			if r == nil {
+				r = &show.Report{}
+			}
+			if !yield(r, err) {
+				return
+			}
 		}
 	}
-	c := exec.CommandContext(ctx, f.airtide, append(args, "--lag-limit", f.lagLimit.String())...)
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.Stderr = os.Stderr
-	runErr := c.Run()
-	var exit *exec.ExitError
-	if errors.As(runErr, &exit) && exit.ExitCode() == 3 {
-		runErr = nil // a claim does not hold: that is what the table says
-	}
-	if dir, err = result.Latest(f.results, name); err != nil {
-		return nil, errors.Join(runErr, err)
-	}
-	r, err := show.Read(dir)
-	return r, errors.Join(runErr, err)
 }
 
 // papers prints the claims of the experiments that repeat figures of the papers.
 func (f *fidelity) papers(ctx context.Context) error {
 	var errs []error
 	fmt.Println("| experiment | claim | says | verdict |\n|---|---|---|---|")
-	for _, name := range []string{"p2-table3", "p1-fig7"} {
-		r, err := f.experiment(ctx, name)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if r == nil {
-			continue
-		}
+	for r, err := range f.experiments(ctx, "p2-table3", "p1-fig7") {
+		errs = append(errs, err)
 		for _, c := range r.Claims {
-			fmt.Printf("| %s | %s | %s | %s |\n", name, c.Name, cell(c.Says), cell(c.Verdict.Text))
+			fmt.Printf("| %s | %s | %s | %s |\n", r.Experiment, c.Name, benchlab.Cell(c.Says), benchlab.Cell(c.Verdict.Text))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func cell(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "\\|")
 }
 
 // said takes the reference's figures out of a claim's words.
@@ -72,14 +50,8 @@ func (f *fidelity) tcp(ctx context.Context) error {
 	fmt.Println("| row | ns-3, Mbit/s | airtide, Mbit/s (sd) | deviation | AP backlog, packets: ns-3 | airtide | RTT, ms: ns-3 | airtide | Jain |\n|---|---|---|---|---|---|---|---|---|")
 	var errs []error
 	var all []float64
-	for _, name := range []string{"ns3-tcp", "ns3-tcp-mixed"} {
-		r, err := f.experiment(ctx, name)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if r == nil {
-			continue
-		}
+	for r, err := range f.experiments(ctx, "ns3-tcp", "ns3-tcp-mixed") {
+		errs = append(errs, err)
 		for _, c := range r.Claims {
 			p := point(r, c.Name)
 			figures := said.FindStringSubmatch(c.Says)

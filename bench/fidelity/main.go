@@ -9,23 +9,24 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"time"
 
 	"airtide/cell/engine"
+	"airtide/internal/benchlab"
+	"airtide/internal/benchtext"
 )
 
 //go:generate go run ./ns3tcp ../../experiments
 
 func main() {
 	f := &fidelity{}
-	flag.StringVar(&f.airtide, "airtide", "./airtide", "the binary to run experiments with")
-	flag.StringVar(&f.results, "results", "results/fidelity", "folder for the experiments' results; what is finished there is not done again")
-	flag.DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
+	flag.StringVar(&f.lab.Airtide, "airtide", "./airtide", "the binary to run experiments with")
+	flag.StringVar(&f.lab.Results, "results", "results/fidelity", "folder for the experiments' results; what is finished there is not done again")
+	flag.DurationVar(&f.lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	only := flag.String("only", "", "only the parts whose name contains this")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	fmt.Printf("%s, %s\n", machine(), time.Now().Format(time.DateOnly))
+	fmt.Println(benchtext.Machine())
 	failed := false
 	for _, part := range f.parts() {
 		if !strings.Contains(part.name, *only) {
@@ -44,8 +45,7 @@ func main() {
 
 // fidelity is where the parts find what they need.
 type fidelity struct {
-	airtide, results string
-	lagLimit         time.Duration
+	lab benchlab.Lab
 }
 
 type part struct {
@@ -64,19 +64,4 @@ func (f *fidelity) parts() []part {
 		{"papers", "P2 table 3 and P1 figure 7, real TCP and UDP", f.papers},
 		{"tcp", "The kernel's TCP, ns-3 3.44's TCP", f.tcp},
 	}
-}
-
-func machine() string {
-	model, release := "", ""
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				model = strings.TrimSpace(value)
-			}
-		}
-	}
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		release, _, _ = strings.Cut(strings.TrimSpace(string(text)), "-")
-	}
-	return "Linux " + release + ", " + model
 }

@@ -11,10 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
-	"strings"
 	"syscall"
-	"time"
+
+	"airtide/internal/benchtext"
 )
 
 // settings are the flags.
@@ -56,6 +55,11 @@ func run(ctx context.Context, s settings) error {
 			return fmt.Errorf("%w: run make setup", err)
 		}
 	}
+	unmount, err := mountTracefs()
+	if err != nil {
+		return err
+	}
+	defer unmount()
 	dir, err := os.MkdirTemp("", "airtide-bench-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the outputs: %w", err)
@@ -67,7 +71,7 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	defer net.remove()
-	printMachine()
+	fmt.Println(benchtext.Machine())
 
 	for _, load := range []load{
 		{"offloads on, 2 flows of 6 Gbit/s (what a 10 Gbit/s adapter carries, and the processors have time left)", true, 2, 6000},
@@ -131,20 +135,6 @@ func sustain(ctx context.Context, s settings, net *pair) error {
 	fmt.Printf("%.0f segments seen/s, %d records lost, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per segment.\n",
 		float64(r.segments)/r.seconds(), r.lost, r.bytesPerRecord(), r.kernelNs(), r.bpfFloor, r.userNs())
 	return nil
-}
-
-func printMachine() {
-	kernel, _ := exec.Command("uname", "-r").Output()
-	cpu := "unknown processor"
-	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(info)) {
-			if name, ok := strings.CutPrefix(line, "model name"); ok {
-				cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-				break
-			}
-		}
-	}
-	fmt.Printf("Linux %s, %d x %s, %s\n", strings.TrimSpace(string(kernel)), runtime.NumCPU(), cpu, time.Now().UTC().Format("2006-01-02"))
 }
 
 func progress(format string, args ...any) {

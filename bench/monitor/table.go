@@ -4,35 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"airtide/internal/benchtext"
 )
 
-// spread is the median of some values with their extremes.
-type spread struct{ low, median, high float64 }
-
-func spreadOf(list []result, value func(result) float64) spread {
-	v := make([]float64, len(list))
-	for i, r := range list {
-		v[i] = value(r)
-	}
-	slices.Sort(v)
-	middle := v[len(v)/2]
-	if len(v)%2 == 0 {
-		middle = (v[len(v)/2-1] + middle) / 2
-	}
-	return spread{v[0], middle, v[len(v)-1]}
-}
-
-func (s spread) text(format string) string {
-	return fmt.Sprintf(format+" ("+format+"..."+format+")", s.median, s.low, s.high)
-}
-
 // ratios compares each round of a tool with the same round of another.
-func ratios(a, b []result, value func(result) float64) spread {
+func ratios(a, b []result, value func(result) float64) benchtext.Spread {
 	r := make([]result, len(a))
 	for i := range a {
 		r[i].rate = value(a[i]) / value(b[i])
 	}
-	return spreadOf(r, func(x result) float64 { return x.rate })
+	return benchtext.SpreadOf(r, func(x result) float64 { return x.rate })
 }
 
 // printComparison prints medians with the extremes of the rounds behind them.
@@ -47,7 +29,7 @@ func printComparison(l load, tools []tool, results [][]result) {
 			if !there {
 				return "-"
 			}
-			return spreadOf(list, value).text(format)
+			return benchtext.SpreadOf(list, value).Text(format)
 		}
 		var lost uint64
 		for _, r := range list {
@@ -61,11 +43,11 @@ func printComparison(l load, tools []tool, results [][]result) {
 		hasBPF := t.perSegment && list[0].bpfRuns > 0
 		toAirtide := "-"
 		if airtide := slices.IndexFunc(tools, func(t tool) bool { return strings.HasPrefix(t.name, "airtide") }); hasBPF && airtide >= 0 {
-			toAirtide = ratios(list, results[airtide], result.keptNs).text("%.1f")
+			toAirtide = ratios(list, results[airtide], result.keptNs).Text("%.1f")
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
 			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),
-			ratios(list, results[0], rate).text("%.3f"),
+			ratios(list, results[0], rate).Text("%.3f"),
 			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", observed),
 			cell(result.kernelNs, "%.0f", hasBPF),
 			cell(func(r result) float64 { return r.bpfFloor }, "%.0f", hasBPF),
