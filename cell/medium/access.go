@@ -148,23 +148,37 @@ func (c *contender) failed() {
 	c.cw = min(c.cwMax, 2*c.cw+1)
 }
 
-// freeze is what a frame of another contender, once heard, leaves of the back-off. EDCA counts at slot boundaries, of which the first
-// is the end of AIFS; DCF counts at the end of idle slots (10.23.2.4, 10.3.4.3).
+// freeze is what a frame of another contender, once heard, leaves of the back-off.
 func (c *contender) freeze(heardNs int64) {
-	idleNs := heardNs - c.startNs
-	if idleNs < 0 || c.slots == 0 {
-		return
+	var idle idleSlots
+	c.freezeAfter(idle.before(heardNs, c))
+}
+
+// freezeAfter takes the slots that were idle off the back-off.
+func (c *contender) freezeAfter(idle int64) { c.slots = max(0, c.slots-idle) }
+
+// idleSlots counts the slots before a frame was heard. Most contenders began to count at the same time, so it keeps the
+// last answer.
+type idleSlots struct {
+	startNs, slotNs int64
+	edca            bool
+	count           int64
+}
+
+// before is how many slots count for a contender whose medium was idle from its start on. EDCA counts at slot boundaries,
+// of which the first is the end of AIFS; DCF counts at the end of idle slots (10.23.2.4, 10.3.4.3).
+func (s *idleSlots) before(heardNs int64, c *contender) int64 {
+	if c.startNs == s.startNs && c.slotNs == s.slotNs && c.edca == s.edca {
+		return s.count
 	}
-	if idleNs >= c.slots*c.slotNs {
-		c.slots = 0
-		return
+	s.startNs, s.slotNs, s.edca, s.count = c.startNs, c.slotNs, c.edca, 0
+	if idleNs := heardNs - c.startNs; idleNs >= 0 {
+		s.count = idleNs / c.slotNs
+		if c.edca {
+			s.count++
+		}
 	}
-	// Less than 32767 slots of 20 us, so that the quick division does.
-	passed := int64(uint32(idleNs) / uint32(c.slotNs))
-	if c.edca {
-		passed++
-	}
-	c.slots -= passed
+	return s.count
 }
 
 // idleFrom says that slots count from a time on.

@@ -256,7 +256,8 @@ func (m *Medium) listDown(l *link) {
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	m.phase = idle
-	m.nextNs = never
+	nextNs := int64(never)
+	var idle idleSlots
 	for i := range m.contenders {
 		c := &m.contenders[i]
 		fromNs, wants := nowNs+extraNs, c.accessNs != never
@@ -268,12 +269,13 @@ func (m *Medium) rest(nowNs, extraNs int64) {
 				fromNs = max(nowNs, t.endNs+t.radio.timeoutNs)
 				m.backlog(i, nowNs)
 			}
-		} else {
-			c.freeze(m.heardNs)
+		} else if c.slots != 0 {
+			c.freezeAfter(idle.before(m.heardNs, c))
 		}
 		c.idleFrom(fromNs+c.aifsNs, wants)
-		m.nextNs = min(m.nextNs, c.accessNs)
+		nextNs = min(nextNs, c.accessNs)
 	}
+	m.nextNs = nextNs
 	m.tell(nowNs)
 }
 
