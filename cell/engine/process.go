@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/awake"
 	"airtide/clock"
 )
 
@@ -29,6 +30,7 @@ type process struct {
 	config   Config
 	network  *network
 	loop     *loop
+	awake    io.Closer // until the process ends
 	warnings []string
 }
 
@@ -237,6 +239,10 @@ func (e *process) prepare() {
 		err = unix.EPERM
 	}
 	e.warn(err, "the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE")
+	// Where processors cannot be kept awake at all, being late is counted as ever.
+	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {
+		e.warn(err, "processors may sleep, and take a while to wake up")
+	}
 }
 
 func (e *process) warn(err error, consequence string) {
