@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor bench-cell fidelity reproduce test-kernels generate lint dist build clean
+.PHONY: setup setup-run demo test bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -30,7 +30,7 @@ test-kernels: setup-run build ## what Debian 11's and 12's kernels say, in qemu;
 lint: setup
 	scripts/lint
 
-bench: bench-monitor bench-cell ## every benchmark
+bench: bench-monitor bench-cell bench-congestion ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./trace/... ./summary ./screen ./monitor/...
 
 bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/performance.md by hand
@@ -38,6 +38,9 @@ bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes 
 
 bench-cell: setup build ## the emulated cell beside tbf: throughput, processor time, lateness
 	$(GO) run ./bench/cell
+
+bench-congestion: setup build ## what the congestion controls cost per ACK beside the kernel's CUBIC
+	$(GO) run ./bench/congestion
 
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
 	$(GO) run ./bench/fidelity -airtide ./airtide $(FIDELITY)

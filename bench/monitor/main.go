@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"airtide/internal/benchnet"
 	"airtide/internal/benchtext"
 )
 
@@ -66,17 +67,17 @@ func run(ctx context.Context, s settings) error {
 	}
 	defer os.RemoveAll(dir)
 	s.dir = dir
-	net, err := newPair(ctx)
+	net, err := benchnet.New(ctx)
 	if err != nil {
 		return err
 	}
-	defer net.remove()
+	defer net.Remove()
 	fmt.Println(benchtext.Machine())
 
 	for _, load := range []load{
-		{"offloads on, 2 flows of 6 Gbit/s (what a 10 Gbit/s adapter carries, and the processors have time left)", true, 2, 6000},
-		{"offloads on, 2 flows, unlimited (no processor has time left: all that is observed is taken from the transfer)", true, 2, 0},
-		{fmt.Sprintf("offloads off, %d flows (as many ACKs as this machine makes)", s.streams), false, s.streams, 0},
+		{"offloads on, 2 flows of 6 Gbit/s (what a 10 Gbit/s adapter carries, and the processors have time left)", true, traffic(2, 6000)},
+		{"offloads on, 2 flows, unlimited (no processor has time left: all that is observed is taken from the transfer)", true, traffic(2, 0)},
+		{fmt.Sprintf("offloads off, %d flows (as many ACKs as this machine makes)", s.streams), false, traffic(s.streams, 0)},
 	} {
 		if err := compare(ctx, s, net, load); err != nil {
 			return err
@@ -89,13 +90,16 @@ func run(ctx context.Context, s settings) error {
 type load struct {
 	name     string
 	offloads bool
-	streams  int
-	mbps     int // limit of each flow, 0 for none
+	benchnet.Load
+}
+
+func traffic(streams, mbps int) benchnet.Load {
+	return benchnet.Load{Streams: streams, Mbps: mbps, Congestion: "cubic"}
 }
 
 // compare runs every tool in turn, rounds times.
-func compare(ctx context.Context, s settings, net *pair, l load) error {
-	if err := net.offloads(ctx, l.offloads); err != nil {
+func compare(ctx context.Context, s settings, net *benchnet.Pair, l load) error {
+	if err := net.Offloads(ctx, l.offloads); err != nil {
 		return err
 	}
 	tools := tools(s)
@@ -118,15 +122,15 @@ func compare(ctx context.Context, s settings, net *pair, l load) error {
 }
 
 // sustain runs airtide alone at the highest ACK rate for longer, with and without the kernel's BPF statistics.
-func sustain(ctx context.Context, s settings, net *pair) error {
-	if err := net.offloads(ctx, false); err != nil {
+func sustain(ctx context.Context, s settings, net *benchnet.Pair) error {
+	if err := net.Offloads(ctx, false); err != nil {
 		return err
 	}
 	progress("sustained: %d flows for %d s", s.streams, s.sustain)
 	if s.sustain == 0 {
 		return nil
 	}
-	r, err := measure(ctx, net, airtideTool(s), load{streams: s.streams}, s.sustain)
+	r, err := measure(ctx, net, airtideTool(s), load{Load: traffic(s.streams, 0)}, s.sustain)
 	if err != nil {
 		return err
 	}

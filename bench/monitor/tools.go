@@ -19,6 +19,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/benchbpf"
+	"airtide/internal/benchnet"
 )
 
 // tool is one way to observe. A nil start is no observation at all.
@@ -151,23 +154,23 @@ func (r result) keptNs() float64 {
 
 // measure runs the traffic twice under the tool: once as it is, for rate, records and CPU, and once for a second with
 // the kernel's BPF statistics on, which cost something themselves.
-func measure(ctx context.Context, net *pair, t tool, l load, seconds int) (result, error) {
+func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds int) (result, error) {
 	var r result
 	if t.command == nil {
 		// As long a pause as the others need to start: the traffic finds the machine in the same state.
 		time.Sleep(2500 * time.Millisecond)
-		rate, err := net.transfer(ctx, l, seconds)
+		rate, err := net.Transfer(ctx, l.Load, seconds)
 		r.rate = rate
 		return r, err
 	}
 	_ = os.Remove(t.output)
-	before, err := programs()
+	before, err := benchbpf.Programs()
 	if err != nil {
 		return r, err
 	}
 	args := make([]string, len(t.command))
 	for i, a := range t.command {
-		args[i] = strings.ReplaceAll(a, "NS", net.client)
+		args[i] = strings.ReplaceAll(a, "NS", net.Client)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -180,23 +183,23 @@ func measure(ctx context.Context, net *pair, t tool, l load, seconds int) (resul
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err := <-ended:
-		return r, fmt.Errorf("ended by itself: %w: %s", errors.Join(err), lastLine([]byte(stderr.String())))
+		return r, fmt.Errorf("ended by itself: %w: %s", errors.Join(err), strings.TrimSpace(stderr.String()))
 	case <-time.After(t.settle):
 	}
 
-	segments, err := net.segments()
+	segments, err := net.Segments()
 	if err != nil {
 		return r, err
 	}
 	user, sys := groupCPU(cmd.Process.Pid)
 	r.duration = time.Duration(seconds) * time.Second
-	if r.rate, err = net.transfer(ctx, l, seconds); err != nil {
+	if r.rate, err = net.Transfer(ctx, l.Load, seconds); err != nil {
 		return r, err
 	}
 	// What is still on its way to the tool belongs to this run.
 	time.Sleep(300 * time.Millisecond)
 	userEnd, sysEnd := groupCPU(cmd.Process.Pid)
-	segmentsEnd, err := net.segments()
+	segmentsEnd, err := net.Segments()
 	if err != nil {
 		return r, err
 	}
@@ -222,25 +225,10 @@ func measure(ctx context.Context, net *pair, t tool, l load, seconds int) (resul
 	return r, os.Remove(t.output)
 }
 
-// programs are the ids of all BPF programs in the kernel.
-func programs() (map[ebpf.ProgramID]bool, error) {
-	all := map[ebpf.ProgramID]bool{}
-	for id := ebpf.ProgramID(0); ; {
-		next, err := ebpf.ProgramGetNextID(id)
-		if errors.Is(err, os.ErrNotExist) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("listing BPF programs: %w", err)
-		}
-		all[next], id = true, next
-	}
-}
-
 // bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
 // the one that runs per segment counts runs. floor is what the statistics show for a program on the same tracepoint that
 // does nothing: the cost of measuring, which is in total as well.
-func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration, n uint64, floor float64, err error) {
+func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration, n uint64, floor float64, err error) {
 	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)
@@ -258,32 +246,20 @@ func bpfCost(ctx context.Context, net *pair, before map[ebpf.ProgramID]bool, l l
 	if id, ok := info.ID(); ok {
 		before[id] = true
 	}
-	if _, err := net.transfer(ctx, l, 1); err != nil {
-		return 0, 0, 0, err
-	}
-	now, err := programs()
-	if err != nil {
+	if _, err := net.Transfer(ctx, l.Load, 1); err != nil {
 		return 0, 0, 0, err
 	}
 	if floor, err = perRun(empty); err != nil {
 		return 0, 0, 0, err
 	}
+	all, err := benchbpf.Runs(before)
+	if err != nil {
+		return 0, 0, 0, err
+	}
 	var runs uint64
-	for id := range now {
-		if before[id] {
-			continue
-		}
-		p, err := ebpf.NewProgramFromID(id)
-		if err != nil {
-			continue // gone meanwhile
-		}
-		st, err := p.Stats()
-		p.Close()
-		if err != nil {
-			return 0, 0, 0, fmt.Errorf("reading BPF statistics: %w", err)
-		}
-		total += st.Runtime
-		runs = max(runs, st.RunCount)
+	for _, one := range all {
+		total += one.Time
+		runs = max(runs, one.Runs)
 	}
 	return total, runs, floor, nil
 }

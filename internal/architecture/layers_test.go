@@ -14,12 +14,12 @@ import (
 // layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
-	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce"},
+	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion"},
 	{"airtide/lab", "airtide/lab/show"},
 	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure"},
 	{"airtide/summary"},
 	{"airtide/trace", "airtide/trace/export"},
-	{"airtide/monitor", "airtide/doctor"},
+	{"airtide/monitor", "airtide/doctor", "airtide/tune"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
@@ -29,13 +29,13 @@ var layers = [][]string{
 	{"airtide/cell/queue"},
 	{"airtide/monitor/owner"},
 	{"airtide/monitor/filter"},
-	{"airtide/tcp", "airtide/clock", "airtide/thread", "airtide/paper"},
+	{"airtide/tcp", "airtide/clock", "airtide/awake", "airtide/thread", "airtide/paper"},
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
 var apart = map[string]bool{
 	"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true, "airtide/internal/benchtext": true,
-	"airtide/internal/benchlab": true,
+	"airtide/internal/benchlab": true, "airtide/internal/benchnet": true, "airtide/internal/benchbpf": true,
 }
 
 type goPackage struct {

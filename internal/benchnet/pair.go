@@ -1,4 +1,5 @@
-package main
+// Package benchnet is two network namespaces joined by a veth pair, and iperf3 between them, for benchmarks.
+package benchnet
 
 import (
 	"bytes"
@@ -12,51 +13,60 @@ import (
 	"time"
 )
 
-// pair is two network namespaces joined by a veth pair, with an iperf3 server in the second.
-type pair struct {
-	client, server string
+// Pair is two network namespaces, with an iperf3 server in the second.
+type Pair struct {
+	Client, Server string // the namespaces
 	iperf          *exec.Cmd
 }
 
-func newPair(ctx context.Context) (*pair, error) {
-	p := &pair{client: fmt.Sprintf("atbench%d-c", os.Getpid()), server: fmt.Sprintf("atbench%d-s", os.Getpid())}
+// Load is the traffic from the client to the server.
+type Load struct {
+	Streams    int
+	Mbps       int    // of each stream; 0 is without limit
+	Congestion string // control of the client
+}
+
+// New makes a pair.
+func New(ctx context.Context) (*Pair, error) {
+	p := &Pair{Client: fmt.Sprintf("atbench%d-c", os.Getpid()), Server: fmt.Sprintf("atbench%d-s", os.Getpid())}
 	for _, args := range []string{
-		"netns add " + p.client, "netns add " + p.server,
-		"link add c0 netns " + p.client + " type veth peer name s0 netns " + p.server,
-		"-n " + p.client + " addr add 192.0.2.1/24 dev c0", "-n " + p.server + " addr add 192.0.2.2/24 dev s0",
-		"-n " + p.client + " link set c0 up", "-n " + p.server + " link set s0 up",
+		"netns add " + p.Client, "netns add " + p.Server,
+		"link add c0 netns " + p.Client + " type veth peer name s0 netns " + p.Server,
+		"-n " + p.Client + " addr add 192.0.2.1/24 dev c0", "-n " + p.Server + " addr add 192.0.2.2/24 dev s0",
+		"-n " + p.Client + " link set c0 up", "-n " + p.Server + " link set s0 up",
 	} {
 		if out, err := exec.CommandContext(ctx, "ip", strings.Fields(args)...).CombinedOutput(); err != nil {
-			p.remove()
+			p.Remove()
 			return nil, fmt.Errorf("ip %s: %w: %s", args, err, bytes.TrimSpace(out))
 		}
 	}
-	p.iperf = exec.CommandContext(ctx, "ip", "netns", "exec", p.server, "iperf3", "-s")
+	p.iperf = exec.CommandContext(ctx, "ip", "netns", "exec", p.Server, "iperf3", "-s")
 	if err := p.iperf.Start(); err != nil {
-		p.remove()
+		p.Remove()
 		return nil, fmt.Errorf("starting iperf3: %w", err)
 	}
 	time.Sleep(500 * time.Millisecond)
 	return p, nil
 }
 
-func (p *pair) remove() {
+// Remove ends the server and removes the namespaces.
+func (p *Pair) Remove() {
 	if p.iperf != nil {
 		_ = p.iperf.Process.Kill()
 		_ = p.iperf.Wait()
 	}
-	for _, ns := range []string{p.client, p.server} {
+	for _, ns := range []string{p.Client, p.Server} {
 		_ = exec.Command("ip", "netns", "del", ns).Run()
 	}
 }
 
-// offloads turns segmentation and receive offloads of both ends on or off.
-func (p *pair) offloads(ctx context.Context, on bool) error {
+// Offloads turns segmentation and receive offloads of both ends on or off.
+func (p *Pair) Offloads(ctx context.Context, on bool) error {
 	word := "off"
 	if on {
 		word = "on"
 	}
-	for ns, dev := range map[string]string{p.client: "c0", p.server: "s0"} {
+	for ns, dev := range map[string]string{p.Client: "c0", p.Server: "s0"} {
 		cmd := exec.CommandContext(ctx, "ip", "netns", "exec", ns, "ethtool", "-K", dev, "tso", word, "gso", word, "gro", word)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("switching offloads %s: %w: %s", word, err, bytes.TrimSpace(out))
@@ -65,10 +75,10 @@ func (p *pair) offloads(ctx context.Context, on bool) error {
 	return nil
 }
 
-// transfer runs iperf3 and returns the rate that the receiver saw, in bit/s.
-func (p *pair) transfer(ctx context.Context, l load, seconds int) (float64, error) {
-	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", p.client, "iperf3", "-c", "192.0.2.2", "-J", "-C", "cubic",
-		"-P", strconv.Itoa(l.streams), "-t", strconv.Itoa(seconds), "-b", fmt.Sprintf("%dM", l.mbps))
+// Transfer runs iperf3 and returns the rate that the receiver saw, in bit/s.
+func (p *Pair) Transfer(ctx context.Context, l Load, seconds int) (float64, error) {
+	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", p.Client, "iperf3", "-c", "192.0.2.2", "-J", "-C", l.Congestion,
+		"-P", strconv.Itoa(l.Streams), "-t", strconv.Itoa(seconds), "-b", fmt.Sprintf("%dM", l.Mbps))
 	out, err := cmd.Output()
 	if err != nil {
 		return 0, fmt.Errorf("iperf3: %w: %s", err, lastLine(out))
@@ -86,10 +96,10 @@ func (p *pair) transfer(ctx context.Context, l load, seconds int) (float64, erro
 	return r.End.SumReceived.Rate, nil
 }
 
-// segments is the number of TCP segments that both ends have received.
-func (p *pair) segments() (uint64, error) {
+// Segments is the number of TCP segments that both ends have received.
+func (p *Pair) Segments() (uint64, error) {
 	var sum uint64
-	for _, ns := range []string{p.client, p.server} {
+	for _, ns := range []string{p.Client, p.Server} {
 		out, err := exec.Command("ip", "netns", "exec", ns, "cat", "/proc/net/snmp").Output()
 		if err != nil {
 			return 0, fmt.Errorf("reading the segment count of %s: %w", ns, err)
