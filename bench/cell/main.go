@@ -27,6 +27,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	defer benchtext.KeepAwake()()
 	fmt.Println(benchtext.Machine())
 	for _, p := range []struct {
 		name string

@@ -55,6 +55,7 @@ func run(ctx context.Context, s settings) error {
 	if os.Geteuid() != 0 {
 		return errors.New("needs root, for namespaces and BPF")
 	}
+	defer benchtext.KeepAwake()()
 	names, unload, err := load()
 	if err != nil {
 		return err

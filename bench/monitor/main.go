@@ -56,6 +56,7 @@ func run(ctx context.Context, s settings) error {
 			return fmt.Errorf("%w: run make setup", err)
 		}
 	}
+	defer benchtext.KeepAwake()()
 	unmount, err := mountTracefs()
 	if err != nil {
 		return err
