@@ -58,6 +58,7 @@ struct cc_cubic {
 	u32 rtt_us; /* that the scale is for; 0 for none */
 	u32 rtt_round; /* sequence number that ends the round in which the RTT was looked at */
 	u32 epoch_gap; /* packets from the window at the epoch's beginning to the origin */
+	u32 lost_at; /* jiffies of the decrease that the next epoch follows; 0 for none */
 };
 
 /* monitor/bpf/cc_own.go reads recorded states at these places. */
@@ -81,7 +82,7 @@ CC_INLINE void cc_cubic_reset(struct cc_cubic *ca)
 	ca->ack_cnt = ca->tcp_cwnd = 0;
 	ca->found = 0;
 	ca->scale = cc_scale_plain();
-	ca->rtt_us = ca->epoch_gap = 0;
+	ca->rtt_us = ca->epoch_gap = ca->lost_at = 0;
 }
 
 /* Ticks since the epoch began, one minimum RTT ahead: where the window shall be when this ACK's packets are answered.
@@ -103,9 +104,14 @@ CC_INLINE struct cc_scale cc_cubic_curve(const struct cc_cubic *ca, const struct
 	return law->form == CC_FORM_C ? ca->scale : cc_scale_plain();
 }
 
-CC_INLINE void cc_cubic_begin(struct cc_cubic *ca, u32 cwnd, u32 acked, u32 now)
+/*
+ * Begins an epoch: in form C when the window was decreased, not when that is repaired. A repair takes a round trip, in
+ * which the window stands; the longer the round trip, the more of each epoch would be lost.
+ */
+CC_INLINE void cc_cubic_begin(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd, u32 acked, u32 now)
 {
-	ca->epoch_start = now;
+	ca->epoch_start = law->form == CC_FORM_C && ca->lost_at ? ca->lost_at : now;
+	ca->lost_at = 0;
 	ca->ack_cnt = acked;
 	ca->tcp_cwnd = cwnd;
 	ca->epoch_gap = ca->last_max_cwnd > cwnd ? ca->last_max_cwnd - cwnd : 0;
@@ -204,7 +210,7 @@ CC_INLINE void cc_cubic_update(struct cc_cubic *ca, const struct cc_law *law, u3
 		ca->last_cwnd = cwnd;
 		ca->last_time = now;
 		if (!ca->epoch_start)
-			cc_cubic_begin(ca, cwnd, acked, now);
+			cc_cubic_begin(ca, law, cwnd, acked, now);
 		target = cc_cubic_target(ca, law, now);
 		ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
 		/* Before the first loss the bandwidth is not known: at least 5 % per RTT. */
@@ -217,11 +223,12 @@ CC_INLINE void cc_cubic_update(struct cc_cubic *ca, const struct cc_law *law, u3
 }
 
 /* The slow start threshold after a loss, with fast convergence: who lost below the last maximum makes room. */
-CC_INLINE u32 cc_cubic_decrease(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd)
+CC_INLINE u32 cc_cubic_decrease(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd, u32 now)
 {
 	u32 remains = cwnd * law->beta / CC_BETA_SCALE;
 
 	ca->epoch_start = 0;
+	ca->lost_at = now ? now : 1;
 	if (cwnd < ca->last_max_cwnd)
 		ca->last_max_cwnd = cwnd * (CC_BETA_SCALE + law->beta) / (2 * CC_BETA_SCALE);
 	else
@@ -234,6 +241,7 @@ CC_INLINE void cc_cubic_resume(struct cc_cubic *ca, u32 last_sent, u32 now)
 {
 	s32 idle = now - last_sent;
 
+	ca->lost_at = 0;
 	if (!ca->epoch_start || idle <= 0)
 		return;
 	ca->epoch_start += idle;

@@ -111,7 +111,7 @@ CC_INLINE u32 cubic_ssthresh(struct sock *sk, struct cc_cubic *ca)
 {
 	struct cc_law law = cubic_law();
 
-	return cc_cubic_decrease(ca, &law, tcp_sk(sk)->snd_cwnd);
+	return cc_cubic_decrease(ca, &law, tcp_sk(sk)->snd_cwnd, jiffies32());
 }
 
 #endif

@@ -113,6 +113,10 @@ func (b *Bounder) Close() error {
 	return errors.Join(errs...)
 }
 
+// Maps are where the bounds of sockets stand, by cookie, and what is to be written (CLOCK_MONOTONIC, ns) after each change: for
+// BPF programs that set bounds themselves. They belong to the Bounder.
+func (b *Bounder) Maps() (sockets, changed *ebpf.Map) { return b.sockets, b.changed }
+
 // Set sets the bounds of a scope. Each socket follows at its next ACK, or when it sends after a pause.
 func (b *Bounder) Set(s Scope, bounds Bounds) error {
 	if err := bounds.Check(); err != nil {

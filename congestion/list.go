@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 )
 
 // Entry is a congestion control of airtide that is registered now.
@@ -75,6 +77,17 @@ func named(all []Entry, name string) (*Entry, error) {
 
 // Registered is List without what keeps each, which takes far longer to find out.
 func Registered() ([]Entry, error) {
+	for {
+		all, err := walkLinks()
+		// A link that another process is just setting up, of whatever kind, cannot be looked at yet (bpf_link_by_id).
+		if !errors.Is(err, unix.EAGAIN) {
+			return all, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func walkLinks() ([]Entry, error) {
 	var (
 		all []Entry
 		l   *layout

@@ -7,6 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// EnsureBPFFS mounts a BPF file system where none is; "" means DefaultBPFFS.
+func EnsureBPFFS(at string) error {
+	if at == "" {
+		at = DefaultBPFFS
+	}
+	if isBPFFS(at) {
+		return nil
+	}
+	if err := mountBPFFS(at); err != nil {
+		return fmt.Errorf("no BPF file system at %s, and mounting one failed: %w", at, err)
+	}
+	return nil
+}
+
 // mountBPFFS mounts a BPF file system, as bpftool does where systemd has not.
 func mountBPFFS(at string) error {
 	if err := os.MkdirAll(at, 0o700); err != nil {

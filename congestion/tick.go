@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a second has.
+func TickRate() (int, error) { return tickRate() }
+
 // tickRate finds CONFIG_HZ, which no interface of the kernel tells: of the rates that kernel/Kconfig.hz offers, the one at
 // which the count of ticks (jiffies) since boot is the monotonic clock. The count begins 300 s before the end of 32 bits
 // (INITIAL_JIFFIES).

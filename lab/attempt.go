@@ -27,15 +27,14 @@ type attempt struct {
 	progress *progress
 
 	cell      *cell.Cell
+	controls  *setup.CongestionControls
 	ports     []uint16 // of the flows
 	session   *workload.Session
 	recording *recording
 	captures  []*capture
 	log       *machine.KernelLog
 	poller    *poller
-	// zeroNs is time zero by CLOCK_MONOTONIC.
-	zeroNs int64
-	before processorTime
+	before    processorTime
 
 	result *result.Result
 }
@@ -89,17 +88,13 @@ func (a *attempt) startCell(ctx context.Context) (err error) {
 		return err
 	}
 	a.result.Warnings = append(a.result.Warnings, a.cell.Warnings()...)
-	stacks := map[string]plan.Stack{}
-	for _, t := range a.setup.Terminals {
-		stacks[t.Name] = t.Stack
+	if err := a.loadCongestion(); err != nil {
+		return err
 	}
-	for _, s := range a.setup.Servers {
-		stacks[s.Name] = s.Stack
+	if err := setup.ApplyStacks(a.cell, a.controls.In(a.setup)); err != nil {
+		return err
 	}
 	for _, h := range a.cell.Hosts() {
-		if err := machine.Apply(h.Namespace, stacks[h.Name]); err != nil {
-			return fmt.Errorf("setting up %s: %w", h.Name, err)
-		}
 		state, err := machine.Read(h.Namespace)
 		if err != nil {
 			return fmt.Errorf("reading what %s has: %w", h.Name, err)
@@ -111,12 +106,25 @@ func (a *attempt) startCell(ctx context.Context) (err error) {
 	return nil
 }
 
+// loadCongestion loads the congestion controls that the kernel has not.
+func (a *attempt) loadCongestion() (err error) {
+	if a.controls, err = setup.LoadCongestion(a.setup); err != nil {
+		return err
+	}
+	for _, c := range a.setup.CongestionControls {
+		a.result.CongestionControls = append(a.result.CongestionControls, result.CongestionControl{
+			Name: c.Name, Kind: c.Kind, LoadedAs: a.controls.Loaded[c.Name], Parameters: c.Parameters, Bounds: c.Bounds,
+		})
+	}
+	return nil
+}
+
 func (a *attempt) startServers(ctx context.Context) (err error) {
 	var machines []workload.Machine
 	for _, h := range a.cell.Hosts() {
 		machines = append(machines, workload.Machine{Name: h.Name, Namespace: h.Namespace, Address: h.Address})
 	}
-	a.session, err = workload.Prepare(ctx, a.setup.Flows, machines, workload.Options{Folder: a.dir, Seed: a.run.Seed})
+	a.session, err = workload.Prepare(ctx, a.controls.In(a.setup).Flows, machines, workload.Options{Folder: a.dir, Seed: a.run.Seed})
 	return err
 }
 
@@ -181,7 +189,7 @@ func (a *attempt) send(ctx context.Context) error {
 		defer answers.Close()
 	}
 	zero := time.Now()
-	a.zeroNs = clock.Now()
+	a.result.ZeroNs = clock.Now()
 	a.result.Started = zero
 	a.progress.sending(zero)
 
@@ -236,6 +244,9 @@ func (a *attempt) close() error {
 			errs = append(errs, a.cell.Stop())
 		}
 	}
+	if a.controls != nil {
+		errs = append(errs, a.controls.Close())
+	}
 	if a.log != nil {
 		errs = append(errs, a.keepLog(), a.log.Close())
 	}
@@ -245,9 +256,11 @@ func (a *attempt) close() error {
 // finish judges the run and takes its measurements.
 func (a *attempt) finish(ctx context.Context) error {
 	r := a.result
-	if err := a.describeSystem(ctx); err != nil {
+	system, err := a.lab.describeSystem(ctx)
+	if err != nil {
 		return err
 	}
+	r.System = *system
 	r.Cell = a.poller.window()
 	r.Engine = a.poller.to.Engine
 	for _, f := range r.Flows {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,7 +23,7 @@ func (a *attempt) addFlows(results []workload.Result) {
 		setup := &a.setup.Flows[i]
 		f := result.Flow{
 			Name: w.Flow, Group: setup.Group, From: w.From, To: w.To, Protocol: string(w.Protocol),
-			Direction: string(setup.Flow.Direction), StartS: seconds(w.StartNs), StopS: seconds(w.EndNs), Error: w.Error,
+			Direction: string(setup.Flow.Direction), Port: w.Port, StartS: seconds(w.StartNs), StopS: seconds(w.EndNs), Error: w.Error,
 		}
 		for _, path := range w.Files {
 			f.Output = append(f.Output, filepath.Base(path))
@@ -84,8 +83,8 @@ func (a *attempt) readRecording(m *measure.Run) (err error) {
 		r.Recordings = append(r.Recordings, result.File{Machine: name, Name: recordingFile})
 	}
 	var damage string
-	m.Kernel, damage, err = measure.ReadKernel(filepath.Join(a.dir, recordingFile), a.zeroNs,
-		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), a.senders())
+	m.Kernel, damage, err = measure.ReadKernel(filepath.Join(a.dir, recordingFile), r.ZeroNs,
+		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, r))
 	if err != nil {
 		return fmt.Errorf("reading the recording: %w", err)
 	}
@@ -95,31 +94,6 @@ func (a *attempt) readRecording(m *measure.Run) (err error) {
 		}
 	}
 	return nil
-}
-
-// senders are the ends that send each flow's data.
-func (a *attempt) senders() []measure.Sender {
-	address := map[string]netip.Addr{}
-	for _, h := range a.cell.Hosts() {
-		address[h.Name] = h.Address
-	}
-	var all []measure.Sender
-	for i, f := range a.setup.Flows {
-		s := measure.Sender{Flow: f.Name, Port: a.ports[i]}
-		switch {
-		case f.Flow.Direction == plan.Both:
-			s.Addresses = []netip.Addr{address[f.From], address[f.To]}
-		case f.Flow.SendsBack():
-			s.Addresses = []netip.Addr{address[f.To]}
-		default:
-			s.Addresses = []netip.Addr{address[f.From]}
-		}
-		if f.Flow.Protocol == plan.TCP {
-			s.Connections = f.Flow.Parallel // the rest are iperf3's own
-		}
-		all = append(all, s)
-	}
-	return all
 }
 
 // keepLog writes what the kernel has logged.
@@ -136,18 +110,23 @@ func (a *attempt) keepLog() error {
 	return nil
 }
 
-// describeSystem says where the run was made.
-func (a *attempt) describeSystem(ctx context.Context) error {
+// describeSystem says where the runs are made. The tools are asked for their versions once.
+func (l *lab) describeSystem(ctx context.Context) (*result.System, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.system != nil {
+		return l.system, nil
+	}
 	versions, err := machine.Versions(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kernel := versions["kernel"]
 	delete(versions, "kernel")
-	a.result.System = result.System{
-		Airtide: a.lab.Tool, Kernel: kernel, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), CPUModel: processor(), Tools: versions,
+	l.system = &result.System{
+		Airtide: l.Tool, Kernel: kernel, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), CPUModel: processor(), Tools: versions,
 	}
-	return nil
+	return l.system, nil
 }
 
 // processor is the model of this machine's processors, as far as Linux says it.

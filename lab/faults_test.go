@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/cell/engine"
+	"airtide/congestion"
 	"airtide/lab/result"
 )
 
@@ -23,7 +25,7 @@ const childVariable = "AIRTIDE_TEST_LAB"
 
 func child(root string) {
 	lockPath = filepath.Join(root, "lab.lock")
-	_, err := Run(context.Background(), root, []byte(small), Options{
+	_, err := Run(context.Background(), root, []byte(smallFair), Options{
 		LagLimit: time.Minute,
 		Progress: func(p Progress) {
 			if p.Elapsed > 0 {
@@ -33,6 +35,24 @@ func child(root string) {
 	})
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+// smallFair is small with a congestion control of airtide.
+var smallFair = strings.Replace(small, "{profile: linux-today, count: 2,", "{profile: linux-today, congestion: cubic_rtt, count: 2,", 1)
+
+// loadedBy are the congestion controls of a process.
+func loadedBy(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	all, err := congestion.List("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if slices.Contains(e.Processes, pid) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
@@ -55,6 +75,10 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 	if len(processes) < 4 { // engine, servers, clients
 		t.Errorf("only %v were running", processes)
 	}
+	loaded := loadedBy(t, c.Process.Pid)
+	if len(loaded) != 1 {
+		t.Errorf("congestion controls of the lab are %v, want one", loaded)
+	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +90,10 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 			}
 		}
 		return true
+	})
+	await(t, "its congestion control to be gone", func() bool {
+		available, err := congestion.Available()
+		return err == nil && !slices.ContainsFunc(loaded, func(name string) bool { return slices.Contains(available, name) })
 	})
 	engine.RemoveLeftovers()
 	if left := leftovers(t, before); left != nil {

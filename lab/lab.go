@@ -3,11 +3,8 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"airtide/lab/plan"
 	"airtide/lab/result"
@@ -20,12 +17,16 @@ type Options struct {
 	// LagLimit is how late 1 % of the packets may leave the cell for a run to count, and a tenth of how late 0.1 % may; 0
 	// means the engine's default, 500 us.
 	LagLimit time.Duration
-	// Notice is told what the user should know, Progress about every half second how far it is. Both may be nil.
+	// AtOnce is how many runs are done at a time, each in a cell of its own; 0 means 1. It saves time where a run leaves
+	// the processors time; a run that another makes late does not count, as ever.
+	AtOnce int
+	// Notice is told what the user should know, Progress about every half second how far it is. Both may be nil. One call
+	// is over before the next begins.
 	Notice   func(string)
 	Progress func(Progress)
 }
 
-// Progress says how far an experiment is.
+// Progress says how far an experiment is; of several runs at once each tells for itself.
 type Progress struct {
 	// Run is the one under way, Number it is of Total; Finished of them are done. Attempt counts from 1 on.
 	Run                     string
@@ -50,6 +51,8 @@ const (
 	attempts = 5
 	// failuresInARow end an experiment: what fails so often will go on failing.
 	failuresInARow = 3
+	// MaxAtOnce is more than any machine carries.
+	MaxAtOnce = 64
 )
 
 // ErrFailed says that some runs have no result.
@@ -58,24 +61,38 @@ var ErrFailed = errors.New("some runs failed")
 // Run runs an experiment's file from its beginning, into a new folder below root. An error that comes with an outcome
 // leaves finished runs as they are.
 func Run(ctx context.Context, root string, file []byte, o Options) (*Outcome, error) {
-	return with(file, func() (*result.Folder, error) { return result.Create(root, file, time.Now()) }, ctx, o)
+	p, err := plan.Read("", file)
+	if err != nil {
+		return nil, err
+	}
+	return o.carryOut(ctx, p, func() (*result.Folder, error) { return result.Create(root, file, time.Now()) })
 }
 
 // Resume does the runs that a result lacks. File is the experiment's as it is now, nil for the result's own.
 func Resume(ctx context.Context, dir string, file []byte, o Options) (*Outcome, error) {
-	return with(file, func() (*result.Folder, error) { return result.Resume(dir, file) }, ctx, o)
+	p, err := planOf(dir, file)
+	if err != nil {
+		return nil, err
+	}
+	return o.carryOut(ctx, p, func() (*result.Folder, error) { return result.Resume(dir, file) })
 }
 
-// with does the missing runs of a result. Nothing is made on disk before it is clear that the machine can do them.
-func with(file []byte, open func() (*result.Folder, error), ctx context.Context, o Options) (*Outcome, error) {
+func planOf(dir string, file []byte) (*plan.Plan, error) {
 	if file != nil {
-		p, err := plan.Read("", file)
-		if err != nil {
-			return nil, err
-		}
-		if err := Preflight(p); err != nil {
-			return nil, err
-		}
+		return plan.Read("", file)
+	}
+	f, err := result.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Plan, nil
+}
+
+// carryOut does the missing runs of a plan's result. Nothing is made on disk before it is clear that the machine can do
+// them.
+func (o Options) carryOut(ctx context.Context, p *plan.Plan, open func() (*result.Folder, error)) (*Outcome, error) {
+	if err := Preflight(p); err != nil {
+		return nil, err
 	}
 	reserved, err := lockMachine("an experiment")
 	if err != nil {
@@ -87,98 +104,28 @@ func with(file []byte, open func() (*result.Folder, error), ctx context.Context,
 		return nil, err
 	}
 	defer folder.Close()
-	if err := Preflight(folder.Plan); err != nil {
-		return nil, err
-	}
-	if o.Notice == nil {
-		o.Notice = func(string) {}
-	}
-	l := &lab{Options: o, folder: folder, plan: folder.Plan, overhead: plan.Overhead}
+	o.AtOnce = max(1, min(o.AtOnce, MaxAtOnce))
+	l := &lab{Options: o.oneAtATime(), folder: folder, plan: folder.Plan, overhead: plan.Overhead}
 	return l.all(ctx)
 }
 
-// lab does the runs of one result.
-type lab struct {
-	Options
-	folder *result.Folder
-	plan   *plan.Plan
-	// overhead is the mean time of the runs so far besides their duration.
-	overhead     time.Duration
-	overheadRuns int
-}
-
-func (l *lab) all(ctx context.Context) (*Outcome, error) {
-	remaining, err := l.folder.Remaining()
-	if err != nil {
-		return nil, err
-	}
-	o := &Outcome{Dir: l.folder.Dir, Total: len(l.plan.Runs), Finished: len(l.plan.Runs) - len(remaining)}
-	failed := 0
-	for i, run := range remaining {
-		p := &progress{lab: l, run: run, rest: remaining[i:], finished: o.Finished, total: o.Total}
-		err := l.do(ctx, run, p)
-		switch {
-		case err == nil:
-			o.Finished, failed = o.Finished+1, 0
-			continue
-		case ctx.Err() != nil:
-			return o, fmt.Errorf("interrupted after %d of %d runs: airtide lab resume %s does the rest", o.Finished, o.Total, l.folder.Dir)
-		}
-		o.Failed = append(o.Failed, result.Failure{Run: run.ID, Reason: err.Error()})
-		l.Notice(fmt.Sprintf("run %s failed: %v", run.ID, err))
-		if failed++; failed == failuresInARow || fatal(err) {
-			return o, fmt.Errorf("stopped after %d of %d runs (airtide lab resume %s does the rest): %w", o.Finished, o.Total, l.folder.Dir, err)
+// oneAtATime lets no two callbacks run at once, and none be nil.
+func (o Options) oneAtATime() Options {
+	var mutex sync.Mutex
+	notice, progress := o.Notice, o.Progress
+	o.Notice = func(line string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if notice != nil {
+			notice(line)
 		}
 	}
-	if len(o.Failed) > 0 {
-		return o, fmt.Errorf("%w: %d of %d; airtide lab resume %s tries them again", ErrFailed, len(o.Failed), o.Total, l.folder.Dir)
+	o.Progress = func(p Progress) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if progress != nil {
+			progress(p)
+		}
 	}
-	return o, nil
-}
-
-// fatal errors would meet every other run too.
-func fatal(err error) bool {
-	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, os.ErrPermission)
-}
-
-// do makes a run's result, with another attempt where the engine fell behind.
-func (l *lab) do(ctx context.Context, run plan.Run, p *progress) error {
-	for n := 1; ; n++ {
-		began := time.Now()
-		attempt, err := l.folder.Begin(run)
-		if err != nil {
-			return err
-		}
-		p.begin(attempt.Number)
-		r, err := l.attempt(ctx, run, attempt.Dir, p)
-		switch {
-		case err == nil && r.Valid:
-			if err := attempt.Finish(r); err != nil {
-				return err
-			}
-			l.took(time.Since(began) - time.Duration(l.plan.Points[run.Point].Setup.Duration))
-			return nil
-		case ctx.Err() != nil:
-			// What was under way is put aside when the run begins anew.
-			return context.Cause(ctx)
-		case err == nil:
-			err = errors.New(r.Problems[0])
-		}
-		if failErr := attempt.Fail(err.Error(), r); failErr != nil {
-			return errors.Join(err, failErr)
-		}
-		if !behind(r) || n == attempts {
-			return err
-		}
-		l.Notice(fmt.Sprintf("run %s: %v; repeating it", run.ID, err))
-	}
-}
-
-// took learns how long runs take besides their duration.
-func (l *lab) took(overhead time.Duration) {
-	if l.overheadRuns == 0 {
-		l.overhead = 0
-	}
-	l.overheadRuns++
-	l.overhead += (overhead - l.overhead) / time.Duration(l.overheadRuns)
+	return o
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"airtide/cell"
 	"airtide/cell/engine"
+	"airtide/congestion"
 	"airtide/lab/result"
 )
 
@@ -174,6 +176,48 @@ func check(t *testing.T, dir string, r *result.Result) {
 	}
 }
 
+func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
+	o := newLab(t)
+	file := strings.NewReplacer(
+		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2", "repeats: 1",
+		"flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
+		"measure:\n", "measure:\n  fairness: {quantity: goodput, take: jain}\n  share: {quantity: share, take: each}\n",
+	).Replace(small)
+	outcome, err := Run(t.Context(), t.TempDir(), []byte(file), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, _ := f.Results()
+	r := results[0]
+	if len(r.CongestionControls) != 1 {
+		t.Fatalf("loaded are %+v", r.CongestionControls)
+	}
+	loaded := r.CongestionControls[0]
+	if loaded.Name != "fair" || loaded.Kind != congestion.CubicRTT || loaded.Parameters.RTTRefUs != 50_000 {
+		t.Errorf("loaded is %+v", loaded)
+	}
+	if got := r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"]; got != loaded.LoadedAs {
+		t.Errorf("the terminal has %s, want %s", got, loaded.LoadedAs)
+	}
+	if got := r.Machines[2].Sysctls["net.ipv4.tcp_congestion_control"]; got == loaded.LoadedAs {
+		t.Error("so has the server")
+	}
+	await(t, "it to be gone", func() bool {
+		_, err := congestion.Find("", loaded.LoadedAs)
+		return errors.Is(err, congestion.ErrNotLoaded)
+	})
+	if x := r.Measurements["fairness"].Values[0]; x <= 0.5 || x > 1 {
+		t.Errorf("Jain's index is %g", x)
+	}
+	if s := r.Measurements["share"].Values; len(s) != 2 || math.Abs(s[0]+s[1]-2) > 1e-9 {
+		t.Errorf("shares %v, want two that make 2", s)
+	}
+}
+
 func TestWhatWasInterruptedIsResumed(t *testing.T) {
 	o := newLab(t)
 	before := namespaces(t)
@@ -240,6 +284,50 @@ func TestTwoLabsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
+}
+
+func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
+	o := newLab(t)
+	before := namespaces(t)
+	o.AtOnce = 2
+	together := false
+	sending := map[string]bool{}
+	o.Progress = func(p Progress) {
+		sending[p.Run] = p.Elapsed >= 0
+		n := 0
+		for _, is := range sending {
+			if is {
+				n++
+			}
+		}
+		together = together || n > 1
+		if p.Stage == "measuring" {
+			delete(sending, p.Run)
+		}
+	}
+	outcome, err := Run(t.Context(), t.TempDir(), []byte(strings.Replace(small, "repeats: 2", "repeats: 5", 1)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome.Finished != 5 || !together {
+		t.Errorf("outcome %+v, two runs at a time: %v", outcome, together)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, problems := f.Results()
+	if len(results) != 5 || len(problems) > 0 {
+		t.Errorf("%d results, problems %v", len(results), problems)
+	}
+	for _, r := range results {
+		if goodput := r.Measurements["goodput"]; len(goodput.Values) != 2 {
+			t.Errorf("goodput %+v", goodput)
+		}
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left: %v", left)
+	}
 }
 
 func TestAFileThatIsWrongMakesNothing(t *testing.T) {

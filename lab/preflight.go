@@ -7,6 +7,7 @@ import (
 
 	"airtide/lab/machine"
 	"airtide/lab/plan"
+	"airtide/lab/setup"
 	"airtide/lab/workload"
 )
 
@@ -26,7 +27,30 @@ func Preflight(p *plan.Plan) error {
 			problems = append(problems, err)
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, congestionProblems(p)...)...)
+}
+
+// congestionProblems tries to load each congestion control that a point needs: whether a kernel can, it says best itself.
+func congestionProblems(p *plan.Plan) (problems []error) {
+	tried := map[plan.CongestionSetup]bool{}
+	said := map[string]bool{}
+	for i := range p.Points {
+		for _, c := range p.Points[i].Setup.CongestionControls {
+			if tried[c] {
+				continue
+			}
+			tried[c] = true
+			controls, err := setup.LoadCongestion(&plan.Setup{CongestionControls: []plan.CongestionSetup{c}})
+			if err == nil {
+				err = controls.Close()
+			}
+			if err != nil && !said[err.Error()] {
+				said[err.Error()] = true
+				problems = append(problems, err)
+			}
+		}
+	}
+	return problems
 }
 
 // tools are those that an experiment needs.

@@ -9,10 +9,10 @@ import (
 
 // progress tells how far one run is, until it is ended.
 type progress struct {
-	lab             *lab
-	run             plan.Run
-	rest            []plan.Run // the run and those after it
-	finished, total int
+	lab           *lab
+	run           plan.Run
+	rest          []plan.Run // the run and those after it
+	number, total int
 
 	mutex   sync.Mutex
 	attempt int
@@ -45,14 +45,12 @@ func (p *progress) sending(zero time.Time) {
 }
 
 func (p *progress) tell() {
-	if p.lab.Progress == nil {
-		return
-	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	left := p.lab.plan.Estimate(p.rest, p.lab.overhead) - time.Since(p.began)
+	estimate, finished := p.lab.left(p.rest)
+	left := estimate - time.Since(p.began)
 	at := Progress{
-		Run: p.run.ID, Number: p.finished + 1, Total: p.total, Finished: p.finished, Attempt: p.attempt, Stage: p.stage,
+		Run: p.run.ID, Number: p.number, Total: p.total, Finished: finished, Attempt: p.attempt, Stage: p.stage,
 		Elapsed: -1, Left: max(left, 0),
 	}
 	if !p.zero.IsZero() {

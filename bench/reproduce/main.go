@@ -32,6 +32,7 @@ func main() {
 	flag.StringVar(&lab.Airtide, "airtide", "./airtide", "the binary to run experiments with")
 	flag.StringVar(&lab.Results, "results", "results/reproduction", "folder for the results; what is finished there is not done again")
 	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
+	flag.IntVar(&lab.AtOnce, "at-once", 1, "so many runs at a time")
 	flag.StringVar(&page, "page", "docs/reproduction.md", "the page whose tables are written")
 	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * takes all that begin so")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")

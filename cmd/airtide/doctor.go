@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -31,9 +30,7 @@ Exit status 1 when no verb that observes can run.`,
 				return err
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				err = e.Encode(r)
+				err = printJSON(cmd.OutOrStdout(), r)
 			} else {
 				err = r.WriteText(cmd.OutOrStdout(), useColor(os.Stdout))
 			}

@@ -44,9 +44,7 @@ goes, and what is missing is told.`,
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
-				e := json.NewEncoder(out)
-				e.SetIndent("", "  ")
-				return e.Encode(infoJSON{meta, r.Damage(), report})
+				return printJSON(out, infoJSON{meta, r.Damage(), report})
 			case flow > 0:
 				err = report.WriteFlow(out, tcp.FlowID(flow), summary.TextOptions{Colour: useColor(os.Stdout)})
 			default:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -53,9 +52,7 @@ expected. The exit status is 1 when there is any.
 				all = append(all, c)
 			}
 			if asJSON {
-				e := json.NewEncoder(out)
-				e.SetIndent("", "  ")
-				if err := e.Encode(all); err != nil {
+				if err := printJSON(out, all); err != nil {
 					return err
 				}
 			} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -51,9 +50,7 @@ func newLabList() *cobra.Command {
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {
-				e := json.NewEncoder(out)
-				e.SetIndent("", "  ")
-				return e.Encode(list)
+				return printJSON(out, list)
 			}
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "EXPERIMENT\tRUNS\tTIME\tSOURCE\tTITLE")

@@ -30,25 +30,24 @@ A run during which the emulator fell behind real time is repeated, and never cou
 the experiment does not hold.`,
 		Example: `  airtide lab run quickstart
   airtide lab run my.yaml --dry-run
-  airtide lab run my.yaml -o /data/results`,
+  airtide lab run my.yaml -o /data/results
+  airtide lab run p1-fig9 --at-once 2`,
 		Args:              exactArgs("EXPERIMENT"),
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := readPlan(args[0])
+			file, err := readExperiment(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := plan.Read(args[0], file)
 			if err != nil {
 				return err
 			}
 			if dryRun {
 				if f.json {
-					e := json.NewEncoder(cmd.OutOrStdout())
-					e.SetIndent("", "  ")
-					return e.Encode(p)
+					return printJSON(cmd.OutOrStdout(), p)
 				}
 				return p.Print(cmd.OutOrStdout(), plan.Overhead)
-			}
-			file, err := readExperiment(args[0])
-			if err != nil {
-				return err
 			}
 			return f.run(cmd, func(o lab.Options) (*lab.Outcome, error) {
 				return lab.Run(cmd.Context(), root, file, o)
@@ -100,12 +99,14 @@ long as the finished runs fit it: more repeats, more values of a sweep, other cl
 type labFlags struct {
 	json, quiet bool
 	lagLimit    time.Duration
+	atOnce      int
 }
 
 func (f *labFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
 	cmd.Flags().DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count (1 in 1000: ten times as late)")
+	cmd.Flags().IntVar(&f.atOnce, "at-once", 1, "do so many runs at a time, where one leaves the processors time")
 }
 
 // run runs with progress, and prints what came of it.
@@ -113,7 +114,10 @@ func (f *labFlags) run(cmd *cobra.Command, run func(lab.Options) (*lab.Outcome, 
 	if f.lagLimit <= 0 {
 		return misuse{fmt.Errorf("--lag-limit %s: want a positive time", f.lagLimit)}
 	}
-	o := lab.Options{Tool: version(), LagLimit: f.lagLimit}
+	if f.atOnce < 1 || f.atOnce > lab.MaxAtOnce {
+		return misuse{fmt.Errorf("--at-once %d: want 1 to %d", f.atOnce, lab.MaxAtOnce)}
+	}
+	o := lab.Options{Tool: version(), LagLimit: f.lagLimit, AtOnce: f.atOnce}
 	if !f.quiet {
 		live := screen.IsTerminal(os.Stderr)
 		o.Notice = func(line string) { fmt.Fprintf(os.Stderr, "%s%s\n", clearLine(live), line) }
@@ -145,21 +149,27 @@ func clearLine(live bool) string {
 	return ""
 }
 
-// labProgress is a line that is written again and again on a terminal, and else a line for each run.
+// labProgress is a line that is written again and again on a terminal, and else a line for each attempt of a run. Of
+// several runs at once a terminal shows the one that began last.
 func labProgress(live bool) func(lab.Progress) {
-	var last lab.Progress
+	said, latest := map[string]int{}, 0
 	return func(p lab.Progress) {
+		left := p.Left.Round(time.Second)
 		if !live {
-			if p.Run != last.Run || p.Attempt != last.Attempt {
-				fmt.Fprintf(os.Stderr, "run %d of %d, %s left: %s\n", p.Number, p.Total, p.Left.Round(time.Second), p.Run)
+			if said[p.Run] != p.Attempt {
+				fmt.Fprintf(os.Stderr, "run %d of %d, %s left: %s\n", p.Number, p.Total, left, p.Run)
 			}
-			last = p
+			said[p.Run] = p.Attempt
 			return
 		}
+		if p.Number < latest {
+			return
+		}
+		latest = p.Number
 		at := p.Stage
 		if p.Elapsed >= 0 {
 			at = fmt.Sprintf("%s %s", p.Stage, p.Elapsed.Truncate(time.Second))
 		}
-		fmt.Fprintf(os.Stderr, "%srun %d of %d, %s left: %s, %s", clearLine(true), p.Number, p.Total, p.Left.Round(time.Second), p.Run, at)
+		fmt.Fprintf(os.Stderr, "%srun %d of %d, %s left: %s, %s", clearLine(true), p.Number, p.Total, left, p.Run, at)
 	}
 }

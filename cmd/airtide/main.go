@@ -77,7 +77,8 @@ func newRoot() *cobra.Command {
   airtide export a.atr --to parquet -o a.parquet
   airtide cell run cell.yaml                an emulated Wi-Fi cell with real TCP
   airtide lab run quickstart                an experiment: swept, repeated, recorded, judged
-  airtide cc load cubic_rtt --pin           a congestion control in BPF`,
+  airtide cc load cubic_rtt --pin           a congestion control in BPF
+  airtide tune --port 5201 --cwnd-max 100   limits on sockets that are there and that begin`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -85,7 +86,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
-	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab(), newCC())
+	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab(), newCC(), newTune())
 	return root
 }
 

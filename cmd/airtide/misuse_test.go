@@ -40,6 +40,7 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"lab", "check"}, "EXPERIMENT"},
 		{[]string{"lab", "run"}, "EXPERIMENT"},
 		{[]string{"lab", "run", "quickstart", "--lag-limit", "0s"}, "lag-limit"},
+		{[]string{"lab", "run", "quickstart", "--at-once", "0"}, "at-once"},
 		{[]string{"lab", "resume"}, "RESULT"},
 		{[]string{"lab", "show"}, "RESULT"},
 		{[]string{"lab", "compare", "one"}, "two"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type Lab struct {
 	Airtide, Results string
 	// LagLimit is how late 1 packet in 100 may leave the cell for a run to count.
 	LagLimit time.Duration
+	// AtOnce is how many runs are done at a time.
+	AtOnce int
 }
 
 // Report runs an experiment of experiments/, or does what an earlier run has left over, and reads its result. With an
@@ -31,7 +34,7 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 			return r, nil
 		}
 	}
-	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String())...)
+	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String(), "--at-once", strconv.Itoa(max(1, l.AtOnce)))...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.Stderr = os.Stderr
 	runErr := c.Run()

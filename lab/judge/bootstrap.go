@@ -41,7 +41,7 @@ type Summary struct {
 // and NaN for a single run.
 func Summarise(values []float64, seed uint64) Summary {
 	mean := func(x []float64) float64 { return stat.Mean(x, nil) }
-	s := Summary{Runs: len(values), Mean: mean(values), SD: stat.StdDev(values, nil), Median: median(values)}
+	s := Summary{Runs: len(values), Mean: mean(values), SD: stat.StdDev(values, nil), Median: Median(values)}
 	s.Interval = bootstrap(values, mean, seed)
 	return s
 }
@@ -82,8 +82,8 @@ func percentiles(statistics []float64, estimate float64, n int) Interval {
 	}
 }
 
-// median is the middle value, or the mean of the two in the middle.
-func median(values []float64) float64 {
+// Median is the middle value, or the mean of the two in the middle; NaN of nothing.
+func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
 		return math.NaN()

@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"math"
-	"slices"
 	"sort"
 	"time"
 
@@ -61,13 +60,4 @@ func (c *Counts) nearest(ns int64) int {
 		at--
 	}
 	return at
-}
-
-// median is the mean of the two in the middle where their number is even; NaN of nothing.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	s, n := slices.Sorted(slices.Values(x)), len(x)
-	return (s[(n-1)/2] + s[n/2]) / 2
 }

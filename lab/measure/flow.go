@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"airtide/lab/judge"
 	"airtide/lab/plan"
 	"airtide/lab/result"
 )
@@ -16,6 +17,8 @@ func (r *Run) flow(q plan.Quantity, i int) float64 {
 	switch q {
 	case "goodput":
 		return r.goodput(setup)
+	case "share":
+		return r.share(i)
 	case "reported_rate":
 		return reported(flow)
 	case "completion_time", "transfers":
@@ -29,10 +32,12 @@ func (r *Run) flow(q plan.Quantity, i int) float64 {
 		for _, p := range r.pings(flow) {
 			ms = append(ms, p.Ms)
 		}
-		return median(ms)
+		return judge.Median(ms)
 	default:
 		if k, ok := r.Kernel[setup.Name]; ok {
-			return k.value(q)
+			if v, known := k[q]; known {
+				return v
+			}
 		}
 	}
 	return math.NaN()
@@ -54,6 +59,19 @@ func (r *Run) goodput(f *plan.FlowSetup) float64 {
 		return reverse
 	}
 	return forward
+}
+
+// share is a flow's goodput over what would be its fair share of all flows': by their connections.
+func (r *Run) share(i int) float64 {
+	sum, connections := 0.0, 0
+	for j := range r.Setup.Flows {
+		if f := &r.Setup.Flows[j]; plan.Quantity("goodput").Suits(f.Flow.Protocol) {
+			sum += r.goodput(f)
+			connections += max(1, f.Flow.Parallel)
+		}
+	}
+	own := &r.Setup.Flows[i]
+	return r.goodput(own) / sum * float64(connections) / float64(max(1, own.Flow.Parallel))
 }
 
 func reported(f *result.Flow) float64 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -16,44 +15,9 @@ import (
 	"airtide/trace"
 )
 
-// Sender says how a flow's sending connections are found in a recording.
-type Sender struct {
-	Flow string
-	// Addresses of the machines that send data.
-	Addresses []netip.Addr
-	// Port at either end.
-	Port uint16
-	// Connections that carry data, for each machine that sends: those with the most bytes acknowledged count, so that
-	// iperf3's connection for its own messages does not. 0 means all.
-	Connections int
-}
-
-// Kernel is what the kernel's recording says of a flow's senders in the measured time.
-type Kernel struct {
-	// SrttMs and CwndPackets are means over time, and over connections where there are several.
-	SrttMs, CwndPackets float64
-	// MaxCwndPackets is the largest of any connection; the rest are sums.
-	MaxCwndPackets                         float64
-	Retransmits, Timeouts, LocalCongestion int64
-}
-
-func (k Kernel) value(q plan.Quantity) float64 {
-	switch q {
-	case "srtt":
-		return k.SrttMs
-	case "cwnd":
-		return k.CwndPackets
-	case "max_cwnd":
-		return k.MaxCwndPackets
-	case "retransmits":
-		return float64(k.Retransmits)
-	case "timeouts":
-		return float64(k.Timeouts)
-	case "local_congestion":
-		return float64(k.LocalCongestion)
-	}
-	return math.NaN()
-}
+// Kernel is what the kernel's recording says of a flow's senders in the measured time, by quantity. Means are over time, and
+// over connections where there are several; counts are sums. What the recording does not say is NaN.
+type Kernel map[plan.Quantity]float64
 
 // ReadKernel reads the senders' connections from a recording. zeroNs is time zero of the run by CLOCK_MONOTONIC, and from
 // and to count from it. A flow without a connection is not in the result. damage says what the recording lacks, empty
@@ -65,7 +29,10 @@ func ReadKernel(path string, zeroNs int64, from, to time.Duration, senders []Sen
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	s := &scan{from: zeroNs + int64(from), to: zeroNs + int64(to), of: map[tcp.FlowID]*connection{}}
-	fields := []tcp.Field{tcp.SrttUs, tcp.CwndPackets, tcp.AckedBytes}
+	fields := []tcp.Field{
+		tcp.SrttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
+		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
+	}
 	if err := r.Scan(trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
 		return nil, "", err
 	}
@@ -83,44 +50,14 @@ func ReadKernel(path string, zeroNs int64, from, to time.Duration, senders []Sen
 
 // connection is one socket in the recording.
 type connection struct {
-	flow        tcp.Flow
-	acked       int64
-	srtt, cwnd  overTime
-	retransmits int64
-	codes       [tcp.NumErrorCodes]int64
-	toNs        int64 // its end, or that of the measured time
-}
-
-// overTime is the mean of a value that holds until the next one.
-type overTime struct {
-	sum, ns     float64
-	last, since int64
-	most        int64
-	known       bool
-}
-
-func (o *overTime) add(atNs, value int64) {
-	if value == tcp.Absent {
-		return
-	}
-	if o.known {
-		o.sum += float64(o.last) * float64(atNs-o.since)
-		o.ns += float64(atNs - o.since)
-	}
-	o.last, o.since, o.known = value, atNs, true
-	o.most = max(o.most, value)
-}
-
-// mean up to a time.
-func (o *overTime) mean(toNs int64) float64 {
-	if !o.known {
-		return math.NaN()
-	}
-	rest := float64(max(toNs-o.since, 0))
-	if o.ns+rest == 0 {
-		return float64(o.last)
-	}
-	return (o.sum + float64(o.last)*rest) / (o.ns + rest)
+	flow                             tcp.Flow
+	acked                            int64
+	srtt, cwnd, cubicK, window       overTime
+	falls                            falls
+	busy, rwndLimited, sndbufLimited growth
+	retransmits                      int64
+	codes                            [tcp.NumErrorCodes]int64
+	toNs                             int64 // its end, or that of the measured time
 }
 
 // scan is a sink that keeps what Kernel needs.
@@ -147,10 +84,16 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		c := s.connection(b.Flow[i])
 		c.acked = max(c.acked, b.At(tcp.AckedBytes, i))
 		// What held at the beginning was said before it.
-		at := max(b.TimeNs[i], s.from)
+		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
 		c.srtt.add(at, b.At(tcp.SrttUs, i))
 		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
-		if b.TimeNs[i] < s.from {
+		c.cubicK.add(at, b.At(tcp.CubicKMs, i))
+		c.window.add(at, b.At(tcp.SendWindowBytes, i))
+		c.busy.add(before, b.At(tcp.BusyUs, i))
+		c.rwndLimited.add(before, b.At(tcp.RwndLimitedUs, i))
+		c.sndbufLimited.add(before, b.At(tcp.SndbufLimitedUs, i))
+		c.falls.add(before, b.At(tcp.CAStateField, i), b.At(tcp.CwndPackets, i))
+		if before {
 			c.srtt.most, c.cwnd.most = 0, 0
 		}
 	}
@@ -181,7 +124,7 @@ func (s *scan) connections(of Sender) []*connection {
 	for _, address := range of.Addresses {
 		var here []*connection
 		for _, c := range s.of {
-			if c.flow.Local.Addr().Unmap() == address && (c.flow.Local.Port() == of.Port || c.flow.Remote.Port() == of.Port) {
+			if c.flow.Local.Addr().Unmap() == address && of.Sends(&c.flow) {
 				here = append(here, c)
 			}
 		}
@@ -197,22 +140,43 @@ func (s *scan) connections(of Sender) []*connection {
 }
 
 func together(all []*connection) Kernel {
-	var k Kernel
-	var srtt, cwnd, most []float64
-	for _, c := range all {
-		if c.srtt.known {
-			srtt = append(srtt, c.srtt.mean(c.toNs)/1e3)
+	mean := func(of func(*connection) float64) float64 {
+		var known []float64
+		for _, c := range all {
+			if v := of(c); !math.IsNaN(v) {
+				known = append(known, v)
+			}
 		}
-		if c.cwnd.known {
-			cwnd, most = append(cwnd, c.cwnd.mean(c.toNs)), append(most, float64(max(c.cwnd.most, c.cwnd.last)))
-		}
-		k.Retransmits += c.retransmits
-		k.Timeouts += c.codes[tcp.CodeTimeout]
-		k.LocalCongestion += c.codes[tcp.CodeLocalCongestion]
+		return stat.Mean(known, nil)
 	}
-	k.SrttMs, k.CwndPackets, k.MaxCwndPackets = stat.Mean(srtt, nil), stat.Mean(cwnd, nil), math.NaN()
+	over := func(o func(*connection) *overTime, unit float64) float64 {
+		return mean(func(c *connection) float64 { return o(c).mean(c.toNs) / unit })
+	}
+	limited := func(o func(*connection) *growth) float64 {
+		return mean(func(c *connection) float64 { return 100 * o(c).of() / c.busy.of() })
+	}
+	k := Kernel{
+		"srtt":           over(func(c *connection) *overTime { return &c.srtt }, 1e3),
+		"cwnd":           over(func(c *connection) *overTime { return &c.cwnd }, 1),
+		"cubic_k":        over(func(c *connection) *overTime { return &c.cubicK }, 1e3),
+		"send_window":    over(func(c *connection) *overTime { return &c.window }, 1e3),
+		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.end() }),
+		"cwnd_kept":      mean(func(c *connection) float64 { return 100 * c.falls.kept() }),
+		"rwnd_limited":   limited(func(c *connection) *growth { return &c.rwndLimited }),
+		"sndbuf_limited": limited(func(c *connection) *growth { return &c.sndbufLimited }),
+		"max_cwnd":       math.NaN(),
+	}
+	var most []float64
+	for _, c := range all {
+		if c.cwnd.known {
+			most = append(most, float64(max(c.cwnd.most, c.cwnd.last)))
+		}
+		k["retransmits"] += float64(c.retransmits)
+		k["timeouts"] += float64(c.codes[tcp.CodeTimeout])
+		k["local_congestion"] += float64(c.codes[tcp.CodeLocalCongestion])
+	}
 	if len(most) > 0 {
-		k.MaxCwndPackets = floats.Max(most)
+		k["max_cwnd"] = floats.Max(most)
 	}
 	return k
 }

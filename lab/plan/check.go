@@ -52,6 +52,9 @@ const (
 func (c *checker) all() {
 	c.header()
 	c.names()
+	for _, cc := range c.e.CongestionControls {
+		c.congestionControl(cc.Name, cc.Is)
+	}
 	for _, t := range c.e.Terminals {
 		c.terminal("terminals."+t.Name, t.Is)
 	}
@@ -220,9 +223,7 @@ var sysctlFields = map[string]string{
 }
 
 func (c *checker) stack(path string, s Stack) {
-	if s.Congestion != "" && !congestionName.MatchString(s.Congestion) {
-		c.problem(path+".congestion", c.found(path+".congestion"), "the name of a congestion control, such as cubic")
-	}
+	c.congestion(path+".congestion", s.Congestion)
 	for name, b := range map[string]Buffer{"receive_buffer": s.ReceiveBuffer, "send_buffer": s.SendBuffer} {
 		if b != (Buffer{}) && (b.Min <= 0 || b.Min > b.Default || b.Default > b.Max || b.Max > 1<<31-1) {
 			c.problem(path+"."+name, fmt.Sprintf("%d, %d, %d B", b.Min, b.Default, b.Max), "min, default and max, none less than the one before it, of at most 2 GiB")

@@ -125,9 +125,7 @@ func (c *checker) protocol(path string, f Flow) {
 	if f.Transfers < 0 {
 		c.problem(path+".transfers", c.found(path+".transfers"), "0 (as many as there is time for) or more")
 	}
-	if f.Congestion != "" && !congestionName.MatchString(f.Congestion) {
-		c.problem(path+".congestion", c.found(path+".congestion"), "the name of a congestion control, such as cubic")
-	}
+	c.congestion(path+".congestion", f.Congestion)
 }
 
 func (c *checker) measurement(path string, m Measurement) {
@@ -167,31 +165,6 @@ func (c *checker) measurement(path string, m Measurement) {
 					c.problem(path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
 				}
 			}
-		}
-	}
-}
-
-func (c *checker) figure(path string, f Figure) {
-	var swept []string
-	for _, p := range c.parameters {
-		swept = append(swept, p.Name)
-	}
-	measured := c.e.Measure.Names()
-	possible := swept
-	if f.Kind == "scatter" {
-		possible = slices.Concat(swept, measured)
-	}
-	if !slices.Contains(possible, f.X) {
-		c.problem(path+".x", fmt.Sprintf("%q", f.X), oneOf(f.X, possible))
-	}
-	for i, y := range f.Y {
-		if !slices.Contains(measured, y) {
-			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
-		}
-	}
-	for i, s := range f.Series {
-		if !slices.Contains(swept, s) || s == f.X {
-			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, slices.DeleteFunc(slices.Clone(swept), func(p string) bool { return p == f.X })))
 		}
 	}
 }

@@ -3,21 +3,23 @@ package plan
 // Experiment is what a file says, at one point of its sweep: the values of the point are in their places, profiles are
 // laid under, and what was left out has its default.
 type Experiment struct {
-	Name     string   `json:"name" jsonschema:"Short name: results are kept under it."`
-	Title    string   `json:"title,omitzero" jsonschema:"One line for people."`
-	Source   string   `json:"source,omitzero" jsonschema:"What this repeats, such as: P1 figure 7."`
-	Notes    string   `json:"notes,omitzero" jsonschema:"What a reader should know, such as what the source leaves open and what was chosen."`
-	Duration Duration `json:"duration,omitzero" jsonschema:"How long a run sends. Default 10 s."`
-	Warmup   Duration `json:"warmup,omitzero" jsonschema:"What of it is left out of measurements, from the start. Default 0."`
-	Repeats  int      `json:"repeats,omitzero" jsonschema:"Runs of each point. Default 1; claims need 2, better 5."`
-	Seed     uint64   `json:"seed,omitzero" jsonschema:"All random numbers follow from it. Default 1."`
-	Seeds    []uint64 `json:"seeds,omitzero" jsonschema:"One seed per repeat, in place of repeats and seed."`
+	Name      string   `json:"name" jsonschema:"Short name: results are kept under it."`
+	Title     string   `json:"title,omitzero" jsonschema:"One line for people."`
+	Source    string   `json:"source,omitzero" jsonschema:"What this repeats, such as: P1 figure 7."`
+	Notes     string   `json:"notes,omitzero" jsonschema:"What a reader should know, such as what the source leaves open and what was chosen."`
+	Duration  Duration `json:"duration,omitzero" jsonschema:"How long a run sends. Default 10 s."`
+	Warmup    Duration `json:"warmup,omitzero" jsonschema:"What of it is left out of measurements, from the start. Default 0."`
+	Repeats   int      `json:"repeats,omitzero" jsonschema:"Runs of each point. Default 1; claims need 2, better 5."`
+	Seed      uint64   `json:"seed,omitzero" jsonschema:"All random numbers follow from it. Default 1."`
+	Seeds     []uint64 `json:"seeds,omitzero" jsonschema:"One seed per repeat, in place of repeats and seed."`
+	SameSeeds bool     `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat have the same random numbers, so that they differ in nothing else. Default: every run has its own."`
 
-	Terminals Named[Terminal] `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
-	Servers   Named[Server]   `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
-	Cell      Cell            `json:"cell,omitzero" jsonschema:"The access point and what holds for the whole medium."`
-	Path      Path            `json:"path,omitzero" jsonschema:"The wired part between access point and servers."`
-	Flows     Named[Flow]     `json:"flows" jsonschema:"The traffic, by name."`
+	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
+	Servers            Named[Server]            `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
+	CongestionControls Named[CongestionControl] `json:"congestion_controls,omitzero" jsonschema:"Congestion controls of airtide with parameters, by the names that congestion may then say. Without parameters a kind's own name does."`
+	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point and what holds for the whole medium."`
+	Path               Path                     `json:"path,omitzero" jsonschema:"The wired part between access point and servers."`
+	Flows              Named[Flow]              `json:"flows" jsonschema:"The traffic, by name."`
 
 	Sweep   []Sweep            `json:"sweep,omitzero" jsonschema:"What is varied. Entries multiply: every value of one with every value of the others."`
 	Record  Record             `json:"record,omitzero" jsonschema:"What is recorded besides the tools' own output."`
@@ -27,12 +29,12 @@ type Experiment struct {
 }
 
 // notSwept are the parts that hold for the whole experiment.
-var notSwept = []string{"name", "title", "source", "notes", "repeats", "seed", "seeds", "sweep", "measure", "claims", "figures"}
+var notSwept = []string{"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "sweep", "measure", "claims", "figures"}
 
 // Stack is a machine's TCP.
 type Stack struct {
 	Profile       string            `json:"profile,omitzero" jsonschema:"A device's values from the terminals folder, which those given here override."`
-	Congestion    string            `json:"congestion,omitzero" jsonschema:"Congestion control. Default: the kernel's."`
+	Congestion    string            `json:"congestion,omitzero" jsonschema:"Congestion control: one of the kernel's, one of congestion_controls, or one of airtide cc (such as cubic_rtt). Default: the kernel's."`
 	ReceiveBuffer Buffer            `json:"receive_buffer,omitzero" jsonschema:"Bounds of TCP receive buffers (net.ipv4.tcp_rmem)."`
 	SendBuffer    Buffer            `json:"send_buffer,omitzero" jsonschema:"Bounds of TCP send buffers (net.ipv4.tcp_wmem)."`
 	InitialWindow int               `json:"initial_window,omitzero" jsonschema:"Initial congestion window in segments (ip route initcwnd). Default: the kernel's 10."`

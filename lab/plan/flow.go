@@ -19,7 +19,7 @@ type Flow struct {
 	Size       Size     `json:"size,omitzero" jsonschema:"Of one transfer. transfers: default 1 MB. web: mean, default 30 kB. http_put, http_get: default until stop."`
 	Transfers  int      `json:"transfers,omitzero" jsonschema:"How many, one after another. Default: as many as there is time for."`
 	Interval   Duration `json:"interval,omitzero" jsonschema:"ping: between requests, default 200 ms. web: mean pause, default 1 s."`
-	Congestion string   `json:"congestion,omitzero" jsonschema:"Congestion control of the sender, for this flow alone."`
+	Congestion string   `json:"congestion,omitzero" jsonschema:"Congestion control of the sender, for this flow alone, by the names that a terminal's takes."`
 }
 
 // Protocol is a workload.

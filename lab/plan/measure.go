@@ -7,7 +7,15 @@ type Measurement struct {
 	Quantity  Quantity `json:"quantity" jsonschema:"What is measured."`
 	Flows     Names    `json:"flows,omitzero" jsonschema:"Over these flows. Default: all whose protocol has the quantity."`
 	Terminals Names    `json:"terminals,omitzero" jsonschema:"Over these terminals or groups. Default: all."`
-	Take      Take     `json:"take,omitzero" jsonschema:"What of the values of flows or terminals: each of them, or sum, mean (default), median, min, max."`
+	Take      Take     `json:"take,omitzero" jsonschema:"What of the values of flows or terminals: each of them, or sum, mean (default), median, min, max, jain (Jain's index of them)."`
+}
+
+// Unit is that of what is taken, empty for plain numbers.
+func (m Measurement) Unit() string {
+	if m.Take == Jain {
+		return ""
+	}
+	return m.Quantity.Unit()
 }
 
 // Quantity is what can be measured.
@@ -20,6 +28,7 @@ var quantities = []struct {
 }{
 	{"goodput", "Mbit/s", "flow", "payload delivered, as packets leave cell and path"},
 	{"reported_rate", "Mbit/s", "flow", "rate that the tool reports"},
+	{"share", "", "flow", "goodput over the fair share of all flows' goodput, by connections: 1 is fair"},
 	{"completion_time", "s", "flow", "mean time of one transfer"},
 	{"transfers", "", "flow", "transfers completed"},
 	{"datagram_loss", "%", "flow", "datagrams lost, by the tool"},
@@ -27,6 +36,12 @@ var quantities = []struct {
 	{"srtt", "ms", "flow", "mean of the sender's smoothed RTT, from the kernel"},
 	{"cwnd", "packets", "flow", "mean congestion window, from the kernel"},
 	{"max_cwnd", "packets", "flow", "greatest congestion window, from the kernel"},
+	{"end_cwnd", "packets", "flow", "congestion window at the end, from the kernel"},
+	{"cwnd_kept", "%", "flow", "what fast recovery leaves of the congestion window, mean over losses, from the kernel"},
+	{"cubic_k", "s", "flow", "mean of CUBIC's K, from the kernel"},
+	{"send_window", "kB", "flow", "mean window that the receiver advertises, from the kernel"},
+	{"rwnd_limited", "%", "flow", "share of the sender's busy time in which the receiver's window held it, from the kernel"},
+	{"sndbuf_limited", "%", "flow", "share of the sender's busy time in which its send buffer held it, from the kernel"},
 	{"retransmits", "packets", "flow", "segments sent again, from the kernel"},
 	{"timeouts", "", "flow", "P4's code 4, from the kernel"},
 	{"local_congestion", "", "flow", "P4's code 2, from the kernel"},
@@ -58,7 +73,7 @@ func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(
 // Suits says whether a flow of a protocol has the quantity.
 func (q Quantity) Suits(p Protocol) bool {
 	switch q {
-	case "goodput":
+	case "goodput", "share":
 		return p != Ping
 	case "reported_rate":
 		return p == TCP || p == UDP
@@ -73,7 +88,19 @@ func (q Quantity) Suits(p Protocol) bool {
 }
 
 // kernelQuantities are those that need the kernel's recording of the flow's sender.
-var kernelQuantities = []Quantity{"srtt", "cwnd", "max_cwnd", "retransmits", "timeouts", "local_congestion"}
+var kernelQuantities = []Quantity{
+	"srtt", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "cubic_k", "send_window", "rwnd_limited", "sndbuf_limited",
+	"retransmits", "timeouts", "local_congestion",
+}
+
+// courses are the quantities that a run has over time, too.
+var courses = []Quantity{"goodput", "srtt", "cwnd", "cubic_k", "send_window"}
+
+// HasCourse says whether a run has the quantity over time, so that a timeline can show it.
+func (q Quantity) HasCourse() bool { return slices.Contains(courses, q) }
+
+// FromKernel says whether the quantity is from the recording of the kernel.
+func (q Quantity) FromKernel() bool { return slices.Contains(kernelQuantities, q) }
 
 // Take is how the values of several flows or terminals become a measurement.
 type Take string
@@ -86,10 +113,11 @@ const (
 	Median Take = "median"
 	Min    Take = "min"
 	Max    Take = "max"
+	Jain   Take = "jain"
 )
 
 func (*Take) choices() []string {
-	return []string{string(Each), string(Sum), string(Mean), string(Median), string(Min), string(Max)}
+	return []string{string(Each), string(Sum), string(Mean), string(Median), string(Min), string(Max), string(Jain)}
 }
 
 // Claim is something that should hold.
@@ -101,14 +129,21 @@ type Claim struct {
 
 // Figure is a picture of measurements.
 type Figure struct {
-	Kind   FigureKind `json:"kind" jsonschema:"lines, bars or scatter."`
+	Kind   FigureKind `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
 	Title  string     `json:"title,omitzero" jsonschema:"Above it."`
-	X      string     `json:"x" jsonschema:"A swept parameter; for scatter also a measurement."`
-	Y      Names      `json:"y" jsonschema:"Measurements, with their intervals as error bars."`
-	Series Names      `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x."`
+	X      string     `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
+	Y      Names      `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, cubic_k and send_window."`
+	Series Names      `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
+	At     Place      `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
 }
+
+// Place has values of swept parameters.
+type Place map[string]string
 
 // FigureKind is how a figure is drawn.
 type FigureKind string
 
-func (*FigureKind) choices() []string { return []string{"lines", "bars", "scatter"} }
+// Timeline is the kind whose horizontal axis is the time of a run.
+const Timeline FigureKind = "timeline"
+
+func (*FigureKind) choices() []string { return []string{"lines", "bars", "scatter", string(Timeline)} }

@@ -38,9 +38,9 @@ terminals:
       frame_errors: 1 %
       schedule:
         - {at: 10 s, phy_rate: 26 Mbit/s}
-  board: {link: ethernet}
+  board: {link: ethernet, congestion: fair}
 servers:
-  server: {profile: linux-today}
+  server: {profile: linux-today, congestion: compound}
   other:
 cell:
   ap: {discipline: fq_codel, queue: 1000 packets, ack_thinning: true, aggregation: {frames: 32}}
@@ -80,17 +80,23 @@ sweep:
     points:
       usual:
       lossy: {path.down.loss: 1 %, terminals.*.congestion: cubic}
+congestion_controls:
+  fair: {kind: cubic_rtt, rtt_ref: 200 ms, beta: 0.75, hystart: false}
+  wide: {kind: compound, gamma: 20, gamma_low: 4, gamma_high: 40, lambda: 1, low_window: 10}
 record: {tcp: all, packets: phone, interval: 200 ms}
 measure:
   goodput: {quantity: goodput, flows: [up], take: each}
   rtt: {quantity: ping_rtt}
   cwnd: {quantity: max_cwnd, flows: up, take: max}
+  window: {quantity: cwnd, flows: up, take: each}
+  fairness: {quantity: goodput, flows: up, take: jain}
   air: {quantity: airtime, terminals: tablet, take: sum}
 claims:
   enough: {says: it is enough, where: nowhere, holds: 'mean(at(goodput, {system: "lossy", limit: "256 kB"})) > 1 and jain(goodput) > 0.2'}
 figures:
   one: {kind: lines, x: rtt, y: [goodput], series: [system]}
-  two: {kind: scatter, x: rtt, y: cwnd}
+  two: {kind: scatter, x: rtt, y: cwnd, at: {system: lossy}}
+  three: {kind: timeline, y: [goodput, window], at: {rtt: 20 ms}, series: system}
 `
 
 func read(t *testing.T, text string) *Plan {
@@ -100,6 +106,20 @@ func read(t *testing.T, text string) *Plan {
 		t.Fatalf("%v", err)
 	}
 	return p
+}
+
+func TestPointsOfARepeatMayShareTheirRandomNumbers(t *testing.T) {
+	p := read(t, strings.Replace(wholeFile, "seed: 7", "seed: 7\nsame_seeds: true", 1))
+	seeds := map[int]uint64{}
+	for _, r := range p.Runs {
+		if was, ok := seeds[r.Repeat]; ok && was != r.Seed {
+			t.Errorf("run %s has the seed %d, another of its repeat %d", r.ID, r.Seed, was)
+		}
+		seeds[r.Repeat] = r.Seed
+	}
+	if seeds[1] == seeds[2] {
+		t.Error("two repeats have one seed")
+	}
 }
 
 func TestPlanHasEveryPointInEveryRound(t *testing.T) {

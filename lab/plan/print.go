@@ -24,6 +24,9 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	for _, s := range first.Servers {
 		out.row("server", s.Name, s.Stack.describe())
 	}
+	for _, cc := range first.CongestionControls {
+		out.row("congestion", cc.Name, strings.TrimSpace(string(cc.Kind)+" "+cc.Parameters.String()))
+	}
 	if first.hasRadio() {
 		ap := first.Cell.AP
 		thinning := ""

@@ -18,7 +18,7 @@ flows:
 
 func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 	for _, c := range []struct{ name, change, to, want string }{
-		{"unknown field", "warmup: 2 s", "warmpu: 2 s", `whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, duration, warmup, repeats, seed, seeds, terminals, servers, cell, path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`},
+		{"unknown field", "warmup: 2 s", "warmpu: 2 s", `whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`},
 		{"unknown field within", "phy_rate: 65", "phyrate: 65", `whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, schedule (did you mean phy_rate?)`},
 		{"wrong unit", "phy_rate: 65 Mbit/s", "phy_rate: 65 Mbps", `whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "65 Mbps", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s`},
 		{"no unit", "duration: 20 s", "duration: 20", `whole.yaml:4:11: duration: found "20", expected a time in ns, us, ms, s, min or h, of at most a week, such as 20 ms`},
@@ -52,6 +52,18 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{"kernel figure without recording", "record: {tcp: all", "record: {tcp: server", `measure.cwnd.quantity: found max_cwnd of phone, whose kernel is not recorded, expected record.tcp with it`},
 		{"quantity that a flow has not", "quantity: ping_rtt", "quantity: ping_rtt, flows: up", `found ping_rtt of the flow up, expected a quantity that tcp has`},
 		{"figure over nothing swept", "x: rtt, y: [goodput]", "x: delay, y: [goodput]", `figures.one.x: found "delay", expected one of: rtt, discipline, limit, system`},
+		{"timeline over something", "kind: timeline, y", "kind: timeline, x: rtt, y", `figures.three.x: found "rtt", expected none: a timeline is over time`},
+		{"timeline of what has no course", "[goodput, window]", "[goodput, cwnd]", `figures.three.y.1: found cwnd, which is max_cwnd, expected over time there are only one of: goodput, srtt, cwnd, cubic_k, send_window`},
+		{"figure at a value not swept", "at: {rtt: 20 ms}", "at: {rtt: 30 ms}", `figures.three.at.rtt: found "30 ms", expected one of: 20 ms, 200 ms`},
+		{"figure at nothing swept", "at: {system: lossy}", "at: {delay: lossy}", `figures.two.at.delay: found "delay", expected one of: rtt, discipline, limit, system`},
+		{"series of what is fixed", "series: system}", "series: rtt}", `figures.three.series: found "rtt", expected one of: discipline, limit, system`},
+		{"unknown kind of congestion control", "kind: cubic_rtt", "kind: cubic_rrt", `congestion_controls.fair.kind: found "cubic_rrt", expected one of: cubic_plain, cubic_rttk, cubic_rtt, cubic_bound, compound (did you mean cubic_rtt?)`},
+		{"parameter of another kind", "{kind: compound, gamma", "{kind: compound, rtt_ref: 1 s, gamma", `congestion_controls.wide.rtt_ref: found rtt_ref for compound, expected none: it takes one of: gamma, gamma_low, gamma_high, lambda, low_window`},
+		{"parameter out of its bounds", "rtt_ref: 200 ms", "rtt_ref: 200 us", `congestion_controls.fair: found reference RTT in microseconds 200, expected 1000 to 1e+07`},
+		{"bounds of another kind", "{kind: cubic_rtt, rtt_ref", "{kind: cubic_rtt, upper: 63, rtt_ref", `congestion_controls.fair.upper: found upper for cubic_rtt, expected none: it takes one of: rtt_ref, beta, hystart`},
+		{"bounds that cross", "{kind: compound, gamma: 20, gamma_low: 4, gamma_high: 40, lambda: 1, low_window: 10}", "{kind: cubic_bound, lower: 64, upper: 63}", `congestion_controls.wide: found lower bound of 64 packets above the upper bound of 63`},
+		{"a bound of one packet", "{kind: compound, gamma: 20, gamma_low: 4, gamma_high: 40, lambda: 1, low_window: 10}", "{kind: cubic_bound, upper: 1}", `congestion_controls.wide: found bound of 1 packets, expected 2 to`},
+		{"one kind under another's name", "  wide: {", "  cubic_rtt: {", `congestion_controls.cubic_rtt: found compound under the name of cubic_rtt, expected a name that is no other kind's`},
 		{"claim with a mistake", "mean(at(goodput", "mean(at(godput", `claims.enough.holds: found a mistake at its line 1, column 9: unknown name godput`},
 		{"claim at a value not swept", `limit: "256 kB"`, `limit: "256kB"`, `limit takes no value "256kB" in the sweep, expected one of: 100 packets, 256 kB`},
 		{"sweep over nothing", "over: path.rtt", "over: path.rtt.deep", `found the path "path.rtt.deep", which leads nowhere, expected a path to a value of the file`},

@@ -36,15 +36,19 @@ func runs(e *Experiment, points []Point) []Run {
 			if points[i].ID != "" {
 				id = points[i].ID + "," + id
 			}
-			all = append(all, Run{ID: id, Point: i, Repeat: repeat, Seed: runSeed(base, id)})
+			of := id
+			if e.SameSeeds {
+				of = fmt.Sprintf("r=%d", repeat)
+			}
+			all = append(all, Run{ID: id, Point: i, Repeat: repeat, Seed: runSeed(base, of)})
 		}
 	}
 	return all
 }
 
-// runSeed is a run's own seed, so that no two runs share their random numbers.
-func runSeed(base uint64, id string) uint64 {
-	h := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte(id), base))
+// runSeed is a run's seed, by what it is of: two runs share their random numbers only where they are to.
+func runSeed(base uint64, of string) uint64 {
+	h := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte(of), base))
 	return binary.LittleEndian.Uint64(h[:])
 }
 

@@ -57,7 +57,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Limit](), text(pattern(append([]unit{{"packets", 1}, {"packet", 1}}, byteUnits...))))
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+number+` *%$`), 0, 1))
 	for _, c := range []choice{
-		new(Attachment), new(Standard), new(Band), new(Discipline), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind),
+		new(Attachment), new(Standard), new(Band), new(Discipline), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 	} {
 		add(reflect.TypeOf(c).Elem(), oneOfTexts(c))
 	}
@@ -67,15 +67,17 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[map[string]string](), &jsonschema.Schema{
 		Type: "object", PropertyNames: text(sysctlName.String()), AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
 	})
+	add(reflect.TypeFor[Place](), &jsonschema.Schema{Type: "object", PropertyNames: text(namePattern), AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}}})
 	add(reflect.TypeFor[Named[map[string]Value]](), mappingOf(t, reflect.TypeFor[map[string]Value](), options))
 	add(reflect.TypeFor[Named[TerminalPath]](), mappingOf(t, reflect.TypeFor[TerminalPath](), options))
 	for named, of := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[Named[Terminal]]():    reflect.TypeFor[Terminal](),
-		reflect.TypeFor[Named[Server]]():      reflect.TypeFor[Server](),
-		reflect.TypeFor[Named[Flow]]():        reflect.TypeFor[Flow](),
-		reflect.TypeFor[Named[Measurement]](): reflect.TypeFor[Measurement](),
-		reflect.TypeFor[Named[Claim]]():       reflect.TypeFor[Claim](),
-		reflect.TypeFor[Named[Figure]]():      reflect.TypeFor[Figure](),
+		reflect.TypeFor[Named[Terminal]]():          reflect.TypeFor[Terminal](),
+		reflect.TypeFor[Named[CongestionControl]](): reflect.TypeFor[CongestionControl](),
+		reflect.TypeFor[Named[Server]]():            reflect.TypeFor[Server](),
+		reflect.TypeFor[Named[Flow]]():              reflect.TypeFor[Flow](),
+		reflect.TypeFor[Named[Measurement]]():       reflect.TypeFor[Measurement](),
+		reflect.TypeFor[Named[Claim]]():             reflect.TypeFor[Claim](),
+		reflect.TypeFor[Named[Figure]]():            reflect.TypeFor[Figure](),
 	} {
 		add(named, mappingOf(t, of, options))
 	}

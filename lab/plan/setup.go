@@ -20,6 +20,8 @@ type Setup struct {
 	WireUp   Wire        `json:"wire_up"`
 	WireDown Wire        `json:"wire_down"`
 	Flows    []FlowSetup `json:"flows"`
+	// CongestionControls are those that have to be loaded.
+	CongestionControls []CongestionSetup `json:"congestion_controls,omitzero"`
 	// Machines that are recorded.
 	RecordTCP      []string `json:"record_tcp"`
 	RecordPackets  []string `json:"record_packets"`
@@ -138,7 +140,8 @@ func (e *Experiment) resolve() *Setup {
 	s := &Setup{
 		Duration: e.Duration, Warmup: e.Warmup, Cell: e.Cell, Band: e.band(),
 		WireUp: e.Path.wire(up), WireDown: e.Path.wire(down),
-		RecordTCP: d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets), RecordInterval: e.Record.Interval,
+		CongestionControls: e.congestionControls(),
+		RecordTCP:          d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets), RecordInterval: e.Record.Interval,
 	}
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {

@@ -9,6 +9,7 @@ type Flow struct {
 	To        string  `json:"to"`
 	Protocol  string  `json:"protocol"`
 	Direction string  `json:"direction"`
+	Port      uint16  `json:"port,omitempty" jsonschema:"At the machine that answers; 0 for ping."`
 	StartS    float64 `json:"start_s" jsonschema:"When it was started, since time zero of the run."`
 	StopS     float64 `json:"stop_s" jsonschema:"When it ended."`
 	// Command is what ran on From.

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"airtide/lab/judge"
 	"airtide/lab/plan"
 )
 
@@ -28,7 +29,7 @@ type Measurement struct {
 // had is NaN; what is taken of it is NaN as well.
 func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement {
 	return Measurement{
-		Quantity: m.Quantity, Unit: m.Quantity.Unit(), Take: m.Take,
+		Quantity: m.Quantity, Unit: m.Unit(), Take: m.Take,
 		Values: taken(m.Take, each), Of: of, Each: each,
 	}
 }
@@ -36,14 +37,12 @@ func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement
 // taken is one value of several, or all of them. Without values there is none.
 func taken(take plan.Take, each []float64) Values {
 	of := map[plan.Take]func([]float64) float64{
-		plan.Sum:  floats.Sum,
-		plan.Mean: func(x []float64) float64 { return stat.Mean(x, nil) },
-		plan.Min:  floats.Min,
-		plan.Max:  floats.Max,
-		plan.Median: func(x []float64) float64 {
-			s, n := slices.Sorted(slices.Values(x)), len(x)
-			return (s[(n-1)/2] + s[n/2]) / 2
-		},
+		plan.Sum:    floats.Sum,
+		plan.Mean:   func(x []float64) float64 { return stat.Mean(x, nil) },
+		plan.Min:    floats.Min,
+		plan.Max:    floats.Max,
+		plan.Median: judge.Median,
+		plan.Jain:   judge.Jain,
 	}[take]
 	switch {
 	case of == nil || len(each) == 0:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"airtide/cell"
+	"airtide/congestion"
 	"airtide/lab/judge"
 	"airtide/lab/plan"
 )
@@ -28,6 +29,8 @@ type Result struct {
 
 	Started time.Time `json:"started" jsonschema:"Time zero of the run, by the wall clock."`
 	Ended   time.Time `json:"ended" jsonschema:"When all was taken down, by the wall clock."`
+	// ZeroNs places recordings.
+	ZeroNs int64 `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by CLOCK_MONOTONIC, by which recordings count."`
 	// DurationS and WarmupS are those planned; measurements are taken between warm-up and the end.
 	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
 	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
@@ -39,7 +42,9 @@ type Result struct {
 
 	System   System    `json:"system"`
 	Machines []Machine `json:"machines" jsonschema:"Terminals and servers."`
-	Flows    []Flow    `json:"flows" jsonschema:"The traffic, in the order of the plan."`
+	// CongestionControls are loaded for the run.
+	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Airtide's, loaded for the run."`
+	Flows              []Flow              `json:"flows" jsonschema:"The traffic, in the order of the plan."`
 
 	// Cell is nil when nothing was measured.
 	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
@@ -81,6 +86,15 @@ type Machine struct {
 	Address string `json:"address,omitempty"`
 	// Sysctls are read back after they were set.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
+}
+
+// CongestionControl is one of airtide's that was loaded for the run.
+type CongestionControl struct {
+	Name       string                `json:"name" jsonschema:"As in the experiment's file."`
+	Kind       congestion.Kind       `json:"kind"`
+	LoadedAs   string                `json:"loaded_as" jsonschema:"The name under which the kernel had it during the run."`
+	Parameters congestion.Parameters `json:"parameters"`
+	Bounds     congestion.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
 }
 
 // File is a file that was made for a machine.

@@ -23,7 +23,7 @@ func orNull() *jsonschema.Schema { return &jsonschema.Schema{Types: []string{"nu
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	var takes []any
-	for _, x := range []plan.Take{plan.Each, plan.Sum, plan.Mean, plan.Median, plan.Min, plan.Max} {
+	for _, x := range []plan.Take{plan.Each, plan.Sum, plan.Mean, plan.Median, plan.Min, plan.Max, plan.Jain} {
 		takes = append(takes, string(x))
 	}
 	s, err := jsonschema.For[Result](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{

@@ -29,6 +29,11 @@ type RunOptions struct {
 
 // Run runs the cell of a file: it makes the machines, gives them their TCP, begins, and answers live.Ask until it ends.
 func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
+	controls, err := LoadCongestion(f.Setup)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, controls.Close()) }()
 	c, err := cell.Start(ctx, FromFile(f))
 	if err != nil {
 		return err
@@ -39,7 +44,7 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 			err = stopErr
 		}
 	}()
-	if err := applyStacks(c, f.Setup); err != nil {
+	if err := ApplyStacks(c, controls.In(f.Setup)); err != nil {
 		return err
 	}
 	if err := c.Begin(); err != nil {
@@ -77,8 +82,8 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	return nil
 }
 
-// applyStacks gives the machines the TCP of the setup.
-func applyStacks(c *cell.Cell, s *plan.Setup) error {
+// ApplyStacks gives the machines the TCP of the setup.
+func ApplyStacks(c *cell.Cell, s *plan.Setup) error {
 	stacks := map[string]plan.Stack{}
 	for _, t := range s.Terminals {
 		stacks[t.Name] = t.Stack

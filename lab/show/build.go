@@ -17,14 +17,15 @@ func (r *Report) chart(f plan.Figure) (*chart, error) {
 	if len(r.results) == 0 {
 		return nil, errors.New("nothing to draw: no run is finished")
 	}
+	r = r.within(f.At)
+	if f.Kind == plan.Timeline {
+		return r.timeline(f)
+	}
 	c := &chart{title: f.Title, mark: math.NaN(), kind: map[plan.FigureKind]chartKind{"bars": bars, "scatter": scatter}[f.Kind]}
 	if c.title == "" {
 		c.title = r.Title
 	}
-	parameters := f.Series
-	if len(parameters) == 0 {
-		parameters = slices.DeleteFunc(slices.Clone(r.Parameters), func(p string) bool { return p == f.X })
-	}
+	parameters := r.seriesOf(f)
 	c.x = r.axis(f, c.kind)
 	for _, group := range r.byUnit(f.Y) {
 		p := panel{title: r.panelTitle(group)}
@@ -36,7 +37,7 @@ func (r *Report) chart(f plan.Figure) (*chart, error) {
 				p.title = "mean " + p.title
 			}
 			for _, t := range r.traits(y, parameters, len(group) > 1, byFlow) {
-				s := series{index: c.index(t.label)}
+				s := series{index: c.index(cmp.Or(t.label, alone(f, y)))}
 				switch {
 				case c.kind == scatter:
 					s.points = r.scattered(f.X, t, c.x)
@@ -52,6 +53,43 @@ func (r *Report) chart(f plan.Figure) (*chart, error) {
 	}
 	c.note = r.note(c)
 	return c, nil
+}
+
+// alone names a series that nothing tells from others of its measurement: by the measurement, where there are several.
+func alone(f plan.Figure, measurement string) string {
+	if len(f.Y) == 1 {
+		return ""
+	}
+	return words(measurement)
+}
+
+// within is the report of only those runs in which swept parameters have the values of a place.
+func (r *Report) within(place plan.Place) *Report {
+	if len(place) == 0 {
+		return r
+	}
+	part := *r
+	part.Parameters = slices.DeleteFunc(slices.Clone(r.Parameters), func(p string) bool { _, fixed := place[p]; return fixed })
+	part.Points = slices.DeleteFunc(slices.Clone(r.Points), func(p Point) bool {
+		return slices.ContainsFunc(p.Settings, func(s plan.Setting) bool { v, fixed := place[s.Parameter]; return fixed && v != s.Value.Text })
+	})
+	part.results = slices.DeleteFunc(slices.Clone(r.results), func(run *result.Result) bool {
+		for name, v := range place {
+			if run.Settings[name].Text != v {
+				return true
+			}
+		}
+		return false
+	})
+	return &part
+}
+
+// seriesOf are the parameters whose values have series of their own.
+func (r *Report) seriesOf(f plan.Figure) []string {
+	if len(f.Series) > 0 {
+		return f.Series
+	}
+	return slices.DeleteFunc(slices.Clone(r.Parameters), func(p string) bool { return p == f.X })
 }
 
 // maxByFlow is up to how many series there is one for each flow or terminal of a measurement that keeps each; with more,
@@ -73,7 +111,7 @@ func (r *Report) byUnit(names []string) [][]string {
 	place := map[string]int{}
 	for _, n := range names {
 		m, _ := r.plan.Experiment.Measure.Get(n)
-		unit := m.Quantity.Unit()
+		unit := m.Unit()
 		i, ok := place[unit]
 		if !ok {
 			i = len(groups)
@@ -87,15 +125,15 @@ func (r *Report) byUnit(names []string) [][]string {
 func (r *Report) panelTitle(group []string) string {
 	m, _ := r.plan.Experiment.Measure.Get(group[0])
 	if len(group) == 1 {
-		return withUnit(words(group[0]), m.Quantity.Unit())
+		return withUnit(words(group[0]), m.Unit())
 	}
 	quantity := words(string(m.Quantity))
 	for _, name := range group[1:] {
 		if other, _ := r.plan.Experiment.Measure.Get(name); other.Quantity != m.Quantity {
-			return m.Quantity.Unit()
+			return m.Unit()
 		}
 	}
-	return withUnit(quantity, m.Quantity.Unit())
+	return withUnit(quantity, m.Unit())
 }
 
 // axis is the horizontal one: of a swept parameter, of a measurement, or of flows or terminals by name.
@@ -126,7 +164,7 @@ func (r *Report) axis(f plan.Figure, kind chartKind) axis {
 	if high == 0 {
 		high = 1
 	}
-	return axis{title: withUnit(words(f.X), m.Quantity.Unit()), high: high * 1.05, automatic: true, gap: math.NaN()}
+	return axis{title: withUnit(words(f.X), m.Unit()), high: high * 1.05, automatic: true, gap: math.NaN()}
 }
 
 // along has a point for each value of a swept parameter, in the order of the axis.

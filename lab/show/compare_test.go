@@ -32,7 +32,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		}
 		return model(q, written, of, i)
 	}
-	a, b := report(t, first.make(t)), report(t, faster.make(t))
+	a, b := reportOf(t, first.make(t)), reportOf(t, faster.make(t))
 	c, err := Compare(a, b)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
 	one, other := benchScene(), benchScene()
 	other.seed = 77
-	c, err := Compare(report(t, one.make(t)), report(t, other.make(t)))
+	c, err := Compare(reportOf(t, one.make(t)), reportOf(t, other.make(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,10 @@ func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
 }
 
 func TestCompareThreeOfDifferentExperiments(t *testing.T) {
-	quick := report(t, quickstart(t).make(t))
+	quick := reportOf(t, quickstart(t).make(t))
 	single := quickstart(t)
 	single.file = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2", "repeats: 1").Replace(single.file)
-	again := report(t, single.make(t))
+	again := reportOf(t, single.make(t))
 	c, err := Compare(quick, again, quick)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	if c.Intervals != 6 { // single runs have none
 		t.Errorf("%d intervals", c.Intervals)
 	}
-	_, err = Compare(quick, report(t, benchScene().make(t)))
+	_, err = Compare(quick, reportOf(t, benchScene().make(t)))
 	if err == nil || !strings.Contains(err.Error(), "nothing is in both") {
 		t.Errorf("nothing in common: %v", err)
 	}

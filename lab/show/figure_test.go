@@ -126,7 +126,7 @@ func drawn(t *testing.T, r *Report, name string, o FigureOptions) picture {
 }
 
 func TestFiguresOfEveryKind(t *testing.T) {
-	r := report(t, benchScene().make(t))
+	r := reportOf(t, benchScene().make(t))
 	o := FigureOptions{DPI: 100}
 	drawn(t, r, "by_rate", o).has(t, "rate (Mbit/s)", "10", "100", "1000", "goodput (Mbit/s)", "ping (ms)", "total, fifo", "best, airtime_fair", "fq_codel",
 		"error bars: 95 % interval of the mean of 4 runs", "Terminals of three ages under four disciplines")
@@ -145,7 +145,7 @@ func TestFiguresOfEveryKind(t *testing.T) {
 }
 
 func TestFigureEightHasALogarithmicAxisWithZero(t *testing.T) {
-	r := report(t, figureEight(t).make(t))
+	r := reportOf(t, figureEight(t).make(t))
 	drawn(t, r, "figure8", FigureOptions{DPI: 100}).has(t, "P1 figure 8", "RTT (ms)", "0", "16", "64", "512", "ubuntu-9.10, reverse")
 	c, err := r.chart(r.figures()[0].Is)
 	if err != nil {
@@ -168,7 +168,7 @@ func TestFigureEightHasALogarithmicAxisWithZero(t *testing.T) {
 
 // Without figures in the file, what has several values is drawn by flow or terminal.
 func TestExperimentWithoutFigures(t *testing.T) {
-	r := report(t, quickstart(t).make(t))
+	r := reportOf(t, quickstart(t).make(t))
 	if got := strings.Join(r.Figures(), " "); got != "goodput airtime" {
 		t.Errorf("figures are %s", got)
 	}
@@ -194,7 +194,7 @@ func TestMissingPointsAreLeftOutOfFigures(t *testing.T) {
 	s.skip = func(run plan.Run, n int) bool {
 		return n%5 == 0 || strings.HasPrefix(run.ID, "discipline=fifo,rate=100Mbits")
 	}
-	r := report(t, s.make(t))
+	r := reportOf(t, s.make(t))
 	p := drawn(t, r, "by_rate", FigureOptions{DPI: 50})
 	note := p.texts[len(p.texts)-1]
 	if i := slices.IndexFunc(p.texts, func(s string) bool { return strings.Contains(s, "runs are missing") }); i < 0 {
@@ -216,7 +216,7 @@ func TestTimeSeriesOfARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := scene{file: c.file, model: func(plan.Quantity, map[string]string, string, int) float64 { return 1 }}
 			s.skip = func(_ plan.Run, n int) bool { return n > 0 }
-			r := report(t, s.make(t))
+			r := reportOf(t, s.make(t))
 			dir := filepath.Join(r.Dir, "runs", r.results[0].Run)
 			var b bytes.Buffer
 			if err := DrawRun(&b, "svg", dir, FigureOptions{}); err != nil {
@@ -247,7 +247,7 @@ func TestTimeSeriesOfARun(t *testing.T) {
 }
 
 func TestFigureOptionsAreChecked(t *testing.T) {
-	r := report(t, quickstart(t).make(t))
+	r := reportOf(t, quickstart(t).make(t))
 	for text, draw := range map[string]func() error{
 		"has none of this name, it has: goodput, airtime": func() error { return r.DrawFigure(io.Discard, "png", "nothing", FigureOptions{}) },
 		"unknown format": func() error { return r.DrawFigure(io.Discard, "bmp", "goodput", FigureOptions{}) },
@@ -322,7 +322,7 @@ func TestAxisFollowsTheValues(t *testing.T) {
 
 // A figure in grey has no colours.
 func TestGreyIsGrey(t *testing.T) {
-	r := report(t, quickstart(t).make(t))
+	r := reportOf(t, quickstart(t).make(t))
 	var b bytes.Buffer
 	if err := r.DrawFigure(&b, "png", "goodput", FigureOptions{Grey: true, DPI: 60}); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func Read(dir string) (*Report, error) {
 		return nil, err
 	}
 	e := f.Plan.Experiment
-	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, plan: f.Plan, seed: e.Seed}
+	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, folder: f, plan: f.Plan, seed: e.Seed}
 	for _, p := range f.Plan.Parameters {
 		r.Parameters = append(r.Parameters, p.Name)
 	}
@@ -81,7 +81,7 @@ func (r *Report) point(p *plan.Point) Point {
 }
 
 func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Result) Measurement {
-	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Quantity.Unit(), Take: m.Is.Take}
+	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Unit(), Take: m.Is.Take}
 	s.Summary = r.summarise(valuesOf(m.Name, runs))
 	var names []string
 	var indices []float64

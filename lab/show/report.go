@@ -21,6 +21,7 @@ type Report struct {
 	Points     []Point  `json:"points"`
 	Claims     []Claim  `json:"claims,omitempty"`
 
+	folder  *result.Folder
 	plan    *plan.Plan
 	results []*result.Result
 	seed    uint64

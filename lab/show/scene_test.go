@@ -39,6 +39,8 @@ type scene struct {
 	skip func(run plan.Run, n int) bool
 	// touch may change a result before it is written.
 	touch func(r *result.Result)
+	// leave may leave files in a run's folder.
+	leave func(dir string, r *result.Result)
 }
 
 // make makes a folder of results and returns where it is.
@@ -65,6 +67,9 @@ func (s scene) make(t *testing.T) string {
 		}
 		if s.touch != nil {
 			s.touch(r)
+		}
+		if s.leave != nil {
+			s.leave(a.Dir, r)
 		}
 		if err := a.Finish(r); err != nil {
 			t.Fatal(err)
@@ -177,7 +182,7 @@ func quickstart(t *testing.T) scene {
 	}}
 }
 
-func report(t *testing.T, dir string) *Report {
+func reportOf(t *testing.T, dir string) *Report {
 	t.Helper()
 	r, err := Read(dir)
 	if err != nil {

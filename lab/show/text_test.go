@@ -61,7 +61,7 @@ claims:
 }
 
 func TestTablesSayWhatWasMeasured(t *testing.T) {
-	r := report(t, exactly(t))
+	r := reportOf(t, exactly(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out,
 		"exact: Worked out by hand", "repeats a slate", "3 of 3 runs finished",
@@ -86,7 +86,7 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 }
 
 func TestSweepIsInTheColumns(t *testing.T) {
-	r := report(t, figureEight(t).make(t))
+	r := reportOf(t, figureEight(t).make(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
 		"5 held, 0 not held", "server_to_android_falls_throughout", "極端に低下している", "figure 8")
@@ -123,7 +123,7 @@ func TestMissingAndFailedRunsAreTold(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "runs", "r=4", "result.json"), 10); err != nil {
 		t.Fatal(err)
 	}
-	r := report(t, dir)
+	r := reportOf(t, dir)
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
 		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json", "failed: r=2, attempt 1: the engine fell behind",
 		"the engine runs at ordinary priority (in 2 of 2 runs)", "1 of 2 of the runs lack values of srtt", "2 kernels")
@@ -136,7 +136,7 @@ func TestMissingAndFailedRunsAreTold(t *testing.T) {
 func TestResultWithoutRuns(t *testing.T) {
 	s := figureEight(t)
 	s.skip = func(plan.Run, int) bool { return true }
-	r := report(t, s.make(t))
+	r := reportOf(t, s.make(t))
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }), "0 of 48 runs finished", "and 38 more", "- - - - 0", "0 held, 0 not held, 5 not decided")
 	printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
 	printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) })
@@ -146,7 +146,7 @@ func TestResultWithoutRuns(t *testing.T) {
 }
 
 func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
-	r := report(t, exactly(t))
+	r := reportOf(t, exactly(t))
 	var back struct {
 		Experiment string
 		Runs       struct{ Planned, Finished int }

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+func (c *checker) figure(path string, f Figure) {
+	var swept []string
+	for _, p := range c.parameters {
+		swept = append(swept, p.Name)
+	}
+	measured := c.e.Measure.Names()
+	possible := swept
+	if f.Kind == "scatter" {
+		possible = slices.Concat(swept, measured)
+	}
+	switch {
+	case f.Kind == Timeline && f.X != "":
+		c.problem(path+".x", fmt.Sprintf("%q", f.X), "none: a timeline is over time")
+	case f.Kind != Timeline && !slices.Contains(possible, f.X):
+		c.problem(path+".x", fmt.Sprintf("%q", f.X), oneOf(f.X, possible))
+	}
+	for i, y := range f.Y {
+		m, ok := c.e.Measure.Get(y)
+		switch {
+		case !ok:
+			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
+		case f.Kind == Timeline && !m.Quantity.HasCourse():
+			c.problem(c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity), "over time there are only "+oneOf("", courseNames()))
+		}
+	}
+	c.place(path+".at", f.At)
+	for i, s := range f.Series {
+		if _, fixed := f.At[s]; fixed || !slices.Contains(swept, s) || s == f.X {
+			left := slices.DeleteFunc(slices.Clone(swept), func(p string) bool { _, fixed := f.At[p]; return fixed || p == f.X })
+			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, left))
+		}
+	}
+}
+
+func courseNames() []string {
+	var names []string
+	for _, q := range courses {
+		names = append(names, string(q))
+	}
+	return names
+}
+
+// place checks that swept parameters take the values.
+func (c *checker) place(path string, place Place) {
+	for _, name := range slices.Sorted(maps.Keys(place)) {
+		i := slices.IndexFunc(c.parameters, func(p Parameter) bool { return p.Name == name })
+		if i < 0 {
+			var swept []string
+			for _, p := range c.parameters {
+				swept = append(swept, p.Name)
+			}
+			c.problem(path+"."+name, fmt.Sprintf("%q", name), oneOf(name, swept))
+		} else if values := c.parameters[i].Values; !slices.Contains(values, place[name]) {
+			c.problem(path+"."+name, fmt.Sprintf("%q", place[name]), oneOf(place[name], values))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package setup
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"airtide/congestion"
+	"airtide/lab/plan"
+)
+
+// CongestionControls are those of a setup, loaded. They end with Close, and with this process: they are not pinned.
+type CongestionControls struct {
+	// Loaded has the names under which the kernel knows them, by those of the setup.
+	Loaded map[string]string
+	loaded []*congestion.Loaded
+}
+
+// LoadCongestion loads the congestion controls of a setup, each under a name that nobody else has: the kind's with an
+// underscore and three letters behind it, so that one that is loaded already, or another lab's, stays what it is.
+func LoadCongestion(s *plan.Setup) (c *CongestionControls, err error) {
+	c = &CongestionControls{Loaded: map[string]string{}}
+	for _, one := range s.CongestionControls {
+		l, err := loadUnique(one)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("congestion control %s: %w", one.Name, err), c.Close())
+		}
+		c.loaded = append(c.loaded, l)
+		c.Loaded[one.Name] = l.Name
+		if err := setBounds(l.Name, one.Bounds); err != nil {
+			return nil, errors.Join(fmt.Errorf("congestion control %s: %w", one.Name, err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+func setBounds(name string, bounds congestion.Bounds) error {
+	if bounds == (congestion.Bounds{}) {
+		return nil
+	}
+	b, err := congestion.OpenBounds(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.Set(congestion.All, bounds), b.Close())
+}
+
+// names that are tried before giving up: 32^3 are possible.
+const tries = 20
+
+func loadUnique(s plan.CongestionSetup) (l *congestion.Loaded, err error) {
+	for range tries {
+		l, err = congestion.Load(s.Kind, congestion.Options{Name: uniqueName(s.Kind), Parameters: s.Parameters})
+		if !errors.Is(err, congestion.ErrInUse) {
+			break
+		}
+	}
+	return l, err
+}
+
+// suffixLetters leave room for the longest kind in the kernel's 15 letters.
+const suffixLetters = 3
+
+func uniqueName(k congestion.Kind) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+	var random [suffixLetters]byte
+	_, _ = rand.Read(random[:]) // it ends the program rather than fail
+	suffix := make([]byte, suffixLetters)
+	for i, b := range random {
+		suffix[i] = letters[int(b)%len(letters)]
+	}
+	return string(k) + "_" + string(suffix)
+}
+
+// In is a setup with the loaded names in place of its own.
+func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
+	if len(c.Loaded) == 0 {
+		return s
+	}
+	replace := func(name *string) {
+		if loaded, ok := c.Loaded[*name]; ok {
+			*name = loaded
+		}
+	}
+	with := *s
+	with.Terminals, with.Servers, with.Flows = slices.Clone(s.Terminals), slices.Clone(s.Servers), slices.Clone(s.Flows)
+	for i := range with.Terminals {
+		replace(&with.Terminals[i].Stack.Congestion)
+	}
+	for i := range with.Servers {
+		replace(&with.Servers[i].Stack.Congestion)
+	}
+	for i := range with.Flows {
+		replace(&with.Flows[i].Flow.Congestion)
+	}
+	return &with
+}
+
+// Close unregisters them. Sockets that use one keep it until they end.
+func (c *CongestionControls) Close() error {
+	var errs []error
+	for _, l := range c.loaded {
+		if err := l.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("unloading congestion control %s: %w", l.Name, err))
+		}
+	}
+	c.loaded = nil
+	return errors.Join(errs...)
+}
