@@ -53,7 +53,7 @@ var bpfChecks = []check{
 		loss: "connections cannot be tuned as they open", remedy: "mount the cgroup v2 hierarchy",
 	},
 	{
-		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(optional, bpf, Tune, CC),
+		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(required, bpf, Tune),
 		loss: "connections that are already open cannot be changed", remedy: "a kernel from 5.16 on",
 	},
 	{

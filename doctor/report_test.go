@@ -83,7 +83,7 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
 		"  ready       doctor, info, export, plot: nothing of the kernel is needed\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
-		"  cannot run  cc\n              - btf: BPF programs cannot be fitted to this kernel (get it: a kernel with CONFIG_DEBUG_INFO_BTF=y",
+		"  cannot run  cc, tune\n              - btf: BPF programs cannot be fitted to this kernel (get it: a kernel with CONFIG_DEBUG_INFO_BTF=y",
 		"              - cap_sys_ptrace: the processes of other users are not named",
 		"              - could not be tried: tcp_probe\n",
 		"\nkernel\n  missing  btf                    detail of btf\n",

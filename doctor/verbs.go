@@ -59,7 +59,7 @@ var verbTable = []verb{
 	{name: Cell, built: true},
 	{name: Lab, built: true},
 	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
-	{name: Tune, ways: []wayOf{{bpf, ""}}},
+	{name: Tune, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Share, ways: []wayOf{{bpf, ""}}},
 	{name: Timewarp},
 	{name: Diagnose},

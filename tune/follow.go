@@ -1,0 +1,105 @@
+package tune
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// follow looks after what the kernel does not keep by itself: a window clamp, which it moves when it learns how much memory
+// segments take, and the routes of peers that come.
+func (a *Applied) follow() {
+	clamp, routes := a.session.Settings.WindowClampBytes != 0, a.session.Settings.rtoMinByRoute()
+	if !clamp && !routes {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop, a.followed = stop, make(chan struct{})
+	go func() {
+		defer close(a.followed)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(followEvery):
+			}
+			// What fails now is tried again, and shown by Report.
+			_ = a.lookAfter(ctx, clamp, routes)
+		}
+	}()
+}
+
+func (a *Applied) lookAfter(ctx context.Context, clamp, routes bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	if clamp {
+		if err := a.walk(ctx, socketsTuneModeTUNE_HOLD, nil); err != nil {
+			return err
+		}
+	}
+	if !routes {
+		return nil
+	}
+	d, err := openDesk(ctx, a.options.BPFFS)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	// Another tune's end may have changed what is remembered.
+	s, err := d.find(a.ID)
+	if err != nil {
+		return err // undone by somebody
+	}
+	a.session = s
+	return a.setRoutes(ctx, d)
+}
+
+// walk goes through the sockets of this tune.
+func (a *Applied) walk(ctx context.Context, mode socketsTuneMode, f func(*socketsTuneRecord)) error {
+	return a.programs.walk(ctx, a.kernel, mode, a.session.number(), a.session.Selection.NetNS, f)
+}
+
+// setRoutes gives each peer of a changed socket a route with the minimum RTO, where it takes one.
+func (a *Applied) setRoutes(ctx context.Context, d *desk) error {
+	s := a.session
+	if !s.Settings.rtoMinByRoute() {
+		return nil
+	}
+	type peer struct {
+		netns uint32
+		to    netip.Addr
+	}
+	peers := map[peer]bool{}
+	err := a.walk(ctx, socketsTuneModeTUNE_READ, func(r *socketsTuneRecord) {
+		_, remote := endpoints(r)
+		peers[peer{r.Netns, remote.Addr().Unmap()}] = true
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range s.Routes {
+		if to, err := netip.ParseAddr(r.To); err == nil {
+			delete(peers, peer{r.NetNS, to})
+		}
+	}
+	ms := int(wholeMilliseconds(s.Settings.MinRTOUs))
+	for p := range peers {
+		key := routeKey(p.netns, p.to.String())
+		if a.errors[key] != "" {
+			continue // told once, and not tried again
+		}
+		err := inNetNS(p.netns, func() error {
+			return setRoute(p.to, ms, func(oldMs int) error {
+				s.Routes = append(s.Routes, route{NetNS: p.netns, To: p.to.String(), MinRTOMs: ms, OldMs: oldMs})
+				return d.write(s)
+			})
+		})
+		if err != nil {
+			a.errors[key] = err.Error()
+		}
+	}
+	return nil
+}

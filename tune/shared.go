@@ -1,0 +1,58 @@
+package tune
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+func routeKey(netns uint32, to string) string { return fmt.Sprintf("%d %s", netns, to) }
+
+// readRest reads back what is for more than one socket: routes and sysctls.
+func (r *Report) readRest(s *session, failed map[string]string) error {
+	for _, one := range s.Routes {
+		to, err := netip.ParseAddr(one.To)
+		if err != nil {
+			return fmt.Errorf("reading tune %s: %w", s.ID, err)
+		}
+		out := Route{NetNS: one.NetNS, To: one.To, MinRTOUs: uint32(one.MinRTOMs) * 1000}
+		err = inNetNS(one.NetNS, func() error {
+			now, err := routeTo(to)
+			out.OK = err == nil && now.RtoMin == one.MinRTOMs
+			return err
+		})
+		if err != nil {
+			out.Error = err.Error()
+		} else if !out.OK {
+			out.Error = "another route leads there now, or another tune has set it"
+		}
+		if why := failed[routeKey(one.NetNS, one.To)]; why != "" {
+			out.Error = why
+		}
+		r.Routes = append(r.Routes, out)
+	}
+	// Those that could not even be begun.
+	for key, why := range failed {
+		var netns uint32
+		var to string
+		if _, err := fmt.Sscanf(key, "%d %s", &netns, &to); err != nil {
+			return fmt.Errorf("reading tune %s: %w", s.ID, err)
+		}
+		if !slices.ContainsFunc(r.Routes, func(o Route) bool { return o.NetNS == netns && o.To == to }) {
+			r.Routes = append(r.Routes, Route{NetNS: netns, To: to, MinRTOUs: s.Settings.MinRTOUs, Error: why})
+		}
+	}
+	for _, c := range s.Sysctls {
+		out := Sysctl{NetNS: c.NetNS, Name: c.Name, Before: c.Old, Want: c.New}
+		err := inNetNS(c.NetNS, func() (err error) {
+			out.Now, err = readSysctl(c.Name)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("reading %s in network namespace %d: %w", c.Name, c.NetNS, err)
+		}
+		out.OK = out.Now == out.Want
+		r.Sysctls = append(r.Sysctls, out)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package tune
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mostNamed is how many failures a text names one by one.
+const mostNamed = 20
+
+// WriteText sums a report up, and names what failed.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	c := r.Counts
+	fmt.Fprintf(&b, "tune %s: %s on %s\n", r.ID, r.Settings, r.Selection.String())
+	fmt.Fprintf(&b, "  %s matched, %d of them new: %d changed and read back, %d failed", count(c.Matched, "socket"), c.New, c.Changed, c.Failed)
+	for _, more := range []struct {
+		n    int
+		text string
+	}{{c.Connecting, "connecting"}, {c.Gone, "gone"}, {c.NoRoom, "without room to remember them, left alone"}} {
+		if more.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", more.n, more.text)
+		}
+	}
+	b.WriteString("\n")
+	if r.Settings.InitialRTOUs != 0 {
+		fmt.Fprintf(&b, "  %s given the initial RTO\n", count(c.Handshakes, "handshake"))
+	}
+	if c.Held > 0 {
+		fmt.Fprintf(&b, "  window clamps that the kernel had moved were set anew %d times\n", c.Held)
+	}
+	r.writeBounds(&b)
+	for _, o := range r.Routes {
+		if o.OK {
+			fmt.Fprintf(&b, "  route to %s: rto_min %s, for all sockets of network namespace %d that speak to it\n", o.To, microseconds(o.MinRTOUs), o.NetNS)
+		} else {
+			fmt.Fprintf(&b, "  failed: %s (network namespace %d)\n", o.Error, o.NetNS)
+		}
+	}
+	for _, s := range r.Sysctls {
+		fmt.Fprintf(&b, "  %s is %s in network namespace %d (before: %s), for its new sockets\n", s.Name, s.Now, s.NetNS, s.Before)
+	}
+	r.writeFailures(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeBounds says how windows were bounded, for one of the ways costs the flow its ssthresh.
+func (r *Report) writeBounds(b *strings.Builder) {
+	by := map[string]int{}
+	for i := range r.Sockets {
+		for _, v := range r.Sockets[i].Values {
+			if v.Name == "cwnd_max_packets" {
+				by[v.By]++
+			}
+		}
+	}
+	if n := by[byBounds]; n > 0 {
+		fmt.Fprintf(b, "  upper bound of the window: %s by %s, which keeps ssthresh\n", count(n, "socket"), byBounds)
+	}
+	if n := by[byOption]; n > 0 {
+		fmt.Fprintf(b, "  upper bound of the window: %s by the socket option, which overwrites ssthresh\n", count(n, "socket"))
+	}
+}
+
+func (r *Report) writeFailures(b *strings.Builder) {
+	named := 0
+	for i := range r.Sockets {
+		s := &r.Sockets[i]
+		for _, v := range s.Values {
+			if v.OK {
+				continue
+			}
+			if named++; named <= mostNamed {
+				fmt.Fprintf(b, "  failed: %s > %s%s: %s is %v, not %v: %s\n", s.Local, s.Remote, s.process(), v.Name, v.Now, v.Want, v.Error)
+			}
+		}
+	}
+	if named > mostNamed {
+		fmt.Fprintf(b, "  and %d more (--json lists all)\n", named-mostNamed)
+	}
+}
+
+func (s *Socket) process() string {
+	if s.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s %d)", s.Comm, s.PID)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Failed says whether anything is not as it was wanted.
+func (r *Report) Failed() bool {
+	for _, o := range r.Routes {
+		if !o.OK {
+			return true
+		}
+	}
+	for _, s := range r.Sysctls {
+		if !s.OK {
+			return true
+		}
+	}
+	return r.Counts.Failed+r.Counts.NoRoom > 0
+}
+
+// State says in a word what keeps the tune.
+func (r *Report) State() string {
+	switch {
+	case r.Keep:
+		return "kept"
+	case r.Running:
+		return fmt.Sprintf("until process %d ends", r.PID)
+	}
+	return fmt.Sprintf("left by process %d, which was killed", r.PID)
+}

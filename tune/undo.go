@@ -1,0 +1,170 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/cilium/ebpf"
+)
+
+// Undone is a tune that was taken back.
+type Undone struct {
+	ID string `json:"id"`
+	// Sockets are those that were there still.
+	Sockets int `json:"sockets"`
+	// FixedBuffers are sockets whose buffers stay fixed, because no process holds them any more.
+	FixedBuffers int `json:"fixed_buffers,omitempty"`
+}
+
+// Undo takes a tune back, whoever began it. Of a process that is running still it ends at once.
+func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
+	k, err := examineKernel()
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDesk(ctx, bpffs)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	s, err := d.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return d.undo(ctx, k, s)
+}
+
+// UndoAll takes back what was kept and what killed processes have left; with running, the tunes of processes that are running
+// too.
+func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) {
+	k, err := examineKernel()
+	if err != nil {
+		return nil, err
+	}
+	if nothingThere(bpffs) {
+		return nil, nil
+	}
+	d, err := openDesk(ctx, bpffs)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.undoThose(ctx, k, func(s *session) bool { return running || s.Keep || !s.running() })
+}
+
+// removeDead takes back what killed processes have left.
+func (d *desk) removeDead(ctx context.Context, k *kernel) ([]Undone, error) {
+	return d.undoThose(ctx, k, func(s *session) bool { return !s.Keep && !s.running() })
+}
+
+func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bool) (done []Undone, err error) {
+	all, err := d.sessions()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if !which(s) {
+			continue
+		}
+		// Another's end may have changed what this one has to bring back.
+		if s, err = d.find(s.ID); err != nil {
+			return done, err
+		}
+		u, err := d.undo(ctx, k, s)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, *u)
+	}
+	return done, nil
+}
+
+// undo takes back one. Each step can be done twice, so that what was interrupted is finished by the next call.
+func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error) {
+	fail := func(err error) (*Undone, error) { return nil, fmt.Errorf("undoing tune %s: %w", s.ID, err) }
+	if err := d.stopHooks(s); err != nil {
+		return fail(err)
+	}
+	p, err := load(d.storage, nil)
+	if err != nil {
+		return fail(err)
+	}
+	defer p.close()
+	var records []socketsTuneRecord
+	err = p.walk(ctx, k, socketsTuneModeTUNE_READ, s.number(), s.Selection.NetNS, func(r *socketsTuneRecord) { records = append(records, *r) })
+	if err == nil {
+		err = p.walk(ctx, k, socketsTuneModeTUNE_RELEASE, s.number(), s.Selection.NetNS, nil)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	u := &Undone{ID: s.ID, Sockets: len(records), FixedBuffers: free(fixedBuffers(records))}
+	if err := d.undoRest(s); err != nil {
+		return fail(err)
+	}
+	if err := d.end(s); err != nil {
+		return fail(err)
+	}
+	return u, nil
+}
+
+// stopHooks lets new sockets be.
+func (d *desk) stopHooks(s *session) error {
+	m, err := ebpf.LoadPinnedMap(d.path(s, configMap), nil)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it did not come so far
+	}
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := m.Put(uint32(0), &socketsTuneConfig{}); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(d.path(s, ""))
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), "link") {
+			err = errors.Join(err, os.Remove(d.path(s, f.Name())))
+		}
+	}
+	return err
+}
+
+// undoRest takes back what is not in sockets.
+func (d *desk) undoRest(s *session) error {
+	if len(s.Routes)+len(s.Sysctls) == 0 {
+		return nil
+	}
+	all, err := d.sessions()
+	if err != nil {
+		return err
+	}
+	var later []*session
+	for _, other := range all {
+		if other.Begun.After(s.Begun) {
+			later = append(later, other)
+		}
+	}
+	for _, r := range s.Routes {
+		changed, err := undoRoute(r, later)
+		if err == nil && changed != nil {
+			err = d.write(changed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range s.Sysctls {
+		changed, err := undoSysctl(c, later)
+		if err == nil && changed != nil {
+			err = d.write(changed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
