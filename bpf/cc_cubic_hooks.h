@@ -38,6 +38,10 @@ CC_INLINE struct cc_law cubic_law(void)
 CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 {
 	cc_begin_use();
+	/* The longer the round trip, the longer the burst that a window is; paced, it does not overrun a queue by
+	 * itself. */
+	if (CC_FORM == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
 	cc_cubic_reset(ca);
 	ca->rtt_round = tcp_sk(sk)->snd_nxt;
 	if (parameters.hystart)

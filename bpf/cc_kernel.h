@@ -60,6 +60,12 @@ struct sock_cgroup_data {
 	struct cgroup *cgroup;
 };
 
+/* include/net/sock.h */
+enum sk_pacing {
+	SK_PACING_NONE = 0,
+	SK_PACING_NEEDED = 1,
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;

@@ -41,8 +41,8 @@ var kinds = []kind{
 		loadCubicRTTK,
 	},
 	{
-		CubicRTT, cubicPlainCcKindCC_KIND_CUBIC_RTT, "CUBIC with C * RTT / RTT_ref, in K and in the cubic",
-		Parameters{RTTRefUs: 100_000, Beta: defaultBeta},
+		CubicRTT, cubicPlainCcKindCC_KIND_CUBIC_RTT, "CUBIC with C * RTT / RTT_ref, in K and in the cubic, paced",
+		Parameters{RTTRefUs: 200_000, Beta: defaultBeta},
 		loadCubicRTT,
 	},
 	{

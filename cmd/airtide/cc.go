@@ -27,7 +27,7 @@ any other: by the sysctl net.ipv4.tcp_congestion_control of a network namespace,
 
 ` + about.String() + `
 docs/cc.md tells what they compute.`,
-		Example: `  airtide cc load cubic_rtt --rtt-ref 100ms --pin
+		Example: `  airtide cc load cubic_rtt --rtt-ref 200ms --pin
   airtide cc list
   airtide cc unload cubic_rtt`,
 		Args: func(_ *cobra.Command, args []string) error { return unknownVerb(args) },

@@ -27,7 +27,7 @@ type ccParameters struct {
 var ccParameterFlags = []string{"rtt-ref", "beta", "no-hystart", "gamma", "gamma-low", "gamma-high", "lambda", "low-window"}
 
 func (p *ccParameters) define(fl *pflag.FlagSet) {
-	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it is CUBIC, 1ms to 10s (default 100ms for cubic_rtt, 1s for cubic_rttk)")
+	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it is CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)")
 	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: what remains of the window after a loss (default 0.7, the kernel's 717/1024)")
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until loss")
 	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: packets that may wait in the path, at first (default 30)")

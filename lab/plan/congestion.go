@@ -14,7 +14,7 @@ import (
 // run that uses it.
 type CongestionControl struct {
 	Kind      CongestionKind `json:"kind" jsonschema:"Which of those of airtide cc."`
-	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 100 ms of cubic_rtt."`
+	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 200 ms of cubic_rtt."`
 	Beta      Share          `json:"beta,omitzero" jsonschema:"What a CUBIC keeps of its window after a loss. Default 717/1024."`
 	HyStart   *bool          `json:"hystart,omitzero" jsonschema:"Whether a CUBIC may end slow start before the first loss. Default true."`
 	Gamma     int            `json:"gamma,omitzero" jsonschema:"Packets that compound lets wait in the path's queue, at first. Default 30."`
