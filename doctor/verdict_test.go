@@ -51,7 +51,7 @@ func TestVerdictOnMonitor(t *testing.T) {
 		{"no privileges", map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown}, Degraded, diag, []string{"cap_bpf", "cap_perfmon", "tcp_probe"}, true},
 		{"no inet_diag costs the bpf source nothing", map[string]Status{"inet_diag": Missing}, Ready, bpf, nil, true},
 		{"neither source", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "tcp_send_reset": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, true},
-		{"nothing that needs the kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
+		{"nothing that needs the kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
 		{"polled values work in part", map[string]Status{"btf": Missing, "tcp_info": Limited}, Degraded, diag, []string{"btf", "tcp_info"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
