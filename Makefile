@@ -22,7 +22,7 @@ demo: setup-run build ## record a real transfer, sum it up, draw it
 
 test: setup lint ## every test
 	$(GO) build ./...
-	$(GO) test -count=1 -timeout 20m -p 1 ./... # one package at a time: tests on real traffic need the processors
+	scripts/test
 
 test-kernels: setup-run build ## what Debian 11's and 12's kernels say, in qemu; logs in kernels-out
 	scripts/test-kernels ./airtide

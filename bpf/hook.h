@@ -18,14 +18,13 @@ static __always_inline struct flow_state *observe(u64 key, struct tcp_sock *tp, 
 }
 
 /* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
-static __always_inline void on_segment(u64 key, const struct sock *sk, struct tcp_sock *tp, const u8 *header, u32 len,
-				       bool typed)
+static __always_inline void on_segment(u64 key, const struct sock *sk, struct tcp_sock *tp, const struct arrival *a)
 {
 	struct flow_state *fs = observe(key, tp, false);
 	struct packet p = {};
 	u64 now;
 
-	if (!fs || !parse(&p, tp, header, len, typed))
+	if (!fs || !parse(&p, tp, a))
 		return;
 	socket_differences(fs, tp);
 	segment_events(fs, tp, &p);

@@ -260,6 +260,7 @@ union tcp_word_hdr {
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;
+	u32 ack_seq;
 };
 
 struct sk_buff {

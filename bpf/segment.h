@@ -97,38 +97,47 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
+/* Where an arriving segment is, from its sk_buff, which the two kinds of programs read in their own ways. */
+struct arrival {
+	const u8 *header;
+	const struct tcp_skb_cb *cb;
+	u32 len;
+	bool typed; /* the program may read through typed pointers, which is cheaper than a copy */
+};
+
 /*
- * header and len come from the sk_buff, which the two kinds of programs read in their own ways. typed says that this is
- * a program that may read the header through a typed pointer, which is cheaper than a copy.
+ * The acknowledgement number is TCP's own note of it: of segments that it joins in a socket's backlog the header keeps
+ * the first's number, and the window and flags of all (tcp_add_backlog in net/ipv4/tcp_ipv4.c).
  */
-static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const u8 *header, u32 len, bool typed)
+static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const struct arrival *a)
 {
 	u32 size, control;
 
-	if (typed && bpf_rdonly_cast && bpf_core_type_exists(union tcp_word_hdr)) {
-		union tcp_word_hdr *h = bpf_rdonly_cast(header, bpf_core_type_id_kernel(union tcp_word_hdr));
+	if (a->typed && bpf_rdonly_cast && bpf_core_type_exists(union tcp_word_hdr)) {
+		union tcp_word_hdr *h = bpf_rdonly_cast(a->header, bpf_core_type_id_kernel(union tcp_word_hdr));
+		struct tcp_skb_cb *cb = bpf_rdonly_cast(a->cb, bpf_core_type_id_kernel(struct tcp_skb_cb));
 
 		p->seq = bpf_ntohl(h->words[1]);
-		p->ack = bpf_ntohl(h->words[2]);
+		p->ack = cb->ack_seq;
 		control = bpf_ntohl(h->words[3]);
 	} else {
 		u32 words[5] = {};
 
-		if (bpf_probe_read_kernel(words, sizeof(words), header))
+		if (bpf_probe_read_kernel(words, sizeof(words), a->header))
 			return false;
 		p->seq = bpf_ntohl(words[1]);
-		p->ack = bpf_ntohl(words[2]);
+		chase(p->ack, a->cb->ack_seq);
 		control = bpf_ntohl(words[3]);
 	}
 	/* Data offset, flags and window share a word. */
 	size = control >> 28 << 2;
 	p->flags = control >> 16;
 	p->window = (control & 0xffff) << BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
-	p->payload = len > size ? len - size : 0;
+	p->payload = a->len > size ? a->len - size : 0;
 	/* Nearly every header has a timestamp, which every segment then carries, and nothing besides. */
 	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
 	    (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
-		parse_sack(p, header, size - TCP_HEADER);
+		parse_sack(p, a->header, size - TCP_HEADER);
 	return true;
 }
 

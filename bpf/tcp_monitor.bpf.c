@@ -35,8 +35,15 @@ int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 	struct tcp_sock *tp = tcp_sock_of(sk);
 
 	if (tp) {
+		struct arrival a = {
+			.header = skb->head + skb->transport_header,
+			.cb = (const struct tcp_skb_cb *)&skb->cb,
+			.len = skb->len,
+			.typed = true,
+		};
+
 		enter();
-		on_segment((u64)sk, sk, tp, skb->head + skb->transport_header, skb->len, true);
+		on_segment((u64)sk, sk, tp, &a);
 		leave();
 	}
 	return 0;
@@ -184,16 +191,17 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[1];
 	struct tcp_sock *tp = enter_with_copy(sk);
+	struct arrival a = {.cb = (const struct tcp_skb_cb *)&skb->cb};
 	unsigned char *head = NULL;
 	u16 offset = 0;
-	u32 len = 0;
 
 	if (!tp)
 		return 0;
 	chase(head, skb->head);
 	chase(offset, skb->transport_header);
-	chase(len, skb->len);
-	on_segment((u64)sk, &SK(tp), tp, head + offset, len, false);
+	chase(a.len, skb->len);
+	a.header = head + offset;
+	on_segment((u64)sk, &SK(tp), tp, &a);
 	leave();
 	return 0;
 }

@@ -171,7 +171,7 @@ var fieldsByName = func() map[string]Field {
 // 64 bits: the kernel's bytes_acked or bytes_received plus the 32-bit distance of the sequence number from snd_una or
 // rcv_nxt. A SYN may count as one byte.
 var fieldTable = [NumFields]FieldInfo{
-	AckBytes:        {"ack_bytes", "bytes", Gauge, "acknowledgement number of the arriving segment, as stream offset", "tcphdr.ack_seq"},
+	AckBytes:        {"ack_bytes", "bytes", Gauge, "acknowledgement number of the arriving segment, as stream offset", "tcp_skb_cb.ack_seq"},
 	SeqBytes:        {"seq_bytes", "bytes", Gauge, "sequence number of the arriving segment, as offset in the receive stream", "tcphdr.seq"},
 	SegmentBytes:    {"segment_bytes", "bytes", Gauge, "payload of the arriving segment (after GRO); 0 for a pure ACK", "skb.len - tcphdr.doff*4"},
 	PeerWindowBytes: {"peer_window_bytes", "bytes", Gauge, "window that the arriving segment advertises, scaled", "tcphdr.window << rx_opt.snd_wscale"},
