@@ -19,6 +19,7 @@ require (
 	github.com/vishvananda/netlink v1.3.1
 	github.com/vishvananda/netns v0.0.5
 	go.yaml.in/yaml/v4 v4.0.0
+	golang.org/x/crypto v0.50.0
 	golang.org/x/image v0.30.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/sys v0.49.0

@@ -51,6 +51,26 @@ struct {
 	__type(value, struct cc_bounds);
 } bounds_socket SEC(".maps");
 
+/*
+ * Until when bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. Whoever has to be there for bounds to make sense renews it,
+ * and when that one is gone, however it went, sockets are free.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} bounds_lease SEC(".maps");
+
+CC_INLINE int bounds_expired(void)
+{
+	u32 zero = 0;
+	u64 *until = bpf_map_lookup_elem(&bounds_lease, &zero);
+	u64 lease = until ? *(volatile u64 *)until : 0;
+
+	return lease && bpf_ktime_get_ns() > lease;
+}
+
 /* What a socket remembers of them. */
 struct cc_bounded {
 	u64 generation;
@@ -85,6 +105,11 @@ CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 	struct cc_bounds *b;
 	u32 zero = 0;
 
+	if (bounds_expired()) {
+		held->bounds.lower = held->bounds.upper = 0;
+		held->generation = ~0ULL; /* to be looked for again when the lease is renewed */
+		return;
+	}
 	generation = bpf_map_lookup_elem(&bounds_changed, &zero);
 	if (!generation || held->generation == *(volatile u64 *)generation)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The hooks that the CUBICs share, as net/ipv4/tcp_cubic.c has them. A program defines CC_KIND and CC_FORM before it
- * includes this file, and hands the functions to the kernel in CC_CUBIC_OPS.
+ * includes this file, and calls the functions in its own hooks.
  */
 #ifndef AIRTIDE_CC_CUBIC_HOOKS_H
 #define AIRTIDE_CC_CUBIC_HOOKS_H

@@ -8,27 +8,10 @@
 #ifndef AIRTIDE_CC_KERNEL_H
 #define AIRTIDE_CC_KERNEL_H
 
+#include "ca_state.h"
 #include "cc_types.h"
-
-typedef u8 __u8;
-typedef u16 __u16;
-typedef u32 __u32;
-typedef u64 __u64;
-typedef s32 __s32;
-typedef s64 __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-/* include/uapi/linux/bpf.h */
-enum bpf_map_type {
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-};
-
-enum {
-	BPF_F_NO_PREALLOC = 1,
-};
+#include "cgroup.h"
+#include "map.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -38,26 +21,6 @@ typedef struct {
 
 struct sock_common {
 	atomic64_t skc_cookie;
-};
-
-struct kernfs_node {
-	u64 id;
-};
-
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-};
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-};
-
-struct sock_cgroup_data {
-	struct cgroup *cgroup;
 };
 
 /* include/net/sock.h */
@@ -114,15 +77,6 @@ enum tcp_ca_event {
 	CA_EVENT_LOSS,
 };
 
-/* include/uapi/linux/tcp.h, enum tcp_ca_state */
-enum {
-	TCP_CA_Open,
-	TCP_CA_Disorder,
-	TCP_CA_CWR,
-	TCP_CA_Recovery,
-	TCP_CA_Loss,
-};
-
 /* include/net/tcp.h: slow start has not ended yet. */
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 
@@ -141,6 +95,12 @@ struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 };
+
+/* What every program here hands over: the hooks under the names that all give them. The table adds its name. */
+#define CC_HOOKS                                                                                                       \
+	.ssthresh = (void *)cc_ssthresh, .cong_avoid = (void *)cc_cong_avoid, .set_state = (void *)cc_set_state,       \
+	.cwnd_event = (void *)cc_cwnd_event, .pkts_acked = (void *)cc_pkts_acked, .undo_cwnd = (void *)cc_undo_cwnd,   \
+	.init = (void *)cc_init, .flags = TCP_CONG_NON_RESTRICTED
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

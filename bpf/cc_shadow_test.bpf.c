@@ -217,13 +217,6 @@ u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops congestion_ops = {
-	.ssthresh = (void *)cc_ssthresh,
-	.cong_avoid = (void *)cc_cong_avoid,
-	.set_state = (void *)cc_set_state,
-	.cwnd_event = (void *)cc_cwnd_event,
-	.pkts_acked = (void *)cc_pkts_acked,
-	.undo_cwnd = (void *)cc_undo_cwnd,
+	CC_HOOKS,
 	.name = "shadow",
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.init = (void *)cc_init,
 };

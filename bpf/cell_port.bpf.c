@@ -9,58 +9,7 @@
  * which waits in the ring of the tap. Credit is counted rather than the queue's length published so that what is on its
  * way to the engine counts too.
  */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-/* The head of the structure in include/uapi/linux/bpf.h. */
-struct __sk_buff {
-	__u32 len;
-	__u32 pkt_type;
-	__u32 mark;
-	__u32 queue_mapping;
-	__u32 protocol;
-	__u32 vlan_present;
-	__u32 vlan_tci;
-	__u32 vlan_proto;
-	__u32 priority;
-	__u32 ingress_ifindex;
-	__u32 ifindex;
-	__u32 tc_index;
-	__u32 cb[5];
-	__u32 hash;
-	__u32 tc_classid;
-	__u32 data;
-	__u32 data_end;
-	__u32 napi_id;
-	__u32 family;
-	__u32 remote_ip4;
-	__u32 local_ip4;
-	__u32 remote_ip6[4];
-	__u32 local_ip6[4];
-	__u32 remote_port;
-	__u32 local_port;
-	__u32 data_meta;
-	__u64 flow_keys;
-	__u64 tstamp;
-	__u32 wire_len;
-	__u32 gso_segs;
-};
-
-enum bpf_map_type {
-	BPF_MAP_TYPE_ARRAY = 2,
-};
-
-#define BPF_F_MMAPABLE (1U << 10)
-
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include "skb.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -79,12 +28,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct credit);
 } credits SEC(".maps");
-
-#define VERDICT_NEXT (-1) /* TC_ACT_UNSPEC and TCX_NEXT */
-#define VERDICT_DROP 2 /* TC_ACT_SHOT and TCX_DROP */
-
-#define ETHER_IP4 0x0800
-#define ETHER_IP6 0x86dd
 
 SEC("tc")
 int admit(struct __sk_buff *skb)

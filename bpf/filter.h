@@ -94,14 +94,21 @@ static __noinline bool address_passes(struct addresses *a)
 	return true;
 }
 
+/* Whether a list of the filter has the value among its n. */
+#define listed(list, n, value)                                                                                         \
+	({                                                                                                             \
+		bool __found = false;                                                                                  \
+		for (u32 __i = 0; __i < MAX_FILTER && __i < (n); __i++)                                                \
+			if ((list)[__i] == (value)) {                                                                  \
+				__found = true;                                                                        \
+				break;                                                                                 \
+			}                                                                                              \
+		__found;                                                                                               \
+	})
+
 static __always_inline bool netns_passes(u32 inum)
 {
-	if (!filter_netns_n)
-		return true;
-	for (u32 i = 0; i < MAX_FILTER && i < filter_netns_n; i++)
-		if (filter_netns[i] == inum)
-			return true;
-	return false;
+	return !filter_netns_n || listed(filter_netns, filter_netns_n, inum);
 }
 
 #define MAX_CGROUP_DEPTH 16
@@ -114,9 +121,8 @@ static __always_inline bool cgroup_passes(struct cgroup *cgrp)
 		struct cgroup_subsys_state *parent = NULL;
 		u64 id = cgroup_id(cgrp);
 
-		for (u32 i = 0; i < MAX_FILTER && i < filter_cgroups_n; i++)
-			if (filter_cgroups[i] == id)
-				return true;
+		if (listed(filter_cgroups, filter_cgroups_n, id))
+			return true;
 		chase(parent, cgrp->self.parent);
 		cgrp = NULL;
 		if (parent)

@@ -10,40 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u16 __sum16;
-typedef __u32 __wsum;
-
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
-typedef __s32 s32;
-typedef __s64 s64;
-
-/* include/uapi/linux/bpf.h; written out so that no header of the building machine is needed. */
-enum bpf_map_type {
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_LRU_HASH = 9,
-};
-
-enum {
-	BPF_NOEXIST = 1,
-};
-
-enum {
-	BPF_F_NO_PREALLOC = 1,
-	BPF_F_MMAPABLE = 1 << 10,
-};
+#include "ca_state.h"
+#include "cgroup.h"
+#include "integers.h"
+#include "map.h"
 
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
@@ -85,26 +55,6 @@ struct sock_common {
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct kernfs_node {
-	u64 id;
-};
-
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-};
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-};
-
-struct sock_cgroup_data {
-	struct cgroup *cgroup;
 };
 
 /* Up to 5.14 a tagged word: bit 0 set means that it holds a class id and no pointer. */
@@ -293,15 +243,6 @@ enum {
 	TCP_LISTEN,
 	TCP_CLOSING,
 	TCP_NEW_SYN_RECV,
-};
-
-/* include/uapi/linux/tcp.h, enum tcp_ca_state */
-enum {
-	TCP_CA_Open,
-	TCP_CA_Disorder,
-	TCP_CA_CWR,
-	TCP_CA_Recovery,
-	TCP_CA_Loss,
 };
 
 /* include/linux/tcp.h, enum tcp_chrono */

@@ -3,28 +3,7 @@
  * What happens to the TCP segments that pass one end of a veth. Steered by user space through the slots, one number
  * each, so that the counts that run down here and the orders given there do not overwrite each other.
  */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-/* The head of the structure in include/uapi/linux/bpf.h. */
-struct __sk_buff {
-	__u32 len;
-};
-
-enum bpf_map_type {
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_RINGBUF = 27,
-};
-
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include "skb.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -73,12 +52,7 @@ struct {
 	__uint(max_entries, 1 << 22);
 } held SEC(".maps");
 
-#define VERDICT_NEXT (-1) /* TC_ACT_UNSPEC and TCX_NEXT */
-#define VERDICT_DROP 2 /* TC_ACT_SHOT and TCX_DROP */
-
 #define ETHER 14
-#define ETHER_IP4 0x0800
-#define ETHER_IP6 0x86dd
 #define PROTOCOL_TCP 6
 #define FLAGS_CONTROL 7 /* FIN, SYN, RST */
 

@@ -373,12 +373,7 @@ static __always_inline int note_listener(struct bpf_sock_ops *ctx)
 
 static __always_inline bool netns_cookie_passes(u64 cookie)
 {
-	if (!filter_netns_n)
-		return true;
-	for (u32 i = 0; i < MAX_FILTER && i < filter_netns_n; i++)
-		if (filter_netns_cookies[i] == cookie)
-			return true;
-	return false;
+	return !filter_netns_n || listed(filter_netns_cookies, filter_netns_n, cookie);
 }
 
 /* A handshake begins: actively in its process, passively with a request that is no socket yet. */

@@ -38,8 +38,6 @@ enum tune_setting {
 #define BIT(n) (1u << (n))
 #define TUNE_SLOTS 4 /* tunes that can change one socket */
 
-typedef signed short s16;
-
 enum tune_slot_flags {
 	TUNE_PENDING = 1, /* chosen by its process at connect(), to be changed when established */
 	TUNE_NEW = 2, /* the socket began while the tune was in force */
@@ -63,10 +61,6 @@ struct tune_slot {
 struct tuned {
 	struct tune_slot slots[TUNE_SLOTS];
 };
-
-#define BPF_MAP_TYPE_SK_STORAGE 24
-#define BPF_MAP_TYPE_HASH_OF_MAPS 13
-#define BPF_SK_STORAGE_GET_F_CREATE 1
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);

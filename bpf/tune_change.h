@@ -50,15 +50,18 @@ static __always_inline struct tune_slot *begin_slot(struct tuned *t, u64 session
 	return s;
 }
 
+/* The slot of the plan's tune. */
+static __always_inline struct tune_slot *slot_for(struct tuned *t, const struct tune_plan *p)
+{
+	return t && p ? slot_of(t, p->session) : NULL;
+}
+
 /* Notes the congestion control that is there; 1 when another is to be chosen. */
 TUNE_APART int plan_cc(struct tuned *t, struct tune_config *c, struct tune_plan *p)
 {
-	struct tune_slot *s, *next;
+	struct tune_slot *s = slot_for(t, p), *next;
 
-	if (!t || !c || !p)
-		return 0;
-	s = slot_of(t, c->session);
-	if (!s)
+	if (!s || !c)
 		return 0;
 	next = next_after(t, s, BIT(TUNE_CC));
 	if (!(s->mask & BIT(TUNE_CC)))
@@ -76,11 +79,8 @@ TUNE_APART int plan_cc(struct tuned *t, struct tune_config *c, struct tune_plan 
 
 TUNE_APART int note_cc(struct tuned *t, struct tune_plan *p, int error)
 {
-	struct tune_slot *s;
+	struct tune_slot *s = slot_for(t, p);
 
-	if (!t || !p)
-		return 0;
-	s = slot_of(t, p->session);
 	if (!s)
 		return 0;
 	s->error[TUNE_CC] = error;
@@ -91,13 +91,9 @@ TUNE_APART int note_cc(struct tuned *t, struct tune_plan *p, int error)
 /* Notes what is there, and says what is to be written. */
 TUNE_APART int plan_change(struct tuned *t, struct tune_config *c, struct tune_plan *p)
 {
-	struct tune_slot *s, *next;
+	struct tune_slot *s = slot_for(t, p), *next;
 
-	if (!t || !c || !p)
-		return 0;
-	p->todo = 0;
-	s = slot_of(t, c->session);
-	if (!s)
+	if (!s || !c)
 		return 0;
 	for (u32 x = 0; x < TUNE_SETTINGS; x++) {
 		if (!has(&p->wanted, x))
@@ -128,11 +124,8 @@ TUNE_APART int plan_change(struct tuned *t, struct tune_config *c, struct tune_p
 
 TUNE_APART int note_change(struct tuned *t, struct tune_plan *p)
 {
-	struct tune_slot *s;
+	struct tune_slot *s = slot_for(t, p);
 
-	if (!t || !p)
-		return 0;
-	s = slot_of(t, p->session);
 	if (!s)
 		return 0;
 	for (u32 x = 0; x < TUNE_SETTINGS; x++)
@@ -199,13 +192,9 @@ static __always_inline void change(void *target, struct tcp_sock *tp, u64 cookie
  */
 TUNE_APART int plan_release(struct tuned *t, struct tune_plan *p)
 {
-	struct tune_slot *s, *next;
+	struct tune_slot *s = slot_for(t, p), *next;
 	int rename = 0;
 
-	if (!t || !p)
-		return 0;
-	p->todo = 0;
-	s = slot_of(t, p->session);
 	if (!s)
 		return 0;
 	for (u32 x = 0; x < TUNE_SETTINGS; x++) {
@@ -235,11 +224,8 @@ TUNE_APART int plan_release(struct tuned *t, struct tune_plan *p)
 /* The slot is free again; the congestion control that was there before, for the caller to choose. */
 TUNE_APART int end_slot(struct tuned *t, struct tune_plan *p)
 {
-	struct tune_slot *s;
+	struct tune_slot *s = slot_for(t, p);
 
-	if (!t || !p)
-		return 0;
-	s = slot_of(t, p->session);
 	if (!s)
 		return 0;
 	__builtin_memcpy(p->cc.name, s->old_cc, 16);

@@ -3,10 +3,11 @@ package congestion
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
 )
 
 // MinBound is the least bound of a window, in packets: with a window of one TCP waits for delayed ACKs.
@@ -74,7 +75,7 @@ func (s Scope) String() string {
 
 // Bounder sets the bounds of one loaded cubic_bound.
 type Bounder struct {
-	changed, all, cgroups, sockets *ebpf.Map
+	changed, all, cgroups, sockets, lease *ebpf.Map
 }
 
 // OpenBounds opens the bounds of a loaded congestion control of kind CubicBound by its name, "" meaning the kind's.
@@ -96,6 +97,7 @@ func OpenBounds(name string) (*Bounder, error) {
 	b := &Bounder{}
 	for name, m := range map[string]**ebpf.Map{
 		"bounds_changed": &b.changed, "bounds_all": &b.all, "bounds_cgroup": &b.cgroups, "bounds_socket": &b.sockets,
+		"bounds_lease": &b.lease,
 	} {
 		if *m, err = ebpf.NewMapFromID(e.maps[name]); err != nil {
 			return nil, errors.Join(fmt.Errorf("opening %s of %s: %w", name, e.Name, err), b.Close())
@@ -107,7 +109,7 @@ func OpenBounds(name string) (*Bounder, error) {
 // Close lets go of the bounds; those that were set stay.
 func (b *Bounder) Close() error {
 	var errs []error
-	for _, m := range []*ebpf.Map{b.changed, b.all, b.cgroups, b.sockets} {
+	for _, m := range []*ebpf.Map{b.changed, b.all, b.cgroups, b.sockets, b.lease} {
 		errs = append(errs, m.Close()) // nil is allowed
 	}
 	return errors.Join(errs...)
@@ -127,6 +129,15 @@ func (b *Bounder) Set(s Scope, bounds Bounds) error {
 
 // Clear lifts the bounds of a scope; there need not be any.
 func (b *Bounder) Clear(s Scope) error { return b.change(s, Bounds{}) }
+
+// Lease has all bounds hold until a time (clock.Now, ns) and no longer: each socket is free at its next ACK then, without anybody
+// doing anything. 0 is for ever, which is how a congestion control begins.
+func (b *Bounder) Lease(untilNs int64) error {
+	if err := b.lease.Put(uint32(0), uint64(untilNs)); err != nil {
+		return fmt.Errorf("setting until when bounds hold: %w", err)
+	}
+	return nil
+}
 
 // Get reads the bounds of a scope itself; none are 0.
 func (b *Bounder) Get(s Scope) (Bounds, error) {
@@ -168,11 +179,7 @@ func (b *Bounder) change(s Scope, bounds Bounds) error {
 	if err != nil {
 		return fmt.Errorf("setting the bounds of %s: %w", s, err)
 	}
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return os.NewSyscallError("clock_gettime", err)
-	}
-	if err := b.changed.Put(uint32(0), uint64(now.Nano())); err != nil {
+	if err := b.changed.Put(uint32(0), uint64(clock.Now())); err != nil {
 		return fmt.Errorf("setting the bounds of %s: %w", s, err)
 	}
 	return nil

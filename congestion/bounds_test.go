@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/clock"
 	"airtide/internal/testnet"
 	"airtide/monitor/owner"
 	"airtide/tcp"
@@ -46,30 +47,30 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	n := testnet.New(t, testnet.Options{Segments: true})
 	n.Client.Out.Delay(8 * time.Millisecond)
 	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
-	this := Socket(cookie(t, client))
+	this := Socket(testnet.Cookie(t, client))
 	const some = 512 << 10
 
 	// Slow start, and a loss that gives the flow an ssthresh to lose.
 	n.Client.Out.DropData(100, 1)
-	send(t, client, server, some)
-	free := info(t, client)
+	testnet.MustSend(t, client, server, some)
+	free := testnet.Info(t, client)
 	if free.Snd_ssthresh >= unset || free.Snd_ssthresh < 20 {
 		t.Fatalf("the loss left ssthresh at %d", free.Snd_ssthresh)
 	}
 
 	const upper = 8
 	b.must(t, this, 0, upper)
-	samples := recorded(t, client, func() { send(t, client, server, some) })
+	samples := recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	// A sample is what was there before its ACK: the first may show the window before the bound.
 	if _, high, counted := extremes(samples[1:]); high > upper || counted < 20 {
 		t.Errorf("bounded to %d the window reaches %d (%d ACKs)", upper, high, counted)
 	}
-	if now := info(t, client); now.Snd_ssthresh < free.Snd_ssthresh {
+	if now := testnet.Info(t, client); now.Snd_ssthresh < free.Snd_ssthresh {
 		t.Errorf("the bound takes ssthresh from %d to %d", free.Snd_ssthresh, now.Snd_ssthresh)
 	}
 
 	b.must(t, this, 0, 0)
-	samples = recorded(t, client, func() { send(t, client, server, some) })
+	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	if _, high, _ := extremes(samples); high < int64(free.Snd_ssthresh) {
 		t.Errorf("lifted, the window reaches %d, and ssthresh was %d", high, free.Snd_ssthresh)
 	}
@@ -83,7 +84,7 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	const lower = 30
 	b.must(t, this, lower, 2*lower)
 	n.Client.Out.DropEvery(60)
-	samples = recorded(t, client, func() { send(t, client, server, some) })
+	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	n.Client.Out.DropEvery(0)
 	// The flow begins idle, with a window that the kernel has taken back (tcp_slow_start_after_idle): its first ACK raises it.
 	samples = samples[2:]
@@ -103,15 +104,15 @@ func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
 		n := testnet.New(t, testnet.Options{Segments: true})
 		n.Client.Out.Delay(8 * time.Millisecond)
 		client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
-		send(t, client, server, 512<<10)
-		if i := info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
+		testnet.MustSend(t, client, server, 512<<10)
+		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
 			continue // by chance it ended slow start below the bound, as it may
 		}
 		if err := n.Client.Rate(20_000_000, 256<<10); err != nil {
 			t.Fatal(err)
 		}
-		send(t, client, server, 512<<10)
-		if i := info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
+		testnet.MustSend(t, client, server, 512<<10)
+		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
 			t.Errorf("the window is %d, ssthresh %d", i.Snd_cwnd, i.Snd_ssthresh)
 		}
 		return
@@ -145,9 +146,9 @@ func TestTimeoutWhileBounded(t *testing.T) {
 	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
 	const lower, upper = 4, 8
 	b.must(t, All, lower, upper)
-	send(t, client, server, 128<<10)
+	testnet.MustSend(t, client, server, 128<<10)
 	samples := recorded(t, client, func() { timeOut(t, n, client, server) })
-	if i := info(t, client); i.Total_retrans == 0 || i.Snd_cwnd < lower || i.Snd_cwnd > upper {
+	if i := testnet.Info(t, client); i.Total_retrans == 0 || i.Snd_cwnd < lower || i.Snd_cwnd > upper {
 		t.Errorf("after %d retransmissions the window is %d", i.Total_retrans, i.Snd_cwnd)
 	}
 	least := int64(upper)
@@ -163,8 +164,8 @@ func TestTimeoutWhileBounded(t *testing.T) {
 		t.Errorf("the timeout left a window of %d packets, want 1: a bound does not hide congestion", least)
 	}
 	b.must(t, All, 0, 0)
-	send(t, client, server, 512<<10)
-	if i := info(t, client); i.Snd_cwnd <= upper {
+	testnet.MustSend(t, client, server, 512<<10)
+	if i := testnet.Info(t, client); i.Snd_cwnd <= upper {
 		t.Errorf("lifted after a timeout the window stays at %d", i.Snd_cwnd)
 	}
 }
@@ -220,10 +221,10 @@ func TestTheNearestBoundsCount(t *testing.T) {
 	n := testnet.New(t, testnet.Options{Segments: true})
 	n.Client.Out.Delay(2 * time.Millisecond)
 	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
-	this := Socket(cookie(t, client))
+	this := Socket(testnet.Cookie(t, client))
 	window := func() uint32 {
-		send(t, client, server, 256<<10)
-		return info(t, client).Snd_cwnd
+		testnet.MustSend(t, client, server, 256<<10)
+		return testnet.Info(t, client).Snd_cwnd
 	}
 	steps := []struct {
 		what  string
@@ -271,5 +272,35 @@ func TestBoundsThatAreRefused(t *testing.T) {
 	}
 	if _, err := OpenBounds(mustLoad(t, CubicPlain, CubicPlain.Defaults()).Name); err == nil {
 		t.Error("a congestion control without bounds is taken")
+	}
+}
+
+// TestBoundsEndWithTheirLease sets a bound whose holder falls silent.
+func TestBoundsEndWithTheirLease(t *testing.T) {
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	n.Client.Out.Delay(5 * time.Millisecond)
+	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+	this := Socket(testnet.Cookie(t, client))
+	const upper, some = 8, 256 << 10
+	b.must(t, this, 0, upper)
+	for _, c := range []struct {
+		what    string
+		untilNs int64
+		bounded bool
+	}{
+		{"a lease of an hour", clock.Now() + int64(time.Hour), true},
+		{"a lease that has run out", clock.Now() - 1, false},
+		{"a lease that is renewed", clock.Now() + int64(time.Hour), true},
+		{"no lease", 0, true},
+	} {
+		if err := b.Lease(c.untilNs); err != nil {
+			t.Fatal(err)
+		}
+		testnet.MustSend(t, client, server, some)
+		if cwnd := testnet.Info(t, client).Snd_cwnd; (cwnd <= upper) != c.bounded {
+			t.Errorf("%s: the window is %d packets, the bound %d", c.what, cwnd, upper)
+		}
 	}
 }

@@ -26,6 +26,7 @@ const (
 	cubicBoundMapBoundsAll     = "bounds_all"
 	cubicBoundMapBoundsCgroup  = "bounds_cgroup"
 	cubicBoundMapBoundsChanged = "bounds_changed"
+	cubicBoundMapBoundsLease   = "bounds_lease"
 	cubicBoundMapBoundsSocket  = "bounds_socket"
 	cubicBoundMapCongestionOps = "congestion_ops"
 	cubicBoundMapUsage         = "usage"
@@ -99,6 +100,7 @@ type cubicBoundMapSpecs struct {
 	BoundsAll     *ebpf.MapSpec `ebpf:"bounds_all"`
 	BoundsCgroup  *ebpf.MapSpec `ebpf:"bounds_cgroup"`
 	BoundsChanged *ebpf.MapSpec `ebpf:"bounds_changed"`
+	BoundsLease   *ebpf.MapSpec `ebpf:"bounds_lease"`
 	BoundsSocket  *ebpf.MapSpec `ebpf:"bounds_socket"`
 	CongestionOps *ebpf.MapSpec `ebpf:"congestion_ops"`
 	Usage         *ebpf.MapSpec `ebpf:"usage"`
@@ -134,6 +136,7 @@ type cubicBoundMaps struct {
 	BoundsAll     *ebpf.Map `ebpf:"bounds_all"`
 	BoundsCgroup  *ebpf.Map `ebpf:"bounds_cgroup"`
 	BoundsChanged *ebpf.Map `ebpf:"bounds_changed"`
+	BoundsLease   *ebpf.Map `ebpf:"bounds_lease"`
 	BoundsSocket  *ebpf.Map `ebpf:"bounds_socket"`
 	CongestionOps *ebpf.Map `ebpf:"congestion_ops"`
 	Usage         *ebpf.Map `ebpf:"usage"`
@@ -144,6 +147,7 @@ func (m *cubicBoundMaps) Close() error {
 		m.BoundsAll,
 		m.BoundsCgroup,
 		m.BoundsChanged,
+		m.BoundsLease,
 		m.BoundsSocket,
 		m.CongestionOps,
 		m.Usage,

@@ -3,7 +3,6 @@ package congestion
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"airtide/internal/testnet"
 )
 
 var names atomic.Uint32
@@ -62,45 +59,4 @@ func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func info(t *testing.T, c *net.TCPConn) *unix.TCPInfo {
-	t.Helper()
-	i, err := testnet.Info(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
-// option reads the congestion control of a socket.
-func option(t *testing.T, c *net.TCPConn) (name string) {
-	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		name, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-func cookie(t *testing.T, c *net.TCPConn) (n uint64) {
-	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		n, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func send(t *testing.T, from, to *net.TCPConn, bytes int64) {
-	t.Helper()
-	if err := testnet.Send(from, to, bytes); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -64,13 +64,13 @@ func TestUnloadingWhileSocketsUseIt(t *testing.T) {
 	load()
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
-	send(t, client, server, 64<<10)
+	testnet.MustSend(t, client, server, 64<<10)
 	sockets, err := Unload(within(t, 10*time.Second), folder, name)
 	if err != nil || sockets < 2 {
 		t.Errorf("%d sockets are said to use it still (%v), want both ends", sockets, err)
 	}
-	send(t, client, server, 4<<20)
-	if got := option(t, client); got != name {
+	testnet.MustSend(t, client, server, 4<<20)
+	if got := testnet.CongestionControl(t, client); got != name {
 		t.Errorf("the socket has %s, want %s until it closes", got, name)
 	}
 	// The name is free for another, which has its own sockets.

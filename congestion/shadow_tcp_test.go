@@ -58,17 +58,17 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	n := testnet.New(t, testnet.Options{Segments: true})
 	n.Client.Out.Delay(5 * time.Millisecond)
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
-	send(t, client, server, 2<<20)
+	testnet.MustSend(t, client, server, 2<<20)
 	n.Client.Out.DropEvery(400)
-	send(t, client, server, 2<<20)
+	testnet.MustSend(t, client, server, 2<<20)
 	n.Client.Out.DropEvery(0)
 	timeOut(t, n, client, server)
 	n.Client.Out.DropEvery(150)
-	send(t, client, server, 2<<20)
+	testnet.MustSend(t, client, server, 2<<20)
 	// Longer than the 1/32 s after which the cubic is looked at though the window has stayed as it was.
 	n.Client.Out.Delay(40 * time.Millisecond)
 	n.Client.Out.DropEvery(700)
-	send(t, client, server, 2<<20)
+	testnet.MustSend(t, client, server, 2<<20)
 	var s shadowShadow
 	if err := shadows.Lookup(uint32(0), &s); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"airtide/internal/testnet"
 )
 
@@ -23,7 +21,7 @@ func timeOut(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 	sent := make(chan error, 1)
 	go func() { sent <- testnet.Send(client, server, 256<<10) }()
 	testnet.Eventually(t, 20*time.Second, "the retransmission timer to run out", func() bool {
-		return info(t, client).Ca_state == caLoss
+		return testnet.Info(t, client).Ca_state == caLoss
 	})
 	n.Client.Out.Blackout(false)
 	if err := <-sent; err != nil {
@@ -47,24 +45,24 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 				"TCP_CONGESTION": {bySocket, bySocketServer}, "sysctl": {bySysctl, bySysctlServer},
 			} {
 				client, server := pair[0], pair[1]
-				if got := option(t, client); got != l.Name {
+				if got := testnet.CongestionControl(t, client); got != l.Name {
 					t.Fatalf("by %s the socket has %s, want %s", how, got, l.Name)
 				}
-				send(t, client, server, 256<<10)
-				free := info(t, client)
+				testnet.MustSend(t, client, server, 256<<10)
+				free := testnet.Info(t, client)
 				if free.Snd_cwnd <= 10 {
 					t.Errorf("by %s the window did not grow from %d packets", how, free.Snd_cwnd)
 				}
 				n.Client.Out.DropData(20, 1)
-				send(t, client, server, 256<<10)
-				lost := info(t, client)
+				testnet.MustSend(t, client, server, 256<<10)
+				lost := testnet.Info(t, client)
 				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
 					t.Errorf("by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans, lost.Snd_ssthresh)
 				}
 				n.Client.Out.DropData(0, 0)
 			}
 			timeOut(t, n, bySocket, bySocketServer)
-			if got := option(t, bySocket); got != l.Name {
+			if got := testnet.CongestionControl(t, bySocket); got != l.Name {
 				t.Errorf("after a timeout the socket has %s", got)
 			}
 			// The server's sockets of the first connection use it too.
@@ -96,13 +94,8 @@ func TestChangingWhileSending(t *testing.T) {
 	for _, k := range Kinds() {
 		l := mustLoad(t, k, k.Defaults())
 		for i, name := range []string{l.Name, "reno", l.Name, "cubic"} {
-			err := testnet.Control(client, func(fd int) error {
-				return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			send(t, client, server, 64<<10)
+			testnet.SetCongestionControl(t, client, name)
+			testnet.MustSend(t, client, server, 64<<10)
 			if got, want := find(t, l.Name).Sockets, uint64(1-i%2); got != want {
 				t.Errorf("%s: with %s %d sockets are counted, want %d", k, name, got, want)
 			}
@@ -131,16 +124,16 @@ func TestRTTNeverSampled(t *testing.T) {
 				n.Client.Out.Blackout(false)
 			}()
 			client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
-			if rtt := info(t, client).Rtt; rtt != 0 {
+			if rtt := testnet.Info(t, client).Rtt; rtt != 0 {
 				t.Fatalf("there is an RTT of %d us already", rtt)
 			}
 			n.Client.Out.DropData(0, 10)
-			send(t, client, server, 256<<10)
-			i := info(t, client)
+			testnet.MustSend(t, client, server, 256<<10)
+			i := testnet.Info(t, client)
 			if i.Rtt == 0 || i.Snd_cwnd < 2 || i.Total_retrans < 10 {
 				t.Errorf("after the timeout RTT is %d us, cwnd %d, %d were retransmitted", i.Rtt, i.Snd_cwnd, i.Total_retrans)
 			}
-			if got := option(t, client); got != l.Name {
+			if got := testnet.CongestionControl(t, client); got != l.Name {
 				t.Errorf("the socket has %s", got)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"airtide/monitor"
+	"airtide/monitor/owner"
 	"airtide/tcp"
 	"airtide/trace"
 )
@@ -73,7 +74,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	if group != nil {
 		defer func() {
-			if err := group.remove(); err != nil {
+			if err := group.Remove("a later recording"); err != nil {
 				o.Notice(err.Error())
 			}
 		}()
@@ -111,7 +112,7 @@ type session struct {
 	commandErr error
 }
 
-func (s *session) run(ctx context.Context, source *monitor.Opened, group *cgroup) error {
+func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.Group) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.options.Duration > 0 {

@@ -191,16 +191,11 @@ func (a *Applied) Change(ctx context.Context, to Settings) error {
 	if to.MinRTOUs != 0 && (to.rtoMinByRoute() || a.session.Settings.rtoMinByRoute()) {
 		return errors.New("a minimum RTO by routes cannot be changed: undo, and apply anew")
 	}
-	d, err := openDesk(ctx, a.options.BPFFS)
+	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	// Another tune's end may have changed what is remembered.
-	s, err := d.find(a.ID)
-	if err != nil {
-		return err
-	}
 	a.session = s
 	if err := a.configure(to); err != nil {
 		return err
@@ -227,18 +222,14 @@ func (a *Applied) Undo(ctx context.Context) (*Undone, error) {
 	if a.end() {
 		return &Undone{ID: a.ID}, nil
 	}
-	d, err := openDesk(ctx, a.options.BPFFS)
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	s, err := d.find(a.ID)
+	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
 	if errors.Is(err, ErrNoSuch) {
 		return &Undone{ID: a.ID}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer d.close()
 	return d.undo(ctx, a.kernel, s)
 }
 

@@ -27,8 +27,8 @@ func lose(t *testing.T, n *testnet.Network, conn, end *net.TCPConn) uint32 {
 	t.Helper()
 	for range 10 {
 		n.Client.Out.DropData(100, 1)
-		send(t, conn, end, some)
-		if ssthresh := info(t, conn).Snd_ssthresh; ssthresh < unset {
+		testnet.MustSend(t, conn, end, some)
+		if ssthresh := testnet.Info(t, conn).Snd_ssthresh; ssthresh < unset {
 			return ssthresh
 		}
 	}
@@ -44,28 +44,28 @@ func TestCubicBoundKeepsSsthresh(t *testing.T) {
 	free := lose(t, n, conn, end)
 
 	a := mustApply(t, client(n), Settings{CwndMinPackets: 4, CwndMaxPackets: 8}, Options{BPFFS: mount})
-	send(t, conn, end, some)
+	testnet.MustSend(t, conn, end, some)
 	s := of(t, mustReport(t, a), conn)
 	for _, v := range s.Values {
 		if !v.OK || v.By != byBounds {
 			t.Errorf("reported as %+v", v)
 		}
 	}
-	if i := info(t, conn); i.Snd_cwnd > 8 || i.Snd_ssthresh < free {
+	if i := testnet.Info(t, conn); i.Snd_cwnd > 8 || i.Snd_ssthresh < free {
 		t.Errorf("the window is %d, and ssthresh went from %d to %d", i.Snd_cwnd, free, i.Snd_ssthresh)
 	}
 	mustClose(t, a)
-	send(t, conn, end, some)
-	if i := info(t, conn); i.Snd_cwnd <= 8 || i.Snd_ssthresh < free {
+	testnet.MustSend(t, conn, end, some)
+	if i := testnet.Info(t, conn); i.Snd_cwnd <= 8 || i.Snd_ssthresh < free {
 		t.Errorf("lifted, the window is %d, and ssthresh %d of %d", i.Snd_cwnd, i.Snd_ssthresh, free)
 	}
 
 	a = mustApply(t, client(n), Settings{CwndMinPackets: 40}, Options{BPFFS: mount})
 	n.Client.Out.DropEvery(60)
-	send(t, conn, end, some)
+	testnet.MustSend(t, conn, end, some)
 	n.Client.Out.DropEvery(0)
-	send(t, conn, end, 128<<10)
-	if i := info(t, conn); i.Snd_cwnd < 40 {
+	testnet.MustSend(t, conn, end, 128<<10)
+	if i := testnet.Info(t, conn); i.Snd_cwnd < 40 {
 		t.Errorf("with a lower bound of 40 the window is %d after losses", i.Snd_cwnd)
 	}
 	if v := of(t, mustReport(t, a), conn).value(t, "cwnd_min_packets"); !v.OK || v.Now != int64(40) {
@@ -79,8 +79,8 @@ func TestNewSocketsOfCubicBoundAreBounded(t *testing.T) {
 	n := losing(t)
 	a := mustApply(t, client(n), Settings{CwndMaxPackets: 6}, Options{BPFFS: mount})
 	conn, end := n.Connect(testnet.Dial{CongestionControl: name})
-	send(t, conn, end, some)
-	if i := info(t, conn); i.Snd_cwnd > 6 {
+	testnet.MustSend(t, conn, end, some)
+	if i := testnet.Info(t, conn); i.Snd_cwnd > 6 {
 		t.Errorf("the window is %d", i.Snd_cwnd)
 	}
 	if v := of(t, mustReport(t, a), conn).value(t, "cwnd_max_packets"); !v.OK || v.By != byBounds {
@@ -95,15 +95,15 @@ func TestCongestionControlAndBoundsTogether(t *testing.T) {
 	n := losing(t)
 	conn, end := n.Connect(cubic)
 	a := mustApply(t, client(n), Settings{CongestionControl: name, CwndMaxPackets: 6}, Options{BPFFS: mount})
-	send(t, conn, end, some)
+	testnet.MustSend(t, conn, end, some)
 	s := of(t, mustReport(t, a), conn)
 	if v := s.value(t, "cwnd_max_packets"); s.CongestionControl != name || s.Failed() || v.By != byBounds || s.CwndPackets > 6 {
 		t.Errorf("reported as %+v", s)
 	}
 	mustClose(t, a)
-	send(t, conn, end, some)
-	if i := info(t, conn); congestionControl(t, conn) != "cubic" || i.Snd_cwnd <= 6 {
-		t.Errorf("afterwards it is %s with a window of %d", congestionControl(t, conn), i.Snd_cwnd)
+	testnet.MustSend(t, conn, end, some)
+	if i := testnet.Info(t, conn); testnet.CongestionControl(t, conn) != "cubic" || i.Snd_cwnd <= 6 {
+		t.Errorf("afterwards it is %s with a window of %d", testnet.CongestionControl(t, conn), i.Snd_cwnd)
 	}
 }
 
@@ -119,20 +119,20 @@ func TestTheSocketOptionOverwritesSsthresh(t *testing.T) {
 	if v := of(t, r, conn).value(t, "cwnd_max_packets"); !v.OK || v.By != byOption {
 		t.Errorf("reported as %+v", v)
 	}
-	if i := info(t, conn); i.Snd_ssthresh != 8 {
+	if i := testnet.Info(t, conn); i.Snd_ssthresh != 8 {
 		t.Errorf("ssthresh is %d", i.Snd_ssthresh)
 	}
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "overwrites ssthresh") {
 		t.Errorf("it does not say so: %q, %v", text.String(), err)
 	}
-	send(t, conn, end, some)
-	if i := info(t, conn); i.Snd_cwnd > 8 {
+	testnet.MustSend(t, conn, end, some)
+	if i := testnet.Info(t, conn); i.Snd_cwnd > 8 {
 		t.Errorf("the window is %d", i.Snd_cwnd)
 	}
 	mustClose(t, a)
-	send(t, conn, end, some)
-	if i := info(t, conn); i.Snd_cwnd <= 8 {
+	testnet.MustSend(t, conn, end, some)
+	if i := testnet.Info(t, conn); i.Snd_cwnd <= 8 {
 		t.Errorf("lifted, the window stays at %d", i.Snd_cwnd)
 	}
 }

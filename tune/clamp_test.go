@@ -19,21 +19,21 @@ func TestAWindowClampIsHeld(t *testing.T) {
 	server.NetNS = []uint32{n.Server.NetNS}
 	a := mustApply(t, server, Settings{WindowClampBytes: clamp}, Options{BPFFS: mount})
 	for range 3 {
-		send(t, conn, end, 4<<20)
+		testnet.MustSend(t, conn, end, 4<<20)
 		testnet.Eventually(t, patience, "the clamp to be held", func() bool {
-			return option(t, end, unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP) == clamp
+			return testnet.Option(t, end, unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP) == clamp
 		})
 	}
-	send(t, conn, end, 1<<20)
-	if got := info(t, conn).Snd_wnd; got > clamp {
+	testnet.MustSend(t, conn, end, 1<<20)
+	if got := testnet.Info(t, conn).Snd_wnd; got > clamp {
 		t.Errorf("the sender sees a window of %d", got)
 	}
 	mustClose(t, a)
-	if got := option(t, end, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
+	if got := testnet.Option(t, end, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
 		t.Errorf("the buffer stays fixed: %d", got)
 	}
-	send(t, conn, end, 8<<20)
-	if got := info(t, conn).Snd_wnd; got <= clamp {
+	testnet.MustSend(t, conn, end, 8<<20)
+	if got := testnet.Info(t, conn).Snd_wnd; got <= clamp {
 		t.Errorf("lifted, the sender sees a window of %d", got)
 	}
 }

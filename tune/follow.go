@@ -43,16 +43,11 @@ func (a *Applied) lookAfter(ctx context.Context, clamp, routes bool) error {
 	if !routes {
 		return nil
 	}
-	d, err := openDesk(ctx, a.options.BPFFS)
+	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
 	if err != nil {
-		return err
+		return err // it may be undone by somebody
 	}
 	defer d.close()
-	// Another tune's end may have changed what is remembered.
-	s, err := d.find(a.ID)
-	if err != nil {
-		return err // undone by somebody
-	}
 	a.session = s
 	return a.setRoutes(ctx, d)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -89,7 +90,7 @@ func mustClose(t *testing.T, a *Applied) {
 // of finds a connection in a report.
 func of(t *testing.T, r *Report, c *net.TCPConn) *Socket {
 	t.Helper()
-	want := cookie(t, c)
+	want := testnet.Cookie(t, c)
 	for i := range r.Sockets {
 		if r.Sockets[i].Cookie == want {
 			return &r.Sockets[i]
@@ -111,57 +112,26 @@ func (s *Socket) value(t *testing.T, name string) Value {
 	return Value{}
 }
 
-func cookie(t *testing.T, c *net.TCPConn) (n uint64) {
+// listen opens a listener on a host until the test ends.
+func listen(t *testing.T, h *testnet.Host) (*net.TCPListener, netip.AddrPort) {
 	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		n, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE)
-		return err
-	})
+	l, at, err := h.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	t.Cleanup(func() { l.Close() })
+	return l, at
 }
 
-// option asks a socket itself.
-func option(t *testing.T, c *net.TCPConn, level, name int) (n int) {
+// dial connects from a host until the test ends.
+func dial(t *testing.T, h *testnet.Host, to netip.AddrPort) *net.TCPConn {
 	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		n, err = unix.GetsockoptInt(fd, level, name)
-		return err
-	})
+	c, err := h.Dial(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
-}
-
-func congestionControl(t *testing.T, c *net.TCPConn) (name string) {
-	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		name, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-func info(t *testing.T, c *net.TCPConn) *unix.TCPInfo {
-	t.Helper()
-	i, err := testnet.Info(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
-}
-
-func send(t *testing.T, from, to *net.TCPConn, bytes int64) {
-	t.Helper()
-	if err := testnet.Send(from, to, bytes); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // abort closes connections so that nothing remains of them.
@@ -190,12 +160,3 @@ func loadBound(t *testing.T) string {
 }
 
 const patience = 20 * time.Second
-
-// set sets an option as the socket's program does.
-func set(t *testing.T, c *net.TCPConn, level, name, value int) {
-	t.Helper()
-	err := testnet.Control(c, func(fd int) error { return unix.SetsockoptInt(fd, level, name, value) })
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+
+	"airtide/internal/testnet"
 )
 
 // tuner applies what its environment says, tells the number, and waits to be killed.
@@ -77,7 +79,7 @@ func TestWhatAKilledProcessLeavesIsTakenBackByTheNext(t *testing.T) {
 	if got := lowatOf(t, conn); got != before {
 		t.Errorf("it is %d, and was %d", got, before)
 	}
-	if congestionControl(t, end) != "reno" || lowatOf(t, end) != 7777 {
+	if testnet.CongestionControl(t, end) != "reno" || lowatOf(t, end) != 7777 {
 		t.Error("another's changes are taken back")
 	}
 	mustClose(t, running)
@@ -92,7 +94,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	conn, _ := n.Connect(cubic)
 	killed := start(t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}))
 	id := killed.line()
-	if got := congestionControl(t, conn); got != "reno" {
+	if got := testnet.CongestionControl(t, conn); got != "reno" {
 		t.Fatalf("it is %s (%s)", got, id)
 	}
 	_ = killed.cmd.Process.Kill()
@@ -101,7 +103,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if err != nil || len(done) != 1 || done[0].ID != id {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if got := congestionControl(t, conn); got != "cubic" {
+	if got := testnet.CongestionControl(t, conn); got != "cubic" {
 		t.Errorf("it is %s", got)
 	}
 	if files, err := os.ReadDir(deskAt(mount)); err != nil || len(files) != 1 || files[0].Name() != storageFile {
@@ -116,8 +118,8 @@ func TestInterruptTakesBack(t *testing.T) {
 	o := start(t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}))
 	o.line()
 	_ = o.cmd.Process.Signal(syscall.SIGINT)
-	if got := o.line(); got != "<nil>" || congestionControl(t, conn) != "cubic" {
-		t.Errorf("%s, and it is %s", got, congestionControl(t, conn))
+	if got := o.line(); got != "<nil>" || testnet.CongestionControl(t, conn) != "cubic" {
+		t.Errorf("%s, and it is %s", got, testnet.CongestionControl(t, conn))
 	}
 }
 
@@ -131,7 +133,7 @@ func TestACancelledApplyLeavesNothing(t *testing.T) {
 	if _, err := Apply(ctx, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}); err == nil {
 		t.Error("it says nothing")
 	}
-	if got := congestionControl(t, conn); got != "cubic" {
+	if got := testnet.CongestionControl(t, conn); got != "cubic" {
 		t.Errorf("it is %s", got)
 	}
 	if all, err := Show(t.Context(), mount); err != nil || len(all) != 0 {

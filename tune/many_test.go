@@ -31,11 +31,7 @@ func TestSocketsThatVanishAreCounted(t *testing.T) {
 func TestAThousandSockets(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	listener, to, err := n.Server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	listener, to := listen(t, n.Server)
 	var accepted sync.WaitGroup
 	accepted.Go(func() {
 		for {
@@ -53,9 +49,7 @@ func TestAThousandSockets(t *testing.T) {
 	const many = 1000
 	conns := make([]*net.TCPConn, many)
 	for i := range conns {
-		if conns[i], err = n.Client.Dial(to); err != nil {
-			t.Fatal(err)
-		}
+		conns[i] = dial(t, n.Client, to)
 	}
 	stop, churned := make(chan struct{}), make(chan int)
 	go func() {

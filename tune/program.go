@@ -3,13 +3,13 @@ package tune
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"airtide/congestion"
 	"airtide/monitor/filter"
+	"airtide/monitor/filter/bpffilter"
 	"airtide/monitor/owner"
 )
 
@@ -50,7 +50,11 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 		delete(spec.Programs, applyProgram)
 	} else {
 		delete(spec.Programs, releaseProgram)
-		if err := configure(spec, s); err != nil {
+		constants, err := s.constants()
+		if err != nil {
+			return nil, err
+		}
+		if err := bpffilter.SetConstants(spec, constants); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +64,7 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 	}
 	p := &programs{Collection: c}
 	if s != nil {
-		err = p.fillSets(&s.Filter)
+		err = bpffilter.FillSets(p.Maps, &s.Filter)
 	}
 	if err := errors.Join(err, p.connectBounds()); err != nil {
 		p.close()
@@ -69,54 +73,15 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 	return p, nil
 }
 
-// configure writes the constants that the programs are specialised with.
-func configure(spec *ebpf.CollectionSpec, s *Selection) error {
-	var ports [filter.MaxPorts]uint16
-	copy(ports[:], s.Ports)
-	var netns [filter.MaxNetNS]uint32
-	copy(netns[:], s.NetNS)
-	var cgroups [filter.MaxCgroups]uint64
-	copy(cgroups[:], s.Cgroups)
-	var prefixes [filter.MaxPrefixes]socketsPrefix
-	for i, p := range s.Prefixes {
-		prefixes[i] = prefixWords(p)
-	}
+// constants are those that the programs are specialised with.
+func (s *Selection) constants() (map[string]any, error) {
 	cookies, err := netnsCookies(s.NetNS)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for name, v := range map[string]any{
-		"filter_ports_n": uint32(len(s.Ports)), "filter_ports": ports,
-		"filter_prefixes_n": uint32(len(s.Prefixes)), "filter_prefixes": prefixes,
-		"filter_netns_n": uint32(len(s.NetNS)), "filter_netns": netns, "filter_netns_cookies": cookies,
-		"filter_cgroups_n": uint32(len(s.Cgroups)), "filter_cgroups": cgroups,
-		"filter_pids_n": uint32(len(s.PIDs)), "filter_comms_n": uint32(len(s.Comms)),
-	} {
-		variable, ok := spec.Variables[name]
-		if !ok {
-			return fmt.Errorf("the embedded object has no variable %s: regenerate it", name)
-		}
-		if err := variable.Set(v); err != nil {
-			return fmt.Errorf("setting %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// prefixWords gives a prefix in the form that the programs compare: IPv4 as v4-mapped, address and mask in memory order.
-func prefixWords(p netip.Prefix) (w socketsPrefix) {
-	n := p.Bits()
-	if p.Addr().Is4() {
-		n += 96
-	}
-	addr := p.Addr().As16()
-	for i := range 16 {
-		left := min(max(n-8*i, 0), 8)
-		mask := byte(0xff << (8 - left))
-		w.Addr[i/4] |= uint32(addr[i]) << (8 * (i % 4))
-		w.Mask[i/4] |= uint32(mask) << (8 * (i % 4))
-	}
-	return w
+	values := bpffilter.Constants(&s.Filter)
+	values["filter_netns_cookies"] = cookies
+	return values, nil
 }
 
 // netnsCookies asks each namespace for its cookie (SO_NETNS_COOKIE, Linux 5.14).
@@ -143,22 +108,6 @@ func netnsCookies(inodes []uint32) (cookies [filter.MaxNetNS]uint64, err error) 
 		}
 	}
 	return cookies, nil
-}
-
-func (p *programs) fillSets(f *filter.Filter) error {
-	for _, pid := range f.PIDs {
-		if err := p.Maps["filter_pids"].Put(pid, uint8(1)); err != nil {
-			return fmt.Errorf("adding process %d to the selection: %w", pid, err)
-		}
-	}
-	for _, comm := range f.Comms {
-		var key [16]byte
-		copy(key[:15], comm)
-		if err := p.Maps["filter_comms"].Put(key, uint8(1)); err != nil {
-			return fmt.Errorf("adding process name %q to the selection: %w", comm, err)
-		}
-	}
-	return nil
 }
 
 // connectBounds lets the programs set the bounds of each cubic_bound that is loaded. Kernels without struct_ops have none.

@@ -122,15 +122,8 @@ func (a *Applied) Report(ctx context.Context) (*Report, error) {
 
 // Show reports on all tunes that are in force, the oldest first. What killed processes have left is among them.
 func Show(ctx context.Context, bpffs string) ([]Report, error) {
-	k, err := examineKernel()
-	if err != nil {
-		return nil, err
-	}
-	if nothingThere(bpffs) {
-		return nil, nil
-	}
-	d, err := openDesk(ctx, bpffs)
-	if err != nil {
+	k, d, err := openThere(ctx, bpffs)
+	if err != nil || d == nil {
 		return nil, err
 	}
 	defer d.close()

@@ -57,21 +57,8 @@ func TestInitialRTO(t *testing.T) {
 		t.Errorf("counted %+v", r.Counts)
 	}
 	// A request that is no socket yet is told by its namespace and port.
-	in, err := func() (netip.AddrPort, error) {
-		l, to, err := n.Client.Listen()
-		if err == nil {
-			t.Cleanup(func() { l.Close() })
-		}
-		return to, err
-	}()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := n.Server.Dial(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	_, in := listen(t, n.Client)
+	dial(t, n.Server, in)
 	if r := mustReport(t, a); r.Counts.Handshakes != 2 {
 		t.Errorf("counted %+v", r.Counts)
 	}
@@ -90,10 +77,10 @@ func TestMinimumRTOIsTheRTOOfAShortPath(t *testing.T) {
 	a := mustApply(t, client(n), Settings{MinRTOUs: 40_000}, Options{BPFFS: mount})
 	fresh, freshEnd := n.Connect(cubic)
 	for range 20 { // round trips
-		send(t, conn, end, some)
+		testnet.MustSend(t, conn, end, some)
 	}
-	send(t, fresh, freshEnd, some)
-	for what, got := range map[string]uint32{"live": info(t, conn).Rto, "new": info(t, fresh).Rto} {
+	testnet.MustSend(t, fresh, freshEnd, some)
+	for what, got := range map[string]uint32{"live": testnet.Info(t, conn).Rto, "new": testnet.Info(t, fresh).Rto} {
 		if got >= 200_000 || got < 40_000 {
 			t.Errorf("%s: the RTO is %d us", what, got)
 		}
@@ -103,8 +90,8 @@ func TestMinimumRTOIsTheRTOOfAShortPath(t *testing.T) {
 	}
 	mustClose(t, a)
 	fresh, freshEnd = n.Connect(cubic)
-	send(t, fresh, freshEnd, some)
-	if got := info(t, fresh).Rto; got < 200_000 {
+	testnet.MustSend(t, fresh, freshEnd, some)
+	if got := testnet.Info(t, fresh).Rto; got < 200_000 {
 		t.Errorf("afterwards the RTO is %d us", got)
 	}
 }
@@ -133,8 +120,8 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 		t.Helper()
 		for _, d := range []testnet.Dial{cubic, {V6: true}} {
 			conn, end := n.Connect(d)
-			send(t, conn, end, some)
-			if got := info(t, conn).Rto; got < 700_000 || got > 900_000 {
+			testnet.MustSend(t, conn, end, some)
+			if got := testnet.Info(t, conn).Rto; got < 700_000 || got > 900_000 {
 				t.Errorf("%s (IPv6 %t): the RTO is %d us", what, d.V6, got)
 			}
 		}
@@ -158,8 +145,8 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 		}
 	}
 	conn, end := n.Connect(cubic)
-	send(t, conn, end, some)
-	if got := info(t, conn).Rto; got >= 700_000 {
+	testnet.MustSend(t, conn, end, some)
+	if got := testnet.Info(t, conn).Rto; got >= 700_000 {
 		t.Errorf("afterwards the RTO is %d us", got)
 	}
 }
@@ -168,22 +155,14 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 func TestRoutesOfPeersToCome(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	listener, to, err := n.Server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	_, to := listen(t, n.Server)
 	before := sysctlIn(t, n.Client)
 	s := Selection{Filter: filter.Filter{Ports: []uint16{to.Port()}, NetNS: []uint32{n.Client.NetNS}}}
 	a := mustApply(t, s, Settings{MinRTOUs: 500_000}, Options{BPFFS: mount})
 	if r := mustReport(t, a); len(r.Routes) != 0 || len(r.Sysctls) != 0 || sysctlIn(t, n.Client) != before {
 		t.Errorf("reported as %+v, %+v", r.Routes, r.Sysctls)
 	}
-	c, err := n.Client.Dial(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	dial(t, n.Client, to)
 	testnet.Eventually(t, patience, "the peer's route", func() bool {
 		r := mustReport(t, a)
 		return len(r.Routes) == 1 && r.Routes[0].OK && r.Routes[0].To == n.Server.V4.String()
@@ -194,16 +173,8 @@ func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	// To the machine itself.
-	listener, to, err := n.Client.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	c, err := n.Client.Dial(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	_, to := listen(t, n.Client)
+	dial(t, n.Client, to)
 	// A route of the peer's own, which is somebody else's.
 	if out, err := n.Client.Run("ip", "route", "add", "10.77.0.2/32", "dev", "eth0"); err != nil {
 		t.Fatal(out, err)

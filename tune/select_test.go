@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"airtide/internal/testnet"
 	"airtide/monitor/filter"
+	"airtide/monitor/owner"
 )
 
 // The test binary plays a program with sockets of its own, or one that is killed while it tunes.
@@ -149,7 +151,7 @@ func (o *other) must(what string) {
 // lowatOf is what a socket of this process has.
 func lowatOf(t *testing.T, c *net.TCPConn) int {
 	t.Helper()
-	return option(t, c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
+	return testnet.Option(t, c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
 }
 
 const picked = 5555
@@ -168,17 +170,9 @@ func TestPickedByPort(t *testing.T) {
 		t.Errorf("counted %+v", r.Counts)
 	}
 	// A server's port picks both ends, and connections to come.
-	listener, to, err := n.Server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	listener, to := listen(t, n.Server)
 	mustApply(t, Selection{Filter: filter.Filter{Ports: []uint16{to.Port()}}}, lowat(picked+1), Options{BPFFS: mount})
-	fresh, err := n.Client.Dial(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fresh.Close()
+	fresh := dial(t, n.Client, to)
 	accepted, err := listener.AcceptTCP()
 	if err != nil {
 		t.Fatal(err)
@@ -219,11 +213,7 @@ func TestPickedByPrefix(t *testing.T) {
 func TestPickedByProcess(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	listener, to, err := n.Server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	_, to := listen(t, n.Server)
 	program := start(t, n.Client, "program")
 	mine, _ := n.Connect(cubic)
 	program.must("dial " + to.String())
@@ -239,11 +229,7 @@ func TestPickedByProcess(t *testing.T) {
 	} {
 		a := mustApply(t, s, lowat(picked), Options{BPFFS: mount})
 		program.must("dial " + to.String())
-		in, err := n.Server.Dial(netip.MustParseAddrPort(serves))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
+		dial(t, n.Server, netip.MustParseAddrPort(serves))
 		want := 3 + 2*i // two that it opened and one that it accepted, and those of the round before
 		testnet.Eventually(t, patience, "the program to accept", func() bool {
 			return strings.Count(program.ask("lowat"), strconv.Itoa(picked)) == want
@@ -271,17 +257,18 @@ func TestPickedByProcess(t *testing.T) {
 func TestPickedByCgroup(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	listener, to, err := n.Server.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	_, to := listen(t, n.Server)
 	group, err := NewGroup()
 	if err != nil {
 		t.Fatal(err)
 	}
+	groups, err := owner.OpenCgroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, _ := groups.Path(group.ID)
 	program := start(t, n.Client, "program")
-	if err := os.WriteFile(group.path+"/cgroup.procs", []byte(strconv.Itoa(program.cmd.Process.Pid)), 0); err != nil {
+	if err := os.WriteFile(filepath.Join(groups.Mount(), below, "cgroup.procs"), []byte(strconv.Itoa(program.cmd.Process.Pid)), 0); err != nil {
 		t.Fatal(err)
 	}
 	program.must("dial " + to.String())
@@ -313,11 +300,11 @@ func TestSocketsToComeInANamespace(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CwndMaxPackets: 9, SendBufferBytes: 64 << 10}, Options{BPFFS: mount})
 	for range 3 {
 		conn, end := n.Connect(cubic)
-		send(t, conn, end, 1<<20)
-		if i := info(t, conn); i.Snd_cwnd > 9 {
+		testnet.MustSend(t, conn, end, 1<<20)
+		if i := testnet.Info(t, conn); i.Snd_cwnd > 9 {
 			t.Errorf("the window is %d", i.Snd_cwnd)
 		}
-		if got := option(t, end, unix.SOL_SOCKET, unix.SO_SNDBUF); got == 128<<10 {
+		if got := testnet.Option(t, end, unix.SOL_SOCKET, unix.SO_SNDBUF); got == 128<<10 {
 			t.Error("the other namespace is changed too")
 		}
 	}

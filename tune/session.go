@@ -124,6 +124,30 @@ func openDesk(ctx context.Context, bpffs string) (*desk, error) {
 	return d, nil
 }
 
+// openThere is openDesk for looking at what is there: nil when no tune was ever begun here.
+func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
+	k, err := examineKernel()
+	if err != nil || nothingThere(bpffs) {
+		return nil, nil, err
+	}
+	d, err := openDesk(ctx, bpffs)
+	return k, d, err
+}
+
+// openSession opens the desk, and reads what is remembered of a tune: another tune's end may have changed it.
+func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error) {
+	d, err := openDesk(ctx, bpffs)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := d.find(id)
+	if err != nil {
+		_ = d.close()
+		return nil, nil, err
+	}
+	return d, s, nil
+}
+
 // openStorage opens the storage that all tunes share, or makes it.
 func (d *desk) openStorage() error {
 	spec, err := loadSockets()

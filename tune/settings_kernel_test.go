@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/testnet"
 )
 
 // ask is how a program sees a setting of its own socket.
 type ask func(*testing.T, *net.TCPConn) int
 
 func asked(level, name int) ask {
-	return func(t *testing.T, c *net.TCPConn) int { return option(t, c, level, name) }
+	return func(t *testing.T, c *net.TCPConn) int { return testnet.Option(t, c, level, name) }
 }
 
 // tcpRTOMax is TCP_RTO_MAX_MS, which package unix does not have yet.
@@ -74,7 +76,7 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 			}
 			// The kernel sizes the buffers again.
 			for _, socket := range []*net.TCPConn{live, fresh} {
-				if got := option(t, socket, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
+				if got := testnet.Option(t, socket, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
 					t.Errorf("buffers stay fixed: %d", got)
 				}
 			}
@@ -109,7 +111,7 @@ func TestCongestionControlComesAndGoes(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount})
 	fresh, _ := n.Connect(cubic)
 	for _, c := range []*net.TCPConn{live, fresh} {
-		if got := congestionControl(t, c); got != "reno" {
+		if got := testnet.CongestionControl(t, c); got != "reno" {
 			t.Errorf("it is %s", got)
 		}
 		if v := of(t, mustReport(t, a), c).value(t, "congestion_control"); v.Before != "cubic" || v.Now != "reno" || !v.OK {
@@ -118,7 +120,7 @@ func TestCongestionControlComesAndGoes(t *testing.T) {
 	}
 	mustClose(t, a)
 	for _, c := range []*net.TCPConn{live, fresh} {
-		if got := congestionControl(t, c); got != "cubic" {
+		if got := testnet.CongestionControl(t, c); got != "cubic" {
 			t.Errorf("taken back it is %s", got)
 		}
 	}
@@ -130,10 +132,10 @@ func TestNewSocketsBeginWithTheInitialWindow(t *testing.T) {
 	live, _ := n.Connect(cubic)
 	a := mustApply(t, client(n), Settings{InitialWindowPackets: 33}, Options{BPFFS: mount})
 	fresh, _ := n.Connect(cubic)
-	if got := info(t, fresh).Snd_cwnd; got != 33 {
+	if got := testnet.Info(t, fresh).Snd_cwnd; got != 33 {
 		t.Errorf("a new socket begins with %d packets", got)
 	}
-	if got := info(t, live).Snd_cwnd; got == 33 {
+	if got := testnet.Info(t, live).Snd_cwnd; got == 33 {
 		t.Error("a socket that was there has it too")
 	}
 	if v := of(t, mustReport(t, a), fresh).value(t, "initial_window_packets"); !v.OK || v.Now != int64(33) {

@@ -20,12 +20,6 @@ type socketsListening struct {
 	Unused      uint32
 }
 
-type socketsPrefix struct {
-	_    structs.HostLayout
-	Addr [4]uint32
-	Mask [4]uint32
-}
-
 type socketsTuneConfig struct {
 	_          structs.HostLayout
 	Session    uint64

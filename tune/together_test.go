@@ -26,7 +26,7 @@ func TestTwoAtOnceEndInAnyOrder(t *testing.T) {
 			conn, end := n.Connect(cubic)
 			defer abort(t, conn, end)
 			ask := asked(unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
-			set(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, own)
+			testnet.SetOption(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, own)
 			a := mustApply(t, client(n), lowat(first), Options{BPFFS: mount})
 			b := mustApply(t, client(n), lowat(second), Options{BPFFS: mount})
 			if got := ask(t, conn); got != second {
@@ -62,8 +62,8 @@ func TestTwoAtOnceOfDifferentSettings(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount})
 	mustApply(t, client(n), lowat(7000), Options{BPFFS: mount})
 	mustClose(t, a)
-	if got := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 7000 || congestionControl(t, conn) != "cubic" {
-		t.Errorf("%s, %d", congestionControl(t, conn), got)
+	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 7000 || testnet.CongestionControl(t, conn) != "cubic" {
+		t.Errorf("%s, %d", testnet.CongestionControl(t, conn), got)
 	}
 }
 
@@ -74,11 +74,11 @@ func TestCongestionControlsOfTwoAtOnce(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount})
 	b := mustApply(t, client(n), Settings{CongestionControl: "bbr"}, Options{BPFFS: mount})
 	mustClose(t, a)
-	if got := congestionControl(t, conn); got != "bbr" {
+	if got := testnet.CongestionControl(t, conn); got != "bbr" {
 		t.Errorf("it is %s", got)
 	}
 	mustClose(t, b)
-	if got := congestionControl(t, conn); got != "cubic" {
+	if got := testnet.CongestionControl(t, conn); got != "cubic" {
 		t.Errorf("it is %s", got)
 	}
 }
@@ -89,12 +89,12 @@ func TestWhatAProgramHasChangedSinceStays(t *testing.T) {
 	n := network(t)
 	conn, _ := n.Connect(cubic)
 	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
-	set(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 9000)
+	testnet.SetOption(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 9000)
 	if v := of(t, mustReport(t, a), conn).value(t, "notsent_lowat_bytes"); v.OK || v.Now != int64(9000) || v.Error == "" {
 		t.Errorf("reported as %+v", v)
 	}
 	mustClose(t, a)
-	if got := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 9000 {
+	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 9000 {
 		t.Errorf("it is %d", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestTooManyTunesOfOneSocket(t *testing.T) {
 	if r.Counts.NoRoom != 1 || r.Counts.Matched != 1 || len(r.Sockets) != 0 || !r.Failed() {
 		t.Errorf("counted %+v", r.Counts)
 	}
-	if got := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 5000+slots-1 {
+	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 5000+slots-1 {
 		t.Errorf("it is %d", got)
 	}
 }
@@ -121,7 +121,7 @@ func TestChangeSetsOtherValuesAndTheOldOneComesBack(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, _ := n.Connect(cubic)
-	before := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
+	before := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
 	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
 	if err := a.Change(t.Context(), lowat(6000)); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestChangeSetsOtherValuesAndTheOldOneComesBack(t *testing.T) {
 		t.Error("bad settings are taken")
 	}
 	mustClose(t, a)
-	if got := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != before {
+	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != before {
 		t.Errorf("it is %d, and was %d", got, before)
 	}
 	if err := a.Change(t.Context(), lowat(6000)); err == nil {
@@ -154,7 +154,7 @@ func TestUndoneBySomebodyElse(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, _ := n.Connect(cubic)
-	before := option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
+	before := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
 	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
 	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 0 {
 		t.Errorf("a running process's tune is undone unasked: %+v, %v", done, err)
@@ -163,7 +163,7 @@ func TestUndoneBySomebodyElse(t *testing.T) {
 		t.Errorf("%+v, %v", u, err)
 	}
 	fresh, _ := n.Connect(cubic)
-	for _, c := range []int{option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT), option(t, fresh, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)} {
+	for _, c := range []int{testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT), testnet.Option(t, fresh, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)} {
 		if c != before {
 			t.Errorf("it is %d", c)
 		}
@@ -195,13 +195,13 @@ func TestShow(t *testing.T) {
 	// What is kept outlives its process's hold on it.
 	mustClose(t, b)
 	fresh, _ := n.Connect(testnet.Dial{CongestionControl: "reno"})
-	if got := congestionControl(t, fresh); got != "cubic" {
+	if got := testnet.CongestionControl(t, fresh); got != "cubic" {
 		t.Errorf("a new socket has %s", got)
 	}
 	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 1 || done[0].ID != b.ID || done[0].Sockets != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if got := congestionControl(t, conn); got != "reno" {
+	if got := testnet.CongestionControl(t, conn); got != "reno" {
 		t.Errorf("it is %s", got)
 	}
 }

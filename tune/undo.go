@@ -25,30 +25,19 @@ func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDesk(ctx, bpffs)
+	d, s, err := openSession(ctx, bpffs, id)
 	if err != nil {
 		return nil, err
 	}
 	defer d.close()
-	s, err := d.find(id)
-	if err != nil {
-		return nil, err
-	}
 	return d.undo(ctx, k, s)
 }
 
 // UndoAll takes back what was kept and what killed processes have left; with running, the tunes of processes that are running
 // too.
 func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) {
-	k, err := examineKernel()
-	if err != nil {
-		return nil, err
-	}
-	if nothingThere(bpffs) {
-		return nil, nil
-	}
-	d, err := openDesk(ctx, bpffs)
-	if err != nil {
+	k, d, err := openThere(ctx, bpffs)
+	if err != nil || d == nil {
 		return nil, err
 	}
 	defer d.close()
@@ -149,22 +138,22 @@ func (d *desk) undoRest(s *session) error {
 		}
 	}
 	for _, r := range s.Routes {
-		changed, err := undoRoute(r, later)
-		if err == nil && changed != nil {
-			err = d.write(changed)
-		}
-		if err != nil {
+		if err := d.handOver(undoRoute(r, later)); err != nil {
 			return err
 		}
 	}
 	for _, c := range s.Sysctls {
-		changed, err := undoSysctl(c, later)
-		if err == nil && changed != nil {
-			err = d.write(changed)
-		}
-		if err != nil {
+		if err := d.handOver(undoSysctl(c, later)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// handOver remembers what a later session was given to bring back, if it was.
+func (d *desk) handOver(to *session, err error) error {
+	if err != nil || to == nil {
+		return err
+	}
+	return d.write(to)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
 
 	"airtide/cell"
@@ -25,25 +24,28 @@ func main() {
 	flag.IntVar(&b.seconds, "seconds", 4, "seconds of traffic per run")
 	only := flag.String("only", "", "only the parts whose name contains this")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	benchtext.Run("bench", func(ctx context.Context) error { return b.run(ctx, *only) })
+}
+
+type bench struct{ rounds, seconds int }
+
+// run runs the parts whose name contains something.
+func (b *bench) run(ctx context.Context, only string) error {
 	defer benchtext.KeepAwake()()
 	fmt.Println(benchtext.Machine())
 	for _, p := range []struct {
 		name string
 		run  func(context.Context) error
 	}{{"wire", b.wire}, {"cell", b.cell}, {"many", b.many}, {"medium", b.medium}} {
-		if !strings.Contains(p.name, *only) {
+		if !strings.Contains(p.name, only) {
 			continue
 		}
 		if err := p.run(ctx); err != nil {
-			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", p.name, err)
-			os.Exit(1)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
+	return nil
 }
-
-type bench struct{ rounds, seconds int }
 
 // medium prints Go's own benchmark of the medium in virtual time.
 func (b *bench) medium(ctx context.Context) error {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
 	"airtide/cell"
+	"airtide/lab/machine"
 )
 
 // ends are two machines that can reach each other, and how to undo them.
@@ -88,8 +88,8 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 	took := after.at.Sub(before.at).Seconds()
 	n := max(after.received-before.received, after.sent-before.sent) / packetBytes
 	f.mbps = n * payloadBytes * 8 / took / 1e6
-	f.cpuNs = (after.busy - before.busy) * 1e9 / n
-	f.stolen = 100 * (after.stolen - before.stolen) / (after.all - before.all)
+	f.cpuNs = float64(after.processors.Busy-before.processors.Busy) / n
+	f.stolen = after.processors.StolenPercent(before.processors)
 	if status != nil {
 		// The engine's time is from its beginning on.
 		f.engineNs = float64(status.Engine.CPUNs) / n * took / (float64(status.TimeNs) / 1e9)
@@ -124,35 +124,16 @@ func (b *bench) listening(ctx context.Context, e *ends) error {
 
 // sight is what a machine has done until a time.
 type sight struct {
-	at time.Time
-	// Processors' time in seconds.
-	all, busy, stolen float64
+	at         time.Time
+	processors machine.ProcessorTime
 	// Bytes of IP packets of a namespace.
 	received, sent float64
 }
 
 func look(ctx context.Context, namespace string) (s sight, err error) {
 	s.at = time.Now()
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
+	if s.processors, err = machine.ReadProcessorTime(); err != nil {
 		return s, err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	const idle, waiting, stolen = 3, 4, 7
-	for i, field := range strings.Fields(line)[1:9] {
-		ticks, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return s, fmt.Errorf("/proc/stat: %w", err)
-		}
-		ticks /= 100 // USER_HZ
-		s.all += ticks
-		switch i {
-		case idle, waiting:
-		case stolen:
-			s.stolen += ticks
-		default:
-			s.busy += ticks
-		}
 	}
 	out, err := exec.CommandContext(ctx, "ip", "netns", "exec", namespace, "nstat", "-asz", "IpExtInOctets", "IpExtOutOctets").Output()
 	if err != nil {

@@ -3,16 +3,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -22,6 +18,7 @@ import (
 	"airtide/internal/benchbpf"
 	"airtide/internal/benchnet"
 	"airtide/internal/benchtext"
+	"airtide/lab/machine"
 )
 
 type settings struct{ rounds, seconds, streams int }
@@ -32,12 +29,7 @@ func main() {
 	flag.IntVar(&s.seconds, "seconds", 3, "seconds of traffic per run")
 	flag.IntVar(&s.streams, "streams", 8, "flows")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		os.Exit(1)
-	}
+	benchtext.Run("bench", func(ctx context.Context) error { return run(ctx, s) })
 }
 
 // peer is the kernel's own.
@@ -115,7 +107,7 @@ func measure(ctx context.Context, net *benchnet.Pair, name string, s settings) (
 	if err != nil {
 		return f, err
 	}
-	busy, err := busyTime()
+	busy, err := machine.ReadProcessorTime()
 	if err != nil {
 		return f, err
 	}
@@ -123,7 +115,7 @@ func measure(ctx context.Context, net *benchnet.Pair, name string, s settings) (
 	if err != nil {
 		return f, err
 	}
-	busyEnd, err := busyTime()
+	busyEnd, err := machine.ReadProcessorTime()
 	if err != nil {
 		return f, err
 	}
@@ -131,7 +123,7 @@ func measure(ctx context.Context, net *benchnet.Pair, name string, s settings) (
 	if err != nil {
 		return f, err
 	}
-	f = figures{mbps: rate / 1e6, cpuNs: float64(busyEnd-busy) / float64(segmentsEnd-segments)}
+	f = figures{mbps: rate / 1e6, cpuNs: float64(busyEnd.Busy-busy.Busy) / float64(segmentsEnd-segments)}
 	if name != peer {
 		f.bpfNs, err = ownTime(ctx, net, l)
 	}
@@ -177,31 +169,6 @@ func total() (c counted, err error) {
 		}
 	}
 	return c, err
-}
-
-// busyTime is what all processors have worked since the start, in /proc/stat's steps of 10 ms.
-func busyTime() (time.Duration, error) {
-	f, err := os.Open("/proc/stat")
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	if !lines.Scan() {
-		return 0, errors.New("/proc/stat is empty")
-	}
-	var ticks uint64
-	for i, word := range strings.Fields(lines.Text())[1:] {
-		n, err := strconv.ParseUint(word, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading /proc/stat: %w", err)
-		}
-		switch i {
-		case 0, 1, 2, 5, 6: // user, nice, system, irq, softirq
-			ticks += n
-		}
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
 func print(names []string, got map[string][]figures) {

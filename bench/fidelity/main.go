@@ -4,10 +4,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
 
 	"airtide/cell/engine"
@@ -24,23 +23,23 @@ func main() {
 	flag.DurationVar(&f.lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	only := flag.String("only", "", "only the parts whose name contains this")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	benchtext.Run("fidelity", func(ctx context.Context) error { return f.run(ctx, *only) })
+}
+
+// run runs the parts whose name contains something. One that fails does not keep the others from being run.
+func (f *fidelity) run(ctx context.Context, only string) error {
 	fmt.Println(benchtext.Machine())
-	failed := false
+	var errs []error
 	for _, part := range f.parts() {
-		if !strings.Contains(part.name, *only) {
+		if !strings.Contains(part.name, only) {
 			continue
 		}
 		fmt.Printf("\n## %s\n\n", part.title)
 		if err := part.run(ctx); err != nil {
-			fmt.Fprintf(os.Stderr, "fidelity: %s: %v\n", part.name, err)
-			failed = true
+			errs = append(errs, fmt.Errorf("%s: %w", part.name, err))
 		}
 	}
-	if failed {
-		os.Exit(1)
-	}
+	return errors.Join(errs...)
 }
 
 // fidelity is where the parts find what they need.

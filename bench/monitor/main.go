@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
-	"syscall"
 
 	"airtide/internal/benchnet"
 	"airtide/internal/benchtext"
@@ -39,12 +37,7 @@ func main() {
 	flag.IntVar(&s.streams, "streams", 16, "flows in the runs with offloads off")
 	flag.IntVar(&s.sustain, "sustain", 10, "seconds of the run at the highest ACK rate")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, s); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		os.Exit(1)
-	}
+	benchtext.Run("bench", func(ctx context.Context) error { return run(ctx, s) })
 }
 
 func run(ctx context.Context, s settings) error {

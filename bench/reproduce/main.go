@@ -9,10 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"airtide/cell/engine"
 	"airtide/experiments"
@@ -37,12 +35,7 @@ func main() {
 	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * takes all that begin so")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := reproduce(ctx, &lab, page, only, !tablesAre); err != nil {
-		fmt.Fprintf(os.Stderr, "reproduce: %v\n", err)
-		os.Exit(1)
-	}
+	benchtext.Run("reproduce", func(ctx context.Context) error { return reproduce(ctx, &lab, page, only, !tablesAre) })
 }
 
 // reproduce runs one experiment after another and writes the page after each, so that an end in between loses nothing.

@@ -24,16 +24,9 @@ func mountPoint(t *testing.T) string {
 	return folder
 }
 
-func lowatOf(t *testing.T, c *net.TCPConn) (n int) {
+func lowatOf(t *testing.T, c *net.TCPConn) int {
 	t.Helper()
-	err := testnet.Control(c, func(fd int) (err error) {
-		n, err = unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testnet.Option(t, c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
 }
 
 type tunes struct {

@@ -148,27 +148,6 @@ func prepare(fd int, congestionControl string, f func(fd int) error) error {
 	return nil
 }
 
-// Info reads TCP_INFO of a connection.
-func Info(c syscall.Conn) (info *unix.TCPInfo, err error) {
-	err = Control(c, func(fd int) (err error) {
-		info, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		return err
-	})
-	return info, err
-}
-
-// Control calls f with the socket of a connection.
-func Control(c syscall.Conn, f func(fd int) error) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if controlErr := raw.Control(func(fd uintptr) { err = f(int(fd)) }); controlErr != nil {
-		return controlErr
-	}
-	return err
-}
-
 // Send writes n bytes to one end and reads them at the other.
 func Send(from io.Writer, to io.Reader, n int64) error {
 	written := make(chan error, 1)

@@ -1,7 +1,6 @@
 package testnet
 
 import (
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -13,22 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-func mustInfo(t *testing.T, c *net.TCPConn) *unix.TCPInfo {
-	t.Helper()
-	info, err := Info(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
-}
-
-func mustSend(t *testing.T, from io.Writer, to io.Reader, n int64) {
-	t.Helper()
-	if err := Send(from, to, n); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 	const segments = 60
@@ -84,7 +67,7 @@ func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 			}
 			client, server := n.Connect(Dial{CongestionControl: "cubic"})
 			c.order(n)
-			mustSend(t, client, server, 1448*segments)
+			MustSend(t, client, server, 1448*segments)
 			time.Sleep(50 * time.Millisecond)
 			if got := c.counts(n.Client.Out.Counts()); got != c.want {
 				t.Errorf("hit %d segments, want %d (%+v)", got, c.want, n.Client.Out.Counts())
@@ -94,7 +77,7 @@ func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.check != nil {
-				c.check(t, mustInfo(t, client), counters)
+				c.check(t, Info(t, client), counters)
 			}
 		})
 	}
@@ -103,8 +86,8 @@ func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 func TestSegmentsAreNotJoined(t *testing.T) {
 	n := New(t, Options{Segments: true})
 	client, server := n.Connect(Dial{})
-	mustSend(t, client, server, 1448*500)
-	if got, sent := n.Client.Out.Counts().Data, mustInfo(t, client).Data_segs_out; got != uint64(sent) || got < 500 {
+	MustSend(t, client, server, 1448*500)
+	if got, sent := n.Client.Out.Counts().Data, Info(t, client).Data_segs_out; got != uint64(sent) || got < 500 {
 		t.Errorf("%d packets carried data, TCP sent %d segments", got, sent)
 	}
 }
@@ -114,8 +97,8 @@ func TestDelayAddsToTheRoundTrip(t *testing.T) {
 	n.Client.Out.Delay(10 * time.Millisecond)
 	n.Server.Out.Delay(15 * time.Millisecond)
 	client, server := n.Connect(Dial{V6: true})
-	mustSend(t, client, server, 1448*100)
-	info := mustInfo(t, client)
+	MustSend(t, client, server, 1448*100)
+	info := Info(t, client)
 	if info.Min_rtt < 25000 || info.Min_rtt > 40000 {
 		t.Errorf("minimum RTT is %d µs, want a little more than 25000", info.Min_rtt)
 	}
@@ -134,7 +117,7 @@ func TestRateLimitsWhatTheHostSends(t *testing.T) {
 	for try := 0; try < 5 && took > 800*time.Millisecond; try++ { // a machine may stand still for a while
 		client, server := n.Connect(Dial{CongestionControl: "cubic"})
 		start := time.Now()
-		mustSend(t, client, server, 1e6)
+		MustSend(t, client, server, 1e6)
 		if took = time.Since(start); took < 350*time.Millisecond {
 			t.Errorf("1 MB at 20 Mbit/s took %s, want some 0.41 s", took)
 		}
@@ -183,7 +166,7 @@ func TestTheClassifierServesKernelsWithoutTCX(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, server := n.Connect(Dial{})
-	mustSend(t, client, server, 1448*10)
+	MustSend(t, client, server, 1448*10)
 	var seen uint64
 	if err := objects.Slots.Lookup(uint32(pathSlotSLOT_SEEN_DATA), &seen); err != nil {
 		t.Fatal(err)

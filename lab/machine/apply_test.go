@@ -57,17 +57,9 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 	// A connection has what was asked for, by either family.
 	for _, v6 := range []bool{false, true} {
 		client, _ := n.Connect(testnet.Dial{V6: v6})
-		info, err := testnet.Info(client)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var congestion string
-		err = testnet.Control(client, func(fd int) (err error) {
-			congestion, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-			return err
-		})
-		if err != nil || strings.TrimRight(congestion, "\x00") != "cubic" || info.Snd_cwnd != 3 {
-			t.Errorf("IPv6 %v: a connection begins with %s and a window of %d (%v), want cubic and 3", v6, congestion, info.Snd_cwnd, err)
+		congestion, window := testnet.CongestionControl(t, client), testnet.Info(t, client).Snd_cwnd
+		if congestion != "cubic" || window != 3 {
+			t.Errorf("IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion, window)
 		}
 	}
 }

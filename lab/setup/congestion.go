@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +21,7 @@ type CongestionControls struct {
 func LoadCongestion(s *plan.Setup) (c *CongestionControls, err error) {
 	c = &CongestionControls{Loaded: map[string]string{}}
 	for _, one := range s.CongestionControls {
-		l, err := loadUnique(one)
+		l, err := congestion.LoadUnique(one.Kind, one.Parameters)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("congestion control %s: %w", one.Name, err), c.Close())
 		}
@@ -44,33 +43,6 @@ func setBounds(name string, bounds congestion.Bounds) error {
 		return err
 	}
 	return errors.Join(b.Set(congestion.All, bounds), b.Close())
-}
-
-// names that are tried before giving up: 32^3 are possible.
-const tries = 20
-
-func loadUnique(s plan.CongestionSetup) (l *congestion.Loaded, err error) {
-	for range tries {
-		l, err = congestion.Load(s.Kind, congestion.Options{Name: uniqueName(s.Kind), Parameters: s.Parameters})
-		if !errors.Is(err, congestion.ErrInUse) {
-			break
-		}
-	}
-	return l, err
-}
-
-// suffixLetters leave room for the longest kind in the kernel's 15 letters.
-const suffixLetters = 3
-
-func uniqueName(k congestion.Kind) string {
-	const letters = "abcdefghijklmnopqrstuvwxyz234567"
-	var random [suffixLetters]byte
-	_, _ = rand.Read(random[:]) // it ends the program rather than fail
-	suffix := make([]byte, suffixLetters)
-	for i, b := range random {
-		suffix[i] = letters[int(b)%len(letters)]
-	}
-	return string(k) + "_" + string(suffix)
 }
 
 // In is a setup with the loaded names in place of its own.

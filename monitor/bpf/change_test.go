@@ -77,12 +77,7 @@ func TestAChangeOfCongestionControlIsSeen(t *testing.T) {
 	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
 	send(t, client, server, 100*mss)
 	quiet(t, client)
-	err := testnet.Control(client, func(fd int) error {
-		return unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testnet.SetCongestionControl(t, client, "bbr")
 	send(t, client, server, 100*mss)
 	quiet(t, client)
 	obs.check(func(t *testing.T, r *recording) {
@@ -122,7 +117,7 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 			send(t, client, server, 100*mss)
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
-			testnet.Eventually(t, 5*time.Second, "two timeouts", func() bool { return info(t, client).Backoff >= 2 })
+			testnet.Eventually(t, 5*time.Second, "two timeouts", func() bool { return testnet.Info(t, client).Backoff >= 2 })
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 			send(t, client, server, 10)

@@ -262,11 +262,11 @@ func TestDensities(t *testing.T) {
 			}
 			quiet(t, client)
 			// One segment was lost; a busy machine may send another again in vain.
-			retransmitted := int(info(t, client).Total_retrans)
+			retransmitted := int(testnet.Info(t, client).Total_retrans)
 			if retransmitted == 0 {
 				t.Fatal("nothing was sent again")
 			}
-			segments := int(info(t, client).Segs_in) - 1 - int(counters(t, n.Client)["TCPBacklogCoalesce"])
+			segments := int(testnet.Info(t, client).Segs_in) - 1 - int(counters(t, n.Client)["TCPBacklogCoalesce"])
 			obs.check(func(t *testing.T, r *recording) {
 				f := r.flow(t, client)
 				packets := r.packets(f.ID)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"airtide/monitor/filter"
+	"airtide/monitor/filter/bpffilter"
 )
 
 // Attach says by which program type the hooks are attached.
@@ -259,7 +259,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if l.hz, err = measureHZ(l.coll.Programs["jiffies_now"]); err != nil {
 		return nil, err
 	}
-	if err := fillSets(l.coll, o.Filter); err != nil {
+	if err := bpffilter.FillSets(l.coll.Maps, &o.Filter); err != nil {
 		return nil, err
 	}
 	for name, p := range l.private {
@@ -314,74 +314,13 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	if o.MaxFlows > 0 {
 		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
 	}
-	f := o.Filter
-	var ports [filter.MaxPorts]uint16
-	copy(ports[:], f.Ports)
-	var netns [filter.MaxNetNS]uint32
-	copy(netns[:], f.NetNS)
-	var cgroups [filter.MaxCgroups]uint64
-	copy(cgroups[:], f.Cgroups)
-	var prefixes [filter.MaxPrefixes]monitorPrefix
-	for i, p := range f.Prefixes {
-		prefixes[i] = prefixWords(p)
-	}
+	maps.Copy(values, bpffilter.Constants(&o.Filter))
 	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
 		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
 		"retransmit_has_result": o.argsOf(types, "tcp_retransmit_skb") > 2,
-		"filter_ports_n":        uint32(len(f.Ports)), "filter_ports": ports,
-		"filter_prefixes_n": uint32(len(f.Prefixes)), "filter_prefixes": prefixes,
-		"filter_netns_n": uint32(len(f.NetNS)), "filter_netns": netns,
-		"filter_cgroups_n": uint32(len(f.Cgroups)), "filter_cgroups": cgroups,
-		"filter_pids_n": uint32(len(f.PIDs)), "filter_comms_n": uint32(len(f.Comms)),
 	})
-	for name, v := range values {
-		variable, ok := spec.Variables[name]
-		if !ok {
-			return fmt.Errorf("the embedded object has no variable %s: regenerate it", name)
-		}
-		if err := variable.Set(v); err != nil {
-			return fmt.Errorf("setting %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// prefixWords gives a prefix in the form that the programs compare: IPv4 as v4-mapped, address and mask in memory
-// order.
-func prefixWords(p netip.Prefix) (w monitorPrefix) {
-	n := p.Bits()
-	if p.Addr().Is4() {
-		n += 96
-	}
-	addr := p.Addr().As16()
-	for i := range 16 {
-		mask := byte(0)
-		if left := n - 8*i; left >= 8 {
-			mask = 0xff
-		} else if left > 0 {
-			mask = 0xff << (8 - left)
-		}
-		w.Addr[i/4] |= uint32(addr[i]) << (8 * (i % 4))
-		w.Mask[i/4] |= uint32(mask) << (8 * (i % 4))
-	}
-	return w
-}
-
-func fillSets(coll *ebpf.Collection, f filter.Filter) error {
-	for _, pid := range f.PIDs {
-		if err := coll.Maps["filter_pids"].Put(pid, uint8(1)); err != nil {
-			return fmt.Errorf("adding process %d to the filter: %w", pid, err)
-		}
-	}
-	for _, comm := range f.Comms {
-		var key [16]byte
-		copy(key[:15], comm)
-		if err := coll.Maps["filter_comms"].Put(key, uint8(1)); err != nil {
-			return fmt.Errorf("adding process name %q to the filter: %w", comm, err)
-		}
-	}
-	return nil
+	return bpffilter.SetConstants(spec, values)
 }
 
 // measureHZ counts timer ticks over a tenth of a second; no kernel interface tells the number.

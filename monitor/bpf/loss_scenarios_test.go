@@ -113,7 +113,7 @@ var lossScenarios = []lossScenario{
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
-			testnet.Eventually(t, 5*time.Second, "three timeouts", func() bool { return info(t, client).Backoff >= 3 })
+			testnet.Eventually(t, 5*time.Second, "three timeouts", func() bool { return testnet.Info(t, client).Backoff >= 3 })
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 		},
@@ -346,7 +346,7 @@ func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16) {
 	t.Helper()
 	from, to := client.LocalAddr().(*net.TCPAddr).AddrPort(), client.RemoteAddr().(*net.TCPAddr).AddrPort()
-	i := info(t, client)
+	i := testnet.Info(t, client)
 	var una uint32
 	// The message is believed when its sequence number lies within the window: find snd_una by TCP_REPAIR.
 	err := testnet.Control(client, func(fd int) error {

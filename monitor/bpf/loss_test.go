@@ -45,7 +45,7 @@ func (c *lossScenario) play(t *testing.T) bool {
 	quiet(t, client)
 	after := counters(t, n.Client)
 	counter := func(name string) int { return int(after[name] - before[name]) }
-	end := info(t, client)
+	end := testnet.Info(t, client)
 	if !c.happened.hold(counter) {
 		moved := map[string]int{}
 		for name := range after {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/features"
-	"golang.org/x/sys/unix"
 
 	"airtide/internal/testnet"
 	"airtide/monitor/filter"
@@ -270,18 +269,7 @@ func send(t *testing.T, from, to net.Conn, n int64) {
 			t.Fatal(err)
 		}
 	}
-	if err := testnet.Send(from, to, n); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func info(t *testing.T, c *net.TCPConn) *unix.TCPInfo {
-	t.Helper()
-	i, err := testnet.Info(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
+	testnet.MustSend(t, from, to, n)
 }
 
 // quiet waits until everything is acknowledged and delayed ACKs have gone.
@@ -289,7 +277,7 @@ func quiet(t *testing.T, conns ...*net.TCPConn) {
 	t.Helper()
 	for _, c := range conns {
 		testnet.Eventually(t, 5*time.Second, "all data to be acknowledged", func() bool {
-			i := info(t, c)
+			i := testnet.Info(t, c)
 			return i.Unacked == 0 && i.Notsent_bytes == 0
 		})
 	}

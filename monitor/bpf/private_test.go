@@ -73,7 +73,7 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 		n.Client.Out.DropData(400, 1) // slow start from 10 packets has a window of some 200 by then, and of some 400 when it learns of the loss
 		send(t, client, server, 8000*mss)
 		quiet(t, client)
-		highest = info(t, client).Snd_ssthresh // lower where the machine stood still and HyStart took it for a queue
+		highest = testnet.Info(t, client).Snd_ssthresh // lower where the machine stood still and HyStart took it for a queue
 	}
 	obs.check(func(t *testing.T, r *recording) {
 		checked := 0

@@ -77,10 +77,10 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 			send(t, client, server, 1448*300+17)
 			send(t, server, client, 1448*20)
 			quiet(t, client, server)
-			wantClient := expected(info(t, client), meminfo(t, client))
+			wantClient := expected(testnet.Info(t, client), meminfo(t, client))
 			send(t, server, client, 1)
 			quiet(t, client, server)
-			wantServer := expected(info(t, server), meminfo(t, server))
+			wantServer := expected(testnet.Info(t, server), meminfo(t, server))
 			send(t, client, server, 1)
 			if wantClient[tcp.RetransmitsPackets] == 0 || wantClient[tcp.SsthreshPackets] == tcp.Absent {
 				t.Fatalf("the losses left no trace: %v", wantClient)
@@ -130,7 +130,7 @@ func TestEverySegmentIsSampled(t *testing.T) {
 	n.Client.Out.DropEvery(200)
 	send(t, client, server, 4<<20)
 	quiet(t, client, server)
-	sent, received := info(t, client), info(t, server)
+	sent, received := testnet.Info(t, client), testnet.Info(t, server)
 	// Segments that wait while a process holds the socket may be joined.
 	joined := counters(t, n.Client)["TCPBacklogCoalesce"] - before["TCPBacklogCoalesce"]
 	joinedServer := counters(t, n.Server)["TCPBacklogCoalesce"] - beforeServer["TCPBacklogCoalesce"]

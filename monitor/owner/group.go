@@ -1,0 +1,86 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Group is a cgroup for one command, so that the kernel tells the sockets of the command and of all its children from others.
+// No controller is enabled in it.
+type Group struct {
+	// ID is the cgroup's, as a filter takes it.
+	ID   uint64
+	path string
+	dir  *os.File
+}
+
+// NewGroup makes a cgroup below that of this process, called by the prefix and this process's number. Those of the same
+// prefix that killed processes have left there are removed first.
+func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
+	parent := c.mount
+	if self, err := c.SelfCgroup(); err == nil {
+		if below, ok := c.Path(self); ok {
+			parent = filepath.Join(c.mount, below)
+		}
+	}
+	removeLeftGroups(parent, prefix)
+	g := &Group{path: filepath.Join(parent, prefix+strconv.Itoa(os.Getpid()))}
+	if err := os.Mkdir(g.path, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.dir, err = os.Open(g.path); err != nil {
+		return nil, err
+	}
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(g.dir.Fd()), &st); err != nil {
+		return nil, fmt.Errorf("reading the inode of %s: %w", g.path, err)
+	}
+	g.ID = st.Ino
+	return g, nil
+}
+
+// Attributes start a command in the group.
+func (g *Group) Attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(g.dir.Fd())}
+}
+
+// Processes that are ending hold a cgroup for a moment.
+const (
+	groupTries = 50
+	groupPause = 20 * time.Millisecond
+)
+
+// Remove removes the group. While a process of the command goes on running it stays, and the error says until what.
+func (g *Group) Remove(until string) error {
+	defer g.dir.Close()
+	var err error
+	for range groupTries {
+		if err = os.Remove(g.path); err == nil || errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		time.Sleep(groupPause)
+	}
+	return fmt.Errorf("a process of the command goes on running, so its cgroup stays until %s: %w", until, err)
+}
+
+// removeLeftGroups passes over groups that still have processes: the kernel does not remove them.
+func removeLeftGroups(parent, prefix string) {
+	left, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), prefix))
+		if err != nil || syscall.Kill(pid, 0) == nil {
+			continue
+		}
+		_ = os.Remove(path)
+	}
+}
