@@ -32,9 +32,10 @@ type attempt struct {
 	session   *workload.Session
 	recording *recording
 	captures  []*capture
+	agents    []*agent
 	log       *machine.KernelLog
 	poller    *poller
-	before    processorTime
+	before    machine.ProcessorTime
 
 	result *result.Result
 }
@@ -61,7 +62,7 @@ const progressInterval = 500 * time.Millisecond
 
 // carryOut sets up, sends, and leaves what close is to end.
 func (a *attempt) carryOut(ctx context.Context) error {
-	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.send}
+	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.startAgents, a.send}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -177,7 +178,7 @@ func (a *attempt) send(ctx context.Context) error {
 	for _, f := range a.setup.Flows {
 		bounds = append(bounds, time.Duration(f.Start), time.Duration(f.Flow.Stop))
 	}
-	if a.before, err = readProcessorTime(); err != nil {
+	if a.before, err = machine.ReadProcessorTime(); err != nil {
 		return errors.Join(fmt.Errorf("reading the processors' time: %w", err), series.Close())
 	}
 	if err := a.cell.Begin(); err != nil {
@@ -213,11 +214,11 @@ func (a *attempt) send(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	after, timeErr := readProcessorTime()
+	after, timeErr := machine.ReadProcessorTime()
 	if timeErr != nil {
 		return fmt.Errorf("reading the processors' time: %w", timeErr)
 	}
-	a.result.StolenPercent = after.stolenPercent(a.before)
+	a.result.StolenPercent = after.StolenPercent(a.before)
 	a.addFlows(results)
 	a.result.Series = result.SeriesFile
 	return err
@@ -230,6 +231,9 @@ func (a *attempt) close() error {
 	var errs []error
 	if a.session != nil {
 		errs = append(errs, a.session.Close())
+	}
+	for _, agent := range a.agents {
+		errs = append(errs, agent.end())
 	}
 	for _, c := range a.captures {
 		errs = append(errs, c.end())
@@ -283,6 +287,9 @@ func (a *attempt) finish(ctx context.Context) error {
 	}
 	for _, c := range a.captures {
 		r.Captures = append(r.Captures, result.File{Machine: c.machine, Name: c.file})
+	}
+	for _, agent := range a.agents {
+		r.Sharing = append(r.Sharing, result.File{Machine: agent.machine, Name: agent.file})
 	}
 	r.Measurements = m.Take(a.lab.plan.Experiment.Measure)
 	r.Valid = len(r.Problems) == 0

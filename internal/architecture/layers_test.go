@@ -15,21 +15,23 @@ import (
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
 	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion"},
-	{"airtide/lab", "airtide/lab/show"},
-	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure"},
+	{"airtide/lab", "airtide/lab/show", "airtide/share"},
+	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure", "airtide/share/hold"},
 	{"airtide/summary"},
 	{"airtide/trace", "airtide/trace/export"},
-	{"airtide/monitor", "airtide/doctor", "airtide/tune"},
+	{"airtide/monitor", "airtide/doctor", "airtide/tune", "airtide/timewarp"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
 	{"airtide/lab/plan", "airtide/cell"},
 	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments", "airtide/congestion"},
+	{"airtide/fairness", "airtide/share/control"},
+	{"airtide/share/allocate"},
 	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path"},
 	{"airtide/cell/queue"},
-	{"airtide/monitor/owner"},
-	{"airtide/monitor/filter"},
-	{"airtide/tcp", "airtide/clock", "airtide/awake", "airtide/thread", "airtide/paper"},
+	{"airtide/monitor/owner", "airtide/monitor/filter/bpffilter", "airtide/share/message"},
+	{"airtide/monitor/filter", "airtide/share/cellkey", "airtide/share/own", "airtide/share/link"},
+	{"airtide/tcp", "airtide/clock", "airtide/awake", "airtide/thread", "airtide/paper", "airtide/kmod"},
 }
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.

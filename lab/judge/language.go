@@ -9,6 +9,8 @@ import (
 	"github.com/expr-lang/expr"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"airtide/fairness"
 )
 
 // Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each axis of its sweep.
@@ -65,9 +67,9 @@ func (v Vocabulary) options() []expr.Option {
 		expr.Function("min", ofValues(func(x []float64) float64 { return extreme(x, floats.Min) }), figure),
 		expr.Function("max", ofValues(func(x []float64) float64 { return extreme(x, floats.Max) }), figure),
 		expr.Function("total", perRun(floats.Sum), figure),
-		expr.Function("jain", perRun(Jain), figure),
-		expr.Function("normalised_jain", overAlone(NormalisedJain), index),
-		expr.Function("printed_index", overAlone(PrintedIndex), index),
+		expr.Function("jain", perRun(fairness.Jain), figure),
+		expr.Function("normalised_jain", overAlone(fairness.NormalisedJain), index),
+		expr.Function("printed_index", overAlone(fairness.PrintedForm), index),
 		expr.Function("rank_correlation",
 			func(args ...any) (any, error) { return args[0].(Set).rankCorrelation(args[1].(string)), nil },
 			new(func(Set, string) float64)),

@@ -19,6 +19,8 @@ func (r *Run) flow(q plan.Quantity, i int) float64 {
 		return r.goodput(setup)
 	case "share":
 		return r.share(i)
+	case "part_of_max":
+		return r.goodput(setup) / r.alone(setup.From)
 	case "reported_rate":
 		return reported(flow)
 	case "completion_time", "transfers":
@@ -72,6 +74,16 @@ func (r *Run) share(i int) float64 {
 	}
 	own := &r.Setup.Flows[i]
 	return r.goodput(own) / sum * float64(connections) / float64(max(1, own.Flow.Parallel))
+}
+
+// alone is what a terminal is said to reach alone, in Mbit/s; NaN where nothing is said.
+func (r *Run) alone(terminal string) float64 {
+	for _, t := range r.Setup.Terminals {
+		if t.Name == terminal && t.Share.MaxRate > 0 {
+			return float64(t.Share.MaxRate) / 1e6
+		}
+	}
+	return math.NaN()
 }
 
 func reported(f *result.Flow) float64 {

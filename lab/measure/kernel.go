@@ -30,7 +30,7 @@ func ReadKernel(path string, zeroNs int64, from, to time.Duration, senders []Sen
 	defer func() { err = errors.Join(err, r.Close()) }()
 	s := &scan{from: zeroNs + int64(from), to: zeroNs + int64(to), of: map[tcp.FlowID]*connection{}}
 	fields := []tcp.Field{
-		tcp.SrttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
+		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
 	if err := r.Scan(trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
@@ -53,6 +53,7 @@ type connection struct {
 	flow                             tcp.Flow
 	acked                            int64
 	srtt, cwnd, cubicK, window       overTime
+	rtts                             []float64 // us
 	falls                            falls
 	busy, rwndLimited, sndbufLimited growth
 	retransmits                      int64
@@ -86,6 +87,9 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		// What held at the beginning was said before it.
 		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
 		c.srtt.add(at, b.At(tcp.SrttUs, i))
+		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
+			c.rtts = append(c.rtts, float64(rtt))
+		}
 		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
 		c.cubicK.add(at, b.At(tcp.CubicKMs, i))
 		c.window.add(at, b.At(tcp.SendWindowBytes, i))
@@ -157,6 +161,7 @@ func together(all []*connection) Kernel {
 	}
 	k := Kernel{
 		"srtt":           over(func(c *connection) *overTime { return &c.srtt }, 1e3),
+		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(c.rtts) / 1e3 }),
 		"cwnd":           over(func(c *connection) *overTime { return &c.cwnd }, 1),
 		"cubic_k":        over(func(c *connection) *overTime { return &c.cubicK }, 1e3),
 		"send_window":    over(func(c *connection) *overTime { return &c.window }, 1e3),
@@ -179,4 +184,12 @@ func together(all []*connection) Kernel {
 		k["max_cwnd"] = floats.Max(most)
 	}
 	return k
+}
+
+func percentile95(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return stat.Quantile(0.95, stat.Empirical, values, nil)
 }

@@ -54,6 +54,7 @@ type Terminal struct {
 	Count int        `json:"count,omitzero" jsonschema:"Makes it a group: the terminals are its name with 1 to count behind it."`
 	Link  Attachment `json:"link,omitzero" jsonschema:"wlan (default) or ethernet: on the wire, without a cell."`
 	Radio Radio      `json:"radio,omitzero" jsonschema:"Its WLAN adapter."`
+	Share Sharing    `json:"share,omitzero" jsonschema:"How it shares the access point with the other terminals."`
 }
 
 // Server is a machine behind the path.

@@ -27,6 +27,7 @@ var quantities = []struct {
 	name, unit, of, says string
 }{
 	{"goodput", "Mbit/s", "flow", "payload delivered, as packets leave cell and path"},
+	{"part_of_max", "", "flow", "goodput over what the terminal reaches alone (share.max_rate): Jain's index of these is P4's improved one"},
 	{"reported_rate", "Mbit/s", "flow", "rate that the tool reports"},
 	{"share", "", "flow", "goodput over the fair share of all flows' goodput, by connections: 1 is fair"},
 	{"completion_time", "s", "flow", "mean time of one transfer"},
@@ -34,6 +35,7 @@ var quantities = []struct {
 	{"datagram_loss", "%", "flow", "datagrams lost, by the tool"},
 	{"ping_rtt", "ms", "flow", "median of ping"},
 	{"srtt", "ms", "flow", "mean of the sender's smoothed RTT, from the kernel"},
+	{"rtt_p95", "ms", "flow", "95th percentile of the sender's RTT over its acknowledgements, from the kernel"},
 	{"cwnd", "packets", "flow", "mean congestion window, from the kernel"},
 	{"max_cwnd", "packets", "flow", "greatest congestion window, from the kernel"},
 	{"end_cwnd", "packets", "flow", "congestion window at the end, from the kernel"},
@@ -73,7 +75,7 @@ func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(
 // Suits says whether a flow of a protocol has the quantity.
 func (q Quantity) Suits(p Protocol) bool {
 	switch q {
-	case "goodput", "share":
+	case "goodput", "share", "part_of_max":
 		return p != Ping
 	case "reported_rate":
 		return p == TCP || p == UDP
@@ -89,7 +91,7 @@ func (q Quantity) Suits(p Protocol) bool {
 
 // kernelQuantities are those that need the kernel's recording of the flow's sender.
 var kernelQuantities = []Quantity{
-	"srtt", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "cubic_k", "send_window", "rwnd_limited", "sndbuf_limited",
+	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "cubic_k", "send_window", "rwnd_limited", "sndbuf_limited",
 	"retransmits", "timeouts", "local_congestion",
 }
 

@@ -35,6 +35,7 @@ type TerminalSetup struct {
 	Link  Attachment `json:"link"`
 	Stack Stack      `json:"stack"`
 	Radio RadioSetup `json:"radio,omitzero"`
+	Share Sharing    `json:"share,omitzero"`
 	// What the path adds, from the start and after each change.
 	Up   []LineStep `json:"up"`
 	Down []LineStep `json:"down"`
@@ -146,7 +147,7 @@ func (e *Experiment) resolve() *Setup {
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {
 			terminal := TerminalSetup{
-				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack,
+				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack, Share: t.Is.Share,
 				Up: e.Path.lines(name, t.Name, up), Down: e.Path.lines(name, t.Name, down),
 			}
 			if t.Is.Link == WLAN {

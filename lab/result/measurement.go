@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"airtide/fairness"
 	"airtide/lab/judge"
 	"airtide/lab/plan"
 )
@@ -42,7 +43,7 @@ func taken(take plan.Take, each []float64) Values {
 		plan.Min:    floats.Min,
 		plan.Max:    floats.Max,
 		plan.Median: judge.Median,
-		plan.Jain:   judge.Jain,
+		plan.Jain:   fairness.Jain,
 	}[take]
 	switch {
 	case of == nil || len(each) == 0:

@@ -90,7 +90,7 @@ func (r *Result) check() error {
 // files are the names of all files that the result speaks of.
 func (r *Result) files() []string {
 	var names []string
-	for _, f := range slices.Concat(r.Recordings, r.Captures) {
+	for _, f := range slices.Concat(r.Recordings, r.Captures, r.Sharing) {
 		names = append(names, f.Name)
 	}
 	for _, f := range r.Flows {

@@ -58,6 +58,7 @@ type Result struct {
 
 	Recordings []File `json:"recordings,omitempty" jsonschema:"The kernel's TCP state per ACK, by machine."`
 	Captures   []File `json:"captures,omitempty" jsonschema:"Packets, by machine."`
+	Sharing    []File `json:"sharing,omitempty" jsonschema:"What the agents of terminals that share said of themselves each second, by machine."`
 	KernelLog  string `json:"kernel_log,omitempty" jsonschema:"File with what the kernel logged during the run; absent when it said nothing."`
 
 	Measurements map[string]Measurement `json:"measurements" jsonschema:"The experiment's measurements, by name."`

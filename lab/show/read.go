@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"airtide/fairness"
 	"airtide/lab/judge"
 	"airtide/lab/plan"
 	"airtide/lab/result"
@@ -93,7 +94,7 @@ func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Resul
 			}
 		}
 		if len(one.Values) > 1 {
-			indices = append(indices, judge.Jain(one.Values))
+			indices = append(indices, fairness.Jain(one.Values))
 		}
 	}
 	if len(indices) > 0 {

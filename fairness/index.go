@@ -1,4 +1,4 @@
-package judge
+package fairness
 
 import (
 	"math"
@@ -14,7 +14,7 @@ func Jain(x []float64) float64 {
 }
 
 // NormalisedJain is Jain's index of the rates over what each terminal reaches alone, y = x/M. It is the improved
-// fairness index of P4 in the form that its text describes. NaN where the lengths differ.
+// fairness index of P4 in the form that its text describes: 1 when all have the same airtime. NaN where the lengths differ.
 func NormalisedJain(x, alone []float64) float64 {
 	y, ok := over(x, alone)
 	if !ok {
@@ -23,15 +23,26 @@ func NormalisedJain(x, alone []float64) float64 {
 	return Jain(y)
 }
 
-// PrintedIndex is P4's improved fairness index as its formula is printed, with n sum y below the line and no square:
-// (sum y)^2 / (n sum y), which is the mean of y. NaN where the lengths differ and where all rates are zero.
-func PrintedIndex(x, alone []float64) float64 {
+// PrintedForm is P4's improved fairness index as its formula is printed, with n sum y below the line, which lacks the
+// square: (sum y)^2 / (n sum y). That is the mean of y, which says how much of what they reach alone the terminals get, and
+// nothing of how evenly. NaN where the lengths differ and where all rates are zero.
+func PrintedForm(x, alone []float64) float64 {
 	y, ok := over(x, alone)
 	if !ok {
 		return math.NaN()
 	}
 	sum := floats.Sum(y)
 	return sum * sum / (float64(len(y)) * sum)
+}
+
+// Airtime is what rates use of the airtime, sum(x/M): at most 1 when M is what the terminals reach alone. NaN where the
+// lengths differ.
+func Airtime(x, alone []float64) float64 {
+	y, ok := over(x, alone)
+	if !ok {
+		return math.NaN()
+	}
+	return floats.Sum(y)
 }
 
 // over divides rates by the terminals' own maxima.

@@ -1,0 +1,167 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/cell"
+	"airtide/lab/machine"
+	"airtide/lab/plan"
+	"airtide/share/cellkey"
+)
+
+// agent is one terminal's agent, airtide share run, with what it says of itself in a file.
+type agent struct {
+	machine string
+	file    string
+	process *machine.Process
+	stdout  *os.File
+	stderr  *os.File
+}
+
+const keyFile = "cell.key"
+
+// startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
+// carries no multicast; and waits until all have said something.
+func (a *attempt) startAgents(ctx context.Context) error {
+	sharing := map[string]plan.Sharing{}
+	for _, t := range a.setup.Terminals {
+		if t.Share.Agent() {
+			sharing[t.Name] = t.Share
+		}
+	}
+	if len(sharing) == 0 {
+		return nil
+	}
+	key := filepath.Join(a.dir, keyFile)
+	if err := os.Remove(key); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("making the cell's key: %w", err)
+	}
+	if err := cellkey.Create(key, cellkey.New()); err != nil {
+		return fmt.Errorf("making the cell's key: %w", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program, for the agents: %w", err)
+	}
+	var hosts []cell.Host
+	for _, h := range a.cell.Hosts() {
+		if _, shares := sharing[h.Name]; shares {
+			hosts = append(hosts, h)
+		}
+	}
+	for _, h := range hosts {
+		one, err := startAgent(a.dir, program, key, h, hosts, sharing[h.Name])
+		if one != nil {
+			a.agents = append(a.agents, one)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, one := range a.agents {
+		if err := one.speaks(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startAgent(dir, program, key string, host cell.Host, all []cell.Host, s plan.Sharing) (*agent, error) {
+	args := []string{"share", "run", "--key", key, "--policy", string(s.Policy), "--json"}
+	for _, h := range all {
+		if h.Name != host.Name {
+			args = append(args, "--peer", h.Address.String())
+		}
+	}
+	if s.MaxRate > 0 {
+		args = append(args, "--max-rate", fmt.Sprintf("%dbit", s.MaxRate))
+	}
+	if s.Capacity > 0 {
+		args = append(args, "--capacity", fmt.Sprintf("%dbit", s.Capacity))
+	}
+	if s.Weight > 0 {
+		args = append(args, "--weight", strconv.FormatFloat(s.Weight, 'g', -1, 64))
+	}
+	a := &agent{machine: host.Name, file: "share-" + host.Name + ".jsonl"}
+	var err error
+	if a.stdout, err = os.Create(filepath.Join(dir, a.file)); err != nil {
+		return nil, fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+	}
+	if a.stderr, err = os.Create(filepath.Join(dir, "share-"+host.Name+".log")); err != nil {
+		return a, fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+	}
+	a.process, err = machine.Start(machine.Command{
+		Namespace: host.Namespace, Path: program, Args: args, Dir: dir, Stdout: a.stdout, Stderr: a.stderr,
+	})
+	return a, err
+}
+
+// agentPatience is how long an agent may take to start, and to end.
+const agentPatience = 20 * time.Second
+
+// speaks waits until the agent has said how it is doing.
+func (a *agent) speaks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, agentPatience, fmt.Errorf("the agent of %s says nothing", a.machine))
+	defer cancel()
+	for {
+		if info, err := a.stdout.Stat(); err == nil && info.Size() > 0 {
+			return nil
+		}
+		select {
+		case <-a.process.Done():
+			return fmt.Errorf("the agent of %s has ended: %s", a.machine, a.complaint())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// complaint is the last line of what it said.
+func (a *agent) complaint() string {
+	text, err := os.ReadFile(a.stderr.Name())
+	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err == nil && lines[len(lines)-1] != "" {
+		return lines[len(lines)-1]
+	}
+	return fmt.Sprint(a.process.Err())
+}
+
+// end ends the agent. One that has ended before is an error: its terminal did not share.
+func (a *agent) end() (err error) {
+	defer func() { err = errors.Join(err, a.stdout.Close(), a.closeLog()) }()
+	if a.process == nil {
+		return nil
+	}
+	select {
+	case <-a.process.Done():
+		return fmt.Errorf("the agent of %s has ended in mid-run: %s", a.machine, a.complaint())
+	default:
+	}
+	a.process.Signal(unix.SIGTERM)
+	select {
+	case <-a.process.Done():
+	case <-time.After(agentPatience):
+		a.process.Kill()
+		return fmt.Errorf("the agent of %s did not end within %s", a.machine, agentPatience)
+	}
+	if a.process.Err() != nil {
+		return fmt.Errorf("the agent of %s: %s", a.machine, a.complaint())
+	}
+	return nil
+}
+
+func (a *agent) closeLog() error {
+	if a.stderr == nil {
+		return nil
+	}
+	return a.stderr.Close()
+}

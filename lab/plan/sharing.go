@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"airtide/share/control"
+	"airtide/share/message"
+)
+
+// Sharing is how a terminal shares the access point with the others.
+type Sharing struct {
+	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap or observe."`
+	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
+	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
+	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
+}
+
+// SharePolicy is a policy of package share/control, or NoShare.
+type SharePolicy string
+
+// NoShare is a terminal without an agent.
+const NoShare SharePolicy = "none"
+
+func (*SharePolicy) choices() []string {
+	names := []string{string(NoShare)}
+	for _, p := range control.Policies {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// Agent says whether the terminal has one.
+func (s Sharing) Agent() bool { return s.Policy != "" && s.Policy != NoShare }
+
+func (c *checker) sharing(path string, s Sharing) {
+	if s.Policy == SharePolicy(control.EqualCapPolicy) && s.Capacity == 0 {
+		c.problem(path, "equal-cap without a capacity", "capacity, such as 100 Mbit/s")
+	}
+	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
+		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")
+	}
+}

@@ -1,0 +1,262 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"airtide/clock"
+	"airtide/monitor"
+	"airtide/monitor/filter"
+	"airtide/monitor/owner"
+	"airtide/share/control"
+	"airtide/share/hold"
+	"airtide/share/link"
+	"airtide/share/message"
+	"airtide/share/own"
+	"airtide/tune"
+)
+
+const (
+	// stepEvery is how often an agent decides.
+	stepEvery = 100 * time.Millisecond
+	// sampleEvery is how densely the agent sees its flows: some samples a step of each, and little work.
+	sampleEvery = 10 * time.Millisecond
+	// silence of all the others after which bounds are lifted.
+	silence = time.Second
+	// lease is how long bounds outlive the agent's last step: it may be killed, or stand still.
+	lease = 800 * time.Millisecond
+)
+
+// agent is one that runs.
+type agent struct {
+	config   Config
+	link     *link.Link
+	mutex    sync.Mutex // of the receiver, which datagrams come to at any time
+	receiver *message.Receiver
+	sender   *message.Sender
+	flows    *own.Flows
+	control  *control.Controller
+	hold     *hold.Hold // nil while nothing is held
+	self     self
+	peers    []message.Peer
+	datagram []byte
+	status   Status
+	why      string // the last one that was told
+}
+
+// Run shares until the context ends; then bounds are lifted and the others told. Needs root, for BPF; a kernel that cannot bound
+// windows is an error unless the policy is Observe.
+func Run(ctx context.Context, c Config) (err error) {
+	if c.Policy == "" {
+		c.Policy = control.Shares
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Notice == nil {
+		c.Notice = func(string) {}
+	}
+	if c.Weight == 0 {
+		c.Weight = 1
+	}
+	namespace, err := owner.SelfNetNS()
+	if err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	prefixes, err := c.prefixes()
+	if err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	flows := filter.Filter{NetNS: []uint32{namespace}, Prefixes: prefixes}
+	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, weight: c.Weight}}
+	if a.link, err = link.Open(c.Link); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.link.Close()) }()
+	source, err := monitor.Open(monitor.Options{Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery}, BatchTime: stepEvery / 4})
+	if err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if c.Policy != control.Observe {
+		if a.hold, err = hold.Begin(ctx, tune.Selection{Filter: flows}); err != nil {
+			if ctx.Err() != nil {
+				return nil // it was to end before it had begun
+			}
+			return fmt.Errorf("sharing: %w", err)
+		}
+		defer func() { err = errors.Join(err, a.hold.Close()) }()
+	}
+	now := clock.Now()
+	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way()}, now)
+	a.sender = message.NewSender(a.receiver, now)
+	a.flows = own.New(now)
+	return a.run(ctx, source)
+}
+
+// way is how this agent's datagrams cross the cell.
+func (a *agent) way() message.Link {
+	return message.Link{Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == ""}
+}
+
+// run lets the parts work until the context ends or one fails.
+func (a *agent) run(ctx context.Context, source monitor.Source) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return source.Run(ctx, a.flows) })
+	parts.Go(func() error { return a.link.Receive(ctx, a.hear) })
+	parts.Go(func() error { return a.loop(ctx) })
+	return parts.Wait()
+}
+
+func (a *agent) loop(ctx context.Context) error {
+	defer a.leave()
+	ticker := time.NewTicker(stepEvery)
+	defer ticker.Stop()
+	due := time.NewTimer(0)
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := a.step(ctx, clock.Now()); err != nil && ctx.Err() == nil {
+				return err
+			}
+		case <-due.C:
+			due.Reset(a.tell(clock.Now()))
+		}
+	}
+}
+
+// hear takes a datagram in.
+func (a *agent) hear(from netip.AddrPort, datagram []byte) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.receiver.Receive(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
+}
+
+// tell sends a report when it is due, and returns how long it is until the next may be.
+func (a *agent) tell(now int64) time.Duration {
+	a.mutex.Lock()
+	due := a.sender.DueNs(now)
+	if due > now {
+		a.mutex.Unlock()
+		return time.Duration(due - now)
+	}
+	err := a.seal(a.state(), now)
+	next := a.sender.DueNs(now)
+	a.mutex.Unlock()
+	if err == nil {
+		err = a.link.Send(a.datagram)
+	}
+	if err != nil {
+		a.config.Notice(err.Error())
+	}
+	return time.Duration(max(next-now, 1e6))
+}
+
+// state is what the agent says that it does.
+func (a *agent) state() message.State {
+	switch {
+	case a.config.Policy == control.Observe:
+		return message.Observing
+	case a.status.Held:
+		return message.Controlling
+	}
+	return message.LetGo
+}
+
+func (a *agent) seal(state message.State, now int64) (err error) {
+	share := 0.0
+	if a.status.Held {
+		share = a.status.ShareBps
+	}
+	a.datagram, err = a.sender.Seal(a.datagram[:0], a.self.report(state, share), now)
+	return err
+}
+
+// leave says good-bye, so that the others need not wait for the silence.
+func (a *agent) leave() {
+	a.mutex.Lock()
+	err := a.seal(message.Leaving, clock.Now())
+	a.mutex.Unlock()
+	if err == nil {
+		_ = a.link.Send(a.datagram)
+	}
+}
+
+// step decides anew and keeps the flows to it.
+func (a *agent) step(ctx context.Context, nowNs int64) error {
+	now := time.Duration(nowNs)
+	a.self.take(now, a.flows.Take(nowNs))
+	a.mutex.Lock()
+	a.peers = a.receiver.Peers(a.peers[:0], nowNs)
+	quiet := time.Duration(nowNs - a.receiver.AcceptedNs())
+	counts := a.receiver.Counts()
+	a.mutex.Unlock()
+	a.describe(counts)
+	bounds, why := a.decide(now, quiet)
+	if a.hold == nil {
+		why = "this terminal only observes"
+	} else {
+		if err := a.hold.Renew(now + lease); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+		if _, err := a.hold.Set(ctx, now, bounds); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+	}
+	a.status.Held, a.status.Why = why == "", why
+	a.status.Windows = a.status.Windows[:0]
+	for _, b := range bounds {
+		a.status.Windows = append(a.status.Windows, Window{b.Local, b.Remote, b.Packets})
+	}
+	if why != a.why {
+		a.why = why
+		if why != "" {
+			a.config.Notice("no bounds: " + why)
+		} else {
+			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.peers)))
+		}
+	}
+	if a.config.Step != nil {
+		a.config.Step(a.status)
+	}
+	return nil
+}
+
+// describe fills in what the status says of the terminals.
+func (a *agent) describe(counts [message.NumReasons]uint64) {
+	s := &a.status
+	s.Time, s.PID, s.Policy, s.Cell = time.Now(), os.Getpid(), a.config.Policy, a.config.Key.Tag().String()
+	s.Own = seen(a.self.report(a.state(), 0))
+	s.Peers = make([]Terminal, 0, len(a.peers))
+	for _, p := range a.peers {
+		t := seen(p.Report)
+		t.Address = p.Source.Addr().String()
+		s.Peers = append(s.Peers, t)
+	}
+	s.Datagrams = map[string]int{}
+	for reason, n := range counts {
+		if n > 0 {
+			s.Datagrams[message.Reason(reason).String()] = int(n)
+		}
+	}
+}
+
+func seen(r message.Report) Terminal {
+	t := Terminal{
+		State: r.State.String(), MaxBps: bps(r.MaxKbps), RateBps: bps(r.UploadKbps), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
+	}
+	if r.ApplicationLimited {
+		t.DemandBps = bps(r.DemandKbps)
+	}
+	return t
+}

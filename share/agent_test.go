@@ -1,0 +1,142 @@
+package share
+
+import (
+	"context"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"airtide/internal/testnet"
+	"airtide/monitor"
+	"airtide/share/cellkey"
+	"airtide/share/control"
+	"airtide/share/link"
+)
+
+// running is an agent of a test.
+type running struct {
+	stop  context.CancelFunc
+	ended chan error
+
+	mutex  sync.Mutex
+	status Status
+}
+
+func (r *running) now() Status {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.status
+}
+
+// end ends the agent and waits until all is undone.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	r.ended <- nil
+}
+
+func run(t *testing.T, h *testnet.Host, c Config) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	r := &running{stop: stop, ended: make(chan error, 1)}
+	c.Interface, c.Link, c.Source = "eth0", link.Config{Interface: "eth0"}, monitor.BPF
+	c.Step = func(s Status) {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		s.Windows = slices.Clone(s.Windows)
+		r.status = s
+	}
+	go func() { r.ended <- h.Do(func() error { return Run(ctx, c) }) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-r.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and none before and after.
+func TestTwoAgentsShare(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
+	sending, stopped := context.WithCancel(t.Context())
+	t.Cleanup(stopped)
+	go func() { _, _ = io.Copy(io.Discard, server) }()
+	go func() {
+		for sending.Err() == nil {
+			if _, err := client.Write(make([]byte, 1<<16)); err != nil {
+				return
+			}
+		}
+	}()
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	testnet.Eventually(t, 60*time.Second, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
+	if s := a.now(); s.Held || !strings.Contains(s.Why, "no other terminal") || len(s.Windows) > 0 {
+		t.Errorf("alone: %+v", s)
+	}
+	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and queue.
+	testnet.Eventually(t, 60*time.Second, "a bound", func() bool {
+		s := a.now()
+		return s.Held && len(s.Windows) == 1 && len(b.now().Peers) == 1
+	})
+	s := a.now()
+	local := client.LocalAddr().String()
+	if s.Windows[0].Local != netip.MustParseAddrPort(local) || s.Windows[0].Packets < 10 || s.Windows[0].Packets > 2000 {
+		t.Errorf("windows %+v, the flow is %s", s.Windows, local)
+	}
+	if cc := testnet.CongestionControl(t, client); !strings.HasPrefix(cc, "cubic_bound_") {
+		t.Errorf("the flow runs %s", cc)
+	}
+	testnet.Eventually(t, 10*time.Second, "the window to be bounded", func() bool {
+		return testnet.Info(t, client).Snd_cwnd <= a.now().Windows[0].Packets+1
+	})
+	b.end(t)
+	testnet.Eventually(t, 5*time.Second, "the bound to be lifted", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	a.end(t)
+	if cc := testnet.CongestionControl(t, client); cc != "reno" {
+		t.Errorf("afterwards the flow runs %s, before it ran reno", cc)
+	}
+}
+
+func TestOtherKeysAreOtherCells(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	a := run(t, n.Client, Config{Key: cellkey.New(), Policy: control.Observe})
+	b := run(t, n.Server, Config{Key: cellkey.New(), Policy: control.Observe})
+	testnet.Eventually(t, 60*time.Second, "datagrams of the other", func() bool {
+		return a.now().Datagrams["other_cell"] > 5 && b.now().Datagrams["other_cell"] > 5
+	})
+	if len(a.now().Peers)+len(b.now().Peers) > 0 {
+		t.Errorf("peers %+v %+v", a.now().Peers, b.now().Peers)
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	good := Config{Key: cellkey.New(), Policy: control.Shares, Link: link.Config{Interface: "lo"}}
+	for _, c := range []struct {
+		says   string
+		change func(*Config)
+	}{
+		{"no key", func(c *Config) { c.Key = cellkey.Key{} }},
+		{"maximum", func(c *Config) { c.MaxBps = -1 }},
+		{"weight", func(c *Config) { c.Weight = 11 }},
+		{"capacity", func(c *Config) { c.Policy = control.EqualCapPolicy }},
+		{"policy", func(c *Config) { c.Policy = "mine" }},
+		{"interface wlan7", func(c *Config) { c.Interface = "wlan7" }},
+	} {
+		one := good
+		c.change(&one)
+		if err := Run(t.Context(), one); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.says, err)
+		}
+	}
+}

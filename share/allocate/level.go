@@ -1,0 +1,124 @@
+package allocate
+
+import "math"
+
+// prices of airtime and wire.
+type prices struct{ airtime, wire float64 }
+
+// times scales prices.
+func (p prices) times(by float64) prices {
+	if math.IsInf(by, 1) {
+		by = math.MaxFloat64
+	}
+	return prices{p.airtime * by, p.wire * by}
+}
+
+// fill shares out the limits as one, each counted by its price, for alpha > 0: x = min(demand, t (w/cost)^(1/alpha)), with
+// the greatest t at which what is spent is within the budget. It returns the prices in units of utility.
+func (s *Solver) fill(p prices, l Limits) prices {
+	s.setCosts(p)
+	s.reference = 0
+	switch {
+	case math.IsInf(s.alpha, 1):
+		for i := range s.factor {
+			s.factor[i] = 1
+		}
+	case s.alpha == 1:
+		for i, c := range s.cost {
+			s.factor[i] = s.weight[i] / c
+		}
+	default:
+		for i, c := range s.cost {
+			s.exponent[i] = math.Log(s.weight[i]/c) / s.alpha
+		}
+		s.refer(s.everyone())
+	}
+	t, slope := s.pour(s.everyone(), p.budget(l))
+	switch {
+	case math.IsInf(t, 1):
+		return prices{}
+	case math.IsInf(s.alpha, 1):
+		return p.times(1 / slope)
+	case s.alpha == 1:
+		return p.times(1 / t)
+	}
+	return p.times(math.Exp(-s.alpha * (math.Log(t) - s.reference)))
+}
+
+// setCosts reckons what one unit of rate costs each terminal.
+func (s *Solver) setCosts(p prices) {
+	for i, v := range s.inverse {
+		s.cost[i] = p.airtime*v + p.wire
+	}
+}
+
+// budget is what both limits are worth at these prices. A limit that costs nothing counts for nothing, be it infinite.
+func (p prices) budget(l Limits) float64 {
+	b := p.airtime * l.Airtime
+	if p.wire > 0 {
+		b += p.wire * l.Wire
+	}
+	return b
+}
+
+// everyone lists all terminals, for pour to take apart.
+func (s *Solver) everyone() []int {
+	for i := range s.all {
+		s.all[i] = i
+	}
+	return s.all
+}
+
+// refer makes factors of the exponents of some terminals, of which the greatest is 1.
+func (s *Solver) refer(who []int) {
+	s.reference = math.Inf(-1)
+	for _, i := range who {
+		s.reference = max(s.reference, s.exponent[i])
+	}
+	for _, i := range who {
+		s.factor[i] = math.Exp(s.exponent[i] - s.reference)
+	}
+}
+
+// faint is a factor that would soon be lost in rounding to zero.
+const faint = 1e-150
+
+// pour raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times x is the budget. It
+// returns the level, infinite when the demands come first, and the sum of cost times factor of those that are below theirs.
+//
+// What is spent is a concave function of t, made of straight lines, and each round is a step of Newton's method from the
+// left: the level at which the budget would be used up if nobody else had a demand. It never passes the true level, so
+// those that have all by then have all at the end, and it ends when there are no more of them.
+func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
+	for len(who) > 0 {
+		slope = 0
+		most := 0.0
+		for _, i := range who {
+			slope += s.cost[i] * s.factor[i]
+			most = max(most, s.factor[i])
+		}
+		if most < faint && s.alpha > 0 && s.alpha != 1 && !math.IsInf(s.alpha, 1) {
+			s.refer(who)
+			t = 0
+			continue
+		}
+		t = max(t, budget/slope)
+		left := who[:0]
+		for _, i := range who {
+			if t*s.factor[i] < s.demand[i] {
+				left = append(left, i)
+				continue
+			}
+			s.share[i] = s.demand[i]
+			budget -= s.cost[i] * s.demand[i]
+		}
+		if len(left) == len(who) {
+			for _, i := range who {
+				s.share[i] = t * s.factor[i]
+			}
+			return t, slope
+		}
+		who = left
+	}
+	return math.Inf(1), 0
+}

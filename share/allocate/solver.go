@@ -1,0 +1,152 @@
+package allocate
+
+import "math"
+
+// Solver keeps its memory from one problem to the next: it allocates only when the number of terminals grows. The zero
+// value is ready. It is not for several goroutines at once.
+type Solver struct {
+	alpha                           float64
+	inverse, weight, demand, share  []float64 // inverse of Max: the airtime for one unit of rate
+	cost, factor, exponent, another []float64
+	all, order                      []int
+	// reference is taken from exponents, so that their powers are numbers.
+	reference float64
+}
+
+// Solve finds the allocation. The shares in the result are the caller's.
+func Solve(alpha float64, l Limits, terminals []Terminal) (Result, error) {
+	var s Solver
+	return s.Solve(alpha, l, terminals)
+}
+
+// Solve finds the allocation. The shares in the result are the solver's, and valid until it solves again.
+func (s *Solver) Solve(alpha float64, l Limits, terminals []Terminal) (Result, error) {
+	if err := check(alpha, l, terminals); err != nil {
+		return Result{}, err
+	}
+	if l.Airtime == 0 {
+		l.Airtime = 1
+	}
+	s.take(alpha, terminals)
+	// What all ask for is the optimum when it can be had.
+	copy(s.share, s.demand)
+	if air, total := s.used(); air <= l.Airtime && total <= l.Wire {
+		return s.result(l, true, prices{}), nil
+	}
+	if alpha == TotalFirst {
+		return s.result(l, false, s.totalFirst(l)), nil
+	}
+	return s.result(l, false, s.fair(l)), nil
+}
+
+// take copies a problem into columns.
+func (s *Solver) take(alpha float64, terminals []Terminal) {
+	n := len(terminals)
+	if cap(s.inverse) < n {
+		columns := make([]float64, 8*n)
+		for _, c := range []*[]float64{&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another} {
+			*c, columns = columns[:n:n], columns[n:]
+		}
+		s.all, s.order = make([]int, n), make([]int, n)
+	}
+	for _, c := range []*[]float64{&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another} {
+		*c = (*c)[:n]
+	}
+	s.alpha, s.all, s.order = alpha, s.all[:n], s.order[:n]
+	for i, t := range terminals {
+		s.inverse[i], s.weight[i], s.demand[i] = 1/t.Max, t.Weight, t.Demand
+		if t.Weight == 0 {
+			s.weight[i] = 1
+		}
+	}
+}
+
+// used is what the shares take of both limits.
+func (s *Solver) used() (air, total float64) {
+	for i, x := range s.share {
+		air += x * s.inverse[i]
+		total += x
+	}
+	return air, total
+}
+
+// fair finds the optimum for alpha > 0, and its prices.
+func (s *Solver) fair(l Limits) prices {
+	price := s.fill(prices{airtime: 1}, l)
+	if _, total := s.used(); total <= l.Wire {
+		return price
+	}
+	price = s.fill(prices{wire: 1}, l)
+	if air, _ := s.used(); air <= l.Airtime {
+		return price
+	}
+	return s.balance(l)
+}
+
+// even is a lean that rounding makes of none.
+const even = 4e-15
+
+// balance finds the ratio of the prices at which both limits are used up. It narrows an interval of the ratio's logarithm from
+// both sides by Ridders' method (IEEE Trans. Circuits Syst. 26, 1979): a step halves it at least, and near the end doubles
+// the digits that are right.
+func (s *Solver) balance(l Limits) prices {
+	low, high := s.ratios()
+	from, to := math.Log(low), math.Log(high)
+	price := s.fill(prices{1, high}, l)
+	atTo := s.lean(l)
+	if atTo >= 0 {
+		return price
+	}
+	price = s.fill(prices{1, low}, l)
+	atFrom := s.lean(l)
+	for atFrom > 0 {
+		mid := from + (to-from)/2
+		if mid <= from || mid >= to {
+			break
+		}
+		price = s.fill(prices{1, math.Exp(mid)}, l)
+		atMid := s.lean(l)
+		if math.Abs(atMid) <= even {
+			break
+		}
+		// Where an exponential through the three leans is none. It lies between from and to.
+		guess := mid + (mid-from)*atMid/math.Sqrt(atMid*atMid-atFrom*atTo)
+		if atMid > 0 {
+			from, atFrom = mid, atMid
+		} else {
+			to, atTo = mid, atMid
+		}
+		if !(guess > from && guess < to) {
+			continue
+		}
+		price = s.fill(prices{1, math.Exp(guess)}, l)
+		lean := s.lean(l)
+		if math.Abs(lean) <= even {
+			break
+		}
+		if lean > 0 {
+			from, atFrom = guess, lean
+		} else {
+			to, atTo = guess, lean
+		}
+	}
+	return price
+}
+
+// lean says to which side the shares lean that use up the joint limit: above zero they have too much of the wire, and so less
+// than all airtime. It weighs the rounding of both alike.
+func (s *Solver) lean(l Limits) float64 {
+	air, total := s.used()
+	return total/l.Wire - air/l.Airtime
+}
+
+// ratios spans the ratios of the wire's price to that of airtime between which both matter to somebody: outside of them the
+// sum of both is, in numbers of 53 bits, one of them.
+func (s *Solver) ratios() (low, high float64) {
+	const lost = 1.0 / (1 << 54)
+	least, most := math.Inf(1), 0.0
+	for _, v := range s.inverse {
+		least, most = min(least, v), max(most, v)
+	}
+	return least * lost, most / lost
+}

@@ -1,0 +1,94 @@
+package cellkey
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// longestFile is more than a key with any space around it needs.
+const longestFile = 1024
+
+// Read reads a key from a file, which nobody but its owner may be able to read or write.
+func Read(path string) (Key, error) {
+	if strings.HasPrefix(strings.TrimSpace(path), family) {
+		// Not shown: an error that names the file would show the key.
+		return Key{}, errors.New("reading the cell key: a key was given where the name of its file is expected: write it into a file that only you can read, and name that")
+	}
+	k, err := read(path)
+	if err != nil {
+		return Key{}, fmt.Errorf("reading the cell key from %s: %w", path, err)
+	}
+	return k, nil
+}
+
+func read(path string) (Key, error) {
+	// Without O_NONBLOCK a FIFO would wait for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return Key{}, bare(err)
+	}
+	defer f.Close()
+	// Of the open file: what a path leads to may change between two looks.
+	info, err := f.Stat()
+	if err != nil {
+		return Key{}, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return Key{}, errors.New("it is no regular file")
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return Key{}, fmt.Errorf("others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if somebody may have read this one", mode, path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, longestFile+1))
+	if err != nil {
+		return Key{}, bare(err)
+	}
+	if len(text) > longestFile {
+		return Key{}, errors.New("the file is too long for a cell key")
+	}
+	return Parse(string(text))
+}
+
+// Create writes a key into a new file that only its owner can read and write. A file that is there already stays.
+func Create(path string, k Key) error {
+	if k.Zero() {
+		return errors.New("writing the cell key: there is no key")
+	}
+	if err := create(path, k); err != nil {
+		return fmt.Errorf("writing the cell key to %s: %w", path, err)
+	}
+	return nil
+}
+
+func create(path string, k Key) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return errors.New("the file exists: remove it if no terminal uses its key any more")
+	}
+	if err != nil {
+		return bare(err)
+	}
+	_, err = f.WriteString(k.Text() + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		// Half a key would be in the way of the next attempt.
+		return errors.Join(bare(err), os.Remove(path))
+	}
+	return nil
+}
+
+// bare leaves out the path, which the caller names.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package share
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"airtide/monitor"
+	"airtide/share/cellkey"
+	"airtide/share/control"
+	"airtide/share/link"
+	"airtide/share/message"
+)
+
+// Config says how an agent shares.
+type Config struct {
+	Key  cellkey.Key
+	Link link.Config
+	// Interface is that by which the terminal reaches the cell: flows from its addresses are seen and held. "" means all
+	// flows of the network namespace.
+	Interface string
+	// MaxBps is what the terminal reaches alone, in bit/s; 0 means the highest rate that is seen.
+	MaxBps float64
+	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
+	Weight float64
+	Policy control.Policy
+	// CapacityBps is what equal-cap divides.
+	CapacityBps float64
+	Control     control.Options
+	// Source is where samples come from.
+	Source monitor.Kind
+	// Notice is called with a line that the user should see, Step after each step. Both may be nil.
+	Notice func(string)
+	Step   func(Status)
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Key.Zero():
+		return errors.New("there is no key of the cell (airtide share key makes one)")
+	case c.MaxBps < 0 || c.MaxBps != 0 && (c.MaxBps < 1e3 || c.MaxBps > 1e11):
+		return fmt.Errorf("a maximum of %g bit/s: want 1 kbit/s to 100 Gbit/s", c.MaxBps)
+	case c.Weight != 0 && (c.Weight < LowestWeight || c.Weight > HighestWeight):
+		return fmt.Errorf("a weight of %g: want %g to %g", c.Weight, LowestWeight, HighestWeight)
+	case c.Policy == control.EqualCapPolicy && c.CapacityBps <= 0:
+		return errors.New("the policy equal-cap divides a capacity, and none is given")
+	}
+	_, err := control.ParsePolicy(string(c.Policy))
+	return err
+}
+
+// prefixes are the addresses of the interface.
+func (c *Config) prefixes() (all []netip.Prefix, err error) {
+	if c.Interface == "" {
+		return nil, nil
+	}
+	device, err := net.InterfaceByName(c.Interface)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: %w", c.Interface, err)
+	}
+	addresses, err := device.Addrs()
+	if err != nil {
+		return nil, fmt.Errorf("addresses of %s: %w", c.Interface, err)
+	}
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok {
+				ip = ip.Unmap()
+				all = append(all, netip.PrefixFrom(ip, ip.BitLen()))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("interface %s has no address", c.Interface)
+	}
+	return all, nil
+}
+
+// Bounds of a terminal's weight.
+const (
+	LowestWeight  = message.LowestWeight / 1000.0
+	HighestWeight = message.HighestWeight / 1000.0
+)
+
+// Status is how an agent is doing.
+type Status struct {
+	Time   time.Time      `json:"time"`
+	PID    int            `json:"pid"`
+	Policy control.Policy `json:"policy"`
+	Cell   string         `json:"cell"` // the tag of its key
+	// Held says that bounds are in force; else Why says why not.
+	Held bool   `json:"held"`
+	Why  string `json:"why,omitempty"`
+	// Own and Peers are the terminals, as they say of themselves.
+	Own   Terminal   `json:"own"`
+	Peers []Terminal `json:"peers"`
+	// ShareBps is the terminal's, TotalBps the sum of all shares.
+	ShareBps float64 `json:"share_bps"`
+	TotalBps float64 `json:"total_bps"`
+	// CapacityBps is what the wire is found to carry; absent while it is not known to limit.
+	CapacityBps float64 `json:"capacity_bps,omitempty"`
+	// Limit is what keeps shares from being greater: airtime, wire, both or demand.
+	Limit         string         `json:"limit,omitempty"`
+	QueueTargetUs int64          `json:"queue_target_us,omitempty"`
+	Correction    float64        `json:"correction,omitempty"`
+	Windows       []Window       `json:"windows"`
+	Datagrams     map[string]int `json:"datagrams"` // received, by what became of them
+}
+
+// Terminal is one of the cell.
+type Terminal struct {
+	Address string  `json:"address,omitempty"`
+	State   string  `json:"state"`
+	MaxBps  float64 `json:"max_bps"`
+	RateBps float64 `json:"rate_bps"`
+	// DemandBps is beyond what it would not send; absent when it takes all.
+	DemandBps float64 `json:"demand_bps,omitempty"`
+	MinRTTUs  int64   `json:"min_rtt_us"`
+	RTTUs     int64   `json:"rtt_us"`
+}
+
+// Window is the bound of one flow.
+type Window struct {
+	Local   netip.AddrPort `json:"local"`
+	Remote  netip.AddrPort `json:"remote"`
+	Packets uint32         `json:"cwnd_max_packets"`
+}

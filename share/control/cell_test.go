@@ -1,0 +1,169 @@
+package control
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"airtide/share/allocate"
+)
+
+// testCell is a cell as simple as it can be and still have what the control has to do with: stations that come to the medium
+// equally often, each access costing its overhead and then as many frames as wait; a wire behind it; windows.
+type testCell struct {
+	now      time.Duration
+	wire     float64 // bit/s
+	wireFree time.Duration
+	stations []*testStation
+	next     int
+	random   *rand.Rand
+}
+
+type testStation struct {
+	phy       float64 // bit/s
+	aggregate int     // frames of an access at most
+	base      time.Duration
+	demand    float64 // bit/s, 0 for all it can get
+	away      bool
+
+	window   int // frames
+	backlog  int
+	flying   int
+	released float64 // frames that a limited application has written
+	acks     []testAck
+	acked    int // since the last report
+	queued   time.Duration
+
+	control  *Controller
+	decision Decision
+}
+
+type testAck struct {
+	at     time.Duration
+	frames int
+}
+
+const testOverhead = 300 * time.Microsecond
+
+// alone is what a station reaches alone.
+func (s *testStation) alone() float64 {
+	bits := float64(s.aggregate * packetBits)
+	return bits / (testOverhead.Seconds() + bits/s.phy)
+}
+
+func newTestCell(wire float64, stations ...testStation) *testCell {
+	c := &testCell{wire: wire, random: rand.New(rand.NewPCG(1, 2))}
+	for i := range stations {
+		s := &stations[i]
+		s.window, s.control = 1000, New(Options{}) // as without control
+		c.stations = append(c.stations, s)
+	}
+	return c
+}
+
+// until runs the cell to a time.
+func (c *testCell) until(end time.Duration) {
+	for c.now < end {
+		for _, s := range c.stations {
+			for len(s.acks) > 0 && s.acks[0].at <= c.now {
+				s.flying, s.acked = s.flying-s.acks[0].frames, s.acked+s.acks[0].frames
+				s.acks = s.acks[1:]
+			}
+			if fresh := s.window - s.flying - s.backlog; fresh > 0 && !s.away {
+				if s.demand > 0 {
+					fresh = min(fresh, int(s.released))
+					s.released -= float64(fresh)
+				}
+				s.backlog += fresh
+			}
+		}
+		before := c.now
+		if !c.access() {
+			c.now += 100 * time.Microsecond
+		}
+		for _, s := range c.stations {
+			s.released = min(s.released+s.demand*(c.now-before).Seconds()/packetBits, 1e4)
+		}
+	}
+}
+
+// access lets the next station that has something send.
+func (c *testCell) access() bool {
+	for range c.stations {
+		s := c.stations[c.next]
+		c.next = (c.next + 1) % len(c.stations)
+		frames := min(s.backlog, s.aggregate)
+		if frames == 0 {
+			continue
+		}
+		bits := float64(frames * packetBits)
+		c.now += testOverhead + seconds(bits/s.phy)
+		c.wireFree = max(c.wireFree, c.now) + seconds(bits/c.wire)
+		s.backlog, s.flying = s.backlog-frames, s.flying+frames
+		s.acks = append(s.acks, testAck{c.wireFree + s.base, frames})
+		return true
+	}
+	return false
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// reports is what all stations say of the time since their last report.
+func (c *testCell) reports(since time.Duration) (all []Terminal) {
+	for _, s := range c.stations {
+		t := Terminal{Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.base + time.Millisecond}
+		if s.away {
+			t.Demand = 0
+		}
+		if s.demand > 0 {
+			t.Demand = 1.25 * s.demand
+		}
+		if t.Rate > 0 {
+			t.RTT = seconds(float64((s.backlog+s.flying)*packetBits) / t.Rate)
+		}
+		s.acked = 0
+		all = append(all, t)
+	}
+	return all
+}
+
+// run lets the stations control themselves for a time and tells what each delivered in each tenth of a second.
+func (c *testCell) run(length time.Duration) (rates [][]float64) {
+	const period = 100 * time.Millisecond
+	heard := c.reports(period)
+	for end := c.now + length; c.now < end; {
+		c.until(c.now + period)
+		fresh := c.reports(period)
+		row := make([]float64, len(fresh))
+		for i, s := range c.stations {
+			// What others say is a period old, and now and then lost.
+			known := slices.Clone(heard)
+			known[i] = fresh[i]
+			d, err := s.control.Step(c.now, i, known)
+			if err != nil {
+				panic(err)
+			}
+			s.decision = d
+			s.window = max(int(d.Window(1, s.base+time.Millisecond)/1500), 4)
+			row[i] = fresh[i].Rate
+		}
+		for i := range heard {
+			if c.random.Float64() < 0.9 {
+				heard[i] = fresh[i]
+			}
+		}
+		rates = append(rates, row)
+	}
+	return rates
+}
+
+// mean is what each station delivered in the last rows.
+func mean(rates [][]float64, last int) []float64 {
+	m := make([]float64, len(rates[0]))
+	for _, row := range rates[len(rates)-last:] {
+		for i, x := range row {
+			m[i] += x / float64(last)
+		}
+	}
+	return m
+}

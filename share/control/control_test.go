@@ -1,0 +1,162 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/share/allocate"
+)
+
+// phones and tablets of a cell whose slow stations hold the medium.
+func fast() testStation {
+	return testStation{phy: 866e6, aggregate: 64, base: 2 * time.Millisecond}
+}
+func slow() testStation { return testStation{phy: 65e6, aggregate: 43, base: 2 * time.Millisecond} }
+
+func sum(x []float64) (s float64) {
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// jain is Jain's index of the rates as parts of what each reaches alone.
+func (c *testCell) jain(x []float64) float64 {
+	var s, squares float64
+	for i, v := range x {
+		part := v / c.stations[i].alone()
+		s, squares = s+part, squares+part*part
+	}
+	return s * s / (float64(len(x)) * squares)
+}
+
+func (c *testCell) equalAirtime() (total float64) {
+	for _, s := range c.stations {
+		total += s.alone() / float64(len(c.stations))
+	}
+	return total
+}
+
+func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	c.until(5 * time.Second)
+	before := c.reports(5 * time.Second)
+	var alike float64
+	for _, r := range before {
+		alike += r.Rate
+	}
+	rates := c.run(20 * time.Second)
+	late := mean(rates, 100)
+	if total := sum(late); total < 2*alike || total < 0.85*c.equalAirtime() {
+		t.Errorf("%.0f Mbit/s in all, %.0f without control, %.0f with equal airtime", total/1e6, alike/1e6, c.equalAirtime()/1e6)
+	}
+	if j := c.jain(late); j < 0.98 {
+		t.Errorf("Jain's index of airtime is %.3f (%v)", j, late)
+	}
+	if d := c.stations[0].decision; !math.IsInf(d.Capacity, 1) {
+		t.Errorf("the wire of 1 Gbit/s is taken to carry %.0f Mbit/s", d.Capacity/1e6)
+	}
+	// Within two seconds, and steady from then on.
+	for i, row := range rates[20:] {
+		if j := c.jain(row); j < 0.9 {
+			t.Errorf("after %d ms Jain's index of airtime is %.3f (%v)", 2000+100*i, j, row)
+			break
+		}
+	}
+}
+
+func TestTheWireIsFoundAndShared(t *testing.T) {
+	c := newTestCell(100e6, fast(), fast(), slow(), slow())
+	late := mean(c.run(25*time.Second), 200)
+	if total := sum(late); total < 97e6 {
+		t.Errorf("%.1f Mbit/s in all of 100", total/1e6)
+	}
+	d := c.stations[0].decision
+	if d.Capacity < 97e6 || d.Capacity > 110e6 || d.Binds != allocate.Both && d.Binds != allocate.Wire {
+		t.Errorf("the wire of 100 Mbit/s is taken to carry %.1f, limited by %s", d.Capacity/1e6, d.Binds)
+	}
+	want, err := allocate.Solve(1, allocate.Limits{Wire: 100e6, Airtime: efficiency(4)}, []allocate.Terminal{
+		{Max: c.stations[0].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[1].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[2].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[3].alone(), Demand: allocate.Unlimited},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range late {
+		if math.Abs(x/want.Shares[i]-1) > 0.15 {
+			t.Errorf("rates are %.4g, shares %.4g", late, want.Shares)
+			break
+		}
+	}
+}
+
+func TestAWireThatBecomesFasterOrSlower(t *testing.T) {
+	c := newTestCell(100e6, fast(), fast())
+	c.run(5 * time.Second)
+	for _, wire := range []float64{200e6, 50e6, 150e6} {
+		c.wire = wire
+		if total := sum(mean(c.run(3*time.Second), 10)); total < 0.95*wire {
+			t.Errorf("%.1f Mbit/s of %.0f two seconds after the wire changed", total/1e6, wire/1e6)
+		}
+	}
+}
+
+func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	for _, s := range c.stations[2:] {
+		s.away = true
+	}
+	two := mean(c.run(6*time.Second), 20)
+	if total := sum(two); total < 0.85*c.stations[0].alone() {
+		t.Errorf("two fast ones alone: %.4g", two)
+	}
+	for _, s := range c.stations[2:] {
+		s.away = false
+	}
+	late := mean(c.run(4*time.Second), 20)
+	if j := c.jain(late); j < 0.95 {
+		t.Errorf("two seconds after two have joined: %.4g, index %.3f", late, j)
+	}
+	c.stations[0].phy, c.stations[0].aggregate = 65e6, 43
+	late = mean(c.run(4*time.Second), 20)
+	if j := c.jain(late); j < 0.95 {
+		t.Errorf("two seconds after one has become slow: %.4g, index %.3f", late, j)
+	}
+	c.stations[2].away, c.stations[3].away = true, true
+	late = mean(c.run(4*time.Second), 20)[:2]
+	if x := late[1] / c.stations[1].alone(); x < 0.4 {
+		t.Errorf("two seconds after two have left: %.4g", late)
+	}
+}
+
+func TestWhatOneDoesNotWantGoesToTheOthers(t *testing.T) {
+	lazy := fast()
+	lazy.demand = 10e6
+	c := newTestCell(1e9, fast(), lazy, slow())
+	late := mean(c.run(10*time.Second), 50)
+	if late[1] < 9.5e6 || late[0] < 0.38*c.stations[0].alone() || late[2] < 0.38*c.stations[2].alone() {
+		t.Errorf("rates %.4g, alone %.4g %.4g", late, c.stations[0].alone(), c.stations[2].alone())
+	}
+}
+
+func TestManyAlikeStations(t *testing.T) {
+	for _, n := range []int{2, 8, 32} {
+		var all []testStation
+		for range n {
+			all = append(all, testStation{phy: 433e6, aggregate: 64, base: 2 * time.Millisecond})
+		}
+		c := newTestCell(1e9, all...)
+		c.until(3 * time.Second)
+		free := 0.0
+		for _, r := range c.reports(3 * time.Second) {
+			free += r.Rate
+		}
+		late := mean(c.run(10*time.Second), 50)
+		if total, j := sum(late), c.jain(late); total < 0.95*free || j < 0.98 {
+			t.Errorf("%d stations: %.0f Mbit/s of %.0f without control, index %.3f", n, total/1e6, free/1e6, j)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Package link carries the datagrams of terminals of a cell: by multicast on one interface, to known peers, and by way of a hub on
+// the wired side, over IPv4 and IPv6.
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+)
+
+// Port is where terminals listen, and Group4 and Group6 where they meet: the first scoped to the organisation (RFC 2365), the second
+// to the link.
+const Port = 4748
+
+// The groups.
+var (
+	Group4 = netip.MustParseAddr("239.192.47.48")
+	Group6 = netip.MustParseAddr("ff02::4:4748")
+)
+
+// Config says how to reach the others.
+type Config struct {
+	// Interface is where to meet by multicast; "" is nowhere.
+	Interface string
+	// Port to listen on, 0 for Port. All members of a group use the same.
+	Port uint16
+	// Peers are reached by unicast, a hub among them.
+	Peers []netip.AddrPort
+}
+
+// MaxDatagram is the longest datagram that is received.
+const MaxDatagram = 2048
+
+// Link is open until Close. Send and Receive may be called from several goroutines.
+type Link struct {
+	conns []*conn
+	peers []netip.AddrPort
+}
+
+// conn is the socket of one family.
+type conn struct {
+	*net.UDPConn
+	group netip.AddrPort // invalid without multicast
+	six   bool
+}
+
+// Open opens the sockets. One family that the machine or the interface lacks is left out; without either there is an error. A port
+// that is in use is one that another agent has.
+func Open(c Config) (*Link, error) {
+	if c.Interface == "" && len(c.Peers) == 0 {
+		return nil, errors.New("opening the link to the other terminals: neither an interface for multicast nor peers are given")
+	}
+	if c.Port == 0 {
+		c.Port = Port
+	}
+	var device *net.Interface
+	if c.Interface != "" {
+		var err error
+		if device, err = net.InterfaceByName(c.Interface); err != nil {
+			return nil, fmt.Errorf("opening the link to the other terminals: interface %s: %w", c.Interface, err)
+		}
+	}
+	l := &Link{peers: c.Peers}
+	var errs []error
+	for _, six := range []bool{false, true} {
+		one, err := listen(six, c.Port, device)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		l.conns = append(l.conns, one)
+	}
+	for _, err := range errs {
+		if len(l.conns) == 0 || errors.Is(err, unix.EADDRINUSE) {
+			return nil, errors.Join(fmt.Errorf("opening the link to the other terminals: %w", errors.Join(errs...)), l.Close())
+		}
+	}
+	return l, nil
+}
+
+func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
+	network, group := "udp4", Group4
+	if six {
+		network, group = "udp6", Group6
+	}
+	u, err := net.ListenUDP(network, &net.UDPAddr{Port: int(port)})
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is in use (another airtide share?): %w", port, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{UDPConn: u, six: six}
+	if device == nil {
+		return c, nil
+	}
+	if err := c.join(device, group); err != nil {
+		return nil, errors.Join(fmt.Errorf("multicast on %s: %w", device.Name, err), u.Close())
+	}
+	c.group = netip.AddrPortFrom(group, port)
+	if six {
+		c.group = netip.AddrPortFrom(group.WithZone(device.Name), port)
+	}
+	return c, nil
+}
+
+// join has the group's datagrams delivered, and sends its own on that interface and no farther than it. Others on this machine do
+// not hear them, so neither does the sender.
+func (c *conn) join(device *net.Interface, group netip.Addr) error {
+	to := &net.UDPAddr{IP: group.AsSlice()}
+	if c.six {
+		p := ipv6.NewPacketConn(c)
+		return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastHopLimit(1), p.SetMulticastLoopback(false))
+	}
+	p := ipv4.NewPacketConn(c)
+	return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1), p.SetMulticastLoopback(false))
+}
+
+// Send sends a datagram to the groups and to all peers. It goes on after an error; what could not be sent to anybody is an error, since
+// then nobody hears this terminal.
+func (l *Link) Send(datagram []byte) error {
+	var errs []error
+	sent := 0
+	send := func(c *conn, to netip.AddrPort) {
+		if _, err := c.WriteToUDPAddrPort(datagram, to); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		sent++
+	}
+	for _, c := range l.conns {
+		if c.group.IsValid() {
+			send(c, c.group)
+		}
+		for _, p := range l.peers {
+			if p.Addr().Unmap().Is6() == c.six {
+				send(c, netip.AddrPortFrom(p.Addr().Unmap(), p.Port()))
+			}
+		}
+	}
+	if sent == 0 && len(errs) > 0 {
+		return fmt.Errorf("sending to the other terminals: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// SendTo sends a datagram to one address.
+func (l *Link) SendTo(datagram []byte, to netip.AddrPort) error {
+	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	for _, c := range l.conns {
+		if to.Addr().Is6() == c.six {
+			if _, err := c.WriteToUDPAddrPort(datagram, to); err != nil {
+				return fmt.Errorf("sending to %s: %w", to, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("sending to %s: this machine has no such addresses", to)
+}
+
+// Receive gives each datagram that comes to take, which may keep neither it nor block for long, until the context ends or the
+// link is closed; then it returns nil. Calls of take do not overlap.
+func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datagram []byte)) error {
+	stop := context.AfterFunc(ctx, func() {
+		for _, c := range l.conns {
+			_ = c.SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+	defer stop()
+	var mutex sync.Mutex
+	errs := make([]error, len(l.conns))
+	var all sync.WaitGroup
+	for i, c := range l.conns {
+		all.Go(func() {
+			buffer := make([]byte, MaxDatagram)
+			for {
+				n, from, err := c.ReadFromUDPAddrPort(buffer)
+				switch {
+				case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+					return
+				case errors.Is(err, unix.ECONNREFUSED):
+					continue // an ICMP message of one peer: it is not there now
+				case errors.Is(err, os.ErrDeadlineExceeded):
+					return
+				case err != nil:
+					errs[i] = fmt.Errorf("hearing the other terminals: %w", err)
+					return
+				}
+				mutex.Lock()
+				take(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buffer[:n])
+				mutex.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Close closes the sockets.
+func (l *Link) Close() error {
+	var errs []error
+	for _, c := range l.conns {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

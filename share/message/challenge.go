@@ -1,0 +1,119 @@
+package message
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"slices"
+)
+
+// A challenge is a random number that a terminal puts into its reports until it makes another. Who answers it has heard it,
+// and so is running now. The present one and the one before are taken.
+const (
+	shortestRotationNs = 30e9
+	periodsPerRotation = 64
+	// answersAtOnce is how often a challenge is answered as soon as there is room: 30 % of loss takes all three once in 37. Who
+	// gets none of them says so, and is answered once more.
+	answersAtOnce = 3
+	// answersAlways is how many are answered in each report at least: those that one wants an answer from, then all in turn.
+	answersAlways = 4
+)
+
+// systemRandom is the system's source of randomness as a source of numbers.
+type systemRandom struct{}
+
+func (systemRandom) Uint64() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// number draws a number that is not zero, which stands for none.
+func (r *Receiver) number() uint64 {
+	for {
+		if n := r.random.Uint64(); n != 0 {
+			return n
+		}
+	}
+}
+
+// rotate makes a new challenge.
+func (r *Receiver) rotate(nowNs int64) {
+	r.previous, r.challenge = r.challenge, r.number()
+	r.rotation++
+	r.rotatedNs = nowNs
+}
+
+// rotateWhenDue makes new challenges with time. After two rotations' time without a look both are new.
+func (r *Receiver) rotateWhenDue(nowNs int64) {
+	every := max(shortestRotationNs, periodsPerRotation*r.periodNs)
+	if nowNs-r.rotatedNs >= 2*every {
+		r.rotate(nowNs)
+		r.rotate(nowNs)
+	} else if nowNs-r.rotatedNs >= every {
+		r.rotate(nowNs)
+	}
+}
+
+// proof is the newest rotation whose challenge a report answers, zero if that is none which is taken, and whether the sender
+// has no answer of oneself.
+func (r *Receiver) proof(b *body) (rotation uint64, wanting bool) {
+	if answered, wanting := b.echoed(r.challenge); answered {
+		return r.rotation, wanting
+	}
+	if r.previous != 0 {
+		if answered, wanting := b.echoed(r.previous); answered {
+			return r.rotation - 1, wanting
+		}
+	}
+	return 0, false
+}
+
+// answers appends the challenges that one's next report answers, and says how many of them, from the first, are of sessions
+// that are not confirmed here. Those that were answered least come before all; then those that are not confirmed; of these and
+// of the rest the ones that have waited longest.
+func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, wanting int) {
+	r.report++
+	waiting := r.waiting[:0]
+	for _, s := range r.sessions {
+		if !s.silent(nowNs, r.periodNs) && !s.left() {
+			s.wanting = !s.confirmed(r.rotation)
+			waiting = append(waiting, s)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *session) int {
+		return cmp.Or(
+			cmp.Compare(min(a.answers, answersAtOnce), min(b.answers, answersAtOnce)),
+			first(a.wanting, b.wanting),
+			cmp.Compare(a.answered, b.answered),
+			cmp.Compare(a.firstHeard, b.firstHeard),
+		)
+	})
+	n := 0
+	for n < len(waiting) && n < MaxEchoes && (n < answersAlways || waiting[n].answers < answersAtOnce) {
+		n++
+	}
+	slices.SortStableFunc(waiting[:n], func(a, b *session) int { return first(a.wanting, b.wanting) })
+	for _, s := range waiting[:n] {
+		s.answers++
+		s.answered = r.report
+		dst = append(dst, s.challenge)
+		if s.wanting {
+			wanting++
+		}
+	}
+	clear(waiting) // keeps no session that is forgotten
+	r.waiting = waiting[:0]
+	return dst, wanting
+}
+
+// first orders what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,132 @@
+package message
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// fields are the fixed part of a report, in the order of its bytes. A later minor version appends fields; nothing is ever
+// changed or removed without another major version.
+type fields struct {
+	Challenge       uint64
+	PeriodMs        uint32
+	State           State
+	MaxSource       Source
+	Flags           uint16
+	Weight          uint16
+	FlowsUp         uint16
+	FlowsDown       uint16
+	MaxKbps         Rate
+	PHYKbps         Rate
+	DeliveryKbps    Rate
+	DemandKbps      Rate
+	UploadKbps      Rate
+	DownloadKbps    Rate
+	BoundKbps       Rate
+	MinRTTUs        uint32
+	SmoothedRTTUs   uint32
+	RTT95Us         uint32
+	QueuedBytes     uint32
+	Retransmissions uint32
+	Errors          [4]uint32
+}
+
+const flagApplicationLimited = 1 << 0
+
+// Sizes in bytes.
+const (
+	fieldsSize  = 86
+	lengthSize  = 2 // of the fixed part's length
+	countSize   = 2 // of the number of echoes, and how many of them want an answer themselves
+	echoSize    = 8
+	shortestOf1 = lengthSize + fieldsSize + countSize
+)
+
+// MaxEchoes is how many sessions one report answers at most.
+const MaxEchoes = 64
+
+var (
+	errMalformed   = errors.New("malformed report")
+	errImplausible = errors.New("implausible report")
+)
+
+// appendBody appends a report as it is encrypted, with the sender's own challenge and the challenges that it answers, of which
+// the first so many are of sessions that it has no answer from.
+func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wanting int) ([]byte, error) {
+	if len(echoes) > MaxEchoes || wanting > len(echoes) {
+		return dst, fmt.Errorf("%d echoes, of which %d want an answer: a report has room for %d", len(echoes), wanting, MaxEchoes)
+	}
+	f := fields{
+		Challenge: challenge, PeriodMs: r.PeriodMs, State: r.State, MaxSource: r.MaxSource, Weight: r.Weight,
+		FlowsUp: r.FlowsUp, FlowsDown: r.FlowsDown, MaxKbps: r.MaxKbps, PHYKbps: r.PHYKbps, DeliveryKbps: r.DeliveryKbps,
+		DemandKbps: r.DemandKbps, UploadKbps: r.UploadKbps, DownloadKbps: r.DownloadKbps, BoundKbps: r.BoundKbps,
+		MinRTTUs: r.MinRTTUs, SmoothedRTTUs: r.SmoothedRTTUs, RTT95Us: r.RTT95Us, QueuedBytes: r.QueuedBytes,
+		Retransmissions: r.Retransmissions, Errors: r.Errors,
+	}
+	if r.ApplicationLimited {
+		f.Flags |= flagApplicationLimited
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, fieldsSize)
+	dst, err := binary.Append(dst, binary.LittleEndian, &f)
+	if err != nil {
+		return dst, fmt.Errorf("encoding a report: %w", err)
+	}
+	dst = append(dst, byte(len(echoes)), byte(wanting))
+	for _, e := range echoes {
+		dst = binary.LittleEndian.AppendUint64(dst, e)
+	}
+	return dst, nil
+}
+
+// body is a report as it was decrypted.
+type body struct {
+	report    Report // without session and sequence
+	challenge uint64
+	echoes    []byte // whole ones
+	wanting   int    // how many of them, from the first, want an answer
+}
+
+// decodeBody reads what appendBody writes, and what later minor versions write. Errors wrap errMalformed or errImplausible.
+func decodeBody(b []byte) (body, error) {
+	if len(b) < shortestOf1 {
+		return body{}, fmt.Errorf("%w: %d bytes, the shortest has %d", errMalformed, len(b), shortestOf1)
+	}
+	fixed := int(binary.LittleEndian.Uint16(b))
+	rest := b[lengthSize:]
+	if fixed < fieldsSize || fixed > len(rest)-countSize {
+		return body{}, fmt.Errorf("%w: a fixed part of %d bytes among %d", errMalformed, fixed, len(b))
+	}
+	count, wanting, echoes := int(rest[fixed]), int(rest[fixed+1]), rest[fixed+countSize:]
+	if count > MaxEchoes || wanting > count || len(echoes) != count*echoSize {
+		return body{}, fmt.Errorf("%w: %d echoes, of which %d want an answer, in %d bytes", errMalformed, count, wanting, len(echoes))
+	}
+	var f fields
+	if _, err := binary.Decode(rest[:fieldsSize], binary.LittleEndian, &f); err != nil {
+		return body{}, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	out := body{challenge: f.Challenge, echoes: echoes, wanting: wanting, report: Report{
+		PeriodMs: f.PeriodMs, State: f.State, MaxKbps: f.MaxKbps, MaxSource: f.MaxSource, PHYKbps: f.PHYKbps,
+		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
+		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
+		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Counts: Counts{f.Retransmissions, f.Errors},
+	}}
+	if f.Challenge == 0 {
+		return body{}, fmt.Errorf("%w: no challenge", errImplausible)
+	}
+	if err := out.report.Check(); err != nil {
+		return body{}, fmt.Errorf("%w: %w", errImplausible, err)
+	}
+	return out, nil
+}
+
+// echoed says whether a challenge is among those that a report answers, and whether its sender wants an answer in return.
+func (b *body) echoed(challenge uint64) (answered, wanting bool) {
+	for i := 0; i < len(b.echoes); i += echoSize {
+		if binary.LittleEndian.Uint64(b.echoes[i:]) == challenge {
+			return true, i < b.wanting*echoSize
+		}
+	}
+	return false, false
+}

@@ -1,0 +1,156 @@
+package message
+
+import "fmt"
+
+// State is what a terminal does with its share.
+type State uint8
+
+// The states.
+const (
+	Observing   State = iota // sees and reports, and is bound by nothing
+	Controlling              // keeps to its share
+	LetGo                    // took part and has lifted its bounds, for now
+	Leaving                  // says good-bye: this is its last report
+	numStates
+)
+
+var stateNames = [numStates]string{"observing", "controlling", "let_go", "leaving"}
+
+func (s State) String() string {
+	if s >= numStates {
+		return fmt.Sprintf("state %d", uint8(s))
+	}
+	return stateNames[s]
+}
+
+// MarshalText is the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Source is how a terminal knows what it reaches alone.
+type Source uint8
+
+// The sources.
+const (
+	Unknown    Source = iota // then there is no maximum
+	PHY                      // from the PHY rate, by nl80211
+	Measured                 // seen
+	Configured               // told by its user
+	numSources
+)
+
+var sourceNames = [numSources]string{"unknown", "phy", "measured", "configured"}
+
+func (s Source) String() string {
+	if s >= numSources {
+		return fmt.Sprintf("source %d", uint8(s))
+	}
+	return sourceNames[s]
+}
+
+// MarshalText is the source's name.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Limits of what is believed. A member that lies does so within them.
+const (
+	// LowestWeight and HighestWeight are in thousandths: 0.1 and 10.
+	LowestWeight, HighestWeight = 100, 10_000
+	// LongestRTTUs is a minute.
+	LongestRTTUs = 60_000_000
+	// MostQueuedBytes is 1 GiB.
+	MostQueuedBytes = 1 << 30
+	// LowestPeriodMs and HighestPeriodMs are between an eager terminal and an hour.
+	LowestPeriodMs, HighestPeriodMs = 50, 3_600_000
+)
+
+// Report is what a terminal says of itself. Rates that are zero are not known, or are not there.
+type Report struct {
+	// Session is drawn at random by each agent that starts, Sequence grows by one with each report of it, and PeriodMs is
+	// about when the next follows. The Sender fills in all three.
+	Session  uint64 `json:"session"`
+	Sequence uint32 `json:"sequence"`
+	PeriodMs uint32 `json:"period_ms"`
+
+	State State `json:"state"`
+	// MaxKbps is what the terminal reaches alone, and MaxSource how it knows.
+	MaxKbps   Rate   `json:"max_kbps"`
+	MaxSource Source `json:"max_source"`
+	PHYKbps   Rate   `json:"phy_kbps"`
+	// DeliveryKbps is what the kernel sees delivered of all its flows.
+	DeliveryKbps Rate `json:"delivery_kbps"`
+	// ApplicationLimited: its applications want DemandKbps and no more. Else they want all there is.
+	ApplicationLimited bool `json:"application_limited"`
+	DemandKbps         Rate `json:"demand_kbps"`
+	UploadKbps         Rate `json:"upload_kbps"`
+	DownloadKbps       Rate `json:"download_kbps"`
+	// BoundKbps is the share that it keeps to at present. Zero: no bound.
+	BoundKbps Rate `json:"bound_kbps"`
+	// Weight in thousandths.
+	Weight uint16 `json:"weight_thousandths"`
+
+	// Round-trip times in microseconds; zero is not known.
+	MinRTTUs      uint32 `json:"min_rtt_us"`
+	SmoothedRTTUs uint32 `json:"smoothed_rtt_us"`
+	RTT95Us       uint32 `json:"rtt_95_us"` // 95th percentile
+
+	// QueuedBytes wait in its sockets and queues.
+	QueuedBytes uint32 `json:"queued_bytes"`
+	FlowsUp     uint16 `json:"flows_up"`
+	FlowsDown   uint16 `json:"flows_down"`
+
+	Counts
+}
+
+// Counts are totals since the session began, modulo 2^32. They are no differences from the last report, since that one may be
+// lost: what happened between any two reports that arrived is Since.
+type Counts struct {
+	// Retransmissions in segments.
+	Retransmissions uint32 `json:"retransmissions"`
+	// Errors by code: 1 reordering, 2 local device congestion, 3 duplicate ACK or SACK, 4 timeout, at index code-1.
+	Errors [4]uint32 `json:"errors"`
+}
+
+// Since is what was counted since an earlier report of the same session.
+func (c Counts) Since(earlier Counts) Counts {
+	c.Retransmissions -= earlier.Retransmissions
+	for i := range c.Errors {
+		c.Errors[i] -= earlier.Errors[i]
+	}
+	return c
+}
+
+// Check says what of a report is beyond its limits. Such a report is neither sent nor believed.
+func (r *Report) Check() error {
+	if r.State >= numStates {
+		return fmt.Errorf("there is no state %d", r.State)
+	}
+	if r.MaxSource >= numSources {
+		return fmt.Errorf("there is no source %d of a maximum", r.MaxSource)
+	}
+	if (r.MaxKbps == 0) != (r.MaxSource == Unknown) {
+		return fmt.Errorf("a maximum of %d kbit/s with source %d: both have to be known, or neither", r.MaxKbps, r.MaxSource)
+	}
+	for _, f := range [...]struct {
+		what             string
+		value            uint32
+		lowest, greatest uint32
+	}{
+		{"maximum (kbit/s)", uint32(r.MaxKbps), 0, uint32(HighestRate)},
+		{"PHY rate (kbit/s)", uint32(r.PHYKbps), 0, uint32(HighestRate)},
+		{"delivery rate (kbit/s)", uint32(r.DeliveryKbps), 0, uint32(HighestRate)},
+		{"demand (kbit/s)", uint32(r.DemandKbps), 0, uint32(HighestRate)},
+		{"upload rate (kbit/s)", uint32(r.UploadKbps), 0, uint32(HighestRate)},
+		{"download rate (kbit/s)", uint32(r.DownloadKbps), 0, uint32(HighestRate)},
+		{"bound (kbit/s)", uint32(r.BoundKbps), 0, uint32(HighestRate)},
+		{"weight (thousandths)", uint32(r.Weight), LowestWeight, HighestWeight},
+		{"minimum RTT (us)", r.MinRTTUs, 0, LongestRTTUs},
+		{"smoothed RTT (us)", r.SmoothedRTTUs, 0, LongestRTTUs},
+		{"95th percentile RTT (us)", r.RTT95Us, 0, LongestRTTUs},
+		{"queue (bytes)", r.QueuedBytes, 0, MostQueuedBytes},
+		{"period (ms)", r.PeriodMs, LowestPeriodMs, HighestPeriodMs},
+	} {
+		if f.value < f.lowest || f.value > f.greatest {
+			return fmt.Errorf("a %s of %d: believed are %d to %d", f.what, f.value, f.lowest, f.greatest)
+		}
+	}
+	return nil
+}
