@@ -32,7 +32,6 @@ type testStation struct {
 	released float64 // frames that a limited application has written
 	acks     []testAck
 	acked    int // since the last report
-	queued   time.Duration
 
 	control  *Controller
 	decision Decision
