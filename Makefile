@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels generate lint dist build clean
+.PHONY: setup setup-run demo test bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels test-timewarp generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -26,6 +26,9 @@ test: setup lint ## every test
 
 test-kernels: setup-run build ## what Debian 11's and 12's kernels say, in qemu; logs in kernels-out
 	scripts/test-kernels ./airtide
+
+test-timewarp: setup-run build ## accelerated time on Debian's kernels, in qemu (an hour); logs in kernels-out
+	scripts/test-timewarp ./airtide
 
 lint: setup
 	scripts/lint

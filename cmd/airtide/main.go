@@ -78,7 +78,10 @@ func newRoot() *cobra.Command {
   airtide cell run cell.yaml                an emulated Wi-Fi cell with real TCP
   airtide lab run quickstart                an experiment: swept, repeated, recorded, judged
   airtide cc load cubic_rtt --pin           a congestion control in BPF
-  airtide tune --port 5201 --cwnd-max 100   limits on sockets that are there and that begin`,
+  airtide tune --port 5201 --cwnd-max 100   limits on sockets that are there and that begin
+  airtide timewarp run -N 10 -- COMMAND     a command in a kernel whose clock runs ten times as fast
+  airtide fairness 30 28 9 8 --max 400,500,50,50
+                                            how terminals share: indices, distance from the optimum`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -86,7 +89,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
-	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab(), newCC(), newTune())
+	root.AddCommand(newDoctor(), newMonitor(), newRecord(), newInfo(), newExport(), newPlot(), newCell(), newLab(), newCC(), newTune(), newShare(), newFairness(), newTimewarp())
 	return root
 }
 

@@ -117,7 +117,7 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 }
 
 func TestHelpOfEachVerbHasExamples(t *testing.T) {
-	for _, verb := range []string{"doctor", "monitor", "record", "info", "export", "plot"} {
+	for _, verb := range []string{"doctor", "monitor", "record", "info", "export", "plot", "fairness"} {
 		if out := mustRun(t, verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide "+verb) {
 			t.Errorf("airtide %s --help has no examples", verb)
 		}

@@ -1,0 +1,138 @@
+package timewarp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"airtide/kmod"
+)
+
+// BuildOptions say how the module is built.
+type BuildOptions struct {
+	Headers string    // the kernel's headers, "" for those of the running kernel
+	Output  string    // the file to write, "" for timewarp.ko in the kernel's folder below Folder
+	Make    []string  // further arguments of make, such as CC=gcc-12 or ARCH=arm64
+	Log     io.Writer // gets what make prints; may be nil
+}
+
+// Build builds the module from the sources in the binary. It needs make, a compiler and the kernel's headers.
+func Build(ctx context.Context, o BuildOptions) (path string, err error) {
+	headers, err := checkHeaders(o.Headers)
+	if err != nil {
+		return "", err
+	}
+	if _, err := exec.LookPath("make"); err != nil {
+		return "", errors.New("building a module takes make and a compiler (Debian: apt install make gcc)")
+	}
+	dir, err := os.MkdirTemp("", "airtide-timewarp-")
+	if err != nil {
+		return "", fmt.Errorf("making a folder for the sources: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.CopyFS(dir, sources()); err != nil {
+		return "", fmt.Errorf("writing the sources: %w", err)
+	}
+	if err := runMake(ctx, dir, headers, o); err != nil {
+		return "", err
+	}
+	built := filepath.Join(dir, "timewarp.ko")
+	release, err := ModuleRelease(built)
+	if err != nil {
+		return "", err
+	}
+	path = o.Output
+	if path == "" {
+		path = filepath.Join(Folder, release, "timewarp.ko")
+	}
+	return path, install(built, path)
+}
+
+func sources() fs.FS {
+	files, err := fs.Sub(kmod.Timewarp, "timewarp")
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	return files
+}
+
+// checkHeaders finds the headers and says what is wrong with them before make does so at length.
+func checkHeaders(headers string) (string, error) {
+	if headers == "" {
+		headers = filepath.Join("/lib/modules", Release(), "build")
+		if _, err := os.Stat(headers); err != nil {
+			return "", fmt.Errorf("there are no headers of this kernel at %s: install them (Debian: apt install linux-headers-%s), or name others with --kernel-headers", headers, Release())
+		}
+	}
+	headers, err := filepath.Abs(headers)
+	if err != nil {
+		return "", fmt.Errorf("finding the headers: %w", err)
+	}
+	config, err := os.Open(filepath.Join(headers, "include/config/auto.conf"))
+	if err != nil {
+		return "", fmt.Errorf("%s are no headers of a configured kernel: %w", headers, err)
+	}
+	defer config.Close()
+	set := map[string]bool{}
+	lines := bufio.NewScanner(config)
+	for lines.Scan() {
+		if name, yes := strings.CutSuffix(lines.Text(), "=y"); yes {
+			set[name] = true
+		}
+	}
+	for _, option := range []string{"CONFIG_MODULES", "CONFIG_KPROBES"} {
+		if !set[option] {
+			return "", fmt.Errorf("the kernel of %s was built without %s, which the module needs", headers, option)
+		}
+	}
+	return headers, lines.Err()
+}
+
+// lastLines is how much of what make printed an error repeats.
+const lastLines = 15
+
+func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
+	var printed bytes.Buffer
+	c := exec.CommandContext(ctx, "make", append([]string{"-C", dir, "KERNEL=" + headers}, o.Make...)...)
+	c.Stdout, c.Stderr = &printed, &printed
+	if o.Log != nil {
+		both := io.MultiWriter(&printed, o.Log)
+		c.Stdout, c.Stderr = both, both
+	}
+	err := c.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
+	return fmt.Errorf("building the module: %w; make said at last:\n%s", err, strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
+}
+
+// install puts the built module in its place, as a whole or not at all.
+func install(built, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("making the module's folder: %w", err)
+	}
+	module, err := os.ReadFile(built)
+	if err != nil {
+		return fmt.Errorf("reading the built module: %w", err)
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, module, 0o644); err != nil {
+		return fmt.Errorf("writing the module: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(fmt.Errorf("writing the module: %w", err), os.Remove(temporary))
+	}
+	return nil
+}

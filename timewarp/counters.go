@@ -1,0 +1,97 @@
+package timewarp
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Kind is a counter of the kernel that tells of errors of TCP.
+type Kind struct {
+	Name  string // as in /proc/net/snmp (Tcp) and /proc/net/netstat (TcpExt)
+	About string
+}
+
+// Kinds are the counters that show what accelerated time does to TCP.
+var Kinds = []Kind{
+	{"RetransSegs", "segments sent again"},
+	{"TCPTimeouts", "retransmission timeouts"},
+	{"TCPSpuriousRTOs", "timeouts found spurious by F-RTO"},
+	{"TCPLossUndo", "timeouts undone: found spurious by timestamps or DSACK"},
+	{"TCPFullUndo", "fast recoveries undone as a whole"},
+	{"TCPPartialUndo", "fast recoveries undone in part"},
+	{"TCPDSACKUndo", "recoveries undone by DSACK"},
+	{"TCPDSACKRecv", "segments that the peer had already (DSACK)"},
+	{"TCPLossProbes", "tail loss probes"},
+	{"TCPLossProbeRecovery", "losses that a tail loss probe repaired"},
+	{"TCPFastRetrans", "segments sent again in fast recovery"},
+	{"TCPSlowStartRetrans", "segments sent again after a timeout"},
+	{"TCPLostRetransmit", "retransmissions lost in turn"},
+	{"TCPSackRecovery", "fast recoveries by SACK"},
+	{"TCPRenoRecovery", "fast recoveries without SACK"},
+	{"TCPSynRetrans", "SYN and SYN-ACK segments sent again"},
+	{"TCPAbortOnTimeout", "connections given up after timeouts"},
+}
+
+// Errors are counters by their names. What this kernel does not count is absent.
+type Errors map[string]uint64
+
+// ReadErrors reads the counters of Kinds in the network namespace of this process.
+func (k *Kernel) ReadErrors() (Errors, error) {
+	all := map[string]uint64{}
+	for _, file := range []struct{ name, protocol string }{{"net/snmp", "Tcp"}, {"net/netstat", "TcpExt"}} {
+		path := filepath.Join(k.proc, file.name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading TCP's counters: %w", err)
+		}
+		if err := parseCounters(string(text), file.protocol, all); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	e := Errors{}
+	for _, kind := range Kinds {
+		if n, ok := all[kind.Name]; ok {
+			e[kind.Name] = n
+		}
+	}
+	return e, nil
+}
+
+// parseCounters reads one protocol's two lines, of names and of values, each headed by its name.
+func parseCounters(text, protocol string, into map[string]uint64) error {
+	var names []string
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, protocol+":")
+		if !ok {
+			continue
+		}
+		if names == nil {
+			names = strings.Fields(rest)
+			continue
+		}
+		values := strings.Fields(rest)
+		if len(values) != len(names) {
+			return fmt.Errorf("%d names and %d values of %s", len(names), len(values), protocol)
+		}
+		for i, value := range values {
+			// One of them (MaxConn) is -1, and none of those is asked for here.
+			if n, err := strconv.ParseUint(value, 10, 64); err == nil {
+				into[names[i]] = n
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("no counters of %s", protocol)
+}
+
+// Since is what came on top of earlier counters.
+func (e Errors) Since(earlier Errors) Errors {
+	d := Errors{}
+	for name, n := range e {
+		d[name] = n - earlier[name]
+	}
+	return d
+}

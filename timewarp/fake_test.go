@@ -1,0 +1,131 @@
+package timewarp
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// fake is a kernel of files: what the module would do to /sys is done by its functions.
+type fake struct {
+	*Kernel
+	t          *testing.T
+	module     string // a file that passes for the module
+	refused    error  // what loading answers
+	setBackNs  int64  // by what the date was set back
+	unloadings int
+}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	dir := t.TempDir()
+	f := &fake{t: t, module: filepath.Join(dir, "timewarp.ko")}
+	f.Kernel = &Kernel{
+		sys: filepath.Join(dir, "sys"), proc: filepath.Join(dir, "proc"), state: filepath.Join(dir, "run"),
+		finitModule: f.finit, deleteModule: f.delete,
+		setDate: func(ns int64) (bool, error) { f.setBackNs = ns; return true, nil },
+	}
+	f.write(f.clockSource("current_clocksource"), "tsc\n")
+	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
+	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
+	f.write(filepath.Join(f.proc, "net/netstat"), "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n")
+	f.write(filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs"), "120\n")
+	f.write(filepath.Join(f.sys, "module/rcupdate/parameters/rcu_cpu_stall_timeout"), "21\n")
+	f.write(filepath.Join(f.sys, "module/rcupdate/parameters/rcu_cpu_stall_suppress"), "0\n")
+	writeModule(t, f.module, Release())
+	return f
+}
+
+func (f *fake) write(path, text string) {
+	f.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fake) read(path string) string {
+	f.t.Helper()
+	text, err := readLine(path)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return text
+}
+
+func (f *fake) finit(fd int, _ string, _ int) error {
+	switch {
+	case fd < 0:
+		return unix.EBADF
+	case f.refused != nil:
+		return f.refused
+	}
+	f.write(f.parameter("ratio"), "1\n")
+	f.clocks("1000 1000")
+	return nil
+}
+
+func (f *fake) delete(string, int) error {
+	f.unloadings++
+	return os.RemoveAll(filepath.Dir(filepath.Dir(f.parameter("ratio"))))
+}
+
+// clocks sets what the module says of the real and the warped clock, in ns.
+func (f *fake) clocks(text string) { f.write(f.parameter("now"), text+"\n") }
+
+// mustBeGone checks that nothing is left of the module.
+func (f *fake) mustBeGone() {
+	f.t.Helper()
+	if f.Loaded() || f.unloadings == 0 {
+		f.t.Error("the module is still loaded")
+	}
+	if now := f.read(f.clockSource("current_clocksource")); now != "tsc" {
+		f.t.Errorf("the clock source is %s", now)
+	}
+	if got := f.readWatchdogValues(); got != "120 21 0" {
+		f.t.Errorf("watchdogs are %s", got)
+	}
+	if _, err := os.Stat(f.statePath()); !os.IsNotExist(err) {
+		f.t.Errorf("the state is still there: %v", err)
+	}
+}
+
+// readWatchdogValues is the timeout for hung tasks, that for stalls of RCU, and whether these are suppressed.
+func (f *fake) readWatchdogValues() string {
+	stall, suppress, _ := f.watchdogs()
+	return f.read(filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs")) + " " + f.read(stall) + " " + f.read(suppress)
+}
+
+// writeModule writes the smallest ELF file that says for which kernel it was built.
+func writeModule(t *testing.T, path, release string) {
+	t.Helper()
+	names := []byte("\x00.modinfo\x00.shstrtab\x00")
+	info := []byte("license=GPL v2\x00vermagic=" + release + " SMP preempt mod_unload \x00")
+	const head = 64
+	sections := []elf.Section64{
+		{},
+		{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: head, Size: uint64(len(info))},
+		{Name: 10, Type: uint32(elf.SHT_STRTAB), Off: head + uint64(len(info)), Size: uint64(len(names))},
+	}
+	h := elf.Header64{
+		Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:  uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: head,
+		Shoff: head + uint64(len(info)+len(names)), Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 2,
+	}
+	var b bytes.Buffer
+	for _, part := range []any{h, info, names, sections} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

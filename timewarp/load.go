@@ -1,0 +1,162 @@
+package timewarp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Load loads the module from a file ("": where FindModule finds it), selects its clock source and leaves N at 1. It takes
+// back first what a killed process left, and says so.
+func (k *Kernel) Load(path string) (left *Undone, err error) {
+	return k.begin(func() error { return k.load(path, false) })
+}
+
+// Set changes N, with the module loaded by Load.
+func (k *Kernel) Set(r Ratio) (left *Undone, err error) {
+	return k.begin(func() error { return k.set(r) })
+}
+
+// begin does something under the lock, after what a killed process left is taken back.
+func (k *Kernel) begin(do func() error) (left *Undone, err error) {
+	if err := k.Support(); err != nil {
+		return nil, err
+	}
+	lock, err := k.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if left, err = k.undoLeft(); err != nil {
+		return nil, err
+	}
+	return left, do()
+}
+
+func (k *Kernel) load(path string, temporary bool) error {
+	if k.Loaded() {
+		return errors.New("the module is loaded already: change N with airtide timewarp set, or unload it first")
+	}
+	if path == "" {
+		var err error
+		if path, err = FindModule(Release()); err != nil {
+			return err
+		}
+	}
+	before, err := k.CurrentClockSource()
+	if err != nil {
+		return err
+	}
+	watchdogs, err := k.readWatchdogs()
+	if err != nil {
+		return err
+	}
+	s := &state{Before: before, Temporary: temporary, Watchdogs: watchdogs}
+	if err := k.writeState(s); err != nil {
+		return err
+	}
+	if err := k.loadAndSelect(path, s); err != nil {
+		_, undoErr := k.undo(s)
+		return errors.Join(err, undoErr)
+	}
+	return nil
+}
+
+func (k *Kernel) loadAndSelect(path string, s *state) error {
+	if err := k.insert(path); err != nil {
+		return err
+	}
+	if err := k.selectClockSource(moduleName); err != nil {
+		return err
+	}
+	if err := k.mustBeCurrent(moduleName); err != nil {
+		return err
+	}
+	now, err := k.Now()
+	if err != nil {
+		return err
+	}
+	s.Selected, s.RatioSet = now, now
+	return k.writeState(s)
+}
+
+// insert loads the module's file into the kernel.
+func (k *Kernel) insert(path string) error {
+	flags := 0
+	if compressed(path) {
+		flags = unix.MODULE_INIT_COMPRESSED_FILE // Linux 5.17
+	} else if release, err := ModuleRelease(path); err != nil {
+		return err
+	} else if release != Release() {
+		return fmt.Errorf("%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path, release, Release())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening the module: %w", err)
+	}
+	defer f.Close()
+	if err := k.finitModule(int(f.Fd()), "", flags); err != nil {
+		return fmt.Errorf("loading %s: %w%s", path, err, hint(err))
+	}
+	return nil
+}
+
+// hint says what an error of the kernel means for this module.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, unix.EEXIST):
+		return ": it is loaded already"
+	case errors.Is(err, unix.ENODEV):
+		return ": this kernel does not trust its counter as a clock; on amd64 booting with tsc=reliable helps"
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return ": timers tick periodically; boot without nohz=off and highres=off"
+	case errors.Is(err, unix.ENOENT):
+		return ": this kernel lacks a function that it needs (see dmesg)"
+	case errors.Is(err, unix.ENOEXEC):
+		return ": it was built for another kernel (see dmesg); build it with airtide timewarp build"
+	case errors.Is(err, unix.EKEYREJECTED), errors.Is(err, unix.EPERM):
+		return ": this kernel takes only signed modules (Secure Boot, lockdown)"
+	}
+	return " (see dmesg)"
+}
+
+func (k *Kernel) set(r Ratio) error {
+	if !k.Loaded() {
+		return errors.New("the module is not loaded: airtide timewarp load")
+	}
+	s, err := k.readState()
+	if errors.Is(err, os.ErrNotExist) {
+		return k.writeRatio(r) // somebody else loaded the module
+	}
+	if err != nil {
+		return err
+	}
+	old, err := k.Ratio()
+	if err != nil {
+		return err
+	}
+	if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
+		return err
+	}
+	if err := k.writeRatio(r); err != nil {
+		return errors.Join(err, k.setWatchdogs(s.Watchdogs, old))
+	}
+	if s.RatioSet, err = k.Now(); err != nil {
+		return err
+	}
+	return k.writeState(s)
+}
+
+func (k *Kernel) writeRatio(r Ratio) error {
+	err := os.WriteFile(k.parameter("ratio"), []byte(r.String()+"\n"), 0o644)
+	if errors.Is(err, unix.EAGAIN) {
+		now, _ := k.CurrentClockSource()
+		return fmt.Errorf("the clock source is %s, not timewarp: airtide timewarp unload, then load selects it", now)
+	}
+	if err != nil {
+		return fmt.Errorf("setting the ratio to %s: %w", r, err)
+	}
+	return nil
+}

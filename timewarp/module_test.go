@@ -1,0 +1,216 @@
+package timewarp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// These tests need a kernel that loads the module, and change its time: scripts/test-timewarp runs them in a virtual
+// machine. The module's file is in this variable of the environment.
+const moduleVariable = "AIRTIDE_TIMEWARP_MODULE"
+
+// loaded loads the module into the running kernel, and takes everything back after the test.
+func loaded(t *testing.T) (k *Kernel, module string) {
+	t.Helper()
+	module = os.Getenv(moduleVariable)
+	if module == "" {
+		t.Skip("needs a kernel with the module: make test-timewarp")
+	}
+	k = Running()
+	timers, source := tickDevices(t), must(k.CurrentClockSource())(t)
+	if _, err := k.Load(module); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := k.Unload(); err != nil {
+			t.Error(err)
+		}
+		if now := must(k.CurrentClockSource())(t); now != source {
+			t.Errorf("the clock source was %s and is %s", source, now)
+		}
+		if now := tickDevices(t); now != timers {
+			t.Errorf("timers were\n%s\nand are\n%s", timers, now)
+		}
+	})
+	return k, module
+}
+
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// tickDevices is what the kernel says of its timers' frequencies.
+func tickDevices(t *testing.T) string {
+	t.Helper()
+	var s strings.Builder
+	for _, line := range strings.Split(string(must(os.ReadFile("/proc/timer_list"))(t)), "\n") {
+		if regexp.MustCompile(`^(Tick Device|Per CPU device|Broadcast device|Clock Event Device| (mult|shift|max_delta_ns|min_delta_ns):)`).MatchString(line) {
+			s.WriteString(line + "\n")
+		}
+	}
+	return s.String()
+}
+
+// The error is that of rounding alone, since both clocks follow the same counter.
+func TestModuleClockRate(t *testing.T) {
+	k, _ := loaded(t)
+	const allowed = 200e-6
+	for _, r := range []Ratio{{1, 1}, {2, 1}, {5, 1}, {10, 1}, {100, 1}, {5, 2}, {1, 2}, {1, 10}, {999, 7}} {
+		if _, err := k.Set(r); err != nil {
+			t.Fatal(err)
+		}
+		began := must(k.Now())(t)
+		time.Sleep(time.Duration(r.Float() * float64(500*time.Millisecond)))
+		real, warped := must(k.Now())(t).Since(began)
+		off := float64(warped)/float64(real)/r.Float() - 1
+		t.Logf("ratio %s: %s of real time, %s of the clock, off by %+.2f ppm", r, real, warped, off*1e6)
+		if math.Abs(off) > allowed {
+			t.Errorf("ratio %s is off by %.1f ppm", r, off*1e6)
+		}
+	}
+}
+
+// Threads on all processors read the clock and compare with what the others have read, while N changes.
+func TestModuleClockNeverGoesBack(t *testing.T) {
+	k, _ := loaded(t)
+	const changes = 500
+	var (
+		newest, readings, back atomic.Int64
+		stop                   atomic.Bool
+		readers                sync.WaitGroup
+	)
+	base := time.Now()
+	for cpu := range runtime.NumCPU() {
+		readers.Go(func() {
+			runtime.LockOSThread() // and end with the thread, which has an affinity of its own
+			var own unix.CPUSet
+			own.Set(cpu)
+			if err := unix.SchedSetaffinity(0, &own); err != nil {
+				t.Error(err)
+			}
+			var n int64
+			for ; !stop.Load(); n++ {
+				before := newest.Load()
+				now := int64(time.Since(base))
+				if now < before {
+					back.Add(1)
+				} else {
+					newest.CompareAndSwap(before, now)
+				}
+			}
+			readings.Add(n)
+		})
+	}
+	ratios := []Ratio{{10, 1}, {1, 1}, {3, 2}, {100, 1}, {1, 2}, {5, 1}, {2, 1}, {1, 10}}
+	for i := range changes {
+		if err := k.set(ratios[i%len(ratios)]); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	stop.Store(true)
+	readers.Wait()
+	t.Logf("%d readings on %d processors in %d changes: %d went back", readings.Load(), runtime.NumCPU(), changes, back.Load())
+	if back.Load() > 0 {
+		t.Error("the clock went back")
+	}
+}
+
+// A processor that comes back has set up its timer anew.
+func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
+	const cpu1 = "/sys/devices/system/cpu/cpu1/online"
+	k, _ := loaded(t)
+	if _, err := os.Stat(cpu1); err != nil {
+		t.Skipf("no second processor that can be switched off: %v", err)
+	}
+	if _, err := k.Set(Ratio{10, 1}); err != nil {
+		t.Fatal(err)
+	}
+	before := tickDevices(t)
+	for _, online := range []string{"0", "1"} {
+		if err := os.WriteFile(cpu1, []byte(online), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // the clock's: some ticks pass
+	}
+	if now := tickDevices(t); now != before {
+		t.Errorf("timers were\n%s\nand are\n%s", before, now)
+	}
+	if got := must(k.Ratio())(t); got != (Ratio{10, 1}) {
+		t.Errorf("the ratio is %s", got)
+	}
+}
+
+func TestModuleRefusesWhatIsWrong(t *testing.T) {
+	k, module := loaded(t)
+	for text, want := range map[string]error{
+		"0": unix.ERANGE, "1001": unix.ERANGE, "1/11": unix.ERANGE, "1/0": unix.ERANGE, "1000001/1000000": unix.ERANGE,
+		"-1": unix.EINVAL, "x": unix.EINVAL, "": unix.EINVAL, "5/": unix.EINVAL, "/5": unix.EINVAL, "1/2/3": unix.EINVAL, "99999999999": unix.EINVAL,
+		strings.Repeat("1", 4000): unix.EINVAL,
+	} {
+		if err := os.WriteFile(k.parameter("ratio"), []byte(text+"\n"), 0o644); !errors.Is(err, want) {
+			t.Errorf("%.20q gives %v, want %v", text, err, want)
+		}
+	}
+	if err := unix.DeleteModule(moduleName, unix.O_NONBLOCK); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("unloading while selected gives %v", err)
+	}
+	if err := k.insert(module); !errors.Is(err, unix.EEXIST) {
+		t.Errorf("loading twice gives %v", err)
+	}
+	if got := must(k.Ratio())(t); got != One {
+		t.Errorf("the ratio is %s", got)
+	}
+}
+
+func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
+	k, _ := loaded(t)
+	if _, err := k.Set(Ratio{10, 1}); err != nil {
+		t.Fatal(err)
+	}
+	others := must(k.otherClockSources())(t)
+	if err := k.selectClockSource(others[0]); err != nil {
+		t.Fatal(err)
+	}
+	for must(k.Ratio())(t) != One { // the test's own time limit ends it
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := k.Set(Ratio{2, 1}); err == nil || !strings.Contains(err.Error(), others[0]) {
+		t.Errorf("setting a ratio that has no effect gives: %v", err)
+	}
+}
+
+func TestModuleRunsACommand(t *testing.T) {
+	module := os.Getenv(moduleVariable)
+	if module == "" {
+		t.Skip("needs a kernel with the module: make test-timewarp")
+	}
+	r, err := Running().Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sleep", "20"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.WarpedNs < int64(20*time.Second) || math.Abs(r.Measured/10-1) > 200e-6 || r.ExitStatus != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r.Undone == nil || !r.Undone.DateSet || time.Duration(r.Undone.AheadNs) < 18*time.Second {
+		t.Errorf("undone %+v", r.Undone)
+	}
+	fmt.Printf("sleep 20 at ratio 10 took %s\n", time.Duration(r.RealNs))
+}

@@ -1,0 +1,135 @@
+package timewarp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// RunOptions say what Run does.
+type RunOptions struct {
+	Ratio   Ratio
+	Module  string // the module's file, "" for where FindModule finds it
+	Command []string
+	// Notice is given what was found and put right before the command began. It may be nil.
+	Notice func(*Undone)
+}
+
+// Result is what came of a command in warped time.
+type Result struct {
+	Ratio    Ratio   `json:"ratio"`
+	RealNs   int64   `json:"real_ns"`        // by the scheduler's clock
+	WarpedNs int64   `json:"warped_ns"`      // by CLOCK_MONOTONIC
+	Measured float64 `json:"measured_ratio"` // warped over real
+	// Errors came up meanwhile in the network namespace of this process.
+	Errors     Errors  `json:"tcp_errors"`
+	ExitStatus int     `json:"exit_status"` // of the command; 128 + the signal that ended it
+	Undone     *Undone `json:"undone"`
+}
+
+// killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is killed.
+const killAfter = time.Minute
+
+// Run loads the module, sets N, runs the command with this process's standard files, and takes everything back: also when
+// ctx ends, upon which the command is asked to end (SIGTERM). What a killed process leaves is taken back by the next Run,
+// Load or Set, or by Unload.
+func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
+	if err := k.Support(); err != nil {
+		return nil, err
+	}
+	if _, err := exec.LookPath(o.Command[0]); err != nil {
+		return nil, fmt.Errorf("the command: %w", err)
+	}
+	lock, err := k.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	left, err := k.undoLeft()
+	if err != nil {
+		return nil, err
+	}
+	if left != nil && o.Notice != nil {
+		o.Notice(left)
+	}
+	if err := k.load(o.Module, true); err != nil {
+		return nil, err
+	}
+	r, runErr := k.inWarpedTime(ctx, o)
+	s, err := k.readState()
+	if err != nil {
+		return r, errors.Join(runErr, err)
+	}
+	undone, err := k.undo(s)
+	if r != nil {
+		r.Undone = undone
+	}
+	return r, errors.Join(runErr, err)
+}
+
+// inWarpedTime runs the command between the change to N and its end. What else has to follow N belongs here.
+func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error) {
+	if err := k.set(o.Ratio); err != nil {
+		return nil, err
+	}
+	errorsBefore, err := k.ReadErrors()
+	if err != nil {
+		return nil, err
+	}
+	began, err := k.Now()
+	if err != nil {
+		return nil, err
+	}
+	status, err := runCommand(ctx, o.Command)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := k.Now()
+	if err != nil {
+		return nil, err
+	}
+	errorsAfter, err := k.ReadErrors()
+	if err != nil {
+		return nil, err
+	}
+	real, warped := ended.Since(began)
+	return &Result{
+		Ratio: o.Ratio, RealNs: int64(real), WarpedNs: int64(warped), Measured: float64(warped) / float64(real),
+		Errors: errorsAfter.Since(errorsBefore), ExitStatus: status,
+	}, nil
+}
+
+func runCommand(ctx context.Context, command []string) (status int, err error) {
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = killAfter
+	err = c.Run()
+	if c.ProcessState == nil {
+		return 0, fmt.Errorf("running %s: %w", command[0], err)
+	}
+	if wait, ok := c.ProcessState.Sys().(syscall.WaitStatus); ok && wait.Signaled() {
+		return 128 + int(wait.Signal()), nil
+	}
+	return c.ProcessState.ExitCode(), nil
+}
+
+// WriteText prints the result for people.
+func (r *Result) WriteText(w io.Writer) error {
+	ms := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "ratio %s: %s of real time, %s of the clock (%.4f times)\n", r.Ratio, ms(r.RealNs), ms(r.WarpedNs), r.Measured)
+	fmt.Fprintln(t, "TCP meanwhile, in this network namespace:")
+	for _, kind := range Kinds {
+		if n, ok := r.Errors[kind.Name]; ok {
+			fmt.Fprintf(t, "  %s\t%d\t%s\n", kind.Name, n, kind.About)
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,106 @@
+package timewarp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// state is what has to be known to take everything back. It lies in a file from before the first change until after the
+// last one is undone.
+type state struct {
+	// Before is the clock source in whose place timewarp was selected.
+	Before string `json:"clock_source_before"`
+	// Temporary is set while a command runs in warped time. One that is found without a process was killed.
+	Temporary bool `json:"temporary"`
+	// Watchdogs are the kernel's timeouts at ratio 1, by their files.
+	Watchdogs map[string]int `json:"watchdogs"`
+	// Selected and RatioSet are the clocks when timewarp was selected, and when N was set last.
+	Selected Reading `json:"selected"`
+	RatioSet Reading `json:"ratio_set"`
+}
+
+// ahead is how much the clock went ahead of real time (less than 0: fell behind) since timewarp was selected.
+func (s *state) ahead(now Reading) time.Duration {
+	if s.Selected == (Reading{}) {
+		return 0 // it ended before that
+	}
+	real, warped := now.Since(s.Selected)
+	return warped - real
+}
+
+func (k *Kernel) statePath() string { return filepath.Join(k.state, "timewarp.json") }
+
+// readState reads the state. An error wraps os.ErrNotExist where there is none.
+func (k *Kernel) readState() (*state, error) {
+	text, err := os.ReadFile(k.statePath())
+	if err != nil {
+		return nil, fmt.Errorf("reading what timewarp has to take back: %w", err)
+	}
+	s := &state{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): remove it, then airtide timewarp unload takes back what can be", k.statePath(), err)
+	}
+	return s, nil
+}
+
+// writeState replaces the state as a whole, so that a crash leaves the old or the new one.
+func (k *Kernel) writeState(s *state) error {
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = os.WriteFile(k.statePath()+".new", append(text, '\n'), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(k.statePath()+".new", k.statePath())
+	}
+	if err != nil {
+		return fmt.Errorf("noting what timewarp has to take back: %w", err)
+	}
+	return nil
+}
+
+func (k *Kernel) removeState() error {
+	if err := os.Remove(k.statePath()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("forgetting what timewarp had to take back: %w", err)
+	}
+	return nil
+}
+
+// ErrBusy says that another process changes time, or runs a command in warped time.
+var ErrBusy = errors.New("another airtide timewarp is at work: wait until its command ends, or end it")
+
+func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.lock") }
+
+// lock keeps other processes away until the file is closed, which the end of the process does too.
+func (k *Kernel) lock() (*os.File, error) {
+	if err := os.MkdirAll(k.state, 0o755); err != nil {
+		return nil, fmt.Errorf("reserving the clock: %w", err)
+	}
+	f, err := os.OpenFile(k.lockPath(), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("reserving the clock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrBusy
+		}
+		return nil, fmt.Errorf("reserving the clock: %w", err)
+	}
+	return f, nil
+}
+
+// busy says whether another process holds the lock.
+func (k *Kernel) busy() bool {
+	f, err := os.Open(k.lockPath())
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,0 +1,129 @@
+package timewarp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Reading is both clocks at one moment, as the module reads them: the scheduler's, which stays real, and CLOCK_MONOTONIC.
+type Reading struct {
+	RealNs   int64 `json:"real_ns"`
+	WarpedNs int64 `json:"warped_ns"`
+}
+
+// Since is how much both clocks went on since an earlier reading.
+func (r Reading) Since(earlier Reading) (real, warped time.Duration) {
+	return time.Duration(r.RealNs - earlier.RealNs), time.Duration(r.WarpedNs - earlier.WarpedNs)
+}
+
+// Now reads both clocks. The module must be loaded.
+func (k *Kernel) Now() (Reading, error) {
+	var r Reading
+	text, err := readLine(k.parameter("now"))
+	if err == nil {
+		_, err = fmt.Sscanf(text, "%d %d", &r.RealNs, &r.WarpedNs)
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading the clocks of the module: %w", err)
+	}
+	return r, nil
+}
+
+// Ratio is N now. The module must be loaded.
+func (k *Kernel) Ratio() (Ratio, error) {
+	text, err := readLine(k.parameter("ratio"))
+	if err != nil {
+		return Ratio{}, fmt.Errorf("reading the ratio: %w", err)
+	}
+	r, err := ParseRatio(text)
+	if err != nil {
+		return r, fmt.Errorf("the module says %w: it is of another version of airtide", err)
+	}
+	return r, nil
+}
+
+// Status is how it stands.
+type Status struct {
+	Loaded      bool   `json:"loaded"`
+	Selected    bool   `json:"selected"` // timewarp is the clock source
+	Ratio       Ratio  `json:"ratio"`
+	ClockSource string `json:"clock_source"`
+	Before      string `json:"clock_source_before,omitempty"` // "" unless airtide selected timewarp
+	// How long N is what it is, by both clocks; 0 where airtide did not set it.
+	RealNs   int64 `json:"real_ns_at_ratio"`
+	WarpedNs int64 `json:"warped_ns_at_ratio"`
+	// AheadNs is how much CLOCK_MONOTONIC and the date went ahead of real time since airtide selected timewarp.
+	AheadNs int64 `json:"ahead_ns"`
+	// Running is whether a command runs in warped time, Left whether a killed process left it like this.
+	Running bool `json:"running"`
+	Left    bool `json:"left_by_killed_process"`
+}
+
+// Status looks how it stands. It fails where the kernel has no modules.
+func (k *Kernel) Status() (*Status, error) {
+	s := &Status{Ratio: One, Loaded: k.Loaded()}
+	if err := k.Support(); errors.Is(err, ErrNoModules) {
+		return nil, err
+	}
+	var err error
+	if s.ClockSource, err = k.CurrentClockSource(); err != nil {
+		return nil, err
+	}
+	s.Selected = s.ClockSource == moduleName
+	st, err := k.readState()
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if st != nil {
+		s.Before = st.Before
+		if st.Temporary {
+			s.Running = k.busy()
+			s.Left = !s.Running
+		}
+	}
+	if !s.Loaded {
+		return s, nil
+	}
+	if s.Ratio, err = k.Ratio(); err != nil {
+		return nil, err
+	}
+	if st == nil {
+		return s, nil
+	}
+	now, err := k.Now()
+	if err != nil {
+		return nil, err
+	}
+	real, warped := now.Since(st.RatioSet)
+	s.RealNs, s.WarpedNs, s.AheadNs = int64(real), int64(warped), int64(st.ahead(now))
+	return s, nil
+}
+
+// WriteText prints the status for people.
+func (s *Status) WriteText(w io.Writer) error {
+	ms := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
+	var text string
+	switch {
+	case !s.Loaded:
+		text = fmt.Sprintf("not loaded; the clock source is %s\n", s.ClockSource)
+	case !s.Selected:
+		text = fmt.Sprintf("loaded, but the clock source is %s: time is real\n", s.ClockSource)
+	default:
+		text = fmt.Sprintf("ratio %s\n", s.Ratio)
+		if s.Before != "" {
+			text += fmt.Sprintf("since %s of real time, %s of the clock\nahead of real time by %s since it was loaded\nclock source %s, before %s\n",
+				ms(s.RealNs), ms(s.WarpedNs), ms(s.AheadNs), s.ClockSource, s.Before)
+		}
+	}
+	if s.Running {
+		text += "a command runs in warped time\n"
+	}
+	if s.Left {
+		text += "a killed process left it like this: airtide timewarp unload takes it back\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

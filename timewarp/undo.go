@@ -1,0 +1,140 @@
+package timewarp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Undone is what taking it back did.
+type Undone struct {
+	ClockSource string `json:"clock_source"` // by which the kernel keeps time now
+	AheadNs     int64  `json:"ahead_ns"`     // by how much the clock went ahead of real time
+	// DateSet is whether the date was set back by that. It is not where a program keeps the date by NTP.
+	DateSet bool `json:"date_set"`
+}
+
+// Unload sets N to 1, restores the clock source that was there before, unloads the module and sets the date back. It does
+// so after a crash too; an error wraps ErrNothing where there is nothing to do.
+func (k *Kernel) Unload() (*Undone, error) {
+	if err := k.Support(); err != nil {
+		return nil, err
+	}
+	lock, err := k.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	s, err := k.readState()
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !k.Loaded():
+		return nil, ErrNothing
+	case errors.Is(err, os.ErrNotExist):
+		s = &state{}
+	case err != nil:
+		return nil, err
+	}
+	return k.undo(s)
+}
+
+// ErrNothing says that the module is not loaded.
+var ErrNothing = errors.New("the module is not loaded")
+
+// undoLeft takes back what a killed process left. The lock is held, so there is no such process any more.
+func (k *Kernel) undoLeft() (*Undone, error) {
+	s, err := k.readState()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || !s.Temporary {
+		return nil, err
+	}
+	return k.undo(s)
+}
+
+// undo takes everything back, as far as it was done.
+func (k *Kernel) undo(s *state) (*Undone, error) {
+	u := &Undone{}
+	if k.Loaded() {
+		if err := k.writeRatio(One); err != nil {
+			return nil, err
+		}
+		now, err := k.Now()
+		if err != nil {
+			return nil, err
+		}
+		u.AheadNs = int64(s.ahead(now))
+		if err := k.restoreClockSource(s.Before); err != nil {
+			return nil, err
+		}
+		if err := k.deleteModule(moduleName, unix.O_NONBLOCK); err != nil {
+			return nil, fmt.Errorf("unloading the module: %w", err)
+		}
+		// Less is in the accuracy of both clocks.
+		if time.Duration(u.AheadNs).Abs() > time.Millisecond {
+			if u.DateSet, err = k.setDate(u.AheadNs); err != nil {
+				return nil, errors.Join(fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err), k.removeState())
+			}
+		}
+	}
+	if err := k.setWatchdogs(s.Watchdogs, One); err != nil {
+		return nil, err
+	}
+	var err error
+	if u.ClockSource, err = k.CurrentClockSource(); err != nil {
+		return nil, err
+	}
+	return u, k.removeState()
+}
+
+// restoreClockSource selects the clock source that was there before, or the best other one where that is not known.
+func (k *Kernel) restoreClockSource(before string) error {
+	now, err := k.CurrentClockSource()
+	if err != nil || now != moduleName {
+		return err
+	}
+	others, err := k.otherClockSources()
+	if err != nil {
+		return err
+	}
+	if len(others) == 0 {
+		return errors.New("there is no other clock source to restore")
+	}
+	if !slices.Contains(others, before) {
+		before = others[0]
+	}
+	// The best one is best left to the kernel's own choice, as it was before.
+	if before == others[0] {
+		if err := k.selectClockSource(""); err != nil {
+			return err
+		}
+		if k.mustBeCurrent(before) == nil {
+			return nil
+		}
+	}
+	if err := k.selectClockSource(before); err != nil {
+		return err
+	}
+	return k.mustBeCurrent(before)
+}
+
+// setDateBack sets CLOCK_REALTIME back, unless a program keeps it by NTP: that one corrects it, or has done so already.
+func setDateBack(byNs int64) (bool, error) {
+	var ntp unix.Timex
+	if _, err := unix.Adjtimex(&ntp); err != nil {
+		return false, fmt.Errorf("asking who keeps the date: %w", err)
+	}
+	if ntp.Status&unix.STA_UNSYNC == 0 {
+		return false, nil
+	}
+	var date unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &date); err != nil {
+		return false, err
+	}
+	date = unix.NsecToTimespec(date.Nano() - byNs)
+	return true, unix.ClockSettime(unix.CLOCK_REALTIME, &date)
+}
