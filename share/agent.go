@@ -101,9 +101,16 @@ func Run(ctx context.Context, c Config) (err error) {
 	return a.run(ctx, source)
 }
 
-// way is how this agent's datagrams cross the cell.
+// way is how this agent's datagrams cross the cell: at what the slowest terminal reaches alone, as far as that is known: its PHY
+// rate is higher.
 func (a *agent) way() message.Link {
-	return message.Link{Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == ""}
+	w := message.Link{Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == "", DataKbps: kbps(a.self.maximum)}
+	for _, p := range a.peers {
+		if m := p.Report.MaxKbps; m > 0 && (w.DataKbps == 0 || m < w.DataKbps) {
+			w.DataKbps = m
+		}
+	}
+	return w
 }
 
 // run lets the parts work until the context ends or one fails.
@@ -198,6 +205,7 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	a.self.take(now, a.flows.Take(nowNs))
 	a.mutex.Lock()
 	a.peers = a.receiver.Peers(a.peers[:0], nowNs)
+	a.receiver.SetLink(a.way())
 	quiet := time.Duration(nowNs - a.receiver.AcceptedNs())
 	counts := a.receiver.Counts()
 	a.mutex.Unlock()
