@@ -151,7 +151,7 @@ func (k *Kernel) set(r Ratio) error {
 
 func (k *Kernel) writeRatio(r Ratio) error {
 	err := os.WriteFile(k.parameter("ratio"), []byte(r.String()+"\n"), 0o644)
-	if errors.Is(err, unix.EAGAIN) {
+	if errors.Is(err, unix.EBUSY) {
 		now, _ := k.CurrentClockSource()
 		return fmt.Errorf("the clock source is %s, not timewarp: airtide timewarp unload, then load selects it", now)
 	}

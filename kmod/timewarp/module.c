@@ -87,10 +87,11 @@ static int set_ratio(const char *text, const struct kernel_param *kp)
 	if (err)
 		return err;
 	mutex_lock(&change_lock);
-	if (!same(r, ratio)) {
-		err = loaded && clock_is_selected() ? change(r) : -EAGAIN;
-		if (err == -EAGAIN)
-			pr_info("select " KBUILD_MODNAME " as the clock source before the ratio is changed\n");
+	if (loaded && clock_is_selected()) {
+		err = same(r, ratio) ? 0 : change(r);
+	} else if (!same(r, ratio)) {
+		pr_info("select " KBUILD_MODNAME " as the clock source before the ratio is changed\n");
+		err = -EBUSY; /* not EAGAIN, upon which a program may wait for the file to become writable */
 	}
 	mutex_unlock(&change_lock);
 	return err;
