@@ -209,7 +209,9 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	quiet := time.Duration(nowNs - a.receiver.AcceptedNs())
 	counts := a.receiver.Counts()
 	a.mutex.Unlock()
-	a.describe(counts)
+	if a.config.Step != nil {
+		a.describe(counts)
+	}
 	bounds, why := a.decide(now, quiet)
 	if a.hold == nil {
 		why = "this terminal only observes"
@@ -261,10 +263,10 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 
 func seen(r message.Report) Terminal {
 	t := Terminal{
-		State: r.State.String(), MaxBps: bps(r.MaxKbps), RateBps: bps(r.UploadKbps), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
+		State: r.State.String(), MaxBps: r.MaxKbps.Bps(), RateBps: r.UploadKbps.Bps(), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
 	}
 	if r.ApplicationLimited {
-		t.DemandBps = bps(r.DemandKbps)
+		t.DemandBps = r.DemandKbps.Bps()
 	}
 	return t
 }

@@ -38,7 +38,7 @@ func (a *agent) decide(now, quiet time.Duration) (bounds []hold.Bound, why strin
 	if !math.IsInf(d.Capacity, 1) {
 		s.CapacityBps = d.Capacity
 	}
-	return a.windows(func(part float64, minRTT time.Duration) float64 { return d.Window(part, minRTT) }), ""
+	return a.windows(d.Window), ""
 }
 
 // equalCap bounds every flow by the window that an equal part of the capacity needs.

@@ -108,17 +108,16 @@ func (s *self) report(state message.State, share float64) message.Report {
 // of is a peer as the control sees it; false while its maximum is not known.
 func of(r *message.Report) (control.Terminal, bool) {
 	t := control.Terminal{
-		Max: bps(r.MaxKbps), Rate: bps(r.UploadKbps), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
+		Max: r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
 	}
 	if r.ApplicationLimited {
-		t.Demand = bps(r.DemandKbps)
+		t.Demand = r.DemandKbps.Bps()
 	}
 	return t, r.MaxKbps > 0
 }
 
+// kbps cuts off, unlike message.RateOf: a smoothed rate never becomes zero, and below a kbit/s it is none.
 func kbps(bps float64) message.Rate { return message.Rate(min(bps/1000, float64(message.HighestRate))) }
-
-func bps(r message.Rate) float64 { return 1000 * float64(r) }
 
 func us(d time.Duration) uint32 { return uint32(min(d.Microseconds(), message.LongestRTTUs)) }

@@ -105,12 +105,6 @@ func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (miss
 	return missing, nil
 }
 
-// Lift lifts all bounds. The flows keep their congestion control.
-func (h *Hold) Lift(ctx context.Context) error {
-	_, err := h.Set(ctx, h.lookNs, nil)
-	return err
-}
-
 // look finds the sockets that are held.
 func (h *Hold) look(ctx context.Context) error {
 	r, err := h.tuned.Report(ctx)
@@ -136,7 +130,8 @@ func endsOf(local, remote netip.AddrPort) ends {
 func (h *Hold) Close() error {
 	var errs []error
 	if h.bounder != nil && h.tuned != nil {
-		errs = append(errs, h.Lift(context.Background()))
+		_, err := h.Set(context.Background(), h.lookNs, nil)
+		errs = append(errs, err)
 	}
 	if h.tuned != nil {
 		errs = append(errs, h.tuned.Close())
