@@ -38,14 +38,14 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&f.poll, "poll", 100*time.Millisecond, "time between polls of the diag source")
 	fl.IntVar(&f.buffer, "buffer-mb", bpf.DefaultBufferBytes>>20, "size of each processor's ring of records in MiB")
 	fl.IntVar(&f.maxFlows, "max-flows", bpf.DefaultMaxFlows, "number of flows that can be followed at once")
-	fl.StringVar(&f.attach, "attach", "", "force the kind of BPF program: tp_btf or raw_tp")
+	fl.StringVar(&f.attach, "attach", "", "force the kind of BPF program: tp_btf_trusted, tp_btf or raw_tp")
 	fl.StringVar(&f.btf, "btf", "", "file with the kernel's BTF, where the kernel has none")
 	for _, c := range []struct {
 		flag   string
 		values []string
 	}{
 		{"source", []string{"auto", "bpf", "diag"}},
-		{"attach", []string{"tp_btf", "raw_tp"}},
+		{"attach", []string{"tp_btf_trusted", "tp_btf", "raw_tp"}},
 		{"density", []string{"every", "change", "10ms", "100ms", "1s"}},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp))
@@ -69,10 +69,10 @@ func (f *sourceFlags) parse() (o monitor.Options, err error) {
 		return o, err
 	}
 	switch bpf.Attach(f.attach) {
-	case bpf.AttachAuto, bpf.AttachTPBTF, bpf.AttachRawTP:
+	case bpf.AttachAuto, bpf.AttachTrusted, bpf.AttachTPBTF, bpf.AttachRawTP:
 		o.Attach = bpf.Attach(f.attach)
 	default:
-		return o, fmt.Errorf("--attach %q: want tp_btf or raw_tp", f.attach)
+		return o, fmt.Errorf("--attach %q: want tp_btf_trusted, tp_btf or raw_tp", f.attach)
 	}
 	if f.buffer < 1 || f.buffer > 1024 {
 		return o, fmt.Errorf("--buffer-mb %d: want 1 to 1024", f.buffer)

@@ -23,9 +23,10 @@ type Attach string
 
 // The ways to attach.
 const (
-	AttachAuto  Attach = ""       // tp_btf, and raw_tp where it is refused
-	AttachTPBTF Attach = "tp_btf" // typed pointers
-	AttachRawTP Attach = "raw_tp" // a copy of each socket
+	AttachAuto    Attach = ""               // the first of the others that the kernel takes
+	AttachTrusted Attach = "tp_btf_trusted" // typed pointers whose loads need no checks: Linux 6.9
+	AttachTPBTF   Attach = "tp_btf"         // typed pointers
+	AttachRawTP   Attach = "raw_tp"         // a copy of each socket
 )
 
 // Options say what to observe.
@@ -126,7 +127,7 @@ func load(o Options) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways := []Attach{AttachTPBTF, AttachRawTP}
+	ways := []Attach{AttachTrusted, AttachTPBTF, AttachRawTP}
 	if o.Attach != AttachAuto {
 		ways = []Attach{o.Attach}
 	}
@@ -138,7 +139,10 @@ func load(o Options) (*loaded, error) {
 			if l, retryErr := loadAs(way, false, types, o); retryErr == nil {
 				return l, nil
 			}
-			errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+			// Where tp_btf is refused as well, that says what is wrong.
+			if way != AttachTrusted || o.Attach == AttachTrusted {
+				errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+			}
 			continue
 		}
 		return l, nil
@@ -283,8 +287,11 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 }
 
 func (h hook) program(way Attach) string {
-	if way == AttachRawTP {
+	switch {
+	case way == AttachRawTP:
 		return h.raw
+	case way == AttachTrusted && h.name == "tcp_probe":
+		return "trusted_tcp_probe"
 	}
 	return h.btf
 }

@@ -339,6 +339,7 @@ const (
 	monitorProgRawTcpReceiveReset   = "raw_tcp_receive_reset"
 	monitorProgRawTcpRetransmitSkb  = "raw_tcp_retransmit_skb"
 	monitorProgRawTcpSendReset      = "raw_tcp_send_reset"
+	monitorProgTrustedTcpProbe      = "trusted_tcp_probe"
 	monitorProgWalkSockets          = "walk_sockets"
 	monitorVarCcWordsMost           = "cc_words_most"
 	monitorVarDensity               = "density"
@@ -430,6 +431,7 @@ type monitorProgramSpecs struct {
 	RawTcpReceiveReset   *ebpf.ProgramSpec `ebpf:"raw_tcp_receive_reset"`
 	RawTcpRetransmitSkb  *ebpf.ProgramSpec `ebpf:"raw_tcp_retransmit_skb"`
 	RawTcpSendReset      *ebpf.ProgramSpec `ebpf:"raw_tcp_send_reset"`
+	TrustedTcpProbe      *ebpf.ProgramSpec `ebpf:"trusted_tcp_probe"`
 	WalkSockets          *ebpf.ProgramSpec `ebpf:"walk_sockets"`
 }
 
@@ -596,6 +598,7 @@ type monitorPrograms struct {
 	RawTcpReceiveReset   *ebpf.Program `ebpf:"raw_tcp_receive_reset"`
 	RawTcpRetransmitSkb  *ebpf.Program `ebpf:"raw_tcp_retransmit_skb"`
 	RawTcpSendReset      *ebpf.Program `ebpf:"raw_tcp_send_reset"`
+	TrustedTcpProbe      *ebpf.Program `ebpf:"trusted_tcp_probe"`
 	WalkSockets          *ebpf.Program `ebpf:"walk_sockets"`
 }
 
@@ -618,6 +621,7 @@ func (p *monitorPrograms) Close() error {
 		p.RawTcpReceiveReset,
 		p.RawTcpRetransmitSkb,
 		p.RawTcpSendReset,
+		p.TrustedTcpProbe,
 		p.WalkSockets,
 	)
 }

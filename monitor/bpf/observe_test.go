@@ -13,14 +13,31 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/features"
+	"golang.org/x/sys/unix"
 
 	"airtide/internal/testnet"
 	"airtide/monitor/filter"
 	"airtide/tcp"
 )
 
-// forms are the ways to attach. Every scenario is observed by both at once, so both see the same traffic.
-var forms = []Attach{AttachTPBTF, AttachRawTP}
+// forms are the ways to attach that this kernel has. Every scenario is observed by all at once, so all see the same traffic.
+var forms = func() []Attach {
+	if trustsArguments() {
+		return []Attach{AttachTrusted, AttachTPBTF, AttachRawTP}
+	}
+	return []Attach{AttachTPBTF, AttachRawTP}
+}()
+
+// trustsArguments says whether the kernel is of 6.9 or later, by its release.
+func trustsArguments() bool {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return false
+	}
+	var major, minor int
+	n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return n == 2 && (major > 6 || major == 6 && minor >= 9)
+}
 
 // recording keeps all that one source delivers.
 type recording struct {
@@ -142,7 +159,7 @@ func failOrSkip(t *testing.T, err error) {
 	case errors.Is(err, ErrNoBTF):
 		t.Skipf("needs a kernel with BTF: %v", err)
 	}
-	// Every kernel from 5.8 on with BTF takes both forms.
+	// Every kernel from 5.8 on with BTF takes tp_btf and raw_tp.
 	t.Fatalf("opening the source: %v", err)
 }
 
