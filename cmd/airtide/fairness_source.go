@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -51,59 +50,22 @@ func (f *fairnessFlags) judgeRecording(out io.Writer, path string) error {
 	return f.print(out, one)
 }
 
-// recorded are the rates of those that a key names: bytes in both directions over the active time of the whole recording.
+// recorded are the rates of those that a key names, without the negligible ones.
 func (f *fairnessFlags) recorded(report *summary.Report, key func(*summary.Flow) string) (judged, error) {
-	all := judged{}
-	place := map[string]int{}
-	for _, flow := range counting(report.Flows) {
-		name := key(flow)
-		at, ok := place[name]
-		if !ok {
-			at = len(all.Names)
-			place[name], all.Names, all.Rates = at, append(all.Names, name), append(all.Rates, 0)
-		}
-		for _, bytes := range []*int64{flow.AckedBytes, flow.ReceivedBytes} {
-			if bytes != nil {
-				all.Rates[at] += float64(*bytes) * 8e-6 / report.Totals.ActiveS
-			}
-		}
-	}
+	names, rates := report.Rates(key)
 	one := judged{Of: cmp.Or(f.by, "flow")}
-	for i, rate := range all.Rates {
+	for i, rate := range rates {
 		if rate >= f.leastRate {
-			one.Names, one.Rates = append(one.Names, all.Names[i]), append(one.Rates, rate)
+			one.Names, one.Rates = append(one.Names, names[i]), append(one.Rates, rate)
 		}
 	}
-	if out := len(all.Rates) - len(one.Rates); out > 0 {
-		fmt.Fprintf(os.Stderr, "airtide: %d of %s left out: below --least %s\n", out, counted(len(all.Rates), "rate"), f.least)
+	if out := len(rates) - len(one.Rates); out > 0 {
+		fmt.Fprintf(os.Stderr, "airtide: %d of %s left out: below --least %s\n", out, counted(len(rates), "rate"), f.least)
 	}
 	if len(one.Rates) == 0 {
 		return one, errors.New("no flow of it has a rate to judge")
 	}
 	return one, nil
-}
-
-// counting are the flows that tell what they moved. Of a connection of which both ends were recorded it is the sender.
-func counting(flows []summary.Flow) []*summary.Flow {
-	type ends struct{ from, to netip.AddrPort }
-	acked := map[ends]int64{}
-	for i := range flows {
-		if n := flows[i].AckedBytes; n != nil {
-			acked[ends{flows[i].Local, flows[i].Remote}] = *n
-		}
-	}
-	var counting []*summary.Flow
-	for i := range flows {
-		flow := &flows[i]
-		far, both := acked[ends{flow.Remote, flow.Local}]
-		own := acked[ends{flow.Local, flow.Remote}]
-		less := own < far || own == far && flow.Remote.Compare(flow.Local) < 0
-		if flow.AckedBytes == nil && flow.ReceivedBytes == nil || both && less {
-			continue
-		}
-		counting = append(counting, flow)
-	}
-	return counting
 }
 
 // judgeResult judges one run, or the runs of a result and each point's mean.
