@@ -8,7 +8,7 @@ func Between(from, to *Status) *Window {
 	seconds := float64(d.TimeNs) / 1e9
 	w := &Window{
 		FromNs: from.TimeNs, ToNs: to.TimeNs,
-		AP:     APWindow{Radio: d.AP.Radio.over(seconds), Queue: d.AP.Queue.over(seconds), Thinned: d.AP.Thinned},
+		AP:     APWindow{Radio: d.AP.Radio.over(seconds), Queue: d.AP.Queue.over(seconds), Thinned: d.AP.Thinned, Lowered: d.AP.Lowered},
 		WireUp: d.WireUp.over(seconds), WireDown: d.WireDown.over(seconds),
 	}
 	for i := range d.Terminals {

@@ -3,6 +3,8 @@ package cell
 import (
 	"errors"
 	"fmt"
+
+	"airtide/cell/queue"
 )
 
 // check says what of the configuration makes no sense before its parts look at theirs.
@@ -20,6 +22,9 @@ func (c *Config) check() error {
 		if err := c.Terminals[i].check(); err != nil {
 			return fmt.Errorf("terminal %q: %w", c.Terminals[i].Name, err)
 		}
+	}
+	if err := c.AP.check(); err != nil {
+		return err
 	}
 	return c.checkFlows()
 }
@@ -56,6 +61,13 @@ func steps[S any](all []S, at func(S) int64) error {
 		if i > 0 && at(s) <= at(all[i-1]) {
 			return fmt.Errorf("the step at %d ns does not follow the one at %d ns: put them in order of time", at(s), at(all[i-1]))
 		}
+	}
+	return nil
+}
+
+func (a *AccessPoint) check() error {
+	if a.WindowSharing && a.Limit == (queue.Limit{}) {
+		return errors.New("the access point shares windows by its queue, which has no limit: give it one")
 	}
 	return nil
 }

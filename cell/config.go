@@ -63,6 +63,9 @@ type AccessPoint struct {
 	Aggregation Aggregation `json:"aggregation"`
 	// AckThinning lets a TCP acknowledgement take the place of an earlier one of its flow that still waits.
 	AckThinning bool `json:"ack_thinning,omitempty"`
+	// WindowSharing lowers the windows that TCP receivers advertise to the queue's limit over the number of connections that
+	// carry data.
+	WindowSharing bool `json:"window_sharing,omitempty"`
 }
 
 // Aggregation bounds A-MPDUs. What is zero has the standard's bound; Frames 1 is no aggregation.

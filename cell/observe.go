@@ -41,6 +41,9 @@ func (w *World) observe(s *Status, nowNs int64) {
 		if thinning, ok := w.ap.(*queue.AckThinning); ok {
 			s.AP.Thinned = thinning.Thinned()
 		}
+		if w.sharing != nil {
+			s.AP.Lowered = w.sharing.lowered
+		}
 	}
 }
 

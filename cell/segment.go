@@ -47,6 +47,9 @@ func read(ip []byte) (s segment, ok bool) {
 
 // Flags of a TCP header's 14th byte, and the one of AccECN in its 13th.
 const (
+	tcpSyn = 1 << 1
+	tcpRst = 1 << 2
+	tcpAck = 1 << 4
 	tcpUrg = 1 << 5
 	tcpEce = 1 << 6
 	tcpCwr = 1 << 7
@@ -55,9 +58,10 @@ const (
 
 // Kinds of TCP options.
 const (
-	optionEnd        = 0
-	optionNothing    = 1
-	optionTimestamps = 8
+	optionEnd         = 0
+	optionNothing     = 1
+	optionWindowScale = 3
+	optionTimestamps  = 8
 )
 
 // acknowledges says whether a pure TCP acknowledgement tells nothing that a later one of its flow would not tell too, and

@@ -18,6 +18,7 @@ func (s *Status) since(earlier *Status) Status {
 	}
 	d.AP.Radio, d.AP.Queue = s.AP.Radio.since(&earlier.AP.Radio), s.AP.Queue.since(&earlier.AP.Queue)
 	d.AP.Thinned -= earlier.AP.Thinned
+	d.AP.Lowered -= earlier.AP.Lowered
 	d.WireUp.Queue, d.WireDown.Queue = s.WireUp.Queue.since(&earlier.WireUp.Queue), s.WireDown.Queue.since(&earlier.WireDown.Queue)
 	return d
 }

@@ -70,6 +70,8 @@ type APStatus struct {
 	Queue QueueCounts `json:"queue"`
 	// Thinned acknowledgements gave their place to later ones. The queue counts them as dropped.
 	Thinned int64 `json:"thinned_packets,omitempty"`
+	// Lowered windows were advertised greater than the connection's part of the queue.
+	Lowered int64 `json:"lowered_windows,omitempty"`
 }
 
 // RadioCounts are transmissions over the medium.

@@ -227,3 +227,26 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedWindowsKeepTheQueueShortAndTCPGoesOn: an upload and a download have no more under way than the access point's
+// queue takes.
+func TestSharedWindowsKeepTheQueueShortAndTCPGoesOn(t *testing.T) {
+	config := twoStations()
+	config.AP.WindowSharing, config.AP.Limit = true, queue.Limit{Packets: 40}
+	c := start(t, config)
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	c.serve(t, "server", 5201)
+	for _, way := range [][]string{{"-C", "cubic"}, {"-C", "cubic", "-R"}} {
+		from := c.status(t)
+		result := c.upload(t, "one", "server", 5201, 2, way...)
+		w := Between(from, c.status(t))
+		if w.AP.Lowered == 0 || result.End.Received.Bytes < 1e6 {
+			t.Errorf("%v: %d windows were lowered, %d bytes arrived", way, w.AP.Lowered, result.End.Received.Bytes)
+		}
+		if w.AP.Queue.Dropped > 0 {
+			t.Errorf("%v: the access point's queue dropped %d packets", way, w.AP.Queue.Dropped)
+		}
+	}
+}

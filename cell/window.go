@@ -46,6 +46,8 @@ type APWindow struct {
 	Queue QueueWindow `json:"queue"`
 	// Thinned acknowledgements gave their place to later ones. The queue counts them as dropped.
 	Thinned int64 `json:"thinned_packets,omitempty"`
+	// Lowered windows were advertised greater than the connection's part of the queue.
+	Lowered int64 `json:"lowered_windows,omitempty"`
 }
 
 // RadioWindow is about transmissions over the medium. Quantiles and means of nothing are 0.

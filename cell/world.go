@@ -24,6 +24,7 @@ type World struct {
 	medium    *medium.Medium // nil without radios
 	ap        queue.Thinnable
 	thinning  bool
+	sharing   *windowSharing // nil where the access point does not share windows
 	up, down  *path.Path
 	flows     flowTable
 
@@ -48,6 +49,9 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	w := &World{
 		callbacks: callbacks, radios: radios, order: order, drops: make([]Drops, len(order)), names: make([]string, len(order)),
 		flows: newFlowTable(&c), thinning: c.AP.AckThinning,
+	}
+	if c.AP.WindowSharing {
+		w.sharing = newWindowSharing(c.AP.Limit)
 	}
 	terminals := make([]*Terminal, len(order))
 	for i, station := range order {
@@ -133,6 +137,9 @@ func (w *World) offAir(p *queue.Packet, atNs int64) {
 		w.deliver(p, atNs)
 		return
 	}
+	if w.sharing != nil {
+		w.sharing.pass(p, atNs)
+	}
 	if to := w.callbacks.StationOf(p); to >= 0 && to < w.radios {
 		p.Station, p.Up = to, false
 		w.medium.Push(p, atNs)
@@ -154,6 +161,9 @@ func (w *World) atServers(p *queue.Packet, atNs int64) {
 // atTerminals is the near end of the wire.
 func (w *World) atTerminals(p *queue.Packet, atNs int64) {
 	if p.Station < w.radios {
+		if w.sharing != nil {
+			w.sharing.pass(p, atNs)
+		}
 		w.medium.Push(p, atNs)
 		return
 	}

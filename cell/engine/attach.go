@@ -157,7 +157,7 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 	}
 	p.ether = etherBytes
 	return n.air.do(func() (err error) {
-		if p.fd, err = openMacvtap(name, tap.Attrs().Index); err != nil {
+		if p.fd, err = OpenMacvtap(name, tap.Attrs().Index); err != nil {
 			return err
 		}
 		return errors.Join(n.opened(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"), n.countLosses(p, name, "rx_dropped"))

@@ -53,10 +53,10 @@ func setOffloads(fd int, supers bool) error {
 	return nil
 }
 
-// openMacvtap opens the character device of a macvtap. To be called in its network namespace. The names in /dev are
+// OpenMacvtap opens the character device of a macvtap, by its name and the index of its interface. To be called in its network namespace. The names in /dev are
 // those of all namespaces at once and may lead to another's, so the device's number is read from the namespace's own
 // sysfs and a node made of it.
-func openMacvtap(name string, index int) (fd int, err error) {
+func OpenMacvtap(name string, index int) (fd int, err error) {
 	file, err := openSysfs(fmt.Sprintf("class/net/%s/tap%d/dev", name, index), unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		// Class devices of network interfaces also hang below the class of macvtap.

@@ -87,7 +87,7 @@ func (l *loop) copy(p *queue.Packet) *queue.Packet {
 	copy(b, p.Data)
 	to.packet = queue.Packet{
 		Data: b, Length: p.Length, Station: p.Station, Up: p.Up, Flow: p.Flow, Ack: p.Ack, AckNumber: p.AckNumber,
-		EnteredNs: p.EnteredNs,
+		ChecksumOpen: p.ChecksumOpen, EnteredNs: p.EnteredNs,
 	}
 	return &to.packet
 }

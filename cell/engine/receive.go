@@ -190,6 +190,7 @@ func (l *loop) enter(p *port, s *slot) {
 		l.world.Advance(now)
 	}
 	s.header.describe(&s.packet, s.ip(int(s.header.length)))
+	s.packet.ChecksumOpen = s.checksumStart != 0
 	s.packet.EnteredNs = now
 	s.packet.Station, s.packet.Up = p.Station, true
 	if p.Station < 0 {

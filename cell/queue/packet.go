@@ -21,6 +21,9 @@ type Packet struct {
 	// AckNumber is the acknowledgement number of a packet with Ack set. It tells a duplicate, which the sender counts,
 	// from a later acknowledgement.
 	AckNumber uint32
+	// ChecksumOpen says that the transport's checksum has only the pseudo header in it, and is to be completed by the device by
+	// which the packet leaves.
+	ChecksumOpen bool
 	// EnteredNs is when the packet entered its present queue.
 	EnteredNs int64
 
