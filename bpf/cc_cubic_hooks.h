@@ -21,7 +21,23 @@ const volatile struct cc_parameters parameters SEC(".rodata.airtide") = {
 	.rtt_ref_us = 100000,
 	.beta = 717,
 	.hystart = 1,
+	.time_num = 1,
+	.time_den = 1,
 };
+
+/* Microseconds of real time, from those of the kernel's clock. Ticks need no such thing: parameters.hz is of real time.
+ */
+CC_INLINE u64 cubic_real_us(u64 us)
+{
+	if (parameters.time_num == parameters.time_den)
+		return us;
+	return us * parameters.time_den / parameters.time_num;
+}
+
+CC_INLINE void cubic_hystart_reset(struct tcp_sock *tp, struct cc_cubic *ca)
+{
+	hystart_reset(tp, ca, cubic_real_us(tp->tcp_mstamp));
+}
 
 CC_INLINE struct cc_law cubic_law(void)
 {
@@ -45,7 +61,7 @@ CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 	cc_cubic_reset(ca);
 	ca->rtt_round = tcp_sk(sk)->snd_nxt;
 	if (parameters.hystart)
-		hystart_reset(tcp_sk(sk), ca);
+		cubic_hystart_reset(tcp_sk(sk), ca);
 }
 
 CC_INLINE void cubic_cwnd_event(struct sock *sk, struct cc_cubic *ca, enum tcp_ca_event event)
@@ -59,7 +75,7 @@ CC_INLINE void cubic_state(struct sock *sk, struct cc_cubic *ca, u8 new_state)
 	if (new_state != TCP_CA_Loss)
 		return;
 	cc_cubic_reset(ca);
-	hystart_reset(tcp_sk(sk), ca);
+	cubic_hystart_reset(tcp_sk(sk), ca);
 }
 
 CC_INLINE void cubic_acked(struct sock *sk, struct cc_cubic *ca, const struct ack_sample *sample,
@@ -74,11 +90,13 @@ CC_INLINE void cubic_acked(struct sock *sk, struct cc_cubic *ca, const struct ac
 	/* Just after recovery delays mean nothing. */
 	if (ca->epoch_start && (s32)(jiffies32() - ca->epoch_start) < (s32)parameters.hz)
 		return;
-	delay = rtt ? rtt : 1;
+	delay = cubic_real_us(rtt);
+	if (!delay)
+		delay = 1;
 	if (!ca->delay_min || ca->delay_min > delay)
 		ca->delay_min = delay;
 	if (parameters.hystart && may_end_slow_start && !ca->found && tcp_in_slow_start(tp))
-		hystart_update(sk, ca, delay);
+		hystart_update(sk, ca, delay, cubic_real_us(tp->tcp_mstamp), cubic_real_us(hystart_lump_us(sk)));
 }
 
 /* Looks at the path's RTT; once a round it may have changed. */
@@ -88,7 +106,7 @@ CC_INLINE void cubic_follow_rtt(struct tcp_sock *tp, struct cc_cubic *ca, const 
 
 	if (round_ended)
 		ca->rtt_round = tp->snd_nxt;
-	cc_cubic_follow_rtt(ca, law, tp->srtt_us >> 3, round_ended, now);
+	cc_cubic_follow_rtt(ca, law, cubic_real_us(tp->srtt_us >> 3), round_ended, now);
 }
 
 CC_INLINE void cubic_cong_avoid(struct sock *sk, struct cc_cubic *ca, u32 acked)

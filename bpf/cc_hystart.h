@@ -18,23 +18,21 @@
 #define HYSTART_ACK_DELAY_MAX_US 1000
 #define USEC_PER_SEC 1000000
 
-CC_INLINE void hystart_reset(struct tcp_sock *tp, struct cc_cubic *ca)
+CC_INLINE void hystart_reset(struct tcp_sock *tp, struct cc_cubic *ca, u32 now_us)
 {
-	ca->round_start = ca->last_ack = tp->tcp_mstamp;
+	ca->round_start = ca->last_ack = now_us;
 	ca->end_seq = tp->snd_nxt;
 	ca->curr_rtt = ~0U;
 	ca->sample_cnt = 0;
 }
 
-/* How long four of the largest super-packets take at the pacing rate: ACKs of aggregates come in lumps. */
-CC_INLINE u32 hystart_ack_delay(struct sock *sk)
+/* How long four of the largest super-packets take at the pacing rate, by the clock that it is of: ACKs of aggregates
+ * come in lumps. */
+CC_INLINE u64 hystart_lump_us(struct sock *sk)
 {
-	u64 rate = sk->sk_pacing_rate, delay;
+	u64 rate = sk->sk_pacing_rate;
 
-	if (!rate)
-		return 0;
-	delay = (u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate;
-	return delay < HYSTART_ACK_DELAY_MAX_US ? delay : HYSTART_ACK_DELAY_MAX_US;
+	return rate ? (u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate : 0;
 }
 
 CC_INLINE void hystart_found(struct tcp_sock *tp, struct cc_cubic *ca)
@@ -43,19 +41,20 @@ CC_INLINE void hystart_found(struct tcp_sock *tp, struct cc_cubic *ca)
 	tp->snd_ssthresh = tp->snd_cwnd;
 }
 
-CC_INLINE void hystart_update(struct sock *sk, struct cc_cubic *ca, u32 delay)
+/* All times in one clock, which need not be the kernel's. */
+CC_INLINE void hystart_update(struct sock *sk, struct cc_cubic *ca, u32 delay, u32 now, u64 lump)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 now = tp->tcp_mstamp, threshold;
+	u32 threshold;
 
 	if (after(tp->snd_una, ca->end_seq))
-		hystart_reset(tp, ca);
+		hystart_reset(tp, ca, now);
 	if (tp->snd_cwnd < HYSTART_LOW_WINDOW)
 		return;
 
 	if ((s32)(now - ca->last_ack) <= HYSTART_ACK_SPACING_US) {
 		ca->last_ack = now;
-		threshold = ca->delay_min + hystart_ack_delay(sk);
+		threshold = ca->delay_min + (lump < HYSTART_ACK_DELAY_MAX_US ? lump : HYSTART_ACK_DELAY_MAX_US);
 		if (!sk->sk_pacing_status)
 			threshold >>= 1;
 		if ((s32)(now - ca->round_start) > (s64)threshold)

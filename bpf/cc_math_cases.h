@@ -17,6 +17,7 @@ enum cc_question {
 	CC_ASK_FRIENDLY, /* window, acknowledged packets not counted yet, beta: what Reno's window is more, and what is
 			    left */
 	CC_ASK_TARGET, /* gap, RTT, reference, jiffies since the epoch began, RTT before, form; hz 1000, window 1000 */
+	CC_ASK_TARGET_AT, /* gap, -, ticks per second, jiffies since the epoch began, minimum RTT; window 1000 */
 };
 
 struct cc_case {
@@ -39,6 +40,20 @@ CC_INLINE u64 cc_ask_target(const struct cc_case *q)
 	cc_cubic_update(&ca, &law, 1000, 1, begin);
 	cc_cubic_follow_rtt(&ca, &law, q->b, 1, begin + q->d);
 	return cc_cubic_target(&ca, &law, begin + q->d + (u32)q->wide);
+}
+
+/* Where plain CUBIC is on a kernel of so many ticks per second. */
+CC_INLINE u64 cc_ask_target_at(const struct cc_case *q)
+{
+	struct cc_law law = {.form = CC_FORM_PLAIN, .hz = q->c, .beta = 717};
+	struct cc_cubic ca = {};
+	const u32 begin = 5;
+
+	cc_cubic_reset(&ca);
+	ca.last_max_cwnd = 1000 + q->a;
+	ca.delay_min = q->e;
+	cc_cubic_update(&ca, &law, 1000, 1, begin);
+	return cc_cubic_target(&ca, &law, begin + q->d);
 }
 
 CC_INLINE u64 cc_ask_friendly(const struct cc_case *q)
@@ -73,6 +88,8 @@ CC_INLINE u64 cc_ask(const struct cc_case *q)
 		return cc_ask_friendly(q);
 	case CC_ASK_TARGET:
 		return cc_ask_target(q);
+	case CC_ASK_TARGET_AT:
+		return cc_ask_target_at(q);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ enum cc_kind {
 struct cc_parameters {
 	char magic[8];
 	enum cc_kind kind;
-	u32 hz; /* timer ticks per second of the running kernel */
+	u32 hz; /* timer ticks per second of real time */
 	/* CUBIC */
 	u32 rtt_ref_us;
 	u32 beta; /* what remains of the window after a loss, in 1/1024 */
@@ -30,6 +30,10 @@ struct cc_parameters {
 	u32 gamma_high;
 	u32 lambda; /* weight of a new gamma, in 1/256 */
 	u32 low_window; /* packets */
+	/* CUBIC: the kernel's clock runs time_num / time_den times as fast as real time, by which the window shall
+	 * grow. */
+	u32 time_num;
+	u32 time_den;
 };
 
 #define CC_MAGIC "airtide"

@@ -30,15 +30,16 @@ type arithmeticCcCase struct {
 type arithmeticCcQuestion uint32
 
 const (
-	arithmeticCcQuestionCC_ASK_CBRT     arithmeticCcQuestion = 0
-	arithmeticCcQuestionCC_ASK_SQRT     arithmeticCcQuestion = 1
-	arithmeticCcQuestionCC_ASK_K        arithmeticCcQuestion = 2
-	arithmeticCcQuestionCC_ASK_OFFSET   arithmeticCcQuestion = 3
-	arithmeticCcQuestionCC_ASK_POWER_34 arithmeticCcQuestion = 4
-	arithmeticCcQuestionCC_ASK_QUEUED   arithmeticCcQuestion = 5
-	arithmeticCcQuestionCC_ASK_TUNE     arithmeticCcQuestion = 6
-	arithmeticCcQuestionCC_ASK_FRIENDLY arithmeticCcQuestion = 7
-	arithmeticCcQuestionCC_ASK_TARGET   arithmeticCcQuestion = 8
+	arithmeticCcQuestionCC_ASK_CBRT      arithmeticCcQuestion = 0
+	arithmeticCcQuestionCC_ASK_SQRT      arithmeticCcQuestion = 1
+	arithmeticCcQuestionCC_ASK_K         arithmeticCcQuestion = 2
+	arithmeticCcQuestionCC_ASK_OFFSET    arithmeticCcQuestion = 3
+	arithmeticCcQuestionCC_ASK_POWER_34  arithmeticCcQuestion = 4
+	arithmeticCcQuestionCC_ASK_QUEUED    arithmeticCcQuestion = 5
+	arithmeticCcQuestionCC_ASK_TUNE      arithmeticCcQuestion = 6
+	arithmeticCcQuestionCC_ASK_FRIENDLY  arithmeticCcQuestion = 7
+	arithmeticCcQuestionCC_ASK_TARGET    arithmeticCcQuestion = 8
+	arithmeticCcQuestionCC_ASK_TARGET_AT arithmeticCcQuestion = 9
 )
 
 // Names of all BPF objects in the ELF.

@@ -36,6 +36,8 @@ type cubicPlainCcParameters struct {
 	GammaHigh uint32
 	Lambda    uint32
 	LowWindow uint32
+	TimeNum   uint32
+	TimeDen   uint32
 }
 
 type cubicPlainCcUsage struct {

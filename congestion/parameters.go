@@ -3,6 +3,7 @@ package congestion
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,10 @@ type Parameters struct {
 	Beta float64 `json:"beta,omitempty"`
 	// NoHyStart lets slow start last until loss.
 	NoHyStart bool `json:"no_hystart,omitempty"`
+	// TimeNum / TimeDen is how many times as fast as real time the kernel's clock runs (airtide timewarp), so that a CUBIC's window
+	// grows by real time. 0 / 0 is 1.
+	TimeNum uint32 `json:"time_num,omitempty"`
+	TimeDen uint32 `json:"time_den,omitempty"`
 	// Gamma is how many packets Compound lets wait in the path's queue: at first, and its bounds. In steps of 1/256.
 	Gamma     float64 `json:"gamma,omitempty"`
 	GammaLow  float64 `json:"gamma_low,omitempty"`
@@ -35,8 +40,12 @@ const (
 	packetSteps              = 256
 	lambdaSteps              = 256
 	// defaultBeta is the kernel's.
-	defaultBeta  = 717. / betaSteps
-	maxGamma     = 10_000
+	defaultBeta = 717. / betaSteps
+	maxGamma    = 10_000
+	// maxTimeRatio and its reciprocal are what airtide timewarp can do; maxTimeTerm keeps products within 64 bits.
+	maxTimeRatio = 1000
+	minTimeRatio = 0.1
+	maxTimeTerm  = 1_000_000
 	maxLowWindow = 1 << 20
 )
 
@@ -58,6 +67,10 @@ func (k Kind) Names() []string {
 	}
 	return []string{"beta", "no-hystart"}
 }
+
+// TakesTimeRatio says whether a kind can be told that the kernel's clock is not real time: Compound grows by round trips alone,
+// and has no need of it.
+func (k Kind) TakesTimeRatio() bool { return k != Compound }
 
 // Check tells what is wrong with the parameters for a kind.
 func (p Parameters) Check(k Kind) error {
@@ -87,12 +100,26 @@ func (p Parameters) Check(k Kind) error {
 			errs = append(errs, within("low window", float64(p.LowWindow), 2, maxLowWindow))
 		}
 	}
+	num, den := p.timeRatio()
+	errs = append(errs, within("time ratio", float64(num)/float64(den), minTimeRatio, maxTimeRatio),
+		within("numerator of the time ratio", float64(num), 1, maxTimeTerm), within("denominator of the time ratio", float64(den), 1, maxTimeTerm))
+	if num != den && !k.TakesTimeRatio() {
+		errs = append(errs, errors.New("a time ratio is for those that grow by the clock"))
+	}
 	for _, err := range errs {
 		if err != nil {
 			return fmt.Errorf("parameters of %s: %w", k, err)
 		}
 	}
 	return nil
+}
+
+// timeRatio is how many times as fast as real time the kernel's clock runs.
+func (p Parameters) timeRatio() (num, den uint32) {
+	if p.TimeNum == 0 && p.TimeDen == 0 {
+		return 1, 1
+	}
+	return p.TimeNum, p.TimeDen
 }
 
 // String lists the parameters that are set, as flags of the command line.
@@ -106,6 +133,8 @@ func (p Parameters) String() string {
 	add(p.RTTRefUs != 0, "rtt-ref=%gms", float64(p.RTTRefUs)/1000)
 	add(p.Beta != 0, "beta=%.4g", p.Beta)
 	add(p.NoHyStart, "no-hystart=%t", true)
+	add(p.TimeDen == 1, "time-ratio=%d", p.TimeNum)
+	add(p.TimeDen > 1, "time-ratio=%s", fmt.Sprintf("%d/%d", p.TimeNum, p.TimeDen))
 	add(p.Gamma != 0, "gamma=%g", p.Gamma)
 	add(p.GammaLow != 0, "gamma-low=%g", p.GammaLow)
 	add(p.GammaHigh != 0, "gamma-high=%g", p.GammaHigh)
@@ -121,9 +150,13 @@ var magic = [8]int8{'a', 'i', 'r', 't', 'i', 'd', 'e'}
 
 func steps(v float64, per float64) uint32 { return uint32(math.Round(v * per)) }
 
+// toWire fits the parameters to a kernel of so many ticks per second of its clock. A real second has more of them by the time
+// ratio, at least 1: whole numbers do, since rounding is below 1 % even at the lowest rates.
 func (p Parameters) toWire(k *kind, hz int) wire {
+	num, den := p.timeRatio()
 	w := wire{
-		Magic: magic, Kind: k.number, Hz: uint32(hz), RttRefUs: p.RTTRefUs, Beta: steps(p.Beta, betaSteps), Hystart: 1,
+		Magic: magic, Kind: k.number, Hz: max(1, uint32(math.Round(float64(hz)*float64(num)/float64(den)))),
+		TimeNum: num, TimeDen: den, RttRefUs: p.RTTRefUs, Beta: steps(p.Beta, betaSteps), Hystart: 1,
 		Gamma: steps(p.Gamma, packetSteps), GammaLow: steps(p.GammaLow, packetSteps), GammaHigh: steps(p.GammaHigh, packetSteps),
 		Lambda: steps(p.Lambda, lambdaSteps), LowWindow: p.LowWindow,
 	}
@@ -136,6 +169,8 @@ func (p Parameters) toWire(k *kind, hz int) wire {
 // fromWire reads the parameters of a loaded program; ok says that airtide made it.
 func fromWire(raw []byte) (k *kind, p Parameters, ok bool) {
 	var w wire
+	// One that an earlier version has loaded lacks what came later, which then is 0.
+	raw = append(slices.Clone(raw), make([]byte, max(0, binary.Size(w)-len(raw)))...)
 	if err := binary.Read(bytes.NewReader(raw), binary.NativeEndian, &w); err != nil || w.Magic != magic {
 		return nil, p, false
 	}
@@ -163,6 +198,9 @@ func fromWire(raw []byte) (k *kind, p Parameters, ok bool) {
 		case "low-window":
 			p.LowWindow = w.LowWindow
 		}
+	}
+	if w.TimeNum != w.TimeDen {
+		p.TimeNum, p.TimeDen = w.TimeNum, w.TimeDen
 	}
 	return k, p, true
 }

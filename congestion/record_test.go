@@ -41,11 +41,21 @@ func (w *windows) Samples(b *tcp.Batch) error {
 	return nil
 }
 
+// aliases tells the monitor whose private state the congestion controls of tests have.
+func aliases() (map[string]string, error) {
+	all, err := Registered()
+	names := map[string]string{}
+	for _, e := range all {
+		names[e.Name] = string(e.Kind)
+	}
+	return names, err
+}
+
 // recorded is what the monitor saw of the client's end, ACK by ACK, while f ran.
 func recorded(t *testing.T, client *net.TCPConn, f func()) []tcp.Sample {
 	t.Helper()
 	local := uint16(client.LocalAddr().(*net.TCPAddr).Port)
-	source, err := bpf.Open(bpf.Options{Filter: filter.Filter{Ports: []uint16{local}}})
+	source, err := bpf.Open(bpf.Options{Filter: filter.Filter{Ports: []uint16{local}}, Aliases: aliases})
 	if err != nil {
 		t.Fatal(err)
 	}

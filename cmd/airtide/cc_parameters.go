@@ -15,12 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"airtide/congestion"
+	"airtide/timewarp"
 )
 
 // ccParameters are the flags that set parameters. Each counts only when it is given.
 type ccParameters struct {
 	congestion.Parameters
-	rttRef time.Duration
+	rttRef    time.Duration
+	timeRatio string
 }
 
 // ccParameterFlags are their names.
@@ -30,6 +32,7 @@ func (p *ccParameters) define(fl *pflag.FlagSet) {
 	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it is CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)")
 	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: what remains of the window after a loss (default 0.7, the kernel's 717/1024)")
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until loss")
+	fl.StringVar(&p.timeRatio, "time-ratio", "", "CUBIC: how many times as fast as real time this kernel's clock runs: N or P/Q (default 1)")
 	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: packets that may wait in the path, at first (default 30)")
 	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: least gamma (default 5)")
 	fl.Float64Var(&p.GammaHigh, "gamma-high", 0, "Compound: largest gamma (default 30)")
@@ -68,6 +71,13 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 		case "low-window":
 			out.LowWindow = p.LowWindow
 		}
+	}
+	if cmd.Flags().Changed("time-ratio") {
+		r, err := timewarp.ParseRatio(p.timeRatio)
+		if err != nil {
+			return out, fmt.Errorf("--time-ratio: %w", err)
+		}
+		out.TimeNum, out.TimeDen = r.Num, r.Den
 	}
 	return out, out.Check(k)
 }
