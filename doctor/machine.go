@@ -35,12 +35,14 @@ type machine struct {
 	types    *btf.Spec
 	typesErr error
 	btfPath  string
+	// timewarpModule is the file of a module that the caller has found; "" for none.
+	timewarpModule string
 	// memlock is the answer to lifting the limit on locked memory, which kernels before 5.11 charge BPF objects to.
 	memlock error
 }
 
 func newMachine(o Options) (*machine, error) {
-	m := &machine{btfPath: o.BTFPath}
+	m := &machine{btfPath: o.BTFPath, timewarpModule: o.TimewarpModule}
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
 		return nil, fmt.Errorf("reading the kernel's release: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -62,7 +63,7 @@ var bpfChecks = []check{
 	},
 	{
 		name: "struct_ops_link", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
-		needs: need(required, bpf, CC, Share),
+		needs: slices.Concat(need(required, bpf, CC, Share), need(optional, "", Timewarp)),
 		loss:  "no congestion control can be loaded in such a way that it goes when its owner does", remedy: "a kernel from 6.4 on",
 	},
 	{

@@ -18,11 +18,12 @@ const (
 	groupSockets     group = "sockets"
 	groupNetwork     group = "network"
 	groupMachine     group = "machine"
+	groupTime        group = "time"
 	groupTools       group = "tools"
 )
 
 var groups = []group{
-	groupKernel, groupPrivileges, groupTracepoints, groupBPF, groupSockets, groupNetwork, groupMachine, groupTools,
+	groupKernel, groupPrivileges, groupTracepoints, groupBPF, groupSockets, groupNetwork, groupMachine, groupTime, groupTools,
 }
 
 // check is an entry of the registry.
@@ -39,7 +40,7 @@ type check struct {
 // registry joins the tables of the groups.
 func registry() []check {
 	return slices.Concat(
-		kernelChecks, capabilityChecks(), tracepointChecks(), bpfChecks, socketChecks, networkChecks(), machineChecks, toolChecks(),
+		kernelChecks, capabilityChecks(), tracepointChecks(), bpfChecks, socketChecks, networkChecks(), machineChecks, timewarpChecks, toolChecks(),
 	)
 }
 
@@ -69,6 +70,8 @@ func (r *Result) lossNow() string {
 type Options struct {
 	// BTFPath names a file with the kernel's types for a kernel that does not show them itself; "" for the kernel's own.
 	BTFPath string
+	// TimewarpModule is the file of the module for accelerated time that was built for this kernel; "" for none.
+	TimewarpModule string
 }
 
 // Examine tries everything in the registry. The error is for a machine that cannot be examined at all; whatever is

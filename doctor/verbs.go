@@ -61,7 +61,7 @@ var verbTable = []verb{
 	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Tune, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Share, ways: []wayOf{{bpf, ""}}},
-	{name: Timewarp},
+	{name: Timewarp, built: true},
 	{name: Diagnose},
 }
 

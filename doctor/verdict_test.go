@@ -51,7 +51,7 @@ func TestVerdictOnMonitor(t *testing.T) {
 		{"no privileges", map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown}, Degraded, diag, []string{"cap_bpf", "cap_perfmon", "tcp_probe"}, true},
 		{"no inet_diag costs the bpf source nothing", map[string]Status{"inet_diag": Missing}, Ready, bpf, nil, true},
 		{"neither source", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "tcp_send_reset": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, true},
-		{"nothing that needs the kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
+		{"nothing that needs the kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing, "loadable_modules": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
 		{"polled values work in part", map[string]Status{"btf": Missing, "tcp_info": Limited}, Degraded, diag, []string{"btf", "tcp_info"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,15 +83,15 @@ func TestVerdictOnMonitor(t *testing.T) {
 
 // A verb that is marked as built appears with the needs that its checks have already named.
 func TestLaterVerbBringsItsNeeds(t *testing.T) {
-	if _, found := reportWith(nil).Verb(Timewarp); found {
-		t.Fatal("timewarp is not built, but has a verdict")
+	if _, found := reportWith(nil).Verb(Share); found {
+		t.Fatal("share is not built, but has a verdict")
 	}
-	i := slices.IndexFunc(verbTable, func(v verb) bool { return v.name == Timewarp })
+	i := slices.IndexFunc(verbTable, func(v verb) bool { return v.name == Share })
 	verbTable[i].built = true
 	defer func() { verbTable[i].built = false }()
-	v, found := reportWith(map[string]Status{"cap_sys_module": Missing}).Verb(Timewarp)
-	if !found || v.Verdict != CannotRun || len(v.Lacks) != 1 || v.Lacks[0].Check != "cap_sys_module" {
-		t.Errorf("got %+v, want that timewarp cannot run for want of cap_sys_module", v)
+	v, found := reportWith(map[string]Status{"struct_ops": Missing}).Verb(Share)
+	if !found || v.Verdict != CannotRun || len(v.Lacks) != 1 || v.Lacks[0].Check != "struct_ops" {
+		t.Errorf("got %+v, want that share cannot run for want of struct_ops", v)
 	}
 }
 

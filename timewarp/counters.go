@@ -29,6 +29,7 @@ var Kinds = []Kind{
 	{"TCPFastRetrans", "segments sent again in fast recovery"},
 	{"TCPSlowStartRetrans", "segments sent again after a timeout"},
 	{"TCPLostRetransmit", "retransmissions lost in turn"},
+	{"TCPRetransFail", "segments that could not be sent again"},
 	{"TCPSackRecovery", "fast recoveries by SACK"},
 	{"TCPRenoRecovery", "fast recoveries without SACK"},
 	{"TCPSynRetrans", "SYN and SYN-ACK segments sent again"},
@@ -40,15 +41,19 @@ type Errors map[string]uint64
 
 // ReadErrors reads the counters of Kinds in the network namespace of this process.
 func (k *Kernel) ReadErrors() (Errors, error) {
+	return ErrorsFrom(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(k.proc, name)) })
+}
+
+// ErrorsFrom reads the counters of another kernel or namespace. read reads a file of its /proc, such as net/snmp.
+func ErrorsFrom(read func(name string) ([]byte, error)) (Errors, error) {
 	all := map[string]uint64{}
 	for _, file := range []struct{ name, protocol string }{{"net/snmp", "Tcp"}, {"net/netstat", "TcpExt"}} {
-		path := filepath.Join(k.proc, file.name)
-		text, err := os.ReadFile(path)
+		text, err := read(file.name)
 		if err != nil {
 			return nil, fmt.Errorf("reading TCP's counters: %w", err)
 		}
 		if err := parseCounters(string(text), file.protocol, all); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", file.name, err)
 		}
 	}
 	e := Errors{}

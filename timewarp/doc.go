@@ -5,6 +5,7 @@
 //   - building the module from the sources in the binary: build.go; whether one was built for this kernel: file.go
 //   - what this kernel and the module say: kernel.go, status.go
 //   - loading, selecting the clock source, setting N, and taking it all back: load.go, undo.go
+//   - TCP, whose timeouts and window have to follow N: tcp.go, initial_rto.go, cubic.go
 //   - the kernel's watchdogs, which count warped seconds: watchdogs.go
 //   - what has to be known to take it back after a crash, and the lock that tells a crash from a running process: state.go
 //   - a command in warped time, with real and warped durations and TCP's errors by kind: run.go, counters.go

@@ -19,6 +19,10 @@ type fake struct {
 	refused    error  // what loading answers
 	setBackNs  int64  // by what the date was set back
 	unloadings int
+	initialRTO uint64 // where the BPF program reads it; 0 while none is attached
+	noBPF      error  // what attaching it answers
+	cubic      Ratio  // of the CUBIC that is loaded; zero while none is
+	noCubic    error  // what loading one answers
 }
 
 func newFake(t *testing.T) *fake {
@@ -28,8 +32,13 @@ func newFake(t *testing.T) *fake {
 	f.Kernel = &Kernel{
 		sys: filepath.Join(dir, "sys"), proc: filepath.Join(dir, "proc"), state: filepath.Join(dir, "run"),
 		finitModule: f.finit, deleteModule: f.delete,
-		setDate: func(ns int64) (bool, error) { f.setBackNs = ns; return true, nil },
+		setDate:          func(ns int64) (bool, error) { f.setBackNs = ns; return true, nil },
+		attachInitialRTO: func(at uint64) error { f.initialRTO = at; return f.noBPF },
+		detachInitialRTO: func() error { f.initialRTO = 0; return nil },
+		loadCubic:        func(r Ratio) error { f.cubic = r; return f.noCubic },
+		unloadCubic:      func() error { f.cubic = Ratio{}; return nil },
 	}
+	f.write(f.defaultCC(), "reno\n")
 	f.write(f.clockSource("current_clocksource"), "tsc\n")
 	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
 	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
@@ -68,6 +77,8 @@ func (f *fake) finit(fd int, _ string, _ int) error {
 		return f.refused
 	}
 	f.write(f.parameter("ratio"), "1\n")
+	f.write(f.parameter("rto"), "none\n")
+	f.write(f.parameter("initial_rto_at"), "4711\n")
 	f.clocks("1000 1000")
 	return nil
 }
@@ -91,6 +102,9 @@ func (f *fake) mustBeGone() {
 	}
 	if got := f.readWatchdogValues(); got != "120 21 0" {
 		f.t.Errorf("watchdogs are %s", got)
+	}
+	if cc := f.read(f.defaultCC()); f.initialRTO != 0 || f.cubic != (Ratio{}) || cc != "reno" {
+		f.t.Errorf("a BPF program at %d, a CUBIC for %v, congestion control %s are left", f.initialRTO, f.cubic, cc)
 	}
 	if _, err := os.Stat(f.statePath()); !os.IsNotExist(err) {
 		f.t.Errorf("the state is still there: %v", err)

@@ -23,6 +23,10 @@ type Kernel struct {
 	finitModule      func(fd int, parameters string, flags int) error
 	deleteModule     func(name string, flags int) error
 	setDate          func(behindNs int64) (bool, error)
+	attachInitialRTO func(at uint64) error
+	detachInitialRTO func() error
+	loadCubic        func(Ratio) error
+	unloadCubic      func() error
 }
 
 // Running is the kernel that runs.
@@ -30,6 +34,7 @@ func Running() *Kernel {
 	return &Kernel{
 		sys: "/sys", proc: "/proc", state: "/run/airtide",
 		finitModule: unix.FinitModule, deleteModule: unix.DeleteModule, setDate: setDateBack,
+		attachInitialRTO: attachInitialRTO, detachInitialRTO: detachInitialRTO, loadCubic: loadCubic, unloadCubic: unloadCubic,
 	}
 }
 

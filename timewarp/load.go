@@ -14,9 +14,15 @@ func (k *Kernel) Load(path string) (left *Undone, err error) {
 	return k.begin(func() error { return k.load(path, false) })
 }
 
-// Set changes N, with the module loaded by Load.
-func (k *Kernel) Set(r Ratio) (left *Undone, err error) {
-	return k.begin(func() error { return k.set(r) })
+// Set changes N, and how TCP follows it, with the module loaded by Load.
+func (k *Kernel) Set(r Ratio, t TCP) (*Changed, error) {
+	c := &Changed{}
+	var err error
+	c.Left, err = k.begin(func() (err error) {
+		c.Lacks, err = k.set(r, t)
+		return err
+	})
+	return c, err
 }
 
 // begin does something under the lock, after what a killed process left is taken back.
@@ -122,31 +128,40 @@ func hint(err error) string {
 	return " (see dmesg)"
 }
 
-func (k *Kernel) set(r Ratio) error {
+func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	if !k.Loaded() {
-		return errors.New("the module is not loaded: airtide timewarp load")
+		return nil, errors.New("the module is not loaded: airtide timewarp load")
 	}
 	s, err := k.readState()
-	if errors.Is(err, os.ErrNotExist) {
-		return k.writeRatio(r) // somebody else loaded the module
+	if errors.Is(err, os.ErrNotExist) { // somebody else loaded the module
+		if lacks, err = k.followTCP(r, t, nil); err != nil {
+			return nil, err
+		}
+		return lacks, k.writeRatio(r)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	old, err := k.Ratio()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if lacks, err = k.followTCP(r, t, s); err != nil {
+		return nil, err
 	}
 	if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
-		return err
+		return nil, err
 	}
 	if err := k.writeRatio(r); err != nil {
-		return errors.Join(err, k.setWatchdogs(s.Watchdogs, old))
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			err = rtoNotSupported(t.RTO)
+		}
+		return nil, errors.Join(err, k.setWatchdogs(s.Watchdogs, old), k.undoCubic(s))
 	}
 	if s.RatioSet, err = k.Now(); err != nil {
-		return err
+		return nil, err
 	}
-	return k.writeState(s)
+	return lacks, k.writeState(s)
 }
 
 func (k *Kernel) writeRatio(r Ratio) error {

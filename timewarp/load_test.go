@@ -17,7 +17,7 @@ func TestLoadSetUnload(t *testing.T) {
 		t.Fatalf("loading: %v, %v", left, err)
 	}
 	f.clocks("2000000000 2000000000")
-	if _, err := f.Set(Ratio{5, 2}); err != nil {
+	if _, err := f.Set(Ratio{5, 2}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.read(f.parameter("ratio")); got != "5/2" {
@@ -28,7 +28,7 @@ func TestLoadSetUnload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Status{Loaded: true, Selected: true, Ratio: Ratio{5, 2}, ClockSource: "timewarp", Before: "tsc", RealNs: 2e9, WarpedNs: 5e9, AheadNs: 3e9}
+	want := Status{Loaded: true, Selected: true, Ratio: Ratio{5, 2}, RTO: RTOBounds, ClockSource: "timewarp", Before: "tsc", RealNs: 2e9, WarpedNs: 5e9, AheadNs: 3e9}
 	if *s != want {
 		t.Errorf("status %+v, want %+v", *s, want)
 	}
@@ -91,7 +91,7 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 	}{
 		{Ratio{10, 1}, "1200 210 0"}, {Ratio{5, 2}, "360 63 0"}, {Ratio{100, 1}, "12000 300 1"}, {Ratio{1, 10}, "120 21 0"},
 	} {
-		if _, err := f.Set(c.ratio); err != nil {
+		if _, err := f.Set(c.ratio, TCP{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.readWatchdogValues(); got != c.want {
@@ -106,7 +106,7 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 
 func TestOutOfOrder(t *testing.T) {
 	f := newFake(t)
-	if _, err := f.Set(Ratio{2, 1}); err == nil || !strings.Contains(err.Error(), "not loaded") {
+	if _, err := f.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(err.Error(), "not loaded") {
 		t.Errorf("set before load: %v", err)
 	}
 	if _, err := f.Load(f.module); err != nil {
@@ -128,7 +128,7 @@ func TestNoModuleSupportSaysWhatStillWorks(t *testing.T) {
 	f := newFake(t)
 	f.finitModule = func(int, string, int) error { return unix.ENOSYS }
 	_, loadErr := f.Load(f.module)
-	_, setErr := f.Set(One)
+	_, setErr := f.Set(One, TCP{})
 	_, statusErr := f.Status()
 	_, unloadErr := f.Unload()
 	_, runErr := f.Run(t.Context(), RunOptions{Ratio: One, Command: []string{"true"}})

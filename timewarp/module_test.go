@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,7 @@ import (
 const moduleVariable = "AIRTIDE_TIMEWARP_MODULE"
 
 // loaded loads the module into the running kernel, and takes everything back after the test.
-func loaded(t *testing.T) (k *Kernel, module string) {
+func loaded(t testing.TB) (k *Kernel, module string) {
 	t.Helper()
 	module = os.Getenv(moduleVariable)
 	if module == "" {
@@ -46,8 +47,8 @@ func loaded(t *testing.T) (k *Kernel, module string) {
 	return k, module
 }
 
-func must[T any](v T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 }
 
 // tickDevices is what the kernel says of its timers' frequencies.
-func tickDevices(t *testing.T) string {
+func tickDevices(t testing.TB) string {
 	t.Helper()
 	var s strings.Builder
 	for _, line := range strings.Split(string(must(os.ReadFile("/proc/timer_list"))(t)), "\n") {
@@ -73,7 +74,7 @@ func TestModuleClockRate(t *testing.T) {
 	k, _ := loaded(t)
 	const allowed = 200e-6
 	for _, r := range []Ratio{{1, 1}, {2, 1}, {5, 1}, {10, 1}, {100, 1}, {5, 2}, {1, 2}, {1, 10}, {999, 7}} {
-		if _, err := k.Set(r); err != nil {
+		if _, err := k.Set(r, TCP{}); err != nil {
 			t.Fatal(err)
 		}
 		began := must(k.Now())(t)
@@ -91,6 +92,10 @@ func TestModuleClockRate(t *testing.T) {
 func TestModuleClockNeverGoesBack(t *testing.T) {
 	k, _ := loaded(t)
 	const changes = 500
+	wanted := int64(1_000_000) // readings, spread over the changes
+	if text := os.Getenv("AIRTIDE_TIMEWARP_READINGS"); text != "" {
+		wanted = must(strconv.ParseInt(text, 10, 64))(t)
+	}
 	var (
 		newest, readings, back atomic.Int64
 		stop                   atomic.Bool
@@ -105,8 +110,8 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			if err := unix.SchedSetaffinity(0, &own); err != nil {
 				t.Error(err)
 			}
-			var n int64
-			for ; !stop.Load(); n++ {
+			const some = 1024 // are told at once
+			for n := int64(1); !stop.Load(); n++ {
 				before := newest.Load()
 				now := int64(time.Since(base))
 				if now < before {
@@ -114,15 +119,20 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 				} else {
 					newest.CompareAndSwap(before, now)
 				}
+				if n%some == 0 {
+					readings.Add(some)
+				}
 			}
-			readings.Add(n)
 		})
 	}
 	ratios := []Ratio{{10, 1}, {1, 1}, {3, 2}, {100, 1}, {1, 2}, {5, 1}, {2, 1}, {1, 10}}
 	for i := range changes {
-		if err := k.set(ratios[i%len(ratios)]); err != nil {
+		if _, err := k.set(ratios[i%len(ratios)], TCP{}); err != nil {
 			t.Error(err)
 			break
+		}
+		for readings.Load() < wanted*int64(i+1)/changes {
+			time.Sleep(time.Millisecond)
 		}
 	}
 	stop.Store(true)
@@ -140,7 +150,7 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	if _, err := os.Stat(cpu1); err != nil {
 		t.Skipf("no second processor that can be switched off: %v", err)
 	}
-	if _, err := k.Set(Ratio{10, 1}); err != nil {
+	if _, err := k.Set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
 	before := tickDevices(t)
@@ -155,6 +165,51 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	}
 	if got := must(k.Ratio())(t); got != (Ratio{10, 1}) {
 		t.Errorf("the ratio is %s", got)
+	}
+}
+
+// After sleep the clock goes on from where it was, at the same ratio.
+func TestModuleSurvivesSuspend(t *testing.T) {
+	const alarm, forSeconds = "/sys/class/rtc/rtc0/wakealarm", 10 // real ones
+	k, _ := loaded(t)
+	states := strings.Fields(must(readLine("/sys/power/state"))(t))
+	if _, err := os.Stat(alarm); err != nil || len(states) == 0 {
+		t.Skipf("this machine cannot be woken by an alarm, or not sleep (%v): %v", states, err)
+	}
+	r := Ratio{10, 1}
+	if _, err := k.Set(r, TCP{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states {
+		if state != "freeze" && state != "mem" {
+			continue
+		}
+		before := time.Now()
+		if err := os.WriteFile(alarm, []byte(fmt.Sprintf("+%d", forSeconds)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("/sys/power/state", []byte(state), 0o644); err != nil {
+			t.Logf("%s: %v", state, err) // this machine's, not the clock's
+			_ = os.WriteFile(alarm, []byte("0"), 0o644)
+			continue
+		}
+		if slept := time.Since(before); slept < 0 {
+			t.Errorf("%s: the clock went back by %s", state, -slept)
+		}
+		if got := must(k.Ratio())(t); got != r {
+			t.Errorf("%s: the ratio is %s", state, got)
+		}
+		if err := k.mustBeCurrent(moduleName); err != nil {
+			t.Errorf("%s: %v", state, err)
+		}
+		began := must(k.Now())(t)
+		time.Sleep(5 * time.Second)
+		real, warped := must(k.Now())(t).Since(began)
+		off := float64(warped)/float64(real)/r.Float() - 1
+		t.Logf("after %s: %s of real time, %s of the clock, off by %+.2f ppm", state, real, warped, off*1e6)
+		if math.Abs(off) > 200e-6 {
+			t.Errorf("after %s the ratio is off by %.1f ppm", state, off*1e6)
+		}
 	}
 }
 
@@ -182,7 +237,7 @@ func TestModuleRefusesWhatIsWrong(t *testing.T) {
 
 func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	k, _ := loaded(t)
-	if _, err := k.Set(Ratio{10, 1}); err != nil {
+	if _, err := k.Set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
 	others := must(k.otherClockSources())(t)
@@ -192,7 +247,7 @@ func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	for must(k.Ratio())(t) != One { // the test's own time limit ends it
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := k.Set(Ratio{2, 1}); err == nil || !strings.Contains(err.Error(), others[0]) {
+	if _, err := k.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(err.Error(), others[0]) {
 		t.Errorf("setting a ratio that has no effect gives: %v", err)
 	}
 }

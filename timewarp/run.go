@@ -15,6 +15,7 @@ import (
 // RunOptions say what Run does.
 type RunOptions struct {
 	Ratio   Ratio
+	TCP     TCP
 	Module  string // the module's file, "" for where FindModule finds it
 	Command []string
 	// Notice is given what was found and put right before the command began. It may be nil.
@@ -31,6 +32,11 @@ type Result struct {
 	Errors     Errors  `json:"tcp_errors"`
 	ExitStatus int     `json:"exit_status"` // of the command; 128 + the signal that ended it
 	Undone     *Undone `json:"undone"`
+	// RTO is how TCP's retransmission timeout followed N, ScaledCubic whether new connections of the namespace grew by real time.
+	RTO         RTO  `json:"rto"`
+	ScaledCubic bool `json:"scaled_cubic"`
+	// Lacks say what TCP should have done and this kernel cannot.
+	Lacks []string `json:"lacks,omitempty"`
 }
 
 // killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is killed.
@@ -73,9 +79,14 @@ func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	return r, errors.Join(runErr, err)
 }
 
-// inWarpedTime runs the command between the change to N and its end. What else has to follow N belongs here.
+// inWarpedTime runs the command between the change to N and its end.
 func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error) {
-	if err := k.set(o.Ratio); err != nil {
+	lacks, err := k.set(o.Ratio, o.TCP)
+	if err != nil {
+		return nil, err
+	}
+	rto, err := k.RTO()
+	if err != nil {
 		return nil, err
 	}
 	errorsBefore, err := k.ReadErrors()
@@ -102,6 +113,7 @@ func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error
 	return &Result{
 		Ratio: o.Ratio, RealNs: int64(real), WarpedNs: int64(warped), Measured: float64(warped) / float64(real),
 		Errors: errorsAfter.Since(errorsBefore), ExitStatus: status,
+		RTO: rto, ScaledCubic: o.TCP.ScaledCubic, Lacks: lacks,
 	}, nil
 }
 
@@ -125,6 +137,9 @@ func (r *Result) WriteText(w io.Writer) error {
 	ms := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "ratio %s: %s of real time, %s of the clock (%.4f times)\n", r.Ratio, ms(r.RealNs), ms(r.WarpedNs), r.Measured)
+	for _, lack := range r.Lacks {
+		fmt.Fprintf(t, "not done: %s\n", lack)
+	}
 	fmt.Fprintln(t, "TCP meanwhile, in this network namespace:")
 	for _, kind := range Kinds {
 		if n, ok := r.Errors[kind.Name]; ok {

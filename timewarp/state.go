@@ -20,6 +20,8 @@ type state struct {
 	Temporary bool `json:"temporary"`
 	// Watchdogs are the kernel's timeouts at ratio 1, by their files.
 	Watchdogs map[string]int `json:"watchdogs"`
+	// Cubic is set while new connections use a scaled CUBIC.
+	Cubic *scaledCubic `json:"cubic,omitempty"`
 	// Selected and RatioSet are the clocks when timewarp was selected, and when N was set last.
 	Selected Reading `json:"selected"`
 	RatioSet Reading `json:"ratio_set"`

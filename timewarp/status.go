@@ -50,6 +50,8 @@ type Status struct {
 	Loaded      bool   `json:"loaded"`
 	Selected    bool   `json:"selected"` // timewarp is the clock source
 	Ratio       Ratio  `json:"ratio"`
+	RTO         RTO    `json:"rto,omitempty"` // how TCP's retransmission timeout follows N; "" while not loaded
+	ScaledCubic bool   `json:"scaled_cubic"`  // new connections of a namespace grow by real time
 	ClockSource string `json:"clock_source"`
 	Before      string `json:"clock_source_before,omitempty"` // "" unless airtide selected timewarp
 	// How long N is what it is, by both clocks; 0 where airtide did not set it.
@@ -79,6 +81,7 @@ func (k *Kernel) Status() (*Status, error) {
 	}
 	if st != nil {
 		s.Before = st.Before
+		s.ScaledCubic = st.Cubic != nil
 		if st.Temporary {
 			s.Running = k.busy()
 			s.Left = !s.Running
@@ -88,6 +91,9 @@ func (k *Kernel) Status() (*Status, error) {
 		return s, nil
 	}
 	if s.Ratio, err = k.Ratio(); err != nil {
+		return nil, err
+	}
+	if s.RTO, err = k.RTO(); err != nil {
 		return nil, err
 	}
 	if st == nil {
@@ -112,7 +118,10 @@ func (s *Status) WriteText(w io.Writer) error {
 	case !s.Selected:
 		text = fmt.Sprintf("loaded, but the clock source is %s: time is real\n", s.ClockSource)
 	default:
-		text = fmt.Sprintf("ratio %s\n", s.Ratio)
+		text = fmt.Sprintf("ratio %s, rto %s\n", s.Ratio, s.RTO)
+		if s.ScaledCubic {
+			text += "new connections use " + cubicName + ", which grows by real time\n"
+		}
 		if s.Before != "" {
 			text += fmt.Sprintf("since %s of real time, %s of the clock\nahead of real time by %s since it was loaded\nclock source %s, before %s\n",
 				ms(s.RealNs), ms(s.WarpedNs), ms(s.AheadNs), s.ClockSource, s.Before)

@@ -59,6 +59,8 @@ func (k *Kernel) undoLeft() (*Undone, error) {
 // undo takes everything back, as far as it was done.
 func (k *Kernel) undo(s *state) (*Undone, error) {
 	u := &Undone{}
+	// What fails here does not keep the clock from being put right; the state stays, for another try.
+	tcpErr := errors.Join(k.undoCubic(s), k.detachInitialRTO())
 	if k.Loaded() {
 		if err := k.writeRatio(One); err != nil {
 			return nil, err
@@ -88,6 +90,9 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 	if u.ClockSource, err = k.CurrentClockSource(); err != nil {
 		return nil, err
 	}
+	if tcpErr != nil {
+		return u, tcpErr
+	}
 	return u, k.removeState()
 }
 
@@ -102,7 +107,7 @@ func (k *Kernel) restoreClockSource(before string) error {
 		return err
 	}
 	if len(others) == 0 {
-		return errors.New("there is no other clock source to restore")
+		return errors.New("the kernel lists no clock source besides timewarp, to which time could be given back")
 	}
 	if !slices.Contains(others, before) {
 		before = others[0]

@@ -13,7 +13,7 @@ func leave(t *testing.T, f *fake) {
 		t.Fatal(err)
 	}
 	f.clocks("1001000 1001000")
-	if err := f.set(Ratio{10, 1}); err != nil {
+	if _, err := f.set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
 	f.clocks("1000001000 10000001000")
@@ -23,11 +23,11 @@ func TestTheNextStartTakesBackWhatAKilledProcessLeft(t *testing.T) {
 	for name, start := range map[string]func(*fake) (*Undone, error){
 		"load": func(f *fake) (*Undone, error) { return f.Load(f.module) },
 		"set": func(f *fake) (*Undone, error) {
-			left, err := f.Set(One)
+			c, err := f.Set(One, TCP{})
 			if err == nil {
-				return left, errors.New("set went on with the module unloaded")
+				return c.Left, errors.New("set went on with the module unloaded")
 			}
-			return left, nil
+			return c.Left, nil
 		},
 		"unload": (*fake).unloadLeft,
 	} {
@@ -105,7 +105,7 @@ func TestTheLockTellsARunningProcess(t *testing.T) {
 	}
 	for what, do := range map[string]func() error{
 		"load":   func() error { _, err := f.Load(f.module); return err },
-		"set":    func() error { _, err := f.Set(One); return err },
+		"set":    func() error { _, err := f.Set(One, TCP{}); return err },
 		"unload": func() error { _, err := f.Unload(); return err },
 		"run": func() error {
 			_, err := f.Run(t.Context(), RunOptions{Ratio: One, Command: []string{"true"}})

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/doctor"
+	"airtide/timewarp"
 )
 
 func newDoctor() *cobra.Command {
@@ -25,6 +26,8 @@ Exit status 1 when no verb that observes can run.`,
   airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Where there is none, the report says how to get one.
+			o.TimewarpModule, _ = timewarp.FindModule(timewarp.Release())
 			r, err := doctor.Examine(cmd.Context(), o)
 			if err != nil {
 				return err

@@ -91,29 +91,66 @@ until unload.`,
 	return cmd
 }
 
+// tcpFlags say how TCP follows N.
+func tcpFlags(cmd *cobra.Command, rto *string, scaledCubic *bool) {
+	cmd.Flags().StringVar(rto, "rto", string(timewarp.RTOBounds), "how TCP's retransmission timeout follows N: bounds (its least and first values), paper (all of it), none")
+	cmd.Flags().BoolVar(scaledCubic, "scaled-cubic", false, "new connections of this network namespace use a CUBIC that grows by real time (Linux 6.4)")
+	var ways []string
+	for _, r := range timewarp.RTOs {
+		ways = append(ways, string(r))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("rto", cobra.FixedCompletions(ways, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// tcpOf reads how TCP follows N as the user gave it.
+func tcpOf(rto string, scaledCubic bool) (timewarp.TCP, error) {
+	r, err := timewarp.ParseRTO(rto)
+	if err == nil && rto == "" {
+		err = errors.New("--rto: want bounds, paper or none")
+	}
+	if err != nil {
+		return timewarp.TCP{}, misuse{err}
+	}
+	return timewarp.TCP{RTO: r, ScaledCubic: scaledCubic}, nil
+}
+
 func newTimewarpSet() *cobra.Command {
-	return &cobra.Command{
+	var (
+		rto         string
+		scaledCubic bool
+	)
+	cmd := &cobra.Command{
 		Use:   "set N",
 		Short: "Set how many times as fast as real time the clock runs",
 		Long: `Sets N: a whole number, a fraction or a decimal number from 1/10 to 1000. It may be changed at any time; the clock never
-goes back.`,
+goes back. How TCP follows is said with each N anew, and ends when N is 1 again.`,
 		Example: `  airtide timewarp set 10
-  airtide timewarp set 5/2`,
+  airtide timewarp set 5/2 --rto none
+  airtide timewarp set 10 --scaled-cubic`,
 		Args: exactArgs("N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := ratioOf(args[0])
 			if err != nil {
 				return err
 			}
-			left, err := timewarp.Running().Set(r)
-			sayLeft(left)
+			tcp, err := tcpOf(rto, scaledCubic)
 			if err != nil {
 				return err
+			}
+			c, err := timewarp.Running().Set(r, tcp)
+			sayLeft(c.Left)
+			if err != nil {
+				return err
+			}
+			for _, lack := range c.Lacks {
+				fmt.Fprintf(os.Stderr, "airtide: not done: %s\n", lack)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "ratio %s\n", r)
 			return err
 		},
 	}
+	tcpFlags(cmd, &rto, &scaledCubic)
+	return cmd
 }
 
 func newTimewarpStatus() *cobra.Command {

@@ -15,6 +15,8 @@ func newTimewarpRun() *cobra.Command {
 	var (
 		o      = timewarp.RunOptions{Notice: sayLeft}
 		ratio  string
+		rto    string
+		cubic  bool
 		asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -24,6 +26,7 @@ func newTimewarpRun() *cobra.Command {
 the command took in real time and by the clock, and which errors TCP counted meanwhile, by kind, in this network namespace.
 The exit status is the command's.`,
 		Example: `  airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
+  airtide timewarp run -N 10 --rto paper -- iperf3 -c 192.0.2.1 -t 60
   airtide timewarp run -N 10 --json -- iperf3 -c 192.0.2.1 -t 60`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
@@ -39,6 +42,9 @@ The exit status is the command's.`,
 				return misuse{errors.New("no ratio: give one with -N")}
 			}
 			if o.Ratio, err = ratioOf(ratio); err != nil {
+				return err
+			}
+			if o.TCP, err = tcpOf(rto, cubic); err != nil {
 				return err
 			}
 			o.Command = args
@@ -64,6 +70,7 @@ The exit status is the command's.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&ratio, "ratio", "N", "", "how many times as fast as real time the clock runs, from 1/10 to 1000 (required)")
 	fl.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	tcpFlags(cmd, &rto, &cubic)
 	moduleFlag(cmd, &o.Module)
 	return cmd
 }

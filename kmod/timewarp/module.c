@@ -28,6 +28,7 @@
 /* Serializes changes of N, and guards it. */
 static DEFINE_MUTEX(change_lock);
 static struct ratio ratio = {1, 1};
+static enum rto_mode rto = RTO_NONE;
 static bool loaded;
 
 static int change(struct ratio r)
@@ -35,6 +36,9 @@ static int change(struct ratio r)
 	bool faster = (u64)r.num * ratio.den > (u64)ratio.num * r.den;
 	int err;
 
+	err = warp_rto(rto, r);
+	if (err)
+		return err;
 	if (faster)
 		warp_timers(r);
 	err = warp_clock(r);
@@ -42,6 +46,8 @@ static int change(struct ratio r)
 		r = ratio;
 	if (!faster || err)
 		warp_timers(r);
+	if (err)
+		warp_rto(rto, r);
 	ratio = r;
 	return err;
 }
@@ -116,6 +122,54 @@ static const struct kernel_param_ops ratio_ops = {
 module_param_cb(ratio, &ratio_ops, NULL, 0644);
 MODULE_PARM_DESC(ratio, "how many times as fast as real time the clock runs: N or P/Q, 1/10 to 1000");
 
+static const char *const rto_names[] = {
+	[RTO_NONE] = "none",
+	[RTO_BOUNDS] = "bounds",
+	[RTO_PAPER] = "paper",
+};
+
+static int set_rto(const char *text, const struct kernel_param *kp)
+{
+	int mode = sysfs_match_string(rto_names, text), err;
+
+	if (mode < 0)
+		return mode;
+	mutex_lock(&change_lock);
+	err = warp_rto(mode, ratio);
+	if (!err)
+		rto = mode;
+	mutex_unlock(&change_lock);
+	return err;
+}
+
+static int get_rto(char *text, const struct kernel_param *kp)
+{
+	enum rto_mode mode;
+
+	mutex_lock(&change_lock);
+	mode = rto;
+	mutex_unlock(&change_lock);
+	return scnprintf(text, PAGE_SIZE, "%s\n", rto_names[mode]);
+}
+
+static const struct kernel_param_ops rto_ops = {
+	.set = set_rto,
+	.get = get_rto,
+};
+module_param_cb(rto, &rto_ops, NULL, 0644);
+MODULE_PARM_DESC(rto, "how TCP's retransmission timeout follows the ratio: none, bounds or paper");
+
+static int get_initial_rto_at(char *text, const struct kernel_param *kp)
+{
+	return scnprintf(text, PAGE_SIZE, "%lu\n", (unsigned long)&initial_rto);
+}
+
+static const struct kernel_param_ops initial_rto_at_ops = {
+	.get = get_initial_rto_at,
+};
+module_param_cb(initial_rto_at, &initial_rto_at_ops, NULL, 0400);
+MODULE_PARM_DESC(initial_rto_at, "where the BPF program for the initial timeout reads it");
+
 static int get_now(char *text, const struct kernel_param *kp)
 {
 	unsigned long flags;
@@ -159,6 +213,7 @@ static int __init timewarp_init(void)
 /* Runs only while the clock source is not selected: selecting it takes a reference to the module. */
 static void __exit timewarp_exit(void)
 {
+	warp_rto(RTO_NONE, one);
 	stop_clock();
 	stop_timers();
 }

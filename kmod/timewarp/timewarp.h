@@ -28,6 +28,25 @@ int start_timers(void);
 void warp_timers(struct ratio r);
 void stop_timers(void);
 
+/* tcp.c: the retransmission timeout. */
+enum rto_mode {
+	RTO_NONE,
+	RTO_BOUNDS,
+	RTO_PAPER,
+};
+
+#define INITIAL_RTO_MAGIC 0x6f74722065646974ULL /* "tide rto" */
+
+struct initial_rto {
+	u64 magic;
+	u32 ticks; /* of the clock; 0: the kernel's own */
+	u32 unused;
+};
+
+extern struct initial_rto initial_rto;
+
+int warp_rto(enum rto_mode mode, struct ratio r);
+
 /* find.c: functions of the kernel that are not exported. */
 void *find_function(const char *name);
 

@@ -1,0 +1,121 @@
+package timewarp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// RTO says how TCP's retransmission timeout follows N.
+type RTO string
+
+// The ways. kmod/timewarp/tcp.c tells what each computes.
+const (
+	RTOBounds RTO = "bounds" // its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1
+	RTOPaper  RTO = "paper"  // all of it is N times as long, as Onozato et al. have it
+	RTONone   RTO = "none"   // it does not
+)
+
+// RTOs lists them.
+var RTOs = []RTO{RTOBounds, RTOPaper, RTONone}
+
+// ParseRTO reads one; "" is RTOBounds.
+func ParseRTO(text string) (RTO, error) {
+	if text == "" {
+		return RTOBounds, nil
+	}
+	for _, r := range RTOs {
+		if text == string(r) {
+			return r, nil
+		}
+	}
+	return "", fmt.Errorf("rto %q: want bounds, paper or none", shorten(text))
+}
+
+// TCP says how TCP follows N.
+type TCP struct {
+	RTO RTO // "" for RTOBounds
+	// ScaledCubic gives new connections of this network namespace a CUBIC that grows by real time (Linux 6.4).
+	ScaledCubic bool
+}
+
+// Changed is what a change of N did besides.
+type Changed struct {
+	// Left is what was taken back before, because a killed process had left it; nil where nothing was.
+	Left *Undone `json:"left,omitempty"`
+	// Lacks say what TCP should do and this kernel cannot.
+	Lacks []string `json:"lacks,omitempty"`
+}
+
+// followTCP makes TCP follow N from the next change of the ratio on. Without a state the module is somebody else's, and there
+// would be no place to note a congestion control to be taken back.
+func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error) {
+	rto, err := ParseRTO(string(t.RTO))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s == nil && t.ScaledCubic:
+		return nil, errors.New("a scaled CUBIC is only for a module that airtide timewarp load has loaded")
+	case s != nil:
+		if err := k.setCubic(s, r, t.ScaledCubic); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.writeRTO(rto); err != nil {
+		return nil, err
+	}
+	if rto == RTONone || r == One {
+		return nil, k.detachInitialRTO()
+	}
+	at, err := k.initialRTOAt()
+	if err != nil {
+		return nil, err
+	}
+	if err := k.attachInitialRTO(at); err != nil {
+		lacks = append(lacks, fmt.Sprintf("the initial RTO stays at 1 s of the clock: %v", err))
+	}
+	return lacks, nil
+}
+
+func (k *Kernel) writeRTO(rto RTO) error {
+	switch err := os.WriteFile(k.parameter("rto"), []byte(string(rto)+"\n"), 0o644); {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
+		// A file that is not there cannot be made in sysfs.
+		return errors.New("the module that is loaded knows no rto, for it is of another version: unload it and build it again")
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return rtoNotSupported(rto)
+	case err != nil:
+		return fmt.Errorf("setting how the RTO follows the ratio: %w", err)
+	}
+	return nil
+}
+
+func rtoNotSupported(rto RTO) error {
+	return fmt.Errorf("this kernel cannot do --rto %s (see dmesg): choose another of bounds, paper and none", rto)
+}
+
+// RTO is how the retransmission timeout follows N. The module must be loaded.
+func (k *Kernel) RTO() (RTO, error) {
+	text, err := readLine(k.parameter("rto"))
+	if err != nil {
+		return "", fmt.Errorf("reading how the RTO follows the ratio: %w", err)
+	}
+	return ParseRTO(text)
+}
+
+// initialRTOAt is where the module says how long the initial timeout is.
+func (k *Kernel) initialRTOAt() (uint64, error) {
+	text, err := readLine(k.parameter("initial_rto_at"))
+	if err != nil {
+		return 0, fmt.Errorf("asking the module for its initial RTO: %w", err)
+	}
+	at, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("asking the module for its initial RTO: %w", err)
+	}
+	return at, nil
+}
