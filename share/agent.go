@@ -20,6 +20,8 @@ import (
 	"airtide/share/link"
 	"airtide/share/message"
 	"airtide/share/own"
+	"airtide/share/rwnd"
+	"airtide/tcp"
 	"airtide/tune"
 )
 
@@ -30,9 +32,14 @@ const (
 	sampleEvery = 10 * time.Millisecond
 	// silence of all the others after which bounds are lifted.
 	silence = time.Second
+	// pauses of the mean length are nothing unusual, so many; where reports come seldom, as by a hub in a large cell, that takes longer.
+	pauses = 4
 	// lease is how long bounds outlive the agent's last step: it may be killed, or stand still.
 	lease = 800 * time.Millisecond
 )
+
+// slowestRadio in kbit/s is what a radio is taken to reach at least: the lowest rate of OFDM.
+const slowestRadio = 6000
 
 // agent is one that runs.
 type agent struct {
@@ -45,6 +52,12 @@ type agent struct {
 	control  *control.Controller
 	hold     *hold.Hold // nil while nothing is held
 	self     self
+	balance  control.Balance
+	decision control.Decision // the last one
+	decided  time.Duration    // when
+	patience time.Duration    // how long silence of all the others is nothing unusual
+	session  uint64
+	together together
 	peers    []message.Peer
 	datagram []byte
 	status   Status
@@ -75,7 +88,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		return fmt.Errorf("sharing: %w", err)
 	}
 	flows := filter.Filter{NetNS: []uint32{namespace}, Prefixes: prefixes}
-	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, weight: c.Weight}}
+	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, weight: c.Weight, flows: map[tcp.FlowID]*flow{}}}
 	if a.link, err = link.Open(c.Link); err != nil {
 		return err
 	}
@@ -94,9 +107,19 @@ func Run(ctx context.Context, c Config) (err error) {
 		}
 		defer func() { err = errors.Join(err, a.hold.Close()) }()
 	}
+	if a.self.windows, err = rwnd.Begin(c.Interface); err != nil {
+		if !errors.Is(err, rwnd.ErrNotSupported) {
+			return fmt.Errorf("sharing: %w", err)
+		}
+		c.Notice("what this terminal receives is not bounded: " + err.Error())
+	} else {
+		defer func() { err = errors.Join(err, a.self.windows.Close()) }()
+	}
 	now := clock.Now()
-	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way()}, now)
+	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way(), Hubs: c.Link.Addresses()}, now)
 	a.sender = message.NewSender(a.receiver, now)
+	a.session = a.receiver.Session()
+	a.together.turns = control.NewTurns(a.session)
 	a.flows = own.New(now)
 	return a.run(ctx, source)
 }
@@ -109,6 +132,9 @@ func (a *agent) way() message.Link {
 		if m := p.Report.MaxKbps; m > 0 && (w.DataKbps == 0 || m < w.DataKbps) {
 			w.DataKbps = m
 		}
+	}
+	if w.DataKbps > 0 { // a maximum that is not known yet is as low as what was seen
+		w.DataKbps = max(w.DataKbps, slowestRadio)
 	}
 	return w
 }
@@ -128,12 +154,29 @@ func (a *agent) loop(ctx context.Context) error {
 	defer ticker.Stop()
 	due := time.NewTimer(0)
 	defer due.Stop()
+	turn := time.NewTimer(stepEvery)
+	defer turn.Stop()
+	step := func() error {
+		now := clock.Now()
+		err := a.step(ctx, now)
+		if next, known := a.together.turns.Next(time.Duration(now)); known {
+			turn.Reset(next - time.Duration(now))
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if err := a.step(ctx, clock.Now()); err != nil && ctx.Err() == nil {
+			if err := step(); err != nil {
+				return err
+			}
+		case <-turn.C:
+			if err := step(); err != nil {
 				return err
 			}
 		case <-due.C:
@@ -146,7 +189,7 @@ func (a *agent) loop(ctx context.Context) error {
 func (a *agent) hear(from netip.AddrPort, datagram []byte) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.receiver.Receive(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
+	a.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
 }
 
 // tell sends a report when it is due, and returns how long it is until the next may be.
@@ -185,7 +228,11 @@ func (a *agent) seal(state message.State, now int64) (err error) {
 	if a.status.Held {
 		share = a.status.ShareBps
 	}
-	a.datagram, err = a.sender.Seal(a.datagram[:0], a.self.report(state, share), now)
+	report := a.self.report(state, share)
+	if state != message.Leaving {
+		report.Turn = a.together.turns.Saying(time.Duration(now))
+	}
+	a.datagram, err = a.sender.Seal(a.datagram[:0], report, now)
 	return err
 }
 
@@ -202,32 +249,41 @@ func (a *agent) leave() {
 // step decides anew and keeps the flows to it.
 func (a *agent) step(ctx context.Context, nowNs int64) error {
 	now := time.Duration(nowNs)
-	a.self.take(now, a.flows.Take(nowNs))
+	if err := a.self.take(now, a.flows.Take(nowNs)); err != nil {
+		return err
+	}
 	a.mutex.Lock()
 	a.peers = a.receiver.Peers(a.peers[:0], nowNs)
 	a.receiver.SetLink(a.way())
 	quiet := time.Duration(nowNs - a.receiver.AcceptedNs())
+	a.patience = max(silence, pauses*time.Duration(a.receiver.PauseNs()))
 	counts := a.receiver.Counts()
 	a.mutex.Unlock()
+	if a.config.Radio != nil {
+		a.self.phy, a.self.byPHY = a.config.Radio()
+	}
+	a.together.hears(now, a)
 	if a.config.Step != nil {
 		a.describe(counts)
 	}
 	bounds, why := a.decide(now, quiet)
 	if a.hold == nil {
-		why = "this terminal only observes"
+		bounds, why = noBounds, "this terminal only observes"
 	} else {
 		if err := a.hold.Renew(now + lease); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
-		if _, err := a.hold.Set(ctx, now, bounds); err != nil {
+		if _, err := a.hold.Set(ctx, now, bounds.up); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+	}
+	if a.self.windows != nil {
+		if err := errors.Join(a.self.windows.Renew(now+lease), a.self.windows.Set(a.receiveBounds(bounds.down))); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
 	}
 	a.status.Held, a.status.Why = why == "", why
-	a.status.Windows = a.status.Windows[:0]
-	for _, b := range bounds {
-		a.status.Windows = append(a.status.Windows, Window{b.Local, b.Remote, b.Packets})
-	}
+	a.status.Windows = bounds.list(a.self.flows)
 	if why != a.why {
 		a.why = why
 		if why != "" {
@@ -253,6 +309,13 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 		t.Address = p.Source.Addr().String()
 		s.Peers = append(s.Peers, t)
 	}
+	s.Turn, s.Effect = "", nil
+	if kind := a.together.phase.Kind; kind != message.NoTurn {
+		s.Turn = kind.String()
+	}
+	if e := a.together.effect; e != nil {
+		s.Effect = &Effect{e.With.Total, e.Without.Total, e.With.RTT.Microseconds(), e.Without.RTT.Microseconds(), e.Helps()}
+	}
 	s.Datagrams = map[string]int{}
 	for reason, n := range counts {
 		if n > 0 {
@@ -263,7 +326,8 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 
 func seen(r message.Report) Terminal {
 	t := Terminal{
-		State: r.State.String(), MaxBps: r.MaxKbps.Bps(), RateBps: r.UploadKbps.Bps(), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
+		State: r.State.String(), MaxBps: r.MaxKbps.Bps(), MaxSource: r.MaxSource.String(), RateBps: r.UploadKbps.Bps() + r.DownloadKbps.Bps(),
+		UploadBps: r.UploadKbps.Bps(), DownloadBps: r.DownloadKbps.Bps(), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
 	}
 	if r.ApplicationLimited {
 		t.DemandBps = r.DemandKbps.Bps()

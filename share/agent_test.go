@@ -3,6 +3,7 @@ package share
 import (
 	"context"
 	"io"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type running struct {
 
 	mutex  sync.Mutex
 	status Status
+	solos  int // steps in a turn of one alone in which it had windows
 }
 
 func (r *running) now() Status {
@@ -52,6 +54,9 @@ func run(t *testing.T, h *testnet.Host, c Config) *running {
 		defer r.mutex.Unlock()
 		s.Windows = slices.Clone(s.Windows)
 		r.status = s
+		if s.Turn == "solo" && len(s.Windows) > 0 {
+			r.solos++
+		}
 	}
 	go func() { r.ended <- h.Do(func() error { return Run(ctx, c) }) }()
 	t.Cleanup(func() {
@@ -67,16 +72,7 @@ func run(t *testing.T, h *testnet.Host, c Config) *running {
 func TestTwoAgentsShare(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
-	sending, stopped := context.WithCancel(t.Context())
-	t.Cleanup(stopped)
-	go func() { _, _ = io.Copy(io.Discard, server) }()
-	go func() {
-		for sending.Err() == nil {
-			if _, err := client.Write(make([]byte, 1<<16)); err != nil {
-				return
-			}
-		}
-	}()
+	transfer(t, client, server)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	testnet.Eventually(t, 60*time.Second, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
@@ -106,6 +102,72 @@ func TestTwoAgentsShare(t *testing.T) {
 	if cc := testnet.CongestionControl(t, client); cc != "reno" {
 		t.Errorf("afterwards the flow runs %s, before it ran reno", cc)
 	}
+}
+
+// transfer sends from one end to the other until the test ends.
+func transfer(t *testing.T, from, to *net.TCPConn) {
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	go func() { _, _ = io.Copy(io.Discard, to) }()
+	go func() {
+		for block := make([]byte, 1<<16); ctx.Err() == nil; {
+			if _, err := from.Write(block); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of the agent while another terminal is
+// there.
+func TestWhatATerminalReceivesIsBounded(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	client, server := n.Connect(testnet.Dial{})
+	transfer(t, server, client)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	testnet.Eventually(t, 60*time.Second, "the agent to see its flow", func() bool { return a.now().Own.DownloadBps > 1e6 })
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: 50e6})
+	testnet.Eventually(t, 60*time.Second, "a bound", func() bool {
+		s := a.now()
+		return s.Held && len(s.Windows) == 1 && s.Windows[0].ReceiveBytes > 0
+	})
+	if s := a.now(); s.Windows[0].Local.String() != client.LocalAddr().String() || s.Windows[0].Packets > 0 {
+		t.Errorf("windows %+v, the flow is %s", s.Windows, client.LocalAddr())
+	}
+	testnet.Eventually(t, 10*time.Second, "the window to be bounded", func() bool {
+		s := a.now()
+		return len(s.Windows) == 1 && testnet.Info(t, server).Snd_wnd <= s.Windows[0].ReceiveBytes+1<<14
+	})
+	if s := a.now(); s.Own.MinRTTUs == 0 || s.Own.RTTUs < s.Own.MinRTTUs {
+		t.Errorf("round-trip times of what is received: %+v", s.Own)
+	}
+	b.end(t)
+	testnet.Eventually(t, 5*time.Second, "the bound to be lifted", func() bool {
+		return !a.now().Held && len(a.now().Windows) == 0 && testnet.Info(t, server).Snd_wnd > 1<<16
+	})
+}
+
+// TestWhoIsNotToldWhatItReachesAloneGetsATurn lets a terminal send over 100 Mbit/s while another one carries something too.
+func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(100e6, 1<<18); err != nil {
+		t.Fatal(err)
+	}
+	client, server := n.Connect(testnet.Dial{})
+	transfer(t, client, server)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares})
+	run(t, n.Server, Config{Key: key, Policy: control.Observe})
+	testnet.Eventually(t, 60*time.Second, "a turn", func() bool {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		return a.solos > 0
+	})
+	testnet.Eventually(t, 60*time.Second, "what the terminal reaches alone", func() bool {
+		own := a.now().Own
+		return own.MaxSource == "measured" && own.MaxBps > 80e6 && own.MaxBps < 120e6
+	})
 }
 
 func TestOtherKeysAreOtherCells(t *testing.T) {

@@ -23,6 +23,9 @@ type Config struct {
 	Interface string
 	// MaxBps is what the terminal reaches alone, in bit/s; 0 means the highest rate that is seen.
 	MaxBps float64
+	// Radio tells the PHY rate, and what a terminal with it reaches alone, both in bit/s and 0 when they are not known; asked at each step. It
+	// counts where MaxBps is 0. It may be nil.
+	Radio func() (phyBps, aloneBps float64)
 	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
 	Weight float64
 	Policy control.Policy
@@ -102,11 +105,24 @@ type Status struct {
 	// CapacityBps is what the wire is found to carry; absent while it is not known to limit.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
 	// Limit is what keeps shares from being greater: airtime, wire, both or demand.
-	Limit         string         `json:"limit,omitempty"`
-	QueueTargetUs int64          `json:"queue_target_us,omitempty"`
-	Correction    float64        `json:"correction,omitempty"`
-	Windows       []Window       `json:"windows"`
-	Datagrams     map[string]int `json:"datagrams"` // received, by what became of them
+	Limit         string   `json:"limit,omitempty"`
+	QueueTargetUs int64    `json:"queue_target_us,omitempty"`
+	Correction    float64  `json:"correction,omitempty"`
+	Windows       []Window `json:"windows"`
+	// Turn is what all do together just now: solo, still or free; absent else.
+	Turn string `json:"turn,omitempty"`
+	// Effect is what bounds were found to be worth when they were lifted last to compare; absent before.
+	Effect    *Effect        `json:"effect,omitempty"`
+	Datagrams map[string]int `json:"datagrams"` // received, by what became of them
+}
+
+// Effect compares the cell with bounds and without: what all terminals deliver, and the mean of their round-trip times, weighted by rates.
+type Effect struct {
+	TotalWithBps    float64 `json:"total_with_bps"`
+	TotalWithoutBps float64 `json:"total_without_bps"`
+	RTTWithUs       int64   `json:"rtt_with_us"`
+	RTTWithoutUs    int64   `json:"rtt_without_us"`
+	Helps           bool    `json:"helps"`
 }
 
 // Terminal is one of the cell.
@@ -114,7 +130,12 @@ type Terminal struct {
 	Address string  `json:"address,omitempty"`
 	State   string  `json:"state"`
 	MaxBps  float64 `json:"max_bps"`
-	RateBps float64 `json:"rate_bps"`
+	// MaxSource is how it knows: unknown, phy, measured or configured.
+	MaxSource string `json:"max_source"`
+	// RateBps is what it carries, in both directions together.
+	RateBps     float64 `json:"rate_bps"`
+	UploadBps   float64 `json:"upload_bps"`
+	DownloadBps float64 `json:"download_bps"`
 	// DemandBps is beyond what it would not send; absent when it takes all.
 	DemandBps float64 `json:"demand_bps,omitempty"`
 	MinRTTUs  int64   `json:"min_rtt_us"`
@@ -123,7 +144,10 @@ type Terminal struct {
 
 // Window is the bound of one flow.
 type Window struct {
-	Local   netip.AddrPort `json:"local"`
-	Remote  netip.AddrPort `json:"remote"`
-	Packets uint32         `json:"cwnd_max_packets"`
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	// Packets is the most that may be on their way, of a flow that sends; ReceiveBytes the largest receive window, of one that receives. One
+	// that does both is there twice.
+	Packets      uint32 `json:"cwnd_max_packets,omitempty"`
+	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
 }

@@ -1,27 +1,61 @@
 package share
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"airtide/share/control"
 	"airtide/share/hold"
+	"airtide/share/message"
+	"airtide/share/rwnd"
+	"airtide/tcp"
 )
 
+// bounds are the windows of flows: congestion windows of what they send, receive windows of what they receive.
+type bounds struct {
+	up   []hold.Bound
+	down map[tcp.FlowID]uint32 // bytes
+}
+
+var noBounds bounds
+
+// list is what the status shows of them.
+func (b *bounds) list(flows map[tcp.FlowID]*flow) []Window {
+	all := []Window{}
+	for _, u := range b.up {
+		all = append(all, Window{Local: u.Local, Remote: u.Remote, Packets: u.Packets})
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.down)) {
+		all = append(all, Window{Local: flows[id].ends.Local, Remote: flows[id].ends.Remote, ReceiveBytes: b.down[id]})
+	}
+	return all
+}
+
 // decide finds the bounds of the flows, or why there are none.
-func (a *agent) decide(now, quiet time.Duration) (bounds []hold.Bound, why string) {
+func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
+	var err error
 	s := &a.status
 	s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit, s.QueueTargetUs, s.Correction = 0, 0, 0, "", 0, 0
+	since := now - a.decided
+	a.decided = now
+	defer func() {
+		if why != "" {
+			a.together.heldSince = 0
+		}
+	}()
 	switch {
 	case len(a.peers) == 0:
-		return nil, "no other terminal is heard"
-	case quiet > silence:
-		return nil, "nobody has been heard for a second"
+		return b, "no other terminal is heard"
+	case quiet > a.patience:
+		return b, "nobody has been heard for too long"
 	case a.self.alone() == 0:
-		return nil, "it is not known what this terminal reaches alone"
+		return b, "it is not known what this terminal reaches alone"
 	}
 	if a.config.Policy == control.EqualCapPolicy {
-		return a.equalCap()
+		return a.equalCap(now), ""
 	}
 	all := []control.Terminal{a.self.terminal()}
 	for _, p := range a.peers {
@@ -29,20 +63,53 @@ func (a *agent) decide(now, quiet time.Duration) (bounds []hold.Bound, why strin
 			all = append(all, t)
 		}
 	}
-	d, err := a.control.Step(now, 0, all)
-	if err != nil {
-		return nil, err.Error()
+	a.together.compare(now, a, all)
+	if a.together.phase.Kind == message.Free {
+		return b, "all have let go for a while"
 	}
+	if a.decision.Share == 0 || a.together.usual(now) {
+		if a.decision, err = a.control.Step(now, 0, all); err != nil {
+			return b, err.Error()
+		}
+		a.together.asks(now, a, a.decision)
+	}
+	d := a.decision
 	s.ShareBps, s.TotalBps, s.Limit = d.Share, d.Total, d.Binds.String()
 	s.QueueTargetUs, s.Correction = d.QueueTarget.Microseconds(), d.Correction
 	if !math.IsInf(d.Capacity, 1) {
 		s.CapacityBps = d.Capacity
 	}
-	return a.windows(d.Window), ""
+	b = a.shares(now, since, d)
+	a.together.adapt(now, &b, &a.self)
+	return b, ""
 }
 
-// equalCap bounds every flow by the window that an equal part of the capacity needs.
-func (a *agent) equalCap() ([]hold.Bound, string) {
+// shares gives each flow its part of the terminal's share.
+func (a *agent) shares(now, since time.Duration, d control.Decision) (b bounds) {
+	if d.Share == 0 {
+		return b
+	}
+	u, v := &a.self.up, &a.self.down
+	parts := control.Split(d.Share, []float64{u.demand(), v.demand()})
+	forUp, forDown := a.balance.Step(since,
+		control.Direction{Share: parts[0], Rate: u.rate, Limited: u.greedy},
+		control.Direction{Share: parts[1], Rate: v.rate, Limited: v.greedy})
+	for _, w := range a.windows(now, (*flow).upward, parts[0]/d.Share, func(part float64, base time.Duration) float64 {
+		return forUp * d.Window(part, base)
+	}) {
+		b.send(w)
+	}
+	b.down = map[tcp.FlowID]uint32{}
+	for _, w := range a.windows(now, (*flow).downward, parts[1]/d.Share, func(part float64, base time.Duration) float64 {
+		return forDown * d.Window(part, base)
+	}) {
+		b.down[w.id] = uint32(min(max(w.bytes, leastWindow*float64(w.flow.mss)), math.MaxInt32))
+	}
+	return b
+}
+
+// equalCap bounds every flow that sends by the window that an equal part of the capacity needs.
+func (a *agent) equalCap(now time.Duration) (b bounds) {
 	n := 1
 	for _, p := range a.peers {
 		if p.Report.UploadKbps > 0 {
@@ -51,30 +118,66 @@ func (a *agent) equalCap() ([]hold.Bound, string) {
 	}
 	share := a.config.CapacityBps / float64(n)
 	a.status.ShareBps, a.status.TotalBps, a.status.Correction = share, a.config.CapacityBps, 1
-	return a.windows(func(part float64, minRTT time.Duration) float64 {
-		return control.EqualCap(share*part, minRTT, a.self.state.RTT)
-	}), ""
+	for _, w := range a.windows(now, (*flow).upward, 1, func(part float64, base time.Duration) float64 {
+		return control.EqualCap(share*part, base, a.self.state.RTT)
+	}) {
+		b.send(w)
+	}
+	return b
 }
 
 // leastWindow in packets: with less a loss is found by timeout.
 const leastWindow = 4
 
-// windows gives each flow that sends an equal part. One that has not sent yet is not bound: it has a few packets.
-func (a *agent) windows(bytes func(part float64, minRTT time.Duration) float64) (bounds []hold.Bound) {
-	sending := 0
-	for _, f := range a.self.state.Flows {
-		if f.Up > 0 {
-			sending++
+func (b *bounds) send(w window) {
+	b.up = append(b.up, hold.Bound{
+		Local: w.flow.ends.Local, Remote: w.flow.ends.Remote, Packets: uint32(min(max(w.bytes/float64(w.flow.mss), leastWindow), math.MaxInt32)),
+	})
+}
+
+// window is that of one direction of one flow.
+type window struct {
+	id    tcp.FlowID
+	flow  *flow
+	bytes float64
+}
+
+// windows divides a part of the share among the flows that carry something in a direction: by what they want, but an equal part at least, so
+// that a flow which begins is not held back. A flow that has carried nothing yet is not bound: it has a few packets.
+func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, bytes func(part float64, base time.Duration) float64) (all []window) {
+	var wants []float64
+	for id, f := range a.self.flows {
+		if s := of(f); now < s.activeUntil && s.base > 0 {
+			all = append(all, window{id: id, flow: f})
 		}
 	}
-	for _, f := range a.self.state.Flows {
-		if f.Up == 0 || f.MinRTT == 0 || f.MSS == 0 {
-			continue
-		}
-		packets := bytes(1/float64(sending), f.MinRTT) / float64(f.MSS)
-		bounds = append(bounds, hold.Bound{
-			Local: f.Local, Remote: f.Remote, Packets: uint32(min(max(packets, leastWindow), math.MaxInt32)),
-		})
+	slices.SortFunc(all, func(a, b window) int { return cmp.Compare(a.id, b.id) })
+	for _, w := range all {
+		wants = append(wants, of(w.flow).demand(now))
 	}
-	return bounds
+	parts := control.Split(1, relative(wants, part*a.status.ShareBps))
+	for i := range all {
+		all[i].bytes = bytes(part*max(parts[i], 1/float64(len(all))), of(all[i].flow).base)
+	}
+	return all
+}
+
+// relative are demands as parts of a rate.
+func relative(demands []float64, rate float64) []float64 {
+	for i := range demands {
+		if rate > 0 {
+			demands[i] /= rate
+		}
+	}
+	return demands
+}
+
+// receiveBounds are the receive windows of all flows, those that are not bounded among them, which are measured.
+func (a *agent) receiveBounds(bytes map[tcp.FlowID]uint32) (all []rwnd.Bound) {
+	for id, f := range a.self.flows {
+		if f.bound = bytes[id]; f.down.activeUntil > 0 {
+			all = append(all, rwnd.Bound{Ends: f.ends, Bytes: f.bound})
+		}
+	}
+	return all
 }

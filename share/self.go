@@ -1,6 +1,7 @@
 package share
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -8,20 +9,35 @@ import (
 	"airtide/share/control"
 	"airtide/share/message"
 	"airtide/share/own"
+	"airtide/share/rwnd"
 	"airtide/tcp"
 )
 
-// self is what the terminal knows of itself: its flows, smoothed, and the highest rate that it has seen.
+// self is what the terminal knows of itself: its flows, smoothed, and what it reaches alone.
 type self struct {
 	maximum float64 // configured, or 0
+	phy     float64 // PHY rate; 0 while it is not known
+	byPHY   float64 // what it reaches alone by that; 0 while it is not known
+	found   control.Maximum
 	weight  float64
+	windows *rwnd.Windows // receive windows; nil where the kernel cannot bound them
 
-	up, down    float64 // bit/s, smoothed
-	highest     float64
-	greedyUntil time.Duration
-	last        time.Duration
-	state       own.State // of the last step
-	counts      message.Counts
+	flows    map[tcp.FlowID]*flow
+	up, down direction
+	last     time.Duration
+	since    time.Duration // how long the last step was
+	lookAt   time.Duration // for interfaces that have come
+	state    own.State     // of the last step
+	counts   message.Counts
+}
+
+// direction is what all flows do in one direction.
+type direction struct {
+	rate   float64 // bit/s, smoothed
+	greedy bool
+	base   time.Duration // the smallest of all
+	delay  time.Duration // by which round-trip times are above the smallest, weighted by rates
+	flows  int           // that carry something
 }
 
 const (
@@ -31,76 +47,193 @@ const (
 	greedyFor = time.Second
 	// headroom is by how much a terminal that is limited by its applications may grow at once.
 	headroom, leastDemand = 1.25, 1e6
-	// highestHalves: the highest rate that was seen loses half of its weight in so long, since radios move.
-	highestHalves = time.Minute
+	// lookForDevices is how often it is looked for interfaces that have come.
+	lookForDevices = 2 * time.Second
 )
 
 // take takes in what happened since the last step.
-func (s *self) take(now time.Duration, state own.State) {
-	since := now - s.last
-	s.last, s.state = now, state
-	gain := 1 - math.Exp(-since.Seconds()/rateTime.Seconds())
-	s.up += gain * (state.Up - s.up)
-	s.down += gain * (state.Down - s.down)
-	s.highest = max(s.highest*math.Exp2(-since.Seconds()/highestHalves.Seconds()), s.up)
-	if state.Greedy {
-		s.greedyUntil = now + greedyFor
+func (s *self) take(now time.Duration, state own.State) error {
+	seen, err := s.measure(now, state.Flows)
+	if err != nil {
+		return err
 	}
+	since := now - s.last
+	s.last, s.since, s.state = now, since, state
+	gain := 1 - math.Exp(-since.Seconds()/rateTime.Seconds())
+	for i := range state.Flows {
+		o := &state.Flows[i]
+		f := s.flows[o.ID]
+		if f == nil {
+			f = &flow{ends: rwnd.Ends{Local: o.Local, Remote: o.Remote}, mss: defaultMSS}
+			s.flows[o.ID] = f
+		}
+		f.present = true
+		if o.MSS > 0 {
+			f.mss = o.MSS
+		}
+		f.sent(now, gain, o)
+		f.received(now, gain, o, seen[i])
+	}
+	for id, f := range s.flows {
+		if !f.present {
+			delete(s.flows, id)
+		}
+		f.present = false
+	}
+	s.up.take(gain, state.Up, now, s.flows, (*flow).upward)
+	s.down.take(gain, state.Down, now, s.flows, (*flow).downward)
 	s.counts.Retransmissions += uint32(state.Retransmits)
 	for code := tcp.CodeReordering; code <= tcp.CodeTimeout; code++ {
 		s.counts.Errors[code-1] += uint32(state.Errors[code])
 	}
+	return nil
 }
 
-func (s *self) alone() float64 {
-	if s.maximum > 0 {
-		return s.maximum
+// measure asks what was seen of the flows' receive windows.
+func (s *self) measure(now time.Duration, all []own.Flow) ([]rwnd.Seen, error) {
+	if s.windows == nil {
+		return make([]rwnd.Seen, len(all)), nil
 	}
-	return s.highest
+	if now >= s.lookAt {
+		s.lookAt = now + lookForDevices
+		if err := s.windows.Look(); err != nil {
+			return nil, fmt.Errorf("sharing: %w", err)
+		}
+	}
+	ends := make([]rwnd.Ends, len(all))
+	for i, o := range all {
+		ends[i] = rwnd.Ends{Local: o.Local, Remote: o.Remote}
+	}
+	seen, err := s.windows.Measure(ends)
+	if err != nil {
+		return nil, fmt.Errorf("sharing: %w", err)
+	}
+	return seen, nil
 }
 
-// demand is the rate beyond which it has nothing to send.
-func (s *self) demand() float64 {
-	if s.last < s.greedyUntil {
+func (f *flow) upward() *side   { return &f.up }
+func (f *flow) downward() *side { return &f.down }
+
+func (d *direction) take(gain, rate float64, now time.Duration, flows map[tcp.FlowID]*flow, of func(*flow) *side) {
+	*d = direction{rate: d.rate + gain*(rate-d.rate)}
+	rates, delays := 0.0, 0.0
+	for _, f := range flows {
+		s := of(f)
+		d.greedy = d.greedy || now < s.greedyUntil
+		if now >= s.activeUntil {
+			continue
+		}
+		d.flows++
+		if s.base > 0 && (d.base == 0 || s.base < d.base) {
+			d.base = s.base
+		}
+		if s.rtt > 0 && s.base > 0 {
+			rates += s.rate
+			delays += s.rate * float64(max(s.rtt-s.base, 0))
+		}
+	}
+	if rates > 0 {
+		d.delay = time.Duration(delays / rates)
+	}
+}
+
+func (d *direction) demand() float64 { return demand(d.rate, d.greedy) }
+
+// demand is the rate beyond which there is nothing to carry.
+func demand(rate float64, greedy bool) float64 {
+	switch {
+	case greedy:
 		return allocate.Unlimited
-	}
-	if s.up == 0 {
+	case rate == 0:
 		return 0
 	}
-	return max(headroom*s.up, leastDemand)
+	return max(headroom*rate, leastDemand)
+}
+
+// alone is what the terminal reaches alone, by the best that is known of it; 0 when nothing is.
+func (s *self) alone() float64 {
+	switch {
+	case s.maximum > 0:
+		return s.maximum
+	case s.byPHY > 0:
+		return s.byPHY
+	}
+	return s.found.Value()
+}
+
+// searches says whether the terminal has to find out what it reaches alone.
+func (s *self) searches() bool { return s.maximum == 0 && s.byPHY == 0 }
+
+// stillAfter is how long all have held back when queues are empty.
+const stillAfter = 60 * time.Millisecond
+
+// still notes round-trip times of a step in a time since begin in which all hold back.
+func (s *self) still(now, step, begin time.Duration) {
+	if now-step < begin+stillAfter {
+		return
+	}
+	for _, f := range s.flows {
+		for _, d := range []*side{&f.up, &f.down} {
+			if d.least > 0 && (d.still == 0 || d.least < d.still) {
+				d.still = d.least
+			}
+		}
+	}
+}
+
+// renewBases takes the smallest round-trip times for what they were while all held back, and says whether any path has become longer.
+func (s *self) renewBases() (longer bool) {
+	for _, f := range s.flows {
+		up, down := f.up.renew(), f.down.renew()
+		longer = longer || up || down
+	}
+	return longer
+}
+
+func (s *self) rate() float64 { return s.up.rate + s.down.rate }
+
+func (s *self) demand() float64 { return demand(s.rate(), s.up.greedy || s.down.greedy) }
+
+// rtts are the smallest round-trip time, and the mean: above it by what rates are delayed by in both directions.
+func (s *self) rtts() (base, mean time.Duration) {
+	base = s.up.base
+	if base == 0 || s.down.base > 0 && s.down.base < base {
+		base = s.down.base
+	}
+	if base == 0 || s.rate() == 0 {
+		return base, base
+	}
+	delay := (s.up.rate*float64(s.up.delay) + s.down.rate*float64(s.down.delay)) / s.rate()
+	return base, base + time.Duration(delay)
 }
 
 // terminal is itself among the others.
 func (s *self) terminal() control.Terminal {
-	return control.Terminal{
-		Max: s.alone(), Rate: s.up, Demand: s.demand(), Weight: s.weight, MinRTT: s.state.MinRTT, RTT: s.state.RTT,
-	}
+	t := control.Terminal{Max: s.alone(), Rate: s.rate(), Demand: s.demand(), Weight: s.weight}
+	t.MinRTT, t.RTT = s.rtts()
+	return t
 }
 
 // report is what it says to the others.
 func (s *self) report(state message.State, share float64) message.Report {
+	base, mean := s.rtts()
 	r := message.Report{
-		State: state, MaxKbps: kbps(s.alone()), MaxSource: message.Measured, DeliveryKbps: kbps(s.up + s.down),
-		UploadKbps: kbps(s.up), DownloadKbps: kbps(s.down), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
-		MinRTTUs: us(s.state.MinRTT), SmoothedRTTUs: us(s.state.RTT), RTT95Us: us(s.state.RTT95),
+		State: state, MaxKbps: kbps(s.alone()), MaxSource: message.Measured, PHYKbps: kbps(s.phy), DeliveryKbps: kbps(s.rate()),
+		UploadKbps: kbps(s.up.rate), DownloadKbps: kbps(s.down.rate), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
+		MinRTTUs: us(base), SmoothedRTTUs: us(mean), RTT95Us: us(max(s.state.RTT95, mean)),
 		QueuedBytes: uint32(min(max(s.state.QueuedBytes, 0), message.MostQueuedBytes)), Counts: s.counts,
+		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows),
 	}
 	switch {
 	case r.MaxKbps == 0:
 		r.MaxSource = message.Unknown
 	case s.maximum > 0:
 		r.MaxSource = message.Configured
+	case s.byPHY > 0:
+		r.MaxSource = message.PHY
 	}
 	if d := s.demand(); !math.IsInf(d, 1) {
 		r.ApplicationLimited, r.DemandKbps = true, kbps(d)
-	}
-	for _, f := range s.state.Flows {
-		if f.Up > 0 {
-			r.FlowsUp++
-		}
-		if f.Down > 0 {
-			r.FlowsDown++
-		}
 	}
 	return r
 }
@@ -108,7 +241,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 // of is a peer as the control sees it; false while its maximum is not known.
 func of(r *message.Report) (control.Terminal, bool) {
 	t := control.Terminal{
-		Max: r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
+		Max: r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
 	}
 	if r.ApplicationLimited {
@@ -121,3 +254,5 @@ func of(r *message.Report) (control.Terminal, bool) {
 func kbps(bps float64) message.Rate { return message.Rate(min(bps/1000, float64(message.HighestRate))) }
 
 func us(d time.Duration) uint32 { return uint32(min(d.Microseconds(), message.LongestRTTUs)) }
+
+func flows(n int) uint16 { return uint16(min(n, math.MaxUint16)) }

@@ -14,6 +14,8 @@ import (
 
 	"airtide/cell"
 	"airtide/cell/engine"
+	"airtide/lab"
+	"airtide/vm"
 )
 
 // Exit statuses, the same for every verb.
@@ -28,6 +30,9 @@ type misuse struct{ error }
 func (m misuse) Unwrap() error { return m.error }
 
 func main() {
+	if vm.IsGuest() {
+		vm.Main(lab.GuestFunctions())
+	}
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}

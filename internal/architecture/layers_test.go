@@ -14,7 +14,8 @@ import (
 // layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
-	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion"},
+	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion", "airtide/bench/share"},
+	{"airtide/share/live", "airtide/share/metrics"},
 	{"airtide/lab", "airtide/lab/show", "airtide/share"},
 	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure", "airtide/share/hold"},
 	{"airtide/summary"},
@@ -24,10 +25,10 @@ var layers = [][]string{
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
 	{"airtide/lab/machine", "airtide/cell/live"},
 	{"airtide/lab/plan", "airtide/cell"},
-	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments", "airtide/congestion"},
-	{"airtide/fairness", "airtide/share/control"},
+	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments", "airtide/congestion", "airtide/share/rwnd"},
+	{"airtide/fairness", "airtide/share/control", "airtide/share/hub", "airtide/share/radio"},
 	{"airtide/share/allocate"},
-	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path"},
+	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path", "airtide/vm"},
 	{"airtide/cell/queue"},
 	{"airtide/monitor/owner", "airtide/monitor/filter/bpffilter", "airtide/share/message"},
 	{"airtide/monitor/filter", "airtide/share/cellkey", "airtide/share/own", "airtide/share/link"},
@@ -37,7 +38,7 @@ var layers = [][]string{
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
 var apart = map[string]bool{
 	"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true, "airtide/internal/benchtext": true,
-	"airtide/internal/benchlab": true, "airtide/internal/benchnet": true, "airtide/internal/benchbpf": true,
+	"airtide/share/simulate": true, "airtide/internal/benchlab": true, "airtide/internal/benchnet": true, "airtide/internal/benchbpf": true,
 }
 
 type goPackage struct {

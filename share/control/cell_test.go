@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -23,7 +24,8 @@ type testStation struct {
 	phy       float64 // bit/s
 	aggregate int     // frames of an access at most
 	base      time.Duration
-	demand    float64 // bit/s, 0 for all it can get
+	known     time.Duration // what it takes for base; 0 is what it is
+	demand    float64       // bit/s, 0 for all it can get
 	away      bool
 
 	window   int // frames
@@ -107,10 +109,13 @@ func (c *testCell) access() bool {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// least is what the station takes for the smallest round-trip time.
+func (s *testStation) least() time.Duration { return cmp.Or(s.known, s.base) + time.Millisecond }
+
 // reports is what all stations say of the time since their last report.
 func (c *testCell) reports(since time.Duration) (all []Terminal) {
 	for _, s := range c.stations {
-		t := Terminal{Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.base + time.Millisecond}
+		t := Terminal{Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.least()}
 		if s.away {
 			t.Demand = 0
 		}
@@ -143,7 +148,7 @@ func (c *testCell) run(length time.Duration) (rates [][]float64) {
 				panic(err)
 			}
 			s.decision = d
-			s.window = max(int(d.Window(1, s.base+time.Millisecond)/1500), 4)
+			s.window = max(int(d.Window(1, s.least())/1500), 4)
 			row[i] = fresh[i].Rate
 		}
 		for i := range heard {

@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"airtide/share/allocate"
@@ -53,6 +54,9 @@ type Decision struct {
 	QueueTarget time.Duration
 	// Correction is what windows are multiplied by, so that the rate follows the share.
 	Correction float64
+	// Doubt says that the smallest round-trip times may be those of a path that is no more: longer ones than windows should lead to, or
+	// queues with little use of the airtime. They show when all hold back (Turns).
+	Doubt bool
 }
 
 // Window is the window in bytes of a flow that has a part of the terminal's share (1 for the only one).
@@ -70,7 +74,21 @@ type Controller struct {
 	correction float64
 	queue      time.Duration
 	last       time.Duration
+	share      float64       // from which it has not changed by much
+	changed    time.Duration // when it had
+	begun      time.Duration // when the terminal carried nothing for the last time
+	small      bool          // the window is less than an A-MPDU, and others have more
+	doubt      time.Duration // how long there has been doubt
 }
+
+// doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets are one.
+const (
+	doubtAfter = 400 * time.Millisecond
+	longQueue  = 3
+)
+
+// Restart forgets how windows were corrected: the terminal's maximum has changed.
+func (c *Controller) Restart() { c.correction = 1 }
 
 // New makes a controller.
 func New(o Options) *Controller {
@@ -92,8 +110,8 @@ func New(o Options) *Controller {
 // be called every 50 to 500 ms.
 func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
 	c.problem = c.problem[:0]
-	for i, t := range all {
-		c.problem = append(c.problem, allocate.Terminal{Name: fmt.Sprint(i + 1), Max: t.Max, Weight: t.Weight, Demand: t.Demand})
+	for _, t := range all {
+		c.problem = append(c.problem, allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand})
 	}
 	state := stateOf(all)
 	limits := allocate.Limits{Airtime: efficiency(state.active), Wire: c.wire.observe(now, state, c.queue)}
@@ -101,12 +119,17 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	if err != nil {
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
+	if state.active > 0 && (c.wire.seems || state.delay > longQueue*c.queue) {
+		c.doubt += min(now-c.last, doubtAfter/2)
+	} else {
+		c.doubt = 0
+	}
 	c.queue = c.queueTarget(r.Shares)
-	c.correct(now-c.last, all, r.Shares, own, state)
+	c.correct(now, all, r.Shares, own, state)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
-		QueueTarget: c.queue, Correction: c.correction,
+		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= doubtAfter,
 	}, nil
 }
 
@@ -126,22 +149,74 @@ func (c *Controller) queueTarget(shares []float64) time.Duration {
 // How fast and how far windows are corrected.
 const (
 	correctionTime = 1.0 // seconds in which a factor that is missing is made good, to 63 %
+	anchorTime     = 3.0 // seconds in which a common factor is undone, to 63 %
 	maxCorrection  = 8.0 // a path whose RTT has grown for good by far more than the queue target
+	// Rates are smoothed: they say nothing of a share that has changed by so much less than so long ago.
+	muchChanged = 0.1
+	ratesFollow = 700 * time.Millisecond
+	// startTakes is what passes until the others have made room for a terminal that begins.
+	startTakes = 1500 * time.Millisecond
 )
+
+// A window of less than an A-MPDU of accessPackets, while others have far more, goes in one access, of the others' windows a part. Such a
+// terminal needs 0.4 to 0.8 of the window that its share would have. Its correction begins at the least, from where it does not
+// overshoot.
+const (
+	accessPackets   = 64
+	farSmaller      = 0.5
+	smallCorrection = 0.4
+	// stays is by how much more a small terminal has to have until it counts as another.
+	stays = 1.5
+)
+
+func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bool {
+	limit := 1.0
+	if c.small {
+		limit = stays
+	}
+	window := shares[own] * (minRTT + c.queue).Seconds()
+	return window < limit*accessPackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
+}
 
 // correct moves the correction towards where this terminal gets the same part of its share as all together. A terminal whose
 // demand is met, and a cell without queues, teach nothing.
-func (c *Controller) correct(since time.Duration, all []Terminal, shares []float64, own int, s state) {
+func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
 			delivered, shared = delivered+t.Rate, shared+shares[i]
 		}
 	}
+	if small := c.isSmall(shares, own, all[own].MinRTT); small != c.small || all[own].Rate <= 0 {
+		c.small, c.correction = small, 1
+		if small {
+			c.correction = smallCorrection
+		}
+	}
+	if all[own].Rate <= 0 {
+		c.begun = now
+	}
+	if c.share == 0 || math.Abs(shares[own]/c.share-1) > muchChanged {
+		c.share, c.changed = shares[own], now
+	}
+	if now-c.changed < ratesFollow || now-c.begun < startTakes {
+		return
+	}
+	since := min((now - c.last).Seconds(), 0.5)
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && s.delay >= c.queue/2 {
 		lag := delivered / shared * shares[own] / t.Rate
-		step := math.Pow(lag, min(since.Seconds(), 0.5)/correctionTime)
+		step := math.Pow(lag, since/correctionTime)
 		c.correction *= min(max(step, 0.9), 1.1)
-		c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
+	}
+	c.anchor(since, s)
+	c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
+}
+
+// anchor draws the correction towards 1 while queues are longer than their target and it is above, or shorter and it is below: all follow each
+// other, and would go anywhere together.
+func (c *Controller) anchor(since float64, s state) {
+	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
+	if long && c.correction > 1 || short && c.correction < 1 && !c.small {
+		c.correction *= math.Pow(c.correction, -since/anchorTime)
 	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math"
 	"time"
 
 	"airtide/share/allocate"
@@ -12,21 +13,26 @@ type state struct {
 	total   float64       // what they deliver, in bit/s
 	airtime float64       // of what they could deliver
 	delay   time.Duration // by which RTTs are above the smallest, weighted by the rates
+	base    time.Duration // the smallest, weighted alike
+	maxima  float64       // the sum of what each reaches alone
 }
 
 func stateOf(all []Terminal) state {
 	var s state
-	delay := 0.0
+	delay, base := 0.0, 0.0
 	for _, t := range all {
 		if t.Rate <= 0 || t.Demand == 0 {
 			continue
 		}
 		s.active++
 		s.total += t.Rate
+		s.maxima += t.Max
 		s.airtime += t.Rate / t.Max
 		delay += t.Rate * float64(max(t.RTT-t.MinRTT, 0))
+		base += t.Rate * float64(t.MinRTT)
 	}
 	if s.total > 0 {
+		s.base = time.Duration(base / s.total)
 		s.delay = time.Duration(delay / s.total)
 	}
 	return s
@@ -46,6 +52,8 @@ const (
 	longestBelief = 5 * time.Minute
 	// smoothing is the time constant of the total.
 	smoothing = 500 * time.Millisecond
+	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at anew.
+	newMaxima = 0.1
 )
 
 // wire finds out what the wire carries.
@@ -53,7 +61,10 @@ type wire struct {
 	capacity float64 // 0: not known to limit
 	until    time.Duration
 	belief   time.Duration
-	found    float64 // the capacity that was believed last
+	found    float64       // the capacity that was believed last
+	base     time.Duration // the smallest RTT of then
+	maxima   float64       // the sum of what all reach alone, then
+	active   int
 
 	seems bool          // it looks as if the wire limited,
 	since time.Duration // since then
@@ -72,10 +83,15 @@ func (w *wire) observe(now time.Duration, s state, queue time.Duration) float64 
 	} else if !w.seems {
 		w.seems, w.since = true, now
 	}
+	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || math.Abs(s.maxima/w.maxima-1) > newMaxima) {
+		// What was taken for a queue was a longer path, or what was taken for little use of the airtime much of a slower radio.
+		w.capacity, w.found, w.seems = 0, 0, false
+	}
 	limits := w.seems && now-w.since >= holds
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.believe(now)
+		w.base, w.maxima, w.active = s.base, s.maxima, s.active
 	case w.capacity > 0 && now >= w.until:
 		w.capacity, w.seems = 0, false
 	case w.capacity > 0:
@@ -86,6 +102,9 @@ func (w *wire) observe(now time.Duration, s state, queue time.Duration) float64 
 	}
 	return w.capacity
 }
+
+// LongerPath says whether a smallest RTT is so much above another that the path must have changed.
+func LongerPath(before, now time.Duration) bool { return now > before+before/3+3*time.Millisecond }
 
 func (w *wire) believe(now time.Duration) {
 	w.belief = min(2*w.belief, longestBelief)

@@ -18,6 +18,10 @@ type Bound struct {
 	Local, Remote netip.AddrPort
 	// Packets is the upper bound of the congestion window; 0 is none.
 	Packets uint32
+	// Least is the lower bound, not above the upper one; 0 is none. It brings a window back at once that was bounded by less.
+	Least uint32
+	// Pause leaves one packet on its way instead, whatever the bounds say.
+	Pause bool
 }
 
 // Hold is in force until Close. It is not for several goroutines at once.
@@ -30,7 +34,13 @@ type Hold struct {
 	tuned   *tune.Applied
 	cookies map[ends]uint64
 	lookNs  time.Duration // when sockets were looked for last
-	set     map[uint64]uint32
+	set     map[uint64]setting
+}
+
+// setting is what is in force for a socket.
+type setting struct {
+	congestion.Bounds
+	pause bool
 }
 
 type ends struct{ local, remote netip.AddrPort }
@@ -45,7 +55,7 @@ func Begin(ctx context.Context, sockets tune.Selection) (*Hold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("holding flows: %w", err)
 	}
-	h := &Hold{Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]uint32{}, lookNs: -lookEvery}
+	h := &Hold{Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{}, lookNs: -lookEvery}
 	if h.bounder, err = congestion.OpenBounds(loaded.Name); err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
@@ -75,22 +85,22 @@ func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (miss
 			}
 		}
 	}
-	wanted := map[uint64]uint32{}
+	wanted := map[uint64]setting{}
 	for _, b := range bounds {
 		cookie, known := h.cookies[endsOf(b.Local, b.Remote)]
 		if !known {
 			missing++
 			continue
 		}
-		if b.Packets > 0 {
-			wanted[cookie] = max(b.Packets, congestion.MinBound)
+		if s, bounded := b.setting(); bounded {
+			wanted[cookie] = s
 		}
 	}
-	for cookie, packets := range wanted {
-		if h.set[cookie] == packets {
+	for cookie, s := range wanted {
+		if h.set[cookie] == s {
 			continue
 		}
-		if err := h.bounder.Set(congestion.Socket(cookie), congestion.Bounds{Upper: packets}); err != nil {
+		if err := h.put(congestion.Socket(cookie), s); err != nil {
 			return missing, fmt.Errorf("holding flows: %w", err)
 		}
 	}
@@ -103,6 +113,27 @@ func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (miss
 	}
 	h.set = wanted
 	return missing, nil
+}
+
+func (b *Bound) setting() (s setting, bounded bool) {
+	if b.Pause {
+		return setting{pause: true}, true
+	}
+	if b.Packets == 0 {
+		return s, false
+	}
+	s.Upper = max(b.Packets, congestion.MinBound)
+	if b.Least > 0 {
+		s.Lower = min(max(b.Least, congestion.MinBound), s.Upper)
+	}
+	return s, true
+}
+
+func (h *Hold) put(socket congestion.Scope, s setting) error {
+	if s.pause {
+		return h.bounder.Pause(socket)
+	}
+	return h.bounder.Set(socket, s.Bounds)
 }
 
 // look finds the sockets that are held.

@@ -37,6 +37,14 @@ type Config struct {
 	Peers []netip.AddrPort
 }
 
+// Addresses are those of the peers.
+func (c *Config) Addresses() (all []netip.Addr) {
+	for _, p := range c.Peers {
+		all = append(all, p.Addr())
+	}
+	return all
+}
+
 // MaxDatagram is the longest datagram that is received.
 const MaxDatagram = 2048
 

@@ -64,22 +64,45 @@ func (t timing) accessNs() int64 { return t.sifs + 3*t.slot + t.meanSlots2*t.slo
 
 // ReportNs is the airtime in nanoseconds of a report of so many bytes of UDP payload, over all its frames, without retries.
 func (l Link) ReportNs(payload int) int64 {
-	basic := l.BasicKbps
-	if basic == 0 {
-		basic = defaultBasicKbps
+	total := 2 * l.ordinaryNs(payload) * int64(max(0, l.Copies))
+	if !l.NoMulticast {
+		basic := l.basicKbps()
+		total += l.ordinaryNs(payload) + timingOf(basic).accessNs() + ppduNs(payload+aroundPayload, basic)
 	}
-	data := l.DataKbps
+	return total
+}
+
+// passedOnNs is ReportNs where so many of the copies go to hubs. Such a copy crosses the cell once as it is, and then in bundles
+// to each of the others. A bundle of several goes to their own terminals too, without their own report.
+func (l Link) passedOnNs(payload, others, hubs int) int64 {
+	total := l.ReportNs(payload)
+	if others > 0 {
+		k := bundledReports(payload, others)
+		receivers := others
+		if k > 1 {
+			receivers += itself
+		}
+		bundle := l.ordinaryNs(bundleSize(k, payload))
+		total += int64(hubs) * (ceil(int64(receivers)*bundle, int64(k)) - l.ordinaryNs(payload))
+	}
+	return total
+}
+
+func (l Link) basicKbps() Rate {
+	if l.BasicKbps == 0 {
+		return defaultBasicKbps
+	}
+	return l.BasicKbps
+}
+
+// ordinaryNs is the airtime of a frame at the rate of ordinary ones, with its acknowledgement.
+func (l Link) ordinaryNs(payload int) int64 {
+	basic, data := l.basicKbps(), l.DataKbps
 	if data == 0 {
 		data = basic
 	}
-	bytes := payload + aroundPayload
 	t := timingOf(basic) // a cell with DSSS has its long slots for all
-	ordinary := t.accessNs() + ppduNs(bytes, data) + t.sifs + ppduNs(ackBytes, basic)
-	total := 2 * ordinary * int64(max(0, l.Copies))
-	if !l.NoMulticast {
-		total += ordinary + t.accessNs() + ppduNs(bytes, basic)
-	}
-	return total
+	return t.accessNs() + ppduNs(payload+aroundPayload, data) + t.sifs + ppduNs(ackBytes, basic)
 }
 
 // ShortestPeriodNs is the period of a small cell.

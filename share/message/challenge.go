@@ -44,9 +44,12 @@ func (r *Receiver) rotate(nowNs int64) {
 	r.rotatedNs = nowNs
 }
 
+// rotationNs is how long a challenge stays the present one.
+func (r *Receiver) rotationNs() int64 { return max(shortestRotationNs, periodsPerRotation*r.periodNs) }
+
 // rotateWhenDue makes new challenges with time. After two rotations' time without a look both are new.
 func (r *Receiver) rotateWhenDue(nowNs int64) {
-	every := max(shortestRotationNs, periodsPerRotation*r.periodNs)
+	every := r.rotationNs()
 	if nowNs-r.rotatedNs >= 2*every {
 		r.rotate(nowNs)
 		r.rotate(nowNs)
@@ -74,12 +77,15 @@ func (r *Receiver) proof(b *body) (rotation uint64, wanting bool) {
 // of the rest the ones that have waited longest.
 func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, wanting int) {
 	r.report++
-	waiting := r.waiting[:0]
+	waiting := r.scratch[:0]
 	for _, s := range r.sessions {
 		if !s.silent(nowNs, r.periodNs) && !s.left() {
 			s.wanting = !s.confirmed(r.rotation)
 			waiting = append(waiting, s)
 		}
+	}
+	for _, s := range r.hubs.sessions {
+		waiting = append(waiting, s)
 	}
 	slices.SortFunc(waiting, func(a, b *session) int {
 		return cmp.Or(
@@ -103,7 +109,7 @@ func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, want
 		}
 	}
 	clear(waiting) // keeps no session that is forgotten
-	r.waiting = waiting[:0]
+	r.scratch = waiting[:0]
 	return dst, wanting
 }
 

@@ -3,7 +3,7 @@
 // counts from is its own affair, for no two terminals compare theirs.
 //
 // A Receiver takes datagrams and knows the peers; a Sender, made for a Receiver, seals reports and says when the next is due.
-// Neither is safe for use by several goroutines at once.
+// A Relay, at a hub, passes reports on. None is safe for use by several goroutines at once.
 //
 // The format, and what the sealing is worth against whom, stand in docs/share-messages.md.
 package message

@@ -64,6 +64,7 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 		MinRTTUs: r.MinRTTUs, SmoothedRTTUs: r.SmoothedRTTUs, RTT95Us: r.RTT95Us, QueuedBytes: r.QueuedBytes,
 		Retransmissions: r.Retransmissions, Errors: r.Errors,
 	}
+	f.Flags = r.Turn.flags()
 	if r.ApplicationLimited {
 		f.Flags |= flagApplicationLimited
 	}
@@ -110,7 +111,7 @@ func decodeBody(b []byte) (body, error) {
 		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
-		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Counts: Counts{f.Retransmissions, f.Errors},
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {
 		return body{}, fmt.Errorf("%w: no challenge", errImplausible)

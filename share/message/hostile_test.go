@@ -21,8 +21,8 @@ func bounded(t *testing.T, r *Receiver) {
 	if n := len(r.sources.elements); n > mostSources || n != r.sources.recent.Len() {
 		t.Fatalf("%d sources are kept, and %d in their order", n, r.sources.recent.Len())
 	}
-	if cap(r.plain) > 2*MaxDatagram || cap(r.waiting) > 8*r.maxPeers {
-		t.Fatalf("scratch of %d bytes and %d sessions", cap(r.plain), cap(r.waiting))
+	if cap(r.plain) > 2*MaxDatagram || cap(r.scratch) > 8*r.maxPeers {
+		t.Fatalf("scratch of %d bytes and %d sessions", cap(r.plain), cap(r.scratch))
 	}
 }
 

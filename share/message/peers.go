@@ -17,13 +17,19 @@ type Peer struct {
 // most one for each source. Those only may move anything.
 func (r *Receiver) Peers(dst []Peer, nowNs int64) []Peer {
 	nowNs = r.look(nowNs)
-	start := len(dst)
+	// Sessions are put in order, not peers: a thousand of those take ten times as long.
+	present := r.scratch[:0]
 	for _, s := range r.sessions {
 		if r.present(s, nowNs) {
-			dst = append(dst, Peer{s.source, s.report, s.heardNs})
+			present = append(present, s)
 		}
 	}
-	slices.SortFunc(dst[start:], func(a, b Peer) int { return cmp.Compare(a.Report.Session, b.Report.Session) })
+	slices.SortFunc(present, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	for _, s := range present {
+		dst = append(dst, Peer{s.source, s.report, s.heardNs})
+	}
+	clear(present) // keeps no session that is forgotten
+	r.scratch = present[:0]
 	return dst
 }
 
@@ -59,6 +65,12 @@ func (r *Receiver) Terminals(nowNs int64) int {
 	return itself + present + unconfirmed
 }
 
+// reckonPeriodNs follows the length of one's last datagram: after a long one the next is due later.
+func (r *Receiver) reckonPeriodNs(nowNs int64) int64 {
+	n := r.Terminals(nowNs)
+	return PeriodNs(n, r.link.passedOnNs(r.size, n-itself, r.hubs.places()))
+}
+
 // look tidies up with time. It returns the time, which never goes back.
 func (r *Receiver) look(nowNs int64) int64 {
 	r.nowNs = max(r.nowNs, nowNs)
@@ -66,8 +78,9 @@ func (r *Receiver) look(nowNs int64) int64 {
 		return r.nowNs
 	}
 	r.lookNs = r.nowNs + r.periodNs/looksPerPeriod
-	r.periodNs = PeriodNs(r.Terminals(r.nowNs), r.link.ReportNs(r.size))
+	r.periodNs = r.reckonPeriodNs(r.nowNs)
 	r.rotateWhenDue(r.nowNs)
+	r.hubs.forget(r.nowNs, r.rotationNs())
 	for id, s := range r.sessions {
 		if s.forgettable(r.nowNs, r.periodNs, r.rotation) {
 			r.release(s)
@@ -87,6 +100,20 @@ func (r *Receiver) Session() uint64 { return r.session }
 // terminals there are, they send about as many reports a second together (PeriodNs), so that silence of all tells much sooner
 // that the network is gone than silence of one tells that it has gone.
 func (r *Receiver) AcceptedNs() int64 { return r.acceptedNs }
+
+// PauseNs is the mean time between two moments at which others are heard: their reports come one by one, or those in a hub's
+// bundle at once. Without others it is 0.
+func (r *Receiver) PauseNs() int64 {
+	others := r.Terminals(r.nowNs) - itself
+	if others == 0 {
+		return 0
+	}
+	together := 1
+	if r.hubs.places() > 0 {
+		together = bundledReports(r.size, others)
+	}
+	return int64(together) * r.periodNs / int64(others)
+}
 
 // Counts are the datagrams so far, by what became of them.
 func (r *Receiver) Counts() [NumReasons]uint64 { return r.counts }

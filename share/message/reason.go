@@ -22,12 +22,15 @@ const (
 	Unconfirmed         // its session has not answered one's own challenge: it may be a recording
 	SourceTaken         // another session is alive at this source
 	TooManyPeers        // no room for another one
+	Bundled             // a hub's bundle: the reports in it count by themselves
+	NotAHub             // a bundle from where no hub is expected
 	NumReasons
 )
 
 var reasonNames = [NumReasons]string{
 	"accepted", "own", "oversized", "malformed", "other_version", "other_cell", "replayed", "stale", "rate_limited", "wrong_key",
 	"implausible", "moved", "unconfirmed", "source_taken", "too_many_peers",
+	"bundled", "not_a_hub",
 }
 
 // String is the reason in snake case, as metrics and status name it.

@@ -17,6 +17,8 @@ type Config struct {
 	Link Link
 	// MaxPeers counts others, not oneself. Zero: DefaultMaxPeers. As many sessions that are not confirmed are known besides.
 	MaxPeers int
+	// Hubs are where bundles may come from: the addresses of the hubs that one's own reports go to.
+	Hubs []netip.Addr
 	// Random makes sessions, challenges and jitter. Nil: the system's, which is the one to use outside tests.
 	Random rand.Source
 }
@@ -38,6 +40,7 @@ type Receiver struct {
 	proven   int                         // of sessions: those that have answered once
 	holders  map[netip.AddrPort]*session // which session counts at a source
 	heard    uint64                      // sessions so far
+	hubs     hubs
 	sources  sources
 	// Buckets of all.
 	peers, unproven bucket
@@ -48,7 +51,7 @@ type Receiver struct {
 	report                    uint64
 	counts                    [NumReasons]uint64
 	plain                     []byte
-	waiting                   []*session
+	scratch                   []*session
 }
 
 // typicalSize is taken for one's own datagrams before the first.
@@ -72,6 +75,7 @@ func NewReceiver(c Config, nowNs int64) *Receiver {
 		r.random = systemRandom{}
 	}
 	r.sources.elements = map[netip.AddrPort]*list.Element{}
+	r.hubs.init(c.Hubs)
 	r.session = r.number()
 	r.rotate(nowNs)
 	return r

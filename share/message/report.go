@@ -86,6 +86,8 @@ type Report struct {
 	BoundKbps Rate `json:"bound_kbps"`
 	// Weight in thousandths.
 	Weight uint16 `json:"weight_thousandths"`
+	// Turn is what it asks the others for.
+	Turn Turn `json:"turn,omitzero"`
 
 	// Round-trip times in microseconds; zero is not known.
 	MinRTTUs      uint32 `json:"min_rtt_us"`
@@ -125,6 +127,9 @@ func (r *Report) Check() error {
 	}
 	if r.MaxSource >= numSources {
 		return fmt.Errorf("there is no source %d of a maximum", r.MaxSource)
+	}
+	if err := r.Turn.check(); err != nil {
+		return err
 	}
 	if (r.MaxKbps == 0) != (r.MaxSource == Unknown) {
 		return fmt.Errorf("a maximum of %d kbit/s with source %d: both have to be known, or neither", r.MaxKbps, r.MaxSource)

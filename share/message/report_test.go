@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
+	"time"
 )
 
 func TestRatesStayWithinTheirLimits(t *testing.T) {
@@ -165,7 +166,7 @@ func TestFieldsOfLaterVersionsAreSkipped(t *testing.T) {
 	later := append([]byte{fieldsSize + 5, 0}, whole[lengthSize:lengthSize+fieldsSize]...)
 	later = append(later, 9, 9, 9, 9, 9)
 	later = append(later, whole[lengthSize+fieldsSize:]...)
-	later[lengthSize+15] |= 0xfe // flags that this version does not know
+	later[lengthSize+15] |= 0xe0 // flags that this version does not know
 	b, err := decodeBody(later)
 	three, _ := b.echoed(3)
 	four, _ := b.echoed(4)
@@ -180,6 +181,35 @@ func TestCountsTellWhatHappenedBetweenAnyTwoReports(t *testing.T) {
 	later := Counts{3, [4]uint32{1, 4, 3, 0}}
 	if got := later.Since(earlier); got != (Counts{5, [4]uint32{0, 2, 0, 1}}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTurnsAreBroughtToWhatAReportCanSay(t *testing.T) {
+	for _, c := range []struct {
+		kind       TurnKind
+		in, length time.Duration
+		want       Turn
+	}{
+		{Solo, 610 * time.Millisecond, 390 * time.Millisecond, Turn{Solo, 600, 400}},
+		{Still, -time.Second, 200 * time.Millisecond, Turn{Still, 0, 200}},
+		{Free, LatestTurn, LongestTurn, Turn{Free, 1575, 3000}},
+		{Free, LatestTurn + TurnBeginStep, time.Second, Turn{}},
+		{Free, 0, LongestTurn + TurnLengthStep, Turn{}},
+		{Solo, 0, 0, Turn{}},
+		{NoTurn, time.Second, time.Second, Turn{}},
+		{numTurnKinds, time.Second, time.Second, Turn{}},
+	} {
+		turn := TurnIn(c.kind, c.in, c.length)
+		if turn != c.want || turnOf(turn.flags()) != turn {
+			t.Errorf("%s in %s for %s: %+v, read as %+v", c.kind, c.in, c.length, turn, turnOf(turn.flags()))
+		}
+	}
+	r := goodReport()
+	for _, impossible := range []Turn{{Solo, 10, 400}, {Solo, 25, 300}, {NoTurn, 25, 0}, {numTurnKinds, 25, 400}, {Free, 1600, 400}} {
+		r.Turn = impossible
+		if err := r.Check(); err == nil {
+			t.Errorf("%+v was taken", impossible)
+		}
 	}
 }
 
@@ -209,6 +239,7 @@ func TestNamesInJSON(t *testing.T) {
 func TestNoFieldIsForgotten(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
 	full.State, full.ApplicationLimited, full.MaxKbps, full.MaxSource = Controlling, true, 7, Configured
+	full.Turn = Turn{Solo, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {
 		t.Fatal(err)

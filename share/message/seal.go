@@ -52,8 +52,10 @@ type header struct {
 	sequence uint32
 }
 
-func (h header) append(dst []byte) []byte {
-	dst = append(dst, magic, Version)
+func (h header) append(dst []byte) []byte { return h.appendAs(dst, magic) }
+
+func (h header) appendAs(dst []byte, kind byte) []byte {
+	dst = append(dst, kind, Version)
 	dst = append(dst, h.tag[:]...)
 	dst = binary.LittleEndian.AppendUint64(dst, h.session)
 	return binary.LittleEndian.AppendUint32(dst, h.sequence)
@@ -61,11 +63,13 @@ func (h header) append(dst []byte) []byte {
 
 // parseHeader reads the clear part. It costs next to nothing, and so comes before anything else. A session or sequence number
 // of zero is no sender's.
-func parseHeader(datagram []byte) (header, error) {
+func parseHeader(datagram []byte) (header, error) { return parseHeaderOf(magic, shortest, datagram) }
+
+func parseHeaderOf(kind byte, shortest int, datagram []byte) (header, error) {
 	switch {
 	case len(datagram) > MaxDatagram:
 		return header{}, errTooLong
-	case len(datagram) < 2 || datagram[0] != magic:
+	case len(datagram) < 2 || datagram[0] != kind:
 		return header{}, errNoReport
 	case datagram[atVersion] != Version:
 		return header{}, VersionError{datagram[atVersion]}
@@ -81,6 +85,12 @@ func parseHeader(datagram []byte) (header, error) {
 		return header{}, errNoReport
 	}
 	return h, nil
+}
+
+// TagOf is the tag of a report's cell. Nothing but clear bytes has been looked at; Accepted says that they are a report's.
+func TagOf(datagram []byte) (cellkey.Tag, Reason) {
+	h, err := parseHeader(datagram)
+	return h.tag, reasonOf(err)
 }
 
 // sessionCipher is XChaCha20-Poly1305 under a session's own key.
@@ -99,10 +109,14 @@ func nonce(sequence uint32) (n [chacha20poly1305.NonceSizeX]byte) {
 	return n
 }
 
-// seal appends a datagram: the header, and the body encrypted and authenticated with it.
+// seal appends a report's datagram: the header, and the body encrypted and authenticated with it.
 func seal(dst []byte, aead cipher.AEAD, h header, body []byte) []byte {
+	return sealAs(dst, magic, aead, h, body)
+}
+
+func sealAs(dst []byte, kind byte, aead cipher.AEAD, h header, body []byte) []byte {
 	start := len(dst)
-	dst = h.append(dst)
+	dst = h.appendAs(dst, kind)
 	n := nonce(h.sequence)
 	return aead.Seal(dst, n[:], body, dst[start:])
 }

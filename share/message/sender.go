@@ -37,10 +37,7 @@ func (s *Sender) DueNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
 
-// periodNs follows the length of the last datagram: after a long one the next is due later.
-func (s *Sender) periodNs(nowNs int64) int64 {
-	return PeriodNs(s.r.Terminals(nowNs), s.r.link.ReportNs(s.r.size))
-}
+func (s *Sender) periodNs(nowNs int64) int64 { return s.r.reckonPeriodNs(nowNs) }
 
 // ErrExhausted is a session that has used all its sequence numbers, which takes 13 years. Make a new Receiver and Sender.
 var ErrExhausted = errors.New("the session has no sequence numbers left: begin another")

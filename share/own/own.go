@@ -36,8 +36,11 @@ type Flow struct {
 	// Up and Down as in State.
 	Up, Down float64
 	Greedy   bool
-	MinRTT   time.Duration // 0 while it is not known
+	MinRTT   time.Duration // the kernel's of the last minutes, or of the handshake; 0 while it is not known
 	MSS      int           // bytes; 0 while it is not known
+	// RTT and LeastRTT are the mean and the smallest of what it sends since the last Take, ReceiverRTT the kernel's estimate for what
+	// it receives; 0 without any.
+	RTT, LeastRTT, ReceiverRTT time.Duration
 }
 
 // Flows is the sink that keeps them. Its methods may be called from several goroutines.
@@ -56,6 +59,7 @@ type flow struct {
 	retransmits     counter
 	errors          [tcp.NumErrorCodes]int64
 	minRTT, mss     int64 // µs, bytes
+	receiverRTT     int64 // µs
 	queued          int64
 	rtts            []float64 // µs
 }
@@ -116,6 +120,9 @@ func (f *flow) see(at func(tcp.Field) int64) {
 	f.retransmits.see(at(tcp.RetransmitsPackets))
 	if v := at(tcp.MinRttUs); v != tcp.Absent {
 		f.minRTT = v
+	}
+	if v := at(tcp.ReceiverRttUs); v != tcp.Absent {
+		f.receiverRTT = v
 	}
 	if v := at(tcp.MSSBytes); v != tcp.Absent {
 		f.mss = v
@@ -193,10 +200,18 @@ func (f *Flows) Take(nowNs int64) State {
 
 func (f *flow) take(seconds float64) Flow {
 	info := f.info
-	return Flow{
+	one := Flow{
 		Flow: &info, Up: float64(f.acked.take()) * 8 / seconds, Down: float64(f.received.take()) * 8 / seconds,
 		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond, MSS: int(f.mss),
 	}
+	if f.samples > 0 {
+		one.ReceiverRTT = time.Duration(f.receiverRTT) * time.Microsecond
+	}
+	if len(f.rtts) > 0 {
+		one.RTT, _ = meanAnd95(slices.Clone(f.rtts))
+		one.LeastRTT = time.Duration(slices.Min(f.rtts) * float64(time.Microsecond))
+	}
+	return one
 }
 
 func (s *State) add(f *flow, one *Flow) {

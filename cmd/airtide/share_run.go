@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"airtide/monitor"
+	"airtide/share"
+	"airtide/share/cellkey"
+	"airtide/share/control"
+	"airtide/share/link"
+	"airtide/share/live"
+	"airtide/share/metrics"
+	"airtide/share/radio"
+)
+
+// shareFlags are those of share run as they are given.
+type shareFlags struct {
+	key, device, policy, maximum, capacity, source string
+	peers                                          []string
+	port                                           uint16
+	weight                                         float64
+	asJSON                                         bool
+	metrics, otlp                                  string
+}
+
+func newShareRun() *cobra.Command {
+	var f shareFlags
+	cmd := &cobra.Command{
+		Use:   "run --key FILE [flags]",
+		Short: "Take part in sharing until Ctrl-C",
+		Long: `Takes part in sharing: sees this network namespace's connections, tells the other terminals, and bounds the congestion windows of
+what it sends. Without others, and when they fall silent for a second, nothing is bound; when it ends, however that is,
+everything is as before.
+
+What this terminal reaches alone decides its share of the airtime. Give it by --max-rate; else it follows from the PHY rate that
+nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
+		Example: `  airtide share run --key cell.key --interface wlan0 --max-rate 400Mbit
+  airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   where access points keep multicast back
+  airtide share run --key cell.key --peer 192.168.1.2      where airtide share hub runs
+  airtide share run --key cell.key --interface wlan0 --metrics localhost:9478 --otlp http://collector:4318
+  airtide share run --key cell.key --interface wlan0 --policy observe --json`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.key == "" {
+				return errNoKey
+			}
+			c, err := f.config()
+			if err != nil {
+				return misuse{err}
+			}
+			if c.Key, err = cellkey.Read(f.key); err != nil {
+				return err
+			}
+			return f.run(cmd, c)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.key, "key", "", "file with the cell's key (required)")
+	fl.StringVar(&f.device, "interface", "", "interface by which the access point is reached: flows of its addresses, multicast on it")
+	fl.StringSliceVar(&f.peers, "peer", nil, "address, or address:port, of a terminal to tell by unicast, or of a hub (repeatable)")
+	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
+	fl.StringVar(&f.policy, "policy", string(control.Shares), "shares, equal-cap (our reconstruction of P4's middleware), or observe")
+	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
+	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
+	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
+	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
+	fl.StringVar(&f.metrics, "metrics", "", "serve metrics to Prometheus at this address, such as localhost:9478: http://ADDRESS/metrics")
+	fl.StringVar(&f.otlp, "otlp", "", "tell metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
+	fl.BoolVar(&f.asJSON, "json", false, "print how it is doing as a line of JSON each second")
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"shares", "equal-cap", "observe"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// run shares, and lets others look on.
+func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
+	c.Notice = func(line string) { fmt.Fprintln(os.Stderr, line) }
+	tap := &live.Tap{}
+	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
+	if server, err := live.Serve(c.Key.Tag(), tap); err != nil {
+		c.Notice(err.Error()) // it shares without being asked, then
+	} else {
+		defer closed(server)
+	}
+	if f.metrics != "" {
+		server, err := metrics.Serve(f.metrics, tap.Look)
+		if err != nil {
+			return err
+		}
+		defer closed(server)
+	}
+	if f.otlp != "" {
+		exporter, err := metrics.Export(f.otlp, version(), tap.Look, c.Notice)
+		if err != nil {
+			return err
+		}
+		defer closed(exporter)
+	}
+	if c.MaxBps == 0 {
+		switch r, err := radio.Begin(f.device, c.Link.Addresses()); {
+		case err == nil:
+			c.Radio = r.Rate
+			defer closed(r)
+		case !errors.Is(err, radio.ErrNone):
+			c.Notice(err.Error())
+		}
+	}
+	out := json.NewEncoder(cmd.OutOrStdout())
+	last := time.Time{}
+	c.Step = func(s share.Status) {
+		tap.Step(s)
+		if f.asJSON && s.Time.Sub(last) >= time.Second {
+			last = s.Time
+			_ = out.Encode(s)
+		}
+	}
+	return share.Run(cmd.Context(), c)
+}
+
+func (f *shareFlags) config() (c share.Config, err error) {
+	c = share.Config{Interface: f.device, Weight: f.weight, Link: link.Config{Interface: f.device, Port: f.port}}
+	if c.Policy, err = control.ParsePolicy(f.policy); err != nil {
+		return c, err
+	}
+	if c.Source, err = monitor.ParseKind(f.source); err != nil {
+		return c, err
+	}
+	for _, rate := range []struct {
+		flag, text string
+		to         *float64
+	}{{"max-rate", f.maximum, &c.MaxBps}, {"capacity", f.capacity, &c.CapacityBps}} {
+		if rate.text == "" {
+			continue
+		}
+		if *rate.to, err = parseBitRate(rate.text); err != nil {
+			return c, fmt.Errorf("--%s %q: want a rate such as 400Mbit", rate.flag, rate.text)
+		}
+	}
+	if f.otlp != "" {
+		if err := metrics.Check(f.otlp); err != nil {
+			return c, fmt.Errorf("--otlp %w", err)
+		}
+	}
+	for _, p := range f.peers {
+		peer, err := parsePeer(p, f.port)
+		if err != nil {
+			return c, err
+		}
+		c.Link.Peers = append(c.Link.Peers, peer)
+	}
+	return c, nil
+}
+
+// parsePeer reads an address with or without a port.
+func parsePeer(text string, port uint16) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.AddrPortFrom(a, port), nil
+	}
+	ap, err := netip.ParseAddrPort(text)
+	if err != nil {
+		return ap, fmt.Errorf("--peer %q: want an address, or an address with a port", text)
+	}
+	return ap, nil
+}
+
+// parseBitRate reads a rate with a unit, in bit/s.
+func parseBitRate(text string) (float64, error) {
+	v, unit, err := parseRate(text)
+	if err == nil && unit == "" {
+		err = fmt.Errorf("%q has no unit", text)
+	}
+	return v * 1e6, err
+}

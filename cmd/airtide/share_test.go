@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/testnet"
+)
+
+// startShare starts a verb of share in a host's namespace, and ends it with the test.
+func startShare(t *testing.T, h *testnet.Host, args ...string) (cmd *exec.Cmd, stderr func() string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd = airtide(append([]string{"share"}, args...)...)
+	cmd.Stderr = f
+	if err := h.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		_ = cmd.Wait()
+	})
+	return cmd, func() string {
+		text, _ := os.ReadFile(log)
+		return string(text)
+	}
+}
+
+type shareStatus struct {
+	Agent string
+	NetNS uint32 `json:"network_namespace"`
+	Held  bool
+	Why   string
+	Peers []struct{ Address string }
+}
+
+// statuses asks for the agents of two namespaces; other agents may run on this machine.
+func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
+	t.Helper()
+	out, _, _ := run(t, "share", "status", "--json")
+	all := map[uint32]shareStatus{}
+	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+		var s shareStatus
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if s.NetNS == n.Client.NetNS || s.NetNS == n.Server.NetNS {
+			all[s.NetNS] = s
+		}
+	}
+	return all
+}
+
+// TestTwoAgentsByAHub lets two agents meet at a hub alone, asks how they are doing by the socket and by Prometheus, and kills one.
+func TestTwoAgentsByAHub(t *testing.T) {
+	needRoot(t)
+	n := testnet.New(t, testnet.Options{})
+	key := filepath.Join(t.TempDir(), "cell.key")
+	mustRun(t, "share", "key", "-o", key)
+	_, hubSays := startShare(t, n.Server, "hub", "--key", key, "--listen", ":4799")
+	peer := n.Server.V4.String() + ":4799"
+	_, _ = startShare(t, n.Client, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit", "--metrics", n.Client.V4.String()+":9478")
+	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
+	testnet.Eventually(t, 2*time.Minute, "both agents to hear the other", func() bool {
+		all := statuses(t, n)
+		client, server := all[n.Client.NetNS], all[n.Server.NetNS]
+		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
+			server.Peers[0].Address == n.Client.V4.String() && client.Held
+	})
+	testnet.Eventually(t, 10*time.Second, "the hub to say so", func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
+	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") || !strings.Contains(table, n.Server.V4.String()) {
+		t.Errorf("the table:\n%s", table)
+	}
+	out, err := n.Client.Run("curl", "-s", "http://"+n.Client.V4.String()+":9478/metrics")
+	if err != nil || !strings.Contains(out, `airtide_share_terminal_max_bps{`) || !strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {
+		t.Errorf("scraped: %v\n%s", err, out)
+	}
+
+	sockets := func() int {
+		all, _ := filepath.Glob("/run/airtide/share/*.sock")
+		return len(all)
+	}
+	before := sockets()
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	testnet.Eventually(t, 20*time.Second, "bounds to be lifted", func() bool {
+		all := statuses(t, n)
+		_, there := all[n.Server.NetNS]
+		return !there && !all[n.Client.NetNS].Held && all[n.Client.NetNS].Why != ""
+	})
+	if sockets() != before-1 {
+		t.Errorf("of %d sockets %d are left", before, sockets())
+	}
+}
+
+func TestShareMisuse(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "cell.key")
+	mustRun(t, "share", "key", "-o", key)
+	for _, c := range []struct {
+		args   []string
+		says   string
+		status int
+	}{
+		{[]string{"hub"}, "--key", exitMisuse},
+		{[]string{"run", "--interface", "lo"}, "--key", exitMisuse},
+		{[]string{"hub", "--key", key, "--listen", "nowhere"}, "--listen", exitMisuse},
+		{[]string{"hub", "--key", key, "--listen", ":0"}, "--listen", exitMisuse},
+		{[]string{"hub", "--key", key, "--key", key}, "two keys", exitFailed},
+		{[]string{"hub", "--key", "/no/such/file"}, "/no/such/file", exitFailed},
+		{[]string{"status", "now"}, "now", exitMisuse},
+		{[]string{"status", "--watch", "--interval", "0s"}, "--interval", exitMisuse},
+		{[]string{"status", "--interval", "1s"}, "--watch", exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", exitFailed},
+	} {
+		stdout, stderr, status := run(t, append([]string{"share"}, c.args...)...)
+		if status != c.status || !strings.Contains(stderr, c.says) || stdout != "" {
+			t.Errorf("airtide share %s: status %d, %q, %q", strings.Join(c.args, " "), status, stdout, stderr)
+		}
+	}
+	for _, verb := range []string{"run", "status", "hub", "key"} {
+		if out := mustRun(t, "share", verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide share "+verb) {
+			t.Errorf("airtide share %s --help has no examples", verb)
+		}
+	}
+}
+
+// TestUnitsOfSystemd has systemd look at the units as they are installed, with this binary.
+func TestUnitsOfSystemd(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("there is no systemd-analyze")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unit, env := range map[string]string{"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env"} {
+		text, err := os.ReadFile(filepath.Join("../../packaging/systemd", unit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "EnvironmentFile=/etc/airtide/"+env) {
+			t.Errorf("%s does not name %s", unit, env)
+		}
+		if _, err := os.Stat(filepath.Join("../../packaging/systemd", env)); err != nil {
+			t.Error(err)
+		}
+		installed := filepath.Join(t.TempDir(), unit)
+		if err := os.WriteFile(installed, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/airtide", exe)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(analyze, "verify", installed).CombinedOutput()
+		if err != nil || strings.Contains(string(out), unit) {
+			t.Errorf("%s: %v\n%s", unit, err, out)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// follows holds rates after a change against what they come to: within two seconds they are there, and until then and from then on none
+// goes beyond by more than a tenth. Rates are means of half a second.
+func (c *testCell) follows(t *testing.T, what string, before []float64, rates [][]float64) {
+	t.Helper()
+	final := mean(rates, len(rates)/2)
+	const window = 5
+	for i, s := range c.stations {
+		if s.away {
+			continue
+		}
+		last, overshoot := 0.0, 0.0
+		for k := window; k <= len(rates); k++ {
+			x := mean(rates[:k], window)[i] / final[i]
+			if math.Abs(x-1) > 0.15 {
+				last = float64(k) / 10
+			}
+			if final[i] > before[i] {
+				overshoot = max(overshoot, x-1)
+			}
+		}
+		if last > 2 || overshoot > 0.1 {
+			t.Errorf("%s: station %d comes to %.4g Mbit/s in %.1f s, and up to %.0f %% beyond", what, i+1, final[i]/1e6, last, 100*overshoot)
+		}
+	}
+	if j := c.jainOfPresent(final); j < 0.97 {
+		t.Errorf("%s: index %.3f (%.4g)", what, j, final)
+	}
+}
+
+func (c *testCell) jainOfPresent(x []float64) float64 {
+	present := &testCell{}
+	var rates []float64
+	for i, s := range c.stations {
+		if !s.away {
+			present.stations, rates = append(present.stations, s), append(rates, x[i])
+		}
+	}
+	return present.jain(rates)
+}
+
+func TestSharesFollowChangesWithoutOvershoot(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	first, second, third, fourth := c.stations[0], c.stations[1], c.stations[2], c.stations[3]
+	third.away, fourth.away = true, true
+	c.run(5 * time.Second)
+	for _, change := range []struct {
+		what string
+		make func()
+	}{
+		{"a slow one joins", func() { third.away = false }},
+		{"another joins", func() { fourth.away = false }},
+		{"a fast one leaves", func() { second.away = true }},
+		{"it comes back", func() { second.away = false }},
+		{"a fast one becomes slow", func() { first.phy, first.aggregate = 65e6, 43 }},
+		{"it becomes fast again", func() { first.phy, first.aggregate = 866e6, 64 }},
+		{"one path becomes longer", func() { first.base = 30 * time.Millisecond }},
+		{"it becomes shorter again", func() { first.base = 2 * time.Millisecond }},
+	} {
+		before := mean(c.run(500*time.Millisecond), 5)
+		change.make()
+		c.follows(t, change.what, before, c.run(6*time.Second))
+	}
+}
+
+// All paths become longer at once, as when the access point changes its way to the Internet: it looks as if a wire limited, until all hold
+// back and see that round-trip times stay.
+func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	before := sum(mean(c.run(10*time.Second), 50))
+	for _, s := range c.stations {
+		s.known = s.base
+		s.base = 50 * time.Millisecond
+	}
+	var doubts [4]bool
+	for range 10 {
+		c.run(100 * time.Millisecond)
+		for i, s := range c.stations {
+			doubts[i] = doubts[i] || s.decision.Doubt
+		}
+	}
+	if doubts != [4]bool{true, true, true, true} {
+		t.Errorf("who doubts that its path is as it was: %v", doubts)
+	}
+	for _, s := range c.stations {
+		s.known = 0 // they have found out
+	}
+	rates := c.run(6 * time.Second)
+	if after := sum(mean(rates[:30], 10)); after < 0.9*before {
+		t.Errorf("two seconds later %.0f Mbit/s of %.0f", after/1e6, before/1e6)
+	}
+	if d := c.stations[0].decision; !math.IsInf(d.Capacity, 1) || d.Doubt {
+		t.Errorf("at last %+v", d)
+	}
+}

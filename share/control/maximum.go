@@ -1,0 +1,182 @@
+package control
+
+import (
+	"math"
+	"time"
+
+	"airtide/share/message"
+)
+
+// Maximum finds what a terminal reaches alone: in turns in which it is alone, and when the others happen to be quiet. Until it has been alone the
+// highest rate that was seen stands for it. The zero value begins; it is not for several goroutines at once.
+type Maximum struct {
+	value    float64       // measured, in bit/s; 0 is not known
+	at       time.Duration // when
+	again    time.Duration // when it is to be measured again at the latest, if not 0
+	doubted  bool          // the last measurement was far lower than the one before
+	factor   float64       // of windows in a turn, beyond the usual one
+	highest  float64
+	pause    time.Duration // until a doubt counts
+	turn     []stretch     // what was delivered in it
+	queued   bool
+	quietFor time.Duration
+}
+
+const (
+	// seenHalves: the highest rate that was seen loses half of its weight in so long, since radios move.
+	seenHalves = time.Minute
+	// Measured anew after so long, and after so long for each terminal of the cell.
+	measuredFor, measuredForEach = time.Minute, 15 * time.Second
+	// soonAgain is when a measurement that may be wrong is repeated, and rarestDoubt how much later at the most when it turns out not to be.
+	soonAgain, rarestDoubt = 5 * time.Second, 2 * time.Minute
+	// sameAgain is by how much a measurement that turns out not to be wrong differs.
+	sameAgain = 0.2
+	// countedFor in seconds is what counts of a turn.
+	countedFor = 0.2
+	// confirmAfter is when the first measurement is made again: it came while nobody's share was known.
+	confirmAfter = 8 * time.Second
+	// tooMuchAirtime is the sum of rates as parts of maxima that shows that a maximum is too low.
+	tooMuchAirtime = 1.15
+	// farLower is what a measurement is below, as a part of the one before, to be doubted once: somebody may not have heard of the turn.
+	farLower = 0.7
+	// farCorrected is a correction of windows at which the maximum is likely to have changed.
+	farCorrected = 2.0
+	// SoloWindow is what a window is multiplied by in a turn at first, and SoloPackets what all together have at least.
+	SoloWindow, SoloPackets = 4.0, 256
+	mostFactor              = 64.0
+	// soloQueue is the delay that shows that the medium and not the window limits in a turn.
+	soloQueue = 3 * time.Millisecond
+	// quiet is the part of its own rate that all others deliver when a terminal is as good as alone, for quietTime.
+	quiet     = 0.02
+	quietTime = time.Second
+)
+
+// stretch is a part of a turn.
+type stretch struct{ seconds, bits float64 }
+
+// best is the highest rate over countedFor of a turn: others may have begun it late.
+func best(turn []stretch) (rate float64) {
+	for i := range turn {
+		var sum stretch
+		for _, s := range turn[i:] {
+			sum.seconds, sum.bits = sum.seconds+s.seconds, sum.bits+s.bits
+			if sum.seconds >= countedFor {
+				rate = max(rate, sum.bits/sum.seconds)
+				break
+			}
+		}
+	}
+	return rate
+}
+
+// SoloLength is how long a turn has to be for a terminal with a round-trip time, and SoloSettles what it takes until rates are those of the
+// turn: the others' last packets, and a window that grows.
+func SoloLength(rtt time.Duration) time.Duration {
+	return min((SoloSettles(rtt) + 3*message.TurnLengthStep/2).Round(message.TurnLengthStep), time.Second)
+}
+
+// SoloSettles is told with SoloLength.
+func SoloSettles(rtt time.Duration) time.Duration {
+	return min(100*time.Millisecond+3*rtt, 600*time.Millisecond)
+}
+
+// Own is what a terminal saw of itself and of the others in a step.
+type Own struct {
+	Rate   float64       // in bit/s, of the step alone
+	Smooth float64       // the same, smoothed
+	Greedy bool          // it had more to carry
+	Delay  time.Duration // by which round-trip times are above the smallest
+	RTT    time.Duration // the smallest
+	Others float64       // what the others deliver, in bit/s
+	Heard  bool          // there are others, and all of them have said so of late
+}
+
+// Step takes in what was seen in a step of a length, in a phase that holds since before the step. It says whether it has found the maximum by
+// a turn.
+func (m *Maximum) Step(now, step time.Duration, phase Phase, o Own) (found bool) {
+	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
+	alone := phase.Kind == message.Solo && phase.Own
+	if alone && o.Greedy && now-step >= phase.Begin+SoloSettles(o.RTT) {
+		m.turn = append(m.turn, stretch{step.Seconds(), o.Rate * step.Seconds()})
+		m.queued = m.queued || o.Delay >= soloQueue
+	}
+	if !alone && len(m.turn) > 0 {
+		found = m.conclude(now)
+	}
+	if phase.Kind != message.NoTurn || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
+		m.quietFor = 0
+		return found
+	}
+	if m.quietFor += step; m.quietFor >= quietTime {
+		m.is(now, o.Smooth)
+	}
+	return found
+}
+
+// conclude takes what a turn has shown; false when that is nothing to go by yet.
+func (m *Maximum) conclude(now time.Duration) bool {
+	rate, queued := best(m.turn), m.queued
+	m.turn, m.queued = m.turn[:0], false
+	switch {
+	case rate == 0:
+		return false
+	case !queued && m.factor < mostFactor:
+		// The window was too small for it.
+		m.is(now, max(m.value, rate))
+		m.again, m.factor = now+soonAgain, max(m.factor, 1)*2
+	case rate < farLower*m.value && !m.doubted:
+		m.doubted, m.again = true, now+soonAgain/2
+		return false
+	default:
+		first := m.value == 0
+		if m.is(now, rate); first {
+			m.again = now + confirmAfter
+		}
+	}
+	return true
+}
+
+func (m *Maximum) is(now time.Duration, rate float64) {
+	m.pause = min(2*m.pause, rarestDoubt)
+	if m.pause == 0 || math.Abs(rate/m.value-1) > sameAgain {
+		m.pause = soonAgain
+	}
+	m.value, m.at, m.again, m.doubted = rate, now, 0, false
+}
+
+// Suspect has it measured again, at once or when it may be doubted again: it looks as if something else than what the terminals reach alone
+// limited them.
+func (m *Maximum) Suspect(now time.Duration) {
+	if m.value > 0 && m.again == 0 {
+		m.again = max(now, m.at+m.pause)
+	}
+}
+
+// Known says whether it has been measured.
+func (m *Maximum) Known() bool { return m.value > 0 }
+
+// Wants says whether it wants a turn, in a cell of so many terminals, by what was decided last: windows that are corrected by much, or more
+// airtime in use than there is, may come of a maximum that has changed.
+func (m *Maximum) Wants(now time.Duration, terminals int, d Decision) bool {
+	changed := d.Airtime > tooMuchAirtime || d.Correction >= farCorrected || d.Correction <= 1/farCorrected
+	switch {
+	case m.value == 0:
+		return true
+	case m.again > 0:
+		return now >= m.again
+	case changed && now-m.at >= m.pause:
+		return true
+	}
+	return now-m.at >= max(measuredFor, measuredForEach*time.Duration(terminals))
+}
+
+// Value is what the terminal reaches alone, as far as it is known; 0 before anything was seen.
+func (m *Maximum) Value() float64 {
+	if m.value > 0 {
+		return m.value
+	}
+	return m.highest
+}
+
+// Window is what windows are to be multiplied by in a turn.
+func (m *Maximum) Window() float64 { return SoloWindow * max(m.factor, 1) }

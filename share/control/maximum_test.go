@@ -1,0 +1,134 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/share/message"
+)
+
+// solo lets a terminal have a turn of its own in which it delivers a rate with a delay.
+func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (found bool) {
+	const step = 50 * ms
+	phase := Phase{message.Solo, true, now, now + 400*ms}
+	for t := now + step; t <= phase.End; t += step {
+		r := rate
+		if t <= now+100*ms {
+			r /= 10 // what the others still had on their way
+		}
+		m.Step(t, step, phase, Own{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+	}
+	return m.Step(phase.End+step, step, Phase{}, Own{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+}
+
+func (m *Maximum) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
+
+func (m *Maximum) is100(t *testing.T, what string) {
+	t.Helper()
+	if v := m.Value(); !m.near(100e6) {
+		t.Errorf("%s: %.3g", what, v)
+	}
+}
+
+func TestTheMaximumIsWhatATurnShows(t *testing.T) {
+	var m Maximum
+	m.Step(0, 100*ms, Phase{}, Own{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
+	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
+		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
+	}
+	if !solo(&m, time.Second, 100e6, 8*ms) {
+		t.Error("nothing was found")
+	}
+	m.is100(t, "after a turn")
+	if m.Wants(5*time.Second, 4, Decision{Correction: 1}) || !m.Wants(11*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("the first turn is to be confirmed soon")
+	}
+	solo(&m, 11*time.Second, 100e6, 8*ms)
+	if m.Wants(60*time.Second, 4, Decision{Correction: 1}) || !m.Wants(73*time.Second, 4, Decision{Correction: 1}) || m.Wants(73*time.Second, 10, Decision{Correction: 1}) {
+		t.Error("it is to be measured anew after a minute, or 15 s for each terminal")
+	}
+	if !m.Wants(30*time.Second, 4, Decision{Correction: 2.5}) || !m.Wants(30*time.Second, 4, Decision{Correction: 0.4}) || m.Wants(14*time.Second, 4, Decision{Correction: 2.5}) {
+		t.Error("windows that have to be corrected by much say that it has changed")
+	}
+	// Somebody did not hear of the turn: once is not believed.
+	if solo(&m, 70*time.Second, 50e6, 8*ms) {
+		t.Error("half of it was believed at once")
+	}
+	m.is100(t, "after a turn that another disturbed")
+	if !m.Wants(74*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("it is to be looked at again soon")
+	}
+	if !solo(&m, 75*time.Second, 50e6, 8*ms) || !m.near(50e6) {
+		t.Errorf("a radio that has become slower: %.3g", m.Value())
+	}
+	if !solo(&m, 140*time.Second, 100e6, 8*ms) {
+		t.Error("nothing was found")
+	}
+	m.is100(t, "a radio that has become faster")
+}
+
+func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
+	var m Maximum
+	solo(&m, time.Second, 40e6, ms)
+	if !m.near(40e6) || m.Window() != 2*SoloWindow || !m.Wants(8*time.Second, 4, Decision{Correction: 1}) {
+		t.Errorf("%.3g, windows %g times as large next", m.Value(), m.Window())
+	}
+	solo(&m, 8*time.Second, 100e6, 8*ms)
+	m.is100(t, "with a larger window")
+	if m.Wants(30*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("it is known now")
+	}
+}
+
+func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
+	var m Maximum
+	for now := time.Duration(0); now < 2*time.Second; now += 100 * ms {
+		m.Step(now, 100*ms, Phase{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+	}
+	m.is100(t, "alone")
+	if m.Wants(10*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("a turn is not needed")
+	}
+}
+
+func TestSplit(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ demands, want []float64 }{
+		{[]float64{inf, inf}, []float64{50, 50}},
+		{[]float64{inf, 20, inf}, []float64{40, 20, 40}},
+		{[]float64{10, 30}, []float64{40, 60}},
+		{[]float64{0, inf}, []float64{0, 100}},
+		{[]float64{0, 0}, []float64{50, 50}},
+		{nil, []float64{}},
+	} {
+		got := Split(100, c.demands)
+		for i, x := range got {
+			if math.Abs(x-c.want[i]) > 1e-9 {
+				t.Errorf("100 among %v: %v", c.demands, got)
+				break
+			}
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("100 among %v: %v", c.demands, got)
+		}
+	}
+}
+
+// A terminal whose uploads get three times as much of a window as its downloads.
+func TestDirectionsComeIntoBalance(t *testing.T) {
+	var b Balance
+	up, down := 1.0, 1.0
+	for range 50 {
+		up, down = b.Step(100*ms, Direction{50e6, 3 * up * 20e6, true}, Direction{50e6, down * 20e6, true})
+	}
+	if r := 3 * up / down; math.Abs(r-1) > 0.02 {
+		t.Errorf("uploads carry %.2f times as much as downloads", r)
+	}
+	for range 100 {
+		up, down = b.Step(100*ms, Direction{50e6, 60e6, true}, Direction{50e6, 1e6, false})
+	}
+	if math.Abs(up-1) > 0.01 || math.Abs(down-1) > 0.01 {
+		t.Errorf("with one direction alone windows are multiplied by %.2f and %.2f", up, down)
+	}
+}

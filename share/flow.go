@@ -1,0 +1,95 @@
+package share
+
+import (
+	"cmp"
+	"time"
+
+	"airtide/share/control"
+	"airtide/share/own"
+	"airtide/share/rwnd"
+)
+
+// flow is one of the terminal's, with what its two directions do.
+type flow struct {
+	ends     rwnd.Ends
+	mss      int // bytes
+	up, down side
+	bound    uint32 // of its receive window, in bytes; 0 is none
+	present  bool   // still there in the last step
+}
+
+// side is one direction of a flow.
+type side struct {
+	rate        float64       // bit/s, smoothed
+	activeUntil time.Duration // counts until then as one that carries something
+	greedyUntil time.Duration // wants more than its window lets through
+	base        time.Duration // smallest round-trip time; 0 while it is not known
+	rtt, least  time.Duration // mean and smallest of the last step; 0 without any
+	still       time.Duration // the smallest while all hold back; 0 without any
+}
+
+const (
+	// activeFor is how long a direction counts after it has carried something.
+	activeFor = time.Second
+	// defaultMSS in bytes is that of a flow that has told none.
+	defaultMSS = 1448
+	// usedAt is the part of round trips that used the whole receive window from which on the window is what limits. Some do not, since
+	// senders gather segments.
+	usedAt = 0.25
+)
+
+// sent takes in what the flow sent in a step.
+func (f *flow) sent(now time.Duration, gain float64, o *own.Flow) {
+	f.up.carried(now, gain, o.Up)
+	if o.Greedy {
+		f.up.greedyUntil = now + greedyFor
+	}
+	f.up.took(o.RTT, o.LeastRTT, o.MinRTT)
+}
+
+// received takes in what the flow received, and what was measured of it where that is possible.
+func (f *flow) received(now time.Duration, gain float64, o *own.Flow, s rwnd.Seen) {
+	began := f.down.activeUntil == 0
+	f.down.carried(now, gain, o.Down)
+	switch {
+	case s.InUse >= usedAt, began && o.Down > 0, f.bound == 0 && o.Down > leastDemand:
+		// Of one that has just begun, or is not bounded, it is not known whether there is more.
+		f.down.greedyUntil = now + greedyFor
+	}
+	f.down.took(cmp.Or(s.RTT, o.ReceiverRTT), s.MinRTT, o.MinRTT)
+}
+
+func (s *side) carried(now time.Duration, gain, rate float64) {
+	s.rate += gain * (rate - s.rate)
+	if rate > 0 {
+		s.activeUntil = now + activeFor
+	}
+}
+
+// took takes in the round-trip times of a step. What the kernel knew counts in the beginning only: it remembers the smallest of five
+// minutes, which another path may have made impossible.
+func (s *side) took(mean, least, known time.Duration) {
+	s.rtt, s.least = mean, least
+	if s.base == 0 {
+		s.base = known
+	}
+	if least > 0 && (s.base == 0 || least < s.base) {
+		s.base = least
+	}
+}
+
+// renew takes the smallest round-trip time for what it was while all held back, and says whether the path has become longer.
+func (s *side) renew() (longer bool) {
+	if s.still > 0 {
+		if longer = control.LongerPath(s.base, s.still); longer || s.still < s.base {
+			s.base = s.still
+		}
+	}
+	s.still = 0
+	return longer
+}
+
+// demand is the rate beyond which the direction has nothing to carry.
+func (s *side) demand(now time.Duration) float64 {
+	return demand(s.rate, now < s.greedyUntil)
+}

@@ -1,0 +1,75 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// folder has a socket for each running agent.
+var folder = "/run/airtide/share"
+
+const (
+	suffix   = ".sock"
+	lockFile = "lock"
+)
+
+// lock keeps others from making or removing sockets until unlock: between the two steps in which a socket comes to life it looks
+// like one whose process is dead. The kernel unlocks it when the process ends.
+func lock() (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// found is an agent's socket, connected or not.
+type found struct {
+	name string
+	conn net.Conn // an answer comes without a question
+	err  error    // why there is no connection
+}
+
+// find connects to all agents. Sockets on which nobody listens are removed; it is to be called under the lock.
+func find() (all []found, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name, isSocket := strings.CutSuffix(e.Name(), suffix)
+		if !isSocket {
+			continue
+		}
+		conn, err := net.Dial("unix", path(name))
+		if !errors.Is(err, unix.ECONNREFUSED) {
+			all = append(all, found{name, conn, err})
+			continue
+		}
+		if err := os.Remove(path(name)); err != nil {
+			leave(all)
+			return nil, fmt.Errorf("removing the socket of an agent that was killed: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// leave closes the connections.
+func leave(all []found) {
+	for _, f := range all {
+		if f.conn != nil {
+			_ = f.conn.Close()
+		}
+	}
+}
+
+func path(name string) string { return filepath.Join(folder, name+suffix) }

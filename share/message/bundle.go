@@ -1,0 +1,104 @@
+package message
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+)
+
+// A bundle is how a hub passes reports on: as they were sealed, each with the source that the hub heard it from, and all of it
+// sealed again by the hub. Its clear part is that of a report with another first byte.
+const (
+	magicBundle     = 0xa8
+	bundleFixedSize = 9 // the hub's challenge and flags
+	entrySize       = 16 + 2 + 2
+	shortestBundle  = headerSize + lengthSize + bundleFixedSize + sealSize
+)
+
+const flagNotConfirmed = 1 << 0 // whom the bundle goes to has not answered the hub's challenge
+
+// entry is a report in a bundle.
+type entry struct {
+	source   netip.AddrPort
+	datagram []byte
+}
+
+func (e *entry) size() int { return entrySize + len(e.datagram) }
+
+// bundleSize is the length of a bundle of so many reports of a length.
+func bundleSize(reports, payload int) int { return shortestBundle + reports*(entrySize+payload) }
+
+// bundledReports is how many reports of a length a hub waits for before it sends bundles, in a cell with so many others: what fits,
+// and what is there within half a period on average.
+func bundledReports(payload, others int) int {
+	fit := max(1, (MaxDatagram-shortestBundle)/(entrySize+payload))
+	return min(max(1, others/2), fit)
+}
+
+// appendBundle appends a bundle's body. Behind the fixed part, to which later minor versions append, are the entries.
+func appendBundle(dst []byte, challenge uint64, confirmed bool, entries []entry) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, bundleFixedSize)
+	dst = binary.LittleEndian.AppendUint64(dst, challenge)
+	flags := byte(0)
+	if !confirmed {
+		flags |= flagNotConfirmed
+	}
+	dst = append(dst, flags)
+	for _, e := range entries {
+		address := e.source.Addr().As16()
+		dst = append(dst, address[:]...)
+		dst = binary.LittleEndian.AppendUint16(dst, e.source.Port())
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(len(e.datagram)))
+		dst = append(dst, e.datagram...)
+	}
+	return dst
+}
+
+// bundle is one as it was decrypted.
+type bundle struct {
+	challenge uint64
+	confirmed bool
+	entries   []byte // not yet taken apart
+}
+
+func decodeBundle(b []byte) (bundle, error) {
+	if len(b) < lengthSize+bundleFixedSize {
+		return bundle{}, fmt.Errorf("%w: a bundle of %d bytes", errMalformed, len(b))
+	}
+	fixed, rest := int(binary.LittleEndian.Uint16(b)), b[lengthSize:]
+	if fixed < bundleFixedSize || fixed > len(rest) {
+		return bundle{}, fmt.Errorf("%w: a bundle's fixed part of %d bytes among %d", errMalformed, fixed, len(b))
+	}
+	out := bundle{binary.LittleEndian.Uint64(rest), rest[8]&flagNotConfirmed == 0, rest[fixed:]}
+	if out.challenge == 0 {
+		return bundle{}, fmt.Errorf("%w: a bundle without a challenge", errImplausible)
+	}
+	for entries := out.entries; len(entries) > 0; {
+		var err error
+		if _, entries, err = cutEntry(entries); err != nil {
+			return bundle{}, err
+		}
+	}
+	return out, nil
+}
+
+// cutEntry takes the first entry off.
+func cutEntry(b []byte) (entry, []byte, error) {
+	if len(b) < entrySize {
+		return entry{}, nil, fmt.Errorf("%w: %d bytes of an entry", errMalformed, len(b))
+	}
+	address := netip.AddrFrom16([16]byte(b[:16])).Unmap()
+	port, length := binary.LittleEndian.Uint16(b[16:]), int(binary.LittleEndian.Uint16(b[18:]))
+	b = b[entrySize:]
+	if length > len(b) {
+		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes among %d", errMalformed, length, len(b))
+	}
+	return entry{netip.AddrPortFrom(address, port), b[:length]}, b[length:], nil
+}
+
+func sealBundle(dst []byte, aead cipher.AEAD, h header, body []byte) []byte {
+	return sealAs(dst, magicBundle, aead, h, body)
+}
+
+func isBundle(datagram []byte) bool { return len(datagram) > 0 && datagram[0] == magicBundle }

@@ -1,0 +1,143 @@
+package message
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// hubs are those whose bundles a terminal takes.
+type hubs struct {
+	itself   bool // this is a hub's own Receiver
+	allowed  []netip.Addr
+	sessions map[uint64]*session // answered like terminals, but never counted as any
+	plain    []byte
+}
+
+// mostHubs is how many sessions of hubs are known: each hub may have started anew, and old bundles may be repeated.
+const mostHubs = 8
+
+func (h *hubs) init(allowed []netip.Addr) {
+	h.sessions = map[uint64]*session{}
+	for _, a := range allowed {
+		h.allowed = append(h.allowed, a.Unmap())
+	}
+}
+
+// places is how many hubs there are, which may have several sessions each.
+func (h *hubs) places() int {
+	if h.itself {
+		return 1
+	}
+	n := 0
+	for _, a := range h.allowed {
+		for _, s := range h.sessions {
+			if s.source.Addr() == a {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// forget forgets who has said nothing for a time.
+func (h *hubs) forget(nowNs, afterNs int64) {
+	for id, s := range h.sessions {
+		if nowNs-s.heardNs > afterNs {
+			delete(h.sessions, id)
+		}
+	}
+}
+
+// Take takes whatever comes from a source: a report, as Receive does, or a hub's bundle. The reports of a bundle count as if they
+// had come from where the hub heard them; with a port only where that is not the hub's own, so that terminals behind one address
+// are told apart.
+func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reason {
+	if !isBundle(datagram) {
+		_, reason := r.Receive(from, datagram, nowNs)
+		return reason
+	}
+	nowNs = r.look(nowNs)
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	b, reason := r.unbundle(from, datagram, nowNs)
+	r.counts[reason]++
+	for entries := b.entries; len(entries) > 0; {
+		e, rest, err := cutEntry(entries)
+		if err != nil {
+			break // decodeBundle has looked at all of them
+		}
+		r.Receive(e.source, e.datagram, nowNs)
+		entries = rest
+	}
+	return reason
+}
+
+// unbundle opens a bundle, and notes the hub's challenge.
+func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (bundle, Reason) {
+	h, err := parseHeaderOf(magicBundle, shortestBundle, datagram)
+	if err != nil {
+		return bundle{}, reasonOf(err)
+	}
+	if h.tag != r.tag {
+		return bundle{}, OtherCell
+	}
+	if !slices.Contains(r.hubs.allowed, from.Addr()) {
+		return bundle{}, NotAHub
+	}
+	s := r.hubs.sessions[h.session]
+	if s != nil {
+		if reason := s.window.judge(h.sequence); reason != Accepted {
+			return bundle{}, reason
+		}
+	}
+	if !r.admitHub(from, s, nowNs) {
+		return bundle{}, RateLimited
+	}
+	if s == nil {
+		s = &session{id: h.session, aead: sessionCipher(r.key, h.session), source: from}
+	}
+	if r.hubs.plain, err = open(r.hubs.plain[:0], s.aead, h, datagram); err != nil {
+		return bundle{}, WrongKey
+	}
+	b, err := decodeBundle(r.hubs.plain)
+	if err != nil {
+		return bundle{}, reasonOf(err)
+	}
+	r.knowHub(s)
+	s.window.take(h.sequence)
+	s.heardNs = nowNs
+	if b.challenge != s.challenge {
+		s.challenge, s.answers = b.challenge, 0
+	}
+	if !b.confirmed {
+		s.answers = min(s.answers, answersAtOnce-1)
+	}
+	return b, Bundled
+}
+
+// admitHub takes the tokens of a bundle. A hub that is known has a bucket of its own, so that strangers cannot starve it.
+func (r *Receiver) admitHub(from netip.AddrPort, s *session, nowNs int64) bool {
+	if s != nil && s.source == from {
+		return s.bucket.take(perSource, nowNs) && r.peers.take(allPeers, nowNs)
+	}
+	return r.sources.bucket(from).take(perSource, nowNs) && r.unproven.take(allUnproven, nowNs)
+}
+
+// knowHub writes a hub's session down, in the place of the one that was silent longest when there is no room.
+func (r *Receiver) knowHub(s *session) {
+	if r.hubs.sessions[s.id] != nil {
+		return
+	}
+	if len(r.hubs.sessions) >= mostHubs {
+		var oldest *session
+		for _, c := range r.hubs.sessions {
+			if oldest == nil || c.heardNs < oldest.heardNs {
+				oldest = c
+			}
+		}
+		delete(r.hubs.sessions, oldest.id)
+	}
+	r.heard++
+	s.firstHeard = r.heard
+	r.hubs.sessions[s.id] = s
+}

@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// prefix of the names of all metrics.
+const prefix = "airtide_share_"
+
+// collector asks the agent when it is asked itself.
+type collector struct{ look Look }
+
+// Describe says nothing: which terminals there will be is not known (prometheus.Collector).
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect gives the next status. When there is none, because the agent stands still, the scrape fails, and says so.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	all, cell, policy, err := c.look.points(context.Background())
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(prometheus.NewDesc(prefix+held.name, held.help, nil, nil), fmt.Errorf("the agent gives no status: %w", err))
+		return
+	}
+	constant := prometheus.Labels{"cell": cell, "policy": policy}
+	descriptions := map[*definition]*prometheus.Desc{}
+	for _, p := range all {
+		d := descriptions[p.definition]
+		if d == nil {
+			d = prometheus.NewDesc(prefix+p.name, p.help, p.labels(), constant)
+			descriptions[p.definition] = d
+		}
+		kind := prometheus.GaugeValue
+		if p.counter {
+			kind = prometheus.CounterValue
+		}
+		out <- prometheus.MustNewConstMetric(d, kind, p.value, p.labelValues()...)
+	}
+}
+
+func (d *definition) labels() []string {
+	if d.label == "" {
+		return nil
+	}
+	return []string{d.label}
+}
+
+func (p *point) labelValues() []string {
+	if p.label == "" {
+		return nil
+	}
+	return []string{p.of}
+}
+
+// Handler answers scrapes with the agent's metrics and those of its process.
+func Handler(look Look) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{look}, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: mostAtOnce}))
+	return mux
+}
+
+// mostAtOnce are scrapes that are answered at the same time.
+const mostAtOnce = 4
+
+// Server answers scrapes.
+type Server struct {
+	http     http.Server
+	listener net.Listener
+	ended    chan error
+}
+
+// Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host is all of the machine's.
+func Serve(address string, look Look) (*Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serving metrics: %w", err)
+	}
+	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
+		Handler: Handler(look), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14,
+	}}
+	go func() { s.ended <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Address is where it listens.
+func (s *Server) Address() net.Addr { return s.listener.Addr() }
+
+// Close ends at once.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serving metrics: %w", ended))
+	}
+	return err
+}

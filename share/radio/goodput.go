@@ -1,0 +1,97 @@
+package radio
+
+import "math"
+
+// Generation is that of a rate.
+type Generation uint8
+
+// The generations.
+const (
+	Legacy Generation = iota // 802.11a, b and g: no aggregates
+	HT                       // 802.11n
+	VHT                      // 802.11ac
+	HE                       // 802.11ax
+	EHT                      // 802.11be
+)
+
+// PHY is how a station sends now.
+type PHY struct {
+	Bps        float64
+	Generation Generation
+	Streams    int
+}
+
+// What an exchange consists of, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15 to 19 and 21; 802.11ax-2021, clause 27).
+const (
+	sifs        = 16e-6
+	slot        = 9e-6
+	meanSlots   = 4.8   // the less of two draws from 0 to 15: both ends have something to send
+	aifsSlots   = 3     // of best effort, behind SIFS
+	blockAck    = 32e-6 // 32 bytes at 24 Mbit/s
+	ack         = 28e-6 // 14 bytes at 24 Mbit/s
+	mostAirtime = 4e-3  // of an A-MPDU, as mac80211 and drivers have it
+	mostFrames  = 64    // of an A-MPDU; those with HE that take more do so at rates that 4 ms do not hold
+
+	packet     = 1500
+	segment    = 1448 // of TCP with time stamps
+	ackPacket  = 52
+	around     = 26 + 4 + 8 // QoS header, FCS, LLC and SNAP
+	delimiter  = 4
+	dsssHeader = 192e-6
+	ofdmHeader = 20e-6
+)
+
+// Goodput is what a bulk TCP upload of a station alone carries at a PHY rate, in bit/s; 0 for a rate of 0. In turn, the station
+// sends an A-MPDU of as many packets as 64 frames and 4 ms hold, and the access point one of the ACKs for it, one for two segments:
+//
+//	goodput = f x 8 x 1448 / (access(f of 1500 bytes) + access(f/2 of 52 bytes))
+//	access  = SIFS + (3 + 4.8) slots + preamble + 8 x frames / rate + SIFS + BlockAck
+//
+// No loss and no collision. Legacy rates have one packet an access, and an ACK every second time.
+func Goodput(p PHY) float64 {
+	if p.Bps <= 0 || math.IsInf(p.Bps, 0) || math.IsNaN(p.Bps) {
+		return 0
+	}
+	frame := func(bytes int) float64 {
+		n := bytes + around
+		if p.Generation != Legacy {
+			n = (n + delimiter + 3) / 4 * 4 // subframes are padded to four bytes
+		}
+		return 8 * float64(n) / p.Bps
+	}
+	frames, answer := 1.0, ack
+	if p.Generation != Legacy {
+		frames = min(max(1, math.Floor((mostAirtime-p.preamble())/frame(packet))), mostFrames)
+		answer = blockAck
+	}
+	access := func(onAir float64) float64 {
+		return sifs + (aifsSlots+meanSlots)*slot + p.preamble() + onAir + sifs + answer
+	}
+	accesses := access(frames * frame(packet))
+	if acks := frames / 2; acks < 1 {
+		accesses += acks * access(frame(ackPacket))
+	} else {
+		accesses += access(acks * frame(ackPacket))
+	}
+	return frames * 8 * segment / accesses
+}
+
+// preamble is everything in front of the data.
+func (p PHY) preamble() float64 {
+	training := []float64{1, 2, 4, 4, 6, 6, 8, 8}[min(max(p.Streams, 1), 8)-1]
+	switch p.Generation {
+	case HT:
+		return ofdmHeader + 12e-6 + 4e-6*training
+	case VHT:
+		return ofdmHeader + 16e-6 + 4e-6*training
+	case HE:
+		return ofdmHeader + 16e-6 + 7.2e-6*training
+	case EHT:
+		return ofdmHeader + 20e-6 + 7.2e-6*training // U-SIG and EHT-SIG
+	}
+	switch p.Bps {
+	case 1e6, 2e6, 5.5e6, 11e6:
+		return dsssHeader
+	}
+	return ofdmHeader
+}

@@ -1,0 +1,194 @@
+// Package radio asks nl80211 at what PHY rate this terminal sends over Wi-Fi, and reckons what TCP carries at it.
+package radio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mdlayher/wifi"
+	"github.com/vishvananda/netlink"
+)
+
+// ErrNone is where there is nothing to ask: a kernel without nl80211, or an interface that is no station of an access point.
+var ErrNone = errors.New("no Wi-Fi")
+
+// Radio is one Wi-Fi interface that is a station, until Close.
+type Radio struct {
+	client *wifi.Client
+	device *wifi.Interface
+
+	stop context.CancelFunc // nil where nobody asks again and again
+	wait sync.WaitGroup
+
+	mutex sync.Mutex
+	last  []PHY // the last few, the newest at the end
+}
+
+const (
+	// askEvery is how often the rate is asked for, and median of how many counts: drivers try other rates now and then.
+	askEvery = 500 * time.Millisecond
+	median   = 3
+)
+
+// Open finds the Wi-Fi interface of a name in this thread's network namespace. Errors that wrap ErrNone say why there is none.
+func Open(name string) (*Radio, error) {
+	client, err := wifi.New()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: this kernel has no nl80211", ErrNone)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking nl80211 for the PHY rate: %w", err)
+	}
+	r, err := open(client, name)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return r, nil
+}
+
+func open(client *wifi.Client, name string) (*Radio, error) {
+	all, err := client.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("asking nl80211 for interfaces: %w", err)
+	}
+	for _, device := range all {
+		if device.Name == name {
+			if device.Type != wifi.InterfaceTypeStation && device.Type != wifi.InterfaceTypeP2PClient {
+				return nil, fmt.Errorf("%w: interface %s is no station but %s", ErrNone, name, device.Type)
+			}
+			return &Radio{client: client, device: device}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: interface %s has none", ErrNone, name)
+}
+
+// Find is the interface by which the first of some addresses is reached, or without any the one of the default route.
+func Find(peers []netip.Addr) (string, error) {
+	to := net.IPv4(192, 0, 2, 1) // documentation: has no route but the default one (RFC 5737)
+	if len(peers) > 0 {
+		to = peers[0].AsSlice()
+	}
+	routes, err := netlink.RouteGet(to)
+	if err != nil {
+		return "", fmt.Errorf("finding the interface by which %s is reached: %w", to, err)
+	}
+	link, err := netlink.LinkByIndex(routes[0].LinkIndex)
+	if err != nil {
+		return "", fmt.Errorf("finding the interface by which %s is reached: %w", to, err)
+	}
+	return link.Attrs().Name, nil
+}
+
+// Begin opens the radio of an interface, or without a name of that by which addresses are reached (Find), and asks for its rate
+// twice a second until Close.
+func Begin(name string, peers []netip.Addr) (*Radio, error) {
+	if name == "" {
+		var err error
+		if name, err = Find(peers); err != nil {
+			return nil, err
+		}
+	}
+	r, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	r.wait.Go(func() { r.run(ctx) })
+	return r, nil
+}
+
+func (r *Radio) run(ctx context.Context) {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		r.ask()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// ask takes in the rate of now. While there is none, as between two access points, nothing is known.
+func (r *Radio) ask() {
+	phy, err := r.Now()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if err != nil {
+		r.last = r.last[:0]
+		return
+	}
+	if r.last = append(r.last, phy); len(r.last) > median {
+		r.last = slices.Delete(r.last, 0, 1)
+	}
+}
+
+// Now is the rate at which the station sends to its access point now. An error wraps ErrNone when it has none.
+func (r *Radio) Now() (PHY, error) {
+	stations, err := r.client.StationInfo(r.device)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(stations) == 0 {
+		return PHY{}, fmt.Errorf("%w: interface %s is not connected", ErrNone, r.device.Name)
+	}
+	if err != nil {
+		return PHY{}, fmt.Errorf("asking nl80211 for the PHY rate of %s: %w", r.device.Name, err)
+	}
+	phy := of(stations[0])
+	if phy.Bps <= 0 {
+		return PHY{}, fmt.Errorf("%w: the driver of interface %s does not tell its rate", ErrNone, r.device.Name)
+	}
+	return phy, nil
+}
+
+func of(s *wifi.StationInfo) PHY {
+	p := PHY{Bps: float64(s.TransmitBitrate), Streams: 1}
+	switch s.TransmitRateInfo.ModulationType {
+	case wifi.RateModulationInfoTypeHT:
+		p.Generation = HT
+	case wifi.RateModulationInfoTypeVHT:
+		p.Generation = VHT
+	case wifi.RateModulationInfoTypeHE:
+		p.Generation = HE
+	case wifi.RateModulationInfoTypeEHT:
+		p.Generation = EHT
+	}
+	if m := s.TransmitRateInfo.Modulation; m != nil {
+		p.Streams = m.GetNSS()
+	}
+	return p
+}
+
+// Rate is the median of the last three PHY rates and what TCP carries alone at it, in bit/s; zeros while it is not known.
+func (r *Radio) Rate() (phyBps, aloneBps float64) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return middle(r.last)
+}
+
+func middle(last []PHY) (phyBps, aloneBps float64) {
+	if len(last) == 0 {
+		return 0, 0
+	}
+	sorted := slices.Clone(last)
+	slices.SortFunc(sorted, func(a, b PHY) int { return cmp.Compare(Goodput(a), Goodput(b)) })
+	p := sorted[len(sorted)/2]
+	return p.Bps, Goodput(p)
+}
+
+// Close ends the questions.
+func (r *Radio) Close() error {
+	if r.stop != nil {
+		r.stop()
+		r.wait.Wait()
+	}
+	return r.client.Close()
+}

@@ -1,0 +1,196 @@
+package rwnd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotSupported says that this kernel cannot do it, or that this process may not.
+var ErrNotSupported = errors.New("not supported here")
+
+// Ends are the addresses of a connection; IPv4 in either form.
+type Ends struct{ Local, Remote netip.AddrPort }
+
+// Bound is the window of one connection.
+type Bound struct {
+	Ends
+	// Bytes is the largest window; 0 is none, and the connection is only measured. It is rounded up to what the connection's window
+	// scale can say.
+	Bytes uint32
+}
+
+// Windows are those of one network namespace. They are not for several goroutines at once.
+type Windows struct {
+	objects windowObjects
+	devices devices
+	order   windowRwndOrder
+	flows   map[windowRwndFlow]*flow
+}
+
+// flow is what is set and was seen of a connection.
+type flow struct {
+	bytes  uint32
+	listed bool // among those of the Set that runs
+	last   windowRwndSeen
+}
+
+// Begin attaches to an interface of the network namespace in which the calling thread is, or to all but the loopback when device is
+// "". No window is bounded until Set and Renew. A kernel that cannot is ErrNotSupported.
+func Begin(device string) (w *Windows, err error) {
+	// Kernels before 5.11 count BPF memory against a limit.
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return nil, fmt.Errorf("bounding receive windows: %w", err)
+	}
+	w = &Windows{flows: map[windowRwndFlow]*flow{}}
+	if err := loadWindowObjects(&w.objects, nil); err != nil {
+		if errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.EPERM) {
+			err = fmt.Errorf("%w: %w", ErrNotSupported, err)
+		}
+		return nil, fmt.Errorf("bounding receive windows: %w", err)
+	}
+	if w.devices, err = openDevices(device); err == nil {
+		err = w.Look()
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Look attaches to interfaces that have come since, and lets go of those that have gone.
+func (w *Windows) Look() error {
+	if err := w.devices.look(w.objects.Leaves, w.objects.Arrives); err != nil {
+		return fmt.Errorf("bounding receive windows: %w", err)
+	}
+	return nil
+}
+
+// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process. Before the first call none
+// hold.
+func (w *Windows) Renew(until time.Duration) error {
+	w.order.UntilNs = uint64(until)
+	return w.give()
+}
+
+func (w *Windows) give() error {
+	if err := w.objects.Order.Put(uint32(0), &w.order); err != nil {
+		return fmt.Errorf("renewing the lease of receive windows: %w", err)
+	}
+	return nil
+}
+
+// Set sets the bounds of connections and lifts those of connections that are not named, which are no longer measured either.
+func (w *Windows) Set(bounds []Bound) error {
+	for _, f := range w.flows {
+		f.listed = false
+	}
+	for _, b := range bounds {
+		if err := w.set(keyOf(b.Ends), b.Bytes); err != nil {
+			return fmt.Errorf("bounding the receive window of %s: %w", b.Remote, err)
+		}
+	}
+	for key, f := range w.flows {
+		if f.listed {
+			continue
+		}
+		if err := errors.Join(gone(w.objects.Bounds.Delete(key)), gone(w.objects.Seen.Delete(key))); err != nil {
+			return fmt.Errorf("letting receive windows go: %w", err)
+		}
+		delete(w.flows, key)
+	}
+	return nil
+}
+
+func (w *Windows) set(key windowRwndFlow, bytes uint32) error {
+	f := w.flows[key]
+	if f == nil {
+		if err := w.objects.Seen.Put(key, &windowRwndSeen{}); err != nil {
+			return err
+		}
+		f = &flow{}
+		w.flows[key] = f
+	}
+	f.listed = true
+	if f.bytes == bytes {
+		return nil
+	}
+	f.bytes = bytes
+	if bytes == 0 {
+		return gone(w.objects.Bounds.Delete(key))
+	}
+	return w.objects.Bounds.Put(key, bytes)
+}
+
+func gone(err error) error {
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Seen is what was seen of a connection between two calls of Measure.
+type Seen struct {
+	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement that leaves to the first data that
+	// its sender sent having it; 0 without any, as of connections without TCP timestamps.
+	RTT, MinRTT time.Duration
+	// InUse is the part of them at whose end the sender had used a window that was bounded here.
+	InUse float64
+	// Bounded counts segments whose window was made smaller.
+	Bounded int
+}
+
+// Measure tells what was seen of connections that Set has named, since the last call; of others nothing.
+func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
+	all := make([]Seen, len(ends))
+	for i, e := range ends {
+		key := keyOf(e)
+		f := w.flows[key]
+		if f == nil {
+			continue
+		}
+		var now windowRwndSeen
+		if err := w.objects.Seen.Lookup(key, &now); err != nil {
+			return nil, fmt.Errorf("measuring what is received from %s: %w", e.Remote, err)
+		}
+		all[i] = f.grown(now, w.order.Period)
+	}
+	w.order.Period++
+	return all, w.give()
+}
+
+// grown is what came since the last time.
+func (f *flow) grown(now windowRwndSeen, period uint64) (s Seen) {
+	s.Bounded = int(now.Bounded - f.last.Bounded)
+	if n := now.Rtts - f.last.Rtts; n > 0 {
+		s.RTT = time.Duration(now.RttNs-f.last.RttNs) / time.Duration(n)
+		s.InUse = math.Min(float64(now.Used-f.last.Used)/float64(n), 1)
+		s.MinRTT = s.RTT
+		if now.Period == period {
+			s.MinRTT = min(time.Duration(now.RttMinNs), s.RTT)
+		}
+	}
+	f.last = now
+	return s
+}
+
+// Close lets all windows go.
+func (w *Windows) Close() error {
+	if err := errors.Join(w.devices.close(), w.objects.Close()); err != nil {
+		return fmt.Errorf("letting receive windows go: %w", err)
+	}
+	return nil
+}
+
+// keyOf is a connection as the programs name it: IPv4 mapped into IPv6, in network order.
+func keyOf(e Ends) (k windowRwndFlow) {
+	k.Local, k.LocalPort = wire(e.Local)
+	k.Remote, k.RemotePort = wire(e.Remote)
+	return k
+}

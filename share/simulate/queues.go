@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"math"
+	"time"
+)
+
+// Queues is an air by a model of its queues: stations come to the medium in turn, and each access costs an overhead and as many
+// frames as wait; behind it is a wire. There are no collisions. What it delivers approaches, with a time constant of the round-trip
+// time, what windows W give in the long run. With a cycle of T in which all had their turn, a station whose packets are away
+// from it for R (the path, and the wire's queue) sends in each turn
+//
+//	a = min(W / (1 + R/T), aggregate)
+//
+// frames, or one in each 1/a-th turn where that is less than one, and T is the sum of what the turns cost.
+type Queues struct {
+	// Wire is what the wire carries, in bit/s; 0 is without limit.
+	Wire     float64
+	stations []station
+	now      time.Duration
+	solveAt  time.Duration
+}
+
+// Station is a terminal at the model's medium.
+type Station struct {
+	// PHY is its rate in bit/s, Aggregate the most frames in an access, Base its RTT without queues.
+	PHY       float64
+	Aggregate int
+	Base      time.Duration
+	// Demand in bit/s; 0 is all it can get.
+	Demand float64
+}
+
+type station struct {
+	Station
+	window       int
+	rate, target float64 // bit/s
+	rtt          time.Duration
+	bits         float64 // since Take
+}
+
+const (
+	// accessOverhead is what an access costs besides its frames: contention, preambles, the acknowledgement, and its part of the
+	// access point's accesses.
+	accessOverhead = 300 * time.Microsecond
+	// quietAccess is what the first packet of a transfer waits for both accesses.
+	quietAccess = time.Millisecond
+	// solveEvery is how often the model is solved anew.
+	solveEvery = 50 * time.Millisecond
+)
+
+// Alone is what a station reaches alone, in bit/s.
+func (s Station) Alone() float64 {
+	bits := float64(s.Aggregate * packetBits)
+	return bits / (accessOverhead.Seconds() + bits/s.PHY)
+}
+
+// NewQueues makes one at time zero.
+func NewQueues(wire float64, stations []Station) *Queues {
+	q := &Queues{Wire: wire}
+	for _, s := range stations {
+		q.stations = append(q.stations, station{Station: s, rtt: s.Base})
+	}
+	return q
+}
+
+// Allow sets a window.
+func (q *Queues) Allow(terminal, packets int) { q.stations[terminal].window = packets }
+
+// Take takes what has come through since the last call.
+func (q *Queues) Take(terminal int) Passed {
+	s := &q.stations[terminal]
+	p := Passed{Bits: s.bits, MinRTT: min(s.Base+quietAccess, s.rtt), RTT: s.rtt}
+	s.bits = 0
+	if p.Bits == 0 {
+		return Passed{}
+	}
+	return p
+}
+
+// Say is heard at once.
+func (q *Queues) Say(_, _ int, heard func(time.Duration)) { heard(q.now) }
+
+// Advance lets time pass.
+func (q *Queues) Advance(now time.Duration) {
+	for q.now < now {
+		if q.now >= q.solveAt {
+			q.solve()
+			q.solveAt = q.now + solveEvery
+		}
+		step := min(now, q.solveAt) - q.now
+		for i := range q.stations {
+			s := &q.stations[i]
+			toward := 1 - math.Exp(-step.Seconds()/s.rtt.Seconds())
+			mean := s.rate + (s.target-s.rate)*toward/2
+			s.rate += (s.target - s.rate) * toward
+			s.bits += mean * step.Seconds()
+		}
+		q.now += step
+	}
+}
+
+// solve finds the rates of the windows.
+func (q *Queues) solve() {
+	if q.cycle(0); q.Wire > 0 && q.total() > q.Wire {
+		low, high := 0.0, 60.0
+		for range 40 {
+			mid := (low + high) / 2
+			if q.cycle(mid); q.total() > q.Wire {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+	}
+}
+
+func (q *Queues) total() (sum float64) {
+	for i := range q.stations {
+		sum += q.stations[i].target
+	}
+	return sum
+}
+
+// cycle sets the targets for a delay of the wire, in seconds. The turns' cost grows less than the cycle, so that there is one cycle in which
+// they fit exactly.
+func (q *Queues) cycle(wire float64) {
+	low, high := 0.0, 0.0
+	for i := range q.stations {
+		s := &q.stations[i]
+		high += accessOverhead.Seconds() + float64(s.Aggregate*packetBits)/s.PHY
+	}
+	for range 40 {
+		if mid := (low + high) / 2; q.turns(mid, wire) > mid {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	q.turns(high, wire)
+}
+
+// turns is what the turns of a cycle cost, in seconds.
+func (q *Queues) turns(cycle, wire float64) (cost float64) {
+	for i := range q.stations {
+		s := &q.stations[i]
+		away := s.Base.Seconds() + wire
+		frames := min(float64(s.window)/(1+away/cycle), float64(s.Aggregate))
+		if s.Demand > 0 {
+			frames = min(frames, s.Demand*cycle/packetBits)
+		}
+		cost += min(frames, 1)*accessOverhead.Seconds() + frames*packetBits/s.PHY
+		s.target = frames * packetBits / cycle
+		s.rtt = time.Duration((away + cycle) * float64(time.Second))
+		if s.target > 0 && s.Demand == 0 {
+			s.rtt = time.Duration(float64(s.window) * packetBits / s.target * float64(time.Second))
+		}
+	}
+	return cost
+}

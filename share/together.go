@@ -1,0 +1,228 @@
+package share
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"airtide/share/control"
+	"airtide/share/message"
+	"airtide/tcp"
+)
+
+// together is what the terminal does with the others at agreed times, and what comes of it.
+type together struct {
+	turns   *control.Turns
+	phase   control.Phase // of the last step
+	resumed time.Duration // when bounds were as usual again
+	trial   control.Trial
+	effect  *control.Effect
+
+	heldSince time.Duration // 0 while nothing is held
+	triedAt   time.Duration // when bounds were lifted last to compare
+	still     stillness
+	wire      bool // it was taken to limit
+}
+
+// stillness is when all were asked to hold back last, and how soon they may be again.
+type stillness struct {
+	at, every time.Duration
+}
+
+const (
+	// firstTrial is how long bounds are held before they are lifted to compare, tryEvery how often from then on, trialLength how long: 1 % of the
+	// time. releaseFor is how long all let go where bounds do not help.
+	firstTrial  = time.Minute
+	tryEvery    = 200 * time.Second
+	trialLength = 2 * time.Second
+	releaseFor  = 5 * time.Minute
+	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was.
+	stillFirst, stillRarest = 10 * time.Second, 5 * time.Minute
+	// stillPackets is the window while all hold back: a loss is still found without timeout.
+	stillPackets = 4
+	// settleAfter is for how long after a turn rates are not those of the shares.
+	settleAfter = 600 * time.Millisecond
+	// resumeFor is for how long windows are brought back at once after a turn.
+	resumeFor = 200 * time.Millisecond
+)
+
+// hears takes in what the others ask for, and what came of a step in the phase that held.
+func (t *together) hears(now time.Duration, a *agent) {
+	before, step := t.phase, a.self.since
+	all := make([]control.Heard, len(a.peers))
+	others, oldest := 0.0, now
+	for i, p := range a.peers {
+		all[i] = control.Heard{Session: p.Report.Session, Turn: p.Report.Turn, At: time.Duration(p.HeardNs)}
+		oldest = min(oldest, time.Duration(p.HeardNs))
+		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
+	}
+	t.turns.Hear(now, all)
+	base, mean := a.self.rtts()
+	found := a.self.found.Step(now, step, before, control.Own{
+		Rate: a.self.state.Up + a.self.state.Down, Smooth: a.self.rate(), Greedy: a.self.up.greedy || a.self.down.greedy,
+		Delay: mean - base, RTT: base, Others: others, Heard: len(a.peers) > 0 && now-oldest < a.patience,
+	})
+	if found {
+		a.control.Restart()
+	}
+	if before.Kind == message.Still {
+		a.self.still(now, step, before.Begin)
+	}
+	t.phase = t.turns.Phase(now)
+	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
+		t.resumed = now
+		if before.Kind == message.Still {
+			a.control.Restart()
+			t.still.concluded(now, a.self.renewBases())
+		}
+	}
+}
+
+// concluded sets when all may be asked to hold back again.
+func (s *stillness) concluded(now time.Duration, changed bool) {
+	s.at = now
+	s.every = min(max(2*s.every, stillFirst), stillRarest)
+	if changed {
+		s.every = stillFirst
+	}
+}
+
+// usual says whether windows are and have been those of the shares.
+func (t *together) usual(now time.Duration) bool {
+	return t.phase.Kind == message.NoTurn && (t.resumed == 0 || now-t.resumed >= settleAfter)
+}
+
+// asks asks the others for what the terminal needs. It is called while bounds are held.
+func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
+	if t.heldSince == 0 {
+		t.heldSince = now
+	}
+	wire := !math.IsInf(d.Capacity, 1)
+	if wire && !t.wire {
+		a.self.found.Suspect(now)
+	}
+	t.wire = wire
+	lead := a.lead()
+	base, _ := a.self.rtts()
+	greedy := a.self.up.greedy || a.self.down.greedy
+	switch {
+	case d.Doubt && now-t.still.at >= t.still.every:
+		if t.turns.Ask(now, message.Still, stillLength(base), lead) {
+			t.still.at = now
+		}
+	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
+		t.turns.Ask(now, message.Solo, control.SoloLength(base), lead)
+	case t.leads(a) && now-t.heldSince >= firstTrial && (t.triedAt == 0 || now-t.triedAt >= tryEvery):
+		if t.turns.Ask(now, message.Free, trialLength, lead) {
+			t.triedAt = now
+		}
+	}
+}
+
+// compare notes what the cell delivers, and lets all go for a while when bounds are found not to help.
+func (t *together) compare(now time.Duration, a *agent, all []control.Terminal) {
+	e, found := t.trial.Step(now, t.phase, now-t.resumed, all)
+	if !found {
+		return
+	}
+	t.effect = &e
+	if e.Helps() || !t.leads(a) {
+		return
+	}
+	t.turns.Release(now + releaseFor)
+	t.heldSince, t.triedAt = 0, 0
+	a.config.Notice(fmt.Sprintf("sharing does not help: %.3g Mbit/s in all with bounds, %.3g without; letting go for %s",
+		e.With.Total/1e6, e.Without.Total/1e6, releaseFor))
+}
+
+// leads says whether this terminal is the one that has bounds lifted to compare: the lowest session.
+func (t *together) leads(a *agent) bool {
+	for _, p := range a.peers {
+		if p.Report.State != message.Observing && p.Report.Session < a.session {
+			return false
+		}
+	}
+	return true
+}
+
+// lead is in which time all others should hear of a turn: in two of the reports that are to come, where a turn may be told that long
+// before.
+func (a *agent) lead() time.Duration {
+	period := time.Duration(0)
+	for _, p := range a.peers {
+		period = max(period, time.Duration(p.Report.PeriodMs)*time.Millisecond)
+	}
+	return min(2*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
+}
+
+func othersCarry(peers []message.Peer) bool {
+	for _, p := range peers {
+		if p.Report.UploadKbps+p.Report.DownloadKbps > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func stillLength(base time.Duration) time.Duration {
+	switch {
+	case base < 50*time.Millisecond:
+		return 200 * time.Millisecond
+	case base < 150*time.Millisecond:
+		return 400 * time.Millisecond
+	}
+	return 600 * time.Millisecond
+}
+
+// unknownPackets is what all windows of a terminal have together at least while it is not known what it reaches alone: an A-MPDU.
+const unknownPackets = 64
+
+// atLeast raises bounds to so many packets for all together.
+func (b *bounds) atLeast(packets float64, flows map[tcp.FlowID]*flow) {
+	each := packets / float64(max(len(b.up)+len(b.down), 1))
+	for i := range b.up {
+		b.up[i].Packets = max(b.up[i].Packets, uint32(each))
+	}
+	for id, bytes := range b.down {
+		b.down[id] = max(bytes, uint32(each*float64(flows[id].mss)))
+	}
+}
+
+// adapt changes bounds to what they are in a turn, and just after one.
+func (t *together) adapt(now time.Duration, b *bounds, self *self) {
+	flows, solo := self.flows, self.found.Window()
+	if self.searches() && !self.found.Known() {
+		b.atLeast(unknownPackets, flows)
+	}
+	switch {
+	case t.phase.Kind == message.Solo && t.phase.Own:
+		for i := range b.up {
+			b.up[i].Packets = uint32(min(solo*float64(b.up[i].Packets), math.MaxInt32))
+		}
+		for id, bytes := range b.down {
+			b.down[id] = uint32(min(solo*float64(bytes), math.MaxInt32))
+		}
+		b.atLeast(control.SoloPackets, flows)
+		for i := range b.up {
+			b.up[i].Least = b.up[i].Packets
+		}
+	case t.phase.Kind == message.Solo:
+		for i := range b.up {
+			b.up[i].Pause = true
+		}
+		for id := range b.down {
+			b.down[id] = uint32(flows[id].mss)
+		}
+	case t.phase.Kind == message.Still:
+		for i := range b.up {
+			b.up[i].Packets = stillPackets
+		}
+		for id := range b.down {
+			b.down[id] = uint32(stillPackets * flows[id].mss)
+		}
+	case t.resumed > 0 && now-t.resumed < resumeFor:
+		for i := range b.up {
+			b.up[i].Least = b.up[i].Packets
+		}
+	}
+}
