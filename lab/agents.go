@@ -68,7 +68,7 @@ func (a *attempt) startAgents(ctx context.Context) error {
 		}
 	}
 	for _, one := range a.agents {
-		if err := one.speaks(ctx); err != nil {
+		if err := one.speaks(ctx, agentPatience+time.Duration(len(a.agents))*agentLoading); err != nil {
 			return err
 		}
 	}
@@ -105,12 +105,16 @@ func startAgent(dir, program, key string, host cell.Host, all []cell.Host, s pla
 	return a, err
 }
 
-// agentPatience is how long an agent may take to start, and to end.
-const agentPatience = 20 * time.Second
+const (
+	// agentPatience is how long an agent may take to start, and to end.
+	agentPatience = 20 * time.Second
+	// agentLoading is what each agent that starts beside it may add: a second of a processor, in which it loads its programs.
+	agentLoading = 2 * time.Second
+)
 
 // speaks waits until the agent has said how it is doing.
-func (a *agent) speaks(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, agentPatience, fmt.Errorf("the agent of %s says nothing", a.machine))
+func (a *agent) speaks(ctx context.Context, patience time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the agent of %s says nothing", a.machine))
 	defer cancel()
 	for {
 		if info, err := a.stdout.Stat(); err == nil && info.Size() > 0 {

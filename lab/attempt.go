@@ -33,6 +33,7 @@ type attempt struct {
 	recording *recording
 	captures  []*capture
 	agents    []*agent
+	guests    []*guest
 	log       *machine.KernelLog
 	poller    *poller
 	before    machine.ProcessorTime
@@ -62,7 +63,7 @@ const progressInterval = 500 * time.Millisecond
 
 // carryOut sets up, sends, and leaves what close is to end.
 func (a *attempt) carryOut(ctx context.Context) error {
-	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.startAgents, a.send}
+	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.startAgents, a.warpGuests, a.send}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -95,14 +96,15 @@ func (a *attempt) startCell(ctx context.Context) (err error) {
 	if err := setup.ApplyStacks(a.cell, a.controls.In(a.setup)); err != nil {
 		return err
 	}
+	if err := a.bootGuests(ctx); err != nil {
+		return err
+	}
 	for _, h := range a.cell.Hosts() {
-		state, err := machine.Read(h.Namespace)
+		m, err := a.describeMachine(ctx, h)
 		if err != nil {
 			return fmt.Errorf("reading what %s has: %w", h.Name, err)
 		}
-		a.result.Machines = append(a.result.Machines, result.Machine{
-			Name: h.Name, Address: h.Address.String(), Sysctls: state.Sysctls,
-		})
+		a.result.Machines = append(a.result.Machines, m)
 	}
 	return nil
 }
@@ -123,20 +125,31 @@ func (a *attempt) loadCongestion() (err error) {
 func (a *attempt) startServers(ctx context.Context) (err error) {
 	var machines []workload.Machine
 	for _, h := range a.cell.Hosts() {
-		machines = append(machines, workload.Machine{Name: h.Name, Namespace: h.Namespace, Address: h.Address})
+		g := a.guest(h.Name)
+		machines = append(machines, workload.Machine{
+			Name: h.Name, Namespace: h.Namespace, Address: h.Address, Guest: g.machine(), Clock: g.ratio(),
+		})
 	}
 	a.session, err = workload.Prepare(ctx, a.controls.In(a.setup).Flows, machines, workload.Options{Folder: a.dir, Seed: a.run.Seed})
 	return err
 }
 
 func (a *attempt) startRecordings(ctx context.Context) (err error) {
-	if hosts := a.hosts(a.setup.RecordTCP); len(hosts) > 0 {
+	var hosts []cell.Host
+	for _, h := range a.hosts(a.setup.RecordTCP) {
+		if g := a.guest(h.Name); g == nil {
+			hosts = append(hosts, h)
+		} else if err := a.recordGuest(ctx, g); err != nil {
+			return err
+		}
+	}
+	if len(hosts) > 0 {
 		if a.recording, err = startRecording(ctx, a.dir, a.lab.Tool, hosts); err != nil {
 			return err
 		}
 	}
 	for _, h := range a.hosts(a.setup.RecordPackets) {
-		c, err := startCapture(a.dir, h)
+		c, err := startCapture(a.dir, h, a.guest(h.Name) != nil)
 		if err != nil {
 			return err
 		}
@@ -209,8 +222,10 @@ func (a *attempt) send(ctx context.Context) error {
 		err := a.poller.run(ctx, zero, bounds)
 		polled <- errors.Join(err, series.Close())
 	}()
+	counted := make(chan error, 1)
+	go func() { counted <- a.count(ctx, zero) }()
 	results := a.session.Run(ctx, zero)
-	err = <-polled
+	err = errors.Join(<-polled, <-counted)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -219,6 +234,9 @@ func (a *attempt) send(ctx context.Context) error {
 		return fmt.Errorf("reading the processors' time: %w", timeErr)
 	}
 	a.result.StolenPercent = after.StolenPercent(a.before)
+	if err := a.measureClocks(ctx); err != nil {
+		return err
+	}
 	a.addFlows(results)
 	a.result.Series = result.SeriesFile
 	return err
@@ -240,6 +258,9 @@ func (a *attempt) close() error {
 	}
 	if a.recording != nil {
 		errs = append(errs, a.recording.end())
+	}
+	for _, g := range a.guests {
+		errs = append(errs, a.endGuest(g))
 	}
 	if a.cell != nil {
 		select {
@@ -279,11 +300,9 @@ func (a *attempt) finish(ctx context.Context) error {
 		}
 		r.Problems = append(r.Problems, late)
 	}
-	m := measure.Run{Setup: a.setup, Flows: r.Flows, Window: r.Cell, Counts: &a.poller.counts}
-	if a.recording != nil {
-		if err := a.readRecording(&m); err != nil {
-			return err
-		}
+	m := measure.Run{Setup: a.setup, Flows: r.Flows, Machines: r.Machines, Window: r.Cell, Counts: &a.poller.counts}
+	if err := a.readRecordings(&m); err != nil {
+		return err
 	}
 	for _, c := range a.captures {
 		r.Captures = append(r.Captures, result.File{Machine: c.machine, Name: c.file})

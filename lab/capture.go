@@ -28,8 +28,13 @@ type capture struct {
 	said          chan string // its last lines, once it has ended
 }
 
-// startCapture captures into dir, and returns when nothing is missed any more.
-func startCapture(dir string, host cell.Host) (*capture, error) {
+// startCapture captures into dir, and returns when nothing is missed any more. Of a virtual machine it captures what passes
+// between it and the cell.
+func startCapture(dir string, host cell.Host, guest bool) (*capture, error) {
+	device := "any"
+	if guest {
+		device = "eth0"
+	}
 	path, err := tcpdump.Path()
 	if err != nil {
 		return nil, err
@@ -41,7 +46,7 @@ func startCapture(dir string, host cell.Host) (*capture, error) {
 	c := &capture{machine: host.Name, file: host.Name + ".pcap", said: make(chan string, 1)}
 	c.process, err = machine.Start(machine.Command{
 		Namespace: host.Namespace, Path: path, Dir: dir, Stderr: write,
-		Args: []string{"-i", "any", "-w", c.file, "-s", snapBytes, "-U", "-n", "-Z", "root", "--time-stamp-precision", "nano"},
+		Args: []string{"-i", device, "-w", c.file, "-s", snapBytes, "-U", "-n", "-Z", "root", "--time-stamp-precision", "nano"},
 	})
 	write.Close()
 	if err != nil {

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"airtide/cell"
 	"airtide/lab/machine"
 	"airtide/lab/measure"
 	"airtide/lab/plan"
@@ -76,24 +79,70 @@ func addDatagrams(d *result.Datagrams, t *workload.Traffic) *result.Datagrams {
 	return d
 }
 
-// readRecording adds what the kernel's recording says to what is measured.
-func (a *attempt) readRecording(m *measure.Run) (err error) {
+// readRecordings adds what the kernels' recordings say to what is measured.
+func (a *attempt) readRecordings(m *measure.Run) error {
 	r := a.result
-	for _, name := range a.setup.RecordTCP {
-		r.Recordings = append(r.Recordings, result.File{Machine: name, Name: recordingFile})
+	var inGuests []string
+	for _, g := range a.guests {
+		if g.recording == "" {
+			continue
+		}
+		inGuests = append(inGuests, g.name)
+		file := g.file(r.ZeroNs)
+		r.Recordings = append(r.Recordings, file)
+		if err := a.readRecording(m, file, lossWarning(&g.recorded), []string{g.name}); err != nil {
+			return err
+		}
 	}
-	var damage string
-	m.Kernel, damage, err = measure.ReadKernel(filepath.Join(a.dir, recordingFile), r.ZeroNs,
-		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, r))
+	if a.recording == nil {
+		return nil
+	}
+	var machines []string
+	for _, name := range a.setup.RecordTCP {
+		if !slices.Contains(inGuests, name) {
+			machines = append(machines, name)
+			r.Recordings = append(r.Recordings, result.File{Machine: name, Name: recordingFile})
+		}
+	}
+	return a.readRecording(m, result.File{Name: recordingFile}, lossWarning(a.recording.result), machines)
+}
+
+// readRecording adds what one recording says of some machines.
+func (a *attempt) readRecording(m *measure.Run, file result.File, lost string, machines []string) error {
+	r := a.result
+	kernel, damage, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(r.ZeroNs),
+		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, r, machines...))
 	if err != nil {
 		return fmt.Errorf("reading the recording: %w", err)
 	}
-	for _, warning := range []string{a.recording.warning(), damage} {
+	if m.Kernel == nil {
+		m.Kernel = map[string]measure.Kernel{}
+	}
+	maps.Copy(m.Kernel, kernel)
+	for _, warning := range []string{lost, damage} {
 		if warning != "" {
 			r.Warnings = append(r.Warnings, warning)
 		}
 	}
 	return nil
+}
+
+// describeMachine says what a machine runs with.
+func (a *attempt) describeMachine(ctx context.Context, h cell.Host) (result.Machine, error) {
+	m := result.Machine{Name: h.Name, Address: h.Address.String()}
+	g := a.guest(h.Name)
+	if g == nil {
+		state, err := machine.Read(h.Namespace)
+		m.Sysctls = state.Sysctls
+		return m, err
+	}
+	i := slices.IndexFunc(a.setup.Terminals, func(t plan.TerminalSetup) bool { return t.Name == h.Name })
+	if err := machine.ApplyInGuest(ctx, g.Guest, a.setup.Terminals[i].Stack); err != nil {
+		return m, err
+	}
+	state, err := machine.ReadGuest(ctx, g.Guest)
+	m.Sysctls, m.Kernel, m.Accelerator = state.Sysctls, g.Release, string(g.Accelerator)
+	return m, err
 }
 
 // keepLog writes what the kernel has logged.

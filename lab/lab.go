@@ -94,6 +94,10 @@ func (o Options) carryOut(ctx context.Context, p *plan.Plan, open func() (*resul
 	if err := Preflight(p); err != nil {
 		return nil, err
 	}
+	o = o.oneAtATime()
+	if err := o.fetchKernels(ctx, p); err != nil {
+		return nil, err
+	}
 	reserved, err := lockMachine("an experiment")
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func (o Options) carryOut(ctx context.Context, p *plan.Plan, open func() (*resul
 	}
 	defer folder.Close()
 	o.AtOnce = max(1, min(o.AtOnce, MaxAtOnce))
-	l := &lab{Options: o.oneAtATime(), folder: folder, plan: folder.Plan, overhead: plan.Overhead}
+	l := &lab{Options: o, folder: folder, plan: folder.Plan, overhead: plan.Overhead}
 	return l.all(ctx)
 }
 

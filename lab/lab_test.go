@@ -15,9 +15,13 @@ import (
 	"airtide/cell/engine"
 	"airtide/congestion"
 	"airtide/lab/result"
+	"airtide/vm"
 )
 
 func TestMain(m *testing.M) {
+	if vm.IsGuest() {
+		vm.Main(GuestFunctions())
+	}
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}

@@ -9,6 +9,7 @@ import (
 	"airtide/lab/plan"
 	"airtide/lab/setup"
 	"airtide/lab/workload"
+	"airtide/vm"
 )
 
 // Preflight says what this machine lacks to run an experiment, all of it at once.
@@ -20,6 +21,11 @@ func Preflight(p *plan.Plan) error {
 	for _, device := range []string{"/dev/net/tun"} {
 		if _, err := os.Stat(device); err != nil {
 			problems = append(problems, fmt.Errorf("%w: the servers of an experiment need TUN (modprobe tun)", err))
+		}
+	}
+	if len(guestKernels(p, func(*plan.GuestSetup) bool { return true })) > 0 {
+		if err := vm.Available(); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	for _, t := range tools(p) {

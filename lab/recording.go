@@ -61,10 +61,10 @@ func (r *recording) end() error {
 	return nil
 }
 
-// warning says what the recording lacks, empty when it is complete.
-func (r *recording) warning() string {
-	if lost := r.result.Loss.Total(); lost > 0 {
-		return fmt.Sprintf("the recording lost %d of %d records: what is measured from it is too little", lost, lost+r.result.Samples+r.result.Events)
+// lossWarning says what a recording lacks, empty when it is complete.
+func lossWarning(r *record.Result) string {
+	if lost := r.Loss.Total(); lost > 0 {
+		return fmt.Sprintf("the recording lost %d of %d records: what is measured from it is too little", lost, lost+r.Samples+r.Events)
 	}
 	return ""
 }

@@ -54,6 +54,10 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		{`jain(each) > 0.89 and jain(each) < 0.91`, Held},
 		{`normalised_jain(each, [10, 10, 5, 5]) >= 0.999`, Held},
 		{`printed_index(at(each, {protocol: "udp"}), [25, 25, 12.5, 12.5]) > 0.99`, Held},
+		{`abs(airtime_used(at(each, {protocol: "udp"}), [50, 50, 25, 25]) - 2) < 0.01`, Held},
+		{`abs(distance(at(each, {protocol: "udp"}), [100, 100, 50, 50])) < 1e-6`, Held},
+		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100]) > 0.69`, Held},
+		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100], 75) < 0.1`, Held},
 		{`total(at(each, {protocol: "udp"})) >= 75 and median(goodput) > 1 and sd(goodput) > 0.1 and min(goodput) < max(goodput)`, Held},
 	} {
 		claim, err := Compile(c.claim, vocabulary)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"airtide/fairness"
+	"airtide/share/allocate"
 )
 
 // Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each axis of its sweep.
@@ -31,6 +32,8 @@ var Functions = map[string]string{
 	"jain":             "jain(goodput): Jain's index of a run's values, mean over runs",
 	"normalised_jain":  "normalised_jain(goodput, [400, 50]): Jain's index of the values over what each terminal reaches alone",
 	"printed_index":    "printed_index(goodput, [400, 50]): P4's improved index as printed",
+	"airtime_used":     "airtime_used(goodput, [400, 50]): sum of the values over what each terminal reaches alone",
+	"distance":         "distance(goodput, [400, 50], 100): from the proportionally fair optimum, in nats; without the wire's capacity that is no limit",
 	"rank_correlation": `rank_correlation(goodput, "rtt"): 1 when it rises with the swept parameter, -1 when it falls`,
 	"abs":              "abs(x): the distance from zero",
 }
@@ -70,12 +73,36 @@ func (v Vocabulary) options() []expr.Option {
 		expr.Function("jain", perRun(fairness.Jain), figure),
 		expr.Function("normalised_jain", overAlone(fairness.NormalisedJain), index),
 		expr.Function("printed_index", overAlone(fairness.PrintedForm), index),
+		expr.Function("airtime_used", overAlone(fairness.Airtime), index),
+		expr.Function("distance", distance, index, new(func(Set, []any, float64) float64)),
 		expr.Function("rank_correlation",
 			func(args ...any) (any, error) { return args[0].(Set).rankCorrelation(args[1].(string)), nil },
 			new(func(Set, string) float64)),
 		expr.Function("abs", func(args ...any) (any, error) { return math.Abs(args[0].(float64)), nil },
 			new(func(float64) float64)),
 	}
+}
+
+// distance is that of each run's rates from the proportionally fair optimum within airtime and wire, mean over runs.
+func distance(args ...any) (any, error) {
+	c := fairness.Case{Alpha: allocate.Proportional}
+	var err error
+	if c.Max, err = numbers(args[1].([]any)); err != nil {
+		return nil, err
+	}
+	if len(args) > 2 {
+		c.Wire = args[2].(float64)
+	}
+	of := args[0].(Set).perRun(func(x []float64) float64 {
+		if slices.ContainsFunc(x, math.IsNaN) || err != nil {
+			return math.NaN()
+		}
+		c.Rates = x
+		in, wrong := fairness.Of(c)
+		err = wrong
+		return float64(in.Distance)
+	})
+	return of, err
 }
 
 // environment gives each measurement its set over the runs.

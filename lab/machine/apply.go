@@ -20,30 +20,48 @@ func Apply(namespace string, s plan.Stack) error {
 			return fail(err)
 		}
 	}
-	err := In(namespace, func() error {
-		for _, b := range []struct {
-			name  string
-			value plan.Buffer
-		}{{"net.ipv4.tcp_rmem", s.ReceiveBuffer}, {"net.ipv4.tcp_wmem", s.SendBuffer}} {
-			if b.value == (plan.Buffer{}) {
-				continue
-			}
-			if err := setSysctl(b.name, fmt.Sprintf("%d %d %d", b.value.Min, b.value.Default, b.value.Max)); err != nil {
-				return err
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(s.Sysctls)) {
-			if err := setSysctl(name, s.Sysctls[name]); err != nil {
-				return err
-			}
-		}
-		if s.InitialWindow > 0 {
-			return setInitialWindow(s.InitialWindow)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := In(namespace, settingsOf(s).apply); err != nil {
 		return fail(err)
+	}
+	return nil
+}
+
+// settings are a stack's, but for its congestion control.
+type settings struct {
+	Sysctls       []sysctl `json:"sysctls"` // in the order in which they are set
+	InitialWindow int      `json:"initial_window,omitempty"`
+}
+
+type sysctl struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func settingsOf(s plan.Stack) settings {
+	to := settings{InitialWindow: s.InitialWindow}
+	for _, b := range []struct {
+		name  string
+		value plan.Buffer
+	}{{"net.ipv4.tcp_rmem", s.ReceiveBuffer}, {"net.ipv4.tcp_wmem", s.SendBuffer}} {
+		if b.value != (plan.Buffer{}) {
+			to.Sysctls = append(to.Sysctls, sysctl{b.name, fmt.Sprintf("%d %d %d", b.value.Min, b.value.Default, b.value.Max)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sysctls)) {
+		to.Sysctls = append(to.Sysctls, sysctl{name, s.Sysctls[name]})
+	}
+	return to
+}
+
+// apply gives the settings to the namespace of the calling thread.
+func (s settings) apply() error {
+	for _, one := range s.Sysctls {
+		if err := setSysctl(one.Name, one.Value); err != nil {
+			return err
+		}
+	}
+	if s.InitialWindow > 0 {
+		return setInitialWindow(s.InitialWindow)
 	}
 	return nil
 }

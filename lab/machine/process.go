@@ -11,14 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/thread"
+	"airtide/vm"
 )
 
 // Command is a program to run on a machine. It is given no input, a short environment of its own, and no shell.
 type Command struct {
 	Namespace string
-	Path      string
-	Args      []string
-	Dir       string
+	// Guest, where it is not nil, is the virtual machine in which it is to run, in place of the namespace.
+	Guest *vm.Guest
+	Path  string
+	Args  []string
+	Dir   string
 	// Stdout and Stderr take what it prints; nil throws it away. They may be the same file.
 	Stdout, Stderr *os.File
 	// Cgroup, where it is not nil, is the folder of the cgroup that the program is to be in.
@@ -28,6 +31,7 @@ type Command struct {
 // Process is a program that runs, or has run.
 type Process struct {
 	cmd     *exec.Cmd
+	guest   *vm.Process // in place of cmd
 	started time.Time
 	done    chan struct{}
 	ended   time.Time
@@ -47,6 +51,9 @@ var (
 // Ctrl-C reaches this process alone. Being the first, it does not die of signals other than SIGKILL for which it has no
 // handler.
 func Start(c Command) (*Process, error) {
+	if c.Guest != nil {
+		return startInGuest(c)
+	}
 	starter.Do(func() {
 		thread.Go(func() {
 			for f := range starts {
@@ -108,9 +115,6 @@ func environment() []string {
 	return env
 }
 
-// PID of the process, as seen from here.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
 // Started is when it was started.
 func (p *Process) Started() time.Time { return p.started }
 
@@ -123,14 +127,20 @@ func (p *Process) Ended() time.Time {
 	return p.ended
 }
 
-// Err is how it ended, after Done: nil for status 0, else an *exec.ExitError.
+// Err is how it ended, after Done: nil for status 0, else an *exec.ExitError or a *vm.ExitError.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
 // Signal sends a signal; to a process that has ended it does nothing.
-func (p *Process) Signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
+func (p *Process) Signal(s syscall.Signal) {
+	if p.guest != nil {
+		p.guest.Signal(s)
+		return
+	}
+	_ = p.cmd.Process.Signal(s)
+}
 
 // Kill kills the process with all that it has started, and waits until they are gone.
 func (p *Process) Kill() {

@@ -36,10 +36,7 @@ type Route struct {
 func Read(namespace string) (State, error) {
 	var s State
 	err := In(namespace, func() (err error) {
-		if s.Sysctls, err = readSysctls(); err != nil {
-			return err
-		}
-		s.Routes, err = readRoutes()
+		s, err = readHere()
 		return err
 	})
 	if err == nil {

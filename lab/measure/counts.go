@@ -3,16 +3,21 @@ package measure
 import (
 	"cmp"
 	"math"
+	"slices"
 	"sort"
 	"time"
+
+	"gonum.org/v1/gonum/stat"
 
 	"airtide/cell"
 )
 
-// Counts are a cell's counters of flows at times during a run, to take rates of any part of it.
+// Counts are a cell's counters of flows and of the access point's queue at times during a run, to take rates of any part of it.
 type Counts struct {
 	timesNs []int64
-	flows   map[string]*[2][]int64 // payload bytes forward and reverse
+	// queued is the access point's queue, in packets by nanoseconds.
+	queued []float64
+	flows  map[string]*[2][]int64 // payload bytes forward and reverse
 }
 
 // Add appends what a status counts. The statuses come in order of time.
@@ -21,6 +26,7 @@ func (c *Counts) Add(s *cell.Status) {
 		c.flows = map[string]*[2][]int64{}
 	}
 	c.timesNs = append(c.timesNs, s.TimeNs)
+	c.queued = append(c.queued, s.AP.Queue.Length.PacketNs)
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		if c.flows[f.Name] == nil {
@@ -60,4 +66,27 @@ func (c *Counts) nearest(ns int64) int {
 		at--
 	}
 	return at
+}
+
+// apBacklog is a quantile of what waited in the access point, of the means between the statuses, by their time; NaN without any.
+func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
+	if c == nil || len(c.timesNs) < 2 {
+		return math.NaN()
+	}
+	type mean struct{ packets, ns float64 }
+	var means []mean
+	for i := c.nearest(int64(from)) + 1; i <= c.nearest(int64(to)); i++ {
+		if ns := float64(c.timesNs[i] - c.timesNs[i-1]); ns > 0 {
+			means = append(means, mean{(c.queued[i] - c.queued[i-1]) / ns, ns})
+		}
+	}
+	if len(means) == 0 {
+		return math.NaN()
+	}
+	slices.SortFunc(means, func(a, b mean) int { return cmp.Compare(a.packets, b.packets) })
+	packets, weights := make([]float64, len(means)), make([]float64, len(means))
+	for i, m := range means {
+		packets[i], weights[i] = m.packets, m.ns
+	}
+	return stat.Quantile(quantile, stat.Empirical, packets, weights)
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"airtide/lab/plan"
+	"airtide/lab/result"
 	"airtide/tcp"
 	"airtide/trace"
 )
@@ -19,16 +20,16 @@ import (
 // over connections where there are several; counts are sums. What the recording does not say is NaN.
 type Kernel map[plan.Quantity]float64
 
-// ReadKernel reads the senders' connections from a recording. zeroNs is time zero of the run by CLOCK_MONOTONIC, and from
-// and to count from it. A flow without a connection is not in the result. damage says what the recording lacks, empty
+// ReadKernel reads the senders' connections from a recording, by its clock; from and to count from time zero in real time,
+// and so do the results. A flow without a connection is not in the result. damage says what the recording lacks, empty
 // when it is whole.
-func ReadKernel(path string, zeroNs int64, from, to time.Duration, senders []Sender) (of map[string]Kernel, damage string, err error) {
+func ReadKernel(path string, clock result.Clock, from, to time.Duration, senders []Sender) (of map[string]Kernel, damage string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	s := &scan{from: zeroNs + int64(from), to: zeroNs + int64(to), of: map[tcp.FlowID]*connection{}}
+	s := &scan{from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{}}
 	fields := []tcp.Field{
 		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
@@ -43,22 +44,28 @@ func ReadKernel(path string, zeroNs int64, from, to time.Duration, senders []Sen
 	for _, sender := range senders {
 		if all := s.connections(sender); len(all) > 0 {
 			of[sender.Flow] = together(all)
+			for _, q := range times {
+				of[sender.Flow][q] /= clock.Ratio
+			}
 		}
 	}
 	return of, damage, nil
 }
 
+// times are the quantities that are times.
+var times = []plan.Quantity{"srtt", "rtt_p95", "cubic_k"}
+
 // connection is one socket in the recording.
 type connection struct {
-	flow                             tcp.Flow
-	acked                            int64
-	srtt, cwnd, cubicK, window       overTime
-	rtts                             []float64 // us
-	falls                            falls
-	busy, rwndLimited, sndbufLimited growth
-	retransmits                      int64
-	codes                            [tcp.NumErrorCodes]int64
-	toNs                             int64 // its end, or that of the measured time
+	flow                              tcp.Flow
+	acked                             int64
+	srtt, cwnd, state, cubicK, window overTime
+	rtts                              []float64 // us
+	falls                             falls
+	busy, rwndLimited, sndbufLimited  growth
+	retransmits                       int64
+	codes                             [tcp.NumErrorCodes]int64
+	toNs                              int64 // its end, or that of the measured time
 }
 
 // scan is a sink that keeps what Kernel needs.
@@ -91,6 +98,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 			c.rtts = append(c.rtts, float64(rtt))
 		}
 		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
+		c.state.add(at, b.At(tcp.CAStateField, i))
 		c.cubicK.add(at, b.At(tcp.CubicKMs, i))
 		c.window.add(at, b.At(tcp.SendWindowBytes, i))
 		c.busy.add(before, b.At(tcp.BusyUs, i))
@@ -163,6 +171,7 @@ func together(all []*connection) Kernel {
 		"srtt":           over(func(c *connection) *overTime { return &c.srtt }, 1e3),
 		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(c.rtts) / 1e3 }),
 		"cwnd":           over(func(c *connection) *overTime { return &c.cwnd }, 1),
+		"ca_state":       over(func(c *connection) *overTime { return &c.state }, 1),
 		"cubic_k":        over(func(c *connection) *overTime { return &c.cubicK }, 1e3),
 		"send_window":    over(func(c *connection) *overTime { return &c.window }, 1e3),
 		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.end() }),
@@ -177,8 +186,10 @@ func together(all []*connection) Kernel {
 			most = append(most, float64(max(c.cwnd.most, c.cwnd.last)))
 		}
 		k["retransmits"] += float64(c.retransmits)
-		k["timeouts"] += float64(c.codes[tcp.CodeTimeout])
+		k["reordering"] += float64(c.codes[tcp.CodeReordering])
 		k["local_congestion"] += float64(c.codes[tcp.CodeLocalCongestion])
+		k["duplicate_acks"] += float64(c.codes[tcp.CodeDupAck])
+		k["timeouts"] += float64(c.codes[tcp.CodeTimeout])
 	}
 	if len(most) > 0 {
 		k["max_cwnd"] = floats.Max(most)

@@ -85,7 +85,7 @@ func (r *recorded) event(id tcp.FlowID, ms float64, kind tcp.EventKind, code tcp
 
 func read(t *testing.T, path string, s Sender) (Kernel, bool) {
 	t.Helper()
-	of, damage, err := ReadKernel(path, zeroNs, time.Second, 3*time.Second, []Sender{s})
+	of, damage, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s})
 	if err != nil || damage != "" {
 		t.Fatalf("reading: %v %s", err, damage)
 	}

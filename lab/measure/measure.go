@@ -14,6 +14,8 @@ type Run struct {
 	Setup *plan.Setup
 	// Flows in the order of the setup.
 	Flows []result.Flow
+	// Machines with their counters.
+	Machines []result.Machine
 	// Window has the cell's counters from warm-up to the end; nil when the run did not come so far.
 	Window *cell.Window
 	// Counts are the cell's counters of flows over the whole run.
@@ -28,13 +30,16 @@ func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measureme
 	for _, m := range all {
 		var of []string
 		var each []float64
-		if m.Is.Quantity.OfFlows() {
+		switch {
+		case m.Is.Quantity.OfCell():
+			of, each = []string{"cell"}, []float64{r.cell(m.Is)}
+		case m.Is.Quantity.OfFlows():
 			for i := range r.Setup.Flows {
 				if f := &r.Setup.Flows[i]; r.ofFlow(m.Is, f) {
-					of, each = append(of, f.Name), append(each, r.flow(m.Is.Quantity, i))
+					of, each = append(of, f.Name), append(each, r.flow(m.Is, i))
 				}
 			}
-		} else {
+		default:
 			for i := range r.Setup.Terminals {
 				if t := &r.Setup.Terminals[i]; len(m.Is.Terminals) == 0 || r.names(m.Is.Terminals, t.Name) {
 					of, each = append(of, t.Name), append(each, r.terminal(m.Is.Quantity, t.Name))
@@ -67,6 +72,9 @@ func (r *Run) names(list plan.Names, machine string) bool {
 
 // terminal is a quantity of one terminal.
 func (r *Run) terminal(q plan.Quantity, name string) float64 {
+	if names, counted := counters[q]; counted {
+		return r.counted(names, name)
+	}
 	if r.Window == nil {
 		return math.NaN()
 	}

@@ -26,10 +26,14 @@ func (s Sender) Sends(f *tcp.Flow) bool {
 	return slices.Contains(s.Addresses, f.Local.Addr().Unmap()) && (f.Local.Port() == s.Port || f.Remote.Port() == s.Port)
 }
 
-// Senders are the ends that send the data of a run's flows. A flow of a machine without a known address has none.
-func Senders(s *plan.Setup, r *result.Result) []Sender {
+// Senders are the ends that send the data of a run's flows, at some machines, or at all where none is named. A flow of a
+// machine without a known address has none.
+func Senders(s *plan.Setup, r *result.Result, machines ...string) []Sender {
 	addresses := map[string]netip.Addr{}
 	for _, m := range r.Machines {
+		if len(machines) > 0 && !slices.Contains(machines, m.Name) {
+			continue
+		}
 		if a, err := netip.ParseAddr(m.Address); err == nil {
 			addresses[m.Name] = a
 		}

@@ -144,6 +144,7 @@ func (c *checker) names() {
 func (c *checker) terminal(path string, t Terminal) {
 	c.stack(path, t.Stack)
 	c.sharing(path+".share", t.Share)
+	c.guest(path, t)
 	if t.Link == Ethernet {
 		if c.has(path + ".radio") {
 			c.problem(path+".radio", "a radio for a terminal on Ethernet", "none, or link: wlan")

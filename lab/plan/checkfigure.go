@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 func (c *checker) figure(path string, f Figure) {
@@ -29,6 +30,15 @@ func (c *checker) figure(path string, f Figure) {
 			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
 		case f.Kind == Timeline && !m.Quantity.HasCourse():
 			c.problem(c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity), "over time there are only "+oneOf("", courseNames()))
+		}
+	}
+	if len(f.Of) > 0 && f.Kind != Timeline {
+		c.problem(path+".of", "flows for "+string(f.Kind), "none: only a timeline is of some flows")
+	}
+	for i, name := range f.Of {
+		// How many a flow of the file stands for depends on the point of the sweep.
+		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) && !slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
+			c.problem(c.item(path+".of", i), fmt.Sprintf("%q", name), oneOf(name, flows)+", with its number where it stands for several")
 		}
 	}
 	c.place(path+".at", f.At)

@@ -10,6 +10,7 @@ func (c *checker) path() {
 	c.added("path", p.Added)
 	c.oneWay("path.up", p.Up.OneWay)
 	c.oneWay("path.down", p.Down.OneWay)
+	c.stalls("path.stalls", p.Stalls)
 	before := Duration(0)
 	for i, s := range p.Schedule {
 		at := fmt.Sprintf("path.schedule.%d", i)
@@ -72,6 +73,7 @@ func (c *checker) flow(path string, f Flow) {
 		c.problem(path+".to", fmt.Sprintf("%d machines for %d in from", m, n), "as many, or one")
 		return
 	}
+	c.guestFlow(path, f)
 	for _, one := range f.resolve("", c.machines) {
 		if one.From == one.To {
 			c.problem(path+".to", fmt.Sprintf("a flow from %s to itself", one.From), "two machines")
@@ -139,6 +141,11 @@ func (c *checker) measurement(path string, m Measurement) {
 			c.problem(c.item(path+".terminals", i), fmt.Sprintf("%q", name), oneOf(name, c.e.Terminals.Names()))
 		}
 	}
+	c.partOfRun(path, m)
+	if m.Quantity.OfCell() {
+		c.cellMeasurement(path, m)
+		return
+	}
 	if len(m.Flows) > 0 && !m.Quantity.OfFlows() {
 		c.problem(path+".flows", fmt.Sprintf("flows for %s", m.Quantity), "terminals: it is a figure of a terminal's radio")
 		return
@@ -157,6 +164,7 @@ func (c *checker) measurement(path string, m Measurement) {
 	if len(measured) == 0 {
 		c.problem(path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity), "a quantity of the flows' protocols")
 	}
+	c.maxima(path, m, measured)
 	if slices.Contains(kernelQuantities, m.Quantity) {
 		recorded := c.machines.machines(c.e.Record.TCP)
 		for _, f := range measured {
@@ -165,6 +173,60 @@ func (c *checker) measurement(path string, m Measurement) {
 					c.problem(path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
 				}
 			}
+		}
+	}
+}
+
+// partOfRun checks from and to.
+func (c *checker) partOfRun(path string, m Measurement) {
+	if m.From == 0 && m.To == 0 {
+		return
+	}
+	from, to := max(m.From, c.e.Warmup), m.To
+	if m.From > 0 {
+		from = m.From
+	}
+	orDefault(&to, c.e.Duration)
+	switch {
+	case !slices.Contains(ofGoodput, m.Quantity):
+		c.problem(path, fmt.Sprintf("%s of a part of a run", m.Quantity), "goodput or what follows from it: others are of the whole time from the warm-up on")
+	case to > c.e.Duration:
+		c.problem(path+".to", to.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
+	case from >= to:
+		c.problem(path, fmt.Sprintf("a part from %s to %s", from, to), "an end behind its beginning")
+	}
+}
+
+// cellMeasurement checks a figure of the whole cell.
+func (c *checker) cellMeasurement(path string, m Measurement) {
+	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
+		if given {
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity), "none: it is a figure of the whole cell")
+		}
+	}
+	if m.Quantity != "distance" {
+		return
+	}
+	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool { return !Quantity("goodput").Suits(f.Is.Protocol) })
+	if len(flows) == 0 {
+		c.problem(path+".quantity", "distance, without goodput", "a flow that has goodput")
+	}
+	c.maxima(path, m, flows)
+}
+
+// maxima checks that it is known what the terminals of some flows reach alone.
+func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
+	if !slices.Contains(overMax, m.Quantity) {
+		return
+	}
+	for _, t := range c.e.Terminals {
+		takesPart := slices.ContainsFunc(flows, func(f Item[Flow]) bool {
+			return slices.ContainsFunc(slices.Concat(c.machines.machines(f.Is.From), c.machines.machines(f.Is.To)), func(machine string) bool {
+				return slices.Contains(c.machines.groups[t.Name], machine)
+			})
+		})
+		if takesPart && t.Is.Share.MaxRate == 0 {
+			c.problem(path+".quantity", fmt.Sprintf("%s of %s, of which is not known what it reaches alone", m.Quantity, t.Name), "share.max_rate of it")
 		}
 	}
 }

@@ -55,6 +55,10 @@ type Terminal struct {
 	Link  Attachment `json:"link,omitzero" jsonschema:"wlan (default) or ethernet: on the wire, without a cell."`
 	Radio Radio      `json:"radio,omitzero" jsonschema:"Its WLAN adapter."`
 	Share Sharing    `json:"share,omitzero" jsonschema:"How it shares the access point with the other terminals."`
+
+	Kind   MachineKind `json:"kind,omitzero" jsonschema:"What carries it: a namespace of this computer's kernel (default), or vm: a virtual machine with a kernel of its own."`
+	Kernel GuestKernel `json:"kernel,omitzero" jsonschema:"vm: Debian's kernel of this version. Default 6.1."`
+	Time   Time        `json:"time,omitzero" jsonschema:"vm: its clock."`
 }
 
 // Server is a machine behind the path.
@@ -116,6 +120,8 @@ type AccessPoint struct {
 	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue, for all stations (fifo_per_station: for each). Default 1000 packets."`
 	Aggregation Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
 	AckThinning bool        `json:"ack_thinning,omitzero" jsonschema:"Whether a TCP ACK replaces an earlier one of its flow that still waits."`
+	// WindowSharing is a remedy of Pilosof et al. (INFOCOM 2003).
+	WindowSharing bool `json:"window_sharing,omitzero" jsonschema:"Whether the windows that TCP receivers advertise are lowered to the queue's limit over the number of connections that carry data."`
 }
 
 // Discipline is an access point's queueing.

@@ -7,6 +7,8 @@ type Measurement struct {
 	Quantity  Quantity `json:"quantity" jsonschema:"What is measured."`
 	Flows     Names    `json:"flows,omitzero" jsonschema:"Over these flows. Default: all whose protocol has the quantity."`
 	Terminals Names    `json:"terminals,omitzero" jsonschema:"Over these terminals or groups. Default: all."`
+	From      Duration `json:"from,omitzero" jsonschema:"Since the start of the run. Default: the warm-up. Of goodput and what follows from it."`
+	To        Duration `json:"to,omitzero" jsonschema:"Since the start of the run. Default: its end. Of goodput and what follows from it."`
 	Take      Take     `json:"take,omitzero" jsonschema:"What of the values of flows or terminals: each of them, or sum, mean (default), median, min, max, jain (Jain's index of them)."`
 }
 
@@ -27,7 +29,9 @@ var quantities = []struct {
 	name, unit, of, says string
 }{
 	{"goodput", "Mbit/s", "flow", "payload delivered, as packets leave cell and path"},
-	{"part_of_max", "", "flow", "goodput over what the terminal reaches alone (share.max_rate): Jain's index of these is P4's improved one"},
+	{"goodput_peak", "Mbit/s", "flow", "greatest goodput over half a second"},
+	{"part_of_max", "", "flow", "goodput over what the terminal's radio reaches alone (share.max_rate): the sum of these is the airtime that they need"},
+	{"part_of_alone", "", "flow", "goodput over what the terminal reaches alone with this wire, the lesser of share.max_rate and what TCP gets out of the wire: Jain's index of these is P4's improved one"},
 	{"reported_rate", "Mbit/s", "flow", "rate that the tool reports"},
 	{"share", "", "flow", "goodput over the fair share of all flows' goodput, by connections: 1 is fair"},
 	{"completion_time", "s", "flow", "mean time of one transfer"},
@@ -40,13 +44,16 @@ var quantities = []struct {
 	{"max_cwnd", "packets", "flow", "greatest congestion window, from the kernel"},
 	{"end_cwnd", "packets", "flow", "congestion window at the end, from the kernel"},
 	{"cwnd_kept", "%", "flow", "what fast recovery leaves of the congestion window, mean over losses, from the kernel"},
+	{"ca_state", "", "flow", "congestion state, mean over time: 0 open, else P4's codes 1 to 4, from the kernel"},
 	{"cubic_k", "s", "flow", "mean of CUBIC's K, from the kernel"},
 	{"send_window", "kB", "flow", "mean window that the receiver advertises, from the kernel"},
 	{"rwnd_limited", "%", "flow", "share of the sender's busy time in which the receiver's window held it, from the kernel"},
 	{"sndbuf_limited", "%", "flow", "share of the sender's busy time in which its send buffer held it, from the kernel"},
 	{"retransmits", "packets", "flow", "segments sent again, from the kernel"},
-	{"timeouts", "", "flow", "P4's code 4, from the kernel"},
+	{"reordering", "", "flow", "P4's code 1, from the kernel"},
 	{"local_congestion", "", "flow", "P4's code 2, from the kernel"},
+	{"duplicate_acks", "", "flow", "P4's code 3: duplicate ACK or SACK, from the kernel"},
+	{"timeouts", "", "flow", "P4's code 4, from the kernel"},
 	{"airtime", "%", "terminal", "share of the run in which the terminal's or its downlink's frames held the medium"},
 	{"collisions", "%", "terminal", "share of its attempts"},
 	{"aggregation", "frames", "terminal", "mean MPDUs of its PPDUs"},
@@ -54,6 +61,17 @@ var quantities = []struct {
 	{"ap_queue", "packets", "terminal", "mean of what waits for it in the access point"},
 	{"ap_sojourn", "ms", "terminal", "median time of its packets in the access point's queue"},
 	{"ap_drops", "packets", "terminal", "its packets dropped at the access point"},
+	{"tcp_errors", "", "terminal", "all of the next five together"},
+	{"tcp_retransmits", "packets", "terminal", "segments sent again, by its kernel's counter RetransSegs"},
+	{"tcp_timeouts", "", "terminal", "retransmission timeouts, by TCPTimeouts"},
+	{"tcp_duplicates", "packets", "terminal", "segments that the peer had already, by TCPDSACKRecv"},
+	{"tcp_recoveries", "", "terminal", "fast recoveries, by TCPSackRecovery and TCPRenoRecovery"},
+	{"tcp_failed_retransmits", "packets", "terminal", "segments that could not be sent again, by TCPRetransFail"},
+	{"tcp_spurious_timeouts", "", "terminal", "timeouts that were undone: by TCPLossUndo and TCPSpuriousRTOs"},
+	{"tcp_probes", "packets", "terminal", "tail loss probes, by TCPLossProbes"},
+	{"tcp_syn_retransmits", "packets", "terminal", "SYN segments sent again, by TCPSynRetrans"},
+	{"distance", "nats", "cell", "distance of the terminals' goodput from the proportionally fair optimum, by share.max_rate and what TCP gets out of the wire"},
+	{"ap_backlog_p95", "packets", "cell", "95th percentile of what waits in the access point, of its means over record.interval"},
 }
 
 func (*Quantity) choices() []string {
@@ -67,15 +85,24 @@ func (*Quantity) choices() []string {
 // Unit is that of the quantity's numbers, empty for plain ones.
 func (q Quantity) Unit() string { return quantities[q.index()].unit }
 
-// OfFlows says that the quantity is of flows, not of terminals.
+// OfFlows says that the quantity is of flows, not of terminals or the cell.
 func (q Quantity) OfFlows() bool { return quantities[q.index()].of == "flow" }
+
+// OfCell says that the quantity is of the whole cell: it has one value.
+func (q Quantity) OfCell() bool { return quantities[q.index()].of == "cell" }
+
+// ofGoodput are the quantities that follow from goodput, so that they can be had of any part of a run.
+var ofGoodput = []Quantity{"goodput", "goodput_peak", "part_of_max", "part_of_alone", "share", "distance"}
+
+// overMax are those for which it has to be known what each terminal reaches alone.
+var overMax = []Quantity{"part_of_max", "part_of_alone", "distance"}
 
 func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(*q))) }
 
 // Suits says whether a flow of a protocol has the quantity.
 func (q Quantity) Suits(p Protocol) bool {
 	switch q {
-	case "goodput", "share", "part_of_max":
+	case "goodput", "goodput_peak", "share", "part_of_max", "part_of_alone":
 		return p != Ping
 	case "reported_rate":
 		return p == TCP || p == UDP
@@ -91,12 +118,12 @@ func (q Quantity) Suits(p Protocol) bool {
 
 // kernelQuantities are those that need the kernel's recording of the flow's sender.
 var kernelQuantities = []Quantity{
-	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "cubic_k", "send_window", "rwnd_limited", "sndbuf_limited",
-	"retransmits", "timeouts", "local_congestion",
+	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window", "rwnd_limited",
+	"sndbuf_limited", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
 }
 
 // courses are the quantities that a run has over time, too.
-var courses = []Quantity{"goodput", "srtt", "cwnd", "cubic_k", "send_window"}
+var courses = []Quantity{"goodput", "srtt", "cwnd", "ca_state", "cubic_k", "send_window"}
 
 // HasCourse says whether a run has the quantity over time, so that a timeline can show it.
 func (q Quantity) HasCourse() bool { return slices.Contains(courses, q) }
@@ -134,8 +161,9 @@ type Figure struct {
 	Kind   FigureKind `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
 	Title  string     `json:"title,omitzero" jsonschema:"Above it."`
 	X      string     `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
-	Y      Names      `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, cubic_k and send_window."`
+	Y      Names      `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
 	Series Names      `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
+	Of     Names      `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
 	At     Place      `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
 }
 

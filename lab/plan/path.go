@@ -15,6 +15,7 @@ type Path struct {
 	Down      WireDirection       `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
 	Terminals Named[TerminalPath] `json:"terminals,omitzero" jsonschema:"What differs for a terminal, or a group, by its name."`
 	Schedule  []PathStep          `json:"schedule,omitzero" jsonschema:"Changes during a run."`
+	Stalls    Stalls              `json:"stalls,omitzero" jsonschema:"Times in which nothing passes."`
 }
 
 // WireDirection is one direction of the path.

@@ -43,7 +43,7 @@ servers:
   server: {profile: linux-today, congestion: compound}
   other:
 cell:
-  ap: {discipline: fq_codel, queue: 1000 packets, ack_thinning: true, aggregation: {frames: 32}}
+  ap: {discipline: fq_codel, queue: 1000 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 32}}
   retry_limit: 4
   txop_limit: 2 ms
   block_ack_request: true
@@ -290,7 +290,7 @@ func TestPlanIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"experiment  whole", "phone", "802.11ac at 866.7 Mbit/s", "RTT +20 ms", "fifo of 100 packets, ACKs thinned",
+		"experiment  whole", "phone", "802.11ac at 866.7 Mbit/s", "RTT +20 ms", "fifo of 100 packets, ACKs thinned, windows shared",
 		"udp from other to board, 5 Mbit/s, 0 s to 20 s", "rtt", "20 ms, 200 ms", "x 5 repeats = 40 runs", "some 15m20s",
 		"rtt=200ms,discipline=airtime_fair,limit=256kB,system=lossy",
 	} {

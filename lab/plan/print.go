@@ -29,11 +29,14 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	}
 	if first.hasRadio() {
 		ap := first.Cell.AP
-		thinning := ""
+		remedies := ""
 		if ap.AckThinning {
-			thinning = ", ACKs thinned"
+			remedies = ", ACKs thinned"
 		}
-		out.row("cell", string(first.Band), fmt.Sprintf("%s of %s%s", ap.Discipline, ap.Queue, thinning))
+		if ap.WindowSharing {
+			remedies += ", windows shared"
+		}
+		out.row("cell", string(first.Band), fmt.Sprintf("%s of %s%s", ap.Discipline, ap.Queue, remedies))
 	}
 	out.row("path", first.WireUp.Rate.String(), fmt.Sprintf("FIFO of %s", first.WireUp.Queue))
 	for _, f := range first.Flows {

@@ -36,6 +36,8 @@ type TerminalSetup struct {
 	Stack Stack      `json:"stack"`
 	Radio RadioSetup `json:"radio,omitzero"`
 	Share Sharing    `json:"share,omitzero"`
+	// Guest is nil for a terminal in a namespace.
+	Guest *GuestSetup `json:"guest,omitempty"`
 	// What the path adds, from the start and after each change.
 	Up   []LineStep `json:"up"`
 	Down []LineStep `json:"down"`
@@ -147,8 +149,9 @@ func (e *Experiment) resolve() *Setup {
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {
 			terminal := TerminalSetup{
-				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack, Share: t.Is.Share,
-				Up: e.Path.lines(name, t.Name, up), Down: e.Path.lines(name, t.Name, down),
+				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack, Share: t.Is.Share, Guest: t.Is.guest(),
+				Up:   e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
+				Down: e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
 			}
 			if t.Is.Link == WLAN {
 				terminal.Radio = t.Is.Radio.resolve()

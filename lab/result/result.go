@@ -87,6 +87,11 @@ type Machine struct {
 	Address string `json:"address,omitempty"`
 	// Sysctls are read back after they were set.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
+	// Kernel and Accelerator are a virtual machine's.
+	Kernel      string `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
+	Accelerator string `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
+	// Counters are timewarp.Kinds.
+	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
 }
 
 // CongestionControl is one of airtide's that was loaded for the run.
@@ -102,7 +107,32 @@ type CongestionControl struct {
 type File struct {
 	Machine string `json:"machine"`
 	Name    string `json:"name"`
+	// Of a recording that was made by another clock, that of a virtual machine.
+	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, where that is not the run's own."`
+	Clock  float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time that clock ran."`
 }
+
+// Clock is that of a recording.
+type Clock struct {
+	// ZeroNs is time zero of the run.
+	ZeroNs int64
+	// Ratio is how many times as fast as real time it runs.
+	Ratio float64
+}
+
+// ClockFrom is the clock of a recording in a run with a time zero.
+func (f File) ClockFrom(zeroNs int64) Clock {
+	if f.Clock == 0 {
+		return Clock{zeroNs, 1}
+	}
+	return Clock{f.ZeroNs, f.Clock}
+}
+
+// At is a time since time zero on the clock.
+func (c Clock) At(t time.Duration) int64 { return c.ZeroNs + int64(float64(t)*c.Ratio) }
+
+// Since is the real time from time zero to a time of the clock.
+func (c Clock) Since(ns int64) time.Duration { return time.Duration(float64(ns-c.ZeroNs) / c.Ratio) }
 
 // New starts a result for a run of a plan: what the plan knows is filled in.
 func New(p *plan.Plan, run plan.Run) *Result {

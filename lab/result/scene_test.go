@@ -69,7 +69,10 @@ func whole(t *testing.T) *Result {
 		r.Warnings = []string{"the engine runs at ordinary priority"}
 		r.Problems = []string{"none that matters"}
 		r.System = System{"v1", "6.18.5 #1 SMP", "amd64", 2, "Some CPU", map[string]string{"iperf3": "iperf 3.12"}}
-		r.Machines = []Machine{{"phone", "10.0.0.2", map[string]string{"net.ipv4.tcp_rmem": "4096 87380 110208"}}}
+		r.Machines = []Machine{{
+			Name: "phone", Address: "10.0.0.2", Sysctls: map[string]string{"net.ipv4.tcp_rmem": "4096 87380 110208"},
+			Kernel: "6.1.0-56-cloud-amd64", Accelerator: "tcg", Counters: map[string]uint64{"RetransSegs": 3},
+		}}
 		r.Flows = []Flow{{
 			Name: "upload1", Group: "upload", From: "phone", To: "server", Protocol: "tcp", Direction: "forward", StartS: 0.01, StopS: 4,
 			Command: []string{"iperf3", "-c", "10.0.1.1"}, Output: []string{"upload1.json"}, Error: "none",
@@ -84,8 +87,8 @@ func whole(t *testing.T) *Result {
 		}
 		r.Engine = &cell.EngineStatus{Lag: engine.Lateness{Count: 1000, P999Ns: 200e3, MaxNs: 400e3}, LagLimitNs: 1e6}
 		r.Series = SeriesFile
-		r.Recordings = []File{{"phone", "phone.airtide"}}
-		r.Captures = []File{{"server", "server.pcap"}}
+		r.Recordings = []File{{Machine: "phone", Name: "phone.airtide", ZeroNs: 7, Clock: 10}}
+		r.Captures = []File{{Machine: "server", Name: "server.pcap"}}
 		r.KernelLog = "kernel.log"
 		r.Measurements["goodput"] = NewMeasurement(p.Experiment.Measure[0].Is, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()})
 		return r

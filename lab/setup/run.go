@@ -85,15 +85,16 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 // ApplyStacks gives the machines the TCP of the setup.
 func ApplyStacks(c *cell.Cell, s *plan.Setup) error {
 	stacks := map[string]plan.Stack{}
+	guests := map[string]bool{}
 	for _, t := range s.Terminals {
-		stacks[t.Name] = t.Stack
+		stacks[t.Name], guests[t.Name] = t.Stack, t.Guest != nil
 	}
 	for _, server := range s.Servers {
 		stacks[server.Name] = server.Stack
 	}
 	for _, h := range c.Hosts() {
-		if h.Namespace == "" {
-			continue // outside, another machine's own affair
+		if h.Namespace == "" || guests[h.Name] {
+			continue // outside, another machine's own affair; or a virtual machine has a stack of its own
 		}
 		if err := machine.Apply(h.Namespace, stacks[h.Name]); err != nil {
 			return fmt.Errorf("setting up %s: %w", h.Name, err)

@@ -17,6 +17,7 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 		AP: cell.AccessPoint{
 			Discipline: cell.Discipline(s.Cell.AP.Discipline), Limit: limit(s.Cell.AP.Queue),
 			Aggregation: aggregation(s.Cell.AP.Aggregation), AckThinning: s.Cell.AP.AckThinning,
+			WindowSharing: s.Cell.AP.WindowSharing,
 		},
 	}
 	for _, t := range s.Terminals {

@@ -64,7 +64,7 @@ cell:
   retry_limit: 5
   txop_limit: 2 ms
   block_ack_request: true
-  ap: {discipline: airtime_fair, queue: 200 packets, ack_thinning: true, aggregation: {frames: 1}}
+  ap: {discipline: airtime_fair, queue: 200 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 1}}
 path:
   rate: 100 Mbit/s
   queue: 50 kB
@@ -102,7 +102,7 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 		{"seed", c.Seed, uint64(7)},
 		{"medium", []any{c.Band, c.RetryLimit, c.TXOPNs, c.BlockAckRequest}, []any{medium.Band5GHz, 5, int64(2e6), true}},
 		{"access point", c.AP, cell.AccessPoint{
-			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200}, Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true,
+			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200}, Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true, WindowSharing: true,
 		}},
 		{"names", []string{c.Terminals[0].Name, c.Terminals[1].Name, c.Terminals[2].Name, c.Servers[1].Name}, []string{"phone1", "phone2", "old", "far"}},
 		{"radio", *c.Terminals[1].Radio, cell.Radio{

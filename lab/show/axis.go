@@ -150,7 +150,7 @@ func short(v float64) string {
 }
 
 // acronyms are written in capitals.
-var acronyms = []string{"ap", "mac", "phy", "rtt", "srtt", "tcp", "txop", "udp"}
+var acronyms = []string{"ap", "bbr", "mac", "phy", "rtt", "srtt", "tcp", "txop", "udp"}
 
 // crowded says that names side by side would touch within a width.
 func (a *axis) crowded(size font.Length, width vg.Length) bool {
@@ -161,12 +161,15 @@ func (a *axis) crowded(size font.Length, width vg.Length) bool {
 	return slices.ContainsFunc(a.ticks, func(t plot.Tick) bool { return widthOf(size, t.Label) > 0.95*each })
 }
 
-// words makes a name readable: ap_queue becomes AP queue.
+// words makes a name readable: ap_queue becomes AP queue, jain_index Jain's index.
 func words(name string) string {
 	parts := strings.Split(name, "_")
 	for i, p := range parts {
-		if slices.Contains(acronyms, p) {
+		switch {
+		case slices.Contains(acronyms, p):
 			parts[i] = strings.ToUpper(p)
+		case p == "jain":
+			parts[i] = "Jain's"
 		}
 	}
 	return strings.Join(parts, " ")

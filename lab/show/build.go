@@ -27,7 +27,14 @@ func (r *Report) chart(f plan.Figure) (*chart, error) {
 	}
 	parameters := r.seriesOf(f)
 	c.x = r.axis(f, c.kind)
-	for _, group := range r.byUnit(f.Y) {
+	groups := r.byUnit(f.Y)
+	if c.kind == scatter { // what lies where is a measurement's own affair
+		groups = nil
+		for _, y := range f.Y {
+			groups = append(groups, []string{y})
+		}
+	}
+	for _, group := range groups {
 		p := panel{title: r.panelTitle(group)}
 		for _, y := range group {
 			m, _ := r.plan.Experiment.Measure.Get(y)
@@ -37,10 +44,14 @@ func (r *Report) chart(f plan.Figure) (*chart, error) {
 				p.title = "mean " + p.title
 			}
 			for _, t := range r.traits(y, parameters, len(group) > 1, byFlow) {
-				s := series{index: c.index(cmp.Or(t.label, alone(f, y)))}
+				name := cmp.Or(t.label, alone(f, y))
+				if c.kind == scatter {
+					name = t.label
+				}
+				s := series{index: c.index(name)}
 				switch {
 				case c.kind == scatter:
-					s.points = r.scattered(f.X, t, c.x)
+					s.points, s.of = r.scattered(f.X, t, c.x)
 				case f.X == "":
 					s.points = r.byName(t)
 				default:
@@ -105,13 +116,19 @@ func (c *chart) index(name string) int {
 	return len(c.names) - 1
 }
 
-// byUnit parts measurements into panels.
+// byUnit parts measurements into panels. Plain numbers are together where they are indices, or of one quantity.
 func (r *Report) byUnit(names []string) [][]string {
 	var groups [][]string
 	place := map[string]int{}
 	for _, n := range names {
 		m, _ := r.plan.Experiment.Measure.Get(n)
 		unit := m.Unit()
+		switch {
+		case unit == "" && m.Take == plan.Jain:
+			unit = "index"
+		case unit == "":
+			unit = "number of " + string(m.Quantity)
+		}
 		i, ok := place[unit]
 		if !ok {
 			i = len(groups)
@@ -197,11 +214,13 @@ func (r *Report) byName(t trait) []point {
 	return points
 }
 
-// scattered has a point for each run, or for each flow or terminal of a run where both measurements have them.
-func (r *Report) scattered(x string, t trait, a axis) []point {
-	var points []point
-	add := func(x, y float64) { points = append(points, point{x, y, math.NaN(), math.NaN()}) }
+// scattered has a point for each run, or for each flow or terminal of a run where both measurements have them, and the point of
+// the sweep that it is of.
+func (r *Report) scattered(x string, t trait, a axis) (points []point, of []string) {
 	for _, run := range r.runs(t.settings) {
+		add := func(x, y float64) {
+			points, of = append(points, point{x, y, math.NaN(), math.NaN()}), append(of, run.Point)
+		}
 		values := t.values([]*result.Result{run})
 		if len(values) == 0 {
 			continue
@@ -218,7 +237,7 @@ func (r *Report) scattered(x string, t trait, a axis) []point {
 			add(xs[0], values[0])
 		}
 	}
-	return points
+	return points, of
 }
 
 // note says what the error bars are, and what is missing.
@@ -236,7 +255,7 @@ func (r *Report) note(c *chart) string {
 	var text string
 	switch {
 	case c.kind == scatter:
-		text = "one mark for each run"
+		text = "small: one run; large: the mean of " + runs
 	case most == 1:
 		text = "single runs: no error bars"
 	default:

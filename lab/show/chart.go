@@ -45,6 +45,8 @@ type panel struct {
 type series struct {
 	index  int
 	points []point
+	// of names the point of the sweep that each is of, where runs are drawn by themselves.
+	of []string
 }
 
 // point is a value with its interval, which is NaN where there is none.
@@ -97,6 +99,26 @@ func (c *chart) draw(to draw.Canvas, o FigureOptions) error {
 
 // maxEntries is up to how many series have a legend; more could not be told apart in it.
 const maxEntries = 24
+
+// labelled says that the series have their names beside their means, besides the legend.
+func (c *chart) labelled() bool {
+	if c.kind != scatter {
+		return false
+	}
+	for i := range c.panels {
+		n := 0
+		for _, s := range c.panels[i].series {
+			n += len(s.means())
+		}
+		if n > maxLabels {
+			return false
+		}
+	}
+	return true
+}
+
+// maxLabels is up to how many names have room beside marks.
+const maxLabels = 12
 
 // legend has an entry for each series; none for a single one without a name.
 func (c *chart) legend(o FigureOptions) []entry {
@@ -193,6 +215,7 @@ func (c *chart) plot(p *panel, size font.Length, room vg.Point, lowest bool, o F
 	if !math.IsNaN(c.mark) {
 		pl.Add(moment(c.mark))
 	}
+	means := &labels{font: size - 1.5}
 	for i, s := range p.series {
 		l := looks(s.index, o.Grey)
 		switch c.kind {
@@ -201,10 +224,16 @@ func (c *chart) plot(p *panel, size font.Length, room vg.Point, lowest bool, o F
 		case steps:
 			pl.Add(lineOf{s.points, l, false, size})
 		case scatter:
-			pl.Add(dots{s.points, l})
+			pl.Add(dots{s.points, s.means(), l})
+			if c.labelled() {
+				means.add(s, c.names[s.index])
+			}
 		case bars:
 			pl.Add(barsOf{points: s.points, look: l, place: i, of: len(p.series), font: size - 2.5, values: p.count() <= maxValues})
 		}
+	}
+	if c.kind == scatter {
+		pl.Add(means)
 	}
 	return pl
 }

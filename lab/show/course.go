@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"airtide/lab/measure"
@@ -32,11 +33,13 @@ func (c *courses) of(q plan.Quantity, flow string) []point {
 var recorded = map[plan.Quantity]struct {
 	field tcp.Field
 	units float64
+	time  bool // by the clock of the recording
 }{
-	"srtt":        {tcp.SrttUs, 1e3},
-	"cwnd":        {tcp.CwndPackets, 1},
-	"cubic_k":     {tcp.CubicKMs, 1e3},
-	"send_window": {tcp.SendWindowBytes, 1e3},
+	"srtt":        {tcp.SrttUs, 1e3, true},
+	"cwnd":        {tcp.CwndPackets, 1, false},
+	"ca_state":    {tcp.CAStateField, 1, false},
+	"cubic_k":     {tcp.CubicKMs, 1e3, true},
+	"send_window": {tcp.SendWindowBytes, 1e3, false},
 }
 
 func (r *Report) readCourses(run *result.Result) (*courses, error) {
@@ -54,11 +57,18 @@ func (r *Report) readCourses(run *result.Result) (*courses, error) {
 			}
 		}
 	}
-	if len(run.Recordings) == 0 {
-		return c, nil
+	machines := map[string][]string{}
+	for _, f := range run.Recordings {
+		machines[f.Name] = append(machines[f.Name], f.Machine)
 	}
-	if err := c.readRecording(filepath.Join(dir, run.Recordings[0].Name), r.setup(run), run); err != nil {
-		return nil, fmt.Errorf("reading its recording: %w", err)
+	for i, f := range run.Recordings {
+		if slices.ContainsFunc(run.Recordings[:i], func(before result.File) bool { return before.Name == f.Name }) {
+			continue // one recording of several machines
+		}
+		senders := measure.Senders(r.setup(run), run, machines[f.Name]...)
+		if err := c.readRecording(filepath.Join(dir, f.Name), f.ClockFrom(run.ZeroNs), run, senders); err != nil {
+			return nil, fmt.Errorf("reading its recording: %w", err)
+		}
 	}
 	return c, nil
 }
@@ -73,8 +83,8 @@ func (r *Report) setup(run *result.Result) *plan.Setup {
 	return &plan.Setup{}
 }
 
-// readRecording takes of each flow its connection that has carried most.
-func (c *courses) readRecording(path string, setup *plan.Setup, run *result.Result) (err error) {
+// readRecording takes of each sender its connection that has carried most.
+func (c *courses) readRecording(path string, clock result.Clock, run *result.Result, senders []measure.Sender) (err error) {
 	t, err := trace.Open(path)
 	if err != nil {
 		return err
@@ -84,11 +94,13 @@ func (c *courses) readRecording(path string, setup *plan.Setup, run *result.Resu
 	for _, f := range recorded {
 		fields = append(fields, f.field)
 	}
-	all := report.NewFieldSeries(fields, report.Options{OriginNs: run.ZeroNs, To: time.Duration(run.DurationS * 1e9)})
+	all := report.NewFieldSeries(fields, report.Options{
+		OriginNs: clock.ZeroNs, To: time.Duration(run.DurationS * 1e9 * clock.Ratio),
+	})
 	if err := t.Scan(trace.ScanOptions{Fields: fields}, all); err != nil {
 		return err
 	}
-	for _, sender := range measure.Senders(setup, run) {
+	for _, sender := range senders {
 		var chosen *report.FlowSeries
 		most := int64(-1)
 		for _, f := range all.Flows() {
@@ -101,7 +113,11 @@ func (c *courses) readRecording(path string, setup *plan.Setup, run *result.Resu
 		}
 		of := map[plan.Quantity][]point{}
 		for q, f := range recorded {
-			of[q] = courseOf(chosen.Points(f.field), run.ZeroNs, f.units)
+			units := f.units
+			if f.time {
+				units *= clock.Ratio
+			}
+			of[q] = courseOf(chosen.Points(f.field), clock, units)
 		}
 		c.kernel[sender.Flow] = of
 	}
@@ -117,14 +133,14 @@ func last(stretches [][]report.Point) (value int64) {
 }
 
 // courseOf is a line that is broken between stretches.
-func courseOf(stretches [][]report.Point, zeroNs int64, units float64) []point {
+func courseOf(stretches [][]report.Point, clock result.Clock, units float64) []point {
 	var points []point
 	for i, stretch := range stretches {
 		if i > 0 {
-			points = append(points, point{seconds(stretch[0].TimeNs - zeroNs), math.NaN(), math.NaN(), math.NaN()})
+			points = append(points, point{clock.Since(stretch[0].TimeNs).Seconds(), math.NaN(), math.NaN(), math.NaN()})
 		}
 		for _, p := range stretch {
-			points = append(points, point{seconds(p.TimeNs - zeroNs), float64(p.Value) / units, math.NaN(), math.NaN()})
+			points = append(points, point{clock.Since(p.TimeNs).Seconds(), float64(p.Value) / units, math.NaN(), math.NaN()})
 		}
 	}
 	return points

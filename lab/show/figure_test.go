@@ -133,7 +133,7 @@ func TestFiguresOfEveryKind(t *testing.T) {
 	drawn(t, r, "by_discipline", o).has(t, "discipline", "fifo_per_station", "total (Mbit/s)", "10 Mbit/s", "1 Gbit/s",
 		number(r.Points[2].measurement("total").Summary.Mean)) // above its bar
 	drawn(t, r, "each_terminal", o).has(t, "mean goodput (Mbit/s)", "airtime_fair") // 12 series would be too many
-	drawn(t, r, "tradeoff", o).has(t, "total (Mbit/s)", "ping (ms)", "one mark for each run")
+	drawn(t, r, "tradeoff", o).has(t, "total (Mbit/s)", "ping (ms)", "fq_codel", "small: one run; large: the mean of 4 runs")
 	drawn(t, r, "each_tradeoff", o).has(t, "Each flow")
 	drawn(t, r, "over_rate", o).has(t, "rate (Mbit/s)")
 	narrow := drawn(t, r, "by_discipline", FigureOptions{DPI: 150, WidthCm: 6.5, Grey: true}) // names do not fit side by side
@@ -141,6 +141,61 @@ func TestFiguresOfEveryKind(t *testing.T) {
 	grey := drawn(t, r, "by_rate", FigureOptions{DPI: 200, WidthCm: 8.5, Grey: true, NoTitle: true})
 	if slices.Contains(grey.texts, r.Title) {
 		t.Error("the title was not left out")
+	}
+}
+
+func TestAScatterHasEachRunAndTheMeansWithTheirNames(t *testing.T) {
+	r := reportOf(t, benchScene().make(t))
+	f := plan.Figure{Kind: "scatter", X: "total", Y: plan.Names{"ping", "best"}, Series: plan.Names{"discipline"}, At: plan.Place{"rate": "1 Gbit/s"}}
+	c, err := r.chart(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.panels) != 2 || c.panels[0].title != "ping (ms)" || c.panels[1].title != "best (Mbit/s)" {
+		t.Fatalf("%d panels: %+v", len(c.panels), c.panels)
+	}
+	for _, s := range c.panels[0].series {
+		means := s.means()
+		if len(s.points) != 4 || len(means) != 1 {
+			t.Errorf("%s has %d points and %d means, want 4 and 1", c.names[s.index], len(s.points), len(means))
+			continue
+		}
+		sum := 0.0
+		for _, p := range s.points {
+			sum += p.x
+		}
+		if math.Abs(means[0].x-sum/4) > 1e-9 {
+			t.Errorf("%s: the mean lies at %g, want %g", c.names[s.index], means[0].x, sum/4)
+		}
+	}
+	if !c.labelled() {
+		t.Error("the names do not stand beside the marks")
+	}
+	f.At = nil // three rates of four disciplines: a mean for each
+	if c, err = r.chart(f); err != nil || len(c.panels[0].series[0].means()) != 3 || !c.labelled() {
+		t.Errorf("without a place: %v", err)
+	}
+	f.Series = nil // each of the twelve has a name of its own
+	if c, err = r.chart(f); err != nil || len(c.names) != 12 {
+		t.Errorf("%d names (%v), want 12", len(c.names), err)
+	}
+}
+
+func TestOnlyLikeNumbersShareAPanel(t *testing.T) {
+	file := strings.Replace(bench, "  airtime: {", "  index: {quantity: goodput, take: jain}\n  other_index: {quantity: share, take: jain}\n  late: {quantity: timeouts}\n  early: {quantity: reordering}\n  airtime: {", 1)
+	s := benchScene()
+	s.file = file
+	r := reportOf(t, s.make(t))
+	c, err := r.chart(plan.Figure{Kind: "bars", X: "rate", Y: plan.Names{"total", "index", "late", "other_index", "early"}, Series: plan.Names{"discipline"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var series []int
+	for _, p := range c.panels {
+		series = append(series, len(p.series))
+	}
+	if !slices.Equal(series, []int{4, 8, 4, 4}) {
+		t.Errorf("panels of %v series, want the total, the two indices, and a panel for each count", series)
 	}
 }
 

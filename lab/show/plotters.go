@@ -67,22 +67,6 @@ func whisker(c draw.Canvas, p *plot.Plot, at vg.Length, pt point, l look, half v
 	}
 }
 
-// dots are single markers.
-type dots struct {
-	points []point
-	look   look
-}
-
-// Plot implements plot.Plotter.
-func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for _, pt := range d.points {
-		if !math.IsNaN(pt.x) && !math.IsNaN(pt.y) {
-			c.DrawGlyph(d.look.glyph(), vg.Point{X: x(pt.x), Y: y(pt.y)})
-		}
-	}
-}
-
 // barsOf are the bars of one series, in its place among those of each group.
 type barsOf struct {
 	points    []point

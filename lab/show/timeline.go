@@ -39,8 +39,12 @@ func (r *Report) timeline(f plan.Figure) (*chart, error) {
 				if run.WarmupS > 0 {
 					c.mark = run.WarmupS
 				}
-				for _, flow := range run.Measurements[y].Of {
-					label := r.timelineLabel(y, settings, flow, len(group) > 1, len(run.Measurements[y].Of) > 1)
+				flows := run.Measurements[y].Of
+				if len(f.Of) > 0 {
+					flows = slices.DeleteFunc(slices.Clone(flows), func(name string) bool { return !slices.Contains(f.Of, name) })
+				}
+				for _, flow := range flows {
+					label := r.timelineLabel(y, settings, flow, len(group) > 1, len(flows) > 1)
 					p.series = append(p.series, series{index: c.index(cmp.Or(label, alone(f, y))), points: courses[run].of(m.Quantity, flow)})
 				}
 			}

@@ -148,6 +148,19 @@ func TestAFigureAtAPlaceLeavesOutTheRest(t *testing.T) {
 	}
 }
 
+func TestATimelineMayBeOfSomeFlows(t *testing.T) {
+	r := reportOf(t, courseScene(t))
+	f := figureOf(t, r, "both")
+	f.Of = plan.Names{"up"}
+	if c, err := r.chart(f); err != nil || len(c.panels[0].series) != 2 {
+		t.Errorf("of the flow there is: %v", err)
+	}
+	f.Of = plan.Names{"down"}
+	if c, err := r.chart(f); err != nil || len(c.panels[0].series) != 0 {
+		t.Errorf("lines of a flow that there is not: %v", err)
+	}
+}
+
 func figureOf(t *testing.T, r *Report, name string) plan.Figure {
 	t.Helper()
 	f, ok := r.figures().Get(name)

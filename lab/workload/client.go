@@ -14,6 +14,7 @@ import (
 
 	"airtide/lab/machine"
 	"airtide/lab/plan"
+	"airtide/vm"
 )
 
 // errInterrupted is the error of what ctx has ended.
@@ -83,7 +84,7 @@ func waitUntil(ctx context.Context, at time.Time) error {
 // client starts a program on the machine that opens the flow's connections.
 func (f *flow) client(args []string, stdout, stderr *os.File) (*machine.Process, error) {
 	c := machine.Command{
-		Namespace: f.from.Namespace, Path: f.tools[f.Flow.Protocol], Args: args, Dir: "/", Stdout: stdout, Stderr: stderr,
+		Namespace: f.from.Namespace, Guest: f.from.Guest, Path: f.tools[f.Flow.Protocol], Args: args, Dir: "/", Stdout: stdout, Stderr: stderr,
 	}
 	if f.group != nil {
 		c.Cgroup = f.group.Dir()
@@ -146,8 +147,9 @@ func (f *flow) target() string {
 func words(said string, err error) string {
 	said = strings.TrimSpace(said)
 	var exit *exec.ExitError
+	var inGuest *vm.ExitError
 	switch {
-	case errors.As(err, &exit) && !exit.Exited() && said != "":
+	case said != "" && (errors.As(err, &exit) && !exit.Exited() || errors.As(err, &inGuest) && inGuest.Signal != 0):
 		return err.Error() + ", after " + strconv.Quote(said)
 	case said != "":
 		return said

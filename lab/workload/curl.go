@@ -25,7 +25,7 @@ const mostTransfers = 10_000_000
 func (f *flow) curlArgs() []string {
 	return []string{
 		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
-		"--connect-timeout", seconds(f.options.ConnectTimeout),
+		"--connect-timeout", seconds(f.from.warped(f.options.ConnectTimeout)),
 		"--output", "/dev/null", "--write-out", `%{stderr}%{json}\n`,
 	}
 }
@@ -45,7 +45,7 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 		source := "/dev/zero"
 		if size > 0 {
 			var err error
-			if source, err = f.content.upload(size); err != nil {
+			if source, err = f.upload(size); err != nil {
 				return nil, err
 			}
 		}
@@ -54,7 +54,7 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 	}
 	url := "http://" + hostPort(f.to.Address, f.port) + "/" + document
 	if size == 0 {
-		return append(args, "--max-time", seconds(left), url), nil
+		return append(args, "--max-time", seconds(f.from.warped(left)), url), nil
 	}
 	count := mostTransfers
 	if f.Flow.Transfers > 0 {
@@ -84,7 +84,7 @@ func (f *flow) http(ctx context.Context, when span, r *Result) error {
 		if err != nil {
 			return err
 		}
-		reports, said, err := readCurl(out.Name())
+		reports, said, err := f.readCurl(out.Name())
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (f *flow) each(r *Result, carry func(i int, out *os.File, begun func()) err
 	all.Wait()
 	t := &Traffic{DurationNs: time.Since(began).Nanoseconds()}
 	for i, out := range files {
-		reports, _, err := readCurl(out.Name())
+		reports, _, err := f.readCurl(out.Name())
 		if err != nil {
 			return err
 		}
@@ -216,6 +216,27 @@ func (c curlReport) transfer(connection int, p plan.Protocol) Transfer {
 		t.ConnectNs = nanoseconds(c.ConnectTime)
 	}
 	return t
+}
+
+// upload makes a file for curl to send, where curl runs.
+func (f *flow) upload(size int64) (string, error) {
+	if f.from.Guest == nil {
+		return f.content.upload(size)
+	}
+	path := fmt.Sprintf("/tmp/upload-%d", size)
+	ctx, cancel := context.WithTimeout(context.Background(), f.options.Grace)
+	defer cancel()
+	return path, f.from.Guest.MakeFile(ctx, path, nil, size)
+}
+
+// readCurl reads the reports of the flow's curl in real time, and what else it said.
+func (f *flow) readCurl(path string) ([]curlReport, string, error) {
+	reports, said, err := readCurl(path)
+	for i := range reports {
+		reports[i].ConnectTime /= f.from.clock()
+		reports[i].TotalTime /= f.from.clock()
+	}
+	return reports, said, err
 }
 
 // readCurl reads the reports, and what else curl said. A line that is cut off is of a curl that was killed as it wrote.

@@ -251,7 +251,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	s, err := Prepare(context.Background(), everyProtocol(), []Machine{
-		{"phone", names[0], netip.MustParseAddr("10.77.0.1")}, {"server", names[1], netip.MustParseAddr("10.77.0.2")},
+		{Name: "phone", Namespace: names[0], Address: netip.MustParseAddr("10.77.0.1")},
+		{Name: "server", Namespace: names[1], Address: netip.MustParseAddr("10.77.0.2")},
 	}, Options{Folder: names[2]})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

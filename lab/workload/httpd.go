@@ -30,6 +30,7 @@ const httpdThreads = 64
 // httpdConfig is a server with nothing but what the flows need. An upload goes to httpd's default handler, which reads all
 // of it and then says that a document takes no PUT (405): as the answer to that, mod_asis sends the document that says
 // 204. So what is uploaded is read as from any server, and fills neither disk nor memory.
+// A virtual host without a name of its own is looked up, which takes long where no resolver answers.
 // The user is nobody's number, because its name and group differ among distributions.
 var httpdConfig = template.Must(template.New("").Parse(`ServerRoot "{{.Root}}"
 ServerName localhost
@@ -61,6 +62,7 @@ DocumentRoot "{{.Documents}}"
 ErrorDocument 405 "/{{.Accepted}}"
 {{range .Listen}}Listen {{.Address}}
 {{if .Once}}<VirtualHost {{.Address}}>
+	ServerName localhost
 	KeepAlive Off
 </VirtualHost>
 {{end}}{{end}}`))

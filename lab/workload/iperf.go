@@ -15,10 +15,18 @@ import (
 
 // iperfSpare is more time than iperf3 needs: it takes whole seconds only, so that it is given more and is interrupted at
 // its stop, upon which both ends report as usual.
-const iperfSpare = 3600
+const iperfSpare = time.Hour
 
-// iperfInterval is the time between reports, in s.
+// iperfInterval is the time between a server's reports, in s.
 const iperfInterval = "1"
+
+// iperfMaxInterval is the most that iperf3 takes, in s.
+const iperfMaxInterval = 60
+
+// iperfInterval is that of the client's reports: a second of real time, where iperf3 takes that.
+func (f *flow) iperfInterval() string {
+	return strconv.FormatFloat(min(f.from.clock(), iperfMaxInterval), 'f', -1, 64)
+}
 
 func (s *Session) startIperf(f *flow) error {
 	path, err := machine.Iperf3.Path()
@@ -32,14 +40,17 @@ func (s *Session) startIperf(f *flow) error {
 	}, f.Name+"-server.json")
 }
 
-// iperfArgs are the client's. A rate is the flow's: iperf3 wants that of each connection.
+// iperfMaxTime is the most that iperf3 takes, in s.
+const iperfMaxTime = 86400
+
+// iperfArgs are the client's, by its machine's clock. A rate is the flow's: iperf3 wants that of each connection.
 func (f *flow) iperfArgs(left time.Duration) []string {
 	args := []string{
-		"--client", f.to.Address.String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval", iperfInterval,
-		"--time", strconv.Itoa(int(math.Ceil(left.Seconds())) + iperfSpare),
-		"--connect-timeout", strconv.FormatInt(f.options.ConnectTimeout.Milliseconds(), 10),
+		"--client", f.to.Address.String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval", f.iperfInterval(),
+		"--time", strconv.Itoa(min(int(math.Ceil(f.from.warped(left+iperfSpare).Seconds())), iperfMaxTime)),
+		"--connect-timeout", strconv.FormatInt(f.from.warped(f.options.ConnectTimeout).Milliseconds(), 10),
 		"--parallel", strconv.Itoa(f.Flow.Parallel),
-		"--bitrate", strconv.FormatInt(int64(f.Flow.Rate)/int64(f.Flow.Parallel), 10), // 0: without bound
+		"--bitrate", strconv.FormatInt(int64(float64(f.Flow.Rate)/f.from.clock())/int64(f.Flow.Parallel), 10), // 0: without bound
 	}
 	if f.Flow.Protocol == plan.UDP {
 		args = append(args, "--udp", "--length", strconv.FormatInt(int64(f.Flow.Length), 10))
@@ -73,6 +84,9 @@ func (f *flow) iperf(ctx context.Context, when span, r *Result) error {
 		return err
 	}
 	client, err := readIperf(out.Name())
+	if err == nil {
+		client.inRealTime(f.from.clock())
+	}
 	switch {
 	case err != nil:
 		return f.failed(words(machine.Tail(out.Name()), e.err))

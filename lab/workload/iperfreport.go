@@ -56,6 +56,26 @@ func readIperf(path string) (*iperfReport, error) {
 	return r, nil
 }
 
+// inRealTime makes the times of a report, which are by a clock that runs so many times as fast, those of real time.
+func (r *iperfReport) inRealTime(clock float64) {
+	scale := func(s *iperfStream) {
+		s.Start /= clock
+		s.End /= clock
+		s.JitterMs /= clock
+	}
+	for i := range r.Intervals {
+		for k := range r.Intervals[i].Streams {
+			scale(&r.Intervals[i].Streams[k])
+		}
+	}
+	for i := range r.End.Streams {
+		s := &r.End.Streams[i]
+		scale(&s.Sender)
+		scale(&s.Receiver)
+		scale(&s.UDP)
+	}
+}
+
 func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
 
 // traffic joins what the sender's end and the receiver's say. The duration is the client's: that of a server that was

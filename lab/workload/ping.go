@@ -28,8 +28,8 @@ func (f *flow) ping(ctx context.Context, when span, r *Result) error {
 	r.Files = append(r.Files, out.Name())
 	patience := f.options.Grace / 2 // then ping is asked to sum up
 	p, err := f.client([]string{
-		"-n", "-c", strconv.Itoa(count), "-i", seconds(interval), "-s", strconv.FormatInt(int64(f.Flow.Length), 10),
-		"-W", seconds(patience), f.to.Address.String(),
+		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.from.warped(interval)), "-s", strconv.FormatInt(int64(f.Flow.Length), 10),
+		"-W", seconds(f.from.warped(patience)), f.to.Address.String(),
 	}, out, out)
 	if err != nil {
 		return err
@@ -45,6 +45,9 @@ func (f *flow) ping(ctx context.Context, when span, r *Result) error {
 	pings, ok := readPing(string(text))
 	if !ok {
 		return f.failed(words(machine.Tail(out.Name()), e.err))
+	}
+	for i := range pings.RTTs {
+		pings.RTTs[i].Ns = int64(float64(pings.RTTs[i].Ns) / f.from.clock())
 	}
 	if r.Ping = pings; pings.Received == 0 {
 		return f.unreached("no answer to " + strconv.FormatInt(pings.Sent, 10) + " requests: " + words(machine.Tail(out.Name()), e.err))

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"airtide/lab/machine"
 	"airtide/lab/plan"
+	"airtide/vm"
 )
 
 // Machine is one end of flows.
@@ -20,7 +22,17 @@ type Machine struct {
 	Name      string
 	Namespace string // below /run/netns
 	Address   netip.Addr
+	// Guest, where it is not nil, is the virtual machine that is in the namespace's place. Only clients can be there.
+	Guest *vm.Guest
+	// Clock is how many times as fast as real time the machine's clock runs; 0 means 1. Options and reports of flows are in
+	// real time.
+	Clock float64
 }
+
+// warped is a time by the machine's clock.
+func (m Machine) warped(d time.Duration) time.Duration { return time.Duration(float64(d) * m.clock()) }
+
+func (m Machine) clock() float64 { return cmp.Or(m.Clock, 1) }
 
 // Options of a session. Zero values stand for the defaults.
 type Options struct {

@@ -16,7 +16,10 @@ import (
 
 // machines are the two of a network.
 func machines(n *testnet.Network) []Machine {
-	return []Machine{{"phone", n.Client.Name, n.Client.V4}, {"server", n.Server.Name, n.Server.V4}}
+	return []Machine{
+		{Name: "phone", Namespace: n.Client.Name, Address: n.Client.V4},
+		{Name: "server", Namespace: n.Server.Name, Address: n.Server.V4},
+	}
 }
 
 // setup is a flow from phone to server, from the start to a stop, with the defaults of a plan.

@@ -5,6 +5,9 @@ import (
 	"airtide/lab/plan"
 )
 
+// Client is the program that opens a protocol's connections.
+func Client(p plan.Protocol) machine.Tool { return clients[p] }
+
 // Tools are the programs that a protocol's flows need.
 func Tools(p plan.Protocol) []machine.Tool {
 	switch client := clients[p]; client.Package {

@@ -58,7 +58,7 @@ func (f *flow) download(ctx context.Context, when span, size int64, out *os.File
 	case e.signaled:
 		return errStopped
 	}
-	reports, said, err := readCurl(out.Name())
+	reports, said, err := f.readCurl(out.Name())
 	if err != nil {
 		return err
 	}

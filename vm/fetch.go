@@ -1,0 +1,197 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It takes apt and dpkg, and
+// installs nothing.
+func Fetch(ctx context.Context, version string) (Kernel, error) {
+	k, err := Cached(version)
+	if !errors.Is(err, ErrNoKernel) {
+		return k, err
+	}
+	suite, err := suiteOf(version)
+	if err != nil {
+		return k, err
+	}
+	meta := "linux-image-cloud-" + runtime.GOARCH
+	err = fetch(ctx, suite, "x", func(a *apt) ([]string, error) {
+		text, err := a.run(ctx, "apt-cache", "depends", meta)
+		if err != nil {
+			return nil, err
+		}
+		image := regexp.MustCompile(`Depends: (linux-image-\S+)`).FindStringSubmatch(text)
+		if image == nil {
+			return nil, fmt.Errorf("%s of %s names no kernel", meta, suite)
+		}
+		return image[1:], nil
+	})
+	if err != nil {
+		return k, fmt.Errorf("fetching Debian's kernel %s: %w", version, err)
+	}
+	return Cached(version)
+}
+
+// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else from Debian's archive.
+func FetchHeaders(ctx context.Context, version string) (string, error) {
+	k, err := Fetch(ctx, version)
+	if err != nil {
+		return "", err
+	}
+	suite, err := suiteOf(version)
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Join(place(suite), "headers")
+	headers := filepath.Join(root, "usr/src/linux-headers-"+k.Release)
+	if _, err := os.Stat(headers); err == nil {
+		return headers, nil
+	}
+	wanted := regexp.MustCompile(`(?m)^linux-(headers-[0-9]|kbuild-)\S*`)
+	err = fetch(ctx, suite, "headers", func(a *apt) ([]string, error) {
+		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
+			"--no-replaces", "linux-headers-"+k.Release)
+		if err != nil {
+			return nil, fmt.Errorf("Debian has newer headers than those of kernel %s: remove %s, and the newer kernel is fetched: %w",
+				k.Release, place(suite), err)
+		}
+		return wanted.FindAllString(text, -1), nil
+	})
+	if err == nil {
+		err = moveHeaders(headers, root)
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetching the headers of kernel %s: %w", k.Release, err)
+	}
+	return headers, nil
+}
+
+// moveHeaders tells headers, which expect to lie in /usr/src, where they lie.
+func moveHeaders(headers, root string) error {
+	makefile := filepath.Join(headers, "Makefile")
+	text, err := os.ReadFile(makefile)
+	if err != nil {
+		return err
+	}
+	moved := bytes.ReplaceAll(text, []byte("include /usr/src/"), []byte("include "+root+"/usr/src/"))
+	return os.WriteFile(makefile, moved, 0o644)
+}
+
+// apt is apt with a folder of its own for all that it keeps.
+type apt struct {
+	dir     string
+	options []string
+}
+
+// fetch unpacks packages into a folder below the suite's, as a whole or not at all.
+func fetch(ctx context.Context, suite, into string, choose func(*apt) ([]string, error)) error {
+	for _, program := range []string{"apt-get", "dpkg-deb"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand", program,
+				filepath.Join(place(suite), into))
+		}
+	}
+	a, err := newApt(suite)
+	if err != nil {
+		return err
+	}
+	lock, err := a.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	target := filepath.Join(a.dir, into)
+	if _, err := os.Stat(target); err == nil {
+		return nil // by another process, meanwhile
+	}
+	if _, err := a.run(ctx, "apt-get", "update"); err != nil {
+		return err
+	}
+	packages, err := choose(a)
+	if err != nil {
+		return err
+	}
+	unpacked := target + ".new"
+	if err := os.RemoveAll(unpacked); err != nil {
+		return err
+	}
+	if _, err := a.run(ctx, "apt-get", append([]string{"download"}, packages...)...); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(a.dir, "*.deb"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if text, err := exec.CommandContext(ctx, "dpkg-deb", "-x", file, unpacked).CombinedOutput(); err != nil {
+			return fmt.Errorf("unpacking %s: %w: %s", file, err, bytes.TrimSpace(text))
+		}
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	return os.Rename(unpacked, target)
+}
+
+func newApt(suite string) (*apt, error) {
+	a := &apt{dir: place(suite)}
+	for _, folder := range []string{"lists/partial", "cache/archives/partial"} {
+		if err := os.MkdirAll(filepath.Join(a.dir, folder), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	lines := fmt.Sprintf("deb http://deb.debian.org/debian %s main\n", suite)
+	if !strings.HasSuffix(suite, "-backports") {
+		lines += fmt.Sprintf("deb http://deb.debian.org/debian-security %s-security main\n", suite)
+	}
+	for name, text := range map[string]string{"sources.list": lines, "status": ""} {
+		if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range []string{
+		"Dir::Etc::sourcelist=" + a.dir + "/sources.list", "Dir::Etc::sourceparts=-", "Dir::State::lists=" + a.dir + "/lists",
+		"Dir::Cache=" + a.dir + "/cache", "Dir::State::status=" + a.dir + "/status", "APT::Architecture=" + runtime.GOARCH,
+		"APT::Architectures::=" + runtime.GOARCH, "APT::Sandbox::User=root",
+	} {
+		a.options = append(a.options, "-o", o)
+	}
+	return a, nil
+}
+
+// lock keeps other processes from the same suite until it is closed.
+func (a *apt) lock() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(a.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return f, nil
+}
+
+func (a *apt) run(ctx context.Context, program string, args ...string) (string, error) {
+	c := exec.CommandContext(ctx, program, append(append([]string{}, a.options...), args...)...)
+	c.Dir = a.dir
+	c.Env = append(os.Environ(), "LC_ALL=C")
+	var out, complaint bytes.Buffer
+	c.Stdout, c.Stderr = &out, &complaint
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(complaint.Bytes()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,118 @@
+package vm
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// kind is what a frame is.
+type kind byte
+
+// Frames of the host carry a number that the guest's answers have as well.
+const (
+	frameRun    kind = 'r' // Command as JSON; the answers are started, output and end
+	frameSignal kind = 's' // a signal's number, for what was run under the same number
+	frameRead   kind = 'f' // a path; the answers are output and end
+	frameMake   kind = 'm' // newFile as JSON; the answer is end
+	frameCall   kind = 'c' // callOf as JSON; the answer is end, with what the function returned
+	frameClock  kind = 't' // nothing; the answer is end, with the guest's CLOCK_MONOTONIC
+
+	frameHello   kind = 'h' // Hello as JSON, once
+	frameStarted kind = 'b' // what was run has begun
+	frameStdout  kind = 'o'
+	frameStderr  kind = 'e'
+	frameEnd     kind = 'x' // end as JSON
+)
+
+// frame is one message: a byte for its kind, number and length with 4 bytes each (big endian), and the body.
+type frame struct {
+	kind   kind
+	number uint32
+	body   []byte
+}
+
+const (
+	frameHead = 9
+	// frameMost bounds bodies, so that a broken stream does not ask for all memory.
+	frameMost = 16 << 20
+)
+
+// frameWriter writes frames of several goroutines.
+type frameWriter struct {
+	mutex sync.Mutex
+	to    io.Writer
+	buf   []byte
+}
+
+func (w *frameWriter) write(k kind, number uint32, body []byte) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.buf = append(w.buf[:0], byte(k))
+	w.buf = binary.BigEndian.AppendUint32(w.buf, number)
+	w.buf = binary.BigEndian.AppendUint32(w.buf, uint32(len(body)))
+	w.buf = append(w.buf, body...)
+	_, err := w.to.Write(w.buf)
+	return err
+}
+
+func (w *frameWriter) writeJSON(k kind, number uint32, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return w.write(k, number, body)
+}
+
+func readFrame(r io.Reader) (f frame, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return f, err
+	}
+	f.kind, f.number = kind(head[0]), binary.BigEndian.Uint32(head[1:])
+	size := binary.BigEndian.Uint32(head[5:])
+	if size > frameMost {
+		return f, fmt.Errorf("a message of %d bytes, where at most %d are expected", size, frameMost)
+	}
+	f.body = make([]byte, size)
+	_, err = io.ReadFull(r, f.body)
+	return f, err
+}
+
+// output writes what a command prints as frames.
+type output struct {
+	to     *frameWriter
+	kind   kind
+	number uint32
+}
+
+func (o output) Write(b []byte) (int, error) { return len(b), o.to.write(o.kind, o.number, b) }
+
+// newFile is a file to be made in the guest: the data, and zeros behind it up to the size.
+type newFile struct {
+	Path string `json:"path"`
+	Data []byte `json:"data,omitempty"`
+	Size int64  `json:"size"`
+}
+
+// callOf is a call of a function in the guest.
+type callOf struct {
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// end is how what was asked for ended.
+type end struct {
+	Error  string          `json:"error,omitempty"`  // it could not be done
+	Status int             `json:"status,omitempty"` // of a command
+	Signal int             `json:"signal,omitempty"` // that killed it, 0 for none
+	Ns     int64           `json:"ns,omitempty"`     // the clock
+	Output json.RawMessage `json:"output,omitempty"` // of a call
+}
+
+// Hello is what a guest says when it is ready.
+type Hello struct {
+	Release string `json:"release"` // of its kernel, as uname -r prints it
+}

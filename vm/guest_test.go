@@ -1,0 +1,291 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"airtide/thread"
+)
+
+// serveVariable makes the test's program, in a guest, listen at an address and send back what it gets.
+const serveVariable = "VM_TEST_ECHO"
+
+func TestMain(m *testing.M) {
+	if IsGuest() {
+		Main(map[string]Function{
+			"double": func(input json.RawMessage) (any, error) {
+				var n int
+				if err := json.Unmarshal(input, &n); err != nil {
+					return nil, err
+				}
+				return 2 * n, nil
+			},
+			"fail": func(json.RawMessage) (any, error) { return nil, errors.New("as it should") },
+		})
+	}
+	if address := os.Getenv(serveVariable); address != "" {
+		fmt.Println(echo(address))
+		os.Exit(7)
+	}
+	os.Exit(m.Run())
+}
+
+// echo sends back what the first connection sends, and ends with it.
+func echo(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening")
+	c, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(c, c)
+	return errors.Join(err, c.Close())
+}
+
+// needs skips a test where guests cannot be had.
+func needs(t *testing.T) Kernel {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("boots a guest")
+	}
+	if err := Available(); err != nil {
+		t.Skip(err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("a TAP needs root")
+	}
+	k, err := Cached("6.1")
+	if errors.Is(err, ErrNoKernel) {
+		if k, err = Fetch(t.Context(), "6.1"); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// cable is a TAP in a network namespace of its own, whose other end is the host's: 192.0.2.1.
+type cable struct {
+	net *Net
+	do  func(func() error) error // in the namespace
+}
+
+func newCable(t *testing.T) cable {
+	t.Helper()
+	work, done := make(chan func() error), make(chan error)
+	thread.Go(func() {
+		for f := range work {
+			done <- f()
+		}
+	})
+	t.Cleanup(func() { close(work) })
+	c := cable{do: func(f func() error) error { work <- f; return <-done }}
+	err := c.do(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		request, err := unix.NewIfreq("tap0")
+		if err != nil {
+			return err
+		}
+		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
+		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+			return err
+		}
+		link, err := netlink.LinkByName("tap0")
+		if err != nil {
+			return err
+		}
+		address, err := netlink.ParseAddr("192.0.2.1/24")
+		if err != nil {
+			return err
+		}
+		c.net = &Net{
+			Tap: os.NewFile(uintptr(fd), "tap0"), MAC: []byte{2, 0, 0, 0, 0, 9}, MTU: 1400,
+			Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/32")},
+			Routers:   []Router{{netip.MustParseAddr("192.0.2.1"), link.Attrs().HardwareAddr}},
+		}
+		return errors.Join(netlink.AddrAdd(link, address), netlink.LinkSetUp(link))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.net.Tap.Close() })
+	return c
+}
+
+func TestAGuest(t *testing.T) {
+	c := newCable(t)
+	host := t.TempDir() + "/greeting"
+	if err := os.WriteFile(host, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var kernel bytes.Buffer
+	g, err := Start(t.Context(), Config{
+		Kernel: needs(t), Net: c.net, Programs: []string{"/bin/cat", "/bin/sh", "/bin/sleep"},
+		Files: map[string]string{"/etc/greeting": host}, Console: &kernel,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	t.Logf("booted kernel %s by %s in %s", g.Release, g.Accelerator, g.Booted)
+
+	t.Run("runs programs", func(t *testing.T) { runsPrograms(t, g) })
+	t.Run("gives and takes files", func(t *testing.T) { givesFiles(t, g) })
+	t.Run("calls functions", func(t *testing.T) { callsFunctions(t, g) })
+	t.Run("has a network", func(t *testing.T) { hasNetwork(t, g, c) })
+	t.Run("has a clock", func(t *testing.T) {
+		one, hereOne, _, err := g.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(t.Context(), Command{Path: "/bin/sleep", Args: []string{"0.5"}}); err != nil {
+			t.Fatal(err)
+		}
+		two, hereTwo, within, err := g.Clock(t.Context())
+		if ratio := float64(two-one) / float64(hereTwo-hereOne); err != nil || ratio < 0.5 || ratio > 2 {
+			t.Errorf("it runs %g times as fast (known within %s), %v", ratio, within, err)
+		}
+	})
+	t.Run("ends", func(t *testing.T) { ends(t, g) })
+	if strings.Contains(kernel.String(), "Call Trace") {
+		t.Errorf("the guest's kernel said: %s", &kernel)
+	}
+}
+
+func runsPrograms(t *testing.T, g *Guest) {
+	var out, complaint bytes.Buffer
+	p, err := g.Start(t.Context(), Command{
+		Path: "/bin/sh", Args: []string{"-c", "echo $WORD; echo oops >&2; exit 3"}, Env: []string{"WORD=word"}, Dir: "/tmp",
+		Stdout: &out, Stderr: &complaint,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exit *ExitError
+	if err := p.Err(); !errors.As(err, &exit) || exit.Status != 3 || out.String() != "word\n" || complaint.String() != "oops\n" {
+		t.Errorf("it printed %q and %q and ended with %v", &out, &complaint, err)
+	}
+	if _, err := g.Start(t.Context(), Command{Path: "/bin/none"}); err == nil || !strings.Contains(err.Error(), "/bin/none") {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	// All of what it started ends with a program, and holds its output no longer.
+	p, err = g.Start(t.Context(), Command{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & sleep 1000 & wait"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	if err := p.Err(); !errors.As(err, &exit) || exit.Signal != syscall.SIGKILL {
+		t.Errorf("a killed program ended with %v", err)
+	}
+	err = g.Run(t.Context(), Command{Path: "/bin/sh", Args: []string{"-c", "echo a reason >&2; exit 1"}})
+	if err == nil || !strings.Contains(err.Error(), "a reason") {
+		t.Errorf("the error of a program is %v", err)
+	}
+}
+
+func givesFiles(t *testing.T, g *Guest) {
+	text, err := g.ReadFile(t.Context(), "/etc/greeting")
+	if err != nil || string(text) != "hello" {
+		t.Errorf("a file of the host reads %q, %v", text, err)
+	}
+	if err := g.MakeFile(t.Context(), "/tmp/new/file", []byte("start"), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	text, err = g.ReadFile(t.Context(), "/tmp/new/file")
+	if want := append([]byte("start"), make([]byte, 1<<20-5)...); err != nil || !bytes.Equal(text, want) {
+		t.Errorf("a new file has %d bytes, %v", len(text), err)
+	}
+	if _, err := g.ReadFile(t.Context(), "/none"); err == nil || !strings.Contains(err.Error(), "/none") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func callsFunctions(t *testing.T, g *Guest) {
+	var n int
+	if err := g.Call(t.Context(), "double", 21, &n); err != nil || n != 42 {
+		t.Errorf("double 21 is %d, %v", n, err)
+	}
+	if err := g.Call(t.Context(), "fail", nil, nil); err == nil || err.Error() != "as it should" {
+		t.Errorf("a function that fails: %v", err)
+	}
+	if err := g.Call(t.Context(), "none", nil, nil); err == nil {
+		t.Error("a function that is not there can be called")
+	}
+}
+
+func hasNetwork(t *testing.T, g *Guest, c cable) {
+	said, write := io.Pipe()
+	p, err := g.Start(t.Context(), Command{Path: Program, Env: []string{serveVariable + "=192.0.2.2:7"}, Stdout: write, Stderr: write})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, len("listening\n"))
+	if _, err := io.ReadFull(said, line); err != nil || string(line) != "listening\n" {
+		t.Fatalf("the guest says %q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	sent, got := bytes.Repeat([]byte("0123456789abcdef"), 1<<16), []byte(nil)
+	err = c.do(func() error {
+		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp", "192.0.2.2:7")
+		if err != nil {
+			return err
+		}
+		defer connection.Close()
+		go func() {
+			_, _ = connection.Write(sent)
+			_ = connection.(*net.TCPConn).CloseWrite()
+		}()
+		got, err = io.ReadAll(connection)
+		return err
+	})
+	if err != nil || !bytes.Equal(sent, got) {
+		t.Errorf("of %d bytes %d came back, %v", len(sent), len(got), err)
+	}
+	var exit *ExitError
+	if err := p.Err(); !errors.As(err, &exit) || exit.Status != 7 {
+		t.Errorf("the server in the guest ended with %v", err)
+	}
+}
+
+func ends(t *testing.T, g *Guest) {
+	p, err := g.Start(t.Context(), Command{Path: "/bin/sleep", Args: []string{"1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := g.PID()
+	g.Close()
+	if err := p.Err(); err == nil {
+		t.Error("a program outlives its guest")
+	}
+	if _, err := g.ReadFile(t.Context(), "/etc/greeting"); err == nil || !strings.Contains(err.Error(), "was ended") {
+		t.Errorf("a guest that has ended answers: %v", err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("qemu is still there: %v", err)
+	}
+}

@@ -1,0 +1,108 @@
+package vm
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// IsGuest says that this process is the first one of a guest, and is to call Main.
+func IsGuest() bool { return os.Getpid() == 1 && os.Getenv(guestVariable) != "" }
+
+// Function is one that the host can call in a guest: JSON in, and what is returned as JSON out.
+type Function func(input json.RawMessage) (output any, err error)
+
+// Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never returns.
+func Main(functions map[string]Function) {
+	if err := inside(functions); err != nil {
+		fmt.Fprintf(os.Stderr, "airtide: the guest: %v\n", err)
+	}
+	unix.Sync()
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	select {} // the first process must not end
+}
+
+// mounted, in the environment in place of what the kernel's parameter says, is said of a guest whose file systems are there.
+const mounted = "mounted"
+
+func inside(functions map[string]Function) error {
+	if os.Getenv(guestVariable) != mounted {
+		if err := mountAll(); err != nil {
+			return err
+		}
+		// Packages look at /proc when the program starts, and remember what they did not find.
+		return unix.Exec(Program, []string{Program}, append(os.Environ(), guestVariable+"="+mounted))
+	}
+	var s task
+	text, err := os.ReadFile(taskFile)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return fmt.Errorf("reading what the guest is to be: %w", err)
+	}
+	for _, name := range s.Modules {
+		if err := loadModule(filepath.Join(modulesPath, name+".ko")); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(modulesPath); err != nil {
+		return err
+	}
+	if err := setUpNet(s.Net); err != nil {
+		return fmt.Errorf("setting up the network: %w", err)
+	}
+	port, err := openPort()
+	if err != nil {
+		return err
+	}
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return err
+	}
+	server := &server{to: &frameWriter{to: port}, functions: functions, running: map[uint32]*os.Process{}}
+	if err := server.to.writeJSON(frameHello, 0, Hello{Release: unix.ByteSliceToString(u.Release[:])}); err != nil {
+		return err
+	}
+	return server.serve(bufio.NewReaderSize(port, 64<<10))
+}
+
+func loadModule(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("loading a module: %w", err)
+	}
+	defer f.Close()
+	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("loading module %s: %w", path, err)
+	}
+	return nil
+}
+
+// portLimit is what the port may take to appear.
+const portLimit = time.Minute
+
+// openPort opens the virtio-serial port to the host. Its driver learns its name from qemu some time after it was loaded.
+func openPort() (*os.File, error) {
+	for deadline := time.Now().Add(portLimit); ; time.Sleep(time.Millisecond) {
+		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range names {
+			if text, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(text)) == portName {
+				return os.OpenFile(filepath.Join("/dev", filepath.Base(filepath.Dir(path))), os.O_RDWR, 0)
+			}
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("there is no virtio-serial port named %s", portName)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Folder is the cache of kernels. It can be removed: what is needed is fetched again.
+const Folder = "/var/cache/airtide/kernels"
+
+// debians are the kernels that can be had, each by the suite of Debian that has it. Kernel 6.12 comes from bookworm's
+// backports, whose modules are built by the tools of Debian 12.
+var debians = []struct{ version, suite string }{
+	{"5.10", "bullseye"},
+	{"6.1", "bookworm"},
+	{"6.12", "bookworm-backports"},
+}
+
+// Versions are the kernels that can be had, as Debian's cloud flavour.
+func Versions() []string {
+	var all []string
+	for _, d := range debians {
+		all = append(all, d.version)
+	}
+	return all
+}
+
+func suiteOf(version string) (string, error) {
+	for _, d := range debians {
+		if d.version == version {
+			return d.suite, nil
+		}
+	}
+	return "", fmt.Errorf("there is no kernel %q: use one of %s", version, strings.Join(Versions(), ", "))
+}
+
+// Kernel is an unpacked one.
+type Kernel struct {
+	Release string // as uname -r prints it
+	Image   string // the file to boot
+	Modules string // the folder with its modules
+}
+
+// ErrNoKernel says that a kernel has not been fetched.
+var ErrNoKernel = errors.New("the kernel has not been fetched")
+
+// Cached is a kernel that has been fetched, else ErrNoKernel.
+func Cached(version string) (Kernel, error) {
+	suite, err := suiteOf(version)
+	if err != nil {
+		return Kernel{}, err
+	}
+	return unpacked(filepath.Join(place(suite), "x"))
+}
+
+// place is the folder of a suite, which scripts/kernel-lib lays out alike.
+func place(suite string) string {
+	if runtime.GOARCH == "amd64" {
+		return filepath.Join(Folder, suite)
+	}
+	return filepath.Join(Folder, suite+"-"+runtime.GOARCH)
+}
+
+// unpacked is the kernel in a folder into which its package was unpacked.
+func unpacked(root string) (Kernel, error) {
+	images, err := filepath.Glob(filepath.Join(root, "boot/vmlinuz-*"))
+	if err != nil {
+		return Kernel{}, err
+	}
+	switch len(images) {
+	case 0:
+		return Kernel{}, ErrNoKernel
+	case 1:
+	default:
+		return Kernel{}, fmt.Errorf("%s has several kernels: remove it, and one is fetched again", root)
+	}
+	k := Kernel{Image: images[0], Release: strings.TrimPrefix(filepath.Base(images[0]), "vmlinuz-")}
+	// Packages of some suites have /usr/lib in place of /lib.
+	for _, lib := range []string{"lib/modules", "usr/lib/modules"} {
+		k.Modules = filepath.Join(root, lib, k.Release)
+		if _, err := os.Stat(k.Modules); err == nil {
+			return k, nil
+		}
+	}
+	return Kernel{}, fmt.Errorf("the kernel at %s has no modules: remove the folder, and it is fetched again", root)
+}
+
+// HasModule says whether a kernel has something as a module, and not built in.
+func (k Kernel) HasModule(name string) bool {
+	m, err := readModules(k.Modules)
+	if err != nil {
+		return false // booting says what is wrong with them
+	}
+	_, has := m.files[name]
+	return has
+}

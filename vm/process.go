@@ -1,0 +1,141 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Command is a program to run in a guest. It is given no input and no shell.
+type Command struct {
+	Path string   `json:"path"`
+	Args []string `json:"args,omitempty"`
+	Env  []string `json:"env,omitempty"`
+	Dir  string   `json:"dir,omitempty"`
+	// Stdout and Stderr take what it prints; nil throws it away. They are called from one goroutine.
+	Stdout io.Writer `json:"-"`
+	Stderr io.Writer `json:"-"`
+}
+
+// ExitError is how a program ended that did not end well.
+type ExitError struct {
+	Status int
+	Signal syscall.Signal // that killed it, 0 for none
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != 0 {
+		return "signal: " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit status %d", e.Status)
+}
+
+// Process is a program that runs in a guest, or has run.
+type Process struct {
+	guest   *Guest
+	request *request
+	number  uint32
+	started time.Time
+	ended   time.Time
+	done    chan struct{}
+	err     error
+}
+
+// Start runs a program in the guest as the first process of a PID namespace: when it ends, so does all that it has started.
+func (g *Guest) Start(ctx context.Context, c Command) (*Process, error) {
+	fail := func(err error) (*Process, error) {
+		return nil, fmt.Errorf("starting %s in the virtual machine: %w", c.Path, err)
+	}
+	r, number, err := g.ask(frameRun, c, c.Stdout, c.Stderr)
+	if err != nil {
+		return fail(err)
+	}
+	p := &Process{guest: g, request: r, number: number, done: make(chan struct{})}
+	select {
+	case <-r.started:
+	case <-r.done:
+		if r.err != nil {
+			return fail(r.err)
+		}
+		if r.end.Error != "" {
+			return fail(errors.New(r.end.Error))
+		}
+	case <-ctx.Done():
+		return fail(context.Cause(ctx))
+	}
+	p.started = time.Now()
+	go func() {
+		<-r.done
+		p.ended = time.Now()
+		switch e := r.end; {
+		case r.err != nil:
+			p.err = r.err
+		case e.Error != "":
+			p.err = errors.New(e.Error)
+		case e.Status != 0 || e.Signal != 0:
+			p.err = &ExitError{e.Status, syscall.Signal(e.Signal)}
+		}
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Run runs a program to its end. The error of one that ended badly has what it printed to its standard error, where c does
+// not take that.
+func (g *Guest) Run(ctx context.Context, c Command) error {
+	var said strings.Builder
+	if c.Stderr == nil {
+		c.Stderr = &said
+	}
+	p, err := g.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		p.Kill()
+		return context.Cause(ctx)
+	}
+	if p.err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s in the virtual machine: %w", c.Path, p.err)
+	if text := strings.TrimSpace(said.String()); text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}
+
+// Started is when it was started, Ended when it ended, by this machine's clock; Ended waits for that.
+func (p *Process) Started() time.Time { return p.started }
+
+// Ended is when it ended, after Done.
+func (p *Process) Ended() time.Time {
+	<-p.done
+	return p.ended
+}
+
+// Done is closed when it has ended, and all that it started with it.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err is how it ended, after Done: nil for status 0, else an *ExitError, or why the guest has ended.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
+}
+
+// Signal sends a signal; to a process that has ended it does nothing.
+func (p *Process) Signal(s syscall.Signal) {
+	_ = p.guest.to.writeJSON(frameSignal, p.number, int(s)) // a guest that has ended has no process
+}
+
+// Kill kills the process with all that it has started, and waits until they are gone.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	<-p.done
+}

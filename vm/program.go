@@ -1,0 +1,95 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// listTime is what the dynamic linker may take to say what a program needs.
+const listTime = 10 * time.Second
+
+// libraries are the files that a program of the host needs, as its own dynamic linker finds them, and the linker; none for
+// a static program.
+func libraries(ctx context.Context, program string) ([]string, error) {
+	linker, err := interpreter(program)
+	if err != nil || linker == "" {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, linker, "--list", program)
+	c.Env = []string{"LC_ALL=C"}
+	text, err := c.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("asking for the libraries of %s: %w: %s", program, err, bytes.TrimSpace(text))
+	}
+	all := []string{linker}
+	for line := range strings.Lines(string(text)) {
+		// "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)"; without an arrow it is the linker, or the kernel's own.
+		_, found, ok := strings.Cut(line, " => ")
+		if !ok {
+			continue
+		}
+		file, _, _ := strings.Cut(strings.TrimSpace(found), " ")
+		if !filepath.IsAbs(file) {
+			return nil, fmt.Errorf("%s needs a library that is not there: %s", program, strings.TrimSpace(line))
+		}
+		all = append(all, file)
+	}
+	return all, nil
+}
+
+// interpreter is the dynamic linker that a program names, empty for a static one.
+func interpreter(program string) (string, error) {
+	f, err := elf.Open(program)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", program, err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_INTERP {
+			continue
+		}
+		name := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(name, 0); err != nil {
+			return "", fmt.Errorf("reading %s: %w", program, err)
+		}
+		return string(bytes.TrimRight(name, "\x00")), nil
+	}
+	return "", nil
+}
+
+// addPrograms puts programs of the host where they are on the host, with all that they need.
+func (a *archive) addPrograms(ctx context.Context, programs []string) error {
+	added := map[string]bool{}
+	for _, program := range programs {
+		files, err := libraries(ctx, program)
+		if err != nil {
+			return err
+		}
+		for _, file := range append(files, program) {
+			if added[file] {
+				continue
+			}
+			added[file] = true
+			a.copy(file, file)
+		}
+	}
+	return a.err
+}
+
+// self is this program's file.
+func self() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program, which is the guest's too: %w", err)
+	}
+	return path, nil
+}
