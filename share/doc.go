@@ -2,5 +2,5 @@
 // others and hears them (share/message over share/link), decides on its share (share/control) and keeps its flows to
 // it (share/hold).
 //
-// It fails open: when nobody is heard for a second, or it ends in whatever way, its flows are bound by nothing.
+// It fails open: when nobody is heard for too long, or it ends in whatever way, its flows are bound by nothing.
 package share
