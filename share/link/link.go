@@ -108,6 +108,9 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 		return nil, err
 	}
 	c := &conn{UDPConn: u, six: six}
+	if err := c.mark(); err != nil {
+		return nil, errors.Join(fmt.Errorf("marking datagrams: %w", err), u.Close())
+	}
 	if device == nil {
 		return c, nil
 	}
@@ -119,6 +122,18 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 		c.group = netip.AddrPortFrom(group.WithZone(device.Name), port)
 	}
 	return c, nil
+}
+
+// classSelector5 is the mark of signalling (CS5, RFC 4594), as type of service and traffic class.
+const classSelector5 = 40 << 2
+
+// mark asks for the access category of video (RFC 8325): reports wait behind nobody's bulk transfer, least of all where the cell is
+// so full that it needs them.
+func (c *conn) mark() error {
+	if c.six {
+		return ipv6.NewPacketConn(c).SetTrafficClass(classSelector5)
+	}
+	return ipv4.NewPacketConn(c).SetTOS(classSelector5)
 }
 
 // join has the group's datagrams delivered, and sends its own on that interface and no farther than it. Others on this machine do
