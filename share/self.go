@@ -164,12 +164,12 @@ func (s *self) alone() float64 {
 // searches says whether the terminal has to find out what it reaches alone.
 func (s *self) searches() bool { return s.maximum == 0 && s.byPHY == 0 }
 
-// stillAfter is how long all have held back when queues are empty.
-const stillAfter = 60 * time.Millisecond
+// stillAfter is how long all have held back when queues are empty that made for such a mean round-trip time.
+func stillAfter(mean time.Duration) time.Duration { return max(60*time.Millisecond, mean*3/2) }
 
-// still notes round-trip times of a step in a time since begin in which all hold back.
-func (s *self) still(now, step, begin time.Duration) {
-	if now-step < begin+stillAfter {
+// still notes round-trip times of a step in a time since begin in which all hold back; mean is what they were before.
+func (s *self) still(now, step, begin, mean time.Duration) {
+	if now-step < begin+stillAfter(mean) {
 		return
 	}
 	for _, f := range s.flows {

@@ -21,7 +21,8 @@ type together struct {
 	heldSince time.Duration // 0 while nothing is held
 	triedAt   time.Duration // when bounds were lifted last to compare
 	still     stillness
-	wire      bool // it was taken to limit
+	before    time.Duration // mean round-trip time outside such a time
+	wire      bool          // it was taken to limit
 }
 
 // stillness is when all were asked to hold back last, and how soon they may be again.
@@ -38,6 +39,7 @@ const (
 	releaseFor  = 5 * time.Minute
 	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was.
 	stillFirst, stillRarest = 10 * time.Second, 5 * time.Minute
+	longestStill            = 800 * time.Millisecond
 	// stillPackets is the window while all hold back: a loss is still found without timeout.
 	stillPackets = 4
 	// settleAfter is for how long after a turn rates are not those of the shares.
@@ -66,14 +68,19 @@ func (t *together) hears(now time.Duration, a *agent) {
 		a.control.Restart()
 	}
 	if before.Kind == message.Still {
-		a.self.still(now, step, before.Begin)
+		a.self.still(now, step, before.Begin, t.before)
+	} else {
+		t.before = mean
 	}
 	t.phase = t.turns.Phase(now)
 	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
 		t.resumed = now
 		if before.Kind == message.Still {
-			a.control.Restart()
-			t.still.concluded(now, a.self.renewBases())
+			longer := a.self.renewBases()
+			if longer {
+				a.control.Restart()
+			}
+			t.still.concluded(now, longer)
 		}
 	}
 }
@@ -107,7 +114,7 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	greedy := a.self.up.greedy || a.self.down.greedy
 	switch {
 	case d.Doubt && now-t.still.at >= t.still.every:
-		if t.turns.Ask(now, message.Still, stillLength(base), lead) {
+		if t.turns.Ask(now, message.Still, stillLength(t.before), lead) {
 			t.still.at = now
 		}
 	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
@@ -164,14 +171,9 @@ func othersCarry(peers []message.Peer) bool {
 	return false
 }
 
-func stillLength(base time.Duration) time.Duration {
-	switch {
-	case base < 50*time.Millisecond:
-		return 200 * time.Millisecond
-	case base < 150*time.Millisecond:
-		return 400 * time.Millisecond
-	}
-	return 600 * time.Millisecond
+// stillLength is how long all have to hold back for queues that make for such a mean round-trip time to be empty for a while.
+func stillLength(mean time.Duration) time.Duration {
+	return min((stillAfter(mean) + 3*message.TurnLengthStep/2).Truncate(message.TurnLengthStep), longestStill)
 }
 
 // unknownPackets is what all windows of a terminal have together at least while it is not known what it reaches alone: an A-MPDU.

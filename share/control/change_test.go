@@ -100,3 +100,20 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 		t.Errorf("at last %+v", d)
 	}
 }
+
+// Corrections that are too great at all terminals alike leave no terminal behind another, but queues longer than they have to be.
+func TestACommonFactorOfCorrectionsIsUndone(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	c.run(10 * time.Second)
+	var before []float64
+	for _, s := range c.stations {
+		before = append(before, s.control.correction)
+		s.control.correction *= 3
+	}
+	c.run(10 * time.Second)
+	for i, s := range c.stations {
+		if now := s.control.correction; now > 1.5*before[i] && now > 1.5 {
+			t.Errorf("the correction of station %d was %.2f and is %.2f after it was tripled", i+1, before[i], now)
+		}
+	}
+}

@@ -87,8 +87,12 @@ const (
 	longQueue  = 3
 )
 
-// Restart forgets how windows were corrected: the terminal's maximum has changed.
-func (c *Controller) Restart() { c.correction = 1 }
+// Restart forgets how windows were corrected: the terminal's maximum, or its path, has changed. What a small terminal has less stays.
+func (c *Controller) Restart() {
+	if !c.small || c.correction > 1 {
+		c.correction = 1
+	}
+}
 
 // New makes a controller.
 func New(o Options) *Controller {

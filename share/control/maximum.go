@@ -13,7 +13,7 @@ type Maximum struct {
 	value    float64       // measured, in bit/s; 0 is not known
 	at       time.Duration // when
 	again    time.Duration // when it is to be measured again at the latest, if not 0
-	doubted  bool          // the last measurement was far lower than the one before
+	doubted  bool          // a far lower measurement is believed: there was one before, or another reason
 	factor   float64       // of windows in a turn, beyond the usual one
 	highest  float64
 	pause    time.Duration // until a doubt counts
@@ -148,7 +148,7 @@ func (m *Maximum) is(now time.Duration, rate float64) {
 // limited them.
 func (m *Maximum) Suspect(now time.Duration) {
 	if m.value > 0 && m.again == 0 {
-		m.again = max(now, m.at+m.pause)
+		m.again, m.doubted = max(now, m.at+m.pause), true
 	}
 }
 
