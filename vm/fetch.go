@@ -64,8 +64,7 @@ func FetchHeaders(ctx context.Context, version string) (string, error) {
 		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
 			"--no-replaces", "linux-headers-"+k.Release)
 		if err != nil {
-			return nil, fmt.Errorf("Debian has newer headers than those of kernel %s: remove %s, and the newer kernel is fetched: %w",
-				k.Release, place(suite), err)
+			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w", k.Release, place(suite), err)
 		}
 		return wanted.FindAllString(text, -1), nil
 	})

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,9 @@ func TestMain(m *testing.M) {
 			},
 			"fail": func(json.RawMessage) (any, error) { return nil, errors.New("as it should") },
 		})
+	}
+	if os.Getenv(childVariable) != "" {
+		child()
 	}
 	if address := os.Getenv(serveVariable); address != "" {
 		fmt.Println(echo(address))
@@ -288,4 +292,111 @@ func ends(t *testing.T, g *Guest) {
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("qemu is still there: %v", err)
 	}
+}
+
+func TestKernels(t *testing.T) {
+	needs(t)
+	for _, version := range Versions() {
+		k, err := Cached(version)
+		if errors.Is(err, ErrNoKernel) {
+			continue // what a run needs it fetches
+		}
+		t.Run(version, func(t *testing.T) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := Start(t.Context(), Config{Kernel: k})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			if g.Release != k.Release || !strings.HasPrefix(g.Release, version+".") {
+				t.Errorf("kernel %s says that it is %s", k.Release, g.Release)
+			}
+			for _, path := range []string{"/proc/net/netstat", "/sys/kernel/btf/vmlinux"} {
+				if content, err := g.ReadFile(t.Context(), path); err != nil || len(content) == 0 {
+					t.Errorf("%s has %d bytes, %v", path, len(content), err)
+				}
+			}
+		})
+	}
+}
+
+func TestAGuestWhoseQemuDies(t *testing.T) {
+	g, err := Start(t.Context(), Config{Kernel: needs(t), Programs: []string{"/bin/sleep"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	p, err := g.Start(t.Context(), Command{Path: "/bin/sleep", Args: []string{"1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "the virtual machine has ended: qemu: signal: killed") {
+		t.Errorf("its program ends with %v", err)
+	}
+	if _, err := g.Start(t.Context(), Command{Path: "/bin/sleep"}); err == nil {
+		t.Error("a program can be started in it")
+	}
+}
+
+// childVariable makes the test's program boot a guest, say qemu's process, and wait to be killed.
+const childVariable = "VM_TEST_CHILD"
+
+func child() {
+	k, err := Cached("6.1")
+	if err == nil {
+		var g *Guest
+		if g, err = Start(context.Background(), Config{Kernel: k}); err == nil {
+			fmt.Println(g.PID())
+			select {}
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
+	needs(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self)
+	c.Env = append(os.Environ(), childVariable+"=1")
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	qemu, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(qemu)
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// A pidfd is readable once its process has ended.
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(qemu), Events: unix.POLLIN}}, 10_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			t.Errorf("qemu outlives it: %v", err)
+		}
+		break
+	}
+	_ = c.Wait() // killed
 }

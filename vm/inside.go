@@ -38,7 +38,10 @@ func inside(functions map[string]Function) error {
 			return err
 		}
 		// Packages look at /proc when the program starts, and remember what they did not find.
-		return unix.Exec(Program, []string{Program}, append(os.Environ(), guestVariable+"="+mounted))
+		if err := os.Setenv(guestVariable, mounted); err != nil {
+			return err
+		}
+		return unix.Exec(Program, []string{Program}, os.Environ())
 	}
 	var s task
 	text, err := os.ReadFile(taskFile)

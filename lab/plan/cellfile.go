@@ -40,8 +40,8 @@ var notOfCells = []string{"sweep", "flows", "measure", "claims", "figures", "rec
 const endless = "168 h"
 
 // ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment, whose other parts may be there
-// and are passed over, but for a sweep, of which the first point counts. A terminal or server may have "outside". The
-// error is a Problems.
+// and are passed over, but for a sweep, of which the first point counts; terminals that are virtual machines in an experiment are namespaces. A
+// terminal or server may have "outside". The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
 	root, err := parse(file, data)
 	if err != nil {
@@ -72,6 +72,10 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	e := &Experiment{}
 	(&decoder{&problems}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()
+	for i := range e.Terminals {
+		t := &e.Terminals[i].Is
+		t.Kind, t.Kernel, t.Time = "", "", Time{}
+	}
 	if len(problems) == 0 {
 		check := checker{tree: tree, problems: &problems, e: e, machines: e.directory(), cellAlone: true}
 		check.all()

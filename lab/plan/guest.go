@@ -109,15 +109,12 @@ func (t *Terminal) guest() *GuestSetup {
 // guest checks what there is only for virtual machines, and what there is not for them.
 func (c *checker) guest(path string, t Terminal) {
 	if t.Kind != VirtualMachine {
-		for _, field := range []string{"kernel", "time"} {
-			if c.has(path + "." + field) {
+		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {
+			if given {
 				c.problem(path+"."+field, "a "+field+" for a terminal in a namespace", "none, or kind: vm")
 			}
 		}
 		return
-	}
-	if c.cellAlone {
-		c.problem(path+".kind", "a virtual machine in a cell by itself", "kind: namespace, or outside with the interface of a machine of your own")
 	}
 	if t.Time.Ratio == "" && (t.Time.RTO != "" || t.Time.CUBIC != "") {
 		c.problem(path+".time", "a time without a ratio", "ratio, such as 10")
