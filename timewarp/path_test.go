@@ -111,6 +111,7 @@ type segment struct {
 	flags    byte
 	seq, ack uint32
 	payload  int
+	sent     time.Duration // by the sender's clock, in ms from a point of its own: TCP's timestamp
 }
 
 const (
@@ -236,8 +237,24 @@ func parseSegment(b []byte) (s segment, ok bool) {
 	tcp := b[head:]
 	return segment{
 		seq: binary.BigEndian.Uint32(tcp[4:]), ack: binary.BigEndian.Uint32(tcp[8:]), flags: tcp[13],
-		payload: len(tcp) - int(tcp[12]>>4)*4,
+		payload: len(tcp) - int(tcp[12]>>4)*4, sent: timestamp(tcp[20 : tcp[12]>>4*4]),
 	}, true
+}
+
+// timestamp looks for TCP's timestamp among its options (RFC 7323).
+func timestamp(options []byte) time.Duration {
+	const end, noOperation, stamp = 0, 1, 8
+	for len(options) > 1 && options[0] != end {
+		switch {
+		case options[0] == noOperation:
+			options = options[1:]
+			continue
+		case options[0] == stamp && len(options) >= 6:
+			return time.Duration(binary.BigEndian.Uint32(options[2:])) * time.Millisecond
+		}
+		options = options[min(max(int(options[1]), 2), len(options)):]
+	}
+	return 0
 }
 
 // connect opens a connection from a to b.

@@ -53,6 +53,9 @@ func delayedACK(t testing.TB, p *path, client, server *net.TCPConn) time.Duratio
 
 // keepAlive is after what time of silence a probe comes that is asked for after 20 s.
 func keepAlive(t testing.TB, p *path, client *net.TCPConn) time.Duration {
+	if err := client.SetKeepAlive(false); err != nil { // Go's own, so that the timer begins anew
+		t.Fatal(err)
+	}
 	if err := client.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 20 * time.Second, Interval: 20 * time.Second, Count: 5}); err != nil {
 		t.Fatal(err)
 	}
