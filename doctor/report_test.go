@@ -112,7 +112,7 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 
 func TestTextOfUselessMachine(t *testing.T) {
 	var text bytes.Buffer
-	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing, "network_namespace": Missing}).WriteText(&text, false); err != nil {
+	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing, "network_namespace": Missing, "loadable_modules": Missing}).WriteText(&text, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be polled", "nothing that needs the kernel can run here\n"} {
