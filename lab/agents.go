@@ -108,8 +108,9 @@ func startAgent(dir, program, key string, host cell.Host, all []cell.Host, s pla
 const (
 	// agentPatience is how long an agent may take to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is what each agent that starts beside it may add: a second of a processor, in which it loads its programs.
-	agentLoading = 2 * time.Second
+	// agentLoading is what each agent that starts beside it may add: it loads its programs for a second of a processor, of which
+	// a busy machine gives it a part.
+	agentLoading = 6 * time.Second
 )
 
 // speaks waits until the agent has said how it is doing.

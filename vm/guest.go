@@ -42,7 +42,7 @@ type request struct {
 }
 
 // bootLimit is what a guest may take to boot: much, for qemu may get little of the processors.
-const bootLimit = 2 * time.Minute
+const bootLimit = 5 * time.Minute
 
 // Start boots a guest and waits until it is ready. It ends with Close, and with this process; ctx is for the boot alone.
 func Start(ctx context.Context, c Config) (*Guest, error) {
