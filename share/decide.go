@@ -59,7 +59,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	}
 	all := []control.Terminal{a.self.terminal()}
 	for _, p := range a.peers {
-		if t, known := of(&p.Report); known {
+		if t, known := of(&p); known {
 			all = append(all, t)
 		}
 	}

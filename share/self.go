@@ -239,9 +239,11 @@ func (s *self) report(state message.State, share float64) message.Report {
 }
 
 // of is a peer as the control sees it; false while its maximum is not known.
-func of(r *message.Report) (control.Terminal, bool) {
+func of(p *message.Peer) (control.Terminal, bool) {
+	r := &p.Report
 	t := control.Terminal{
-		Max: r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
+		Source: p.Source,
+		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
 	}
 	if r.ApplicationLimited {

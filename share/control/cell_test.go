@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -112,10 +113,14 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // least is what the station takes for the smallest round-trip time.
 func (s *testStation) least() time.Duration { return cmp.Or(s.known, s.base) + time.Millisecond }
 
+func source(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 1)
+}
+
 // reports is what all stations say of the time since their last report.
 func (c *testCell) reports(since time.Duration) (all []Terminal) {
-	for _, s := range c.stations {
-		t := Terminal{Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.least()}
+	for i, s := range c.stations {
+		t := Terminal{Source: source(i), Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.least()}
 		if s.away {
 			t.Demand = 0
 		}

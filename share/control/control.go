@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 
 // Terminal is what is known of one terminal of the cell, by its own report.
 type Terminal struct {
+	// Source tells the others apart; the terminal itself may have none.
+	Source netip.AddrPort
 	// Max is the rate that it reaches alone, in bit/s, and Rate what it delivers now.
 	Max, Rate float64
 	// Demand is the rate beyond which it has nothing to send, in bit/s, or allocate.Unlimited.
@@ -71,6 +74,7 @@ type Controller struct {
 	solver     allocate.Solver
 	problem    []allocate.Terminal
 	wire       wire
+	room       room
 	correction float64
 	queue      time.Duration
 	last       time.Duration
@@ -80,6 +84,9 @@ type Controller struct {
 	small      bool          // the window is less than an A-MPDU, and others have more
 	doubt      time.Duration // how long there has been doubt
 }
+
+// longestStep is what counts of the time between two steps at most.
+const longestStep = 500 * time.Millisecond
 
 // doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets are one.
 const (
@@ -114,8 +121,13 @@ func New(o Options) *Controller {
 // be called every 50 to 500 ms.
 func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
 	c.problem = c.problem[:0]
-	for _, t := range all {
-		c.problem = append(c.problem, allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand})
+	for i := range all {
+		t := &all[i]
+		p := allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand}
+		if i != own {
+			p.Demand = c.room.demand(t, min(now-c.last, longestStep))
+		}
+		c.problem = append(c.problem, p)
 	}
 	state := stateOf(all)
 	limits := allocate.Limits{Airtime: efficiency(state.active), Wire: c.wire.observe(now, state, c.queue)}
@@ -123,6 +135,7 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	if err != nil {
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
+	c.room.given(all, own, r.Shares)
 	if state.active > 0 && (c.wire.seems || state.delay > longQueue*c.queue) {
 		c.doubt += min(now-c.last, doubtAfter/2)
 	} else {
@@ -206,7 +219,7 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if now-c.changed < ratesFollow || now-c.begun < startTakes {
 		return
 	}
-	since := min((now - c.last).Seconds(), 0.5)
+	since := min(now-c.last, longestStep).Seconds()
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && s.delay >= c.queue/2 {
 		lag := delivered / shared * shares[own] / t.Rate
 		step := math.Pow(lag, since/correctionTime)

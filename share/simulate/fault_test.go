@@ -87,6 +87,14 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			"reaches what others do": func(r *message.Report) {
 				r.Weight = message.HighestWeight
 			},
+			"reaches and wants all, and gets nothing": func(r *message.Report) {
+				claim(r)
+				r.UploadKbps, r.DeliveryKbps = 0, 0
+			},
+			"the same with the weight of others": func(r *message.Report) {
+				claim(r)
+				r.Weight, r.UploadKbps, r.DeliveryKbps = 1000, 0, 0
+			},
 		} {
 			c := queues(t, honest+1, func(c *Config) { c.Terminals[honest].Claims = lie })
 			c.Until(20 * time.Second)
@@ -94,6 +102,14 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 				share, held := c.Share(i)
 				if least := leastOf(c.terminals[i].Max, honest); !held || share < least {
 					t.Errorf("%s: of %d honest terminals number %d has %.4g bit/s, and is to have %.4g", name, honest, i, share, least)
+				}
+			}
+			c.judge(t)
+			c.Until(40 * time.Second)
+			for i, rate := range c.judge(t).Rates[:honest] {
+				// Windows make rates of shares, and not to the last bit.
+				if least := 0.8 * leastOf(c.terminals[i].Max, honest); rate < least {
+					t.Errorf("%s: of %d honest terminals number %d gets %.4g bit/s, and is to get %.4g", name, honest, i, rate, least)
 				}
 			}
 		}

@@ -180,9 +180,11 @@ func (t *terminal) own() control.Terminal {
 }
 
 // of is a peer as the control sees it.
-func of(r *message.Report) control.Terminal {
+func of(p *message.Peer) control.Terminal {
+	r := &p.Report
 	c := control.Terminal{
-		Max: r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
+		Source: p.Source,
+		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
 	}
 	if r.ApplicationLimited {
@@ -241,7 +243,7 @@ func (t *terminal) decide() bool {
 	}
 	t.all = append(t.all[:0], t.own())
 	for i := range t.peers {
-		t.all = append(t.all, of(&t.peers[i].Report))
+		t.all = append(t.all, of(&t.peers[i]))
 	}
 	d, err := t.control.Step(t.cell.now, 0, t.all)
 	if err != nil {
