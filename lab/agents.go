@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,7 +32,7 @@ type agent struct {
 const keyFile = "cell.key"
 
 // startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
-// carries no multicast; and waits until all have said something.
+// carries no multicast; and waits until all know each other, as they do in a cell that was there before.
 func (a *attempt) startAgents(ctx context.Context) error {
 	sharing := map[string]plan.Sharing{}
 	for _, t := range a.setup.Terminals {
@@ -67,8 +69,10 @@ func (a *attempt) startAgents(ctx context.Context) error {
 			return err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, agentPatience+time.Duration(len(a.agents))*agentLoading)
+	defer cancel()
 	for _, one := range a.agents {
-		if err := one.speaks(ctx, agentPatience+time.Duration(len(a.agents))*agentLoading); err != nil {
+		if err := one.knows(ctx, len(a.agents)-1); err != nil {
 			return err
 		}
 	}
@@ -113,22 +117,43 @@ const (
 	agentLoading = 6 * time.Second
 )
 
-// speaks waits until the agent has said how it is doing.
-func (a *agent) speaks(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the agent of %s says nothing", a.machine))
-	defer cancel()
+// knows waits until the agent knows so many others.
+func (a *agent) knows(ctx context.Context, others int) error {
 	for {
-		if info, err := a.stdout.Stat(); err == nil && info.Size() > 0 {
-			return nil
+		known, err := a.known()
+		if err != nil || known >= others {
+			return err
 		}
 		select {
 		case <-a.process.Done():
 			return fmt.Errorf("the agent of %s has ended: %s", a.machine, a.complaint())
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+			if known < 0 {
+				return fmt.Errorf("the agent of %s says nothing: %w", a.machine, ctx.Err())
+			}
+			return fmt.Errorf("the agent of %s knows %d of %d others: %w", a.machine, known, others, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// known is how many others the agent has said last that it knows, -1 before it has said anything.
+func (a *agent) known() (int, error) {
+	text, err := os.ReadFile(a.stdout.Name())
+	if err != nil {
+		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
+	}
+	end := bytes.LastIndexByte(text, '\n')
+	if end < 0 {
+		return -1, nil
+	}
+	var status struct {
+		Peers []json.RawMessage `json:"peers"`
+	}
+	if err := json.Unmarshal(text[bytes.LastIndexByte(text[:end], '\n')+1:end], &status); err != nil {
+		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
+	}
+	return len(status.Peers), nil
 }
 
 // complaint is the last line of what it said.
