@@ -50,7 +50,7 @@ var kernelChecks = []check{
 		loss:  "it is not known how much a time stamp costs", remedy: "mount /sys",
 	},
 	{
-		name: "cgroup_v2", group: groupKernel, probe: probeCgroup, needs: need(required, bpf, Tune),
+		name: "cgroup_v2", group: groupKernel, probe: probeCgroup, needs: need(required, bpf, Tune, Share),
 		loss: "connections cannot be picked or tuned by cgroup", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
 	},
 }

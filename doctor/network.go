@@ -78,7 +78,7 @@ var qdiscTable = []struct {
 		},
 		nil, "no rate limit by token bucket", "sch_tbf",
 	},
-	{"htb", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) }, need(optional, "", Share), "no rate limits by class", "sch_htb"},
+	{"htb", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) }, nil, "no rate limits by class", "sch_htb"},
 	{
 		"clsact", func(a netlink.QdiscAttrs) netlink.Qdisc {
 			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)

@@ -47,14 +47,14 @@ var bpfChecks = []check{
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnSetsockopt), capNetAdmin)
 		},
-		needs: need(required, bpf, Tune), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
+		needs: need(required, bpf, Tune, Share), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
 	},
 	{
-		name: "sock_ops_attach", group: groupBPF, probe: probeSockOpsAttach, needs: need(required, bpf, Tune),
+		name: "sock_ops_attach", group: groupBPF, probe: probeSockOpsAttach, needs: need(required, bpf, Tune, Share),
 		loss: "connections cannot be tuned as they open", remedy: "mount the cgroup v2 hierarchy",
 	},
 	{
-		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(required, bpf, Tune),
+		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(required, bpf, Tune, Share),
 		loss: "connections that are already open cannot be changed", remedy: "a kernel from 5.16 on",
 	},
 	{
@@ -65,6 +65,13 @@ var bpfChecks = []check{
 		name: "struct_ops_link", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
 		needs: slices.Concat(need(required, bpf, CC, Share), need(optional, "", Timewarp)),
 		loss:  "no congestion control can be loaded in such a way that it goes when its owner does", remedy: "a kernel from 6.4 on",
+	},
+	{
+		name: "tcx", group: groupBPF,
+		probe: func(m *machine) finding {
+			return m.judgeBPF(inScratchNamespace(attachTCX), capNetAdmin, capSysAdmin)
+		},
+		needs: need(optional, bpf, Share), loss: "what terminals receive is not bounded", remedy: "a kernel from 6.6 on",
 	},
 	{
 		name: "fentry", group: groupBPF,
@@ -168,6 +175,23 @@ func attachSockOps(cgroup string) error {
 	l, err := link.AttachCgroup(link.CgroupOptions{Path: cgroup, Attach: ebpf.AttachCGroupSockOps, Program: prog})
 	if err != nil {
 		return fmt.Errorf("attaching a sock_ops program: %w", err)
+	}
+	return l.Close()
+}
+
+// attachTCX attaches a program to what the loopback device sends.
+func attachTCX() error {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.SchedCLS, License: "GPL", Instructions: emptyProgram(),
+	})
+	if err != nil {
+		return fmt.Errorf("loading a program for a device: %w", err)
+	}
+	defer prog.Close()
+	const loopback = 1
+	l, err := link.AttachTCX(link.TCXOptions{Interface: loopback, Program: prog, Attach: ebpf.AttachTCXEgress})
+	if err != nil {
+		return fmt.Errorf("attaching to a device: %w", err)
 	}
 	return l.Close()
 }

@@ -56,7 +56,7 @@ func TestCheckNames(t *testing.T) {
 		tp_btf raw_tp tcp_probe inet_sock_set_state tcp_destroy_sock tcp_cong_state_set tcp_retransmit_skb
 		tcp_retransmit_synack tcp_receive_reset tcp_send_reset tcp_rcv_space_adjust tcp_rcvbuf_grow tcp_sendmsg_locked
 		bpf_memory_limit bpf_array_mmap bpf_ringbuf bpf_probe_read_kernel bpf_skc_to_tcp_sock sock_ops sock_ops_attach iter_tcp_setsockopt
-		struct_ops struct_ops_link fentry kprobe
+		struct_ops struct_ops_link tcx fentry kprobe
 		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us sysctl_tcp_rto_min_us
 		network_namespace veth bridge macvtap tap tun qdisc_netem qdisc_fq qdisc_tbf qdisc_htb qdisc_clsact
 		kvm timewarp_module timewarp_counter timewarp_functions unsigned_modules sock_ops_initial_rto ip iperf3 apache curl ping tcpdump adb qemu`)
@@ -83,7 +83,7 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
 		"  ready       doctor, info, export, plot: nothing of the kernel is needed\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
-		"  cannot run  cc, tune\n              - btf: BPF programs cannot be fitted to this kernel (get it: a kernel with CONFIG_DEBUG_INFO_BTF=y",
+		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be fitted to this kernel (get it: a kernel with CONFIG_DEBUG_INFO_BTF=y",
 		"              - cap_sys_ptrace: the processes of other users are not named",
 		"              - could not be tried: tcp_probe\n",
 		"\nkernel\n  missing  btf                    detail of btf\n",

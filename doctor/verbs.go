@@ -60,7 +60,7 @@ var verbTable = []verb{
 	{name: Lab, built: true},
 	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Tune, built: true, ways: []wayOf{{bpf, ""}}},
-	{name: Share, ways: []wayOf{{bpf, ""}}},
+	{name: Share, built: true, ways: []wayOf{{bpf, ""}}},
 	{name: Timewarp, built: true},
 	{name: Diagnose},
 }

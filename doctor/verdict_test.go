@@ -81,17 +81,17 @@ func TestVerdictOnMonitor(t *testing.T) {
 	}
 }
 
-// A verb that is marked as built appears with the needs that its checks have already named.
-func TestLaterVerbBringsItsNeeds(t *testing.T) {
-	if _, found := reportWith(nil).Verb(Share); found {
-		t.Fatal("share is not built, but has a verdict")
-	}
-	i := slices.IndexFunc(verbTable, func(v verb) bool { return v.name == Share })
-	verbTable[i].built = true
-	defer func() { verbTable[i].built = false }()
+func TestShareCannotRunWithoutStructOps(t *testing.T) {
 	v, found := reportWith(map[string]Status{"struct_ops": Missing}).Verb(Share)
 	if !found || v.Verdict != CannotRun || len(v.Lacks) != 1 || v.Lacks[0].Check != "struct_ops" {
 		t.Errorf("got %+v, want that share cannot run for want of struct_ops", v)
+	}
+}
+
+func TestDownloadsAreUnboundedWithoutTCX(t *testing.T) {
+	v, found := reportWith(map[string]Status{"tcx": Missing}).Verb(Share)
+	if !found || v.Verdict != Degraded || len(v.Lacks) != 1 || v.Lacks[0].Check != "tcx" {
+		t.Errorf("got %+v, want that share is degraded for want of TCX", v)
 	}
 }
 
