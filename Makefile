@@ -24,8 +24,8 @@ test: setup lint ## every test
 	$(GO) build ./...
 	scripts/test
 
-test-kernels: setup-run build ## what Debian 11's and 12's kernels say, in qemu; logs in kernels-out
-	scripts/test-kernels ./airtide
+test-kernels: setup ## airtide on Debian's kernels for amd64 and arm64, in qemu; table in docs/kernels.md, logs in kernels-out (KERNELS='-guests 6.12' does a part)
+	scripts/test-kernels $(or $(KERNELS),-page docs/kernels.md)
 
 test-timewarp: setup-run build ## accelerated time on Debian's kernels, in qemu (an hour); logs in kernels-out
 	scripts/test-timewarp ./airtide

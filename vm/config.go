@@ -11,6 +11,9 @@ import (
 // Config says what a guest is.
 type Config struct {
 	Kernel Kernel
+	// Program is the file of this program as the guest runs it; empty for this process's own. A guest of another
+	// architecture needs one that was built for it.
+	Program string
 	// Programs of the host that can be run in the guest, by their files; they have the same paths there.
 	Programs []string
 	// Files of the host that the guest has, by their paths in the guest.

@@ -18,7 +18,12 @@ import (
 // Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It takes apt and dpkg, and
 // installs nothing.
 func Fetch(ctx context.Context, version string) (Kernel, error) {
-	k, err := Cached(version)
+	return FetchFor(ctx, version, runtime.GOARCH)
+}
+
+// FetchFor is Fetch for an architecture, by the name that Go gives it.
+func FetchFor(ctx context.Context, version, architecture string) (Kernel, error) {
+	k, err := CachedFor(version, architecture)
 	if !errors.Is(err, ErrNoKernel) {
 		return k, err
 	}
@@ -26,8 +31,8 @@ func Fetch(ctx context.Context, version string) (Kernel, error) {
 	if err != nil {
 		return k, err
 	}
-	meta := "linux-image-cloud-" + runtime.GOARCH
-	err = fetch(ctx, suite, "x", func(a *apt) ([]string, error) {
+	meta := "linux-image-cloud-" + architecture
+	err = fetch(ctx, suite, architecture, "x", func(a *apt) ([]string, error) {
 		text, err := a.run(ctx, "apt-cache", "depends", meta)
 		if err != nil {
 			return nil, err
@@ -39,53 +44,9 @@ func Fetch(ctx context.Context, version string) (Kernel, error) {
 		return image[1:], nil
 	})
 	if err != nil {
-		return k, fmt.Errorf("fetching Debian's kernel %s: %w", version, err)
+		return k, fmt.Errorf("fetching Debian's kernel %s for %s: %w", version, architecture, err)
 	}
-	return Cached(version)
-}
-
-// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else from Debian's archive.
-func FetchHeaders(ctx context.Context, version string) (string, error) {
-	k, err := Fetch(ctx, version)
-	if err != nil {
-		return "", err
-	}
-	suite, err := suiteOf(version)
-	if err != nil {
-		return "", err
-	}
-	root := filepath.Join(place(suite), "headers")
-	headers := filepath.Join(root, "usr/src/linux-headers-"+k.Release)
-	if _, err := os.Stat(headers); err == nil {
-		return headers, nil
-	}
-	wanted := regexp.MustCompile(`(?m)^linux-(headers-[0-9]|kbuild-)\S*`)
-	err = fetch(ctx, suite, "headers", func(a *apt) ([]string, error) {
-		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
-			"--no-replaces", "linux-headers-"+k.Release)
-		if err != nil {
-			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w", k.Release, place(suite), err)
-		}
-		return wanted.FindAllString(text, -1), nil
-	})
-	if err == nil {
-		err = moveHeaders(headers, root)
-	}
-	if err != nil {
-		return "", fmt.Errorf("fetching the headers of kernel %s: %w", k.Release, err)
-	}
-	return headers, nil
-}
-
-// moveHeaders tells headers, which expect to lie in /usr/src, where they lie.
-func moveHeaders(headers, root string) error {
-	makefile := filepath.Join(headers, "Makefile")
-	text, err := os.ReadFile(makefile)
-	if err != nil {
-		return err
-	}
-	moved := bytes.ReplaceAll(text, []byte("include /usr/src/"), []byte("include "+root+"/usr/src/"))
-	return os.WriteFile(makefile, moved, 0o644)
+	return CachedFor(version, architecture)
 }
 
 // apt is apt with a folder of its own for all that it keeps.
@@ -95,14 +56,14 @@ type apt struct {
 }
 
 // fetch unpacks packages into a folder below the suite's, as a whole or not at all.
-func fetch(ctx context.Context, suite, into string, choose func(*apt) ([]string, error)) error {
+func fetch(ctx context.Context, suite, architecture, into string, choose func(*apt) ([]string, error)) error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand", program,
-				filepath.Join(place(suite), into))
+				filepath.Join(place(suite, architecture), into))
 		}
 	}
-	a, err := newApt(suite)
+	a, err := newApt(suite, architecture)
 	if err != nil {
 		return err
 	}
@@ -144,15 +105,15 @@ func fetch(ctx context.Context, suite, into string, choose func(*apt) ([]string,
 	return os.Rename(unpacked, target)
 }
 
-func newApt(suite string) (*apt, error) {
-	a := &apt{dir: place(suite)}
+func newApt(suite, architecture string) (*apt, error) {
+	a := &apt{dir: place(suite, architecture)}
 	for _, folder := range []string{"lists/partial", "cache/archives/partial"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, folder), 0o755); err != nil {
 			return nil, err
 		}
 	}
 	lines := fmt.Sprintf("deb http://deb.debian.org/debian %s main\n", suite)
-	if !strings.HasSuffix(suite, "-backports") {
+	if !strings.HasSuffix(suite, "-backports") && suite != newestSuite {
 		lines += fmt.Sprintf("deb http://deb.debian.org/debian-security %s-security main\n", suite)
 	}
 	for name, text := range map[string]string{"sources.list": lines, "status": ""} {
@@ -162,8 +123,8 @@ func newApt(suite string) (*apt, error) {
 	}
 	for _, o := range []string{
 		"Dir::Etc::sourcelist=" + a.dir + "/sources.list", "Dir::Etc::sourceparts=-", "Dir::State::lists=" + a.dir + "/lists",
-		"Dir::Cache=" + a.dir + "/cache", "Dir::State::status=" + a.dir + "/status", "APT::Architecture=" + runtime.GOARCH,
-		"APT::Architectures::=" + runtime.GOARCH, "APT::Sandbox::User=root",
+		"Dir::Cache=" + a.dir + "/cache", "Dir::State::status=" + a.dir + "/status", "APT::Architecture=" + architecture,
+		"APT::Architectures::=" + architecture, "APT::Sandbox::User=root",
 	} {
 		a.options = append(a.options, "-o", o)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -50,7 +51,7 @@ func Start(ctx context.Context, c Config) (*Guest, error) {
 	if err := c.check(); err != nil {
 		return fail(err)
 	}
-	if err := Available(); err != nil {
+	if err := AvailableFor(c.Kernel.architecture()); err != nil {
 		return fail(err)
 	}
 	image, err := c.image(ctx)
@@ -70,6 +71,9 @@ func Start(ctx context.Context, c Config) (*Guest, error) {
 		return g, err
 	}
 	a := c.Accelerator
+	if a == "" && c.Kernel.architecture() != runtime.GOARCH {
+		a = TCG
+	}
 	if a == "" {
 		a = TCG
 		works, known := kvmVerdict()

@@ -43,9 +43,12 @@ func (c *Config) image(ctx context.Context) (image *os.File, err error) {
 }
 
 func (c *Config) writeImage(ctx context.Context, a *archive) error {
-	program, err := self()
-	if err != nil {
-		return err
+	program := c.Program
+	if program == "" {
+		var err error
+		if program, err = self(); err != nil {
+			return err
+		}
 	}
 	needed := append([]string{}, baseModules...)
 	if c.Net != nil {

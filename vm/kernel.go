@@ -20,6 +20,12 @@ var debians = []struct{ version, suite string }{
 	{"6.12", "bookworm-backports"},
 }
 
+// Newest is the version of the newest kernel that Debian has, which nothing here promises to work with.
+const Newest = "newest"
+
+// newestSuite is the suite of Debian that has it.
+const newestSuite = "sid"
+
 // Versions are the kernels that can be had, as Debian's cloud flavour.
 func Versions() []string {
 	var all []string
@@ -35,6 +41,9 @@ func suiteOf(version string) (string, error) {
 			return d.suite, nil
 		}
 	}
+	if version == Newest {
+		return newestSuite, nil
+	}
 	return "", fmt.Errorf("there is no kernel %q: use one of %s", version, strings.Join(Versions(), ", "))
 }
 
@@ -43,26 +52,43 @@ type Kernel struct {
 	Release string // as uname -r prints it
 	Image   string // the file to boot
 	Modules string // the folder with its modules
+	// Architecture by the name that Go gives it; empty for this machine's.
+	Architecture string
+}
+
+func (k Kernel) architecture() string {
+	if k.Architecture == "" {
+		return runtime.GOARCH
+	}
+	return k.Architecture
 }
 
 // ErrNoKernel says that a kernel has not been fetched.
 var ErrNoKernel = errors.New("the kernel has not been fetched")
 
 // Cached is a kernel that has been fetched, else ErrNoKernel.
-func Cached(version string) (Kernel, error) {
+func Cached(version string) (Kernel, error) { return CachedFor(version, runtime.GOARCH) }
+
+// CachedFor is Cached for an architecture, by the name that Go gives it.
+func CachedFor(version, architecture string) (Kernel, error) {
 	suite, err := suiteOf(version)
 	if err != nil {
 		return Kernel{}, err
 	}
-	return unpacked(filepath.Join(place(suite), "x"))
+	if _, known := emulators[architecture]; !known {
+		return Kernel{}, fmt.Errorf("virtual machines are not known on %s", architecture)
+	}
+	k, err := unpacked(filepath.Join(place(suite, architecture), "x"))
+	k.Architecture = architecture
+	return k, err
 }
 
 // place is the folder of a suite, which scripts/kernel-lib lays out alike.
-func place(suite string) string {
-	if runtime.GOARCH == "amd64" {
+func place(suite, architecture string) string {
+	if architecture == "amd64" {
 		return filepath.Join(Folder, suite)
 	}
-	return filepath.Join(Folder, suite+"-"+runtime.GOARCH)
+	return filepath.Join(Folder, suite+"-"+architecture)
 }
 
 // unpacked is the kernel in a folder into which its package was unpacked.

@@ -25,18 +25,22 @@ type emulator struct {
 	console, boot string // parameters of the kernel
 }
 
-// emulators by GOARCH. Without cmpxchg16b, which makes kernel 6.12 crash when qemu 7.2 emulates it. A TSC that the kernel
+// emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most of the time of emulated
+// arm64; qemu's takes little. Without cmpxchg16b, which makes kernel 6.12 crash when qemu 7.2 emulates it. A TSC that the kernel
 // takes for unstable would give it a slow clock.
 var emulators = map[string]emulator{
 	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-cx16", "ttyS0", "tsc=reliable no_timer_check"},
-	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max", "ttyAMA0", ""},
+	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max,pauth-impdef=on", "ttyAMA0", ""},
 }
 
 // Available says what this machine lacks to run guests.
-func Available() error {
-	e, ok := emulators[runtime.GOARCH]
+func Available() error { return AvailableFor(runtime.GOARCH) }
+
+// AvailableFor is Available for guests of an architecture, by the name that Go gives it.
+func AvailableFor(architecture string) error {
+	e, ok := emulators[architecture]
 	if !ok {
-		return fmt.Errorf("virtual machines are not known on %s", runtime.GOARCH)
+		return fmt.Errorf("virtual machines are not known on %s", architecture)
 	}
 	if _, err := exec.LookPath(e.program); err != nil {
 		return fmt.Errorf("%s is not installed: apt-get install %s", e.program, e.pkg)
@@ -102,7 +106,7 @@ type qemu struct {
 // launch starts qemu. It has a session of its own, so that Ctrl-C reaches this process alone, and the kernel kills it when
 // this process dies.
 func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
-	e := emulators[runtime.GOARCH]
+	e := emulators[c.Kernel.architecture()]
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making the guest's port: %w", err)

@@ -14,7 +14,7 @@ import (
 // layers lists every package of the project from the top down, as the table in docs/architecture.md does. A package may
 // import those of lower layers, and of its own layer those that allowed names.
 var layers = [][]string{
-	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion", "airtide/bench/share"},
+	{"airtide/cmd/airtide", "airtide/bench/monitor", "airtide/bench/cell", "airtide/bench/fidelity", "airtide/bench/fidelity/ns3tcp", "airtide/bench/reproduce", "airtide/bench/congestion", "airtide/bench/share", "airtide/bench/kernels"},
 	{"airtide/share/live", "airtide/share/metrics"},
 	{"airtide/lab", "airtide/lab/show", "airtide/share"},
 	{"airtide/record", "airtide/screen", "airtide/report", "airtide/lab/measure", "airtide/share/hold"},

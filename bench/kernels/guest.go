@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"airtide/timewarp"
+	"airtide/vm"
+)
+
+// guest is a virtual machine of the table.
+type guest struct {
+	version, architecture string
+	required              bool // its failure is one of the whole
+}
+
+// guests are those of the table. The kernels of Android are made from 5.10, 6.1 and 6.12, of Debian 11, 12 and 13.
+var guests = []guest{
+	{"5.10", "amd64", true},
+	{"6.1", "amd64", true},
+	{"6.12", "amd64", true},
+	{vm.Newest, "amd64", false},
+	{"6.1", "arm64", true},
+	{"6.12", "arm64", true},
+}
+
+func (g guest) name() string   { return g.version + "-" + g.architecture }
+func (g guest) String() string { return g.name() }
+
+// Where things are in a guest.
+const (
+	testsFolder = "/tests/"
+	transfer    = "/transfer"
+	busyboxPath = "/bin/busybox"
+	moduleFile  = timewarp.Folder + "/%s/timewarp.ko" // by release, where airtide looks for it
+)
+
+// memoryMB is a guest's: its programs lie in it.
+const memoryMB = 1500
+
+// boot boots a guest, with the module for accelerated time unless that is empty.
+func (g guest) boot(ctx context.Context, folder string, p programs, module string, console io.Writer) (*vm.Guest, error) {
+	k, err := vm.FetchFor(ctx, g.version, g.architecture)
+	if err != nil {
+		return nil, err
+	}
+	busybox, err := vm.FetchPackage(ctx, "6.1", g.architecture, "busybox-static")
+	if err != nil {
+		return nil, err
+	}
+	c := vm.Config{
+		Kernel: k, Program: p.airtide, MemoryMB: memoryMB, CPUs: 2, Accelerator: vm.TCG, Console: console,
+		Files: map[string]string{
+			busyboxPath: filepath.Join(busybox, "bin/busybox"),
+			transfer:    filepath.Join(folder, "transfer"),
+			"/cell":     filepath.Join(folder, "cell"),
+			cellFile:    filepath.Join(folder, "cell.yaml"),
+		},
+	}
+	for file, text := range map[string]string{"transfer": transferScript, "cell": cellScript, "cell.yaml": cellConfig} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for name, file := range p.tests {
+		c.Files[testsFolder+name] = file
+	}
+	if module != "" {
+		c.Files[fmt.Sprintf(moduleFile, k.Release)] = module
+	}
+	for _, m := range modules {
+		if k.HasModule(m) {
+			c.Modules = append(c.Modules, m)
+		}
+	}
+	return vm.Start(ctx, c)
+}
+
+// modules are those that a distribution would load when they are asked for.
+var modules = []string{
+	"veth", "tun", "tap", "macvlan", "macvtap", "dummy", "sch_ingress", "cls_bpf", "sch_fq", "sch_netem", "tcp_bbr", "inet_diag", "tcp_diag",
+}
+
+// crossMake are arguments of make for a kernel's module, by architecture.
+var crossMake = map[string][]string{
+	"amd64": {"CC=gcc"},
+	"arm64": {"ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "CC=aarch64-linux-gnu-gcc"},
+}
+
+// module builds the module for accelerated time.
+func (g guest) module(ctx context.Context, folder string) (string, error) {
+	headers, err := vm.FetchHeadersFor(ctx, g.version, g.architecture)
+	if err != nil {
+		return "", err
+	}
+	return timewarp.Build(ctx, timewarp.BuildOptions{
+		Headers: headers, Output: filepath.Join(folder, "timewarp.ko"), Make: crossMake[g.architecture],
+	})
+}
+
+// shell runs a script in a guest and gives all that it printed. It ends with its limit, of real time. Commands of a guest have a PID
+// namespace of their own, so they get a /proc that shows its numbers.
+func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration) (said string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s", limit))
+	defer cancel()
+	var b bytes.Buffer
+	err = g.Run(ctx, vm.Command{
+		Path: busyboxPath, Args: []string{"unshare", "-m", "sh", "-c", "mount -t proc proc /proc\n" + script}, Env: append([]string{"PATH=/bin", "HOME=/root"}, env...), Dir: "/tmp", Stdout: &b, Stderr: &b,
+	})
+	return b.String(), err
+}
+
+var releaseNumbers = regexp.MustCompile(`^(\d+)\.(\d+)`)
+
+// atLeast compares versions such as 6.12 and 6.4.
+func atLeast(release, version string) bool {
+	a, b := numbers(release), numbers(version)
+	return a[0] > b[0] || a[0] == b[0] && a[1] >= b[1]
+}
+
+func numbers(version string) (n [2]int) {
+	if m := releaseNumbers.FindStringSubmatch(version); m != nil {
+		n[0], _ = strconv.Atoi(m[1])
+		n[1], _ = strconv.Atoi(m[2])
+	}
+	return n
+}
+
+// userHz is the unit of /proc/PID/stat's times per second, the same on all architectures.
+const userHz = 100
+
+// processorSeconds is what a process has used of the processors so far: utime and stime of proc_pid_stat(5).
+func processorSeconds(pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(f[11], 64)
+	system, _ := strconv.ParseFloat(f[12], 64)
+	return (user + system) / userHz
+}

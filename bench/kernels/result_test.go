@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestComplaintsOfTheKernel(t *testing.T) {
+	got := complaintsIn(`5,0,0,-;Linux version 6.1.0
+4,300,2000000,-;WARNING: CPU: 0 PID: 1 at kernel/time/timekeeping.c:1
+4,301,2000001,-;Call Trace:
+3,302,9000000,-;rcu: INFO: rcu_preempt self-detected stall on CPU
+ SUBSYSTEM=cpu
+6,303,10000000,-;timewarp: loading out-of-tree module taints kernel.
+`)
+	if len(got) != 3 || got[2] != "rcu: INFO: rcu_preempt self-detected stall on CPU" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// doctor is held against what was seen, both ways.
+func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
+	var d report
+	add := func(verb, verdict, way string) {
+		d.Verbs = append(d.Verbs, struct{ Verb, Verdict, Way string }{verb, verdict, way})
+	}
+	add("monitor", "degraded", "bpf")
+	add("cc", "cannot_run", "")
+	add("tune", "ready", "bpf")
+	d.Checks = append(d.Checks, struct{ Name, Status string }{"inet_diag", "missing"})
+	r := result{cells: map[string]cell{
+		"monitor by BPF: what it tells": {text: okText},
+		"congestion controls":           {text: "from 6.4"},
+		"tune":                          {text: "from 5.16"},
+		"monitor by inet_diag":          {text: okText + ", in part"},
+		"cell":                          {text: okText},
+	}}
+	got := r.disagreements(d)
+	want := []string{
+		"it says that monitor by inet_diag does not work, and it does",
+		"it says that tune works, and it does not",
+		"it says nothing of cell",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
+	results := []*result{
+		{guest: guest{"6.1", "amd64", true}, release: "6.1.0-1", cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"}},
+		{guest: guest{"newest", "amd64", false}, err: errors.New("it does not boot")},
+	}
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeTable(page, table(results)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"before\n" + tableBegin, "| kernel | 6.1.0-1 | not tried |", "| cell | ok | not tried |", "\n\n- 6.1-amd64, cell: a note\n",
+		"- newest-amd64, as a whole: it does not boot\n", tableEnd + "after\n",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(string(got), "old") || strings.Contains(string(got), "share") {
+		t.Errorf("there is too much in\n%s", got)
+	}
+	if err := verdict(results); err != nil {
+		t.Errorf("a kernel that may fail counts: %v", err)
+	}
+	results[0].cells["cell"] = cell{text: failedText, failed: true}
+	if err := verdict(results); err == nil {
+		t.Error("a kernel that must not fail does not count")
+	}
+	if err := writeTable(filepath.Join(t.TempDir(), "none.md"), ""); err == nil {
+		t.Error("a page that is not there is no error")
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestWhatTestsSay(t *testing.T) {
+	got := readTests(`=== RUN   TestAll
+=== RUN   TestAll/one
+    some_test.go:12: it is 3
+--- FAIL: TestAll (0.50s)
+    --- PASS: TestAll/two (0.10s)
+    --- FAIL: TestAll/one (0.10s)
+=== RUN   TestNot
+    other_test.go:7: this kernel has no BBR
+--- SKIP: TestNot (0.00s)
+=== RUN   TestOld
+--- SKIP: TestOld (0.00s)
+    other_test.go:9: needs Linux 6.4
+--- PASS: TestGood (1.00s)
+FAIL
+`)
+	if got.passed != 2 || !slices.Equal(got.failed, []string{"TestAll/one"}) {
+		t.Errorf("%d passed, %v failed", got.passed, got.failed)
+	}
+	if want := []string{"TestNot: this kernel has no BBR", "TestOld: needs Linux 6.4"}; !slices.Equal(got.skipped, want) {
+		t.Errorf("skipped are %q, want %q", got.skipped, want)
+	}
+}
+
+func TestVersionsAreCompared(t *testing.T) {
+	for _, c := range []struct {
+		release, version string
+		want             bool
+	}{
+		{"6.12.38+deb12-cloud-amd64", "6.4", true},
+		{"6.1.0-56-cloud-arm64", "6.4", false},
+		{"6.4.0", "6.4", true},
+		{"5.10.0-46-cloud-amd64", "5.16", false},
+		{"7.1-cloud-amd64", "6.9", true},
+	} {
+		if got := atLeast(c.release, c.version); got != c.want {
+			t.Errorf("%s is at least %s: %t", c.release, c.version, got)
+		}
+	}
+}
+
+// Each step is one thing, and what it needs is built.
+func TestPartsAreWhole(t *testing.T) {
+	names := map[string]bool{}
+	for _, p := range parts {
+		if names[p.name] {
+			t.Errorf("two rows are named %q", p.name)
+		}
+		names[p.name] = true
+		if len(p.steps) == 0 {
+			t.Errorf("%s has no steps", p.name)
+		}
+		for _, s := range slices.Concat(p.steps, p.refused) {
+			if (s.script == "") == (s.tests == "") {
+				t.Errorf("%s: a step is either a script or tests: %+v", p.name, s)
+			}
+			if _, known := testPackages[s.tests]; s.tests != "" && !known {
+				t.Errorf("%s: there are no tests named %s", p.name, s.tests)
+			}
+		}
+	}
+}

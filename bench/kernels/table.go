@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// table is the results in Markdown: a row for each part, a column for each guest.
+func table(results []*result) string {
+	var b strings.Builder
+	line := func(first string, text func(*result) string) {
+		fmt.Fprintf(&b, "| %s |", first)
+		for _, r := range results {
+			fmt.Fprintf(&b, " %s |", text(r))
+		}
+		b.WriteByte('\n')
+	}
+	line("", func(r *result) string { return r.guest.version + " " + r.guest.architecture })
+	line("---", func(*result) string { return "---" })
+	line("kernel", func(r *result) string { return known(r.release) })
+	var rows []string
+	for _, p := range parts {
+		rows = append(rows, p.name)
+	}
+	for _, row := range append(rows, doctorRow, logRow) {
+		if slices.ContainsFunc(results, func(r *result) bool { return r.cells[row].text != "" }) {
+			line(row, func(r *result) string { return known(r.cells[row].text) })
+		}
+	}
+	line("booted within", func(r *result) string { return fmt.Sprintf("%.0f s", r.booted.Seconds()) })
+	line("processors' time", func(r *result) string { return fmt.Sprintf("%.0f s", r.seconds) })
+	for _, r := range results {
+		if r.err != nil {
+			r.note("as a whole", "%v", r.err)
+		}
+		for i, n := range r.notes {
+			if i == 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "- %s\n", n)
+		}
+	}
+	return b.String()
+}
+
+func known(text string) string {
+	if text == "" {
+		return "not tried"
+	}
+	return text
+}
+
+// The table's place in the page.
+const (
+	tableBegin = "<!-- table begin: make test-kernels -->\n"
+	tableEnd   = "<!-- table end -->\n"
+)
+
+// writeTable writes the table into a page anew.
+func writeTable(page, text string) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return fmt.Errorf("reading the page of the table: %w", err)
+	}
+	head, rest, begins := strings.Cut(string(old), tableBegin)
+	_, tail, ends := strings.Cut(rest, tableEnd)
+	if !begins || !ends {
+		return fmt.Errorf("%s has no place for the table: put the lines %q and %q there", page, strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
+	}
+	return os.WriteFile(page, []byte(head+tableBegin+"\n"+text+"\n"+tableEnd+tail), 0o644)
+}

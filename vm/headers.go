@@ -1,0 +1,89 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+)
+
+// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else from Debian's archive.
+func FetchHeaders(ctx context.Context, version string) (string, error) {
+	return FetchHeadersFor(ctx, version, runtime.GOARCH)
+}
+
+// FetchHeadersFor is FetchHeaders for an architecture, by the name that Go gives it. Another's are for a cross compiler: the
+// programs among them are this machine's.
+func FetchHeadersFor(ctx context.Context, version, architecture string) (string, error) {
+	k, err := FetchFor(ctx, version, architecture)
+	if err != nil {
+		return "", err
+	}
+	suite, err := suiteOf(version)
+	if err != nil {
+		return "", err
+	}
+	folder := place(suite, architecture)
+	root := filepath.Join(folder, "headers")
+	headers := filepath.Join(root, "usr/src/linux-headers-"+k.Release)
+	if _, err := os.Stat(headers); err == nil {
+		return headers, nil
+	}
+	wanted := regexp.MustCompile(`(?m)^linux-(headers-[0-9]|kbuild-)\S*`)
+	own := ""
+	if architecture != runtime.GOARCH {
+		if own, err = FetchHeaders(ctx, version); err != nil {
+			return "", err
+		}
+		wanted = regexp.MustCompile(`(?m)^linux-headers-[0-9]\S*`)
+	}
+	err = fetch(ctx, suite, architecture, "headers", func(a *apt) ([]string, error) {
+		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
+			"--no-replaces", "linux-headers-"+k.Release)
+		if err != nil {
+			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w", k.Release, folder, err)
+		}
+		return wanted.FindAllString(text, -1), nil
+	})
+	if err == nil && own != "" {
+		err = lendTools(filepath.Join(own, "../.."), filepath.Join(root, "usr"))
+	}
+	if err == nil {
+		err = moveHeaders(headers, root)
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetching the headers of kernel %s: %w", k.Release, err)
+	}
+	return headers, nil
+}
+
+// lendTools gives headers the programs of others of the same version. Both are folders that stand for /usr.
+func lendTools(from, to string) error {
+	tools, err := filepath.Glob(filepath.Join(from, "lib/linux-kbuild-*"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(to, "lib"), 0o755); err != nil {
+		return err
+	}
+	for _, folder := range tools {
+		if err := os.Symlink(folder, filepath.Join(to, "lib", filepath.Base(folder))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveHeaders tells headers, which expect to lie in /usr/src, where they lie.
+func moveHeaders(headers, root string) error {
+	makefile := filepath.Join(headers, "Makefile")
+	text, err := os.ReadFile(makefile)
+	if err != nil {
+		return err
+	}
+	moved := bytes.ReplaceAll(text, []byte("include /usr/src/"), []byte("include "+root+"/usr/src/"))
+	return os.WriteFile(makefile, moved, 0o644)
+}
