@@ -111,6 +111,8 @@ type Status struct {
 	Windows       []Window `json:"windows"`
 	// Turn is what all do together just now: solo, still or free; absent else.
 	Turn string `json:"turn,omitempty"`
+	// Foreign says that somebody who does not take part has queues stand: windows are then as large as that needs.
+	Foreign bool `json:"foreign,omitempty"`
 	// Effect is what bounds were found to be worth when they were lifted last to compare; absent before.
 	Effect    *Effect        `json:"effect,omitempty"`
 	Datagrams map[string]int `json:"datagrams"` // received, by what became of them

@@ -26,6 +26,8 @@ type side struct {
 	base        time.Duration // smallest round-trip time; 0 while it is not known
 	rtt, least  time.Duration // mean and smallest of the last step; 0 without any
 	still       time.Duration // the smallest while all hold back; 0 without any
+	stills      []time.Duration
+	foreign     time.Duration // what is left of it when all who take part hold back: the queues of others; 0 without
 }
 
 const (
@@ -85,8 +87,30 @@ func (s *side) renew() (longer bool) {
 			s.base = s.still
 		}
 	}
-	s.still = 0
+	if len(s.stills) > 0 {
+		sum := time.Duration(0)
+		for _, rtt := range s.stills {
+			sum += rtt
+		}
+		if s.foreign = sum / time.Duration(len(s.stills)); s.foreign < s.base+foreignQueue {
+			s.foreign = 0
+		}
+	}
+	s.still, s.stills = 0, s.stills[:0]
 	return longer
+}
+
+// foreignQueue is the delay that is left while all hold back, from which on somebody else must have queues stand.
+const foreignQueue = 10 * time.Millisecond
+
+// whole is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take
+// part: twice what it carries now, with the round-trip time that they make. A window that is not enough for it grows so; one that is
+// keeps its own queue as short as theirs.
+func (s *side) whole(queue time.Duration) float64 {
+	if s.foreign == 0 {
+		return 0
+	}
+	return 2 * s.rate * (s.foreign + queue).Seconds() / 8
 }
 
 // demand is the rate beyond which the direction has nothing to carry.

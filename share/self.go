@@ -177,8 +177,21 @@ func (s *self) still(now, step, begin, mean time.Duration) {
 			if d.least > 0 && (d.still == 0 || d.least < d.still) {
 				d.still = d.least
 			}
+			if d.rtt > 0 {
+				d.stills = append(d.stills, d.rtt)
+			}
 		}
 	}
+}
+
+// foreign says whether somebody who does not take part has queues stand.
+func (s *self) foreign() bool {
+	for _, f := range s.flows {
+		if f.up.foreign > 0 || f.down.foreign > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // renewBases takes the smallest round-trip times for what they were while all held back, and says whether any path has become longer.

@@ -77,10 +77,11 @@ func (t *together) hears(now time.Duration, a *agent) {
 		t.resumed = now
 		if before.Kind == message.Still {
 			longer := a.self.renewBases()
+			a.control.Others(a.self.foreign())
 			if longer {
 				a.control.Restart()
 			}
-			t.still.concluded(now, longer)
+			t.still.concluded(now, longer || a.self.foreign())
 		}
 	}
 }

@@ -61,10 +61,29 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		const begin, step = time.Minute, 50 * time.Millisecond
 		f.up.least = 500 * time.Microsecond // of before
 		s.still(begin+step, step, begin, 0)
-		f.up.least = c.drained
+		f.up.least, f.up.rtt = c.drained, c.drained+2*time.Millisecond
 		s.still(begin+4*step, step, begin, 0)
 		if longer := s.renewBases(); longer != c.longer || f.up.base != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.up.base)
 		}
+		if s.foreign() || f.up.whole(10*time.Millisecond) > 0 {
+			t.Errorf("%s: taken for somebody else's queue", c.what)
+		}
+	}
+}
+
+// TestQueuesOfOthersShowWhileAllHoldBack: round-trip times are short now and then, and long in the mean.
+func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
+	f := &flow{up: side{base: 2 * time.Millisecond, rate: 20e6}}
+	s := &self{flows: map[tcp.FlowID]*flow{1: f}}
+	for i, rtt := range []time.Duration{30 * time.Millisecond, 50 * time.Millisecond} {
+		f.up.least, f.up.rtt = 4*time.Millisecond, rtt
+		s.still(time.Minute+time.Duration(200+100*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0)
+	}
+	if longer := s.renewBases(); longer || f.up.base != 2*time.Millisecond || !s.foreign() {
+		t.Errorf("longer %v, smallest round-trip time %s, foreign %v", longer, f.up.base, s.foreign())
+	}
+	if bytes := f.up.whole(10 * time.Millisecond); bytes != 2*20e6*0.050/8 {
+		t.Errorf("a window of %.0f bytes", bytes)
 	}
 }

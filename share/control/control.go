@@ -83,6 +83,7 @@ type Controller struct {
 	begun      time.Duration // when the terminal carried nothing for the last time
 	small      bool          // the window is less than an A-MPDU, and others have more
 	doubt      time.Duration // how long there has been doubt
+	others     bool          // others than those that are known have queues stand
 }
 
 // longestStep is what counts of the time between two steps at most.
@@ -100,6 +101,10 @@ func (c *Controller) Restart() {
 		c.correction = 1
 	}
 }
+
+// Others says whether others than the terminals that are known have queues stand: then it is not the wire that limits where there is airtime
+// left.
+func (c *Controller) Others(stand bool) { c.others = stand }
 
 // New makes a controller.
 func New(o Options) *Controller {
@@ -130,7 +135,7 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		c.problem = append(c.problem, p)
 	}
 	state := stateOf(all)
-	limits := allocate.Limits{Airtime: efficiency(state.active), Wire: c.wire.observe(now, state, c.queue)}
+	limits := allocate.Limits{Airtime: efficiency(state.active), Wire: c.wire.observe(now, state, c.queue, c.others)}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)

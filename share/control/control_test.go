@@ -66,6 +66,29 @@ func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
 	}
 }
 
+// TestOthersAreNoWire: who does not take part has most of the airtime, and queues stand.
+func TestOthersAreNoWire(t *testing.T) {
+	capacity := func(others bool) float64 {
+		c := New(Options{})
+		c.Others(others)
+		all := greedy(20e6, 20e6)
+		for i := range all {
+			all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
+		}
+		var d Decision
+		for now := time.Duration(0); now < 5*time.Second; now += 100 * time.Millisecond {
+			var err error
+			if d, err = c.Step(now, 0, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d.Capacity
+	}
+	if with, without := capacity(true), capacity(false); !math.IsInf(with, 1) || math.IsInf(without, 1) {
+		t.Errorf("the wire is taken to carry %.3g beside others, and %.3g without", with, without)
+	}
+}
+
 func TestTheWireIsFoundAndShared(t *testing.T) {
 	c := newTestCell(100e6, fast(), fast(), slow(), slow())
 	late := mean(c.run(25*time.Second), 200)

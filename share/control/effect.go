@@ -20,10 +20,10 @@ type Figures struct {
 }
 
 const (
-	// lessTotal is the part of the total without bounds below which they do not help, unless they shorten round-trip times to shorterRTT
-	// of what they are without.
-	lessTotal  = 0.97
-	shorterRTT = 0.9
+	// lessTotal is the part of the total without bounds below which they do not help; leastTotal that where they shorten round-trip times to
+	// shorterRTT of what they are without.
+	lessTotal, leastTotal = 0.97, 0.9
+	shorterRTT            = 0.9
 	// Rates are smoothed and come with reports, windows need time to grow: what is delivered counts from so long on after a change.
 	settled = 800 * time.Millisecond
 	// withTime is the time constant of what is delivered with bounds.
@@ -34,7 +34,8 @@ const (
 
 // Helps says whether bounds are worth having.
 func (e Effect) Helps() bool {
-	return e.With.Total >= lessTotal*e.Without.Total || float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
+	total := e.With.Total / e.Without.Total
+	return !(total < lessTotal) || total >= leastTotal && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
 }
 
 // Trial compares. The zero value begins; it is not for several goroutines at once.

@@ -38,6 +38,7 @@ func TestBoundsAreComparedWithNone(t *testing.T) {
 		{"more and shorter", Figures{240e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
 		{"as much, shorter", Figures{95e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
 		{"as much", Figures{98e6, 20 * ms}, Figures{100e6, 21 * ms}, true},
+		{"much less, shorter", Figures{85e6, 20 * ms}, Figures{100e6, 300 * ms}, false},
 		{"less, no shorter", Figures{90e6, 20 * ms}, Figures{100e6, 21 * ms}, false},
 	} {
 		var tr Trial

@@ -73,12 +73,14 @@ type wire struct {
 }
 
 // observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known to limit. queue is the
-// queue target that holds now.
-func (w *wire) observe(now time.Duration, s state, queue time.Duration) float64 {
+// queue target that holds now. Where others than the known terminals have queues stand, they have the airtime that is not made use of.
+func (w *wire) observe(now time.Duration, s state, queue time.Duration, others bool) float64 {
 	gain := min(float64(now-w.last)/float64(smoothing), 1)
 	w.total += gain * (s.total - w.total)
 	w.last = now
-	if s.active == 0 || s.delay < queue/2 || s.airtime >= wireAirtime*efficiency(s.active) {
+	if others {
+		w.capacity, w.found, w.seems = 0, 0, false
+	} else if s.active == 0 || s.delay < queue/2 || s.airtime >= wireAirtime*efficiency(s.active) {
 		w.seems = false
 	} else if !w.seems {
 		w.seems, w.since = true, now

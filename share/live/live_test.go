@@ -34,6 +34,7 @@ func example() share.Status {
 			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"), ReceiveBytes: 65536,
 		}},
 		Turn:      "free",
+		Foreign:   true,
 		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, Helps: true},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
 	}
@@ -217,7 +218,7 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state", "max_bps", "rate_bps",
 		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us", "correction", "windows",
 		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps", "download_bps",
-		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps",
+		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps", "foreign",
 	} {
 		if !bytes.Contains(text, []byte(`"`+name+`":`)) {
 			t.Errorf("the JSON has no field %s: %s", name, text)

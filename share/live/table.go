@@ -39,6 +39,9 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(e.TotalWithBps), ms(e.RTTWithUs),
 			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
 	}
+	if r.Foreign {
+		b.WriteString("others who do not take part have queues stand: windows are as large as that needs\n")
+	}
 	if r.Turn != "" {
 		fmt.Fprintf(&b, "a turn of all terminals: %s\n", r.Turn)
 	}
