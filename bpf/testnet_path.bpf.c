@@ -87,10 +87,13 @@ static __always_inline int hits(__u32 skip, __u32 count)
 static __always_inline int hold(struct __sk_buff *skb, __u64 delay_ns)
 {
 	struct held_frame *frame;
-	__u32 length = skb->len;
+	/* From one to FRAME_BYTES, in a way that Linux 5.10's verifier follows. */
+	__u32 length = skb->len - 1;
 
-	if (length == 0 || length > FRAME_BYTES)
+	asm volatile("" : "+r"(length));
+	if (length >= FRAME_BYTES)
 		goto failed;
+	length++;
 	frame = bpf_ringbuf_reserve(&held, sizeof(*frame), 0);
 	if (!frame)
 		goto failed;

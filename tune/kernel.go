@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
 
 	"airtide/congestion"
 )
@@ -22,7 +23,8 @@ var (
 	// ErrNoSuch says that no tune has this number.
 	ErrNoSuch = errors.New("there is no such tune")
 
-	errNoRTOMax = fmt.Errorf("%w: the maximum RTO of a socket needs Linux 6.15 (TCP_RTO_MAX_MS)", ErrNotSupported)
+	errNoIterator = errors.New("changing sockets from BPF needs Linux 5.16 (bpf_setsockopt in iter/tcp)")
+	errNoRTOMax   = fmt.Errorf("%w: the maximum RTO of a socket needs Linux 6.15 (TCP_RTO_MAX_MS)", ErrNotSupported)
 )
 
 // kernel is what must be known of the running one.
@@ -48,7 +50,10 @@ func examineKernel() (*kernel, error) {
 		return nil, fmt.Errorf("%w: the kernel has no TCP: %w", ErrNotSupported, err)
 	}
 	k.hasRTOMax = slices.ContainsFunc(connection.Members, func(m btf.Member) bool { return m.Name == "icsk_rto_max" })
-	if k.hz, err = congestion.TickRate(); err != nil {
+	k.hz, err = congestion.TickRate()
+	if errors.Is(err, unix.EINVAL) { // it asks a program of type syscall, which Linux 5.14 has
+		return nil, fmt.Errorf("%w: %w: %w", ErrNotSupported, errNoIterator, err)
+	} else if err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -93,7 +98,7 @@ func explain(err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%w: loading BPF programs needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", ErrNotSupported, err)
 	case errors.As(err, &refused), errors.Is(err, ebpf.ErrNotSupported):
-		return fmt.Errorf("%w: changing sockets from BPF needs Linux 5.16 (bpf_setsockopt in iter/tcp): %w", ErrNotSupported, err)
+		return fmt.Errorf("%w: %w: %w", ErrNotSupported, errNoIterator, err)
 	}
 	return fmt.Errorf("loading BPF programs: %w", err)
 }

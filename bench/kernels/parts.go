@@ -29,7 +29,7 @@ var parts = []part{
 		steps: []step{{
 			tests: "diag", run: "^(TestTransferIsSampledInEveryAddressFamily|TestOpenAndCloseAreSeenWithTheirReason|TestKernelFilterAgreesWithFilterMatch|" +
 				"TestBBRShowsItsPrivateState|TestProbeFindsInetDiag|TestListenersAreNoFlows)$",
-		}, {script: recorded("--source diag"), says: []string{"^source diag", "lost records +none"}}},
+		}, {script: recorded("--source diag --poll 10ms"), says: []string{"^source diag", "lost records +none"}}},
 	},
 	{
 		name: "record, info, export", verb: "record", way: "bpf",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -153,6 +154,7 @@ type faults struct {
 }
 
 func attachFaults(tb testing.TB, h *Host, ingress bool) (faults, error) {
+	_ = rlimit.RemoveMemlock() // maps count to it before Linux 5.11
 	var objects pathObjects
 	if err := loadPathObjects(&objects, nil); err != nil {
 		return faults{}, fmt.Errorf("loading the path's program: %w", err)
