@@ -59,8 +59,8 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	}
 	all := []control.Terminal{a.self.terminal()}
 	for _, p := range a.peers {
-		if t, known := of(&p); known {
-			all = append(all, t)
+		if p.Report.MaxKbps > 0 { // else it is not known what it reaches alone
+			all = append(all, control.TerminalOf(&p))
 		}
 	}
 	a.together.compare(now, a, all)

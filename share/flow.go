@@ -26,7 +26,8 @@ type side struct {
 	base        time.Duration // smallest round-trip time; 0 while it is not known
 	rtt, least  time.Duration // mean and smallest of the last step; 0 without any
 	still       time.Duration // the smallest while all hold back; 0 without any
-	stills      []time.Duration
+	stillSum    time.Duration // of the mean ones of so many steps in which all hold back
+	stillSteps  int
 	foreign     time.Duration // what is left of it when all who take part hold back: the queues of others; 0 without
 }
 
@@ -87,16 +88,12 @@ func (s *side) renew() (longer bool) {
 			s.base = s.still
 		}
 	}
-	if len(s.stills) > 0 {
-		sum := time.Duration(0)
-		for _, rtt := range s.stills {
-			sum += rtt
-		}
-		if s.foreign = sum / time.Duration(len(s.stills)); s.foreign < s.base+foreignQueue {
+	if s.stillSteps > 0 {
+		if s.foreign = s.stillSum / time.Duration(s.stillSteps); s.foreign < s.base+foreignQueue {
 			s.foreign = 0
 		}
 	}
-	s.still, s.stills = 0, s.stills[:0]
+	s.still, s.stillSum, s.stillSteps = 0, 0, 0
 	return longer
 }
 

@@ -178,7 +178,8 @@ func (s *self) still(now, step, begin, mean time.Duration) {
 				d.still = d.least
 			}
 			if d.rtt > 0 {
-				d.stills = append(d.stills, d.rtt)
+				d.stillSum += d.rtt
+				d.stillSteps++
 			}
 		}
 	}
@@ -233,7 +234,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 	r := message.Report{
 		State: state, MaxKbps: kbps(s.alone()), MaxSource: message.Measured, PHYKbps: kbps(s.phy), DeliveryKbps: kbps(s.rate()),
 		UploadKbps: kbps(s.up.rate), DownloadKbps: kbps(s.down.rate), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
-		MinRTTUs: us(base), SmoothedRTTUs: us(mean), RTT95Us: us(max(s.state.RTT95, mean)),
+		MinRTTUs: message.Microseconds(base), SmoothedRTTUs: message.Microseconds(mean), RTT95Us: message.Microseconds(max(s.state.RTT95, mean)),
 		QueuedBytes: uint32(min(max(s.state.QueuedBytes, 0), message.MostQueuedBytes)), Counts: s.counts,
 		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows),
 	}
@@ -251,23 +252,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 	return r
 }
 
-// of is a peer as the control sees it; false while its maximum is not known.
-func of(p *message.Peer) (control.Terminal, bool) {
-	r := &p.Report
-	t := control.Terminal{
-		Source: p.Source,
-		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
-		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
-	}
-	if r.ApplicationLimited {
-		t.Demand = r.DemandKbps.Bps()
-	}
-	return t, r.MaxKbps > 0
-}
-
 // kbps cuts off, unlike message.RateOf: a smoothed rate never becomes zero, and below a kbit/s it is none.
 func kbps(bps float64) message.Rate { return message.Rate(min(bps/1000, float64(message.HighestRate))) }
-
-func us(d time.Duration) uint32 { return uint32(min(d.Microseconds(), message.LongestRTTUs)) }
 
 func flows(n int) uint16 { return uint16(min(n, math.MaxUint16)) }

@@ -76,12 +76,12 @@ func (t *together) hears(now time.Duration, a *agent) {
 	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
 		t.resumed = now
 		if before.Kind == message.Still {
-			longer := a.self.renewBases()
-			a.control.Others(a.self.foreign())
+			longer, foreign := a.self.renewBases(), a.self.foreign()
+			a.control.Others(foreign)
 			if longer {
 				a.control.Restart()
 			}
-			t.still.concluded(now, longer || a.self.foreign())
+			t.still.concluded(now, longer || foreign)
 		}
 	}
 }

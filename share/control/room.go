@@ -30,6 +30,9 @@ type used struct {
 	step    uint64        // when it was there last
 }
 
+// roomOf is what a terminal is left that does not use its share.
+func roomOf(t *Terminal) float64 { return max(roomFactor*t.Rate, leastRoom) }
+
 // demand of a terminal, as far as the others believe it. since is the time since the last step.
 func (r *room) demand(t *Terminal, since time.Duration) float64 {
 	if r.of == nil {
@@ -41,7 +44,7 @@ func (r *room) demand(t *Terminal, since time.Duration) float64 {
 		r.of[t.Source] = u
 	}
 	u.step = r.step
-	room := max(roomFactor*t.Rate, leastRoom)
+	room := roomOf(t)
 	switch {
 	case u.share > room:
 		u.left = max(u.left-since, 0)
@@ -63,7 +66,7 @@ func (r *room) given(all []Terminal, own int, shares []float64) {
 		}
 		u := r.of[all[i].Source]
 		u.share = shares[i]
-		u.limited = u.left == 0 && shares[i] >= 0.99*max(roomFactor*all[i].Rate, leastRoom)
+		u.limited = u.left == 0 && shares[i] >= 0.99*roomOf(&all[i])
 	}
 	for source, u := range r.of {
 		if u.step != r.step {

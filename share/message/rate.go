@@ -1,6 +1,9 @@
 package message
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Rate is a rate in kbit/s. Zero says that there is none, or that it is not known.
 type Rate uint32
@@ -22,3 +25,6 @@ func RateOf(bps float64) Rate {
 
 // Bps is the rate in bit/s.
 func (r Rate) Bps() float64 { return float64(r) * 1000 }
+
+// Microseconds is a round-trip time as reports have it, LongestRTTUs at most.
+func Microseconds(rtt time.Duration) uint32 { return uint32(min(rtt.Microseconds(), LongestRTTUs)) }

@@ -148,7 +148,7 @@ func (t *terminal) report(state message.State) message.Report {
 	r := message.Report{
 		State: state, MaxKbps: message.RateOf(own.Max), MaxSource: message.Configured, DeliveryKbps: message.RateOf(own.Rate),
 		UploadKbps: message.RateOf(own.Rate), Weight: uint16(1000 * own.Weight), FlowsUp: 1,
-		MinRTTUs: us(own.MinRTT), SmoothedRTTUs: us(own.RTT),
+		MinRTTUs: message.Microseconds(own.MinRTT), SmoothedRTTUs: message.Microseconds(own.RTT),
 	}
 	if t.held {
 		r.BoundKbps = message.RateOf(t.decision.Share)
@@ -162,8 +162,6 @@ func (t *terminal) report(state message.State) message.Report {
 	return r
 }
 
-func us(d time.Duration) uint32 { return uint32(min(d.Microseconds(), message.LongestRTTUs)) }
-
 // own is itself among the terminals.
 func (t *terminal) own() control.Terminal {
 	c := control.Terminal{Max: t.Max, Rate: t.rate, Demand: allocate.Unlimited, Weight: t.Weight, MinRTT: t.minRTT, RTT: t.rtt}
@@ -175,20 +173,6 @@ func (t *terminal) own() control.Terminal {
 		c.Demand = 0
 	case t.Demand > 0:
 		c.Demand = headroom * t.Demand
-	}
-	return c
-}
-
-// of is a peer as the control sees it.
-func of(p *message.Peer) control.Terminal {
-	r := &p.Report
-	c := control.Terminal{
-		Source: p.Source,
-		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
-		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
-	}
-	if r.ApplicationLimited {
-		c.Demand = r.DemandKbps.Bps()
 	}
 	return c
 }
@@ -243,7 +227,7 @@ func (t *terminal) decide() bool {
 	}
 	t.all = append(t.all[:0], t.own())
 	for i := range t.peers {
-		t.all = append(t.all, of(&t.peers[i]))
+		t.all = append(t.all, control.TerminalOf(&t.peers[i]))
 	}
 	d, err := t.control.Step(t.cell.now, 0, t.all)
 	if err != nil {

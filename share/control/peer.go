@@ -1,0 +1,22 @@
+package control
+
+import (
+	"time"
+
+	"airtide/share/allocate"
+	"airtide/share/message"
+)
+
+// TerminalOf is a peer as its newest report tells of it. What it sends and what it receives take of the same airtime.
+func TerminalOf(p *message.Peer) Terminal {
+	r := &p.Report
+	t := Terminal{
+		Source: p.Source,
+		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
+		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
+	}
+	if r.ApplicationLimited {
+		t.Demand = r.DemandKbps.Bps()
+	}
+	return t
+}
