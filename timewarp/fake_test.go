@@ -1,14 +1,13 @@
 package timewarp
 
 import (
-	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/testmodule"
 )
 
 // fake is a kernel of files: what the module would do to /sys is done by its functions.
@@ -117,29 +116,8 @@ func (f *fake) readWatchdogValues() string {
 	return f.read(filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs")) + " " + f.read(stall) + " " + f.read(suppress)
 }
 
-// writeModule writes the smallest ELF file that says for which kernel it was built.
+// writeModule writes what passes for a module that was built for a kernel.
 func writeModule(t *testing.T, path, release string) {
 	t.Helper()
-	names := []byte("\x00.modinfo\x00.shstrtab\x00")
-	info := []byte("license=GPL v2\x00vermagic=" + release + " SMP preempt mod_unload \x00")
-	const head = 64
-	sections := []elf.Section64{
-		{},
-		{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: head, Size: uint64(len(info))},
-		{Name: 10, Type: uint32(elf.SHT_STRTAB), Off: head + uint64(len(info)), Size: uint64(len(names))},
-	}
-	h := elf.Header64{
-		Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type:  uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: head,
-		Shoff: head + uint64(len(info)+len(names)), Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 2,
-	}
-	var b bytes.Buffer
-	for _, part := range []any{h, info, names, sections} {
-		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testmodule.Write(t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ")
 }

@@ -2,8 +2,6 @@ package vm
 
 import (
 	"bytes"
-	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"airtide/internal/testmodule"
 )
 
 func TestAnArchiveIsRead(t *testing.T) {
@@ -91,39 +91,12 @@ func writeModules(t *testing.T, modules map[string]string, builtin string) strin
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, moduleOf(t, needs), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testmodule.Write(t, path, "license=GPL", "depends="+needs, "name=some")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "modules.builtin"), []byte(builtin), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// moduleOf is the smallest ELF file that says what it depends on.
-func moduleOf(t *testing.T, needs string) []byte {
-	t.Helper()
-	names := []byte("\x00.modinfo\x00.shstrtab\x00")
-	info := []byte("license=GPL\x00depends=" + needs + "\x00name=some\x00")
-	const head = 64
-	sections := []elf.Section64{
-		{},
-		{Name: 1, Type: uint32(elf.SHT_PROGBITS), Off: head, Size: uint64(len(info))},
-		{Name: 10, Type: uint32(elf.SHT_STRTAB), Off: head + uint64(len(info)), Size: uint64(len(names))},
-	}
-	h := elf.Header64{
-		Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type:  uint16(elf.ET_REL), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: head,
-		Shoff: head + uint64(len(info)+len(names)), Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 2,
-	}
-	var b bytes.Buffer
-	for _, part := range []any{h, info, names, sections} {
-		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b.Bytes()
 }
 
 func TestModulesAreLoadedBehindThoseThatTheyNeed(t *testing.T) {

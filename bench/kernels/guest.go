@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"airtide/timewarp"
 	"airtide/vm"
@@ -134,21 +135,15 @@ func numbers(version string) (n [2]int) {
 	return n
 }
 
-// userHz is the unit of /proc/PID/stat's times per second, the same on all architectures.
-const userHz = 100
-
-// processorSeconds is what a process has used of the processors so far: utime and stime of proc_pid_stat(5).
+// processorSeconds is what a process has used of the processors so far.
 func processorSeconds(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	f := strings.Fields(rest)
-	if len(f) < 13 {
+	stat, err := process.Stat()
+	if err != nil {
 		return 0
 	}
-	user, _ := strconv.ParseFloat(f[11], 64)
-	system, _ := strconv.ParseFloat(f[12], 64)
-	return (user + system) / userHz
+	return stat.CPUTime()
 }

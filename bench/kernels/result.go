@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"airtide/internal/benchtext"
 	"airtide/vm"
 )
 
@@ -185,7 +186,7 @@ type report struct {
 func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err error) {
 	said, err := shell(ctx, g, "airtide doctor --json", nil, usualLimit)
 	if err != nil {
-		return r, fmt.Errorf("airtide doctor: %w: %s", err, lastLine(said))
+		return r, fmt.Errorf("airtide doctor: %w: %s", err, benchtext.LastLine(said))
 	}
 	if err := os.WriteFile(filepath.Join(folder, "doctor.json"), []byte(said), 0o644); err != nil {
 		return r, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"airtide/internal/benchtext"
 	"airtide/vm"
 )
 
@@ -54,7 +55,7 @@ func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []str
 		case len(t.failed) > 0:
 			return t.skipped, fmt.Errorf("%s fail", strings.Join(t.failed, ", "))
 		case err != nil:
-			return t.skipped, fmt.Errorf("the tests of %s end with %w: %s", s.tests, status, lastLine(said))
+			return t.skipped, fmt.Errorf("the tests of %s end with %w: %s", s.tests, status, benchtext.LastLine(said))
 		case t.passed == 0:
 			return t.skipped, fmt.Errorf("no test of %s was run", s.tests)
 		}
@@ -64,11 +65,11 @@ func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []str
 	case s.fails && err == nil:
 		return nil, fmt.Errorf("%s is not refused", oneLine(script))
 	case !s.fails && err != nil:
-		return nil, fmt.Errorf("%s: %w: %s", oneLine(script), status, lastLine(said))
+		return nil, fmt.Errorf("%s: %w: %s", oneLine(script), status, benchtext.LastLine(said))
 	}
 	for _, want := range s.says {
 		if !regexp.MustCompile("(?m)" + want).MatchString(said) {
-			return nil, fmt.Errorf("%s does not say %q but: %s", oneLine(script), want, lastLine(said))
+			return nil, fmt.Errorf("%s does not say %q but: %s", oneLine(script), want, benchtext.LastLine(said))
 		}
 	}
 	return nil, nil
@@ -117,11 +118,6 @@ func skipReason(lines []string, at int) string {
 		}
 	}
 	return "it does not say why"
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 // oneLine is the beginning of a script.

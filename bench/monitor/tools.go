@@ -18,6 +18,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/benchbpf"
@@ -294,24 +295,14 @@ const clockTick = 10 * time.Millisecond
 
 // groupCPU is the CPU time of all processes of the group, ended children included.
 func groupCPU(group int) (user, sys time.Duration) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		raw, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil {
+	processes, _ := procfs.AllProcs()
+	for _, p := range processes {
+		s, err := p.Stat()
+		if err != nil || s.PGRP != group {
 			continue
 		}
-		_, rest, ok := strings.Cut(string(raw), ") ")
-		f := strings.Fields(rest)
-		if !ok || len(f) < 15 || f[2] != strconv.Itoa(group) {
-			continue
-		}
-		number := func(i int) time.Duration {
-			n, _ := strconv.ParseInt(f[i], 10, 64)
-			return time.Duration(n) * clockTick
-		}
-		// Fields 14 to 17 of proc(5): utime, stime, cutime, cstime.
-		user += number(11) + number(13)
-		sys += number(12) + number(14)
+		user += time.Duration(int(s.UTime)+s.CUTime) * clockTick
+		sys += time.Duration(int(s.STime)+s.CSTime) * clockTick
 	}
 	return user, sys
 }

@@ -37,7 +37,7 @@ var layers = [][]string{
 
 // apart are packages that the product does not contain: they serve tests, and only tests and benchmarks import them.
 var apart = map[string]bool{
-	"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/ns3": true, "airtide/internal/benchtext": true,
+	"airtide/internal/architecture": true, "airtide/internal/testnet": true, "airtide/internal/testmodule": true, "airtide/internal/ns3": true, "airtide/internal/benchtext": true,
 	"airtide/share/simulate": true, "airtide/internal/benchlab": true, "airtide/internal/benchnet": true, "airtide/internal/benchbpf": true,
 }
 

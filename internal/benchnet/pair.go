@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"airtide/internal/benchtext"
 )
 
 // Pair is two network namespaces, with an iperf3 server in the second.
@@ -81,7 +83,7 @@ func (p *Pair) Transfer(ctx context.Context, l Load, seconds int) (float64, erro
 		"-P", strconv.Itoa(l.Streams), "-t", strconv.Itoa(seconds), "-b", fmt.Sprintf("%dM", l.Mbps))
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("iperf3: %w: %s", err, lastLine(out))
+		return 0, fmt.Errorf("iperf3: %w: %s", err, benchtext.LastLine(string(out)))
 	}
 	var r struct {
 		End struct {
@@ -132,9 +134,4 @@ func inSegs(snmp string) (uint64, error) {
 		}
 	}
 	return 0, fmt.Errorf("/proc/net/snmp has no Tcp InSegs")
-}
-
-func lastLine(b []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return lines[len(lines)-1]
 }

@@ -43,3 +43,9 @@ func SpreadOf[Run any](runs []Run, value func(Run) float64) Spread {
 func (s Spread) Text(format string) string {
 	return fmt.Sprintf(format+" ("+format+"..."+format+")", s.Median, s.Low, s.High)
 }
+
+// LastLine is the last line of what a program printed, which mostly says why it failed.
+func LastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
+}
