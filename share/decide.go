@@ -158,7 +158,7 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, b
 	parts := control.Split(1, relative(wants, part*a.status.ShareBps))
 	for i := range all {
 		s := of(all[i].flow)
-		all[i].bytes = max(bytes(part*max(parts[i], 1/float64(len(all))), s.base), s.whole(a.decision.QueueTarget))
+		all[i].bytes = max(bytes(part*max(parts[i], 1/float64(len(all))), s.base), s.whole(a.decision.QueueTarget, a.together.foreign))
 	}
 	return all
 }

@@ -29,6 +29,7 @@ type side struct {
 	stillSum    time.Duration // of the mean ones of so many steps in which all hold back
 	stillSteps  int
 	foreign     time.Duration // what is left of it when all who take part hold back: the queues of others; 0 without
+	looked      bool          // that was seen the last time
 }
 
 const (
@@ -88,7 +89,7 @@ func (s *side) renew() (longer bool) {
 			s.base = s.still
 		}
 	}
-	if s.stillSteps > 0 {
+	if s.looked = s.stillSteps > 0; s.looked {
 		if s.foreign = s.stillSum / time.Duration(s.stillSteps); s.foreign < s.base+foreignQueue {
 			s.foreign = 0
 		}
@@ -102,12 +103,17 @@ const foreignQueue = 10 * time.Millisecond
 
 // whole is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take
 // part: twice what it carries now, with the round-trip time that they make. A window that is not enough for it grows so; one that is
-// keeps its own queue as short as theirs.
-func (s *side) whole(queue time.Duration) float64 {
-	if s.foreign == 0 {
+// keeps its own queue as short as theirs. A slow terminal that holds back may see no packet come back in that time; then what other
+// terminals found counts, the delay heard, for all wait in the same access point.
+func (s *side) whole(queue, heard time.Duration) float64 {
+	foreign := s.foreign
+	if foreign == 0 && !s.looked && heard > 0 {
+		foreign = s.base + heard
+	}
+	if foreign == 0 {
 		return 0
 	}
-	return 2 * s.rate * (s.foreign + queue).Seconds() / 8
+	return 2 * s.rate * (foreign + queue).Seconds() / 8
 }
 
 // demand is the rate beyond which the direction has nothing to carry.

@@ -165,7 +165,9 @@ func (s *self) alone() float64 {
 func (s *self) searches() bool { return s.maximum == 0 && s.byPHY == 0 }
 
 // stillAfter is how long all have held back when queues are empty that made for such a mean round-trip time.
-func stillAfter(mean time.Duration) time.Duration { return max(60*time.Millisecond, mean*3/2) }
+func stillAfter(mean time.Duration) time.Duration {
+	return min(max(60*time.Millisecond, mean*3/2), longestStill-message.TurnLengthStep)
+}
 
 // still notes round-trip times of a step in a time since begin in which all hold back; mean is what they were before.
 func (s *self) still(now, step, begin, mean time.Duration) {
@@ -236,7 +238,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 		UploadKbps: kbps(s.up.rate), DownloadKbps: kbps(s.down.rate), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
 		MinRTTUs: message.Microseconds(base), SmoothedRTTUs: message.Microseconds(mean), RTT95Us: message.Microseconds(max(s.state.RTT95, mean)),
 		QueuedBytes: uint32(min(max(s.state.QueuedBytes, 0), message.MostQueuedBytes)), Counts: s.counts,
-		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows),
+		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows), ForeignQueues: s.foreign(),
 	}
 	switch {
 	case r.MaxKbps == 0:

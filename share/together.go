@@ -23,6 +23,7 @@ type together struct {
 	still     stillness
 	before    time.Duration // mean round-trip time outside such a time
 	wire      bool          // it was taken to limit
+	foreign   time.Duration // delay by the queues of others who do not take part, as other terminals found it; 0 without
 }
 
 // stillness is when all were asked to hold back last, and how soon they may be again.
@@ -59,6 +60,8 @@ func (t *together) hears(now time.Duration, a *agent) {
 		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
 	}
 	t.turns.Hear(now, all)
+	t.foreign = foreignDelay(a.peers)
+	a.control.Others(a.self.foreign() || t.foreign > 0)
 	base, mean := a.self.rtts()
 	found := a.self.found.Step(now, step, before, control.Own{
 		Rate: a.self.state.Up + a.self.state.Down, Smooth: a.self.rate(), Greedy: a.self.up.greedy || a.self.down.greedy,
@@ -76,14 +79,28 @@ func (t *together) hears(now time.Duration, a *agent) {
 	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
 		t.resumed = now
 		if before.Kind == message.Still {
-			longer, foreign := a.self.renewBases(), a.self.foreign()
-			a.control.Others(foreign)
+			longer := a.self.renewBases()
 			if longer {
 				a.control.Restart()
 			}
-			t.still.concluded(now, longer || foreign)
+			t.still.concluded(now, longer || a.self.foreign())
 		}
 	}
+}
+
+// foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are
+// in it.
+func foreignDelay(peers []message.Peer) (delay time.Duration) {
+	for i := range peers {
+		r := &peers[i].Report
+		if !r.ForeignQueues || r.SmoothedRTTUs <= r.MinRTTUs {
+			continue
+		}
+		if d := time.Duration(r.SmoothedRTTUs-r.MinRTTUs) * time.Microsecond; delay == 0 || d < delay {
+			delay = d
+		}
+	}
+	return delay
 }
 
 // concluded sets when all may be asked to hold back again.

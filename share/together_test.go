@@ -66,7 +66,7 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		if longer := s.renewBases(); longer != c.longer || f.up.base != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.up.base)
 		}
-		if s.foreign() || f.up.whole(10*time.Millisecond) > 0 {
+		if s.foreign() || f.up.whole(10*time.Millisecond, 0) > 0 {
 			t.Errorf("%s: taken for somebody else's queue", c.what)
 		}
 	}
@@ -83,7 +83,30 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	if longer := s.renewBases(); longer || f.up.base != 2*time.Millisecond || !s.foreign() {
 		t.Errorf("longer %v, smallest round-trip time %s, foreign %v", longer, f.up.base, s.foreign())
 	}
-	if bytes := f.up.whole(10 * time.Millisecond); bytes != 2*20e6*0.050/8 {
+	if bytes := f.up.whole(10*time.Millisecond, 0); bytes != 2*20e6*0.050/8 {
 		t.Errorf("a window of %.0f bytes", bytes)
+	}
+}
+
+// TestWhatOthersFoundOfQueuesCountsForOneThatSawNothing: the least of what they tell, and only until it sees for itself.
+func TestWhatOthersFoundOfQueuesCountsForOneThatSawNothing(t *testing.T) {
+	peer := func(foreign bool, base, rtt uint32) message.Peer {
+		return message.Peer{Report: message.Report{ForeignQueues: foreign, MinRTTUs: base, SmoothedRTTUs: rtt}}
+	}
+	heard := foreignDelay([]message.Peer{peer(false, 2000, 9000), peer(true, 2000, 62000), peer(true, 4000, 44000), peer(true, 0, 0)})
+	if heard != 40*time.Millisecond {
+		t.Fatalf("%s heard", heard)
+	}
+	if none := foreignDelay([]message.Peer{peer(false, 2000, 9000)}); none != 0 {
+		t.Errorf("%s heard of nobody", none)
+	}
+	d := &side{base: 2 * time.Millisecond, rate: 20e6}
+	if bytes := d.whole(8*time.Millisecond, heard); bytes != 2*20e6*0.050/8 {
+		t.Errorf("a window of %.0f bytes", bytes)
+	}
+	d.stillSum, d.stillSteps = 3*time.Millisecond, 1
+	d.renew()
+	if bytes := d.whole(8*time.Millisecond, heard); bytes != 0 {
+		t.Errorf("a window of %.0f bytes where it has seen that no queue stands", bytes)
 	}
 }

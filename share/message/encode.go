@@ -32,7 +32,10 @@ type fields struct {
 	Errors          [4]uint32
 }
 
-const flagApplicationLimited = 1 << 0
+const (
+	flagApplicationLimited = 1 << 0
+	flagForeignQueues      = 1 << 13 // behind the turn
+)
 
 // Sizes in bytes.
 const (
@@ -67,6 +70,9 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 	f.Flags = r.Turn.flags()
 	if r.ApplicationLimited {
 		f.Flags |= flagApplicationLimited
+	}
+	if r.ForeignQueues {
+		f.Flags |= flagForeignQueues
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, fieldsSize)
 	dst, err := binary.Append(dst, binary.LittleEndian, &f)
@@ -111,7 +117,7 @@ func decodeBody(b []byte) (body, error) {
 		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
-		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), Counts: Counts{f.Retransmissions, f.Errors},
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0, Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {
 		return body{}, fmt.Errorf("%w: no challenge", errImplausible)

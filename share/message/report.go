@@ -88,6 +88,8 @@ type Report struct {
 	Weight uint16 `json:"weight_thousandths"`
 	// Turn is what it asks the others for.
 	Turn Turn `json:"turn,omitzero"`
+	// ForeignQueues says that it found, while all held back, that others who do not take part have queues stand.
+	ForeignQueues bool `json:"foreign_queues"`
 
 	// Round-trip times in microseconds; zero is not known.
 	MinRTTUs      uint32 `json:"min_rtt_us"`

@@ -238,7 +238,7 @@ func TestNamesInJSON(t *testing.T) {
 // Every field of a report goes over the wire, so that none is forgotten in either direction.
 func TestNoFieldIsForgotten(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
-	full.State, full.ApplicationLimited, full.MaxKbps, full.MaxSource = Controlling, true, 7, Configured
+	full.State, full.ApplicationLimited, full.ForeignQueues, full.MaxKbps, full.MaxSource = Controlling, true, true, 7, Configured
 	full.Turn = Turn{Solo, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {
