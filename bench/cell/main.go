@@ -13,9 +13,13 @@ import (
 	"airtide/cell"
 	"airtide/cell/engine"
 	"airtide/internal/benchtext"
+	"airtide/vm"
 )
 
 func main() {
+	if vm.IsGuest() {
+		vm.Main(nil)
+	}
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}
@@ -36,7 +40,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 	for _, p := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"wire", b.wire}, {"cell", b.cell}, {"many", b.many}, {"medium", b.medium}} {
+	}{{"wire", b.wire}, {"cell", b.cell}, {"many", b.many}, {"netem", b.netem}, {"medium", b.medium}} {
 		if !strings.Contains(p.name, only) {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"airtide/cell"
 	"airtide/cell/path"
@@ -23,31 +24,41 @@ type way struct {
 	args []string
 }
 
+// How the engine takes packets: one by one, or the kernel's super-packets at the ends.
+var per, both = cell.EngineOptions{}, cell.EngineOptions{Coalesce: true, Supers: true}
+
 // wire compares a wire without a cell with a token bucket on a veth pair.
 func (b *bench) wire(ctx context.Context) error {
-	per, both := cell.EngineOptions{}, cell.EngineOptions{Coalesce: true, Supers: true}
 	return errors.Join(
 		b.table(ctx, "A wire of 1 Gbit/s without a cell, TCP", []way{
-			{"tbf on a veth pair, without offloads", func(ctx context.Context) (*ends, error) { return veth(ctx, "1gbit") }, nil},
-			{"airtide, packet by packet", onWire(1e9, per), nil},
-			{"airtide, super-packets at the ends", onWire(1e9, both), nil},
+			{"tbf on a veth pair, without offloads", onVeth(bucket("1gbit")), nil},
+			{"airtide, packet by packet", onWire(1e9, 0, per), nil},
+			{"airtide, super-packets at the ends", onWire(1e9, 0, both), nil},
 		}),
 		b.table(ctx, "A wire without limit, TCP", []way{
-			{"veth pair, without offloads", func(ctx context.Context) (*ends, error) { return veth(ctx, "") }, nil},
-			{"airtide, packet by packet", onWire(0, per), nil},
-			{"airtide, super-packets at the ends", onWire(0, both), nil},
+			{"veth pair, without offloads", onVeth(""), nil},
+			{"airtide, packet by packet", onWire(0, 0, per), nil},
+			{"airtide, super-packets at the ends", onWire(0, 0, both), nil},
 		}),
 	)
 }
 
-func onWire(bps int64, o cell.EngineOptions) func(context.Context) (*ends, error) {
+func onWire(bps int64, delay time.Duration, o cell.EngineOptions) func(context.Context) (*ends, error) {
 	return func(ctx context.Context) (*ends, error) {
 		wire := []cell.WireStep{{Wire: path.Wire{RateBps: bps, Limit: queue.Limit{Packets: 1000}}}}
+		line := []cell.LineStep{{Line: path.Line{DelayNs: delay.Nanoseconds()}}}
 		return cellEnds(ctx, cell.Config{
-			Seed: 1, Terminals: []cell.Terminal{{Name: "a"}}, Servers: []cell.Server{{Name: "b"}}, WireUp: wire, WireDown: wire, Engine: o,
+			Seed: 1, Terminals: []cell.Terminal{{Name: "a", Up: line, Down: line}}, Servers: []cell.Server{{Name: "b"}}, WireUp: wire, WireDown: wire, Engine: o,
 		})
 	}
 }
+
+// onVeth is a veth pair with a queueing discipline at both ends, as tc words it, or none.
+func onVeth(discipline string) func(context.Context) (*ends, error) {
+	return func(ctx context.Context) (*ends, error) { return veth(ctx, discipline) }
+}
+
+func bucket(rate string) string { return "tbf rate " + rate + " burst 32kb limit 1500kb" }
 
 func cellEnds(ctx context.Context, c cell.Config) (*ends, error) {
 	running, err := cell.Start(ctx, c)
@@ -65,8 +76,8 @@ func cellEnds(ctx context.Context, c cell.Config) (*ends, error) {
 	return e, nil
 }
 
-// veth is two namespaces joined by a veth pair, with a token bucket at the sender.
-func veth(ctx context.Context, rate string) (*ends, error) {
+// veth is two namespaces joined by a veth pair, with a queueing discipline at both ends.
+func veth(ctx context.Context, discipline string) (*ends, error) {
 	tag := fmt.Sprintf("atbench%d", os.Getpid())
 	a, z := tag+"a", tag+"z"
 	undo := func() {
@@ -82,8 +93,10 @@ link add v0 netns %[1]s type veth peer name v0 netns %[2]s
 -n %[2]s link set v0 up
 netns exec %[1]s ethtool -K v0 tso off gso off gro off
 netns exec %[2]s ethtool -K v0 tso off gso off gro off`, a, z)
-	if rate != "" {
-		lines += fmt.Sprintf("\nnetns exec %s tc qdisc add dev v0 root tbf rate %s burst 32kb limit 1500kb", a, rate)
+	if discipline != "" {
+		for _, namespace := range []string{a, z} {
+			lines += fmt.Sprintf("\nnetns exec %s tc qdisc add dev v0 root %s", namespace, discipline)
+		}
 	}
 	for line := range strings.Lines(lines) {
 		if out, err := exec.CommandContext(ctx, "ip", strings.Fields(line)...).CombinedOutput(); err != nil {

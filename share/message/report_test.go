@@ -221,7 +221,7 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"let_go","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
 		`"delivery_kbps":0,"application_limited":false,"demand_kbps":0,"upload_kbps":0,"download_kbps":0,"bound_kbps":0,` +
-		`"weight_thousandths":0,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
+		`"weight_thousandths":0,"foreign_queues":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
 		`"retransmissions":0,"errors":[0,0,0,0]}`
 	if string(raw) != expected {
 		t.Errorf("%s", raw)
