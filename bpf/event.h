@@ -259,6 +259,22 @@ static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 	return 0;
 }
 
+/*
+ * A tail loss that the last ACK told of (tcp_process_tlp_ack): CWR is over by the end of that ACK, so that only
+ * tcp_cong_state_set shows it. It clears tlp_high_seq, as do entering Recovery or Loss, and a DSACK for the probe.
+ */
+static __noinline int unseen_tail_loss(struct flow_state *fs, struct tcp_sock *tp, u8 state)
+{
+	if (!fs || !tp || fs->dsack || state >= TCP_CA_CWR || !before(fs->tlp_high_seq, fs->last_ack) ||
+	    !probe_was_retransmission(tp))
+		return 0;
+	event_change(fs, tp, EVENT_CA_STATE, CHANGE(fs->ca_state, TCP_CA_CWR), BY_DIFFERENCE);
+	event_value(fs, tp, EVENT_TLP_LOSS, 0, BY_DIFFERENCE);
+	event_change(fs, tp, EVENT_CA_STATE, CHANGE(TCP_CA_CWR, state), BY_DIFFERENCE);
+	fs->ca_state = state;
+	return 0;
+}
+
 /* Events that are seen by comparing the socket with how the last ACK or change of state found it. */
 static __always_inline void socket_differences(struct flow_state *fs, struct tcp_sock *tp)
 {
@@ -268,6 +284,8 @@ static __always_inline void socket_differences(struct flow_state *fs, struct tcp
 		cc_changed(fs, tp);
 	if (tp->inet_conn.icsk_backoff != fs->timeouts)
 		unseen_timeouts(fs, tp);
+	if (!has_cong_state_set && fs->tlp_high_seq && !tp->tlp_high_seq)
+		unseen_tail_loss(fs, tp, state);
 	if (!has_cong_state_set && state != fs->ca_state)
 		ca_state_changes(fs, tp, fs->ca_state, state, BY_DIFFERENCE);
 	else if (tp->undo_marker != fs->undo_marker)
@@ -306,6 +324,7 @@ static __always_inline void segment_events(struct flow_state *fs, struct tcp_soc
 		}
 	}
 	fs->last_ack = p->ack;
+	fs->dsack = p->dsack;
 	fs->tlp_high_seq = tp->tlp_high_seq;
 	fs->delivered_ce = tp->delivered_ce;
 }

@@ -50,6 +50,7 @@ struct flow_state {
 	u8 timeouts; /* icsk_backoff as far as it has been told */
 	u8 loss_by_mtu; /* Loss was not entered by a timeout */
 	u8 ece;
+	u8 dsack; /* in the last segment */
 	u8 peer_zero_window;
 	u8 local_zero_window;
 	char comm[16];

@@ -106,8 +106,10 @@ static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const st
 
 		if (cause == CAUSE_RTO)
 			unseen_timeouts(fs, tp);
-		if (state != fs->ca_state || cause == CAUSE_RTO)
+		if (state != fs->ca_state || cause == CAUSE_RTO) {
 			ca_state_changes(fs, tp, fs->ca_state, state, AT_ONCE);
+			cause = cause_of(fs, tp); /* the change may say what brought Loss about */
+		}
 	}
 	if (result < 0 && tp->total_retrans == fs->retransmits)
 		return;

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"airtide/vm"
 )
@@ -31,6 +32,14 @@ func (b *bench) netem(ctx context.Context) error {
 		{"airtide, packet by packet", onWire(netemRate*1e6, netemDelay, per), nil},
 		{"airtide, super-packets at the ends", onWire(netemRate*1e6, netemDelay, both), nil},
 	})
+}
+
+// seeOwnProcesses mounts a /proc that shows the numbers of the PID namespace that commands of a guest have.
+func seeOwnProcesses() error {
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	return nil
 }
 
 func hasNetem() bool {
@@ -74,7 +83,7 @@ func (b *bench) inGuest(ctx context.Context) error {
 	defer g.Close()
 	fmt.Printf("\nThis kernel has no netem. In a guest, by %s: ", g.Accelerator)
 	return g.Run(ctx, vm.Command{
-		Path: vm.Program, Args: []string{"-only", "netem", "-rounds", strconv.Itoa(b.rounds), "-seconds", strconv.Itoa(b.seconds)},
+		Path: vm.Program, Args: []string{"-in-guest", "-only", "netem", "-rounds", strconv.Itoa(b.rounds), "-seconds", strconv.Itoa(b.seconds)},
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}, Dir: "/tmp", Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 }

@@ -22,7 +22,8 @@ type lossScenario struct {
 	// happened are the kernel's own counts by which the scenario has gone as meant. Where they say otherwise the machine
 	// stood still for longer than the path's delays can bear, and the scenario is played again.
 	happened counts
-	judge    func(t *testing.T, events []tcp.Event)
+	// judge is told whether changes of the congestion state show at the next ACK only, as before Linux 5.19.
+	judge func(t *testing.T, events []tcp.Event, late bool)
 }
 
 // counts are SNMP counters of the sender's namespace; "undone" is the sum of the four that count undone reductions, and
@@ -72,7 +73,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 100*mss)
 		},
 		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
 			wantStates(t, events, tcp.CAOpen, tcp.CADisorder, tcp.CARecovery, tcp.CAOpen)
 			again := ofKind(events, tcp.EventRetransmit)[0]
@@ -98,7 +99,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 60*mss)
 		},
 		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			if n := len(ofKind(events, tcp.EventDupAck)); n < 3 {
 				t.Errorf("%d duplicate ACKs, want at least 3", n)
 			}
@@ -118,7 +119,7 @@ var lossScenarios = []lossScenario{
 			receive(t, server, 10*mss)
 		},
 		happened: counts{"TCPTimeouts": atLeastOnce, "TCPLossProbes": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			timeouts := ofKind(events, tcp.EventTimeout)
 			if len(timeouts) < 3 {
 				t.Fatalf("%d timeouts, want at least 3", len(timeouts))
@@ -147,7 +148,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 10*mss)
 		},
 		happened: counts{"RetransSegs": 1, "TCPLossProbes": 1, "TCPLossProbeRecovery": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseTLP: 1})
 			if n := len(ofKind(events, tcp.EventTLPLoss)); n != 1 {
 				t.Errorf("%d repaired tail losses, want 1", n)
@@ -167,7 +168,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, mss)
 		},
 		happened: counts{"RetransSegs": 0, "TCPSACKReorder": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{})
 			reordered := ofKind(events, tcp.EventReordering)
 			if len(reordered) != 1 || reordered[0].Code != tcp.CodeReordering || reordered[0].Value < 3 || !reordered[0].FromSample {
@@ -183,7 +184,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 10*mss)
 		},
 		happened: counts{"RetransSegs": 1, "TCPFastRetrans": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseReordering: 1})
 		},
 	},
@@ -195,7 +196,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 10*mss)
 		},
 		happened: counts{"RetransSegs": 1, "undone": 1, "TCPDSACKUndo": 0},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{tcp.CauseFast: 1})
 			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CARecovery)
 			// The receiver gets the segment twice and says so.
@@ -215,7 +216,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 10*mss)
 		},
 		happened: counts{"undone": 1, "TCPDSACKUndo": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantUndo(t, events, tcp.ReasonUndoDsack, tcp.CARecovery)
 		},
 	},
@@ -224,7 +225,7 @@ var lossScenarios = []lossScenario{
 		sysctls:  map[string]string{"net.ipv4.tcp_early_retrans": "0"}, // no probe before the timeout
 		drive:    lateAcks,
 		happened: counts{"TCPTimeouts": 1, "undone": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			if n := len(ofKind(events, tcp.EventTimeout)); n != 1 {
 				t.Errorf("%d timeouts, want 1", n)
 			}
@@ -236,7 +237,7 @@ var lossScenarios = []lossScenario{
 		sysctls:  map[string]string{"net.ipv4.tcp_early_retrans": "0", "net.ipv4.tcp_timestamps": "0"},
 		drive:    lateAcks,
 		happened: counts{"TCPTimeouts": 1, "undone": 1},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantUndo(t, events, tcp.ReasonUndoTimestamp, tcp.CALoss)
 		},
 	},
@@ -247,9 +248,9 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 100*mss)
 		},
 		happened: counts{"RetransSegs": 0},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, late bool) {
 			local := ofKind(events, tcp.EventLocalCongestion)
-			if len(local) != 1 || local[0].Code != tcp.CodeLocalCongestion || local[0].FromSample {
+			if len(local) != 1 || local[0].Code != tcp.CodeLocalCongestion || local[0].FromSample != late {
 				t.Errorf("local congestion: %+v, want one", local)
 			}
 			wantStates(t, events, tcp.CAOpen, tcp.CACWR, tcp.CAOpen)
@@ -266,7 +267,7 @@ var lossScenarios = []lossScenario{
 			receive(t, server, 10*mss)
 		},
 		happened: counts{"RetransSegs": 2, "TCPRetransFail": 1, "TCPLossProbes": anyNumber, "TCPTimeouts": anyNumber},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			again := ofKind(events, tcp.EventRetransmit)
 			if len(again) != 2 || again[0].Cause != tcp.CauseTLP || again[0].Reason != tcp.ReasonDeviceRefused || again[1].Reason != tcp.ReasonNone {
 				t.Errorf("retransmissions %+v, want a refused probe and one that went out", again)
@@ -284,7 +285,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 100*mss)
 		},
 		happened: counts{"RetransSegs": 0},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			if n := len(ofKind(events, tcp.EventECNEcho)); n != 1 {
 				t.Errorf("%d echoes began, want 1", n)
 			}
@@ -303,7 +304,7 @@ var lossScenarios = []lossScenario{
 			reportMTU(t, n, client, 1200)
 			receive(t, server, 5*mss)
 		},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			causes := countCauses(events)
 			if causes[tcp.CauseOther] < 5 || len(causes) != 1 || len(ofKind(events, tcp.EventTimeout)) != 0 {
 				t.Errorf("causes %v with %d timeouts, want other alone", causes, len(ofKind(events, tcp.EventTimeout)))
@@ -320,7 +321,7 @@ var lossScenarios = []lossScenario{
 			send(t, client, server, 100*mss)
 		},
 		happened: counts{"TCPFastRetrans": atLeastOnce},
-		judge: func(t *testing.T, events []tcp.Event) {
+		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			if causes := fastByAckOrTimer(countCauses(events)); causes[tcp.CauseFast] == 0 || len(causes) != 1 {
 				t.Errorf("causes %v, want fast alone", causes)
 			}

@@ -159,10 +159,10 @@ type monitorFlowState struct {
 	Timeouts        uint8
 	LossByMtu       uint8
 	Ece             uint8
+	Dsack           uint8
 	PeerZeroWindow  uint8
 	LocalZeroWindow uint8
 	Comm            [16]int8
-	_               [1]byte
 }
 
 type monitorOptions struct {
