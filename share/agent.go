@@ -55,6 +55,7 @@ type agent struct {
 	balance  control.Balance
 	decision control.Decision // the last one
 	decided  time.Duration    // when
+	since    time.Duration    // how long after the decision before
 	patience time.Duration    // how long silence of all the others is nothing unusual
 	session  uint64
 	together together

@@ -22,6 +22,9 @@ type bounds struct {
 
 var noBounds bounds
 
+// longestStep is what counts of the time between two decisions at most.
+const longestStep = 500 * time.Millisecond
+
 // list is what the status shows of them.
 func (b *bounds) list(flows map[tcp.FlowID]*flow) []Window {
 	all := []Window{}
@@ -39,7 +42,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	var err error
 	s := &a.status
 	s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit, s.QueueTargetUs, s.Correction = 0, 0, 0, "", 0, 0
-	since := now - a.decided
+	a.since = min(now-a.decided, longestStep)
 	a.decided = now
 	defer func() {
 		if why != "" {
@@ -79,19 +82,19 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	if !math.IsInf(d.Capacity, 1) {
 		s.CapacityBps = d.Capacity
 	}
-	b = a.shares(now, since, d)
+	b = a.shares(now, d)
 	a.together.adapt(now, &b, &a.self)
 	return b, ""
 }
 
 // shares gives each flow its part of the terminal's share.
-func (a *agent) shares(now, since time.Duration, d control.Decision) (b bounds) {
+func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
 	if d.Share == 0 {
 		return b
 	}
 	u, v := &a.self.up, &a.self.down
 	parts := control.Split(d.Share, []float64{u.demand(), v.demand()})
-	forUp, forDown := a.balance.Step(since,
+	forUp, forDown := a.balance.Step(a.since,
 		control.Direction{Share: parts[0], Rate: u.rate, Limited: u.greedy},
 		control.Direction{Share: parts[1], Rate: v.rate, Limited: v.greedy})
 	for _, w := range a.windows(now, (*flow).upward, parts[0]/d.Share, func(part float64, base time.Duration) float64 {
@@ -156,9 +159,14 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, b
 		wants = append(wants, of(w.flow).demand(now))
 	}
 	parts := control.Split(1, relative(wants, part*a.status.ShareBps))
+	step := a.since
+	if !a.together.usual(now) {
+		step = 0
+	}
 	for i := range all {
 		s := of(all[i].flow)
-		all[i].bytes = max(bytes(part*max(parts[i], 1/float64(len(all))), s.base), s.whole(a.decision.QueueTarget, a.together.foreign))
+		all[i].bytes = max(bytes(part*max(parts[i], 1/float64(len(all))), s.base),
+			s.beside(step, a.decision.QueueTarget, a.together.foreign, besidePackets*float64(all[i].flow.mss)/float64(len(all))))
 	}
 	return all
 }

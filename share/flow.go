@@ -2,6 +2,7 @@ package share
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"airtide/share/control"
@@ -25,11 +26,14 @@ type side struct {
 	greedyUntil time.Duration // wants more than its window lets through
 	base        time.Duration // smallest round-trip time; 0 while it is not known
 	rtt, least  time.Duration // mean and smallest of the last step; 0 without any
+	recent      time.Duration // the last of the means
+	slowRTT     time.Duration // their mean, smoothed, and
+	window      float64       // the window in bytes beside others who do not take part; 0 without
 	still       time.Duration // the smallest while all hold back; 0 without any
 	stillSum    time.Duration // of the mean ones of so many steps in which all hold back
 	stillSteps  int
 	foreign     time.Duration // what is left of it when all who take part hold back: the queues of others; 0 without
-	looked      bool          // that was seen the last time
+	doubted     bool          // there was nothing left the last time: their queues come and go
 }
 
 const (
@@ -74,6 +78,9 @@ func (s *side) carried(now time.Duration, gain, rate float64) {
 // minutes, which another path may have made impossible.
 func (s *side) took(mean, least, known time.Duration) {
 	s.rtt, s.least = mean, least
+	if mean > 0 {
+		s.recent = mean
+	}
 	if s.base == 0 {
 		s.base = known
 	}
@@ -89,9 +96,14 @@ func (s *side) renew() (longer bool) {
 			s.base = s.still
 		}
 	}
-	if s.looked = s.stillSteps > 0; s.looked {
-		if s.foreign = s.stillSum / time.Duration(s.stillSteps); s.foreign < s.base+foreignQueue {
-			s.foreign = 0
+	if s.stillSteps > 0 {
+		switch left := s.stillSum / time.Duration(s.stillSteps); {
+		case left >= s.base+foreignQueue:
+			s.foreign, s.doubted = left, false
+		case s.foreign > 0 && !s.doubted:
+			s.doubted = true
+		default:
+			s.foreign, s.doubted = 0, false
 		}
 	}
 	s.still, s.stillSum, s.stillSteps = 0, 0, 0
@@ -101,19 +113,43 @@ func (s *side) renew() (longer bool) {
 // foreignQueue is the delay that is left while all hold back, from which on somebody else must have queues stand.
 const foreignQueue = 10 * time.Millisecond
 
-// whole is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take
-// part: twice what it carries now, with the round-trip time that they make. A window that is not enough for it grows so; one that is
-// keeps its own queue as short as theirs. A slow terminal that holds back may see no packet come back in that time; then what other
-// terminals found counts, the delay heard, for all wait in the same access point.
-func (s *side) whole(queue, heard time.Duration) float64 {
+// Beside others who do not take part a window grows until the round-trip time is besideRTT, or besideFactor times what the others make of
+// it where that is more. Their queues come and go within seconds, so that what shows while all hold back is no measure of what is needed; and
+// rates are lowest when round-trip times are long, so that their product is none either.
+const (
+	besideRTT    = 250 * time.Millisecond
+	besideFactor = 1.5
+	// besideTime is in which time a window grows or shrinks by a factor of e at most, besideSmooth that of the mean round-trip time.
+	besideTime, besideSmooth = 700 * time.Millisecond, 700 * time.Millisecond
+	// besidePackets of all flows are the least, an A-MPDU; besideMost is how many times what is carried in that round-trip time is the most.
+	besidePackets = 64
+	besideMost    = 4
+)
+
+// beside is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take part;
+// 0 where there are none. least is the smallest. A slow terminal that holds back may see next to no packet come back in that time; what other
+// terminals found, the delay heard, counts like its own finding, for all wait in the same access point. step is how long windows have been as usual since the
+// last call.
+func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
 	foreign := s.foreign
-	if foreign == 0 && !s.looked && heard > 0 {
+	if foreign == 0 && heard > 0 {
 		foreign = s.base + heard
 	}
 	if foreign == 0 {
+		s.window, s.slowRTT = 0, 0
 		return 0
 	}
-	return 2 * s.rate * (foreign + queue).Seconds() / 8
+	if s.window == 0 {
+		s.window, s.slowRTT = s.rate*(foreign+queue).Seconds()/8, s.recent
+	}
+	s.slowRTT += time.Duration(min(step.Seconds()/besideSmooth.Seconds(), 1) * float64(s.recent-s.slowRTT))
+	target := max(besideRTT, time.Duration(besideFactor*float64(foreign+queue)))
+	if s.slowRTT > 0 {
+		more := min(max(math.Log(float64(target)/float64(s.slowRTT)), -1), 1)
+		s.window *= math.Exp(more * step.Seconds() / besideTime.Seconds())
+	}
+	s.window = max(min(s.window, besideMost*s.rate*target.Seconds()/8), least)
+	return s.window
 }
 
 // demand is the rate beyond which the direction has nothing to carry.

@@ -197,6 +197,16 @@ func (s *self) foreign() bool {
 	return false
 }
 
+// doubted says whether others' queues stood and did not the last time.
+func (s *self) doubted() bool {
+	for _, f := range s.flows {
+		if f.up.doubted || f.down.doubted {
+			return true
+		}
+	}
+	return false
+}
+
 // renewBases takes the smallest round-trip times for what they were while all held back, and says whether any path has become longer.
 func (s *self) renewBases() (longer bool) {
 	for _, f := range s.flows {

@@ -40,6 +40,7 @@ const (
 	releaseFor  = 5 * time.Minute
 	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was.
 	stillFirst, stillRarest = 10 * time.Second, 5 * time.Minute
+	stillForeign            = 30 * time.Second
 	longestStill            = 800 * time.Millisecond
 	// stillPackets is the window while all hold back: a loss is still found without timeout.
 	stillPackets = 4
@@ -79,11 +80,13 @@ func (t *together) hears(now time.Duration, a *agent) {
 	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
 		t.resumed = now
 		if before.Kind == message.Still {
+			stood := a.self.foreign()
 			longer := a.self.renewBases()
 			if longer {
 				a.control.Restart()
 			}
-			t.still.concluded(now, longer || a.self.foreign())
+			stand, doubted := a.self.foreign(), a.self.doubted()
+			t.still.concluded(now, longer || doubted || stand != stood, stand && !doubted)
 		}
 	}
 }
@@ -103,12 +106,16 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// concluded sets when all may be asked to hold back again.
-func (s *stillness) concluded(now time.Duration, changed bool) {
+// concluded sets when all may be asked to hold back again: soon when something has changed, later where others' queues stand, which costs
+// those who hold back.
+func (s *stillness) concluded(now time.Duration, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
 	if changed {
 		s.every = stillFirst
+	}
+	if foreign {
+		s.every = max(s.every, stillForeign)
 	}
 }
 

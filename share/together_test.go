@@ -66,7 +66,7 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		if longer := s.renewBases(); longer != c.longer || f.up.base != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.up.base)
 		}
-		if s.foreign() || f.up.whole(10*time.Millisecond, 0) > 0 {
+		if s.foreign() || f.up.beside(time.Second, 10*time.Millisecond, 0, 10) > 0 {
 			t.Errorf("%s: taken for somebody else's queue", c.what)
 		}
 	}
@@ -83,13 +83,30 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	if longer := s.renewBases(); longer || f.up.base != 2*time.Millisecond || !s.foreign() {
 		t.Errorf("longer %v, smallest round-trip time %s, foreign %v", longer, f.up.base, s.foreign())
 	}
-	if bytes := f.up.whole(10*time.Millisecond, 0); bytes != 2*20e6*0.050/8 {
-		t.Errorf("a window of %.0f bytes", bytes)
+	window := func(recent time.Duration) (bytes float64) {
+		f.up.recent = recent
+		for range 50 {
+			bytes = f.up.beside(100*time.Millisecond, 10*time.Millisecond, 0, 1e4)
+		}
+		return bytes
+	}
+	if first := f.up.beside(0, 10*time.Millisecond, 0, 1e4); first != 20e6*0.050/8 {
+		t.Errorf("a window of %.0f bytes at first", first)
+	}
+	if most := window(120 * time.Millisecond); most != besideMost*20e6*besideRTT.Seconds()/8 {
+		t.Errorf("a window of %.0f bytes where it is not enough for a long round-trip time", most)
+	}
+	if least := window(time.Second); least != 1e4 {
+		t.Errorf("a window of %.0f bytes where the queue is its own", least)
+	}
+	f.up.foreign = 0
+	if none := window(time.Second); none != 0 {
+		t.Errorf("a window of %.0f bytes when the others are gone", none)
 	}
 }
 
-// TestWhatOthersFoundOfQueuesCountsForOneThatSawNothing: the least of what they tell, and only until it sees for itself.
-func TestWhatOthersFoundOfQueuesCountsForOneThatSawNothing(t *testing.T) {
+// TestWhatOthersFoundOfQueuesCounts: the least of what they tell.
+func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 	peer := func(foreign bool, base, rtt uint32) message.Peer {
 		return message.Peer{Report: message.Report{ForeignQueues: foreign, MinRTTUs: base, SmoothedRTTUs: rtt}}
 	}
@@ -101,12 +118,34 @@ func TestWhatOthersFoundOfQueuesCountsForOneThatSawNothing(t *testing.T) {
 		t.Errorf("%s heard of nobody", none)
 	}
 	d := &side{base: 2 * time.Millisecond, rate: 20e6}
-	if bytes := d.whole(8*time.Millisecond, heard); bytes != 2*20e6*0.050/8 {
+	if bytes := d.beside(0, 8*time.Millisecond, heard, 10); bytes != 20e6*0.050/8 {
 		t.Errorf("a window of %.0f bytes", bytes)
 	}
-	d.stillSum, d.stillSteps = 3*time.Millisecond, 1
-	d.renew()
-	if bytes := d.whole(8*time.Millisecond, heard); bytes != 0 {
-		t.Errorf("a window of %.0f bytes where it has seen that no queue stands", bytes)
+	if bytes := d.beside(0, 8*time.Millisecond, 0, 10); bytes != 0 {
+		t.Errorf("a window of %.0f bytes when nobody finds any", bytes)
+	}
+}
+
+// TestOneLookWithoutQueuesIsNotBelieved: others' queues come and go.
+func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
+	d := &side{base: 2 * time.Millisecond}
+	look := func(rtt time.Duration) {
+		d.stillSum, d.stillSteps = rtt, 1
+		d.renew()
+	}
+	for i, step := range []struct {
+		rtt, want time.Duration
+		doubted   bool
+	}{
+		{3 * time.Millisecond, 0, false},
+		{40 * time.Millisecond, 40 * time.Millisecond, false},
+		{3 * time.Millisecond, 40 * time.Millisecond, true},
+		{50 * time.Millisecond, 50 * time.Millisecond, false},
+		{3 * time.Millisecond, 50 * time.Millisecond, true},
+		{3 * time.Millisecond, 0, false},
+	} {
+		if look(step.rtt); d.foreign != step.want || d.doubted != step.doubted {
+			t.Errorf("look %d: queues of %s, doubted %v", i+1, d.foreign, d.doubted)
+		}
 	}
 }
