@@ -200,8 +200,11 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 	return window < limit*accessPackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
+// saturated is the part of the airtime that there is from which on rates are what the medium makes of the windows, though queues are short.
+const saturated = 0.85
+
 // correct moves the correction towards where this terminal gets the same part of its share as all together. A terminal whose
-// demand is met, and a cell without queues, teach nothing.
+// demand is met, and a cell with neither queues nor much of its airtime in use, teach nothing.
 func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state) {
 	var delivered, shared float64
 	for i, t := range all {
@@ -225,7 +228,8 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 		return
 	}
 	since := min(now-c.last, longestStep).Seconds()
-	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && s.delay >= c.queue/2 {
+	full := s.delay >= c.queue/2 || s.airtime >= saturated*efficiency(s.active)
+	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && full {
 		lag := delivered / shared * shares[own] / t.Rate
 		step := math.Pow(lag, since/correctionTime)
 		c.correction *= min(max(step, 0.9), 1.1)
