@@ -93,7 +93,7 @@ func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
 		return b
 	}
 	u, v := &a.self.up, &a.self.down
-	parts := control.Split(d.Share, []float64{u.demand(), v.demand()})
+	parts := control.Split(d.Share, []float64{u.demand(d.Share), v.demand(d.Share)})
 	forUp, forDown := a.balance.Step(a.since,
 		control.Direction{Share: parts[0], Rate: u.rate, Limited: u.greedy},
 		control.Direction{Share: parts[1], Rate: v.rate, Limited: v.greedy})
@@ -156,7 +156,7 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, b
 	}
 	slices.SortFunc(all, func(a, b window) int { return cmp.Compare(a.id, b.id) })
 	for _, w := range all {
-		wants = append(wants, of(w.flow).demand(now))
+		wants = append(wants, of(w.flow).demand(now, part*a.status.ShareBps))
 	}
 	parts := control.Split(1, relative(wants, part*a.status.ShareBps))
 	step := a.since

@@ -152,7 +152,7 @@ func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
 	return s.window
 }
 
-// demand is the rate beyond which the direction has nothing to carry.
-func (s *side) demand(now time.Duration) float64 {
-	return demand(s.rate, now < s.greedyUntil)
+// demand is the rate beyond which the direction has nothing to carry, of a rate that is its terminal's.
+func (s *side) demand(now time.Duration, of float64) float64 {
+	return demand(s.rate, now < s.greedyUntil, of/8)
 }

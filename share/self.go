@@ -137,17 +137,18 @@ func (d *direction) take(gain, rate float64, now time.Duration, flows map[tcp.Fl
 	}
 }
 
-func (d *direction) demand() float64 { return demand(d.rate, d.greedy) }
+// demand of a rate that is the terminal's, of which an idle direction or flow is kept no more than an eighth.
+func (d *direction) demand(of float64) float64 { return demand(d.rate, d.greedy, of/8) }
 
-// demand is the rate beyond which there is nothing to carry.
-func demand(rate float64, greedy bool) float64 {
+// demand is the rate beyond which there is nothing to carry; least is what is kept for something that carries next to nothing.
+func demand(rate float64, greedy bool, least float64) float64 {
 	switch {
 	case greedy:
 		return allocate.Unlimited
 	case rate == 0:
 		return 0
 	}
-	return max(headroom*rate, leastDemand)
+	return max(headroom*rate, min(leastDemand, least))
 }
 
 // alone is what the terminal reaches alone, by the best that is known of it; 0 when nothing is.
@@ -218,7 +219,8 @@ func (s *self) renewBases() (longer bool) {
 
 func (s *self) rate() float64 { return s.up.rate + s.down.rate }
 
-func (s *self) demand() float64 { return demand(s.rate(), s.up.greedy || s.down.greedy) }
+// demand of a terminal that carries next to nothing is a hundredth of what it reaches alone.
+func (s *self) demand() float64 { return demand(s.rate(), s.up.greedy || s.down.greedy, s.alone()/100) }
 
 // rtts are the smallest round-trip time, and the mean: above it by what rates are delayed by in both directions.
 func (s *self) rtts() (base, mean time.Duration) {
