@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type agent struct {
 const keyFile = "cell.key"
 
 // startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
-// carries no multicast; and waits until all know each other, as they do in a cell that was there before.
+// carries no multicast, or of its hub; and waits until all know each other, as they do in a cell that was there before.
 func (a *attempt) startAgents(ctx context.Context) error {
 	sharing := map[string]plan.Sharing{}
 	for _, t := range a.setup.Terminals {
@@ -60,29 +61,41 @@ func (a *attempt) startAgents(ctx context.Context) error {
 			hosts = append(hosts, h)
 		}
 	}
-	for _, h := range hosts {
-		one, err := startAgent(a.dir, program, key, h, hosts, sharing[h.Name])
-		if one != nil {
-			a.agents = append(a.agents, one)
+	hubs := map[string]cell.Host{}
+	for _, h := range a.cell.Hosts() {
+		if !slices.ContainsFunc(hosts, func(t cell.Host) bool { return sharing[t.Name].Hub == h.Name }) {
+			continue
 		}
-		if err != nil {
+		hubs[h.Name] = h
+		if err := a.startAgent(program, h, "hub-"+h.Name, "share", "hub", "--key", key, "--json"); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, agentPatience+time.Duration(len(a.agents))*agentLoading)
+	first := len(a.agents)
+	for _, h := range hosts {
+		if err := a.startAgent(program, h, "share-"+h.Name, agentArguments(key, h, hosts, hubs, sharing[h.Name])...); err != nil {
+			return err
+		}
+	}
+	agents := a.agents[first:]
+	ctx, cancel := context.WithTimeout(ctx, agentPatience+time.Duration(len(agents))*agentLoading)
 	defer cancel()
-	for _, one := range a.agents {
-		if err := one.knows(ctx, len(a.agents)-1); err != nil {
+	for _, one := range agents {
+		if err := one.knows(ctx, len(agents)-1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func startAgent(dir, program, key string, host cell.Host, all []cell.Host, s plan.Sharing) (*agent, error) {
+// agentArguments are those of a terminal's agent, whose peers are the others or a hub.
+func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string]cell.Host, s plan.Sharing) []string {
 	args := []string{"share", "run", "--key", key, "--policy", string(s.Policy), "--json"}
+	if s.Hub != "" {
+		args = append(args, "--peer", hubs[s.Hub].Address.String())
+	}
 	for _, h := range all {
-		if h.Name != host.Name {
+		if s.Hub == "" && h.Name != host.Name {
 			args = append(args, "--peer", h.Address.String())
 		}
 	}
@@ -95,18 +108,24 @@ func startAgent(dir, program, key string, host cell.Host, all []cell.Host, s pla
 	if s.Weight > 0 {
 		args = append(args, "--weight", strconv.FormatFloat(s.Weight, 'g', -1, 64))
 	}
-	a := &agent{machine: host.Name, file: "share-" + host.Name + ".jsonl"}
+	return args
+}
+
+// startAgent starts an agent, or a hub, whose output is kept under a name.
+func (a *attempt) startAgent(program string, host cell.Host, name string, args ...string) error {
+	one := &agent{machine: host.Name, file: name + ".jsonl"}
 	var err error
-	if a.stdout, err = os.Create(filepath.Join(dir, a.file)); err != nil {
-		return nil, fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+	if one.stdout, err = os.Create(filepath.Join(a.dir, one.file)); err != nil {
+		return fmt.Errorf("starting the agent of %s: %w", host.Name, err)
 	}
-	if a.stderr, err = os.Create(filepath.Join(dir, "share-"+host.Name+".log")); err != nil {
-		return a, fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+	a.agents = append(a.agents, one)
+	if one.stderr, err = os.Create(filepath.Join(a.dir, name+".log")); err != nil {
+		return fmt.Errorf("starting the agent of %s: %w", host.Name, err)
 	}
-	a.process, err = machine.Start(machine.Command{
-		Namespace: host.Namespace, Path: program, Args: args, Dir: dir, Stdout: a.stdout, Stderr: a.stderr,
+	one.process, err = machine.Start(machine.Command{
+		Namespace: host.Namespace, Path: program, Args: args, Dir: a.dir, Stdout: one.stdout, Stderr: one.stderr,
 	})
-	return a, err
+	return err
 }
 
 const (

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"airtide/share/control"
 	"airtide/share/message"
 )
@@ -11,6 +13,7 @@ type Sharing struct {
 	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
 	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
+	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
 }
 
 // SharePolicy is a policy of package share/control, or NoShare.
@@ -36,5 +39,8 @@ func (c *checker) sharing(path string, s Sharing) {
 	}
 	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
 		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")
+	}
+	if servers := c.e.Servers.Names(); s.Hub != "" && !slices.Contains(servers, s.Hub) {
+		c.problem(path+".hub", c.found(path+".hub"), oneOf(s.Hub, servers))
 	}
 }
