@@ -11,7 +11,9 @@ import (
 
 // TestAnAgentsPeersAreTheOthersOrItsHub: the emulated cell carries no multicast.
 func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
-	host := func(name, address string) cell.Host { return cell.Host{Name: name, Address: netip.MustParseAddr(address)} }
+	host := func(name, address string) cell.Host {
+		return cell.Host{Name: name, Address: netip.MustParseAddr(address)}
+	}
 	phone, tablet, server := host("phone", "10.1.0.1"), host("tablet", "10.1.0.2"), host("server", "10.2.0.1")
 	hubs := map[string]cell.Host{"server": server}
 	for _, c := range []struct {

@@ -166,9 +166,7 @@ func (s *self) alone() float64 {
 func (s *self) searches() bool { return s.maximum == 0 && s.byPHY == 0 }
 
 // stillAfter is how long all have held back when queues are empty that made for such a mean round-trip time.
-func stillAfter(mean time.Duration) time.Duration {
-	return min(max(60*time.Millisecond, mean*3/2), longestStill-message.TurnLengthStep)
-}
+func stillAfter(mean time.Duration) time.Duration { return max(60*time.Millisecond, mean*3/2) }
 
 // still notes round-trip times of a step in a time since begin in which all hold back; mean is what they were before.
 func (s *self) still(now, step, begin, mean time.Duration) {

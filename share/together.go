@@ -21,7 +21,7 @@ type together struct {
 	heldSince time.Duration // 0 while nothing is held
 	triedAt   time.Duration // when bounds were lifted last to compare
 	still     stillness
-	before    time.Duration // mean round-trip time outside such a time
+	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
 	wire      bool          // it was taken to limit
 	foreign   time.Duration // delay by the queues of others who do not take part, as other terminals found it; 0 without
 }
@@ -75,6 +75,9 @@ func (t *together) hears(now time.Duration, a *agent) {
 		a.self.still(now, step, before.Begin, t.before)
 	} else {
 		t.before = mean
+		for i := range a.peers {
+			t.before = max(t.before, time.Duration(a.peers[i].Report.SmoothedRTTUs)*time.Microsecond)
+		}
 	}
 	t.phase = t.turns.Phase(now)
 	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
