@@ -166,7 +166,7 @@ func TestFieldsOfLaterVersionsAreSkipped(t *testing.T) {
 	later := append([]byte{fieldsSize + 5, 0}, whole[lengthSize:lengthSize+fieldsSize]...)
 	later = append(later, 9, 9, 9, 9, 9)
 	later = append(later, whole[lengthSize+fieldsSize:]...)
-	later[lengthSize+15] |= 0xe0 // flags that this version does not know
+	later[lengthSize+15] |= 0xc0 // flags that this version does not know
 	b, err := decodeBody(later)
 	three, _ := b.echoed(3)
 	four, _ := b.echoed(4)
