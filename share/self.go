@@ -187,19 +187,15 @@ func (s *self) still(now, step, begin, mean time.Duration) {
 }
 
 // foreign says whether somebody who does not take part has queues stand.
-func (s *self) foreign() bool {
-	for _, f := range s.flows {
-		if f.up.foreign > 0 || f.down.foreign > 0 {
-			return true
-		}
-	}
-	return false
-}
+func (s *self) foreign() bool { return s.any(func(d *side) bool { return d.foreign > 0 }) }
 
 // doubted says whether others' queues stood and did not the last time.
-func (s *self) doubted() bool {
+func (s *self) doubted() bool { return s.any(func(d *side) bool { return d.doubted }) }
+
+// any says whether something is so of a direction of any flow.
+func (s *self) any(is func(*side) bool) bool {
 	for _, f := range s.flows {
-		if f.up.doubted || f.down.doubted {
+		if is(&f.up) || is(&f.down) {
 			return true
 		}
 	}
