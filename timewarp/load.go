@@ -156,7 +156,7 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			err = rtoNotSupported(t.RTO)
 		}
-		return nil, errors.Join(err, k.setWatchdogs(s.Watchdogs, old), k.undoCubic(s))
+		return nil, errors.Join(err, k.setWatchdogs(s.Watchdogs, old), k.undoCubic(s), k.undoBursts(s))
 	}
 	if s.RatioSet, err = k.Now(); err != nil {
 		return nil, err

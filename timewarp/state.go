@@ -22,6 +22,8 @@ type state struct {
 	Watchdogs map[string]int `json:"watchdogs"`
 	// Cubic is set while new connections use a scaled CUBIC.
 	Cubic *scaledCubic `json:"cubic,omitempty"`
+	// Bursts is set while TCP gathers as much at once as at ratio 1.
+	Bursts *scaledBursts `json:"bursts,omitempty"`
 	// Selected and RatioSet are the clocks when timewarp was selected, and when N was set last.
 	Selected Reading `json:"selected"`
 	RatioSet Reading `json:"ratio_set"`

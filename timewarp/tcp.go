@@ -14,7 +14,7 @@ type RTO string
 
 // The ways. kmod/timewarp/tcp.c tells what each computes.
 const (
-	RTOBounds RTO = "bounds" // its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1
+	RTOBounds RTO = "bounds" // its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1. So are bursts
 	RTOPaper  RTO = "paper"  // all of it is N times as long, as Onozato et al. have it
 	RTONone   RTO = "none"   // it does not
 )
@@ -64,12 +64,18 @@ func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error)
 		if err := k.setCubic(s, r, t.ScaledCubic); err != nil {
 			return nil, err
 		}
+		switch err := k.setBursts(s, r, rto == RTOBounds); {
+		case errors.Is(err, errPaced):
+			lacks = append(lacks, fmt.Sprintf("bursts are smaller than at N = 1: %v", err))
+		case err != nil:
+			return nil, err
+		}
 	}
 	if err := k.writeRTO(rto); err != nil {
 		return nil, err
 	}
 	if rto == RTONone || r == One {
-		return nil, k.detachInitialRTO()
+		return lacks, k.detachInitialRTO()
 	}
 	at, err := k.initialRTOAt()
 	if err != nil {

@@ -60,7 +60,7 @@ func (k *Kernel) undoLeft() (*Undone, error) {
 func (k *Kernel) undo(s *state) (*Undone, error) {
 	u := &Undone{}
 	// What fails here does not keep the clock from being put right; the state stays, for another try.
-	tcpErr := errors.Join(k.undoCubic(s), k.detachInitialRTO())
+	tcpErr := errors.Join(k.undoCubic(s), k.undoBursts(s), k.detachInitialRTO())
 	if k.Loaded() {
 		if err := k.writeRatio(One); err != nil {
 			return nil, err
