@@ -134,6 +134,16 @@ func networkChecks() []check {
 	return checks
 }
 
+// HasQdisc says whether a queueing discipline that Examine reports as qdisc_NAME can be used here: it tries. Needs root.
+func HasQdisc(name string) bool {
+	for _, q := range qdiscTable {
+		if q.name == name {
+			return inScratchNamespace(func() error { return addQdisc(q.qdisc) }) == nil
+		}
+	}
+	return false
+}
+
 func (m *machine) judgeNetwork(err error) finding { return m.judge(err, capSysAdmin, capNetAdmin) }
 
 // addLink adds a link in the namespace of the calling thread. It goes with the namespace.

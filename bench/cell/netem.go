@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"airtide/doctor"
 	"airtide/vm"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // netem compares a wire and a delay with netem: on this kernel where it has that, else in a guest with Debian's.
 func (b *bench) netem(ctx context.Context) error {
-	if !hasNetem() {
+	if !doctor.HasQdisc("netem") {
 		return b.inGuest(ctx)
 	}
 	rate := strconv.Itoa(netemRate) + "mbit"
@@ -40,18 +40,6 @@ func seeOwnProcesses() error {
 		return fmt.Errorf("mounting /proc: %w", err)
 	}
 	return nil
-}
-
-func hasNetem() bool {
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		return false
-	}
-	q := netlink.NewNetem(netlink.QdiscAttrs{LinkIndex: lo.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}, netlink.NetemQdiscAttrs{})
-	if netlink.QdiscAdd(q) != nil {
-		return false
-	}
-	return netlink.QdiscDel(q) == nil
 }
 
 // guestKernel is that of the guest, guestModules what it needs besides the guest's devices.
