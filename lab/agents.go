@@ -35,10 +35,10 @@ const keyFile = "cell.key"
 // startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
 // carries no multicast, or of its hub; and waits until all know each other, as they do in a cell that was there before.
 func (a *attempt) startAgents(ctx context.Context) error {
-	sharing := map[string]plan.Sharing{}
+	sharing := map[string]plan.TerminalSetup{}
 	for _, t := range a.setup.Terminals {
 		if t.Share.Agent() {
-			sharing[t.Name] = t.Share
+			sharing[t.Name] = t
 		}
 	}
 	if len(sharing) == 0 {
@@ -63,7 +63,7 @@ func (a *attempt) startAgents(ctx context.Context) error {
 	}
 	hubs := map[string]cell.Host{}
 	for _, h := range a.cell.Hosts() {
-		if !slices.ContainsFunc(hosts, func(t cell.Host) bool { return sharing[t.Name].Hub == h.Name }) {
+		if !slices.ContainsFunc(hosts, func(t cell.Host) bool { return sharing[t.Name].Share.Hub == h.Name }) {
 			continue
 		}
 		hubs[h.Name] = h
@@ -89,7 +89,8 @@ func (a *attempt) startAgents(ctx context.Context) error {
 }
 
 // agentArguments are those of a terminal's agent, whose peers are the others or a hub.
-func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string]cell.Host, s plan.Sharing) []string {
+func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string]cell.Host, t plan.TerminalSetup) []string {
+	s := t.Share
 	args := []string{"share", "run", "--key", key, "--policy", string(s.Policy), "--json"}
 	if s.Hub != "" {
 		args = append(args, "--peer", hubs[s.Hub].Address.String())
@@ -101,6 +102,9 @@ func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string
 	}
 	if s.MaxRate > 0 {
 		args = append(args, "--max-rate", fmt.Sprintf("%dbit", s.MaxRate))
+	}
+	if t.Radio.Aggregation.Frames == 1 { // nl80211 would tell it
+		args = append(args, "--single-frames")
 	}
 	if s.Capacity > 0 {
 		args = append(args, "--capacity", fmt.Sprintf("%dbit", s.Capacity))

@@ -55,6 +55,7 @@ type agent struct {
 	balance  control.Balance
 	decision control.Decision // the last one
 	decided  time.Duration    // when
+	idleAt   time.Duration    // when the terminal carried next to nothing for the last time
 	since    time.Duration    // how long after the decision before
 	patience time.Duration    // how long silence of all the others is nothing unusual
 	session  uint64
@@ -89,7 +90,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		return fmt.Errorf("sharing: %w", err)
 	}
 	flows := filter.Filter{NetNS: []uint32{namespace}, Prefixes: prefixes}
-	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, weight: c.Weight, flows: map[tcp.FlowID]*flow{}}}
+	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, single: c.SingleFrames, weight: c.Weight, flows: map[tcp.FlowID]*flow{}}}
 	if a.link, err = link.Open(c.Link); err != nil {
 		return err
 	}
@@ -261,7 +262,8 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	counts := a.receiver.Counts()
 	a.mutex.Unlock()
 	if a.config.Radio != nil {
-		a.self.phy, a.self.byPHY = a.config.Radio()
+		a.self.phy, a.self.byPHY, a.self.single = a.config.Radio()
+		a.self.single = a.self.single || a.config.SingleFrames
 	}
 	a.together.hears(now, a)
 	if a.config.Step != nil {

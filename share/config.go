@@ -23,9 +23,11 @@ type Config struct {
 	Interface string
 	// MaxBps is what the terminal reaches alone, in bit/s; 0 means the highest rate that is seen.
 	MaxBps float64
-	// Radio tells the PHY rate, and what a terminal with it reaches alone, both in bit/s and 0 when they are not known; asked at each step. It
-	// counts where MaxBps is 0. It may be nil.
-	Radio func() (phyBps, aloneBps float64)
+	// Radio tells the PHY rate, and what a terminal with it reaches alone, both in bit/s and 0 when they are not known, and whether each packet
+	// goes by itself; asked at each step. What it reaches alone counts where MaxBps is 0. It may be nil.
+	Radio func() (phyBps, aloneBps float64, single bool)
+	// SingleFrames says that the radio sends each packet by itself, whatever Radio says: 802.11a, b and g have no aggregates.
+	SingleFrames bool
 	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
 	Weight float64
 	Policy control.Policy

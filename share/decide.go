@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"airtide/share/allocate"
 	"airtide/share/control"
 	"airtide/share/hold"
 	"airtide/share/message"
@@ -21,9 +22,6 @@ type bounds struct {
 }
 
 var noBounds bounds
-
-// longestStep is what counts of the time between two decisions at most.
-const longestStep = 500 * time.Millisecond
 
 // list is what the status shows of them.
 func (b *bounds) list(flows map[tcp.FlowID]*flow) []Window {
@@ -42,7 +40,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	var err error
 	s := &a.status
 	s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit, s.QueueTargetUs, s.Correction = 0, 0, 0, "", 0, 0
-	a.since = min(now-a.decided, longestStep)
+	a.since = min(now-a.decided, control.LongestStep)
 	a.decided = now
 	defer func() {
 		if why != "" {
@@ -60,12 +58,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	if a.config.Policy == control.EqualCapPolicy {
 		return a.equalCap(now), ""
 	}
-	all := []control.Terminal{a.self.terminal()}
-	for _, p := range a.peers {
-		if p.Report.MaxKbps > 0 { // else it is not known what it reaches alone
-			all = append(all, control.TerminalOf(&p))
-		}
-	}
+	all := a.terminals(now)
 	a.together.compare(now, a, all)
 	if a.together.phase.Kind == message.Free {
 		return b, "all have let go for a while"
@@ -85,6 +78,37 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	b = a.shares(now, d)
 	a.together.adapt(now, &b, &a.self)
 	return b, ""
+}
+
+const (
+	// idlePart is what a terminal carries at most, as a part of what it reaches alone, that counts as idle.
+	idlePart = 0.02
+	// beginTogether is within which time terminals begin together; what they carry shows a round trip later.
+	beginTogether = 100 * time.Millisecond
+)
+
+// terminals are this one, which comes first, and those of the others of which it is known what they reach alone. When it begins, those that
+// were idle count as ones that want all until they have said so anew: they may be beginning too, and if each took the window that it has alone,
+// the queues would be long before the first reports of it came, and hold them up.
+func (a *agent) terminals(now time.Duration) []control.Terminal {
+	own := a.self.terminal()
+	if a.self.state.Up+a.self.state.Down <= idlePart*own.Max {
+		a.idleAt = now
+	}
+	all := []control.Terminal{own}
+	for i := range a.peers {
+		p := &a.peers[i]
+		if p.Report.MaxKbps == 0 {
+			continue
+		}
+		t := control.TerminalOf(p)
+		known := a.idleAt + own.MinRTT + beginTogether + time.Duration(p.Report.PeriodMs)*time.Millisecond/2
+		if now > a.idleAt && time.Duration(p.HeardNs) < known && t.Rate <= idlePart*t.Max {
+			t.Demand = allocate.Unlimited
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // shares gives each flow its part of the terminal's share.

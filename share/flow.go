@@ -98,7 +98,7 @@ func (s *side) renew() (longer bool) {
 	}
 	if s.stillSteps > 0 {
 		switch left := s.stillSum / time.Duration(s.stillSteps); {
-		case left >= s.base+foreignQueue:
+		case left >= s.base+s.base/5+foreignQueue: // paths are not steady
 			s.foreign, s.doubted = left, false
 		case s.foreign > 0 && !s.doubted:
 			s.doubted = true

@@ -18,6 +18,7 @@ type self struct {
 	maximum float64 // configured, or 0
 	phy     float64 // PHY rate; 0 while it is not known
 	byPHY   float64 // what it reaches alone by that; 0 while it is not known
+	single  bool    // each packet goes by itself
 	found   control.Maximum
 	weight  float64
 	windows *rwnd.Windows // receive windows; nil where the kernel cannot bound them
@@ -137,8 +138,8 @@ func (d *direction) take(gain, rate float64, now time.Duration, flows map[tcp.Fl
 	}
 }
 
-// demand of a rate that is the terminal's, of which an idle direction or flow is kept no more than an eighth.
-func (d *direction) demand(of float64) float64 { return demand(d.rate, d.greedy, of/8) }
+// demand of a rate that is the terminal's, of which an idle direction is kept no more than a 32nd part.
+func (d *direction) demand(of float64) float64 { return demand(d.rate, d.greedy, of/32) }
 
 // demand is the rate beyond which there is nothing to carry; least is what is kept for something that carries next to nothing.
 func demand(rate float64, greedy bool, least float64) float64 {
@@ -231,7 +232,7 @@ func (s *self) rtts() (base, mean time.Duration) {
 
 // terminal is itself among the others.
 func (s *self) terminal() control.Terminal {
-	t := control.Terminal{Max: s.alone(), Rate: s.rate(), Demand: s.demand(), Weight: s.weight}
+	t := control.Terminal{Max: s.alone(), Rate: s.rate(), Demand: s.demand(), Weight: s.weight, Single: s.single}
 	t.MinRTT, t.RTT = s.rtts()
 	return t
 }
@@ -244,7 +245,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 		UploadKbps: kbps(s.up.rate), DownloadKbps: kbps(s.down.rate), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
 		MinRTTUs: message.Microseconds(base), SmoothedRTTUs: message.Microseconds(mean), RTT95Us: message.Microseconds(max(s.state.RTT95, mean)),
 		QueuedBytes: uint32(min(max(s.state.QueuedBytes, 0), message.MostQueuedBytes)), Counts: s.counts,
-		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows), ForeignQueues: s.foreign(),
+		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows), ForeignQueues: s.foreign(), SingleFrames: s.single,
 	}
 	switch {
 	case r.MaxKbps == 0:

@@ -26,6 +26,7 @@ type shareFlags struct {
 	peers                                          []string
 	port                                           uint16
 	weight                                         float64
+	single                                         bool
 	asJSON                                         bool
 	metrics, otlp                                  string
 }
@@ -70,6 +71,7 @@ nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
 	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
 	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
 	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
+	fl.BoolVar(&f.single, "single-frames", false, "the radio has no aggregates (802.11a, b, g); where there is Wi-Fi, nl80211 tells")
 	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
 	fl.StringVar(&f.metrics, "metrics", "", "serve metrics to Prometheus at this address, such as localhost:9478: http://ADDRESS/metrics")
 	fl.StringVar(&f.otlp, "otlp", "", "tell metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
@@ -102,14 +104,12 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 		}
 		defer closed(exporter)
 	}
-	if c.MaxBps == 0 {
-		switch r, err := radio.Begin(f.device, c.Link.Addresses()); {
-		case err == nil:
-			c.Radio = r.Rate
-			defer closed(r)
-		case !errors.Is(err, radio.ErrNone):
-			c.Notice(err.Error())
-		}
+	switch r, err := radio.Begin(f.device, c.Link.Addresses()); {
+	case err == nil:
+		c.Radio = r.Rate
+		defer closed(r)
+	case !errors.Is(err, radio.ErrNone):
+		c.Notice(err.Error())
 	}
 	out := json.NewEncoder(cmd.OutOrStdout())
 	last := time.Time{}
@@ -124,7 +124,7 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 }
 
 func (f *shareFlags) config() (c share.Config, err error) {
-	c = share.Config{Interface: f.device, Weight: f.weight, Link: link.Config{Interface: f.device, Port: f.port}}
+	c = share.Config{Interface: f.device, Weight: f.weight, SingleFrames: f.single, Link: link.Config{Interface: f.device, Port: f.port}}
 	if c.Policy, err = control.ParsePolicy(f.policy); err != nil {
 		return c, err
 	}

@@ -20,6 +20,8 @@ type Terminal struct {
 	Demand float64
 	// Weight is what its utility counts for; 0 stands for 1.
 	Weight float64
+	// Single says that its radio sends each packet by itself.
+	Single bool
 	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has none.
 	MinRTT, RTT time.Duration
 }
@@ -39,6 +41,11 @@ const (
 	// AggregatePackets of 1500 bytes are what the greatest share sends in the time of the queue target: an A-MPDU of 64 and
 	// what is acknowledged while it waits. With 80 a cell of eight stations at 433 Mbit/s loses 3 %.
 	AggregatePackets = 128
+	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that come meanwhile. What is queued there waits as
+	// ACKs in the access point, which has as many accesses as each terminal, and its queue must not overflow: reports go through it too.
+	SinglePackets = 3
+	// singlePart: on a long path the queue is that part of a round trip at least, since windows are never quite used.
+	singlePart = 8
 
 	packetBits = 8 * 1500
 )
@@ -86,8 +93,8 @@ type Controller struct {
 	others     bool          // others than those that are known have queues stand
 }
 
-// longestStep is what counts of the time between two steps at most.
-const longestStep = 500 * time.Millisecond
+// LongestStep is what counts of the time between two steps at most.
+const LongestStep = 500 * time.Millisecond
 
 // doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets are one.
 const (
@@ -130,24 +137,25 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		t := &all[i]
 		p := allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand}
 		if i != own {
-			p.Demand = c.room.demand(t, min(now-c.last, longestStep))
+			p.Demand = c.room.demand(t, min(now-c.last, LongestStep))
 		}
 		c.problem = append(c.problem, p)
 	}
 	state := stateOf(all)
-	limits := allocate.Limits{Airtime: efficiency(state.active), Wire: c.wire.observe(now, state, c.queue, c.others)}
+	begins := now-c.begun < max(startTakes, startRounds*state.base)
+	limits := allocate.Limits{Airtime: state.efficiency(), Wire: c.wire.observe(now, state, c.noticeable(state, begins), c.others)}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
 	c.room.given(all, own, r.Shares)
-	if state.active > 0 && (c.wire.seems || state.delay > longQueue*c.queue) {
+	if !begins && state.active > 0 && (c.wire.seems || state.delay > longQueue*state.longer(c.queue)) {
 		c.doubt += min(now-c.last, doubtAfter/2)
 	} else {
 		c.doubt = 0
 	}
-	c.queue = c.queueTarget(r.Shares)
-	c.correct(now, all, r.Shares, own, state)
+	c.queue = c.queueTarget(r.Shares, state)
+	c.correct(now, all, r.Shares, own, state, begins)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
@@ -155,8 +163,16 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	}, nil
 }
 
-// queueTarget is the time in which the greatest share sends AggregatePackets.
-func (c *Controller) queueTarget(shares []float64) time.Duration {
+// noticeable is the delay from which on queues are no accident. While the terminal begins, they are those of its beginning.
+func (c *Controller) noticeable(s state, begins bool) time.Duration {
+	if begins {
+		return math.MaxInt64
+	}
+	return s.longer(c.queue) / 2
+}
+
+// queueTarget is the time in which the greatest share sends AggregatePackets, or SinglePackets.
+func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 	greatest := 0.0
 	for _, x := range shares {
 		greatest = max(greatest, x)
@@ -164,7 +180,14 @@ func (c *Controller) queueTarget(shares []float64) time.Duration {
 	if greatest == 0 {
 		return c.options.MaxQueue
 	}
-	queue := time.Duration(min(AggregatePackets*packetBits/greatest, 1) * float64(time.Second))
+	packets := float64(AggregatePackets)
+	if s.single {
+		packets = SinglePackets
+	}
+	queue := time.Duration(min(packets*packetBits/greatest, 1) * float64(time.Second))
+	if s.single {
+		queue = max(queue, s.base/singlePart)
+	}
 	return min(max(queue, c.options.MinQueue), c.options.MaxQueue)
 }
 
@@ -178,6 +201,8 @@ const (
 	ratesFollow = 700 * time.Millisecond
 	// startTakes is what passes until the others have made room for a terminal that begins.
 	startTakes = 1500 * time.Millisecond
+	// startRounds is how many round trips a window takes to grow.
+	startRounds = 10
 )
 
 // A window of less than an A-MPDU of accessPackets, while others have far more, goes in one access, of the others' windows a part. Such a
@@ -205,7 +230,7 @@ const saturated = 0.85
 
 // correct moves the correction towards where this terminal gets the same part of its share as all together. A terminal whose
 // demand is met, and a cell with neither queues nor much of its airtime in use, teach nothing.
-func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state) {
+func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state, begins bool) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -224,11 +249,11 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if c.share == 0 || math.Abs(shares[own]/c.share-1) > muchChanged {
 		c.share, c.changed = shares[own], now
 	}
-	if now-c.changed < ratesFollow || now-c.begun < startTakes {
+	if now-c.changed < ratesFollow || begins {
 		return
 	}
-	since := min(now-c.last, longestStep).Seconds()
-	full := s.delay >= c.queue/2 || s.airtime >= saturated*efficiency(s.active)
+	since := min(now-c.last, LongestStep).Seconds()
+	full := s.delay >= c.queue/2 || s.airtime >= saturated*s.efficiency()
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && full {
 		lag := delivered / shared * shares[own] / t.Rate
 		step := math.Pow(lag, since/correctionTime)

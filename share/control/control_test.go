@@ -183,3 +183,30 @@ func TestManyAlikeStations(t *testing.T) {
 		}
 	}
 }
+
+// TestSingleFramesNeedNoQueuesForAggregates: none of the terminals has any; one that has changes it for all.
+func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
+	decide := func(single ...bool) Decision {
+		maxima := make([]float64, len(single))
+		for i := range maxima {
+			maxima[i] = 25e6
+		}
+		all := greedy(maxima...)
+		for i := range all {
+			all[i].Max, all[i].Single = maxima[i], single[i]
+		}
+		d, err := New(Options{}).Step(0, 0, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	all := decide(true, true, true, true, true, true, true, true, true, true)
+	if want := 14400 * time.Microsecond; math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
+		t.Errorf("a share of %.3g and a queue target of %s, want 2.5 Mbit/s and %s", all.Share, all.QueueTarget, want)
+	}
+	but := decide(true, true, true, true, true, true, true, true, true, false)
+	if but.Share >= 2e6 || but.QueueTarget != DefaultMaxQueue {
+		t.Errorf("a share of %.3g and a queue target of %s beside one with aggregates", but.Share, but.QueueTarget)
+	}
+}

@@ -35,6 +35,7 @@ type fields struct {
 const (
 	flagApplicationLimited = 1 << 0
 	flagForeignQueues      = 1 << 13 // behind the turn
+	flagSingleFrames       = 1 << 14
 )
 
 // Sizes in bytes.
@@ -73,6 +74,9 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 	}
 	if r.ForeignQueues {
 		f.Flags |= flagForeignQueues
+	}
+	if r.SingleFrames {
+		f.Flags |= flagSingleFrames
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, fieldsSize)
 	dst, err := binary.Append(dst, binary.LittleEndian, &f)
@@ -117,7 +121,8 @@ func decodeBody(b []byte) (body, error) {
 		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
-		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0, Counts: Counts{f.Retransmissions, f.Errors},
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0,
+		SingleFrames: f.Flags&flagSingleFrames != 0, Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {
 		return body{}, fmt.Errorf("%w: no challenge", errImplausible)

@@ -90,6 +90,8 @@ type Report struct {
 	Turn Turn `json:"turn,omitzero"`
 	// ForeignQueues says that it found, while all held back, that others who do not take part have queues stand.
 	ForeignQueues bool `json:"foreign_queues"`
+	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no aggregates.
+	SingleFrames bool `json:"single_frames"`
 
 	// Round-trip times in microseconds; zero is not known.
 	MinRTTUs      uint32 `json:"min_rtt_us"`

@@ -166,7 +166,7 @@ func TestFieldsOfLaterVersionsAreSkipped(t *testing.T) {
 	later := append([]byte{fieldsSize + 5, 0}, whole[lengthSize:lengthSize+fieldsSize]...)
 	later = append(later, 9, 9, 9, 9, 9)
 	later = append(later, whole[lengthSize+fieldsSize:]...)
-	later[lengthSize+15] |= 0xc0 // flags that this version does not know
+	later[lengthSize+15] |= 0x80 // a flag that this version does not know
 	b, err := decodeBody(later)
 	three, _ := b.echoed(3)
 	four, _ := b.echoed(4)
@@ -221,7 +221,7 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"let_go","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
 		`"delivery_kbps":0,"application_limited":false,"demand_kbps":0,"upload_kbps":0,"download_kbps":0,"bound_kbps":0,` +
-		`"weight_thousandths":0,"foreign_queues":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
+		`"weight_thousandths":0,"foreign_queues":false,"single_frames":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
 		`"retransmissions":0,"errors":[0,0,0,0]}`
 	if string(raw) != expected {
 		t.Errorf("%s", raw)
@@ -238,7 +238,7 @@ func TestNamesInJSON(t *testing.T) {
 // Every field of a report goes over the wire, so that none is forgotten in either direction.
 func TestNoFieldIsForgotten(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
-	full.State, full.ApplicationLimited, full.ForeignQueues, full.MaxKbps, full.MaxSource = Controlling, true, true, 7, Configured
+	full.State, full.ApplicationLimited, full.ForeignQueues, full.SingleFrames, full.MaxKbps, full.MaxSource = Controlling, true, true, true, 7, Configured
 	full.Turn = Turn{Solo, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {

@@ -167,21 +167,22 @@ func of(s *wifi.StationInfo) PHY {
 	return p
 }
 
-// Rate is the median of the last three PHY rates and what TCP carries alone at it, in bit/s; zeros while it is not known.
-func (r *Radio) Rate() (phyBps, aloneBps float64) {
+// Rate is the median of the last three PHY rates and what TCP carries alone at it, in bit/s, and whether each packet goes by itself there; zeros
+// while it is not known.
+func (r *Radio) Rate() (phyBps, aloneBps float64, single bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return middle(r.last)
 }
 
-func middle(last []PHY) (phyBps, aloneBps float64) {
+func middle(last []PHY) (phyBps, aloneBps float64, single bool) {
 	if len(last) == 0 {
-		return 0, 0
+		return 0, 0, false
 	}
 	sorted := slices.Clone(last)
 	slices.SortFunc(sorted, func(a, b PHY) int { return cmp.Compare(Goodput(a), Goodput(b)) })
 	p := sorted[len(sorted)/2]
-	return p.Bps, Goodput(p)
+	return p.Bps, Goodput(p), p.Generation == Legacy
 }
 
 // Close ends the questions.

@@ -56,12 +56,15 @@ func TestWhatTheKernelSaysOfARate(t *testing.T) {
 func TestARateThatIsTriedOnceDoesNotCount(t *testing.T) {
 	usual, tried := PHY{433.3e6, VHT, 1}, PHY{6e6, Legacy, 1}
 	for _, last := range [][]PHY{{usual}, {usual, tried, usual}, {tried, usual, usual}} {
-		if phy, alone := middle(last); phy != usual.Bps || alone != Goodput(usual) {
-			t.Errorf("%v: %g, %g", last, phy, alone)
+		if phy, alone, single := middle(last); phy != usual.Bps || alone != Goodput(usual) || single {
+			t.Errorf("%v: %g, %g, single frames %t", last, phy, alone, single)
 		}
 	}
-	if phy, alone := middle(nil); phy != 0 || alone != 0 {
-		t.Errorf("of none: %g, %g", phy, alone)
+	if phy, alone, single := middle(nil); phy != 0 || alone != 0 || single {
+		t.Errorf("of none: %g, %g, single frames %t", phy, alone, single)
+	}
+	if _, _, single := middle([]PHY{tried}); !single {
+		t.Error("a rate of OFDM without MIMO is taken for one with aggregates")
 	}
 }
 
