@@ -118,7 +118,17 @@ type contender struct {
 	// accessNs is when it will transmit if the medium stays idle; never when it has nothing to send.
 	accessNs int64
 	onAir    bool
+
+	// While together with others of its kind (step), end is the slot at which the back-off ends, and slots, startNs and accessNs are not
+	// kept, but that accessNs tells whether there is something to send.
+	together bool
+	step     int32
+	after    int32
+	end      int64
 }
+
+// withOthers is the accessNs of a contender with something to send that counts together with others.
+const withOthers = never - 2
 
 func newContender(a Access, c *Config) contender {
 	n := contender{
@@ -151,34 +161,35 @@ func (c *contender) failed() {
 // freeze is what a frame of another contender, once heard, leaves of the back-off.
 func (c *contender) freeze(heardNs int64) {
 	var idle idleSlots
-	c.freezeAfter(idle.before(heardNs, c))
+	idle.freeze(heardNs, c)
 }
-
-// freezeAfter takes the slots that were idle off the back-off.
-func (c *contender) freezeAfter(idle int64) { c.slots = max(0, c.slots-idle) }
 
 // idleSlots counts the slots before a frame was heard. Most contenders began to count at the same time, so it keeps the
 // last answer.
 type idleSlots struct {
-	startNs, slotNs int64
-	edca            bool
-	count           int64
+	startNs int64
+	edca    bool
+	count   int64
 }
 
-// before is how many slots count for a contender whose medium was idle from its start on. EDCA counts at slot boundaries,
+func (s *idleSlots) freeze(heardNs int64, c *contender) {
+	if c.startNs != s.startNs || c.edca != s.edca {
+		s.startNs, s.edca, s.count = c.startNs, c.edca, slotsBefore(heardNs, c.startNs, c.slotNs, c.edca)
+	}
+	c.slots = max(0, c.slots-s.count)
+}
+
+// slotsBefore is how many slots count before a frame was heard where they count from a start on. EDCA counts at slot boundaries,
 // of which the first is the end of AIFS; DCF counts at the end of idle slots (10.23.2.4, 10.3.4.3).
-func (s *idleSlots) before(heardNs int64, c *contender) int64 {
-	if c.startNs == s.startNs && c.slotNs == s.slotNs && c.edca == s.edca {
-		return s.count
+func slotsBefore(heardNs, startNs, slotNs int64, edca bool) int64 {
+	idleNs := heardNs - startNs
+	if idleNs < 0 {
+		return 0
 	}
-	s.startNs, s.slotNs, s.edca, s.count = c.startNs, c.slotNs, c.edca, 0
-	if idleNs := heardNs - c.startNs; idleNs >= 0 {
-		s.count = idleNs / c.slotNs
-		if c.edca {
-			s.count++
-		}
+	if edca {
+		return idleNs/slotNs + 1
 	}
-	return s.count
+	return idleNs / slotNs
 }
 
 // idleFrom says that slots count from a time on.

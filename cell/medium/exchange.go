@@ -1,16 +1,17 @@
 package medium
 
-import "airtide/cell/queue"
+import (
+	"slices"
+
+	"airtide/cell/queue"
+)
 
 // access is the end of a back-off: who transmits now, and who does before having heard the first.
 func (m *Medium) access(nowNs int64) {
 	m.onAir = m.onAir[:0]
 	firstNs, lastNs := int64(never), int64(0)
-	for i := range m.contenders {
-		c := &m.contenders[i]
-		if c.accessNs >= nowNs+ccaNs {
-			continue
-		}
+	for _, k := range m.due(nowNs + ccaNs) {
+		i, c := int(k), &m.contenders[k]
 		atNs := c.accessNs
 		c.accessNs = never
 		left := int64(never)
@@ -24,7 +25,7 @@ func (m *Medium) access(nowNs int64) {
 		if i == 0 {
 			m.downs[m.lastDown].TXOPs++
 		}
-		c.onAir, c.slots = true, 0
+		c.onAir, c.together, c.slots = true, false, 0
 		m.onAir = append(m.onAir, i)
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
 	}
@@ -42,9 +43,40 @@ func (m *Medium) access(nowNs int64) {
 	m.tell(nowNs)
 }
 
+// due are the contenders that transmit before a time, in their order.
+func (m *Medium) due(beforeNs int64) []int32 {
+	m.ready = m.ready[:0]
+	for k := range m.steps {
+		s := &m.steps[k]
+		for atNs := s.nextNs(); atNs < beforeNs; atNs = s.nextNs() {
+			had := len(m.ready)
+			m.ready = s.take(m, s.soonest, m.ready)
+			for _, i := range m.ready[had:] {
+				m.contenders[i].accessNs = atNs
+			}
+			if s.slotNs >= ccaNs {
+				break // the next slot is too late
+			}
+		}
+	}
+	for _, i := range m.apart {
+		if m.contenders[i].accessNs < beforeNs {
+			m.ready = append(m.ready, i)
+		}
+	}
+	if len(m.ready) > 1 {
+		slices.Sort(m.ready)
+	}
+	return m.ready
+}
+
+// earliest is when a contender transmits next if the medium stays idle.
 func (m *Medium) earliest() int64 {
 	at := int64(never)
-	for i := range m.contenders {
+	for k := range m.steps {
+		at = min(at, m.steps[k].nextNs())
+	}
+	for _, i := range m.apart {
 		at = min(at, m.contenders[i].accessNs)
 	}
 	return at
@@ -256,27 +288,48 @@ func (m *Medium) listDown(l *link) {
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	m.phase = idle
-	nextNs := int64(never)
-	var idle idleSlots
-	for i := range m.contenders {
-		c := &m.contenders[i]
-		fromNs, wants := nowNs+extraNs, c.accessNs != never
-		if c.onAir {
-			c.onAir = false
-			fromNs, wants = nowNs, m.wants(i)
-			if failed {
-				t := &m.transmissions[i]
-				fromNs = max(nowNs, t.endNs+t.radio.timeoutNs)
-				m.backlog(i, nowNs)
-			}
-		} else if c.slots != 0 {
-			c.freezeAfter(idle.before(m.heardNs, c))
-		}
-		c.idleFrom(fromNs+c.aifsNs, wants)
-		nextNs = min(nextNs, c.accessNs)
+	for k := range m.steps {
+		s := &m.steps[k]
+		s.freeze(m, m.heardNs)
+		s.startNs = nowNs + extraNs + s.aifsNs
 	}
-	m.nextNs = nextNs
+	var idle idleSlots
+	apart := m.apart
+	m.apart = m.apart[:0]
+	for _, i := range apart {
+		c := &m.contenders[i]
+		if c.onAir {
+			continue
+		}
+		wants := c.accessNs != never
+		if c.slots != 0 {
+			idle.freeze(m.heardNs, c)
+		}
+		m.count(i, nowNs+extraNs, wants, true)
+	}
+	for _, i := range m.onAir {
+		t := &m.transmissions[i]
+		m.contenders[i].onAir = false
+		fromNs, wants := nowNs, m.wants(i)
+		if failed {
+			fromNs = max(nowNs, t.endNs+t.radio.timeoutNs)
+			m.backlog(i, nowNs)
+		}
+		m.count(int32(i), fromNs, wants, fromNs == nowNs+extraNs)
+	}
+	m.nextNs = m.earliest()
 	m.tell(nowNs)
+}
+
+// count has a contender count slots once the medium has been idle from a time on, which is that of the others or not.
+func (m *Medium) count(i int32, fromNs int64, wants, theirs bool) {
+	c := &m.contenders[i]
+	if theirs && len(m.steps) > 0 {
+		m.steps[c.step].join(m, i, wants)
+		return
+	}
+	c.idleFrom(fromNs+c.aifsNs, wants)
+	m.apart = append(m.apart, i)
 }
 
 // tell calls back what has been kept until the state was whole.

@@ -10,6 +10,7 @@ package medium
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"airtide/cell/queue"
 )
@@ -35,6 +36,9 @@ type Medium struct {
 
 	// The access point is contender 0, station i is contender i+1.
 	contenders    []contender
+	steps         []step
+	apart         []int32 // contenders that count by themselves, but those on the air
+	ready, late   []int32 // scratch
 	transmissions []transmission
 	counters      []Counters
 	downs         []Counters // the access point's, by station
@@ -139,10 +143,32 @@ func New(c Config) (*Medium, error) {
 		t.up = newLink(i, i+1, agreement(t.rates[0].up, s.standard()))
 		t.down = newLink(i, 0, agreement(t.rates[0].down, s.standard()))
 	}
+	m.group()
 	for i := range m.transmissions {
 		m.transmissions[i].seqs = make([]uint32, 0, windowHE)
 	}
 	return m, nil
+}
+
+// few contenders are as quickly counted one by one.
+const few = 8
+
+// group finds the contenders that may count together. At first each counts by itself.
+func (m *Medium) group() {
+	for i := range m.contenders {
+		c := &m.contenders[i]
+		m.apart = append(m.apart, int32(i))
+		if len(m.contenders) <= few {
+			continue
+		}
+		k := slices.IndexFunc(m.steps, func(s step) bool { return s.slotNs == c.slotNs && s.aifsNs == c.aifsNs && s.edca == c.edca })
+		if k < 0 {
+			k = len(m.steps)
+			m.steps = append(m.steps, step{slotNs: c.slotNs, aifsNs: c.aifsNs, edca: c.edca})
+		}
+		m.steps[k].grow(c.cwMax)
+		c.step = int32(k)
+	}
 }
 
 // agreement is the window of a link: a BlockAck agreement's when it aggregates, else one frame.
@@ -200,9 +226,11 @@ func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 	}
 	m.backlog(i, nowNs)
 	c := &m.contenders[i]
+	if c.accessNs != never || c.onAir {
+		return // it contends, or will when its exchange is over
+	}
+	m.leave(i)
 	switch {
-	case c.accessNs != never || c.onAir:
-		// It contends, or will when its exchange is over.
 	case m.phase != idle:
 		// A packet for an empty queue that finds the medium busy has to back off, if no back-off is left (10.3.4.2).
 		c.freeze(m.heardNs)
