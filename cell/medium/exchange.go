@@ -64,7 +64,7 @@ func (m *Medium) due(beforeNs int64) []int32 {
 			m.ready = append(m.ready, i)
 		}
 	}
-	if len(m.ready) > 1 {
+	if len(m.ready) > 1 && len(m.steps) > 0 {
 		slices.Sort(m.ready)
 	}
 	return m.ready
@@ -288,12 +288,33 @@ func (m *Medium) listDown(l *link) {
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	m.phase = idle
+	m.nextNs = m.countAgain(nowNs, extraNs, failed)
+	m.tell(nowNs)
+}
+
+// countAgain has all count slots again, and is when the first of them transmits.
+func (m *Medium) countAgain(nowNs, extraNs int64, failed bool) int64 {
+	var idle idleSlots
+	if len(m.steps) == 0 {
+		nextNs := int64(never)
+		for i := range m.contenders {
+			c := &m.contenders[i]
+			fromNs, wants := nowNs+extraNs, c.accessNs != never
+			if c.onAir {
+				fromNs, wants = m.leftAir(i, nowNs, failed)
+			} else if c.slots != 0 {
+				idle.freeze(m.heardNs, c)
+			}
+			c.idleFrom(fromNs+c.aifsNs, wants)
+			nextNs = min(nextNs, c.accessNs)
+		}
+		return nextNs
+	}
 	for k := range m.steps {
 		s := &m.steps[k]
 		s.freeze(m, m.heardNs)
 		s.startNs = nowNs + extraNs + s.aifsNs
 	}
-	var idle idleSlots
 	apart := m.apart
 	m.apart = m.apart[:0]
 	for _, i := range apart {
@@ -305,31 +326,30 @@ func (m *Medium) rest(nowNs, extraNs int64) {
 		if c.slots != 0 {
 			idle.freeze(m.heardNs, c)
 		}
-		m.count(i, nowNs+extraNs, wants, true)
+		m.steps[c.step].join(m, i, wants)
 	}
 	for _, i := range m.onAir {
-		t := &m.transmissions[i]
-		m.contenders[i].onAir = false
-		fromNs, wants := nowNs, m.wants(i)
-		if failed {
-			fromNs = max(nowNs, t.endNs+t.radio.timeoutNs)
-			m.backlog(i, nowNs)
+		c := &m.contenders[i]
+		fromNs, wants := m.leftAir(i, nowNs, failed)
+		if fromNs == nowNs+extraNs {
+			m.steps[c.step].join(m, int32(i), wants)
+			continue
 		}
-		m.count(int32(i), fromNs, wants, fromNs == nowNs+extraNs)
+		c.idleFrom(fromNs+c.aifsNs, wants)
+		m.apart = append(m.apart, int32(i))
 	}
-	m.nextNs = m.earliest()
-	m.tell(nowNs)
+	return m.earliest()
 }
 
-// count has a contender count slots once the medium has been idle from a time on, which is that of the others or not.
-func (m *Medium) count(i int32, fromNs int64, wants, theirs bool) {
-	c := &m.contenders[i]
-	if theirs && len(m.steps) > 0 {
-		m.steps[c.step].join(m, i, wants)
-		return
+// leftAir is from when on the medium is idle for a contender that has transmitted, and whether it has something to send.
+func (m *Medium) leftAir(i int, nowNs int64, failed bool) (fromNs int64, wants bool) {
+	m.contenders[i].onAir = false
+	if !failed {
+		return nowNs, m.wants(i)
 	}
-	c.idleFrom(fromNs+c.aifsNs, wants)
-	m.apart = append(m.apart, i)
+	m.backlog(i, nowNs)
+	t := &m.transmissions[i]
+	return max(nowNs, t.endNs+t.radio.timeoutNs), m.wants(i)
 }
 
 // tell calls back what has been kept until the state was whole.

@@ -37,7 +37,7 @@ type Medium struct {
 	// The access point is contender 0, station i is contender i+1.
 	contenders    []contender
 	steps         []step
-	apart         []int32 // contenders that count by themselves, but those on the air
+	apart         []int32 // contenders that count by themselves; without steps all, in order
 	ready, late   []int32 // scratch
 	transmissions []transmission
 	counters      []Counters
