@@ -114,14 +114,6 @@ func TestFramesCollideUntilTheCarrierIsHeard(t *testing.T) {
 	}
 }
 
-// countsFrom is when slots count for a contender.
-func countsFrom(m *Medium, i int) int64 {
-	if c := &m.contenders[i]; !c.together {
-		return c.startNs
-	}
-	return m.steps[m.contenders[i].step].startNs
-}
-
 // After a collision the senders wait for the ACK's time-out, the others only for DIFS or for EIFS.
 func TestWaitAfterCollision(t *testing.T) {
 	const us = 1000
@@ -136,11 +128,11 @@ func TestWaitAfterCollision(t *testing.T) {
 		r := &w.m.terminals[0].rates[0].radio
 		end := int64(1e6) + r.frameNs(r.mpduBytes(packetLength))
 		w.m.Advance(end)
-		if got := countsFrom(w.m, 3) - end; got != c.want {
+		if got := w.m.contenders[3].startNs - end; got != c.want {
 			t.Errorf("EIFS %v: the third station counts slots %d ns after the collision, want %d", c.eifs, got, c.want)
 		}
 		// SIFS, a slot and the preamble of the ACK, then DIFS.
-		if got, want := countsFrom(w.m, 1)-end, int64((16+9+20+34)*us); got != want {
+		if got, want := w.m.contenders[1].startNs-end, int64((16+9+20+34)*us); got != want {
 			t.Errorf("EIFS %v: a sender counts slots %d ns after the collision, want %d", c.eifs, got, want)
 		}
 		if cw := w.m.contenders[1].cw; cw != 31 {

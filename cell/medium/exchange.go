@@ -288,28 +288,33 @@ func (m *Medium) listDown(l *link) {
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	m.phase = idle
-	m.nextNs = m.countAgain(nowNs, extraNs, failed)
+	if len(m.steps) == 0 {
+		m.countEach(nowNs, extraNs, failed)
+	} else {
+		m.countTogether(nowNs, extraNs, failed)
+	}
+	m.nextNs = m.earliest()
 	m.tell(nowNs)
 }
 
-// countAgain has all count slots again, and is when the first of them transmits.
-func (m *Medium) countAgain(nowNs, extraNs int64, failed bool) int64 {
+// countEach has all count slots again, each by itself.
+func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
-	if len(m.steps) == 0 {
-		nextNs := int64(never)
-		for i := range m.contenders {
-			c := &m.contenders[i]
-			fromNs, wants := nowNs+extraNs, c.accessNs != never
-			if c.onAir {
-				fromNs, wants = m.leftAir(i, nowNs, failed)
-			} else if c.slots != 0 {
-				idle.freeze(m.heardNs, c)
-			}
-			c.idleFrom(fromNs+c.aifsNs, wants)
-			nextNs = min(nextNs, c.accessNs)
+	for i := range m.contenders {
+		c := &m.contenders[i]
+		fromNs, wants := nowNs+extraNs, c.accessNs != never
+		if c.onAir {
+			fromNs, wants = m.leftAir(i, nowNs, failed)
+		} else if c.slots != 0 {
+			idle.freeze(m.heardNs, c)
 		}
-		return nextNs
+		c.idleFrom(fromNs+c.aifsNs, wants)
 	}
+}
+
+// countTogether has all count slots again, together but for those whose slots count from another time on.
+func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
+	var idle idleSlots
 	for k := range m.steps {
 		s := &m.steps[k]
 		s.freeze(m, m.heardNs)
@@ -338,7 +343,6 @@ func (m *Medium) countAgain(nowNs, extraNs int64, failed bool) int64 {
 		c.idleFrom(fromNs+c.aifsNs, wants)
 		m.apart = append(m.apart, int32(i))
 	}
-	return m.earliest()
 }
 
 // leftAir is from when on the medium is idle for a contender that has transmitted, and whether it has something to send.
