@@ -20,17 +20,19 @@ func (f *fake) bursts() string {
 	return strings.Join(all, " ")
 }
 
+// writePacing sets the kernel's own pacing ratios.
+func (f *fake) writePacing() {
+	f.write(f.ipv4("tcp_pacing_ss_ratio"), "200\n")
+	f.write(f.ipv4("tcp_pacing_ca_ratio"), "120\n")
+}
+
 func TestBurstsFollowTheRatio(t *testing.T) {
 	for name, log := range map[string]string{"": "9", "before Linux 5.18": "-"} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.write(f.ipv4("tcp_pacing_ss_ratio"), "200\n")
-			f.write(f.ipv4("tcp_pacing_ca_ratio"), "120\n")
+			f := newLoaded(t)
+			f.writePacing()
 			if log != "-" {
 				f.write(f.ipv4("tcp_tso_rtt_log"), log+"\n")
-			}
-			if _, err := f.Load(f.module); err != nil {
-				t.Fatal(err)
 			}
 			for _, c := range []struct {
 				ratio Ratio
@@ -46,8 +48,7 @@ func TestBurstsFollowTheRatio(t *testing.T) {
 				{One, RTOBounds, "200 120 9"},
 				{Ratio{1000, 1}, RTOBounds, "1000 1000 19"},
 			} {
-				c, err := c, error(nil)
-				if _, err = f.Set(c.ratio, TCP{RTO: c.rto}); err != nil {
+				if _, err := f.Set(c.ratio, TCP{RTO: c.rto}); err != nil {
 					t.Fatal(err)
 				}
 				if log == "-" {
@@ -71,8 +72,7 @@ func TestBurstsFollowTheRatio(t *testing.T) {
 // A choice that somebody made meanwhile stays, and what a killed process left is taken back.
 func TestBurstsAreTakenBack(t *testing.T) {
 	f := newFake(t)
-	f.write(f.ipv4("tcp_pacing_ss_ratio"), "200\n")
-	f.write(f.ipv4("tcp_pacing_ca_ratio"), "120\n")
+	f.writePacing()
 	if err := f.writeNothing(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +88,9 @@ func TestBurstsAreTakenBack(t *testing.T) {
 
 // fq paces by the rate that bursts follow.
 func TestBurstsAreLeftWhereFQPaces(t *testing.T) {
-	f := newFake(t)
-	f.write(f.ipv4("tcp_pacing_ss_ratio"), "200\n")
-	f.write(f.ipv4("tcp_pacing_ca_ratio"), "120\n")
+	f := newLoaded(t)
+	f.writePacing()
 	f.write(f.proc+"/sys/net/core/default_qdisc", "fq\n")
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
 	c, err := f.Set(Ratio{10, 1}, TCP{})
 	if err != nil || len(c.Lacks) != 1 || !strings.Contains(c.Lacks[0], "fq") || f.bursts() != "200 120 -" {
 		t.Errorf("%+v, %v, %s", c, err, f.bursts())

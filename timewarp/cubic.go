@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"airtide/congestion"
@@ -76,7 +75,7 @@ func (k *Kernel) undoCubic(s *state) error {
 }
 
 func (k *Kernel) defaultCC() string {
-	return filepath.Join(k.proc, "sys/net/ipv4/tcp_congestion_control")
+	return k.ipv4("tcp_congestion_control")
 }
 
 // inNetNS calls f in the network namespace with this inode. One that has ended is no error.

@@ -49,6 +49,16 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
+// newLoaded is one with the module loaded.
+func newLoaded(t *testing.T) *fake {
+	t.Helper()
+	f := newFake(t)
+	if _, err := f.Load(f.module); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 func (f *fake) write(path, text string) {
 	f.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -81,10 +81,7 @@ func TestWhatCannotBeLoadedSaysWhy(t *testing.T) {
 }
 
 func TestWatchdogsFollowTheRatio(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	for _, c := range []struct {
 		ratio Ratio
 		want  string

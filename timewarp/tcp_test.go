@@ -13,10 +13,7 @@ import (
 )
 
 func TestTheRTOFollowsWhatIsAsked(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	for _, c := range []struct {
 		ratio    Ratio
 		rto      RTO
@@ -58,10 +55,7 @@ func TestWithoutBPFTheRestFollowsAndItIsSaid(t *testing.T) {
 }
 
 func TestAModuleOfAnotherVersionIsSaid(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	if err := errors.Join(os.Remove(f.parameter("rto")), os.Mkdir(f.parameter("rto"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +68,7 @@ func TestAModuleOfAnotherVersionIsSaid(t *testing.T) {
 }
 
 func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	scaled := TCP{ScaledCubic: true}
 	for _, c := range []struct {
 		ratio     Ratio
@@ -108,10 +99,7 @@ func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
 
 // A choice that somebody made meanwhile stays.
 func TestAnotherCongestionControlIsLeftAlone(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	if _, err := f.Set(Ratio{10, 1}, TCP{ScaledCubic: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +142,7 @@ func TestTCPIsTakenBackAfterAKilledProcess(t *testing.T) {
 
 // What of TCP cannot be taken back does not keep the clock from being put right, and is tried again.
 func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	if _, err := f.Set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}

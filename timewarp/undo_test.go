@@ -83,10 +83,7 @@ func TestUnloadWithoutAStateSelectsTheBestClockSource(t *testing.T) {
 }
 
 func TestAClockSourceThatAnotherSelectedIsLeft(t *testing.T) {
-	f := newFake(t)
-	if _, err := f.Load(f.module); err != nil {
-		t.Fatal(err)
-	}
+	f := newLoaded(t)
 	f.write(f.clockSource("current_clocksource"), "acpi_pm\n")
 	if u, err := f.Unload(); err != nil || u.ClockSource != "acpi_pm" {
 		t.Errorf("%+v, %v", u, err)
