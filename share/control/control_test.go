@@ -187,13 +187,9 @@ func TestManyAlikeStations(t *testing.T) {
 // TestSingleFramesNeedNoQueuesForAggregates: none of the terminals has any; one that has changes it for all.
 func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 	decide := func(single ...bool) Decision {
-		maxima := make([]float64, len(single))
-		for i := range maxima {
-			maxima[i] = 25e6
-		}
-		all := greedy(maxima...)
-		for i := range all {
-			all[i].Max, all[i].Single = maxima[i], single[i]
+		var all []Terminal
+		for i, s := range single {
+			all = append(all, Terminal{Source: source(i), Max: 25e6, Rate: 25e6, Demand: allocate.Unlimited, Single: s})
 		}
 		d, err := New(Options{}).Step(0, 0, all)
 		if err != nil {

@@ -44,8 +44,8 @@ func stateOf(all []Terminal) state {
 // 0.85, 0.73 and 0.61 for 2, 4, 8 and 16 stations of 802.11ac.
 func efficiency(n int) float64 { return 1 / (1 + 0.045*float64(max(n-1, 0))) }
 
-// efficiency is that of the terminals that send. Without aggregates several use the medium no worse than one: 4 and 10 of 802.11g carry 25.3
-// and 25.6 Mbit/s of TCP in the emulated cell, one 25.
+// efficiency is that of the terminals that send. Without aggregates many use the medium no worse than few: 4 and 10 of 802.11g carry 25.3
+// and 25.5 Mbit/s of TCP in the emulated cell.
 func (s *state) efficiency() float64 {
 	if s.single {
 		return 1
