@@ -111,11 +111,7 @@ func (k *Kernel) undoBursts(s *state) error {
 func (k *Kernel) ipv4(name string) string { return filepath.Join(k.proc, "sys/net/ipv4", name) }
 
 func (k *Kernel) readIPv4(name string) (int, error) {
-	text, err := readLine(k.ipv4(name))
-	if err != nil {
-		return 0, fmt.Errorf("reading net.ipv4.%s: %w", name, err)
-	}
-	value, err := strconv.Atoi(text)
+	value, err := readNumber(k.ipv4(name))
 	if err != nil {
 		return 0, fmt.Errorf("reading net.ipv4.%s: %w", name, err)
 	}

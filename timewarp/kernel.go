@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -117,4 +118,16 @@ func (k *Kernel) mustBeCurrent(name string) error {
 func readLine(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	return strings.TrimSpace(string(text)), err
+}
+
+func readNumber(path string) (int, error) {
+	text, err := readLine(path)
+	if err != nil {
+		return 0, err
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return value, nil
 }

@@ -28,16 +28,14 @@ func (k *Kernel) readWatchdogs() (map[string]int, error) {
 	stall, suppress, others := k.watchdogs()
 	values := map[string]int{}
 	for _, file := range append(others, stall, suppress) {
-		text, err := readLine(file)
+		value, err := readNumber(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading a watchdog of the kernel: %w", err)
 		}
-		if values[file], err = strconv.Atoi(text); err != nil {
-			return nil, fmt.Errorf("reading a watchdog of the kernel, %s: %w", file, err)
-		}
+		values[file] = value
 	}
 	return values, nil
 }
