@@ -130,7 +130,7 @@ func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
 	for _, w := range a.windows(now, (*flow).downward, parts[1]/d.Share, func(part float64, base time.Duration) float64 {
 		return forDown * d.Window(part, base)
 	}) {
-		b.down[w.id] = uint32(min(max(w.bytes, leastWindow*float64(w.flow.mss)), math.MaxInt32))
+		b.down[w.id] = uint32(min(max(w.bytes, control.LeastWindow*float64(w.flow.mss)), math.MaxInt32))
 	}
 	return b
 }
@@ -153,12 +153,9 @@ func (a *agent) equalCap(now time.Duration) (b bounds) {
 	return b
 }
 
-// leastWindow in packets: with less a loss is found by timeout.
-const leastWindow = 4
-
 func (b *bounds) send(w window) {
 	b.up = append(b.up, hold.Bound{
-		Local: w.flow.ends.Local, Remote: w.flow.ends.Remote, Packets: uint32(min(max(w.bytes/float64(w.flow.mss), leastWindow), math.MaxInt32)),
+		Local: w.flow.ends.Local, Remote: w.flow.ends.Remote, Packets: uint32(min(max(w.bytes/float64(w.flow.mss), control.LeastWindow), math.MaxInt32)),
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/share/control"
 	"airtide/share/message"
 	"airtide/share/own"
 )
@@ -45,6 +46,17 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 		a.peers[0].HeardNs = int64(step.heard)
 		if got := demands(step.now, step.rate); got[0] != step.want || got[1] != five {
 			t.Errorf("at %s: the idle one is taken to want %g, the other one %g, want %g and %g", step.now, got[0], got[1], step.want, five)
+		}
+	}
+}
+
+// TestNoWindowIsBelowTheLeast: a share may be less than a packet in a round trip.
+func TestNoWindowIsBelowTheLeast(t *testing.T) {
+	for bytes, want := range map[float64]uint32{100: control.LeastWindow, 2.9 * 1448: 2, 3.1 * 1448: 3, math.Inf(1): math.MaxInt32} {
+		b := bounds{}
+		b.send(window{bytes: bytes, flow: &flow{mss: 1448}})
+		if got := b.up[0].Packets; got != want {
+			t.Errorf("a window of %g bytes is bounded by %d packets, want %d", bytes, got, want)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 	if before.Kind == message.Still {
 		a.self.still(now, step, before.Begin, t.before)
-	} else {
+	} else if t.usual(now) { // queues that are about to fill again after a turn would say nothing
 		t.before = mean
 		for i := range a.peers {
 			t.before = max(t.before, time.Duration(a.peers[i].Report.SmoothedRTTUs)*time.Microsecond)
@@ -245,10 +245,10 @@ func (t *together) adapt(now time.Duration, b *bounds, self *self) {
 		}
 	case t.phase.Kind == message.Still:
 		for i := range b.up {
-			b.up[i].Packets = stillPackets
+			b.up[i].Packets = min(b.up[i].Packets, stillPackets)
 		}
 		for id := range b.down {
-			b.down[id] = uint32(stillPackets * flows[id].mss)
+			b.down[id] = min(b.down[id], uint32(stillPackets*flows[id].mss))
 		}
 	case t.resumed > 0 && now-t.resumed < resumeFor:
 		for i := range b.up {

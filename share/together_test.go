@@ -34,6 +34,12 @@ func TestWindowsOfATurn(t *testing.T) {
 			t.Errorf("%s: %+v, %d bytes", c.what, b.up[0], b.down[2])
 		}
 	}
+	// Who has less already is not given more to hold back with.
+	small := bounds{up: []hold.Bound{{Packets: control.LeastWindow}}, down: map[tcp.FlowID]uint32{2: control.LeastWindow * 1448}}
+	(&together{phase: control.Phase{Kind: message.Still}}).adapt(now, &small, &self{maximum: 100e6, flows: map[tcp.FlowID]*flow{2: {mss: 1448}}})
+	if small.up[0].Packets != control.LeastWindow || small.down[2] != control.LeastWindow*1448 {
+		t.Errorf("small windows that hold back: %+v, %d bytes", small.up[0], small.down[2])
+	}
 	// What it reaches alone is not known: no less than an A-MPDU, of both together.
 	s := &self{flows: map[tcp.FlowID]*flow{2: {mss: 1448}}}
 	b := bounds{up: []hold.Bound{{Packets: 10}}, down: map[tcp.FlowID]uint32{2: 10 * 1448}}
@@ -146,6 +152,22 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	} {
 		if look(step.rtt); d.foreign != step.want || d.doubted != step.doubted {
 			t.Errorf("look %d: queues of %s, doubted %v", i+1, d.foreign, d.doubted)
+		}
+	}
+}
+
+// TestJustAfterATurnQueuesAreNotWhatTheyWere: how long all have to hold back follows from queues in between, not while they fill again.
+func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
+	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond
+	for since, want := range map[time.Duration]time.Duration{settleAfter / 2: longest, 2 * settleAfter: mean} {
+		a := &agent{
+			control:  control.New(control.Options{}),
+			self:     self{up: direction{rate: 1e6, base: 2 * time.Millisecond, delay: time.Millisecond}},
+			together: together{turns: control.NewTurns(1), resumed: now - since, before: longest},
+		}
+		a.together.hears(now, a)
+		if got := a.together.before; got != want {
+			t.Errorf("%s after a turn: %s, want %s", since, got, want)
 		}
 	}
 }

@@ -47,6 +47,10 @@ const (
 	// singlePart: on a long path the queue is that part of a round trip at least, since windows are never quite used.
 	singlePart = 8
 
+	// LeastWindow is the smallest window of a flow, in packets. One alone would wait for its receiver's delayed ACK each time. The greater it
+	// is, the more airtime a slow radio has beyond its share: each of its packets lasts as long as an A-MPDU of a fast one.
+	LeastWindow = 2
+
 	packetBits = 8 * 1500
 )
 

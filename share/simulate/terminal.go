@@ -34,9 +34,8 @@ type terminal struct {
 
 // What agents go by (package share).
 const (
-	rateTime    = 300 * time.Millisecond
-	silence     = time.Second
-	leastWindow = 4 // packets
+	rateTime = 300 * time.Millisecond
+	silence  = time.Second
 )
 
 const (
@@ -209,7 +208,7 @@ func (t *terminal) step() {
 	window := freeWindow
 	t.cell.config.Around(t.number, func() {
 		if t.decide() {
-			window = int(min(max(t.decision.Window(1, t.minRTT)*8/packetBits, leastWindow), freeWindow))
+			window = int(min(max(t.decision.Window(1, t.minRTT)*8/packetBits, control.LeastWindow), freeWindow))
 		}
 	})
 	t.allow(window)
