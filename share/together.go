@@ -38,10 +38,11 @@ const (
 	tryEvery    = 200 * time.Second
 	trialLength = 2 * time.Second
 	releaseFor  = 5 * time.Minute
-	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was.
-	stillFirst, stillRarest = 10 * time.Second, 5 * time.Minute
-	stillForeign            = 30 * time.Second
-	longestStill            = 800 * time.Millisecond
+	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was: others' queues do not show
+	// each time. When something has changed it is stillChanged until the next time, and stillForeign where others' queues stand.
+	stillFirst, stillRarest    = 2500 * time.Millisecond, 5 * time.Minute
+	stillChanged, stillForeign = 10 * time.Second, 30 * time.Second
+	longestStill               = 800 * time.Millisecond
 	// stillPackets is the window while all hold back: a loss is still found without timeout.
 	stillPackets = 4
 	// settleAfter is for how long after a turn rates are not those of the shares.
@@ -95,14 +96,15 @@ func (t *together) hears(now time.Duration, a *agent) {
 }
 
 // foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are
-// in it.
+// in it. Round-trip times are short now and then all the same.
 func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	for i := range peers {
 		r := &peers[i].Report
-		if !r.ForeignQueues || r.SmoothedRTTUs <= r.MinRTTUs {
+		if !r.ForeignQueues {
 			continue
 		}
-		if d := time.Duration(r.SmoothedRTTUs-r.MinRTTUs) * time.Microsecond; delay == 0 || d < delay {
+		d := max(time.Duration(r.SmoothedRTTUs)*time.Microsecond-time.Duration(r.MinRTTUs)*time.Microsecond, foreignQueue)
+		if delay == 0 || d < delay {
 			delay = d
 		}
 	}
@@ -115,7 +117,7 @@ func (s *stillness) concluded(now time.Duration, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
 	if changed {
-		s.every = stillFirst
+		s.every = stillChanged
 	}
 	if foreign {
 		s.every = max(s.every, stillForeign)

@@ -116,9 +116,14 @@ func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 	peer := func(foreign bool, base, rtt uint32) message.Peer {
 		return message.Peer{Report: message.Report{ForeignQueues: foreign, MinRTTUs: base, SmoothedRTTUs: rtt}}
 	}
-	heard := foreignDelay([]message.Peer{peer(false, 2000, 9000), peer(true, 2000, 62000), peer(true, 4000, 44000), peer(true, 0, 0)})
+	heard := foreignDelay([]message.Peer{peer(false, 2000, 9000), peer(true, 2000, 62000), peer(true, 4000, 44000)})
 	if heard != 40*time.Millisecond {
 		t.Fatalf("%s heard", heard)
+	}
+	for _, short := range []message.Peer{peer(true, 2000, 3000), peer(true, 2000, 1000), peer(true, 0, 0)} {
+		if got := foreignDelay([]message.Peer{peer(true, 2000, 62000), short}); got != foreignQueue {
+			t.Errorf("%s heard of one whose round-trip times are short just now", got)
+		}
 	}
 	if none := foreignDelay([]message.Peer{peer(false, 2000, 9000)}); none != 0 {
 		t.Errorf("%s heard of nobody", none)
@@ -169,5 +174,31 @@ func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 		if got := a.together.before; got != want {
 			t.Errorf("%s after a turn: %s, want %s", since, got, want)
 		}
+	}
+}
+
+// TestAllHoldBackMoreAndMoreRarely while nothing changes.
+func TestAllHoldBackMoreAndMoreRarely(t *testing.T) {
+	var s stillness
+	next := func(changed, foreign bool) time.Duration {
+		s.concluded(time.Minute, changed, foreign)
+		return s.every
+	}
+	for _, want := range []time.Duration{stillFirst, 2 * stillFirst, 4 * stillFirst} {
+		if got := next(false, false); got != want {
+			t.Errorf("%s until the next time, want %s", got, want)
+		}
+	}
+	if got := next(true, false); got != stillChanged {
+		t.Errorf("%s after a change", got)
+	}
+	if got := next(true, true); got != stillForeign {
+		t.Errorf("%s where others' queues are found", got)
+	}
+	for range 10 {
+		next(false, false)
+	}
+	if s.every != stillRarest {
+		t.Errorf("%s when nothing has changed ten times", s.every)
 	}
 }
