@@ -132,22 +132,35 @@ func load(o Options) (*loaded, error) {
 		ways = []Attach{o.Attach}
 	}
 	var errs []error
+	var refused []string
 	for _, way := range ways {
 		l, err := loadAs(way, true, types, o)
 		if err != nil {
 			// A kernel that takes the hooks may still refuse the iterator, which is a program type of its own.
-			if l, retryErr := loadAs(way, false, types, o); retryErr == nil {
-				return l, nil
+			var retryErr error
+			if l, retryErr = loadAs(way, false, types, o); retryErr == nil {
+				refused = append(refused, fmt.Sprintf("idle connections: each is seen at its next segment only, since the kernel refused iter/tcp (5.9 has it): %v", err))
 			}
-			// Where tp_btf is refused as well, that says what is wrong.
-			if way != AttachTrusted || o.Attach == AttachTrusted {
-				errs = append(errs, fmt.Errorf("as %s: %w", way, err))
-			}
-			continue
 		}
-		return l, nil
+		if l != nil {
+			l.missing = append(refused, l.missing...)
+			return l, nil
+		}
+		refused = append(refused, way.without(err))
+		// Where tp_btf is refused as well, that says what is wrong.
+		if way != AttachTrusted || o.Attach == AttachTrusted {
+			errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+		}
 	}
 	return nil, explain(errors.Join(errs...))
+}
+
+// without says what it costs that the kernel refused a way to attach.
+func (a Attach) without(refusal error) string {
+	if a == AttachTrusted {
+		return string(a) + ": each record costs more (kernel 6.9 has it)" // older ones refuse it as a wrong program
+	}
+	return fmt.Sprintf("%s: each record costs more, since the kernel refused it: %v", a, refusal)
 }
 
 // explain adds what a user can do about the usual refusals.
@@ -282,7 +295,9 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if err := l.attachHook(wanted, hooks[0]); err != nil {
 		return nil, err
 	}
-	l.missing = append(l.missing, walkAll(l.coll.Programs[walkProgram])...)
+	if prog := l.coll.Programs[walkProgram]; prog != nil {
+		l.missing = append(l.missing, walkAll(prog)...)
+	}
 	return l, nil
 }
 

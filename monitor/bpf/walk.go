@@ -20,9 +20,6 @@ func walkAll(prog *ebpf.Program) (missing []string) {
 	if err != nil {
 		return []string{fmt.Sprintf("idle connections: %v", err)}
 	}
-	if prog == nil {
-		return []string{"idle connections: the kernel lacks iter/tcp (5.9), so each is seen at its next segment only"}
-	}
 	failed := 0
 	for _, ns := range list {
 		if err := owner.InNetNS(ns, func() error { return walk(prog) }); err != nil {
