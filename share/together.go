@@ -90,7 +90,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 				a.control.Restart()
 			}
 			stand, doubted := a.self.foreign(), a.self.doubted()
-			t.still.concluded(now, longer || doubted || stand != stood, stand && !doubted)
+			t.still.concluded(now, longer, doubted || stand != stood, stand && !doubted)
 		}
 	}
 }
@@ -111,13 +111,16 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// concluded sets when all may be asked to hold back again: soon when something has changed, later where others' queues stand, which costs
-// those who hold back.
-func (s *stillness) concluded(now time.Duration, changed, foreign bool) {
+// concluded sets when all may be asked to hold back again: at once when the path seems to be longer, which others' queues look like for a moment,
+// soon when something else has changed, later where others' queues stand, which costs those who hold back.
+func (s *stillness) concluded(now time.Duration, longer, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
-	if changed {
+	switch {
+	case changed:
 		s.every = stillChanged
+	case longer:
+		s.every = stillFirst
 	}
 	if foreign {
 		s.every = max(s.every, stillForeign)

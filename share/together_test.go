@@ -180,23 +180,26 @@ func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 // TestAllHoldBackMoreAndMoreRarely while nothing changes.
 func TestAllHoldBackMoreAndMoreRarely(t *testing.T) {
 	var s stillness
-	next := func(changed, foreign bool) time.Duration {
-		s.concluded(time.Minute, changed, foreign)
+	next := func(longer, changed, foreign bool) time.Duration {
+		s.concluded(time.Minute, longer, changed, foreign)
 		return s.every
 	}
 	for _, want := range []time.Duration{stillFirst, 2 * stillFirst, 4 * stillFirst} {
-		if got := next(false, false); got != want {
+		if got := next(false, false, false); got != want {
 			t.Errorf("%s until the next time, want %s", got, want)
 		}
 	}
-	if got := next(true, false); got != stillChanged {
+	if got := next(true, false, false); got != stillFirst {
+		t.Errorf("%s when the path seems to be longer", got)
+	}
+	if got := next(true, true, false); got != stillChanged {
 		t.Errorf("%s after a change", got)
 	}
-	if got := next(true, true); got != stillForeign {
+	if got := next(false, true, true); got != stillForeign {
 		t.Errorf("%s where others' queues are found", got)
 	}
 	for range 10 {
-		next(false, false)
+		next(false, false, false)
 	}
 	if s.every != stillRarest {
 		t.Errorf("%s when nothing has changed ten times", s.every)
