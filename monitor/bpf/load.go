@@ -134,15 +134,8 @@ func load(o Options) (*loaded, error) {
 	var errs []error
 	var refused []string
 	for _, way := range ways {
-		l, err := loadAs(way, true, types, o)
-		if err != nil {
-			// A kernel that takes the hooks may still refuse the iterator, which is a program type of its own.
-			var retryErr error
-			if l, retryErr = loadAs(way, false, types, o); retryErr == nil {
-				refused = append(refused, fmt.Sprintf("idle connections: each is seen at its next segment only, since the kernel refused iter/tcp (5.9 has it): %v", err))
-			}
-		}
-		if l != nil {
+		l, err := loadEither(way, types, o)
+		if err == nil {
 			l.missing = append(refused, l.missing...)
 			return l, nil
 		}
@@ -153,6 +146,20 @@ func load(o Options) (*loaded, error) {
 		}
 	}
 	return nil, explain(errors.Join(errs...))
+}
+
+// loadEither loads with the iterator or without: a kernel that takes the hooks may still refuse it, for it is a program type of its own.
+func loadEither(way Attach, types *btf.Spec, o Options) (*loaded, error) {
+	l, err := loadAs(way, true, types, o)
+	if err == nil {
+		return l, nil
+	}
+	l, retryErr := loadAs(way, false, types, o)
+	if retryErr != nil {
+		return nil, err
+	}
+	l.missing = append(l.missing, fmt.Sprintf("idle connections: each is seen at its next segment only, since the kernel refused iter/tcp (5.9 has it): %v", err))
+	return l, nil
 }
 
 // without says what it costs that the kernel refused a way to attach.
