@@ -99,20 +99,19 @@ func (t *together) hears(now time.Duration, a *agent) {
 // in it. Round-trip times are short now and then all the same.
 func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	for i := range peers {
-		r := &peers[i].Report
-		if !r.ForeignQueues {
+		if !peers[i].Report.ForeignQueues {
 			continue
 		}
-		d := max(time.Duration(r.SmoothedRTTUs)*time.Microsecond-time.Duration(r.MinRTTUs)*time.Microsecond, foreignQueue)
-		if delay == 0 || d < delay {
+		t := control.TerminalOf(&peers[i])
+		if d := max(t.RTT-t.MinRTT, foreignQueue); delay == 0 || d < delay {
 			delay = d
 		}
 	}
 	return delay
 }
 
-// concluded sets when all may be asked to hold back again: at once when the path seems to be longer, which others' queues look like for a moment,
-// soon when something else has changed, later where others' queues stand, which costs those who hold back.
+// concluded sets when all may be asked to hold back again: as soon as ever when the path seems to be longer, which others' queues look like for a
+// moment, later when something else has changed, and latest where others' queues stand, which costs those who hold back.
 func (s *stillness) concluded(now time.Duration, longer, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
