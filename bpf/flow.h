@@ -144,6 +144,26 @@ static __always_inline u8 owner_verdict(struct flow_state *fs)
 	return VERDICT_ACCEPT;
 }
 
+struct bpf_pidns_info { /* include/uapi/linux/bpf.h */
+	u32 pid;
+	u32 tgid;
+};
+
+/* The monitor's own PID namespace, by its file in /proc; 0 where that is the initial one, in which every process has an id. */
+volatile const u64 pidns_dev, pidns_ino;
+
+/* The current process as the monitor sees it, 0 when it is of another namespace than the monitor's. */
+static __always_inline u32 current_process(void)
+{
+	struct bpf_pidns_info ids;
+
+	if (!pidns_ino)
+		return bpf_get_current_pid_tgid() >> 32;
+	if (bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ids, sizeof(ids)))
+		return 0;
+	return ids.tgid;
+}
+
 /*
  * The current process becomes the owner. Only for hooks that run on behalf of a system call. A thread may have a name
  * of its own; the process's, as in /proc/PID/comm, is that of the thread that leads the group.
@@ -151,7 +171,7 @@ static __always_inline u8 owner_verdict(struct flow_state *fs)
 static __always_inline void own_by_current(struct flow_state *fs)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task(), *leader = NULL;
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u32 pid = current_process();
 
 	if (!pid || fs->pid == pid)
 		return;

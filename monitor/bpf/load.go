@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
 
 	"airtide/monitor/filter"
 	"airtide/monitor/filter/bpffilter"
@@ -268,6 +269,9 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if err := configure(spec, types, o, constants); err != nil {
 		return nil, err
 	}
+	if constants["retransmit_has_result"] == false {
+		l.missing = append(l.missing, "the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event (kernel 6.17 has it)")
+	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
 	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
 		return nil, err
@@ -343,6 +347,12 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	if o.MaxFlows > 0 {
 		spec.Maps["flows"].MaxEntries = uint32(o.MaxFlows)
 	}
+	if !allocatesInHooks(types) {
+		spec.Maps["flows"].Flags &^= preallocateNot
+	}
+	if err := nameNamespace(values); err != nil {
+		return err
+	}
 	maps.Copy(values, bpffilter.Constants(&o.Filter))
 	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
@@ -350,6 +360,35 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 		"retransmit_has_result": o.argsOf(types, "tcp_retransmit_skb") > 2,
 	})
 	return bpffilter.SetConstants(spec, values)
+}
+
+// preallocateNot is BPF_F_NO_PREALLOC of include/uapi/linux/bpf.h.
+const preallocateNot = 1
+
+// allocatesInHooks says whether a table may grow while a hook runs. Before Linux 6.1, which gave BPF an allocator of its own, the
+// kernel warns of it in its log, for the hook may have interrupted the allocator (check_map_prealloc in kernel/bpf/verifier.c).
+func allocatesInHooks(types *btf.Spec) bool {
+	var allocator *btf.Struct
+	return types.TypeByName("bpf_mem_alloc", &allocator) == nil
+}
+
+// initialPIDNamespace is its number in every kernel (PROC_PID_INIT_INO of include/linux/proc_ns.h).
+const initialPIDNamespace = 0xeffffffc
+
+// nameNamespace tells the programs in which PID namespace this process is, so that processes have the ids that it and its user
+// know: in a container those of the container.
+func nameNamespace(constants map[string]any) error {
+	const file = "/proc/self/ns/pid"
+	var s unix.Stat_t
+	if err := unix.Stat(file, &s); err != nil {
+		return fmt.Errorf("finding the own PID namespace by %s (is /proc mounted?): %w", file, err)
+	}
+	if s.Ino == initialPIDNamespace {
+		return nil
+	}
+	constants["pidns_dev"] = uint64(unix.Major(s.Dev))<<20 | uint64(unix.Minor(s.Dev)) // as the kernel writes it inside (MKDEV)
+	constants["pidns_ino"] = s.Ino
+	return nil
 }
 
 // measureHZ counts timer ticks over a tenth of a second; no kernel interface tells the number.

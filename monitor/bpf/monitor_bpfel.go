@@ -356,6 +356,8 @@ const (
 	monitorVarFilterPrefixesN       = "filter_prefixes_n"
 	monitorVarHasCongStateSet       = "has_cong_state_set"
 	monitorVarNestedRingSlots       = "nested_ring_slots"
+	monitorVarPidnsDev              = "pidns_dev"
+	monitorVarPidnsIno              = "pidns_ino"
 	monitorVarRetransmitHasResult   = "retransmit_has_result"
 	monitorVarRingSlots             = "ring_slots"
 	monitorVarUnusedCause           = "unused_cause"
@@ -473,6 +475,8 @@ type monitorVariableSpecs struct {
 	FilterPrefixesN     *ebpf.VariableSpec `ebpf:"filter_prefixes_n"`
 	HasCongStateSet     *ebpf.VariableSpec `ebpf:"has_cong_state_set"`
 	NestedRingSlots     *ebpf.VariableSpec `ebpf:"nested_ring_slots"`
+	PidnsDev            *ebpf.VariableSpec `ebpf:"pidns_dev"`
+	PidnsIno            *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RetransmitHasResult *ebpf.VariableSpec `ebpf:"retransmit_has_result"`
 	RingSlots           *ebpf.VariableSpec `ebpf:"ring_slots"`
 	UnusedCause         *ebpf.VariableSpec `ebpf:"unused_cause"`
@@ -561,6 +565,8 @@ type monitorVariables struct {
 	FilterPrefixesN     *ebpf.Variable `ebpf:"filter_prefixes_n"`
 	HasCongStateSet     *ebpf.Variable `ebpf:"has_cong_state_set"`
 	NestedRingSlots     *ebpf.Variable `ebpf:"nested_ring_slots"`
+	PidnsDev            *ebpf.Variable `ebpf:"pidns_dev"`
+	PidnsIno            *ebpf.Variable `ebpf:"pidns_ino"`
 	RetransmitHasResult *ebpf.Variable `ebpf:"retransmit_has_result"`
 	RingSlots           *ebpf.Variable `ebpf:"ring_slots"`
 	UnusedCause         *ebpf.Variable `ebpf:"unused_cause"`

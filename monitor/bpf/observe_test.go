@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
@@ -37,6 +38,16 @@ func trustsArguments() bool {
 	var major, minor int
 	n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
 	return n == 2 && (major > 6 || major == 6 && minor >= 9)
+}
+
+// ownTypes are the BTF of the kernel that runs.
+func ownTypes(t *testing.T) *btf.Spec {
+	t.Helper()
+	types, err := kernelTypes("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types
 }
 
 // recording keeps all that one source delivers.

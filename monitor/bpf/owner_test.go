@@ -184,3 +184,15 @@ func TestIdleConnectionsAreKnownFromTheStart(t *testing.T) {
 		}
 	})
 }
+
+// In a PID namespace of its own, as in a container, the monitor names processes as its user there does: filters by process
+// and owners work as they do outside.
+func TestProcessesAreNamedAsInTheMonitorsPIDNamespace(t *testing.T) {
+	for _, tests := range []string{"^TestFiltersLetThroughExactlyTheirFlows$/^all_lists_must_match$", "^(TestOwners|TestFiltersByOwner)$"} {
+		c := exec.Command("unshare", "--pid", "--fork", "--mount-proc", os.Args[0], "-test.v", "-test.run", tests)
+		said, err := c.CombinedOutput()
+		if err != nil || !strings.Contains(string(said), "--- PASS") || strings.Contains(string(said), "--- SKIP") {
+			t.Errorf("%s: %v\n%s", tests, err, said)
+		}
+	}
+}
