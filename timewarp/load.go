@@ -149,14 +149,26 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	if lacks, err = k.followTCP(r, t, s); err != nil {
 		return nil, err
 	}
-	if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
-		return nil, err
+	// Watchdogs wait for longer before the clock goes faster, and for less after it goes slower.
+	faster := r.Float() > old.Float()
+	if faster {
+		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
+			return nil, err
+		}
+		if err := passGracePeriod(); err != nil {
+			lacks = append(lacks, fmt.Sprintf("the kernel may report a stall of RCU that is none: %v", err))
+		}
 	}
 	if err := k.writeRatio(r); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			err = rtoNotSupported(t.RTO)
 		}
 		return nil, errors.Join(err, k.setWatchdogs(s.Watchdogs, old), k.undoCubic(s), k.undoBursts(s))
+	}
+	if !faster {
+		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
+			return nil, err
+		}
 	}
 	if s.RatioSet, err = k.Now(); err != nil {
 		return nil, err

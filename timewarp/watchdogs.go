@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // stallMost is the longest time after which the kernel reports a stall of RCU, in seconds (rcu_jiffies_till_stall_check).
@@ -60,4 +62,14 @@ func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 		}
 	}
 	return failed
+}
+
+// passGracePeriod waits until RCU's grace periods that have begun are over: each has the timeout of its beginning
+// (record_gp_stall_check_time in kernel/rcu/tree_stall.h).
+func passGracePeriod() error {
+	const global = 1 // MEMBARRIER_CMD_GLOBAL of include/uapi/linux/membarrier.h
+	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0); errno != 0 {
+		return fmt.Errorf("waiting for a grace period by membarrier: %w", errno)
+	}
+	return nil
 }

@@ -107,14 +107,15 @@ func (g guest) module(ctx context.Context, folder string) (string, error) {
 	})
 }
 
-// shell runs a script in a guest and gives all that it printed. It ends with its limit, of real time. Commands of a guest have a PID
+// shell runs a script in a guest and gives all that it printed, which the log has as it comes. It ends with its limit, of real time. Commands of a guest have a PID
 // namespace of their own, so they get a /proc that shows its numbers.
-func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration) (said string, err error) {
+func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration, log io.Writer) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s", limit))
 	defer cancel()
 	var b bytes.Buffer
+	both := io.MultiWriter(&b, log)
 	err = g.Run(ctx, vm.Command{
-		Path: busyboxPath, Args: []string{"unshare", "-m", "sh", "-c", "mount -t proc proc /proc\n" + script}, Env: append([]string{"PATH=/bin", "HOME=/root"}, env...), Dir: "/tmp", Stdout: &b, Stderr: &b,
+		Path: busyboxPath, Args: []string{"unshare", "-m", "sh", "-c", "mount -t proc proc /proc\n" + script}, Env: append([]string{"PATH=/bin", "HOME=/root"}, env...), Dir: "/tmp", Stdout: both, Stderr: both,
 	})
 	return b.String(), err
 }

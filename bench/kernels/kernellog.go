@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -48,7 +49,7 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, takeLimit, fmt.Errorf("the kernel's log has not come within %s", takeLimit))
 	defer cancel()
 	const mark = "airtide: the log is read up to here"
-	if said, err := shell(ctx, k.guest, "echo '"+mark+"' >/dev/kmsg", nil, takeLimit); err != nil {
+	if said, err := shell(ctx, k.guest, "echo '"+mark+"' >/dev/kmsg", nil, takeLimit, io.Discard); err != nil {
 		return said, fmt.Errorf("marking the kernel's log: %w", err)
 	}
 	for {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,7 +97,7 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 	defer func() { r.seconds = processorSeconds(g.PID()) }()
 	r.release, r.booted = g.Release, g.Booted
 	fmt.Fprintf(os.Stderr, "%s: kernel %s, booted within %s\n", r.guest.name(), g.Release, g.Booted.Round(time.Second))
-	if _, err := shell(ctx, g, prepareScript, nil, usualLimit); err != nil {
+	if _, err := shell(ctx, g, prepareScript, nil, usualLimit, io.Discard); err != nil {
 		return fmt.Errorf("preparing the guest: %w", err)
 	}
 	kernel, err := follow(ctx, g)
@@ -184,7 +185,7 @@ type report struct {
 
 // examine asks doctor.
 func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err error) {
-	said, err := shell(ctx, g, "airtide doctor --json", nil, usualLimit)
+	said, err := shell(ctx, g, "airtide doctor --json", nil, usualLimit, io.Discard)
 	if err != nil {
 		return r, fmt.Errorf("airtide doctor: %w: %s", err, benchtext.LastLine(said))
 	}

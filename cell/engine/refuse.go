@@ -8,6 +8,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -30,6 +31,7 @@ type credit struct {
 // attachCredit loads the program and attaches it to the egress of a device. To be called in the device's namespace.
 func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 	c := &credit{}
+	_ = rlimit.RemoveMemlock() // maps count to it before Linux 5.11
 	if err := loadPortObjects(&c.objects, nil); err != nil {
 		return nil, fmt.Errorf("loading the program that refuses packets: %w", err)
 	}
