@@ -127,7 +127,7 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 	}
 	ratios := []Ratio{{10, 1}, {1, 1}, {3, 2}, {100, 1}, {1, 2}, {5, 1}, {2, 1}, {1, 10}}
 	for i := range changes {
-		if _, err := k.set(ratios[i%len(ratios)], TCP{}); err != nil {
+		if _, err := k.set(ratios[i%len(ratios)], TCP{RTO: RTONone}); err != nil {
 			t.Error(err)
 			break
 		}

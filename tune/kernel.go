@@ -3,6 +3,8 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -78,9 +80,12 @@ func checkCongestionControl(name string) error {
 	return fmt.Errorf("congestion control %q: this kernel has %s%s", name, strings.Join(available, ", "), hint)
 }
 
-// coreLimit reads a sysctl of net.core.
+// coreLimit reads a sysctl of net.core that bounds a size.
 func coreLimit(name string) (int64, error) {
 	text, err := os.ReadFile("/proc/sys/net/core/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return math.MaxInt64, nil // older kernels show it in their first network namespace only; what they cut is told by each socket
+	}
 	if err != nil {
 		return 0, fmt.Errorf("reading net.core.%s: %w", name, err)
 	}

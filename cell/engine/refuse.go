@@ -21,6 +21,7 @@ type credit struct {
 	// refusedBefore were refused before Begin.
 	refusedBefore uint64
 	settled       struct{ entered, taken uint64 } // as the last tick saw them
+	still         int                             // for so many ticks they have been so
 
 	shared  *portCredit
 	memory  []byte
@@ -88,18 +89,26 @@ func (c *credit) allow(n uint64) {
 
 func (c *credit) refused() uint64 { return atomic.LoadUint64(&c.shared.Refused) }
 
-// settle gives credit back for packets that entered the device and never came: after two ticks without one coming from
+// settleTicks are more than packets stay under way from the device to the engine, on a machine that is emulated or busy too.
+const settleTicks = 20
+
+// settle gives credit back for packets that entered the device and never came: after settleTicks without one coming from
 // a device that is being read, they are lost. It returns how many; were they not given back, a station that loses as
 // many as its queue takes would be refused for ever.
 func (c *credit) settle() (lost uint64) {
 	entered := atomic.LoadUint64(&c.shared.Entered)
 	now := struct{ entered, taken uint64 }{entered, c.taken}
-	if c.settled == now && entered != c.taken {
-		if entered > c.taken {
-			lost = entered - c.taken
-		}
-		c.taken = entered
+	if c.settled != now {
+		c.settled, c.still = now, 0
+		return 0
 	}
-	c.settled = now
+	c.still++
+	if c.still < settleTicks || entered == c.taken {
+		return 0
+	}
+	if entered > c.taken {
+		lost = entered - c.taken
+	}
+	c.taken = entered
 	return lost
 }

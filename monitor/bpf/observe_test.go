@@ -21,8 +21,14 @@ import (
 	"airtide/tcp"
 )
 
+// formVariable names the one way to attach that is tried, where loading takes long, as in an emulated machine.
+const formVariable = "AIRTIDE_BPF_TEST_FORM"
+
 // forms are the ways to attach that this kernel has. Every scenario is observed by all at once, so all see the same traffic.
 var forms = func() []Attach {
+	if only := os.Getenv(formVariable); only != "" {
+		return []Attach{Attach(only)}
+	}
 	if trustsArguments() {
 		return []Attach{AttachTrusted, AttachTPBTF, AttachRawTP}
 	}
