@@ -41,14 +41,18 @@ void BPF_PROG(cc_init, struct sock *sk)
 	ca->gamma = parameters.gamma;
 	ca->diff_reno = COMPOUND_UNKNOWN;
 	ca->base_rtt = 0;
-	ca->open = 1;
+	ca->open = ca->in_use = 1;
 	cc_compound_new_round(ca, tcp_sk(sk)->snd_nxt);
 }
 
 SEC("struct_ops")
 void BPF_PROG(cc_release, struct sock *sk)
 {
-	cc_end_use();
+	struct cc_compound *ca = inet_csk_ca(sk);
+
+	if (ca->in_use)
+		cc_end_use();
+	ca->in_use = 0;
 }
 
 SEC("struct_ops")

@@ -39,6 +39,7 @@ struct cc_compound {
 	u32 round_samples;
 	u32 round_end; /* sequence number */
 	u32 open; /* no loss is being repaired: delays say something */
+	u32 in_use; /* init was called; kernels such as 6.12 call release without it too */
 };
 
 /* monitor/bpf/cc_own.go reads recorded states at these places. */

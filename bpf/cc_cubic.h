@@ -46,7 +46,7 @@ struct cc_cubic {
 	u32 epoch_start; /* jiffies; 0 between epochs */
 	u32 ack_cnt;
 	u32 tcp_cwnd; /* what Reno would have */
-	u16 unused;
+	u16 in_use; /* init was called; kernels such as 6.12 call release without it too */
 	u8 sample_cnt;
 	u8 found; /* slow start has found its end */
 	u32 round_start; /* us */

@@ -51,8 +51,10 @@ void BPF_PROG(cc_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(cc_release, struct sock *sk)
 {
+	struct bound *ca = inet_csk_ca(sk);
+
 	bounds_forget(sk);
-	cc_end_use();
+	cubic_release(&ca->cubic);
 }
 
 SEC("struct_ops")

@@ -59,9 +59,17 @@ CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 	if (CC_FORM == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	cc_cubic_reset(ca);
+	ca->in_use = 1;
 	ca->rtt_round = tcp_sk(sk)->snd_nxt;
 	if (parameters.hystart)
 		cubic_hystart_reset(tcp_sk(sk), ca);
+}
+
+CC_INLINE void cubic_release(struct cc_cubic *ca)
+{
+	if (ca->in_use)
+		cc_end_use();
+	ca->in_use = 0;
 }
 
 CC_INLINE void cubic_cwnd_event(struct sock *sk, struct cc_cubic *ca, enum tcp_ca_event event)

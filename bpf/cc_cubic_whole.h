@@ -14,7 +14,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(cc_release, struct sock *sk)
 {
-	cc_end_use();
+	cubic_release(inet_csk_ca(sk));
 }
 
 SEC("struct_ops")

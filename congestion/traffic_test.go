@@ -53,9 +53,13 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 				if free.Snd_cwnd <= 10 {
 					t.Errorf("by %s the window did not grow from %d packets", how, free.Snd_cwnd)
 				}
-				n.Client.Out.DropData(20, 1)
-				testnet.MustSend(t, client, server, 256<<10)
-				lost := testnet.Info(t, client)
+				lost := free
+				// On a machine that stands still a retransmission may be found to be none and its reduction be undone.
+				for try := 0; try < 3 && lost.Snd_ssthresh >= unset; try++ {
+					n.Client.Out.DropData(20, 1)
+					testnet.MustSend(t, client, server, 256<<10)
+					lost = testnet.Info(t, client)
+				}
 				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
 					t.Errorf("by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans, lost.Snd_ssthresh)
 				}

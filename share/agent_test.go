@@ -71,6 +71,9 @@ func run(t *testing.T, h *testnet.Host, c Config) *running {
 // TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and none before and after.
 func TestTwoAgentsShare(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(50e6, 300_000); err != nil {
+		t.Fatal(err)
+	}
 	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
 	transfer(t, client, server)
 	key := cellkey.New()

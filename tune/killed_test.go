@@ -72,7 +72,7 @@ func TestWhatAKilledProcessLeavesIsTakenBackByTheNext(t *testing.T) {
 		t.Errorf("shown are %+v, %v", all, err)
 	}
 
-	a := mustApply(t, client(n), Settings{MaxRTOUs: 9_000_000}, Options{BPFFS: mount})
+	a := mustApply(t, client(n), Settings{MaxDelayedAckUs: 100_000}, Options{BPFFS: mount})
 	if len(a.Removed) != 1 || a.Removed[0].ID != id || a.Removed[0].Sockets != 1 || a.Removed[0].FixedBuffers != 0 {
 		t.Errorf("removed are %+v", a.Removed)
 	}

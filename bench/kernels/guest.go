@@ -87,7 +87,7 @@ func (g guest) boot(ctx context.Context, folder string, p programs, module strin
 
 // modules are those that a distribution would load when they are asked for.
 var modules = []string{
-	"veth", "tun", "tap", "macvlan", "macvtap", "dummy", "sch_ingress", "cls_bpf", "sch_fq", "sch_netem", "tcp_bbr", "inet_diag", "tcp_diag",
+	"veth", "tun", "tap", "macvlan", "macvtap", "dummy", "sch_ingress", "cls_bpf", "sch_fq", "sch_netem", "sch_tbf", "tcp_bbr", "inet_diag", "tcp_diag",
 }
 
 // crossMake are arguments of make for a kernel's module, by architecture.

@@ -125,6 +125,9 @@ var lossScenarios = []lossScenario{
 				t.Fatalf("%d timeouts, want at least 3", len(timeouts))
 			}
 			for i, e := range timeouts {
+				if i >= 3 && e.Value < timeouts[i-1].Value {
+					break // another row, of a machine that stood still after the blackout
+				}
 				if want := timeouts[0].Value << i; e.Value < want-4000 || e.Value > want+4000*int64(1+i) || e.Code != tcp.CodeTimeout {
 					t.Errorf("timeout %d after %d µs with code %d, want some %d", i, e.Value, e.Code, want)
 				}
