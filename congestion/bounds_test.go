@@ -51,9 +51,12 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	const some = 512 << 10
 
 	// Slow start, and a loss that gives the flow an ssthresh to lose.
-	n.Client.Out.DropData(100, 1)
-	testnet.MustSend(t, client, server, some)
-	free := testnet.Info(t, client)
+	var free *unix.TCPInfo
+	for try := 0; try < 3 && (free == nil || free.Snd_ssthresh >= unset); try++ { // on a machine that stands still the reduction may be undone
+		n.Client.Out.DropData(100, 1)
+		testnet.MustSend(t, client, server, some)
+		free = testnet.Info(t, client)
+	}
 	if free.Snd_ssthresh >= unset || free.Snd_ssthresh < 20 {
 		t.Fatalf("the loss left ssthresh at %d", free.Snd_ssthresh)
 	}

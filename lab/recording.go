@@ -64,7 +64,8 @@ func (r *recording) end() error {
 // lossWarning says what a recording lacks, empty when it is complete.
 func lossWarning(r *record.Result) string {
 	if lost := r.Loss.Total(); lost > 0 {
-		return fmt.Sprintf("the recording lost %d of %d records: what is measured from it is too little", lost, lost+r.Samples+r.Events)
+		all := lost + r.Samples + r.Events
+		return fmt.Sprintf("the recording lost %d of %d records (%.2g %%): counts that are taken from it are too low by about as much", lost, all, 100*float64(lost)/float64(all))
 	}
 	return ""
 }

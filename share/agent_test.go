@@ -78,13 +78,13 @@ func TestTwoAgentsShare(t *testing.T) {
 	transfer(t, client, server)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
-	testnet.Eventually(t, 60*time.Second, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
+	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
 	if s := a.now(); s.Held || !strings.Contains(s.Why, "no other terminal") || len(s.Windows) > 0 {
 		t.Errorf("alone: %+v", s)
 	}
 	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and queue.
-	testnet.Eventually(t, 60*time.Second, "a bound", func() bool {
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
 		return s.Held && len(s.Windows) == 1 && len(b.now().Peers) == 1
 	})
@@ -129,9 +129,9 @@ func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	transfer(t, server, client)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
-	testnet.Eventually(t, 60*time.Second, "the agent to see its flow", func() bool { return a.now().Own.DownloadBps > 1e6 })
+	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.DownloadBps > 1e6 })
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: 50e6})
-	testnet.Eventually(t, 60*time.Second, "a bound", func() bool {
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
 		return s.Held && len(s.Windows) == 1 && s.Windows[0].ReceiveBytes > 0
 	})
@@ -162,12 +162,12 @@ func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares})
 	run(t, n.Server, Config{Key: key, Policy: control.Observe})
-	testnet.Eventually(t, 60*time.Second, "a turn", func() bool {
+	testnet.Eventually(t, longEnough, "a turn", func() bool {
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
 		return a.solos > 0
 	})
-	testnet.Eventually(t, 60*time.Second, "what the terminal reaches alone", func() bool {
+	testnet.Eventually(t, longEnough, "what the terminal reaches alone", func() bool {
 		own := a.now().Own
 		return own.MaxSource == "measured" && own.MaxBps > 80e6 && own.MaxBps < 120e6
 	})
@@ -177,7 +177,7 @@ func TestOtherKeysAreOtherCells(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	a := run(t, n.Client, Config{Key: cellkey.New(), Policy: control.Observe})
 	b := run(t, n.Server, Config{Key: cellkey.New(), Policy: control.Observe})
-	testnet.Eventually(t, 60*time.Second, "datagrams of the other", func() bool {
+	testnet.Eventually(t, longEnough, "datagrams of the other", func() bool {
 		return a.now().Datagrams["other_cell"] > 5 && b.now().Datagrams["other_cell"] > 5
 	})
 	if len(a.now().Peers)+len(b.now().Peers) > 0 {

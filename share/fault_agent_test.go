@@ -13,8 +13,8 @@ import (
 	"airtide/share/link"
 )
 
-// longEnough is how long is waited for what happens within seconds on a machine that is not busy.
-const longEnough = 60 * time.Second
+// longEnough is how long is waited for what happens within seconds on a machine that is neither busy nor emulated.
+const longEnough = 3 * time.Minute
 
 func bound(s Status) bool { return s.Held && len(s.Windows) > 0 && s.Windows[0].Packets > 0 }
 

@@ -91,10 +91,11 @@ func TestModuleClockRate(t *testing.T) {
 // Threads on all processors read the clock and compare with what the others have read, while N changes.
 func TestModuleClockNeverGoesBack(t *testing.T) {
 	k, _ := loaded(t)
-	const changes = 500
-	wanted := int64(1_000_000) // readings, spread over the changes
-	if text := os.Getenv("AIRTIDE_TIMEWARP_READINGS"); text != "" {
-		wanted = must(strconv.ParseInt(text, 10, 64))(t)
+	changes, wanted := int64(500), int64(1_000_000) // changes of the ratio, and readings over all of them
+	for name, n := range map[string]*int64{"AIRTIDE_TIMEWARP_CHANGES": &changes, "AIRTIDE_TIMEWARP_READINGS": &wanted} {
+		if text := os.Getenv(name); text != "" {
+			*n = must(strconv.ParseInt(text, 10, 64))(t)
+		}
 	}
 	var (
 		newest, readings, back atomic.Int64
@@ -127,11 +128,11 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 	}
 	ratios := []Ratio{{10, 1}, {1, 1}, {3, 2}, {100, 1}, {1, 2}, {5, 1}, {2, 1}, {1, 10}}
 	for i := range changes {
-		if _, err := k.set(ratios[i%len(ratios)], TCP{RTO: RTONone}); err != nil {
+		if _, err := k.set(ratios[int(i)%len(ratios)], TCP{RTO: RTONone}); err != nil {
 			t.Error(err)
 			break
 		}
-		for readings.Load() < wanted*int64(i+1)/changes {
+		for readings.Load() < wanted*(i+1)/changes {
 			time.Sleep(time.Millisecond)
 		}
 	}

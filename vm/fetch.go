@@ -41,13 +41,23 @@ func FetchFor(ctx context.Context, version, architecture string) (Kernel, error)
 		if image == nil {
 			return nil, fmt.Errorf("%s of %s names no kernel", meta, suite)
 		}
-		return image[1:], nil
+		packages := image[1:]
+		if text, err = a.run(ctx, "apt-cache", "depends", image[1]); err != nil {
+			return nil, err
+		}
+		for _, part := range partOfKernel.FindAllStringSubmatch(text, -1) {
+			packages = append(packages, part[1])
+		}
+		return packages, nil
 	})
 	if err != nil {
 		return k, fmt.Errorf("fetching Debian's kernel %s for %s: %w", version, architecture, err)
 	}
 	return CachedFor(version, architecture)
 }
+
+// partOfKernel are the packages that a kernel's own asks for since Debian has divided it (14).
+var partOfKernel = regexp.MustCompile(`Depends: (linux-(?:base|binary|modules)-[0-9]\S+)`)
 
 // apt is apt with a folder of its own for all that it keeps.
 type apt struct {

@@ -84,6 +84,6 @@ func moveHeaders(headers, root string) error {
 	if err != nil {
 		return err
 	}
-	moved := bytes.ReplaceAll(text, []byte("include /usr/src/"), []byte("include "+root+"/usr/src/"))
+	moved := bytes.ReplaceAll(text, []byte("/usr/src/"), []byte(root+"/usr/src/"))
 	return os.WriteFile(makefile, moved, 0o644)
 }

@@ -125,9 +125,9 @@ func TestModulesAreLoadedBehindThoseThatTheyNeed(t *testing.T) {
 }
 
 func TestKernelsOfAFolder(t *testing.T) {
-	root := t.TempDir()
+	root := filepath.Join(t.TempDir(), "x")
 	if _, err := unpacked(root); !errors.Is(err, ErrNoKernel) {
-		t.Errorf("an empty one: %v", err)
+		t.Errorf("none: %v", err)
 	}
 	write := func(name string) {
 		path := filepath.Join(root, name)
@@ -147,8 +147,17 @@ func TestKernelsOfAFolder(t *testing.T) {
 		t.Errorf("%+v, %v", k, err)
 	}
 	write("boot/vmlinuz-6.1.0-2")
-	if _, err := unpacked(root); err == nil || !strings.Contains(err.Error(), "several kernels") {
+	if _, err := unpacked(root); err == nil || !strings.Contains(err.Error(), "has 2 kernels") {
 		t.Errorf("one with two: %v", err)
+	}
+	root = filepath.Join(t.TempDir(), "x")
+	write("usr/share/doc/linux-image-7.2/copyright")
+	if _, err := unpacked(root); err == nil || !strings.Contains(err.Error(), "has 0 kernels") {
+		t.Errorf("one without: %v", err)
+	}
+	write("usr/lib/modules/7.2/vmlinuz")
+	if k, err := unpacked(root); err != nil || k.Release != "7.2" || k.Modules != filepath.Join(root, "usr/lib/modules/7.2") {
+		t.Errorf("as Debian 14 has them: %+v, %v", k, err)
 	}
 	if _, err := Cached("2.4"); err == nil || !strings.Contains(err.Error(), "one of 5.10, 6.1, 6.12") {
 		t.Errorf("an unknown version: %v", err)

@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -93,18 +94,27 @@ func place(suite, architecture string) string {
 
 // unpacked is the kernel in a folder into which its package was unpacked.
 func unpacked(root string) (Kernel, error) {
-	images, err := filepath.Glob(filepath.Join(root, "boot/vmlinuz-*"))
-	if err != nil {
-		return Kernel{}, err
-	}
-	switch len(images) {
-	case 0:
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return Kernel{}, ErrNoKernel
-	case 1:
-	default:
-		return Kernel{}, fmt.Errorf("%s has several kernels: remove it, and one is fetched again", root)
 	}
-	k := Kernel{Image: images[0], Release: strings.TrimPrefix(filepath.Base(images[0]), "vmlinuz-")}
+	var found []Kernel
+	for _, pattern := range []string{"boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz"} { // the second in Debian 14
+		images, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return Kernel{}, err
+		}
+		for _, image := range images {
+			release, named := strings.CutPrefix(filepath.Base(image), "vmlinuz-")
+			if !named {
+				release = filepath.Base(filepath.Dir(image))
+			}
+			found = append(found, Kernel{Image: image, Release: release})
+		}
+	}
+	if len(found) != 1 {
+		return Kernel{}, fmt.Errorf("%s has %d kernels where one is wanted: remove it, and one is fetched again", root, len(found))
+	}
+	k := found[0]
 	// Packages of some suites have /usr/lib in place of /lib.
 	for _, lib := range []string{"lib/modules", "usr/lib/modules"} {
 		k.Modules = filepath.Join(root, lib, k.Release)
