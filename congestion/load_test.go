@@ -188,14 +188,3 @@ func TestOlderKernelsAreTold(t *testing.T) {
 		}
 	}
 }
-
-func TestTickRate(t *testing.T) {
-	for _, hz := range []int{100, 250, 300, 1000} {
-		for _, up := range []float64{1, 60, 299, 301, 86400, 3e7} {
-			jiffies := uint64(1<<32-300*int64(hz)) + uint64(up*float64(hz))
-			if got := nearestTickRate(jiffies, up+0.004); got != hz {
-				t.Errorf("%d ticks a second, %g s after boot: found %d", hz, up, got)
-			}
-		}
-	}
-}

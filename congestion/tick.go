@@ -3,43 +3,26 @@ package congestion
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
+
+	"airtide/clock"
 )
 
 // TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a second has.
 func TickRate() (int, error) { return tickRate() }
 
-// tickRate finds CONFIG_HZ, which no interface of the kernel tells: of the rates that kernel/Kconfig.hz offers, the one at
-// which the count of ticks (jiffies) since boot is the monotonic clock. The count begins 300 s before the end of 32 bits
-// (INITIAL_JIFFIES).
 func tickRate() (int, error) {
-	jiffies, err := readJiffies()
+	hz, err := clock.TickRate(readJiffies)
 	if err != nil {
 		return 0, fmt.Errorf("finding the kernel's tick rate: %w", err)
 	}
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0, fmt.Errorf("finding the kernel's tick rate: %w", err)
-	}
-	return nearestTickRate(jiffies, float64(now.Nano())/1e9), nil
+	return hz, nil
 }
 
-func nearestTickRate(jiffies uint64, seconds float64) (best int) {
-	distance := math.Inf(1)
-	for _, hz := range []int{100, 250, 300, 1000} {
-		ticks := float64(int64(jiffies) - (1<<32 - 300*int64(hz)))
-		if d := math.Abs(ticks/float64(hz) - seconds); d < distance {
-			best, distance = hz, d
-		}
-	}
-	return best
-}
-
-func readJiffies() (uint64, error) {
+func readJiffies() (uint32, error) {
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "airtide_jiffies", Type: ebpf.Syscall, Flags: unix.BPF_F_SLEEPABLE, License: "GPL",
 		Instructions: asm.Instructions{
@@ -58,5 +41,5 @@ func readJiffies() (uint64, error) {
 	if _, err := program.Run(&ebpf.RunOptions{Context: context, ContextOut: context}); err != nil {
 		return 0, err
 	}
-	return binary.NativeEndian.Uint64(context), nil
+	return uint32(binary.NativeEndian.Uint64(context)), nil
 }

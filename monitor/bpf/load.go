@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 
+	"airtide/clock"
 	"airtide/monitor/filter"
 	"airtide/monitor/filter/bpffilter"
 )
@@ -284,7 +285,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if l.rings, err = openRings(l.coll, sizes); err != nil {
 		return nil, err
 	}
-	if l.hz, err = measureHZ(l.coll.Programs["jiffies_now"]); err != nil {
+	if l.hz, err = tickRate(l.coll.Programs["jiffies_now"]); err != nil {
 		return nil, err
 	}
 	if err := bpffilter.FillSets(l.coll.Maps, &o.Filter); err != nil {
@@ -391,34 +392,13 @@ func nameNamespace(constants map[string]any) error {
 	return nil
 }
 
-// measureHZ counts timer ticks over a tenth of a second; no kernel interface tells the number.
-func measureHZ(prog *ebpf.Program) (int, error) {
-	ticks := func() (uint32, time.Time, error) {
-		n, err := prog.Run(&ebpf.RunOptions{})
-		return n, time.Now(), err
-	}
-	a, start, err := ticks()
+// tickRate finds the kernel's CONFIG_HZ.
+func tickRate(jiffies *ebpf.Program) (int, error) {
+	hz, err := clock.TickRate(func() (uint32, error) { return jiffies.Run(&ebpf.RunOptions{}) })
 	if err != nil {
-		return 0, fmt.Errorf("measuring the kernel's tick rate (BPF_PROG_TEST_RUN of raw_tp needs kernel 5.10): %w", err)
+		return 0, fmt.Errorf("finding the kernel's tick rate (BPF_PROG_TEST_RUN of raw_tp needs kernel 5.10): %w", err)
 	}
-	time.Sleep(100 * time.Millisecond)
-	b, end, err := ticks()
-	if err != nil {
-		return 0, fmt.Errorf("measuring the kernel's tick rate: %w", err)
-	}
-	return nearestHZ(float64(b-a) / end.Sub(start).Seconds()), nil
-}
-
-// nearestHZ rounds to a tick rate that kernel/Kconfig.hz offers.
-func nearestHZ(measured float64) int {
-	best, distance := 0, 0.0
-	for _, hz := range []int{100, 250, 300, 1000} {
-		d := max(measured/float64(hz), float64(hz)/max(measured, 1))
-		if best == 0 || d < distance {
-			best, distance = hz, d
-		}
-	}
-	return best
+	return hz, nil
 }
 
 // hasMember says whether the kernel's structure has the member, so that what it lacks is absent and not zero.
