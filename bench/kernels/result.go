@@ -56,7 +56,11 @@ func (r *result) summary() string {
 }
 
 func (r *result) note(row, format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, fmt.Sprintf(format, args...)))
+	text, _, more := strings.Cut(fmt.Sprintf(format, args...), "\n")
+	if more {
+		text += " ..."
+	}
+	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, text))
 }
 
 // guestLimit is what a guest may take, beyond all that is asked of the whole.

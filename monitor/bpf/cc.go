@@ -3,6 +3,9 @@ package bpf
 import (
 	"fmt"
 	"math/bits"
+	"os"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
@@ -98,6 +101,21 @@ func resolvePrivate(types *btf.Spec) (map[string]*privateDecoder, error) {
 		}
 	}
 	return all, nil
+}
+
+// undescribed tells of algorithms that the kernel has and whose private state it does not describe.
+func undescribed(private map[string]*privateDecoder) (missing []string) {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return nil // without /proc/sys none is known to be there
+	}
+	for _, name := range strings.Fields(string(text)) {
+		known := slices.ContainsFunc(privateStates, func(p privateState) bool { return p.name == name })
+		if _, described := private[name]; known && !described {
+			missing = append(missing, fmt.Sprintf("private state of %s: the kernel does not describe its module's types (5.11 does)", name))
+		}
+	}
+	return missing
 }
 
 // words is how many 64-bit words of the private memory hold the members.

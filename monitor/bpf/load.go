@@ -249,6 +249,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if l.private, err = resolvePrivate(types); err != nil {
 		return nil, err
 	}
+	l.missing = append(l.missing, undescribed(l.private)...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
 		l.missing = append(l.missing, "private state of airtide's congestion controls under other names than their own: "+err.Error())
 	}

@@ -130,6 +130,9 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 // TCP_CC_INFO (struct tcp_bbr_info in include/uapi/linux/inet_diag.h) is what ss shows.
 func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 	t.Parallel()
+	if at, err := bbrState.resolve(ownTypes(t)); err == nil && at == nil {
+		t.Skip("the kernel does not describe the types of the module tcp_bbr (5.11 does)")
+	}
 	n := newNetwork(t, 20*time.Millisecond)
 	if err := n.Client.Rate(20e6, 300_000); err != nil {
 		t.Fatal(err)
