@@ -26,11 +26,10 @@ type emulator struct {
 }
 
 // emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most of the time of emulated
-// arm64; qemu's takes little. Without cmpxchg16b, which makes kernel 6.12 crash when qemu 7.2 emulates it, and without ERMS, by
-// which the kernel copies and clears memory byte by byte, which qemu carries out byte by byte (loading BPF programs took 20 % less
-// without). A TSC that the kernel takes for unstable would give it a slow clock.
+// arm64; qemu's takes little. Without ERMS, by which the kernel copies and clears memory byte by byte, which qemu carries out byte by
+// byte (loading BPF programs took 20 % less without). A TSC that the kernel takes for unstable would give it a slow clock.
 var emulators = map[string]emulator{
-	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-cx16,-erms", "ttyS0", "tsc=reliable no_timer_check"},
+	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-erms", "ttyS0", "tsc=reliable no_timer_check"},
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max,pauth-impdef=on", "ttyAMA0", ""},
 }
 
@@ -71,7 +70,7 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 	if a == TCG {
 		// One thread for all of a guest's processors: with one each, qemu 7.2 now and then carries out an instruction that the kernel
 		// has meanwhile replaced (static branches), and the kernel panics with "Oops: int3".
-		model, accelerator = e.emulated, accelerator+",thread=single"
+		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
 	}
 	kernel := []string{"console=" + e.console, "quiet", "panic=-1", guestVariable + "=1", e.boot}
 	args := []string{
@@ -87,6 +86,16 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 			"-device", "virtio-net-pci,netdev=net,romfile=,mac="+hardwareAddress(c.Net.MAC))
 	}
 	return args
+}
+
+// withoutInstructions leaves cmpxchg16b out for kernels before 7: 6.12 crashes when qemu 7.2 emulates it. Later ones need it to allocate
+// memory in BPF programs (kmalloc_nolock in mm/slub.c), and do not crash.
+func (k Kernel) withoutInstructions() string {
+	major, _, _ := strings.Cut(k.Release, ".")
+	if n, err := strconv.Atoi(major); k.architecture() != "amd64" || err == nil && n >= 7 {
+		return ""
+	}
+	return ",-cx16"
 }
 
 func hardwareAddress(b []byte) string {
