@@ -149,7 +149,7 @@ struct bpf_pidns_info { /* include/uapi/linux/bpf.h */
 	u32 tgid;
 };
 
-/* The monitor's own PID namespace, by its file in /proc; 0 where that is the initial one, in which every process has an id. */
+/* The file in /proc of the PID namespace of the monitor; 0 for the initial one, where every process has an id. */
 volatile const u64 pidns_dev, pidns_ino;
 
 /* The current process as the monitor sees it, 0 when it is of another namespace than the monitor's. */
