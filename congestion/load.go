@@ -87,7 +87,7 @@ func Load(k Kind, o Options) (*Loaded, error) {
 }
 
 func register(k *kind, o Options) (link.Link, error) {
-	hz, err := tickRate()
+	hz, err := TickRate()
 	if err != nil {
 		return nil, err
 	}

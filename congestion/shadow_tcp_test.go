@@ -27,7 +27,7 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 		t.Fatal(err)
 	}
 	name = uniqueName("sh")
-	hz, err := tickRate()
+	hz, err := TickRate()
 	if err != nil {
 		t.Fatal(err)
 	}

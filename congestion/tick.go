@@ -12,9 +12,7 @@ import (
 )
 
 // TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a second has.
-func TickRate() (int, error) { return tickRate() }
-
-func tickRate() (int, error) {
+func TickRate() (int, error) {
 	hz, err := clock.TickRate(readJiffies)
 	if err != nil {
 		return 0, fmt.Errorf("finding the kernel's tick rate: %w", err)

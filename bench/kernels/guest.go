@@ -107,8 +107,8 @@ func (g guest) module(ctx context.Context, folder string) (string, error) {
 	})
 }
 
-// shell runs a script in a guest and gives all that it printed, which the log has as it comes. It ends with its limit, of real time. Commands of a guest have a PID
-// namespace of their own, so they get a /proc that shows its numbers.
+// shell runs a script in a guest and gives all that it printed, which the log has as it comes. It ends with its limit, of real
+// time. Commands of a guest have a PID namespace of their own, so they get a /proc that shows its numbers.
 func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration, log io.Writer) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s", limit))
 	defer cancel()

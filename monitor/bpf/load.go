@@ -224,6 +224,11 @@ func (o Options) argsOf(types *btf.Spec, name string) int {
 	return tracepointArgs(types, name)
 }
 
+// tellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the own device refused: Linux 6.17.
+func (o Options) tellsOfRefusals(types *btf.Spec) bool {
+	return o.argsOf(types, "tcp_retransmit_skb") > 2
+}
+
 func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, err error) {
 	spec, err := loadMonitor()
 	if err != nil {
@@ -271,7 +276,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if err := configure(spec, types, o, constants); err != nil {
 		return nil, err
 	}
-	if constants["retransmit_has_result"] == false {
+	if !o.tellsOfRefusals(types) {
 		l.missing = append(l.missing, "the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event (kernel 6.17 has it)")
 	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
@@ -359,7 +364,7 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
 		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
-		"retransmit_has_result": o.argsOf(types, "tcp_retransmit_skb") > 2,
+		"retransmit_has_result": o.tellsOfRefusals(types),
 	})
 	return bpffilter.SetConstants(spec, values)
 }

@@ -157,10 +157,9 @@ func TestAccurateECNIsNoLocalCongestion(t *testing.T) {
 	})
 }
 
-// tellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the device refused, as from Linux 6.17 on.
 func tellsOfRefusals(t *testing.T) bool {
 	t.Helper()
-	return tracepointArgs(ownTypes(t), "tcp_retransmit_skb") > 2
+	return Options{}.tellsOfRefusals(ownTypes(t))
 }
 
 // compareWithKernel holds the events of the namespace's only sender against the kernel's own counts, of which some

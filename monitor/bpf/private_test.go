@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -168,7 +169,11 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 		if v[tcp.BBRPacingGainPct] != int64(want.pacingGain)*100/256 || v[tcp.BBRCwndGainPct] != int64(want.cwndGain)*100/256 {
 			t.Errorf("gains %d and %d %%, the kernel says %d and %d of 256", v[tcp.BBRPacingGainPct], v[tcp.BBRCwndGainPct], want.pacingGain, want.cwndGain)
 		}
-		if b := v[tcp.BBRBandwidthBps]; b < 1e6 || b > 25e6 { // an emulated machine reaches less than the path's
+		least := int64(15e6)
+		if os.Getenv(formVariable) != "" {
+			least = 1e6 // an emulated machine reaches less than the path's
+		}
+		if b := v[tcp.BBRBandwidthBps]; b < least || b > 25e6 {
 			t.Errorf("bandwidth %d bit/s on a path of 20 Mbit/s", b)
 		}
 		modes := map[int64]bool{}
