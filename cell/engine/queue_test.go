@@ -13,17 +13,17 @@ import (
 )
 
 func TestAFullQueueBlocksTheSender(t *testing.T) {
-	const packets = 2000
+	const packets = 1000
 	for _, supers := range []bool{false, true} {
 		t.Run(fmt.Sprintf("super-packets %v", supers), func(t *testing.T) {
-			c := pair(lineConfig{RateBps: 20e6, Limit: 50})
+			c := pair(lineConfig{RateBps: 10e6, Limit: 50})
 			c.Supers = supers
 			e := start(t, c)
 			sink(t, e, "server")
 			begin := time.Now()
 			in(t, e, "station", func() error { return sendUDP("10.88.1.1", packets) })
 			took := time.Since(begin)
-			// 2000 packets of 1428 bytes take 1.14 s, of which what still lies in the queues when the last one is written
+			// 1000 packets of 1428 bytes take 1.14 s, of which what still lies in the queues when the last one is written
 			// is not waited for.
 			if took < 800*time.Millisecond || took > 10*time.Second {
 				t.Errorf("sending took %s, want some 1.1 s", took)
@@ -49,8 +49,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 		refuse, supers bool
 	}{{"a device that refuses", true, false}, {"the same with super-packets", true, true}, {"a device that blocks", false, false}} {
 		t.Run(mode.name, func(t *testing.T) {
-			// 20 ms there and back at 100 Mbit/s are 167 packets, the queue 60.
-			c := pair(lineConfig{RateBps: 100e6, DelayNs: 10e6, Limit: 60})
+			// 200 ms there and back at 10 Mbit/s, which an emulated machine can send too, are 167 packets, the queue 60.
+			c := pair(lineConfig{RateBps: 10e6, DelayNs: 100e6, Limit: 60})
 			c.Ports[0].Refuse, c.Supers = mode.refuse, mode.supers
 			e := start(t, c)
 			client, server := connect(t, e, "station", "server", "10.88.1.1")
@@ -69,7 +69,7 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 					}
 				}
 			}()
-			transfer(t, client, server, 8e6)
+			transfer(t, client, server, 15e5)
 			close(stop)
 			<-watched
 			fast, reordered := counter(t, e, "station", "TcpExt", "TCPFastRetrans"), counter(t, e, "server", "TcpExt", "TCPOFOQueue")

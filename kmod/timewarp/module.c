@@ -170,15 +170,32 @@ static const struct kernel_param_ops initial_rto_at_ops = {
 module_param_cb(initial_rto_at, &initial_rto_at_ops, NULL, 0400);
 MODULE_PARM_DESC(initial_rto_at, "where the BPF program for the initial timeout reads it");
 
+/*
+ * A host may take a virtual processor away between one clock and the other: of some tries that counts in which they were read
+ * the closest together.
+ */
+#define READING_TRIES 16
+
 static int get_now(char *text, const struct kernel_param *kp)
 {
+	u64 real = 0, warped = 0, closest = U64_MAX;
 	unsigned long flags;
-	u64 real, warped;
+	int i;
 
-	local_irq_save(flags);
-	real = sched_clock();
-	warped = ktime_get_ns();
-	local_irq_restore(flags);
+	for (i = 0; i < READING_TRIES; i++) {
+		u64 before, between, after;
+
+		local_irq_save(flags);
+		before = sched_clock();
+		between = ktime_get_ns();
+		after = sched_clock();
+		local_irq_restore(flags);
+		if (after - before < closest) {
+			closest = after - before;
+			real = before + closest / 2;
+			warped = between;
+		}
+	}
 	return scnprintf(text, PAGE_SIZE, "%llu %llu\n", real, warped);
 }
 

@@ -3,7 +3,6 @@ package workload
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,13 +19,15 @@ import (
 // mostTransfers is more than there is ever time for.
 const mostTransfers = 10_000_000
 
-// curlArgs are those of every curl. It writes a line of JSON for each transfer to its standard error, which unlike its
-// standard output is not buffered, so that what was written is there when curl is killed.
+// curlArgs are those of every curl. It writes a line for each transfer to its standard error, which unlike its
+// standard output is not buffered, so that what was written is there when curl is killed. For the same reason each value and each
+// letter between two is a system call: curl's own JSON of all it knows has 1500, which in an emulated machine take as long
+// as a short transfer.
 func (f *flow) curlArgs() []string {
 	return []string{
 		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
 		"--connect-timeout", seconds(f.from.warped(f.options.ConnectTimeout)),
-		"--output", "/dev/null", "--write-out", `%{stderr}%{json}\n`,
+		"--output", "/dev/null", "--write-out", `%{stderr}` + curlFormat + `\n`,
 	}
 }
 
@@ -98,7 +99,7 @@ func (f *flow) each(r *Result, carry func(i int, out *os.File, begun func()) err
 	errs := make([]error, f.Flow.Parallel)
 	files := make([]*os.File, f.Flow.Parallel)
 	for i := range files {
-		out, err := f.create(fmt.Sprintf("%s-curl-%d.jsonl", f.Name, i+1))
+		out, err := f.create(fmt.Sprintf("%s-curl-%d.txt", f.Name, i+1))
 		if err != nil {
 			return err
 		}
@@ -191,16 +192,34 @@ func (f *flow) judge(reports []curlReport, said string, e end) error {
 	return nil
 }
 
-// curlReport is what is used of the JSON of curl --write-out.
+// curlReport is a line of curlFormat.
 type curlReport struct {
-	ExitCode    int     `json:"exitcode"`
-	Message     string  `json:"errormsg"`
-	Connections int     `json:"num_connects"` // newly opened
-	LocalPort   uint16  `json:"local_port"`
-	ConnectTime float64 `json:"time_connect"` // s; 0 where there never was a connection
-	TotalTime   float64 `json:"time_total"`
-	Uploaded    int64   `json:"size_upload"`
-	Downloaded  int64   `json:"size_download"`
+	ExitCode    int
+	Connections int // newly opened
+	LocalPort   uint16
+	ConnectTime float64 // s; 0 where there never was a connection
+	TotalTime   float64
+	Uploaded    int64
+	Downloaded  int64
+	Message     string // "" unless it failed
+}
+
+// curlFormat is what curl writes of a transfer, in the order of curlReport; the message, which has spaces, is the last.
+const curlFormat = `%{exitcode} %{num_connects} %{local_port} %{time_connect} %{time_total} %{size_upload} %{size_download} %{errormsg}`
+
+// parseCurl reads a line of curlFormat, and says whether it is one.
+func parseCurl(line string) (c curlReport, ok bool) {
+	words := strings.SplitN(line, " ", 8)
+	if len(words) < 8 {
+		return c, false
+	}
+	for i, into := range []any{&c.ExitCode, &c.Connections, &c.LocalPort, &c.ConnectTime, &c.TotalTime, &c.Uploaded, &c.Downloaded} {
+		if _, err := fmt.Sscan(words[i], into); err != nil {
+			return c, false
+		}
+	}
+	c.Message = words[7]
+	return c, true
 }
 
 func (c curlReport) bytes(p plan.Protocol) int64 {
@@ -239,7 +258,7 @@ func (f *flow) readCurl(path string) ([]curlReport, string, error) {
 	return reports, said, err
 }
 
-// readCurl reads the reports, and what else curl said. A line that is cut off is of a curl that was killed as it wrote.
+// readCurl reads the reports, and what else curl said last. A report that is cut off is of a curl that was killed as it wrote.
 func readCurl(path string) (reports []curlReport, said string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -248,14 +267,10 @@ func readCurl(path string) (reports []curlReport, said string, err error) {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, "{") {
-			said = line
-			continue
-		}
-		var c curlReport
-		if json.Unmarshal([]byte(line), &c) == nil {
+		if c, ok := parseCurl(lines.Text()); ok {
 			reports = append(reports, c)
+		} else {
+			said = lines.Text()
 		}
 	}
 	if err := lines.Err(); err != nil {
