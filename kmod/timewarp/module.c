@@ -171,8 +171,8 @@ module_param_cb(initial_rto_at, &initial_rto_at_ops, NULL, 0400);
 MODULE_PARM_DESC(initial_rto_at, "where the BPF program for the initial timeout reads it");
 
 /*
- * A host may take a virtual processor away between one clock and the other: of some tries that counts in which they were read
- * the closest together.
+ * A host may take a virtual processor away between one clock and the other: of some tries that counts in which they
+ * were read the closest together.
  */
 #define READING_TRIES 16
 
