@@ -49,8 +49,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 		refuse, supers bool
 	}{{"a device that refuses", true, false}, {"the same with super-packets", true, true}, {"a device that blocks", false, false}} {
 		t.Run(mode.name, func(t *testing.T) {
-			// 200 ms there and back at 10 Mbit/s, which an emulated machine can send too, are 167 packets, the queue 60.
-			c := pair(lineConfig{RateBps: 10e6, DelayNs: 100e6, Limit: 60})
+			// 100 ms there and back at 10 Mbit/s, which an emulated machine can send too, are 83 packets, the queue 60.
+			c := pair(lineConfig{RateBps: 10e6, DelayNs: 50e6, Limit: 60})
 			c.Ports[0].Refuse, c.Supers = mode.refuse, mode.supers
 			e := start(t, c)
 			client, server := connect(t, e, "station", "server", "10.88.1.1")
@@ -69,7 +69,7 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 					}
 				}
 			}()
-			transfer(t, client, server, 15e5)
+			transfer(t, client, server, 3e6)
 			close(stop)
 			<-watched
 			fast, reordered := counter(t, e, "station", "TcpExt", "TCPFastRetrans"), counter(t, e, "server", "TcpExt", "TCPOFOQueue")
