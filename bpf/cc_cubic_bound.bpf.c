@@ -57,15 +57,26 @@ void BPF_PROG(cc_release, struct sock *sk)
 	cubic_release(&ca->cubic);
 }
 
-SEC("struct_ops")
-void BPF_PROG(cc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+/* After a pause, and when the first packet is retransmitted after a timeout: this one does not become more. */
+CC_INLINE void bound_tx_start(struct sock *sk)
 {
 	struct bound *ca = inet_csk_ca(sk);
 
-	cubic_cwnd_event(sk, &ca->cubic, event);
-	/* After a pause, and when the first packet is retransmitted after a timeout: this one does not become more. */
+	cubic_tx_start(sk, &ca->cubic);
+	bound_apply(sk, ca, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
 	if (event == CA_EVENT_TX_START)
-		bound_apply(sk, ca, 0);
+		bound_tx_start(sk);
+}
+
+SEC("struct_ops")
+void BPF_PROG(cc_tx_start, struct sock *sk)
+{
+	bound_tx_start(sk);
 }
 
 SEC("struct_ops")
@@ -123,6 +134,7 @@ u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops congestion_ops = {
 	CC_HOOKS,
+	.cwnd_event_tx_start = (void *)cc_tx_start,
 	.name = "cubic_bound",
 	.release = (void *)cc_release,
 };

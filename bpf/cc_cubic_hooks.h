@@ -72,10 +72,10 @@ CC_INLINE void cubic_release(struct cc_cubic *ca)
 	ca->in_use = 0;
 }
 
-CC_INLINE void cubic_cwnd_event(struct sock *sk, struct cc_cubic *ca, enum tcp_ca_event event)
+/* Before the first packet after a pause. */
+CC_INLINE void cubic_tx_start(struct sock *sk, struct cc_cubic *ca)
 {
-	if (event == CA_EVENT_TX_START)
-		cc_cubic_resume(ca, tcp_sk(sk)->lsndtime, jiffies32());
+	cc_cubic_resume(ca, tcp_sk(sk)->lsndtime, jiffies32());
 }
 
 CC_INLINE void cubic_state(struct sock *sk, struct cc_cubic *ca, u8 new_state)

@@ -20,7 +20,14 @@ void BPF_PROG(cc_release, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(cc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	cubic_cwnd_event(sk, inet_csk_ca(sk), event);
+	if (event == CA_EVENT_TX_START)
+		cubic_tx_start(sk, inet_csk_ca(sk));
+}
+
+SEC("struct_ops")
+void BPF_PROG(cc_tx_start, struct sock *sk)
+{
+	cubic_tx_start(sk, inet_csk_ca(sk));
 }
 
 SEC("struct_ops")
@@ -56,6 +63,7 @@ u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops congestion_ops = {
 	CC_HOOKS,
+	.cwnd_event_tx_start = (void *)cc_tx_start,
 	.name = CC_NAME,
 	.release = (void *)cc_release,
 };

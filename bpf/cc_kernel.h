@@ -88,6 +88,8 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	/* Where it is (7.2 has it), CA_EVENT_TX_START comes here and not to cwnd_event; elsewhere it is left out. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	char name[16];

@@ -12,7 +12,9 @@ extern void cubictcp_init(struct sock *sk) __ksym;
 extern u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
 extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+/* A kernel has one of the two. */
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym __weak;
+extern void cubictcp_cwnd_event_tx_start(struct sock *sk) __ksym __weak;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
 
 #define WORDS (__builtin_offsetof(struct cc_cubic, scale) / sizeof(u32)) /* of struct bictcp */
@@ -125,8 +127,26 @@ void BPF_PROG(cc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	u32 now = jiffies32();
 
 	copy_state(sk, &copy);
-	cubic_cwnd_event(sk, &copy, event);
-	cubictcp_cwnd_event(sk, event);
+	if (event == CA_EVENT_TX_START)
+		cubic_tx_start(sk, &copy);
+	if (cubictcp_cwnd_event)
+		cubictcp_cwnd_event(sk, event);
+	if (now == jiffies32())
+		compare(sk, &copy, 0, 0, 0, SHADOW_EVENT);
+	else
+		split();
+}
+
+SEC("struct_ops")
+void BPF_PROG(cc_tx_start, struct sock *sk)
+{
+	struct cc_cubic copy;
+	u32 now = jiffies32();
+
+	copy_state(sk, &copy);
+	cubic_tx_start(sk, &copy);
+	if (cubictcp_cwnd_event_tx_start)
+		cubictcp_cwnd_event_tx_start(sk);
 	if (now == jiffies32())
 		compare(sk, &copy, 0, 0, 0, SHADOW_EVENT);
 	else
@@ -218,5 +238,6 @@ u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops congestion_ops = {
 	CC_HOOKS,
+	.cwnd_event_tx_start = (void *)cc_tx_start,
 	.name = "shadow",
 };

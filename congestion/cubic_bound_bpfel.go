@@ -37,6 +37,7 @@ const (
 	cubicBoundProgCcRelease    = "cc_release"
 	cubicBoundProgCcSetState   = "cc_set_state"
 	cubicBoundProgCcSsthresh   = "cc_ssthresh"
+	cubicBoundProgCcTxStart    = "cc_tx_start"
 	cubicBoundProgCcUndoCwnd   = "cc_undo_cwnd"
 	cubicBoundVarParameters    = "parameters"
 )
@@ -90,6 +91,7 @@ type cubicBoundProgramSpecs struct {
 	CcRelease   *ebpf.ProgramSpec `ebpf:"cc_release"`
 	CcSetState  *ebpf.ProgramSpec `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.ProgramSpec `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.ProgramSpec `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.ProgramSpec `ebpf:"cc_undo_cwnd"`
 }
 
@@ -172,6 +174,7 @@ type cubicBoundPrograms struct {
 	CcRelease   *ebpf.Program `ebpf:"cc_release"`
 	CcSetState  *ebpf.Program `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.Program `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.Program `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.Program `ebpf:"cc_undo_cwnd"`
 }
 
@@ -184,6 +187,7 @@ func (p *cubicBoundPrograms) Close() error {
 		p.CcRelease,
 		p.CcSetState,
 		p.CcSsthresh,
+		p.CcTxStart,
 		p.CcUndoCwnd,
 	)
 }

@@ -59,6 +59,7 @@ const (
 	cubicPlainProgCcRelease    = "cc_release"
 	cubicPlainProgCcSetState   = "cc_set_state"
 	cubicPlainProgCcSsthresh   = "cc_ssthresh"
+	cubicPlainProgCcTxStart    = "cc_tx_start"
 	cubicPlainProgCcUndoCwnd   = "cc_undo_cwnd"
 	cubicPlainVarParameters    = "parameters"
 )
@@ -112,6 +113,7 @@ type cubicPlainProgramSpecs struct {
 	CcRelease   *ebpf.ProgramSpec `ebpf:"cc_release"`
 	CcSetState  *ebpf.ProgramSpec `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.ProgramSpec `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.ProgramSpec `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.ProgramSpec `ebpf:"cc_undo_cwnd"`
 }
 
@@ -179,6 +181,7 @@ type cubicPlainPrograms struct {
 	CcRelease   *ebpf.Program `ebpf:"cc_release"`
 	CcSetState  *ebpf.Program `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.Program `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.Program `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.Program `ebpf:"cc_undo_cwnd"`
 }
 
@@ -191,6 +194,7 @@ func (p *cubicPlainPrograms) Close() error {
 		p.CcRelease,
 		p.CcSetState,
 		p.CcSsthresh,
+		p.CcTxStart,
 		p.CcUndoCwnd,
 	)
 }

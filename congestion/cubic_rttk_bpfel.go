@@ -25,6 +25,7 @@ const (
 	cubicRTTKProgCcRelease    = "cc_release"
 	cubicRTTKProgCcSetState   = "cc_set_state"
 	cubicRTTKProgCcSsthresh   = "cc_ssthresh"
+	cubicRTTKProgCcTxStart    = "cc_tx_start"
 	cubicRTTKProgCcUndoCwnd   = "cc_undo_cwnd"
 	cubicRTTKVarParameters    = "parameters"
 )
@@ -78,6 +79,7 @@ type cubicRTTKProgramSpecs struct {
 	CcRelease   *ebpf.ProgramSpec `ebpf:"cc_release"`
 	CcSetState  *ebpf.ProgramSpec `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.ProgramSpec `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.ProgramSpec `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.ProgramSpec `ebpf:"cc_undo_cwnd"`
 }
 
@@ -145,6 +147,7 @@ type cubicRTTKPrograms struct {
 	CcRelease   *ebpf.Program `ebpf:"cc_release"`
 	CcSetState  *ebpf.Program `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.Program `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.Program `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.Program `ebpf:"cc_undo_cwnd"`
 }
 
@@ -157,6 +160,7 @@ func (p *cubicRTTKPrograms) Close() error {
 		p.CcRelease,
 		p.CcSetState,
 		p.CcSsthresh,
+		p.CcTxStart,
 		p.CcUndoCwnd,
 	)
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 )
@@ -101,7 +100,7 @@ func register(k *kind, o Options) (link.Link, error) {
 	if err := rename(spec.Maps["congestion_ops"], o.Name); err != nil {
 		return nil, err
 	}
-	objects, err := ebpf.NewCollection(spec)
+	objects, err := loadOps(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -34,6 +36,22 @@ func rename(spec *ebpf.MapSpec, name string) error {
 	return errors.New("naming the congestion control: its structure has no name")
 }
 
+// loadOps loads a congestion control without the hooks that the kernel does not have: cwnd_event_tx_start is younger than the oldest
+// kernel that can do with a program.
+func loadOps(spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
+	ops, _, err := kernelOps()
+	if err != nil {
+		return nil, err
+	}
+	for name, program := range spec.Programs {
+		hook, isHook := strings.CutPrefix(program.AttachTo, opsType+":")
+		if isHook && !slices.ContainsFunc(ops.Members, func(m btf.Member) bool { return m.Name == hook }) {
+			delete(spec.Programs, name)
+		}
+	}
+	return ebpf.NewCollection(spec)
+}
+
 // layout is where the kernel's structure, as a registered map shows it, holds the name and the programs' numbers.
 type layout struct {
 	name      uint32
@@ -41,34 +59,41 @@ type layout struct {
 }
 
 func kernelLayout() (*layout, error) {
+	ops, at, err := kernelOps()
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{}
+	for _, field := range ops.Members {
+		at := (at + field.Offset).Bytes()
+		if field.Name == "name" {
+			l.name = at
+		}
+		if p, ok := btf.As[*btf.Pointer](field.Type); ok {
+			if _, ok := btf.As[*btf.FuncProto](p.Target); ok {
+				l.functions = append(l.functions, at)
+			}
+		}
+	}
+	return l, nil
+}
+
+// kernelOps is the kernel's structure, and where it lies in the value of a registered map.
+func kernelOps() (ops *btf.Struct, at btf.Bits, err error) {
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kernel's types: %w", err)
+		return nil, 0, fmt.Errorf("reading the kernel's types: %w", err)
 	}
 	var value *btf.Struct
 	if err := types.TypeByName("bpf_struct_ops_"+opsType, &value); err != nil {
-		return nil, fmt.Errorf("%w: it has no struct_ops for TCP: %w", ErrNotSupported, err)
+		return nil, 0, fmt.Errorf("%w: it has no struct_ops for TCP: %w", ErrNotSupported, err)
 	}
 	for _, m := range value.Members {
-		ops, ok := btf.As[*btf.Struct](m.Type)
-		if !ok || ops.Name != opsType {
-			continue
+		if ops, ok := btf.As[*btf.Struct](m.Type); ok && ops.Name == opsType {
+			return ops, m.Offset, nil
 		}
-		l := &layout{}
-		for _, field := range ops.Members {
-			at := (m.Offset + field.Offset).Bytes()
-			if field.Name == "name" {
-				l.name = at
-			}
-			if p, ok := btf.As[*btf.Pointer](field.Type); ok {
-				if _, ok := btf.As[*btf.FuncProto](p.Target); ok {
-					l.functions = append(l.functions, at)
-				}
-			}
-		}
-		return l, nil
 	}
-	return nil, fmt.Errorf("reading the kernel's types: %s has no %s", value.Name, opsType)
+	return nil, 0, fmt.Errorf("reading the kernel's types: %s has no %s", value.Name, opsType)
 }
 
 // read takes the name and the programs of a registered map.

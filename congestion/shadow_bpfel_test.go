@@ -51,6 +51,7 @@ const (
 	shadowProgCcPktsAcked  = "cc_pkts_acked"
 	shadowProgCcSetState   = "cc_set_state"
 	shadowProgCcSsthresh   = "cc_ssthresh"
+	shadowProgCcTxStart    = "cc_tx_start"
 	shadowProgCcUndoCwnd   = "cc_undo_cwnd"
 	shadowVarParameters    = "parameters"
 )
@@ -103,6 +104,7 @@ type shadowProgramSpecs struct {
 	CcPktsAcked *ebpf.ProgramSpec `ebpf:"cc_pkts_acked"`
 	CcSetState  *ebpf.ProgramSpec `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.ProgramSpec `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.ProgramSpec `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.ProgramSpec `ebpf:"cc_undo_cwnd"`
 }
 
@@ -172,6 +174,7 @@ type shadowPrograms struct {
 	CcPktsAcked *ebpf.Program `ebpf:"cc_pkts_acked"`
 	CcSetState  *ebpf.Program `ebpf:"cc_set_state"`
 	CcSsthresh  *ebpf.Program `ebpf:"cc_ssthresh"`
+	CcTxStart   *ebpf.Program `ebpf:"cc_tx_start"`
 	CcUndoCwnd  *ebpf.Program `ebpf:"cc_undo_cwnd"`
 }
 
@@ -183,6 +186,7 @@ func (p *shadowPrograms) Close() error {
 		p.CcPktsAcked,
 		p.CcSetState,
 		p.CcSsthresh,
+		p.CcTxStart,
 		p.CcUndoCwnd,
 	)
 }

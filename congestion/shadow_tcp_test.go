@@ -19,7 +19,7 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := types.AnyTypeByName("cubictcp_cwnd_event"); err != nil {
+	if _, err := types.AnyTypeByName("cubictcp_cong_avoid"); err != nil {
 		t.Skip("this kernel does not lend its CUBIC to BPF programs (built in, and before Linux 7.1)")
 	}
 	spec, err := loadShadow()
@@ -38,7 +38,7 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	if err := errors.Join(rename(spec.Maps["congestion_ops"], name), spec.Variables["parameters"].Set(k.defaults.toWire(k, hz))); err != nil {
 		t.Fatal(err)
 	}
-	objects, err := ebpf.NewCollection(spec)
+	objects, err := loadOps(spec)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

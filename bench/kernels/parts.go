@@ -7,7 +7,7 @@ type part struct {
 	since   string
 	steps   []step
 	refused []step
-	// What of doctor's has to say the same: a verb, by one of its ways or any, or else a check.
+	// What of doctor's has to say the same: a verb, by one of its ways or any, a check, or both.
 	verb, way, check string
 }
 
@@ -99,7 +99,7 @@ var parts = []part{
 		},
 	},
 	{
-		name: "timewarp `--scaled-cubic`", since: "6.4", check: "struct_ops_link",
+		name: "timewarp `--scaled-cubic`", since: "6.4", verb: "timewarp", check: "struct_ops_link",
 		steps:   []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- cat /proc/sys/net/ipv4/tcp_congestion_control", says: []string{"^timewarp_cubic$"}}},
 		refused: []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- true", fails: true, says: []string{"Linux 6\\.4"}}},
 	},

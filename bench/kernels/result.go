@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -179,13 +180,14 @@ func (r *result) tryPart(ctx context.Context, g *vm.Guest, log *os.File, p part)
 
 // report is what of doctor's is compared.
 type report struct {
-	Verbs []struct {
-		Verb, Verdict, Way string
-	} `json:"verbs"`
-	Checks []struct {
-		Name, Status string
-	} `json:"checks"`
+	Verbs  []reportedVerb  `json:"verbs"`
+	Checks []reportedCheck `json:"checks"`
 }
+
+type (
+	reportedVerb  struct{ Verb, Verdict, Way string }
+	reportedCheck struct{ Name, Status string }
+)
 
 // examine asks doctor.
 func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err error) {
@@ -202,19 +204,24 @@ func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err err
 	return r, nil
 }
 
-// works is what doctor says of a part. known is false when it says nothing of it.
+// works is what doctor says of a part: of its verb, of its check, or of both. known is false when it says nothing of it.
 func (d *report) works(p part) (works, known bool) {
-	for _, v := range d.Verbs {
-		if v.Verb == p.verb && p.check == "" {
-			return v.Verdict != "cannot_run" && (p.way == "" || v.Way == p.way), true
+	works = true
+	if p.verb != "" {
+		i := slices.IndexFunc(d.Verbs, func(v reportedVerb) bool { return v.Verb == p.verb })
+		if i < 0 {
+			return false, false
 		}
+		works = d.Verbs[i].Verdict != "cannot_run" && (p.way == "" || d.Verbs[i].Way == p.way)
 	}
-	for _, c := range d.Checks {
-		if c.Name == p.check {
-			return c.Status == "ok" || c.Status == "limited", true
+	if p.check != "" {
+		i := slices.IndexFunc(d.Checks, func(c reportedCheck) bool { return c.Name == p.check })
+		if i < 0 {
+			return false, false
 		}
+		works = works && (d.Checks[i].Status == "ok" || d.Checks[i].Status == "limited")
 	}
-	return false, false
+	return works, p.verb != "" || p.check != ""
 }
 
 // disagreements are where doctor says something else than what was seen.

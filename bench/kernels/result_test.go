@@ -26,18 +26,20 @@ func TestComplaintsOfTheKernel(t *testing.T) {
 func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 	var d report
 	add := func(verb, verdict, way string) {
-		d.Verbs = append(d.Verbs, struct{ Verb, Verdict, Way string }{verb, verdict, way})
+		d.Verbs = append(d.Verbs, reportedVerb{verb, verdict, way})
 	}
 	add("monitor", "degraded", "bpf")
 	add("cc", "cannot_run", "")
 	add("tune", "ready", "bpf")
-	d.Checks = append(d.Checks, struct{ Name, Status string }{"inet_diag", "missing"})
+	add("timewarp", "cannot_run", "")
+	d.Checks = append(d.Checks, reportedCheck{"inet_diag", "missing"}, reportedCheck{"struct_ops_link", "ok"})
 	r := result{cells: map[string]cell{
 		"monitor by BPF: what it tells": {text: okText},
 		"congestion controls":           {text: "from 6.4"},
 		"tune":                          {text: "from 5.16"},
 		"monitor by inet_diag":          {text: okText + ", in part"},
 		"cell":                          {text: okText},
+		"timewarp `--scaled-cubic`":     {text: "**FAILED**", failed: true}, // which needs the check and the verb
 	}}
 	got := r.disagreements(d)
 	want := []string{
