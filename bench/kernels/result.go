@@ -56,9 +56,15 @@ func (r *result) summary() string {
 	return fmt.Sprintf("done, with %.0f s of the processors", r.seconds)
 }
 
+// reason is the line of many that says what is wrong.
+var reason = regexp.MustCompile(`(?im)^.*(\berror:|\bfatal\b|not found|no such file).*$`)
+
+// note keeps the first line of what is to be said, and of the others the first that gives a reason.
 func (r *result) note(row, format string, args ...any) {
-	text, _, more := strings.Cut(fmt.Sprintf(format, args...), "\n")
-	if more {
+	text, rest, more := strings.Cut(fmt.Sprintf(format, args...), "\n")
+	if why := reason.FindString(rest); why != "" {
+		text += " " + strings.TrimSpace(why)
+	} else if more {
 		text += " ..."
 	}
 	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, text))

@@ -52,6 +52,22 @@ func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 	}
 }
 
+// Of many lines those remain that say something.
+func TestANoteIsOneLine(t *testing.T) {
+	r := result{guest: guest{"6.1", "amd64", true}}
+	r.note("cell", "it fails")
+	r.note("cell", "make said at last:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] Error 2")
+	r.note("cell", "a script\nof two lines")
+	want := []string{
+		"6.1-amd64, cell: it fails",
+		"6.1-amd64, cell: make said at last: objtool: version GLIBC_2.38 not found",
+		"6.1-amd64, cell: a script ...",
+	}
+	if !slices.Equal(r.notes, want) {
+		t.Errorf("got %q, want %q", r.notes, want)
+	}
+}
+
 func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	results := []*result{
 		{guest: guest{"6.1", "amd64", true}, release: "6.1.0-1", cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"}},
