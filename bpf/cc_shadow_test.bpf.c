@@ -114,6 +114,16 @@ CC_INLINE void split(void)
 		s->split++;
 }
 
+/* Compares when both ran in the tick in which the first began. */
+CC_INLINE void compare_in_tick(u32 began, struct sock *sk, const struct cc_cubic *copy, u32 ours, u32 kernels,
+			       enum shadow_hook hook)
+{
+	if (began == jiffies32())
+		compare(sk, copy, ours, kernels, 0, hook);
+	else
+		split();
+}
+
 SEC("struct_ops")
 void BPF_PROG(cc_init, struct sock *sk)
 {
@@ -126,15 +136,13 @@ void BPF_PROG(cc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct cc_cubic copy;
 	u32 now = jiffies32();
 
+	if (!cubictcp_cwnd_event)
+		return;
 	copy_state(sk, &copy);
 	if (event == CA_EVENT_TX_START)
 		cubic_tx_start(sk, &copy);
-	if (cubictcp_cwnd_event)
-		cubictcp_cwnd_event(sk, event);
-	if (now == jiffies32())
-		compare(sk, &copy, 0, 0, 0, SHADOW_EVENT);
-	else
-		split();
+	cubictcp_cwnd_event(sk, event);
+	compare_in_tick(now, sk, &copy, 0, 0, SHADOW_EVENT);
 }
 
 SEC("struct_ops")
@@ -143,14 +151,12 @@ void BPF_PROG(cc_tx_start, struct sock *sk)
 	struct cc_cubic copy;
 	u32 now = jiffies32();
 
+	if (!cubictcp_cwnd_event_tx_start)
+		return;
 	copy_state(sk, &copy);
 	cubic_tx_start(sk, &copy);
-	if (cubictcp_cwnd_event_tx_start)
-		cubictcp_cwnd_event_tx_start(sk);
-	if (now == jiffies32())
-		compare(sk, &copy, 0, 0, 0, SHADOW_EVENT);
-	else
-		split();
+	cubictcp_cwnd_event_tx_start(sk);
+	compare_in_tick(now, sk, &copy, 0, 0, SHADOW_EVENT);
 }
 
 SEC("struct_ops")
@@ -179,10 +185,7 @@ void BPF_PROG(cc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	cubictcp_acked(sk, sample);
 	if (s && tp->snd_ssthresh != before)
 		s->slow_starts_ended++;
-	if (now == jiffies32())
-		compare(sk, &copy, ours, tp->snd_ssthresh, 0, SHADOW_ACKED);
-	else
-		split();
+	compare_in_tick(now, sk, &copy, ours, tp->snd_ssthresh, SHADOW_ACKED);
 }
 
 SEC("struct_ops")

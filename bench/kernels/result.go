@@ -61,13 +61,11 @@ var reason = regexp.MustCompile(`(?im)^.*(\berror:|\bfatal\b|not found|no such f
 
 // note keeps the first line of what is to be said, and of the others the first that gives a reason.
 func (r *result) note(row, format string, args ...any) {
-	text, rest, more := strings.Cut(fmt.Sprintf(format, args...), "\n")
-	if why := reason.FindString(rest); why != "" {
-		text += " " + strings.TrimSpace(why)
-	} else if more {
-		text += " ..."
+	text := fmt.Sprintf(format, args...)
+	if first, rest, _ := strings.Cut(text, "\n"); reason.MatchString(rest) {
+		text = first + " " + strings.TrimSpace(reason.FindString(rest))
 	}
-	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, text))
+	r.notes = append(r.notes, fmt.Sprintf("%s, %s: %s", r.guest.name(), row, oneLine(text)))
 }
 
 // guestLimit is what a guest may take, beyond all that is asked of the whole.

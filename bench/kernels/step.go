@@ -121,9 +121,9 @@ func skipReason(lines []string, at int) string {
 	return "it does not say why"
 }
 
-// oneLine is the beginning of a script.
-func oneLine(script string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(script), "\n")
+// oneLine is the beginning of a text.
+func oneLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	if more {
 		first += " ..."
 	}

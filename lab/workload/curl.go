@@ -213,13 +213,9 @@ func parseCurl(line string) (c curlReport, ok bool) {
 	if len(words) < 8 {
 		return c, false
 	}
-	for i, into := range []any{&c.ExitCode, &c.Connections, &c.LocalPort, &c.ConnectTime, &c.TotalTime, &c.Uploaded, &c.Downloaded} {
-		if _, err := fmt.Sscan(words[i], into); err != nil {
-			return c, false
-		}
-	}
 	c.Message = words[7]
-	return c, true
+	_, err := fmt.Sscan(line, &c.ExitCode, &c.Connections, &c.LocalPort, &c.ConnectTime, &c.TotalTime, &c.Uploaded, &c.Downloaded)
+	return c, err == nil
 }
 
 func (c curlReport) bytes(p plan.Protocol) int64 {
