@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"airtide/lab/machine"
 	"airtide/lab/plan"
 	"airtide/share/cellkey"
+	"airtide/share/radio"
 )
 
 // agent is one terminal's agent, airtide share run, with what it says of itself in a file.
@@ -73,7 +75,15 @@ func (a *attempt) startAgents(ctx context.Context) error {
 	}
 	first := len(a.agents)
 	for _, h := range hosts {
-		if err := a.startAgent(program, h, "share-"+h.Name, agentArguments(key, h, hosts, hubs, sharing[h.Name])...); err != nil {
+		args := agentArguments(key, h, hosts, hubs, sharing[h.Name])
+		if t := sharing[h.Name]; t.Share.KnowsPHY {
+			file := a.phyFile(t.Name)
+			if err := tellPHY(file, t.Radio.PHY[0]); err != nil {
+				return err
+			}
+			args = append(args, "--phy-file", file)
+		}
+		if err := a.startAgent(program, h, "share-"+h.Name, args...); err != nil {
 			return err
 		}
 	}
@@ -113,6 +123,41 @@ func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string
 		args = append(args, "--weight", strconv.FormatFloat(s.Weight, 'g', -1, 64))
 	}
 	return args
+}
+
+// phyFile is where the agent of a terminal reads its PHY rate, as others ask nl80211 for it.
+func (a *attempt) phyFile(terminal string) string {
+	return filepath.Join(a.dir, "phy-"+terminal+".json")
+}
+
+func tellPHY(file string, s plan.PHYStep) error {
+	return radio.Told{PHYRateBps: float64(s.PHY.RateBps), Standard: s.PHY.Standard.String(), Streams: s.PHY.Streams}.Write(file)
+}
+
+// tellPHYs tells agents their PHY rates as they change, from time zero on.
+func (a *attempt) tellPHYs(ctx context.Context, zero time.Time) error {
+	type change struct {
+		file string
+		step plan.PHYStep
+	}
+	var changes []change
+	for _, t := range a.setup.Terminals {
+		for i, step := range t.Radio.PHY {
+			if i > 0 && t.Share.Agent() && t.Share.KnowsPHY {
+				changes = append(changes, change{a.phyFile(t.Name), step})
+			}
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.step.At, b.step.At) })
+	for _, c := range changes {
+		if err := sleepUntil(ctx, zero.Add(time.Duration(c.step.At))); err != nil {
+			return err
+		}
+		if err := tellPHY(c.file, c.step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startAgent starts an agent, or a hub, whose output is kept under a name.

@@ -224,8 +224,10 @@ func (a *attempt) send(ctx context.Context) error {
 	}()
 	counted := make(chan error, 1)
 	go func() { counted <- a.count(ctx, zero) }()
+	told := make(chan error, 1)
+	go func() { told <- a.tellPHYs(ctx, zero) }()
 	results := a.session.Run(ctx, zero)
-	err = errors.Join(<-polled, <-counted)
+	err = errors.Join(<-polled, <-counted, <-told)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

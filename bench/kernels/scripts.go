@@ -17,7 +17,7 @@ set -e
 mkdir -p /tmp/served
 dd if=/dev/zero of=/tmp/served/file bs=1000 count=500 2>/dev/null
 httpd -f -p 127.0.0.1:7000 -h /tmp/served &
-until grep -q ':1B58 ' /proc/net/tcp; do usleep 20000; done
+until grep -q ':1B58 00000000:0000 0A' /proc/net/tcp; do usleep 20000; done
 wget -q -O /tmp/got http://127.0.0.1:7000/file
 kill $!
 echo "carried $(wc -c </tmp/got) bytes"
@@ -31,7 +31,7 @@ shy() { nsenter --net=/run/netns/$AIRTIDE_NS_shy "$@"; }
 mkdir -p /tmp/served
 dd if=/dev/zero of=/tmp/served/file bs=1000 count=500 2>/dev/null
 nsenter --net=/run/netns/$AIRTIDE_NS_phone httpd -f -p 0.0.0.0:7000 -h /tmp/served &
-until phone grep -q ':1B58 ' /proc/net/tcp; do usleep 20000; done
+until phone grep -q ':1B58 00000000:0000 0A' /proc/net/tcp; do usleep 20000; done
 echo "phone: $(phone ping -c 3 $AIRTIDE_IP_server | grep -o '[0-9]* packets received')"
 echo "shy: $(shy ping -c 3 $AIRTIDE_IP_server | grep -o '[0-9]* packets received')"
 server wget -q -O /tmp/got http://$AIRTIDE_IP_phone:7000/file

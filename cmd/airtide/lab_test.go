@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,5 +137,82 @@ func TestLabFromFileToClaims(t *testing.T) {
 	}
 	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != exitFailed || !strings.Contains(stderr, "nothing") {
 		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+const sharingExperiment = `
+name: sharing
+duration: 5 s
+warmup: 1 s
+terminals:
+  told:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s, schedule: [{at: 1 s, phy_rate: 130 Mbit/s}]}
+    share: {policy: shares, knows_phy: true}
+  given:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s}
+    share: {policy: shares, max_rate: 50 Mbit/s, knows_phy: true}
+servers: {server: {}}
+flows: {upload: {from: terminals, to: server, protocol: tcp}}
+measure:
+  goodput: {quantity: goodput, take: each}
+`
+
+// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed.
+func TestTerminalsOfALabShare(t *testing.T) {
+	needRoot(t)
+	dir := t.TempDir()
+	// Agents are this program without the variables that make a test binary play it.
+	program := filepath.Join(t.TempDir(), "airtide")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "-o", dir, "--lag-limit", "1m").CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	type said struct {
+		Held bool
+		Own  struct {
+			MaxBps    float64 `json:"max_bps"`
+			MaxSource string  `json:"max_source"`
+		}
+		Peers []struct {
+			MaxBps    float64 `json:"max_bps"`
+			MaxSource string  `json:"max_source"`
+		}
+	}
+	lines := func(terminal string) (all []said) {
+		files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "runs", "*", "share-"+terminal+".jsonl"))
+		if len(files) != 1 {
+			t.Fatalf("what %s said is in %v", terminal, files)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := json.NewDecoder(bytes.NewReader(text)); ; {
+			var one said
+			if err := d.Decode(&one); errors.Is(err, io.EOF) {
+				return all
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, one)
+		}
+	}
+	told, given := lines("told"), lines("given")
+	first, last := told[0].Own, told[len(told)-1].Own
+	if first.MaxSource != "phy" || last.MaxSource != "phy" || last.MaxBps < 1.5*first.MaxBps {
+		t.Errorf("told first %+v, last %+v", first, last)
+	}
+	var end said // while both were there: they do not end at once
+	for _, one := range given {
+		if one.Held && len(one.Peers) == 1 {
+			end = one
+		}
+	}
+	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 || math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
+		t.Errorf("whose maximum is given said in the end %+v, and the other's is %+v", end, last)
 	}
 }

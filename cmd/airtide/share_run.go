@@ -23,6 +23,7 @@ import (
 // shareFlags are those of share run as they are given.
 type shareFlags struct {
 	key, device, policy, maximum, capacity, source string
+	phyFile                                        string
 	peers                                          []string
 	port                                           uint16
 	weight                                         float64
@@ -71,6 +72,7 @@ nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
 	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
 	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
 	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
+	fl.StringVar(&f.phyFile, "phy-file", "", "file that tells the PHY rate of now where nl80211 does not (docs/share.md); read twice a second")
 	fl.BoolVar(&f.single, "single-frames", false, "the radio has no aggregates (802.11a, b, g); where there is Wi-Fi, nl80211 tells")
 	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
 	fl.StringVar(&f.metrics, "metrics", "", "serve metrics to Prometheus at this address, such as localhost:9478: http://ADDRESS/metrics")
@@ -104,10 +106,12 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 		}
 		defer closed(exporter)
 	}
-	switch r, err := radio.Begin(f.device, c.Link.Addresses()); {
+	switch r, err := f.radio(&c); {
 	case err == nil:
 		c.Radio = r.Rate
 		defer closed(r)
+	case f.phyFile != "":
+		return err
 	case !errors.Is(err, radio.ErrNone):
 		c.Notice(err.Error())
 	}
@@ -121,6 +125,14 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 		}
 	}
 	return share.Run(cmd.Context(), c)
+}
+
+// radio is what tells the PHY rate.
+func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
+	if f.phyFile != "" {
+		return radio.BeginFile(f.phyFile, c.Notice)
+	}
+	return radio.Begin(f.device, c.Link.Addresses())
 }
 
 func (f *shareFlags) config() (c share.Config, err error) {

@@ -125,6 +125,7 @@ func TestShareMisuse(t *testing.T) {
 		{[]string{"status", "now"}, "now", exitMisuse},
 		{[]string{"status", "--watch", "--interval", "0s"}, "--interval", exitMisuse},
 		{[]string{"status", "--interval", "1s"}, "--watch", exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"}, "/no/such/rate", exitFailed},
 		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", exitMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", exitFailed},
 	} {

@@ -149,6 +149,9 @@ func (c *checker) terminal(path string, t Terminal) {
 		if c.has(path + ".radio") {
 			c.problem(path+".radio", "a radio for a terminal on Ethernet", "none, or link: wlan")
 		}
+		if t.Share.KnowsPHY {
+			c.problem(path+".share.knows_phy", "a PHY rate of a terminal on Ethernet", "false, or link: wlan")
+		}
 		return
 	}
 	c.radio(path+".radio", t.Radio)

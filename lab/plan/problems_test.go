@@ -56,6 +56,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{"part without time", "quantity: goodput, flows: up, take: jain", "quantity: goodput, to: 1 s, flows: up, take: jain", `measure.fairness: found a part from 2 s to 1 s, expected an end behind its beginning`},
 		{"distance without maxima", "rtt: {quantity: ping_rtt}", "rtt: {quantity: distance}", `measure.rtt.quantity: found distance of phone, of which is not known what it reaches alone, expected share.max_rate of it`},
 		{"hub that is no server", "profile: pixel4", "profile: pixel4\n    share: {policy: shares, hub: board}", `terminals.phone.share.hub: found "board", expected one of: server, other`},
+		{"PHY rate without a radio", "profile: pixel4", "profile: pixel4\n    link: ethernet\n    share: {policy: shares, knows_phy: true}", `terminals.phone.share.knows_phy: found a PHY rate of a terminal on Ethernet, expected false, or link: wlan`},
 		{"distance of some flows", "rtt: {quantity: ping_rtt}", "rtt: {quantity: ap_backlog_p95, flows: up}", `measure.rtt.flows: found flows for ap_backlog_p95, expected none: it is a figure of the whole cell`},
 		{"timeline of an unknown flow", "y: [goodput, window]", "of: uq2, y: [goodput, window]", `figures.three.of: found "uq2", expected one of: up, down, probe`},
 		{"bars of some flows", "kind: lines, x: rtt", "kind: lines, of: up, x: rtt", `figures.one.of: found flows for lines, expected none: only a timeline is of some flows`},

@@ -11,6 +11,7 @@ import (
 type Sharing struct {
 	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap or observe."`
 	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
+	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent is told its PHY rate, as by nl80211 where there is Wi-Fi; max_rate wins over it. Default false."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
 	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
 	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`

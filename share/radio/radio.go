@@ -1,4 +1,4 @@
-// Package radio asks nl80211 at what PHY rate this terminal sends over Wi-Fi, and reckons what TCP carries at it.
+// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi, and reckons what TCP carries at it.
 package radio
 
 import (
@@ -20,16 +20,27 @@ import (
 // ErrNone is where there is nothing to ask: a kernel without nl80211, or an interface that is no station of an access point.
 var ErrNone = errors.New("no Wi-Fi")
 
-// Radio is one Wi-Fi interface that is a station, until Close.
+// Radio is what is known of this terminal's PHY rate, until Close.
 type Radio struct {
-	client *wifi.Client
-	device *wifi.Interface
+	source source
 
-	stop context.CancelFunc // nil where nobody asks again and again
+	stop context.CancelFunc
 	wait sync.WaitGroup
 
 	mutex sync.Mutex
 	last  []PHY // the last few, the newest at the end
+}
+
+// source is who tells the rate at which the terminal sends now.
+type source interface {
+	now() (PHY, error)
+	Close() error
+}
+
+// station is one Wi-Fi interface that is a station.
+type station struct {
+	*wifi.Client
+	device *wifi.Interface
 }
 
 const (
@@ -38,8 +49,8 @@ const (
 	median   = 3
 )
 
-// Open finds the Wi-Fi interface of a name in this thread's network namespace. Errors that wrap ErrNone say why there is none.
-func Open(name string) (*Radio, error) {
+// openStation finds the Wi-Fi interface of a name in this thread's network namespace. Errors that wrap ErrNone say why there is none.
+func openStation(name string) (*station, error) {
 	client, err := wifi.New()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: this kernel has no nl80211", ErrNone)
@@ -47,14 +58,14 @@ func Open(name string) (*Radio, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking nl80211 for the PHY rate: %w", err)
 	}
-	r, err := open(client, name)
+	s, err := findStation(client, name)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	return r, nil
+	return s, nil
 }
 
-func open(client *wifi.Client, name string) (*Radio, error) {
+func findStation(client *wifi.Client, name string) (*station, error) {
 	all, err := client.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("asking nl80211 for interfaces: %w", err)
@@ -64,7 +75,7 @@ func open(client *wifi.Client, name string) (*Radio, error) {
 			if device.Type != wifi.InterfaceTypeStation && device.Type != wifi.InterfaceTypeP2PClient {
 				return nil, fmt.Errorf("%w: interface %s is no station but %s", ErrNone, name, device.Type)
 			}
-			return &Radio{client: client, device: device}, nil
+			return &station{client, device}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: interface %s has none", ErrNone, name)
@@ -96,14 +107,19 @@ func Begin(name string, peers []netip.Addr) (*Radio, error) {
 			return nil, err
 		}
 	}
-	r, err := Open(name)
+	s, err := openStation(name)
 	if err != nil {
 		return nil, err
 	}
+	return begin(s), nil
+}
+
+// begin asks a source twice a second until Close.
+func begin(s source) *Radio {
 	ctx, stop := context.WithCancel(context.Background())
-	r.stop = stop
+	r := &Radio{source: s, stop: stop}
 	r.wait.Go(func() { r.run(ctx) })
-	return r, nil
+	return r
 }
 
 func (r *Radio) run(ctx context.Context) {
@@ -121,7 +137,7 @@ func (r *Radio) run(ctx context.Context) {
 
 // ask takes in the rate of now. While there is none, as between two access points, nothing is known.
 func (r *Radio) ask() {
-	phy, err := r.Now()
+	phy, err := r.source.now()
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if err != nil {
@@ -133,18 +149,18 @@ func (r *Radio) ask() {
 	}
 }
 
-// Now is the rate at which the station sends to its access point now. An error wraps ErrNone when it has none.
-func (r *Radio) Now() (PHY, error) {
-	stations, err := r.client.StationInfo(r.device)
+// now is the rate at which the station sends to its access point now. An error wraps ErrNone when it has none.
+func (s *station) now() (PHY, error) {
+	stations, err := s.StationInfo(s.device)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(stations) == 0 {
-		return PHY{}, fmt.Errorf("%w: interface %s is not connected", ErrNone, r.device.Name)
+		return PHY{}, fmt.Errorf("%w: interface %s is not connected", ErrNone, s.device.Name)
 	}
 	if err != nil {
-		return PHY{}, fmt.Errorf("asking nl80211 for the PHY rate of %s: %w", r.device.Name, err)
+		return PHY{}, fmt.Errorf("asking nl80211 for the PHY rate of %s: %w", s.device.Name, err)
 	}
 	phy := of(stations[0])
 	if phy.Bps <= 0 {
-		return PHY{}, fmt.Errorf("%w: the driver of interface %s does not tell its rate", ErrNone, r.device.Name)
+		return PHY{}, fmt.Errorf("%w: the driver of interface %s does not tell its rate", ErrNone, s.device.Name)
 	}
 	return phy, nil
 }
@@ -187,9 +203,7 @@ func middle(last []PHY) (phyBps, aloneBps float64, single bool) {
 
 // Close ends the questions.
 func (r *Radio) Close() error {
-	if r.stop != nil {
-		r.stop()
-		r.wait.Wait()
-	}
-	return r.client.Close()
+	r.stop()
+	r.wait.Wait()
+	return r.source.Close()
 }

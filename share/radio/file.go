@@ -1,0 +1,116 @@
+package radio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Told is what a file says of the PHY rate, where nl80211 does not tell it: of radios with drivers of their own, of a bridge between
+// the terminal and its radio, of an emulated radio.
+type Told struct {
+	PHYRateBps float64 `json:"phy_rate_bps"`
+	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
+	Streams    int     `json:"streams"`  // in space; 0 stands for 1
+}
+
+// mostTold is how long such a file may be.
+const mostTold = 4096
+
+// Write puts it into a file in one step, so that nobody reads the half of it.
+func (t Told) Write(path string) error {
+	text, err := json.Marshal(t)
+	if err == nil {
+		err = os.WriteFile(path+".new", append(text, '\n'), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("telling a PHY rate by a file: %w", err)
+	}
+	return nil
+}
+
+// parse reads what a file says. A rate of 0 stands for none, as between two access points.
+func parse(text []byte) (PHY, error) {
+	var t Told
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return PHY{}, fmt.Errorf(`%w: want JSON such as {"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return PHY{}, errors.New("there is more than one JSON object")
+	}
+	generation, known := standards[t.Standard]
+	switch {
+	case !known:
+		return PHY{}, fmt.Errorf("standard is %q: want one of %s", t.Standard, strings.Join(slices.Sorted(maps.Keys(standards)), ", "))
+	case t.PHYRateBps < 0 || t.PHYRateBps > 0 && t.PHYRateBps < 1e5 || t.PHYRateBps > 1e11:
+		return PHY{}, fmt.Errorf("phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps)
+	case t.Streams < 0 || t.Streams > 8:
+		return PHY{}, fmt.Errorf("streams is %d: want 1 to 8", t.Streams)
+	}
+	return PHY{Bps: t.PHYRateBps, Generation: generation, Streams: max(t.Streams, 1)}, nil
+}
+
+// file is a source.
+type file struct {
+	path   string
+	notice func(string)
+	said   string // what was said last, "" while all is well
+}
+
+// BeginFile reads a file (Told) twice a second until Close. What is wrong with it at the beginning is an error; later nothing is known while
+// something is, and notice is called once with a line that says what.
+func BeginFile(path string, notice func(string)) (*Radio, error) {
+	f := &file{path: filepath.Clean(path), notice: notice}
+	if _, err := f.read(); err != nil {
+		return nil, err
+	}
+	return begin(f), nil
+}
+
+func (f *file) read() (PHY, error) {
+	from, err := os.Open(f.path)
+	if err != nil {
+		return PHY{}, fmt.Errorf("reading the PHY rate: %w", err)
+	}
+	defer from.Close()
+	text, err := io.ReadAll(io.LimitReader(from, mostTold))
+	if err != nil {
+		return PHY{}, fmt.Errorf("reading the PHY rate: %w", err)
+	}
+	p, err := parse(text)
+	if err != nil {
+		return PHY{}, fmt.Errorf("reading the PHY rate: %s: %w", f.path, err)
+	}
+	return p, nil
+}
+
+func (f *file) now() (PHY, error) {
+	p, err := f.read()
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != "" && said != f.said {
+		f.notice(said)
+	}
+	f.said = said
+	if err == nil && p.Bps == 0 {
+		err = fmt.Errorf("%w: %s tells a rate of 0", ErrNone, f.path)
+	}
+	return p, err
+}
+
+// Close has nothing to end.
+func (*file) Close() error { return nil }
