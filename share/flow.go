@@ -57,11 +57,10 @@ func (f *flow) sent(now time.Duration, gain float64, o *own.Flow) {
 
 // received takes in what the flow received, and what was measured of it where that is possible.
 func (f *flow) received(now time.Duration, gain float64, o *own.Flow, s rwnd.Seen) {
-	began := f.down.activeUntil == 0
 	f.down.carried(now, gain, o.Down)
-	switch {
-	case s.InUse >= usedAt, began && o.Down > 0, f.bound == 0 && o.Down > leastDemand:
-		// Of one that has just begun, or is not bounded, it is not known whether there is more.
+	if s.InUse >= usedAt || f.bound == 0 && o.Down > leastDemand {
+		// Of one that is not bounded, and none is that has just begun, it is not known whether there is more. One that has received next to nothing is
+		// answered, most of the time, and would take half of its terminal's share from what is sent.
 		f.down.greedyUntil = now + greedyFor
 	}
 	f.down.took(cmp.Or(s.RTT, o.ReceiverRTT), s.MinRTT, o.MinRTT)
