@@ -44,6 +44,8 @@ const (
 	// usedAt is the part of round trips that used the whole receive window from which on the window is what limits. Some do not, since
 	// senders gather segments.
 	usedAt = 0.25
+	// answers to what is sent are less than that in their first step, in bit/s. A download is more, and wants half of its terminal's share.
+	answers = 1e5
 )
 
 // sent takes in what the flow sent in a step.
@@ -57,10 +59,10 @@ func (f *flow) sent(now time.Duration, gain float64, o *own.Flow) {
 
 // received takes in what the flow received, and what was measured of it where that is possible.
 func (f *flow) received(now time.Duration, gain float64, o *own.Flow, s rwnd.Seen) {
+	began := f.down.activeUntil == 0
 	f.down.carried(now, gain, o.Down)
-	if s.InUse >= usedAt || f.bound == 0 && o.Down > leastDemand {
-		// Of one that is not bounded, and none is that has just begun, it is not known whether there is more. One that has received next to nothing is
-		// answered, most of the time, and would take half of its terminal's share from what is sent.
+	if s.InUse >= usedAt || began && o.Down > answers || f.bound == 0 && o.Down > leastDemand {
+		// Of one that has just begun, or is not bounded, it is not known whether there is more.
 		f.down.greedyUntil = now + greedyFor
 	}
 	f.down.took(cmp.Or(s.RTT, o.ReceiverRTT), s.MinRTT, o.MinRTT)
