@@ -24,6 +24,8 @@ type Terminal struct {
 	Single bool
 	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has none.
 	MinRTT, RTT time.Duration
+	// Period is the time between its reports: what is known of it may be as old.
+	Period time.Duration
 }
 
 // Options are how to decide; the zero value is proportional fairness.
@@ -146,7 +148,7 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		c.problem = append(c.problem, p)
 	}
 	state := stateOf(all)
-	begins := now-c.begun < max(startTakes, startRounds*state.base)
+	begins := now-c.begun < max(startTakes, startRounds*state.base)+min(state.late, latest)
 	limits := allocate.Limits{Airtime: state.efficiency(), Wire: c.wire.observe(now, state, c.noticeable(state, begins), c.others)}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
@@ -207,6 +209,8 @@ const (
 	startTakes = 1500 * time.Millisecond
 	// startRounds is how many round trips a window takes to grow.
 	startRounds = 10
+	// latest is how old reports are waited for at most, before what others delivered when all began is taken for what they deliver.
+	latest = 5 * time.Second
 )
 
 // A window of less than an A-MPDU of accessPackets, while others have far more, goes in one access, of the others' windows a part. Such a

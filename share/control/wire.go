@@ -16,6 +16,7 @@ type state struct {
 	base    time.Duration // the smallest, weighted alike
 	maxima  float64       // the sum of what each reaches alone
 	single  bool          // no terminal that is known has aggregates
+	late    time.Duration // how old the oldest of what is known may be
 }
 
 func stateOf(all []Terminal) state {
@@ -23,6 +24,7 @@ func stateOf(all []Terminal) state {
 	delay, base := 0.0, 0.0
 	for _, t := range all {
 		s.single = s.single && t.Single
+		s.late = max(s.late, t.Period)
 		if t.Rate <= 0 || t.Demand == 0 {
 			continue
 		}
