@@ -30,6 +30,7 @@ type agent struct {
 	process *machine.Process
 	stdout  *os.File
 	stderr  *os.File
+	ending  bool // it was asked to end
 }
 
 const keyFile = "cell.key"
@@ -180,7 +181,7 @@ func (a *attempt) startAgent(program string, host cell.Host, name string, args .
 const (
 	// agentPatience is how long an agent may take to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is what each agent that starts beside it may add: it loads its programs for a second of a processor, of which
+	// agentLoading is what each agent that starts, or ends, beside it may add: it loads its programs for a second of a processor, of which
 	// a busy machine gives it a part.
 	agentLoading = 6 * time.Second
 )
@@ -233,9 +234,21 @@ func (a *agent) complaint() string {
 	return fmt.Sprint(a.process.Err())
 }
 
-// end ends the agent. One that has ended before is an error: its terminal did not share.
-func (a *agent) end() (err error) {
-	defer func() { err = errors.Join(err, a.stdout.Close(), a.closeLog()) }()
+// endAgents ends all of them together: each takes a second to give back what it holds.
+func (a *attempt) endAgents() error {
+	var errs []error
+	for _, one := range a.agents {
+		errs = append(errs, one.stop())
+	}
+	patience := time.Now().Add(agentPatience + time.Duration(len(a.agents))*agentLoading)
+	for _, one := range a.agents {
+		errs = append(errs, one.await(patience))
+	}
+	return errors.Join(errs...)
+}
+
+// stop asks the agent to end. One that has ended before is an error: its terminal did not share.
+func (a *agent) stop() error {
 	if a.process == nil {
 		return nil
 	}
@@ -243,13 +256,23 @@ func (a *agent) end() (err error) {
 	case <-a.process.Done():
 		return fmt.Errorf("the agent of %s has ended in mid-run: %s", a.machine, a.complaint())
 	default:
+		a.process.Signal(unix.SIGTERM)
+		a.ending = true
+		return nil
 	}
-	a.process.Signal(unix.SIGTERM)
+}
+
+// await waits for the end of an agent that was asked to, until a time.
+func (a *agent) await(patience time.Time) (err error) {
+	defer func() { err = errors.Join(err, a.stdout.Close(), a.closeLog()) }()
+	if !a.ending {
+		return nil
+	}
 	select {
 	case <-a.process.Done():
-	case <-time.After(agentPatience):
+	case <-time.After(time.Until(patience)):
 		a.process.Kill()
-		return fmt.Errorf("the agent of %s did not end within %s", a.machine, agentPatience)
+		return fmt.Errorf("the agent of %s did not end in time", a.machine)
 	}
 	if a.process.Err() != nil {
 		return fmt.Errorf("the agent of %s: %s", a.machine, a.complaint())

@@ -252,9 +252,7 @@ func (a *attempt) close() error {
 	if a.session != nil {
 		errs = append(errs, a.session.Close())
 	}
-	for _, agent := range a.agents {
-		errs = append(errs, agent.end())
-	}
+	errs = append(errs, a.endAgents())
 	for _, c := range a.captures {
 		errs = append(errs, c.end())
 	}
