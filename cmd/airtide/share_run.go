@@ -22,14 +22,13 @@ import (
 
 // shareFlags are those of share run as they are given.
 type shareFlags struct {
-	key, device, policy, maximum, capacity, source string
-	phyFile                                        string
-	peers                                          []string
-	port                                           uint16
-	weight                                         float64
-	single                                         bool
-	asJSON                                         bool
-	metrics, otlp                                  string
+	key, device, policy, maximum, capacity, source, phyFile string
+	peers                                                   []string
+	port                                                    uint16
+	weight                                                  float64
+	single                                                  bool
+	asJSON                                                  bool
+	metrics, otlp                                           string
 }
 
 func newShareRun() *cobra.Command {

@@ -98,18 +98,18 @@ func (f *file) read() (PHY, error) {
 
 func (f *file) now() (PHY, error) {
 	p, err := f.read()
-	said := ""
 	if err != nil {
-		said = err.Error()
+		if said := err.Error(); said != f.said {
+			f.said = said
+			f.notice(said)
+		}
+		return p, err
 	}
-	if said != "" && said != f.said {
-		f.notice(said)
+	f.said = ""
+	if p.Bps == 0 {
+		return p, fmt.Errorf("%w: %s tells a rate of 0", ErrNone, f.path)
 	}
-	f.said = said
-	if err == nil && p.Bps == 0 {
-		err = fmt.Errorf("%w: %s tells a rate of 0", ErrNone, f.path)
-	}
-	return p, err
+	return p, nil
 }
 
 // Close has nothing to end.

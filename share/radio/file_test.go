@@ -1,12 +1,15 @@
 package radio
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"airtide/internal/testnet"
 )
 
 // TestARateIsToldByAFile, changes, is spoilt and mended.
@@ -27,14 +30,10 @@ func TestARateIsToldByAFile(t *testing.T) {
 	defer r.Close()
 	until := func(want float64) {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			switch got, _, _ := r.Rate(); {
-			case got == want:
-				return
-			case time.Now().After(deadline):
-				t.Fatalf("%g bit/s, want %g", got, want)
-			}
-		}
+		testnet.Eventually(t, 10*time.Second, fmt.Sprintf("%g bit/s", want), func() bool {
+			got, _, _ := r.Rate()
+			return got == want
+		})
 	}
 	until(866.7e6)
 	tell(Told{6e6, "802.11g", 0})
