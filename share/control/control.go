@@ -233,6 +233,14 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 	return window < limit*accessPackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
+// smallest is the correction at which a small terminal begins: a long path is filled whole, and the rest by smallCorrection. What of the path
+// is no longer than the queue target passes while the medium is waited for anyway.
+func (c *Controller) smallest(minRTT time.Duration) float64 {
+	long := max(minRTT-c.queue, 0).Seconds()
+	whole := (minRTT + c.queue).Seconds()
+	return (long + smallCorrection*(whole-long)) / whole
+}
+
 // saturated is the part of the airtime that there is from which on rates are what the medium makes of the windows, though queues are short.
 const saturated = 0.85
 
@@ -248,7 +256,7 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if small := c.isSmall(shares, own, all[own].MinRTT); small != c.small || all[own].Rate <= 0 {
 		c.small, c.correction = small, 1
 		if small {
-			c.correction = smallCorrection
+			c.correction = c.smallest(all[own].MinRTT)
 		}
 	}
 	if all[own].Rate <= 0 {
@@ -262,20 +270,22 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	}
 	since := min(now-c.last, LongestStep).Seconds()
 	full := s.delay >= c.queue/2 || s.airtime >= saturated*s.efficiency()
-	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 && full {
-		lag := delivered / shared * shares[own] / t.Rate
-		step := math.Pow(lag, since/correctionTime)
-		c.correction *= min(max(step, 0.9), 1.1)
+	lag := 1.0
+	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
+		lag = delivered / shared * shares[own] / t.Rate
 	}
-	c.anchor(since, s)
+	if full {
+		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
+	}
+	c.anchor(since, s, lag > 1)
 	c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
 }
 
 // anchor draws the correction towards 1 while queues are longer than their target and it is above, or shorter and it is below: all follow each
-// other, and would go anywhere together.
-func (c *Controller) anchor(since float64, s state) {
+// other, and would go anywhere together. A small one that does not lag behind has what it needs with less.
+func (c *Controller) anchor(since float64, s state, lags bool) {
 	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
-	if long && c.correction > 1 || short && c.correction < 1 && !c.small {
+	if long && c.correction > 1 || short && c.correction < 1 && (lags || !c.small) {
 		c.correction *= math.Pow(c.correction, -since/anchorTime)
 	}
 }

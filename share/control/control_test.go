@@ -155,6 +155,36 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 	}
 }
 
+// A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it must not begin at what suits a queue, nor stay
+// behind because queues are short.
+func TestASmallWindowFillsALongPath(t *testing.T) {
+	c := New(Options{})
+	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
+	for i := range all {
+		all[i].Demand, all[i].MinRTT, all[i].RTT = allocate.Unlimited, 40*time.Millisecond, 43*time.Millisecond
+	}
+	first := 0.0
+	var d Decision
+	for now := time.Duration(0); now < 15*time.Second; now += 100 * time.Millisecond {
+		var err error
+		if d, err = c.Step(now, 3, all); err != nil {
+			t.Fatal(err)
+		}
+		if first == 0 {
+			first = d.Correction
+		}
+		for i, part := range []float64{0.7, 0.7, 0.7, 0.6} {
+			all[i].Rate = part * d.Share * all[i].Max / all[3].Max
+		}
+	}
+	if first < 0.7 || first > 0.9 {
+		t.Errorf("the correction begins at %.2f", first)
+	}
+	if d.Correction < 0.95 {
+		t.Errorf("it is %.2f after fifteen seconds behind the others", d.Correction)
+	}
+}
+
 func TestWhatOneDoesNotWantGoesToTheOthers(t *testing.T) {
 	lazy := fast()
 	lazy.demand = 10e6
