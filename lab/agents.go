@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -208,21 +209,47 @@ func (a *agent) knows(ctx context.Context, others int) error {
 
 // known is how many others the agent has said last that it knows, -1 before it has said anything.
 func (a *agent) known() (int, error) {
-	text, err := os.ReadFile(a.stdout.Name())
+	line, err := lastLine(a.stdout.Name())
 	if err != nil {
 		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
 	}
-	end := bytes.LastIndexByte(text, '\n')
-	if end < 0 {
+	if line == nil {
 		return -1, nil
 	}
 	var status struct {
 		Peers []json.RawMessage `json:"peers"`
 	}
-	if err := json.Unmarshal(text[bytes.LastIndexByte(text[:end], '\n')+1:end], &status); err != nil {
+	if err := json.Unmarshal(line, &status); err != nil {
 		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
 	}
 	return len(status.Peers), nil
+}
+
+// lastLine is the last whole line of a file that grows; nil while there is none. Not all of the file is read: agents of a crowd say some megabytes
+// while the others load.
+func lastLine(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	end, err := f.Seek(0, io.SeekEnd)
+	for size := int64(1 << 14); err == nil; size *= 4 {
+		from := max(end-size, 0)
+		text := make([]byte, end-from)
+		if _, err = f.ReadAt(text, from); err != nil {
+			break
+		}
+		whole := bytes.LastIndexByte(text, '\n')
+		begin := bytes.LastIndexByte(text[:max(whole, 0)], '\n') + 1
+		switch {
+		case whole >= 0 && (begin > 0 || from == 0):
+			return text[begin:whole], nil
+		case from == 0:
+			return nil, nil
+		}
+	}
+	return nil, err
 }
 
 // complaint is the last line of what it said.

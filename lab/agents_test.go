@@ -2,7 +2,10 @@ package lab
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"airtide/cell"
@@ -29,6 +32,21 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 		terminal := plan.TerminalSetup{Share: c.sharing, Radio: plan.RadioSetup{Aggregation: plan.Aggregation{Frames: c.frames}}}
 		if got := agentArguments("cell.key", phone, []cell.Host{phone, tablet}, hubs, terminal); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheLastLineOfAFileThatGrows(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "agent.jsonl")
+	long := strings.Repeat("x", 1<<17)
+	for _, c := range []struct{ text, want string }{
+		{"", ""}, {"half", ""}, {"one\n", "one"}, {"one\ntwo\nhal", "two"}, {long + "\n" + long + "\n" + "half", long}, {long + "\n", long}, {long, ""}, {"one\n\n", ""},
+	} {
+		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := lastLine(name); err != nil || string(line) != c.want {
+			t.Errorf("of %d bytes %d (%v), want %d", len(c.text), len(line), err, len(c.want))
 		}
 	}
 }
