@@ -41,7 +41,8 @@ const (
 	DefaultMinQueue = 8 * time.Millisecond
 	DefaultMaxQueue = 150 * time.Millisecond
 	// AggregatePackets of 1500 bytes are what the greatest share sends in the time of the queue target: an A-MPDU of 64 and
-	// what is acknowledged while it waits. With 80 a cell of eight stations at 433 Mbit/s loses 3 %.
+	// what is acknowledged while it waits. With 80 a cell of eight stations at 433 Mbit/s loses 3 %. That is in a cell of many. Where few
+	// share the airtime the turn of each comes oftener, so that more has to be there: as much more as the greatest part that one has of it.
 	AggregatePackets = 128
 	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that come meanwhile. What is queued there waits as
 	// ACKs in the access point, which has as many accesses as each terminal, and its queue must not overflow: reports go through it too.
@@ -90,6 +91,7 @@ type Controller struct {
 	room       room
 	correction float64
 	queue      time.Duration
+	more       float64 // by what factor AggregatePackets are more in a small cell
 	last       time.Duration
 	share      float64       // from which it has not changed by much
 	changed    time.Duration // when it had
@@ -177,16 +179,18 @@ func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	return s.longer(c.queue) / 2
 }
 
-// queueTarget is the time in which the greatest share sends AggregatePackets, or SinglePackets.
+// queueTarget is the time in which the greatest share sends AggregatePackets and what is added to them in a small cell, or SinglePackets.
 func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
-	greatest := 0.0
-	for _, x := range shares {
+	greatest, airtime, longest := 0.0, 0.0, 0.0
+	for i, x := range shares {
 		greatest = max(greatest, x)
+		airtime, longest = airtime+x/c.problem[i].Max, max(longest, x/c.problem[i].Max)
 	}
 	if greatest == 0 {
 		return c.options.MaxQueue
 	}
-	packets := float64(AggregatePackets)
+	c.more = 1 + longest/airtime
+	packets := AggregatePackets * c.more
 	if s.single {
 		packets = SinglePackets
 	}
@@ -233,12 +237,13 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 	return window < limit*accessPackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
-// smallest is the correction at which a small terminal begins: a long path is filled whole, and the rest by smallCorrection. What of the path
-// is no longer than the queue target passes while the medium is waited for anyway.
+// smallest is the correction at which a small terminal begins: a long path is filled whole, and the rest by smallCorrection of what it would
+// be in a cell of many, for how long it waits for the medium does not depend on the queues of others. What of the path is no longer than
+// the queue target passes meanwhile anyway.
 func (c *Controller) smallest(minRTT time.Duration) float64 {
 	long := max(minRTT-c.queue, 0).Seconds()
 	whole := (minRTT + c.queue).Seconds()
-	return (long + smallCorrection*(whole-long)) / whole
+	return (long + smallCorrection/c.more*(whole-long)) / whole
 }
 
 // saturated is the part of the airtime that there is from which on rates are what the medium makes of the windows, though queues are short.

@@ -177,7 +177,7 @@ func TestASmallWindowFillsALongPath(t *testing.T) {
 			all[i].Rate = part * d.Share * all[i].Max / all[3].Max
 		}
 	}
-	if first < 0.7 || first > 0.9 {
+	if first < 0.6 || first > 0.9 {
 		t.Errorf("the correction begins at %.2f", first)
 	}
 	if d.Correction < 0.95 {
