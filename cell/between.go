@@ -52,6 +52,7 @@ func (r *RadioCounts) over(seconds float64) RadioWindow {
 		RetriesPercent:    100 * ratio(float64(r.Retries), float64(r.Frames)),
 		Retries:           r.Retries, FrameErrors: r.FrameErrors,
 		AggregationFrames: ratio(float64(r.Frames), float64(r.PPDUs)), RateMbps: mbps(r.DeliveredBytes, seconds),
+		AggregationMedian: r.Sizes.quantile(0.5), AggregationP95: r.Sizes.quantile(0.95), AggregationMax: r.Sizes.quantile(1),
 		BacklogPackets: ratio(r.Backlog.PacketNs/1e9, seconds), Sojourn: sojourn(&r.Sojourn),
 	}
 }
@@ -59,6 +60,8 @@ func (r *RadioCounts) over(seconds float64) RadioWindow {
 func (q *QueueCounts) over(seconds float64) QueueWindow {
 	return QueueWindow{
 		MeanPackets: ratio(q.Length.PacketNs/1e9, seconds), EndPackets: q.Length.Now, Pushed: q.Pushed, Dropped: q.Dropped,
+		// The middle of a length's bucket may lie beyond what it has been at all.
+		P95Packets: min(q.Lengths.Quantile(0.95), q.Length.Max), MaxPackets: min(q.Lengths.Max(), q.Length.Max),
 		Marked: q.Marked, Sojourn: sojourn(&q.Sojourn),
 	}
 }

@@ -49,7 +49,7 @@ func (w *World) observe(s *Status, nowNs int64) {
 
 func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
 	r.AirtimeNs, r.TXOPs, r.PPDUs, r.BlockAckRequests, r.Collisions = c.AirtimeNs, c.TXOPs, c.PPDUs, c.BlockAckReqs, c.Collisions
-	r.Frames, r.Retries, r.FrameErrors = c.Frames, c.Retries, c.FrameErrors
+	r.Frames, r.Retries, r.FrameErrors, r.Sizes = c.Frames, c.Retries, c.FrameErrors, c.Sizes
 	r.DeliveredPackets, r.DeliveredBytes = c.DeliveredPackets, c.DeliveredBytes
 	r.Backlog.observe(&c.Backlog, nowNs)
 	r.Sojourn = c.Sojourn
@@ -57,7 +57,8 @@ func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
 
 func (q *QueueCounts) observe(s *queue.Statistics, nowNs int64) {
 	q.Pushed, q.Popped, q.Dropped, q.PoppedBytes, q.Marked = s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Marked
-	q.Length.observe(&s.Length, nowNs)
+	q.Length.observe(&s.Length.Level, nowNs)
+	q.Lengths = s.Length.Times(nowNs)
 	q.Sojourn = s.Sojourn
 }
 

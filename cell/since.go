@@ -49,6 +49,9 @@ func (r *RadioCounts) since(earlier *RadioCounts) RadioCounts {
 	d.FrameErrors -= earlier.FrameErrors
 	d.DeliveredPackets -= earlier.DeliveredPackets
 	d.DeliveredBytes -= earlier.DeliveredBytes
+	for frames := range d.Sizes {
+		d.Sizes[frames] -= earlier.Sizes[frames]
+	}
 	d.Backlog.PacketNs -= earlier.Backlog.PacketNs
 	d.Sojourn = r.Sojourn.Since(&earlier.Sojourn)
 	return d
@@ -62,6 +65,7 @@ func (q *QueueCounts) since(earlier *QueueCounts) QueueCounts {
 	d.PoppedBytes -= earlier.PoppedBytes
 	d.Marked -= earlier.Marked
 	d.Length.PacketNs -= earlier.Length.PacketNs
+	d.Lengths = q.Lengths.Since(&earlier.Lengths)
 	d.Sojourn = q.Sojourn.Since(&earlier.Sojourn)
 	return d
 }

@@ -1,7 +1,12 @@
 package cell
 
 import (
+	"encoding/json"
+	"fmt"
+	"math"
+
 	"airtide/cell/engine"
+	"airtide/cell/medium"
 	"airtide/cell/path"
 	"airtide/cell/queue"
 )
@@ -91,10 +96,57 @@ type RadioCounts struct {
 	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium.
 	DeliveredPackets int64 `json:"delivered_packets"`
 	DeliveredBytes   int64 `json:"delivered_bytes"`
+	// Sizes counts the PPDUs by their number of frames.
+	Sizes Sizes `json:"sizes"`
 	// Backlog is what waits or is on the air unacknowledged, in packets; of an access point for all terminals together.
 	Backlog Area `json:"backlog"`
 	// Sojourn is the time from the entry into the queue until delivery, in nanoseconds.
 	Sojourn queue.Histogram `json:"sojourn_ns"`
+}
+
+// Sizes counts transmissions by their number of frames.
+type Sizes [medium.MostFrames + 1]int64
+
+// MarshalJSON names those that there are.
+func (s Sizes) MarshalJSON() ([]byte, error) {
+	counts := map[int]int64{}
+	for frames, n := range s {
+		if n > 0 {
+			counts[frames] = n
+		}
+	}
+	return json.Marshal(counts)
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (s *Sizes) UnmarshalJSON(data []byte) error {
+	counts := map[int]int64{}
+	if err := json.Unmarshal(data, &counts); err != nil {
+		return err
+	}
+	*s = Sizes{}
+	for frames, n := range counts {
+		if frames < 0 || frames >= len(s) {
+			return fmt.Errorf("a transmission of %d frames: there are none of more than %d", frames, len(s)-1)
+		}
+		s[frames] = n
+	}
+	return nil
+}
+
+// quantile is the number of frames that a share (0 to 1) of the transmissions has at most; zero when there are none.
+func (s *Sizes) quantile(share float64) int {
+	total := int64(0)
+	for _, n := range s {
+		total += n
+	}
+	rank, seen := max(int64(math.Ceil(share*float64(total))), 1), int64(0)
+	for frames, n := range s {
+		if seen += n; seen >= rank {
+			return frames
+		}
+	}
+	return 0
 }
 
 // QueueCounts are a queue's, in packets.
@@ -106,6 +158,8 @@ type QueueCounts struct {
 	// Marked with ECN's CE instead of being dropped.
 	Marked int64 `json:"marked_packets"`
 	Length Area  `json:"length"`
+	// Lengths has for how long the length was what.
+	Lengths queue.Times `json:"lengths_ns"`
 	// Sojourn of the packets that were taken out, in nanoseconds.
 	Sojourn queue.Histogram `json:"sojourn_ns"`
 }

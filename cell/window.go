@@ -60,8 +60,11 @@ type RadioWindow struct {
 	RetriesPercent    float64 `json:"retries_percent"`
 	Retries           int64   `json:"retries"`
 	FrameErrors       int64   `json:"frame_errors"`
-	// AggregationFrames is the mean number of frames in a PPDU.
+	// AggregationFrames is the mean number of frames in a PPDU; the others are their median, 95th percentile and most.
 	AggregationFrames float64 `json:"aggregation_frames"`
+	AggregationMedian int     `json:"aggregation_median_frames"`
+	AggregationP95    int     `json:"aggregation_p95_frames"`
+	AggregationMax    int     `json:"aggregation_max_frames"`
 	// RateMbps of IP packets that crossed the medium.
 	RateMbps float64 `json:"rate_mbps"`
 	// BacklogPackets is the mean of what waits or is on the air.
@@ -71,8 +74,11 @@ type RadioWindow struct {
 
 // QueueWindow is about a queue.
 type QueueWindow struct {
-	// MeanPackets is its mean length, EndPackets that at the end.
+	// MeanPackets is its mean length over time, P95Packets what it kept to for 95 % of the time, MaxPackets its greatest, both
+	// within 3.2 %, and EndPackets that at the end.
 	MeanPackets float64 `json:"mean_packets"`
+	P95Packets  int64   `json:"p95_packets"`
+	MaxPackets  int64   `json:"max_packets"`
 	EndPackets  int64   `json:"end_packets"`
 	Pushed      int64   `json:"pushed_packets"`
 	Dropped     int64   `json:"dropped_packets"`

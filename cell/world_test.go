@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -145,6 +146,9 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 			downs.Frames += terminal.Down.Frames
 			downs.Retries += terminal.Down.Retries
 			downs.FrameErrors += terminal.Down.FrameErrors
+			for frames, n := range terminal.Down.Sizes {
+				downs.Sizes[frames] += n
+			}
 			downs.DeliveredPackets += terminal.Down.DeliveredPackets
 			downs.DeliveredBytes += terminal.Down.DeliveredBytes
 		}
@@ -225,6 +229,51 @@ func TestWhatIsWarmDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestAWindowKnowsItsOwnExtremes: what was longer before counts no more.
+func TestAWindowKnowsItsOwnExtremes(t *testing.T) {
+	d := newDriver(t, gigabit(Terminal{Name: "one", Radio: ac867()}))
+	d.w.Begin(0)
+	bursts := func(packets int) (RadioWindow, QueueWindow) {
+		from := d.status()
+		for range 20 {
+			for range packets {
+				d.send(0, toServer, udpPacket)
+			}
+			d.run(d.nowNs + 20e6)
+		}
+		one := Between(from, d.status()).Terminals[0]
+		return one.Up, one.Queue
+	}
+	if up, q := bursts(200); up.AggregationMax != 64 || up.AggregationMedian != 64 || q.MaxPackets < 190 || q.MaxPackets > 200 || q.P95Packets >= q.MaxPackets {
+		t.Errorf("bursts of 200 packets: %+v, %+v", up, q)
+	}
+	if up, q := bursts(10); up.AggregationMax < 5 || up.AggregationMax > 10 || up.AggregationP95 > up.AggregationMax || q.MaxPackets < 5 || q.MaxPackets > 10 || q.P95Packets > 1 {
+		t.Errorf("bursts of 10 packets: %+v, %+v", up, q)
+	}
+}
+
+func TestAStatusSurvivesItsJSON(t *testing.T) {
+	s := play(t, 3).status()
+	var read Status
+	if err := json.Unmarshal(must(json.Marshal(s)), &read); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(must(json.Marshal(s)), must(json.Marshal(&read))) {
+		t.Error("it is another one")
+	}
+	if got := read.AP.Radio.Sizes; got == (Sizes{}) || got != s.AP.Radio.Sizes {
+		t.Errorf("%v became %v", s.AP.Radio.Sizes, got)
+	}
+	if got := read.AP.Queue.Lengths; got.Max() == 0 || got != s.AP.Queue.Lengths {
+		t.Errorf("%v became %v", s.AP.Queue.Lengths, got)
+	}
+	for _, text := range []string{`{"-1": 2}`, `{"257": 2}`, `[1]`} {
+		if json.Unmarshal([]byte(text), &Sizes{}) == nil {
+			t.Errorf("%s was taken for numbers of frames", text)
+		}
+	}
+}
+
 func TestStatusOfOneTerminalAlone(t *testing.T) {
 	c := gigabit(Terminal{Name: "one", Radio: ac867()})
 	d := newDriver(t, c)
@@ -246,8 +295,14 @@ func TestStatusOfOneTerminalAlone(t *testing.T) {
 		{"rate of the wire, Mbit/s", w.WireUp.RateMbps, got * 0.999, got * 1.001},
 		{"airtime, %", one.AirtimePercent, 83, 88}, // the reference has 80 for A-MPDUs of 42 frames
 		{"aggregation", one.Up.AggregationFrames, 60, 64},
+		{"its median", float64(one.Up.AggregationMedian), 64, 64},
+		{"its 95th percentile", float64(one.Up.AggregationP95), 64, 64},
+		{"its most", float64(one.Up.AggregationMax), 64, 64},
 		{"collisions, %", one.Up.CollisionsPercent, 0, 0},
 		{"queue", one.Queue.MeanPackets, 490, 500},
+		{"its 95th percentile", float64(one.Queue.P95Packets), 496, 500},
+		{"its longest", float64(one.Queue.MaxPackets), 500, 500},
+		{"access point's queue", float64(w.AP.Queue.MaxPackets), 0, 0},
 		// Little's law: the mean stay is the mean length by the rate.
 		{"sojourn, ms", one.Queue.Sojourn.MeanMs, one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 0.98, one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 1.02},
 		{"access point's airtime", w.AP.Radio.AirtimePercent, 0, 0},

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if file := os.Getenv(childVariable); file != "" {
 		child(file)
 	}
+	if lacks := os.Getenv(preflightVariable); lacks != "" {
+		preflight(lacks)
+	}
 	os.Exit(m.Run())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 // delayRuns are the repeats that medians are taken of.
 const delayRuns = 5
 
-// delay prints by how much the delay of a packet differs from the 10 ms that are asked for.
+// delay prints by how much the delay of a packet differs from the 10 ms that are asked for, and what that is owed to.
 func (f *fidelity) delay(ctx context.Context) error {
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x", "-count", strconv.Itoa(delayRuns), "./cell/engine")
 	var out bytes.Buffer
@@ -23,13 +24,30 @@ func (f *fidelity) delay(ctx context.Context) error {
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%w: %s", err, out.String())
 	}
+	fmt.Printf("Error of a delay of 10 ms beside TCP of the given rate, in us; the median of %d runs with the extremes behind it.\n\n", delayRuns)
+	delayTable(os.Stdout, out.String())
+	return nil
+}
+
+// delayWays are what BenchmarkDelay calls its ways.
+var delayWays = map[string]string{
+	"100Mbps/supers=false": "100 Mbit/s, packet by packet",
+	"500Mbps/supers=false": "500 Mbit/s, packet by packet",
+	"500Mbps/supers=true":  "500 Mbit/s, super-packets at the ends",
+}
+
+// delayTable prints what BenchmarkDelay reports.
+func delayTable(w io.Writer, out string) {
 	runs, names := map[string]map[string][]float64{}, []string(nil)
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		if len(fields) < 4 || !strings.HasPrefix(fields[0], "BenchmarkDelay/") {
 			continue
 		}
 		name := strings.TrimPrefix(fields[0], "BenchmarkDelay/")
+		if at := strings.LastIndex(name, "-"); at > 0 { // the number of processors
+			name = name[:at]
+		}
 		if runs[name] == nil {
 			runs[name] = map[string][]float64{}
 			names = append(names, name)
@@ -40,15 +58,23 @@ func (f *fidelity) delay(ctx context.Context) error {
 			}
 		}
 	}
-	fmt.Printf("Error of a delay of 10 ms beside TCP of the given rate, in us; the median of %d runs with the extremes behind it.\n\n", delayRuns)
-	fmt.Println("| TCP beside it | direction | median | 99th percentile | 99.9th | engine, cores |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| TCP beside it | direction | median | 99th percentile | 99.9th | engine, cores | woken late (99 %) | a turn (99 %) | taken by the host, % |\n|---|---|---|---|---|---|---|---|---|")
 	for _, name := range names {
-		for _, direction := range []string{"up", "down"} {
-			at := func(q string) string { return spread(runs[name][direction+"-"+q+"-µs"], "%.0f") }
-			fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", name, direction, at("p50"), at("p99"), at("p99.9"), spread(runs[name]["cores"], "%.2f"))
+		r := runs[name]
+		way := delayWays[name]
+		if way == "" {
+			way = name
+		}
+		of := func(metric, format string) string { return spread(r[metric], format) }
+		for i, direction := range []string{"up", "down"} {
+			if i > 0 {
+				way = ""
+			}
+			at := func(q string) string { return of(direction+"-"+q+"-µs", "%.0f") }
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", way, direction, at("p50"), at("p99"), at("p99.9"),
+				of("cores", "%.2f"), of("wake-p99-µs", "%.0f"), of("turn-p99-µs", "%.0f"), of("stolen-%", "%.1f"))
 		}
 	}
-	return nil
 }
 
 // spread is a median with the extremes behind it; "-" of nothing.

@@ -61,6 +61,6 @@ func (f *fidelity) parts() []part {
 		{"seed", "The same seed gives the same run", passes("./cell/...", "SameSeed")},
 		{"delay", "Added delay, real packets", f.delay},
 		{"papers", "P2 table 3 and P1 figure 7, real TCP and UDP", f.papers},
-		{"tcp", "The kernel's TCP, ns-3 3.44's TCP", f.tcp},
+		{"tcp", "The kernel's TCP through the engine", f.tcp},
 	}
 }

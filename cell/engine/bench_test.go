@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,7 @@ func BenchmarkDelay(b *testing.B) {
 			config.Coalesce, config.Supers = c.supers, c.supers
 			e := start(b, config)
 			var up, down []int64
+			stolen, all := processorTime(b)
 			for b.Loop() {
 				stop := make(chan struct{})
 				done := make(chan []int64, 2)
@@ -177,6 +179,8 @@ func BenchmarkDelay(b *testing.B) {
 					b.ReportMetric(float64(d)/1e3, name+"-"+q.name+"-µs")
 				}
 			}
+			nowStolen, nowAll := processorTime(b)
+			b.ReportMetric(100*(nowStolen-stolen)/max(nowAll-all, 1), "stolen-%")
 			s := status(b, e)
 			b.ReportMetric(float64(s.CPUNs)/float64(s.TimeNs), "cores")
 			b.ReportMetric(float64(s.Lag.P99Ns)/1e3, "lag-p99-µs")
@@ -185,6 +189,27 @@ func BenchmarkDelay(b *testing.B) {
 			b.ReportMetric(float64(s.Turn.P99Ns)/1e3, "turn-p99-µs")
 		})
 	}
+}
+
+// processorTime is what the host of a virtual machine has given to others of the processors' time (proc_stat(5)), and all of it.
+func processorTime(b *testing.B) (stolen, all float64) {
+	b.Helper()
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	const steal = 7
+	for i, field := range strings.Fields(line)[1:9] { // those behind it are contained in the first
+		ticks, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if all += ticks; i == steal {
+			stolen = ticks
+		}
+	}
+	return stolen, all
 }
 
 // probe has datagrams sent with the time in them and gives the delays until the receiver's kernel stamped them. The

@@ -87,6 +87,15 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 	if err := seen.Table(&table); err != nil {
 		t.Fatal(err)
 	}
+	lines := strings.Split(table.String(), "\n")
+	for _, line := range lines[2:8] { // under their columns
+		if len(line) != len(lines[2]) {
+			t.Errorf("%d letters in a line of %d: %s", len(line), len(lines[2]), line)
+		}
+	}
+	if strings.Count(lines[2], "95 %") != 3 {
+		t.Errorf("the table has no quantiles: %s", lines[2])
+	}
 	for _, want := range []string{"cell home", "phone  ", "433.3", "desk  Ethernet", "access point", "wire up     100.0", "wire down  no limit"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
@@ -170,7 +179,8 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 	}
 	for _, name := range []string{
 		"name", "pid", "hosts", "window", "engine", "from_ns", "to_ns", "terminals", "airtime_percent", "up", "down", "queue",
-		"ap_queue", "collisions_percent", "retries_percent", "aggregation_frames", "rate_mbps", "backlog_packets", "mean_packets",
+		"ap_queue", "collisions_percent", "retries_percent", "aggregation_frames", "aggregation_median_frames",
+		"aggregation_p95_frames", "aggregation_max_frames", "p95_packets", "max_packets", "rate_mbps", "backlog_packets", "mean_packets",
 		"sojourn", "median_ms", "p95_ms", "p99_ms", "drops", "station_queue_packets", "ap_queue_packets", "retry_limit_packets",
 		"wire_queue_packets", "path_packets", "wire_up", "wire_down", "lag", "lag_exceeded", "p999_ns", "sent_mbps", "received_mbps",
 	} {

@@ -67,6 +67,9 @@ type RateFrom struct {
 	PHY    PHY
 }
 
+// MostFrames is the most that any A-MPDU has: those of a BlockAck agreement of 802.11ax.
+const MostFrames = 256
+
 // Aggregation limits A-MPDUs. The zero value is no aggregation. What the standard and the PPDU's longest time allow is never
 // exceeded, and one frame always goes.
 type Aggregation struct {

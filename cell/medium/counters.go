@@ -22,7 +22,7 @@ type Counters struct {
 	// Drops at a station's own queue and after the last retry. What an access point's discipline drops, it counts itself.
 	Drops [queue.NumPlaces]int64
 	// Sizes counts the data PPDUs by their number of frames.
-	Sizes [windowHE + 1]int64
+	Sizes [MostFrames + 1]int64
 	// Backlog in packets over time: what waits and what is on the air without having been acknowledged.
 	Backlog queue.Level
 	// Sojourn in nanoseconds, from the entry into the queue until the packet is delivered.

@@ -38,7 +38,7 @@ const (
 	vhtMaxAMPDU        = 1048575
 	heMaxAMPDU         = 6500631
 	window             = 64 // frames of a BlockAck agreement
-	windowHE           = 256
+	windowHE           = MostFrames
 	vhtSIGBNs          = 4000
 	heTrainingUsefulNs = 6400 // of the training symbols of half length that HE uses with short guard intervals
 )

@@ -38,14 +38,36 @@ func (h Histogram) MarshalText() ([]byte, error) {
 	b := binary.AppendUvarint(nil, uint64(h.min))
 	b = binary.AppendUvarint(b, uint64(h.max))
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(h.sum))
+	return base64.RawStdEncoding.AppendEncode(nil, appendBuckets(b, h.counts[:])), nil
+}
+
+// appendBuckets writes those that are not empty: how far each is from the one before, and its content.
+func appendBuckets(b []byte, counts []uint64) []byte {
 	last := 0
-	for i, n := range h.counts {
+	for i, n := range counts {
 		if n > 0 {
 			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(i-last)), n)
 			last = i
 		}
 	}
-	return base64.RawStdEncoding.AppendEncode(nil, b), nil
+	return b
+}
+
+// readBuckets reads what appendBuckets has written, and says whether it is that.
+func readBuckets(b []byte, counts []uint64) bool {
+	for at := uint64(0); len(b) > 0; {
+		step, n := binary.Uvarint(b)
+		if n <= 0 {
+			return false
+		}
+		count, m := binary.Uvarint(b[n:])
+		if at += step; m <= 0 || at >= uint64(len(counts)) {
+			return false
+		}
+		counts[at] += count
+		b = b[n+m:]
+	}
+	return true
 }
 
 // UnmarshalText reads what MarshalText has written.
@@ -74,13 +96,10 @@ func (h *Histogram) UnmarshalText(text []byte) error {
 	}
 	h.sum = math.Float64frombits(binary.BigEndian.Uint64(b))
 	b = b[8:]
-	for at := uint64(0); len(b) > 0; {
-		at += number()
-		n := number()
-		if broken || at >= buckets {
-			return errors.New("reading a histogram: its buckets are not as they should be")
-		}
-		h.counts[at] += n
+	if !readBuckets(b, h.counts[:]) {
+		return errors.New("reading a histogram: its buckets are not as they should be")
+	}
+	for _, n := range h.counts {
 		h.count += n
 	}
 	if h.count == 0 {

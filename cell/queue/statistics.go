@@ -10,7 +10,7 @@ type Statistics struct {
 	// Marked packets were given the ECN codepoint CE where they would have been dropped otherwise.
 	Marked int64
 	// Length in packets over time.
-	Length Level
+	Length Length
 	// Sojourn of the packets that were popped, in nanoseconds.
 	Sojourn Histogram
 }
@@ -35,7 +35,7 @@ func (s *Statistics) restart(nowNs int64) {
 type ledger struct {
 	drop     Drop
 	place    Place
-	length   Level
+	length   Length
 	bytes    int
 	stations []Statistics
 }

@@ -37,6 +37,7 @@ with --json a line of JSON for each cell and interval.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: completeCell,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if interval <= 0 {
 				return misuse{fmt.Errorf("--interval %s: want a positive time", interval)}
@@ -80,6 +81,19 @@ with --json a line of JSON for each cell and interval.`,
 	fl.BoolVar(&once, "once", false, "observe for one interval, print, and end")
 	fl.DurationVarP(&interval, "interval", "i", time.Second, "time between two updates")
 	return cmd
+}
+
+// completeCell offers the processes that run cells.
+func completeCell(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	pids, err := live.Find()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, pid := range pids {
+		words = append(words, strconv.Itoa(pid))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // clearScreen puts the cursor at the top left and clears what is below (ECMA-48 CUP and ED).

@@ -105,6 +105,9 @@ func startCell(t *testing.T) (*exec.Cmd, []string) {
 func TestCellEndsWithCtrlC(t *testing.T) {
 	needRoot(t)
 	cmd, namespaces := startCell(t)
+	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(out, fmt.Sprintf("%d\n", cmd.Process.Pid)) {
+		t.Errorf("cell status does not complete the process %d: %s", cmd.Process.Pid, out)
+	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,34 @@ func resultDir(root, arg string) (string, error) {
 
 func completeExperiment(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return experimentNames(), cobra.ShellCompDirectiveDefault
+}
+
+// completeResult offers one of completeResults.
+func completeResult(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeResults(cmd, args, word)
+}
+
+// completeResults offers the experiments that have results, and the folders of these. There may be others elsewhere.
+func completeResults(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	root, err := cmd.Flags().GetString("results")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	all, err := result.List(root)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names, folders []string
+	for _, e := range all {
+		if !slices.Contains(names, e.Experiment) {
+			names = append(names, e.Experiment)
+		}
+		folders = append(folders, e.Dir)
+	}
+	return append(names, folders...), cobra.ShellCompDirectiveDefault
 }
 
 // resultsFlag registers where results are kept.

@@ -20,7 +20,10 @@ func newLabList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the experiments that come with airtide, and the results there are",
-		Args:  exactArgs(),
+		Example: `  airtide lab list
+  airtide lab list -o /data/results
+  airtide lab list --json | jq -r '.results[] | select(.finished < .runs) | .dir'`,
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type experiment struct {
 				Name   string `json:"name"`

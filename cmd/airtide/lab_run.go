@@ -72,7 +72,8 @@ func newLabResume() *cobra.Command {
 long as the finished runs fit it: more repeats, more values of a sweep, other claims or figures.`,
 		Example: `  airtide lab resume quickstart
   airtide lab resume results/my/20260131-120000 --file my.yaml`,
-		Args: exactArgs("RESULT"),
+		Args:              exactArgs("RESULT"),
+		ValidArgsFunction: completeResult,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := resultDir(root, args[0])
 			if err != nil {

@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"airtide/lab/show"
+	"airtide/screen"
 )
 
 // exitNotHeld: a claim does not hold.
@@ -34,7 +37,8 @@ is not held.`,
   airtide lab show quickstart --figures out
   airtide lab show quickstart --run r=1 --figures out
   airtide lab show results/my/20260131-120000 --json`,
-		Args: exactArgs("RESULT"),
+		Args:              exactArgs("RESULT"),
+		ValidArgsFunction: completeResult,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notBoth(asJSON, asCSV); err != nil {
 				return err
@@ -51,7 +55,8 @@ is not held.`,
 			if run != "" {
 				return drawRun(cmd, filepath.Join(dir, "runs", run), run, figures, formats, o)
 			}
-			r, err := show.Read(dir)
+			begun := time.Now()
+			r, err := readResult(begun, dir)
 			if err != nil {
 				return err
 			}
@@ -68,11 +73,7 @@ is not held.`,
 				return err
 			}
 			if figures != "" {
-				names, err := r.WriteFigures(figures, formats, o)
-				for _, n := range names {
-					fmt.Fprintln(os.Stderr, "drew", n)
-				}
-				if err != nil {
+				if err := drawFigures(begun, r, figures, formats, o); err != nil {
 					return err
 				}
 			}
@@ -104,6 +105,33 @@ func notBoth(asJSON, asCSV bool) error {
 	return nil
 }
 
+// withProgress says on a terminal how far something is that takes long, of which more may have begun before.
+func withProgress(begun time.Time, what string, f func(show.Progress) error) error {
+	var at atomic.Value
+	at.Store(what)
+	return telling(begun, func() string { return at.Load().(string) }, func() error {
+		return f(func(doing string, number, of int) { at.Store(fmt.Sprintf("%s: %d of %d", doing, number, of)) })
+	})
+}
+
+func readResult(begun time.Time, dir string) (r *show.Report, err error) {
+	err = withProgress(begun, "opening "+dir, func(p show.Progress) (err error) {
+		r, err = show.Read(dir, p)
+		return err
+	})
+	return r, err
+}
+
+// drawFigures says of each figure when it is there.
+func drawFigures(begun time.Time, r *show.Report, dir string, formats []string, o show.FigureOptions) error {
+	return withProgress(begun, "drawing figures", func(p show.Progress) error {
+		return r.WriteFigures(dir, formats, o, func(file string, number, of int) {
+			fmt.Fprintf(os.Stderr, "%sdrew %s\n", clearLine(screen.IsTerminal(os.Stderr)), file)
+			p("drawing figures", number, of)
+		})
+	})
+}
+
 func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o show.FigureOptions) error {
 	if figures == "" {
 		return misuse{fmt.Errorf("no folder for the figures: give one with --figures DIR")}
@@ -117,7 +145,8 @@ func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o s
 		if err != nil {
 			return fmt.Errorf("drawing run %s: %w", run, err)
 		}
-		if err := show.DrawRun(f, format, dir, o); err != nil {
+		err = patiently("drawing run "+run, func() error { return show.DrawRun(f, format, dir, o) })
+		if err != nil {
 			f.Close()
 			os.Remove(path)
 			return err
@@ -132,7 +161,7 @@ func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o s
 
 // showResult prints a result after its last run.
 func showResult(cmd *cobra.Command, dir string) error {
-	r, err := show.Read(dir)
+	r, err := readResult(time.Now(), dir)
 	if err != nil {
 		return err
 	}
@@ -164,23 +193,29 @@ interval, the ratio, and whether the difference is significant.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: completeResults,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := notBoth(asJSON, asCSV); err != nil {
 				return err
 			}
+			begun := time.Now()
 			var reports []*show.Report
 			for _, arg := range args {
 				dir, err := resultDir(root, arg)
 				if err != nil {
 					return err
 				}
-				r, err := show.Read(dir)
+				r, err := readResult(begun, dir)
 				if err != nil {
 					return err
 				}
 				reports = append(reports, r)
 			}
-			c, err := show.Compare(reports...)
+			var c *show.Comparison
+			err := withProgress(begun, "comparing", func(p show.Progress) (err error) {
+				c, err = show.Compare(p, reports...)
+				return err
+			})
 			if err != nil {
 				return err
 			}

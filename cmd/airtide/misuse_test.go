@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
@@ -19,6 +22,9 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"record", "-o", "x.atr", "--port", "70000"}, "70000"},
 		{[]string{"record", "-o", "x.atr", "--host", "no-address"}, "no-address"},
 		{[]string{"record", "-o", "x.atr", "--density", "often"}, "often"},
+		{[]string{"record", "-o", "x.atr", "--port", ""}, "--port: it is empty"},
+		{[]string{"monitor", "--once", "--cgroup="}, "--cgroup: it is empty"},
+		{[]string{"monitor", "--once", "--host", "192.0.2.1,"}, "--host: it is empty"},
 		{[]string{"record", "-o", "x.atr", "--source", "magic"}, "magic"},
 		{[]string{"record", "-o", "x.atr", "--netns", "no-such-name"}, "no-such-name"},
 		{[]string{"record", "-o", "x.atr", "--cgroup", "/no/such/cgroup"}, "/no/such/cgroup"},
@@ -88,7 +94,7 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 	go busyTraffic(stop)
 	defer close(stop)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	mustRun(t, "record", "-o", path, "-d", "4s")
+	mustRun(t, "record", "-o", path, "-d", "4s", "--process", strconv.Itoa(os.Getpid()))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -114,13 +120,43 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 	if r := info(t, bad); r.Totals.Samples == 0 || r.Totals.Samples >= all || r.Damage.SkippedBytes == 0 {
 		t.Errorf("of %d samples the file with a flipped bit has %d, %d bytes skipped", all, r.Totals.Samples, r.Damage.SkippedBytes)
 	}
+	for damaged, want := range map[string]string{cut: "cut off", bad: "damaged bytes skipped"} {
+		out := t.TempDir()
+		figure, lines := filepath.Join(out, "all.svg"), filepath.Join(out, "a.jsonl")
+		for _, args := range [][]string{
+			{"plot", damaged, "-o", filepath.Join(out, "busiest.svg")},
+			{"plot", damaged, "--grid", "-o", figure},
+			{"export", damaged, "--to", "jsonl", "-o", lines},
+		} {
+			if _, stderr, status := run(t, args...); status != 0 || !strings.Contains(stderr, damaged+": ") || strings.Count(stderr, want) != 1 {
+				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
+			}
+		}
+		if b, err := os.ReadFile(figure); err != nil || !bytes.Contains(b, []byte(want)) {
+			t.Errorf("the figure of a damaged recording does not say so: %v", err)
+		}
+		if b, err := os.ReadFile(lines); err != nil || bytes.Count(b, []byte(`"type":"sample"`)) != info(t, damaged).Totals.Samples {
+			t.Errorf("exported are not the samples that can be read: %v", err)
+		}
+	}
 }
 
 func TestHelpOfEachVerbHasExamples(t *testing.T) {
-	for _, verb := range []string{"doctor", "monitor", "record", "info", "export", "plot", "fairness"} {
-		if out := mustRun(t, verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide "+verb) {
-			t.Errorf("airtide %s --help has no examples", verb)
+	var look func(*cobra.Command)
+	look = func(verb *cobra.Command) {
+		for _, c := range verb.Commands() {
+			if c.Hidden {
+				continue
+			}
+			if !strings.Contains(c.Example, c.CommandPath()) {
+				t.Errorf("%s --help has no example of it", c.CommandPath())
+			}
+			look(c)
 		}
+	}
+	look(newRoot())
+	if out := mustRun(t, "lab", "list", "--help"); !strings.Contains(out, "Examples:") {
+		t.Errorf("examples are not printed: %s", out)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := mustRun(t, "completion", shell); len(out) < 500 {

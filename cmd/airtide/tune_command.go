@@ -7,9 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 
-	"airtide/screen"
 	"airtide/tune"
 )
 
@@ -31,35 +29,4 @@ func runTuned(ctx context.Context, group *tune.Group, command []string) error {
 		return fmt.Errorf("running %s: %w", command[0], err)
 	}
 	return nil
-}
-
-// quietFor is how long something may take without a word.
-const quietFor = 2 * time.Second
-
-// patiently says on a terminal what is going on when it takes long.
-func patiently(what string, f func() error) error {
-	if !screen.IsTerminal(os.Stderr) {
-		return f()
-	}
-	done, said := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(said)
-		begun, next := time.Now(), quietFor
-		for {
-			select {
-			case <-done:
-				if next > quietFor {
-					fmt.Fprint(os.Stderr, "\r\x1b[K")
-				}
-				return
-			case <-time.After(time.Until(begun.Add(next))):
-				fmt.Fprintf(os.Stderr, "\r\x1b[K%s: %s", what, next)
-				next += time.Second
-			}
-		}
-	}()
-	err := f()
-	close(done)
-	<-said
-	return err
 }

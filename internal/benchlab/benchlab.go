@@ -30,7 +30,7 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 	args := []string{"lab", "run", name, "-o", l.Results}
 	if dir, err := result.Latest(l.Results, name); err == nil {
 		args = []string{"lab", "resume", dir}
-		if r, err := show.Read(dir); err == nil && len(r.Runs.Missing) == 0 {
+		if r, err := show.Read(dir, nil); err == nil && len(r.Runs.Missing) == 0 {
 			return r, nil
 		}
 	}
@@ -52,7 +52,7 @@ func (l *Lab) Finished(name string) (*show.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return show.Read(dir)
+	return show.Read(dir, nil)
 }
 
 // Cell is a text as a cell of a Markdown table.

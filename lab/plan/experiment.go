@@ -17,7 +17,7 @@ type Experiment struct {
 	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
 	Servers            Named[Server]            `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
 	CongestionControls Named[CongestionControl] `json:"congestion_controls,omitzero" jsonschema:"Congestion controls of airtide with parameters, by the names that congestion may then say. Without parameters a kind's own name does."`
-	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point and what holds for the whole medium."`
+	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point, what holds for the whole medium, and how the engine takes packets."`
 	Path               Path                     `json:"path,omitzero" jsonschema:"The wired part between access point and servers."`
 	Flows              Named[Flow]              `json:"flows" jsonschema:"The traffic, by name."`
 
@@ -104,7 +104,7 @@ type Aggregation struct {
 	Airtime Duration `json:"airtime,omitzero" jsonschema:"Of one PPDU. Default: the standard's 5484 us."`
 }
 
-// Cell is the access point and what holds for the whole medium.
+// Cell is the access point, what holds for the whole medium, and how the engine takes packets.
 type Cell struct {
 	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals for which neither they nor their profile have a standard."`
 	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
@@ -112,6 +112,24 @@ type Cell struct {
 	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
 	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
 	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
+	// EIFSAfterCollision is what ns-3 calls a receiver without preamble detection.
+	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
+
+	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
+}
+
+// SuperPackets says where several packets of a flow pass between the kernel and the engine in one piece.
+type SuperPackets string
+
+// The places.
+const (
+	SuperPacketsNone    SuperPackets = "none"
+	SuperPacketsSenders SuperPackets = "senders"
+	SuperPacketsBoth    SuperPackets = "both"
+)
+
+func (*SuperPackets) choices() []string {
+	return []string{string(SuperPacketsNone), string(SuperPacketsSenders), string(SuperPacketsBoth)}
 }
 
 // AccessPoint is the queue and the sender of the downlink.

@@ -47,6 +47,8 @@ cell:
   retry_limit: 4
   txop_limit: 2 ms
   block_ack_request: true
+  eifs_after_collision: true
+  super_packets: senders
 path:
   rate: 1 Gbit/s
   queue: 256 kB

@@ -57,12 +57,13 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Limit](), text(pattern(append([]unit{{"packets", 1}, {"packet", 1}}, byteUnits...))))
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+number+` *%$`), 0, 1))
 	for _, c := range []choice{
-		new(Attachment), new(Standard), new(Band), new(Discipline), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
+		new(Attachment), new(Standard), new(Band), new(Discipline), new(SuperPackets), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
 	} {
 		add(reflect.TypeOf(c).Elem(), oneOfTexts(c))
 	}
 	add(reflect.TypeFor[GuestKernel](), orNumber(oneOfTexts(new(GuestKernel)), 0, 100))
+	add(reflect.TypeFor[Alpha](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"inf"}}, {Type: "number", Minimum: new(0.0)}}})
 	add(reflect.TypeFor[ClockRatio](), orNumber(text(ratioRegexp.String()), 0.1, 1000))
 	name := &jsonschema.Schema{Type: "string"}
 	add(reflect.TypeFor[Names](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, {Type: "array", Items: name.CloneSchemas()}}})

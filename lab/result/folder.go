@@ -131,7 +131,7 @@ func (f *Folder) Results() ([]*Result, []error) {
 	var results []*Result
 	var problems []error
 	for _, run := range f.Plan.Runs {
-		r, err := f.result(run)
+		r, err := f.Result(run)
 		switch {
 		case err != nil:
 			problems = append(problems, err)
@@ -142,8 +142,8 @@ func (f *Folder) Results() ([]*Result, []error) {
 	return results, problems
 }
 
-// result reads a finished run, nil when it is not finished.
-func (f *Folder) result(run plan.Run) (*Result, error) {
+// Result reads a finished run, nil when it is not finished.
+func (f *Folder) Result(run plan.Run) (*Result, error) {
 	path := filepath.Join(f.RunDir(run.ID), resultFile)
 	r, err := Read(path)
 	switch {

@@ -13,12 +13,13 @@ import (
 func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	c := cell.Config{
 		Seed: seed, Band: band(s.Band), RetryLimit: s.Cell.RetryLimit, TXOPNs: int64(s.Cell.TXOPLimit),
-		BlockAckRequest: s.Cell.BlockAckRequest, Flows: flows, WireUp: wire(s.WireUp), WireDown: wire(s.WireDown),
+		BlockAckRequest: s.Cell.BlockAckRequest, EIFSAfterCollision: s.Cell.EIFSAfterCollision, Flows: flows, WireUp: wire(s.WireUp), WireDown: wire(s.WireDown),
 		AP: cell.AccessPoint{
 			Discipline: cell.Discipline(s.Cell.AP.Discipline), Limit: limit(s.Cell.AP.Queue),
 			Aggregation: aggregation(s.Cell.AP.Aggregation), AckThinning: s.Cell.AP.AckThinning,
 			WindowSharing: s.Cell.AP.WindowSharing,
 		},
+		Engine: superPackets(s.Cell.SuperPackets),
 	}
 	for _, t := range s.Terminals {
 		terminal := cell.Terminal{Name: t.Name, Up: lines(t.Up), Down: lines(t.Down)}
@@ -51,6 +52,11 @@ func outside(f *plan.CellFile, name string) *cell.Outside {
 		return nil
 	}
 	return &cell.Outside{Interface: o.Interface, Addresses: o.Addresses, Gateway: o.Gateway, Via: o.Via}
+}
+
+// superPackets has the engine split and join them where the file says so.
+func superPackets(s plan.SuperPackets) cell.EngineOptions {
+	return cell.EngineOptions{Supers: s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth, Coalesce: s == plan.SuperPacketsBoth}
 }
 
 func band(b plan.Band) medium.Band {

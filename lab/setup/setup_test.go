@@ -2,6 +2,7 @@ package setup
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -64,6 +65,8 @@ cell:
   retry_limit: 5
   txop_limit: 2 ms
   block_ack_request: true
+  eifs_after_collision: true
+  super_packets: senders
   ap: {discipline: airtime_fair, queue: 200 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 1}}
 path:
   rate: 100 Mbit/s
@@ -100,7 +103,8 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 		got, want any
 	}{
 		{"seed", c.Seed, uint64(7)},
-		{"medium", []any{c.Band, c.RetryLimit, c.TXOPNs, c.BlockAckRequest}, []any{medium.Band5GHz, 5, int64(2e6), true}},
+		{"medium", []any{c.Band, c.RetryLimit, c.TXOPNs, c.BlockAckRequest, c.EIFSAfterCollision}, []any{medium.Band5GHz, 5, int64(2e6), true, true}},
+		{"engine", c.Engine, cell.EngineOptions{Supers: true}},
 		{"access point", c.AP, cell.AccessPoint{
 			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200}, Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true, WindowSharing: true,
 		}},
@@ -129,6 +133,24 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 		if !reflect.DeepEqual(v.got, v.want) {
 			t.Errorf("%s: %+v, want %+v", v.what, v.got, v.want)
 		}
+	}
+}
+
+func TestSuperPacketsReachTheEngine(t *testing.T) {
+	const file = "terminals: {a: {link: ethernet}}\nservers: {b: {}}\ncell: {super_packets: %s}"
+	for value, want := range map[string]cell.EngineOptions{
+		"none": {}, "senders": {Supers: true}, "both": {Supers: true, Coalesce: true},
+	} {
+		f, err := plan.ReadCell("cell.yaml", fmt.Appendf(nil, file, value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := FromFile(f).Engine; got != want {
+			t.Errorf("%s: %+v, want %+v", value, got, want)
+		}
+	}
+	if _, err := plan.ReadCell("cell.yaml", fmt.Appendf(nil, file, "receivers")); err == nil || !strings.Contains(err.Error(), "none, senders, both") {
+		t.Errorf("of another value it says %v", err)
 	}
 }
 

@@ -47,7 +47,7 @@ type Compared struct {
 }
 
 // Compare holds the second and all further results against the first, at the points that they share.
-func Compare(reports ...*Report) (*Comparison, error) {
+func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 	if len(reports) < 2 {
 		return nil, errors.New("comparing results: give at least two")
 	}
@@ -61,7 +61,7 @@ func Compare(reports ...*Report) (*Comparison, error) {
 		}
 	}
 	for i, other := range reports[1:] {
-		c.compare(reports[0], other, i+1)
+		c.compare(reports[0], other, i+1, p)
 	}
 	if len(c.Points) == 0 {
 		return nil, fmt.Errorf("comparing results: nothing is in both:\n  %s", strings.Join(c.Only, "\n  "))
@@ -69,7 +69,7 @@ func Compare(reports ...*Report) (*Comparison, error) {
 	return c, nil
 }
 
-func (c *Comparison) compare(first, other *Report, place int) {
+func (c *Comparison) compare(first, other *Report, place int, progress Progress) {
 	points := map[string]*Point{}
 	for i := range other.Points {
 		points[key(other.Points[i].Settings)] = &other.Points[i]
@@ -92,7 +92,8 @@ func (c *Comparison) compare(first, other *Report, place int) {
 			c.only(other, "measurement "+m.Name)
 		}
 	}
-	for _, p := range first.Points {
+	for i, p := range first.Points {
+		progress.tell("comparing points", i+1, len(first.Points))
 		theirs := points[key(p.Settings)]
 		if theirs == nil {
 			c.only(first, "point "+p.name())
@@ -119,7 +120,7 @@ func (c *Comparison) only(r *Report, what string) {
 
 // point compares one measurement at one point.
 func (c *Comparison) point(first, other *Report, p, theirs Point, name string) Compared {
-	a, b := valuesOf(name, first.at(p.ID)), valuesOf(name, other.at(theirs.ID))
+	a, b := valuesOf(name, first.Results(p.ID)), valuesOf(name, other.Results(theirs.ID))
 	of := Compared{
 		Settings: p.Settings, Measurement: name, Unit: p.measurement(name).Unit, With: other.Dir,
 		First: p.measurement(name).Summary, Other: theirs.measurement(name).Summary,
@@ -138,8 +139,8 @@ func (c *Comparison) point(first, other *Report, p, theirs Point, name string) C
 	return of
 }
 
-// at are the runs of a point.
-func (r *Report) at(point string) []*result.Result {
+// Results are the runs of a point.
+func (r *Report) Results(point string) []*result.Result {
 	var runs []*result.Result
 	for _, one := range r.results {
 		if one.Point == point {

@@ -33,7 +33,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		return model(q, written, of, i)
 	}
 	a, b := reportOf(t, first.make(t)), reportOf(t, faster.make(t))
-	c, err := Compare(a, b)
+	c, err := Compare(nil, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
 	one, other := benchScene(), benchScene()
 	other.seed = 77
-	c, err := Compare(reportOf(t, one.make(t)), reportOf(t, other.make(t)))
+	c, err := Compare(nil, reportOf(t, one.make(t)), reportOf(t, other.make(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	single := quickstart(t)
 	single.file = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2", "repeats: 1").Replace(single.file)
 	again := reportOf(t, single.make(t))
-	c, err := Compare(quick, again, quick)
+	c, err := Compare(nil, quick, again, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	if c.Intervals != 6 { // single runs have none
 		t.Errorf("%d intervals", c.Intervals)
 	}
-	_, err = Compare(quick, reportOf(t, benchScene().make(t)))
+	_, err = Compare(nil, quick, reportOf(t, benchScene().make(t)))
 	if err == nil || !strings.Contains(err.Error(), "nothing is in both") {
 		t.Errorf("nothing in common: %v", err)
 	}
-	if _, err = Compare(quick); err == nil {
+	if _, err = Compare(nil, quick); err == nil {
 		t.Error("one result was compared")
 	}
 }

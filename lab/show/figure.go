@@ -19,26 +19,27 @@ import (
 // measurement that has something to draw.
 func (r *Report) Figures() []string { return r.figures().Names() }
 
-// WriteFigures draws all figures into files of a folder, which is made, and returns their names.
-func (r *Report) WriteFigures(dir string, formats []string, o FigureOptions) ([]string, error) {
+// WriteFigures draws all figures into files of a folder, which is made. Drew is told of each file that is written.
+func (r *Report) WriteFigures(dir string, formats []string, o FigureOptions, drew Progress) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making a folder for figures: %w", err)
+		return fmt.Errorf("making a folder for figures: %w", err)
 	}
-	var files []string
-	for _, name := range r.Figures() {
+	names, number := r.Figures(), 0
+	for _, name := range names {
 		for _, format := range formats {
 			var b bytes.Buffer
 			if err := r.DrawFigure(&b, format, name, o); err != nil {
-				return files, err
+				return err
 			}
 			path := filepath.Join(dir, name+"."+format)
 			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				return files, fmt.Errorf("writing a figure: %w", err)
+				return fmt.Errorf("writing a figure: %w", err)
 			}
-			files = append(files, path)
+			number++
+			drew.tell(path, number, len(names)*len(formats))
 		}
 	}
-	return files, nil
+	return nil
 }
 
 // DrawFigure draws one figure by name, in a format of Formats.

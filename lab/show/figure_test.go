@@ -230,7 +230,13 @@ func TestExperimentWithoutFigures(t *testing.T) {
 	drawn(t, r, "goodput", FigureOptions{DPI: 100}).has(t, "upload1", "upload4", "goodput (Mbit/s)")
 	drawn(t, r, "airtime", FigureOptions{DPI: 100}).has(t, "phone", "tablet2", "airtime (%)")
 	dir := filepath.Join(t.TempDir(), "figures")
-	files, err := r.WriteFigures(dir, []string{"png", "svg"}, FigureOptions{})
+	var files []string
+	err := r.WriteFigures(dir, []string{"png", "svg"}, FigureOptions{}, func(file string, number, of int) {
+		files = append(files, file)
+		if there, _ := os.ReadDir(dir); len(there) != number || number != len(files) || of != 4 {
+			t.Errorf("file %d of %d, %s, was told of when there were %d", number, of, file, len(there))
+		}
+	})
 	if err != nil || len(files) != 4 {
 		t.Fatalf("wrote %v, %v", files, err)
 	}
@@ -312,7 +318,7 @@ func TestFigureOptionsAreChecked(t *testing.T) {
 		"million pixels": func() error {
 			return r.DrawFigure(io.Discard, "png", "goodput", FigureOptions{DPI: 2400, WidthCm: 100})
 		},
-		"no result":        func() error { _, err := Read(t.TempDir()); return err },
+		"no result":        func() error { _, err := Read(t.TempDir(), nil); return err },
 		"reading a result": func() error { return DrawRun(io.Discard, "png", t.TempDir(), FigureOptions{}) },
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), text) {

@@ -13,23 +13,24 @@ import (
 )
 
 // Read sums up the result in a folder, finished or not.
-func Read(dir string) (*Report, error) {
+func Read(dir string, p Progress) (*Report, error) {
 	f, err := result.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	e := f.Plan.Experiment
 	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, folder: f, plan: f.Plan, seed: e.Seed}
-	for _, p := range f.Plan.Parameters {
-		r.Parameters = append(r.Parameters, p.Name)
+	for _, parameter := range f.Plan.Parameters {
+		r.Parameters = append(r.Parameters, parameter.Name)
 	}
-	if err := r.gather(f); err != nil {
+	if err := r.gather(f, p); err != nil {
 		return nil, err
 	}
 	for i := range f.Plan.Points {
+		p.tell("summing up points", i+1, len(f.Plan.Points))
 		r.Points = append(r.Points, r.point(&f.Plan.Points[i]))
 	}
-	if err := r.judge(); err != nil {
+	if err := r.judge(p); err != nil {
 		return nil, err
 	}
 	r.warn()
@@ -37,25 +38,27 @@ func Read(dir string) (*Report, error) {
 }
 
 // gather reads the runs.
-func (r *Report) gather(f *result.Folder) error {
-	results, problems := f.Results()
+func (r *Report) gather(f *result.Folder, p Progress) error {
 	failures, err := f.Failures()
 	if err != nil {
 		return err
 	}
 	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
-	for _, p := range problems {
-		r.Runs.Unreadable = append(r.Runs.Unreadable, p.Error())
-	}
 	have := map[string]bool{}
-	for _, one := range results {
-		// A lab does not finish what is not valid; somebody may have changed the file.
-		if !one.Valid {
+	for i, run := range f.Plan.Runs {
+		p.tell("reading runs", i+1, len(f.Plan.Runs))
+		one, err := f.Result(run)
+		switch {
+		case err != nil:
+			r.Runs.Unreadable = append(r.Runs.Unreadable, err.Error())
+		case one == nil: // not finished
+		case !one.Valid:
+			// A lab does not finish what is not valid; somebody may have changed the file.
 			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
-			continue
+		default:
+			have[one.Run] = true
+			r.results = append(r.results, one)
 		}
-		have[one.Run] = true
-		r.results = append(r.results, one)
 	}
 	r.Runs.Finished = len(r.results)
 	for _, run := range f.Plan.Runs {
@@ -68,12 +71,7 @@ func (r *Report) gather(f *result.Folder) error {
 
 // point sums up the runs of a point.
 func (r *Report) point(p *plan.Point) Point {
-	var runs []*result.Result
-	for _, one := range r.results {
-		if one.Point == p.ID {
-			runs = append(runs, one)
-		}
-	}
+	runs := r.Results(p.ID)
 	point := Point{ID: p.ID, Settings: p.Settings, Runs: len(runs)}
 	for _, m := range r.plan.Experiment.Measure {
 		point.Measurements = append(point.Measurements, r.measurement(m, runs))
@@ -149,12 +147,13 @@ func valuesFor(measurement, of string, runs []*result.Result) []float64 {
 func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
 
 // judge holds the claims against the runs.
-func (r *Report) judge() error {
+func (r *Report) judge(p Progress) error {
 	runs := make([]judge.Run, len(r.results))
 	for i, one := range r.results {
 		runs[i] = one.Judged()
 	}
-	for _, c := range r.plan.Claims {
+	for i, c := range r.plan.Claims {
+		p.tell("judging claims", i+1, len(r.plan.Claims))
 		verdict, err := c.Is.Judge(runs, r.seed)
 		if err != nil {
 			return fmt.Errorf("claim %s: %w", c.Name, err)

@@ -184,7 +184,7 @@ func quickstart(t *testing.T) scene {
 
 func reportOf(t *testing.T, dir string) *Report {
 	t.Helper()
-	r, err := Read(dir)
+	r, err := Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,12 +68,9 @@ func main() {
 	mixed := &experiment{name: "ns3-tcp-mixed", title: "TCP over cells of fast and slow terminals", groups: []string{"fast", "slow"}}
 	for _, line := range ns3.Rows("cubic", "reno") {
 		r := row{line}
-		switch {
-		case r.Case == "S-long60s", r.Has("preambleDet=0"):
-			// The same for a minute, and an option that an experiment does not have.
-		case r.N > 0 && r.Slow > 0:
+		if r.N > 0 && r.Slow > 0 {
 			mixed.add(r)
-		default:
+		} else {
 			alike.add(r)
 		}
 	}
@@ -150,6 +147,12 @@ func (e *experiment) add(r row) {
 	e.set("cell.ap.queue", fmt.Sprint(r.APLimit, " packets"))
 	if r.Has("bar=0") {
 		e.set("cell.block_ack_request", "false")
+	}
+	if r.Has("preambleDet=0") {
+		e.set("cell.eifs_after_collision", "true")
+	}
+	if r.Case == "S-long60s" {
+		e.set("duration", "60 s")
 	}
 	switch {
 	case r.PHY == "g":

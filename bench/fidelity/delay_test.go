@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// As BenchmarkDelay prints it, on a machine of two processors.
+const delayOutput = `goos: linux
+BenchmarkDelay/100Mbps/supers=false-2         	       1	5123456789 ns/op	         0.1700 cores	       281.0 down-p99-µs	      2394 down-p99.9-µs	        65.00 down-p50-µs	     20000 lag-max-µs	       300.0 lag-p99-µs	         2.500 stolen-%	        40.00 turn-p99-µs	        87.00 up-p50-µs	       326.0 up-p99-µs	      2874 up-p99.9-µs	        12.00 wake-p99-µs
+BenchmarkDelay/100Mbps/supers=false-2         	       1	5123456789 ns/op	         0.1900 cores	       283.0 down-p99-µs	      2396 down-p99.9-µs	        67.00 down-p50-µs	     20000 lag-max-µs	       300.0 lag-p99-µs	         4.500 stolen-%	        44.00 turn-p99-µs	        89.00 up-p50-µs	       328.0 up-p99-µs	      2876 up-p99.9-µs	        18.00 wake-p99-µs
+PASS
+`
+
+func TestTheDelaysTableSaysWhatTheyAreOwedTo(t *testing.T) {
+	var b strings.Builder
+	delayTable(&b, delayOutput)
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("%d lines:\n%s", len(lines), b.String())
+	}
+	for _, want := range []string{"100 Mbit/s, packet by packet | up | 88 (87...89) | 327 (326...328) | 2875 (2874...2876)", "| 0.18 (0.17...0.19) |", "| 15 (12...18) | 42 (40...44) | 3.5 (2.5...4.5) |"} {
+		if !strings.Contains(lines[2], want) {
+			t.Errorf("the row lacks %q: %s", want, lines[2])
+		}
+	}
+	for _, line := range lines[1:] {
+		if strings.Count(line, "|") != strings.Count(lines[0], "|") {
+			t.Errorf("columns without a heading, or the other way round: %s", line)
+		}
+	}
+}
