@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels test-timewarp generate lint dist build clean
+.PHONY: setup setup-run demo test fuzz bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels test-timewarp generate lint dist build clean
 
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
@@ -23,6 +23,9 @@ demo: setup-run build ## record a real transfer, sum it up, draw it
 test: setup lint ## every test
 	$(GO) build ./...
 	scripts/test
+
+fuzz: setup ## each fuzz test for a while (FUZZTIME=30s); what breaks one is kept below its package's testdata/fuzz
+	scripts/fuzz $(or $(FUZZTIME),30s)
 
 test-kernels: setup ## airtide on Debian's kernels for amd64 and arm64, in qemu; table in docs/kernels.md, logs in kernels-out (KERNELS='-guests 6.12' does a part)
 	scripts/test-kernels $(or $(KERNELS),-page docs/kernels.md)

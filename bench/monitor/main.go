@@ -111,7 +111,7 @@ func compare(ctx context.Context, s settings, net *benchnet.Pair, l load) error 
 		}
 	}
 	progress("")
-	printComparison(l, tools, results)
+	printComparison(os.Stdout, l, tools, results)
 	return nil
 }
 
@@ -130,9 +130,13 @@ func sustain(ctx context.Context, s settings, net *benchnet.Pair) error {
 	}
 	progress("")
 	fmt.Printf("\n### Sustained at the highest ACK rate, %d flows, offloads off, %d s\n\n", s.streams, s.sustain)
-	fmt.Printf("%.0f segments seen/s, %d records lost, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per segment.\n",
-		float64(r.segments)/r.seconds(), r.lost, r.bytesPerRecord(), r.kernelNs(), r.bpfFloor, r.userNs())
+	fmt.Println(sustained(r))
 	return nil
+}
+
+func sustained(r result) string {
+	return fmt.Sprintf("%.0f segments seen/s, %d records lost, %.1f in a million never made, %.4f samples per segment, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per segment.",
+		float64(r.segments)/r.seconds(), r.lost, r.missedPerMillion(), r.samplesPerSegment(), r.bytesPerRecord(), r.kernelNs(), r.bpfFloor, r.userNs())
 }
 
 func progress(format string, args ...any) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -18,10 +19,10 @@ func ratios(a, b []result, value func(result) float64) benchtext.Spread {
 }
 
 // printComparison prints medians with the extremes of the rounds behind them.
-func printComparison(l load, tools []tool, results [][]result) {
-	fmt.Printf("\n### %s\n\n", l.name)
-	fmt.Println("| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost | all ns per segment | all ns per record kept | to airtide, by round |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+func printComparison(w io.Writer, l load, tools []tool, results [][]result) {
+	fmt.Fprintf(w, "\n### %s\n\n", l.name)
+	fmt.Fprintln(w, "| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost | missed per million | samples per segment | all ns per segment | all ns per record kept | to airtide, by round |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	rate := func(r result) float64 { return r.rate }
 	for i, t := range tools {
 		list := results[i]
@@ -45,7 +46,7 @@ func printComparison(l load, tools []tool, results [][]result) {
 		if airtide := slices.IndexFunc(tools, func(t tool) bool { return strings.HasPrefix(t.name, "airtide") }); hasBPF && airtide >= 0 {
 			toAirtide = ratios(list, results[airtide], result.keptNs).Text("%.1f")
 		}
-		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
 			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),
 			ratios(list, results[0], rate).Text("%.3f"),
 			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", observed),
@@ -55,6 +56,8 @@ func printComparison(l load, tools []tool, results [][]result) {
 			cell(result.sysNs, "%.0f", observed),
 			cell(result.bytesPerRecord, "%.1f", t.perSegment),
 			lostText,
+			cell(result.missedPerMillion, "%.1f", t.countsMissed),
+			cell(result.samplesPerSegment, "%.4f", t.perSegment),
 			cell(result.totalNs, "%.0f", hasBPF),
 			cell(result.keptNs, "%.0f", hasBPF),
 			toAirtide)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 
 	"airtide/internal/benchbpf"
 	"airtide/internal/benchnet"
+	"airtide/record"
 )
 
 // tool is one way to observe. A nil start is no observation at all.
@@ -35,8 +37,17 @@ type tool struct {
 	settle time.Duration
 	// perSegment says that it looks at each segment, so that its cost is told per segment.
 	perSegment bool
-	// read finds out how many records it made and lost. stdout and stderr are the tool's own.
-	read func(output string, stdout, stderr []byte) (records, lost uint64, err error)
+	// countsMissed says that it counts the records that were never made.
+	countsMissed bool
+	// read finds out what became of its records. stdout is the tool's own.
+	read func(output string, stdout []byte) (account, error)
+}
+
+// account is what a tool says of its records.
+type account struct {
+	records uint64
+	lost    uint64 // made and not delivered
+	missed  uint64 // never made: the kernel leaves out a program that is running already on that processor
 }
 
 // bpftraceProgram prints what tcp:tcp_probe offers of the fields that a sample has.
@@ -68,26 +79,19 @@ const bpftraceSample = `tracepoint:tcp:tcp_probe {
 func airtideTool(s settings) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
-		name: "airtide record, every ACK", perSegment: true, settle: 2500 * time.Millisecond, output: out,
+		name: "airtide record, every ACK", perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond, output: out,
 		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out}, strings.Fields(s.args)...),
-		read: func(_ string, stdout, _ []byte) (uint64, uint64, error) {
-			var r struct {
-				Samples uint64
-				Events  uint64
-				Loss    struct {
-					PerCPU []uint64 `json:"lost_per_cpu"`
-				}
-			}
-			if err := json.Unmarshal(stdout, &r); err != nil {
-				return 0, 0, fmt.Errorf("reading airtide's result: %w", err)
-			}
-			var lost uint64
-			for _, n := range r.Loss.PerCPU {
-				lost += n
-			}
-			return r.Samples, lost, nil
-		},
+		read:    func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
 	}
+}
+
+// readResult takes the account out of what airtide record --json prints.
+func readResult(stdout []byte) (account, error) {
+	var r record.Result
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		return account{}, fmt.Errorf("reading airtide's result: %w", err)
+	}
+	return account{records: r.Samples, lost: r.Loss.Total() - r.Loss.Missed, missed: r.Loss.Missed}, nil
 }
 
 func tools(s settings) []tool {
@@ -100,14 +104,12 @@ func tools(s settings) []tool {
 		{
 			name: "perf record tcp:tcp_probe", perSegment: true, settle: 2500 * time.Millisecond, output: perfOut,
 			command: []string{"perf", "record", "-q", "-a", "-m", "16M", "-e", "tcp:tcp_probe", "-o", perfOut},
-			read:    func(output string, _, _ []byte) (uint64, uint64, error) { return countPerf(output) },
+			read:    func(output string, _ []byte) (account, error) { return countPerf(output) },
 		},
 		{
 			name: "ss -tinm every 10 ms", settle: 500 * time.Millisecond, output: ssOut,
 			command: []string{"sh", "-c", "while :; do ss -tinmN " + "NS" + " >>" + ssOut + "; sleep 0.01; done"},
-			read: func(string, []byte, []byte) (uint64, uint64, error) {
-				return 0, 0, nil
-			},
+			read:    func(string, []byte) (account, error) { return account{}, nil },
 		},
 	}
 	return slices.DeleteFunc(all, func(t tool) bool { return t.command != nil && !strings.Contains(t.name, s.only) })
@@ -117,18 +119,17 @@ func bpftraceTool(name, program, out string) tool {
 	return tool{
 		name: name, perSegment: true, settle: 2500 * time.Millisecond, output: out,
 		command: []string{"bpftrace", "-o", out, "-e", program},
-		read: func(output string, _, _ []byte) (uint64, uint64, error) {
-			return countBpftrace(output)
-		},
+		read:    func(output string, _ []byte) (account, error) { return countBpftrace(output) },
 	}
 }
 
 // result is what one run has given.
 type result struct {
-	rate            float64 // bit/s of the traffic
-	segments        uint64  // received by both ends
-	duration        time.Duration
-	records, lost   uint64
+	rate     float64 // bit/s of the traffic
+	segments uint64  // received by both ends
+	duration time.Duration
+	account
+	watched         uint64 // segments received while the tool observed, those of the second with statistics included
 	bytes           int64
 	userCPU, sysCPU time.Duration
 	bpfTime         time.Duration // of the tool's programs
@@ -137,6 +138,13 @@ type result struct {
 }
 
 func (r result) seconds() float64 { return r.duration.Seconds() }
+
+// samplesPerSegment is 1 when each segment became a record.
+func (r result) samplesPerSegment() float64 { return float64(r.records) / float64(max(r.watched, 1)) }
+
+func (r result) missedPerMillion() float64 {
+	return float64(r.missed) / float64(max(r.watched, 1)) * 1e6
+}
 
 func (r result) bytesPerRecord() float64 { return float64(r.bytes) / float64(max(r.records, 1)) }
 func (r result) kernelNs() float64       { return float64(r.bpfTime) / float64(max(r.bpfRuns, 1)) }
@@ -175,7 +183,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var stdout, stderr strings.Builder
+	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		return r, fmt.Errorf("starting: %w", err)
@@ -210,6 +218,11 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 			return r, err
 		}
 	}
+	watched, err := net.Segments()
+	if err != nil {
+		return r, err
+	}
+	r.watched = watched - segments
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 	select {
 	case <-ended:
@@ -217,7 +230,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 	}
-	if r.records, r.lost, err = t.read(t.output, []byte(stdout.String()), []byte(stderr.String())); err != nil {
+	if r.account, err = t.read(t.output, stdout.Bytes()); err != nil {
 		return r, err
 	}
 	if st, err := os.Stat(t.output); err == nil {
@@ -310,34 +323,34 @@ func groupCPU(group int) (user, sys time.Duration) {
 var lostEvents = regexp.MustCompile(`Lost (\d+) events`)
 
 // countBpftrace counts lines and the reports of lost events in between.
-func countBpftrace(path string) (records, lost uint64, err error) {
+func countBpftrace(path string) (a account, err error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading bpftrace's output: %w", err)
+		return a, fmt.Errorf("reading bpftrace's output: %w", err)
 	}
-	records = uint64(strings.Count(string(raw), "\n"))
+	a.records = uint64(strings.Count(string(raw), "\n"))
 	for _, m := range lostEvents.FindAllStringSubmatch(string(raw), -1) {
 		n, _ := strconv.ParseUint(m[1], 10, 64)
-		lost += n
+		a.lost += n
 	}
-	return records, lost, nil
+	return a, nil
 }
 
 var perfCount = regexp.MustCompile(`(?m)^\s*(SAMPLE|LOST|LOST_SAMPLES) events:\s+(\d+)`)
 
 // countPerf asks perf itself.
-func countPerf(path string) (records, lost uint64, err error) {
+func countPerf(path string) (a account, err error) {
 	out, err := exec.Command("perf", "report", "--stats", "-i", path).Output()
 	if err != nil {
-		return 0, 0, fmt.Errorf("perf report: %w", err)
+		return a, fmt.Errorf("perf report: %w", err)
 	}
 	for _, m := range perfCount.FindAllStringSubmatch(string(out), -1) {
 		n, _ := strconv.ParseUint(m[2], 10, 64)
 		if m[1] == "SAMPLE" {
-			records += n
+			a.records += n
 		} else {
-			lost += n
+			a.lost += n
 		}
 	}
-	return records, lost, nil
+	return a, nil
 }

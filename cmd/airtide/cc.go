@@ -126,6 +126,12 @@ process ends, what is not pinned is gone with it; sockets that use it then keep 
 	return cmd
 }
 
+// ccList is the JSON of all that are loaded.
+type ccList struct {
+	Loaded []congestion.Entry `json:"loaded"`
+	Others []string           `json:"others"`
+}
+
 func newCCList() *cobra.Command {
 	var (
 		bpffs  string
@@ -138,10 +144,7 @@ func newCCList() *cobra.Command {
   airtide cc list --json | jq '.loaded[] | {name, sockets, parameters}'`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := struct {
-				Loaded []congestion.Entry `json:"loaded"`
-				Others []string           `json:"others"`
-			}{Loaded: []congestion.Entry{}, Others: []string{}}
+			list := ccList{Loaded: []congestion.Entry{}, Others: []string{}}
 			available, err := congestion.Available()
 			if err != nil {
 				return err

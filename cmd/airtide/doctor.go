@@ -21,7 +21,7 @@ func newDoctor() *cobra.Command {
 		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions) and tells what is
 missing, what that costs, and how to get it. Nothing on the machine is changed.
 
-Exit status 1 when no verb that observes can run.`,
+Exit status 1 when nothing that needs the kernel can run.`,
 		Example: `  airtide doctor
   airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: exactArgs(),
@@ -40,13 +40,18 @@ Exit status 1 when no verb that observes can run.`,
 			if err != nil {
 				return fmt.Errorf("printing the report: %w", err)
 			}
-			if !r.Usable() {
-				return exitStatus(exitFailed)
-			}
-			return nil
+			return reportStatus(r)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, where the kernel has none")
 	return cmd
+}
+
+// reportStatus makes the exit status of a report that has been printed: scripts ask by it whether the machine is of any use.
+func reportStatus(r *doctor.Report) error {
+	if r.Usable() {
+		return nil
+	}
+	return exitStatus(exitFailed)
 }

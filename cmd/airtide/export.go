@@ -85,10 +85,14 @@ func exportTrace(ctx context.Context, path, out string, format export.Format, id
 	}
 	defer r.Close()
 	survey := &export.Survey{}
-	if err := r.Scan(trace.ScanOptions{Flows: ids}, survey); err != nil {
+	if err := r.scan(ctx, "looking through", trace.ScanOptions{Flows: ids}, survey); err != nil {
 		return err
 	}
+	r.warnDamage()
 	o.Flows = survey.Flows()
+	if err := needFlows(ctx, r, ids, func(id tcp.FlowID) bool { return o.Flows[id] != nil }); err != nil {
+		return err
+	}
 	if format == export.CSV && o.Fields == nil {
 		o.Fields = survey.Fields() // columns that are empty throughout only make a CSV wide
 	}
@@ -100,23 +104,9 @@ func exportTrace(ctx context.Context, path, out string, format export.Format, id
 	if err != nil {
 		return err
 	}
-	if err := r.Scan(trace.ScanOptions{Flows: ids}, interruptible{ctx, x}); err != nil {
+	if err := r.scan(ctx, "exporting", trace.ScanOptions{Flows: ids}, x); err != nil {
 		x.Abort()
 		return err
 	}
-	warnDamage(path, r)
 	return x.Close()
-}
-
-// interruptible stops a scan when the context ends.
-type interruptible struct {
-	ctx context.Context
-	tcp.Sink
-}
-
-func (i interruptible) Samples(b *tcp.Batch) error {
-	if i.ctx.Err() != nil {
-		return errors.New("interrupted")
-	}
-	return i.Sink.Samples(b)
 }

@@ -54,7 +54,7 @@ and so are plain figures beside them.`,
 				return f.judgeResult(out)
 			}
 			if len(args) == 1 && isFile(args[0]) {
-				return f.judgeRecording(out, args[0])
+				return f.judgeRecording(cmd.Context(), out, args[0])
 			}
 			one, err := f.figures(args)
 			if err != nil {

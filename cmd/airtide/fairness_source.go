@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 )
 
 // judgeRecording judges the flows, processes or peers of a recording.
-func (f *fairnessFlags) judgeRecording(out io.Writer, path string) error {
+func (f *fairnessFlags) judgeRecording(ctx context.Context, out io.Writer, path string) error {
 	key := map[string]func(*summary.Flow) string{
 		"flow":    func(fl *summary.Flow) string { return fmt.Sprintf("%d %s", fl.ID, tcp.Endpoint(fl.Remote)) },
 		"process": func(fl *summary.Flow) string { return fmt.Sprintf("%s/%d", cmp.Or(fl.Comm, "?"), fl.PID) },
@@ -32,10 +33,10 @@ func (f *fairnessFlags) judgeRecording(out io.Writer, path string) error {
 	}
 	defer r.Close()
 	s := summary.New(summary.Options{Unseen: unseen(r.Metadata().Source)})
-	if err := r.Scan(trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
+	if err := r.scan(ctx, "summing up", trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
 		return err
 	}
-	warnDamage(path, r)
+	r.warnDamage()
 	report := s.Report()
 	if report.Totals.ActiveS == 0 {
 		return fmt.Errorf("%s: nothing was sent for long enough to have a rate", path)

@@ -27,7 +27,7 @@ retransmissions by cause, errors by code, and what limited it. A damaged or unfi
 goes, and what is missing is told.`,
 		Example: `  airtide info upload.atr
   airtide info upload.atr --flow 1
-  airtide info upload.atr --json | jq '.flows[] | {flow, send_rate_bps}'`,
+  airtide info upload.atr --json | jq '.flows[] | {flow, acked_rate_bps}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := openTrace(args[0])
@@ -37,10 +37,17 @@ goes, and what is missing is told.`,
 			defer r.Close()
 			meta := r.Metadata()
 			s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
-			if err := r.Scan(trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
+			if err := r.scan(cmd.Context(), "summing up", trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
 				return err
 			}
+			defer r.warnDamage() // below a long report, where it is seen
 			report := s.Report()
+			if cmd.Flags().Changed("flow") {
+				has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
+				if err := needFlows(cmd.Context(), r, flowIDs([]uint{flow}), has); err != nil {
+					return err
+				}
+			}
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
@@ -51,7 +58,6 @@ goes, and what is missing is told.`,
 				writeMetadata(out, args[0], meta)
 				err = report.WriteText(out, summary.TextOptions{Colour: useColor(os.Stdout)})
 			}
-			warnDamage(args[0], r)
 			return err
 		},
 	}

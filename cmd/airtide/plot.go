@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +48,7 @@ Figures:
 				return misuse{err}
 			}
 			o.Style = report.Style(style)
-			return plot(args[0], out, format, k, flowIDs(flows), force, o)
+			return plot(cmd.Context(), args[0], out, format, k, flowIDs(flows), force, o)
 		},
 	}
 	fl := cmd.Flags()
@@ -82,15 +84,7 @@ func figureList() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// flowIDs is nil, which means all flows, when none was given.
-func flowIDs(list []uint) (ids []tcp.FlowID) {
-	for _, n := range list {
-		ids = append(ids, tcp.FlowID(n))
-	}
-	return ids
-}
-
-func plot(path, out, format string, kind report.Kind, ids []tcp.FlowID, force bool, o report.Options) error {
+func plot(ctx context.Context, path, out, format string, kind report.Kind, ids []tcp.FlowID, force bool, o report.Options) error {
 	r, err := openTrace(path)
 	if err != nil {
 		return err
@@ -98,25 +92,26 @@ func plot(path, out, format string, kind report.Kind, ids []tcp.FlowID, force bo
 	defer r.Close()
 	o.OriginNs = r.Metadata().ClockMonotonicNs
 	if len(ids) == 0 && !o.Grid {
-		id, err := busiestFlow(r)
+		id, err := busiestFlow(ctx, r)
 		if err != nil {
 			return err
 		}
+		r.warnDamage()
 		ids = []tcp.FlowID{id}
 	}
 	series := report.NewSeries([]report.Kind{kind}, ids, o)
-	if err := r.Scan(trace.ScanOptions{Fields: kind.Fields(), Flows: ids}, series); err != nil {
+	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: kind.Fields(), Flows: ids}, series); err != nil {
 		return err
 	}
+	r.warnDamage()
 	found := series.Flows()
-	for _, id := range ids {
-		if !hasFlow(found, id) {
-			return misuse{fmt.Errorf("%s has no flow %d: airtide info %s lists them", path, id, path)}
-		}
+	has := func(id tcp.FlowID) bool {
+		return slices.ContainsFunc(found, func(f *report.FlowSeries) bool { return f.Flow.ID == id })
 	}
-	if lost := series.LostRecords(); lost > 0 && o.Note == "" {
-		o.Note = fmt.Sprintf("%d records were lost while recording", lost)
+	if err := needFlows(ctx, r, ids, has); err != nil {
+		return err
 	}
+	o.Note = missing(series.LostRecords(), r.Damage())
 	f, err := createOutput(out, force)
 	if err != nil {
 		return err
@@ -136,13 +131,16 @@ func plot(path, out, format string, kind report.Kind, ids []tcp.FlowID, force bo
 	return nil
 }
 
-func hasFlow(list []*report.FlowSeries, id tcp.FlowID) bool {
-	for _, f := range list {
-		if f.Flow.ID == id {
-			return true
-		}
+// missing is the note of a figure whose recording lacks something.
+func missing(lost uint64, d trace.Damage) string {
+	var notes []string
+	if lost > 0 {
+		notes = append(notes, fmt.Sprintf("%d records were lost while recording", lost))
 	}
-	return false
+	if !d.Whole() {
+		notes = append(notes, "recording: "+d.String())
+	}
+	return strings.Join(notes, "; ")
 }
 
 // createOutput makes a file and refuses to overwrite one unless told to.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"airtide/record"
 	"airtide/screen"
+	"airtide/tcp"
 )
 
 func newRecord() *cobra.Command {
@@ -59,8 +61,11 @@ connection meanwhile). Without one, recording goes on until Ctrl-C or --duration
 				if jsonErr := json.NewEncoder(cmd.OutOrStdout()).Encode(result); jsonErr != nil {
 					return errors.Join(err, fmt.Errorf("printing the result: %w", jsonErr))
 				}
-			} else if !quiet {
-				printResult(result)
+			} else {
+				if !quiet {
+					printResult(result)
+				}
+				printLoss(os.Stderr, &result.Loss)
 			}
 			if err == nil && result.CommandError != "" {
 				err = fmt.Errorf("the command failed (the recording is kept): %s", result.CommandError)
@@ -76,7 +81,7 @@ connection meanwhile). Without one, recording goes on until Ctrl-C or --duration
 	fl.BoolVarP(&o.All, "all", "a", false, "with a command: record every connection, not only the command's")
 	fl.StringVar(&o.Label, "label", "", "text to keep in the recording")
 	fl.BoolVar(&asJSON, "json", false, "print the result as JSON")
-	fl.BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors")
+	fl.BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors and what was lost")
 	_ = cmd.MarkFlagFilename("output", "atr")
 	return cmd
 }
@@ -89,10 +94,15 @@ func printProgress(p record.Progress) {
 func printResult(r *record.Result) {
 	fmt.Fprintf(os.Stderr, "recorded %s in %.1f s by %s: %d flows, %d samples, %d events, %s, %d records lost\n",
 		r.Path, r.DurationS, r.Source, r.Flows, r.Samples, r.Events, byteSize(r.Bytes), r.Loss.Total())
-	if r.Loss.Total() > 0 {
-		fmt.Fprintf(os.Stderr, "lost per processor: %v; a larger --buffer-mb or a lower --density helps\n", r.Loss.PerCPU)
+}
+
+// printLoss says what the recording lacks, and what would help. Who wants no other word has to know this.
+func printLoss(w io.Writer, l *tcp.Loss) {
+	if n := l.Total(); n > 0 {
+		fmt.Fprintf(w, "%d records lost: %v per processor, %d of unknown flows, %d never made; a larger --buffer-mb or a lower --density helps\n",
+			n, l.PerCPU, l.Orphans, l.Missed)
 	}
-	if r.Loss.Untracked > 0 {
-		fmt.Fprintf(os.Stderr, "%d times a flow could not be followed because the table was full: raise --max-flows\n", r.Loss.Untracked)
+	if l.Untracked > 0 {
+		fmt.Fprintf(w, "%d times a flow could not be followed because the table was full: raise --max-flows\n", l.Untracked)
 	}
 }

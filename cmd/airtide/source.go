@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,6 +98,14 @@ func (f *sourceFlags) parse() (o monitor.Options, err error) {
 
 func (f *sourceFlags) filter() (filter.Filter, error) {
 	var out filter.Filter
+	for _, given := range []struct {
+		flag   string
+		values []string
+	}{{"port", f.ports}, {"host", f.hosts}, {"process", f.processes}, {"cgroup", f.cgroups}, {"netns", f.netns}} {
+		if given.values != nil && (len(given.values) == 0 || slices.Contains(given.values, "")) {
+			return out, fmt.Errorf("--%s: it is empty, which would let all flows through: leave it out if that is meant", given.flag)
+		}
+	}
 	for _, s := range f.ports {
 		p, err := filter.ParsePort(s)
 		if err != nil {

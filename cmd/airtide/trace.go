@@ -1,53 +1,126 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"airtide/tcp"
 	"airtide/trace"
 )
 
-// openTrace opens a recording and tells of damage on stderr.
-func openTrace(path string) (*trace.Reader, error) {
+// reading is a recording that a verb reads.
+type reading struct {
+	*trace.Reader
+	path   string
+	begun  time.Time
+	warned bool
+}
+
+func openTrace(path string) (*reading, error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &reading{Reader: r, path: path, begun: time.Now()}, nil
 }
 
-// warnDamage says what could not be read, after a scan.
-func warnDamage(path string, r *trace.Reader) {
-	if d := r.Damage(); !d.Whole() {
-		fmt.Fprintf(os.Stderr, "airtide: %s: %s\n", path, &d)
+// scan delivers the recording until the context ends. On a terminal it says how far it is once the verb has taken long.
+func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, sink tcp.Sink) error {
+	from := r.Metadata().ClockMonotonicNs
+	s := &watched{ctx: ctx, sink: sink}
+	s.at.Store(from)
+	of := ""
+	if t, ok := r.Totals(); ok {
+		of = " of " + wholeSeconds(t.LastNs-from)
 	}
+	how := func() string { return fmt.Sprintf("%s %s: %s%s", doing, r.path, wholeSeconds(s.at.Load()-from), of) }
+	return telling(r.begun, how, func() error { return r.Scan(o, s) })
+}
+
+func wholeSeconds(ns int64) string { return max(0, time.Duration(ns)).Truncate(time.Second).String() }
+
+// warnDamage says what a scan could not read, once: a scan for one flow passes over blocks that another has found damaged.
+func (r *reading) warnDamage() {
+	if d := r.Damage(); !d.Whole() && !r.warned {
+		r.warned = true
+		fmt.Fprintf(os.Stderr, "airtide: %s: %s\n", r.path, &d)
+	}
+}
+
+// watched is a sink whose scan stops when the context ends, and which knows up to what time it has come.
+type watched struct {
+	ctx  context.Context
+	sink tcp.Sink
+	at   atomic.Int64 // read by who tells how far it is
+}
+
+func (w *watched) reach(ns int64) error {
+	if w.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if ns > w.at.Load() {
+		w.at.Store(ns)
+	}
+	return nil
+}
+
+func (w *watched) Flow(f *tcp.Flow) error {
+	if err := w.reach(f.FirstNs); err != nil {
+		return err
+	}
+	return w.sink.Flow(f)
+}
+
+func (w *watched) Samples(b *tcp.Batch) error {
+	if err := w.reach(b.TimeNs[b.Len()-1]); err != nil {
+		return err
+	}
+	return w.sink.Samples(b)
+}
+
+func (w *watched) Event(e *tcp.Event) error {
+	if err := w.reach(e.TimeNs); err != nil {
+		return err
+	}
+	return w.sink.Event(e)
+}
+
+func (w *watched) Lost(l *tcp.Loss) error {
+	if err := w.reach(l.TimeNs); err != nil {
+		return err
+	}
+	return w.sink.Lost(l)
 }
 
 // busiestFlow finds the flow that moved most bytes.
-func busiestFlow(r *trace.Reader) (tcp.FlowID, error) {
-	v := &volume{bytes: map[tcp.FlowID]int64{}}
-	if err := r.Scan(trace.ScanOptions{Fields: []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes}}, v); err != nil {
+func busiestFlow(ctx context.Context, r *reading) (tcp.FlowID, error) {
+	v := newVolume()
+	o := trace.ScanOptions{Fields: []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes}}
+	if err := r.scan(ctx, "looking for the busiest flow of", o, v); err != nil {
 		return 0, err
 	}
-	var best tcp.FlowID
-	for _, id := range v.order {
-		if best == 0 || v.bytes[id] > v.bytes[best] {
-			best = id
-		}
-	}
-	if best == 0 {
+	if len(v.order) == 0 {
 		return 0, errors.New("the recording has no flows")
 	}
-	return best, nil
+	return v.busiest(), nil
 }
 
 // volume sums up what each flow moved; a sender counts before a receiver of as much.
 type volume struct {
 	tcp.Discard
 	bytes map[tcp.FlowID]int64
-	order []tcp.FlowID
+	// before is what was acknowledged and received before the recording, of flows that are older.
+	before map[tcp.FlowID][2]int64
+	old    map[tcp.FlowID]bool
+	order  []tcp.FlowID
+}
+
+func newVolume() *volume {
+	return &volume{bytes: map[tcp.FlowID]int64{}, before: map[tcp.FlowID][2]int64{}, old: map[tcp.FlowID]bool{}}
 }
 
 func (v *volume) Flow(f *tcp.Flow) error {
@@ -55,12 +128,29 @@ func (v *volume) Flow(f *tcp.Flow) error {
 		v.order = append(v.order, f.ID)
 		v.bytes[f.ID] = 0
 	}
+	v.old[f.ID] = f.Inherited
 	return nil
 }
 
 func (v *volume) Samples(b *tcp.Batch) error {
 	for i, id := range b.Flow {
-		v.bytes[id] = max(v.bytes[id], 2*b.Cols[tcp.AckedBytes][i], b.Cols[tcp.ReceivedBytes][i])
+		acked, received := max(0, b.Cols[tcp.AckedBytes][i]), max(0, b.Cols[tcp.ReceivedBytes][i])
+		before, known := v.before[id]
+		if !known && v.old[id] {
+			before = [2]int64{acked, received}
+			v.before[id] = before
+		}
+		v.bytes[id] = max(v.bytes[id], 2*(acked-before[0]), received-before[1])
 	}
 	return nil
+}
+
+func (v *volume) busiest() tcp.FlowID {
+	best := v.order[0]
+	for _, id := range v.order {
+		if v.bytes[id] > v.bytes[best] {
+			best = id
+		}
+	}
+	return best
 }

@@ -10,6 +10,11 @@ import (
 	"airtide/tune"
 )
 
+// tuneList is the JSON of all that is in force.
+type tuneList struct {
+	Tunes []tune.Report `json:"tunes"`
+}
+
 func newTuneShow() *cobra.Command {
 	var (
 		bpffs  string
@@ -23,9 +28,7 @@ func newTuneShow() *cobra.Command {
   airtide tune show --json | jq '.tunes[] | {id, counts}'`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := struct {
-				Tunes []tune.Report `json:"tunes"`
-			}{Tunes: []tune.Report{}}
+			list := tuneList{Tunes: []tune.Report{}}
 			err := patiently("reading sockets", func() error {
 				reports, err := tune.Show(cmd.Context(), bpffs)
 				list.Tunes = append(list.Tunes, reports...)

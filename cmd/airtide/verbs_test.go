@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	case "transfer":
 		transfer()
 		return
+	case "talk":
+		talk(os.Args[1])
+		return
 	case "sleep":
 		time.Sleep(time.Minute)
 		return

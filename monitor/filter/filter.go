@@ -148,6 +148,9 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 		if err != nil {
 			return netip.Prefix{}, fmt.Errorf("prefix %q: want an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32", s)
 		}
+		if p.Addr().Is4In6() && p.Bits() >= 96 { // addresses are compared as IPv4 ones
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
 		return p.Masked(), nil
 	}
 	a, err := netip.ParseAddr(s)

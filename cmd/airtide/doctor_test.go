@@ -1,0 +1,23 @@
+package main
+
+import (
+	"testing"
+
+	"airtide/doctor"
+)
+
+func TestDoctorsStatusIsWhetherAnythingCanRun(t *testing.T) {
+	lost := doctor.VerbResult{Verb: doctor.Monitor, Verdict: doctor.CannotRun}
+	for _, c := range []struct {
+		name   string
+		report doctor.Report
+		status int
+	}{
+		{"nothing can run", doctor.Report{Verbs: []doctor.VerbResult{lost}}, exitFailed},
+		{"what does not observe can", doctor.Report{Verbs: []doctor.VerbResult{lost, {Verb: doctor.Cell, Verdict: doctor.Degraded}}}, 0},
+	} {
+		if got := finish(nil, reportStatus(&c.report)); got != c.status {
+			t.Errorf("%s: status %d, want %d", c.name, got, c.status)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"airtide/tcp"
+	"airtide/trace"
+)
+
+// flowIDs is nil, which means all flows, when none was given.
+func flowIDs(list []uint) (ids []tcp.FlowID) {
+	for _, n := range list {
+		ids = append(ids, tcp.FlowID(n))
+	}
+	return ids
+}
+
+// needFlows is a misuse when the recording lacks a flow that was asked for; it says which there are.
+func needFlows(ctx context.Context, r *reading, asked []tcp.FlowID, has func(tcp.FlowID) bool) error {
+	i := slices.IndexFunc(asked, func(id tcp.FlowID) bool { return !has(id) })
+	if i < 0 {
+		return nil
+	}
+	there := &flowList{}
+	if err := r.scan(ctx, "listing the flows of", trace.ScanOptions{Fields: []tcp.Field{}}, there); err != nil {
+		return err
+	}
+	return misuse{fmt.Errorf("%s has no flow %d: it has %s", r.path, asked[i], there)}
+}
+
+// flowList is a sink that keeps the numbers of the flows.
+type flowList struct {
+	tcp.Discard
+	ids []tcp.FlowID
+}
+
+func (l *flowList) Flow(f *tcp.Flow) error {
+	l.ids = append(l.ids, f.ID)
+	return nil
+}
+
+// maxRanges bounds how many ranges of numbers an error lists; a damaged recording may have gaps everywhere.
+const maxRanges = 8
+
+// String lists the numbers by ranges: "1 to 3, 5".
+func (l *flowList) String() string {
+	ids := slices.Clone(l.ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var ranges []string
+	for len(ids) > 0 && len(ranges) < maxRanges {
+		n := 1
+		for n < len(ids) && ids[n] == ids[0]+tcp.FlowID(n) {
+			n++
+		}
+		text := fmt.Sprint(ids[0])
+		if n > 1 {
+			text = fmt.Sprintf("%d to %d", ids[0], ids[n-1])
+		}
+		ranges, ids = append(ranges, text), ids[n:]
+	}
+	switch {
+	case len(ranges) == 0:
+		return "none"
+	case len(ids) > 0:
+		ranges = append(ranges, fmt.Sprintf("%d more", len(ids)))
+	}
+	return strings.Join(ranges, ", ")
+}

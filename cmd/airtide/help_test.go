@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	celllive "airtide/cell/live"
+	"airtide/doctor"
+	"airtide/lab/result"
+	"airtide/screen"
+	sharelive "airtide/share/live"
+	"airtide/tcp"
+	"airtide/timewarp"
+	"airtide/trace"
+)
+
+// jsonOf prints what a verb prints with --json, or as JSON lines, with everything that it can hold.
+var jsonOf = map[string]func(*testing.T) string{
+	"airtide doctor":      filled[*doctor.Report],
+	"airtide info":        filled[infoJSON],
+	"airtide monitor":     monitorLines,
+	"airtide export":      exportedLines,
+	"airtide cell run":    filled[cellReady],
+	"airtide cell status": filled[celllive.Seen],
+	"airtide cc list":     filled[ccList],
+	"airtide lab list": filled[struct {
+		Results []result.Entry `json:"results"`
+	}],
+	"airtide tune show":       filled[tuneList],
+	"airtide share status":    filled[sharelive.Report],
+	"airtide timewarp status": filled[timewarp.Status],
+}
+
+func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
+	filters, script := 0, regexp.MustCompile(`\| jq (?:-\w+ )*(?:'([^']*)'|(\S+))`)
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if !strings.Contains(line, "jq ") {
+				continue
+			}
+			print := jsonOf[cmd.CommandPath()]
+			found := script.FindStringSubmatch(line)
+			if print == nil || found == nil {
+				t.Errorf("what %s prints is not known here, so %q is not checked", cmd.CommandPath(), line)
+				continue
+			}
+			filters++
+			names := jsonNames(t, print(t))
+			for _, key := range jqKeys(found[1] + found[2]) {
+				if !names[key] {
+					t.Errorf("%s prints no %q, which its help shows: %s", cmd.CommandPath(), key, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	walk(newRoot())
+	if filters < 10 {
+		t.Errorf("%d examples with jq were found", filters)
+	}
+}
+
+func TestKeysAreReadOutOfJqFilters(t *testing.T) {
+	for filter, want := range map[string]string{
+		".cwnd_packets":                                        "cwnd_packets",
+		".flows[] | {flow, send_rate_bps}":                     "flows flow send_rate_bps",
+		`.checks[] | select(.status != "ok")`:                  "checks status",
+		"{held, peers: [.all[] | {address, rate: .rate_bps}]}": "held all address rate_bps",
+	} {
+		if got := strings.Join(jqKeys(filter), " "); got != want {
+			t.Errorf("%s has the keys %q, want %q", filter, got, want)
+		}
+	}
+}
+
+// jqKeys are the names that a filter takes out of its input: those behind a dot, and those of objects without a value.
+func jqKeys(filter string) (keys []string) {
+	filter = regexp.MustCompile(`"[^"]*"`).ReplaceAllString(filter, "")
+	tokens := append(regexp.MustCompile(`\w+|[^\s\w]`).FindAllString(filter, -1), "")
+	before := ""
+	for i, token := range tokens[:len(tokens)-1] {
+		name, next := regexp.MustCompile(`^[a-z]\w*$`).MatchString(token), tokens[i+1]
+		if name && (before == "." || (before == "{" || before == ",") && (next == "," || next == "}")) {
+			keys = append(keys, token)
+		}
+		before = token
+	}
+	return keys
+}
+
+// jsonNames are all names of objects in values of JSON.
+func jsonNames(t *testing.T, text string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, value := range v {
+				names[name] = true
+				walk(value)
+			}
+		case []any:
+			for _, value := range v {
+				walk(value)
+			}
+		}
+	}
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var v any
+		if err := d.Decode(&v); errors.Is(err, io.EOF) {
+			return names
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		walk(v)
+	}
+}
+
+// filled is the JSON of a value in which nothing is empty.
+func filled[T any](t *testing.T) string {
+	t.Helper()
+	v := reflect.New(reflect.TypeFor[T]()).Elem()
+	fill(v)
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.String:
+		v.SetString("some")
+	case reflect.Bool:
+		v.SetBool(true)
+	}
+}
+
+func monitorLines(t *testing.T) string {
+	t.Helper()
+	r, err := trace.Open(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out bytes.Buffer
+	err = screen.JSONLines(t.Context(), screen.NewTable(screen.TableOptions{}), screen.Options{
+		Source: func(_ context.Context, sink tcp.Sink) error { return r.Scan(trace.ScanOptions{}, sink) },
+		Once:   true, Events: true, Interval: time.Second, Output: &out,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func exportedLines(t *testing.T) string {
+	t.Helper()
+	return mustRun(t, "export", kernelRecording, "--to", "jsonl", "-o", "-")
+}
+
+func TestReadmeCountsTheFieldsOfTheSocket(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Those before are the segment's, those behind are computed.
+	row := fmt.Sprintf("| fields of the socket | %d |", tcp.NumStored-tcp.CwndPackets)
+	if !strings.Contains(string(text), row) {
+		t.Errorf("README.md has no row %q", row)
+	}
+}
+
+// Whoever copies a line of the documentation shall find the file that the line before has made.
+func TestRecordingsAreCalledAlikeEverywhere(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[page] = string(text)
+	}
+	for _, cmd := range newRoot().Commands() {
+		texts[cmd.CommandPath()+" --help"] = cmd.Example
+	}
+	read, found := regexp.MustCompile(`airtide (?:info|plot|export|record -o) ([\w./-]+\.\w+)`), 0
+	for place, text := range texts {
+		for _, line := range read.FindAllStringSubmatch(text, -1) {
+			found++
+			if filepath.Ext(line[1]) != ".atr" {
+				t.Errorf("%s: %q shows a recording that does not end in .atr", place, line[0])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d recordings were found", found)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"airtide/tcp"
+)
+
+func TestWhatIsLostIsSaidHoweverQuiet(t *testing.T) {
+	needRoot(t)
+	stop := make(chan bool)
+	go busyTraffic(stop)
+	defer close(stop)
+	dir := t.TempDir()
+	for _, args := range [][]string{nil, {"-q"}} {
+		_, stderr, status := run(t, append([]string{"record", "--source", "bpf", "--max-flows", "1", "-f", "-o", filepath.Join(dir, "a.atr"), "-d", "1s"}, args...)...)
+		if status != 0 || !strings.Contains(stderr, "raise --max-flows") {
+			t.Errorf("record %v: status %d: %s", args, status, stderr)
+		}
+	}
+	if _, stderr, status := run(t, "record", "-q", "-o", filepath.Join(dir, "b.atr"), "-d", "1s"); status != 0 || stderr != "" {
+		t.Errorf("a quiet recording that lost nothing: status %d: %s", status, stderr)
+	}
+}
+
+func TestLossIsSaidWithWhatWouldHelp(t *testing.T) {
+	for _, c := range []struct {
+		loss tcp.Loss
+		want string
+	}{
+		{tcp.Loss{PerCPU: []uint64{0, 0}}, ""},
+		{
+			tcp.Loss{PerCPU: []uint64{0, 7}, Orphans: 2, Missed: 1},
+			"10 records lost: [0 7] per processor, 2 of unknown flows, 1 never made; a larger --buffer-mb or a lower --density helps\n",
+		},
+		{tcp.Loss{Untracked: 3}, "3 times a flow could not be followed because the table was full: raise --max-flows\n"},
+	} {
+		var b strings.Builder
+		printLoss(&b, &c.loss)
+		if b.String() != c.want {
+			t.Errorf("%q, want %q", b.String(), c.want)
+		}
+	}
+}

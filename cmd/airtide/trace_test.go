@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/tcp"
+	"airtide/trace"
+)
+
+// kernelRecording is a real recording that stands in the repository, of 14 flows.
+const kernelRecording = "../../trace/testdata/kernel.atr"
+
+func TestAFlowThatIsNotThereIsMisuse(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"info", kernelRecording, "--flow", "99"},
+		{"info", kernelRecording, "--flow", "99", "--json"},
+		{"info", kernelRecording, "--flow", "0"},
+		{"plot", kernelRecording, "-o", filepath.Join(dir, "a.svg"), "--flow", "99"},
+		{"plot", kernelRecording, "-o", filepath.Join(dir, "a.svg"), "--grid", "--flow", "3,99"},
+		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "csv", "--flow", "3,99"},
+		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "parquet", "--flow", "99"},
+	} {
+		stdout, stderr, status := run(t, args...)
+		if status != exitMisuse || !strings.Contains(stderr, "has no flow ") || !strings.Contains(stderr, "it has 1 to 14\n") || stdout != "" {
+			t.Errorf("airtide %s: status %d: %q, %q", strings.Join(args, " "), status, stdout, stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("misuse left %v", left)
+	}
+}
+
+func TestFlowsAreListedByRanges(t *testing.T) {
+	for _, c := range []struct {
+		ids  []tcp.FlowID
+		want string
+	}{
+		{nil, "none"},
+		{[]tcp.FlowID{3}, "3"},
+		{[]tcp.FlowID{2, 1, 2, 4, 6, 5}, "1 to 2, 4 to 6"},
+		{[]tcp.FlowID{1, 3, 5, 7, 9, 11, 13, 15, 17, 18}, "1, 3, 5, 7, 9, 11, 13, 15, 2 more"},
+	} {
+		if got := (&flowList{ids: c.ids}).String(); got != c.want {
+			t.Errorf("%v are listed as %q, want %q", c.ids, got, c.want)
+		}
+	}
+}
+
+func TestAFigureSaysWhatItsRecordingLacks(t *testing.T) {
+	for _, c := range []struct {
+		lost   uint64
+		damage trace.Damage
+		want   string
+	}{
+		{0, trace.Damage{CleanEnd: true}, ""},
+		{0, trace.Damage{Live: true}, ""},
+		{3, trace.Damage{CleanEnd: true}, "3 records were lost while recording"},
+		{3, trace.Damage{}, "3 records were lost while recording; recording: cut off: the recording was not ended cleanly"},
+	} {
+		if got := missing(c.lost, c.damage); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// A connection that had moved much before the recording and is idle since is not what a figure is of.
+func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		bytes [3][2][2]int64 // acknowledged and received by each flow, in its first and its last sample
+		want  tcp.FlowID
+	}{
+		{"the oldest is idle", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 2},
+		{"the oldest is busy", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9 + 5000}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 1},
+		{"a young one is known by one sample", [3][2][2]int64{{{9e9, 0}, {9e9 + 10, 0}}, {{tcp.Absent, tcp.Absent}, {tcp.Absent, tcp.Absent}}, {{500, 0}, {500, 0}}}, 3},
+		{"a sender counts before a receiver of as much", [3][2][2]int64{{{0, 0}, {0, 0}}, {{0, 0}, {0, 1000}}, {{0, 0}, {1000, 0}}}, 3},
+		{"nothing moved", [3][2][2]int64{}, 1},
+	} {
+		v := newVolume()
+		for i, flow := range c.bytes {
+			id := tcp.FlowID(i + 1)
+			_ = v.Flow(&tcp.Flow{ID: id, Inherited: id == 1})
+			batch := tcp.NewBatch(2)
+			for _, sample := range flow {
+				s := &tcp.Sample{Flow: id}
+				s.Values[tcp.AckedBytes], s.Values[tcp.ReceivedBytes] = sample[0], sample[1]
+				batch.Append(s)
+			}
+			_ = v.Samples(batch)
+		}
+		if got := v.busiest(); got != c.want {
+			t.Errorf("%s: flow %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAnInterruptEndsWhoReadsARecording(t *testing.T) {
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for _, args := range [][]string{
+		{"info", kernelRecording},
+		{"plot", kernelRecording, "-o", filepath.Join(dir, "a.svg")},
+		{"plot", kernelRecording, "-o", filepath.Join(dir, "a.svg"), "--flow", "3"},
+		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "jsonl"},
+		{"fairness", kernelRecording},
+	} {
+		root, out := newRoot(), &bytes.Buffer{}
+		root.SetArgs(args)
+		root.SetOut(out)
+		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") || out.Len() > 0 {
+			t.Errorf("airtide %s: %v, printed %q", strings.Join(args, " "), err, out)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("interrupted verbs left %v", left)
+	}
+}
+
+func TestWhateverIsReadNextAfterAnInterruptIsNotDelivered(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	reached := 0
+	w := &watched{ctx: ctx, sink: &each{func() { reached++ }}}
+	batch := tcp.NewBatch(1)
+	batch.Append(&tcp.Sample{})
+	deliver := []func() error{
+		func() error { return w.Flow(&tcp.Flow{}) },
+		func() error { return w.Samples(batch) },
+		func() error { return w.Event(&tcp.Event{}) },
+		func() error { return w.Lost(&tcp.Loss{}) },
+	}
+	for i, f := range deliver {
+		if err := f(); err != nil || reached != i+1 {
+			t.Errorf("before the interrupt: %v, %d of %d delivered", err, reached, i+1)
+		}
+	}
+	stop()
+	reached = 0
+	for i, f := range deliver {
+		if err := f(); err == nil || err.Error() != "interrupted" || reached != 0 {
+			t.Errorf("delivery %d after the interrupt: %v, %d delivered", i, err, reached)
+		}
+	}
+}
+
+// each is a sink that does something for whatever reaches it.
+type each struct{ do func() }
+
+func (e *each) Flow(*tcp.Flow) error     { e.do(); return nil }
+func (e *each) Samples(*tcp.Batch) error { e.do(); return nil }
+func (e *each) Event(*tcp.Event) error   { e.do(); return nil }
+func (e *each) Lost(*tcp.Loss) error     { e.do(); return nil }
+
+func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
+	shown := stderrIsATerminal(t)
+	r, err := openTrace(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.scan(t.Context(), "reading", trace.ScanOptions{}, tcp.Discard{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := shown(); text != "" {
+		t.Errorf("what takes no time says %q", text)
+	}
+	r.begun = time.Now().Add(-quietFor)
+	whole, _ := r.Totals()
+	want := fmt.Sprintf("%sreading %s: ", clearLine(true), kernelRecording)
+	slow := &each{func() {
+		waitFor(t, "the first words", func() bool { return strings.Contains(shown(), want) })
+	}}
+	if err := r.scan(t.Context(), "reading", trace.ScanOptions{}, slow); err != nil {
+		t.Fatal(err)
+	}
+	of := " of " + wholeSeconds(whole.LastNs-r.Metadata().ClockMonotonicNs)
+	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+clearLine(true)) })
+}
+
+// stderrIsATerminal puts a pseudo-terminal in the place of standard error until the test ends, and tells what it shows.
+func stderrIsATerminal(t *testing.T) (shown func() string) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, numberErr := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	lockErr := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err := errors.Join(numberErr, lockErr, err); err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = slave
+	t.Cleanup(func() {
+		os.Stderr = before
+		slave.Close()
+		master.Close()
+	})
+	var mu sync.Mutex
+	var text bytes.Buffer
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := master.Read(b)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			text.Write(b[:n])
+			mu.Unlock()
+		}
+	}()
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.String()
+	}
+}
