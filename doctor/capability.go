@@ -35,8 +35,8 @@ var capabilityTable = []struct {
 	{capNetAdmin, "cap_net_admin", "no congestion control, link or queueing discipline can be set up", need(required, "", Cell, Lab, CC, Tune, Share)},
 	{capNetRaw, "cap_net_raw", "no packets can be captured", nil},
 	{
-		capSysAdmin, "cap_sys_admin", "other network namespaces cannot be entered",
-		slices.Concat(need(required, "", Cell, Lab), need(optional, diag, Monitor, Record)),
+		capSysAdmin, "cap_sys_admin", "network namespaces cannot be entered, neither to set up cells nor to find the connections in them",
+		slices.Concat(need(required, "", Cell, Lab), need(optional, "", Monitor, Record)),
 	},
 	{
 		capSysNice, "cap_sys_nice", "the emulated cell has no real-time priority and falls behind when processors are busy",

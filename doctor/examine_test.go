@@ -18,6 +18,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	source "airtide/monitor/bpf"
 )
 
 // asChild makes the test binary print its report and end, so that a test can run it as another user.
@@ -75,9 +77,9 @@ func TestTracepointsAgreeWithTracefs(t *testing.T) {
 		events[name] = true
 	}
 	report := examine(t, Options{})
-	for _, p := range tracepointTable {
-		if got := statusOf(t, report, p.name).works(); got != events[p.name] {
-			t.Errorf("%s: found %v, but tracefs says %v", p.name, got, events[p.name])
+	for _, p := range slices.Concat(source.Tracepoints(), unusedTracepoints) {
+		if got := statusOf(t, report, p.Name).works(); got != events[p.Name] {
+			t.Errorf("%s: found %v, but tracefs says %v", p.Name, got, events[p.Name])
 		}
 	}
 	m, err := newMachine(Options{})
@@ -114,6 +116,49 @@ func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 				t.Errorf("%s is %s, but the kernel was built without %s", name, status, option)
 			}
 		}
+	}
+}
+
+// The monitor's source tries the same when it is opened, and says what it misses.
+func TestFindingsAgreeWithTheSource(t *testing.T) {
+	needRoot(t)
+	report := examine(t, Options{})
+	open := func(way source.Attach) (description string, err error) {
+		s, err := source.Open(source.Options{Attach: way, MaxFlows: 16, BufferBytes: 64 << 10})
+		if err != nil {
+			return "", err
+		}
+		return s.Description(), s.Close()
+	}
+	for _, way := range []source.Attach{source.AttachTrusted, source.AttachTPBTF, source.AttachRawTP} {
+		if _, err := open(way); (err == nil) != statusOf(t, report, string(way)).works() {
+			t.Errorf("%s is %s, but opening the source by it says %v", way, statusOf(t, report, string(way)), err)
+		}
+	}
+	description, err := open(source.AttachAuto)
+	if v, _ := report.Verb(Monitor); (err == nil) != (v.Way == bpf) {
+		t.Errorf("monitor is %s by %q, but opening the source says %v", v.Verdict, v.Way, err)
+	}
+	if err != nil {
+		return
+	}
+	said := map[string]string{"tcp_retransmit_result": "the result of tcp_retransmit_skb:", "iter_tcp": "idle connections:"}
+	for _, p := range source.Tracepoints() {
+		said[p.Name] = "; " + p.Name + ":"
+	}
+	for name, words := range said {
+		if got := statusOf(t, report, name); got.works() == strings.Contains(description, words) {
+			t.Errorf("%s is %s, but the source says %s", name, got, description)
+		}
+	}
+}
+
+// What is told apart by the trial is the tag, not that of global functions or of their arguments.
+func TestTrustedArgumentsAreToldByTheirTag(t *testing.T) {
+	needRoot(t)
+	var refusal *ebpf.VerifierError
+	if err := attachTypedTracepoint("tcp_probe", trustedProgram()); !errors.As(err, &refusal) {
+		t.Errorf("without its tag the argument is trusted too: %v", err)
 	}
 }
 
@@ -301,7 +346,7 @@ func TestNobodyGetsAReport(t *testing.T) {
 		t.Errorf("user %d, usable %v: want %d and true, for inet_diag takes no privileges", report.Machine.UserID, report.Usable, nobody)
 	}
 	asRoot := examine(t, Options{})
-	for _, name := range []string{"bpf_array_mmap", "bpf_ringbuf", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {
+	for _, name := range []string{"bpf_array_mmap", "bpf_ringbuf", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {
 		if status := statusOf(t, &report.Report, name); status != Unknown {
 			t.Errorf("%s is %s for nobody, want unknown", name, status)
 		}

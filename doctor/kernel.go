@@ -50,8 +50,9 @@ var kernelChecks = []check{
 		loss:  "it is not known how much a time stamp costs", remedy: "mount /sys",
 	},
 	{
-		name: "cgroup_v2", group: groupKernel, probe: probeCgroup, needs: need(required, bpf, Tune, Share),
-		loss: "connections cannot be picked or tuned by cgroup", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
+		name: "cgroup_v2", group: groupKernel, probe: probeCgroup,
+		needs: slices.Concat(need(required, bpf, Tune, Share), need(optional, "", Monitor, Record)),
+		loss:  "connections cannot be picked or tuned by cgroup, and record -- COMMAND records all of them", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
 	},
 }
 

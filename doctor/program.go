@@ -36,11 +36,16 @@ var bpfChecks = []check{
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnProbeReadKernel))
 		},
-		loss: "raw_tp programs cannot read sockets", remedy: "a kernel from 5.5 on",
+		needs: need(required, bpf, Monitor, Record),
+		loss:  "programs cannot read what a socket points to", remedy: "a kernel from 5.5 on",
 	},
 	{
 		name: "bpf_skc_to_tcp_sock", group: groupBPF, probe: probeTypedSocket, needs: need(optional, bpf, Monitor, Record),
 		loss: "tp_btf programs cannot read TCP sockets, so the raw_tp twins are used", remedy: "a kernel from 5.9 on",
+	},
+	{
+		name: "iter_tcp", group: groupBPF, probe: probeTCPIterator, needs: need(optional, bpf, Monitor, Record),
+		loss: "connections that are idle when an observation begins are each seen at their next segment only", remedy: "a kernel from 5.9 on",
 	},
 	{
 		name: "sock_ops", group: groupBPF,
@@ -54,7 +59,7 @@ var bpfChecks = []check{
 		loss: "connections cannot be tuned as they open", remedy: "mount the cgroup v2 hierarchy",
 	},
 	{
-		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIterator, needs: need(required, bpf, Tune, Share),
+		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIteratorSets, needs: need(required, bpf, Tune, Share),
 		loss: "connections that are already open cannot be changed", remedy: "a kernel from 5.16 on",
 	},
 	{
@@ -115,36 +120,51 @@ func probeTypedSocket(m *machine) finding {
 	}))
 }
 
-// probeTCPIterator attaches an iterator over all TCP sockets that would call bpf_setsockopt. It is never read, so no
-// socket is visited.
+const socketOfContext = 8 // struct bpf_iter__tcp: meta, sk_common, uid
+
+// probeTCPIterator attaches an iterator over all TCP sockets that looks at each as the monitor's does.
 func probeTCPIterator(m *machine) finding {
-	const socketOfContext = 8 // struct bpf_iter__tcp: meta, sk_common, uid
+	return m.judgeBPF(attachTCPIterator(asm.Instructions{
+		asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "done"),
+		asm.FnSkcToTcpSock.Call(),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
+		asm.Return(),
+	}))
+}
+
+// probeTCPIteratorSets attaches one that would call bpf_setsockopt.
+func probeTCPIteratorSets(m *machine) finding {
+	return m.judgeBPF(attachTCPIterator(asm.Instructions{
+		asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, "done"),
+		asm.Mov.Imm(asm.R2, 0),
+		asm.StoreMem(asm.RFP, -8, asm.R2, asm.DWord),
+		asm.Mov.Imm(asm.R2, unix.IPPROTO_TCP),
+		asm.Mov.Imm(asm.R3, unix.TCP_NODELAY),
+		asm.Mov.Reg(asm.R4, asm.RFP),
+		asm.Add.Imm(asm.R4, -8),
+		asm.Mov.Imm(asm.R5, 4),
+		asm.FnSetsockopt.Call(),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
+		asm.Return(),
+	}))
+}
+
+// attachTCPIterator attaches an iterator over all TCP sockets. It is never read, so no socket is visited.
+func attachTCPIterator(program asm.Instructions) error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp", License: "GPL",
-		Instructions: asm.Instructions{
-			asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
-			asm.JEq.Imm(asm.R1, 0, "done"),
-			asm.Mov.Imm(asm.R2, 0),
-			asm.StoreMem(asm.RFP, -8, asm.R2, asm.DWord),
-			asm.Mov.Imm(asm.R2, unix.IPPROTO_TCP),
-			asm.Mov.Imm(asm.R3, unix.TCP_NODELAY),
-			asm.Mov.Reg(asm.R4, asm.RFP),
-			asm.Add.Imm(asm.R4, -8),
-			asm.Mov.Imm(asm.R5, 4),
-			asm.FnSetsockopt.Call(),
-			asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
-			asm.Return(),
-		},
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp", License: "GPL", Instructions: program,
 	})
 	if err != nil {
-		return m.judgeBPF(fmt.Errorf("loading an iterator over TCP sockets: %w", err))
+		return fmt.Errorf("loading an iterator over TCP sockets: %w", err)
 	}
 	defer prog.Close()
 	l, err := link.AttachIter(link.IterOptions{Program: prog})
 	if err != nil {
-		return m.judgeBPF(fmt.Errorf("attaching an iterator over TCP sockets: %w", err))
+		return fmt.Errorf("attaching an iterator over TCP sockets: %w", err)
 	}
-	return m.judgeBPF(l.Close())
+	return l.Close()
 }
 
 // probeSockOpsAttach attaches an empty program to a cgroup without processes and removes both.

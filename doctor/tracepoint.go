@@ -7,27 +7,15 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+
+	source "airtide/monitor/bpf"
 )
 
-// tracepointTable lists the tracepoints that are used. All fire for any socket, so what lacks one loses what stands
-// at it for every flow.
-var tracepointTable = []struct {
-	name   string
-	level  Level
-	loss   string
-	remedy string
-}{
-	{"tcp_probe", required, "no sample per ACK", "a kernel from 4.16 on"},
-	{"inet_sock_set_state", optional, "opening, closing and changes of state are seen only at the next ACK", "a kernel from 4.16 on"},
-	{"tcp_destroy_sock", optional, "the end of a socket is not seen, so a closed flow ends at its last change of state", "a kernel from 4.16 on"},
-	{"tcp_cong_state_set", optional, "changes of ca_state are found by comparing ACKs and carry the time of the next ACK", "a kernel from 5.19 on"},
-	{"tcp_retransmit_skb", optional, "retransmissions are counted, but not seen one by one with their cause", "a kernel from 4.16 on"},
-	{"tcp_retransmit_synack", optional, "a SYN-ACK that is sent again is not seen", "a kernel from 4.16 on"},
-	{"tcp_receive_reset", optional, "a reset by the peer is not told apart from other ends", "a kernel from 4.16 on"},
-	{"tcp_send_reset", optional, "a reset by this end is not told apart from other ends", "a kernel from 4.16 on"},
-	{"tcp_rcv_space_adjust", optional, "the reader's side is seen only when a segment arrives", "a kernel from 4.18 on"},
-	{"tcp_rcvbuf_grow", "", "growth of the receive buffer is seen only at the next segment", "a kernel from 6.16 on"},
-	{"tcp_sendmsg_locked", "", "writes of the application are seen only at the next ACK", "a kernel from 6.16 on"},
+// unusedTracepoints are looked for, though no program of this build is attached to them.
+var unusedTracepoints = []source.Tracepoint{
+	{Name: "tcp_retransmit_synack", Since: "4.15"},
+	{Name: "tcp_rcvbuf_grow", Since: "6.16"},
+	{Name: "tcp_sendmsg_locked", Since: "6.16"},
 }
 
 // emptyProgram is a program that returns 0.
@@ -40,25 +28,60 @@ func tracepointChecks() []check {
 		name: "tp_btf", group: groupTracepoints,
 		probe:  func(m *machine) finding { return m.judgeBPF(attachTypedTracepoint("tcp_probe", emptyProgram())) },
 		needs:  need(optional, bpf, Monitor, Record),
-		loss:   "the raw_tp twins of the programs are used: they read each field by a helper, which takes longer per ACK",
+		loss:   "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs about twice as much",
 		remedy: "a kernel from 5.5 on that shows its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough for this",
+	}, {
+		name: "tp_btf_trusted", group: groupTracepoints, needs: need(optional, bpf, Monitor, Record),
+		probe: func(m *machine) finding {
+			return m.judgeBPF(attachTypedTracepoint("tcp_probe", trustedProgram("arg:trusted")))
+		},
+		loss: "the hook at each ACK takes twice as many instructions, for the kernel checks each of its reads", remedy: "a kernel from 6.9 on",
 	}, {
 		name: "raw_tp", group: groupTracepoints,
 		probe:  func(m *machine) finding { return m.judgeBPF(attachRawTracepoint("tcp_probe")) },
 		loss:   "kernels without their own BTF cannot be observed per ACK",
 		remedy: "a kernel from 4.17 on",
+	}, {
+		name: "raw_tp_test_run", group: groupTracepoints, needs: need(required, bpf, Monitor, Record),
+		probe: func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
+		loss:  "the rate of the kernel's ticks cannot be found, without which its timers cannot be read", remedy: "a kernel from 5.10 on",
 	}}
-	for _, t := range tracepointTable {
-		c := check{
-			name: t.name, group: groupTracepoints, loss: t.loss, remedy: t.remedy,
-			probe: func(m *machine) finding { return probeTracepoint(m, t.name) },
-		}
-		if t.level != "" {
-			c.needs = need(t.level, bpf, Monitor, Record)
+	for _, t := range source.Tracepoints() {
+		c := tracepointCheck(t)
+		c.needs, c.loss = need(optional, bpf, Monitor, Record), t.Without
+		if t.Without == "" {
+			c.needs, c.loss = need(required, bpf, Monitor, Record), "nothing is observed per ACK"
 		}
 		checks = append(checks, c)
 	}
+	checks = append(checks, check{
+		name: "tcp_retransmit_result", group: groupTracepoints, probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
+		loss: "retransmissions that the own device refuses make no event", remedy: "a kernel from 6.17 on",
+	})
+	for _, t := range unusedTracepoints {
+		c := tracepointCheck(t)
+		c.loss = "nothing: the programs do not use it"
+		checks = append(checks, c)
+	}
 	return checks
+}
+
+func tracepointCheck(t source.Tracepoint) check {
+	return check{
+		name: t.Name, group: groupTracepoints, remedy: "a kernel from " + t.Since + " on",
+		probe: func(m *machine) finding { return probeTracepoint(m, t.Name) },
+	}
+}
+
+// probeRetransmitResult counts the arguments of the tracepoint, as the monitor does.
+func probeRetransmitResult(m *machine) finding {
+	switch {
+	case m.typesErr != nil:
+		return unknown("the kernel's types are not known")
+	case !source.TellsOfRefusals(m.types):
+		return missing("tcp_retransmit_skb has no third argument in the kernel's types")
+	}
+	return ok("")
 }
 
 // probeTracepoint attaches to a tracepoint in both ways; either is enough.
@@ -110,13 +133,22 @@ func attachTracing(how ebpf.AttachType, target string, program asm.Instructions)
 	return l.Close()
 }
 
-// attachRawTracepoint attaches a raw tracepoint program (Linux 4.17) for a moment.
-func attachRawTracepoint(name string) error {
+// rawTracepointProgram is an empty program for a raw tracepoint (Linux 4.17).
+func rawTracepointProgram() (*ebpf.Program, error) {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "airtide_doctor", Type: ebpf.RawTracepoint, License: "GPL", Instructions: emptyProgram(),
 	})
 	if err != nil {
-		return fmt.Errorf("loading a raw tracepoint program: %w", err)
+		return nil, fmt.Errorf("loading a raw tracepoint program: %w", err)
+	}
+	return prog, nil
+}
+
+// attachRawTracepoint attaches a raw tracepoint program for a moment.
+func attachRawTracepoint(name string) error {
+	prog, err := rawTracepointProgram()
+	if err != nil {
+		return err
 	}
 	defer prog.Close()
 	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
@@ -124,4 +156,18 @@ func attachRawTracepoint(name string) error {
 		return fmt.Errorf("attaching to %s: %w", name, err)
 	}
 	return l.Close()
+}
+
+// runRawTracepoint runs a raw tracepoint program on behalf of user space (BPF_PROG_TEST_RUN; Linux 5.10), by which the
+// monitor learns the rate of the kernel's ticks.
+func runRawTracepoint() error {
+	prog, err := rawTracepointProgram()
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	if _, err := prog.Run(&ebpf.RunOptions{}); err != nil {
+		return fmt.Errorf("running a raw tracepoint program: %w", err)
+	}
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	source "airtide/monitor/bpf"
 )
 
 // resultsWith are the results of a machine on which everything works but what is named.
@@ -44,8 +46,14 @@ func TestVerdictOnMonitor(t *testing.T) {
 		usable  bool
 	}{
 		{"everything is there", nil, Ready, bpf, nil, true},
-		{"what it does not use is missing", map[string]Status{"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing}, Ready, bpf, nil, true},
+		{"what it does not use is missing", map[string]Status{"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing, "tcp_retransmit_synack": Missing}, Ready, bpf, nil, true},
 		{"an optional tracepoint is missing", map[string]Status{"tcp_cong_state_set": Missing}, Degraded, bpf, []string{"tcp_cong_state_set"}, true},
+		{"idle connections cannot be found", map[string]Status{"iter_tcp": Missing}, Degraded, bpf, []string{"iter_tcp"}, true},
+		{"the hook at each ACK costs more", map[string]Status{"tp_btf_trusted": Missing}, Degraded, bpf, []string{"tp_btf_trusted"}, true},
+		{"refused retransmissions are not told", map[string]Status{"tcp_retransmit_result": Missing}, Degraded, bpf, []string{"tcp_retransmit_result"}, true},
+		{"the rate of ticks cannot be found", map[string]Status{"raw_tp_test_run": Missing}, Degraded, diag, []string{"raw_tp_test_run"}, true},
+		{"sockets cannot be followed", map[string]Status{"bpf_probe_read_kernel": Missing}, Degraded, diag, []string{"bpf_probe_read_kernel"}, true},
+		{"namespaces cannot be entered", map[string]Status{"cap_sys_admin": Missing}, Degraded, bpf, []string{"cap_sys_admin"}, true},
 		{"something works in part", map[string]Status{"clock_source": Limited}, Degraded, bpf, []string{"clock_source"}, true},
 		{"no BTF", map[string]Status{"btf": Missing, "tp_btf": Missing}, Degraded, diag, []string{"btf"}, true},
 		{"no privileges", map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown}, Degraded, diag, []string{"cap_bpf", "cap_perfmon", "tcp_probe"}, true},
@@ -78,6 +86,29 @@ func TestVerdictOnMonitor(t *testing.T) {
 				t.Errorf("info only reads files and is %s", info.Verdict)
 			}
 		})
+	}
+}
+
+// The monitor's source says itself which tracepoints it needs, and what the others are for.
+func TestTracepointsCostWhatTheSourceSays(t *testing.T) {
+	for _, p := range source.Tracepoints() {
+		for _, name := range []Verb{Monitor, Record} {
+			v, found := reportWith(map[string]Status{p.Name: Missing}).Verb(name)
+			if !found || v.Verdict != Degraded || len(v.Lacks) != 1 || v.Lacks[0].Check != p.Name {
+				t.Fatalf("%s without %s: %+v", name, p.Name, v)
+			}
+			if needed := p.Without == ""; needed != (v.Way == diag) || !needed && v.Lacks[0].Loss != p.Without {
+				t.Errorf("%s without %s is by %q and loses %q, but the source says %q", name, p.Name, v.Way, v.Lacks[0].Loss, p.Without)
+			}
+		}
+	}
+}
+
+// Without it a command's connections are not told from others (record/command.go), by either source.
+func TestRecordIsDegradedWithoutCgroups(t *testing.T) {
+	v, found := reportWith(map[string]Status{"cgroup_v2": Missing, "btf": Missing}).Verb(Record)
+	if !found || v.Verdict != Degraded || v.Way != diag || !slices.ContainsFunc(v.Lacks, func(l Lack) bool { return l.Check == "cgroup_v2" }) {
+		t.Errorf("got %+v, want that record lacks cgroup_v2", v)
 	}
 }
 

@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,11 +27,13 @@ var layers = [][]string{
 	{"airtide/monitor", "airtide/doctor", "airtide/tune", "airtide/timewarp"},
 	{"airtide/monitor/bpf", "airtide/monitor/diag"},
 	{"airtide/lab/result", "airtide/lab/setup", "airtide/lab/workload"},
-	{"airtide/lab/machine", "airtide/cell/live"},
-	{"airtide/lab/plan", "airtide/cell"},
+	{"airtide/lab/machine"},
+	{"airtide/lab/plan"},
 	{"airtide/lab/judge", "airtide/terminals", "airtide/experiments", "airtide/congestion", "airtide/share/rwnd"},
 	{"airtide/fairness", "airtide/share/control", "airtide/share/hub", "airtide/share/radio"},
 	{"airtide/share/allocate"},
+	{"airtide/cell/live"},
+	{"airtide/cell"},
 	{"airtide/cell/engine", "airtide/cell/medium", "airtide/cell/path", "airtide/vm"},
 	{"airtide/cell/queue"},
 	{"airtide/monitor/owner", "airtide/monitor/filter/bpffilter", "airtide/share/message"},
@@ -73,6 +79,72 @@ func layerOf() map[string]int {
 		}
 	}
 	return m
+}
+
+// pageRow is a row of the table in docs/architecture.md: its layer, "" for that of the row above, and its packages.
+type pageRow struct {
+	layer    string
+	packages []string
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+func pageRows(t *testing.T) (rows []pageRow) {
+	t.Helper()
+	_, table, found := strings.Cut(string(readFile(t, filepath.Join(root, "docs", "architecture.md"))), "\n| layer | package | what it owns |\n|---|---|---|\n")
+	if !found {
+		t.Fatal("docs/architecture.md has no table of layers")
+	}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			return rows // the table has ended
+		}
+		r := pageRow{layer: strings.TrimSpace(cells[1])}
+		for _, name := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			r.packages = append(r.packages, "airtide/"+name[1])
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// A page that says another order than the code keeps is worse than none.
+func TestThePageListsTheLayers(t *testing.T) {
+	const inC, tests = "C", "tests" // what stands in no layer
+	var inOrder, ofTests, begin []string
+	layer := ""
+	for _, r := range pageRows(t) {
+		if r.layer != "" {
+			layer = r.layer
+		}
+		switch layer {
+		case inC:
+		case tests:
+			ofTests = append(ofTests, r.packages...)
+		default:
+			inOrder = append(inOrder, r.packages...)
+			if r.layer != "" {
+				begin = append(begin, r.packages[0])
+			}
+		}
+	}
+	want := slices.Concat(layers...)
+	for i := range max(len(inOrder), len(want)) {
+		if i >= len(inOrder) || i >= len(want) || inOrder[i] != want[i] {
+			t.Errorf("package %d from the top of docs/architecture.md and of this test is another: the page goes on with %q, the test with %q",
+				i+1, inOrder[min(i, len(inOrder)):min(i+3, len(inOrder))], want[min(i, len(want)):min(i+3, len(want))])
+			break
+		}
+	}
+	for _, p := range begin {
+		if !slices.ContainsFunc(layers, func(l []string) bool { return l[0] == p }) {
+			t.Errorf("docs/architecture.md begins a layer with %s, which stands within one", p)
+		}
+	}
+	if got, want := slices.Sorted(slices.Values(ofTests)), slices.Sorted(maps.Keys(apart)); !slices.Equal(got, want) {
+		t.Errorf("of tests docs/architecture.md has\n%q, want\n%q", got, want)
+	}
 }
 
 func TestEveryPackageStandsInALayer(t *testing.T) {

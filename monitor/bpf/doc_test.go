@@ -4,6 +4,7 @@ import (
 	command "flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -54,11 +55,38 @@ func TestGuideListsEveryField(t *testing.T) {
 	}
 }
 
-func TestGuideNamesEveryEventCauseReasonAndHook(t *testing.T) {
+var kernelFile = regexp.MustCompile("[a-z][a-z0-9_]*\\.c`")
+
+// rowsOf gathers the table rows of a section of the guide by the name that stands first in them. Each of them has to say
+// in which file of the kernel that is.
+func rowsOf(t *testing.T, section string) map[string][]string {
+	t.Helper()
 	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, rest, found := strings.Cut(string(text), "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("%s has no section %s", guide, section)
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	rows := map[string][]string{}
+	for line := range strings.Lines(rest) {
+		after, found := strings.CutPrefix(line, "| `")
+		if !found {
+			continue
+		}
+		if !kernelFile.MatchString(after) {
+			t.Errorf("%s names no file of the kernel: %s", guide, line)
+		}
+		name, cells, _ := strings.Cut(after, "` |")
+		rows[name] = append(rows[name], strings.TrimSpace(cells))
+	}
+	return rows
+}
+
+func TestGuideNamesEveryEventCauseReasonAndHook(t *testing.T) {
+	rows := rowsOf(t, "Events")
 	var names []string
 	for k := tcp.EventOpen; k <= tcp.EventTLPLoss; k++ {
 		names = append(names, k.String())
@@ -66,15 +94,19 @@ func TestGuideNamesEveryEventCauseReasonAndHook(t *testing.T) {
 	for c := tcp.CauseFast; c <= tcp.CauseOther; c++ {
 		names = append(names, c.String())
 	}
-	for r := tcp.ReasonLocalFIN; r <= tcp.ReasonUnknownLeaving; r++ {
+	for r := tcp.ReasonLocalFIN; r < tcp.ReasonStillOpen; r++ {
 		names = append(names, r.String())
 	}
-	for _, h := range hooks {
-		names = append(names, h.name)
-	}
 	for _, name := range names {
-		if !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("%s does not name `%s`", guide, name)
+		if len(rows[name]) == 0 {
+			t.Errorf("%s has no row for `%s`", guide, name)
+		}
+	}
+	rows = rowsOf(t, "Hooks")
+	for _, h := range hooks {
+		row := strings.Join(rows[h.Name], "")
+		if needed := strings.HasSuffix(row, " nothing works |"); !strings.HasPrefix(row, h.Since+" |") || needed != (h.Without == "") {
+			t.Errorf("%s says of `%s` %q: it is there since %s, and without it %q", guide, h.Name, row, h.Since, h.Without)
 		}
 	}
 }

@@ -53,6 +53,8 @@ type Options struct {
 	Aliases func() (map[string]string, error)
 	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older kernel is observed.
 	lacks []string
+	// refuses are ways to attach, or the walk, that the kernel is taken to refuse: tests see by it what takes their place.
+	refuses []string
 }
 
 // The defaults of Options.
@@ -67,28 +69,6 @@ const (
 	// trace holds without another copy.
 	batchRows = 2048
 )
-
-// hook is a tracepoint with its two programs.
-type hook struct {
-	name     string
-	btf, raw string
-	// without says what is lost when the kernel lacks the tracepoint; "" when nothing works without it.
-	without string
-}
-
-var hooks = []hook{
-	{"tcp_probe", "btf_tcp_probe", "raw_tcp_probe", ""},
-	{"inet_sock_set_state", "btf_inet_sock_set_state", "raw_inet_sock_set_state", ""},
-	{"tcp_destroy_sock", "btf_tcp_destroy_sock", "raw_tcp_destroy_sock", ""},
-	{"tcp_retransmit_skb", "btf_tcp_retransmit_skb", "raw_tcp_retransmit_skb", ""},
-	{
-		"tcp_cong_state_set", "btf_tcp_cong_state_set", "raw_tcp_cong_state_set",
-		"congestion states are compared at each ACK and retransmission instead (kernel 5.19 has it)",
-	},
-	{"tcp_receive_reset", "btf_tcp_receive_reset", "raw_tcp_receive_reset", "a reset from the peer is told by the socket's error alone"},
-	{"tcp_send_reset", "btf_tcp_send_reset", "raw_tcp_send_reset", "a reset sent is not told from other closes"},
-	{"tcp_rcv_space_adjust", "btf_tcp_rcv_space_adjust", "raw_tcp_rcv_space_adjust", "owners of accepted connections are found by /proc alone"},
-}
 
 // ErrNoBTF says that the kernel's types are not known.
 var ErrNoBTF = errors.New("the kernel exposes no BTF (/sys/kernel/btf/vmlinux)")
@@ -178,7 +158,7 @@ func explain(err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("loading BPF programs (run as root, or with CAP_BPF and CAP_PERFMON; or use --source diag): %w", err)
 	case errors.Is(err, ebpf.ErrNotSupported):
-		return fmt.Errorf("loading BPF programs (kernel 5.8 or newer is needed; use --source diag): %w", err)
+		return fmt.Errorf("loading BPF programs (kernel 5.10 or newer is needed; use --source diag): %w", err)
 	}
 	return fmt.Errorf("loading BPF programs: %w", err)
 }
@@ -198,38 +178,10 @@ func kernelTypes(path string) (*btf.Spec, error) {
 	return spec, nil
 }
 
-// tracepointArgs returns the number of arguments of a tracepoint, -1 when the kernel lacks it. Every tracepoint with a
-// raw form has the type btf_trace_NAME, whose first argument is internal.
-func tracepointArgs(types *btf.Spec, name string) int {
-	var def *btf.Typedef
-	if err := types.TypeByName("btf_trace_"+name, &def); err != nil {
-		return -1
-	}
-	ptr, ok := def.Type.(*btf.Pointer)
-	if !ok {
-		return -1
-	}
-	proto, ok := ptr.Target.(*btf.FuncProto)
-	if !ok {
-		return -1
-	}
-	return len(proto.Params) - 1
-}
-
-// argsOf is tracepointArgs for the kernel that the options describe.
-func (o Options) argsOf(types *btf.Spec, name string) int {
-	if slices.Contains(o.lacks, name) {
-		return -1
-	}
-	return tracepointArgs(types, name)
-}
-
-// tellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the own device refused: Linux 6.17.
-func (o Options) tellsOfRefusals(types *btf.Spec) bool {
-	return o.argsOf(types, "tcp_retransmit_skb") > 2
-}
-
 func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, err error) {
+	if slices.Contains(o.refuses, string(way)) || withWalk && slices.Contains(o.refuses, walkProgram) {
+		return nil, errors.New("refused by a test")
+	}
 	spec, err := loadMonitor()
 	if err != nil {
 		return nil, fmt.Errorf("reading the embedded object: %w", err)
@@ -237,11 +189,11 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	l := &loaded{attach: way, types: types}
 	wanted := map[string]hook{}
 	for _, h := range hooks {
-		if o.argsOf(types, h.name) < 0 {
-			if h.without == "" {
-				return nil, fmt.Errorf("the kernel lacks the tracepoint %s: use --source diag", h.name)
+		if o.argsOf(types, h.Name) < 0 {
+			if h.Without == "" {
+				return nil, fmt.Errorf("the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since)
 			}
-			l.missing = append(l.missing, h.name+": "+h.without)
+			l.missing = append(l.missing, fmt.Sprintf("%s: %s (kernel %s has it)", h.Name, h.Without, h.Since))
 			continue
 		}
 		wanted[h.program(way)] = h
@@ -276,7 +228,7 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	if err := configure(spec, types, o, constants); err != nil {
 		return nil, err
 	}
-	if !o.tellsOfRefusals(types) {
+	if !TellsOfRefusals(types) {
 		l.missing = append(l.missing, "the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event (kernel 6.17 has it)")
 	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
@@ -319,16 +271,6 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	return l, nil
 }
 
-func (h hook) program(way Attach) string {
-	switch {
-	case way == AttachRawTP:
-		return h.raw
-	case way == AttachTrusted && h.name == "tcp_probe":
-		return "trusted_tcp_probe"
-	}
-	return h.btf
-}
-
 func (l *loaded) attachHook(wanted map[string]hook, h hook) error {
 	name := h.program(l.attach)
 	if _, ok := wanted[name]; !ok {
@@ -338,12 +280,12 @@ func (l *loaded) attachHook(wanted map[string]hook, h hook) error {
 	var k link.Link
 	var err error
 	if l.attach == AttachRawTP {
-		k, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: h.name, Program: prog})
+		k, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: h.Name, Program: prog})
 	} else {
 		k, err = link.AttachTracing(link.TracingOptions{Program: prog})
 	}
 	if err != nil {
-		return fmt.Errorf("attaching to %s: %w", h.name, err)
+		return fmt.Errorf("attaching to %s: %w", h.Name, err)
 	}
 	l.links = append(l.links, k)
 	return nil
@@ -364,7 +306,7 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
 		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
-		"retransmit_has_result": o.tellsOfRefusals(types),
+		"retransmit_has_result": TellsOfRefusals(types),
 	})
 	return bpffilter.SetConstants(spec, values)
 }

@@ -270,6 +270,66 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 	}
 }
 
+// What the kernel refuses is replaced by the next best, which sees as much, and the description says what that costs.
+func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
+	for _, c := range []struct {
+		refuses []string
+		attach  Attach // "" for any
+		says    []string
+	}{
+		{[]string{string(AttachTrusted)}, AttachTPBTF, []string{"tp_btf_trusted: each record costs more"}},
+		{
+			[]string{string(AttachTrusted), string(AttachTPBTF)},
+			AttachRawTP,
+			[]string{"tp_btf_trusted: each record costs more", "tp_btf: each record costs more, since the kernel refused it: refused by a test"},
+		},
+		{[]string{walkProgram}, "", []string{"idle connections: each is seen at its next segment only", "refused by a test"}},
+	} {
+		t.Run(strings.Join(c.refuses, " "), func(t *testing.T) {
+			n := newNetwork(t, 0)
+			client, server := n.Connect(testnet.Dial{}) // idle when the observation begins
+			s := open(t, Options{refuses: c.refuses, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
+			defer s.Close()
+			description := s.Description()
+			if c.attach != "" && s.loaded.attach != c.attach {
+				t.Errorf("attached as %s, want %s", s.loaded.attach, c.attach)
+			}
+			for _, want := range append(c.says, string(s.loaded.attach)+", per ACK") {
+				if !strings.Contains(description, want) {
+					t.Errorf("%q does not say %q", description, want)
+				}
+			}
+			send(t, client, server, 10*mss)
+			quiet(t, client)
+			seen := tally{flows: map[tcp.FlowID]tcp.Flow{}, packets: map[tcp.FlowID]int{}}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel() // what has been recorded is delivered at the end
+			if err := s.Run(ctx, &seen); err != nil {
+				t.Fatal(err)
+			}
+			for id, f := range seen.flows {
+				if seen.packets[id] == 0 || !f.Inherited {
+					t.Errorf("%s: %d samples, inherited %t", &f, seen.packets[id], f.Inherited)
+				}
+			}
+			if len(seen.flows) != 2 {
+				t.Errorf("%d flows, want the two ends", len(seen.flows))
+			}
+		})
+	}
+	everything := []string{string(AttachTrusted), string(AttachTPBTF), string(AttachRawTP)}
+	s, err := Open(Options{refuses: everything})
+	if err == nil {
+		s.Close()
+		t.Fatal("opened though every way was refused")
+	}
+	for _, want := range []string{"as tp_btf: refused by a test", "as raw_tp: refused by a test"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -278,7 +338,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a filter that is too long", Options{Filter: filter.Filter{Ports: make([]uint16, filter.MaxPorts+1)}}, "at most 64"},
 		{"a file that is no BTF", Options{BTFPath: "/proc/self/comm"}, "reading BTF from /proc/self/comm"},
-		{"a kernel without the tracepoint", Options{lacks: []string{"tcp_probe"}}, "--source diag"},
+		{"a kernel without tcp_probe", Options{lacks: []string{"tcp_probe"}}, "--source diag"},
+		{"a kernel without inet_sock_set_state", Options{lacks: []string{"inet_sock_set_state"}}, "--source diag"},
+		{"a kernel without tcp_destroy_sock", Options{lacks: []string{"tcp_destroy_sock"}}, "--source diag"},
+		{"a kernel without tcp_retransmit_skb", Options{lacks: []string{"tcp_retransmit_skb"}}, "--source diag"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Open(c.options)

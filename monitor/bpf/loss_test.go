@@ -83,8 +83,13 @@ func (c *lossScenario) play(t *testing.T, o Options) bool {
 		return false
 	}
 	obs.check(func(t *testing.T, r *recording) {
-		events := r.events[r.flow(t, client).ID]
+		id := r.flow(t, client).ID
+		events, rows := r.events[id], r.packets(id)
 		c.judge(t, events, strings.Contains(r.source.Description(), congStateSet))
+		if c.rows != nil {
+			c.rows(t, rows)
+		}
+		compareBlocks(t, events, rows)
 		compareWithKernel(t, events, counter, untold, int64(end.Reord_seen))
 		r.logWhenFailed(t, events)
 	})
@@ -159,7 +164,7 @@ func TestAccurateECNIsNoLocalCongestion(t *testing.T) {
 
 func tellsOfRefusals(t *testing.T) bool {
 	t.Helper()
-	return Options{}.tellsOfRefusals(ownTypes(t))
+	return TellsOfRefusals(ownTypes(t))
 }
 
 // compareWithKernel holds the events of the namespace's only sender against the kernel's own counts, of which some
@@ -202,6 +207,24 @@ func compareWithKernel(t *testing.T, events []tcp.Event, counter func(name strin
 	}
 	if most := counter("TCPLossProbes"); probes > most {
 		t.Errorf("%d probes were retransmissions, the kernel sent %d in all", probes, most)
+	}
+}
+
+// compareBlocks holds the samples of segments with SACK blocks against the events that the same segments make.
+func compareBlocks(t *testing.T, events []tcp.Event, rows []tcp.Sample) {
+	t.Helper()
+	type carried struct{ ack, blocks int64 }
+	var told, sampled []carried
+	for _, e := range ofKind(events, tcp.EventSack, tcp.EventDsack) {
+		told = append(told, carried{e.Seq, int64(e.NumBlocks)})
+	}
+	for _, s := range rows {
+		if n := s.Values[tcp.SackBlocks]; n != 0 {
+			sampled = append(sampled, carried{s.Values[tcp.AckBytes], n})
+		}
+	}
+	if !slices.Equal(told, sampled) {
+		t.Errorf("ACK numbers and SACK blocks of events %v, of samples %v", told, sampled)
 	}
 }
 
