@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"airtide/clock"
-	"airtide/monitor"
 	"airtide/monitor/filter"
 	"airtide/monitor/owner"
 	"airtide/share/control"
@@ -20,9 +19,9 @@ import (
 	"airtide/share/link"
 	"airtide/share/message"
 	"airtide/share/own"
+	"airtide/share/radio"
 	"airtide/share/rwnd"
 	"airtide/tcp"
-	"airtide/tune"
 )
 
 const (
@@ -38,9 +37,6 @@ const (
 	lease = 800 * time.Millisecond
 )
 
-// slowestRadio in kbit/s is what a radio is taken to reach at least: the lowest rate of OFDM.
-const slowestRadio = 6000
-
 // agent is one that runs.
 type agent struct {
 	config   Config
@@ -50,7 +46,10 @@ type agent struct {
 	sender   *message.Sender
 	flows    *own.Flows
 	control  *control.Controller
-	hold     *hold.Hold // nil while nothing is held
+	at       *addresses
+	again    bool       // it was at other addresses before
+	ready    bool       // the grip on its flows is taken
+	hold     *hold.Hold // nil where nothing is held
 	self     self
 	balance  control.Balance
 	decision control.Decision // the last one
@@ -60,10 +59,16 @@ type agent struct {
 	patience time.Duration    // how long silence of all the others is nothing unusual
 	session  uint64
 	together together
+	place    radio.Place   // where it is, as far as that is known
+	bss      uint32        // the same as terminals tell it each other
+	meets    link.Families // over which it meets others
+	groups   link.Families // over which the last report went to all
 	peers    []message.Peer
-	datagram []byte
-	status   Status
-	why      string // the last one that was told
+	// elsewhere is how many terminals are heard besides that are at another access point.
+	elsewhere int
+	datagram  []byte
+	status    Status
+	why       string // the last one that was told
 }
 
 // Run shares until the context ends; then bounds are lifted and the others told. Needs root, for BPF; a kernel that cannot bound
@@ -85,72 +90,98 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("sharing: %w", err)
 	}
-	prefixes, err := c.prefixes()
+	at, err := openAddresses(&c)
 	if err != nil {
 		return fmt.Errorf("sharing: %w", err)
 	}
-	flows := filter.Filter{NetNS: []uint32{namespace}, Prefixes: prefixes}
-	a := &agent{config: c, control: control.New(c.Control), self: self{maximum: c.MaxBps, single: c.SingleFrames, weight: c.Weight, flows: map[tcp.FlowID]*flow{}}}
+	defer at.close()
+	if err := at.take(); err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	for again := false; ; again = true {
+		moved, err := stay(ctx, c, at, filter.Filter{NetNS: []uint32{namespace}, Prefixes: at.prefixes()}, again)
+		if err != nil || !moved {
+			return err
+		}
+		if err := at.await(ctx, c.waits); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// waits shows that there is nothing to share by.
+func (c *Config) waits(why string) {
+	if c.Step != nil {
+		s := Status{Why: why, Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{}}
+		s.describe(c)
+		c.Step(s)
+	}
+}
+
+// errMoved ends what an agent does with addresses that it no longer has.
+var errMoved = errors.New("this terminal has other addresses and begins anew")
+
+// stay shares as long as the terminal's addresses are what they are; moved says that they have become others, and again that they have
+// before.
+func stay(ctx context.Context, c Config, at *addresses, flows filter.Filter, again bool) (moved bool, err error) {
+	now := clock.Now()
+	a := &agent{
+		config: c, at: at, again: again, control: control.New(c.Control), flows: own.New(now),
+		self: self{maximum: c.MaxBps, single: c.SingleFrames, weight: c.Weight, flows: map[tcp.FlowID]*flow{}},
+	}
 	if a.link, err = link.Open(c.Link); err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, a.link.Close()) }()
-	source, err := monitor.Open(monitor.Options{Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery}, BatchTime: stepEvery / 4})
-	if err != nil {
-		return fmt.Errorf("sharing: %w", err)
+	var unbound error // told later: who lacks rights is told what for first
+	if a.self.windows, unbound = rwnd.Begin(c.Interface); unbound == nil {
+		defer func() { err = errors.Join(err, a.self.windows.Close()) }()
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	if c.Policy != control.Observe {
-		if a.hold, err = hold.Begin(ctx, tune.Selection{Filter: flows}); err != nil {
+	a.meets = a.link.Groups()
+	a.groups = a.meets
+	if c.Radio != nil {
+		a.tuned(c.Radio())
+	}
+	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way(), Hubs: c.Link.Addresses()}, now)
+	a.sender = message.NewSender(a.receiver, now)
+	a.session = a.receiver.Session()
+	a.together.turns = control.NewTurns(a.session)
+	return a.run(ctx, flows, unbound)
+}
+
+// run lets the parts work until the context ends or one fails. Others are met while the grip on the flows is taken.
+func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
+	parts, ctx := errgroup.WithContext(ctx)
+	var g grip
+	ready := make(chan *hold.Hold, 1)
+	parts.Go(func() (err error) {
+		if g, err = takeGrip(ctx, &a.config, flows); err != nil {
 			if ctx.Err() != nil {
 				return nil // it was to end before it had begun
 			}
 			return fmt.Errorf("sharing: %w", err)
 		}
-		defer func() { err = errors.Join(err, a.hold.Close()) }()
-	}
-	if a.self.windows, err = rwnd.Begin(c.Interface); err != nil {
-		if !errors.Is(err, rwnd.ErrNotSupported) {
-			return fmt.Errorf("sharing: %w", err)
+		if errors.Is(unbound, rwnd.ErrNotSupported) {
+			a.config.Notice("what this terminal receives is not bounded: " + unbound.Error())
+		} else if unbound != nil {
+			return fmt.Errorf("sharing: %w", unbound)
 		}
-		c.Notice("what this terminal receives is not bounded: " + err.Error())
-	} else {
-		defer func() { err = errors.Join(err, a.self.windows.Close()) }()
-	}
-	now := clock.Now()
-	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way(), Hubs: c.Link.Addresses()}, now)
-	a.sender = message.NewSender(a.receiver, now)
-	a.session = a.receiver.Session()
-	a.together.turns = control.NewTurns(a.session)
-	a.flows = own.New(now)
-	return a.run(ctx, source)
-}
-
-// way is how this agent's datagrams cross the cell: at what the slowest terminal reaches alone, as far as that is known: its PHY
-// rate is higher.
-func (a *agent) way() message.Link {
-	w := message.Link{Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == "", DataKbps: kbps(a.self.maximum)}
-	for _, p := range a.peers {
-		if m := p.Report.MaxKbps; m > 0 && (w.DataKbps == 0 || m < w.DataKbps) {
-			w.DataKbps = m
-		}
-	}
-	if w.DataKbps > 0 { // a maximum that is not known yet is as low as what was seen
-		w.DataKbps = max(w.DataKbps, slowestRadio)
-	}
-	return w
-}
-
-// run lets the parts work until the context ends or one fails.
-func (a *agent) run(ctx context.Context, source monitor.Source) error {
-	parts, ctx := errgroup.WithContext(ctx)
-	parts.Go(func() error { return source.Run(ctx, a.flows) })
+		ready <- g.hold
+		return g.source.Run(ctx, a.flows)
+	})
 	parts.Go(func() error { return a.link.Receive(ctx, a.hear) })
-	parts.Go(func() error { return a.loop(ctx) })
-	return parts.Wait()
+	parts.Go(func() error { return a.loop(ctx, ready) })
+	err = parts.Wait()
+	if moved = errors.Is(err, errMoved); moved {
+		err = nil
+	}
+	return moved, errors.Join(err, g.close())
 }
 
-func (a *agent) loop(ctx context.Context) error {
+func (a *agent) loop(ctx context.Context, ready <-chan *hold.Hold) error {
 	defer a.leave()
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
@@ -173,6 +204,8 @@ func (a *agent) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case a.hold = <-ready:
+			a.ready = true
 		case <-ticker.C:
 			if err := step(); err != nil {
 				return err
@@ -203,10 +236,13 @@ func (a *agent) tell(now int64) time.Duration {
 		return time.Duration(due - now)
 	}
 	err := a.seal(a.state(), now)
+	four, six := a.receiver.Families(now)
+	a.groups = reaching(a.meets, four, six)
+	a.receiver.SetLink(a.way())
 	next := a.sender.DueNs(now)
 	a.mutex.Unlock()
 	if err == nil {
-		err = a.link.Send(a.datagram)
+		err = a.link.Send(a.datagram, a.groups)
 	}
 	if err != nil {
 		a.config.Notice(err.Error())
@@ -231,6 +267,7 @@ func (a *agent) seal(state message.State, now int64) (err error) {
 		share = a.status.ShareBps
 	}
 	report := a.self.report(state, share)
+	report.BSS, report.BothFamilies = a.bss, a.meets.Both()
 	if state != message.Leaving {
 		report.Turn = a.together.turns.Saying(time.Duration(now))
 	}
@@ -244,26 +281,32 @@ func (a *agent) leave() {
 	err := a.seal(message.Leaving, clock.Now())
 	a.mutex.Unlock()
 	if err == nil {
-		_ = a.link.Send(a.datagram)
+		_ = a.link.Send(a.datagram, a.groups)
 	}
 }
 
 // step decides anew and keeps the flows to it.
 func (a *agent) step(ctx context.Context, nowNs int64) error {
 	now := time.Duration(nowNs)
+	if a.at.moved(now) {
+		return a.letGo(ctx, now)
+	}
+	if a.config.Radio != nil {
+		a.tuned(a.config.Radio())
+	}
 	if err := a.self.take(now, a.flows.Take(nowNs)); err != nil {
 		return err
 	}
 	a.mutex.Lock()
-	a.peers = a.receiver.Peers(a.peers[:0], nowNs)
+	quiet := a.gather(nowNs)
 	a.receiver.SetLink(a.way())
-	quiet := time.Duration(nowNs - a.receiver.AcceptedNs())
-	a.patience = max(silence, pauses*time.Duration(a.receiver.PauseNs()))
 	counts := a.receiver.Counts()
 	a.mutex.Unlock()
-	if a.config.Radio != nil {
-		a.self.phy, a.self.byPHY, a.self.single = a.config.Radio()
-		a.self.single = a.self.single || a.config.SingleFrames
+	if !a.ready {
+		if a.again {
+			a.config.waits(errMoved.Error())
+		}
+		return nil
 	}
 	a.together.hears(now, a)
 	if a.config.Step != nil {
@@ -301,10 +344,29 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	return nil
 }
 
+// letGo lifts all bounds at once, before what takes longer, and returns errMoved.
+func (a *agent) letGo(ctx context.Context, now time.Duration) error {
+	var errs []error
+	if a.hold != nil {
+		_, err := a.hold.Set(ctx, now, nil)
+		errs = append(errs, err)
+	}
+	if a.self.windows != nil {
+		errs = append(errs, a.self.windows.Set(nil))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	a.config.Notice(errMoved.Error())
+	a.config.waits(errMoved.Error())
+	return errMoved
+}
+
 // describe fills in what the status says of the terminals.
 func (a *agent) describe(counts [message.NumReasons]uint64) {
 	s := &a.status
-	s.Time, s.PID, s.Policy, s.Cell = time.Now(), os.Getpid(), a.config.Policy, a.config.Key.Tag().String()
+	s.describe(&a.config)
+	s.Elsewhere = a.elsewhere
 	s.Own = seen(a.self.report(a.state(), 0))
 	s.Peers = make([]Terminal, 0, len(a.peers))
 	for _, p := range a.peers {
@@ -325,6 +387,11 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 			s.Datagrams[message.Reason(reason).String()] = int(n)
 		}
 	}
+}
+
+// describe fills in whose status it is, and when.
+func (s *Status) describe(c *Config) {
+	s.Time, s.PID, s.Policy, s.Cell = time.Now(), os.Getpid(), c.Policy, c.Key.Tag().String()
 }
 
 func seen(r message.Report) Terminal {

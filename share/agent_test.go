@@ -3,6 +3,7 @@ package share
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -44,7 +45,16 @@ func (r *running) end(t *testing.T) {
 	r.ended <- nil
 }
 
+// usualMulticast is at what access points above 2.4 GHz send multicast, in bit/s.
+const usualMulticast = 6e6
+
 func run(t *testing.T, h *testnet.Host, c Config) *running {
+	t.Helper()
+	c.MulticastBps = usualMulticast
+	return runAsTold(t, h, c)
+}
+
+func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{stop: stop, ended: make(chan error, 1)}
@@ -197,6 +207,9 @@ func TestMisuse(t *testing.T) {
 		{"capacity", func(c *Config) { c.Policy = control.EqualCapPolicy }},
 		{"policy", func(c *Config) { c.Policy = "mine" }},
 		{"interface wlan7", func(c *Config) { c.Interface = "wlan7" }},
+		{"multicast rate", func(c *Config) { c.MulticastBps = 6 }},
+		{"alpha of -1", func(c *Config) { c.Control.Alpha = new(-1.0) }},
+		{"alpha of NaN", func(c *Config) { c.Control.Alpha = new(math.NaN()) }},
 	} {
 		one := good
 		c.change(&one)

@@ -3,7 +3,6 @@ package share
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"airtide/share/control"
 	"airtide/share/link"
 	"airtide/share/message"
+	"airtide/share/radio"
 )
 
 // Config says how an agent shares.
@@ -23,9 +23,10 @@ type Config struct {
 	Interface string
 	// MaxBps is what the terminal reaches alone, in bit/s; 0 means the highest rate that is seen.
 	MaxBps float64
-	// Radio tells the PHY rate, and what a terminal with it reaches alone, both in bit/s and 0 when they are not known, and whether each packet
-	// goes by itself; asked at each step. What it reaches alone counts where MaxBps is 0. It may be nil.
-	Radio func() (phyBps, aloneBps float64, single bool)
+	// Radio tells how the terminal's radio is doing; asked at each step. What it reaches alone counts where MaxBps is 0. It may be nil.
+	Radio func() radio.State
+	// MulticastBps is at what rate the access point sends multicast, in bit/s; 0 stands for the lowest rate of the radio's band.
+	MulticastBps float64
 	// SingleFrames says that the radio sends each packet by itself, whatever Radio says: 802.11a, b and g have no aggregates.
 	SingleFrames bool
 	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
@@ -49,6 +50,10 @@ func (c *Config) check() error {
 		return fmt.Errorf("a maximum of %g bit/s: want 1 kbit/s to 100 Gbit/s", c.MaxBps)
 	case c.Weight != 0 && (c.Weight < LowestWeight || c.Weight > HighestWeight):
 		return fmt.Errorf("a weight of %g: want %g to %g", c.Weight, LowestWeight, HighestWeight)
+	case c.MulticastBps != 0 && (c.MulticastBps < lowestMulticast || c.MulticastBps > highestMulticast):
+		return fmt.Errorf("a multicast rate of %g bit/s: want 1 to 600 Mbit/s", c.MulticastBps)
+	case c.Control.Alpha != nil && !(*c.Control.Alpha >= 0):
+		return fmt.Errorf("an alpha of %g: want a number from 0 on, or inf", *c.Control.Alpha)
 	case c.Policy == control.EqualCapPolicy && c.CapacityBps <= 0:
 		return errors.New("the policy equal-cap divides a capacity, and none is given")
 	}
@@ -56,32 +61,8 @@ func (c *Config) check() error {
 	return err
 }
 
-// prefixes are the addresses of the interface.
-func (c *Config) prefixes() (all []netip.Prefix, err error) {
-	if c.Interface == "" {
-		return nil, nil
-	}
-	device, err := net.InterfaceByName(c.Interface)
-	if err != nil {
-		return nil, fmt.Errorf("interface %s: %w", c.Interface, err)
-	}
-	addresses, err := device.Addrs()
-	if err != nil {
-		return nil, fmt.Errorf("addresses of %s: %w", c.Interface, err)
-	}
-	for _, a := range addresses {
-		if n, ok := a.(*net.IPNet); ok {
-			if ip, ok := netip.AddrFromSlice(n.IP); ok {
-				ip = ip.Unmap()
-				all = append(all, netip.PrefixFrom(ip, ip.BitLen()))
-			}
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("interface %s has no address", c.Interface)
-	}
-	return all, nil
-}
+// What an access point may send multicast at, in bit/s: from the lowest rate of 802.11b on.
+const lowestMulticast, highestMulticast = 1e6, 600e6
 
 // Bounds of a terminal's weight.
 const (
@@ -101,6 +82,8 @@ type Status struct {
 	// Own and Peers are the terminals, as they say of themselves.
 	Own   Terminal   `json:"own"`
 	Peers []Terminal `json:"peers"`
+	// Elsewhere is how many terminals are heard that are at another access point and so do not count.
+	Elsewhere int `json:"elsewhere,omitempty"`
 	// ShareBps is the terminal's, TotalBps the sum of all shares.
 	ShareBps float64 `json:"share_bps"`
 	TotalBps float64 `json:"total_bps"`

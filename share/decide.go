@@ -111,23 +111,25 @@ func (a *agent) terminals(now time.Duration) []control.Terminal {
 	return all
 }
 
-// shares gives each flow its part of the terminal's share.
+// shares gives each flow its part of the terminal's share. A terminal that is to have nothing though it wants something, as a slow one where the
+// total comes first, keeps to the smallest windows.
 func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
-	if d.Share == 0 {
+	if d.Share == 0 && a.self.demand() == 0 {
 		return b
 	}
 	u, v := &a.self.up, &a.self.down
-	parts := control.Split(d.Share, []float64{u.demand(d.Share), v.demand(d.Share)})
+	whole := max(d.Share, 1)
+	parts := control.Split(whole, []float64{u.demand(whole), v.demand(whole)})
 	forUp, forDown := a.balance.Step(a.since,
 		control.Direction{Share: parts[0], Rate: u.rate, Limited: u.greedy},
 		control.Direction{Share: parts[1], Rate: v.rate, Limited: v.greedy})
-	for _, w := range a.windows(now, (*flow).upward, parts[0]/d.Share, func(part float64, base time.Duration) float64 {
+	for _, w := range a.windows(now, (*flow).upward, parts[0]/whole, func(part float64, base time.Duration) float64 {
 		return forUp * d.Window(part, base)
 	}) {
 		b.send(w)
 	}
 	b.down = map[tcp.FlowID]uint32{}
-	for _, w := range a.windows(now, (*flow).downward, parts[1]/d.Share, func(part float64, base time.Duration) float64 {
+	for _, w := range a.windows(now, (*flow).downward, parts[1]/whole, func(part float64, base time.Duration) float64 {
 		return forDown * d.Window(part, base)
 	}) {
 		b.down[w.id] = uint32(min(max(w.bytes, control.LeastWindow*float64(w.flow.mss)), math.MaxInt32))

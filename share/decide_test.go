@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"airtide/share/allocate"
 	"airtide/share/control"
 	"airtide/share/message"
 	"airtide/share/own"
+	"airtide/tcp"
 )
 
 // TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they carry.
@@ -57,6 +59,96 @@ func TestNoWindowIsBelowTheLeast(t *testing.T) {
 		b.send(window{bytes: bytes, flow: &flow{mss: 1448}})
 		if got := b.up[0].Packets; got != want {
 			t.Errorf("a window of %g bytes is bounded by %d packets, want %d", bytes, got, want)
+		}
+	}
+}
+
+// TestWhoIsToHaveNothingHasTheSmallestWindows: where the total comes first a slow terminal has no share, which is not to be without bounds.
+func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
+	const now = time.Minute
+	busy := side{base: 2 * time.Millisecond, rate: 10e6, recent: 20 * time.Millisecond, activeUntil: 2 * now, greedyUntil: 2 * now}
+	a := &agent{
+		control: control.New(control.Options{Alpha: new(allocate.TotalFirst)}), config: Config{Control: control.Options{Alpha: new(allocate.TotalFirst)}},
+		self: self{maximum: 50e6, weight: 1, up: direction{rate: 10e6, greedy: true, base: busy.base}, flows: map[tcp.FlowID]*flow{1: {mss: 1448, up: busy}}},
+		peers: []message.Peer{{HeardNs: int64(now), Report: message.Report{
+			State: message.Controlling, PeriodMs: 200, MaxKbps: 500_000, UploadKbps: 400_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
+		}}},
+		together: together{turns: control.NewTurns(1)}, patience: time.Hour,
+	}
+	b, why := a.decide(now, 0)
+	if why != "" || a.decision.Share != 0 || len(b.up) != 1 || b.up[0].Packets != control.LeastWindow {
+		t.Errorf("a share of %g, bounds %+v, %q", a.decision.Share, b.up, why)
+	}
+	a.self.up, a.self.flows[1].up = direction{}, side{}
+	if b, _ := a.decide(now+time.Second, 0); len(b.up) != 0 {
+		t.Errorf("of one that carries nothing: %+v", b.up)
+	}
+}
+
+// TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those that only receive are none.
+func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
+	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
+	f := &flow{mss: mss, up: side{base: base, rate: 10e6, activeUntil: 2 * now, greedyUntil: 2 * now}}
+	a := &agent{config: Config{CapacityBps: 100e6}, self: self{flows: map[tcp.FlowID]*flow{1: f}, state: own.State{RTT: 2 * base}}}
+	for _, kbps := range []message.Rate{5000, 0, 7000} {
+		a.peers = append(a.peers, message.Peer{Report: message.Report{UploadKbps: kbps}})
+	}
+	b := a.equalCap(now)
+	want := 100e6 / 3 * base.Seconds() / (8 * mss) / 2
+	if len(b.up) != 1 || math.Abs(float64(b.up[0].Packets)-want) > 1 {
+		t.Errorf("windows %+v, want one of %.1f packets", b.up, want)
+	}
+}
+
+// TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip time is 250 ms, or 1.5 times what is claimed
+// (docs/share-messages.md), and the least of several claims counts. When the claim ends, the share's window is back.
+func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
+	const (
+		base, queue = 2 * time.Millisecond, 8 * time.Millisecond
+		rate        = 20e6 // all that the path carries for this one
+		share       = rate * 0.010 / 8
+	)
+	claim := func(rtt time.Duration) message.Peer {
+		return message.Peer{Report: message.Report{ForeignQueues: true, MinRTTUs: 1, SmoothedRTTUs: uint32(rtt.Microseconds())}}
+	}
+	honest := message.Peer{Report: message.Report{MinRTTUs: 2000, SmoothedRTTUs: 12_000}}
+	for _, c := range []struct {
+		what  string
+		peers []message.Peer
+		most  time.Duration
+	}{
+		{"little", []message.Peer{honest, claim(0)}, besideRTT},
+		{"half a second", []message.Peer{claim(500 * time.Millisecond), honest}, 780 * time.Millisecond},
+		{"a minute, the most", []message.Peer{claim(time.Minute), honest}, 91 * time.Second},
+		{"a minute, beside one that finds such queues", []message.Peer{claim(time.Minute), claim(40 * time.Millisecond)}, besideRTT},
+	} {
+		f := &flow{mss: 1448, up: side{base: base, rate: rate, recent: base + queue}}
+		a := &agent{
+			peers: c.peers, decision: control.Decision{QueueTarget: queue}, since: 100 * time.Millisecond,
+			self: self{flows: map[tcp.FlowID]*flow{1: f}}, status: Status{ShareBps: rate},
+		}
+		longest := time.Duration(0)
+		window := func(now time.Duration) float64 {
+			f.up.activeUntil, f.up.greedyUntil = now+time.Second, now+time.Second
+			a.together.foreign = foreignDelay(a.peers)
+			all := a.windows(now, (*flow).upward, 1, func(float64, time.Duration) float64 { return share })
+			// All that the window holds waits in this one's own queue: the claim is a lie.
+			f.up.recent = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
+			return all[0].bytes
+		}
+		now := time.Minute
+		for range 3000 {
+			now += a.since
+			window(now)
+			longest = max(longest, f.up.recent)
+		}
+		// The mean that the window follows is smoothed, so that the window goes too far at first.
+		if most := c.most * 8 / 5; longest > most || f.up.recent > c.most*21/20 {
+			t.Errorf("%s is claimed: a round-trip time of %s at the longest, %s at last, want %s", c.what, longest, f.up.recent, c.most)
+		}
+		a.peers = []message.Peer{honest}
+		if got := window(now + a.since); got != share {
+			t.Errorf("%s was claimed, and no longer: a window of %.0f bytes, want %.0f", c.what, got, share)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func playAgent(text string) int {
 			encoder := json.NewEncoder(os.Stdout)
 			err = Run(ctx, Config{
 				Key: key, Policy: o.Policy, MaxBps: o.MaxBps, Interface: "eth0", Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
-				Step: func(s Status) { _ = encoder.Encode(s) },
+				MulticastBps: usualMulticast, Step: func(s Status) { _ = encoder.Encode(s) },
 			})
 		}
 	}

@@ -212,6 +212,17 @@ func (s *self) renewBases() (longer bool) {
 	return longer
 }
 
+// forget forgets what was found of a cell in which the terminal no longer is. What its flows' paths are it sees anew.
+func (s *self) forget() {
+	s.found = control.Maximum{}
+	for _, f := range s.flows {
+		for _, d := range []*side{&f.up, &f.down} {
+			d.window, d.slowRTT, d.foreign, d.doubted = 0, 0, 0, false
+			d.still, d.stillSum, d.stillSteps = 0, 0, 0
+		}
+	}
+}
+
 func (s *self) rate() float64 { return s.up.rate + s.down.rate }
 
 // demand of a terminal that carries next to nothing is a hundredth of what it reaches alone.

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -203,5 +204,56 @@ func TestAllHoldBackMoreAndMoreRarely(t *testing.T) {
 	}
 	if s.every != stillRarest {
 		t.Errorf("%s when nothing has changed ten times", s.every)
+	}
+}
+
+// TestBoundsThatDoNotHelpAreLetGo: the agent of the lowest session asks all to let go for five minutes, and says so; the others leave it to it.
+func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
+	const step = 100 * time.Millisecond
+	for _, c := range []struct {
+		what          string
+		session       uint64
+		with, without float64 // of all, in bit/s
+		release       bool
+	}{
+		{"they cost a quarter", 1, 90e6, 120e6, true},
+		{"they cost a quarter, and another one says so", 3, 90e6, 120e6, false},
+		{"they help", 1, 240e6, 120e6, false},
+	} {
+		var said []string
+		a := &agent{
+			session: c.session, together: together{turns: control.NewTurns(c.session), heldSince: 1, triedAt: 1},
+			config: Config{Notice: func(line string) { said = append(said, line) }},
+			peers:  []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}},
+		}
+		now := time.Hour
+		for _, part := range []struct {
+			phase control.Phase
+			total float64
+			steps int
+		}{
+			{control.Phase{}, c.with, 100},
+			{control.Phase{Kind: message.Free, Begin: now + 100*step, End: now + 120*step}, c.without, 20},
+			{control.Phase{}, c.with, 1},
+		} {
+			a.together.phase = part.phase
+			for range part.steps {
+				a.together.compare(now, a, []control.Terminal{{Rate: part.total / 2, RTT: 20 * time.Millisecond}, {Rate: part.total / 2, RTT: 20 * time.Millisecond}})
+				now += step
+			}
+		}
+		if a.together.effect == nil || a.together.effect.Helps() != (c.with > c.without) {
+			t.Fatalf("%s: effect %+v", c.what, a.together.effect)
+		}
+		free := func(at time.Duration) bool {
+			return a.together.turns.Phase(at).Kind == message.Free && a.together.turns.Saying(at).Kind == message.Free
+		}
+		if free(now) != c.release || free(now+releaseFor-time.Second) != c.release || free(now+releaseFor) {
+			t.Errorf("%s: all are free now %t, in the end %t, afterwards %t", c.what, free(now), free(now+releaseFor-time.Second), free(now+releaseFor))
+		}
+		told := len(said) == 1 && strings.Contains(said[0], "does not help: 90 Mbit/s in all with bounds, 120 without; letting go for 5m0s")
+		if told != c.release || (a.together.heldSince == 0) != c.release {
+			t.Errorf("%s: it said %q", c.what, said)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 // shareFlags are those of share run as they are given.
 type shareFlags struct {
 	key, device, policy, maximum, capacity, source, phyFile string
+	multicast, alpha                                        string
 	peers                                                   []string
 	port                                                    uint16
 	weight                                                  float64
@@ -71,6 +73,8 @@ nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
 	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
 	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
 	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
+	fl.StringVar(&f.alpha, "alpha", "1", "what is fair, the same on all terminals: 0 puts the total first, 1 is proportional fairness, inf is max-min")
+	fl.StringVar(&f.multicast, "multicast-rate", "", "at what the access point sends multicast (default 6Mbit above 2.4 GHz, else 1Mbit)")
 	fl.StringVar(&f.phyFile, "phy-file", "", "file that tells the PHY rate of now where nl80211 does not (docs/share.md); read twice a second")
 	fl.BoolVar(&f.single, "single-frames", false, "the radio has no aggregates (802.11a, b, g); where there is Wi-Fi, nl80211 tells")
 	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
@@ -107,7 +111,7 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 	}
 	switch r, err := f.radio(&c); {
 	case err == nil:
-		c.Radio = r.Rate
+		c.Radio = r.State
 		defer closed(r)
 	case f.phyFile != "":
 		return err
@@ -145,7 +149,7 @@ func (f *shareFlags) config() (c share.Config, err error) {
 	for _, rate := range []struct {
 		flag, text string
 		to         *float64
-	}{{"max-rate", f.maximum, &c.MaxBps}, {"capacity", f.capacity, &c.CapacityBps}} {
+	}{{"max-rate", f.maximum, &c.MaxBps}, {"capacity", f.capacity, &c.CapacityBps}, {"multicast-rate", f.multicast, &c.MulticastBps}} {
 		if rate.text == "" {
 			continue
 		}
@@ -153,6 +157,11 @@ func (f *shareFlags) config() (c share.Config, err error) {
 			return c, fmt.Errorf("--%s %q: want a rate such as 400Mbit", rate.flag, rate.text)
 		}
 	}
+	alpha, err := strconv.ParseFloat(f.alpha, 64)
+	if err != nil || !(alpha >= 0) {
+		return c, fmt.Errorf("--alpha %q: want a number from 0 on, or inf", f.alpha)
+	}
+	c.Control.Alpha = &alpha
 	if f.otlp != "" {
 		if err := metrics.Check(f.otlp); err != nil {
 			return c, fmt.Errorf("--otlp %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +128,9 @@ func TestShareMisuse(t *testing.T) {
 		{[]string{"status", "--interval", "1s"}, "--watch", exitMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"}, "/no/such/rate", exitFailed},
 		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "-1"}, `--alpha "-1"`, exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "nan"}, `--alpha "nan"`, exitMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--multicast-rate", "6"}, "--multicast-rate", exitMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", exitFailed},
 	} {
 		stdout, stderr, status := run(t, append([]string{"share"}, c.args...)...)
@@ -137,6 +141,17 @@ func TestShareMisuse(t *testing.T) {
 	for _, verb := range []string{"run", "status", "hub", "key"} {
 		if out := mustRun(t, "share", verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide share "+verb) {
 			t.Errorf("airtide share %s --help has no examples", verb)
+		}
+	}
+}
+
+// TestAlphaAndTheMulticastRateReachTheAgent as they are given.
+func TestAlphaAndTheMulticastRateReachTheAgent(t *testing.T) {
+	for text, want := range map[string]float64{"0": 0, "1": 1, "2.5": 2.5, "inf": math.Inf(1)} {
+		f := shareFlags{policy: "shares", source: "auto", alpha: text, multicast: "5.5Mbit"}
+		c, err := f.config()
+		if err != nil || c.Control.Alpha == nil || *c.Control.Alpha != want || c.MulticastBps != 5.5e6 {
+			t.Errorf("--alpha %s: %+v, multicast at %g bit/s, %v", text, c.Control, c.MulticastBps, err)
 		}
 	}
 }

@@ -41,6 +41,7 @@ func (k Key) Zero() bool { return k == Key{} }
 const (
 	tagPurpose     = "airtide share 1: tag of the cell"
 	sessionPurpose = "airtide share 1: key of session "
+	bssPurpose     = "airtide share 1: access point "
 )
 
 // Tag is the tag of the key's cell.
@@ -50,6 +51,12 @@ func (k Key) Tag() Tag { return Tag(k.derive(tagPurpose, TagSize)) }
 func (k Key) Session(session uint64) [Size]byte {
 	info := binary.LittleEndian.AppendUint64([]byte(sessionPurpose), session)
 	return [Size]byte(k.derive(string(info), Size))
+}
+
+// BSS is an access point's BSSID as members tell it each other: enough to tell access points apart. It is never 0, which stands for one that is
+// not known.
+func (k Key) BSS(bssid [6]byte) uint32 {
+	return max(binary.LittleEndian.Uint32(k.derive(bssPurpose+string(bssid[:]), 4)), 1)
 }
 
 // derive is HKDF-Expand with SHA-256 (RFC 5869). A key is uniformly random already, so there is nothing to extract (section

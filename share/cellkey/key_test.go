@@ -218,3 +218,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAccessPointsAreToldApart(t *testing.T) {
+	k, err := cellkey.Parse(knownText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint32]bool{}
+	for i := range byte(200) {
+		seen[k.BSS([6]byte{2, 0, 0, 0, 0, i})] = true
+	}
+	if len(seen) != 200 || seen[0] || k.BSS([6]byte{2}) == cellkey.New().BSS([6]byte{2}) {
+		t.Errorf("of 200 access points %d are told apart", len(seen))
+	}
+}

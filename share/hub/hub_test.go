@@ -94,7 +94,7 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 			}
 			r.mutex.Unlock()
 			if datagram != nil {
-				_ = r.link.Send(datagram)
+				_ = r.link.Send(datagram, link.Families{})
 				continue
 			}
 			select {
@@ -210,7 +210,7 @@ func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
 		case 2:
 			d[random.IntN(len(d))] ^= byte(1 + random.IntN(255))
 		}
-		_ = rubbish.Send(d)
+		_ = rubbish.Send(d, link.Families{})
 	}
 	reported := h.Status().Cells[0].Datagrams["accepted"]
 	testnet.Eventually(t, 60*time.Second, "reports to go on", func() bool { return h.Status().Cells[0].Datagrams["accepted"] > reported+5 })

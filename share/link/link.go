@@ -45,6 +45,14 @@ func (c *Config) Addresses() (all []netip.Addr) {
 	return all
 }
 
+// Families are versions of IP.
+type Families struct{ Four, Six bool }
+
+// Both says whether it is both.
+func (f Families) Both() bool { return f.Four && f.Six }
+
+func (f Families) has(six bool) bool { return six && f.Six || !six && f.Four }
+
 // MaxDatagram is the longest datagram that is received.
 const MaxDatagram = 2048
 
@@ -61,8 +69,8 @@ type conn struct {
 	six   bool
 }
 
-// Open opens the sockets. One family that the machine or the interface lacks is left out; without either there is an error. A port
-// that is in use is one that another agent has.
+// Open opens the sockets. One family that the machine lacks is left out, and multicast over one of which the interface has no address;
+// without either there is an error. A port that is in use is one that another agent has.
 func Open(c Config) (*Link, error) {
 	if c.Interface == "" && len(c.Peers) == 0 {
 		return nil, errors.New("opening the link to the other terminals: neither an interface for multicast nor peers are given")
@@ -71,16 +79,24 @@ func Open(c Config) (*Link, error) {
 		c.Port = Port
 	}
 	var device *net.Interface
+	var addresses Families
 	if c.Interface != "" {
 		var err error
-		if device, err = net.InterfaceByName(c.Interface); err != nil {
+		if device, err = net.InterfaceByName(c.Interface); err == nil {
+			addresses, err = familiesOf(device)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("opening the link to the other terminals: interface %s: %w", c.Interface, err)
 		}
 	}
 	l := &Link{peers: c.Peers}
 	var errs []error
 	for _, six := range []bool{false, true} {
-		one, err := listen(six, c.Port, device)
+		meet := device
+		if !addresses.has(six) {
+			meet = nil
+		}
+		one, err := listen(six, c.Port, meet)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -93,6 +109,18 @@ func Open(c Config) (*Link, error) {
 		}
 	}
 	return l, nil
+}
+
+// familiesOf are those of an interface's addresses: over another one nobody could answer.
+func familiesOf(device *net.Interface) (f Families, err error) {
+	all, err := device.Addrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok {
+			f.Six = f.Six || n.IP.To4() == nil
+			f.Four = f.Four || n.IP.To4() != nil
+		}
+	}
+	return f, err
 }
 
 func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
@@ -148,9 +176,18 @@ func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1), p.SetMulticastLoopback(false))
 }
 
-// Send sends a datagram to the groups and to all peers. It goes on after an error; what could not be sent to anybody is an error, since
-// then nobody hears this terminal.
-func (l *Link) Send(datagram []byte) error {
+// Groups are the families by whose groups the link meets others.
+func (l *Link) Groups() (f Families) {
+	for _, c := range l.conns {
+		f.Four = f.Four || c.group.IsValid() && !c.six
+		f.Six = f.Six || c.group.IsValid() && c.six
+	}
+	return f
+}
+
+// Send sends a datagram to all peers, and to the groups of some families: each takes airtime of its own. It goes on after an error; what
+// could not be sent to anybody is an error, since then nobody hears this terminal.
+func (l *Link) Send(datagram []byte, groups Families) error {
 	var errs []error
 	sent := 0
 	send := func(c *conn, to netip.AddrPort) {
@@ -161,7 +198,7 @@ func (l *Link) Send(datagram []byte) error {
 		sent++
 	}
 	for _, c := range l.conns {
-		if c.group.IsValid() {
+		if c.group.IsValid() && groups.has(c.six) {
 			send(c, c.group)
 		}
 		for _, p := range l.peers {

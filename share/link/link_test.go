@@ -61,7 +61,10 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	a, ownA := open(t, n.Client, Config{Interface: "eth0"})
 	_, b := open(t, n.Server, Config{Interface: "eth0"})
-	if err := a.Send([]byte("hello")); err != nil {
+	if groups := a.Groups(); !groups.Both() {
+		t.Fatalf("groups %+v", groups)
+	}
+	if err := a.Send([]byte("hello"), a.Groups()); err != nil {
 		t.Fatal(err)
 	}
 	testnet.Eventually(t, 5*time.Second, "the datagram over IPv4", func() bool { return b.has(n.Client.V4.String() + " hello") })
@@ -84,11 +87,11 @@ func TestUnicastToPeers(t *testing.T) {
 	a, _ := open(t, n.Client, Config{Peers: peers})
 	// Nobody listens yet, and the refusal that comes back breaks nothing.
 	for range 3 {
-		_ = a.Send([]byte("early"))
+		_ = a.Send([]byte("early"), Families{})
 	}
 	b, got := open(t, n.Server, Config{Peers: []netip.AddrPort{netip.AddrPortFrom(n.Client.V4, Port)}})
 	testnet.Eventually(t, 5*time.Second, "both datagrams", func() bool {
-		_ = a.Send([]byte("hello"))
+		_ = a.Send([]byte("hello"), Families{})
 		return got.has(n.Client.V4.String()+" hello") && got.has(n.Client.V6.String()+" hello")
 	})
 	if err := b.SendTo([]byte("back"), netip.AddrPortFrom(n.Client.V6, Port)); err != nil {

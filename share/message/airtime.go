@@ -1,15 +1,21 @@
 package message
 
+import "cmp"
+
 // Link is how datagrams cross the cell, which decides how much airtime a report takes.
 //
 // A multicast datagram crosses it twice: to the access point as an ordinary frame, which is acknowledged, and from there to
 // all at a basic rate, which is not. A unicast datagram crosses it twice too, as ordinary frames.
 type Link struct {
-	// BasicKbps is the rate of multicast and control frames: 1, 2, 5.5 or 11 Mbit/s of DSSS, else one of OFDM. Zero: 6 Mbit/s.
+	// BasicKbps is the rate of control frames and of multicast: 1, 2, 5.5 or 11 Mbit/s of DSSS, else one of OFDM. Zero: 6 Mbit/s.
 	BasicKbps Rate
 	// DataKbps is the rate of ordinary frames, of the slowest terminal if it is known; a measured rate will do, for it is
 	// lower. Zero: BasicKbps.
 	DataKbps Rate
+	// MulticastKbps is the rate of multicast where it is another than BasicKbps, which it is where that is zero.
+	MulticastKbps Rate
+	// BothFamilies: each report goes by multicast over IPv4 and over IPv6, since neither reaches all.
+	BothFamilies bool
 	// Copies are the unicast datagrams of each report, besides the multicast one or, with NoMulticast, instead of it.
 	Copies      int
 	NoMulticast bool
@@ -66,8 +72,12 @@ func (t timing) accessNs() int64 { return t.sifs + 3*t.slot + t.meanSlots2*t.slo
 func (l Link) ReportNs(payload int) int64 {
 	total := 2 * l.ordinaryNs(payload) * int64(max(0, l.Copies))
 	if !l.NoMulticast {
-		basic := l.basicKbps()
-		total += l.ordinaryNs(payload) + timingOf(basic).accessNs() + ppduNs(payload+aroundPayload, basic)
+		rate := cmp.Or(l.MulticastKbps, l.basicKbps())
+		once := l.ordinaryNs(payload) + timingOf(rate).accessNs() + ppduNs(payload+aroundPayload, rate)
+		total += once
+		if l.BothFamilies {
+			total += once
+		}
 	}
 	return total
 }

@@ -26,6 +26,9 @@ func TestAirtimeOfAReport(t *testing.T) {
 		{"multicast and one unicast copy", Link{Copies: 1}, 2*(access+frame) + 16 + ack + 2*(access+frame+16+ack)},
 		{"two unicast copies at 400 Mbit/s", Link{DataKbps: 400_000, Copies: 2, NoMulticast: true}, 4 * (access + fast + 16 + ack)},
 		{"multicast at 1 Mbit/s", Link{BasicKbps: 1000}, 2*(slowAccess+slowFrame) + 10 + slowACK},
+		{"multicast alone at 1 Mbit/s", Link{MulticastKbps: 1000}, access + frame + 16 + ack + slowAccess + slowFrame},
+		{"multicast over both families", Link{BothFamilies: true}, 2 * (access + frame + 16 + ack + access + frame)},
+		{"unicast, whatever multicast would be", Link{MulticastKbps: 1000, BothFamilies: true, Copies: 1, NoMulticast: true}, 2 * (access + frame + 16 + ack)},
 	} {
 		if got := float64(c.link.ReportNs(139)) / 1000; got != c.us {
 			t.Errorf("%s: %g us, want %g", c.what, got, c.us)
@@ -71,9 +74,9 @@ func TestAirtimeAgreesWithTheMedium(t *testing.T) {
 }
 
 func TestReportsTakeAtMostOnePercent(t *testing.T) {
-	for _, link := range []Link{{}, {BasicKbps: 1000}, {BasicKbps: 24_000, DataKbps: 866_000}, {Copies: 3}, {DataKbps: 100_000, Copies: 1, NoMulticast: true}} {
+	for _, link := range []Link{{}, {BasicKbps: 1000}, {BasicKbps: 24_000, DataKbps: 866_000}, {MulticastKbps: 1000, BothFamilies: true}, {Copies: 3}, {DataKbps: 100_000, Copies: 1, NoMulticast: true}} {
 		for terminals := 1; terminals <= 2000; terminals++ {
-			for _, bytes := range []int{124, 156, 636} {
+			for _, bytes := range []int{128, 160, 640} {
 				report := link.ReportNs(bytes)
 				period := PeriodNs(terminals, report)
 				if share := float64(terminals) * float64(report) / float64(period); share > 0.01+1e-9 {

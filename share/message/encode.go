@@ -30,21 +30,24 @@ type fields struct {
 	QueuedBytes     uint32
 	Retransmissions uint32
 	Errors          [4]uint32
+	BSS             uint32
 }
 
 const (
 	flagApplicationLimited = 1 << 0
 	flagForeignQueues      = 1 << 13 // behind the turn
 	flagSingleFrames       = 1 << 14
+	flagBothFamilies       = 1 << 15
 )
 
 // Sizes in bytes.
 const (
-	fieldsSize  = 86
-	lengthSize  = 2 // of the fixed part's length
-	countSize   = 2 // of the number of echoes, and how many of them want an answer themselves
-	echoSize    = 8
-	shortestOf1 = lengthSize + fieldsSize + countSize
+	fieldsSize      = 90
+	firstFieldsSize = 86 // in the first minor version, which has no BSS
+	lengthSize      = 2  // of the fixed part's length
+	countSize       = 2  // of the number of echoes, and how many of them want an answer themselves
+	echoSize        = 8
+	shortestOf1     = lengthSize + firstFieldsSize + countSize
 )
 
 // MaxEchoes is how many sessions one report answers at most.
@@ -66,7 +69,7 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 		FlowsUp: r.FlowsUp, FlowsDown: r.FlowsDown, MaxKbps: r.MaxKbps, PHYKbps: r.PHYKbps, DeliveryKbps: r.DeliveryKbps,
 		DemandKbps: r.DemandKbps, UploadKbps: r.UploadKbps, DownloadKbps: r.DownloadKbps, BoundKbps: r.BoundKbps,
 		MinRTTUs: r.MinRTTUs, SmoothedRTTUs: r.SmoothedRTTUs, RTT95Us: r.RTT95Us, QueuedBytes: r.QueuedBytes,
-		Retransmissions: r.Retransmissions, Errors: r.Errors,
+		Retransmissions: r.Retransmissions, Errors: r.Errors, BSS: r.BSS,
 	}
 	f.Flags = r.Turn.flags()
 	if r.ApplicationLimited {
@@ -77,6 +80,9 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 	}
 	if r.SingleFrames {
 		f.Flags |= flagSingleFrames
+	}
+	if r.BothFamilies {
+		f.Flags |= flagBothFamilies
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, fieldsSize)
 	dst, err := binary.Append(dst, binary.LittleEndian, &f)
@@ -98,22 +104,24 @@ type body struct {
 	wanting   int    // how many of them, from the first, want an answer
 }
 
-// decodeBody reads what appendBody writes, and what later minor versions write. Errors wrap errMalformed or errImplausible.
+// decodeBody reads what appendBody writes, and what other minor versions write. Errors wrap errMalformed or errImplausible.
 func decodeBody(b []byte) (body, error) {
 	if len(b) < shortestOf1 {
 		return body{}, fmt.Errorf("%w: %d bytes, the shortest has %d", errMalformed, len(b), shortestOf1)
 	}
 	fixed := int(binary.LittleEndian.Uint16(b))
 	rest := b[lengthSize:]
-	if fixed < fieldsSize || fixed > len(rest)-countSize {
+	if fixed < firstFieldsSize || fixed > len(rest)-countSize {
 		return body{}, fmt.Errorf("%w: a fixed part of %d bytes among %d", errMalformed, fixed, len(b))
 	}
 	count, wanting, echoes := int(rest[fixed]), int(rest[fixed+1]), rest[fixed+countSize:]
 	if count > MaxEchoes || wanting > count || len(echoes) != count*echoSize {
 		return body{}, fmt.Errorf("%w: %d echoes, of which %d want an answer, in %d bytes", errMalformed, count, wanting, len(echoes))
 	}
+	var known [fieldsSize]byte // what an earlier minor version lacks is zero
+	copy(known[:], rest[:fixed])
 	var f fields
-	if _, err := binary.Decode(rest[:fieldsSize], binary.LittleEndian, &f); err != nil {
+	if _, err := binary.Decode(known[:], binary.LittleEndian, &f); err != nil {
 		return body{}, fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	out := body{challenge: f.Challenge, echoes: echoes, wanting: wanting, report: Report{
@@ -122,7 +130,7 @@ func decodeBody(b []byte) (body, error) {
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
 		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0,
-		SingleFrames: f.Flags&flagSingleFrames != 0, Counts: Counts{f.Retransmissions, f.Errors},
+		SingleFrames: f.Flags&flagSingleFrames != 0, BothFamilies: f.Flags&flagBothFamilies != 0, BSS: f.BSS, Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {
 		return body{}, fmt.Errorf("%w: no challenge", errImplausible)

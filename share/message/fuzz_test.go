@@ -19,6 +19,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(b)
 		f.Add(b[:len(b)-1])
+		first := append([]byte{firstFieldsSize, 0}, b[lengthSize:lengthSize+firstFieldsSize]...)
+		f.Add(append(first, b[lengthSize+fieldsSize:]...))
 	}
 	f.Add([]byte{})
 	f.Add([]byte{0xff, 0xff})

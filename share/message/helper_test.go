@@ -19,7 +19,8 @@ func plausible(r *rand.Rand) Report {
 	p := Report{
 		PeriodMs: LowestPeriodMs + uint32(r.Uint64N(HighestPeriodMs-LowestPeriodMs+1)),
 		State:    State(r.Uint64N(uint64(Leaving))), PHYKbps: rate(), DeliveryKbps: rate(), DemandKbps: rate(),
-		ApplicationLimited: r.Uint64()%2 == 0, ForeignQueues: r.Uint64()%2 == 0, SingleFrames: r.Uint64()%2 == 0, UploadKbps: rate(), DownloadKbps: rate(), BoundKbps: rate(),
+		ApplicationLimited: r.Uint64()%2 == 0, ForeignQueues: r.Uint64()%2 == 0, SingleFrames: r.Uint64()%2 == 0, BothFamilies: r.Uint64()%2 == 0, BSS: r.Uint32(),
+		UploadKbps: rate(), DownloadKbps: rate(), BoundKbps: rate(),
 		Weight: LowestWeight + uint16(r.Uint64N(HighestWeight-LowestWeight+1)), MinRTTUs: rtt(), SmoothedRTTUs: rtt(), RTT95Us: rtt(),
 		QueuedBytes: uint32(r.Uint64N(MostQueuedBytes + 1)), FlowsUp: uint16(r.Uint64()), FlowsDown: uint16(r.Uint64()),
 		Counts: Counts{r.Uint32(), [4]uint32{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32()}},

@@ -102,10 +102,10 @@ func (r *Receiver) Session() uint64 { return r.session }
 func (r *Receiver) AcceptedNs() int64 { return r.acceptedNs }
 
 // PauseNs is the mean time between two moments at which others are heard: their reports come one by one, or those in a hub's
-// bundle at once. Without others it is 0.
-func (r *Receiver) PauseNs() int64 {
-	others := r.Terminals(r.nowNs) - itself
-	if others == 0 {
+// bundle at once. So many of them are left aside. Without others it is 0.
+func (r *Receiver) PauseNs(aside int) int64 {
+	others := r.Terminals(r.nowNs) - itself - aside
+	if others <= 0 {
 		return 0
 	}
 	together := 1

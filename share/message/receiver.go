@@ -55,7 +55,7 @@ type Receiver struct {
 }
 
 // typicalSize is taken for one's own datagrams before the first.
-const typicalSize = shortest + answersAlways*echoSize
+const typicalSize = shortest + fieldsSize - firstFieldsSize + answersAlways*echoSize
 
 // looksPerPeriod is how often a Receiver tidies up: forgets who has gone, and makes a new challenge if that is due.
 const looksPerPeriod = 10
@@ -134,7 +134,7 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 
 // admit takes the tokens of a datagram. Peers have buckets of their own, so that strangers cannot starve them.
 func (r *Receiver) admit(from netip.AddrPort, s *session, nowNs int64) bool {
-	if s != nil && s.source == from && s.confirmed(r.rotation) {
+	if s != nil && s.at(from) && s.confirmed(r.rotation) {
 		return s.bucket.take(perSource, nowNs) && r.peers.take(allPeers, nowNs)
 	}
 	return r.sources.bucket(from).take(perSource, nowNs) && r.unproven.take(allUnproven, nowNs)
@@ -142,17 +142,22 @@ func (r *Receiver) admit(from netip.AddrPort, s *session, nowNs int64) bool {
 
 // hear takes a report that a member has sealed, now or some time ago.
 func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (Report, Reason) {
-	if from != s.source {
-		if s.confirmed(r.rotation) && !s.silent(nowNs, r.periodNs) {
+	if !s.at(from) {
+		switch {
+		case !s.confirmed(r.rotation) || s.silent(nowNs, r.periodNs):
+			r.release(s)
+			s.source, s.second = from, netip.AddrPort{}
+		case b.report.BothFamilies && !s.second.IsValid() && from.Addr().Is6() != s.source.Addr().Is6():
+			s.second = from
+		case b.report.State != Leaving: // a good-bye counts from wherever it has gone
 			// Passed on by somebody else. Its number stays free for the original.
 			return Report{}, Moved
 		}
-		r.release(s)
-		s.source = from
 	}
 	r.know(s)
 	s.window.take(b.report.Sequence)
 	s.heardNs, s.heardIn = nowNs, r.rotation
+	s.both, s.six = b.report.BothFamilies, from.Addr().Is6()
 	if b.challenge != s.challenge {
 		s.challenge, s.answers = b.challenge, 0
 	}
@@ -175,10 +180,10 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	if !s.confirmed(r.rotation) {
 		return Report{}, Unconfirmed
 	}
-	if holder := r.holders[from]; holder != nil && holder != s && !holder.left() && !holder.overdue(nowNs, r.periodNs) {
+	if holder := r.holders[s.source]; holder != nil && holder != s && !holder.left() && !holder.overdue(nowNs, r.periodNs) {
 		return Report{}, SourceTaken
 	}
-	r.holders[from] = s
+	r.holders[s.source] = s
 	s.report, s.accepted = b.report, true
 	return b.report, Accepted
 }

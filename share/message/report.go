@@ -92,6 +92,10 @@ type Report struct {
 	ForeignQueues bool `json:"foreign_queues"`
 	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no aggregates.
 	SingleFrames bool `json:"single_frames"`
+	// BothFamilies says that it hears multicast over IPv4 and over IPv6, so that either will do to reach it.
+	BothFamilies bool `json:"both_families"`
+	// BSS is its access point (cellkey.Key.BSS). Zero: it does not know, or is no Wi-Fi station.
+	BSS uint32 `json:"bss,omitempty"`
 
 	// Round-trip times in microseconds; zero is not known.
 	MinRTTUs      uint32 `json:"min_rtt_us"`

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/quick"
 	"time"
+
+	"airtide/share/cellkey"
 )
 
 func TestRatesStayWithinTheirLimits(t *testing.T) {
@@ -135,9 +137,9 @@ func TestEveryOtherLengthIsMalformed(t *testing.T) {
 		for fixed := range math.MaxUint16 + 1 {
 			b := bytes.Clone(whole)
 			b[0], b[1] = byte(fixed), byte(fixed>>8)
-			// A longer fixed part that leaves a fitting number of echoes is a later version's.
+			// Another fixed part that leaves a fitting number of echoes is another minor version's.
 			rest := len(b) - lengthSize - fixed - countSize
-			fits := fixed >= fieldsSize && rest >= 0 && rest == echoSize*int(b[lengthSize+fixed]) && b[lengthSize+fixed+1] <= b[lengthSize+fixed]
+			fits := fixed >= firstFieldsSize && rest >= 0 && rest == echoSize*int(b[lengthSize+fixed]) && b[lengthSize+fixed+1] <= b[lengthSize+fixed]
 			if _, err := decodeBody(b); fits != (err == nil) {
 				t.Errorf("%d echoes, a fixed part of %d: %v", echoes, fixed, err)
 			}
@@ -166,13 +168,37 @@ func TestFieldsOfLaterVersionsAreSkipped(t *testing.T) {
 	later := append([]byte{fieldsSize + 5, 0}, whole[lengthSize:lengthSize+fieldsSize]...)
 	later = append(later, 9, 9, 9, 9, 9)
 	later = append(later, whole[lengthSize+fieldsSize:]...)
-	later[lengthSize+15] |= 0x80 // a flag that this version does not know
 	b, err := decodeBody(later)
 	three, _ := b.echoed(3)
 	four, _ := b.echoed(4)
 	five, _ := b.echoed(5)
 	if err != nil || b.report != r || !three || !four || five {
 		t.Errorf("read %+v, %v", b, err)
+	}
+}
+
+// Reports of the first minor version end before the BSS.
+func TestReportsOfTheFirstMinorVersionAreRead(t *testing.T) {
+	r := goodReport()
+	r.BSS = 7
+	whole, err := appendBody(nil, &r, 1, []uint64{3, 4}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := append([]byte{firstFieldsSize, 0}, whole[lengthSize:lengthSize+firstFieldsSize]...)
+	first = append(first, whole[lengthSize+fieldsSize:]...)
+	b, err := decodeBody(first)
+	three, wanting := b.echoed(3)
+	four, _ := b.echoed(4)
+	r.BSS = 0
+	if err != nil || b.report != r || !three || !wanting || !four {
+		t.Errorf("read %+v, %v", b, err)
+	}
+	// The shortest datagram of all is one of these.
+	k := cellkey.New()
+	d := seal(nil, sessionCipher(k, 5), header{k.Tag(), 5, 6}, append(first[:lengthSize+firstFieldsSize:lengthSize+firstFieldsSize], 0, 0))
+	if got, err := Open(k, d); err != nil || len(d) != shortest || got.MaxKbps != r.MaxKbps {
+		t.Errorf("%d bytes opened: %+v, %v", len(d), got, err)
 	}
 }
 
@@ -221,7 +247,7 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"let_go","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
 		`"delivery_kbps":0,"application_limited":false,"demand_kbps":0,"upload_kbps":0,"download_kbps":0,"bound_kbps":0,` +
-		`"weight_thousandths":0,"foreign_queues":false,"single_frames":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
+		`"weight_thousandths":0,"foreign_queues":false,"single_frames":false,"both_families":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
 		`"retransmissions":0,"errors":[0,0,0,0]}`
 	if string(raw) != expected {
 		t.Errorf("%s", raw)
@@ -239,6 +265,7 @@ func TestNamesInJSON(t *testing.T) {
 func TestNoFieldIsForgotten(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
 	full.State, full.ApplicationLimited, full.ForeignQueues, full.SingleFrames, full.MaxKbps, full.MaxSource = Controlling, true, true, true, 7, Configured
+	full.BothFamilies = true
 	full.Turn = Turn{Solo, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {

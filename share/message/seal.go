@@ -15,7 +15,7 @@ import (
 const Version = 1
 
 // MaxDatagram is the longest datagram in bytes that is looked at: what fits a packet of 1280 bytes, IPv6's smallest MTU,
-// behind the headers of IPv6 and UDP. This version's own are at most 636 bytes long.
+// behind the headers of IPv6 and UDP. This version's own are at most 640 bytes long.
 const MaxDatagram = 1232
 
 // A datagram begins in clear: a magic byte, the major version, the cell's tag, the session and the sequence number. All of it

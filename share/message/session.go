@@ -11,6 +11,8 @@ type session struct {
 	firstHeard uint64 // its place among all sessions ever heard
 	aead       cipher.AEAD
 	source     netip.AddrPort // where its reports come from
+	second     netip.AddrPort // and where over the other version of IP, of one that says that it hears both
+	both, six  bool           // it hears both, and was heard over IPv6 last
 	bucket     bucket
 	window     window
 	// heardNs is when its newest datagram came, and heardIn the rotation of one's own challenges then.
@@ -62,6 +64,9 @@ const (
 	// A session stays confirmed for so many rotations after that whose challenge it answered.
 	rotationsProven = 2
 )
+
+// at says whether its reports come from there.
+func (s *session) at(from netip.AddrPort) bool { return from == s.source || from == s.second }
 
 // periodNs is how often a session can be expected to report, given one's own period.
 func (s *session) periodNs(ownNs int64) int64 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,9 @@ type Told struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
 	Streams    int     `json:"streams"`  // in space; 0 stands for 1
+	// BSSID is that of the access point, such as 02:00:00:00:00:01, and FrequencyMHz that of the channel. Both may be left out.
+	BSSID        string `json:"bssid,omitempty"`
+	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
 }
 
 // mostTold is how long such a file may be.
@@ -58,8 +62,18 @@ func parse(text []byte) (PHY, error) {
 		return PHY{}, fmt.Errorf("phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps)
 	case t.Streams < 0 || t.Streams > 8:
 		return PHY{}, fmt.Errorf("streams is %d: want 1 to 8", t.Streams)
+	case t.FrequencyMHz < 0 || t.FrequencyMHz > 100_000:
+		return PHY{}, fmt.Errorf("frequency_mhz is %d: want that of a channel, such as 5180", t.FrequencyMHz)
 	}
-	return PHY{Bps: t.PHYRateBps, Generation: generation, Streams: max(t.Streams, 1)}, nil
+	p := PHY{Bps: t.PHYRateBps, Generation: generation, Streams: max(t.Streams, 1), Place: Place{MHz: t.FrequencyMHz}}
+	if t.BSSID != "" {
+		address, err := net.ParseMAC(t.BSSID)
+		if err != nil || len(address) != len(p.BSSID) {
+			return PHY{}, fmt.Errorf("bssid is %q: want an address such as 02:00:00:00:00:01", t.BSSID)
+		}
+		p.BSSID = BSSID(address)
+	}
+	return p, nil
 }
 
 // file is a source.

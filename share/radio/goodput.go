@@ -24,7 +24,17 @@ type PHY struct {
 	Bps        float64
 	Generation Generation
 	Streams    int
+	Place
 }
+
+// Place is where a station is.
+type Place struct {
+	BSSID BSSID // of its access point
+	MHz   int   // of its channel; 0 is not known
+}
+
+// BSSID names an access point; the zero value is not known.
+type BSSID [6]byte
 
 // What an exchange consists of, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15 to 19 and 21; 802.11ax-2021, clause 27).
 const (

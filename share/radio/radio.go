@@ -1,4 +1,5 @@
-// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi, and reckons what TCP carries at it.
+// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi and to which access point, and reckons what TCP
+// carries at it.
 package radio
 
 import (
@@ -144,12 +145,15 @@ func (r *Radio) ask() {
 		r.last = r.last[:0]
 		return
 	}
+	if n := len(r.last); n > 0 && r.last[n-1].BSSID != phy.BSSID {
+		r.last = r.last[:0] // rates to another access point say nothing of this one
+	}
 	if r.last = append(r.last, phy); len(r.last) > median {
 		r.last = slices.Delete(r.last, 0, 1)
 	}
 }
 
-// now is the rate at which the station sends to its access point now. An error wraps ErrNone when it has none.
+// now is how the station sends to its access point now; its driver may not tell the rate. An error wraps ErrNone when it has no access point.
 func (s *station) now() (PHY, error) {
 	stations, err := s.StationInfo(s.device)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(stations) == 0 {
@@ -159,12 +163,26 @@ func (s *station) now() (PHY, error) {
 		return PHY{}, fmt.Errorf("asking nl80211 for the PHY rate of %s: %w", s.device.Name, err)
 	}
 	phy := of(stations[0])
-	if phy.Bps <= 0 {
-		return PHY{}, fmt.Errorf("%w: the driver of interface %s does not tell its rate", ErrNone, s.device.Name)
-	}
+	phy.MHz = s.channel()
 	return phy, nil
 }
 
+// channel is where the interface is now, in MHz; it may have gone to another band.
+func (s *station) channel() int {
+	all, err := s.Interfaces()
+	if err != nil {
+		return 0
+	}
+	for _, device := range all {
+		if device.Index == s.device.Index {
+			return device.Frequency
+		}
+	}
+	return 0
+}
+
+// of is what a station's access point is sent. With 802.11be its address may be that of several links at once, under which no station of an
+// earlier generation knows the access point: then it is left out.
 func of(s *wifi.StationInfo) PHY {
 	p := PHY{Bps: float64(s.TransmitBitrate), Streams: 1}
 	switch s.TransmitRateInfo.ModulationType {
@@ -177,28 +195,40 @@ func of(s *wifi.StationInfo) PHY {
 	case wifi.RateModulationInfoTypeEHT:
 		p.Generation = EHT
 	}
+	if p.Generation != EHT && len(s.HardwareAddr) == len(p.BSSID) {
+		p.BSSID = BSSID(s.HardwareAddr)
+	}
 	if m := s.TransmitRateInfo.Modulation; m != nil {
 		p.Streams = m.GetNSS()
 	}
 	return p
 }
 
-// Rate is the median of the last three PHY rates and what TCP carries alone at it, in bit/s, and whether each packet goes by itself there; zeros
-// while it is not known.
-func (r *Radio) Rate() (phyBps, aloneBps float64, single bool) {
+// State is how a station is doing. Zeros are not known.
+type State struct {
+	// PHYBps is the median of the last three PHY rates, and AloneBps what TCP carries alone at it, in bit/s.
+	PHYBps, AloneBps float64
+	// Single says that each packet goes by itself there.
+	Single bool
+	// Place is the newest.
+	Place
+}
+
+// State is that of now.
+func (r *Radio) State() State {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return middle(r.last)
 }
 
-func middle(last []PHY) (phyBps, aloneBps float64, single bool) {
+func middle(last []PHY) State {
 	if len(last) == 0 {
-		return 0, 0, false
+		return State{}
 	}
 	sorted := slices.Clone(last)
 	slices.SortFunc(sorted, func(a, b PHY) int { return cmp.Compare(Goodput(a), Goodput(b)) })
 	p := sorted[len(sorted)/2]
-	return p.Bps, Goodput(p), p.Generation == Legacy
+	return State{PHYBps: p.Bps, AloneBps: Goodput(p), Single: p.Bps > 0 && p.Generation == Legacy, Place: last[len(last)-1].Place}
 }
 
 // Close ends the questions.
