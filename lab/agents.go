@@ -121,6 +121,9 @@ func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string
 	if s.Capacity > 0 {
 		args = append(args, "--capacity", fmt.Sprintf("%dbit", s.Capacity))
 	}
+	if s.Alpha != "" {
+		args = append(args, "--alpha", string(s.Alpha))
+	}
 	if s.Weight > 0 {
 		args = append(args, "--weight", strconv.FormatFloat(s.Weight, 'g', -1, 64))
 	}

@@ -26,6 +26,7 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 	}{
 		{plan.Sharing{Policy: "shares"}, 64, []string{"--peer", "10.1.0.2"}},
 		{plan.Sharing{Policy: "shares", Hub: "server", MaxRate: 25e6, Weight: 2}, 1, []string{"--peer", "10.2.0.1", "--max-rate", "25000000bit", "--single-frames", "--weight", "2"}},
+		{plan.Sharing{Policy: "shares", Alpha: "inf"}, 64, []string{"--peer", "10.1.0.2", "--alpha", "inf"}},
 		{plan.Sharing{Policy: "equal-cap", Capacity: 1e8}, 64, []string{"--peer", "10.1.0.2", "--capacity", "100000000bit"}},
 	} {
 		want := append([]string{"share", "run", "--key", "cell.key", "--policy", string(c.sharing.Policy), "--json"}, c.want...)

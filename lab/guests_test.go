@@ -4,7 +4,9 @@ import (
 	"errors"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"airtide/lab/result"
@@ -97,13 +99,26 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestAFasterClock has the module for the guest's kernel, where that was built.
-func TestAFasterClock(t *testing.T) {
-	o := newLab(t)
-	k := needsGuests(t)
-	if _, err := timewarp.FindModule(k.Release); err != nil {
+// needsModule skips a test where the module for a guest's clock is not there, and what builds it cannot be had.
+func needsModule(t *testing.T, k vm.Kernel) {
+	t.Helper()
+	if _, err := timewarp.FindModule(k.Release); err == nil {
+		return
+	}
+	for _, program := range []string{"make", "gcc"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	if _, err := vm.FetchHeaders(t.Context(), "6.1"); err != nil {
 		t.Skip(err)
 	}
+}
+
+// TestAFasterClock has the module for the guest's kernel built, where that was not done before.
+func TestAFasterClock(t *testing.T) {
+	o := newLab(t)
+	needsModule(t, needsGuests(t))
 	r := guestRun(t, o, `
 name: faster
 duration: 12 s
@@ -136,7 +151,8 @@ measure:
 	}
 }
 
-// guestRun runs an experiment of one run, and checks that its files are there and whole, and that nothing else is left.
+// guestRun runs an experiment of one run, and checks that its files are there and whole, that nothing else is left, and that no guest's
+// kernel has complained.
 func guestRun(t *testing.T, o Options, text string) *result.Result {
 	t.Helper()
 	out, err := Run(t.Context(), t.TempDir(), []byte(text), o)
@@ -164,6 +180,21 @@ func guestRun(t *testing.T, o Options, text string) *result.Result {
 		}
 		if err := recording.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+	consoles, err := filepath.Glob(filepath.Join(out.Dir, "runs", "r=1", consoleFile("*")))
+	if err != nil || len(consoles) == 0 {
+		t.Errorf("no console of a guest was kept: %v", err)
+	}
+	for _, console := range consoles {
+		text, err := os.ReadFile(console)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if vm.IsComplaint(line) {
+				t.Errorf("%s: %s", filepath.Base(console), line)
+			}
 		}
 	}
 	return r
