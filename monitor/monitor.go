@@ -70,6 +70,8 @@ type Opened struct {
 	Kind Kind
 	// HZ is the kernel's tick rate when the source knows it, else 0.
 	HZ int
+	// Interval is the time between two polls, 0 where nothing is polled.
+	Interval time.Duration
 	// Fallback is why auto did not take BPF, nil otherwise.
 	Fallback error
 }
@@ -127,7 +129,7 @@ func openDiag(o Options) (*Opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the diag source: %w", err)
 	}
-	return &Opened{Source: &polled{s, o.Density.Mode}, Kind: Diag}, nil
+	return &Opened{Source: &polled{s, o.Density.Mode}, Kind: Diag, Interval: s.Interval()}, nil
 }
 
 // polled is the diag source with the density applied: it polls all flows alike, so what is not to be sampled is left
@@ -139,7 +141,7 @@ type polled struct {
 
 func (p *polled) Run(ctx context.Context, sink tcp.Sink) error {
 	if p.mode == filter.OnChange {
-		sink = &changes{Sink: sink, last: map[tcp.FlowID][len(changing)]int64{}}
+		sink = newChanges(sink)
 	}
 	return p.Source.Run(ctx, sink)
 }
@@ -147,45 +149,4 @@ func (p *polled) Run(ctx context.Context, sink tcp.Sink) error {
 func (p *polled) Close() error {
 	p.Source.Close()
 	return nil
-}
-
-// changing are the fields whose change makes a sample, the same as in the BPF programs (dense_enough).
-var changing = [...]tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.LostOutPackets, tcp.RetransmitsPackets, tcp.Backoff}
-
-// changes lets through the samples that differ from the flow's last one.
-type changes struct {
-	tcp.Sink
-	last map[tcp.FlowID][len(changing)]int64
-	kept *tcp.Batch
-	row  tcp.Sample
-}
-
-func (c *changes) Samples(b *tcp.Batch) error {
-	if c.kept == nil {
-		c.kept = tcp.NewBatch(b.Len())
-	}
-	c.kept.Reset()
-	for i, id := range b.Flow {
-		var now [len(changing)]int64
-		for k, f := range changing {
-			now[k] = b.Cols[f][i]
-		}
-		if last, ok := c.last[id]; ok && last == now {
-			continue
-		}
-		c.last[id] = now
-		b.Row(i, &c.row)
-		c.kept.Append(&c.row)
-	}
-	if c.kept.Len() == 0 {
-		return nil
-	}
-	return c.Sink.Samples(c.kept)
-}
-
-func (c *changes) Event(e *tcp.Event) error {
-	if e.Kind == tcp.EventClose {
-		delete(c.last, e.Flow)
-	}
-	return c.Sink.Event(e)
 }

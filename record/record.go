@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"sync"
 	"time"
 
 	"airtide/monitor"
@@ -94,22 +95,29 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Begun != nil {
 		o.Begun()
 	}
-	s := &session{options: o, writer: writer, started: time.Now(), flows: map[tcp.FlowID]bool{}}
+	s := &session{options: o, writer: writer, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
 	runErr := s.run(ctx, source, group)
 	closeErr := writer.Close()
 	return s.result(source.Description()), errors.Join(runErr, closeErr)
 }
 
+// flushTime is when what has come is written down at the latest. The bpf source asks for it more often, by its lost
+// counts; diag has none, and may have nothing to deliver for long.
+const flushTime = 800 * time.Millisecond
+
 // session is a recording under way; it is the sink between the monitor and the trace.
 type session struct {
 	options    Options
-	writer     *trace.Writer
 	started    time.Time
-	flows      map[tcp.FlowID]bool
-	samples    uint64
-	events     uint64
-	loss       tcp.Loss
 	commandErr error
+
+	mu      sync.Mutex // the source delivers while keep writes down
+	writer  *trace.Writer
+	flushed time.Time
+	flows   map[tcp.FlowID]bool
+	samples uint64
+	events  uint64
+	loss    tcp.Loss
 }
 
 func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.Group) error {
@@ -132,8 +140,11 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 			stop()
 		}()
 	}
+	var keeping sync.WaitGroup
+	keeping.Go(func() { s.keep(ctx, stop) })
 	err = source.Run(ctx, s)
 	stop()
+	keeping.Wait()
 	if command != nil {
 		s.commandErr = <-commandDone
 		if errors.Is(s.commandErr, exec.ErrWaitDelay) || ctx.Err() != nil && killedBySignal(s.commandErr) {
@@ -157,29 +168,67 @@ func (s *session) result(source string) *Result {
 
 // Flow writes a flow's definition.
 func (s *session) Flow(f *tcp.Flow) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.flows[f.ID] = true
 	return s.writer.Flow(f)
 }
 
 // Samples writes a batch.
 func (s *session) Samples(b *tcp.Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.samples += uint64(b.Len())
 	return s.writer.Samples(b)
 }
 
 // Event writes an event.
 func (s *session) Event(e *tcp.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.events++
 	return s.writer.Event(e)
 }
 
-// Lost comes once a second: it is written, the trace is flushed, and the progress told.
+// Lost is written, and all that came before it.
 func (s *session) Lost(l *tcp.Loss) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.loss = *l
 	s.loss.PerCPU = append([]uint64(nil), l.PerCPU...)
 	if err := s.writer.Lost(l); err != nil {
 		return err
 	}
+	return s.flush()
+}
+
+// keep writes down what has come when nobody else has done so for flushTime, until ctx ends. It stops the recording when
+// that fails, of which the writer then tells whoever calls it next.
+func (s *session) keep(ctx context.Context, stop func()) {
+	timer := time.NewTimer(flushTime)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.mu.Lock()
+		wait := time.Until(s.flushed.Add(flushTime))
+		if wait <= 0 {
+			if s.flush() != nil {
+				stop()
+			}
+			wait = flushTime
+		}
+		s.mu.Unlock()
+		timer.Reset(wait)
+	}
+}
+
+// flush writes down what has come, so that a kill costs nothing of it, and tells the progress.
+func (s *session) flush() error {
+	s.flushed = time.Now()
 	if err := s.writer.Flush(); err != nil {
 		return err
 	}
@@ -203,8 +252,6 @@ func metadata(o Options, source *monitor.Opened) trace.Metadata {
 	m.Tool, m.Label, m.Command = o.Tool, o.Label, o.Command
 	m.Source, m.SourceDetail, m.HZ = string(source.Kind), source.Description(), source.HZ
 	m.Filter, m.Density = o.Monitor.Filter, o.Monitor.Density.String()
-	if source.Kind == monitor.Diag {
-		m.IntervalNs = o.Monitor.Poll.Nanoseconds()
-	}
+	m.IntervalNs = source.Interval.Nanoseconds()
 	return m
 }

@@ -24,6 +24,8 @@ type lossScenario struct {
 	happened counts
 	// judge is told whether changes of the congestion state show at the next ACK only, as before Linux 5.19.
 	judge func(t *testing.T, events []tcp.Event, late bool)
+	// rows judges the sender's samples that segments caused; it may be nil.
+	rows func(t *testing.T, rows []tcp.Sample)
 }
 
 // counts are SNMP counters of the sender's namespace; "undone" is the sum of the four that count undone reductions, and
@@ -114,7 +116,7 @@ var lossScenarios = []lossScenario{
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
-			testnet.Eventually(t, 5*time.Second, "three timeouts", func() bool { return testnet.Info(t, client).Backoff >= 3 })
+			testnet.Eventually(t, 20*time.Second, "three timeouts", func() bool { return testnet.Info(t, client).Backoff >= 3 })
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 		},
@@ -303,6 +305,16 @@ var lossScenarios = []lossScenario{
 			wantStates(t, events, tcp.CAOpen, tcp.CACWR, tcp.CAOpen)
 			if n := len(ofKind(events, tcp.EventLocalCongestion)); n != 0 {
 				t.Errorf("%d events of local congestion", n)
+			}
+		},
+		rows: func(t *testing.T, rows []tcp.Sample) {
+			const ece = 64
+			began := 0
+			for i, s := range rows {
+				began += btoi(s.Values[tcp.TCPFlags]&ece != 0 && (i == 0 || rows[i-1].Values[tcp.TCPFlags]&ece == 0))
+			}
+			if began != 1 {
+				t.Errorf("segments with ECE begin %d times among %d, want once", began, len(rows))
 			}
 		},
 	},

@@ -54,8 +54,8 @@ func (c *lossScenario) play(t *testing.T, o Options) bool {
 	if cc == "" {
 		cc = "cubic"
 	}
+	before := counters(t, n.Client) // a SYN that is sent again disturbs a scenario too
 	client, server := n.Connect(testnet.Dial{CongestionControl: cc})
-	before := counters(t, n.Client)
 	c.drive(t, n, client, server)
 	quiet(t, client)
 	send(t, client, server, 1) // its ACK shows what the last one did

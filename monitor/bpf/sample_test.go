@@ -1,8 +1,10 @@
 package bpf
 
 import (
+	"maps"
 	"math"
 	"net"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -31,14 +33,28 @@ func meminfo(t *testing.T, c *net.TCPConn) (m [9]uint32) {
 	return m
 }
 
-// expected is what TCP_INFO and SO_MEMINFO say of a quiet socket, as fields.
-func expected(t *testing.T, i *unix.TCPInfo, m [9]uint32) map[tcp.Field]int64 {
+// memoryOf is what SO_MEMINFO says of a socket, as fields.
+func memoryOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
-	const rmem, rcvbuf, wmem, sndbuf, queued, backlog = 0, 1, 2, 3, 5, 7
+	const rmem, rcvbuf, wmem, sndbuf, forward, queued, backlog = 0, 1, 2, 3, 4, 5, 7
+	m := meminfo(t, c)
+	return map[tcp.Field]int64{
+		tcp.SendBufferBytes: int64(m[sndbuf]), tcp.ReceiveBufferBytes: int64(m[rcvbuf]), tcp.BacklogBytes: int64(m[backlog]),
+		tcp.SendMemoryBytes: int64(m[queued]), tcp.DeviceQueueBytes: int64(m[wmem]), tcp.ReceiveMemoryBytes: int64(m[rmem]),
+		tcp.ForwardMemoryBytes: int64(int32(m[forward])),
+	}
+}
+
+// expected is what TCP_INFO and SO_MEMINFO say of a quiet socket, as fields.
+func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
+	t.Helper()
+	i := testnet.Info(t, c)
 	ssthresh := int64(i.Snd_ssthresh)
 	if ssthresh >= infiniteSsthresh {
 		ssthresh = tcp.Absent
 	}
+	// tcpi_delivery_rate_app_limited, which package unix leaves out: a bit of the byte before tcpi_rto.
+	appLimited := *(*uint8)(unsafe.Add(unsafe.Pointer(i), unsafe.Offsetof(i.Rto)-1)) & 1
 	want := map[tcp.Field]int64{
 		tcp.StateField: int64(i.State), tcp.CAStateField: int64(i.Ca_state), tcp.Backoff: int64(i.Backoff),
 		tcp.CwndPackets: int64(i.Snd_cwnd), tcp.SsthreshPackets: ssthresh, tcp.MSSBytes: int64(i.Snd_mss),
@@ -46,6 +62,7 @@ func expected(t *testing.T, i *unix.TCPInfo, m [9]uint32) map[tcp.Field]int64 {
 		tcp.LostOutPackets:  int64(i.Lost), tcp.SackedOutPackets: int64(i.Sacked), tcp.RetransOutPackets: int64(i.Retrans),
 		tcp.ReorderingPackets: int64(i.Reordering), tcp.ReorderingSeen: int64(i.Reord_seen),
 		tcp.SrttUs: int64(i.Rtt), tcp.RttvarUs: int64(i.Rttvar), tcp.MinRttUs: int64(i.Min_rtt), tcp.RTOUs: int64(i.Rto),
+		tcp.ReceiverRttUs: orAbsent(int64(i.Rcv_rtt), i.Rcv_rtt != 0), tcp.AppLimited: int64(appLimited),
 		tcp.AckedBytes: int64(i.Bytes_acked), tcp.ReceivedBytes: int64(i.Bytes_received),
 		tcp.SendWindowBytes: int64(i.Snd_wnd), tcp.ReceiveWindowBytes: int64(i.Rcv_wnd),
 		tcp.OutOfOrderPackets: int64(i.Rcv_ooopack), tcp.DSackDups: int64(i.Dsack_dups),
@@ -54,9 +71,8 @@ func expected(t *testing.T, i *unix.TCPInfo, m [9]uint32) map[tcp.Field]int64 {
 		tcp.DeliveryRateBps: int64(i.Delivery_rate) * 8, tcp.PacingRateBps: int64(i.Pacing_rate) * 8,
 		tcp.BusyUs: int64(i.Busy_time), tcp.RwndLimitedUs: int64(i.Rwnd_limited), tcp.SndbufLimitedUs: int64(i.Sndbuf_limited),
 		tcp.UnsentBytes: int64(i.Notsent_bytes), tcp.UnackedBytes: 0, tcp.ReceiveQueuedBytes: 0,
-		tcp.SendBufferBytes: int64(m[sndbuf]), tcp.ReceiveBufferBytes: int64(m[rcvbuf]), tcp.BacklogBytes: int64(m[backlog]),
-		tcp.SendMemoryBytes: int64(m[queued]), tcp.DeviceQueueBytes: int64(m[wmem]), tcp.ReceiveMemoryBytes: int64(m[rmem]),
 	}
+	maps.Copy(want, memoryOf(t, c))
 	if !hasMember(ownTypes(t), "tcp_info", "tcpi_rcv_wnd") { // before Linux 6.2
 		delete(want, tcp.ReceiveWindowBytes)
 	}
@@ -75,21 +91,26 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := newNetwork(t, 10*time.Millisecond)
+			const rtt = 10 * time.Millisecond
+			n := newNetwork(t, rtt)
 			obs := observeNetwork(t, n, Options{})
 			client, server := n.Connect(c.dial)
 			n.Client.Out.DropData(30, 2)
 			send(t, client, server, 1448*300+17)
 			send(t, server, client, 1448*20)
-			quiet(t, client, server)
-			wantClient := expected(t, testnet.Info(t, client), meminfo(t, client))
+			still(t, client, server)
+			wantClient := expected(t, client)
 			send(t, server, client, 1)
-			quiet(t, client, server)
-			wantServer := expected(t, testnet.Info(t, server), meminfo(t, server))
+			still(t, client, server)
+			wantServer := expected(t, server)
 			send(t, client, server, 1)
 			if wantClient[tcp.RetransmitsPackets] == 0 || wantClient[tcp.SsthreshPackets] == tcp.Absent {
 				t.Fatalf("the losses left no trace: %v", wantClient)
 			}
+			if wantServer[tcp.ReceiverRttUs] == tcp.Absent {
+				t.Fatalf("the receiver has measured no round-trip time: %v", wantServer)
+			}
+			undelayed := n.Client.Out.Counts().HoldFailed + n.Server.Out.Counts().HoldFailed
 			obs.check(func(t *testing.T, r *recording) {
 				for _, end := range []struct {
 					name string
@@ -120,8 +141,99 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 						t.Errorf("%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction], got.Values[tcp.TCPFlags])
 					}
 				}
+				sender := r.flow(t, client)
+				if undelayed == 0 {
+					roundTrips(t, sender.FirstNs, r.packets(sender.ID), rtt)
+				}
+				limits(t, r.samples[sender.ID], r.samples[r.flow(t, server).ID])
 			})
 		})
+	}
+}
+
+// What waits in a socket, and what is reserved for it, is there while nobody reads.
+func TestMemoryAgreesWithTheSocket(t *testing.T) {
+	n := newNetwork(t, 0)
+	obs := observeNetwork(t, n, Options{})
+	small := func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 16<<10) }
+	client, server := n.Connect(testnet.Dial{Server: small})
+	if err := client.SetWriteBuffer(256 << 10); err != nil {
+		t.Fatal(err)
+	}
+	write(t, client, 3000)
+	still(t, client)
+	unread := memoryOf(t, server)
+	write(t, client, 1)
+	quiet(t, client)
+	write(t, client, 100_000)
+	testnet.Eventually(t, 5*time.Second, "the server to close its window", func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
+	time.Sleep(500 * time.Millisecond) // see still
+	unsent := memoryOf(t, client)
+	write(t, server, 2)
+	time.Sleep(60 * time.Millisecond)
+	if unread[tcp.ReceiveMemoryBytes] < 3000 || unsent[tcp.SendMemoryBytes] < 30_000 || unread[tcp.ForwardMemoryBytes]+unsent[tcp.ForwardMemoryBytes] == 0 {
+		t.Fatalf("this shows nothing: %v, %v", unread, unsent)
+	}
+	obs.check(func(t *testing.T, r *recording) {
+		for _, end := range []struct {
+			conn    *net.TCPConn
+			want    map[tcp.Field]int64
+			segment int64 // the sample is of the segment with so many bytes
+		}{{server, unread, 1}, {client, unsent, 2}} {
+			rows := r.packets(r.flow(t, end.conn).ID)
+			i := slices.IndexFunc(rows, func(s tcp.Sample) bool { return s.Values[tcp.SegmentBytes] == end.segment })
+			if i < 0 {
+				t.Fatalf("no sample of a segment of %d bytes", end.segment)
+			}
+			for field, want := range end.want {
+				if got := rows[i].Values[field]; got != want {
+					t.Errorf("segment of %d bytes: %s is %d, the socket said %d", end.segment, field, got, want)
+				}
+			}
+		}
+	})
+}
+
+// still is quiet until no timer is left either: before Linux 6.0 a socket's timers give back its reserved memory, and run
+// out after all that they were set for has been done.
+func still(t *testing.T, conns ...*net.TCPConn) {
+	t.Helper()
+	quiet(t, conns...)
+	time.Sleep(300 * time.Millisecond)
+}
+
+// roundTrips holds the latest round-trip time against what cannot be otherwise: it is longer than the path's delay, and
+// shorter than there has been a connection. TCP_INFO does not tell it.
+func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Duration) {
+	t.Helper()
+	values := map[int64]bool{}
+	for i, s := range rows {
+		rtt, measured := s.Get(tcp.RttUs)
+		if !measured {
+			t.Fatalf("sample %d of the end that connected has no round-trip time", i)
+		}
+		values[rtt] = true
+		if rtt < path.Microseconds() || rtt < s.Values[tcp.MinRttUs] || rtt > (s.TimeNs-firstNs)/1000 {
+			t.Fatalf("sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs, the least %d", i,
+				(s.TimeNs-firstNs)/1000, path, rtt, s.Values[tcp.MinRttUs])
+		}
+	}
+	if len(values) < 10 {
+		t.Errorf("%d different round-trip times in %d samples", len(values), len(rows))
+	}
+}
+
+// limits holds the flags against a transfer of many windows: cwnd is its limit and not the application, which are the
+// other way round at a socket that is just open.
+func limits(t *testing.T, sender, receiver []tcp.Sample) {
+	t.Helper()
+	for _, rows := range [][]tcp.Sample{sender, receiver} {
+		if first := rows[0].Values; first[tcp.CwndLimited] != 0 || first[tcp.AppLimited] != 1 {
+			t.Errorf("just open: limited by cwnd %d, by the application %d, want 0 and 1", first[tcp.CwndLimited], first[tcp.AppLimited])
+		}
+	}
+	if !slices.ContainsFunc(sender, func(s tcp.Sample) bool { return s.Values[tcp.CwndLimited] == 1 && s.Values[tcp.AppLimited] == 0 }) {
+		t.Error("no sample of the sender says that cwnd and not the application was the limit")
 	}
 }
 
@@ -171,10 +283,33 @@ func TestEverySegmentIsSampled(t *testing.T) {
 		if want := int64(4 << 20); payload < want || highest != want+1 {
 			t.Errorf("payload %d, highest ACK %d, sent %d and a SYN", payload, highest, want)
 		}
-		if n := r.loss.Total(); n != 0 {
+		windows(t, r.packets(client.ID))
+		// Missed ones may be of other connections of this machine; of this one they would be missing above.
+		if n := r.loss.Total() - r.loss.Missed; n != 0 {
 			t.Errorf("%d records lost", n)
 		}
 	})
+}
+
+// windows holds the windows that segments advertise against those that the socket takes from them, which the next row
+// shows: of a segment that acknowledges more the socket takes it in any case (tcp_may_update_window in tcp_input.c).
+func windows(t *testing.T, rows []tcp.Sample) {
+	t.Helper()
+	others := 0
+	for i := range len(rows) - 1 {
+		s, next := &rows[i], &rows[i+1]
+		if s.Values[tcp.AckBytes] <= s.Values[tcp.AckedBytes] {
+			continue
+		}
+		advertised := s.Values[tcp.PeerWindowBytes]
+		others += btoi(advertised != s.Values[tcp.SendWindowBytes])
+		if taken := next.Values[tcp.SendWindowBytes]; taken != advertised {
+			t.Fatalf("sample %d: the segment advertises %d bytes, the socket takes them for %d", i, advertised, taken)
+		}
+	}
+	if others == 0 {
+		t.Errorf("no segment of %d advertises another window than the one before, so this test shows nothing", len(rows))
+	}
 }
 
 func TestAddressesKeepTheSocketsFamily(t *testing.T) {

@@ -49,6 +49,9 @@ func (s *Source) Description() string {
 // HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
 func (s *Source) HZ() int { return s.loaded.hz }
 
+// slowTime and maxDrain together are what a recording that is killed may lose, which is to be less than a second.
+const slowTime = 750 * time.Millisecond
+
 // Run delivers to the sink until the context ends, then drains what the kernel has recorded and returns nil. An error
 // of the sink ends it.
 func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
@@ -90,13 +93,15 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		}
 		timer.Reset(wait)
 		now := time.Now()
-		if done || now.Sub(lastBatch) >= batchTime {
+		slow := done || now.Sub(lastSlow) >= slowTime
+		// A recording is written down at the lost counts: nothing that is older shall wait here then.
+		if slow || now.Sub(lastBatch) >= batchTime {
 			lastBatch = now
 			if err := s.flush(sink); err != nil {
 				return err
 			}
 		}
-		if done || now.Sub(lastSlow) >= time.Second {
+		if slow {
 			lastSlow = now
 			if err := s.slowWork(sink); err != nil {
 				return err
@@ -188,7 +193,7 @@ func (s *Source) flush(sink tcp.Sink) error {
 	return s.decoder.deliver(s.batch, sink.Samples)
 }
 
-// slowWork is what is done once a second: owners that have been found, and the lost counts.
+// slowWork is what is done each slowTime: owners that have been found, and the lost counts.
 func (s *Source) slowWork(sink tcp.Sink) error {
 	for id, f := range s.flows.wanted {
 		p, ok := s.owners.Lookup(f.flow.Inode)

@@ -1,68 +1,178 @@
 package diag
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
 	"net"
+	"os"
+	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/testnet"
 	"airtide/monitor/filter"
 	"airtide/tcp"
 )
 
-func TestThousandsOfConnections(t *testing.T) {
-	const pairs = 1500
+// crowd is a sink that counts: the samples of many flows are not kept.
+type crowd struct {
+	tcp.Discard
+	mu      sync.Mutex
+	flows   map[tcp.FlowID]bool // whether its owner is known
+	samples map[tcp.FlowID]int
+	closed  int
+}
+
+func (c *crowd) Flow(f *tcp.Flow) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flows[f.ID] = f.PID != 0
+	return nil
+}
+
+func (c *crowd) Samples(b *tcp.Batch) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range b.Flow {
+		c.samples[id]++
+	}
+	return nil
+}
+
+func (c *crowd) Event(e *tcp.Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.Kind == tcp.EventClose && e.Reason != tcp.ReasonStillOpen {
+		c.closed++
+	}
+	return nil
+}
+
+// holds waits until something holds of what has been counted.
+func (c *crowd) holds(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	testnet.Eventually(t, 30*time.Second, what, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return holds()
+	})
+}
+
+func TestTenThousandConnectionsAtOnce(t *testing.T) {
+	const connections = 10_000
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Max < connections+1000 {
+		t.Fatalf("the limit of open files is %d: raise it (ulimit -Hn %d)", limit.Max, connections+1000)
+	}
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	conns := dialMany(t, l, pairs)
-	r, s, stop := start(t, Options{Interval: 50 * time.Millisecond, Filter: onlyPort(l.Addr())})
-	eventually(t, "all are seen with their owner", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, f := range r.flows {
-			if f.PID == 0 {
+	acceptElsewhere(t, l.(*net.TCPListener))
+	conns := make([]net.Conn, 0, connections)
+	reset := func() {
+		for _, c := range conns {
+			_ = c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}
+	}
+	defer reset()
+	for range connections {
+		c, err := net.Dial("tcp4", l.Addr().String())
+		if err != nil {
+			t.Fatalf("after %d connections: %v", len(conns), err)
+		}
+		conns = append(conns, c)
+	}
+	s, err := New(Options{Filter: onlyPort(l.Addr())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := crowd{flows: map[tcp.FlowID]bool{}, samples: map[tcp.FlowID]int{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, &seen) }()
+	seen.holds(t, "all to be seen with their owner", func() bool {
+		for _, owned := range seen.flows {
+			if !owned {
 				return false
 			}
 		}
-		return len(r.flows) == 2*pairs
+		return len(seen.flows) == 2*connections
 	})
-	eventually(t, "five polls", func() bool { return s.Stats().Polls >= 5 })
-	for _, c := range conns {
-		_ = c.(*net.TCPConn).SetLinger(0)
-		c.Close()
+	polls := s.Stats().Polls
+	testnet.Eventually(t, 30*time.Second, "two more polls", func() bool { return s.Stats().Polls >= polls+2 })
+	reset()
+	seen.holds(t, "all to be closed", func() bool { return seen.closed == 2*connections })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
 	}
-	eventually(t, "all are closed", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		n := 0
-		for _, e := range r.events {
-			if e.Kind == tcp.EventClose {
-				n++
-			}
-		}
-		return n == 2*pairs
-	})
-	stop()
-	for id, samples := range r.samples {
-		if len(samples) < 2 {
-			t.Errorf("flow %d has %d samples", id, len(samples))
+	for id, n := range seen.samples {
+		if n < 2 {
+			t.Errorf("flow %d has %d samples", id, n)
 		}
 	}
-	if len(r.flows) != 2*pairs || slices.Max(keys(r.flows)) != 2*pairs {
-		t.Errorf("%d flows, highest number %d, want %d: some came twice", len(r.flows), slices.Max(keys(r.flows)), 2*pairs)
+	if highest := slices.Max(slices.Collect(maps.Keys(seen.flows))); len(seen.flows) != 2*connections || highest != 2*connections {
+		t.Errorf("%d flows, highest number %d, want %d: some came twice", len(seen.flows), highest, 2*connections)
 	}
 }
 
-func keys(m map[tcp.FlowID]tcp.Flow) (ids []tcp.FlowID) {
-	for id := range m {
-		ids = append(ids, id)
+// acceptElsewhere lets another process accept and hold the connections, for one may not have so many files open.
+func acceptElsewhere(t *testing.T, l *net.TCPListener) {
+	t.Helper()
+	file, err := l.File()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ids
+	defer file.Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childEnv+"=accept")
+	cmd.ExtraFiles = []*os.File{file}
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		input.Close()
+		_ = cmd.Wait()
+	})
+}
+
+// acceptAsChild accepts what comes to the listener at descriptor 3, and holds it until its input ends.
+func acceptAsChild() {
+	l, err := net.FileListener(os.NewFile(3, "listener"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		var held []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "after %d connections: %v\n", len(held), err)
+				os.Exit(1)
+			}
+			held = append(held, c)
+		}
+	}()
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 // dialMany makes connections and returns both ends of each.

@@ -192,6 +192,8 @@ func TestMain(m *testing.M) {
 		connectAsChild()
 	case "unprivileged":
 		observeUnprivileged()
+	case "accept":
+		acceptAsChild()
 	}
 }
 

@@ -139,6 +139,9 @@ func (s *Source) Close() {
 	clear(s.spaces)
 }
 
+// Interval is the time between two polls.
+func (s *Source) Interval() time.Duration { return s.options.Interval }
+
 // Stats may be called from any goroutine.
 func (s *Source) Stats() Stats {
 	s.stats.mu.Lock()
