@@ -88,7 +88,7 @@ func checkHeaders(headers string) (string, error) {
 			set[name] = true
 		}
 	}
-	for _, option := range []string{"CONFIG_MODULES", "CONFIG_KPROBES"} {
+	for _, option := range []string{"CONFIG_MODULES", "CONFIG_KPROBES", "CONFIG_KRETPROBES"} {
 		if !set[option] {
 			return "", fmt.Errorf("the kernel of %s was built without %s, which the module needs", headers, option)
 		}

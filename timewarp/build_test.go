@@ -24,7 +24,7 @@ func headers(t *testing.T, config, rule string) string {
 	return dir
 }
 
-const modular = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_HZ=250\n"
+const modular = "CONFIG_MODULES=y\nCONFIG_KPROBES=y\nCONFIG_KRETPROBES=y\nCONFIG_HZ=250\n"
 
 func TestBuildGivesMakeTheSourcesAndTakesTheModule(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -53,6 +53,7 @@ func TestWhatCannotBeBuiltSaysWhy(t *testing.T) {
 		"absent":         {filepath.Join(t.TempDir(), "none"), "no headers of a configured kernel"},
 		"no modules":     {headers(t, "CONFIG_KPROBES=y\n", "true"), "without CONFIG_MODULES"},
 		"no kprobes":     {headers(t, "CONFIG_MODULES=y\n", "true"), "without CONFIG_KPROBES"},
+		"no kretprobes":  {headers(t, "CONFIG_MODULES=y\nCONFIG_KPROBES=y\n", "true"), "without CONFIG_KRETPROBES"},
 		"compiler":       {headers(t, modular, "@echo some error of the compiler; exit 1"), "some error of the compiler"},
 		"made no module": {headers(t, modular, "true"), "opening the module"},
 	} {

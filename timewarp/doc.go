@@ -8,6 +8,7 @@
 //   - TCP, whose timeouts and window have to follow N: tcp.go, initial_rto.go, cubic.go
 //   - the kernel's watchdogs, which count warped seconds: watchdogs.go
 //   - what has to be known to take it back after a crash, and the lock that tells a crash from a running process: state.go
+//   - who takes it back when a command's airtide is killed: guardian.go
 //   - a command in warped time, with real and warped durations and TCP's errors by kind: run.go, counters.go
 //
 // The date (CLOCK_REALTIME) is warped as well; undoing sets it back by what it went ahead.

@@ -3,6 +3,7 @@ package timewarp
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ import (
 // fake is a kernel of files: what the module would do to /sys is done by its functions.
 type fake struct {
 	*Kernel
-	t          *testing.T
+	t          testing.TB
 	module     string // a file that passes for the module
 	refused    error  // what loading answers
 	setBackNs  int64  // by what the date was set back
@@ -26,7 +27,21 @@ type fake struct {
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	dir := t.TempDir()
+	f := fakeIn(t, t.TempDir())
+	f.write(f.defaultCC(), "reno\n")
+	f.write(f.clockSource("current_clocksource"), "tsc\n")
+	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
+	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
+	f.write(filepath.Join(f.proc, "net/netstat"), "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n")
+	for i, file := range f.watchdogFiles() {
+		f.write(file, strings.Fields(usualWatchdogs)[i]+"\n")
+	}
+	writeModule(t, f.module, Release())
+	return f
+}
+
+// fakeIn is one of the files in a folder, which several processes may have.
+func fakeIn(t testing.TB, dir string) *fake {
 	f := &fake{t: t, module: filepath.Join(dir, "timewarp.ko")}
 	f.Kernel = &Kernel{
 		sys: filepath.Join(dir, "sys"), proc: filepath.Join(dir, "proc"), state: filepath.Join(dir, "run"),
@@ -37,15 +52,6 @@ func newFake(t *testing.T) *fake {
 		loadCubic:        func(r Ratio) error { f.cubic = r; return f.noCubic },
 		unloadCubic:      func() error { f.cubic = Ratio{}; return nil },
 	}
-	f.write(f.defaultCC(), "reno\n")
-	f.write(f.clockSource("current_clocksource"), "tsc\n")
-	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
-	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
-	f.write(filepath.Join(f.proc, "net/netstat"), "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n")
-	f.write(filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs"), "120\n")
-	f.write(filepath.Join(f.sys, "module/rcupdate/parameters/rcu_cpu_stall_timeout"), "21\n")
-	f.write(filepath.Join(f.sys, "module/rcupdate/parameters/rcu_cpu_stall_suppress"), "0\n")
-	writeModule(t, f.module, Release())
 	return f
 }
 
@@ -109,7 +115,7 @@ func (f *fake) mustBeGone() {
 	if now := f.read(f.clockSource("current_clocksource")); now != "tsc" {
 		f.t.Errorf("the clock source is %s", now)
 	}
-	if got := f.readWatchdogValues(); got != "120 21 0" {
+	if got := f.readWatchdogValues(); got != usualWatchdogs {
 		f.t.Errorf("watchdogs are %s", got)
 	}
 	if cc := f.read(f.defaultCC()); f.initialRTO != 0 || f.cubic != (Ratio{}) || cc != "reno" {
@@ -120,10 +126,23 @@ func (f *fake) mustBeGone() {
 	}
 }
 
-// readWatchdogValues is the timeout for hung tasks, that for stalls of RCU, and whether these are suppressed.
+// usualWatchdogs is what the fake's are at ratio 1: the timeouts for hung tasks and for stalls of RCU, whether these are suppressed, the
+// timeout for lockups, and whether hard and soft ones are looked for.
+const usualWatchdogs = "120 21 0 10 1 1"
+
+// watchdogFiles are those of usualWatchdogs.
+func (f *fake) watchdogFiles() []string {
+	w := f.watchdogs()
+	return []string{filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs"), w.stall, w.suppressStall, w.lockup, w.hard, w.soft}
+}
+
+// readWatchdogValues is what they are now.
 func (f *fake) readWatchdogValues() string {
-	stall, suppress, _ := f.watchdogs()
-	return f.read(filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs")) + " " + f.read(stall) + " " + f.read(suppress)
+	var all []string
+	for _, file := range f.watchdogFiles() {
+		all = append(all, f.read(file))
+	}
+	return strings.Join(all, " ")
 }
 
 // writeModule writes what passes for a module that was built for a kernel.

@@ -23,12 +23,13 @@ func Release() string {
 }
 
 // FindModule finds the module for a kernel release: the one that airtide built, else DKMS's.
-func FindModule(release string) (string, error) {
-	places := []string{
-		filepath.Join(Folder, release, "timewarp.ko"),
-		filepath.Join("/lib/modules", release, "updates/dkms/timewarp.ko"),
-		filepath.Join("/lib/modules", release, "updates/dkms/timewarp.ko.xz"),
-		filepath.Join("/lib/modules", release, "updates/dkms/timewarp.ko.zst"),
+func FindModule(release string) (string, error) { return findModule("/", release) }
+
+// findModule is FindModule in the file system below a folder.
+func findModule(root, release string) (string, error) {
+	places := []string{filepath.Join(root, Folder, release, "timewarp.ko")}
+	for _, suffix := range []string{"", ".xz", ".zst"} {
+		places = append(places, filepath.Join(root, "lib/modules", release, "updates/dkms/timewarp.ko"+suffix))
 	}
 	for _, path := range places {
 		if _, err := os.Stat(path); err == nil {

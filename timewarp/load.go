@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -92,6 +93,9 @@ func (k *Kernel) loadAndSelect(path string, s *state) error {
 func (k *Kernel) insert(path string) error {
 	flags := 0
 	if compressed(path) {
+		if err := k.decompresses(path); err != nil {
+			return err
+		}
 		flags = unix.MODULE_INIT_COMPRESSED_FILE // Linux 5.17
 	} else if release, err := ModuleRelease(path); err != nil {
 		return err
@@ -105,6 +109,18 @@ func (k *Kernel) insert(path string) error {
 	defer f.Close()
 	if err := k.finitModule(int(f.Fd()), "", flags); err != nil {
 		return fmt.Errorf("loading %s: %w%s", path, err, hint(err))
+	}
+	return nil
+}
+
+// decompresses says why the kernel would not decompress a module. It does so in one format, or in none.
+func (k *Kernel) decompresses(path string) error {
+	format, err := readLine(filepath.Join(k.sys, "module/compression"))
+	if err != nil {
+		return fmt.Errorf("this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or zstd -d, and name the file with --module", path)
+	}
+	if want := map[string]string{"xz": ".xz", "zstd": ".zst", "gzip": ".gz"}[format]; filepath.Ext(path) != want {
+		return fmt.Errorf("this kernel decompresses modules by %s only, which %s is not: decompress it, and name the file with --module", format, path)
 	}
 	return nil
 }

@@ -86,7 +86,12 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 		ratio Ratio
 		want  string
 	}{
-		{Ratio{10, 1}, "1200 210 0"}, {Ratio{5, 2}, "360 63 0"}, {Ratio{100, 1}, "12000 300 1"}, {Ratio{1, 10}, "120 21 0"},
+		{Ratio{10, 1}, "1200 210 0 10 0 1"}, // lockups after 100 s are more than the kernel takes
+		{Ratio{5, 2}, "360 63 0 30 1 1"},
+		{Ratio{6, 1}, "720 126 0 60 1 1"},
+		{Ratio{100, 1}, "12000 300 1 10 0 1"},
+		{Ratio{1, 4}, usualWatchdogs},
+		{Ratio{1, 10}, "120 21 0 10 1 0"}, // who is looked at less often than that is not locked up
 	} {
 		if _, err := f.Set(c.ratio, TCP{}); err != nil {
 			t.Fatal(err)
@@ -99,6 +104,31 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.mustBeGone()
+}
+
+// Where the kernel cannot look for hard lockups, and says so when it is asked to, what it looks for is by real time.
+func TestWithoutHardLockupsTheirTimeoutStays(t *testing.T) {
+	f := newFake(t)
+	w := f.watchdogs()
+	f.write(w.hard, "0\n")
+	if _, err := f.Load(f.module); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(w.hard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Ratio{{5, 2}, {10, 1}, One} {
+		if _, err := f.Set(r, TCP{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.read(w.lockup) + " " + f.read(w.soft); got != "10 1" {
+			t.Errorf("at ratio %s they are %s", r, got)
+		}
+	}
+	if after, err := os.Stat(w.hard); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("it was written: %v", err)
+	}
 }
 
 func TestOutOfOrder(t *testing.T) {

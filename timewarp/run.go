@@ -18,6 +18,9 @@ type RunOptions struct {
 	TCP     TCP
 	Module  string // the module's file, "" for where FindModule finds it
 	Command []string
+	// Guardian are arguments with which this program calls Guard, for when this process is killed. Without any it is left to the next
+	// process to take everything back.
+	Guardian []string
 	// Notice is given what was found and put right before the command began. It may be nil.
 	Notice func(*Undone)
 }
@@ -43,8 +46,8 @@ type Result struct {
 const killAfter = time.Minute
 
 // Run loads the module, sets N, runs the command with this process's standard files, and takes everything back: also when
-// ctx ends, upon which the command is asked to end (SIGTERM). What a killed process leaves is taken back by the next Run,
-// Load or Set, or by Unload.
+// ctx ends, upon which the command is asked to end (SIGTERM). What it leaves when it is killed is taken back by its guardian; or, where
+// that was killed too, by the next Run, Load or Set, or by Unload.
 func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if err := k.Support(); err != nil {
 		return nil, err
@@ -63,6 +66,13 @@ func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	}
 	if left != nil && o.Notice != nil {
 		o.Notice(left)
+	}
+	if len(o.Guardian) > 0 {
+		g, err := startGuardian(o.Guardian)
+		if err != nil {
+			return nil, err
+		}
+		defer g.dismiss()
 	}
 	if err := k.load(o.Module, true); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestTheEndOfTheContextEndsTheCommandAndRestores(t *testing.T) {
 	f := newFake(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	script := `echo 2000 20000 >` + f.parameter("now") + `; trap 'kill $!; exit 5' TERM; sleep 1000 & echo >` + f.state + `/begun; wait`
+	script := `echo 2000 20000 >` + f.parameter("now") + `; trap 'exit 5' TERM; echo >` + f.state + `/begun; while :; do sleep 0.01; done`
 	if err := f.writeNothing(); err != nil {
 		t.Fatal(err)
 	}

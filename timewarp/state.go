@@ -80,8 +80,13 @@ var ErrBusy = errors.New("another airtide timewarp is at work: wait until its co
 
 func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.lock") }
 
-// lock keeps other processes away until the file is closed, which the end of the process does too.
-func (k *Kernel) lock() (*os.File, error) {
+// lock keeps other processes away until the file is closed, which the end of the process does too. It is ErrBusy while another one does.
+func (k *Kernel) lock() (*os.File, error) { return k.lockAs(unix.LOCK_EX | unix.LOCK_NB) }
+
+// awaitLock is lock when no other process keeps this one away any more.
+func (k *Kernel) awaitLock() (*os.File, error) { return k.lockAs(unix.LOCK_EX) }
+
+func (k *Kernel) lockAs(how int) (*os.File, error) {
 	if err := os.MkdirAll(k.state, 0o755); err != nil {
 		return nil, fmt.Errorf("reserving the clock: %w", err)
 	}
@@ -89,14 +94,18 @@ func (k *Kernel) lock() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reserving the clock: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrBusy
-		}
-		return nil, fmt.Errorf("reserving the clock: %w", err)
+	err = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Flock(int(f.Fd()), how)
 	}
-	return f, nil
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, ErrBusy
+	}
+	return nil, fmt.Errorf("reserving the clock: %w", err)
 }
 
 // busy says whether another process holds the lock.

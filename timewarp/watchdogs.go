@@ -12,24 +12,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stallMost is the longest time after which the kernel reports a stall of RCU, in seconds (rcu_jiffies_till_stall_check).
-const stallMost = 300
+const (
+	// stallMost is the longest time after which the kernel reports a stall of RCU, in seconds (rcu_jiffies_till_stall_check).
+	stallMost = 300
+	// lockupMost is the longest time that it takes for lockups of processors, in seconds (proc_watchdog_thresh).
+	lockupMost = 60
+	// softSlowest is the N from which down soft lockups are reported that are none: timers stamp a processor as alive every 2/5 of the
+	// time by the clock, and it is held to be locked up after twice the time by sched_clock, which is real (is_softlockup).
+	softSlowest = 1.0 / 5
+)
 
-// watchdogs are the kernel's timeouts, in seconds of the warped clock, after which it reports something as stuck that may
-// have taken a moment of real time. They are made N times as long; 0 is off, and stays so.
-func (k *Kernel) watchdogs() (stall, suppressStall string, others []string) {
+// watchdogFiles are the kernel's timeouts, by the warped clock, after which it reports something as stuck that may have taken a
+// moment of real time, and what switches them on.
+type watchdogFiles struct {
+	stall, suppressStall string   // of RCU, in seconds, and whether it says nothing
+	lockup, hard, soft   string   // of processors, in seconds, and whether hard and soft ones are looked for
+	others               []string // that can be as long as one likes; 0 is off, and stays so
+}
+
+func (k *Kernel) watchdogs() watchdogFiles {
 	module := func(name string) string { return filepath.Join(k.sys, "module", name) }
-	return module("rcupdate/parameters/rcu_cpu_stall_timeout"), module("rcupdate/parameters/rcu_cpu_stall_suppress"), []string{
-		module("workqueue/parameters/watchdog_thresh"),
-		filepath.Join(k.proc, "sys/kernel/hung_task_timeout_secs"),
+	kernel := func(name string) string { return filepath.Join(k.proc, "sys/kernel", name) }
+	return watchdogFiles{
+		stall: module("rcupdate/parameters/rcu_cpu_stall_timeout"), suppressStall: module("rcupdate/parameters/rcu_cpu_stall_suppress"),
+		lockup: kernel("watchdog_thresh"), hard: kernel("nmi_watchdog"), soft: kernel("soft_watchdog"),
+		others: []string{
+			module("rcupdate/parameters/rcu_task_stall_timeout"), // in ticks
+			module("workqueue/parameters/watchdog_thresh"),
+			kernel("hung_task_timeout_secs"),
+		},
 	}
 }
 
 // readWatchdogs reads what there is of them, by their files.
 func (k *Kernel) readWatchdogs() (map[string]int, error) {
-	stall, suppress, others := k.watchdogs()
+	w := k.watchdogs()
 	values := map[string]int{}
-	for _, file := range append(others, stall, suppress) {
+	for _, file := range append(w.others, w.stall, w.suppressStall, w.lockup, w.hard, w.soft) {
 		value, err := readNumber(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -42,26 +61,55 @@ func (k *Kernel) readWatchdogs() (map[string]int, error) {
 	return values, nil
 }
 
-// setWatchdogs fits them to N. Where RCU's can not be made as long it is switched off.
+// setWatchdogs fits them to N. What can not be made as long is switched off.
 func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
-	n := int(math.Ceil(max(1, r.Float())))
-	stall, suppress, _ := k.watchdogs()
 	var failed error
-	for file, seconds := range real {
-		value := seconds * n
-		switch {
-		case file == stall:
-			value = min(value, max(seconds, stallMost))
-		case file == suppress && real[stall]*n > stallMost && n > 1:
-			value = 1
-		case file == suppress:
-			value = seconds
+	for file, value := range k.watchdogs().fitted(real, r) {
+		// Only where it changes: what is written begins the search for lockups anew, and a kernel without one refuses it.
+		if now, err := readNumber(file); err == nil && now == value {
+			continue
 		}
 		if err := os.WriteFile(file, []byte(strconv.Itoa(value)+"\n"), 0o644); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("fitting a watchdog of the kernel to the ratio: %w", err))
 		}
 	}
 	return failed
+}
+
+// fitted is what they are at N, by what they are at 1.
+func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
+	n := int(math.Ceil(max(1, r.Float())))
+	values := map[string]int{}
+	for file, value := range real {
+		values[file] = value
+		if value == 0 {
+			continue
+		}
+		switch file {
+		case w.stall:
+			values[file] = min(value*n, max(value, stallMost))
+		case w.lockup:
+			// Soft lockups are found by sched_clock, which is real: without a search for hard ones nothing is too short.
+			if real[w.hard] != 0 && value*n <= lockupMost {
+				values[file] = value * n
+			}
+		case w.hard:
+			if real[w.lockup]*n > lockupMost {
+				values[file] = 0
+			}
+		case w.soft:
+			if r.Float() <= softSlowest {
+				values[file] = 0
+			}
+		case w.suppressStall:
+		default:
+			values[file] = value * n
+		}
+	}
+	if _, can := real[w.suppressStall]; can && n > 1 && real[w.stall]*n > stallMost {
+		values[w.suppressStall] = 1
+	}
+	return values
 }
 
 // passGracePeriod waits until RCU's grace periods that have begun are over: each has the timeout of its beginning

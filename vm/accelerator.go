@@ -20,12 +20,11 @@ const (
 // that offer it and in which a guest never gets anywhere.
 const kvmTrial = 15 * time.Second
 
-// verdictFile says whether KVM works on this machine, since its start.
-var verdictFile = "/run/airtide/kvm"
-
-const (
-	kvmDevice  = "/dev/kvm"
-	bootIDFile = "/proc/sys/kernel/random/boot_id"
+// Files of this machine, which tests put elsewhere. The verdict says whether KVM works on it, since its start.
+var (
+	verdictFile = "/run/airtide/kvm"
+	kvmDevice   = "/dev/kvm"
+	bootIDFile  = "/proc/sys/kernel/random/boot_id"
 )
 
 // kvmVerdict is whether KVM works, and whether that is known.

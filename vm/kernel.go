@@ -84,7 +84,7 @@ func CachedFor(version, architecture string) (Kernel, error) {
 	return k, err
 }
 
-// place is the folder of a suite, which scripts/kernel-lib lays out alike.
+// place is the folder of a suite.
 func place(suite, architecture string) string {
 	if architecture == "amd64" {
 		return filepath.Join(Folder, suite)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -47,20 +48,25 @@ const (
 // memoryMB is a guest's: its programs lie in it.
 const memoryMB = 1500
 
+// fetch gets what of Debian's a guest is made of: its kernel and the file of its busybox.
+func (g guest) fetch(ctx context.Context) (kernel vm.Kernel, busybox string, err error) {
+	if kernel, err = vm.FetchFor(ctx, g.version, g.architecture); err != nil {
+		return kernel, "", err
+	}
+	folder, err := vm.FetchPackage(ctx, "6.1", g.architecture, "busybox-static")
+	return kernel, filepath.Join(folder, "bin/busybox"), err
+}
+
 // boot boots a guest, with the module for accelerated time unless that is empty.
 func (g guest) boot(ctx context.Context, folder string, p programs, module string, console io.Writer) (*vm.Guest, error) {
-	k, err := vm.FetchFor(ctx, g.version, g.architecture)
-	if err != nil {
-		return nil, err
-	}
-	busybox, err := vm.FetchPackage(ctx, "6.1", g.architecture, "busybox-static")
+	k, busybox, err := g.fetch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := vm.Config{
 		Kernel: k, Program: p.airtide, MemoryMB: memoryMB, CPUs: 2, Accelerator: vm.TCG, Console: console,
 		Files: map[string]string{
-			busyboxPath: filepath.Join(busybox, "bin/busybox"),
+			busyboxPath: busybox,
 			transfer:    filepath.Join(folder, "transfer"),
 			"/cell":     filepath.Join(folder, "cell"),
 			cellFile:    filepath.Join(folder, "cell.yaml"),
@@ -97,14 +103,50 @@ var crossMake = map[string][]string{
 }
 
 // module builds the module for accelerated time.
-func (g guest) module(ctx context.Context, folder string) (string, error) {
+func (g guest) module(ctx context.Context, folder, airtide string) (string, error) {
+	output := filepath.Join(folder, "timewarp.ko")
+	if g.version == vm.Newest {
+		return g.moduleByItsDebian(ctx, output, airtide)
+	}
 	headers, err := vm.FetchHeadersFor(ctx, g.version, g.architecture)
 	if err != nil {
 		return "", err
 	}
-	return timewarp.Build(ctx, timewarp.BuildOptions{
-		Headers: headers, Output: filepath.Join(folder, "timewarp.ko"), Make: crossMake[g.architecture],
-	})
+	return timewarp.Build(ctx, timewarp.BuildOptions{Headers: headers, Output: output, Make: crossMake[g.architecture]})
+}
+
+// builders are packages that a module is built with, besides the kernel's headers, which need the compiler.
+var builders = []string{"make", "dash", "coreutils", "sed", "grep", "mawk", "findutils", "diffutils"}
+
+// moduleByItsDebian builds it as on the Debian that the kernel is of, whose compiler and C library it needs.
+func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (string, error) {
+	k, err := vm.FetchFor(ctx, g.version, g.architecture)
+	if err != nil {
+		return "", err
+	}
+	root, err := vm.FetchRoot(ctx, g.version, "build-"+k.Release, append(builders, "linux-headers-"+k.Release)...)
+	if err != nil {
+		return "", err
+	}
+	program, err := os.ReadFile(airtide)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(root, "airtide"), program, 0o755); err != nil {
+		return "", err
+	}
+	// objtool looks into /proc.
+	c := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--root="+root, "--mount-proc",
+		"/airtide", "timewarp", "build", "--kernel-headers", "/usr/src/linux-headers-"+k.Release, "--output", "/timewarp.ko")
+	c.Env = []string{"PATH=/usr/sbin:/usr/bin", "HOME=/"}
+	if text, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))
+	}
+	module, err := os.ReadFile(filepath.Join(root, "timewarp.ko"))
+	if err != nil {
+		return "", err
+	}
+	return output, os.WriteFile(output, module, 0o644)
 }
 
 // shell runs a script in a guest and gives all that it printed, which the log has as it comes. It ends with its limit, of real

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -74,12 +73,10 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 	}
 }
 
-var complaint = regexp.MustCompile(`WARNING|BUG:|Oops|Kernel panic|stall|lockup|Call Trace|hung_task|blocked for more|unstable|Invalid padding|general protection|Unable to handle`)
-
 // complaintsIn are the lines of a kernel's log that should not be.
 func complaintsIn(log string) (all []string) {
 	for line := range strings.Lines(log) {
-		if complaint.MatchString(line) {
+		if vm.IsComplaint(line) {
 			_, message, _ := strings.Cut(strings.TrimSpace(line), ";")
 			all = append(all, message)
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"airtide/internal/benchtext"
+	"airtide/vm"
 )
 
 type settings struct {
@@ -28,15 +29,19 @@ type settings struct {
 
 func main() {
 	var s settings
-	var guests, rows string
+	var guests, rows, paths string
 	flag.StringVar(&s.out, "out", "kernels-out", "folder for programs and logs")
 	flag.StringVar(&s.page, "page", "", "page whose table is written anew, such as docs/kernels.md; only where all is tried")
 	flag.StringVar(&guests, "guests", ".", "only guests that this matches, such as 6.12-arm64")
 	flag.StringVar(&rows, "rows", ".", "only rows of the table that this matches, such as '^tune'")
 	flag.BoolVar(&s.built, "built", false, "take programs that an earlier run has built as they are")
 	flag.IntVar(&s.atOnce, "at-once", runtime.NumCPU(), "guests at the same time")
+	flag.StringVar(&paths, "paths", "", "for a guest such as 6.12-arm64 print where its kernel, its modules, its headers and its busybox lie, and do nothing else; what is not there is fetched")
 	flag.Parse()
 	benchtext.Run("kernels", func(ctx context.Context) (err error) {
+		if paths != "" {
+			return printPaths(ctx, paths)
+		}
 		if s.guests, err = regexp.Compile(guests); err != nil {
 			return fmt.Errorf("-guests: %w", err)
 		}
@@ -81,6 +86,24 @@ func run(ctx context.Context, s settings) error {
 		}
 	}
 	return verdict(results)
+}
+
+// printPaths is for scripts that boot guests by themselves.
+func printPaths(ctx context.Context, name string) error {
+	i := slices.IndexFunc(guests, func(g guest) bool { return g.name() == name })
+	if i < 0 {
+		return fmt.Errorf("no guest is called %s: there are %v", name, guests)
+	}
+	k, busybox, err := guests[i].fetch(ctx)
+	if err != nil {
+		return err
+	}
+	headers, err := vm.FetchHeadersFor(ctx, guests[i].version, guests[i].architecture)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(k.Image, k.Modules, headers, busybox)
+	return err
 }
 
 // try builds what the guests need and runs them.

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"cmp"
+	"os"
+)
+
 // part is a row of the table: what airtide does, and from which kernel on.
 type part struct {
 	name string
@@ -92,8 +97,8 @@ var parts = []part{
 		name: "timewarp", verb: "timewarp",
 		steps: []step{
 			{
-				tests: "timewarp", run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand)$",
-				env: []string{"AIRTIDE_TIMEWARP_CHANGES=100", "AIRTIDE_TIMEWARP_READINGS=100000"}, limit: 2 * usualLimit,
+				tests: "timewarp", run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand|IsTakenBackWhenItsRunIsKilled|SurvivesSuspend)$",
+				env: []string{fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "100"), fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000")}, limit: 2 * usualLimit,
 			},
 			{script: warpedScript, says: []string{"^ratio now 10$", "^run ends with 7$", "^afterwards not loaded$"}},
 		},
@@ -104,6 +109,9 @@ var parts = []part{
 		refused: []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- true", fails: true, says: []string{"Linux 6\\.4"}}},
 	},
 }
+
+// fromEnvironment is a variable of the environment for a guest, as it is here or as it usually is.
+func fromEnvironment(name, usual string) string { return name + "=" + cmp.Or(os.Getenv(name), usual) }
 
 // formVariable names to the tests of package monitor/bpf the one way to attach that they try.
 const formVariable = "AIRTIDE_BPF_TEST_FORM"

@@ -90,7 +90,7 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 		return err
 	}
 	defer console.Close()
-	module, err := r.guest.module(ctx, folder)
+	module, err := r.guest.module(ctx, folder, p.airtide)
 	if err != nil {
 		r.note("timewarp", "%v", err)
 	}

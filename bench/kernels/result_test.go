@@ -16,9 +16,19 @@ func TestComplaintsOfTheKernel(t *testing.T) {
 3,302,9000000,-;rcu: INFO: rcu_preempt self-detected stall on CPU
  SUBSYSTEM=cpu
 6,303,10000000,-;timewarp: loading out-of-tree module taints kernel.
+0,560,1299221240,-;watchdog: Watchdog detected hard LOCKUP on cpu 1
+6,562,1299224793,-;Sending NMI from CPU 0 to CPUs 1:
+4,563,1299251122,-;NMI backtrace for cpu 1
+4,564,1299251123,-;Call trace:
+1,565,1299251124,-;Unable to handle kernel paging request at virtual address ffff800080000000
 `)
-	if len(got) != 3 || got[2] != "rcu: INFO: rcu_preempt self-detected stall on CPU" {
-		t.Errorf("found %q", got)
+	want := []string{
+		"WARNING: CPU: 0 PID: 1 at kernel/time/timekeeping.c:1", "Call Trace:", "rcu: INFO: rcu_preempt self-detected stall on CPU",
+		"watchdog: Watchdog detected hard LOCKUP on cpu 1", "NMI backtrace for cpu 1", "Call trace:",
+		"Unable to handle kernel paging request at virtual address ffff800080000000",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }
 

@@ -31,7 +31,7 @@ docs/timewarp.md tells what is warped and what stays real.`,
 		Args: func(_ *cobra.Command, args []string) error { return unknownVerb(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTimewarpBuild(), newTimewarpLoad(), newTimewarpSet(), newTimewarpStatus(), newTimewarpUnload(), newTimewarpRun())
+	cmd.AddCommand(newTimewarpBuild(), newTimewarpLoad(), newTimewarpSet(), newTimewarpStatus(), newTimewarpUnload(), newTimewarpRun(), newTimewarpGuard())
 	return cmd
 }
 

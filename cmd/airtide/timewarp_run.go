@@ -13,7 +13,7 @@ import (
 
 func newTimewarpRun() *cobra.Command {
 	var (
-		o      = timewarp.RunOptions{Notice: sayLeft}
+		o      = timewarp.RunOptions{Notice: sayLeft, Guardian: []string{"timewarp", guardVerb}}
 		ratio  string
 		rto    string
 		cubic  bool
@@ -22,9 +22,9 @@ func newTimewarpRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -N RATIO -- command ...",
 		Short: "Run a command in warped time",
-		Long: `Loads the module, sets N, runs the command, and takes everything back when it ends, or on Ctrl-C. It then prints how long
-the command took in real time and by the clock, and which errors TCP counted meanwhile, by kind, in this network namespace.
-The exit status is the command's.`,
+		Long: `Loads the module, sets N, runs the command, and takes everything back when it ends, on Ctrl-C, or when airtide is killed. It
+then prints how long the command took in real time and by the clock, and which errors TCP counted meanwhile, by kind, in this
+network namespace. The exit status is the command's.`,
 		Example: `  airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
   airtide timewarp run -N 10 --rto paper -- iperf3 -c 192.0.2.1 -t 60
   airtide timewarp run -N 10 --json -- iperf3 -c 192.0.2.1 -t 60`,

@@ -30,6 +30,7 @@ func TestTimewarpMisuse(t *testing.T) {
 		{[]string{"timewarp", "set", "1000001/1000003"}, "too fine"},
 		{[]string{"timewarp", "load", "10"}, "10"},
 		{[]string{"timewarp", "build", "here"}, "behind --"},
+		{[]string{"timewarp", guardVerb, "now"}, "now"},
 		{[]string{"timewarp", "run", "-N", "10"}, "no command"},
 		{[]string{"timewarp", "run", "--", "true"}, "-N"},
 		{[]string{"timewarp", "run", "-N", "0", "--", "true"}, "forward"},
@@ -77,5 +78,8 @@ func TestTimewarpHelpHasExamples(t *testing.T) {
 		if out := mustRun(t, "timewarp", verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide timewarp "+verb) {
 			t.Errorf("airtide timewarp %s --help has no examples", verb)
 		}
+	}
+	if out := mustRun(t, "timewarp", "--help"); strings.Contains(out, guardVerb) {
+		t.Errorf("help tells users of what run does by itself: %s", out)
 	}
 }

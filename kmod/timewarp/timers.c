@@ -70,12 +70,9 @@ static u32 false_freq(const struct timer *t, struct ratio r)
 	return clamp_t(u64, div_u64((u64)t->freq * r.den, r.num), 1, U32_MAX);
 }
 
-/* Tells the timer of this CPU its frequency. Interrupts are off. */
-static __nocfi void warp_this_cpu(struct ratio r)
+/* Tells the device of a timer its frequency, or of one that it has not seen yet, unless there is none. */
+static __nocfi void warp_timer(struct timer *t, struct clock_event_device *dev, struct ratio r)
 {
-	struct timer *t = this_cpu_ptr(&timers);
-	struct clock_event_device *dev = static_call(device_of)(smp_processor_id())->evtdev;
-
 	if (dev != t->dev)
 		adopt(t, dev);
 	if (!t->dev)
@@ -89,6 +86,12 @@ static __nocfi void warp_this_cpu(struct ratio r)
 	}
 }
 
+/* The timer of this CPU. Interrupts are off. */
+static __nocfi void warp_this_cpu(struct ratio r)
+{
+	warp_timer(this_cpu_ptr(&timers), static_call(device_of)(smp_processor_id())->evtdev, r);
+}
+
 static void warp_from_ipi(void *unused)
 {
 	warp_this_cpu(ratio);
@@ -97,12 +100,7 @@ static void warp_from_ipi(void *unused)
 /* The device that wakes CPUs whose own timers stop when they sleep. */
 static __nocfi void warp_broadcast(struct ratio r)
 {
-	struct clock_event_device *dev = has_broadcast ? static_call(broadcast_device)()->evtdev : NULL;
-
-	if (dev != broadcast.dev)
-		adopt(&broadcast, dev);
-	if (broadcast.dev)
-		static_call(update_freq)(dev, false_freq(&broadcast, r));
+	warp_timer(&broadcast, has_broadcast ? static_call(broadcast_device)()->evtdev : NULL, r);
 }
 
 /* Makes timers run r times as fast as they are. */
