@@ -82,7 +82,7 @@ func watch(ctx context.Context, mo monitor.Options, o screen.Options, asJSON boo
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}
 	if src.Kind == monitor.Diag {
-		every = mo.Poll
+		every = src.Interval
 	}
 	table := screen.NewTable(screen.TableOptions{SampleEvery: every})
 	table.SetSource(seen)
