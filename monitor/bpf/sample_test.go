@@ -203,7 +203,8 @@ func still(t *testing.T, conns ...*net.TCPConn) {
 }
 
 // roundTrips holds the latest round-trip time against what cannot be otherwise: it is longer than the path's delay, and
-// shorter than there has been a connection. TCP_INFO does not tell it.
+// shorter than there has been a connection. TCP_INFO does not tell it. It may be below the smallest, which takes no notice of ACKs that
+// may have been delayed (tcp_update_rtt_min in tcp_input.c).
 func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Duration) {
 	t.Helper()
 	values := map[int64]bool{}
@@ -213,9 +214,8 @@ func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Durati
 			t.Fatalf("sample %d of the end that connected has no round-trip time", i)
 		}
 		values[rtt] = true
-		if rtt < path.Microseconds() || rtt < s.Values[tcp.MinRttUs] || rtt > (s.TimeNs-firstNs)/1000 {
-			t.Fatalf("sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs, the least %d", i,
-				(s.TimeNs-firstNs)/1000, path, rtt, s.Values[tcp.MinRttUs])
+		if rtt < path.Microseconds() || rtt > (s.TimeNs-firstNs)/1000 {
+			t.Fatalf("sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs", i, (s.TimeNs-firstNs)/1000, path, rtt)
 		}
 	}
 	if len(values) < 10 {
