@@ -22,16 +22,17 @@ import (
 type guest struct {
 	version, architecture string
 	required              bool // its failure is one of the whole
+	minutes               int  // that it takes beside another, about
 }
 
 // guests are those of the table. The kernels of Android are made from 5.10, 6.1 and 6.12, of Debian 11, 12 and 13.
 var guests = []guest{
-	{"5.10", "amd64", true},
-	{"6.1", "amd64", true},
-	{"6.12", "amd64", true},
-	{vm.Newest, "amd64", false},
-	{"6.1", "arm64", true},
-	{"6.12", "arm64", true},
+	{"5.10", "amd64", true, 8},
+	{"6.1", "amd64", true, 10},
+	{"6.12", "amd64", true, 15},
+	{vm.Newest, "amd64", false, 17},
+	{"6.1", "arm64", true, 12},
+	{"6.12", "arm64", true, 18},
 }
 
 func (g guest) name() string   { return g.version + "-" + g.architecture }

@@ -123,8 +123,10 @@ func try(ctx context.Context, s settings, chosen []guest) ([]*result, error) {
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(s.atOnce)
-	// Guests for which most is tried are the last of the table: begun last, they would keep one processor idle at the end.
-	for _, r := range slices.Backward(results) {
+	// The longest first: begun last, they would keep one processor idle at the end.
+	order := slices.Clone(results)
+	slices.SortStableFunc(order, func(a, b *result) int { return b.guest.minutes - a.guest.minutes })
+	for _, r := range order {
 		all.Go(func() error {
 			folder := filepath.Join(s.out, r.guest.name())
 			if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -64,7 +64,7 @@ func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 
 // Of many lines those remain that say something.
 func TestANoteIsOneLine(t *testing.T) {
-	r := result{guest: guest{"6.1", "amd64", true}}
+	r := result{guest: guest{version: "6.1", architecture: "amd64", required: true}}
 	r.note("cell", "it fails")
 	r.note("cell", "make said at last:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] Error 2")
 	r.note("cell", "a script\nof two lines")
@@ -80,8 +80,8 @@ func TestANoteIsOneLine(t *testing.T) {
 
 func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	results := []*result{
-		{guest: guest{"6.1", "amd64", true}, release: "6.1.0-1", cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"}},
-		{guest: guest{"newest", "amd64", false}, err: errors.New("it does not boot")},
+		{guest: guest{version: "6.1", architecture: "amd64", required: true}, release: "6.1.0-1", cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"}},
+		{guest: guest{version: "newest", architecture: "amd64"}, err: errors.New("it does not boot")},
 	}
 	page := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(page, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {

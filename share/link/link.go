@@ -37,10 +37,10 @@ type Config struct {
 	Peers []netip.AddrPort
 }
 
-// Addresses are those of the peers.
+// Addresses are those of the peers, without zones.
 func (c *Config) Addresses() (all []netip.Addr) {
 	for _, p := range c.Peers {
-		all = append(all, p.Addr())
+		all = append(all, p.Addr().WithZone(""))
 	}
 	return all
 }
@@ -145,10 +145,8 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 	if err := c.join(device, group); err != nil {
 		return nil, errors.Join(fmt.Errorf("multicast on %s: %w", device.Name, err), u.Close())
 	}
+	// Without a zone: join has said by which interface, and the numbers that package net keeps for their names may be a minute old.
 	c.group = netip.AddrPortFrom(group, port)
-	if six {
-		c.group = netip.AddrPortFrom(group.WithZone(device.Name), port)
-	}
 	return c, nil
 }
 
@@ -213,22 +211,9 @@ func (l *Link) Send(datagram []byte, groups Families) error {
 	return nil
 }
 
-// SendTo sends a datagram to one address.
-func (l *Link) SendTo(datagram []byte, to netip.AddrPort) error {
-	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
-	for _, c := range l.conns {
-		if to.Addr().Is6() == c.six {
-			if _, err := c.WriteToUDPAddrPort(datagram, to); err != nil {
-				return fmt.Errorf("sending to %s: %w", to, err)
-			}
-			return nil
-		}
-	}
-	return fmt.Errorf("sending to %s: this machine has no such addresses", to)
-}
-
 // Receive gives each datagram that comes to take, which may keep neither it nor block for long, until the context ends or the
-// link is closed; then it returns nil. Calls of take do not overlap.
+// link is closed; then it returns nil. Calls of take do not overlap. Where datagrams are from is without a zone: a terminal is the same when
+// its interface has another name.
 func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datagram []byte)) error {
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range l.conns {
@@ -256,7 +241,7 @@ func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datag
 					return
 				}
 				mutex.Lock()
-				take(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buffer[:n])
+				take(netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port()), buffer[:n])
 				mutex.Unlock()
 			}
 		})

@@ -35,6 +35,7 @@ func example() share.Status {
 		}},
 		Turn:      "free",
 		Foreign:   true,
+		Elsewhere: 3,
 		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, Helps: true},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
 	}
@@ -196,7 +197,8 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{
 		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms", "this one  controlling",
 		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes", "configured   107.0     2.0",
-		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help", "a turn of all terminals: free", "accepted 1234 wrong_key 5",
+		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help", "a turn of all terminals: free",
+		"at other access points, and not reckoned with: 3", "accepted 1234 wrong_key 5",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
@@ -218,7 +220,7 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state", "max_bps", "rate_bps",
 		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us", "correction", "windows",
 		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps", "download_bps",
-		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps", "foreign",
+		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps", "foreign", "elsewhere",
 	} {
 		if !bytes.Contains(text, []byte(`"`+name+`":`)) {
 			t.Errorf("the JSON has no field %s: %s", name, text)

@@ -42,6 +42,9 @@ func (r *Report) Table(w io.Writer) error {
 	if r.Foreign {
 		b.WriteString("others who do not take part have queues stand: windows are as large as that needs\n")
 	}
+	if r.Elsewhere > 0 {
+		fmt.Fprintf(&b, "at other access points, and not reckoned with: %d\n", r.Elsewhere)
+	}
 	if r.Turn != "" {
 		fmt.Fprintf(&b, "a turn of all terminals: %s\n", r.Turn)
 	}
