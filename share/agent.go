@@ -195,6 +195,7 @@ func (a *agent) loop(ctx context.Context, ready <-chan *hold.Hold) error {
 		if next, known := a.together.turns.Next(time.Duration(now)); known {
 			turn.Reset(next - time.Duration(now))
 		}
+		due.Reset(a.tell(clock.Now())) // there may be something that others are to hear at once
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -87,7 +87,8 @@ func (t *together) hears(now time.Duration, a *agent) {
 			stood := a.self.foreign()
 			longer := a.self.renewBases()
 			if longer {
-				a.control.Restart()
+				a.control.LongerPath()
+				a.decision = control.Decision{} // it is made anew at once, while windows may be brought back at once
 			}
 			stand, doubted := a.self.foreign(), a.self.doubted()
 			t.still.concluded(now, longer, doubted || stand != stood, stand && !doubted)
@@ -144,17 +145,21 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	lead := a.lead()
 	base, _ := a.self.rtts()
 	greedy := a.self.up.greedy || a.self.down.greedy
+	asked := false
 	switch {
 	case d.Doubt && now-t.still.at >= t.still.every:
-		if t.turns.Ask(now, message.Still, stillLength(t.before), lead) {
+		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
 			t.still.at = now
 		}
 	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
-		t.turns.Ask(now, message.Solo, control.SoloLength(base), lead)
+		asked = t.turns.Ask(now, message.Solo, control.SoloLength(base), lead)
 	case t.leads(a) && now-t.heldSince >= firstTrial && (t.triedAt == 0 || now-t.triedAt >= tryEvery):
-		if t.turns.Ask(now, message.Free, trialLength, lead) {
+		if asked = t.turns.Ask(now, message.Free, trialLength, lead); asked {
 			t.triedAt = now
 		}
+	}
+	if asked {
+		a.sender.Hurry()
 	}
 }
 
@@ -184,14 +189,18 @@ func (t *together) leads(a *agent) bool {
 	return true
 }
 
-// lead is in which time all others should hear of a turn: in two of the reports that are to come, where a turn may be told that long
-// before.
+// lead is in which time all others should hear of a turn, where it may be told that long before: in two reports, of which one goes at once if it
+// may.
 func (a *agent) lead() time.Duration {
 	period := time.Duration(0)
 	for _, p := range a.peers {
 		period = max(period, time.Duration(p.Report.PeriodMs)*time.Millisecond)
 	}
-	return min(2*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
+	reports := time.Duration(2)
+	if a.sender.MayHurry() {
+		reports = 1
+	}
+	return min(reports*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
 }
 
 func othersCarry(peers []message.Peer) bool {

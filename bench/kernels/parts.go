@@ -98,7 +98,7 @@ var parts = []part{
 		steps: []step{
 			{
 				tests: "timewarp", run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand|IsTakenBackWhenItsRunIsKilled|SurvivesSuspend)$",
-				env: []string{fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "100"), fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000")}, limit: 2 * usualLimit,
+				env: []string{fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "60"), fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000")}, limit: 2 * usualLimit,
 			},
 			{script: warpedScript, says: []string{"^ratio now 10$", "^run ends with 7$", "^afterwards not loaded$"}},
 		},

@@ -101,6 +101,37 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	}
 }
 
+// Who has found while all held back that its path is longer does not wait for what the others found, which is in their next reports.
+func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
+	c := New(Options{})
+	all := greedy(20e6, 20e6)
+	for i := range all {
+		all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
+	}
+	now := time.Duration(0)
+	step := func() Decision {
+		now += 100 * time.Millisecond
+		d, err := c.Step(now, 0, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for range 50 {
+		step()
+	}
+	if d := step(); math.IsInf(d.Capacity, 1) || !d.Doubt {
+		t.Fatalf("no wire and no doubt: %+v", d)
+	}
+	all[0].MinRTT = 78 * time.Millisecond
+	c.LongerPath()
+	for range 3 {
+		if d := step(); !math.IsInf(d.Capacity, 1) {
+			t.Errorf("the wire is still taken to carry %.3g Mbit/s", d.Capacity/1e6)
+		}
+	}
+}
+
 // Corrections that are too great at all terminals alike leave no terminal behind another, but queues longer than they have to be.
 func TestACommonFactorOfCorrectionsIsUndone(t *testing.T) {
 	c := newTestCell(1e9, fast(), fast(), slow(), slow())

@@ -117,6 +117,14 @@ func (c *Controller) Restart() {
 	}
 }
 
+// LongerPath restarts, and forgets what the wire was taken to carry: what looked like its queue was the way. Others who have found the same at the
+// same time say so only in their next reports.
+func (c *Controller) LongerPath() {
+	c.Restart()
+	c.wire.forget()
+	c.doubt = 0
+}
+
 // Others says whether others than the terminals that are known have queues stand: then it is not the wire that limits where there is airtime
 // left.
 func (c *Controller) Others(stand bool) { c.others = stand }

@@ -103,7 +103,7 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	w.total += gain * (s.total - w.total)
 	w.last = now
 	if others {
-		w.capacity, w.found, w.seems = 0, 0, false
+		w.forget()
 	} else if s.active == 0 || s.delay < noticeable || s.airtime >= wireAirtime*s.efficiency() {
 		w.seems = false
 	} else if !w.seems {
@@ -111,7 +111,7 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	}
 	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || math.Abs(s.maxima/w.maxima-1) > newMaxima) {
 		// What was taken for a queue was a longer path, or what was taken for little use of the airtime much of a slower radio.
-		w.capacity, w.found, w.seems = 0, 0, false
+		w.forget()
 	}
 	limits := w.seems && now-w.since >= holds
 	switch {
@@ -131,6 +131,9 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 
 // LongerPath says whether a smallest RTT is so much above another that the path must have changed.
 func LongerPath(before, now time.Duration) bool { return now > before+before/3+3*time.Millisecond }
+
+// forget takes the wire for one that is not known to limit.
+func (w *wire) forget() { w.capacity, w.found, w.seems = 0, 0, false }
 
 func (w *wire) believe(now time.Duration) {
 	w.belief = min(2*w.belief, longestBelief)

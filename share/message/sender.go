@@ -14,6 +14,8 @@ type Sender struct {
 	sequence uint32
 	lastNs   int64
 	jitter   float64
+	extra    bool // the next report goes at once, beside those that are due,
+	owed     bool // and the pause after the one that is due then is a period longer
 	random   *rand.Rand
 	body     []byte
 	echoes   []uint64
@@ -34,8 +36,22 @@ func NewSender(r *Receiver, nowNs int64) *Sender {
 // with each terminal that is heard. Who waits for it has to ask again when it has come, as RTCP does (timer reconsideration,
 // RFC 3550, 6.3.3): where many start at once, each hears others meanwhile and waits longer.
 func (s *Sender) DueNs(nowNs int64) int64 {
+	if s.extra {
+		return nowNs
+	}
+	return s.regularNs(nowNs)
+}
+
+func (s *Sender) regularNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
+
+// Hurry makes a report due at once, where MayHurry says so: what is new is heard sooner, and twice within a period. A later report is left out
+// for it, until which there is no other such one, so that they are no more.
+func (s *Sender) Hurry() { s.extra = s.MayHurry() }
+
+// MayHurry says whether there may be a report now beside those that are due.
+func (s *Sender) MayHurry() bool { return !s.extra && !s.owed }
 
 func (s *Sender) periodNs(nowNs int64) int64 { return s.r.reckonPeriodNs(nowNs) }
 
@@ -64,7 +80,17 @@ func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	start := len(dst)
 	dst = seal(dst, s.aead, header{s.r.tag, s.r.session, s.sequence}, s.body)
 	s.r.size = len(dst) - start
+	early := s.extra && nowNs < s.regularNs(nowNs)
+	s.extra = false
+	if early {
+		s.owed = true
+		return dst, nil
+	}
 	s.lastNs = nowNs
 	s.jitter = 1 - jitterPart + 2*jitterPart*s.random.Float64()
+	if s.owed {
+		s.owed = false
+		s.jitter++
+	}
 	return dst, nil
 }
