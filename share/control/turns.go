@@ -17,6 +17,7 @@ type Turns struct {
 	filled  time.Duration    // when that was reckoned; 0 is not yet
 	freeTo  time.Duration    // everybody is asked to be free until then
 	ended   time.Duration    // when the last one ended
+	stood   time.Duration    // when the last one ended in which all held back; 0 is never
 }
 
 type turn struct {
@@ -46,6 +47,9 @@ const (
 	mostLeft = 3 * time.Second
 	// betweenTurns is how long windows and rates need to be as before.
 	betweenTurns = 200 * time.Millisecond
+	// answered is for how long after a turn in which all held back there is no other such one: who asked for one meanwhile has seen what it
+	// wanted to see.
+	answered = time.Second
 	// sameTurn is by how much the beginning of one turn may differ from report to report.
 	sameTurn = 150 * time.Millisecond
 )
@@ -67,23 +71,40 @@ func (t *Turns) Hear(now time.Duration, all []Heard) {
 		t.hear(now, t.heard[h.Session], h)
 	}
 	for session, a := range t.heard {
-		if a.kind != message.NoTurn && now >= a.end {
-			t.ended = max(t.ended, a.end)
-			*a = turn{}
-		}
+		t.end(now, a)
 		if !there[session] && now >= a.end {
 			delete(t.heard, session)
 		}
 	}
-	if t.planned.kind != message.NoTurn && now >= t.planned.end {
-		t.ended = max(t.ended, t.planned.end)
+	t.end(now, &t.planned)
+	if t.isAnswered(t.planned) {
 		t.planned = turn{}
 	}
 	for session, a := range t.heard {
+		if t.isAnswered(*a) {
+			*a = turn{}
+		}
 		if session < t.own && now < t.planned.begin && a.overlaps(t.planned) {
 			t.planned = turn{}
 		}
 	}
+}
+
+// end clears a turn that is over.
+func (t *Turns) end(now time.Duration, a *turn) {
+	if a.kind == message.NoTurn || now < a.end {
+		return
+	}
+	t.ended = max(t.ended, a.end)
+	if a.kind == message.Still {
+		t.stood = max(t.stood, a.end)
+	}
+	*a = turn{}
+}
+
+// isAnswered says whether a turn is one in which all would hold back again too soon.
+func (t *Turns) isAnswered(a turn) bool {
+	return a.kind == message.Still && t.stood > 0 && a.begin >= t.stood && a.begin < t.stood+answered
 }
 
 func (t *Turns) fill(now time.Duration) {
@@ -102,7 +123,7 @@ func (t *Turns) hear(now time.Duration, a *turn, h Heard) {
 		if now < a.begin {
 			*a = turn{}
 		}
-	case now >= fresh.end:
+	case now >= fresh.end || t.isAnswered(fresh):
 	case fresh.kind == message.Free:
 		*a = fresh
 	case a.kind == fresh.kind && now < a.end && fresh.begin-a.begin < sameTurn && a.begin-fresh.begin < sameTurn:
@@ -133,9 +154,9 @@ func (t turn) overlaps(o turn) bool {
 }
 
 // Ask plans a turn of this terminal, to begin after a lead in which all others should hear of it, and behind the turns that are known. It
-// says whether there is one planned now that was not before.
+// says whether there is one planned now that was not before: when somebody else has asked all to hold back, that will do.
 func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.Duration) bool {
-	if t.planned.kind != message.NoTurn {
+	if t.planned.kind != message.NoTurn || kind == message.Still && t.stands(now) {
 		return false
 	}
 	begin := max(now+lead, t.ended+betweenTurns)
@@ -151,11 +172,21 @@ func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.
 		return false
 	}
 	asked := turn{kind, begin, begin + length}
-	if !t.takes(asked) {
+	if t.isAnswered(asked) || !t.takes(asked) {
 		return false
 	}
 	t.planned = asked
 	return true
+}
+
+// stands says whether somebody else has asked all to hold back, now or later.
+func (t *Turns) stands(now time.Duration) bool {
+	for _, a := range t.heard {
+		if a.kind == message.Still && now < a.end {
+			return true
+		}
+	}
+	return false
 }
 
 // Release asks all to be free until a time, again and again as reports go out.

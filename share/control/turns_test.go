@@ -188,3 +188,44 @@ func TestNothingIsAskedForThatCannotBeSaid(t *testing.T) {
 		t.Error("one at a time")
 	}
 }
+
+// TestOneAnswerIsForAllWhoAsk: all want all to hold back at about the same time, and go on asking until they have seen it.
+func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
+	for _, apart := range []time.Duration{0, 50 * ms, 150 * ms} {
+		m := newMembers(4, 250*ms, 0)
+		begins := make([]int, 4)
+		was := make([]bool, 4)
+		seen := make([]time.Duration, 4) // when its last one ended
+		wants := m.now
+		run := func(d time.Duration) {
+			for end := m.now + d; m.now < end; {
+				m.step()
+				for i, x := range m.turns {
+					still := x.Phase(m.now).Kind == message.Still
+					if still && !was[i] {
+						begins[i]++
+					}
+					if was[i] && !still {
+						seen[i] = m.now
+					}
+					was[i] = still
+					if wants > 0 && m.now >= wants+time.Duration(i)*apart && seen[i] < wants {
+						x.Ask(m.now, message.Still, 200*ms, 600*ms)
+					}
+				}
+			}
+		}
+		run(3 * time.Second)
+		if !slices.Equal(begins, []int{1, 1, 1, 1}) {
+			t.Errorf("asked %s apart, they held back %v times, want once", apart, begins)
+		}
+		wants = 0
+		if !m.turns[3].Ask(m.now, message.Still, 200*ms, 600*ms) {
+			t.Errorf("asked %s apart: later there may be no other", apart)
+		}
+		run(2 * time.Second)
+		if !slices.Equal(begins, []int{2, 2, 2, 2}) {
+			t.Errorf("asked %s apart and once more, they held back %v times, want twice", apart, begins)
+		}
+	}
+}
