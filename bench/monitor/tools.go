@@ -126,7 +126,7 @@ func bpftraceTool(name, program, out string) tool {
 // result is what one run has given.
 type result struct {
 	rate     float64 // bit/s of the traffic
-	segments uint64  // received by both ends
+	segments uint64  // received by both ends, without what the kernel merged before TCP looked at it
 	duration time.Duration
 	account
 	watched         uint64 // segments received while the tool observed, those of the second with statistics included
@@ -196,7 +196,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 	case <-time.After(t.settle):
 	}
 
-	segments, err := net.Segments()
+	segments, err := net.Processed()
 	if err != nil {
 		return r, err
 	}
@@ -208,7 +208,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 	// What is still on its way to the tool belongs to this run.
 	time.Sleep(300 * time.Millisecond)
 	userEnd, sysEnd := groupCPU(cmd.Process.Pid)
-	segmentsEnd, err := net.Segments()
+	segmentsEnd, err := net.Processed()
 	if err != nil {
 		return r, err
 	}
@@ -218,7 +218,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 			return r, err
 		}
 	}
-	watched, err := net.Segments()
+	watched, err := net.Processed()
 	if err != nil {
 		return r, err
 	}

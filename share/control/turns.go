@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"time"
 
 	"airtide/share/message"
@@ -18,6 +19,7 @@ type Turns struct {
 	freeTo  time.Duration    // everybody is asked to be free until then
 	ended   time.Duration    // when the last one ended
 	stood   time.Duration    // when the last one ended in which all held back; 0 is never
+	waits   time.Duration    // since when this terminal waits for such a one that others ask for; 0 is not
 }
 
 type turn struct {
@@ -97,7 +99,7 @@ func (t *Turns) end(now time.Duration, a *turn) {
 	}
 	t.ended = max(t.ended, a.end)
 	if a.kind == message.Still {
-		t.stood = max(t.stood, a.end)
+		t.stood, t.waits = max(t.stood, a.end), 0
 	}
 	*a = turn{}
 }
@@ -156,7 +158,7 @@ func (t turn) overlaps(o turn) bool {
 // Ask plans a turn of this terminal, to begin after a lead in which all others should hear of it, and behind the turns that are known. It
 // says whether there is one planned now that was not before: when somebody else has asked all to hold back, that will do.
 func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.Duration) bool {
-	if t.planned.kind != message.NoTurn || kind == message.Still && t.stands(now) {
+	if t.planned.kind != message.NoTurn || kind == message.Still && t.othersAsk(now) {
 		return false
 	}
 	begin := max(now+lead, t.ended+betweenTurns)
@@ -175,15 +177,17 @@ func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.
 	if t.isAnswered(asked) || !t.takes(asked) {
 		return false
 	}
-	t.planned = asked
+	t.planned, t.waits = asked, 0
 	return true
 }
 
-// stands says whether somebody else has asked all to hold back, now or later.
-func (t *Turns) stands(now time.Duration) bool {
+// othersAsk says whether somebody else has asked all to hold back, so that this terminal need not. It does not wait for longer than such a
+// turn is told before: who asks again and again for what never comes keeps nobody from it.
+func (t *Turns) othersAsk(now time.Duration) bool {
 	for _, a := range t.heard {
 		if a.kind == message.Still && now < a.end {
-			return true
+			t.waits = cmp.Or(t.waits, now)
+			return now-t.waits < message.LatestTurn
 		}
 	}
 	return false

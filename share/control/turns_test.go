@@ -229,3 +229,18 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoAsksForWhatNeverComesKeepsNobodyFromIt: a member moves its turn before it begins, again and again.
+func TestWhoAsksForWhatNeverComesKeepsNobodyFromIt(t *testing.T) {
+	x := NewTurns(1)
+	begin, asked := time.Hour, time.Duration(0)
+	for now := begin; now < begin+5*time.Second && asked == 0; now += 100 * ms {
+		x.Hear(now, []Heard{{Session: 2, Turn: message.TurnIn(message.Still, time.Second, 200*ms), At: now}})
+		if x.Ask(now, message.Still, 200*ms, 300*ms) {
+			asked = now - begin
+		}
+	}
+	if asked < time.Second || asked > 2*time.Second {
+		t.Errorf("it asked for a turn of its own after %s", asked)
+	}
+}
