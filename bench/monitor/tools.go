@@ -344,7 +344,12 @@ func countPerf(path string) (a account, err error) {
 	if err != nil {
 		return a, fmt.Errorf("perf report: %w", err)
 	}
+	seen := map[string]bool{}
 	for _, m := range perfCount.FindAllStringSubmatch(string(out), -1) {
+		if seen[m[1]] {
+			continue // the first are those of all events together, then come those of each
+		}
+		seen[m[1]] = true
 		n, _ := strconv.ParseUint(m[2], 10, 64)
 		if m[1] == "SAMPLE" {
 			a.records += n

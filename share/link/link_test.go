@@ -87,8 +87,10 @@ func TestAnInterfaceThatComesBack(t *testing.T) {
 	for _, number := range []string{"", "77", "78"} {
 		if number != "" {
 			for _, args := range [][]string{
-				{"link", "del", "eth0"}, {"link", "add", "eth0", "index", number, "type", "veth", "peer", "name", "eth0", "netns", n.Server.Name},
-				{"link", "set", "eth0", "up"}, {"addr", "add", n.Client.V6.String() + "/64", "dev", "eth0", "nodad"},
+				{"link", "del", "eth0"},
+				{"link", "add", "eth0", "index", number, "type", "veth", "peer", "name", "eth0", "netns", n.Server.Name},
+				{"link", "set", "eth0", "up"},
+				{"addr", "add", n.Client.V6.String() + "/64", "dev", "eth0", "nodad"},
 			} {
 				if _, err := n.Client.Run("ip", args...); err != nil {
 					t.Fatal(err)
