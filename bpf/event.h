@@ -268,7 +268,8 @@ static __noinline int unseen_tail_loss(struct flow_state *fs, struct tcp_sock *t
 	if (!fs || !tp || fs->dsack || state >= TCP_CA_CWR || !before(fs->tlp_high_seq, fs->last_ack) ||
 	    !probe_was_retransmission(tp))
 		return 0;
-	event_change(fs, tp, EVENT_CA_STATE, CHANGE(fs->ca_state, TCP_CA_CWR), BY_DIFFERENCE);
+	if (fs->ca_state != TCP_CA_CWR) /* the device's refusal of an earlier probe may have set it */
+		event_change(fs, tp, EVENT_CA_STATE, CHANGE(fs->ca_state, TCP_CA_CWR), BY_DIFFERENCE);
 	event_value(fs, tp, EVENT_TLP_LOSS, 0, BY_DIFFERENCE);
 	event_change(fs, tp, EVENT_CA_STATE, CHANGE(TCP_CA_CWR, state), BY_DIFFERENCE);
 	fs->ca_state = state;

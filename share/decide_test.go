@@ -74,6 +74,7 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 			State: message.Controlling, PeriodMs: 200, MaxKbps: 500_000, UploadKbps: 400_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
 		}}},
 		together: together{turns: control.NewTurns(1)}, patience: time.Hour,
+		sender: message.NewSender(message.NewReceiver(message.Config{}, int64(now)), int64(now)),
 	}
 	b, why := a.decide(now, 0)
 	if why != "" || a.decision.Share != 0 || len(b.up) != 1 || b.up[0].Packets != control.LeastWindow {

@@ -58,8 +58,10 @@ func (c *lossScenario) play(t *testing.T, o Options) bool {
 	client, server := n.Connect(testnet.Dial{CongestionControl: cc})
 	c.drive(t, n, client, server)
 	quiet(t, client)
-	send(t, client, server, 1) // its ACK shows what the last one did
-	quiet(t, client)
+	for range 2 { // an ACK shows what the one before it did, and that one what a probe before it did
+		send(t, client, server, 1)
+		quiet(t, client)
+	}
 	after := counters(t, n.Client)
 	counter := func(name string) int { return int(after[name] - before[name]) }
 	end := testnet.Info(t, client)
