@@ -112,7 +112,7 @@ func (e *columnEncoder) describe(id int, flags byte, first int64, ref reference,
 func gather(to, from []int64, order []uint16) []int64 {
 	to = slices.Grow(to[:0], len(order))[:len(order)]
 	for i, row := range order {
-		to[i] = from[row]
+		to[i] = unchecked(from, row)
 	}
 	return to
 }
@@ -173,15 +173,21 @@ func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 	}
 	order = order[start:end]
 	var difference int64
-	for len(order) >= 4 {
-		o := (*[4]uint16)(order)
-		difference |= (v[o[0]] ^ value) | (v[o[1]] ^ value) | (v[o[2]] ^ value) | (v[o[3]] ^ value)
-		order = order[4:]
+	for len(order) >= 8 {
+		o := (*[8]uint16)(order)
+		difference |= (unchecked(v, o[0]) ^ value) | (unchecked(v, o[1]) ^ value) | (unchecked(v, o[2]) ^ value) | (unchecked(v, o[3]) ^ value) |
+			(unchecked(v, o[4]) ^ value) | (unchecked(v, o[5]) ^ value) | (unchecked(v, o[6]) ^ value) | (unchecked(v, o[7]) ^ value)
+		order = order[8:]
 	}
 	for _, row := range order {
 		difference |= v[row] ^ value
 	}
 	return difference == 0
+}
+
+// unchecked is v[row] without the check of its bounds: the rows of an order are those of a column, each once.
+func unchecked(v []int64, row uint16) int64 {
+	return *(*int64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(v)), uintptr(row)*8))
 }
 
 // differences writes the residuals of the rows from start to end. It returns all of them or-ed together, and the last
@@ -199,7 +205,7 @@ func differences(residuals *[groupRows]uint64, v []int64, order []uint16, start,
 	if end-start == groupRows {
 		o := (*[groupRows]uint16)(order[start:])
 		for i := 0; i < groupRows; i += 4 {
-			a, b, c, d := v[o[i]], v[o[i+1]], v[o[i+2]], v[o[i+3]]
+			a, b, c, d := unchecked(v, o[i]), unchecked(v, o[i+1]), unchecked(v, o[i+2]), unchecked(v, o[i+3])
 			p, q, r, s := zigzag(a-last), zigzag(b-a), zigzag(c-b), zigzag(d-c)
 			residuals[i], residuals[i+1], residuals[i+2], residuals[i+3] = p, q, r, s
 			seen |= p | q | r | s

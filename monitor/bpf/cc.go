@@ -23,8 +23,8 @@ type privateState struct {
 	members    []string
 	places     members
 	fields     []tcp.Field
-	// decode reads the members, in the order in which they are listed, and sets fields of row i of the tile.
-	decode func(m members, s *monitorSampleRecord, t *ticks, row *tile, i int)
+	// decode reads the members, in the order in which they are listed, and sets fields of row i.
+	decode func(m members, s *monitorSampleRecord, t *ticks, row *columns, i int)
 }
 
 var privateStates = append([]privateState{cubicState, bbrState}, ownStates()...)
@@ -159,7 +159,7 @@ var cubicState = privateState{
 		tcp.CubicKMs, tcp.CubicWmaxPackets, tcp.CubicOriginPackets, tcp.CubicEpochNs, tcp.CubicTargetPackets,
 		tcp.CubicRenoPackets, tcp.CubicCnt, tcp.CubicDelayMinUs,
 	},
-	decode: func(m members, s *monitorSampleRecord, t *ticks, row *tile, i int) {
+	decode: func(m members, s *monitorSampleRecord, t *ticks, row *columns, i int) {
 		cc := &s.Cc
 		cnt, wmax, origin, k := m.get(0, cc), m.get(1, cc), m.get(2, cc), m.get(3, cc)
 		delayMin, epoch, reno := m.get(4, cc), m.get(5, cc), m.get(6, cc)
@@ -211,7 +211,7 @@ var bbrState = privateState{
 	fields: []tcp.Field{
 		tcp.BBRMode, tcp.BBRBandwidthBps, tcp.BBRMinRttUs, tcp.BBRPacingGainPct, tcp.BBRCwndGainPct, tcp.BBRFullBandwidth,
 	},
-	decode: func(m members, s *monitorSampleRecord, _ *ticks, row *tile, i int) {
+	decode: func(m members, s *monitorSampleRecord, _ *ticks, row *columns, i int) {
 		cc := &s.Cc
 		minRtt := m.get(0, cc)
 		row[tcp.BBRMinRttUs][i] = orAbsent(minRtt, uint32(minRtt) != noRTT)

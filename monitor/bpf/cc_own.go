@@ -52,7 +52,7 @@ func nameAliases(all map[string]*privateDecoder, aliases func() (map[string]stri
 }
 
 // decodeCubicRTT is CUBIC with another constant in the cubic.
-func decodeCubicRTT(m members, s *monitorSampleRecord, t *ticks, row *tile, i int) {
+func decodeCubicRTT(m members, s *monitorSampleRecord, t *ticks, row *columns, i int) {
 	cubicState.decode(m, s, t, row, i)
 	cc := &s.Cc
 	origin, k, delayMin, epoch := m.get(2, cc), m.get(3, cc), m.get(4, cc), m.get(5, cc)
@@ -67,7 +67,7 @@ func decodeCubicRTT(m members, s *monitorSampleRecord, t *ticks, row *tile, i in
 }
 
 // decodeCompound reads numbers that count 1/256 packet.
-func decodeCompound(m members, s *monitorSampleRecord, _ *ticks, row *tile, i int) {
+func decodeCompound(m members, s *monitorSampleRecord, _ *ticks, row *columns, i int) {
 	const unknown = math.MaxUint32
 	cc := &s.Cc
 	row[tcp.CompoundDelayPackets][i] = m.get(0, cc) >> 8

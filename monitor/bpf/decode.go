@@ -3,7 +3,6 @@ package bpf
 import (
 	"math"
 	"net/netip"
-	"slices"
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
@@ -67,20 +66,15 @@ type decoder struct {
 	ticks    ticks
 	private  map[string]*privateDecoder
 	optional []tcp.Field // fields that this kernel lacks
-	tile     tile
-	tiled    int // rows in the tile
-	rows     int // rows in the batch that came from tiles before
-	// used are the algorithms that rows have had so far, and columns the fields that can be there because of it: the
-	// columns of the others stay absent in every batch and cost nothing.
-	used    []*privateDecoder
-	columns []tcp.Field
+	columns  *columns
+	rows     int               // that are filled
+	used     []*privateDecoder // the algorithms of these rows: the columns of the others are absent
+	absent   []int64           // their column, one for all: whoever reads it finds it in the processor's cache
 }
 
-// tile holds the rows that are being filled, by column. A row touches each of its columns; in a tile they lie within a
-// few pages and the processor's first cache, where the columns of a batch would be a page or more apart.
-type tile [tcp.NumStored][tileRows]int64
-
-const tileRows = 32
+// columns is the memory of a batch, at places that are known to the compiler, for a row touches every column. Were they
+// a power of two apart they would all fall into the same sets of the processor's cache: nine cache lines more spread them.
+type columns [tcp.NumStored][batchRows + 9*64/8]int64
 
 // Fields behind members of tcp_sock that are younger than kernel 5.8, or that builds leave out.
 var optionalMembers = map[string][]tcp.Field{
@@ -100,47 +94,38 @@ func newDecoder(types *btf.Spec, hz int, private map[string]*privateDecoder) *de
 	return d
 }
 
-// newBatch makes a batch with all of its rows there, in which the columns of private state are absent.
+// newBatch makes a batch with all of its rows there, batchRows at most, in which the columns of private state are absent.
 func (d *decoder) newBatch(rows int) *tcp.Batch {
-	b := tcp.NewBatch(rows)
-	b.Resize(rows)
-	d.columns = d.columns[:0]
+	d.columns = new(columns)
+	b := &tcp.Batch{TimeNs: make([]int64, rows), Flow: make([]tcp.FlowID, rows)}
+	d.absent = make([]int64, rows)
+	fillAbsent(d.absent)
 	for f := range tcp.NumStored {
-		if f.CongestionControlOf() == "" {
-			d.columns = append(d.columns, f)
-			continue
+		b.Cols[f] = d.columns[f][:rows:rows]
+		if f.CongestionControlOf() != "" {
+			b.Cols[f] = d.absent
 		}
-		fillAbsent(d.tile[f][:])
-		fillAbsent(b.Cols[f])
 	}
 	return b
 }
 
-// use takes an algorithm's columns into account from the current row on.
-func (d *decoder) use(p *privateDecoder) {
+// use gives an algorithm columns of its own from row i on.
+func (d *decoder) use(p *privateDecoder, b *tcp.Batch, i int) {
 	p.used = true
-	same := func(other *privateDecoder) bool { return other.state.fields[0] == p.state.fields[0] }
-	if !slices.ContainsFunc(d.used, same) {
-		d.columns = append(d.columns, p.state.fields...)
-	}
 	d.used = append(d.used, p)
-}
-
-// full says that the batch has no room for another tile.
-func (d *decoder) full(b *tcp.Batch) bool { return d.rows+d.tiled == b.Len() }
-
-// empty moves the tile's rows into the batch.
-func (d *decoder) empty(b *tcp.Batch) {
-	for _, f := range d.columns {
-		copy(b.Cols[f][d.rows:], d.tile[f][:d.tiled])
+	for _, f := range p.state.fields {
+		if &b.Cols[f][0] == &d.absent[0] { // else a relative has it already
+			b.Cols[f] = d.columns[f][:b.Len():b.Len()]
+			fillAbsent(b.Cols[f][:i])
+		}
 	}
-	d.rows += d.tiled
-	d.tiled = 0
 }
+
+// full says that the batch has no room for another row.
+func (d *decoder) full(b *tcp.Batch) bool { return d.rows == b.Len() }
 
 // deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows in between.
 func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
-	d.empty(b)
 	if d.rows == 0 {
 		return nil
 	}
@@ -149,6 +134,13 @@ func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
 	err := f(b)
 	b.Resize(all)
 	d.rows = 0
+	for _, p := range d.used {
+		p.used = false
+		for _, f := range p.state.fields {
+			b.Cols[f] = d.absent
+		}
+	}
+	d.used = d.used[:0]
 	return err
 }
 
@@ -176,15 +168,12 @@ func flag(b bool) int64 {
 // algorithm or nil.
 func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b *tcp.Batch) {
 	s := (*monitorSampleRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
-	if d.tiled == tileRows {
-		d.empty(b)
-	}
-	i := d.tiled & (tileRows - 1)
-	b.TimeNs[d.rows+d.tiled] = int64(s.TimeNs)
-	b.Flow[d.rows+d.tiled] = flow
-	d.tiled++
+	i := d.rows & (batchRows - 1)
+	b.TimeNs[i] = int64(s.TimeNs)
+	b.Flow[i] = flow
+	d.rows++
 	d.ticks.sync(s.Jiffies, int64(s.TimeNs))
-	c := &d.tile
+	c := d.columns
 	acked, received := int64(s.BytesAcked), int64(s.BytesReceived)
 	if s.Flags&withPacket != 0 {
 		c[tcp.AckBytes][i] = acked + int64(int32(s.Ack-s.SndUna))
@@ -272,7 +261,7 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	}
 	if private != nil {
 		if !private.used {
-			d.use(private)
+			d.use(private, b, i)
 		}
 		private.state.decode(private.at, s, &d.ticks, c, i)
 	}

@@ -229,3 +229,53 @@ func enumOf(t *testing.T, types *btf.Spec, name string) map[string]uint64 {
 	}
 	return values
 }
+
+// A batch has the private fields of the algorithms of its own rows, also where two share fields, and a later one has none of them left.
+func TestEachRowHasThePrivateFieldsOfItsAlgorithm(t *testing.T) {
+	private := map[string]*privateDecoder{}
+	for i := range privateStates {
+		if p := &privateStates[i]; p.places != nil {
+			private[p.name] = &privateDecoder{state: p, at: p.places}
+		}
+	}
+	d := &decoder{ticks: newTicks(250), private: private}
+	batch := d.newBatch(6)
+	for _, algorithms := range [][]string{
+		{"", "cubic_rtt", "cubic_plain", "compound", "", "cubic_rtt"},
+		{"compound", "", "compound"},
+		{"", "", ""},
+		{"cubic_plain", "compound", "", "compound", "cubic_rtt", ""},
+	} {
+		for i, name := range algorithms {
+			s := monitorSampleRecord{Jiffies: 1000}
+			for word := range s.Cc {
+				s.Cc[word] = uint64(i+1)<<32 | uint64(i+1) // each member is its row's number, from 1
+			}
+			d.sample(unsafe.Slice((*byte)(unsafe.Pointer(&s)), sampleSize), 1, private[name], batch)
+		}
+		err := d.deliver(batch, func(b *tcp.Batch) error {
+			for i, name := range algorithms {
+				cubic, compound := int64(tcp.Absent), int64(tcp.Absent)
+				switch {
+				case strings.HasPrefix(name, "cubic"):
+					cubic = int64(i + 1)
+				case name == "compound":
+					compound = int64(i+1) >> 8
+				}
+				if got := b.Cols[tcp.CubicWmaxPackets][i]; got != cubic {
+					t.Errorf("%q: row %d has a Wmax of %d, want %d", algorithms, i, got, cubic)
+				}
+				if got := b.Cols[tcp.CompoundGammaPackets][i]; got != compound {
+					t.Errorf("%q: row %d has a gamma of %d, want %d", algorithms, i, got, compound)
+				}
+				if got := b.Cols[tcp.BBRMode][i]; got != tcp.Absent {
+					t.Errorf("%q: row %d has a mode of BBR, %d", algorithms, i, got)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
