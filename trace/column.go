@@ -145,14 +145,15 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 			continue
 		}
 		var seen uint64
-		before := last
-		if !presence.mixed {
+		before, mixed := last, presence.absent
+		if !mixed {
 			seen, last = differences(&residuals, v, order, start, end, before)
-			// A step to or from tcp.Absent is huge, so that only groups with huge steps are searched for it. Should such
-			// a step be small for all that, then it is coded like any other, which is longer and not wrong.
-			presence.mixed = seen>>61 != 0 && hasAbsent(before, residuals[:end-start])
+			// A step to tcp.Absent is huge, so that only groups with huge steps are searched for it. Should such a step be
+			// small for all that, then it is coded like any other, which is longer and not wrong.
+			mixed = seen>>61 != 0 && hasAbsent(before, residuals[:end-start])
 		}
-		if presence.mixed {
+		if mixed {
+			presence.mixed = true
 			seen, last = e.presentDifferences(&residuals, v, order, start, end, before, &presence)
 		}
 		steady = seen == 0
