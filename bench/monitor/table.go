@@ -49,7 +49,7 @@ func printComparison(w io.Writer, l load, tools []tool, results [][]result) {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,
 			cell(func(r result) float64 { return r.rate / 1e9 }, "%.2f", true),
 			ratios(list, results[0], rate).Text("%.3f"),
-			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", observed),
+			cell(func(r result) float64 { return float64(r.segments) / r.seconds() }, "%.0f", true),
 			cell(result.kernelNs, "%.0f", hasBPF),
 			cell(func(r result) float64 { return r.bpfFloor }, "%.0f", hasBPF),
 			cell(result.userNs, "%.0f", observed),

@@ -168,9 +168,7 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 	if t.command == nil {
 		// As long a pause as the others need to start: the traffic finds the machine in the same state.
 		time.Sleep(2500 * time.Millisecond)
-		rate, err := net.Transfer(ctx, l.Load, seconds)
-		r.rate = rate
-		return r, err
+		return r, r.transfer(ctx, net, l, seconds)
 	}
 	_ = os.Remove(t.output)
 	before, err := benchbpf.Programs()
@@ -201,18 +199,11 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 		return r, err
 	}
 	user, sys := groupCPU(cmd.Process.Pid)
-	r.duration = time.Duration(seconds) * time.Second
-	if r.rate, err = net.Transfer(ctx, l.Load, seconds); err != nil {
+	if err := r.transfer(ctx, net, l, seconds); err != nil {
 		return r, err
 	}
-	// What is still on its way to the tool belongs to this run.
-	time.Sleep(300 * time.Millisecond)
 	userEnd, sysEnd := groupCPU(cmd.Process.Pid)
-	segmentsEnd, err := net.Processed()
-	if err != nil {
-		return r, err
-	}
-	r.segments, r.userCPU, r.sysCPU = segmentsEnd-segments, userEnd-user, sysEnd-sys
+	r.userCPU, r.sysCPU = userEnd-user, sysEnd-sys
 	if t.perSegment {
 		if r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, l); err != nil {
 			return r, err
@@ -237,6 +228,23 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 		r.bytes = st.Size()
 	}
 	return r, os.Remove(t.output)
+}
+
+// transfer runs the traffic, and counts the segments that TCP looked at meanwhile.
+func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, seconds int) error {
+	before, err := net.Processed()
+	if err != nil {
+		return err
+	}
+	r.duration = time.Duration(seconds) * time.Second
+	if r.rate, err = net.Transfer(ctx, l.Load, seconds); err != nil {
+		return err
+	}
+	// What is still on its way to the tool belongs to this run.
+	time.Sleep(300 * time.Millisecond)
+	after, err := net.Processed()
+	r.segments = after - before
+	return err
 }
 
 // bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
