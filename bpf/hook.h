@@ -29,10 +29,8 @@ static __always_inline void on_segment(u64 key, const struct sock *sk, struct tc
 	socket_differences(fs, tp);
 	segment_events(fs, tp, &p);
 	now = bpf_ktime_get_ns();
-	if (!dense_enough(fs, tp, now)) {
-		count(COUNTER_SUPPRESSED);
+	if (!dense_enough(fs, tp, now))
 		return;
-	}
 	sample(fs, sk, tp, &p, sk->__sk_common.skc_state, now);
 }
 

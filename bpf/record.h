@@ -202,7 +202,6 @@ struct event_record {
 enum counter {
 	COUNTER_LOST, /* ring full */
 	COUNTER_UNTRACKED, /* table of flows full */
-	COUNTER_SUPPRESSED, /* not sampled because of the density */
 	COUNTERS,
 };
 

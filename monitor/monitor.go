@@ -90,10 +90,19 @@ func Open(o Options) (*Opened, error) {
 	}
 	fallback, diagErr := openDiag(o)
 	if diagErr != nil {
-		return nil, errors.Join(err, diagErr)
+		return nil, neither(err, diagErr)
 	}
 	fallback.Fallback = err
 	return fallback, nil
+}
+
+// neither says in one line why no source could be opened, and once what is wrong with both.
+func neither(bpfErr, diagErr error) error {
+	cause := errors.Unwrap(bpfErr)
+	if other := errors.Unwrap(diagErr); cause != nil && other != nil && cause.Error() == other.Error() {
+		return fmt.Errorf("opening the bpf or the diag source: %w", cause)
+	}
+	return fmt.Errorf("%w; %w", bpfErr, diagErr)
 }
 
 func openBPF(o Options) (*Opened, error) {

@@ -1,10 +1,13 @@
 package monitor
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,5 +196,36 @@ func TestTheIntervalIsThatOfThePolls(t *testing.T) {
 		if err := o.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestTwoSourcesThatFailAreOneLine(t *testing.T) {
+	tooLong := filter.Filter{Ports: make([]uint16, filter.MaxPorts+1)}
+	for _, c := range []struct {
+		name      string
+		bpf, diag error
+		want      string
+	}{
+		{
+			"for two reasons", fmt.Errorf("opening the bpf source: %w", os.ErrPermission), fmt.Errorf("opening the diag source: %w", os.ErrNotExist),
+			"opening the bpf source: permission denied; opening the diag source: file does not exist",
+		},
+		{
+			"for one reason", fmt.Errorf("opening the bpf source: %w", tooLong.Check()), fmt.Errorf("opening the diag source: %w", tooLong.Check()),
+			"opening the bpf or the diag source: " + tooLong.Check().Error(),
+		},
+	} {
+		if got := neither(c.bpf, c.diag); got.Error() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if err := neither(os.ErrPermission, os.ErrNotExist); !errors.Is(err, os.ErrPermission) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%q does not wrap both", err)
+	}
+	if o, err := Open(Options{Source: Auto, Filter: tooLong}); err == nil {
+		o.Close()
+		t.Error("opened with a filter that is too long")
+	} else if text := err.Error(); strings.Contains(text, "\n") || strings.Count(text, "at most") != 1 {
+		t.Errorf("%q, want one line that says it once", text)
 	}
 }

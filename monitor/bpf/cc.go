@@ -40,6 +40,14 @@ type member struct {
 	wide   bool   // of more than 32 bits
 }
 
+// bytes is how much is read for the member.
+func (m member) bytes() int {
+	if m.wide {
+		return 8
+	}
+	return 4
+}
+
 // members are the resolved places of a privateState's members.
 type members []member
 
@@ -77,45 +85,43 @@ func (p *privateState) resolve(types *btf.Spec) (members, error) {
 	for i, name := range p.members {
 		m, ok := find(s.Members, name, 0)
 		if !ok {
-			return nil, fmt.Errorf("the kernel's struct %s has no member %s", p.structName, name)
+			return nil, fmt.Errorf("this kernel's struct %s has no member %s", p.structName, name)
 		}
-		if int(m.offset)+4 > privateSize {
-			return nil, fmt.Errorf("member %s of the kernel's struct %s lies at byte %d, behind the private memory", name, p.structName, m.offset)
+		if int(m.offset)+m.bytes() > privateSize {
+			return nil, fmt.Errorf("member %s of this kernel's struct %s lies at byte %d, behind the private memory", name, p.structName, m.offset)
 		}
 		out[i] = m
 	}
 	return out, nil
 }
 
-// resolvePrivate finds all algorithms' members that this kernel describes, by name of the algorithm.
-func resolvePrivate(types *btf.Spec) (map[string]*privateDecoder, error) {
-	all := map[string]*privateDecoder{}
+// resolvePrivate finds the members of every algorithm that this kernel describes, by name of the algorithm, and says of
+// which it cannot tell the private state. A kernel may have another algorithm under a known name: only its state is absent.
+func resolvePrivate(types *btf.Spec) (all map[string]*privateDecoder, missing []string) {
+	all = map[string]*privateDecoder{}
+	there := availableAlgorithms()
 	for i := range privateStates {
 		p := &privateStates[i]
 		at, err := p.resolve(types)
-		if err != nil {
-			return nil, fmt.Errorf("private state of %s: %w", p.name, err)
-		}
-		if at != nil {
+		switch {
+		case err != nil:
+			missing = append(missing, fmt.Sprintf("private state of %s: %v", p.name, err))
+		case at != nil:
 			all[p.name] = &privateDecoder{state: p, at: at}
+		case slices.Contains(there, p.name):
+			missing = append(missing, fmt.Sprintf("private state of %s: the kernel does not describe its module's types (5.11 does)", p.name))
 		}
 	}
-	return all, nil
+	return all, missing
 }
 
-// undescribed tells of algorithms that the kernel has and whose private state it does not describe.
-func undescribed(private map[string]*privateDecoder) (missing []string) {
+// availableAlgorithms are those that the kernel has loaded.
+func availableAlgorithms() []string {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {
 		return nil // without /proc/sys none is known to be there
 	}
-	for _, name := range strings.Fields(string(text)) {
-		known := slices.ContainsFunc(privateStates, func(p privateState) bool { return p.name == name })
-		if _, described := private[name]; known && !described {
-			missing = append(missing, fmt.Sprintf("private state of %s: the kernel does not describe its module's types (5.11 does)", name))
-		}
-	}
-	return missing
+	return strings.Fields(string(text))
 }
 
 // words is how many 64-bit words of the private memory hold the members.

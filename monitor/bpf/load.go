@@ -113,7 +113,7 @@ func load(o Options) (*loaded, error) {
 	if o.Attach != AttachAuto {
 		ways = []Attach{o.Attach}
 	}
-	var errs []error
+	var why refusals
 	var refused []string
 	for _, way := range ways {
 		l, err := loadEither(way, types, o)
@@ -124,10 +124,40 @@ func load(o Options) (*loaded, error) {
 		refused = append(refused, way.without(err))
 		// Where tp_btf is refused as well, that says what is wrong.
 		if way != AttachTrusted || o.Attach == AttachTrusted {
-			errs = append(errs, fmt.Errorf("as %s: %w", way, err))
+			why.add(way, err)
 		}
 	}
-	return nil, explain(errors.Join(errs...))
+	return nil, explain(why.join())
+}
+
+// refusals are why the kernel refused ways to attach. Those with the same reason are one.
+type refusals []refusal
+
+type refusal struct {
+	ways   string
+	reason error
+}
+
+func (all *refusals) add(way Attach, reason error) {
+	for i := range *all {
+		if r := &(*all)[i]; r.reason.Error() == reason.Error() {
+			r.ways += " and " + string(way)
+			return
+		}
+	}
+	*all = append(*all, refusal{string(way), reason})
+}
+
+// join makes them one error of one line, which wraps each.
+func (all refusals) join() (err error) {
+	for i, r := range all {
+		if i == 0 {
+			err = fmt.Errorf("as %s: %w", r.ways, r.reason)
+		} else {
+			err = fmt.Errorf("%w; as %s: %w", err, r.ways, r.reason)
+		}
+	}
+	return err
 }
 
 // loadEither loads with the iterator or without: a kernel that takes the hooks may still refuse it, for it is a program type of its own.
@@ -203,10 +233,8 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 			delete(spec.Programs, name)
 		}
 	}
-	if l.private, err = resolvePrivate(types); err != nil {
-		return nil, err
-	}
-	l.missing = append(l.missing, undescribed(l.private)...)
+	private, undescribed := resolvePrivate(types)
+	l.private, l.missing = private, append(l.missing, undescribed...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
 		l.missing = append(l.missing, "private state of airtide's congestion controls under other names than their own: "+err.Error())
 	}

@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -323,10 +324,22 @@ func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 		s.Close()
 		t.Fatal("opened though every way was refused")
 	}
-	for _, want := range []string{"as tp_btf: refused by a test", "as raw_tp: refused by a test"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
-		}
+	const want = "as tp_btf and raw_tp: refused by a test"
+	if text := err.Error(); !strings.Contains(text, want) || strings.Count(text, "refused") != 1 || strings.Contains(text, "\n") {
+		t.Errorf("%q does not say %q, once and in one line", err, want)
+	}
+}
+
+func TestRefusalsAreOneErrorInOneLine(t *testing.T) {
+	var why refusals
+	why.add(AttachTPBTF, fmt.Errorf("loading: %w", os.ErrPermission))
+	why.add(AttachRawTP, fmt.Errorf("attaching: %w", ebpf.ErrNotSupported))
+	err := why.join()
+	if want := "as tp_btf: loading: permission denied; as raw_tp: attaching: not supported"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	if !errors.Is(err, os.ErrPermission) || !errors.Is(err, ebpf.ErrNotSupported) {
+		t.Errorf("%q does not wrap both reasons", err)
 	}
 }
 

@@ -39,10 +39,9 @@ type monitorCommKey struct {
 type monitorCounter uint32
 
 const (
-	monitorCounterCOUNTER_LOST       monitorCounter = 0
-	monitorCounterCOUNTER_UNTRACKED  monitorCounter = 1
-	monitorCounterCOUNTER_SUPPRESSED monitorCounter = 2
-	monitorCounterCOUNTERS           monitorCounter = 3
+	monitorCounterCOUNTER_LOST      monitorCounter = 0
+	monitorCounterCOUNTER_UNTRACKED monitorCounter = 1
+	monitorCounterCOUNTERS          monitorCounter = 2
 )
 
 type monitorEventKind uint32

@@ -2,9 +2,11 @@ package bpf
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -276,6 +278,65 @@ func TestEachRowHasThePrivateFieldsOfItsAlgorithm(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// structOf is a structure of 32-bit members, one behind the other.
+func structOf(name string, members []string) *btf.Struct {
+	word := &btf.Int{Name: "unsigned int", Size: 4}
+	s := &btf.Struct{Name: name, Size: 4 * uint32(len(members))}
+	for i, m := range members {
+		s.Members = append(s.Members, btf.Member{Name: m, Type: word, Offset: btf.Bits(32 * i)})
+	}
+	return s
+}
+
+// Another algorithm may go by a name that is known, as later versions of BBR do: its private state is absent, and nothing else.
+func TestAnAlgorithmOfUnknownStateLosesThatAlone(t *testing.T) {
+	cubic := structOf("bictcp", cubicState.members)
+	without := structOf("bbr", slices.DeleteFunc(slices.Clone(bbrState.members), func(m string) bool { return m == "bw" }))
+	behind := structOf("bbr", bbrState.members)
+	last := &behind.Members[len(behind.Members)-1]
+	last.Type, last.Offset = &btf.Int{Name: "unsigned long", Size: 8}, btf.Bits(8*(privateSize-4))
+	behind.Size = uint32(privateSize + 4)
+	for _, c := range []struct {
+		bbr  *btf.Struct
+		want string
+	}{
+		{without, "private state of bbr: this kernel's struct bbr has no member bw"},
+		{behind, "private state of bbr: member bw of this kernel's struct bbr lies at byte 100, behind the private memory"},
+	} {
+		b, err := btf.NewBuilder([]btf.Type{cubic, c.bbr}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types, err := b.Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, missing := resolvePrivate(types)
+		if len(missing) != 1 || missing[0] != c.want {
+			t.Errorf("missing %q, want %q alone", missing, c.want)
+		}
+		if all["bbr"] != nil || all["cubic"] == nil || all["compound"] == nil {
+			t.Errorf("known are %v, want all but bbr", slices.Collect(maps.Keys(all)))
+		}
+	}
+}
+
+func TestASourceOpensBesideAnAlgorithmOfUnknownState(t *testing.T) {
+	known := privateStates
+	defer func() { privateStates = known }()
+	privateStates = append(slices.Clone(known), privateState{name: "reno", structName: "tcp_sock", members: []string{"no_such_member"}})
+	for _, form := range forms {
+		s := open(t, Options{Attach: form})
+		const want = "private state of reno: this kernel's struct tcp_sock has no member no_such_member"
+		if got := s.Description(); !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

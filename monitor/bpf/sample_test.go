@@ -45,7 +45,29 @@ func memoryOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	}
 }
 
-// expected is what TCP_INFO and SO_MEMINFO say of a quiet socket, as fields.
+// queuesOf is what a socket's ioctls say of its queues, as fields.
+func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
+	t.Helper()
+	var unread, unacked, unsent int // unacked includes unsent
+	err := testnet.Control(c, func(fd int) (err error) {
+		for request, answer := range map[uint]*int{unix.SIOCINQ: &unread, unix.SIOCOUTQ: &unacked, unix.SIOCOUTQNSD: &unsent} {
+			if *answer, err = unix.IoctlGetInt(fd, request); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[tcp.Field]int64{
+		tcp.ReceiveQueuedBytes: int64(unread), tcp.SendQueuedBytes: int64(unacked), tcp.UnsentBytes: int64(unsent),
+		tcp.UnackedBytes: int64(unacked - unsent),
+	}
+}
+
+// expected is what TCP_INFO, SO_MEMINFO and ioctls say of a socket, as fields. The times that it was busy or limited are so
+// of a quiet one only.
 func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	i := testnet.Info(t, c)
@@ -70,9 +92,12 @@ func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 		tcp.RetransmitsPackets: int64(i.Total_retrans), tcp.RetransmittedBytes: int64(i.Bytes_retrans),
 		tcp.DeliveryRateBps: int64(i.Delivery_rate) * 8, tcp.PacingRateBps: int64(i.Pacing_rate) * 8,
 		tcp.BusyUs: int64(i.Busy_time), tcp.RwndLimitedUs: int64(i.Rwnd_limited), tcp.SndbufLimitedUs: int64(i.Sndbuf_limited),
-		tcp.UnsentBytes: int64(i.Notsent_bytes), tcp.UnackedBytes: 0, tcp.ReceiveQueuedBytes: 0,
 	}
 	maps.Copy(want, memoryOf(t, c))
+	maps.Copy(want, queuesOf(t, c))
+	if queued := want[tcp.UnsentBytes]; int64(i.Notsent_bytes) != queued {
+		t.Fatalf("TCP_INFO says that %d bytes are not sent, the ioctl %d", i.Notsent_bytes, queued)
+	}
 	if !hasMember(ownTypes(t), "tcp_info", "tcpi_rcv_wnd") { // before Linux 6.2
 		delete(want, tcp.ReceiveWindowBytes)
 	}
@@ -163,16 +188,21 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	write(t, client, 3000)
 	still(t, client)
 	unread := memoryOf(t, server)
+	maps.Copy(unread, queuesOf(t, server))
 	write(t, client, 1)
 	quiet(t, client)
 	write(t, client, 100_000)
 	testnet.Eventually(t, 5*time.Second, "the server to close its window", func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
 	time.Sleep(500 * time.Millisecond) // see still
 	unsent := memoryOf(t, client)
+	maps.Copy(unsent, queuesOf(t, client))
 	write(t, server, 2)
 	time.Sleep(60 * time.Millisecond)
 	if unread[tcp.ReceiveMemoryBytes] < 3000 || unsent[tcp.SendMemoryBytes] < 30_000 || unread[tcp.ForwardMemoryBytes]+unsent[tcp.ForwardMemoryBytes] == 0 {
 		t.Fatalf("this shows nothing: %v, %v", unread, unsent)
+	}
+	if unread[tcp.ReceiveQueuedBytes] != 3000 || unsent[tcp.UnsentBytes] < 30_000 {
+		t.Fatalf("nothing waits: %v, %v", unread, unsent)
 	}
 	obs.check(func(t *testing.T, r *recording) {
 		for _, end := range []struct {
@@ -192,6 +222,79 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 			}
 		}
 	})
+}
+
+// While nothing of what a socket sends arrives, its counts of segments all differ from zero and from each other.
+func TestSamplesAgreeWithTCPInfoWhileNothingArrives(t *testing.T) {
+	t.Parallel()
+	const attempts = 5
+	for range attempts {
+		if agreesWhileNothingArrives(t) {
+			return
+		}
+	}
+	t.Fatalf("in none of %d attempts did the socket come to such counts and was left alone between two timeouts", attempts)
+}
+
+// agreesWhileNothingArrives lets a socket run into timeouts and compares. False when a timeout came between what the socket
+// said and the segment whose sample is to say the same, and when counts are alike.
+func agreesWhileNothingArrives(t *testing.T) bool {
+	const rtt = 20 * time.Millisecond
+	n := newNetwork(t, 0)
+	n.Server.Out.Delay(rtt) // the ACKs alone are late: the blackout begins before the first comes
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
+	send(t, client, server, 1)
+	quiet(t, client)
+	if err := client.SetWriteBuffer(512 << 10); err != nil { // the write does not wait for ACKs
+		t.Fatal(err)
+	}
+	n.Client.Out.DropData(0, 7) // of the ten of the first window
+	write(t, client, 40*mss)
+	n.Client.Out.Blackout(true)
+	testnet.Eventually(t, 10*time.Second, "the timer to have doubled twice", func() bool { return testnet.Info(t, client).Backoff >= 2 })
+	want := expected(t, client)
+	for _, f := range []tcp.Field{tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs} {
+		delete(want, f) // they run on
+	}
+	write(t, server, 1)
+	time.Sleep(2 * rtt)
+	obs.stop()
+	left := testnet.Info(t, client).Total_retrans == uint32(want[tcp.RetransmitsPackets])
+	for _, r := range obs.recordings {
+		rows := r.packets(r.flow(t, client).ID)
+		i := slices.IndexFunc(rows, func(s tcp.Sample) bool { return s.Values[tcp.SegmentBytes] == 1 })
+		left = left && i >= 0 && rows[i].Values[tcp.RetransmitsPackets] == want[tcp.RetransmitsPackets]
+	}
+	if !left {
+		t.Logf("played again: the timer ran out between the socket's answer and the segment")
+		return false
+	}
+	counts := map[int64]bool{0: true}
+	for _, f := range []tcp.Field{tcp.LostOutPackets, tcp.SackedOutPackets, tcp.RetransOutPackets, tcp.Backoff, tcp.CAStateField} {
+		if counts[want[f]] {
+			t.Logf("played again: %s is %d as another is: %v", f, want[f], want)
+			return false
+		}
+		counts[want[f]] = true
+	}
+	if want[tcp.CAStateField] != int64(tcp.CALoss) || want[tcp.UnackedBytes] == 0 || want[tcp.UnsentBytes] == 0 || want[tcp.InFlightPackets] == 0 {
+		t.Fatalf("this shows nothing: %v", want)
+	}
+	obs.check(func(t *testing.T, r *recording) {
+		rows := r.packets(r.flow(t, client).ID)
+		i := slices.IndexFunc(rows, func(s tcp.Sample) bool { return s.Values[tcp.SegmentBytes] == 1 })
+		for field, want := range want {
+			v := rows[i].Values[field]
+			if field == tcp.DeliveryRateBps {
+				v = v / 8 * 8 // the kernel rounds to bytes
+			}
+			if v != want {
+				t.Errorf("%s is %d, the socket said %d", field, v, want)
+			}
+		}
+	})
+	return true
 }
 
 // still is quiet until no timer is left either: before Linux 6.0 a socket's timers give back its reserved memory, and run
@@ -366,6 +469,41 @@ func TestSamplesAtChangesOfStateShowTheNewState(t *testing.T) {
 		}
 		if len(states) < 4 || states[0] != tcp.StateEstablished || states[1] != tcp.StateFinWait1 || states[len(states)-1] != tcp.StateClose {
 			t.Errorf("states %v, want established, fin_wait1, ... close", states)
+		}
+	})
+}
+
+// tcp_probe fires on established connections only: of one that the peer has closed its half of there are the changes of
+// state and what has a hook of its own, while this end goes on sending.
+func TestAHalfClosedConnectionHasNoRowsOfSegments(t *testing.T) {
+	n := newNetwork(t, 20*time.Millisecond)
+	obs := observeNetwork(t, n, Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
+	send(t, client, server, 1)
+	if err := client.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, 5*time.Second, "the FIN", func() bool { return tcp.State(testnet.Info(t, server).State) == tcp.StateCloseWait })
+	n.Server.Out.DropData(20, 1)
+	send(t, server, client, 100*mss)
+	quiet(t, server)
+	again := int(testnet.Info(t, server).Total_retrans)
+	if again == 0 {
+		t.Fatal("nothing was lost, so this shows too little")
+	}
+	obs.check(func(t *testing.T, r *recording) {
+		f := r.flow(t, server)
+		changes := r.of(f.ID, tcp.EventState)
+		if len(changes) != 1 || tcp.State(changes[0].To) != tcp.StateCloseWait {
+			t.Fatalf("changes of state %+v, want to close_wait alone", changes)
+		}
+		for _, s := range r.packets(f.ID) {
+			if s.TimeNs > changes[0].TimeNs {
+				t.Errorf("a segment in %s made a row", tcp.State(s.Values[tcp.StateField]))
+			}
+		}
+		if _, segments := retransmissions(r.events[f.ID]); segments != again {
+			t.Errorf("%d retransmissions were told, the socket counts %d", segments, again)
 		}
 	})
 }
