@@ -98,6 +98,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	s := &session{options: o, writer: writer, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
 	runErr := s.run(ctx, source, group)
 	closeErr := writer.Close()
+	if errors.Is(runErr, closeErr) { // a writer that has failed says the same again
+		closeErr = nil
+	}
 	return s.result(source.Description()), errors.Join(runErr, closeErr)
 }
 
