@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,5 +229,116 @@ func stderrIsATerminal(t *testing.T) (shown func() string) {
 		mu.Lock()
 		defer mu.Unlock()
 		return text.String()
+	}
+}
+
+// decoded reads a PNG and says how many of its pixels are not as its first is.
+func decoded(t *testing.T, path string) (inked int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	b := img.Bounds()
+	background := img.At(b.Min.X, b.Min.Y)
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if img.At(x, y) != background {
+				inked++
+			}
+		}
+	}
+	return inked
+}
+
+func TestOneFlowIsDrawn(t *testing.T) {
+	dir := t.TempDir()
+	figures := map[string]bool{}
+	for _, flow := range []string{"1", "3"} {
+		out := filepath.Join(dir, flow+".png")
+		mustRun(t, "plot", kernelRecording, "--flow", flow, "--dpi", "100", "-o", out)
+		if n := decoded(t, out); n < 1000 {
+			t.Errorf("flow %s: %d pixels are drawn", flow, n)
+		}
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures[string(b)] = true
+	}
+	if len(figures) != 2 {
+		t.Error("the figures of two flows are the same")
+	}
+}
+
+func TestOneFlowIsSummedUpAndExported(t *testing.T) {
+	text := mustRun(t, "info", kernelRecording, "--flow", "3")
+	for _, want := range []string{"flow 3", "192.0.2."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("info of flow 3 does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "flow 1 ") {
+		t.Errorf("info of flow 3 tells of flow 1:\n%s", text)
+	}
+	rows := map[int]int{}
+	for line := range strings.Lines(mustRun(t, "export", kernelRecording, "--flow", "3,5", "--to", "jsonl", "-o", "-")) {
+		var row struct {
+			Type string
+			Flow int
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if row.Type == "sample" {
+			rows[row.Flow]++
+		}
+	}
+	if len(rows) != 2 || rows[3] < 100 || rows[5] < 100 {
+		t.Errorf("rows by flow %v, want those of 3 and 5 alone", rows)
+	}
+}
+
+// A file of a later major version is refused whole, since what an older reader made of it would be wrong.
+func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
+	file, err := os.ReadFile(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker, later := file[:8], file[9]+1 // every block begins with the marker, its kind and the major version
+	for at := 0; ; {
+		file[at+9] = later
+		next := bytes.Index(file[at+8:], marker)
+		if next < 0 {
+			break
+		}
+		at += 8 + next
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "later.atr")
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s: it has format version %d, and this airtide reads up to version %d", path, later, later-1)
+	for _, args := range [][]string{
+		{"info", path},
+		{"info", path, "--json"},
+		{"export", path, "--to", "csv", "-o", filepath.Join(dir, "out")},
+		{"export", path, "--to", "jsonl", "-o", "-"},
+		{"plot", path, "-o", filepath.Join(dir, "out.png")},
+		{"fairness", path},
+	} {
+		stdout, stderr, status := run(t, args...)
+		if status != exitFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 || stdout != "" {
+			t.Errorf("airtide %s: status %d: %d bytes of output, %q", strings.Join(args, " "), status, len(stdout), stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("what is refused left %v", left)
 	}
 }
