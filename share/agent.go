@@ -262,12 +262,16 @@ func (a *agent) state() message.State {
 	return message.LetGo
 }
 
-func (a *agent) seal(state message.State, now int64) (err error) {
-	share := 0.0
-	if a.status.Held {
-		share = a.status.ShareBps
+// keeps is the share that the terminal keeps to, 0 for none.
+func (a *agent) keeps() float64 {
+	if !a.status.Held {
+		return 0
 	}
-	report := a.self.report(state, share)
+	return a.status.ShareBps
+}
+
+func (a *agent) seal(state message.State, now int64) (err error) {
+	report := a.self.report(state, a.keeps())
 	report.BSS, report.BothFamilies = a.bss, a.meets.Both()
 	if state != message.Leaving {
 		report.Turn = a.together.turns.Saying(time.Duration(now))
@@ -368,7 +372,7 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 	s := &a.status
 	s.describe(&a.config)
 	s.Elsewhere = a.elsewhere
-	s.Own = seen(a.self.report(a.state(), 0))
+	s.Own = seen(a.self.report(a.state(), a.keeps()))
 	s.Peers = make([]Terminal, 0, len(a.peers))
 	for _, p := range a.peers {
 		t := seen(p.Report)
@@ -380,7 +384,7 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 		s.Turn = kind.String()
 	}
 	if e := a.together.effect; e != nil {
-		s.Effect = &Effect{e.With.Total, e.Without.Total, e.With.RTT.Microseconds(), e.Without.RTT.Microseconds(), e.Helps()}
+		s.Effect = &Effect{e.With.Total, e.Without.Total, e.With.RTT.Microseconds(), e.Without.RTT.Microseconds(), e.Least, e.Helps()}
 	}
 	s.Datagrams = map[string]int{}
 	for reason, n := range counts {
@@ -399,6 +403,10 @@ func seen(r message.Report) Terminal {
 	t := Terminal{
 		State: r.State.String(), MaxBps: r.MaxKbps.Bps(), MaxSource: r.MaxSource.String(), RateBps: r.UploadKbps.Bps() + r.DownloadKbps.Bps(),
 		UploadBps: r.UploadKbps.Bps(), DownloadBps: r.DownloadKbps.Bps(), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
+		RTT95Us: int64(r.RTT95Us), BoundBps: r.BoundKbps.Bps(), PHYBps: r.PHYKbps.Bps(), QueuedBytes: int64(r.QueuedBytes), Retransmits: int64(r.Retransmissions),
+	}
+	for i, n := range r.Errors {
+		t.Errors[i] = int64(n)
 	}
 	if r.ApplicationLimited {
 		t.DemandBps = r.DemandKbps.Bps()

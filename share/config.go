@@ -109,7 +109,9 @@ type Effect struct {
 	TotalWithoutBps float64 `json:"total_without_bps"`
 	RTTWithUs       int64   `json:"rtt_with_us"`
 	RTTWithoutUs    int64   `json:"rtt_without_us"`
-	Helps           bool    `json:"helps"`
+	// LeastPart is the least part of its rate without bounds that a terminal has with them, of those that want all; absent where there is none.
+	LeastPart float64 `json:"least_part,omitempty"`
+	Helps     bool    `json:"helps"`
 }
 
 // Terminal is one of the cell.
@@ -127,6 +129,16 @@ type Terminal struct {
 	DemandBps float64 `json:"demand_bps,omitempty"`
 	MinRTTUs  int64   `json:"min_rtt_us"`
 	RTTUs     int64   `json:"rtt_us"`
+	RTT95Us   int64   `json:"rtt_p95_us,omitempty"`
+	// BoundBps is the share that it keeps to; absent where it keeps to none.
+	BoundBps float64 `json:"bound_bps,omitempty"`
+	// PHYBps is the rate of its radio, where that is known.
+	PHYBps float64 `json:"phy_bps,omitempty"`
+	// QueuedBytes are written and not acknowledged.
+	QueuedBytes int64 `json:"queued_bytes"`
+	// Retransmits are the segments sent again and Errors the errors of the codes 1 to 4, since its session began.
+	Retransmits int64    `json:"retransmits"`
+	Errors      [4]int64 `json:"errors_by_code"`
 }
 
 // Window is the bound of one flow.

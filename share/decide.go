@@ -61,7 +61,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	all := a.terminals(now)
 	a.together.compare(now, a, all)
 	if a.together.phase.Kind == message.Free {
-		return b, "all have let go for a while"
+		return b, a.together.free(now)
 	}
 	if a.decision.Share == 0 || a.together.usual(now) {
 		if a.decision, err = a.control.Step(now, 0, all); err != nil {

@@ -86,6 +86,40 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	}
 }
 
+// TestFlowsOfOneDirectionDivideItsShare: by what they want, but each an equal part at least, which one that wants little makes no use of.
+func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
+	const now, base, share = time.Minute, 20 * time.Millisecond, 40e6
+	window := func(part float64, base time.Duration) float64 { return part * share * base.Seconds() / 8 }
+	for _, c := range []struct {
+		what         string
+		rates        [2]float64
+		greedy       [2]bool
+		first, other float64 // parts of the share
+	}{
+		{"both want all", [2]float64{30e6, 10e6}, [2]bool{true, true}, 0.5, 0.5},
+		{"the other one wants little", [2]float64{38e6, 1e6}, [2]bool{true, false}, 1 - headroom/40, 0.5},
+		{"neither wants much", [2]float64{1e6, 2e6}, [2]bool{false, false}, 0.5, 0.5 + headroom/80},
+	} {
+		a := &agent{self: self{flows: map[tcp.FlowID]*flow{}}, status: Status{ShareBps: share}}
+		for i, rate := range c.rates {
+			s := side{base: base, rate: rate, activeUntil: 2 * now}
+			if c.greedy[i] {
+				s.greedyUntil = 2 * now
+			}
+			a.self.flows[tcp.FlowID(i+1)] = &flow{mss: 1448, up: s}
+		}
+		all := a.windows(now, (*flow).upward, 1, window)
+		for i, part := range []float64{c.first, c.other} {
+			if want := window(part, base); math.Abs(all[i].bytes/want-1) > 0.03 {
+				t.Errorf("%s: flow %d has a window of %.0f bytes, want %.0f", c.what, i+1, all[i].bytes, want)
+			}
+		}
+		if sum := all[0].bytes + all[1].bytes; sum > 1.5*window(1, base) {
+			t.Errorf("%s: windows of %.0f bytes together, of %.0f", c.what, sum, window(1, base))
+		}
+	}
+}
+
 // TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those that only receive are none.
 func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute

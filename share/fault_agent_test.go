@@ -1,6 +1,9 @@
 package share
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,9 +24,15 @@ func bound(s Status) bool { return s.Held && len(s.Windows) > 0 && s.Windows[0].
 // soon is how long bounds may outlive their reason: the lease or the silence, a step, and what a window takes to grow.
 const soon = 1500 * time.Millisecond
 
-// inTime waits until something is so, which may take until soon after it began, beside the time for which the machine let the test itself wait. An
-// emulated machine takes as long as it takes: tests are short there (bench/kernels).
+// inTime waits until something is so, which may take until soon after it began.
 func inTime(t *testing.T, began time.Time, what string, is func() bool) {
+	t.Helper()
+	within(t, began, soon, what, is)
+}
+
+// within waits until something is so, which may take so long since it began, beside the time for which the machine let the test itself wait. An
+// emulated machine takes as long as it takes: tests are short there (bench/kernels).
+func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond
 	var late time.Duration
@@ -37,11 +46,35 @@ func inTime(t *testing.T, began time.Time, what string, is func() bool) {
 			late += slept - pause
 		}
 	}
-	took := time.Since(began) - late
+	judge(t, time.Since(began), late, limit, what)
+}
+
+// judge judges what took so long, of which the machine let it wait for a part.
+func judge(t *testing.T, took, late, limit time.Duration, what string) {
+	t.Helper()
+	took -= min(late, took)
 	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
-	if took > soon && !testing.Short() {
-		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), soon)
+	if took > limit && !testing.Short() {
+		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
 	}
+}
+
+// waited is how long threads of this process have waited for a processor, all together: on a busy machine more than it took.
+func waited(t *testing.T) (sum time.Duration) {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/self/task/*/schedstat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		var ran, waits int64
+		if err == nil { // else the thread has ended
+			_, _ = fmt.Sscan(string(text), &ran, &waits)
+		}
+		sum += time.Duration(waits)
+	}
+	return sum
 }
 
 // freed waits until a flow has more on its way than its bound allowed.

@@ -17,12 +17,17 @@ type together struct {
 	resumed time.Duration // when bounds were as usual again
 	trial   control.Trial
 	effect  *control.Effect
+	judged  control.Judgement
+	why     string        // bounds were found not to help
+	whyAt   time.Duration // when
 
 	heldSince time.Duration // 0 while nothing is held
 	triedAt   time.Duration // when bounds were lifted last to compare
+	besideAt  time.Duration // since when the queues of others who do not take part stand; 0 without
 	still     stillness
 	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
 	wire      bool          // it was taken to limit
+	fall      control.Fall
 	foreign   time.Duration // delay by the queues of others who do not take part, as other terminals found it; 0 without
 }
 
@@ -38,6 +43,10 @@ const (
 	tryEvery    = 200 * time.Second
 	trialLength = 2 * time.Second
 	releaseFor  = 5 * time.Minute
+	// Beside others who do not take part it is tried sooner and for longer, for they take what those who hold back leave: when their queues have
+	// stood for firstBeside, again after as long when a terminal was found to have less, and else every tryBeside.
+	firstBeside, tryBeside = 10 * time.Second, time.Minute
+	besideLength           = 3 * time.Second
 	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was: others' queues do not show
 	// each time. When something has changed it is stillChanged until the next time, and stillForeign where others' queues stand.
 	stillFirst, stillRarest    = 2500 * time.Millisecond, 5 * time.Minute
@@ -64,6 +73,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	t.turns.Hear(now, all)
 	t.foreign = foreignDelay(a.peers)
 	a.control.Others(a.self.foreign() || t.foreign > 0)
+	t.beside(now, &a.self)
 	base, mean := a.self.rtts()
 	found := a.self.found.Step(now, step, before, control.Own{
 		Rate: a.self.state.Up + a.self.state.Down, Smooth: a.self.rate(), Greedy: a.self.up.greedy || a.self.down.greedy,
@@ -143,8 +153,11 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	}
 	t.wire = wire
 	lead := a.lead()
-	base, _ := a.self.rtts()
+	base, mean := a.self.rtts()
 	greedy := a.self.up.greedy || a.self.down.greedy
+	if d.Share > 0 && t.fall.Step(a.since, a.self.rate()/d.Share, greedy && mean-base >= d.QueueTarget && t.besideAt == 0) {
+		a.self.found.Fell(now)
+	}
 	asked := false
 	switch {
 	case d.Doubt && now-t.still.at >= t.still.every:
@@ -153,8 +166,16 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 		}
 	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
 		asked = t.turns.Ask(now, message.Solo, control.SoloLength(base), lead)
-	case t.leads(a) && now-t.heldSince >= firstTrial && (t.triedAt == 0 || now-t.triedAt >= tryEvery):
-		if asked = t.turns.Ask(now, message.Free, trialLength, lead); asked {
+	case t.leads(a) && t.looksAgain():
+		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
+			t.still.at = now
+		}
+	case t.leads(a) && t.triesNow(now):
+		length := trialLength
+		if t.besideAt > 0 {
+			length = besideLength
+		}
+		if asked = t.turns.Ask(now, message.Free, length, lead); asked {
 			t.triedAt = now
 		}
 	}
@@ -163,20 +184,63 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	}
 }
 
-// compare notes what the cell delivers, and lets all go for a while when bounds are found not to help.
+// beside notes whether the queues of others who do not take part stand, without a doubt of this terminal.
+func (t *together) beside(now time.Duration, self *self) {
+	switch {
+	case self.doubted() || !self.foreign() && t.foreign == 0:
+		t.besideAt = 0
+	case t.besideAt == 0:
+		t.besideAt = now
+	}
+}
+
+// looksAgain says whether all are to hold back once more before the next trial: that a terminal has less counts only where others' queues still
+// stand.
+func (t *together) looksAgain() bool {
+	return t.besideAt > 0 && t.judged.Doubts() && t.still.at < t.triedAt
+}
+
+// triesNow says whether bounds are to be lifted to compare.
+func (t *together) triesNow(now time.Duration) bool {
+	first, every := firstTrial, tryEvery
+	since := t.heldSince
+	if t.besideAt > 0 {
+		first, every, since = firstBeside, tryBeside, max(since, t.besideAt)
+		if t.judged.Doubts() {
+			every = first
+		}
+	}
+	return now-since >= first && (t.triedAt == 0 || now-t.triedAt >= every)
+}
+
+// compare notes what the cell delivers, and lets all go for a while when bounds are found not to help. All see that, and the one that leads asks
+// for it.
 func (t *together) compare(now time.Duration, a *agent, all []control.Terminal) {
 	e, found := t.trial.Step(now, t.phase, now-t.resumed, all)
 	if !found {
 		return
 	}
 	t.effect = &e
-	if e.Helps() || !t.leads(a) {
+	why := t.judged.Take(e, t.besideAt > 0)
+	if why == "" {
+		return
+	}
+	t.why, t.whyAt = why, now
+	if !t.leads(a) {
 		return
 	}
 	t.turns.Release(now + releaseFor)
 	t.heldSince, t.triedAt = 0, 0
-	a.config.Notice(fmt.Sprintf("sharing does not help: %.3g Mbit/s in all with bounds, %.3g without; letting go for %s",
-		e.With.Total/1e6, e.Without.Total/1e6, releaseFor))
+	a.config.Notice(fmt.Sprintf("sharing does not help: %s; letting go for %s", why, releaseFor))
+}
+
+// free is what the status says while nobody is bound.
+func (t *together) free(now time.Duration) string {
+	const free = "all have let go for a while"
+	if t.why == "" || now-t.whyAt > releaseFor {
+		return free
+	}
+	return free + ": sharing does not help, " + t.why
 }
 
 // leads says whether this terminal is the one that has bounds lifted to compare: the lowest session.

@@ -25,8 +25,9 @@
 // smaller rho, x leaves something of the joint limit, so the optimum y there is better than x. Then y cannot be within the joint
 // limit at rho, where x was the best. It is within that at the smaller rho, so what it uses grows with rho: y, too, has more
 // than C of the wire. It is done on the logarithm of rho, between ratios beyond which one of the prices is lost in rounding. Halving
-// would take some 60 steps; choosing the next point by the last three, in an interval that each step halves at least, takes
-// about ten.
+// would take some 60 steps. What is used of both goes from one end to the other nearly as a logistic curve does, so that secants through its
+// log odds take about ten. For alpha = 0 it goes by steps, where two terminals change places: the next rho is where those two do that
+// were served last at both ends.
 //
 // Rates, demands and C are in one unit, whichever.
 package allocate

@@ -27,6 +27,10 @@ func (s *Solver) fill(p prices, l Limits) prices {
 		for i, c := range s.cost {
 			s.factor[i] = s.weight[i] / c
 		}
+	case s.alpha == 2:
+		for i, c := range s.cost {
+			s.factor[i] = math.Sqrt(s.weight[i] / c)
+		}
 	default:
 		for i, c := range s.cost {
 			s.exponent[i] = math.Log(s.weight[i]/c) / s.alpha
@@ -41,6 +45,8 @@ func (s *Solver) fill(p prices, l Limits) prices {
 		return p.times(1 / slope)
 	case s.alpha == 1:
 		return p.times(1 / t)
+	case s.alpha == 2:
+		return p.times(1 / t / t)
 	}
 	return p.times(math.Exp(-s.alpha * (math.Log(t) - s.reference)))
 }
@@ -97,7 +103,7 @@ func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
 			slope += s.cost[i] * s.factor[i]
 			most = max(most, s.factor[i])
 		}
-		if most < faint && s.alpha > 0 && s.alpha != 1 && !math.IsInf(s.alpha, 1) {
+		if most < faint && s.alpha > 0 && s.alpha != 1 && s.alpha != 2 && !math.IsInf(s.alpha, 1) {
 			s.refer(who)
 			t = 0
 			continue

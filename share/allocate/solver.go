@@ -11,6 +11,7 @@ type Solver struct {
 	all, order                      []int
 	// reference is taken from exponents, so that their powers are numbers.
 	reference float64
+	last      int // who got a part of what it wants in greedy, at last
 }
 
 // Solve finds the allocation. The shares in the result are the caller's.
@@ -84,54 +85,60 @@ func (s *Solver) fair(l Limits) prices {
 }
 
 // even is a lean that rounding makes of none.
-const even = 4e-15
+const even = 1e-14
 
-// balance finds the ratio of the prices at which both limits are used up. It narrows an interval of the ratio's logarithm from
-// both sides by Ridders' method (IEEE Trans. Circuits Syst. 26, 1979): a step halves it at least, and near the end doubles
-// the digits that are right.
+// balance finds the ratio of the prices at which both limits are used up. Over the ratio's logarithm the lean goes from one end to the other
+// as a logistic curve does, nearly: how far it has come is taken as log odds, which are nearly a straight line, and its zero is looked for by
+// secants. Where these do not narrow the interval it is halved.
 func (s *Solver) balance(l Limits) prices {
 	low, high := s.ratios()
-	from, to := math.Log(low), math.Log(high)
 	price := s.fill(prices{1, high}, l)
-	atTo := s.lean(l)
-	if atTo >= 0 {
+	most := -s.lean(l)
+	if most <= 0 {
 		return price
 	}
 	price = s.fill(prices{1, low}, l)
-	atFrom := s.lean(l)
-	for atFrom > 0 {
-		mid := from + (to-from)/2
-		if mid <= from || mid >= to {
-			break
-		}
-		price = s.fill(prices{1, math.Exp(mid)}, l)
-		atMid := s.lean(l)
-		if math.Abs(atMid) <= even {
-			break
-		}
-		// Where an exponential through the three leans is none. It lies between from and to.
-		guess := mid + (mid-from)*atMid/math.Sqrt(atMid*atMid-atFrom*atTo)
-		if atMid > 0 {
-			from, atFrom = mid, atMid
-		} else {
-			to, atTo = mid, atMid
-		}
-		if !(guess > from && guess < to) {
-			continue
-		}
-		price = s.fill(prices{1, math.Exp(guess)}, l)
+	least := s.lean(l)
+	if least <= 0 {
+		return price
+	}
+	from, to := math.Log(low), math.Log(high)
+	at := min(max(math.Log(l.Airtime/l.Wire), from+1), to-1)
+	was, slope := math.NaN(), -1.0
+	before := 0.0
+	for range mostLooks {
+		price = s.fill(prices{1, math.Exp(at)}, l)
 		lean := s.lean(l)
 		if math.Abs(lean) <= even {
 			break
 		}
+		wide := to - from
 		if lean > 0 {
-			from, atFrom = guess, lean
+			from = at
 		} else {
-			to, atTo = guess, lean
+			to = at
+		}
+		odds := math.Log((lean+most)/(least-lean)) - math.Log(most/least)
+		if d := (odds - before) / (at - was); d < 0 && !math.IsInf(d, -1) {
+			slope = d
+		}
+		was, before = at, odds
+		at -= odds / slope
+		if mid := from + (to-from)/2; !(at > from && at < to) || to-from > wide/2 && math.Abs(at-was) > wide/4 {
+			at = mid
+		}
+		if !(at > from && at < to) || math.Abs(at-was) <= epsilon*max(1, math.Abs(at)) {
+			break
 		}
 	}
 	return price
 }
+
+// mostLooks is as many as halving the interval takes, and some.
+const mostLooks = 100
+
+// epsilon is by how much the next number after 1 is greater.
+const epsilon = 1.0 / (1 << 52)
 
 // lean says to which side the shares lean that use up the joint limit: above zero they have too much of the wire, and so less
 // than all airtime. It weighs the rounding of both alike.

@@ -152,6 +152,42 @@ func (m *Maximum) Suspect(now time.Duration) {
 	}
 }
 
+// Fell has it measured again soon, whatever came of doubts before: much less is carried than this terminal was to have, and has had.
+func (m *Maximum) Fell(now time.Duration) {
+	if m.value > 0 {
+		m.again, m.doubted = max(now, m.at+soonAgain), true
+	}
+}
+
+// Fall notices that a terminal no longer gets what it is to have, for what it reaches alone, or another one, has become far less. The zero value
+// begins.
+type Fall struct {
+	had    bool          // what it was to have, since the last fall
+	behind time.Duration // for how long it has had far less
+}
+
+// A terminal has what it is to have from hasShare of it on, and far less below farLess for lessFor.
+const (
+	hasShare, farLess = 0.8, 0.5
+	lessFor           = time.Second
+)
+
+// Step takes in what is carried, as a part of the share, by a terminal that wants all while queues stand, or does not. It says when there is a
+// fall.
+func (f *Fall) Step(step time.Duration, part float64, queued bool) bool {
+	f.had = f.had || part >= hasShare
+	if !queued || part >= farLess {
+		f.behind = 0
+		return false
+	}
+	f.behind += step
+	if !f.had || f.behind < lessFor {
+		return false
+	}
+	*f = Fall{}
+	return true
+}
+
 // Known says whether it has been measured.
 func (m *Maximum) Known() bool { return m.value > 0 }
 

@@ -132,3 +132,68 @@ func TestDirectionsComeIntoBalance(t *testing.T) {
 		t.Errorf("with one direction alone windows are multiplied by %.2f and %.2f", up, down)
 	}
 }
+
+// TestAFallOfTheOwnRateIsNoticed: when it lasts, queues stand, and the terminal had its share before.
+func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
+	type part struct {
+		length time.Duration
+		part   float64
+		queued bool
+	}
+	for _, c := range []struct {
+		what  string
+		parts []part
+		falls int
+	}{
+		{"it has its share", []part{{time.Minute, 0.95, true}}, 0},
+		{"it falls for good", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, true}}, 1},
+		{"it falls twice", []part{{5 * time.Second, 0.95, true}, {5 * time.Second, 0.2, true}, {5 * time.Second, 1, true}, {5 * time.Second, 0.3, true}}, 2},
+		{"it falls for a moment", []part{{5 * time.Second, 0.95, true}, {900 * ms, 0.2, true}, {5 * time.Second, 0.95, true}}, 0},
+		{"it has less to carry", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, false}}, 0},
+		{"it never had its share", []part{{time.Minute, 0.3, true}}, 0},
+		{"it has less, as when others begin", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.6, true}}, 0},
+	} {
+		var f Fall
+		falls := 0
+		for _, p := range c.parts {
+			for left := p.length; left > 0; left -= 100 * ms {
+				if f.Step(100*ms, p.part, p.queued) {
+					falls++
+				}
+			}
+		}
+		if falls != c.falls {
+			t.Errorf("%s: %d falls, want %d", c.what, falls, c.falls)
+		}
+	}
+}
+
+// TestAfterAFallItIsMeasuredSoon, though doubts have turned out to be wrong before.
+func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
+	m := Maximum{}
+	now := time.Hour
+	for range 6 { // the same again and again: a doubt counts later and later
+		m.is(now, 100e6)
+		now += time.Minute
+	}
+	m.is(now, 100e6)
+	at := now
+	now += 2 * time.Second
+	m.Suspect(now)
+	if m.Wants(at+soonAgain, 4, Decision{Correction: 1}) {
+		t.Error("a doubt counts at once")
+	}
+	m.Fell(now)
+	if m.Wants(now, 4, Decision{Correction: 1}) || !m.Wants(at+soonAgain, 4, Decision{Correction: 1}) {
+		t.Error("a fall does not count, or too soon")
+	}
+	m.turn = []stretch{{1, 10e6}}
+	m.queued = true
+	if !m.conclude(at+soonAgain) || m.Value() != 10e6 {
+		t.Errorf("what was found after it is not believed: %g", m.Value())
+	}
+	var unknown Maximum
+	if unknown.Fell(now); unknown.again != 0 {
+		t.Error("what was never measured has not fallen")
+	}
+}

@@ -38,6 +38,9 @@ func (r *Report) Table(w io.Writer) error {
 	if e := r.Effect; e != nil {
 		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(e.TotalWithBps), ms(e.RTTWithUs),
 			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
+		if e.LeastPart > 0 {
+			fmt.Fprintf(&b, "of those that want all, the one that gains least has %.2f of what it has without\n", e.LeastPart)
+		}
 	}
 	if r.Foreign {
 		b.WriteString("others who do not take part have queues stand: windows are as large as that needs\n")
@@ -50,8 +53,8 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "terminal\tstate\talone\tby\tup\tdown\tdemand\tmin RTT\tRTT\t")
-	fmt.Fprintln(t, "\t\tMbit/s\t\tMbit/s\tMbit/s\tMbit/s\tms\tms\t")
+	fmt.Fprintln(t, "terminal\tstate\tPHY\talone\tby\tshare\tup\tdown\tdemand\tmin RTT\tRTT\tsent again\terrors 1 to 4\t")
+	fmt.Fprintln(t, "\t\tMbit/s\tMbit/s\t\tMbit/s\tMbit/s\tMbit/s\tMbit/s\tms\tms\t\t\t")
 	terminal(t, "this one", &r.Own)
 	for i := range r.Peers {
 		terminal(t, r.Peers[i].Address, &r.Peers[i])
@@ -84,8 +87,20 @@ func (r *Report) Table(w io.Writer) error {
 }
 
 func terminal(w io.Writer, name string, t *share.Terminal) {
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, t.State, known(t.MaxBps > 0, mbps(t.MaxBps)),
-		known(t.MaxBps > 0, t.MaxSource), mbps(t.UploadBps), mbps(t.DownloadBps), known(t.DemandBps > 0, mbps(t.DemandBps)), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)))
+	var errors []string
+	for _, n := range t.Errors {
+		errors = append(errors, fmt.Sprint(n))
+	}
+	cells := []string{
+		name, t.State, rate(t.PHYBps), rate(t.MaxBps), known(t.MaxBps > 0, t.MaxSource), rate(t.BoundBps), mbps(t.UploadBps), mbps(t.DownloadBps),
+		rate(t.DemandBps), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)), fmt.Sprint(t.Retransmits), strings.Join(errors, " "),
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
+}
+
+// rate is one in Mbit/s, where it is known or limits.
+func rate(bps float64) string {
+	return known(bps > 0, mbps(bps))
 }
 
 // known leaves out what is not known, or not limited.

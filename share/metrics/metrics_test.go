@@ -22,10 +22,10 @@ func example() share.Status {
 	flow := netip.MustParseAddrPort("10.0.0.1:40000")
 	return share.Status{
 		Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107e6, TotalBps: 238e6, Limit: "airtime", QueueTargetUs: 8100, Correction: 1.02,
-		Own:       share.Terminal{State: "controlling", MaxBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100},
-		Peers:     []share.Terminal{{Address: "10.0.0.2", State: "observing", UploadBps: 11e6, DownloadBps: 1e6, DemandBps: 12e6}},
+		Own:       share.Terminal{State: "controlling", MaxBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100, PHYBps: 866.7e6, BoundBps: 107e6},
+		Peers:     []share.Terminal{{Address: "10.0.0.2", State: "observing", UploadBps: 11e6, DownloadBps: 1e6, DemandBps: 12e6, Retransmits: 17, Errors: [4]int64{5, 6, 7, 8}}},
 		Windows:   []share.Window{{Local: flow, Packets: 230}, {Local: flow, Packets: 20}, {Local: flow, ReceiveBytes: 65536}},
-		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, Helps: true},
+		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62, Helps: true},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
 	}
 }
@@ -69,7 +69,9 @@ func TestPrometheusScrapes(t *testing.T) {
 		`airtide_share_bound_flows{` + of + `,window="congestion"} 2`, `airtide_share_cwnd_max_packets{` + of + `} 250`,
 		`airtide_share_rwnd_max_bytes{` + of + `} 65536`, `airtide_share_terminal_max_bps{` + of + `,terminal="own"} 5.05e+08`,
 		`airtide_share_terminal_upload_bps{` + of + `,terminal="10.0.0.2"} 1.1e+07`,
-		`airtide_share_terminal_rtt_seconds{` + of + `,terminal="own"} 0.0201`,
+		`airtide_share_terminal_phy_bps{` + of + `,terminal="own"} 8.667e+08`, `airtide_share_terminal_bound_bps{` + of + `,terminal="own"} 1.07e+08`,
+		`airtide_share_terminal_retransmits_total{` + of + `,terminal="10.0.0.2"} 17`, `airtide_share_terminal_timeouts_total{` + of + `,terminal="10.0.0.2"} 8`,
+		`airtide_share_effect_least_ratio{` + of + `} 0.62`, `airtide_share_terminal_rtt_seconds{` + of + `,terminal="own"} 0.0201`,
 		`airtide_share_effect_total_bps{bounds="with",` + of + `} 2.38e+08`, `airtide_share_effect_rtt_seconds{bounds="without",` + of + `} 0.636`,
 		`airtide_share_effect_helps{` + of + `} 1`, `airtide_share_datagrams_total{` + of + `,reason="wrong_key"} 5`, "# TYPE airtide_share_datagrams_total counter", "process_cpu_seconds_total ",
 	} {
@@ -77,7 +79,7 @@ func TestPrometheusScrapes(t *testing.T) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
-	for _, unknown := range []string{"capacity", `terminal_max_bps{` + of + `,terminal="10.0.0.2"`} {
+	for _, unknown := range []string{"capacity", `terminal_max_bps{` + of + `,terminal="10.0.0.2"`, `terminal_phy_bps{` + of + `,terminal="10.0.0.2"`} {
 		if strings.Contains(text, "airtide_share_"+unknown) {
 			t.Errorf("%s is there, and is not known", unknown)
 		}

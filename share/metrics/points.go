@@ -41,14 +41,24 @@ var (
 	demand     = &definition{name: "terminal_demand_bps", unit: "bit/s", help: "What a terminal would send at most, where its applications limit it.", label: "terminal"}
 	minRTT     = &definition{name: "terminal_min_rtt_seconds", unit: "s", help: "A terminal's smallest RTT.", label: "terminal"}
 	rtt        = &definition{name: "terminal_rtt_seconds", unit: "s", help: "A terminal's smoothed RTT.", label: "terminal"}
+	bound      = &definition{name: "terminal_bound_bps", unit: "bit/s", help: "The share that a terminal keeps to, while it does.", label: "terminal"}
+	phy        = &definition{name: "terminal_phy_bps", unit: "bit/s", help: "The rate of a terminal's radio, where it is known.", label: "terminal"}
+	rtt95      = &definition{name: "terminal_rtt_p95_seconds", unit: "s", help: "The 95th percentile of a terminal's RTT.", label: "terminal"}
+	queued     = &definition{name: "terminal_queued_bytes", unit: "By", help: "What a terminal has written and is not acknowledged.", label: "terminal"}
+	again      = &definition{name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal has sent again.", label: "terminal", counter: true}
+	errors1    = &definition{name: "terminal_reordering_total", unit: "{error}", help: "A terminal's errors of code 1.", label: "terminal", counter: true}
+	errors2    = &definition{name: "terminal_local_congestion_total", unit: "{error}", help: "A terminal's errors of code 2.", label: "terminal", counter: true}
+	errors3    = &definition{name: "terminal_duplicate_acks_total", unit: "{error}", help: "A terminal's errors of code 3.", label: "terminal", counter: true}
+	errors4    = &definition{name: "terminal_timeouts_total", unit: "{error}", help: "A terminal's errors of code 4.", label: "terminal", counter: true}
 	withBounds = &definition{name: "effect_total_bps", unit: "bit/s", help: "What all terminals deliver with and without bounds, when that was compared last.", label: "bounds"}
 	rttBounds  = &definition{name: "effect_rtt_seconds", unit: "s", help: "The mean RTT with and without bounds, when that was compared last.", label: "bounds"}
+	leastPart  = &definition{name: "effect_least_ratio", unit: "1", help: "The least part of its rate without bounds that a terminal had with them, when that was compared last."}
 	helps      = &definition{name: "effect_helps", help: "1 where bounds were found to help when that was compared last, else 0."}
 	datagrams  = &definition{name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by what became of them.", label: "reason", counter: true}
 
 	definitions = []*definition{
 		held, peers, own, total, capacity, queue, correction, limit, flows, windows, receive, maximum, upload, download, demand, minRTT, rtt,
-		withBounds, rttBounds, helps, datagrams,
+		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, leastPart, helps, datagrams,
 	}
 )
 
@@ -100,6 +110,14 @@ func points(s *share.Status) []point {
 		known(demand, name, t.DemandBps)
 		known(minRTT, name, seconds(t.MinRTTUs))
 		known(rtt, name, seconds(t.RTTUs))
+		known(bound, name, t.BoundBps)
+		known(phy, name, t.PHYBps)
+		known(rtt95, name, seconds(t.RTT95Us))
+		add(queued, name, float64(t.QueuedBytes))
+		add(again, name, float64(t.Retransmits))
+		for i, d := range []*definition{errors1, errors2, errors3, errors4} {
+			add(d, name, float64(t.Errors[i]))
+		}
 	}
 	terminal("own", &s.Own)
 	for i := range s.Peers {
@@ -110,6 +128,7 @@ func points(s *share.Status) []point {
 		add(withBounds, "without", e.TotalWithoutBps)
 		add(rttBounds, "with", seconds(e.RTTWithUs))
 		add(rttBounds, "without", seconds(e.RTTWithoutUs))
+		known(leastPart, "", e.LeastPart)
 		add(helps, "", one(e.Helps))
 	}
 	for reason, n := range s.Datagrams {
