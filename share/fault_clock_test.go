@@ -14,8 +14,7 @@ var decides = []string{
 	".", "allocate", "control", "hold", "hub", "link", "message", "own", "radio", "rwnd", "../congestion", "../tune",
 }
 
-// shows are the functions whose wall time is for people to read: when a status was made, and when a tune was begun. Package tune undoes the
-// younger of two that were left by that time; no bound goes by it.
+// shows are the functions whose wall time is for people to read: when a status was made, and when a tune was begun.
 var shows = map[string]bool{"./describe": true, "hub/Status": true, "../tune/begin": true}
 
 // TestNothingDependsOnTheWallClock: a clock that is set (by NTP, by hand, when a phone wakes) must move no bound and end no session. The wall

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -27,6 +28,7 @@ type session struct {
 	PID       int       `json:"pid"`
 	Started   uint64    `json:"started"` // when the process was started, by which it is told from a later one of the same number
 	Begun     time.Time `json:"begun"`
+	BootNs    int64     `json:"begun_boot_ns"` // the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
 	Keep      bool      `json:"keep"`
 	Selection Selection `json:"selection"`
 	Settings  Settings  `json:"settings"`
@@ -197,7 +199,7 @@ func (d *desk) sessions() ([]*session, error) {
 		}
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b *session) int { return a.Begun.Compare(b.Begun) })
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.BootNs, b.BootNs) })
 	return all, nil
 }
 
@@ -263,7 +265,9 @@ func (d *desk) begin(sel Selection, to Settings, keep bool) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading when this process started: %w", err)
 	}
-	s := &session{PID: os.Getpid(), Started: started, Begun: time.Now(), Keep: keep, Selection: sel, Settings: to}
+	var boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
+	s := &session{PID: os.Getpid(), Started: started, Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel, Settings: to}
 	for {
 		var random [8]byte
 		_, _ = rand.Read(random[:4])

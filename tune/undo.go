@@ -133,7 +133,7 @@ func (d *desk) undoRest(s *session) error {
 	}
 	var later []*session
 	for _, other := range all {
-		if other.Begun.After(s.Begun) {
+		if other.BootNs > s.BootNs {
 			later = append(later, other)
 		}
 	}
