@@ -63,7 +63,7 @@ func probeTimewarpModule(m *machine) finding {
 			return missing("none for this kernel, and no " + tool)
 		}
 	}
-	return limited("none for this kernel yet: airtide timewarp build")
+	return limited("none for this kernel from the sources of this airtide yet: airtide timewarp build")
 }
 
 // counterOf looks for the machine's counter among the clock sources. The kernel takes it off the list when it does not trust it.
@@ -93,8 +93,7 @@ func unsignedModules(enforce, lockdown string) finding {
 	return ok("")
 }
 
-// timewarpFunctions are what the module looks for by name, with what is lost without; "" is everything. A function that the
-// compiler has split has a suffix.
+// timewarpFunctions are what the module looks for by name, with what is lost without; "" is everything.
 var timewarpFunctions = []struct{ name, loss string }{
 	{"register_kprobe", ""},
 	{"register_kretprobe", ""},
@@ -102,6 +101,12 @@ var timewarpFunctions = []struct{ name, loss string }{
 	{"clockevents_update_freq", ""},
 	{"tcp_init_metrics", "--rto bounds"},
 	{"tcp_ack_update_rtt", "--rto paper"},
+}
+
+// timewarpVariants are the names of what the compiler has made of a function that the module takes too (hook_paper in kmod/timewarp/tcp.c).
+var timewarpVariants = map[string]string{
+	"tcp_ack_update_rtt.isra.0":      "tcp_ack_update_rtt",
+	"tcp_ack_update_rtt.constprop.0": "tcp_ack_update_rtt",
 }
 
 // probeTimewarpFunctions reads the names of the kernel's functions. They are told to everybody, unlike their addresses.
@@ -144,7 +149,10 @@ func functionsIn(kallsyms io.Reader) (map[string]bool, error) {
 		if len(fields) < 3 {
 			continue
 		}
-		name, _, _ := strings.Cut(fields[2], ".")
+		name := fields[2]
+		if plain, known := timewarpVariants[name]; known {
+			name = plain
+		}
 		for _, function := range timewarpFunctions {
 			if name == function.name {
 				found[name] = true

@@ -71,6 +71,8 @@ ffffffff81000030 T clockevents_update_freq
 ffffffff81000040 T tcp_init_metrics
 ffffffff81000050 t tcp_ack_update_rtt.isra.0
 ffffffff81000060 t tcp_ack_update_rtt_more	[module]
+ffffffff81000070 t tcp_ack_update_rtt.part.0
+ffffffff81000080 t tcp_ack_update_rtt.cold
 `
 	for _, c := range []struct {
 		without, says string

@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"airtide/kmod"
 )
 
 // BuildOptions say how the module is built.
@@ -49,19 +46,14 @@ func Build(ctx context.Context, o BuildOptions) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if err := checkSources(built); err != nil {
+		return "", fmt.Errorf("the module that was built does not name its sources (is there no sha256sum?): %w", err)
+	}
 	path = o.Output
 	if path == "" {
 		path = filepath.Join(Folder, release, "timewarp.ko")
 	}
 	return path, install(built, path)
-}
-
-func sources() fs.FS {
-	files, err := fs.Sub(kmod.Timewarp, "timewarp")
-	if err != nil {
-		panic(err) // the name is a constant
-	}
-	return files
 }
 
 // checkHeaders finds the headers and says what is wrong with them before make does so at length.

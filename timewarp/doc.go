@@ -2,7 +2,8 @@
 //
 // Its duties:
 //   - N as a ratio: ratio.go
-//   - building the module from the sources in the binary: build.go; whether one was built for this kernel: file.go
+//   - building the module from the sources in the binary: build.go; whether one was built for this kernel, and
+//     from these sources: file.go, sources.go
 //   - what this kernel and the module say: kernel.go, status.go
 //   - loading, selecting the clock source, setting N, and taking it all back: load.go, undo.go
 //   - TCP, whose timeouts and window have to follow N: tcp.go, initial_rto.go, cubic.go

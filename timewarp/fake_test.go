@@ -51,6 +51,7 @@ func fakeIn(t testing.TB, dir string) *fake {
 		detachInitialRTO: func() error { f.initialRTO = 0; return nil },
 		loadCubic:        func(r Ratio) error { f.cubic = r; return f.noCubic },
 		unloadCubic:      func() error { f.cubic = Ratio{}; return nil },
+		writeClockSource: writeLine, writeRatioFile: writeLine,
 	}
 	return f
 }
@@ -148,5 +149,5 @@ func (f *fake) readWatchdogValues() string {
 // writeModule writes what passes for a module that was built for a kernel.
 func writeModule(t *testing.T, path, release string) {
 	t.Helper()
-	testmodule.Write(t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ")
+	testmodule.Write(t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ", sourcesKey+"="+sourcesHash())
 }

@@ -2,6 +2,7 @@ package timewarp
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ func Release() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// FindModule finds the module for a kernel release: the one that airtide built, else DKMS's.
+// FindModule finds the module for a kernel release: the one that airtide built, else DKMS's. One that was built from other sources than
+// those in this binary does not count.
 func FindModule(release string) (string, error) { return findModule("/", release) }
 
 // findModule is FindModule in the file system below a folder.
@@ -31,10 +33,22 @@ func findModule(root, release string) (string, error) {
 	for _, suffix := range []string{"", ".xz", ".zst"} {
 		places = append(places, filepath.Join(root, "lib/modules", release, "updates/dkms/timewarp.ko"+suffix))
 	}
+	var unfit error
 	for _, path := range places {
-		if _, err := os.Stat(path); err == nil {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if compressed(path) { // which the kernel alone undoes
 			return path, nil
 		}
+		err := checkSources(path)
+		if err == nil {
+			return path, nil
+		}
+		unfit = cmp.Or(unfit, err)
+	}
+	if unfit != nil {
+		return "", unfit
 	}
 	return "", fmt.Errorf("there is no module for kernel %s at %s: build it with airtide timewarp build, or name one with --module", release, places[0])
 }
@@ -43,6 +57,19 @@ func compressed(path string) bool { return !strings.HasSuffix(path, ".ko") }
 
 // ModuleRelease is the release of the kernel for which a module (not compressed) was built.
 func ModuleRelease(path string) (string, error) {
+	magic, err := moduleFact(path, "vermagic")
+	if err != nil {
+		return "", err
+	}
+	if magic == "" {
+		return "", fmt.Errorf("%s does not say for which kernel it was built", path)
+	}
+	release, _, _ := strings.Cut(magic, " ")
+	return release, nil
+}
+
+// moduleFact is what a module (not compressed) tells of itself under a key, "" where that is nothing.
+func moduleFact(path, key string) (string, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		var format *elf.FormatError
@@ -61,10 +88,9 @@ func ModuleRelease(path string) (string, error) {
 		return "", fmt.Errorf("reading %s: %w", path, err)
 	}
 	for line := range bytes.SplitSeq(info, []byte{0}) {
-		if magic, ok := bytes.CutPrefix(line, []byte("vermagic=")); ok {
-			release, _, _ := strings.Cut(string(magic), " ")
-			return release, nil
+		if fact, ok := bytes.CutPrefix(line, []byte(key+"=")); ok {
+			return string(fact), nil
 		}
 	}
-	return "", fmt.Errorf("%s does not say for which kernel it was built", path)
+	return "", nil
 }

@@ -28,6 +28,8 @@ type Kernel struct {
 	detachInitialRTO func() error
 	loadCubic        func(Ratio) error
 	unloadCubic      func() error
+	writeClockSource func(path, name string) error
+	writeRatioFile   func(path, ratio string) error
 }
 
 // Running is the kernel that runs.
@@ -36,6 +38,7 @@ func Running() *Kernel {
 		sys: "/sys", proc: "/proc", state: "/run/airtide",
 		finitModule: unix.FinitModule, deleteModule: unix.DeleteModule, setDate: setDateBack,
 		attachInitialRTO: attachInitialRTO, detachInitialRTO: detachInitialRTO, loadCubic: loadCubic, unloadCubic: unloadCubic,
+		writeClockSource: writeLine, writeRatioFile: writeLine,
 	}
 }
 
@@ -97,7 +100,7 @@ func (k *Kernel) otherClockSources() ([]string, error) {
 
 // selectClockSource makes the kernel keep time by a clock source, or by the one that it likes best ("").
 func (k *Kernel) selectClockSource(name string) error {
-	if err := os.WriteFile(k.clockSource("current_clocksource"), []byte(name+"\n"), 0o644); err != nil {
+	if err := k.writeClockSource(k.clockSource("current_clocksource"), name); err != nil {
 		return fmt.Errorf("selecting clock source %s: %w", name, err)
 	}
 	return nil
@@ -119,6 +122,8 @@ func readLine(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	return strings.TrimSpace(string(text)), err
 }
+
+func writeLine(path, text string) error { return os.WriteFile(path, []byte(text+"\n"), 0o644) }
 
 func readNumber(path string) (int, error) {
 	text, err := readLine(path)

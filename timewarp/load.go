@@ -1,6 +1,7 @@
 package timewarp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -101,6 +102,8 @@ func (k *Kernel) insert(path string) error {
 		return err
 	} else if release != Release() {
 		return fmt.Errorf("%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path, release, Release())
+	} else if err := checkSources(path); err != nil {
+		return err
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -144,44 +147,31 @@ func hint(err error) string {
 	return " (see dmesg)"
 }
 
+// set changes N and how TCP follows it, or neither.
 func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	if !k.Loaded() {
 		return nil, errors.New("the module is not loaded: airtide timewarp load")
 	}
 	s, err := k.readState()
-	if errors.Is(err, os.ErrNotExist) { // somebody else loaded the module
-		if lacks, err = k.followTCP(r, t, nil); err != nil {
-			return nil, err
-		}
-		return lacks, k.writeRatio(r)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // without a state somebody else loaded the module
 		return nil, err
 	}
 	old, err := k.Ratio()
 	if err != nil {
 		return nil, err
 	}
-	if lacks, err = k.followTCP(r, t, s); err != nil {
+	before, err := k.tcpNow(s)
+	if err != nil {
 		return nil, err
 	}
-	// Watchdogs wait for longer before the clock goes faster, and for less after it goes slower.
-	faster := r.Float() > old.Float()
-	if faster {
-		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
-			return nil, err
-		}
-		if err := passGracePeriod(); err != nil {
-			lacks = append(lacks, fmt.Sprintf("the kernel may report a stall of RCU that is none: %v", err))
-		}
+	if lacks, err = k.change(s, old, r, t); err != nil {
+		return nil, errors.Join(err, k.changeBack(s, old, before))
 	}
-	if err := k.writeRatio(r); err != nil {
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			err = rtoNotSupported(t.RTO)
-		}
-		return nil, errors.Join(err, k.setWatchdogs(s.Watchdogs, old), k.undoCubic(s), k.undoBursts(s))
+	if s == nil {
+		return lacks, nil
 	}
-	if !faster {
+	if r.Float() <= old.Float() {
+		// Watchdogs wait for longer before the clock goes faster, and for less after it goes slower.
 		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
 			return nil, err
 		}
@@ -192,8 +182,40 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	return lacks, k.writeState(s)
 }
 
+// change does what set is for, up to the change of the ratio, which is the last. When it fails the ratio is as it was, and the rest is not.
+func (k *Kernel) change(s *state, old, r Ratio, t TCP) (lacks []string, err error) {
+	if lacks, err = k.followTCP(r, t, s); err != nil {
+		return nil, err
+	}
+	if s != nil && r.Float() > old.Float() {
+		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
+			return nil, err
+		}
+		if err := passGracePeriod(); err != nil {
+			lacks = append(lacks, fmt.Sprintf("the kernel may report a stall of RCU that is none: %v", err))
+		}
+	}
+	err = k.writeRatio(r)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		err = rtoNotSupported(cmp.Or(t.RTO, RTOBounds))
+	}
+	return lacks, err
+}
+
+// changeBack makes TCP and watchdogs what they were at the ratio, which has not changed.
+func (k *Kernel) changeBack(s *state, old Ratio, before TCP) error {
+	_, err := k.followTCP(old, before, s)
+	if err != nil {
+		err = fmt.Errorf("and TCP is not as it was: %w", err)
+	}
+	if s == nil {
+		return err
+	}
+	return errors.Join(err, k.setWatchdogs(s.Watchdogs, old))
+}
+
 func (k *Kernel) writeRatio(r Ratio) error {
-	err := os.WriteFile(k.parameter("ratio"), []byte(r.String()+"\n"), 0o644)
+	err := k.writeRatioFile(k.parameter("ratio"), r.String())
 	if errors.Is(err, unix.EBUSY) {
 		now, _ := k.CurrentClockSource()
 		return fmt.Errorf("the clock source is %s, not timewarp: airtide timewarp unload, then load selects it", now)

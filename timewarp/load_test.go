@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/testmodule"
 )
 
 func TestLoadSetUnload(t *testing.T) {
@@ -67,6 +69,10 @@ func TestWhatCannotBeLoadedSaysWhy(t *testing.T) {
 	writeModule(t, f.module, "5.4.0-other")
 	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "was built for kernel 5.4.0-other") {
 		t.Errorf("another kernel's module gives: %v", err)
+	}
+	testmodule.Write(t, f.module, "vermagic="+Release()+" SMP ", sourcesKey+"=0123456789abcdef")
+	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "other sources") || !strings.Contains(err.Error(), "airtide timewarp build") {
+		t.Errorf("a module of other sources gives: %v", err)
 	}
 	f.write(f.module, "no ELF file at all")
 	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "no kernel module") {
@@ -146,9 +152,12 @@ func TestOutOfOrder(t *testing.T) {
 
 func TestAKernelThatDoesNotTakeTheClockSourceIsNoticed(t *testing.T) {
 	f := newFake(t)
-	if err := f.mustBeCurrent(moduleName); err == nil || !strings.Contains(err.Error(), "keeps tsc") {
+	// The kernel takes any name, and uses it when it can.
+	f.writeClockSource = func(string, string) error { return nil }
+	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "did not take clock source timewarp and keeps tsc") {
 		t.Errorf("it gives: %v", err)
 	}
+	f.mustBeGone()
 }
 
 func TestNoModuleSupportSaysWhatStillWorks(t *testing.T) {

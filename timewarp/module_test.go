@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -73,7 +74,7 @@ func tickDevices(t testing.TB) string {
 func TestModuleClockRate(t *testing.T) {
 	k, _ := loaded(t)
 	const allowed = 200e-6
-	for _, r := range []Ratio{{1, 1}, {2, 1}, {5, 1}, {10, 1}, {100, 1}, {5, 2}, {1, 2}, {1, 10}, {999, 7}} {
+	for _, r := range []Ratio{{1, 1}, {2, 1}, {5, 1}, {10, 1}, {100, 1}, {5, 2}, {1, 2}, {1, 10}, {999, 7}, {1000, 1}} {
 		if _, err := k.Set(r, TCP{}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,11 +99,12 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 		}
 	}
 	var (
-		newest, readings, back atomic.Int64
-		stop                   atomic.Bool
-		readers                sync.WaitGroup
+		stop    atomic.Bool
+		readers sync.WaitGroup
 	)
 	base := time.Now()
+	most := &readClock{name: "CLOCK_MONOTONIC by the vDSO", read: func() int64 { return int64(time.Since(base)) }}
+	others := otherReadings()
 	for cpu := range runtime.NumCPU() {
 		readers.Go(func() {
 			runtime.LockOSThread() // and end with the thread, which has an affinity of its own
@@ -111,17 +113,16 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			if err := unix.SchedSetaffinity(0, &own); err != nil {
 				t.Error(err)
 			}
-			const some = 1024 // are told at once
+			const some = 1024 // are told at once, and are followed by one of each of the others
 			for n := int64(1); !stop.Load(); n++ {
-				before := newest.Load()
-				now := int64(time.Since(base))
-				if now < before {
-					back.Add(1)
-				} else {
-					newest.CompareAndSwap(before, now)
+				most.once()
+				if n%some != 0 {
+					continue
 				}
-				if n%some == 0 {
-					readings.Add(some)
+				most.readings.Add(some)
+				for _, other := range others {
+					other.once()
+					other.readings.Add(1)
 				}
 			}
 		})
@@ -132,16 +133,52 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		for readings.Load() < wanted*(i+1)/changes {
+		for most.readings.Load() < wanted*(i+1)/changes {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	stop.Store(true)
 	readers.Wait()
-	t.Logf("%d readings on %d processors in %d changes: %d went back", readings.Load(), runtime.NumCPU(), changes, back.Load())
-	if back.Load() > 0 {
-		t.Error("the clock went back")
+	for _, c := range append(others, most) {
+		t.Logf("%s: %d readings on %d processors in %d changes: %d went back", c.name, c.readings.Load(), runtime.NumCPU(), changes, c.back.Load())
+		if c.back.Load() > 0 || c.readings.Load() == 0 {
+			t.Errorf("%s went back, or was not read", c.name)
+		}
 	}
+}
+
+// readClock is a way to read a clock, and what all processors have seen by it.
+type readClock struct {
+	name                   string
+	read                   func() int64
+	newest, readings, back atomic.Int64
+}
+
+// once reads it, and compares with what was read before.
+func (c *readClock) once() {
+	before := c.newest.Load()
+	now := c.read()
+	if now < before {
+		c.back.Add(1)
+	} else {
+		c.newest.CompareAndSwap(before, now)
+	}
+}
+
+// otherReadings are the clocks by system calls, and the date by the vDSO as well: Go reads no others by that.
+func otherReadings() []*readClock {
+	all := []*readClock{{name: "CLOCK_REALTIME by the vDSO", read: func() int64 { return time.Now().UnixNano() }}}
+	for id, name := range map[int32]string{
+		unix.CLOCK_MONOTONIC: "CLOCK_MONOTONIC", unix.CLOCK_MONOTONIC_RAW: "CLOCK_MONOTONIC_RAW",
+		unix.CLOCK_BOOTTIME: "CLOCK_BOOTTIME", unix.CLOCK_REALTIME: "CLOCK_REALTIME",
+	} {
+		all = append(all, &readClock{name: name + " by a system call", read: func() int64 {
+			var at unix.Timespec
+			_ = unix.ClockGettime(id, &at) // Linux has all of them
+			return at.Nano()
+		}})
+	}
+	return all
 }
 
 // A processor that comes back has set up its timer anew. The ratio may have changed while it was away.
@@ -181,7 +218,8 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// After sleep (S3) the clock goes on from where it was, at the same ratio. The board's clock, which wakes the machine, is real.
+// After sleep (S3 where /sys/power/mem_sleep says deep, else suspend to idle) the clock goes on from where it was, at the same ratio. The
+// board's clock, which wakes the machine, is real.
 func TestModuleSurvivesSuspend(t *testing.T) {
 	const alarm, power, forSeconds = "/sys/class/rtc/rtc0/wakealarm", "/sys/power/state", 5
 	k, _ := loaded(t)
@@ -189,7 +227,8 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	if _, err := k.Set(r, TCP{}); err != nil {
 		t.Fatal(err)
 	}
-	timers, before := tickDevices(t), time.Now()
+	timers, before, sleeps, asleep := tickDevices(t), time.Now(), timesSlept(t), timeAsleep(t)
+	mode, _ := readLine("/sys/power/mem_sleep") // absent where there is only one
 	if err := os.WriteFile(alarm, []byte(fmt.Sprintf("+%d", forSeconds)), 0o644); err != nil {
 		t.Fatalf("this machine cannot be woken by an alarm: %v", err)
 	}
@@ -197,8 +236,12 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 		_ = os.WriteFile(alarm, []byte("0"), 0o644)
 		t.Fatalf("this machine cannot sleep: %v", err)
 	}
-	if slept := time.Since(before); slept < 0 {
-		t.Errorf("the clock went back by %s", -slept)
+	if took := time.Since(before); took < 0 {
+		t.Errorf("the clock went back by %s", -took)
+	}
+	t.Logf("slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode, timeAsleep(t)-asleep)
+	if now := timesSlept(t); now != sleeps+1 {
+		t.Errorf("the machine had slept %d times before, and %d after", sleeps, now)
 	}
 	if got := must(k.Ratio())(t); got != r {
 		t.Errorf("the ratio is %s", got)
@@ -217,6 +260,22 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	if math.Abs(off) > 200e-6 {
 		t.Errorf("after sleep the ratio is off by %.1f ppm", off*1e6)
 	}
+}
+
+// timesSlept is how often the machine has slept so far.
+func timesSlept(t *testing.T) int {
+	t.Helper()
+	return must(readNumber("/sys/power/suspend_stats/success"))(t)
+}
+
+// timeAsleep is what the clocks say that it has slept.
+func timeAsleep(t *testing.T) time.Duration {
+	t.Helper()
+	var boot, monotonic unix.Timespec
+	if err := errors.Join(unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot), unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic)); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(boot.Nano() - monotonic.Nano()).Round(time.Millisecond)
 }
 
 func TestModuleRefusesWhatIsWrong(t *testing.T) {
@@ -243,6 +302,7 @@ func TestModuleRefusesWhatIsWrong(t *testing.T) {
 
 func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	k, _ := loaded(t)
+	before := burstsNow(t, k)
 	if _, err := k.Set(Ratio{10, 1}, TCP{}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,9 +313,50 @@ func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	for must(k.Ratio())(t) != One { // the test's own time limit ends it
 		time.Sleep(10 * time.Millisecond)
 	}
+	// The module knows nothing of what set did besides: that stays, and is told.
+	if s := must(k.Status())(t); !s.Stays || burstsNow(t, k) != tenfold(t, before) {
+		t.Errorf("%s were %s and are %s, status %+v", burstNames, before, burstsNow(t, k), s)
+	}
 	if _, err := k.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(err.Error(), others[0]) {
 		t.Errorf("setting a ratio that has no effect gives: %v", err)
 	}
+	// Taken back by the refused set.
+	if s := must(k.Status())(t); s.Stays || burstsNow(t, k) != before {
+		t.Errorf("after that %s were %s and are %s, status %+v", burstNames, before, burstsNow(t, k), s)
+	}
+}
+
+// burstNames are settings of net.ipv4 that the ratio changes.
+var burstNames = []string{"tcp_pacing_ss_ratio", "tcp_pacing_ca_ratio", "tcp_tso_rtt_log"}
+
+// burstsNow is what they are, without one that this kernel lacks.
+func burstsNow(t *testing.T, k *Kernel) string {
+	t.Helper()
+	var all []string
+	for _, name := range burstNames {
+		value, err := k.readIPv4(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		all = append(all, strconv.Itoa(must(value, err)(t)))
+	}
+	return strings.Join(all, " ")
+}
+
+// tenfold is what they have to be at ratio 10: ten times as much, 1000 at most, and the logarithm 3 more.
+func tenfold(t *testing.T, bursts string) string {
+	t.Helper()
+	all := strings.Fields(bursts)
+	for i, text := range all {
+		value := must(strconv.Atoi(text))(t)
+		if i < 2 {
+			value = min(10*value, 1000)
+		} else {
+			value += 3
+		}
+		all[i] = strconv.Itoa(value)
+	}
+	return strings.Join(all, " ")
 }
 
 func TestModuleRunsACommand(t *testing.T) {
@@ -263,9 +364,20 @@ func TestModuleRunsACommand(t *testing.T) {
 	if module == "" {
 		t.Skip("needs a kernel with the module: make test-timewarp")
 	}
-	r, err := Running().Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sleep", "20"}})
+	k, meanwhile := Running(), filepath.Join(t.TempDir(), "meanwhile")
+	before := burstsNow(t, k)
+	// A kernel that lacks one of them has no file of it, which cat says.
+	command := "for f in " + strings.Join(burstNames, " ") + "; do cat " + k.ipv4("") + "/$f >>" + meanwhile + "; done; sleep 20"
+	r, err := k.Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sh", "-c", command}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	during, err := os.ReadFile(meanwhile)
+	if want := tenfold(t, before); err != nil || strings.Join(strings.Fields(string(during)), " ") != want {
+		t.Errorf("meanwhile %s are %q, %v, and were %s: want %s", burstNames, during, err, before, want)
+	}
+	if after := burstsNow(t, k); after != before {
+		t.Errorf("%s were %s and are %s", burstNames, before, after)
 	}
 	if r.WarpedNs < int64(20*time.Second) || math.Abs(r.Measured/10-1) > 200e-6 || r.ExitStatus != 0 {
 		t.Errorf("%+v", r)

@@ -59,6 +59,8 @@ type Status struct {
 	WarpedNs int64 `json:"warped_ns_at_ratio"`
 	// AheadNs is how much CLOCK_MONOTONIC and the date went ahead of real time since airtide selected timewarp.
 	AheadNs int64 `json:"ahead_ns"`
+	// Stays is whether N is 1 because another clock source was selected, and what set did for an earlier N is still there.
+	Stays bool `json:"settings_of_an_earlier_ratio"`
 	// Running is whether a command runs in warped time, Left whether a killed process left it like this.
 	Running bool `json:"running"`
 	Left    bool `json:"left_by_killed_process"`
@@ -82,6 +84,7 @@ func (k *Kernel) Status() (*Status, error) {
 	if st != nil {
 		s.Before = st.Before
 		s.ScaledCubic = st.Cubic != nil
+		s.Stays = !s.Selected && k.scaled(st)
 		if st.Temporary {
 			s.Running = k.busy()
 			s.Left = !s.Running
@@ -108,6 +111,19 @@ func (k *Kernel) Status() (*Status, error) {
 	return s, nil
 }
 
+// scaled says whether something besides the module is as N wants it.
+func (k *Kernel) scaled(st *state) bool {
+	if st.Cubic != nil || st.Bursts != nil {
+		return true
+	}
+	for file, real := range st.Watchdogs {
+		if now, err := readNumber(file); err == nil && now != real {
+			return true
+		}
+	}
+	return false
+}
+
 // WriteText prints the status for people.
 func (s *Status) WriteText(w io.Writer) error {
 	ms := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
@@ -117,6 +133,9 @@ func (s *Status) WriteText(w io.Writer) error {
 		text = fmt.Sprintf("not loaded; the clock source is %s\n", s.ClockSource)
 	case !s.Selected:
 		text = fmt.Sprintf("loaded, but the clock source is %s: time is real\n", s.ClockSource)
+		if s.Stays {
+			text += "what was set for an earlier ratio, of TCP and of watchdogs, stays until: airtide timewarp unload\n"
+		}
 	default:
 		text = fmt.Sprintf("ratio %s, rto %s\n", s.Ratio, s.RTO)
 		if s.ScaledCubic {

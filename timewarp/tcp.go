@@ -50,6 +50,13 @@ type Changed struct {
 	Lacks []string `json:"lacks,omitempty"`
 }
 
+// tcpNow is how TCP follows N now.
+func (k *Kernel) tcpNow(s *state) (t TCP, err error) {
+	t.RTO, err = k.RTO()
+	t.ScaledCubic = s != nil && s.Cubic != nil
+	return t, err
+}
+
 // followTCP makes TCP follow N from the next change of the ratio on. Without a state the module is somebody else's, and there
 // would be no place to note a congestion control to be taken back.
 func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error) {
@@ -87,11 +94,13 @@ func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error)
 	return lacks, nil
 }
 
+var errNoRTO = errors.New("the module that is loaded knows no rto, for it is of another version: unload it and build it again")
+
 func (k *Kernel) writeRTO(rto RTO) error {
 	switch err := os.WriteFile(k.parameter("rto"), []byte(string(rto)+"\n"), 0o644); {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		// A file that is not there cannot be made in sysfs.
-		return errors.New("the module that is loaded knows no rto, for it is of another version: unload it and build it again")
+		return errNoRTO
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return rtoNotSupported(rto)
 	case err != nil:
@@ -107,6 +116,9 @@ func rtoNotSupported(rto RTO) error {
 // RTO is how the retransmission timeout follows N. The module must be loaded.
 func (k *Kernel) RTO() (RTO, error) {
 	text, err := readLine(k.parameter("rto"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errNoRTO
+	}
 	if err != nil {
 		return "", fmt.Errorf("reading how the RTO follows the ratio: %w", err)
 	}

@@ -2,6 +2,7 @@ package timewarp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -95,6 +96,47 @@ func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.mustBeGone()
+}
+
+// A change that fails, after TCP was changed, leaves all as it was at the ratio before.
+func TestAChangeThatFailsLeavesTCPAsItWas(t *testing.T) {
+	five, ten := TCP{ScaledCubic: true}, TCP{RTO: RTOPaper}
+	for name, broken := range map[string]func(f *fake) (mend func()){
+		"the initial RTO": func(f *fake) func() {
+			f.write(f.parameter("initial_rto_at"), "nowhere\n")
+			return func() { f.write(f.parameter("initial_rto_at"), "4711\n") }
+		},
+		"the ratio": func(f *fake) func() {
+			f.writeRatioFile = func(string, string) error { return unix.EOPNOTSUPP }
+			return func() { f.writeRatioFile = writeLine }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newLoaded(t)
+			f.writePacing()
+			if _, err := f.Set(Ratio{5, 1}, five); err != nil {
+				t.Fatal(err)
+			}
+			before := f.followed()
+			mend := broken(f)
+			if _, err := f.Set(Ratio{10, 1}, ten); err == nil {
+				t.Error("it is not noticed")
+			}
+			if now := f.followed(); now != before {
+				t.Errorf("it was\n%s\nand is\n%s", before, now)
+			}
+			mend()
+			if _, err := f.Unload(); err != nil {
+				t.Fatal(err)
+			}
+			f.mustBeGone()
+		})
+	}
+}
+
+// followed is all that follows the ratio.
+func (f *fake) followed() string {
+	return fmt.Sprint(f.read(f.parameter("ratio")), f.read(f.parameter("rto")), f.read(f.defaultCC()), f.cubic, f.bursts(), f.readWatchdogValues())
 }
 
 // A choice that somebody made meanwhile stays.

@@ -72,7 +72,8 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 		// has meanwhile replaced (static branches), and the kernel panics with "Oops: int3".
 		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
 	}
-	kernel := []string{"console=" + e.console, "quiet", "panic=-1", guestVariable + "=1", e.boot}
+	// What is a warning and worse, of which WARN() is the least.
+	kernel := []string{"console=" + e.console, "loglevel=5", "panic=-1", guestVariable + "=1", e.boot}
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
 		"-machine", e.machine, "-accel", accelerator, "-cpu", model,

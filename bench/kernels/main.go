@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -74,11 +75,12 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	s.out = out
+	began := time.Now()
 	results, err := try(ctx, s, chosen)
 	if err != nil {
 		return err
 	}
-	text := table(results)
+	text := table(results) + tookText(began, time.Now(), results)
 	fmt.Print("\n" + text)
 	if s.page != "" {
 		if err := writeTable(s.page, text); err != nil {

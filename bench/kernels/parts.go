@@ -77,7 +77,7 @@ var parts = []part{
 		steps: []step{{tests: "share", run: "^TestAKilledAgentLetsItsFlowsGo$"}},
 		refused: []step{{
 			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface lo", fails: true, says: []string{"6\\.4"},
-		}},
+		}, {script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"}}}, // which binds nothing
 	},
 	{
 		name: "cell", verb: "cell",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestComplaintsOfTheKernel(t *testing.T) {
@@ -87,7 +88,9 @@ func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	if err := os.WriteFile(page, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeTable(page, table(results)); err != nil {
+	results[0].seconds = 90
+	began := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	if err := writeTable(page, table(results)+tookText(began, began.Add(10*time.Minute+30*time.Second), results)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(page)
@@ -96,7 +99,7 @@ func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"before\n" + tableBegin, "| kernel | 6.1.0-1 | not tried |", "| cell | ok | not tried |", "\n\n- 6.1-amd64, cell: a note\n",
-		"- newest-amd64, as a whole: it does not boot\n", tableEnd + "after\n",
+		"- newest-amd64, as a whole: it does not boot\n", "\n\n2026-01-31: one run of 10.5 minutes from end to end on ", " processors, with 1.5 minutes of", tableEnd + "after\n",
 	} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("%q is not in\n%s", want, got)

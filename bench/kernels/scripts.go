@@ -63,6 +63,19 @@ airtide cc unload cubic_rtt
 echo "afterwards $(grep -c cubic_rtt /proc/sys/net/ipv4/tcp_available_congestion_control)"
 `, "TRANSFER", transfer)
 
+// observedScript has an agent of share that only observes say how it is doing, and ends it.
+const observedScript = `set -e
+airtide share key -o /tmp/observed.key
+airtide share run --key /tmp/observed.key --interface lo --policy observe --json >/tmp/observed &
+agent=$!
+until [ -s /tmp/observed ] || ! kill -0 $agent 2>/dev/null; do usleep 100000; done
+head -n 1 /tmp/observed
+kill $agent 2>/dev/null || true
+ended=0
+wait $agent || ended=$?
+echo "it ended with $ended"
+`
+
 // warpedScript goes through timewarp's verbs. A command's status is passed on.
 const warpedScript = `set -e
 airtide timewarp load

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // table is the results in Markdown: a row for each part, a column for each guest.
@@ -43,6 +45,16 @@ func table(results []*result) string {
 		}
 	}
 	return b.String()
+}
+
+// tookText says of which day the table is, and what it took, which is no row since guests run beside each other.
+func tookText(began, ended time.Time, results []*result) string {
+	var seconds float64
+	for _, r := range results {
+		seconds += r.seconds
+	}
+	return fmt.Sprintf("\n%s: one run of %.1f minutes from end to end on %d processors, with %.1f minutes of the processors' time in guests.\n",
+		began.UTC().Format(time.DateOnly), ended.Sub(began).Minutes(), runtime.NumCPU(), seconds/60)
 }
 
 func known(text string) string {

@@ -18,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/timekeeping.h>
 
 #include "timewarp.h"
@@ -240,4 +241,5 @@ module_exit(timewarp_exit);
 
 MODULE_LICENSE("GPL v2");
 MODULE_VERSION("1");
+MODULE_INFO(airtide_sources, __stringify(AIRTIDE_SOURCES));
 MODULE_DESCRIPTION("a clock that runs N times as fast as real time");
