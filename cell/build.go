@@ -49,18 +49,14 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	if w.ap, err = c.AP.queue(len(terminals), w.drop); err != nil {
 		return err
 	}
-	access := medium.Access{TXOPNs: c.TXOPNs, RetryLimit: c.RetryLimit}
-	if access.TXOPNs == 0 {
-		access.TXOPNs = -1 // one exchange
-	}
 	m := medium.Config{
 		Band: c.Band, BasicRatesKbps: c.BasicRatesKbps, LeaveOutVHTSIGB: c.LeaveOutVHTSIGB,
 		BarAfterCollision: c.BlockAckRequest, EIFSAfterCollision: c.EIFSAfterCollision, Held: true, Rand: random,
-		AP:      medium.AccessPoint{Access: access, Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap},
+		AP:      medium.AccessPoint{Access: c.access(c.AP.Access), Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap},
 		Deliver: w.offAir, Drop: w.drop,
 	}
 	for _, t := range terminals {
-		s := medium.Station{Access: access, QueuePackets: t.Radio.QueuePackets, FrameErrorRate: t.Radio.FrameErrors}
+		s := medium.Station{Access: c.access(t.Radio.Access), QueuePackets: t.Radio.QueuePackets, FrameErrorRate: t.Radio.FrameErrors}
 		for _, step := range t.Radio.PHY {
 			s.Rates = append(s.Rates, medium.RateFrom{FromNs: step.AtNs, PHY: step.PHY})
 		}
@@ -69,6 +65,15 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	}
 	w.medium, err = medium.New(m)
 	return err
+}
+
+// access is a contender's, with what all have alike.
+func (c *Config) access(a Access) medium.Access {
+	m := medium.Access{Category: a.Category, AIFSN: a.AIFSN, CWMin: a.CWMin, CWMax: a.CWMax, TXOPNs: c.TXOPNs, RetryLimit: c.RetryLimit}
+	if m.TXOPNs == 0 {
+		m.TXOPNs = -1 // one exchange
+	}
+	return m
 }
 
 // bounds are the aggregation's as the medium takes them, which itself keeps to each standard's.

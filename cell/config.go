@@ -61,6 +61,7 @@ type AccessPoint struct {
 	// Limit of its queue, for all stations together, with FIFOPerStation for each.
 	Limit       queue.Limit `json:"limit"`
 	Aggregation Aggregation `json:"aggregation"`
+	Access      Access      `json:"access,omitzero"`
 	// AckThinning lets a TCP acknowledgement take the place of an earlier one of its flow that still waits.
 	AckThinning bool `json:"ack_thinning,omitempty"`
 	// WindowSharing lowers the windows that TCP receivers advertise to the queue's limit over the number of connections that
@@ -73,6 +74,14 @@ type Aggregation struct {
 	Bytes     int   `json:"bytes,omitempty"`
 	Frames    int   `json:"frames,omitempty"`
 	AirtimeNs int64 `json:"airtime_ns,omitempty"`
+}
+
+// Access is how a contender gets to the medium, with medium.Access's defaults for what is zero.
+type Access struct {
+	Category medium.Category `json:"category,omitempty"`
+	AIFSN    int             `json:"aifsn,omitempty"`
+	CWMin    int             `json:"cw_min,omitempty"`
+	CWMax    int             `json:"cw_max,omitempty"`
 }
 
 // Terminal is a device under test.
@@ -102,6 +111,7 @@ type Radio struct {
 	QueuePackets int `json:"queue_packets,omitempty"`
 	// FrameErrors is the share of data frames lost without collision, in either direction, 0 to below 1.
 	FrameErrors float64 `json:"frame_errors,omitempty"`
+	Access      Access  `json:"access,omitzero"`
 }
 
 // PHYStep is a PHY from a time on, which counts from Begin as all times of steps do.

@@ -315,3 +315,44 @@ func TestStatusOfOneTerminalAlone(t *testing.T) {
 		t.Errorf("the window is from %d to %d", w.FromNs, w.ToNs)
 	}
 }
+
+// TestWhoWaitsLessGetsMore holds each of a radio's values of access against the standard's own at a second station, and
+// basic rates against none.
+func TestWhoWaitsLessGetsMore(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		access Access
+		less   bool // than the other
+	}{
+		{"AIFSN", Access{AIFSN: 9}, true},
+		{"first window", Access{CWMin: 3}, false},
+		{"last window", Access{CWMin: 7, CWMax: 7}, false},
+		{"category", Access{Category: medium.Background}, true},
+	} {
+		config := gigabit(Terminal{Name: "a", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))}, Terminal{Name: "b", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))})
+		config.Terminals[0].Radio.Access = c.access
+		w := saturatedUp(t, config)
+		if a, b := w.Terminals[0].Up.RateMbps, w.Terminals[1].Up.RateMbps; c.less && a > 0.8*b || !c.less && b > 0.8*a {
+			t.Errorf("%s: %.1f Mbit/s beside %.1f", c.name, a, b)
+		}
+	}
+	alone := gigabit(Terminal{Name: "a", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))})
+	usual := saturatedUp(t, alone).Terminals[0].Up.RateMbps
+	alone.BasicRatesKbps = []int{6000}
+	if slow := saturatedUp(t, alone).Terminals[0].Up.RateMbps; slow > 0.97*usual {
+		t.Errorf("with answers at 6 Mbit/s %.1f Mbit/s, at 24 %.1f", slow, usual)
+	}
+}
+
+// saturatedUp is a second of a cell whose terminals all have something to send.
+func saturatedUp(t *testing.T, c Config) *Window {
+	t.Helper()
+	d := newDriver(t, c)
+	for i := range c.Terminals {
+		d.saturated[i] = toServer
+	}
+	d.w.Begin(d.nowNs)
+	from := d.status()
+	d.run(1e9)
+	return Between(from, d.status())
+}

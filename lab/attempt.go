@@ -37,11 +37,12 @@ type attempt struct {
 	log       *machine.KernelLog
 	poller    *poller
 	before    machine.ProcessorTime
+	computer  map[string]string // sysctls that hold for all namespaces
 
 	result *result.Result
 }
 
-func (l *lab) attempt(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {
+func (l *lab) attempt(ctx context.Context, run plan.Run, dir string, p *progress) (*attempt, error) {
 	a := &attempt{
 		lab: l, run: run, setup: l.plan.Points[run.Point].Setup, dir: dir, progress: p, result: result.New(l.plan, run),
 	}
@@ -53,10 +54,10 @@ func (l *lab) attempt(ctx context.Context, run plan.Run, dir string, p *progress
 	}
 	a.result.Ended = time.Now()
 	if err != nil {
-		return a.result, err
+		return a, err
 	}
 	p.at("measuring")
-	return a.result, a.finish(ctx)
+	return a, a.finish(ctx)
 }
 
 const progressInterval = 500 * time.Millisecond
@@ -286,6 +287,7 @@ func (a *attempt) finish(ctx context.Context) error {
 		return err
 	}
 	r.System = *system
+	r.System.Sysctls = a.computer
 	r.Cell = a.poller.window()
 	r.Engine = a.poller.to.Engine
 	for _, f := range r.Flows {
@@ -293,13 +295,7 @@ func (a *attempt) finish(ctx context.Context) error {
 			r.Problems = append(r.Problems, fmt.Sprintf("flow %s: %s", f.Name, f.Error))
 		}
 	}
-	if r.Engine != nil && r.Engine.LagExceeded {
-		late := "the emulator fell behind: " + r.Engine.Lag.Against(r.Engine.LagLimitNs)
-		if r.StolenPercent > stolenWorthSaying {
-			late += fmt.Sprintf(", while the host of this virtual machine gave %.1f %% of its processors' time to others", r.StolenPercent)
-		}
-		r.Problems = append(r.Problems, late)
-	}
+	r.Problems = append(r.Problems, emulatorProblems(a.poller.to, r.StolenPercent)...)
 	m := measure.Run{Setup: a.setup, Flows: r.Flows, Machines: r.Machines, Window: r.Cell, Counts: &a.poller.counts}
 	if err := a.readRecordings(&m); err != nil {
 		return err
@@ -314,9 +310,3 @@ func (a *attempt) finish(ctx context.Context) error {
 	r.Valid = len(r.Problems) == 0
 	return nil
 }
-
-// stolenWorthSaying, in per cent: half of what makes one packet in a hundred late.
-const stolenWorthSaying = 0.5
-
-// behind says whether a run is not valid because the engine fell behind.
-func behind(r *result.Result) bool { return r.Engine != nil && r.Engine.LagExceeded }

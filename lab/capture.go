@@ -12,9 +12,6 @@ import (
 	"airtide/lab/machine"
 )
 
-// tcpdump captures packets. Its headers suffice to follow TCP with all its options.
-var tcpdump = machine.Tool{Programs: []string{"tcpdump"}, Package: "tcpdump"}
-
 const (
 	snapBytes = "160"
 	// captureEnd is how long tcpdump may take to write what it holds.
@@ -35,7 +32,7 @@ func startCapture(dir string, host cell.Host, guest bool) (*capture, error) {
 	if guest {
 		device = "eth0"
 	}
-	path, err := tcpdump.Path()
+	path, err := machine.Tcpdump.Path()
 	if err != nil {
 		return nil, err
 	}

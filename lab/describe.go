@@ -133,7 +133,7 @@ func (a *attempt) describeMachine(ctx context.Context, h cell.Host) (result.Mach
 	g := a.guest(h.Name)
 	if g == nil {
 		state, err := machine.Read(h.Namespace)
-		m.Sysctls = state.Sysctls
+		m.Sysctls, m.Routes, a.computer = state.Sysctls, routes(state), state.Computer
 		return m, err
 	}
 	i := slices.IndexFunc(a.setup.Terminals, func(t plan.TerminalSetup) bool { return t.Name == h.Name })
@@ -141,8 +141,16 @@ func (a *attempt) describeMachine(ctx context.Context, h cell.Host) (result.Mach
 		return m, err
 	}
 	state, err := machine.ReadGuest(ctx, g.Guest)
-	m.Sysctls, m.Kernel, m.Accelerator = state.Sysctls, g.Release, string(g.Accelerator)
+	m.Sysctls, m.Routes, m.Kernel, m.Accelerator = state.Sysctls, routes(state), g.Release, string(g.Accelerator)
 	return m, err
+}
+
+func routes(s machine.State) []result.Route {
+	var all []result.Route
+	for _, r := range s.Routes {
+		all = append(all, result.Route(r))
+	}
+	return all
 }
 
 // keepLog writes what the kernel has logged.

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/cell/engine"
 	"airtide/congestion"
 	"airtide/lab/result"
 )
@@ -95,10 +94,6 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 		available, err := congestion.Available()
 		return err == nil && !slices.ContainsFunc(loaded, func(name string) bool { return slices.Contains(available, name) })
 	})
-	engine.RemoveLeftovers()
-	if left := leftovers(t, before); left != nil {
-		t.Errorf("namespaces are left: %v", left)
-	}
 	dir, err := result.Latest(root, "small")
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +101,9 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 	outcome, err := Resume(t.Context(), dir, nil, o)
 	if err != nil || outcome.Finished != 2 {
 		t.Errorf("outcome %+v, error %v", outcome, err)
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left after the next start: %v", left)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +35,14 @@ type guest struct {
 	atNs, hereNs int64
 	// clock is how many times as fast as this machine's its clock ran during the run, as measured.
 	clock float64
+	// withinNs is by how much the moment at the start may be wrong, and clockWithin by which part clock may.
+	withinNs    int64
+	clockWithin float64
 }
+
+// clockError is by which part a clock may run wrong in a run that is used. An emulated processor's kernel finds its counter's frequency within
+// 0.2 % at boot, and within a millionth some seconds later.
+const clockError = 0.01
 
 // ratio is how fast its clock is to run.
 func (g *guest) ratio() float64 {
@@ -131,7 +138,7 @@ func (a *attempt) warpGuests(ctx context.Context) error {
 			}
 		}
 		var err error
-		if g.atNs, g.hereNs, err = readClock(ctx, g.Guest); err != nil {
+		if g.atNs, g.hereNs, g.withinNs, err = readClock(ctx, g.Guest); err != nil {
 			return err
 		}
 	}
@@ -141,28 +148,37 @@ func (a *attempt) warpGuests(ctx context.Context) error {
 // clockTries is how often a clock is read, of which the reading counts that is known best.
 const clockTries = 5
 
-func readClock(ctx context.Context, g *vm.Guest) (atNs, hereNs int64, err error) {
+func readClock(ctx context.Context, g *vm.Guest) (atNs, hereNs, withinNs int64, err error) {
 	best := time.Hour
 	for range clockTries {
 		at, here, within, err := g.Clock(ctx)
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		if within < best {
 			best, atNs, hereNs = within, at, here
 		}
 	}
-	return atNs, hereNs, nil
+	return atNs, hereNs, best.Nanoseconds(), nil
 }
 
-// measureClocks finds how fast the virtual machines' clocks ran since warpGuests.
+// measureClocks finds how fast the virtual machines' clocks ran since warpGuests, and notes it in the result.
 func (a *attempt) measureClocks(ctx context.Context) error {
 	for _, g := range a.guests {
-		atNs, hereNs, err := readClock(ctx, g.Guest)
+		atNs, hereNs, withinNs, err := readClock(ctx, g.Guest)
 		if err != nil {
 			return err
 		}
-		g.clock = float64(atNs-g.atNs) / float64(hereNs-g.hereNs)
+		took := float64(hereNs - g.hereNs)
+		g.clock, g.clockWithin = float64(atNs-g.atNs)/took, float64(g.withinNs+withinNs)/took
+		for i := range a.result.Machines {
+			if m := &a.result.Machines[i]; m.Name == g.name {
+				m.Clock = g.clock
+			}
+		}
+		if problem := g.judgeClock(); problem != "" {
+			a.result.Problems = append(a.result.Problems, problem)
+		}
 	}
 	return nil
 }
@@ -182,29 +198,43 @@ const guestEnd = time.Minute
 // endGuest fetches the recording and ends the virtual machine.
 func (a *attempt) endGuest(g *guest) error {
 	if g.Guest == nil {
-		return g.closeConsole(a.dir)
+		return a.keepConsole(g)
 	}
 	var err error
 	if g.recording != "" {
 		err = g.fetchRecording(filepath.Join(a.dir, g.recording))
 	}
 	g.Close()
-	return errors.Join(err, g.closeConsole(a.dir))
+	return errors.Join(err, a.keepConsole(g))
 }
 
-// closeConsole keeps the console's file where there is something in it.
-func (g *guest) closeConsole(dir string) error {
+// keepConsole keeps the console's file where there is something in it. What the kernel complained of is a problem of the run.
+func (a *attempt) keepConsole(g *guest) error {
 	if g.console == nil {
 		return nil
 	}
-	size, err := g.console.Seek(0, io.SeekCurrent)
+	path := filepath.Join(a.dir, consoleFile(g.name))
+	said, err := os.ReadFile(path)
 	if err := errors.Join(err, g.console.Close()); err != nil {
 		return fmt.Errorf("keeping what the kernel of %s said: %w", g.name, err)
 	}
-	if size == 0 {
-		return os.Remove(filepath.Join(dir, consoleFile(g.name)))
+	if complaint := vm.FirstComplaint(string(said)); complaint != "" {
+		a.result.Problems = append(a.result.Problems, fmt.Sprintf("the kernel of %s complained: %s", g.name, complaint))
+	}
+	if len(said) == 0 {
+		return os.Remove(path)
 	}
 	return nil
+}
+
+// judgeClock says why a run may not be used in which the machine's clock ran otherwise than asked, "" where it did not.
+func (g *guest) judgeClock() string {
+	asked := g.ratio()
+	if math.Abs(g.clock/asked-1) <= clockError+g.clockWithin {
+		return ""
+	}
+	return fmt.Sprintf("the clock of %s ran %.4g times as fast as real time, and was to run %.4g times (known within %.2g %%)",
+		g.name, g.clock, asked, 100*g.clockWithin)
 }
 
 func (g *guest) fetchRecording(path string) (err error) {

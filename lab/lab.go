@@ -15,7 +15,7 @@ type Options struct {
 	// Tool is the version of this program, for the results.
 	Tool string
 	// LagLimit is how late 1 % of the packets may leave the cell for a run to count, and a tenth of how late 0.1 % may; 0
-	// means the engine's default, 500 us.
+	// means the engine's default, engine.DefaultLagLimit.
 	LagLimit time.Duration
 	// AtOnce is how many runs are done at a time, each in a cell of its own; 0 means 1. It saves time where a run leaves
 	// the processors time; a run that another makes late does not count, as ever.
@@ -98,7 +98,7 @@ func (o Options) carryOut(ctx context.Context, p *plan.Plan, open func() (*resul
 	if err := o.fetchKernels(ctx, p); err != nil {
 		return nil, err
 	}
-	reserved, err := lockMachine("an experiment")
+	reserved, err := lockMachine("experiment " + p.Experiment.Name)
 	if err != nil {
 		return nil, err
 	}

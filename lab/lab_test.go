@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"airtide/cell"
 	"airtide/cell/engine"
@@ -99,7 +102,12 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 	o := newLab(t)
 	before := namespaces(t)
 	var seen []Progress
-	o.Progress = func(p Progress) { seen = append(seen, p) }
+	held := ""
+	o.Progress = func(p Progress) {
+		seen = append(seen, p)
+		text, _ := os.ReadFile(lockPath)
+		held = string(text)
+	}
 	outcome, err := Run(t.Context(), t.TempDir(), []byte(small), o)
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +117,9 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 	}
 	if left := leftovers(t, before); left != nil {
 		t.Errorf("namespaces are left: %v", left)
+	}
+	if !strings.HasPrefix(held, "experiment small (process") {
+		t.Errorf("the machine was held by %q", held)
 	}
 	f, err := result.Open(outcome.Dir)
 	if err != nil {
@@ -120,12 +131,40 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 	}
 	for _, r := range results {
 		check(t, f.RunDir(r.Run), r)
+		followsSchema(t, f.RunDir(r.Run))
 	}
 	if len(seen) == 0 || seen[0].Total != 2 || seen[len(seen)-1].Number != 2 {
 		t.Errorf("progress from %+v to %+v", seen[0], seen[len(seen)-1])
 	}
+	if first, last := seen[0].Left, seen[len(seen)-1].Left; first < 3*time.Second || last >= first {
+		t.Errorf("%s were left at first and %s at last, of two runs of 1.5 s", first, last)
+	}
 	if results[0].Seed == results[1].Seed {
 		t.Error("two runs have one seed")
+	}
+}
+
+// followsSchema holds a run's file against the schema that is published.
+func followsSchema(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(result.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var instance any
+	if err := json.Unmarshal(data, &instance); err != nil {
+		t.Fatal(err)
+	}
+	if err := resolved.Validate(instance); err != nil {
+		t.Errorf("%s: %v", dir, err)
 	}
 }
 
@@ -172,6 +211,12 @@ func check(t *testing.T, dir string, r *result.Result) {
 	if len(r.Machines) != 3 || r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"] != "cubic" {
 		t.Errorf("machines %+v", r.Machines)
 	}
+	if routes := r.Machines[0].Routes; len(routes) == 0 || routes[0].Device == "" {
+		t.Errorf("routes of the first machine: %+v", routes)
+	}
+	if r.System.Sysctls["net.core.netdev_max_backlog"] == "" {
+		t.Error("the computer's net.core.netdev_max_backlog is missing")
+	}
 	series, err := result.ReadSeries(filepath.Join(dir, r.Series))
 	if err != nil || len(series) != 15 {
 		t.Errorf("%d windows of 100 ms in 1.5 s: %v", len(series), err)
@@ -180,6 +225,29 @@ func check(t *testing.T, dir string, r *result.Result) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 1000 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
+	o := newLab(t)
+	file := strings.NewReplacer(
+		"count: 2, radio: {", "count: 2, radio: {refuses: true, queue: 20 packets, ", "repeats: 2", "repeats: 1",
+		"measure:\n", "measure:\n  refused: {quantity: local_congestion, take: sum}\n",
+	).Replace(small)
+	outcome, err := Run(t.Context(), t.TempDir(), []byte(file), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, _ := f.Results()
+	if len(results) != 1 {
+		t.Fatalf("%d results", len(results))
+	}
+	if n := results[0].Measurements["refused"].Values[0]; n < 1 {
+		t.Errorf("local congestion was counted %g times", n)
 	}
 }
 

@@ -77,7 +77,7 @@ func tools(p *plan.Plan) []machine.Tool {
 			need(workload.Tools(f.Flow.Protocol)...)
 		}
 		if len(s.RecordPackets) > 0 {
-			need(tcpdump)
+			need(machine.Tcpdump)
 		}
 	}
 	return all

@@ -105,7 +105,7 @@ func fatal(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, os.ErrPermission)
 }
 
-// do makes a run's result, with another attempt where the engine fell behind.
+// do makes a run's result, with another attempt where the engine did not keep up.
 func (l *lab) do(ctx context.Context, run plan.Run, p *progress) error {
 	for n := 1; ; n++ {
 		began := time.Now()
@@ -114,7 +114,8 @@ func (l *lab) do(ctx context.Context, run plan.Run, p *progress) error {
 			return err
 		}
 		p.begin(attempt.Number)
-		r, err := l.attempt(ctx, run, attempt.Dir, p)
+		a, err := l.attempt(ctx, run, attempt.Dir, p)
+		r := a.result
 		switch {
 		case err == nil && r.Valid:
 			if err := attempt.Finish(r); err != nil {
@@ -131,7 +132,7 @@ func (l *lab) do(ctx context.Context, run plan.Run, p *progress) error {
 		if failErr := attempt.Fail(err.Error(), r); failErr != nil {
 			return errors.Join(err, failErr)
 		}
-		if !behind(r) || n == attempts {
+		if !a.behind() || n == attempts {
 			return err
 		}
 		l.Notice(fmt.Sprintf("run %s: %v; repeating it", run.ID, err))

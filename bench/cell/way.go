@@ -28,6 +28,7 @@ type figures struct {
 	// cpuNs is what all processors were busy for a packet's worth of data, engineNs the engine's thread's part.
 	cpuNs, engineNs float64
 	lagMs           float64 // 99th percentile
+	late            bool    // more than a lab lets a run be, by default
 	stolen          float64 // per cent
 }
 
@@ -93,7 +94,7 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 	if status != nil {
 		// The engine's time is from its beginning on.
 		f.engineNs = float64(status.Engine.CPUNs) / n * took / (float64(status.TimeNs) / 1e9)
-		f.lagMs = float64(status.Engine.Lag.P99Ns) / 1e6
+		f.lagMs, f.late = float64(status.Engine.Lag.P99Ns)/1e6, status.Engine.LagExceeded
 	}
 	return f, nil
 }

@@ -136,11 +136,25 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 		}
 		engineNs, lag := "-", "-"
 		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
-			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f", func(f figures) float64 { return f.lagMs })
+			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f", func(f figures) float64 { return f.lagMs })+late(got[i])
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of("%.0f", func(f figures) float64 { return f.mbps }),
 			benchtext.SpreadOf(ratios, func(f figures) float64 { return f.mbps }).Text("%.2f"),
 			of("%.0f", func(f figures) float64 { return f.cpuNs }), engineNs, lag, of("%.1f", func(f figures) float64 { return f.stolen }))
 	}
 	return nil
+}
+
+// late says how many of some runs were later than a lab's may be by default, which would not count there.
+func late(runs []figures) string {
+	n := 0
+	for _, f := range runs {
+		if f.late {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", late in %d of %d", n, len(runs))
 }

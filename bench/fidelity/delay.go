@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,7 +26,7 @@ func (f *fidelity) delay(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", err, out.String())
 	}
 	fmt.Printf("Error of a delay of 10 ms beside TCP of the given rate, in us; the median of %d runs with the extremes behind it.\n\n", delayRuns)
-	delayTable(os.Stdout, out.String())
+	delayTable(os.Stdout, out.String(), &f.verdicts)
 	return nil
 }
 
@@ -36,8 +37,11 @@ var delayWays = map[string]string{
 	"500Mbps/supers=true":  "500 Mbit/s, super-packets at the ends",
 }
 
-// delayTable prints what BenchmarkDelay reports.
-func delayTable(w io.Writer, out string) {
+// delayGoal is in us, of the median and the 99th percentile.
+var delayGoal = [2]float64{100, 500}
+
+// delayTable prints what BenchmarkDelay reports, and holds it against the goal.
+func delayTable(w io.Writer, out string, v *verdicts) {
 	runs, names := map[string]map[string][]float64{}, []string(nil)
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
@@ -67,6 +71,8 @@ func delayTable(w io.Writer, out string) {
 		}
 		of := func(metric, format string) string { return spread(r[metric], format) }
 		for i, direction := range []string{"up", "down"} {
+			metric := func(q string) float64 { return median(r[direction+"-"+q+"-µs"]) }
+			v.add("delay: median within 0.1 ms, 99th percentile within 0.5 ms", delayRow(name, direction), metric("p50") <= delayGoal[0] && metric("p99") <= delayGoal[1])
 			if i > 0 {
 				way = ""
 			}
@@ -75,6 +81,22 @@ func delayTable(w io.Writer, out string) {
 				of("cores", "%.2f"), of("wake-p99-µs", "%.0f"), of("turn-p99-µs", "%.0f"), of("stolen-%", "%.1f"))
 		}
 	}
+}
+
+// delayRow names a row of the table.
+func delayRow(name, direction string) string {
+	if way, ok := delayWays[name]; ok {
+		name = way
+	}
+	return name + " " + direction
+}
+
+// median is not a number of nothing, which is within no goal.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return benchtext.SpreadOf(v, func(x float64) float64 { return x }).Median
 }
 
 // spread is a median with the extremes behind it; "-" of nothing.

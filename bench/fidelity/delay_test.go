@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,17 @@ PASS
 
 func TestTheDelaysTableSaysWhatTheyAreOwedTo(t *testing.T) {
 	var b strings.Builder
-	delayTable(&b, delayOutput)
+	var v verdicts
+	delayTable(&b, delayOutput, &v)
+	if len(v) != 1 || v[0].rows != 2 || v[0].outside != nil {
+		t.Errorf("verdicts %+v", v)
+	}
+	late := verdicts{}
+	delayTable(io.Discard, strings.ReplaceAll(delayOutput, "       281.0 down-p99", "       981.0 down-p99"), &late)
+	delayTable(io.Discard, strings.ReplaceAll(delayOutput, "up-p99-µs", "x"), &late)
+	if want := "100 Mbit/s, packet by packet down, 100 Mbit/s, packet by packet up"; strings.Join(late[0].outside, ", ") != want {
+		t.Errorf("outside are %q", late[0].outside)
+	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("%d lines:\n%s", len(lines), b.String())

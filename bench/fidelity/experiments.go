@@ -38,6 +38,7 @@ func (f *fidelity) papers(ctx context.Context) error {
 		errs = append(errs, err)
 		for _, c := range r.Claims {
 			fmt.Printf("| %s | %s | %s | %s |\n", r.Experiment, c.Name, benchlab.Cell(c.Says), benchlab.Cell(c.Verdict.Text))
+			f.verdicts.add("the papers' claims are not refuted", r.Experiment+" "+c.Name, c.Verdict.Outcome != judge.NotHeld)
 		}
 	}
 	return errors.Join(errs...)
@@ -53,32 +54,31 @@ const tcpHeader = "| row | goodput, Mbit/s: ns-3 | airtide | deviation | AP back
 func (f *fidelity) tcp(ctx context.Context) error {
 	fmt.Println("Goodput as packets leave the cell. The last columns are the worst of a row's runs.\n\n" + tcpHeader + "\n" + strings.Repeat("|---", strings.Count(tcpHeader, "|")-1) + "|")
 	var errs []error
-	var all []float64
 	for r, err := range f.experiments(ctx, "ns3-tcp", "ns3-tcp-mixed") {
 		errs = append(errs, err)
 		for _, c := range r.Claims {
-			if row, deviation, ok := tcpRow(r, c); ok {
-				all = append(all, deviation)
-				fmt.Println(row)
+			if row, ok := tcpRow(r, c); ok {
+				fmt.Println(row.text)
+				f.verdicts.add("TCP: goodput within 10 % of ns-3's", c.Name, math.Abs(row.deviation) <= 10)
+				f.verdicts.add("TCP: AP backlog within a factor of 3 of ns-3's", c.Name, row.backlogs >= 1./3 && row.backlogs <= 3)
 			}
 		}
 	}
-	within := 0
-	for _, d := range all {
-		if math.Abs(d) <= 10 {
-			within++
-		}
-	}
-	fmt.Printf("\n%d of %d rows within 10 %%.\n", within, len(all))
 	return errors.Join(errs...)
 }
 
-// tcpRow is the row of a claim, which has the reference's figures in its words, and the deviation of the goodput in per cent.
-func tcpRow(r *show.Report, c show.Claim) (row string, deviation float64, ok bool) {
+// tcpResult is a row, the deviation of its goodput in per cent, and its backlog in those of the reference.
+type tcpResult struct {
+	text                string
+	deviation, backlogs float64
+}
+
+// tcpRow is the row of a claim, which has the reference's figures in its words.
+func tcpRow(r *show.Report, c show.Claim) (row tcpResult, ok bool) {
 	p := point(r, c.Name)
 	figures := said.FindStringSubmatch(c.Says)
 	if p == nil || p.Runs == 0 || figures == nil {
-		return "", 0, false
+		return row, false
 	}
 	var reference [3]float64 // goodput, backlog, RTT
 	for i, text := range figures[1:] {
@@ -88,7 +88,7 @@ func tcpRow(r *show.Report, c show.Claim) (row string, deviation float64, ok boo
 	backlog, _ := summary(p, "ap_queue")
 	srtt, _ := summary(p, "srtt")
 	_, jain := summary(p, "goodput")
-	deviation = 100 * (total.Mean/reference[0] - 1)
+	row.deviation, row.backlogs = 100*(total.Mean/reference[0]-1), backlog.Mean/reference[1]
 	var segments, acks int64
 	var lateMs, stolen float64
 	for _, run := range r.Results(p.ID) {
@@ -107,8 +107,9 @@ func tcpRow(r *show.Report, c show.Claim) (row string, deviation float64, ok boo
 	if strings.Contains(c.Name, "_up_") && segments > 0 { // else the acknowledgements are not what fills the access point's queue
 		ratio = fmt.Sprintf("%.2f", float64(acks)/float64(segments))
 	}
-	return fmt.Sprintf("| %s | %s | %.2f | %+.1f %% | %.0f | %.0f | %.0f | %.0f | %s | %s | %d | %.1f | %.1f |",
-		c.Name, figures[1], total.Mean, deviation, reference[1], backlog.Mean, reference[2], srtt.Mean, jain, ratio, p.Runs, lateMs, stolen), deviation, true
+	row.text = fmt.Sprintf("| %s | %s | %.2f | %+.1f %% | %.0f | %.0f | %.0f | %.0f | %s | %s | %d | %.1f | %.1f |",
+		c.Name, figures[1], total.Mean, row.deviation, reference[1], backlog.Mean, reference[2], srtt.Mean, jain, ratio, p.Runs, lateMs, stolen)
+	return row, true
 }
 
 func point(r *show.Report, name string) *show.Point {

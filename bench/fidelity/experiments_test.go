@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -61,12 +62,15 @@ func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
 		"| g_up_cubic | 24.00 | 25.20 | +5.0 % | 127 | 140 | 205 | 233 |  | 0.33 | 2 | 3.0 | 20.0 |",
 		"| g_down_cubic | 20.00 | 25.20 | +26.0 % | 1 | 140 | 10 | 233 |  |  | 2 | 3.0 | 20.0 |",
 	} {
-		row, deviation, ok := tcpRow(r, r.Claims[i])
-		if !ok || row != want {
-			t.Errorf("%v, %.1f %%, %s\nwant %s", ok, deviation, row, want)
+		row, ok := tcpRow(r, r.Claims[i])
+		if !ok || row.text != want {
+			t.Errorf("%v, %.1f %%, %s\nwant %s", ok, row.deviation, row.text, want)
 		}
-		if columns := strings.Count(tcpHeader, "|"); strings.Count(row, "|") != columns {
-			t.Errorf("%d columns have a heading, and %s", columns-1, row)
+		if backlogs := []float64{140 / 127.4, 140}[i]; math.Abs(row.backlogs-backlogs) > 1e-9 {
+			t.Errorf("%g of the reference's backlog, want %g", row.backlogs, backlogs)
+		}
+		if columns := strings.Count(tcpHeader, "|"); strings.Count(row.text, "|") != columns {
+			t.Errorf("%d columns have a heading, and %s", columns-1, row.text)
 		}
 	}
 }

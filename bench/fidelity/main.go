@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 
 	"airtide/cell/engine"
@@ -26,7 +27,8 @@ func main() {
 	benchtext.Run("fidelity", func(ctx context.Context) error { return f.run(ctx, *only) })
 }
 
-// run runs the parts whose name contains something. One that fails does not keep the others from being run.
+// run runs the parts whose name contains something. One that fails does not keep the others from being run. It fails when a
+// row is outside its goal.
 func (f *fidelity) run(ctx context.Context, only string) error {
 	fmt.Println(benchtext.Machine())
 	var errs []error
@@ -35,16 +37,19 @@ func (f *fidelity) run(ctx context.Context, only string) error {
 			continue
 		}
 		fmt.Printf("\n## %s\n\n", part.title)
-		if err := part.run(ctx); err != nil {
+		err := part.run(ctx)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", part.name, err))
 		}
+		f.verdicts.add("every part runs, and its own tests pass", part.name, err == nil)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.verdicts.print(os.Stdout))...)
 }
 
 // fidelity is where the parts find what they need.
 type fidelity struct {
-	lab benchlab.Lab
+	lab      benchlab.Lab
+	verdicts verdicts
 }
 
 type part struct {

@@ -208,16 +208,28 @@ func (r *reference) sharesApart(stations []float64) (apart float64) {
 	return apart
 }
 
+// allowed is by what share the goodput may differ. Stations at 866.7 and 65 Mbit/s up together may differ by more: the
+// reference has one run of them, whose standard deviation is 3.6 % here, for each access of a slow one costs eight of a
+// fast one, and who wins is chance.
+func (r *reference) allowed() float64 {
+	if r.Case == "D-mix65" && r.Direction == "up" && r.WireMbps == 1000 {
+		return 2 * 0.036
+	}
+	return 0.05
+}
+
 func TestUDPSaturationAgreesWithNS3(t *testing.T) {
-	for _, row := range ns3.Rows("udp") {
+	rows := ns3.Rows("udp")
+	if len(rows) != 57 {
+		t.Errorf("the reference has %d rows, not 57", len(rows))
+	}
+	for _, row := range rows {
 		r := reference{row}
 		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
 			o := r.run(t)
 			deviation := o.goodput/r.Goodput - 1
-			// One run of a cell with fast and slow stations is uncertain itself by several per cent: each access of a slow
-			// one costs eight of a fast one, and who wins is chance. Twice the deviation between runs is allowed then.
-			allowed := max(0.05, 2*o.deviation/o.goodput/math.Sqrt(float64(r.Runs)))
+			allowed := r.allowed()
 			frames, ours := r.FramesSta, o.frames
 			if r.Direction == "down" {
 				frames = r.FramesAP

@@ -11,6 +11,7 @@ import (
 	"airtide/cell/engine"
 	"airtide/lab"
 	"airtide/lab/plan"
+	"airtide/lab/show"
 	"airtide/screen"
 )
 
@@ -27,7 +28,7 @@ func newLabRun() *cobra.Command {
 overwritten. After Ctrl-C, a crash or a full disk, airtide lab resume does the rest; finished runs stay as they are.
 
 A run during which the emulator fell behind real time is repeated, and never counts. The exit status is 3 when a claim of
-the experiment does not hold.`,
+the experiment is not held, with --json and --quiet too; a claim that is not decided does not change it.`,
 		Example: `  airtide lab run quickstart
   airtide lab run my.yaml --dry-run
   airtide lab run my.yaml -o /data/results
@@ -135,12 +136,23 @@ func (f *labFlags) run(cmd *cobra.Command, run func(lab.Options) (*lab.Outcome, 
 		if jsonErr := json.NewEncoder(cmd.OutOrStdout()).Encode(outcome); jsonErr != nil {
 			return jsonErr
 		}
-		return err
 	}
-	if err != nil || f.quiet {
+	switch {
+	case err != nil:
 		return err
+	case f.json, f.quiet:
+		return judgeResult(outcome.Dir)
 	}
 	return showResult(cmd, outcome.Dir)
+}
+
+// judgeResult holds a result's claims against it and prints nothing.
+func judgeResult(dir string) error {
+	r, err := show.Read(dir, nil)
+	if err != nil {
+		return err
+	}
+	return verdictOf(r)
 }
 
 func clearLine(live bool) string {

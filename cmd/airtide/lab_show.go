@@ -15,7 +15,7 @@ import (
 	"airtide/screen"
 )
 
-// exitNotHeld: a claim does not hold.
+// exitNotHeld: a claim is not held. One that the runs do not decide is no failure.
 const exitNotHeld = 3
 
 func newLabShow() *cobra.Command {
@@ -32,7 +32,7 @@ func newLabShow() *cobra.Command {
 claims: held, not held, or not decided by the runs there are. Unfinished results are shown as far as they go.
 
 --figures DIR draws the experiment's figures; with --run those of one run over time. The exit status is 3 when a claim
-is not held.`,
+is not held; a claim that is not decided does not change it.`,
 		Example: `  airtide lab show quickstart
   airtide lab show quickstart --figures out
   airtide lab show quickstart --run r=1 --figures out
@@ -77,10 +77,7 @@ is not held.`,
 					return err
 				}
 			}
-			if !r.Holds() {
-				return exitStatus(exitNotHeld)
-			}
-			return nil
+			return verdictOf(r)
 		},
 	}
 	resultsFlag(cmd, &root)
@@ -170,7 +167,12 @@ func showResult(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	fmt.Fprintf(out, "\nin %s; airtide lab show --figures DIR draws it\n", dir)
-	if !r.Holds() {
+	return verdictOf(r)
+}
+
+// verdictOf is the exit status that a result's claims have.
+func verdictOf(r *show.Report) error {
+	if r.Refuted() {
 		return exitStatus(exitNotHeld)
 	}
 	return nil

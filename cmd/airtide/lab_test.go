@@ -178,6 +178,11 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != exitNotHeld || !strings.Contains(out, "not held") {
 		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
 	}
+	for _, flag := range []string{"--json", "--quiet"} {
+		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != exitNotHeld || strings.Contains(out, "not held") {
+			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
+		}
+	}
 	if out := mustRun(t, "lab", "compare", "short", "short", "-o", dir); !strings.Contains(out, "goodput") {
 		t.Errorf("compared:\n%s", out)
 	}
@@ -187,6 +192,62 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != exitFailed || !strings.Contains(stderr, "nothing") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
+}
+
+// judgedExperiment has a claim that one run cannot decide.
+const judgedExperiment = `
+name: judged
+repeats: 2
+terminals: {phone: {radio: {standard: n, phy_rate: 65 Mbit/s}}}
+servers: {server: {}}
+flows: {upload: {from: phone, to: server, protocol: tcp}}
+measure: {goodput: {quantity: goodput}}
+claims:
+  near: {says: about twenty, holds: mean(goodput) < 20}
+`
+
+func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
+	for _, c := range []struct {
+		outcome string
+		rates   [2]float64
+		status  int
+	}{{"held", [2]float64{18, 18.1}, 0}, {"not decided", [2]float64{19, 22}, 0}, {"not held", [2]float64{22, 22.1}, exitNotHeld}} {
+		dir := resultOf(t, c.rates)
+		out, stderr, status := run(t, "lab", "show", dir)
+		if status != c.status || !strings.Contains(out, "1 "+c.outcome) {
+			t.Errorf("%s: exit status %d, want %d:\n%s%s", c.outcome, status, c.status, out, stderr)
+		}
+		if _, _, status := run(t, "lab", "show", dir, "--json"); status != c.status {
+			t.Errorf("%s, --json: exit status %d, want %d", c.outcome, status, c.status)
+		}
+		var exit exitStatus
+		if err := judgeResult(dir); (c.status == 0) != (err == nil) || c.status != 0 && (!errors.As(err, &exit) || int(exit) != c.status) {
+			t.Errorf("%s: what a run ends with is %v, want %d", c.outcome, err, c.status)
+		}
+	}
+}
+
+// resultOf is a result whose runs have these rates.
+func resultOf(t *testing.T, rates [2]float64) string {
+	t.Helper()
+	f, err := result.Create(t.TempDir(), []byte(judgedExperiment), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i, run := range f.Plan.Runs {
+		a, err := f.Begin(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := result.New(f.Plan, run)
+		r.Valid = true
+		r.Measurements["goodput"] = result.NewMeasurement(f.Plan.Experiment.Measure[0].Is, []string{"upload"}, rates[i:i+1])
+		if err := a.Finish(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f.Dir
 }
 
 const sharingExperiment = `

@@ -195,7 +195,7 @@ func TestVersionsNameEachTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, begins := range map[string]string{
-		"iperf3": "iperf 3.", "curl": "curl ", "ping": "ping from iputils", "httpd": "Server version: Apache/2", "kernel": "",
+		"iperf3": "iperf 3.", "curl": "curl ", "ping": "ping from iputils", "httpd": "Server version: Apache/2", "tcpdump": "tcpdump version ", "kernel": "",
 	} {
 		if v := versions[name]; v == "" || !strings.HasPrefix(v, begins) {
 			t.Errorf("version of %s is %q", name, v)

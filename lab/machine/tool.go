@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -28,6 +29,10 @@ var (
 	Curl   = Tool{[]string{"curl"}, "curl", "--version"}
 	Ping   = Tool{[]string{"ping"}, "iputils-ping", "-V"}
 	Httpd  = Tool{[]string{"apache2", "httpd"}, "apache2-bin", "-v"}
+	// Tcpdump captures packets. Its headers suffice to follow TCP with all its options.
+	Tcpdump = Tool{[]string{"tcpdump"}, "tcpdump", "--version"}
+	// qemu runs virtual machines (vm).
+	qemu = Tool{[]string{"qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]}, "qemu-system", "--version"}
 )
 
 // Path finds the tool in PATH and where system programs are, which is not in everyone's PATH.
@@ -73,7 +78,7 @@ func Versions(ctx context.Context) (map[string]string, error) {
 	versions := map[string]string{
 		"kernel": unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Version[:]) + " " + unix.ByteSliceToString(u.Machine[:]),
 	}
-	for name, t := range map[string]Tool{"iperf3": Iperf3, "curl": Curl, "ping": Ping, "httpd": Httpd} {
+	for name, t := range map[string]Tool{"iperf3": Iperf3, "curl": Curl, "ping": Ping, "httpd": Httpd, "tcpdump": Tcpdump, "qemu": qemu} {
 		if _, err := t.Path(); err != nil {
 			continue
 		}

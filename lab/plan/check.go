@@ -185,6 +185,25 @@ func (c *checker) radio(path string, r Radio) {
 		c.problem(path+".frame_errors", c.found(path+".frame_errors"), "less than 1: nothing would ever arrive")
 	}
 	c.aggregation(path+".aggregation", r.Aggregation, facts)
+	c.access(path+".access", r.Access)
+	if r.ShortPreamble && r.Standard != "b" {
+		c.problem(path+".short_preamble", "a short preamble for 802.11"+string(r.Standard), "none: only 802.11b has two")
+	}
+}
+
+// access checks what the medium would refuse, window by window.
+func (c *checker) access(path string, a Access) {
+	if a.AIFSN < 0 || a.AIFSN > 15 || a.AIFSN == 0 && c.has(path+".aifsn") {
+		c.problem(path+".aifsn", c.found(path+".aifsn"), "1 to 15")
+	}
+	for name, cw := range map[string]int{"cw_min": a.CWMin, "cw_max": a.CWMax} {
+		if cw < 0 || cw > 32767 || cw&(cw+1) != 0 || cw == 0 && c.has(path+"."+name) {
+			c.problem(path+"."+name, c.found(path+"."+name), "a power of two less one, 1 to 32767")
+		}
+	}
+	if a.CWMin > a.CWMax && a.CWMax > 0 {
+		c.problem(path+".cw_min", c.found(path+".cw_min"), fmt.Sprintf("at most cw_max, %d", a.CWMax))
+	}
 }
 
 func (c *checker) rate(path string, r Radio, rate Rate) {
@@ -258,6 +277,13 @@ func (c *checker) cell() {
 	if cell.TXOPLimit > maxPPDU*6 {
 		c.problem("cell.txop_limit", cell.TXOPLimit.String(), "some milliseconds at most (802.11's field ends at 32 ms)")
 	}
+	for i, r := range cell.BasicRates {
+		if !slices.Contains(mbps, float64(r)/1e6) {
+			path := fmt.Sprintf("cell.basic_rates.%d", i)
+			c.problem(path, c.found(path), "a rate of 802.11b or g")
+		}
+	}
+	c.access("cell.ap.access", cell.AP.Access)
 	// The access point sends by the standard of each terminal; the widest bounds are those of ax.
 	c.aggregation("cell.ap.aggregation", cell.AP.Aggregation, Standard("ax").facts())
 }

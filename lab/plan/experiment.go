@@ -88,7 +88,33 @@ type Radio struct {
 	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of its transmit queue, in packets. Default 1000 packets."`
 	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs lost on the air, both directions. Default 0."`
 	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full, which TCP takes for local congestion (P4's code 2). Default false: the sender is held back."`
+	Access        Access      `json:"access,omitzero" jsonschema:"How it contends for the medium. Default: DCF for b, g and a, best effort from n on, with the standard's values."`
+	ShortPreamble bool        `json:"short_preamble,omitzero" jsonschema:"802.11b: whether frames have the short preamble, those at 1 Mbit/s excepted. Default false."`
 	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
+}
+
+// Access is how a contender gets to the medium. What is zero has the category's own value.
+type Access struct {
+	Category Category `json:"category,omitzero" jsonschema:"dcf, or one of EDCA's access categories: background, best_effort, video, voice. The TXOP limit is cell.txop_limit with all of them."`
+	AIFSN    int      `json:"aifsn,omitzero" jsonschema:"Slots behind SIFS before a back-off goes on, 1 to 15."`
+	CWMin    int      `json:"cw_min,omitzero" jsonschema:"Contention window at first, in slots: a power of two less one, up to 32767."`
+	CWMax    int      `json:"cw_max,omitzero" jsonschema:"Contention window at most."`
+}
+
+// Category is how a contender gets to the medium.
+type Category string
+
+// The categories.
+const (
+	DCF        Category = "dcf"
+	Background Category = "background"
+	BestEffort Category = "best_effort"
+	Video      Category = "video"
+	Voice      Category = "voice"
+)
+
+func (*Category) choices() []string {
+	return []string{string(DCF), string(Background), string(BestEffort), string(Video), string(Voice)}
 }
 
 // RateStep changes a PHY rate.
@@ -109,6 +135,7 @@ type Cell struct {
 	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals for which neither they nor their profile have a standard."`
 	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
 	Band            Band        `json:"band,omitzero" jsonschema:"2.4 GHz or 5 GHz. Default: 5 GHz, unless a terminal is 802.11b or g."`
+	BasicRates      []Rate      `json:"basic_rates,omitzero" jsonschema:"Rates of 802.11b and g at which answers and other control frames are sent. Default: the mandatory ones, 1, 2, 5.5, 11, 6, 12 and 24 Mbit/s."`
 	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
 	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
 	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
@@ -137,6 +164,7 @@ type AccessPoint struct {
 	Discipline  Discipline  `json:"discipline,omitzero" jsonschema:"Of the downlink queue. Default fifo."`
 	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue, for all stations (fifo_per_station: for each). Default 1000 packets."`
 	Aggregation Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
+	Access      Access      `json:"access,omitzero" jsonschema:"How it contends for the medium. Default: as a terminal's radio."`
 	AckThinning bool        `json:"ack_thinning,omitzero" jsonschema:"Whether a TCP ACK replaces an earlier one of its flow that still waits."`
 	// WindowSharing is a remedy of Pilosof et al. (INFOCOM 2003).
 	WindowSharing bool `json:"window_sharing,omitzero" jsonschema:"Whether the windows that TCP receivers advertise are lowered to the queue's limit over the number of connections that carry data."`

@@ -19,7 +19,7 @@ flows:
 func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 	for _, c := range []struct{ name, change, to, want string }{
 		{"unknown field", "warmup: 2 s", "warmpu: 2 s", `whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`},
-		{"unknown field within", "phy_rate: 65", "phyrate: 65", `whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, schedule (did you mean phy_rate?)`},
+		{"unknown field within", "phy_rate: 65", "phyrate: 65", `whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, access, short_preamble, schedule (did you mean phy_rate?)`},
 		{"wrong unit", "phy_rate: 65 Mbit/s", "phy_rate: 65 Mbps", `whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "65 Mbps", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s`},
 		{"no unit", "duration: 20 s", "duration: 20", `whole.yaml:4:11: duration: found "20", expected a time in ns, us, ms, s, min or h, of at most a week, such as 20 ms`},
 		{"impossible rate", "phy_rate: 65 Mbit/s\n", "phy_rate: 66 Mbit/s\n", `whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at 20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`},
@@ -28,6 +28,12 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{"standard in the wrong band", "cell:\n", "cell:\n  band: 2.4 GHz\n", `terminals.phone.radio.standard: found 802.11ac, expected a standard that exists at 2.4 GHz, the band of the cell (cell.band)`},
 		{"aggregation without A-MPDU", "standard: n\n      phy_rate: 65 Mbit/s\n      streams: 1\n      width: 20\n      guard_interval: 800 ns", "standard: a\n      phy_rate: 54 Mbit/s", `terminals.tablet.radio.aggregation: found aggregation, expected none: 802.11a has no A-MPDU`},
 		{"aggregation beyond the standard", "bytes: 32 kB", "bytes: 1 MB", `found 1 MB, expected at most 65535 B, as 802.11n has`},
+		{"contention window that is none", "queue: 500 packets", "access: {cw_min: 16}", `terminals.tablet.radio.access.cw_min: found "16", expected a power of two less one, 1 to 32767`},
+		{"contention windows out of order", "queue: 500 packets", "access: {cw_min: 31, cw_max: 15}", `terminals.tablet.radio.access.cw_min: found "31", expected at most cw_max, 15`},
+		{"AIFSN beyond its field", "queue: 500 packets", "access: {aifsn: 16}", `terminals.tablet.radio.access.aifsn: found "16", expected 1 to 15`},
+		{"unknown category", "  ap: {", "  ap: {access: {category: vidoe}, ", `cell.ap.access.category: found "vidoe", expected one of: dcf, background, best_effort, video, voice (did you mean video?)`},
+		{"basic rate that is none", "retry_limit: 4", "basic_rates: [6 Mbit/s, 7 Mbit/s]", `cell.basic_rates.1: found "7 Mbit/s", expected a rate of 802.11b or g`},
+		{"short preamble of another standard", "queue: 500 packets", "short_preamble: true", `terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b has two`},
 		{"no standard", "    profile: pixel4\n", "", `terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under cell, or link: ethernet`},
 		{"unknown profile", "profile: pixel4", "profile: pixle4", `whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you mean pixel4?)`},
 		{"unknown machine", "from: [phone, tablet]", "from: [phone, tabelt]", `whole.yaml:54:22: flows.up.from.1: found "tabelt", expected one of: phone, tablet, board, server, other, terminals, all (did you mean tablet?)`},

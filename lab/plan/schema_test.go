@@ -57,7 +57,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Limit](), text(pattern(append([]unit{{"packets", 1}, {"packet", 1}}, byteUnits...))))
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+number+` *%$`), 0, 1))
 	for _, c := range []choice{
-		new(Attachment), new(Standard), new(Band), new(Discipline), new(SuperPackets), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
+		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
 	} {
 		add(reflect.TypeOf(c).Elem(), oneOfTexts(c))

@@ -51,6 +51,7 @@ type RadioSetup struct {
 	Queue       Limit       `json:"queue"`
 	FrameErrors Share       `json:"frame_errors"`
 	Refuses     bool        `json:"refuses,omitzero"`
+	Access      Access      `json:"access,omitzero"`
 }
 
 // PHYStep is the PHY from a time on.
@@ -69,7 +70,8 @@ func (s PHYStep) MarshalJSON() ([]byte, error) {
 		Streams  int      `json:"streams"`
 		MCS      int      `json:"mcs"`
 		GuardNs  int      `json:"guard_ns"`
-	}{s.At, s.PHY.Standard.String(), s.PHY.RateBps, s.PHY.WidthMHz, s.PHY.Streams, s.PHY.Index, s.PHY.GuardNs})
+		Short    bool     `json:"short_preamble,omitempty"`
+	}{s.At, s.PHY.Standard.String(), s.PHY.RateBps, s.PHY.WidthMHz, s.PHY.Streams, s.PHY.Index, s.PHY.GuardNs, s.PHY.ShortPreamble})
 }
 
 // ServerSetup is one server.
@@ -185,11 +187,14 @@ func (f Flow) resolve(name string, d directory) []FlowSetup {
 }
 
 func (r *Radio) resolve() RadioSetup {
-	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors, Refuses: r.Refuses}
+	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors, Refuses: r.Refuses, Access: r.Access}
 	for _, step := range append([]RateStep{{0, r.PHYRate}}, r.Schedule...) {
 		p, err := r.phy(step.PHYRate)
 		if err != nil {
 			panic("plan: resolving before checking: " + err.Error())
+		}
+		if r.ShortPreamble {
+			p = p.WithShortPreamble()
 		}
 		if step.At == 0 {
 			s.PHY = nil // a step at the start replaces the first rate

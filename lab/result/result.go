@@ -79,6 +79,8 @@ type System struct {
 	CPUModel string `json:"cpu_model,omitempty"`
 	// Tools have the first line of what each says of its version.
 	Tools map[string]string `json:"tools,omitempty" jsonschema:"Versions of the programs that ran, by name."`
+	// Sysctls are machine.State's of the computer.
+	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of net.ipv4 and net.core that hold for all machines but virtual ones, such as net.ipv4.tcp_mem and net.core.netdev_max_backlog."`
 }
 
 // Machine is a terminal or a server as it was in the run.
@@ -87,11 +89,24 @@ type Machine struct {
 	Address string `json:"address,omitempty"`
 	// Sysctls are read back after they were set.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
+	Routes  []Route           `json:"routes,omitempty" jsonschema:"To other machines, as they were when the run began."`
 	// Kernel and Accelerator are a virtual machine's.
-	Kernel      string `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
-	Accelerator string `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
+	Kernel      string  `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
+	Accelerator string  `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
+	Clock       float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time the clock of a virtual machine ran, as measured over the run."`
 	// Counters are timewarp.Kinds.
 	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
+}
+
+// Route is one of a machine. What is absent is the kernel's default.
+type Route struct {
+	To             string `json:"to" jsonschema:"A prefix, or default."`
+	Via            string `json:"via,omitempty"`
+	Device         string `json:"device"`
+	MTU            int    `json:"mtu,omitempty"`
+	InitialWindow  int    `json:"initial_window_segments,omitempty"`
+	InitialReceive int    `json:"initial_receive_window_segments,omitempty"`
+	Congestion     string `json:"congestion,omitempty"`
 }
 
 // CongestionControl is one of airtide's that was loaded for the run.

@@ -68,9 +68,10 @@ func whole(t *testing.T) *Result {
 		r.Experiment.SHA256, r.Attempt = hash([]byte(small)), 2
 		r.Warnings = []string{"the engine runs at ordinary priority"}
 		r.Problems = []string{"none that matters"}
-		r.System = System{"v1", "6.18.5 #1 SMP", "amd64", 2, "Some CPU", map[string]string{"iperf3": "iperf 3.12"}}
+		r.System = System{"v1", "6.18.5 #1 SMP", "amd64", 2, "Some CPU", map[string]string{"iperf3": "iperf 3.12"}, map[string]string{"net.core.netdev_max_backlog": "1000"}}
 		r.Machines = []Machine{{
 			Name: "phone", Address: "10.0.0.2", Sysctls: map[string]string{"net.ipv4.tcp_rmem": "4096 87380 110208"},
+			Routes: []Route{{"default", "10.0.0.1", "eth0", 1400, 4, 4, "reno"}},
 			Kernel: "6.1.0-56-cloud-amd64", Accelerator: "tcg", Counters: map[string]uint64{"RetransSegs": 3},
 		}}
 		r.Flows = []Flow{{

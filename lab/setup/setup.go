@@ -17,9 +17,12 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 		AP: cell.AccessPoint{
 			Discipline: cell.Discipline(s.Cell.AP.Discipline), Limit: limit(s.Cell.AP.Queue),
 			Aggregation: aggregation(s.Cell.AP.Aggregation), AckThinning: s.Cell.AP.AckThinning,
-			WindowSharing: s.Cell.AP.WindowSharing,
+			WindowSharing: s.Cell.AP.WindowSharing, Access: access(s.Cell.AP.Access),
 		},
 		Engine: superPackets(s.Cell.SuperPackets),
+	}
+	for _, r := range s.Cell.BasicRates {
+		c.BasicRatesKbps = append(c.BasicRatesKbps, int(r/1000))
 	}
 	for _, t := range s.Terminals {
 		terminal := cell.Terminal{Name: t.Name, Up: lines(t.Up), Down: lines(t.Down)}
@@ -31,6 +34,7 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	for _, server := range s.Servers {
 		c.Servers = append(c.Servers, cell.Server{Name: server.Name})
 	}
+	c.Engine.Slots = slots(&c)
 	return c
 }
 
@@ -72,8 +76,16 @@ func aggregation(a plan.Aggregation) cell.Aggregation {
 	return cell.Aggregation{Bytes: int(a.Bytes), Frames: a.Frames, AirtimeNs: int64(a.Airtime)}
 }
 
+var categories = map[plan.Category]medium.Category{
+	plan.DCF: medium.DCF, plan.Background: medium.Background, plan.BestEffort: medium.BestEffort, plan.Video: medium.Video, plan.Voice: medium.Voice,
+}
+
+func access(a plan.Access) cell.Access {
+	return cell.Access{Category: categories[a.Category], AIFSN: a.AIFSN, CWMin: a.CWMin, CWMax: a.CWMax}
+}
+
 func radio(r plan.RadioSetup) *cell.Radio {
-	to := &cell.Radio{Aggregation: aggregation(r.Aggregation), QueuePackets: r.Queue.Packets, FrameErrors: float64(r.FrameErrors)}
+	to := &cell.Radio{Aggregation: aggregation(r.Aggregation), QueuePackets: r.Queue.Packets, FrameErrors: float64(r.FrameErrors), Access: access(r.Access)}
 	for _, s := range r.PHY {
 		to.PHY = put(to.PHY, cell.PHYStep{AtNs: int64(s.At), PHY: s.PHY}, func(s cell.PHYStep) int64 { return s.AtNs })
 	}

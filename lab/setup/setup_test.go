@@ -55,7 +55,7 @@ terminals:
     count: 2
     radio: {standard: ac, phy_rate: 866.7 Mbit/s, queue: 300 packets, frame_errors: 2 %,
       aggregation: {frames: 32, bytes: 100 kB, airtime: 2 ms}, schedule: [{at: 3 s, phy_rate: 433.3 Mbit/s}]}
-  old: {radio: {standard: a, phy_rate: 54 Mbit/s, refuses: true}}
+  old: {radio: {standard: a, phy_rate: 54 Mbit/s, refuses: true, access: {category: video, aifsn: 4, cw_min: 3, cw_max: 63}}}
   desk: {link: ethernet}
   machine:
     radio: {standard: ac, phy_rate: 433.3 Mbit/s}
@@ -63,11 +63,12 @@ terminals:
 servers: {near: {}, far: {outside: {interface: eth9, addresses: 192.0.2.1, via: 198.51.100.1}}}
 cell:
   retry_limit: 5
+  basic_rates: [6 Mbit/s, 5.5 Mbit/s]
   txop_limit: 2 ms
   block_ack_request: true
   eifs_after_collision: true
   super_packets: senders
-  ap: {discipline: airtime_fair, queue: 200 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 1}}
+  ap: {discipline: airtime_fair, access: {category: voice}, queue: 200 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 1}}
 path:
   rate: 100 Mbit/s
   queue: 50 kB
@@ -107,7 +108,10 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 		{"engine", c.Engine, cell.EngineOptions{Supers: true}},
 		{"access point", c.AP, cell.AccessPoint{
 			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200}, Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true, WindowSharing: true,
+			Access: cell.Access{Category: medium.Voice},
 		}},
+		{"basic rates", c.BasicRatesKbps, []int{6000, 5500}},
+		{"access", []cell.Access{c.Terminals[0].Radio.Access, c.Terminals[2].Radio.Access}, []cell.Access{{}, {Category: medium.Video, AIFSN: 4, CWMin: 3, CWMax: 63}}},
 		{"names", []string{c.Terminals[0].Name, c.Terminals[1].Name, c.Terminals[2].Name, c.Servers[1].Name}, []string{"phone1", "phone2", "old", "far"}},
 		{"radio", *c.Terminals[1].Radio, cell.Radio{
 			PHY:         []cell.PHYStep{{AtNs: 0, PHY: phy(866.7)}, {AtNs: 3e9, PHY: phy(433.3)}},
@@ -210,5 +214,56 @@ func TestTheGuidesFilesAreRight(t *testing.T) {
 	}
 	if examples < 2 {
 		t.Errorf("the guide has %d examples", examples)
+	}
+}
+
+// TestTheEngineHasPlacesForWhatACellHolds takes the cell that engine.Config names: 1 Gbit/s and 500 ms one way.
+func TestTheEngineHasPlacesForWhatACellHolds(t *testing.T) {
+	text := `name: far
+terminals: {sta: {radio: {standard: ac, width: 80, streams: 1, phy_rate: 433.3 Mbit/s}}}
+servers: {server: {}}
+path: {RTT}
+flows: {transfer: {from: sta, to: server, protocol: tcp}}
+`
+	for _, c := range []struct {
+		path     string
+		low, top int
+	}{
+		{"rtt: 20 ms", 0, 0},
+		{"delay: 500 ms", 2*40638 + 4000, 2*40638 + 10000},
+		{"up: {delay: 500 ms}, rate: 100 Mbit/s, schedule: [{at: 1 s, rate: 1 Gbit/s}]", 40638 + 4000, 40638 + 10000},
+		{"queue: 100000 packets", 200000, 210000},
+		{"rate: 10 Gbit/s, delay: 2 s", mostSlots, mostSlots},
+	} {
+		p, err := plan.Read("far.yaml", []byte(strings.Replace(text, "RTT", c.path, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := CellConfig(p.Points[0].Setup, nil, 1).Engine.Slots; n < c.low || n > c.top {
+			t.Errorf("%s: %d slots, want %d to %d", c.path, n, c.low, c.top)
+		}
+	}
+}
+
+func TestAShortPreambleReachesTheMedium(t *testing.T) {
+	f, err := plan.ReadCell("cell.yaml", []byte(`name: short
+terminals: {sta: {radio: {standard: b, phy_rate: 11 Mbit/s, short_preamble: true, schedule: [{at: 1 s, phy_rate: 1 Mbit/s}]}}}
+servers: {server: {}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As it goes to the engine's process.
+	text, err := json.Marshal(FromFile(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c cell.Config
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	steps := c.Terminals[0].Radio.PHY
+	if len(steps) != 2 || !steps[0].PHY.ShortPreamble || steps[1].PHY.ShortPreamble {
+		t.Errorf("%+v: want a short preamble at 11 Mbit/s, none at 1 Mbit/s", steps)
 	}
 }

@@ -164,12 +164,22 @@ func (r *Report) judge(p Progress) error {
 	return nil
 }
 
+// warnings are what a run and its engine warn of, each once.
+func warnings(r *result.Result) []string {
+	all := slices.Clone(r.Warnings)
+	if r.Engine != nil {
+		all = append(all, r.Engine.Warnings...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // warn collects what the runs warn of, and what does not fit together.
 func (r *Report) warn() {
 	said, lacking := map[string]int{}, map[string]int{}
 	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, one := range r.results {
-		for _, w := range one.Warnings {
+		for _, w := range warnings(one) {
 			said[w]++
 		}
 		versions[one.System.Airtide], kernels[one.System.Kernel], files[one.Experiment.SHA256] = true, true, true

@@ -1,6 +1,8 @@
 package show
 
 import (
+	"slices"
+
 	"airtide/lab/judge"
 	"airtide/lab/plan"
 	"airtide/lab/result"
@@ -73,12 +75,8 @@ type Claim struct {
 	Verdict judge.Verdict `json:"verdict"`
 }
 
-// Holds says whether every claim is held: what the exit status of a check depends on.
-func (r *Report) Holds() bool {
-	for _, c := range r.Claims {
-		if c.Verdict.Outcome != judge.Held {
-			return false
-		}
-	}
-	return true
+// Refuted says whether a claim is not held: what the exit status of a check depends on. One that the runs do not decide
+// is not refuted.
+func (r *Report) Refuted() bool {
+	return slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Verdict.Outcome == judge.NotHeld })
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"airtide/cell"
 	"airtide/lab/judge"
 	"airtide/lab/plan"
 	"airtide/lab/result"
@@ -79,8 +80,8 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 	}
 	coloured := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Colour: true}) })
 	contains(t, coloured, "\x1b[31mnot held", "\x1b[33mnot decided")
-	if r.Holds() {
-		t.Error("all claims are said to hold")
+	if !r.Refuted() {
+		t.Error("no claim is said to be refuted")
 	}
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Each: true}) }), "sum 30.00", "upload1 20.00")
 }
@@ -90,8 +91,8 @@ func TestSweepIsInTheColumns(t *testing.T) {
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
 		"5 held, 0 not held", "server_to_android_falls_throughout", "極端に低下している", "figure 8")
-	if !r.Holds() {
-		t.Error("a claim is said not to hold")
+	if r.Refuted() {
+		t.Error("a claim is said to be refuted")
 	}
 }
 
@@ -212,4 +213,15 @@ func TestNumbersHaveFourDigits(t *testing.T) {
 	if got := number(math.NaN()); got != absent {
 		t.Errorf("no number is written %s", got)
 	}
+}
+
+func TestWhatTheEngineWarnsOfIsTold(t *testing.T) {
+	s := quickstart(t)
+	s.touch = func(r *result.Result) {
+		r.Warnings = []string{"it runs at ordinary priority"}
+		r.Engine = &cell.EngineStatus{Warnings: []string{"it runs at ordinary priority", "7 packets were lost"}}
+	}
+	r := reportOf(t, s.make(t))
+	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
+		"it runs at ordinary priority (in 2 of 2 runs)", "7 packets were lost (in 2 of 2 runs)")
 }
