@@ -50,7 +50,7 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 		return err
 	}
 	m := medium.Config{
-		Band: c.Band, BasicRatesKbps: c.BasicRatesKbps, LeaveOutVHTSIGB: c.LeaveOutVHTSIGB,
+		Band: c.Band, Beacons: c.Beacons, BasicRatesKbps: c.BasicRatesKbps, LeaveOutVHTSIGB: c.LeaveOutVHTSIGB,
 		BarAfterCollision: c.BlockAckRequest, EIFSAfterCollision: c.EIFSAfterCollision, Held: true, Rand: random,
 		AP:      medium.AccessPoint{Access: c.access(c.AP.Access), Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap},
 		Deliver: w.offAir, Drop: w.drop,

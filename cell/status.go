@@ -89,6 +89,8 @@ type RadioCounts struct {
 	PPDUs            int64 `json:"ppdus"`
 	BlockAckRequests int64 `json:"block_ack_requests"`
 	Collisions       int64 `json:"collisions"`
+	// Beacons of the access point, whose time is in AirtimeNs.
+	Beacons int64 `json:"beacons,omitempty"`
 	// Frames (MPDUs) sent, those of them that had been sent before, and those lost without collision.
 	Frames      int64 `json:"frames"`
 	Retries     int64 `json:"retries"`

@@ -16,6 +16,7 @@ type Config struct {
 	// BasicRatesKbps are the rates that all terminals understand, at which control frames are sent. Default: the mandatory
 	// rates of DSSS and OFDM (1, 2, 5.5, 11; 6, 12, 24 Mbit/s).
 	BasicRatesKbps []int
+	Beacons        Beacons
 	// LeaveOutVHTSIGB makes 802.11ac preambles 4 us shorter than the standard says, as ns-3 has them.
 	LeaveOutVHTSIGB bool
 	// BarAfterCollision: who sent an A-MPDU and got no BlockAck asks for it by a BlockAckReq at the next access instead of
@@ -100,6 +101,9 @@ func (c *Config) prepare() error {
 		if err != nil && !dsss(kbps) {
 			return fmt.Errorf("%d kbit/s is no basic rate: use rates of 802.11b or g", kbps)
 		}
+	}
+	if err := c.Beacons.check(c.Band); err != nil {
+		return err
 	}
 	if c.SlotNs < 0 || c.SlotNs > 100e3 {
 		return fmt.Errorf("a slot of %d ns: use 9000 or 20000", c.SlotNs)

@@ -11,6 +11,8 @@ type Counters struct {
 	TXOPs int64
 	// PPDUs with data, BlockAckReqs, and how many of both collided.
 	PPDUs, BlockAckReqs, Collisions int64
+	// Beacons of the access point; their time is in AirtimeNs.
+	Beacons int64
 	// Unanswered PPDUs were received by no one because of frame errors.
 	Unanswered int64
 	// Frames (MPDUs) sent, and those of them that had been sent before.

@@ -30,7 +30,7 @@ func (m *Medium) access(nowNs int64) {
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
 	}
 	if len(m.onAir) == 0 {
-		m.nextNs = m.earliest()
+		m.nextNs = min(m.earliest(), m.beacons.nextNs)
 		return
 	}
 	m.heardNs = firstNs + ccaNs
@@ -287,13 +287,24 @@ func (m *Medium) listDown(l *link) {
 // wait for the answer until its time is over and for AIFS or DIFS after that (10.23.2.4 c).
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
+	if m.beacons.nextNs <= nowNs {
+		m.beacons.failed = failed
+		m.beacon(nowNs + m.beacons.pifsNs)
+		m.tell(nowNs)
+		return
+	}
+	m.listen(nowNs, extraNs, failed)
+}
+
+// listen has all count slots again.
+func (m *Medium) listen(nowNs, extraNs int64, failed bool) {
 	m.phase = idle
 	if len(m.steps) == 0 {
 		m.countEach(nowNs, extraNs, failed)
 	} else {
 		m.countTogether(nowNs, extraNs, failed)
 	}
-	m.nextNs = m.earliest()
+	m.nextNs = min(m.earliest(), m.beacons.nextNs)
 	m.tell(nowNs)
 }
 

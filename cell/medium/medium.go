@@ -2,9 +2,9 @@
 // send frames and A-MPDUs at the rates of their standards, collide, lose frames and repeat them. It is a state machine in
 // virtual time: no input or output, no clock of its own, no goroutine; the same seed and the same pushes give the same run.
 //
-// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against b, no beacons, no power
-// save. Who gets a packet senses a carrier at once; who ends a back-off hears only one that is 4 us old. Control frames are
-// lost by collisions only. A frame error is the receiver's; bystanders decode what the receiver decodes.
+// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against b, no power save.
+// Who gets a packet senses a carrier at once; who ends a back-off hears only one that is 4 us old. Control frames are
+// lost by collisions only. Beacons take their time and are never lost. A frame error is the receiver's; bystanders decode what the receiver decodes.
 package medium
 
 import (
@@ -22,6 +22,7 @@ const (
 	sending               // one PPDU is on the air
 	answered              // SIFS and the ACK or BlockAck
 	collided              // several PPDUs are on the air
+	beaconed              // a beacon, with PIFS before it
 )
 
 // Medium is made by New and driven by Push, Next and Advance.
@@ -47,6 +48,7 @@ type Medium struct {
 	apQueue       queue.Discipline
 	repeating     int // down links with something to repeat
 	lastDown      int // station that the access point served last
+	beacons       beaconing
 	held          bool
 	beginNs       int64 // zero of the rates' times
 
@@ -113,10 +115,11 @@ func New(c Config) (*Medium, error) {
 	m := &Medium{
 		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), barAfterCollision: c.BarAfterCollision,
 		eifsAfterCollision: c.EIFSAfterCollision, rand: c.Rand, deliver: c.Deliver, drop: c.Drop, room: c.Room,
-		apQueue: c.AP.Queue, nextNs: never, held: c.Held,
+		apQueue: c.AP.Queue, beacons: c.beaconing(), held: c.Held,
 		counters: make([]Counters, len(c.Stations)+1), downs: make([]Counters, len(c.Stations)), inFlight: make([]int, len(c.Stations)+1),
 		terminals: make([]terminal, len(c.Stations)), transmissions: make([]transmission, len(c.Stations)+1),
 	}
+	m.nextNs = m.beacons.nextNs
 	newest := Std11b
 	for i := range c.Stations {
 		newest = max(newest, c.Stations[i].standard())
@@ -189,7 +192,14 @@ func (m *Medium) Advance(nowNs int64) {
 		at := m.nextNs
 		switch m.phase {
 		case idle:
-			m.access(at)
+			if at < m.beacons.nextNs {
+				m.access(at)
+				continue
+			}
+			m.onAir, m.heardNs, m.beacons.failed = m.onAir[:0], at+ccaNs, false
+			m.beacon(at)
+		case beaconed:
+			m.listen(at, 0, m.beacons.failed)
 		case sending:
 			m.arrive(at)
 		case answered:

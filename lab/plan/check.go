@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // checker holds a decoded experiment against what can be run. The tree says where things stand in the file.
@@ -283,9 +284,29 @@ func (c *checker) cell() {
 			c.problem(path, c.found(path), "a rate of 802.11b or g")
 		}
 	}
+	c.beacons(cell.Beacons)
 	c.access("cell.ap.access", cell.AP.Access)
 	// The access point sends by the standard of each terminal; the widest bounds are those of ax.
 	c.aggregation("cell.ap.aggregation", cell.AP.Aggregation, Standard("ax").facts())
+}
+
+func (c *checker) beacons(b Beacons) {
+	if b == (Beacons{}) {
+		return
+	}
+	if b.Every < Duration(time.Millisecond) || b.Every > Duration(100*time.Second) {
+		c.problem("cell.beacons.every", b.Every.String(), "1 ms to 100 s, such as 102.4 ms")
+	}
+	if b.Size > 2304 {
+		c.problem("cell.beacons.size", c.found("cell.beacons.size"), "2304 B at most")
+	}
+	rates, expected := mbps, "a rate of 802.11b or g"
+	if c.e.band() == Band5 {
+		rates, expected = mbpsOFDM, "a rate of 802.11a, 6 Mbit/s and more, at 5 GHz"
+	}
+	if b.Rate != 0 && !slices.Contains(rates, float64(b.Rate)/1e6) {
+		c.problem("cell.beacons.rate", c.found("cell.beacons.rate"), expected)
+	}
 }
 
 func (c *checker) time(path string, at Duration, before *Duration) {

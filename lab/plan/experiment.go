@@ -136,6 +136,7 @@ type Cell struct {
 	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
 	Band            Band        `json:"band,omitzero" jsonschema:"2.4 GHz or 5 GHz. Default: 5 GHz, unless a terminal is 802.11b or g."`
 	BasicRates      []Rate      `json:"basic_rates,omitzero" jsonschema:"Rates of 802.11b and g at which answers and other control frames are sent. Default: the mandatory ones, 1, 2, 5.5, 11, 6, 12 and 24 Mbit/s."`
+	Beacons         Beacons     `json:"beacons,omitzero" jsonschema:"What the access point sends at regular times, ahead of all. Default: none."`
 	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
 	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
 	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
@@ -143,6 +144,13 @@ type Cell struct {
 	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
 
 	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
+}
+
+// Beacons are the access point's.
+type Beacons struct {
+	Every Duration `json:"every" jsonschema:"Their interval; 102.4 ms of most access points."`
+	Size  Size     `json:"size,omitzero" jsonschema:"Of the frame. Default 250 B."`
+	Rate  Rate     `json:"rate,omitzero" jsonschema:"A rate of 802.11b or g. Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz."`
 }
 
 // SuperPackets says where several packets of a flow pass between the kernel and the engine in one piece.

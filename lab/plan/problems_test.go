@@ -33,6 +33,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{"AIFSN beyond its field", "queue: 500 packets", "access: {aifsn: 16}", `terminals.tablet.radio.access.aifsn: found "16", expected 1 to 15`},
 		{"unknown category", "  ap: {", "  ap: {access: {category: vidoe}, ", `cell.ap.access.category: found "vidoe", expected one of: dcf, background, best_effort, video, voice (did you mean video?)`},
 		{"basic rate that is none", "retry_limit: 4", "basic_rates: [6 Mbit/s, 7 Mbit/s]", `cell.basic_rates.1: found "7 Mbit/s", expected a rate of 802.11b or g`},
+		{"beacons too often", "retry_limit: 4", "beacons: {every: 10 us}", `cell.beacons.every: found 10 us, expected 1 ms to 100 s, such as 102.4 ms`},
+		{"beacons of another band", "retry_limit: 4", "beacons: {every: 100 ms, rate: 1 Mbit/s}", `cell.beacons.rate: found "1 Mbit/s", expected a rate of 802.11a, 6 Mbit/s and more, at 5 GHz`},
 		{"short preamble of another standard", "queue: 500 packets", "short_preamble: true", `terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b has two`},
 		{"no standard", "    profile: pixel4\n", "", `terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under cell, or link: ethernet`},
 		{"unknown profile", "profile: pixel4", "profile: pixle4", `whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you mean pixel4?)`},

@@ -21,6 +21,9 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 		},
 		Engine: superPackets(s.Cell.SuperPackets),
 	}
+	c.Beacons = medium.Beacons{
+		IntervalNs: int64(s.Cell.Beacons.Every), Bytes: int(s.Cell.Beacons.Size), Kbps: int(s.Cell.Beacons.Rate / 1000),
+	}
 	for _, r := range s.Cell.BasicRates {
 		c.BasicRatesKbps = append(c.BasicRatesKbps, int(r/1000))
 	}

@@ -64,6 +64,7 @@ servers: {near: {}, far: {outside: {interface: eth9, addresses: 192.0.2.1, via: 
 cell:
   retry_limit: 5
   basic_rates: [6 Mbit/s, 5.5 Mbit/s]
+  beacons: {every: 102.4 ms, size: 300 B, rate: 6 Mbit/s}
   txop_limit: 2 ms
   block_ack_request: true
   eifs_after_collision: true
@@ -111,6 +112,7 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 			Access: cell.Access{Category: medium.Voice},
 		}},
 		{"basic rates", c.BasicRatesKbps, []int{6000, 5500}},
+		{"beacons", c.Beacons, medium.Beacons{IntervalNs: 102_400_000, Bytes: 300, Kbps: 6000}},
 		{"access", []cell.Access{c.Terminals[0].Radio.Access, c.Terminals[2].Radio.Access}, []cell.Access{{}, {Category: medium.Video, AIFSN: 4, CWMin: 3, CWMax: 63}}},
 		{"names", []string{c.Terminals[0].Name, c.Terminals[1].Name, c.Terminals[2].Name, c.Servers[1].Name}, []string{"phone1", "phone2", "old", "far"}},
 		{"radio", *c.Terminals[1].Radio, cell.Radio{
