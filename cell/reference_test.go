@@ -83,17 +83,6 @@ func (r *reference) run(t *testing.T, seed uint64) (mbps float64, stations []flo
 	return packets * payloadBytes / udpPacket, stations
 }
 
-// seeds is how many runs the means are taken over: more where chance decides more.
-func (r *reference) seeds() int {
-	switch {
-	case r.Direction == "down" || r.N+r.Slow == 1:
-		return 2
-	case r.N > 0 && r.Slow > 0:
-		return 40
-	}
-	return 6
-}
-
 // apart is by how much the shares of stations in their sum differ from the reference's at most. Its stations of a kind
 // differ by chance, so each is held against the mean of its kind.
 func (r *reference) apart(stations []float64) (apart float64) {
@@ -130,7 +119,7 @@ func TestUDPThroughTheWholeAgreesWithNS3(t *testing.T) {
 		r := reference{row}
 		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
-			seeds, allowed := r.seeds(), 0.05
+			seeds, allowed := r.Seeds(), 0.05
 			if r.mixedUp() {
 				allowed = 2 * 0.036 // the standard deviation of a run
 			}

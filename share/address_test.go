@@ -47,7 +47,7 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
 	n.Client.V4 = other
 	after, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
-	stream(t, after, server)
+	testnet.Stream(t, after, server)
 	const what = "a bound of what began at the other address"
 	testnet.Eventually(t, longEnough, what, func() bool {
 		s := a.now()

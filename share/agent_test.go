@@ -2,7 +2,6 @@ package share
 
 import (
 	"context"
-	"io"
 	"math"
 	"net"
 	"net/netip"
@@ -88,7 +87,7 @@ func TestTwoAgentsShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
-	transfer(t, client, server)
+	testnet.Stream(t, client, server)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
@@ -133,7 +132,7 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 	for i, d := range dials {
 		var server *net.TCPConn
 		clients[i], server = n.Connect(d)
-		transfer(t, clients[i], server)
+		testnet.Stream(t, clients[i], server)
 	}
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
@@ -154,26 +153,12 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 	}
 }
 
-// transfer sends from one end to the other until the test ends.
-func transfer(t *testing.T, from, to *net.TCPConn) {
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	go func() { _, _ = io.Copy(io.Discard, to) }()
-	go func() {
-		for block := make([]byte, 1<<16); ctx.Err() == nil; {
-			if _, err := from.Write(block); err != nil {
-				return
-			}
-		}
-	}()
-}
-
 // TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of the agent while another terminal is
 // there.
 func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{})
-	transfer(t, server, client)
+	testnet.Stream(t, server, client)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.DownloadBps > 1e6 })
@@ -206,7 +191,7 @@ func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, server := n.Connect(testnet.Dial{})
-	transfer(t, client, server)
+	testnet.Stream(t, client, server)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares})
 	run(t, n.Server, Config{Key: key, Policy: control.Observe})

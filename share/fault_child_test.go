@@ -120,21 +120,6 @@ func (c *child) now() Status {
 	return c.status
 }
 
-// stream sends from one end to the other until the test ends.
-func stream(t *testing.T, from, to *net.TCPConn) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	go func() { _, _ = io.Copy(io.Discard, to) }()
-	go func() {
-		for block := make([]byte, 1<<16); ctx.Err() == nil; {
-			if _, err := from.Write(block); err != nil {
-				return
-			}
-		}
-	}()
-}
-
 // narrow gives what the client sends so little rate and so much queue that a window which is not bounded becomes far greater than one that is.
 func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
@@ -144,7 +129,7 @@ func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 		t.Fatal(err)
 	}
 	client, server = n.Connect(testnet.Dial{CongestionControl: "reno"})
-	stream(t, client, server)
+	testnet.Stream(t, client, server)
 	return n, client, server
 }
 

@@ -28,7 +28,7 @@ func (b *Beacons) check(band Band) error {
 	if b.Kbps == 0 {
 		return nil
 	}
-	if _, err := Legacy(Std11g, float64(b.Kbps)/1000); err != nil && !dsss(b.Kbps) {
+	if !ofBOrG(b.Kbps) {
 		return fmt.Errorf("beacons at %d kbit/s: use a rate of 802.11b or g", b.Kbps)
 	}
 	if band == Band5GHz && dsss(b.Kbps) {

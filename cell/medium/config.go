@@ -97,8 +97,7 @@ func (c *Config) prepare() error {
 		withB = withB || c.Stations[i].standard() == Std11b
 	}
 	for _, kbps := range c.BasicRatesKbps {
-		_, err := Legacy(Std11g, float64(kbps)/1000)
-		if err != nil && !dsss(kbps) {
+		if !ofBOrG(kbps) {
 			return fmt.Errorf("%d kbit/s is no basic rate: use rates of 802.11b or g", kbps)
 		}
 	}

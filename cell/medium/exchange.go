@@ -30,7 +30,7 @@ func (m *Medium) access(nowNs int64) {
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
 	}
 	if len(m.onAir) == 0 {
-		m.nextNs = min(m.earliest(), m.beacons.nextNs)
+		m.nextNs = m.earliest()
 		return
 	}
 	m.heardNs = firstNs + ccaNs
@@ -70,9 +70,9 @@ func (m *Medium) due(beforeNs int64) []int32 {
 	return m.ready
 }
 
-// earliest is when a contender transmits next if the medium stays idle.
+// earliest is when a contender, or a beacon, is next if the medium stays idle.
 func (m *Medium) earliest() int64 {
-	at := int64(never)
+	at := m.beacons.nextNs
 	for k := range m.steps {
 		at = min(at, m.steps[k].nextNs())
 	}
@@ -304,7 +304,7 @@ func (m *Medium) listen(nowNs, extraNs int64, failed bool) {
 	} else {
 		m.countTogether(nowNs, extraNs, failed)
 	}
-	m.nextNs = min(m.earliest(), m.beacons.nextNs)
+	m.nextNs = m.earliest()
 	m.tell(nowNs)
 }
 

@@ -62,21 +62,10 @@ const (
 	untilNs = int64(9e9)
 )
 
-// seeds is how many runs the means are taken over: more where chance decides more.
-func (r *reference) seeds() float64 {
-	switch {
-	case r.Direction == "down" || r.N+r.Slow == 1:
-		return 2
-	case r.N > 0 && r.Slow > 0:
-		return 40
-	}
-	return 6
-}
-
 func (r *reference) run(t *testing.T) outcome {
 	var o outcome
 	var squares float64
-	seeds := r.seeds()
+	seeds := float64(r.Seeds())
 	for seed := range uint64(seeds) {
 		w := newWorld(t, r.config(), seed+1, r.APLimit)
 		stations := len(w.got)

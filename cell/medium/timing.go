@@ -106,6 +106,12 @@ var mandatoryKbps = []int{1000, 2000, 5500, 11000, 6000, 12000, 24000}
 
 func dsss(kbps int) bool { return kbps == 1000 || kbps == 2000 || kbps == 5500 || kbps == 11000 }
 
+// ofBOrG says whether there is such a rate in 802.11b or g.
+func ofBOrG(kbps int) bool {
+	_, err := Legacy(Std11g, float64(kbps)/1000)
+	return err == nil || dsss(kbps)
+}
+
 // responseKbps is the rate of the control frame that answers a frame: the highest basic rate of the same kind of modulation
 // that is not above the frame's own, else the highest mandatory one (10.6.6.5.2).
 func responseKbps(p *PHY, basicKbps []int) int {

@@ -51,6 +51,17 @@ func (r *Row) SlowWidth() int {
 	return 20
 }
 
+// Seeds is how many runs here the means are to be taken over: more where chance decides more.
+func (r *Row) Seeds() int {
+	switch {
+	case r.Direction == "down" || r.N+r.Slow == 1:
+		return 2
+	case r.N > 0 && r.Slow > 0:
+		return 40
+	}
+	return 6
+}
+
 func (r *Row) String() string {
 	return fmt.Sprintf("%s %s %g n%d+%d %s wire %d %s", r.Case, r.PHY, r.RateMbps, r.N, r.Slow, r.Direction, r.WireMbps, r.Options)
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -146,6 +147,20 @@ func prepare(fd int, congestionControl string, f func(fd int) error) error {
 		return f(fd)
 	}
 	return nil
+}
+
+// Stream sends from one end to the other until the test ends.
+func Stream(tb testing.TB, from, to *net.TCPConn) {
+	ctx, stop := context.WithCancel(tb.Context())
+	tb.Cleanup(stop)
+	go func() { _, _ = io.Copy(io.Discard, to) }()
+	go func() {
+		for block := make([]byte, 1<<16); ctx.Err() == nil; {
+			if _, err := from.Write(block); err != nil {
+				return
+			}
+		}
+	}()
 }
 
 // Send writes n bytes to one end and reads them at the other.

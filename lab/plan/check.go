@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"airtide/cell/medium"
 )
 
 // checker holds a decoded experiment against what can be run. The tree says where things stand in the file.
@@ -279,15 +281,18 @@ func (c *checker) cell() {
 		c.problem("cell.txop_limit", cell.TXOPLimit.String(), "some milliseconds at most (802.11's field ends at 32 ms)")
 	}
 	for i, r := range cell.BasicRates {
-		if !slices.Contains(mbps, float64(r)/1e6) {
-			path := fmt.Sprintf("cell.basic_rates.%d", i)
-			c.problem(path, c.found(path), "a rate of 802.11b or g")
-		}
+		c.ofBOrG(fmt.Sprintf("cell.basic_rates.%d", i), r)
 	}
 	c.beacons(cell.Beacons)
 	c.access("cell.ap.access", cell.AP.Access)
 	// The access point sends by the standard of each terminal; the widest bounds are those of ax.
 	c.aggregation("cell.ap.aggregation", cell.AP.Aggregation, Standard("ax").facts())
+}
+
+func (c *checker) ofBOrG(path string, r Rate) {
+	if !slices.Contains(mbps, float64(r)/1e6) {
+		c.problem(path, c.found(path), "a rate of 802.11b or g")
+	}
 }
 
 func (c *checker) beacons(b Beacons) {
@@ -300,12 +305,13 @@ func (c *checker) beacons(b Beacons) {
 	if b.Size > 2304 {
 		c.problem("cell.beacons.size", c.found("cell.beacons.size"), "2304 B at most")
 	}
-	rates, expected := mbps, "a rate of 802.11b or g"
-	if c.e.band() == Band5 {
-		rates, expected = mbpsOFDM, "a rate of 802.11a, 6 Mbit/s and more, at 5 GHz"
+	if b.Rate == 0 {
+		return
 	}
-	if b.Rate != 0 && !slices.Contains(rates, float64(b.Rate)/1e6) {
-		c.problem("cell.beacons.rate", c.found("cell.beacons.rate"), expected)
+	if c.e.band() != Band5 {
+		c.ofBOrG("cell.beacons.rate", b.Rate)
+	} else if _, err := medium.Legacy(medium.Std11a, float64(b.Rate)/1e6); err != nil {
+		c.problem("cell.beacons.rate", c.found("cell.beacons.rate"), "a rate of 802.11a, 6 Mbit/s and more, at 5 GHz")
 	}
 }
 

@@ -60,10 +60,7 @@ const (
 func (*Band) choices() []string { return []string{string(Band24), string(Band5)} }
 
 // mbps are the rates of b, g and a; those that a standard does not have, the medium refuses.
-var (
-	mbps     = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
-	mbpsOFDM = []float64{6, 9, 12, 18, 24, 36, 48, 54}
-)
+var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
 
 // modes are all PHYs of each standard: those with fewer streams first, then narrower ones, then those with the higher index.
 // It is the order of medium.AtRate. A sweep asks for them at each of its points, so they are made once.

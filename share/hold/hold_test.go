@@ -1,8 +1,6 @@
 package hold
 
 import (
-	"context"
-	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -52,7 +50,7 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 	var flows []*net.TCPConn
 	for _, d := range []testnet.Dial{{CongestionControl: "reno"}, {CongestionControl: "reno", V6: true}, {CongestionControl: "reno", Mapped: true}} {
 		client, server := n.Connect(d)
-		send(t, client, server)
+		testnet.Stream(t, client, server)
 		flows = append(flows, client)
 	}
 	h, err := Begin(t.Context(), tune.Selection{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
@@ -114,18 +112,4 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 			t.Errorf("%s runs %s afterwards", f.LocalAddr(), cc)
 		}
 	}
-}
-
-// send keeps a connection busy until the test ends.
-func send(t *testing.T, from, to *net.TCPConn) {
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	go func() { _, _ = io.Copy(io.Discard, to) }()
-	go func() {
-		for block := make([]byte, 1<<16); ctx.Err() == nil; {
-			if _, err := from.Write(block); err != nil {
-				return
-			}
-		}
-	}()
 }

@@ -1,7 +1,6 @@
 package rwnd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,21 +50,6 @@ func newEnough(t *testing.T) bool {
 	return major > 6 || major == 6 && minor >= 6
 }
 
-// transfer sends from one end to the other until the test ends.
-func transfer(t *testing.T, from, to *net.TCPConn) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	go func() { _, _ = io.Copy(io.Discard, to) }()
-	go func() {
-		for block := make([]byte, 1<<16); ctx.Err() == nil; {
-			if _, err := from.Write(block); err != nil {
-				return
-			}
-		}
-	}()
-}
-
 func endsOf(c *net.TCPConn) Ends {
 	return Ends{netip.MustParseAddrPort(c.LocalAddr().String()), netip.MustParseAddrPort(c.RemoteAddr().String())}
 }
@@ -109,7 +93,7 @@ func measure(t *testing.T, w *Windows, e Ends) (s Seen) {
 func TestAWindowIsBoundedAndFreedAgain(t *testing.T) {
 	for _, d := range []testnet.Dial{{}, {V6: true}, {Mapped: true}} {
 		_, client, server, w := receiving(t, d)
-		transfer(t, server, client)
+		testnet.Stream(t, server, client)
 		e := endsOf(client)
 		set(t, w, Bound{e, 0})
 		seesMore := func(than uint32) func() bool {
