@@ -94,9 +94,11 @@ func (a *attempt) startCell(ctx context.Context) (err error) {
 	if err := a.loadCongestion(); err != nil {
 		return err
 	}
-	if err := setup.ApplyStacks(a.cell, a.controls.In(a.setup)); err != nil {
+	lacking, err := setup.ApplyStacks(a.cell, a.controls.In(a.setup))
+	if err != nil {
 		return err
 	}
+	a.result.Warnings = append(a.result.Warnings, lacking...)
 	if err := a.bootGuests(ctx); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"airtide/lab/measure"
 	"airtide/lab/plan"
 	"airtide/lab/result"
+	"airtide/lab/setup"
 	"airtide/lab/workload"
 )
 
@@ -137,9 +138,11 @@ func (a *attempt) describeMachine(ctx context.Context, h cell.Host) (result.Mach
 		return m, err
 	}
 	i := slices.IndexFunc(a.setup.Terminals, func(t plan.TerminalSetup) bool { return t.Name == h.Name })
-	if err := machine.ApplyInGuest(ctx, g.Guest, a.setup.Terminals[i].Stack); err != nil {
+	lacking, err := machine.ApplyInGuest(ctx, g.Guest, a.setup.Terminals[i].Stack)
+	if err != nil {
 		return m, err
 	}
+	a.result.Warnings = append(a.result.Warnings, setup.Lacking(h.Name, lacking)...)
 	state, err := machine.ReadGuest(ctx, g.Guest)
 	m.Sysctls, m.Routes, m.Kernel, m.Accelerator = state.Sysctls, routes(state), g.Release, string(g.Accelerator)
 	return m, err

@@ -60,8 +60,8 @@ phone, AIRTIDE_IP_phone its address.`,
 			if os.Geteuid() != 0 {
 				return errors.New("a cell needs root: it makes network namespaces and devices")
 			}
-			o.Ready = func(c *cell.Cell) error {
-				for _, w := range c.Warnings() {
+			o.Ready = func(c *cell.Cell, warnings []string) error {
+				for _, w := range warnings {
 					fmt.Fprintf(os.Stderr, "airtide: %s\n", w)
 				}
 				if asJSON {

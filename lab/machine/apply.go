@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,18 +13,25 @@ import (
 )
 
 // Apply gives a namespace the stack of a plan. Connections that are open keep what they have, but for the buffers'
-// bounds. Each value is read back; one that the kernel does not take is an error that names it.
-func Apply(namespace string, s plan.Stack) error {
-	fail := func(err error) error { return fmt.Errorf("setting up the stack of %s: %w", namespace, explain(err)) }
+// bounds. Each value is read back; one that the kernel does not take is an error that names it. Lacking are the optional
+// sysctls (plan.OptionalSysctl) that there are none of.
+func Apply(namespace string, s plan.Stack) (lacking []string, err error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("setting up the stack of %s: %w", namespace, explain(err))
+	}
 	if s.Congestion != "" {
 		if err := setCongestion(namespace, s.Congestion); err != nil {
 			return fail(err)
 		}
 	}
-	if err := In(namespace, settingsOf(s).apply); err != nil {
+	err = In(namespace, func() (err error) {
+		lacking, err = settingsOf(s).apply()
+		return err
+	})
+	if err != nil {
 		return fail(err)
 	}
-	return nil
+	return lacking, nil
 }
 
 // settings are a stack's, but for its congestion control.
@@ -35,6 +43,8 @@ type settings struct {
 type sysctl struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	// Optional: a kernel without it is let be.
+	Optional bool `json:"optional,omitempty"`
 }
 
 func settingsOf(s plan.Stack) settings {
@@ -44,26 +54,32 @@ func settingsOf(s plan.Stack) settings {
 		value plan.Buffer
 	}{{"net.ipv4.tcp_rmem", s.ReceiveBuffer}, {"net.ipv4.tcp_wmem", s.SendBuffer}} {
 		if b.value != (plan.Buffer{}) {
-			to.Sysctls = append(to.Sysctls, sysctl{b.name, fmt.Sprintf("%d %d %d", b.value.Min, b.value.Default, b.value.Max)})
+			to.Sysctls = append(to.Sysctls, sysctl{Name: b.name, Value: fmt.Sprintf("%d %d %d", b.value.Min, b.value.Default, b.value.Max)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Sysctls)) {
-		to.Sysctls = append(to.Sysctls, sysctl{name, s.Sysctls[name]})
+		plain, optional := plan.OptionalSysctl(name)
+		to.Sysctls = append(to.Sysctls, sysctl{plain, s.Sysctls[name], optional})
 	}
 	return to
 }
 
 // apply gives the settings to the namespace of the calling thread.
-func (s settings) apply() error {
+func (s settings) apply() (lacking []string, err error) {
 	for _, one := range s.Sysctls {
-		if err := setSysctl(one.Name, one.Value); err != nil {
-			return err
+		err := setSysctl(one.Name, one.Value)
+		if _, unknown := errors.AsType[*unknownSysctl](err); unknown && one.Optional {
+			lacking = append(lacking, one.Name)
+			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if s.InitialWindow > 0 {
-		return setInitialWindow(s.InitialWindow)
+		return lacking, setInitialWindow(s.InitialWindow)
 	}
-	return nil
+	return lacking, nil
 }
 
 // setInitialWindow sets initcwnd on every unicast route of the namespace's main table, of which there must be one.

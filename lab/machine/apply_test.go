@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,15 +19,19 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Apply(n.Client.Name, plan.Stack{
+	lacking, err := Apply(n.Client.Name, plan.Stack{
 		Congestion:    "cubic",
 		ReceiveBuffer: plan.Buffer{Min: 4095, Default: 87380, Max: 110208},
 		SendBuffer:    plan.Buffer{Min: 4096, Default: 16384, Max: 110208},
 		InitialWindow: 3,
-		Sysctls:       map[string]string{"net.ipv4.tcp_sack": "0", "net.ipv4.ip_local_port_range": "40000  50000"},
+		Sysctls: map[string]string{"net.ipv4.tcp_sack": "0", "net.ipv4.ip_local_port_range": "40000  50000",
+			"-net.ipv4.tcp_window_scaling": "0", "-net.ipv4.tcp_nonsense": "1"},
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Equal(lacking, []string{"net.ipv4.tcp_nonsense"}) {
+		t.Errorf("%q is lacking", lacking)
 	}
 	state, err := Read(n.Client.Name)
 	if err != nil {
@@ -37,6 +42,7 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 		"net.ipv4.tcp_rmem":               "4095 87380 110208",
 		"net.ipv4.tcp_wmem":               "4096 16384 110208",
 		"net.ipv4.tcp_sack":               "0",
+		"net.ipv4.tcp_window_scaling":     "0",
 		"net.ipv4.ip_local_port_range":    "40000 50000",
 	} {
 		if state.Sysctls[name] != want {
@@ -70,7 +76,7 @@ func TestMachinesDoNotShareAStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(n.Client.Name, plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}}); err != nil {
+	if _, err := Apply(n.Client.Name, plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := Read(n.Server.Name)
@@ -93,6 +99,7 @@ func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
 		want  []string
 	}{
 		{"an unknown congestion control", plan.Stack{Congestion: "compound"}, []string{"no congestion control compound", "it has", "reno", "cubic"}},
+		{"an optional one's value out of range", one("-net.ipv4.tcp_timestamps", "777"), []string{"net.ipv4.tcp_timestamps", `"777"`, "refuses"}},
 		{"an unknown sysctl", one("net.ipv4.tcp_nonsense", "1"), []string{"no sysctl net.ipv4.tcp_nonsense"}},
 		{"one that is not per namespace", one("net.ipv4.tcp_mem", "1 2 3"), []string{"net.ipv4.tcp_mem", "not per network namespace"}},
 		{"one that can only be read", one("net.core.rmem_max", "1000000"), []string{"net.core.rmem_max", "whole computer"}},
@@ -106,7 +113,7 @@ func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
 		{"a buffer without bytes", plan.Stack{SendBuffer: plan.Buffer{Min: 0, Default: 1, Max: 2}}, []string{"net.ipv4.tcp_wmem"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := Apply(n.Client.Name, c.stack)
+			_, err := Apply(n.Client.Name, c.stack)
 			if err == nil {
 				t.Fatal("no error")
 			}

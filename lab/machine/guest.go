@@ -65,7 +65,7 @@ var GuestFunctions = map[string]vm.Function{
 		if err := json.Unmarshal(input, &s); err != nil {
 			return nil, err
 		}
-		return nil, s.apply()
+		return s.apply()
 	},
 	readFunction: func(json.RawMessage) (any, error) { return readHere() },
 }
@@ -80,15 +80,15 @@ func readHere() (s State, err error) {
 }
 
 // ApplyInGuest gives a guest the stack of a plan, as Apply does.
-func ApplyInGuest(ctx context.Context, g *vm.Guest, s plan.Stack) error {
+func ApplyInGuest(ctx context.Context, g *vm.Guest, s plan.Stack) (lacking []string, err error) {
 	to := settingsOf(s)
 	if s.Congestion != "" {
-		to.Sysctls = append([]sysctl{{congestionSysctl, s.Congestion}}, to.Sysctls...)
+		to.Sysctls = append([]sysctl{{Name: congestionSysctl, Value: s.Congestion}}, to.Sysctls...)
 	}
-	if err := g.Call(ctx, applyFunction, to, nil); err != nil {
-		return fmt.Errorf("setting up the stack of a virtual machine with kernel %s: %w", g.Release, err)
+	if err := g.Call(ctx, applyFunction, to, &lacking); err != nil {
+		return nil, fmt.Errorf("setting up the stack of a virtual machine with kernel %s: %w", g.Release, err)
 	}
-	return nil
+	return lacking, nil
 }
 
 // ReadGuest reads what a guest's TCP has. A guest is a computer by itself: all is among its sysctls.

@@ -239,7 +239,7 @@ func (c *checker) aggregation(path string, a Aggregation, s standard) {
 
 var (
 	congestionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,14}$`)
-	sysctlName     = regexp.MustCompile(`^net(\.[a-zA-Z0-9_-]+)+$`)
+	sysctlName     = regexp.MustCompile(`^-?net(\.[a-zA-Z0-9_-]+)+$`)
 )
 
 // sysctlFields are sysctls that a field stands for.
@@ -248,6 +248,9 @@ var sysctlFields = map[string]string{
 	"net.ipv4.tcp_wmem":               "send_buffer",
 	"net.ipv4.tcp_congestion_control": "congestion",
 }
+
+// OptionalSysctl is the name of a sysctl without the mark that it need not be there: a - before it, as sysctl.d(5) has it.
+func OptionalSysctl(name string) (plain string, optional bool) { return strings.CutPrefix(name, "-") }
 
 func (c *checker) stack(path string, s Stack) {
 	c.congestion(path+".congestion", s.Congestion)
@@ -261,11 +264,15 @@ func (c *checker) stack(path string, s Stack) {
 	}
 	for name, value := range s.Sysctls {
 		// Their names have dots, so they have no path of their own.
-		switch field := sysctlFields[name]; {
+		plain, optional := OptionalSysctl(name)
+		_, both := s.Sysctls[plain]
+		switch field := sysctlFields[plain]; {
 		case !sysctlName.MatchString(name):
 			c.problem(path+".sysctls", fmt.Sprintf("the sysctl %q", name), "one of a network namespace, such as net.ipv4.tcp_sack")
 		case field != "":
 			c.problem(path+".sysctls", name, "the field "+field+", which stands for it")
+		case optional && both:
+			c.problem(path+".sysctls", name+" besides "+plain, "one of them")
 		case strings.ContainsAny(value, "\n\x00") || value == "":
 			c.problem(path+".sysctls", fmt.Sprintf("%s = %q", name, value), "a value in one line")
 		}

@@ -38,7 +38,7 @@ type Stack struct {
 	ReceiveBuffer Buffer            `json:"receive_buffer,omitzero" jsonschema:"Bounds of TCP receive buffers (net.ipv4.tcp_rmem)."`
 	SendBuffer    Buffer            `json:"send_buffer,omitzero" jsonschema:"Bounds of TCP send buffers (net.ipv4.tcp_wmem)."`
 	InitialWindow int               `json:"initial_window,omitzero" jsonschema:"Initial congestion window in segments (ip route initcwnd). Default: the kernel's 10."`
-	Sysctls       map[string]string `json:"sysctls,omitzero" jsonschema:"Any other sysctl of the network namespace."`
+	Sysctls       map[string]string `json:"sysctls,omitzero" jsonschema:"Any other sysctl of the network namespace. One with - before its name, as in sysctl.d, is set where the kernel has it, and a run without it says so."`
 }
 
 // Buffer has the three values of tcp_rmem and tcp_wmem.

@@ -54,6 +54,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{"a step without a change", "{at: 5 s, rtt: 0}", "{at: 5 s}", `found a time at which nothing changes, expected what changes, such as rtt`},
 		{"path of an unknown terminal", "    tablet2:\n      burst", "    tablet3:\n      burst", `path.terminals.tablet3: found "tablet3", expected one of: phone, tablet, board (did you mean tablet?)`},
 		{"sysctl beside its field", "net.ipv4.tcp_sack: 0", "net.ipv4.tcp_rmem: 1 2 3", `found net.ipv4.tcp_rmem, expected the field receive_buffer, which stands for it`},
+		{"optional sysctl beside its field", "net.ipv4.tcp_sack: 0", "-net.ipv4.tcp_rmem: 1 2 3", `found -net.ipv4.tcp_rmem, expected the field receive_buffer, which stands for it`},
+		{"sysctl with and without its mark", "net.ipv4.tcp_sack: 0", "net.ipv4.tcp_sack: 0, -net.ipv4.tcp_sack: 1", `found -net.ipv4.tcp_sack besides net.ipv4.tcp_sack, expected one of them`},
 		{"sysctl of the whole machine", "net.ipv4.tcp_sack: 0", "kernel.panic: 1", `found the sysctl "kernel.panic", expected one of a network namespace`},
 		{"buffer out of order", "default: 87380 B", "default: 87 B", `terminals.tablet.receive_buffer: found 4096, 87, 110208 B, expected min, default and max`},
 		{"buffer not whole", "default: 87380 B, ", "", `found no default in terminals.tablet.receive_buffer, expected one`},

@@ -24,7 +24,8 @@ type RunOptions struct {
 	// has the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
 	Command []string
 	// Ready is told once packets flow and the schedules have begun.
-	Ready func(c *cell.Cell) error
+	// What it should know besides comes with it, a line each.
+	Ready func(c *cell.Cell, warnings []string) error
 }
 
 // Run runs the cell of a file: it makes the machines, gives them their TCP, begins, and answers live.Ask until it ends.
@@ -44,7 +45,8 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 			err = stopErr
 		}
 	}()
-	if err := ApplyStacks(c, controls.In(f.Setup)); err != nil {
+	warnings, err := ApplyStacks(c, controls.In(f.Setup))
+	if err != nil {
 		return err
 	}
 	if err := c.Begin(); err != nil {
@@ -55,7 +57,7 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 		return err
 	}
 	defer answers.Close()
-	if err := o.Ready(c); err != nil {
+	if err := o.Ready(c, append(c.Warnings(), warnings...)); err != nil {
 		return err
 	}
 	if o.Duration > 0 {
@@ -82,8 +84,8 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	return nil
 }
 
-// ApplyStacks gives the machines the TCP of the setup.
-func ApplyStacks(c *cell.Cell, s *plan.Setup) error {
+// ApplyStacks gives the machines the TCP of the setup. The warnings name what a machine lacks of it.
+func ApplyStacks(c *cell.Cell, s *plan.Setup) (warnings []string, err error) {
 	stacks := map[string]plan.Stack{}
 	guests := map[string]bool{}
 	for _, t := range s.Terminals {
@@ -96,11 +98,22 @@ func ApplyStacks(c *cell.Cell, s *plan.Setup) error {
 		if h.Namespace == "" || guests[h.Name] {
 			continue // outside, another machine's own affair; or a virtual machine has a stack of its own
 		}
-		if err := machine.Apply(h.Namespace, stacks[h.Name]); err != nil {
-			return fmt.Errorf("setting up %s: %w", h.Name, err)
+		lacking, err := machine.Apply(h.Namespace, stacks[h.Name])
+		if err != nil {
+			return nil, fmt.Errorf("setting up %s: %w", h.Name, err)
 		}
+		warnings = append(warnings, Lacking(h.Name, lacking)...)
 	}
-	return nil
+	return warnings, nil
+}
+
+// Lacking says of each optional sysctl that a machine has none of it.
+func Lacking(machine string, sysctls []string) []string {
+	var all []string
+	for _, name := range sysctls {
+		all = append(all, fmt.Sprintf("%s: its kernel has no sysctl %s of a network namespace, so it is not set", machine, name))
+	}
+	return all
 }
 
 // commandDelay is how long a command may take to end after SIGINT.
