@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +20,6 @@ import (
 	"airtide/lab/machine"
 	"airtide/lab/plan"
 	"airtide/share/cellkey"
-	"airtide/share/radio"
 )
 
 // agent is one terminal's agent, airtide share run, with what it says of itself in a file.
@@ -34,10 +32,15 @@ type agent struct {
 	ending  bool // it was asked to end
 }
 
-const keyFile = "cell.key"
+const (
+	keyFile     = "cell.key"
+	agentName   = "share-" // and the machine
+	agentSuffix = ".jsonl"
+)
 
 // startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
-// carries no multicast, or of its hub; and waits until all know each other, as they do in a cell that was there before.
+// carries no multicast, or of its hub; and waits until all know each other, as they do in a cell that was there before. What is to
+// happen to them in mid-run, an agent's start among it, is left to changeAgents.
 func (a *attempt) startAgents(ctx context.Context) error {
 	sharing := map[string]plan.TerminalSetup{}
 	for _, t := range a.setup.Terminals {
@@ -77,17 +80,25 @@ func (a *attempt) startAgents(ctx context.Context) error {
 	}
 	first := len(a.agents)
 	for _, h := range hosts {
-		args := agentArguments(key, h, hosts, hubs, sharing[h.Name])
-		if t := sharing[h.Name]; t.Share.KnowsPHY {
+		t := sharing[h.Name]
+		args := agentArguments(key, h, hosts, hubs, t)
+		if t.Share.KnowsPHY {
 			file := a.phyFile(t.Name)
 			if err := tellPHY(file, t.Radio.PHY[0]); err != nil {
 				return err
 			}
 			args = append(args, "--phy-file", file)
 		}
-		if err := a.startAgent(program, h, "share-"+h.Name, args...); err != nil {
+		start := func() error { return a.startAgent(program, h, agentName+h.Name, args...) }
+		if t.Share.Start > 0 {
+			a.changes = append(a.changes, change{t.Share.Start, start})
+		} else if err := start(); err != nil {
 			return err
 		}
+		if t.Share.Stop > 0 {
+			a.changes = append(a.changes, change{t.Share.Stop, func() error { return a.stopAgent(h.Name) }})
+		}
+		a.addPHYChanges(t)
 	}
 	agents := a.agents[first:]
 	ctx, cancel := context.WithTimeout(ctx, agentPatience+time.Duration(len(agents))*agentLoading)
@@ -130,44 +141,9 @@ func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string
 	return args
 }
 
-// phyFile is where the agent of a terminal reads its PHY rate, as others ask nl80211 for it.
-func (a *attempt) phyFile(terminal string) string {
-	return filepath.Join(a.dir, "phy-"+terminal+".json")
-}
-
-func tellPHY(file string, s plan.PHYStep) error {
-	return radio.Told{PHYRateBps: float64(s.PHY.RateBps), Standard: s.PHY.Standard.String(), Streams: s.PHY.Streams}.Write(file)
-}
-
-// tellPHYs tells agents their PHY rates as they change, from time zero on.
-func (a *attempt) tellPHYs(ctx context.Context, zero time.Time) error {
-	type change struct {
-		file string
-		step plan.PHYStep
-	}
-	var changes []change
-	for _, t := range a.setup.Terminals {
-		for i, step := range t.Radio.PHY {
-			if i > 0 && t.Share.Agent() && t.Share.KnowsPHY {
-				changes = append(changes, change{a.phyFile(t.Name), step})
-			}
-		}
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.step.At, b.step.At) })
-	for _, c := range changes {
-		if err := sleepUntil(ctx, zero.Add(time.Duration(c.step.At))); err != nil {
-			return err
-		}
-		if err := tellPHY(c.file, c.step); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // startAgent starts an agent, or a hub, whose output is kept under a name.
 func (a *attempt) startAgent(program string, host cell.Host, name string, args ...string) error {
-	one := &agent{machine: host.Name, file: name + ".jsonl"}
+	one := &agent{machine: host.Name, file: name + agentSuffix}
 	var err error
 	if one.stdout, err = os.Create(filepath.Join(a.dir, one.file)); err != nil {
 		return fmt.Errorf("starting the agent of %s: %w", host.Name, err)
@@ -277,9 +253,9 @@ func (a *attempt) endAgents() error {
 	return errors.Join(errs...)
 }
 
-// stop asks the agent to end. One that has ended before is an error: its terminal did not share.
+// stop asks the agent to end. One that has ended before, without being asked, is an error: its terminal did not share.
 func (a *agent) stop() error {
-	if a.process == nil {
+	if a.process == nil || a.ending {
 		return nil
 	}
 	select {

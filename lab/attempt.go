@@ -33,6 +33,7 @@ type attempt struct {
 	recording *recording
 	captures  []*capture
 	agents    []*agent
+	changes   []change // of agents in mid-run
 	guests    []*guest
 	log       *machine.KernelLog
 	poller    *poller
@@ -227,10 +228,10 @@ func (a *attempt) send(ctx context.Context) error {
 	}()
 	counted := make(chan error, 1)
 	go func() { counted <- a.count(ctx, zero) }()
-	told := make(chan error, 1)
-	go func() { told <- a.tellPHYs(ctx, zero) }()
+	changed := make(chan error, 1)
+	go func() { changed <- a.changeAgents(ctx, zero) }()
 	results := a.session.Run(ctx, zero)
-	err = errors.Join(<-polled, <-counted, <-told)
+	err = errors.Join(<-polled, <-counted, <-changed)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

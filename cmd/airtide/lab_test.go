@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -252,7 +253,7 @@ func resultOf(t *testing.T, rates [2]float64) string {
 
 const sharingExperiment = `
 name: sharing
-duration: 5 s
+duration: 8 s
 warmup: 1 s
 terminals:
   told:
@@ -263,13 +264,18 @@ terminals:
     profile: linux-today
     radio: {standard: n, phy_rate: 65 Mbit/s}
     share: {policy: shares, max_rate: 50 Mbit/s, knows_phy: true}
+  guest:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s}
+    share: {policy: shares, max_rate: 50 Mbit/s, start: 1 s, stop: 6 s}
 servers: {server: {}}
 flows: {upload: {from: terminals, to: server, protocol: tcp}}
 measure:
   goodput: {quantity: goodput, take: each}
 `
 
-// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed.
+// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed, and one of which comes and
+// goes in mid-run.
 func TestTerminalsOfALabShare(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -315,11 +321,18 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	if first.MaxSource != "phy" || last.MaxSource != "phy" || last.MaxBps < 1.5*first.MaxBps {
 		t.Errorf("told first %+v, last %+v", first, last)
 	}
-	var end said // while both were there: one may end before the other
+	var end said     // while both were there: one may end before the other
+	var others []int // as their number changed
 	for _, one := range given {
 		if one.Held && len(one.Peers) == 1 {
 			end = one
 		}
+		if n := len(others); n == 0 || others[n-1] != len(one.Peers) {
+			others = append(others, len(one.Peers))
+		}
+	}
+	if text := fmt.Sprint(others); !strings.Contains(text, "1 2 1") {
+		t.Errorf("the number of others was %s in turn, want the guest to come and to go", text)
 	}
 	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 || math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
 		t.Errorf("whose maximum is given said in the end %+v, and the other's is %+v", end, last)

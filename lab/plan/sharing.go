@@ -19,6 +19,8 @@ type Sharing struct {
 	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"What is fair, the same on all terminals that share: 0 puts the total first, 1 (default) is proportional fairness, inf is max-min."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
 	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
+	Start    Duration    `json:"start,omitzero" jsonschema:"When its agent starts, since the start of the run; it takes a second or two to load. Default: before the run, and all know each other."`
+	Stop     Duration    `json:"stop,omitzero" jsonschema:"When its agent ends, since the start of the run, and lets go. Default: after the run."`
 	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
 }
 
@@ -69,6 +71,14 @@ func (c *checker) sharing(path string, s Sharing) {
 	}
 	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
 		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")
+	}
+	for name, at := range map[string]Duration{".start": s.Start, ".stop": s.Stop} {
+		if at >= c.e.Duration && at > 0 {
+			c.problem(path+name, at.String(), "less than the duration, "+c.e.Duration.String())
+		}
+	}
+	if s.Stop > 0 && s.Stop <= s.Start {
+		c.problem(path+".stop", s.Stop.String(), "a time after the start, "+s.Start.String())
 	}
 	for _, t := range c.e.Terminals {
 		if s.Agent() && t.Is.Share.Agent() && s.Alpha.Value() != t.Is.Share.Alpha.Value() {

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -116,9 +117,9 @@ func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (who
 			whole = whole && flags&unix.NLM_F_DUMP_INTR == 0
 			switch kind {
 			case unix.NLMSG_DONE:
-				return whole, errors.Join(failed, errorIn(body))
+				return whole, cmp.Or(failed, errorIn(body))
 			case unix.NLMSG_ERROR:
-				return false, errors.Join(failed, errorIn(body))
+				return false, cmp.Or(failed, errorIn(body))
 			case msgGetSock, msgByFamily:
 				// After an error of the receiver the dump is still read to its end, so that the socket stays usable.
 				if failed == nil {

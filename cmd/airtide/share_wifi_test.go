@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"airtide/vm"
+)
+
+// wifiScript has a simulated access point and a station in one kernel, lets an agent say what it knows, then takes the access point away.
+// The station's rates are printed as iw shows them.
+const wifiScript = `set -e
+hostapd -B -f /tmp/hostapd.log /hostapd.conf >&2
+ip link set lo up
+ip link set wlan1 up
+ip address add 10.9.0.2/24 dev wlan1
+n=0
+until iw dev wlan1 link | grep -q Connected; do
+	iw dev wlan1 connect cell 2>/dev/null || true
+	sleep 0.5
+	n=$((n + 1))
+	[ $n -lt 60 ] || { cat /tmp/hostapd.log >&2; exit 1; }
+done
+airtide share key -o /cell.key >&2
+airtide share run --key /cell.key --interface wlan1 --policy observe --json &
+agent=$!
+n=0
+while [ $n -lt 20 ]; do
+	iw dev wlan1 link | grep 'tx bitrate' || true
+	sleep 0.5
+	n=$((n + 1))
+done
+iw dev wlan1 disconnect
+echo disconnected
+sleep 3
+kill $agent
+wait $agent
+`
+
+const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nchannel=1\nieee80211n=1\nwmm_enabled=1\n"
+
+// TestAnAgentHasItsPHYRateFromNL80211 holds what an agent says against iw, on simulated radios (mac80211_hwsim), which Debian's kernels have.
+func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
+	needRoot(t)
+	if testing.Short() {
+		t.Skip("boots a guest")
+	}
+	if err := vm.Available(); err != nil {
+		t.Skip(err)
+	}
+	kernel := wifiKernel(t)
+	dir := t.TempDir()
+	program, config := filepath.Join(dir, "airtide"), filepath.Join(dir, "hostapd.conf")
+	c := exec.Command("go", "build", "-o", program, ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(config, []byte(hostapdConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, name := range []string{"sh", "ip", "iw", "hostapd", "cat", "grep", "sleep"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatalf("%v: make setup installs it", err)
+		}
+		programs = append(programs, path)
+	}
+	var console, out, said bytes.Buffer
+	g, err := vm.Start(t.Context(), vm.Config{
+		Kernel: kernel, Program: program, Programs: programs, Files: map[string]string{"/hostapd.conf": config},
+		Modules: []string{"mac80211_hwsim"}, MemoryMB: 768, Console: &console,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), vm.Command{
+		Path: programs[0], Args: []string{"-c", wifiScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"}, Stdout: &out, Stderr: &said,
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s\n%s", err, &out, &said, &console)
+	}
+	shown, connected, afterwards := wifiRates(t, out.Bytes())
+	if len(shown) == 0 || len(connected) == 0 || len(afterwards) == 0 {
+		t.Fatalf("iw showed %v, the agent said %v and %v without an access point, in\n%s", shown, connected, afterwards, &out)
+	}
+	t.Logf("iw showed %v, the agent said %v, and %v without an access point", shown, connected, afterwards)
+	if last := connected[len(connected)-1]; !slices.Contains(shown, last) {
+		t.Errorf("the agent has %g bit/s, iw showed %v", last, shown)
+	}
+	if last := afterwards[len(afterwards)-1]; last != 0 {
+		t.Errorf("without an access point the agent has %g bit/s", last)
+	}
+}
+
+// wifiKernel is Debian's 6.1 with the drivers of radios, which the kernel of the other guests, for clouds, lacks.
+func wifiKernel(t *testing.T) vm.Kernel {
+	t.Helper()
+	k, err := vm.Fetch(t.Context(), "6.1")
+	if err != nil {
+		t.Skip(err)
+	}
+	k.Release = strings.Replace(k.Release, "-cloud", "", 1)
+	folder, err := vm.FetchPackage(t.Context(), "6.1", runtime.GOARCH, "linux-image-"+k.Release)
+	if err != nil {
+		t.Skip(err)
+	}
+	k.Image, k.Modules = filepath.Join(folder, "boot/vmlinuz-"+k.Release), filepath.Join(folder, "lib/modules", k.Release)
+	return k
+}
+
+var bitrate = regexp.MustCompile(`tx bitrate: ([\d.]+) MBit/s`)
+
+// wifiRates are those that iw showed and those that the agent said, in bit/s, before and after it was disconnected.
+func wifiRates(t *testing.T, out []byte) (shown, connected, afterwards []float64) {
+	t.Helper()
+	before := &connected
+	for line := range bytes.Lines(out) {
+		if m := bitrate.FindSubmatch(line); m != nil {
+			mbps, err := strconv.ParseFloat(string(m[1]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, mbps*1e6)
+			continue
+		}
+		if bytes.HasPrefix(line, []byte("disconnected")) {
+			before = &afterwards
+			continue
+		}
+		var status struct {
+			Own struct {
+				PHYBps float64 `json:"phy_bps"`
+			} `json:"own"`
+		}
+		if err := json.Unmarshal(line, &status); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("%v in %s", err, line)
+		}
+		*before = append(*before, status.Own.PHYBps)
+	}
+	return shown, connected, afterwards
+}
