@@ -193,6 +193,17 @@ func (s *self) foreign() bool { return s.any(func(d *side) bool { return d.forei
 // doubted says whether others' queues stood and did not the last time.
 func (s *self) doubted() bool { return s.any(func(d *side) bool { return d.doubted }) }
 
+// doubtForeign has the next time in which all hold back decide whether others' queues still stand, and says whether they did: those of somebody
+// who has begun to take part are others' no more.
+func (s *self) doubtForeign() bool {
+	for _, f := range s.flows {
+		for _, d := range []*side{&f.up, &f.down} {
+			d.doubted = d.foreign > 0
+		}
+	}
+	return s.doubted()
+}
+
 // any says whether something is so of a direction of any flow.
 func (s *self) any(is func(*side) bool) bool {
 	for _, f := range s.flows {

@@ -28,7 +28,8 @@ type together struct {
 	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
 	wire      bool          // it was taken to limit
 	fall      control.Fall
-	foreign   time.Duration // delay by the queues of others who do not take part, as other terminals found it; 0 without
+	foreign   time.Duration       // delay by the queues of others who do not take part, as other terminals found it; 0 without
+	keep      map[uint64]struct{} // sessions of the terminals that keep to their shares
 }
 
 // stillness is when all were asked to hold back last, and how soon they may be again.
@@ -72,6 +73,9 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 	t.turns.Hear(now, all)
 	t.foreign = foreignDelay(a.peers)
+	if t.joined(a.peers) && a.self.doubtForeign() {
+		t.still.every = 0 // at once
+	}
 	a.control.Others(a.self.foreign() || t.foreign > 0)
 	t.beside(now, &a.self)
 	base, mean := a.self.rtts()
@@ -104,6 +108,24 @@ func (t *together) hears(now time.Duration, a *agent) {
 			t.still.concluded(now, longer, doubted || stand != stood, stand && !doubted)
 		}
 	}
+}
+
+// joined says whether a terminal keeps to its share that did not a step ago.
+func (t *together) joined(peers []message.Peer) (joined bool) {
+	if t.keep == nil || len(t.keep) > 2*len(peers)+16 { // of many that are gone
+		t.keep = make(map[uint64]struct{}, len(peers))
+	}
+	for i := range peers {
+		r := &peers[i].Report
+		_, kept := t.keep[r.Session]
+		switch keeps := r.State == message.Controlling; {
+		case keeps && !kept:
+			t.keep[r.Session], joined = struct{}{}, true
+		case !keeps && kept:
+			delete(t.keep, r.Session)
+		}
+	}
+	return joined
 }
 
 // foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are

@@ -163,6 +163,44 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	}
 }
 
+// TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn: its queues were others' until then.
+func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
+	const now = time.Minute
+	f := &flow{up: side{base: 2 * time.Millisecond, foreign: 60 * time.Millisecond}}
+	peer := func(state message.State) []message.Peer {
+		return []message.Peer{{Report: message.Report{Session: 7, State: state}, HeardNs: int64(now)}}
+	}
+	a := &agent{
+		control: control.New(control.Options{}), self: self{flows: map[tcp.FlowID]*flow{1: f}},
+		together: together{turns: control.NewTurns(1), still: stillness{at: now, every: stillForeign}},
+	}
+	step := func(state message.State) {
+		a.peers = peer(state)
+		a.together.hears(now, a)
+	}
+	step(message.Observing)
+	if f.up.doubted || a.together.still.every != stillForeign {
+		t.Errorf("somebody who takes no part made others' queues doubtful, to be looked for after %s", a.together.still.every)
+	}
+	step(message.Controlling)
+	if !f.up.doubted || a.together.still.every != 0 {
+		t.Errorf("with another who takes part: doubted %v, to be looked for after %s", f.up.doubted, a.together.still.every)
+	}
+	if f.up.stillSum, f.up.stillSteps = 3*time.Millisecond, 1; f.up.renew() || f.up.foreign != 0 {
+		t.Errorf("one look without queues left them standing: %s", f.up.foreign)
+	}
+	f.up.foreign, a.together.still.every = 60*time.Millisecond, stillForeign
+	step(message.Controlling)
+	if f.up.doubted || a.together.still.every != stillForeign {
+		t.Error("one who has taken part before made others' queues doubtful")
+	}
+	step(message.LetGo)
+	step(message.Controlling)
+	if !f.up.doubted {
+		t.Error("one who takes part again left others' queues beyond doubt")
+	}
+}
+
 // TestJustAfterATurnQueuesAreNotWhatTheyWere: how long all have to hold back follows from queues in between, not while they fill again.
 func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond
