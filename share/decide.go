@@ -118,18 +118,18 @@ func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
 		return b
 	}
 	u, v := &a.self.up, &a.self.down
-	whole := max(d.Share, 1)
-	parts := control.Split(whole, []float64{u.demand(whole), v.demand(whole)})
+	share := max(d.Share, 1)
+	parts := control.Split(share, []float64{u.demand(share), v.demand(share)})
 	forUp, forDown := a.balance.Step(a.since,
 		control.Direction{Share: parts[0], Rate: u.rate, Limited: u.greedy},
 		control.Direction{Share: parts[1], Rate: v.rate, Limited: v.greedy})
-	for _, w := range a.windows(now, (*flow).upward, parts[0]/whole, func(part float64, base time.Duration) float64 {
+	for _, w := range a.windows(now, (*flow).upward, parts[0]/share, d.Whole, func(part float64, base time.Duration) float64 {
 		return forUp * d.Window(part, base)
 	}) {
 		b.send(w)
 	}
 	b.down = map[tcp.FlowID]uint32{}
-	for _, w := range a.windows(now, (*flow).downward, parts[1]/whole, func(part float64, base time.Duration) float64 {
+	for _, w := range a.windows(now, (*flow).downward, parts[1]/share, d.Whole, func(part float64, base time.Duration) float64 {
 		return forDown * d.Window(part, base)
 	}) {
 		b.down[w.id] = uint32(min(max(w.bytes, control.LeastWindow*float64(w.flow.mss)), math.MaxInt32))
@@ -147,7 +147,7 @@ func (a *agent) equalCap(now time.Duration) (b bounds) {
 	}
 	share := a.config.CapacityBps / float64(n)
 	a.status.ShareBps, a.status.TotalBps, a.status.Correction = share, a.config.CapacityBps, 1
-	for _, w := range a.windows(now, (*flow).upward, 1, func(part float64, base time.Duration) float64 {
+	for _, w := range a.windows(now, (*flow).upward, 1, false, func(part float64, base time.Duration) float64 {
 		return control.EqualCap(share*part, base, a.self.state.RTT)
 	}) {
 		b.send(w)
@@ -170,7 +170,7 @@ type window struct {
 
 // windows divides a part of the share among the flows that carry something in a direction: by what they want, but an equal part at least, so
 // that a flow which begins is not held back. A flow that has carried nothing yet is not bound: it has a few packets.
-func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, bytes func(part float64, base time.Duration) float64) (all []window) {
+func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, whole bool, bytes func(part float64, base time.Duration) float64) (all []window) {
 	var wants []float64
 	for id, f := range a.self.flows {
 		if s := of(f); now < s.activeUntil && s.base > 0 {
@@ -187,11 +187,38 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, b
 		step = 0
 	}
 	for i := range all {
-		s := of(all[i].flow)
-		all[i].bytes = max(bytes(part*max(parts[i], 1/float64(len(all))), s.base),
-			s.beside(step, a.decision.QueueTarget, a.together.foreign, besidePackets*float64(all[i].flow.mss)/float64(len(all))))
+		all[i].bytes = bytes(part*max(parts[i], 1/float64(len(all))), of(all[i].flow).base)
+	}
+	if whole {
+		align(all)
+	}
+	for i := range all {
+		all[i].bytes = max(all[i].bytes, of(all[i].flow).beside(step, a.decision.QueueTarget, a.together.foreign,
+			besidePackets*float64(all[i].flow.mss)/float64(len(all))))
 	}
 	return all
+}
+
+// align makes all windows together whole A-MPDUs where they are near, each in proportion; what that leaves of packets has the greatest.
+func align(all []window) {
+	total, greatest := 0.0, 0
+	for i, w := range all {
+		total += w.bytes / float64(w.flow.mss)
+		if w.bytes > all[greatest].bytes {
+			greatest = i
+		}
+	}
+	whole := control.WholeAggregates(total)
+	if whole == total {
+		return
+	}
+	left := whole
+	for i, w := range all {
+		packets := math.Floor(whole / total * w.bytes / float64(w.flow.mss))
+		all[i].bytes = packets * float64(w.flow.mss)
+		left -= packets
+	}
+	all[greatest].bytes += left * float64(all[greatest].flow.mss)
 }
 
 // relative are demands as parts of a rate.

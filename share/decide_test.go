@@ -108,7 +108,7 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 			}
 			a.self.flows[tcp.FlowID(i+1)] = &flow{mss: 1448, up: s}
 		}
-		all := a.windows(now, (*flow).upward, 1, window)
+		all := a.windows(now, (*flow).upward, 1, false, window)
 		for i, part := range []float64{c.first, c.other} {
 			if want := window(part, base); math.Abs(all[i].bytes/want-1) > 0.03 {
 				t.Errorf("%s: flow %d has a window of %.0f bytes, want %.0f", c.what, i+1, all[i].bytes, want)
@@ -166,7 +166,7 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		window := func(now time.Duration) float64 {
 			f.up.activeUntil, f.up.greedyUntil = now+time.Second, now+time.Second
 			a.together.foreign = foreignDelay(a.peers)
-			all := a.windows(now, (*flow).upward, 1, func(float64, time.Duration) float64 { return share })
+			all := a.windows(now, (*flow).upward, 1, false, func(float64, time.Duration) float64 { return share })
 			// All that the window holds waits in this one's own queue: the claim is a lie.
 			f.up.recent = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
 			return all[0].bytes
@@ -184,6 +184,31 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		a.peers = []message.Peer{honest}
 		if got := window(now + a.since); got != share {
 			t.Errorf("%s was claimed, and no longer: a window of %.0f bytes, want %.0f", c.what, got, share)
+		}
+	}
+}
+
+// TestWindowsOfATerminalAreWholeAggregatesTogether: each in proportion, and the greatest has what is left over.
+func TestWindowsOfATerminalAreWholeAggregatesTogether(t *testing.T) {
+	for _, c := range []struct {
+		packets, want []float64
+	}{
+		{[]float64{70.4}, []float64{64}},
+		{[]float64{40, 30}, []float64{37, 27}},
+		{[]float64{35, 33, 2}, []float64{33, 30, 1}},
+		{[]float64{64}, []float64{64}},
+		{[]float64{10.5, 20}, []float64{10.5, 20}},
+		{nil, nil},
+	} {
+		var all []window
+		for _, p := range c.packets {
+			all = append(all, window{flow: &flow{mss: 1448}, bytes: p * 1448})
+		}
+		align(all)
+		for i, w := range all {
+			if got := w.bytes / 1448; math.Abs(got-c.want[i]) > 1e-9 {
+				t.Errorf("of %v packets window %d became %g, want %g", c.packets, i+1, got, c.want[i])
+			}
 		}
 	}
 }

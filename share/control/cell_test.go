@@ -153,7 +153,11 @@ func (c *testCell) run(length time.Duration) (rates [][]float64) {
 				panic(err)
 			}
 			s.decision = d
-			s.window = max(int(d.Window(1, s.least())/1500), 4)
+			window := d.Window(1, s.least()) / 1500
+			if d.Whole {
+				window = WholeAggregates(window)
+			}
+			s.window = max(int(window), 4)
 			row[i] = fresh[i].Rate
 		}
 		for i := range heard {

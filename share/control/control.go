@@ -40,10 +40,12 @@ type Options struct {
 const (
 	DefaultMinQueue = 8 * time.Millisecond
 	DefaultMaxQueue = 150 * time.Millisecond
-	// AggregatePackets of 1500 bytes are what the greatest share sends in the time of the queue target: an A-MPDU of 64 and
-	// what is acknowledged while it waits. With 80 a cell of eight stations at 433 Mbit/s loses 3 %. That is in a cell of many. Where few
-	// share the airtime the turn of each comes oftener, so that more has to be there: as much more as the greatest part that one has of it.
-	AggregatePackets = 128
+	// AggregatePackets of 1500 bytes are an A-MPDU (see queuedPackets).
+	AggregatePackets = 64
+	// quiteUnlike is how much the mean share lacks of the greatest where others are slow.
+	quiteUnlike = 0.3
+	// alike is from which part of the greatest on the mean share is that of like terminals.
+	alike = 0.9
 	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that come meanwhile. What is queued there waits as
 	// ACKs in the access point, which has as many accesses as each terminal, and its queue must not overflow: reports go through it too.
 	SinglePackets = 3
@@ -54,7 +56,8 @@ const (
 	// is, the more airtime a slow radio has beyond its share: each of its packets lasts as long as an A-MPDU of a fast one.
 	LeastWindow = 2
 
-	packetBits = 8 * 1500
+	// packetBits is TCP's payload of a packet of 1500 bytes: rates are of payload.
+	packetBits = 8 * 1448
 )
 
 // Decision is what a terminal is to do.
@@ -74,6 +77,9 @@ type Decision struct {
 	// Doubt says that the smallest round-trip times may be those of a path that is no more: longer ones than windows should lead to, or
 	// queues with little use of the airtime. They show when all hold back (Turns).
 	Doubt bool
+	// Whole says that windows are better brought to whole A-MPDUs (WholeAggregates): radios have them, and shares are alike. Where they are not it
+	// would take from the exactness of shares more than it gives.
+	Whole bool
 }
 
 // Window is the window in bytes of a flow that has a part of the terminal's share (1 for the only one).
@@ -91,7 +97,8 @@ type Controller struct {
 	room       room
 	correction float64
 	queue      time.Duration
-	more       float64 // by what factor AggregatePackets are more in a small cell
+	more       float64 // by what factor windows are more in a small cell
+	whole      bool    // shares are alike, and radios have aggregates
 	last       time.Duration
 	share      float64       // from which it has not changed by much
 	changed    time.Duration // when it had
@@ -175,7 +182,7 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
-		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= doubtAfter,
+		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= doubtAfter, Whole: c.whole,
 	}, nil
 }
 
@@ -187,7 +194,27 @@ func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	return s.longer(c.queue) / 2
 }
 
-// queueTarget is the time in which the greatest share sends AggregatePackets and what is added to them in a small cell, or SinglePackets.
+// queuedPackets is what the greatest share sends in the time of the queue target, by the greatest part of the airtime that one terminal has, and by
+// the mean of the shares as a part of the greatest. In a cell of eight like terminals and more it is an A-MPDU: with that each station goes in full A-MPDUs and
+// waits for its ACKs with nothing to send, which leaves the access point the medium to send them, and what is more waits there as ACKs. Where few
+// share the airtime the turn of each comes oftener, before its ACKs, so that more has to be there: two A-MPDUs with four, three with two. The
+// experiment share-windows finds the same by hand. Where others are slow it is two and more with any number, for a fast one waits longer for its turn, and its ACKs
+// come meanwhile.
+func queuedPackets(part, mean float64) float64 {
+	like, unlike := max(1, min(8*part, 1+4*part)), 2*(1+part)
+	return AggregatePackets * (like + max(unlike-like, 0)*min((1-mean)/quiteUnlike, 1))
+}
+
+// WholeAggregates brings a window of so many packets to the nearest number of whole A-MPDUs of AggregatePackets, from three quarters of one on: a
+// station whose window is a little more than one sends an A-MPDU and then what is left over in another, at nearly the same cost.
+func WholeAggregates(packets float64) float64 {
+	if packets < AggregatePackets*3/4 {
+		return packets
+	}
+	return math.Round(packets/AggregatePackets) * AggregatePackets
+}
+
+// queueTarget is the time in which the greatest share sends queuedPackets, or SinglePackets.
 func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 	greatest, airtime, longest := 0.0, 0.0, 0.0
 	for i, x := range shares {
@@ -197,8 +224,11 @@ func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 	if greatest == 0 {
 		return c.options.MaxQueue
 	}
-	c.more = 1 + longest/airtime
-	packets := AggregatePackets * c.more
+	part := longest / airtime
+	c.more = 1 + part
+	mean := c.meanShare(shares, longest/2) / greatest
+	packets := queuedPackets(part, mean)
+	c.whole = mean >= alike && !s.single
 	if s.single {
 		packets = SinglePackets
 	}
@@ -207,6 +237,17 @@ func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 		queue = max(queue, s.base/singlePart)
 	}
 	return min(max(queue, c.options.MinQueue), c.options.MaxQueue)
+}
+
+// meanShare is the mean share of the terminals that have so much of the airtime or more.
+func (c *Controller) meanShare(shares []float64, airtime float64) float64 {
+	sum, n := 0.0, 0
+	for i, x := range shares {
+		if x/c.problem[i].Max >= airtime {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / float64(n)
 }
 
 // How fast and how far windows are corrected.

@@ -228,7 +228,7 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 		return d
 	}
 	all := decide(true, true, true, true, true, true, true, true, true, true)
-	if want := 14400 * time.Microsecond; math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
+	if want := 13900800 * time.Nanosecond; math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
 		t.Errorf("a share of %.3g and a queue target of %s, want 2.5 Mbit/s and %s", all.Share, all.QueueTarget, want)
 	}
 	but := decide(true, true, true, true, true, true, true, true, true, false)

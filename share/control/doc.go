@@ -16,7 +16,7 @@
 //	window = correction x share x (smallest RTT + queue target)
 //
 // An access to the medium costs as much for one frame as for sixty, so a station's queue must hold an aggregate when its
-// turn comes. The queue target is the time in which the terminal with the greatest share sends [AggregatePackets]: the
+// turn comes. The queue target is the time in which the terminal with the greatest share sends one to three [AggregatePackets]: the
 // others have less, in proportion to their shares, and this is what gives them less of the airtime. Each terminal
 // corrects its window slowly by how far its rate, as a part of its share, lags behind that of all.
 package control
