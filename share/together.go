@@ -28,8 +28,8 @@ type together struct {
 	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
 	wire      bool          // it was taken to limit
 	fall      control.Fall
-	foreign   time.Duration       // delay by the queues of others who do not take part, as other terminals found it; 0 without
-	keep      map[uint64]struct{} // sessions of the terminals that keep to their shares
+	foreign   time.Duration   // delay by the queues of others who do not take part, as other terminals found it; 0 without
+	keep      map[uint64]kept // by session, the terminals that keep to their shares
 }
 
 // stillness is when all were asked to hold back last, and how soon they may be again.
@@ -73,8 +73,12 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 	t.turns.Hear(now, all)
 	t.foreign = foreignDelay(a.peers)
-	if t.joined(a.peers) && a.self.doubtForeign() {
+	joined, sent := t.joined(now, a.peers)
+	if joined && a.self.doubtForeign() {
 		t.still.every = 0 // at once
+	}
+	if sent {
+		a.control.Met()
 	}
 	a.control.Others(a.self.foreign() || t.foreign > 0)
 	t.beside(now, &a.self)
@@ -110,22 +114,36 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 }
 
-// joined says whether a terminal keeps to its share that did not a step ago.
-func (t *together) joined(peers []message.Peer) (joined bool) {
+// metFor is for how long after a terminal has begun to take part what it sends is what it sent before.
+const metFor = 2 * time.Second
+
+// joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
+func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent bool) {
 	if t.keep == nil || len(t.keep) > 2*len(peers)+16 { // of many that are gone
-		t.keep = make(map[uint64]struct{}, len(peers))
+		t.keep = make(map[uint64]kept, len(peers))
 	}
 	for i := range peers {
 		r := &peers[i].Report
-		_, kept := t.keep[r.Session]
-		switch keeps := r.State == message.Controlling; {
-		case keeps && !kept:
-			t.keep[r.Session], joined = struct{}{}, true
-		case !keeps && kept:
+		k, known := t.keep[r.Session]
+		if r.State != message.Controlling {
 			delete(t.keep, r.Session)
+			continue
 		}
+		if !known {
+			k, joined = kept{since: now}, true
+		}
+		if !k.sent && now-k.since <= metFor && r.UploadKbps.Bps()+r.DownloadKbps.Bps() >= leastDemand {
+			k.sent, sent = true, true
+		}
+		t.keep[r.Session] = k
 	}
-	return joined
+	return joined, sent
+}
+
+// kept is a terminal that keeps to its share.
+type kept struct {
+	since time.Duration
+	sent  bool // soon after it had begun to
 }
 
 // foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are

@@ -201,6 +201,36 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
 	}
 }
 
+// TestWhoBeginsToTakePartAndSendsIsMet: what it sent before was taken for somebody else's, or for the wire.
+func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
+	peers := func(state message.State, mbps float64) []message.Peer {
+		return []message.Peer{{Report: message.Report{Session: 7, State: state, UploadKbps: kbps(mbps * 1e6)}}}
+	}
+	tg := &together{}
+	for _, step := range []struct {
+		at           time.Duration
+		state        message.State
+		mbps         float64
+		joined, sent bool
+	}{
+		{0, message.Observing, 50, false, false},
+		{1, message.Controlling, 0, true, false},
+		{2, message.Controlling, 50, false, true},
+		{3, message.Controlling, 60, false, false},
+		{4, message.LetGo, 60, false, false},
+		{5, message.Controlling, 0, true, false},
+		{8, message.Controlling, 50, false, false}, // that has begun since
+	} {
+		joined, sent := tg.joined(step.at*time.Second, peers(step.state, step.mbps))
+		if joined != step.joined || sent != step.sent {
+			t.Errorf("after %d s: joined %v, sent before %v", step.at, joined, sent)
+		}
+	}
+	if _, sent := tg.joined(time.Minute, nil); sent {
+		t.Error("nobody was met")
+	}
+}
+
 // TestJustAfterATurnQueuesAreNotWhatTheyWere: how long all have to hold back follows from queues in between, not while they fill again.
 func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond

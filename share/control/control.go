@@ -132,6 +132,9 @@ func (c *Controller) LongerPath() {
 	c.doubt = 0
 }
 
+// Met says that a terminal is known from now on that has sent before: what was found of the wire took it for somebody else, or for the wire.
+func (c *Controller) Met() { c.wire.forget() }
+
 // Others says whether others than the terminals that are known have queues stand: then it is not the wire that limits where there is airtime
 // left.
 func (c *Controller) Others(stand bool) { c.others = stand }
