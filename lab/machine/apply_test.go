@@ -24,8 +24,10 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 		ReceiveBuffer: plan.Buffer{Min: 4095, Default: 87380, Max: 110208},
 		SendBuffer:    plan.Buffer{Min: 4096, Default: 16384, Max: 110208},
 		InitialWindow: 3,
-		Sysctls: map[string]string{"net.ipv4.tcp_sack": "0", "net.ipv4.ip_local_port_range": "40000  50000",
-			"-net.ipv4.tcp_window_scaling": "0", "-net.ipv4.tcp_nonsense": "1"},
+		Sysctls: map[string]string{
+			"net.ipv4.tcp_sack": "0", "net.ipv4.ip_local_port_range": "40000  50000",
+			"-net.ipv4.tcp_window_scaling": "0", "-net.ipv4.tcp_nonsense": "1",
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
