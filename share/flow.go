@@ -123,7 +123,7 @@ const (
 	// besideTime is in which time a window grows or shrinks by a factor of e at most, besideSmooth that of the mean round-trip time.
 	besideTime, besideSmooth = 700 * time.Millisecond, 700 * time.Millisecond
 	// besidePackets of all flows are the least, an A-MPDU; besideMost is how many times what is carried in that round-trip time is the most.
-	besidePackets = 64
+	besidePackets = control.AggregatePackets
 	besideMost    = 4
 )
 

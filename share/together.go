@@ -322,7 +322,7 @@ func stillLength(mean time.Duration) time.Duration {
 }
 
 // unknownPackets is what all windows of a terminal have together at least while it is not known what it reaches alone: an A-MPDU.
-const unknownPackets = 64
+const unknownPackets = control.AggregatePackets
 
 // atLeast raises bounds to so many packets for all together.
 func (b *bounds) atLeast(packets float64, flows map[tcp.FlowID]*flow) {

@@ -274,16 +274,24 @@ measure:
   goodput: {quantity: goodput, take: each}
 `
 
+// built is this program without the variables that make a test binary play it, for agents and guests.
+func built(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "airtide")
+	c := exec.Command("go", "build", "-o", program, ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	return program
+}
+
 // TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed, and one of which comes and
 // goes in mid-run.
 func TestTerminalsOfALabShare(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
-	// Agents are this program without the variables that make a test binary play it.
-	program := filepath.Join(t.TempDir(), "airtide")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
-	}
+	program := built(t)
 	if out, err := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "-o", dir, "--lag-limit", "1m").CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}

@@ -60,13 +60,7 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 		t.Skip(err)
 	}
 	kernel := wifiKernel(t)
-	dir := t.TempDir()
-	program, config := filepath.Join(dir, "airtide"), filepath.Join(dir, "hostapd.conf")
-	c := exec.Command("go", "build", "-o", program, ".")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
-	}
+	config := filepath.Join(t.TempDir(), "hostapd.conf")
 	if err := os.WriteFile(config, []byte(hostapdConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +74,7 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	}
 	var console, out, said bytes.Buffer
 	g, err := vm.Start(t.Context(), vm.Config{
-		Kernel: kernel, Program: program, Programs: programs, Files: map[string]string{"/hostapd.conf": config},
+		Kernel: kernel, Program: built(t), Programs: programs, Files: map[string]string{"/hostapd.conf": config},
 		Modules: []string{"mac80211_hwsim"}, MemoryMB: 768, Console: &console,
 	})
 	if err != nil {

@@ -269,11 +269,10 @@ const (
 	latest = 5 * time.Second
 )
 
-// A window of less than an A-MPDU of accessPackets, while others have far more, goes in one access, of the others' windows a part. Such a
+// A window of less than AggregatePackets, while others have far more, goes in one access, of the others' windows a part. Such a
 // terminal needs 0.4 to 0.8 of the window that its share would have. Its correction begins at the least, from where it does not
 // overshoot.
 const (
-	accessPackets   = 64
 	farSmaller      = 0.5
 	smallCorrection = 0.4
 	// stays is by how much more a small terminal has to have until it counts as another.
@@ -286,7 +285,7 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 		limit = stays
 	}
 	window := shares[own] * (minRTT + c.queue).Seconds()
-	return window < limit*accessPackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
+	return window < limit*AggregatePackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
 // smallest is the correction at which a small terminal begins: a long path is filled whole, and the rest by smallCorrection of what it would
