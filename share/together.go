@@ -2,6 +2,7 @@ package share
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -119,8 +120,15 @@ const metFor = 2 * time.Second
 
 // joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
 func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent bool) {
-	if t.keep == nil || len(t.keep) > 2*len(peers)+16 { // of many that are gone
+	if t.keep == nil {
 		t.keep = make(map[uint64]kept, len(peers))
+	}
+	if len(t.keep) > 2*len(peers)+16 { // most of them are gone
+		there := make(map[uint64]bool, len(peers))
+		for i := range peers {
+			there[peers[i].Report.Session] = true
+		}
+		maps.DeleteFunc(t.keep, func(session uint64, _ kept) bool { return !there[session] })
 	}
 	for i := range peers {
 		r := &peers[i].Report

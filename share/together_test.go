@@ -231,6 +231,26 @@ func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 	}
 }
 
+// TestWhoStaysHasNotJoinedAgain when what is known of many that are gone is forgotten.
+func TestWhoStaysHasNotJoinedAgain(t *testing.T) {
+	tg := together{}
+	stays := message.Peer{Report: message.Report{Session: 1, State: message.Controlling}}
+	tg.joined(time.Second, []message.Peer{stays})
+	for i := range uint64(100) {
+		now := 2*time.Second + time.Duration(i)*time.Second
+		comes := message.Peer{Report: message.Report{Session: 2 + i, State: message.Controlling}}
+		if joined, _ := tg.joined(now, []message.Peer{stays, comes}); !joined {
+			t.Errorf("terminal %d has not joined", i)
+		}
+		if joined, _ := tg.joined(now, []message.Peer{stays}); joined {
+			t.Errorf("who stays has joined again after %d terminals", i)
+		}
+		if len(tg.keep) > 32 {
+			t.Fatalf("%d terminals are known of two", len(tg.keep))
+		}
+	}
+}
+
 // TestJustAfterATurnQueuesAreNotWhatTheyWere: how long all have to hold back follows from queues in between, not while they fill again.
 func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond

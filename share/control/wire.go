@@ -74,6 +74,10 @@ const (
 	// A capacity is believed for so long; each time that it is found again, for twice as long.
 	firstBelief   = 30 * time.Second
 	longestBelief = 5 * time.Minute
+	// peaks is how far above the total the capacity may stay while queues stand. It follows peaks, for what is delivered lacks a little of what the
+	// wire carries now and then; but while shares change reports of before add up with those of after to what the wire never carried. From
+	// more it falls, by a factor of e in peakTime seconds.
+	peaks, peakTime = 1.06, 20.0
 	// smoothing is the time constant of the total.
 	smoothing = 500 * time.Millisecond
 	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at anew.
@@ -101,6 +105,7 @@ type wire struct {
 func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, others bool) float64 {
 	gain := min(float64(now-w.last)/float64(smoothing), 1)
 	w.total += gain * (s.total - w.total)
+	since := min(now-w.last, LongestStep)
 	w.last = now
 	if others {
 		w.forget()
@@ -121,6 +126,9 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	case w.capacity > 0 && now >= w.until:
 		w.capacity, w.seems = 0, false
 	case w.capacity > 0:
+		if most := peaks * w.total; s.delay >= noticeable && w.capacity > most {
+			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/peakTime), most)
+		}
 		w.capacity = max(w.capacity, w.total)
 	}
 	if w.capacity == 0 {
