@@ -19,13 +19,19 @@ import (
 // startShare starts a verb of share in a host's namespace, and ends it with the test.
 func startShare(t *testing.T, h *testnet.Host, args ...string) (cmd *exec.Cmd, stderr func() string) {
 	t.Helper()
+	cmd = airtide(append([]string{"share"}, args...)...)
+	return cmd, startCommand(t, h, cmd)
+}
+
+// startCommand starts a command in a host's namespace, and ends it with the test.
+func startCommand(t *testing.T, h *testnet.Host, cmd *exec.Cmd) (stderr func() string) {
+	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	f, err := os.Create(log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	cmd = airtide(append([]string{"share"}, args...)...)
 	cmd.Stderr = f
 	if err := h.Start(cmd); err != nil {
 		t.Fatal(err)
@@ -34,10 +40,31 @@ func startShare(t *testing.T, h *testnet.Host, args ...string) (cmd *exec.Cmd, s
 		_ = cmd.Process.Signal(unix.SIGTERM)
 		_ = cmd.Wait()
 	})
-	return cmd, func() string {
+	return func() string {
 		text, _ := os.ReadFile(log)
 		return string(text)
 	}
+}
+
+// limitAsUnit leaves a command no capabilities but those of its unit, and no way to others.
+func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../packaging/systemd", unit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "\nCapabilityBoundingSet=")
+	line, _, _ := strings.Cut(after, "\n")
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || !found || !strings.Contains(string(text), "\nNoNewPrivileges=yes\n") {
+		t.Fatalf("%s: %v, capabilities %q", unit, err, line)
+	}
+	bounds := "-all"
+	for _, c := range strings.Fields(line) {
+		bounds += ",+" + strings.ToLower(strings.TrimPrefix(c, "CAP_"))
+	}
+	cmd.Args = append([]string{setpriv, "--no-new-privs", "--bounding-set=" + bounds, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = setpriv
 }
 
 type shareStatus struct {
@@ -65,7 +92,8 @@ func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
 	return all
 }
 
-// TestTwoAgentsByAHub lets two agents meet at a hub alone, asks how they are doing by the socket and by Prometheus, and kills one.
+// TestTwoAgentsByAHub lets two agents meet at a hub alone, one with the rights of its systemd unit, asks how they are doing by the socket and by
+// Prometheus, and kills the other.
 func TestTwoAgentsByAHub(t *testing.T) {
 	needRoot(t)
 	n := testnet.New(t, testnet.Options{})
@@ -73,7 +101,9 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	mustRun(t, "share", "key", "-o", key)
 	_, hubSays := startShare(t, n.Server, "hub", "--key", key, "--listen", ":4799")
 	peer := n.Server.V4.String() + ":4799"
-	_, _ = startShare(t, n.Client, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit", "--metrics", n.Client.V4.String()+":9478")
+	limited := airtide("share", "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit", "--metrics", n.Client.V4.String()+":9478")
+	limitAsUnit(t, limited, "airtide-share.service")
+	startCommand(t, n.Client, limited)
 	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
 	testnet.Eventually(t, 2*time.Minute, "both agents to hear the other", func() bool {
 		all := statuses(t, n)
