@@ -46,17 +46,24 @@ func startCommand(t *testing.T, h *testnet.Host, cmd *exec.Cmd) (stderr func() s
 	}
 }
 
-// limitAsUnit leaves a command no capabilities but those of its unit, and no way to others.
-func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
+// unitOfSystemd is the text of a unit that is delivered.
+func unitOfSystemd(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../packaging/systemd", unit))
+	text, err := os.ReadFile(filepath.Join("../../packaging/systemd", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, found := strings.Cut(string(text), "\nCapabilityBoundingSet=")
+	return string(text)
+}
+
+// limitAsUnit leaves a command no capabilities but those of its unit, and no way to others.
+func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
+	t.Helper()
+	text := unitOfSystemd(t, unit)
+	_, after, found := strings.Cut(text, "\nCapabilityBoundingSet=")
 	line, _, _ := strings.Cut(after, "\n")
 	setpriv, err := exec.LookPath("setpriv")
-	if err != nil || !found || !strings.Contains(string(text), "\nNoNewPrivileges=yes\n") {
+	if err != nil || !found || !strings.Contains(text, "\nNoNewPrivileges=yes\n") {
 		t.Fatalf("%s: %v, capabilities %q", unit, err, line)
 	}
 	bounds := "-all"
@@ -224,18 +231,15 @@ func TestUnitsOfSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for unit, env := range map[string]string{"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env"} {
-		text, err := os.ReadFile(filepath.Join("../../packaging/systemd", unit))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "EnvironmentFile=/etc/airtide/"+env) {
+		text := unitOfSystemd(t, unit)
+		if !strings.Contains(text, "EnvironmentFile=/etc/airtide/"+env) {
 			t.Errorf("%s does not name %s", unit, env)
 		}
 		if _, err := os.Stat(filepath.Join("../../packaging/systemd", env)); err != nil {
 			t.Error(err)
 		}
 		installed := filepath.Join(t.TempDir(), unit)
-		if err := os.WriteFile(installed, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/airtide", exe)), 0o600); err != nil {
+		if err := os.WriteFile(installed, []byte(strings.ReplaceAll(text, "/usr/local/bin/airtide", exe)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(analyze, "verify", installed).CombinedOutput()
