@@ -53,6 +53,10 @@ type Options struct {
 	BTFPath string
 	// BatchTime is how long samples may wait for their batch to fill.
 	BatchTime time.Duration
+	// Drain is the time between two looks at what the BPF source's programs have recorded; 0 lets it follow the load.
+	Drain time.Duration
+	// NoOwners leaves out whose the sockets are, and with it all looks into /proc. It cannot be together with a filter by process.
+	NoOwners bool
 }
 
 // Source delivers samples and events to a sink until its context ends.
@@ -78,6 +82,9 @@ type Opened struct {
 
 // Open opens the source that the options ask for.
 func Open(o Options) (*Opened, error) {
+	if o.NoOwners && len(o.Filter.PIDs)+len(o.Filter.Comms) > 0 {
+		return nil, errors.New("a filter by process needs to know whose the sockets are")
+	}
 	switch o.Source {
 	case BPF:
 		return openBPF(o)
@@ -108,7 +115,7 @@ func neither(bpfErr, diagErr error) error {
 func openBPF(o Options) (*Opened, error) {
 	s, err := bpf.Open(bpf.Options{
 		Filter: o.Filter, Density: o.Density, BufferBytes: o.BufferBytes, MaxFlows: o.MaxFlows, Attach: o.Attach,
-		BTFPath: o.BTFPath, BatchTime: o.BatchTime, Aliases: aliases,
+		BTFPath: o.BTFPath, BatchTime: o.BatchTime, Drain: o.Drain, NoOwners: o.NoOwners, Aliases: aliases,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the bpf source: %w", err)
@@ -134,7 +141,7 @@ func openDiag(o Options) (*Opened, error) {
 	if o.Density.Mode == filter.AtMost {
 		poll = max(poll, o.Density.Every)
 	}
-	s, err := diag.New(diag.Options{Interval: poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces})
+	s, err := diag.New(diag.Options{Interval: poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces, NoOwners: o.NoOwners})
 	if err != nil {
 		return nil, fmt.Errorf("opening the diag source: %w", err)
 	}

@@ -24,7 +24,8 @@ func takeGrip(ctx context.Context, c *Config, flows filter.Filter) (g grip, err 
 	parts := errgroup.Group{}
 	parts.Go(func() error {
 		source, err := monitor.Open(monitor.Options{
-			Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery}, BatchTime: stepEvery / 4,
+			Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery},
+			BatchTime: stepEvery / 4, Drain: stepEvery / 2, NoOwners: true, // so few flows' samples fill no ring in that time
 		})
 		if err == nil {
 			g.source = source

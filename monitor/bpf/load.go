@@ -49,6 +49,8 @@ type Options struct {
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
+	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
+	NoOwners bool
 	// Aliases finds names under which congestion controls with another's private state are loaded: "fair" is "cubic_rtt".
 	Aliases func() (map[string]string, error)
 	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older kernel is observed.

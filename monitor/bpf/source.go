@@ -16,7 +16,7 @@ type Source struct {
 	loaded  *loaded
 	decoder *decoder
 	flows   *flowTable
-	owners  *owner.Resolver
+	owners  *owner.Resolver // nil where nobody asks
 	cgroups *owner.Cgroups
 	batch   *tcp.Batch
 	loss    tcp.Loss
@@ -28,7 +28,10 @@ func Open(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{options: o, loaded: l, flows: newFlowTable(), owners: owner.NewResolver()}
+	s := &Source{options: o, loaded: l, flows: newFlowTable()}
+	if !o.NoOwners {
+		s.owners = owner.NewResolver()
+	}
 	s.decoder = newDecoder(l.types, l.hz, l.private)
 	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
 	s.cgroups, _ = owner.OpenCgroups()
@@ -171,7 +174,7 @@ func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
 	}
 	f := s.flows.learn(kernelID, flow, flags&undecidedMark != 0)
 	f.private = s.decoder.private[f.flow.CongestionControl]
-	if f.flow.PID == 0 && flow.Inode != 0 {
+	if s.owners != nil && f.flow.PID == 0 && flow.Inode != 0 {
 		s.flows.wanted[kernelID] = f
 		s.owners.Lookup(flow.Inode)
 	}

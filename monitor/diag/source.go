@@ -36,6 +36,8 @@ type Options struct {
 	// within a second.
 	AllNamespaces bool
 	BatchRows     int // most samples per batch; 0 means 1000
+	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
+	NoOwners bool
 }
 
 // Stats counts what a Source has done.
@@ -110,7 +112,10 @@ func New(o Options) (*Source, error) {
 	}
 	s := &Source{
 		options: o, request: dumpRequest(bytecode(&o.Filter)), self: self,
-		spaces: map[uint32]*space{}, owners: owner.NewResolver(), batch: tcp.NewBatch(o.BatchRows),
+		spaces: map[uint32]*space{}, batch: tcp.NewBatch(o.BatchRows),
+	}
+	if !o.NoOwners {
+		s.owners = owner.NewResolver()
 	}
 	s.batch.Resize(o.BatchRows)
 	s.fixed, s.ofOwner = split(o.Filter)

@@ -17,7 +17,7 @@ type testCell struct {
 	wire     float64 // bit/s
 	wireFree time.Duration
 	stations []*testStation
-	next     int
+	turns    []int // whose turns are left of a round, in random order; one more than there are stations is the access point's
 	random   *rand.Rand
 }
 
@@ -67,10 +67,6 @@ func newTestCell(wire float64, stations ...testStation) *testCell {
 func (c *testCell) until(end time.Duration) {
 	for c.now < end {
 		for _, s := range c.stations {
-			for len(s.acks) > 0 && s.acks[0].at <= c.now {
-				s.flying, s.acked = s.flying-s.acks[0].frames, s.acked+s.acks[0].frames
-				s.acks = s.acks[1:]
-			}
 			if fresh := s.window - s.flying - s.backlog; fresh > 0 && !s.away {
 				if s.demand > 0 {
 					fresh = min(fresh, int(s.released))
@@ -89,11 +85,22 @@ func (c *testCell) until(end time.Duration) {
 	}
 }
 
-// access lets the next station that has something send.
+// access lets the next station that has something send. One more than there are stations stands for the access point, which takes all ACKs that have
+// come to it at once.
 func (c *testCell) access() bool {
-	for range c.stations {
-		s := c.stations[c.next]
-		c.next = (c.next + 1) % len(c.stations)
+	for range 2 * (len(c.stations) + 1) {
+		if len(c.turns) == 0 {
+			c.turns = c.random.Perm(len(c.stations) + 1)
+		}
+		next := c.turns[0]
+		c.turns = c.turns[1:]
+		if next == len(c.stations) {
+			if c.acknowledge() {
+				return true
+			}
+			continue
+		}
+		s := c.stations[next]
 		frames := min(s.backlog, s.aggregate)
 		if frames == 0 {
 			continue
@@ -106,6 +113,22 @@ func (c *testCell) access() bool {
 		return true
 	}
 	return false
+}
+
+// acknowledge is an access of the access point.
+func (c *testCell) acknowledge() (any bool) {
+	now := c.now
+	for _, s := range c.stations {
+		for len(s.acks) > 0 && s.acks[0].at <= now {
+			s.flying, s.acked = s.flying-s.acks[0].frames, s.acked+s.acks[0].frames
+			s.acks = s.acks[1:]
+			if !any {
+				any = true
+				c.now += testOverhead
+			}
+		}
+	}
+	return any
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -2,12 +2,13 @@ package control
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
 
 // follows holds rates after a change against what they come to: within two seconds they are there, and until then and from then on none
-// goes beyond by more than a tenth. Rates are means of half a second.
+// goes beyond by more than a tenth. Rates are means of half a second, and of several cells, since who comes to the medium when is random.
 func (c *testCell) follows(t *testing.T, what string, before []float64, rates [][]float64) {
 	t.Helper()
 	final := mean(rates, len(rates)/2)
@@ -35,6 +36,21 @@ func (c *testCell) follows(t *testing.T, what string, before []float64, rates []
 	}
 }
 
+// runAll lets cells that differ by chance alone go on for a time, and tells what each station delivered in the mean of them in each tenth of a second.
+func runAll(cells []*testCell, length time.Duration) (rates [][]float64) {
+	for _, c := range cells {
+		for k, row := range c.run(length) {
+			if k == len(rates) {
+				rates = append(rates, make([]float64, len(row)))
+			}
+			for i, x := range row {
+				rates[k][i] += x / float64(len(cells))
+			}
+		}
+	}
+	return rates
+}
+
 func (c *testCell) jainOfPresent(x []float64) float64 {
 	present := &testCell{}
 	var rates []float64
@@ -47,26 +63,33 @@ func (c *testCell) jainOfPresent(x []float64) float64 {
 }
 
 func TestSharesFollowChangesWithoutOvershoot(t *testing.T) {
-	c := newTestCell(1e9, fast(), fast(), slow(), slow())
-	first, second, third, fourth := c.stations[0], c.stations[1], c.stations[2], c.stations[3]
-	third.away, fourth.away = true, true
-	c.run(5 * time.Second)
+	var cells []*testCell
+	for seed := range uint64(8) {
+		c := newTestCell(1e9, fast(), fast(), slow(), slow())
+		c.random = rand.New(rand.NewPCG(1, seed))
+		c.stations[2].away, c.stations[3].away = true, true
+		cells = append(cells, c)
+	}
+	runAll(cells, 5*time.Second)
 	for _, change := range []struct {
-		what string
-		make func()
+		what    string
+		station int
+		make    func(s *testStation)
 	}{
-		{"a slow one joins", func() { third.away = false }},
-		{"another joins", func() { fourth.away = false }},
-		{"a fast one leaves", func() { second.away = true }},
-		{"it comes back", func() { second.away = false }},
-		{"a fast one becomes slow", func() { first.phy, first.aggregate = 65e6, 43 }},
-		{"it becomes fast again", func() { first.phy, first.aggregate = 866e6, 64 }},
-		{"one path becomes longer", func() { first.base = 30 * time.Millisecond }},
-		{"it becomes shorter again", func() { first.base = 2 * time.Millisecond }},
+		{"a slow one joins", 2, func(s *testStation) { s.away = false }},
+		{"another joins", 3, func(s *testStation) { s.away = false }},
+		{"a fast one leaves", 1, func(s *testStation) { s.away = true }},
+		{"it comes back", 1, func(s *testStation) { s.away = false }},
+		{"a fast one becomes slow", 0, func(s *testStation) { s.phy, s.aggregate = 65e6, 43 }},
+		{"it becomes fast again", 0, func(s *testStation) { s.phy, s.aggregate = 866e6, 64 }},
+		{"one path becomes longer", 0, func(s *testStation) { s.base = 30 * time.Millisecond }},
+		{"it becomes shorter again", 0, func(s *testStation) { s.base = 2 * time.Millisecond }},
 	} {
-		before := mean(c.run(500*time.Millisecond), 5)
-		change.make()
-		c.follows(t, change.what, before, c.run(6*time.Second))
+		before := mean(runAll(cells, 500*time.Millisecond), 5)
+		for _, c := range cells {
+			change.make(c.stations[change.station])
+		}
+		cells[0].follows(t, change.what, before, runAll(cells, 6*time.Second))
 	}
 }
 

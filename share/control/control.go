@@ -270,11 +270,11 @@ const (
 )
 
 // A window of less than AggregatePackets, while others have far more, goes in one access, of the others' windows a part. Such a
-// terminal needs 0.4 to 0.8 of the window that its share would have. Its correction begins at the least, from where it does not
-// overshoot.
+// terminal needs 0.7 to 1.0 of the window that its share would have: among two fast and two slow ones 0.7 to 0.8, its ACKs waiting for the access
+// point's turn. Its correction begins a little below, from where it does not overshoot.
 const (
 	farSmaller      = 0.5
-	smallCorrection = 0.4
+	smallCorrection = 0.8
 	// stays is by how much more a small terminal has to have until it counts as another.
 	stays = 1.5
 )
