@@ -110,7 +110,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 				a.decision = control.Decision{} // it is made anew at once, while windows may be brought back at once
 			}
 			stand, doubted := a.self.foreign(), a.self.doubted()
-			t.still.concluded(now, longer, doubted || stand != stood, stand && !doubted)
+			t.still.concluded(now, longer || doubted, stand != stood, stand && !doubted)
 		}
 	}
 }
@@ -169,15 +169,16 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// concluded sets when all may be asked to hold back again: as soon as ever when the path seems to be longer, which others' queues look like for a
-// moment, later when something else has changed, and latest where others' queues stand, which costs those who hold back.
-func (s *stillness) concluded(now time.Duration, longer, changed, foreign bool) {
+// concluded sets when all may be asked to hold back again: soon when the path seems to be longer, which others' queues look like for a
+// moment, and when others' queues that stood did not this once; later when something else has changed, and latest where others' queues stand, which
+// costs those who hold back.
+func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
 	switch {
 	case changed:
 		s.every = stillChanged
-	case longer:
+	case soon:
 		s.every = stillFirst
 	}
 	if foreign {

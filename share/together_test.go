@@ -163,6 +163,25 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	}
 }
 
+// TestADoubtIsSettledSoon: others' queues that did not stand once are looked for again as soon as may be, for meanwhile windows are those beside others.
+func TestADoubtIsSettledSoon(t *testing.T) {
+	for _, c := range []struct {
+		rtt, want time.Duration
+	}{
+		{3 * time.Millisecond, stillFirst},
+		{60 * time.Millisecond, stillForeign},
+	} {
+		f := &flow{up: side{base: 2 * time.Millisecond, foreign: 60 * time.Millisecond, stillSum: c.rtt, stillSteps: 1}}
+		a := &agent{
+			control: control.New(control.Options{}), self: self{flows: map[tcp.FlowID]*flow{1: f}},
+			together: together{turns: control.NewTurns(1), phase: control.Phase{Kind: message.Still}},
+		}
+		if a.together.hears(time.Minute, a); a.together.still.every != c.want {
+			t.Errorf("after a look with RTTs of %s the next comes after %s, want %s", c.rtt, a.together.still.every, c.want)
+		}
+	}
+}
+
 // TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn: its queues were others' until then.
 func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
 	const now = time.Minute
