@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"net"
 	"os"
 	"sync"
 	"testing"
@@ -41,31 +40,15 @@ func (o *owned) of(pid uint32) (flows, have int) {
 
 // Of a connection that was there before, only a look into /proc can tell whose it is.
 func TestWithoutOwnersNobodyLooksIntoProc(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: run the tests with sudo")
-	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	client, err := net.Dial("tcp4", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	server, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	port := uint16(listener.Addr().(*net.TCPAddr).Port)
+	n := testnet.New(t, testnet.Options{})
+	n.Connect(testnet.Dial{})
+	both := filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}
 	for _, kind := range []Kind{BPF, Diag} {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		var sinks [2]*owned // with owners, and without
 		for i := range sinks {
-			source, err := Open(Options{Source: kind, Filter: filter.Filter{Ports: []uint16{port}}, NoOwners: i == 1})
+			source, err := Open(Options{Source: kind, Filter: both, NoOwners: i == 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,8 @@ import (
 )
 
 // testCell is a cell as simple as it can be and still have what the control has to do with: stations that come to the medium
-// equally often, each access costing its overhead and then as many frames as wait; a wire behind it; windows.
+// equally often, each access costing its overhead and then as many frames as wait; an access point that comes as often as each of them, for their ACKs; a
+// wire behind it; windows.
 type testCell struct {
 	now      time.Duration
 	wire     float64 // bit/s
@@ -115,20 +116,20 @@ func (c *testCell) access() bool {
 	return false
 }
 
-// acknowledge is an access of the access point.
-func (c *testCell) acknowledge() (any bool) {
+// acknowledge is an access of the access point, and says whether there was something for it.
+func (c *testCell) acknowledge() (some bool) {
 	now := c.now
 	for _, s := range c.stations {
 		for len(s.acks) > 0 && s.acks[0].at <= now {
 			s.flying, s.acked = s.flying-s.acks[0].frames, s.acked+s.acks[0].frames
 			s.acks = s.acks[1:]
-			if !any {
-				any = true
+			if !some {
+				some = true
 				c.now += testOverhead
 			}
 		}
 	}
-	return any
+	return some
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
