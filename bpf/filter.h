@@ -111,6 +111,28 @@ static __always_inline bool netns_passes(u32 inum)
 	return !filter_netns_n || listed(filter_netns, filter_netns_n, inum);
 }
 
+/*
+ * Whether the filter leaves out the namespace of a socket. The frequent hooks ask it first: beside the monitors of many
+ * namespaces each segment would cost as many looks into their tables, which is what it costs nearly all of them.
+ */
+static __always_inline bool elsewhere(const struct sock *sk)
+{
+	return filter_netns_n && !netns_passes(sk->__sk_common.skc_net.net->ns.inum);
+}
+
+/* The same of a pointer that the verifier does not follow. */
+static __always_inline bool copied_elsewhere(const struct sock *sk)
+{
+	struct net *net = NULL;
+	u32 inum = 0;
+
+	if (!filter_netns_n)
+		return false;
+	chase(net, sk->__sk_common.skc_net.net);
+	chase(inum, net->ns.inum);
+	return !netns_passes(inum);
+}
+
 #define MAX_CGROUP_DEPTH 16
 
 static __always_inline bool cgroup_passes(struct cgroup *cgrp)

@@ -56,6 +56,9 @@ struct flow_state {
 	char comm[16];
 };
 
+/* Whose the sockets are is not asked: no hook on behalf of a reader, and nothing to look up at each segment. */
+volatile const bool without_owners;
+
 struct owner {
 	u32 pid;
 	char comm[16];
@@ -171,7 +174,7 @@ static __always_inline u32 current_process(void)
 static __always_inline void own_by_current(struct flow_state *fs)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task(), *leader = NULL;
-	u32 pid = current_process();
+	u32 pid = without_owners ? 0 : current_process();
 
 	if (!pid || fs->pid == pid)
 		return;
@@ -180,6 +183,11 @@ static __always_inline void own_by_current(struct flow_state *fs)
 	if (!leader || bpf_probe_read_kernel(fs->comm, sizeof(fs->comm), &leader->comm))
 		bpf_get_current_comm(fs->comm, sizeof(fs->comm));
 	fs->announce = 1;
+}
+
+static __always_inline bool lacks_owner(const struct flow_state *fs)
+{
+	return !without_owners && (!fs->pid || !fs->inode);
 }
 
 /* Takes up the inode once accept() has given the socket one, and the owner once user space has found it. */
@@ -325,7 +333,7 @@ static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 {
 	if (!fs || !tp)
 		return false;
-	if (!fs->pid || !fs->inode)
+	if (lacks_owner(fs))
 		refresh_owner(fs, tp);
 	if (fs->verdict == VERDICT_NEW) {
 		fs->verdict = judge(fs, tp);
@@ -382,7 +390,7 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 	}
 	if (by_process && !fs->pid)
 		own_by_current(fs);
-	if ((fs->verdict != VERDICT_ACCEPT || !fs->pid || !fs->inode || fs->announce) && !settle(fs, tp)) {
+	if ((fs->verdict != VERDICT_ACCEPT || lacks_owner(fs) || fs->announce) && !settle(fs, tp)) {
 		if (fs->verdict == VERDICT_REJECT)
 			reject_flow(key);
 		return NULL;

@@ -62,16 +62,22 @@ __noinline int on_trusted_segment(struct tcp_sock *tp __arg_trusted, struct sk_b
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(trusted_tcp_probe, struct sock *sk, struct sk_buff *skb)
 {
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct tcp_sock *tp;
 
+	if (elsewhere(sk))
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
 	return tp ? on_trusted_segment(tp, skb) : 0;
 }
 
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(btf_tcp_probe, struct sock *sk, const struct sk_buff *skb)
 {
-	struct tcp_sock *tp = tcp_sock_of(sk);
+	struct tcp_sock *tp;
 
+	if (elsewhere(sk))
+		return 0;
+	tp = tcp_sock_of(sk);
 	if (tp)
 		on_typed_segment(sk, tp, skb);
 	return 0;
@@ -142,7 +148,7 @@ int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 {
 	struct tcp_sock *tp;
 
-	if (!wants_owner((u64)sk))
+	if (elsewhere(sk) || !wants_owner((u64)sk))
 		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp) {
@@ -218,11 +224,14 @@ int raw_tcp_probe(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx->args[1];
-	struct tcp_sock *tp = enter_with_copy(sk);
+	struct tcp_sock *tp;
 	struct arrival a = {.cb = (const struct tcp_skb_cb *)&skb->cb};
 	unsigned char *head = NULL;
 	u16 offset = 0;
 
+	if (copied_elsewhere(sk))
+		return 0;
+	tp = enter_with_copy(sk);
 	if (!tp)
 		return 0;
 	chase(head, skb->head);
@@ -300,7 +309,7 @@ int raw_tcp_rcv_space_adjust(struct bpf_raw_tracepoint_args *ctx)
 	struct sock *sk = (struct sock *)ctx->args[0];
 	struct tcp_sock *tp;
 
-	if (!wants_owner((u64)sk))
+	if (copied_elsewhere(sk) || !wants_owner((u64)sk))
 		return 0;
 	tp = enter_with_copy(sk);
 	if (!tp)

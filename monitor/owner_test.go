@@ -38,11 +38,13 @@ func (o *owned) of(pid uint32) (flows, have int) {
 	return len(o.pids), have
 }
 
-// Of a connection that was there before, only a look into /proc can tell whose it is.
-func TestWithoutOwnersNobodyLooksIntoProc(t *testing.T) {
+// Of a connection that was there before, only a look into /proc can tell whose it is; of one that is opened and read from
+// meanwhile, the programs as well.
+func TestWithoutOwnersNobodyAsksWhoseSocketsAre(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	n.Connect(testnet.Dial{})
 	both := filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}
+	want := 2
 	for _, kind := range []Kind{BPF, Diag} {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -62,15 +64,23 @@ func TestWithoutOwnersNobodyLooksIntoProc(t *testing.T) {
 				}
 			})
 		}
-		testnet.Eventually(t, 10*time.Second, "the owners of both ends", func() bool {
+		client, server := n.Connect(testnet.Dial{})
+		want += 2
+		testnet.Eventually(t, 10*time.Second, "the owners of all ends", func() bool {
+			if _, err := client.Write([]byte{1}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := server.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
 			_, have := sinks[0].of(uint32(os.Getpid()))
 			flows, _ := sinks[1].of(0)
-			return have == 2 && flows == 2
+			return have == want && flows == want
 		})
 		stop()
 		running.Wait()
-		if _, unknown := sinks[1].of(0); unknown != 2 {
-			t.Errorf("%s: of two flows whose owners nobody asked for, %d have none", kind, unknown)
+		if _, unknown := sinks[1].of(0); unknown != want {
+			t.Errorf("%s: of %d flows whose owners nobody asked for, %d have none", kind, want, unknown)
 		}
 	}
 }

@@ -45,7 +45,8 @@ type Options struct {
 	Attach Attach
 	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it themselves.
 	BTFPath string
-	// Drain is the time between two looks at the rings; 0 lets it follow the load, from minDrain to maxDrain.
+	// Drain is the time between two looks at the rings, by whatever thread there is; 0 lets it follow the load, from minDrain
+	// to maxDrain, on a thread that goes before others.
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
@@ -221,6 +222,9 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	l := &loaded{attach: way, types: types}
 	wanted := map[string]hook{}
 	for _, h := range hooks {
+		if h.Name == ownerTracepoint && o.NoOwners {
+			continue
+		}
 		if o.argsOf(types, h.Name) < 0 {
 			if h.Without == "" {
 				return nil, fmt.Errorf("the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since)
@@ -335,6 +339,7 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 	maps.Copy(values, bpffilter.Constants(&o.Filter))
 	maps.Copy(values, map[string]any{
 		"density": uint32(o.Density.Mode), "density_ns": uint64(o.Density.Every),
+		"without_owners":        o.NoOwners,
 		"has_cong_state_set":    o.argsOf(types, "tcp_cong_state_set") >= 0,
 		"retransmit_has_result": TellsOfRefusals(types),
 	})

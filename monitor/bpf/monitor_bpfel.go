@@ -371,6 +371,7 @@ const (
 	monitorVarUnusedRingLimits      = "unused_ring_limits"
 	monitorVarUnusedSampleFlags     = "unused_sample_flags"
 	monitorVarUnusedSampleRecord    = "unused_sample_record"
+	monitorVarWithoutOwners         = "without_owners"
 )
 
 // loadMonitor returns the embedded CollectionSpec for monitor.
@@ -490,6 +491,7 @@ type monitorVariableSpecs struct {
 	UnusedRingLimits    *ebpf.VariableSpec `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags   *ebpf.VariableSpec `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord  *ebpf.VariableSpec `ebpf:"unused_sample_record"`
+	WithoutOwners       *ebpf.VariableSpec `ebpf:"without_owners"`
 }
 
 // monitorObjects contains all objects after they have been loaded into the kernel.
@@ -580,6 +582,7 @@ type monitorVariables struct {
 	UnusedRingLimits    *ebpf.Variable `ebpf:"unused_ring_limits"`
 	UnusedSampleFlags   *ebpf.Variable `ebpf:"unused_sample_flags"`
 	UnusedSampleRecord  *ebpf.Variable `ebpf:"unused_sample_record"`
+	WithoutOwners       *ebpf.Variable `ebpf:"without_owners"`
 }
 
 // monitorPrograms contains all programs after they have been loaded into the kernel.

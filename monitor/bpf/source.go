@@ -62,7 +62,9 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	if batchTime <= 0 {
 		batchTime = DefaultBatchTime
 	}
-	defer hurry()()
+	if s.options.Drain <= 0 {
+		defer hurry()()
+	}
 	ownerCtx, stopOwners := context.WithCancel(context.Background())
 	defer stopOwners()
 	ownersDone := make(chan struct{})

@@ -29,6 +29,9 @@ type hook struct {
 	btf, raw string
 }
 
+// ownerTracepoint is in recvmsg, on behalf of the process that reads, and tells nothing but that.
+const ownerTracepoint = "tcp_rcv_space_adjust"
+
 var hooks = []hook{
 	{Tracepoint{"tcp_probe", "4.16", ""}, "btf_tcp_probe", "raw_tcp_probe"},
 	{Tracepoint{"inet_sock_set_state", "4.16", ""}, "btf_inet_sock_set_state", "raw_inet_sock_set_state"},
@@ -47,7 +50,7 @@ var hooks = []hook{
 		"btf_tcp_send_reset", "raw_tcp_send_reset",
 	},
 	{
-		Tracepoint{"tcp_rcv_space_adjust", "4.18", "owners of accepted connections are found by /proc alone"},
+		Tracepoint{ownerTracepoint, "4.18", "owners of accepted connections are found by /proc alone"},
 		"btf_tcp_rcv_space_adjust", "raw_tcp_rcv_space_adjust",
 	},
 }
