@@ -193,8 +193,12 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, w
 		align(all)
 	}
 	for i := range all {
-		all[i].bytes = max(all[i].bytes, of(all[i].flow).beside(step, a.decision.QueueTarget, a.together.foreign,
+		s := of(all[i].flow)
+		all[i].bytes = max(all[i].bytes, s.beside(step, a.decision.QueueTarget, a.together.heard.delay,
 			besidePackets*float64(all[i].flow.mss)/float64(len(all))))
+		if step > 0 {
+			s.before = all[i].bytes
+		}
 	}
 	return all
 }

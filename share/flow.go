@@ -29,6 +29,7 @@ type side struct {
 	recent      time.Duration // the last of the means
 	slowRTT     time.Duration // their mean, smoothed, and
 	window      float64       // the window in bytes beside others who do not take part; 0 without
+	before      float64       // the window in bytes that it had last outside a turn
 	still       time.Duration // the smallest while all hold back; 0 without any
 	stillSum    time.Duration // of the mean ones of so many steps in which all hold back
 	stillSteps  int
@@ -141,7 +142,8 @@ func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
 		return 0
 	}
 	if s.window == 0 {
-		s.window, s.slowRTT = s.rate*(foreign+queue).Seconds()/8, s.recent
+		// What was carried in the turn in which they showed says little.
+		s.window, s.slowRTT = max(s.rate*(foreign+queue).Seconds()/8, s.before), s.recent
 	}
 	s.slowRTT += time.Duration(min(step.Seconds()/besideSmooth.Seconds(), 1) * float64(s.recent-s.slowRTT))
 	target := max(besideRTT, time.Duration(besideFactor*float64(foreign+queue)))
@@ -149,7 +151,10 @@ func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
 		more := min(max(math.Log(float64(target)/float64(s.slowRTT)), -1), 1)
 		s.window *= math.Exp(more * step.Seconds() / besideTime.Seconds())
 	}
-	s.window = max(min(s.window, besideMost*s.rate*target.Seconds()/8), least)
+	if step > 0 { // what is carried in a turn is no measure either
+		s.window = min(s.window, besideMost*s.rate*target.Seconds()/8)
+	}
+	s.window = max(s.window, least)
 	return s.window
 }
 

@@ -267,7 +267,7 @@ func (s *self) report(state message.State, share float64) message.Report {
 		UploadKbps: kbps(s.up.rate), DownloadKbps: kbps(s.down.rate), BoundKbps: kbps(share), Weight: uint16(math.Round(1000 * s.weight)),
 		MinRTTUs: message.Microseconds(base), SmoothedRTTUs: message.Microseconds(mean), RTT95Us: message.Microseconds(max(s.state.RTT95, mean)),
 		QueuedBytes: uint32(min(max(s.state.QueuedBytes, 0), message.MostQueuedBytes)), Counts: s.counts,
-		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows), ForeignQueues: s.foreign(), SingleFrames: s.single,
+		FlowsUp: flows(s.up.flows), FlowsDown: flows(s.down.flows), ForeignQueues: s.foreign() && !s.doubted(), SingleFrames: s.single,
 	}
 	switch {
 	case r.MaxKbps == 0:

@@ -29,13 +29,29 @@ type together struct {
 	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
 	wire      bool          // it was taken to limit
 	fall      control.Fall
-	foreign   time.Duration   // delay by the queues of others who do not take part, as other terminals found it; 0 without
+	heard     heard
+	joinedAt  time.Duration   // somebody has begun to take part
 	keep      map[uint64]kept // by session, the terminals that keep to their shares
 }
 
 // stillness is when all were asked to hold back last, and how soon they may be again.
 type stillness struct {
 	at, every time.Duration
+}
+
+// heard is what other terminals have found of queues of those who do not take part.
+type heard struct {
+	delay time.Duration // that they make for; 0 without
+	at    time.Duration // somebody said so last
+	stand bool          // somebody says so, and has seen them the last time
+}
+
+// hears takes in a step. What somebody saw the time before counts until all have held back once more.
+func (h *heard) hears(now time.Duration, peers []message.Peer) {
+	delay := foreignDelay(peers)
+	if h.stand = delay > 0; h.stand || now-h.at >= 2*stillFirst {
+		h.delay, h.at = delay, now
+	}
 }
 
 const (
@@ -73,15 +89,18 @@ func (t *together) hears(now time.Duration, a *agent) {
 		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
 	}
 	t.turns.Hear(now, all)
-	t.foreign = foreignDelay(a.peers)
+	t.heard.hears(now, a.peers)
 	joined, sent := t.joined(now, a.peers)
-	if joined && a.self.doubtForeign() {
-		t.still.every = 0 // at once
+	if joined {
+		t.joinedAt = now
+		if a.self.doubtForeign() {
+			t.still.every = 0 // at once
+		}
 	}
 	if sent {
 		a.control.Met()
 	}
-	a.control.Others(a.self.foreign() || t.foreign > 0)
+	a.control.Others(a.self.foreign() || t.heard.delay > 0)
 	t.beside(now, &a.self)
 	base, mean := a.self.rtts()
 	found := a.self.found.Step(now, step, before, control.Own{
@@ -115,8 +134,13 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 }
 
-// metFor is for how long after a terminal has begun to take part what it sends is what it sent before.
-const metFor = 2 * time.Second
+const (
+	// metFor is for how long after a terminal has begun to take part what it sends is what it sent before.
+	metFor = 2 * time.Second
+	// leftFor is after how long a terminal that lets go takes part no more: where queues are long it hears nobody for a second now and then, and in
+	// a comparison all let go.
+	leftFor = 5 * time.Second
+)
 
 // joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
 func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent bool) {
@@ -134,12 +158,19 @@ func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent
 		r := &peers[i].Report
 		k, known := t.keep[r.Session]
 		if r.State != message.Controlling {
-			delete(t.keep, r.Session)
+			switch {
+			case known && k.left == 0:
+				k.left = now
+				t.keep[r.Session] = k
+			case now-k.left >= leftFor:
+				delete(t.keep, r.Session)
+			}
 			continue
 		}
 		if !known {
 			k, joined = kept{since: now}, true
 		}
+		k.left = 0
 		if !k.sent && now-k.since <= metFor && r.UploadKbps.Bps()+r.DownloadKbps.Bps() >= leastDemand {
 			k.sent, sent = true, true
 		}
@@ -151,7 +182,8 @@ func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent
 // kept is a terminal that keeps to its share.
 type kept struct {
 	since time.Duration
-	sent  bool // soon after it had begun to
+	sent  bool          // soon after it had begun to
+	left  time.Duration // since when it does not; 0 while it does
 }
 
 // foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are
@@ -186,6 +218,15 @@ func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
 	}
 }
 
+// pause is how long all are not asked to hold back again. Others' queues do not show to each terminal each time: while another has seen them it is
+// that of one that has, but not just after somebody has begun to take part, whose queues they may have been.
+func (t *together) pause(now time.Duration) time.Duration {
+	if t.heard.stand && now-t.joinedAt >= stillChanged {
+		return max(t.still.every, stillForeign)
+	}
+	return t.still.every
+}
+
 // usual says whether windows are and have been those of the shares.
 func (t *together) usual(now time.Duration) bool {
 	return t.phase.Kind == message.NoTurn && (t.resumed == 0 || now-t.resumed >= settleAfter)
@@ -209,7 +250,7 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	}
 	asked := false
 	switch {
-	case d.Doubt && now-t.still.at >= t.still.every:
+	case d.Doubt && now-t.still.at >= t.pause(now):
 		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
 			t.still.at = now
 		}
@@ -236,7 +277,7 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 // beside notes whether the queues of others who do not take part stand, without a doubt of this terminal.
 func (t *together) beside(now time.Duration, self *self) {
 	switch {
-	case self.doubted() || !self.foreign() && t.foreign == 0:
+	case self.doubted() || !self.foreign() && t.heard.delay == 0:
 		t.besideAt = 0
 	case t.besideAt == 0:
 		t.besideAt = now

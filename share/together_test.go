@@ -113,6 +113,29 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	}
 }
 
+// TestWindowsBesideOthersBeginWithWhatTheyWere: others' queues show in a turn, in which next to nothing is carried. Through a turn they stay as they are.
+func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
+	const inTurn, usual, before = 1e6, 20e6, 600e3
+	s := side{base: 2 * time.Millisecond, rate: usual, recent: 200 * time.Millisecond, foreign: 60 * time.Millisecond}
+	f := &flow{mss: 1448, up: s}
+	a := &agent{since: 100 * time.Millisecond, self: self{flows: map[tcp.FlowID]*flow{1: f}}, status: Status{ShareBps: usual}}
+	window := func(share float64) float64 {
+		f.up.activeUntil = time.Minute
+		return a.windows(time.Second, (*flow).upward, 1, false, func(float64, time.Duration) float64 { return share })[0].bytes
+	}
+	f.up.foreign = 0
+	if got := window(before); got != before {
+		t.Fatalf("a window of %.0f bytes with nobody else", got)
+	}
+	a.together.phase = control.Phase{Kind: message.Still}
+	f.up.foreign, f.up.rate = s.foreign, inTurn
+	for range 3 {
+		if got := window(before / 10); got != before {
+			t.Errorf("a window of %.0f bytes after the turn in which others' queues showed, want %.0f", got, float64(before))
+		}
+	}
+}
+
 // TestWhatOthersFoundOfQueuesCounts: the least of what they tell.
 func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 	peer := func(foreign bool, base, rtt uint32) message.Peer {
@@ -182,9 +205,40 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 	}
 }
 
+// TestWhoSeesOthersQueuesIsEnough: one that has not seen them once has all hold back no sooner for it while another has, but when nobody has; who
+// goes by what others see does so until all have held back once more.
+func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
+	const begun = time.Minute
+	peers := func(sees bool) []message.Peer {
+		return []message.Peer{{Report: message.Report{ForeignQueues: sees, MinRTTUs: 1000, SmoothedRTTUs: 61000}}}
+	}
+	for _, c := range []struct {
+		name         string
+		sees         bool
+		now, pause   time.Duration
+		delay        time.Duration
+		doubted, own bool // of this terminal, and what it says to the others
+	}{
+		{"just after somebody has begun to take part", true, begun + stillChanged/2, stillFirst, 60 * time.Millisecond, false, true},
+		{"another has seen them", true, begun + stillChanged, stillForeign, 60 * time.Millisecond, true, false},
+		{"nobody has, the last time", false, begun + stillChanged + stillFirst, stillFirst, 60 * time.Millisecond, true, false},
+		{"nobody has twice", false, begun + stillChanged + 2*stillFirst, stillFirst, 0, true, false},
+	} {
+		tg := together{joinedAt: begun, still: stillness{every: stillFirst}, heard: heard{60 * time.Millisecond, begun + stillChanged, true}}
+		tg.heard.hears(c.now, peers(c.sees))
+		if got := tg.pause(c.now); got != c.pause || tg.heard.delay != c.delay {
+			t.Errorf("%s: all hold back after %s, want %s; the delay is %s, want %s", c.name, got, c.pause, tg.heard.delay, c.delay)
+		}
+		s := self{flows: map[tcp.FlowID]*flow{1: {up: side{foreign: time.Second, doubted: c.doubted}}}}
+		if got := s.report(message.Controlling, 0).ForeignQueues; got != c.own {
+			t.Errorf("%s: says %v", c.name, got)
+		}
+	}
+}
+
 // TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn: its queues were others' until then.
 func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
-	const now = time.Minute
+	now := time.Minute
 	f := &flow{up: side{base: 2 * time.Millisecond, foreign: 60 * time.Millisecond}}
 	peer := func(state message.State) []message.Peer {
 		return []message.Peer{{Report: message.Report{Session: 7, State: state}, HeardNs: int64(now)}}
@@ -213,10 +267,14 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
 	if f.up.doubted || a.together.still.every != stillForeign {
 		t.Error("one who has taken part before made others' queues doubtful")
 	}
-	step(message.LetGo)
-	step(message.Controlling)
-	if !f.up.doubted {
-		t.Error("one who takes part again left others' queues beyond doubt")
+	for _, away := range []time.Duration{leftFor / 2, leftFor} {
+		step(message.LetGo)
+		now += away
+		step(message.LetGo)
+		step(message.Controlling)
+		if f.up.doubted != (away == leftFor) {
+			t.Errorf("one who takes part again after %s: doubted %v", away, f.up.doubted)
+		}
 	}
 }
 
@@ -237,8 +295,11 @@ func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 		{2, message.Controlling, 50, false, true},
 		{3, message.Controlling, 60, false, false},
 		{4, message.LetGo, 60, false, false},
-		{5, message.Controlling, 0, true, false},
-		{8, message.Controlling, 50, false, false}, // that has begun since
+		{5, message.Controlling, 60, false, false}, // nobody was heard for a second
+		{6, message.LetGo, 60, false, false},
+		{11, message.LetGo, 60, false, false},
+		{12, message.Controlling, 0, true, false},
+		{15, message.Controlling, 50, false, false}, // that has begun since
 	} {
 		joined, sent := tg.joined(step.at*time.Second, peers(step.state, step.mbps))
 		if joined != step.joined || sent != step.sent {
@@ -384,7 +445,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 	} {
 		var said []string
 		a := &agent{
-			session: c.session, together: together{turns: control.NewTurns(c.session), heldSince: 1, foreign: c.foreign},
+			session: c.session, together: together{turns: control.NewTurns(c.session), heldSince: 1, heard: heard{delay: c.foreign}},
 			config: Config{Notice: func(line string) { said = append(said, line) }},
 			peers:  []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}},
 		}
