@@ -194,7 +194,7 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, w
 	}
 	for i := range all {
 		s := of(all[i].flow)
-		all[i].bytes = max(all[i].bytes, s.beside(step, a.decision.QueueTarget, a.together.heard.delay,
+		all[i].bytes = max(all[i].bytes, s.beside(step, a.decision.QueueTarget, a.together.heard,
 			besidePackets*float64(all[i].flow.mss)/float64(len(all))))
 		if step > 0 {
 			s.before = all[i].bytes

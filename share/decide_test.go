@@ -165,7 +165,7 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		longest := time.Duration(0)
 		window := func(now time.Duration) float64 {
 			f.up.activeUntil, f.up.greedyUntil = now+time.Second, now+time.Second
-			a.together.heard.delay = foreignDelay(a.peers)
+			a.together.heard = heard{delay: foreignDelay(a.peers), stand: true}
 			all := a.windows(now, (*flow).upward, 1, false, func(float64, time.Duration) float64 { return share })
 			// All that the window holds waits in this one's own queue: the claim is a lie.
 			f.up.recent = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))

@@ -130,12 +130,12 @@ const (
 
 // beside is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take part;
 // 0 where there are none. least is the smallest. A slow terminal that holds back may see next to no packet come back in that time; what other
-// terminals found, the delay heard, counts like its own finding, for all wait in the same access point. step is how long windows have been as usual since the
+// terminals found counts like its own finding, for all wait in the same access point. step is how long windows have been as usual since the
 // last call.
-func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
-	foreign := s.foreign
-	if foreign == 0 && heard > 0 {
-		foreign = s.base + heard
+func (s *side) beside(step, queue time.Duration, others heard, least float64) float64 {
+	foreign, doubted := s.foreign, s.doubted
+	if foreign == 0 && others.delay > 0 {
+		foreign, doubted = s.base+others.delay, !others.stand
 	}
 	if foreign == 0 {
 		s.window, s.slowRTT = 0, 0
@@ -151,7 +151,9 @@ func (s *side) beside(step, queue, heard time.Duration, least float64) float64 {
 		more := min(max(math.Log(float64(target)/float64(s.slowRTT)), -1), 1)
 		s.window *= math.Exp(more * step.Seconds() / besideTime.Seconds())
 	}
-	if step > 0 { // what is carried in a turn is no measure either
+	// What is carried in a turn is no measure either; but where nobody's queue showed in it this may be among the terminals' own, which a window that
+	// begins anew lets show.
+	if step > 0 || doubted {
 		s.window = min(s.window, besideMost*s.rate*target.Seconds()/8)
 	}
 	s.window = max(s.window, least)

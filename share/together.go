@@ -46,7 +46,14 @@ type heard struct {
 	stand bool          // somebody says so, and has seen them the last time
 }
 
-// hears takes in a step. What somebody saw the time before counts until all have held back once more.
+// looked ends what nobody has seen the time before.
+func (h *heard) looked() {
+	if !h.stand {
+		h.delay = 0
+	}
+}
+
+// hears takes in a step. What somebody saw the time before counts until all have held back once more, or should have.
 func (h *heard) hears(now time.Duration, peers []message.Peer) {
 	delay := foreignDelay(peers)
 	if h.stand = delay > 0; h.stand || now-h.at >= 2*stillFirst {
@@ -129,6 +136,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 				a.decision = control.Decision{} // it is made anew at once, while windows may be brought back at once
 			}
 			stand, doubted := a.self.foreign(), a.self.doubted()
+			t.heard.looked()
 			t.still.concluded(now, longer || doubted, stand != stood, stand && !doubted)
 		}
 	}
@@ -140,6 +148,9 @@ const (
 	// leftFor is after how long a terminal that lets go takes part no more: where queues are long it hears nobody for a second now and then, and in
 	// a comparison all let go.
 	leftFor = 5 * time.Second
+	// beginFor is for how long a terminal begins to take part: what it had queued without bounds may be taken for others' queues, and each time that it
+	// is free again may have added to that.
+	beginFor = 10 * time.Second
 )
 
 // joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
@@ -167,10 +178,13 @@ func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent
 			}
 			continue
 		}
-		if !known {
+		switch {
+		case !known:
 			k, joined = kept{since: now}, true
+		case k.left > 0:
+			joined = joined || now-k.since < beginFor
+			k.left = 0
 		}
-		k.left = 0
 		if !k.sent && now-k.since <= metFor && r.UploadKbps.Bps()+r.DownloadKbps.Bps() >= leastDemand {
 			k.sent, sent = true, true
 		}
@@ -221,7 +235,7 @@ func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
 // pause is how long all are not asked to hold back again. Others' queues do not show to each terminal each time: while another has seen them it is
 // that of one that has, but not just after somebody has begun to take part, whose queues they may have been.
 func (t *together) pause(now time.Duration) time.Duration {
-	if t.heard.stand && now-t.joinedAt >= stillChanged {
+	if t.heard.stand && now-t.joinedAt >= beginFor {
 		return max(t.still.every, stillForeign)
 	}
 	return t.still.every

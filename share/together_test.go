@@ -74,7 +74,7 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		if longer := s.renewBases(); longer != c.longer || f.up.base != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.up.base)
 		}
-		if s.foreign() || f.up.beside(time.Second, 10*time.Millisecond, 0, 10) > 0 {
+		if s.foreign() || f.up.beside(time.Second, 10*time.Millisecond, heard{}, 10) > 0 {
 			t.Errorf("%s: taken for somebody else's queue", c.what)
 		}
 	}
@@ -94,11 +94,11 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	window := func(recent time.Duration) (bytes float64) {
 		f.up.recent = recent
 		for range 50 {
-			bytes = f.up.beside(100*time.Millisecond, 10*time.Millisecond, 0, 1e4)
+			bytes = f.up.beside(100*time.Millisecond, 10*time.Millisecond, heard{}, 1e4)
 		}
 		return bytes
 	}
-	if first := f.up.beside(0, 10*time.Millisecond, 0, 1e4); first != 20e6*0.050/8 {
+	if first := f.up.beside(0, 10*time.Millisecond, heard{}, 1e4); first != 20e6*0.050/8 {
 		t.Errorf("a window of %.0f bytes at first", first)
 	}
 	if most := window(120 * time.Millisecond); most != besideMost*20e6*besideRTT.Seconds()/8 {
@@ -134,6 +134,10 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 			t.Errorf("a window of %.0f bytes after the turn in which others' queues showed, want %.0f", got, float64(before))
 		}
 	}
+	f.up.doubted = true
+	if got, want := window(before/10), besideMost*inTurn*besideRTT.Seconds()/8; got != want {
+		t.Errorf("a window of %.0f bytes after a turn in which they did not, want %.0f", got, want)
+	}
 }
 
 // TestWhatOthersFoundOfQueuesCounts: the least of what they tell.
@@ -141,9 +145,9 @@ func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 	peer := func(foreign bool, base, rtt uint32) message.Peer {
 		return message.Peer{Report: message.Report{ForeignQueues: foreign, MinRTTUs: base, SmoothedRTTUs: rtt}}
 	}
-	heard := foreignDelay([]message.Peer{peer(false, 2000, 9000), peer(true, 2000, 62000), peer(true, 4000, 44000)})
-	if heard != 40*time.Millisecond {
-		t.Fatalf("%s heard", heard)
+	delay := foreignDelay([]message.Peer{peer(false, 2000, 9000), peer(true, 2000, 62000), peer(true, 4000, 44000)})
+	if delay != 40*time.Millisecond {
+		t.Fatalf("%s heard", delay)
 	}
 	for _, short := range []message.Peer{peer(true, 2000, 3000), peer(true, 2000, 1000), peer(true, 0, 0)} {
 		if got := foreignDelay([]message.Peer{peer(true, 2000, 62000), short}); got != foreignQueue {
@@ -154,10 +158,10 @@ func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 		t.Errorf("%s heard of nobody", none)
 	}
 	d := &side{base: 2 * time.Millisecond, rate: 20e6}
-	if bytes := d.beside(0, 8*time.Millisecond, heard, 10); bytes != 20e6*0.050/8 {
+	if bytes := d.beside(0, 8*time.Millisecond, heard{delay: delay, stand: true}, 10); bytes != 20e6*0.050/8 {
 		t.Errorf("a window of %.0f bytes", bytes)
 	}
-	if bytes := d.beside(0, 8*time.Millisecond, 0, 10); bytes != 0 {
+	if bytes := d.beside(0, 8*time.Millisecond, heard{}, 10); bytes != 0 {
 		t.Errorf("a window of %.0f bytes when nobody finds any", bytes)
 	}
 }
@@ -219,12 +223,12 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 		delay        time.Duration
 		doubted, own bool // of this terminal, and what it says to the others
 	}{
-		{"just after somebody has begun to take part", true, begun + stillChanged/2, stillFirst, 60 * time.Millisecond, false, true},
-		{"another has seen them", true, begun + stillChanged, stillForeign, 60 * time.Millisecond, true, false},
-		{"nobody has, the last time", false, begun + stillChanged + stillFirst, stillFirst, 60 * time.Millisecond, true, false},
-		{"nobody has twice", false, begun + stillChanged + 2*stillFirst, stillFirst, 0, true, false},
+		{"just after somebody has begun to take part", true, begun + beginFor/2, stillFirst, 60 * time.Millisecond, false, true},
+		{"another has seen them", true, begun + beginFor, stillForeign, 60 * time.Millisecond, true, false},
+		{"nobody has, the last time", false, begun + beginFor + stillFirst, stillFirst, 60 * time.Millisecond, true, false},
+		{"nobody has twice", false, begun + beginFor + 2*stillFirst, stillFirst, 0, true, false},
 	} {
-		tg := together{joinedAt: begun, still: stillness{every: stillFirst}, heard: heard{60 * time.Millisecond, begun + stillChanged, true}}
+		tg := together{joinedAt: begun, still: stillness{every: stillFirst}, heard: heard{60 * time.Millisecond, begun + beginFor, true}}
 		tg.heard.hears(c.now, peers(c.sees))
 		if got := tg.pause(c.now); got != c.pause || tg.heard.delay != c.delay {
 			t.Errorf("%s: all hold back after %s, want %s; the delay is %s, want %s", c.name, got, c.pause, tg.heard.delay, c.delay)
@@ -267,13 +271,22 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanATurn(t *testing.T) {
 	if f.up.doubted || a.together.still.every != stillForeign {
 		t.Error("one who has taken part before made others' queues doubtful")
 	}
-	for _, away := range []time.Duration{leftFor / 2, leftFor} {
+	for _, c := range []struct {
+		parted, away time.Duration
+		doubted      bool
+	}{
+		{beginFor / 2, leftFor / 2, true},
+		{beginFor, leftFor / 2, false},
+		{beginFor, leftFor, true},
+	} {
+		f.up.doubted = false
+		now += c.parted
 		step(message.LetGo)
-		now += away
+		now += c.away
 		step(message.LetGo)
 		step(message.Controlling)
-		if f.up.doubted != (away == leftFor) {
-			t.Errorf("one who takes part again after %s: doubted %v", away, f.up.doubted)
+		if f.up.doubted != c.doubted {
+			t.Errorf("one who takes part again after %s: doubted %v", c.away, f.up.doubted)
 		}
 	}
 }
@@ -295,11 +308,13 @@ func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 		{2, message.Controlling, 50, false, true},
 		{3, message.Controlling, 60, false, false},
 		{4, message.LetGo, 60, false, false},
-		{5, message.Controlling, 60, false, false}, // nobody was heard for a second
-		{6, message.LetGo, 60, false, false},
-		{11, message.LetGo, 60, false, false},
-		{12, message.Controlling, 0, true, false},
-		{15, message.Controlling, 50, false, false}, // that has begun since
+		{5, message.Controlling, 60, true, false}, // and may have queued more meanwhile
+		{12, message.LetGo, 60, false, false},
+		{13, message.Controlling, 60, false, false}, // nobody was heard for a second
+		{14, message.LetGo, 60, false, false},
+		{19, message.LetGo, 60, false, false},
+		{20, message.Controlling, 0, true, false},
+		{23, message.Controlling, 50, false, false}, // that has begun since
 	} {
 		joined, sent := tg.joined(step.at*time.Second, peers(step.state, step.mbps))
 		if joined != step.joined || sent != step.sent {
