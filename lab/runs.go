@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -114,7 +115,11 @@ func (l *lab) do(ctx context.Context, run plan.Run, p *progress) error {
 			return err
 		}
 		p.begin(attempt.Number)
-		a, err := l.attempt(ctx, run, attempt.Dir, p)
+		dir, err := filepath.Abs(attempt.Dir) // agents start in it, and are told of files in it
+		if err != nil {
+			return fmt.Errorf("beginning run %s: %w", run.ID, err)
+		}
+		a, err := l.attempt(ctx, run, dir, p)
 		r := a.result
 		switch {
 		case err == nil && r.Valid:

@@ -287,12 +287,14 @@ func built(t *testing.T) string {
 }
 
 // TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed, and one of which comes and
-// goes in mid-run.
+// goes in mid-run. Results go where they do without -o, below the folder in which the user is.
 func TestTerminalsOfALabShare(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
 	program := built(t)
-	if out, err := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "-o", dir, "--lag-limit", "1m").CombinedOutput(); err != nil {
+	lab := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "--lag-limit", "1m")
+	lab.Dir = dir
+	if out, err := lab.CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	type said struct {
@@ -306,7 +308,7 @@ func TestTerminalsOfALabShare(t *testing.T) {
 		}
 	}
 	lines := func(terminal string) (all []said) {
-		files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "runs", "*", "share-"+terminal+".jsonl"))
+		files, _ := filepath.Glob(filepath.Join(dir, "results", "*", "*", "runs", "*", "share-"+terminal+".jsonl"))
 		if len(files) != 1 {
 			t.Fatalf("what %s said is in %v", terminal, files)
 		}
