@@ -254,7 +254,9 @@ func (s *self) rtts() (base, mean time.Duration) {
 
 // terminal is itself among the others.
 func (s *self) terminal() control.Terminal {
-	t := control.Terminal{Max: s.alone(), Rate: s.rate(), Demand: s.demand(), Weight: s.weight, Single: s.single}
+	t := control.Terminal{
+		Max: s.alone(), Rate: s.rate(), Demand: s.demand(), Weight: s.weight, Measured: s.searches(), Single: s.single,
+	}
 	t.MinRTT, t.RTT = s.rtts()
 	return t
 }

@@ -112,7 +112,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	base, mean := a.self.rtts()
 	found := a.self.found.Step(now, step, before, control.Own{
 		Rate: a.self.state.Up + a.self.state.Down, Smooth: a.self.rate(), Greedy: a.self.up.greedy || a.self.down.greedy,
-		Delay: mean - base, RTT: base, Others: others, Heard: len(a.peers) > 0 && now-oldest < a.patience,
+		Delay: mean - base, RTT: base, Mean: t.before, Others: others, Heard: len(a.peers) > 0 && now-oldest < a.patience,
 	})
 	if found {
 		a.control.Restart()
@@ -269,7 +269,7 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 			t.still.at = now
 		}
 	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
-		asked = t.turns.Ask(now, message.Solo, control.SoloLength(base), lead)
+		asked = t.turns.Ask(now, message.Solo, control.SoloLength(base, t.before), lead)
 	case t.leads(a) && t.looksAgain():
 		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
 			t.still.at = now

@@ -20,6 +20,8 @@ type Terminal struct {
 	Demand float64
 	// Weight is what its utility counts for; 0 stands for 1.
 	Weight float64
+	// Measured says that nobody has told it Max: it may be that of a PHY rate that is no more.
+	Measured bool
 	// Single says that its radio sends each packet by itself.
 	Single bool
 	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has none.
@@ -105,6 +107,7 @@ type Controller struct {
 	begun      time.Duration // when the terminal carried nothing for the last time
 	small      bool          // the window is less than an A-MPDU, and others have more
 	doubt      time.Duration // how long there has been doubt
+	doubtOf    float64       // the sum of what all reach alone, when it began
 	others     bool          // others than those that are known have queues stand
 }
 
@@ -175,17 +178,19 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
 	c.room.given(all, own, r.Shares)
-	if !begins && state.active > 0 && (c.wire.seems || state.delay > longQueue*state.longer(c.queue)) {
-		c.doubt += min(now-c.last, doubtAfter/2)
-	} else {
+	if begins || state.active == 0 || !c.wire.seems && state.delay <= longQueue*state.longer(c.queue) {
 		c.doubt = 0
+	} else if c.doubt == 0 || state.measuring > 0 && otherMaxima(state.maxima, c.doubtOf) {
+		c.doubt, c.doubtOf = min(now-c.last, doubtAfter/2), state.maxima
+	} else {
+		c.doubt += min(now-c.last, doubtAfter/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
 	c.correct(now, all, r.Shares, own, state, begins)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
-		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= doubtAfter, Whole: c.whole,
+		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= max(doubtAfter, state.measuring), Whole: c.whole,
 	}, nil
 }
 
@@ -330,7 +335,7 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
 		lag = delivered / shared * shares[own] / t.Rate
 	}
-	if full {
+	if full && (s.measuring == 0 || c.doubt == 0) {
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
 	c.anchor(since, s, lag > 1)

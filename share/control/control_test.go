@@ -237,6 +237,58 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 	}
 }
 
+// TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come of a wire, or of a radio that has become slower.
+func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
+	for _, c := range []struct {
+		what     string
+		measured bool
+		find     time.Duration // when the maxima become others
+		wire     time.Duration // when it is believed to limit; 0 is never in 8 s
+		doubt    time.Duration // when there is doubt of the path
+	}{
+		{"all are told", false, 0, 600 * time.Millisecond, 500 * time.Millisecond},
+		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
+		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
+	} {
+		k := New(Options{})
+		wire, doubt := time.Duration(0), time.Duration(0)
+		const began = 5 * time.Second
+		maxima := []float64{500e6, 500e6, 500e6, 50e6}
+		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
+			rates, rtt := []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+			if now >= began {
+				rates, rtt = []float64{30e6, 30e6, 30e6, 20e6}, 80*time.Millisecond
+			}
+			if c.find > 0 && now >= began+c.find {
+				maxima[2], rates, rtt = 50e6, []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+			}
+			var all []Terminal
+			for i, m := range maxima {
+				all = append(all, Terminal{
+					Source: source(i), Max: m, Rate: rates[i], Demand: allocate.Unlimited, Measured: c.measured,
+					MinRTT: 2 * time.Millisecond, RTT: rtt, Period: 150 * time.Millisecond,
+				})
+			}
+			d, err := k.Step(now, 0, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wire == 0 && !math.IsInf(d.Capacity, 1) {
+				wire = now - began
+			}
+			if doubt == 0 && d.Doubt {
+				doubt = now - began
+			}
+			if c.measured && now > began && d.Correction > 1.2 {
+				t.Fatalf("%s: windows are drawn up by %g in queues, which hides what has become slower", c.what, d.Correction)
+			}
+		}
+		if (wire-c.wire).Abs() > 300*time.Millisecond || (doubt-c.doubt).Abs() > 300*time.Millisecond {
+			t.Errorf("%s: the wire is believed to limit after %s, and the path is doubted after %s; want %s and %s", c.what, wire, doubt, c.wire, c.doubt)
+		}
+	}
+}
+
 // TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with own ones of after to what the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	const carries = 94e6

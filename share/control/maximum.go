@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -31,8 +32,9 @@ const (
 	soonAgain, rarestDoubt = 5 * time.Second, 2 * time.Minute
 	// sameAgain is by how much a measurement that turns out not to be wrong differs.
 	sameAgain = 0.2
-	// countedFor in seconds is what counts of a turn.
-	countedFor = 0.2
+	// counted is what counts of a turn, of the steps that begin once rates have settled: within stepGap after that.
+	counted = 150 * time.Millisecond
+	stepGap = 100 * time.Millisecond
 	// confirmAfter is when the first measurement is made again: it came while nobody's share was known.
 	confirmAfter = 8 * time.Second
 	// tooMuchAirtime is the sum of rates as parts of maxima that shows that a maximum is too low.
@@ -54,13 +56,13 @@ const (
 // stretch is a part of a turn.
 type stretch struct{ seconds, bits float64 }
 
-// best is the highest rate over countedFor of a turn: others may have begun it late.
+// best is the highest rate over as long as counts of a turn: others may have begun it late.
 func best(turn []stretch) (rate float64) {
 	for i := range turn {
 		var sum stretch
 		for _, s := range turn[i:] {
 			sum.seconds, sum.bits = sum.seconds+s.seconds, sum.bits+s.bits
-			if sum.seconds >= countedFor {
+			if sum.seconds >= counted.Seconds() {
 				rate = max(rate, sum.bits/sum.seconds)
 				break
 			}
@@ -69,15 +71,16 @@ func best(turn []stretch) (rate float64) {
 	return rate
 }
 
-// SoloLength is how long a turn has to be for a terminal with a round-trip time, and SoloSettles what it takes until rates are those of the
-// turn: the others' last packets, and a window that grows.
-func SoloLength(rtt time.Duration) time.Duration {
-	return min((SoloSettles(rtt) + 3*message.TurnLengthStep/2).Round(message.TurnLengthStep), time.Second)
+// SoloLength is how long a turn has to be for a terminal with a smallest round-trip time in a cell with a mean one, and SoloSettles what it takes until
+// rates are those of the turn: the others' last packets, which have the mean's queues before them, and a window that grows.
+func SoloLength(base, mean time.Duration) time.Duration {
+	least := SoloSettles(base, mean) + counted + stepGap
+	return min((least + message.TurnLengthStep - 1).Truncate(message.TurnLengthStep), time.Second)
 }
 
 // SoloSettles is told with SoloLength.
-func SoloSettles(rtt time.Duration) time.Duration {
-	return min(100*time.Millisecond+3*rtt, 600*time.Millisecond)
+func SoloSettles(base, mean time.Duration) time.Duration {
+	return min(100*time.Millisecond+max(3*base, mean), 600*time.Millisecond)
 }
 
 // Own is what a terminal saw of itself and of the others in a step.
@@ -87,6 +90,7 @@ type Own struct {
 	Greedy bool          // it had more to carry
 	Delay  time.Duration // by which round-trip times are above the smallest
 	RTT    time.Duration // the smallest
+	Mean   time.Duration // the longest mean one of all terminals, outside turns
 	Others float64       // what the others deliver, in bit/s
 	Heard  bool          // there are others, and all of them have said so of late
 }
@@ -96,7 +100,7 @@ type Own struct {
 func (m *Maximum) Step(now, step time.Duration, phase Phase, o Own) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
 	alone := phase.Kind == message.Solo && phase.Own
-	if alone && o.Greedy && now-step >= phase.Begin+SoloSettles(o.RTT) {
+	if alone && o.Greedy && now-step >= phase.Begin+SoloSettles(o.RTT, o.Mean) {
 		m.turn = append(m.turn, stretch{step.Seconds(), o.Rate * step.Seconds()})
 		m.queued = m.queued || o.Delay >= soloQueue
 	}
@@ -108,7 +112,11 @@ func (m *Maximum) Step(now, step time.Duration, phase Phase, o Own) (found bool)
 		return found
 	}
 	if m.quietFor += step; m.quietFor >= quietTime {
-		m.is(now, o.Smooth)
+		again := m.again
+		m.finds(now, o.Smooth)
+		if m.quietFor < 2*quietTime { // it may have begun just now, and has not grown to what it reaches
+			m.again = cmp.Or(m.again, again)
+		}
 	}
 	return found
 }
@@ -128,18 +136,30 @@ func (m *Maximum) conclude(now time.Duration) bool {
 		m.doubted, m.again = true, now+soonAgain/2
 		return false
 	default:
-		first := m.value == 0
-		if m.is(now, rate); first {
-			m.again = now + confirmAfter
-		}
+		m.finds(now, rate)
 	}
 	return true
+}
+
+// finds takes what was found for what the terminal reaches alone, and has it measured again soon where it may have been disturbed: the first one came
+// while nobody's share was known, and of one that is far lower somebody may not have heard.
+func (m *Maximum) finds(now time.Duration, rate float64) {
+	first, lower := m.value == 0, rate < farLower*m.value
+	switch m.is(now, rate); {
+	case first:
+		m.again = now + confirmAfter
+	case lower:
+		m.again = now + soonAgain/2
+	}
 }
 
 func (m *Maximum) is(now time.Duration, rate float64) {
 	m.pause = min(2*m.pause, rarestDoubt)
 	if m.pause == 0 || math.Abs(rate/m.value-1) > sameAgain {
 		m.pause = soonAgain
+	}
+	if low, high := m.value*farLower, m.value/farLower; rate > low && rate < high { // turns are short, and differ
+		rate = (m.value + rate) / 2
 	}
 	m.value, m.at, m.again, m.doubted = rate, now, 0, false
 }
@@ -152,10 +172,10 @@ func (m *Maximum) Suspect(now time.Duration) {
 	}
 }
 
-// Fell has it measured again soon, whatever came of doubts before: much less is carried than this terminal was to have, and has had.
+// Fell has it measured again at once, whatever came of doubts before: much less is carried than this terminal was to have, and has had.
 func (m *Maximum) Fell(now time.Duration) {
 	if m.value > 0 {
-		m.again, m.doubted = max(now, m.at+soonAgain), true
+		m.again, m.doubted = now, true
 	}
 }
 

@@ -82,13 +82,47 @@ func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
 }
 
 func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
-	var m Maximum
-	for now := time.Duration(0); now < 2*time.Second; now += 100 * ms {
-		m.Step(now, 100*ms, Phase{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+	for _, c := range []struct {
+		quiet time.Duration
+		again bool
+	}{
+		{1200 * ms, true}, // it may still grow
+		{2 * time.Second, false},
+	} {
+		var m Maximum
+		for now := time.Duration(0); now < c.quiet; now += 100 * ms {
+			m.Step(now, 100*ms, Phase{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+		}
+		m.is100(t, "alone")
+		if m.Wants(10*time.Second, 4, Decision{Correction: 1}) != c.again {
+			t.Errorf("alone for %s: it wants a turn %t, want %t", c.quiet, !c.again, c.again)
+		}
 	}
-	m.is100(t, "alone")
-	if m.Wants(10*time.Second, 4, Decision{Correction: 1}) {
-		t.Error("a turn is not needed")
+}
+
+// TestATurnIsLongEnoughToCount whatever round-trip times are, and wherever steps fall in it.
+func TestATurnIsLongEnoughToCount(t *testing.T) {
+	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
+		for mean := base; mean < time.Second; mean += 7 * ms {
+			length := SoloLength(base, mean)
+			if length%message.TurnLengthStep != 0 || length > message.LongestTurn {
+				t.Fatalf("%s and %s: %s is not what a report can say", base, mean, length)
+			}
+			for at := time.Duration(0); at < stepGap; at += 10 * ms {
+				var m Maximum
+				phase := Phase{message.Solo, true, time.Second, time.Second + length}
+				own := Own{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
+				before := phase.Begin
+				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends
+					now = min(now, phase.End)
+					m.Step(now, now-before, phase, own)
+					before = now
+				}
+				if !m.Step(phase.End+stepGap, stepGap, Phase{}, own) || !m.near(50e6) {
+					t.Fatalf("%s and %s: a turn of %s with steps at %s shows %g", base, mean, length, at, m.Value())
+				}
+			}
+		}
 	}
 }
 
@@ -184,13 +218,16 @@ func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
 		t.Error("a doubt counts at once")
 	}
 	m.Fell(now)
-	if m.Wants(now, 4, Decision{Correction: 1}) || !m.Wants(at+soonAgain, 4, Decision{Correction: 1}) {
-		t.Error("a fall does not count, or too soon")
+	if !m.Wants(now, 4, Decision{Correction: 1}) {
+		t.Error("a fall does not count at once")
 	}
 	m.turn = []stretch{{1, 10e6}}
 	m.queued = true
 	if !m.conclude(at+soonAgain) || m.Value() != 10e6 {
 		t.Errorf("what was found after it is not believed: %g", m.Value())
+	}
+	if !m.Wants(at+2*soonAgain, 4, Decision{Correction: 1}) {
+		t.Error("somebody may not have heard of that turn: it is not looked at again")
 	}
 	var unknown Maximum
 	if unknown.Fell(now); unknown.again != 0 {

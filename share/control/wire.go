@@ -17,7 +17,17 @@ type state struct {
 	maxima  float64       // the sum of what each reaches alone
 	single  bool          // no terminal that is known has aggregates
 	late    time.Duration // how old the oldest of what is known may be
+	// measuring is how long it takes until all have measured anew what they reach alone; 0 where all are told.
+	measuring time.Duration
 }
+
+// Those who are not told what they reach alone measure it anew when all get less than they should. A slower radio and a slower wire
+// look alike until then: that takes measuringTakes until it shows, and as much more for each turn as it takes to agree on it and to have it.
+const (
+	measuringTakes   = 2 * time.Second
+	measuringEach    = 700 * time.Millisecond
+	longestMeasuring = 8 * time.Second
+)
 
 func stateOf(all []Terminal) state {
 	s := state{single: len(all) > 0}
@@ -32,6 +42,9 @@ func stateOf(all []Terminal) state {
 		s.total += t.Rate
 		s.maxima += t.Max
 		s.airtime += t.Rate / t.Max
+		if t.Measured {
+			s.measuring = min(max(s.measuring, measuringTakes)+measuringEach, longestMeasuring)
+		}
 		delay += t.Rate * float64(max(t.RTT-t.MinRTT, 0))
 		base += t.Rate * float64(t.MinRTT)
 	}
@@ -111,14 +124,14 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 		w.forget()
 	} else if s.active == 0 || s.delay < noticeable || s.airtime >= wireAirtime*s.efficiency() {
 		w.seems = false
-	} else if !w.seems {
-		w.seems, w.since = true, now
+	} else if !w.seems || w.capacity == 0 && s.measuring > 0 && otherMaxima(s.maxima, w.maxima) {
+		w.seems, w.since, w.maxima = true, now, s.maxima
 	}
-	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || math.Abs(s.maxima/w.maxima-1) > newMaxima) {
+	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || otherMaxima(s.maxima, w.maxima)) {
 		// What was taken for a queue was a longer path, or what was taken for little use of the airtime much of a slower radio.
 		w.forget()
 	}
-	limits := w.seems && now-w.since >= holds
+	limits := w.seems && now-w.since >= max(holds, s.measuring)
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.believe(now)
@@ -136,6 +149,9 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	}
 	return w.capacity
 }
+
+// otherMaxima says whether what all reach alone is in sum another than it was.
+func otherMaxima(now, before float64) bool { return math.Abs(now/before-1) > newMaxima }
 
 // LongerPath says whether a smallest RTT is so much above another that the path must have changed.
 func LongerPath(before, now time.Duration) bool { return now > before+before/3+3*time.Millisecond }
