@@ -27,6 +27,7 @@ type together struct {
 	besideAt  time.Duration // since when the queues of others who do not take part stand; 0 without
 	still     stillness
 	before    time.Duration // mean round-trip time outside such a time: the longest of all terminals'
+	base      time.Duration // the smallest of this terminal
 	wire      bool          // it was taken to limit
 	fall      control.Fall
 	heard     heard
@@ -79,8 +80,10 @@ const (
 	longestStill               = 800 * time.Millisecond
 	// stillPackets is the window while all hold back: a loss is still found without timeout.
 	stillPackets = 4
-	// settleAfter is for how long after a turn rates are not those of the shares.
-	settleAfter = 600 * time.Millisecond
+	// settleAfter is for how long after a turn rates are not those of the shares, beside settleRounds round trips: windows that are brought back at once
+	// come as a burst, which is answered a round trip later, and only what comes after that is as before.
+	settleAfter  = 600 * time.Millisecond
+	settleRounds = 3
 	// resumeFor is for how long windows are brought back at once after a turn.
 	resumeFor = 200 * time.Millisecond
 )
@@ -110,6 +113,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	a.control.Others(a.self.foreign() || t.heard.delay > 0)
 	t.beside(now, &a.self)
 	base, mean := a.self.rtts()
+	t.base = base
 	found := a.self.found.Step(now, step, before, control.Own{
 		Rate: a.self.state.Up + a.self.state.Down, Smooth: a.self.rate(), Greedy: a.self.up.greedy || a.self.down.greedy,
 		Delay: mean - base, RTT: base, Mean: t.before, Others: others, Heard: len(a.peers) > 0 && now-oldest < a.patience,
@@ -243,7 +247,7 @@ func (t *together) pause(now time.Duration) time.Duration {
 
 // usual says whether windows are and have been those of the shares.
 func (t *together) usual(now time.Duration) bool {
-	return t.phase.Kind == message.NoTurn && (t.resumed == 0 || now-t.resumed >= settleAfter)
+	return t.phase.Kind == message.NoTurn && (t.resumed == 0 || now-t.resumed >= settleAfter+settleRounds*t.base)
 }
 
 // asks asks the others for what the terminal needs. It is called while bounds are held.

@@ -349,15 +349,21 @@ func TestWhoStaysHasNotJoinedAgain(t *testing.T) {
 // TestJustAfterATurnQueuesAreNotWhatTheyWere: how long all have to hold back follows from queues in between, not while they fill again.
 func TestJustAfterATurnQueuesAreNotWhatTheyWere(t *testing.T) {
 	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond
-	for since, want := range map[time.Duration]time.Duration{settleAfter / 2: longest, 2 * settleAfter: mean} {
+	const base, far = 2 * time.Millisecond, 200 * time.Millisecond
+	for _, c := range []struct{ base, since, want time.Duration }{
+		{base, settleAfter / 2, longest},
+		{base, settleAfter + 3*base, mean},
+		{far, settleAfter + 2*far, longest}, // what was sent at once has only just been answered
+		{far, settleAfter + 3*far, far + mean - base},
+	} {
 		a := &agent{
 			control:  control.New(control.Options{}),
-			self:     self{up: direction{rate: 1e6, base: 2 * time.Millisecond, delay: time.Millisecond}},
-			together: together{turns: control.NewTurns(1), resumed: now - since, before: longest},
+			self:     self{up: direction{rate: 1e6, base: c.base, delay: mean - base}},
+			together: together{turns: control.NewTurns(1), resumed: now - c.since, before: longest},
 		}
 		a.together.hears(now, a)
-		if got := a.together.before; got != want {
-			t.Errorf("%s after a turn: %s, want %s", since, got, want)
+		if got := a.together.before; got != c.want {
+			t.Errorf("%s after a turn, with a path of %s: %s, want %s", c.since, c.base, got, c.want)
 		}
 	}
 }

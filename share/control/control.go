@@ -53,6 +53,8 @@ const (
 	SinglePackets = 3
 	// singlePart: on a long path the queue is that part of a round trip at least, since windows are never quite used.
 	singlePart = 8
+	// burstPart of a round trip is what queues may be for a moment while windows grow, which on a long path takes seconds.
+	burstPart = 8
 
 	// LeastWindow is the smallest window of a flow, in packets. One alone would wait for its receiver's delayed ACK each time. The greater it
 	// is, the more airtime a slow radio has beyond its share: each of its packets lasts as long as an A-MPDU of a fast one.
@@ -194,12 +196,13 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	}, nil
 }
 
-// noticeable is the delay from which on queues are no accident. While the terminal begins, they are those of its beginning.
+// noticeable is the delay from which on queues are no accident: half of their target, and an eighth of a long path's round trip, for windows grow in
+// bursts there. While the terminal begins, they are those of its beginning.
 func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	if begins {
 		return math.MaxInt64
 	}
-	return s.longer(c.queue) / 2
+	return max(s.longer(c.queue)/2, s.base/burstPart)
 }
 
 // queuedPackets is what the greatest share sends in the time of the queue target, by the greatest part of the airtime that one terminal has, and by

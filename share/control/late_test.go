@@ -8,6 +8,38 @@ import (
 	"airtide/share/allocate"
 )
 
+// TestOnALongPathWindowsGrowInBurstsThatAreNoWire's queue: what they make for is a part of the round trip.
+func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
+	for _, c := range []struct {
+		base, delay time.Duration
+		wire        bool
+	}{
+		{2 * time.Millisecond, 20 * time.Millisecond, true},
+		{200 * time.Millisecond, 20 * time.Millisecond, false},
+		{200 * time.Millisecond, 100 * time.Millisecond, true},
+	} {
+		k := New(Options{})
+		var all []Terminal
+		for i, rate := range []float64{20e6, 50e6, 9e6, 9e6} { // the first one's window grows
+			all = append(all, Terminal{
+				Source: source(i), Max: []float64{599e6, 338e6, 52e6, 52e6}[i], Rate: rate, Demand: allocate.Unlimited,
+				MinRTT: c.base, RTT: c.base + c.delay, Period: 150 * time.Millisecond,
+			})
+		}
+		wire := false
+		for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
+			d, err := k.Step(now, 0, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wire = wire || !math.IsInf(d.Capacity, 1)
+		}
+		if wire != c.wire {
+			t.Errorf("queues of %s on a path of %s: a wire is found %t, want %t", c.delay, c.base, wire, c.wire)
+		}
+	}
+}
+
 // TestNoWireIsFoundByOldReports: sixteen begin together, and what others deliver is known late. With queues it looks as if a wire limited.
 func TestNoWireIsFoundByOldReports(t *testing.T) {
 	for period, want := range map[time.Duration]time.Duration{
