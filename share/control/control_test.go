@@ -289,6 +289,35 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	}
 }
 
+// TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have less than their shares.
+func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
+	k := New(Options{})
+	maxima, rates, rtt := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
+		switch now {
+		case 5 * time.Second:
+			rates, rtt = []float64{40e6, 40e6, 30e6, 11e6}, 80*time.Millisecond
+		case 5300 * time.Millisecond:
+			maxima[2], rates = 50e6, []float64{40e6, 40e6, 8e6, 6e6}
+		case 6500 * time.Millisecond:
+			rates, rtt = []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+		}
+		var all []Terminal
+		for i, m := range maxima {
+			all = append(all, Terminal{
+				Source: source(i), Max: m, Rate: rates[i], Demand: allocate.Unlimited, MinRTT: 2 * time.Millisecond, RTT: rtt, Period: 150 * time.Millisecond,
+			})
+		}
+		d, err := k.Step(now, 0, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !math.IsInf(d.Capacity, 1) {
+			t.Fatalf("%s after it became slower a wire of %.0f Mbit/s is found", now-5*time.Second, d.Capacity/1e6)
+		}
+	}
+}
+
 // TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with own ones of after to what the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	const carries = 94e6

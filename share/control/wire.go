@@ -93,8 +93,10 @@ const (
 	peaks, peakTime = 1.06, 20.0
 	// smoothing is the time constant of the total.
 	smoothing = 500 * time.Millisecond
-	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at anew.
+	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at anew, and drains how long the queues of a radio that has
+	// become slower say nothing of the wire.
 	newMaxima = 0.1
+	drains    = 2 * time.Second
 )
 
 // wire finds out what the wire carries.
@@ -111,6 +113,11 @@ type wire struct {
 	since time.Duration // since then
 	last  time.Duration
 	total float64 // smoothed
+
+	// What all reached alone a step ago, how many there were, and when it was another for as many.
+	before  float64
+	were    int
+	changed time.Duration
 }
 
 // observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known to limit. From noticeable on a
@@ -120,18 +127,22 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	w.total += gain * (s.total - w.total)
 	since := min(now-w.last, LongestStep)
 	w.last = now
+	if s.active == w.were && otherMaxima(s.maxima, w.before) {
+		w.changed, w.seems = now, false
+	}
+	w.before, w.were = s.maxima, s.active
 	if others {
 		w.forget()
 	} else if s.active == 0 || s.delay < noticeable || s.airtime >= wireAirtime*s.efficiency() {
 		w.seems = false
-	} else if !w.seems || w.capacity == 0 && s.measuring > 0 && otherMaxima(s.maxima, w.maxima) {
-		w.seems, w.since, w.maxima = true, now, s.maxima
+	} else if !w.seems {
+		w.seems, w.since = true, now
 	}
 	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || otherMaxima(s.maxima, w.maxima)) {
 		// What was taken for a queue was a longer path, or what was taken for little use of the airtime much of a slower radio.
 		w.forget()
 	}
-	limits := w.seems && now-w.since >= max(holds, s.measuring)
+	limits := w.seems && now-w.since >= max(holds, s.measuring) && (w.changed == 0 || now-w.changed >= drains)
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.believe(now)
