@@ -182,9 +182,10 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	c.room.given(all, own, r.Shares)
 	if begins || state.active == 0 || !c.wire.seems && state.delay <= longQueue*state.longer(c.queue) {
 		c.doubt = 0
-	} else if c.doubt == 0 || state.measuring > 0 && otherMaxima(state.maxima, c.doubtOf) {
-		c.doubt, c.doubtOf = min(now-c.last, doubtAfter/2), state.maxima
 	} else {
+		if c.doubt == 0 || state.measuring > 0 && otherMaxima(state.maxima, c.doubtOf) {
+			c.doubt, c.doubtOf = 0, state.maxima
+		}
 		c.doubt += min(now-c.last, doubtAfter/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
