@@ -84,10 +84,8 @@ var lossScenarios = []lossScenario{
 			}
 			first := sacks[0] // the receiver may have joined several segments
 			states := []tcp.CAState{tcp.CAOpen, tcp.CADisorder, tcp.CARecovery, tcp.CAOpen}
-			switch b := first.Blocks[0]; {
-			case late && again.Cause == tcp.CauseReordering: // the reordering timer ran before another ACK could show it
-				states = slices.Delete(states, 1, 2)
-			case b.End-b.Start >= 3*mss: // three segments that one ACK tells of are the third duplicate ACK (RFC 6675, DupThresh)
+			// The reordering timer may run before another ACK shows it, and an ACK that tells of three segments is the third duplicate one (RFC 6675, DupThresh).
+			if b := first.Blocks[0]; late && again.Cause == tcp.CauseReordering || b.End-b.Start >= 3*mss {
 				states = slices.Delete(states, 1, 2)
 			}
 			wantStates(t, events, states...)

@@ -237,6 +237,15 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 	}
 }
 
+// greedyAt are terminals that want all, by what each reaches alone and delivers, on a path.
+func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
+	all := greedy(rates...)
+	for i := range all {
+		all[i].Max, all[i].MinRTT, all[i].RTT, all[i].Period = maxima[i], base, rtt, 150*time.Millisecond
+	}
+	return all
+}
+
 // TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come of a wire, or of a radio that has become slower.
 func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	for _, c := range []struct {
@@ -262,12 +271,9 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 			if c.find > 0 && now >= began+c.find {
 				maxima[2], rates, rtt = 50e6, []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
 			}
-			var all []Terminal
-			for i, m := range maxima {
-				all = append(all, Terminal{
-					Source: source(i), Max: m, Rate: rates[i], Demand: allocate.Unlimited, Measured: c.measured,
-					MinRTT: 2 * time.Millisecond, RTT: rtt, Period: 150 * time.Millisecond,
-				})
+			all := greedyAt(maxima, rates, 2*time.Millisecond, rtt)
+			for i := range all {
+				all[i].Measured = c.measured
 			}
 			d, err := k.Step(now, 0, all)
 			if err != nil {
@@ -302,13 +308,7 @@ func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 		case 6500 * time.Millisecond:
 			rates, rtt = []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
 		}
-		var all []Terminal
-		for i, m := range maxima {
-			all = append(all, Terminal{
-				Source: source(i), Max: m, Rate: rates[i], Demand: allocate.Unlimited, MinRTT: 2 * time.Millisecond, RTT: rtt, Period: 150 * time.Millisecond,
-			})
-		}
-		d, err := k.Step(now, 0, all)
+		d, err := k.Step(now, 0, greedyAt(maxima, rates, 2*time.Millisecond, rtt))
 		if err != nil {
 			t.Fatal(err)
 		}

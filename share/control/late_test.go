@@ -19,13 +19,8 @@ func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 		{200 * time.Millisecond, 100 * time.Millisecond, true},
 	} {
 		k := New(Options{})
-		var all []Terminal
-		for i, rate := range []float64{20e6, 50e6, 9e6, 9e6} { // the first one's window grows
-			all = append(all, Terminal{
-				Source: source(i), Max: []float64{599e6, 338e6, 52e6, 52e6}[i], Rate: rate, Demand: allocate.Unlimited,
-				MinRTT: c.base, RTT: c.base + c.delay, Period: 150 * time.Millisecond,
-			})
-		}
+		// The first one's window grows.
+		all := greedyAt([]float64{599e6, 338e6, 52e6, 52e6}, []float64{20e6, 50e6, 9e6, 9e6}, c.base, c.base+c.delay)
 		wire := false
 		for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
 			d, err := k.Step(now, 0, all)

@@ -71,15 +71,15 @@ func best(turn []stretch) (rate float64) {
 	return rate
 }
 
-// SoloLength is how long a turn has to be for a terminal with a smallest round-trip time in a cell with a mean one, and SoloSettles what it takes until
+// SoloLength is how long a turn has to be for a terminal with a smallest round-trip time in a cell with a mean one, and soloSettles what it takes until
 // rates are those of the turn: the others' last packets, which have the mean's queues before them, and a window that grows.
 func SoloLength(base, mean time.Duration) time.Duration {
-	least := SoloSettles(base, mean) + counted + stepGap
+	least := soloSettles(base, mean) + counted + stepGap
 	return min((least + message.TurnLengthStep - 1).Truncate(message.TurnLengthStep), time.Second)
 }
 
-// SoloSettles is told with SoloLength.
-func SoloSettles(base, mean time.Duration) time.Duration {
+// soloSettles is told with SoloLength.
+func soloSettles(base, mean time.Duration) time.Duration {
 	return min(100*time.Millisecond+max(3*base, mean), 600*time.Millisecond)
 }
 
@@ -100,7 +100,7 @@ type Own struct {
 func (m *Maximum) Step(now, step time.Duration, phase Phase, o Own) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
 	alone := phase.Kind == message.Solo && phase.Own
-	if alone && o.Greedy && now-step >= phase.Begin+SoloSettles(o.RTT, o.Mean) {
+	if alone && o.Greedy && now-step >= phase.Begin+soloSettles(o.RTT, o.Mean) {
 		m.turn = append(m.turn, stretch{step.Seconds(), o.Rate * step.Seconds()})
 		m.queued = m.queued || o.Delay >= soloQueue
 	}
