@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 
@@ -109,15 +108,6 @@ func Run(ctx context.Context, c Config) (err error) {
 		if ctx.Err() != nil {
 			return nil
 		}
-	}
-}
-
-// waits shows that there is nothing to share by.
-func (c *Config) waits(why string) {
-	if c.Step != nil {
-		s := Status{Why: why, Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{}}
-		s.describe(c)
-		c.Step(s)
 	}
 }
 
@@ -365,51 +355,4 @@ func (a *agent) letGo(ctx context.Context, now time.Duration) error {
 	a.config.Notice(errMoved.Error())
 	a.config.waits(errMoved.Error())
 	return errMoved
-}
-
-// describe fills in what the status says of the terminals.
-func (a *agent) describe(counts [message.NumReasons]uint64) {
-	s := &a.status
-	s.describe(&a.config)
-	s.Elsewhere = a.elsewhere
-	s.Own = seen(a.self.report(a.state(), a.keeps()))
-	s.Peers = make([]Terminal, 0, len(a.peers))
-	for _, p := range a.peers {
-		t := seen(p.Report)
-		t.Address = p.Source.Addr().String()
-		s.Peers = append(s.Peers, t)
-	}
-	s.Turn, s.Effect, s.Foreign = "", nil, a.self.foreign() || a.together.heard.delay > 0
-	if kind := a.together.phase.Kind; kind != message.NoTurn {
-		s.Turn = kind.String()
-	}
-	if e := a.together.effect; e != nil {
-		s.Effect = &Effect{e.With.Total, e.Without.Total, e.With.RTT.Microseconds(), e.Without.RTT.Microseconds(), e.Least, e.Helps()}
-	}
-	s.Datagrams = map[string]int{}
-	for reason, n := range counts {
-		if n > 0 {
-			s.Datagrams[message.Reason(reason).String()] = int(n)
-		}
-	}
-}
-
-// describe fills in whose status it is, and when.
-func (s *Status) describe(c *Config) {
-	s.Time, s.PID, s.Policy, s.Cell = time.Now(), os.Getpid(), c.Policy, c.Key.Tag().String()
-}
-
-func seen(r message.Report) Terminal {
-	t := Terminal{
-		State: r.State.String(), MaxBps: r.MaxKbps.Bps(), MaxSource: r.MaxSource.String(), RateBps: r.UploadKbps.Bps() + r.DownloadKbps.Bps(),
-		UploadBps: r.UploadKbps.Bps(), DownloadBps: r.DownloadKbps.Bps(), MinRTTUs: int64(r.MinRTTUs), RTTUs: int64(r.SmoothedRTTUs),
-		RTT95Us: int64(r.RTT95Us), BoundBps: r.BoundKbps.Bps(), PHYBps: r.PHYKbps.Bps(), QueuedBytes: int64(r.QueuedBytes), Retransmits: int64(r.Retransmissions),
-	}
-	for i, n := range r.Errors {
-		t.Errors[i] = int64(n)
-	}
-	if r.ApplicationLimited {
-		t.DemandBps = r.DemandKbps.Bps()
-	}
-	return t
 }

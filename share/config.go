@@ -3,8 +3,6 @@ package share
 import (
 	"errors"
 	"fmt"
-	"net/netip"
-	"time"
 
 	"airtide/monitor"
 	"airtide/share/cellkey"
@@ -21,7 +19,7 @@ type Config struct {
 	// Interface is that by which the terminal reaches the cell: flows from its addresses are seen and held. "" means all
 	// flows of the network namespace.
 	Interface string
-	// MaxBps is what the terminal reaches alone, in bit/s; 0 means the highest rate that is seen.
+	// MaxBps is what the terminal reaches alone, in bit/s; 0 has it follow from the radio, or measured.
 	MaxBps float64
 	// Radio tells how the terminal's radio is doing; asked at each step. What it reaches alone counts where MaxBps is 0. It may be nil.
 	Radio func() radio.State
@@ -69,84 +67,3 @@ const (
 	LowestWeight  = message.LowestWeight / 1000.0
 	HighestWeight = message.HighestWeight / 1000.0
 )
-
-// Status is how an agent is doing.
-type Status struct {
-	Time   time.Time      `json:"time"`
-	PID    int            `json:"pid"`
-	Policy control.Policy `json:"policy"`
-	Cell   string         `json:"cell"` // the tag of its key
-	// Held says that bounds are in force; else Why says why not.
-	Held bool   `json:"held"`
-	Why  string `json:"why,omitempty"`
-	// Own and Peers are the terminals, as they say of themselves.
-	Own   Terminal   `json:"own"`
-	Peers []Terminal `json:"peers"`
-	// Elsewhere is how many terminals are heard that are at another access point and so do not count.
-	Elsewhere int `json:"elsewhere,omitempty"`
-	// ShareBps is the terminal's, TotalBps the sum of all shares.
-	ShareBps float64 `json:"share_bps"`
-	TotalBps float64 `json:"total_bps"`
-	// CapacityBps is what the wire is found to carry; absent while it is not known to limit.
-	CapacityBps float64 `json:"capacity_bps,omitempty"`
-	// Limit is what keeps shares from being greater: airtime, wire, both or demand.
-	Limit         string   `json:"limit,omitempty"`
-	QueueTargetUs int64    `json:"queue_target_us,omitempty"`
-	Correction    float64  `json:"correction,omitempty"`
-	Windows       []Window `json:"windows"`
-	// Turn is what all do together just now: solo, still or free; absent else.
-	Turn string `json:"turn,omitempty"`
-	// Foreign says that somebody who does not take part has queues stand: windows are then as large as that needs.
-	Foreign bool `json:"foreign,omitempty"`
-	// Effect is what bounds were found to be worth when they were lifted last to compare; absent before.
-	Effect    *Effect        `json:"effect,omitempty"`
-	Datagrams map[string]int `json:"datagrams"` // received, by what became of them
-}
-
-// Effect compares the cell with bounds and without: what all terminals deliver, and the mean of their round-trip times, weighted by rates.
-type Effect struct {
-	TotalWithBps    float64 `json:"total_with_bps"`
-	TotalWithoutBps float64 `json:"total_without_bps"`
-	RTTWithUs       int64   `json:"rtt_with_us"`
-	RTTWithoutUs    int64   `json:"rtt_without_us"`
-	// LeastPart is the least part of its rate without bounds that a terminal has with them, of those that want all; absent where there is none.
-	LeastPart float64 `json:"least_part,omitempty"`
-	Helps     bool    `json:"helps"`
-}
-
-// Terminal is one of the cell.
-type Terminal struct {
-	Address string  `json:"address,omitempty"`
-	State   string  `json:"state"`
-	MaxBps  float64 `json:"max_bps"`
-	// MaxSource is how it knows: unknown, phy, measured or configured.
-	MaxSource string `json:"max_source"`
-	// RateBps is what it carries, in both directions together.
-	RateBps     float64 `json:"rate_bps"`
-	UploadBps   float64 `json:"upload_bps"`
-	DownloadBps float64 `json:"download_bps"`
-	// DemandBps is beyond what it would not send; absent when it takes all.
-	DemandBps float64 `json:"demand_bps,omitempty"`
-	MinRTTUs  int64   `json:"min_rtt_us"`
-	RTTUs     int64   `json:"rtt_us"`
-	RTT95Us   int64   `json:"rtt_p95_us,omitempty"`
-	// BoundBps is the share that it keeps to; absent where it keeps to none.
-	BoundBps float64 `json:"bound_bps,omitempty"`
-	// PHYBps is the rate of its radio, where that is known.
-	PHYBps float64 `json:"phy_bps,omitempty"`
-	// QueuedBytes are written and not acknowledged.
-	QueuedBytes int64 `json:"queued_bytes"`
-	// Retransmits are the segments sent again and Errors the errors of the codes 1 to 4, since its session began.
-	Retransmits int64    `json:"retransmits"`
-	Errors      [4]int64 `json:"errors_by_code"`
-}
-
-// Window is the bound of one flow.
-type Window struct {
-	Local  netip.AddrPort `json:"local"`
-	Remote netip.AddrPort `json:"remote"`
-	// Packets is the most that may be on their way, of a flow that sends; ReceiveBytes the largest receive window, of one that receives. One
-	// that does both is there twice.
-	Packets      uint32 `json:"cwnd_max_packets,omitempty"`
-	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
-}

@@ -2,13 +2,11 @@ package share
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"time"
 
 	"airtide/share/control"
 	"airtide/share/message"
-	"airtide/tcp"
 )
 
 // together is what the terminal does with the others at agreed times, and what comes of it.
@@ -31,35 +29,8 @@ type together struct {
 	wire      bool          // it was taken to limit
 	fall      control.Fall
 	heard     heard
-	joinedAt  time.Duration   // somebody has begun to take part
-	keep      map[uint64]kept // by session, the terminals that keep to their shares
-}
-
-// stillness is when all were asked to hold back last, and how soon they may be again.
-type stillness struct {
-	at, every time.Duration
-}
-
-// heard is what other terminals have found of queues of those who do not take part.
-type heard struct {
-	delay time.Duration // that they make for; 0 without
-	at    time.Duration // somebody said so last
-	stand bool          // somebody says so, and has seen them the last time
-}
-
-// looked ends what nobody has seen the time before.
-func (h *heard) looked() {
-	if !h.stand {
-		h.delay = 0
-	}
-}
-
-// hears takes in a step. What somebody saw the time before counts until all have held back once more, or should have.
-func (h *heard) hears(now time.Duration, peers []message.Peer) {
-	delay := foreignDelay(peers)
-	if h.stand = delay > 0; h.stand || now-h.at >= 2*stillFirst {
-		h.delay, h.at = delay, now
-	}
+	joinedAt  time.Duration // somebody has begun to take part
+	keeping   participants
 }
 
 const (
@@ -73,19 +44,10 @@ const (
 	// stood for firstBeside, again after as long when a terminal was found to have less, and else every tryBeside.
 	firstBeside, tryBeside = 10 * time.Second, time.Minute
 	besideLength           = 3 * time.Second
-	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was: others' queues do not show
-	// each time. When something has changed it is stillChanged until the next time, and stillForeign where others' queues stand.
-	stillFirst, stillRarest    = 2500 * time.Millisecond, 5 * time.Minute
-	stillChanged, stillForeign = 10 * time.Second, 30 * time.Second
-	longestStill               = 800 * time.Millisecond
-	// stillPackets is the window while all hold back: a loss is still found without timeout.
-	stillPackets = 4
 	// settleAfter is for how long after a turn rates are not those of the shares, beside settleRounds round trips: windows that are brought back at once
 	// come as a burst, which is answered a round trip later, and only what comes after that is as before.
 	settleAfter  = 600 * time.Millisecond
 	settleRounds = 3
-	// resumeFor is for how long windows are brought back at once after a turn.
-	resumeFor = 200 * time.Millisecond
 )
 
 // hears takes in what the others ask for, and what came of a step in the phase that held.
@@ -100,7 +62,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	}
 	t.turns.Hear(now, all)
 	t.heard.hears(now, a.peers)
-	joined, sent := t.joined(now, a.peers)
+	joined, sent := t.keeping.joined(now, a.peers)
 	if joined {
 		t.joinedAt = now
 		if a.self.doubtForeign() {
@@ -144,105 +106,6 @@ func (t *together) hears(now time.Duration, a *agent) {
 			t.still.concluded(now, longer || doubted, stand != stood, stand && !doubted)
 		}
 	}
-}
-
-const (
-	// metFor is for how long after a terminal has begun to take part what it sends is what it sent before.
-	metFor = 2 * time.Second
-	// leftFor is after how long a terminal that lets go takes part no more: where queues are long it hears nobody for a second now and then, and in
-	// a comparison all let go.
-	leftFor = 5 * time.Second
-	// beginFor is for how long a terminal begins to take part: what it had queued without bounds may be taken for others' queues, and each time that it
-	// is free again may have added to that.
-	beginFor = 10 * time.Second
-)
-
-// joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
-func (t *together) joined(now time.Duration, peers []message.Peer) (joined, sent bool) {
-	if t.keep == nil {
-		t.keep = make(map[uint64]kept, len(peers))
-	}
-	if len(t.keep) > 2*len(peers)+16 { // most of them are gone
-		there := make(map[uint64]bool, len(peers))
-		for i := range peers {
-			there[peers[i].Report.Session] = true
-		}
-		maps.DeleteFunc(t.keep, func(session uint64, _ kept) bool { return !there[session] })
-	}
-	for i := range peers {
-		r := &peers[i].Report
-		k, known := t.keep[r.Session]
-		if r.State != message.Controlling {
-			switch {
-			case known && k.left == 0:
-				k.left = now
-				t.keep[r.Session] = k
-			case now-k.left >= leftFor:
-				delete(t.keep, r.Session)
-			}
-			continue
-		}
-		switch {
-		case !known:
-			k, joined = kept{since: now}, true
-		case k.left > 0:
-			joined = joined || now-k.since < beginFor
-			k.left = 0
-		}
-		if !k.sent && now-k.since <= metFor && r.UploadKbps.Bps()+r.DownloadKbps.Bps() >= leastDemand {
-			k.sent, sent = true, true
-		}
-		t.keep[r.Session] = k
-	}
-	return joined, sent
-}
-
-// kept is a terminal that keeps to its share.
-type kept struct {
-	since time.Duration
-	sent  bool          // soon after it had begun to
-	left  time.Duration // since when it does not; 0 while it does
-}
-
-// foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are
-// in it. Round-trip times are short now and then all the same.
-func foreignDelay(peers []message.Peer) (delay time.Duration) {
-	for i := range peers {
-		if !peers[i].Report.ForeignQueues {
-			continue
-		}
-		t := control.TerminalOf(&peers[i])
-		if d := max(t.RTT-t.MinRTT, foreignQueue); delay == 0 || d < delay {
-			delay = d
-		}
-	}
-	return delay
-}
-
-// concluded sets when all may be asked to hold back again: soon when the path seems to be longer, which others' queues look like for a
-// moment, and when others' queues that stood did not this once; later when something else has changed, and latest where others' queues stand, which
-// costs those who hold back.
-func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
-	s.at = now
-	s.every = min(max(2*s.every, stillFirst), stillRarest)
-	switch {
-	case changed:
-		s.every = stillChanged
-	case soon:
-		s.every = stillFirst
-	}
-	if foreign {
-		s.every = max(s.every, stillForeign)
-	}
-}
-
-// pause is how long all are not asked to hold back again. Others' queues do not show to each terminal each time: while another has seen them it is
-// that of one that has, but not just after somebody has begun to take part, whose queues they may have been.
-func (t *together) pause(now time.Duration) time.Duration {
-	if t.heard.stand && now-t.joinedAt >= beginFor {
-		return max(t.still.every, stillForeign)
-	}
-	return t.still.every
 }
 
 // usual says whether windows are and have been those of the shares.
@@ -382,62 +245,4 @@ func othersCarry(peers []message.Peer) bool {
 		}
 	}
 	return false
-}
-
-// stillLength is how long all have to hold back for queues that make for such a mean round-trip time to be empty for a while.
-func stillLength(mean time.Duration) time.Duration {
-	return min((stillAfter(mean) + 3*message.TurnLengthStep/2).Truncate(message.TurnLengthStep), longestStill)
-}
-
-// unknownPackets is what all windows of a terminal have together at least while it is not known what it reaches alone: an A-MPDU.
-const unknownPackets = control.AggregatePackets
-
-// atLeast raises bounds to so many packets for all together.
-func (b *bounds) atLeast(packets float64, flows map[tcp.FlowID]*flow) {
-	each := packets / float64(max(len(b.up)+len(b.down), 1))
-	for i := range b.up {
-		b.up[i].Packets = max(b.up[i].Packets, uint32(each))
-	}
-	for id, bytes := range b.down {
-		b.down[id] = max(bytes, uint32(each*float64(flows[id].mss)))
-	}
-}
-
-// adapt changes bounds to what they are in a turn, and just after one.
-func (t *together) adapt(now time.Duration, b *bounds, self *self) {
-	flows, solo := self.flows, self.found.Window()
-	if self.searches() && !self.found.Known() {
-		b.atLeast(unknownPackets, flows)
-	}
-	switch {
-	case t.phase.Kind == message.Solo && t.phase.Own:
-		for i := range b.up {
-			b.up[i].Packets = uint32(min(solo*float64(b.up[i].Packets), math.MaxInt32))
-		}
-		for id, bytes := range b.down {
-			b.down[id] = uint32(min(solo*float64(bytes), math.MaxInt32))
-		}
-		b.atLeast(control.SoloPackets, flows)
-		for i := range b.up {
-			b.up[i].Least = b.up[i].Packets
-		}
-	case t.phase.Kind == message.Solo:
-		for i := range b.up {
-			b.up[i].Pause = true
-		}
-		for id := range b.down {
-			b.down[id] = uint32(flows[id].mss)
-		}
-	case t.phase.Kind == message.Still:
-		for i := range b.up {
-			b.up[i].Packets = min(b.up[i].Packets, stillPackets)
-		}
-		for id := range b.down {
-			b.down[id] = min(b.down[id], uint32(stillPackets*flows[id].mss))
-		}
-	case t.resumed > 0 && now-t.resumed < resumeFor:
-		for i := range b.up {
-			b.up[i].Least = b.up[i].Packets
-		}
-	}
 }
