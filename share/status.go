@@ -111,7 +111,7 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 		t.Address = p.Source.Addr().String()
 		s.Peers = append(s.Peers, t)
 	}
-	s.Turn, s.Effect, s.Foreign = "", nil, a.self.foreign() || a.together.heard.delay > 0
+	s.Turn, s.Effect, s.Foreign = "", nil, a.together.foreign(&a.self)
 	if kind := a.together.phase.Kind; kind != message.NoTurn {
 		s.Turn = kind.String()
 	}

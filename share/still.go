@@ -57,6 +57,9 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
+// foreign says whether queues of others who do not take part stand, by what this terminal has found or others tell.
+func (t *together) foreign(self *self) bool { return self.foreign() || t.heard.delay > 0 }
+
 // concluded sets when all may be asked to hold back again: soon when the path seems to be longer, which others' queues look like for a
 // moment, and when others' queues that stood did not this once; later when something else has changed, and latest where others' queues stand, which
 // costs those who hold back.

@@ -72,7 +72,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	if sent {
 		a.control.Met()
 	}
-	a.control.Others(a.self.foreign() || t.heard.delay > 0)
+	a.control.Others(t.foreign(&a.self))
 	t.beside(now, &a.self)
 	base, mean := a.self.rtts()
 	t.base = base
@@ -158,7 +158,7 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 // beside notes whether the queues of others who do not take part stand, without a doubt of this terminal.
 func (t *together) beside(now time.Duration, self *self) {
 	switch {
-	case self.doubted() || !self.foreign() && t.heard.delay == 0:
+	case self.doubted() || !t.foreign(self):
 		t.besideAt = 0
 	case t.besideAt == 0:
 		t.besideAt = now
