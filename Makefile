@@ -37,22 +37,22 @@ lint: setup
 	scripts/lint
 
 bench: bench-monitor bench-cell bench-congestion ## every benchmark
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./trace/... ./summary ./screen ./monitor/...
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/recording/... ./internal/view/screen ./internal/observe/...
 
 bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/performance.md by hand
-	$(GO) run ./bench/monitor -airtide ./airtide
+	$(GO) run ./test/bench/monitor -airtide ./airtide
 
 bench-cell: setup build ## the emulated cell beside tbf: throughput, processor time, lateness
-	$(GO) run ./bench/cell
+	$(GO) run ./test/bench/cell
 
 bench-congestion: setup build ## what the congestion controls cost per ACK beside the kernel's CUBIC
-	$(GO) run ./bench/congestion
+	$(GO) run ./test/bench/congestion
 
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
-	$(GO) run ./bench/fidelity -airtide ./airtide $(FIDELITY)
+	$(GO) run ./test/bench/fidelity -airtide ./airtide $(FIDELITY)
 
 reproduce: setup build ## the papers' figures, and what goes past them, into docs/reproduction.md (hours; REPRODUCE='-only p1-*' does a part)
-	$(GO) run ./bench/reproduce -airtide ./airtide $(REPRODUCE)
+	$(GO) run ./test/bench/reproduce -airtide ./airtide $(REPRODUCE)
 
 generate: setup ## everything that is generated and committed
 	$(GO) generate ./...

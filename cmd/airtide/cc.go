@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/congestion"
+	"airtide/internal/kernel/congestion"
 )
 
 func newCC() *cobra.Command {

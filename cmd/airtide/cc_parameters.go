@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"airtide/congestion"
-	"airtide/timewarp"
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/timewarp"
 )
 
 // ccParameters are the flags that set parameters. Each counts only when it is given.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/congestion"
-	"airtide/internal/testnet"
+	"airtide/internal/kernel/congestion"
+	"airtide/test/testnet"
 )
 
 // ccName is a name that no other test on this machine uses.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/congestion"
+	"airtide/internal/kernel/congestion"
 )
 
 func newCCUnload() *cobra.Command {

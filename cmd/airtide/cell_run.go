@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/cell"
-	"airtide/lab/plan"
-	"airtide/lab/setup"
+	"airtide/internal/cell"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/setup"
 )
 
 func newCellRun() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/cell/live"
-	"airtide/screen"
+	"airtide/internal/cell/live"
+	"airtide/internal/view/screen"
 )
 
 func newCellStatus() *cobra.Command {

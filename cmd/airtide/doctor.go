@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/doctor"
-	"airtide/timewarp"
+	"airtide/internal/doctor"
+	"airtide/internal/kernel/timewarp"
 )
 
 func newDoctor() *cobra.Command {

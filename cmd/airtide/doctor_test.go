@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"airtide/doctor"
+	"airtide/internal/doctor"
 )
 
 func TestDoctorsStatusIsWhetherAnythingCanRun(t *testing.T) {

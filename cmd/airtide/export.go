@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/tcp"
-	"airtide/trace"
-	"airtide/trace/export"
+	"airtide/internal/recording/export"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 func newExport() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/fairness"
-	"airtide/share/allocate"
+	"airtide/internal/fairness"
+	"airtide/internal/share/allocate"
 )
 
 // fairnessFlags are the figures that go with the rates: as they are given, and as they are read.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"airtide/fairness"
+	"airtide/internal/fairness"
 )
 
 // judged is one case with what was found; its JSON.

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"airtide/fairness"
-	"airtide/lab/plan"
-	"airtide/lab/result"
-	"airtide/summary"
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/fairness"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+	"airtide/internal/recording/summary"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 // judgeRecording judges the flows, processes or peers of a recording.

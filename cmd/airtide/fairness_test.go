@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"airtide/cell"
-	"airtide/lab/result"
+	"airtide/internal/cell"
+	"airtide/internal/lab/result"
 )
 
 // fairnessReport is what airtide fairness --json says, field by field.

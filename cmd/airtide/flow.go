@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 // flowIDs is nil, which means all flows, when none was given.

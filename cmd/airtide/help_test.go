@@ -17,14 +17,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	celllive "airtide/cell/live"
-	"airtide/doctor"
-	"airtide/lab/result"
-	"airtide/screen"
-	sharelive "airtide/share/live"
-	"airtide/tcp"
-	"airtide/timewarp"
-	"airtide/trace"
+	celllive "airtide/internal/cell/live"
+	"airtide/internal/doctor"
+	"airtide/internal/kernel/timewarp"
+	"airtide/internal/lab/result"
+	"airtide/internal/recording/trace"
+	sharelive "airtide/internal/share/live"
+	"airtide/internal/tcp"
+	"airtide/internal/view/screen"
 )
 
 // jsonOf prints what a verb prints with --json, or as JSON lines, with everything that it can hold.

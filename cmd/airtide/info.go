@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/summary"
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/summary"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 func newInfo() *cobra.Command {

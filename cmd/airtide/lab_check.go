@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/lab/plan"
+	"airtide/internal/lab/plan"
 )
 
 func newLabCheck() *cobra.Command {

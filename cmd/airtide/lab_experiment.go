@@ -12,11 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/experiments"
-	"airtide/lab/plan"
-	"airtide/lab/result"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
 )
-
-const experimentEnding = ".yaml"
 
 // readExperiment reads an experiment's file, or one that comes with airtide, by its name.
 func readExperiment(arg string) ([]byte, error) {
@@ -25,11 +23,11 @@ func readExperiment(arg string) ([]byte, error) {
 		return data, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(arg, "/") {
-		own, ownErr := experiments.Files.ReadFile(strings.TrimSuffix(arg, experimentEnding) + experimentEnding)
+		own, ownErr := experiments.Read(strings.TrimSuffix(arg, experiments.Ending))
 		if ownErr == nil {
 			return own, nil
 		}
-		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide (%s)", arg, strings.Join(experimentNames(), ", "))
+		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide (%s)", arg, strings.Join(experiments.Names(), ", "))
 	}
 	return nil, fmt.Errorf("reading an experiment: %w", err)
 }
@@ -42,18 +40,6 @@ func readPlan(arg string) (*plan.Plan, error) {
 	return plan.Read(arg, data)
 }
 
-func experimentNames() []string {
-	entries, err := experiments.Files.ReadDir(".")
-	if err != nil {
-		panic(err) // embedded
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), experimentEnding))
-	}
-	return names
-}
-
 // resultDir is the folder of a result: the argument itself, or the newest result of an experiment.
 func resultDir(root, arg string) (string, error) {
 	if _, err := os.Stat(filepath.Join(arg, "experiment.yaml")); err == nil {
@@ -62,11 +48,11 @@ func resultDir(root, arg string) (string, error) {
 	if strings.Contains(arg, "/") {
 		return "", fmt.Errorf("%s is no result's folder", arg)
 	}
-	return result.Latest(root, strings.TrimSuffix(arg, experimentEnding))
+	return result.Latest(root, strings.TrimSuffix(arg, experiments.Ending))
 }
 
 func completeExperiment(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return experimentNames(), cobra.ShellCompDirectiveDefault
+	return experiments.Names(), cobra.ShellCompDirectiveDefault
 }
 
 // completeResult offers one of completeResults.

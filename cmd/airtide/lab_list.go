@@ -7,9 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/lab/plan"
-	"airtide/lab/result"
-	"airtide/lab/show"
+	"airtide/experiments"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+	"airtide/internal/lab/show"
 )
 
 func newLabList() *cobra.Command {
@@ -37,7 +38,7 @@ func newLabList() *cobra.Command {
 				Experiments []experiment   `json:"experiments"`
 				Results     []result.Entry `json:"results"`
 			}
-			for _, name := range experimentNames() {
+			for _, name := range experiments.Names() {
 				p, err := readPlan(name)
 				if err != nil {
 					return err

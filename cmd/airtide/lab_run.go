@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/cell/engine"
-	"airtide/lab"
-	"airtide/lab/plan"
-	"airtide/lab/show"
-	"airtide/screen"
+	"airtide/internal/cell/engine"
+	"airtide/internal/lab"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/show"
+	"airtide/internal/view/screen"
 )
 
 func newLabRun() *cobra.Command {

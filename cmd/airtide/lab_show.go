@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/lab/show"
-	"airtide/screen"
+	"airtide/internal/lab/show"
+	"airtide/internal/view/screen"
 )
 
 // exitNotHeld: a claim is not held. One that the runs do not decide is no failure.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"airtide/lab/result"
+	"airtide/internal/lab/result"
 )
 
 const shortExperiment = `

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/cell"
-	"airtide/cell/engine"
-	"airtide/lab"
-	"airtide/vm"
+	"airtide/internal/cell"
+	"airtide/internal/cell/engine"
+	"airtide/internal/lab"
+	"airtide/internal/vm"
 )
 
 // Exit statuses, the same for every verb.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/monitor"
-	"airtide/screen"
-	"airtide/tcp"
+	"airtide/internal/observe/monitor"
+	"airtide/internal/tcp"
+	"airtide/internal/view/screen"
 )
 
 func newMonitor() *cobra.Command {

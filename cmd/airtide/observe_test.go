@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"airtide/internal/testnet"
-	"airtide/monitor/owner"
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/trace"
+	"airtide/internal/sockets/owner"
+	"airtide/internal/tcp"
+	"airtide/test/testnet"
 )
 
 // talk has a word with itself over TCP every few milliseconds, until its standard input ends. It prints its server's port.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/report"
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+	"airtide/internal/view/plot"
 )
 
 func newPlot() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/tcp"
+	"airtide/internal/tcp"
 )
 
 func TestWhatIsLostIsSaidHoweverQuiet(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/record"
-	"airtide/screen"
-	"airtide/tcp"
+	"airtide/internal/recording/record"
+	"airtide/internal/tcp"
+	"airtide/internal/view/screen"
 )
 
 func newRecord() *cobra.Command {

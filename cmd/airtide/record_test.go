@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"airtide/clock"
+	"airtide/internal/sys/clock"
 )
 
 func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/share/cellkey"
+	"airtide/internal/share/cellkey"
 )
 
 func newShare() *cobra.Command {

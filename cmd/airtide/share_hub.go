@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/share/cellkey"
-	"airtide/share/hub"
-	"airtide/share/link"
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/hub"
+	"airtide/internal/share/link"
 )
 
 func newShareHub() *cobra.Command {

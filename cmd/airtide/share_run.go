@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/monitor"
-	"airtide/share"
-	"airtide/share/cellkey"
-	"airtide/share/control"
-	"airtide/share/link"
-	"airtide/share/live"
-	"airtide/share/metrics"
-	"airtide/share/radio"
+	"airtide/internal/observe/monitor"
+	"airtide/internal/share"
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/internal/share/link"
+	"airtide/internal/share/live"
+	"airtide/internal/share/metrics"
+	"airtide/internal/share/radio"
 )
 
 // shareFlags are those of share run as they are given.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/screen"
-	"airtide/share/live"
+	"airtide/internal/share/live"
+	"airtide/internal/view/screen"
 )
 
 func newShareStatus() *cobra.Command {

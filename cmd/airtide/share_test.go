@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/testnet"
+	"airtide/test/testnet"
 )
 
 // startShare starts a verb of share in a host's namespace, and ends it with the test.

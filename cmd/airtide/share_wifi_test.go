@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/vm"
+	"airtide/internal/vm"
 )
 
 // wifiScript has a simulated access point and a station in one kernel, lets an agent say what it knows, then takes the access point away.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/monitor"
-	"airtide/monitor/bpf"
-	"airtide/monitor/filter"
-	"airtide/monitor/owner"
+	"airtide/internal/observe/bpf"
+	"airtide/internal/observe/monitor"
+	"airtide/internal/sockets/filter"
+	"airtide/internal/sockets/owner"
 )
 
 // sourceFlags are the flags of the verbs that observe: which flows, how densely, by which source.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"airtide/screen"
+	"airtide/internal/view/screen"
 )
 
 // useColor says whether to colour what goes to the file: on a terminal, unless NO_COLOR is set (no-color.org).

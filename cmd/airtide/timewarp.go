@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/timewarp"
+	"airtide/internal/kernel/timewarp"
 )
 
 func newTimewarp() *cobra.Command {

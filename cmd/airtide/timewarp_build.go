@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/timewarp"
+	"airtide/internal/kernel/timewarp"
 )
 
 func newTimewarpBuild() *cobra.Command {

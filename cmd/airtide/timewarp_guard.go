@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/timewarp"
+	"airtide/internal/kernel/timewarp"
 )
 
 // guardVerb is what run starts this program with, for when it is killed. No user needs it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/timewarp"
+	"airtide/internal/kernel/timewarp"
 )
 
 func newTimewarpRun() *cobra.Command {

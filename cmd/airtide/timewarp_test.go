@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/timewarp"
+	"airtide/internal/kernel/timewarp"
 )
 
 func TestTimewarpMisuse(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 // reading is a recording that a verb reads.

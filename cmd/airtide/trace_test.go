@@ -16,12 +16,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/tcp"
-	"airtide/trace"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 // kernelRecording is a real recording that stands in the repository, of 14 flows.
-const kernelRecording = "../../trace/testdata/kernel.atr"
+const kernelRecording = "../../internal/recording/trace/testdata/kernel.atr"
 
 func TestAFlowThatIsNotThereIsMisuse(t *testing.T) {
 	dir := t.TempDir()

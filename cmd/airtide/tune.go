@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/congestion"
-	"airtide/tune"
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/tune"
 )
 
 func newTune() *cobra.Command {

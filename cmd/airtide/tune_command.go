@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"airtide/tune"
+	"airtide/internal/kernel/tune"
 )
 
 // runTuned runs a command to its end, in its cgroup if it has one, and ends with its status.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/congestion"
-	"airtide/tune"
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/tune"
 )
 
 // selectionFlags are the words of record and monitor that pick flows, for sockets.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/tune"
+	"airtide/internal/kernel/tune"
 )
 
 // tuneList is the JSON of all that is in force.

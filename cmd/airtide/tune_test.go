@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/testnet"
-	"airtide/tune"
+	"airtide/internal/kernel/tune"
+	"airtide/test/testnet"
 )
 
 // mountPoint is a folder for a BPF file system of the test's own.

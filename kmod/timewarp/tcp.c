@@ -34,7 +34,7 @@
 #error "timewarp needs a kernel with CONFIG_KRETPROBES=y"
 #endif
 
-/* What bpf/timewarp_rto.bpf.c reads at an address that user space tells it. */
+/* What bpf/timewarp/rto.bpf.c reads at an address that user space tells it. */
 struct initial_rto initial_rto = {.magic = INITIAL_RTO_MAGIC};
 
 /* N in one word, so that hooks see both terms of the same N: num << 32 | den. */

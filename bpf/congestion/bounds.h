@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Bounds of the congestion window, given from outside while connections run: for one socket, for a cgroup and those
+ * below it, or for all; the nearest counts. User space changes a map and then the generation, by which each socket sees
+ * at its next ACK that it has to look again; an ACK costs one array lookup otherwise.
+ */
+#ifndef AIRTIDE_CC_BOUNDS_H
+#define AIRTIDE_CC_BOUNDS_H
+
+#include "tcp_congestion.h"
+
+#define CC_BOUNDS_MAX 65536 /* of sockets and of cgroups each */
+#define CC_CGROUP_DEPTH 32 /* how far up bounds are looked for */
+
+/* In packets; 0 for none. */
+struct cc_bounds {
+	u32 lower;
+	u32 upper;
+};
+
+/* What changes after every change of bounds. Apart from them, so that whoever sets bounds need not read any. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} bounds_changed SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cc_bounds);
+} bounds_all SEC(".maps");
+
+/* By the cgroup's number in the unified hierarchy. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CC_BOUNDS_MAX);
+	__type(key, u64);
+	__type(value, struct cc_bounds);
+} bounds_cgroup SEC(".maps");
+
+/* By the socket's cookie. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CC_BOUNDS_MAX);
+	__type(key, u64);
+	__type(value, struct cc_bounds);
+} bounds_socket SEC(".maps");
+
+/*
+ * Until when bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. Whoever has to be there for bounds to make sense renews it,
+ * and when that one is gone, however it went, sockets are free.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} bounds_lease SEC(".maps");
+
+CC_INLINE int bounds_expired(void)
+{
+	u32 zero = 0;
+	u64 *until = bpf_map_lookup_elem(&bounds_lease, &zero);
+	u64 lease = until ? *(volatile u64 *)until : 0;
+
+	return lease && bpf_ktime_get_ns() > lease;
+}
+
+/* What a socket remembers of them. */
+struct cc_bounded {
+	u64 generation;
+	struct cc_bounds bounds;
+};
+
+CC_INLINE struct cc_bounds bounds_of_cgroup(struct sock *sk)
+{
+	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
+	struct cc_bounds none = {}, *b;
+	struct cgroup_subsys_state *parent;
+	u32 i;
+
+	for (i = 0; i < CC_CGROUP_DEPTH && cgroup; i++) {
+		u64 id = cgroup->kn->id;
+
+		b = bpf_map_lookup_elem(&bounds_cgroup, &id);
+		if (b)
+			return *b;
+		parent = cgroup->self.parent;
+		if (!parent)
+			break;
+		cgroup = parent->cgroup;
+	}
+	return none;
+}
+
+/* Looks for the socket's bounds when some were changed. A socket that nobody has asked for its cookie has none yet. */
+CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
+{
+	u64 cookie = sk->__sk_common.skc_cookie.counter, *generation;
+	struct cc_bounds *b;
+	u32 zero = 0;
+
+	if (bounds_expired()) {
+		held->bounds.lower = held->bounds.upper = 0;
+		held->generation = ~0ULL; /* to be looked for again when the lease is renewed */
+		return;
+	}
+	generation = bpf_map_lookup_elem(&bounds_changed, &zero);
+	if (!generation || held->generation == *(volatile u64 *)generation)
+		return;
+	held->generation = *(volatile u64 *)generation;
+	b = bpf_map_lookup_elem(&bounds_socket, &cookie);
+	if (b) {
+		held->bounds = *b;
+		return;
+	}
+	held->bounds = bounds_of_cgroup(sk);
+	if (held->bounds.lower || held->bounds.upper)
+		return;
+	b = bpf_map_lookup_elem(&bounds_all, &zero);
+	if (b)
+		held->bounds = *b;
+}
+
+CC_INLINE u32 bounds_clamp(const struct cc_bounds *b, u32 window)
+{
+	if (b->upper && window > b->upper)
+		return b->upper;
+	return window < b->lower ? b->lower : window;
+}
+
+CC_INLINE void bounds_forget(struct sock *sk)
+{
+	u64 cookie = sk->__sk_common.skc_cookie.counter;
+
+	bpf_map_delete_elem(&bounds_socket, &cookie);
+}
+
+#endif

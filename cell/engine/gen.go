@@ -1,3 +1,0 @@
-package engine
-
-//go:generate go run github.com/cilium/ebpf/cmd/bpf2go@v0.22.0 -target bpfel -go-package engine -output-stem port -type credit port ../../bpf/cell_port.bpf.c -- -O2 -mcpu=v3 -Wall -Werror

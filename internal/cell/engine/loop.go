@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/cell/queue"
+)
+
+// loop is the engine's thread. Only it touches the world, the ports and the packets.
+type loop struct {
+	world  World
+	ports  []*port
+	routes *routes
+	pool   *pool
+
+	// The start of virtual time; startNs is the same moment on clock.Now.
+	start   time.Time
+	startNs int64
+	// When the run began, in virtual time, and what the thread had used of its processor until then.
+	beginNs, beginCPUNs int64
+
+	coalesce  bool
+	quantumNs int64
+
+	epoll, bell int // bell is the descriptor that wakes the loop for an order
+	// withoutPwait2 is a kernel before 5.11.
+	withoutPwait2 bool
+	held          []*port // not read because their station's queue is full
+	dirty         []*port // with gathered packets
+	refusing      []*port // whose device refuses packets
+	spare         slot    // what is read when the pool is empty
+	buffer        []byte  // a super-packet
+	iov           [maxGather]unix.Iovec
+	events        [64]unix.EpollEvent
+
+	order  atomic.Int32  // for the loop, one at a time
+	done   chan struct{} // an answer to each order; closed when the loop has ended. It holds one
+	tickNs int64
+	wakeNs int64
+
+	lag, wake, turn histogram
+	dropped         [queue.NumPlaces]uint64
+	usage           unix.Rusage
+	failure         error
+	copied          snapshot
+}
+
+// Orders to the loop.
+const (
+	orderNone int32 = iota
+	orderCopy
+	orderReset
+	orderBegin
+	orderStop
+)
+
+const (
+	// longestSleepNs bounds how long the loop sleeps, so that it knows how well it is woken even when nothing happens.
+	longestSleepNs = 5e6
+	tickEveryNs    = 10e6
+)
+
+func (l *loop) now() int64 { return int64(time.Since(l.start)) }
+
+// open makes the loop's own descriptors and registers the ports.
+func (l *loop) open() (err error) {
+	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return fmt.Errorf("opening epoll: %w", err)
+	}
+	if l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
+		return fmt.Errorf("opening an event descriptor: %w", err)
+	}
+	l.held = make([]*port, 0, len(l.ports))
+	l.dirty = make([]*port, 0, len(l.ports))
+	l.buffer = make([]byte, headroom+1<<16+slotBytes)
+	l.spare.memory = new([slotBytes]byte)
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: -1}); err != nil {
+		return fmt.Errorf("watching the event descriptor: %w", err)
+	}
+	for _, p := range l.ports {
+		p.waiting = make([]*slot, 0, maxGather)
+		event := &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.index)}
+		if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, p.fd, event); err != nil {
+			return fmt.Errorf("watching port %q: %w", p.Name, err)
+		}
+		if p.credit != nil {
+			l.refusing = append(l.refusing, p)
+		}
+	}
+	return nil
+}
+
+func (l *loop) close() {
+	_ = unix.Close(l.epoll)
+	_ = unix.Close(l.bell)
+}
+
+// run works until it is ordered to stop or a port fails.
+func (l *loop) run() {
+	defer close(l.done)
+	for l.failure == nil {
+		now := l.now()
+		if l.world.Next() <= now {
+			l.world.Advance(now)
+		}
+		l.resume()
+		l.flushAll()
+		for _, p := range l.refusing {
+			l.grant(p)
+		}
+		if now-l.tickNs >= tickEveryNs {
+			l.tick(now)
+		}
+		if !l.obey() {
+			return
+		}
+		l.wait()
+	}
+}
+
+// wait sleeps until the world's next event or a packet, and reads the packets.
+func (l *loop) wait() {
+	now := l.now()
+	l.turn.record(now - l.wakeNs)
+	until := min(l.world.Next(), now+longestSleepNs)
+	if l.quantumNs > 0 {
+		until = max(until, l.wakeNs+l.quantumNs)
+	}
+	n, errno := l.sleep(max(until-now, 0))
+	l.wakeNs = l.now()
+	if errno != 0 && errno != unix.EINTR {
+		l.failure = fmt.Errorf("waiting for packets: %w", errno)
+		return
+	}
+	if n == 0 && until > now {
+		l.wake.record(l.wakeNs - until)
+	}
+	if l.world.Next() <= l.wakeNs {
+		l.world.Advance(l.wakeNs)
+	}
+	for i := range n {
+		if fd := l.events[i].Fd; fd >= 0 {
+			l.receive(l.ports[fd])
+		}
+	}
+}
+
+// sleep waits at most so long for a port. The runtime is told of this call, unlike of those for single packets: a thread
+// that never gives its processor context back is made to, at a time that suits the runtime.
+func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
+	timeout := unix.NsecToTimespec(ns)
+	if !l.withoutPwait2 {
+		r, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)),
+			uintptr(len(l.events)), uintptr(unsafe.Pointer(&timeout)), 0, 0)
+		if errno != unix.ENOSYS {
+			return count(r, errno)
+		}
+		l.withoutPwait2 = true
+	}
+	// Before kernel 5.11 epoll counts in milliseconds; ppoll(2) waits for it by nanoseconds, one call more.
+	ready := [1]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}
+	if r, _, errno := unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0); errno != 0 || r == 0 {
+		return 0, errno
+	}
+	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), uintptr(len(l.events)), 0, 0, 0)
+	return count(r, errno)
+}
+
+func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(r), 0
+}
+
+// watch sets what epoll reports of a port.
+func (l *loop) watch(p *port, events uint32) {
+	event := unix.EpollEvent{Events: events, Fd: int32(p.index)}
+	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0, 0)
+	if errno != 0 {
+		l.fail(p, errno)
+	}
+}
+
+func (l *loop) fail(p *port, err error) {
+	l.failure = fmt.Errorf("port %q has failed: %w", p.Name, err)
+}
+
+// tick does what is to be done now and then.
+func (l *loop) tick(now int64) {
+	l.tickNs = now
+	for _, p := range l.refusing {
+		if !p.held {
+			p.counts.KernelDropped += p.credit.settle()
+		}
+	}
+	for _, p := range l.ports {
+		if p.outside != nil {
+			l.askAll(p)
+		}
+	}
+}
+
+// obey carries an order out and says whether to go on.
+func (l *loop) obey() bool {
+	order := l.order.Load()
+	if order == orderNone {
+		return true
+	}
+	var count [8]byte
+	_, _ = unix.Read(l.bell, count[:]) // it is only there to wake the loop
+	switch order {
+	case orderCopy:
+		l.copied.take(l)
+	case orderReset:
+		l.resetLag()
+	case orderBegin:
+		l.begin()
+	case orderStop:
+		return false
+	}
+	l.order.Store(orderNone)
+	l.done <- struct{}{}
+	return true
+}
+
+func (l *loop) resetLag() {
+	l.lag, l.wake, l.turn = histogram{}, histogram{}, histogram{}
+	l.pool.low = len(l.pool.free)
+}
+
+// begin makes this moment the one from which everything counts.
+func (l *loop) begin() {
+	now := l.now()
+	if l.world.Next() <= now {
+		l.world.Advance(now)
+	}
+	l.resetLag()
+	l.beginNs, l.beginCPUNs = now, l.cpuNs()
+	l.dropped, l.pool.exhausted = [queue.NumPlaces]uint64{}, 0
+	for _, p := range l.ports {
+		p.counts = PortCounts{}
+	}
+	if b, ok := l.world.(Beginner); ok {
+		b.Begin(now)
+	}
+}
+
+// cpuNs is the processor time that the loop's thread has used.
+func (l *loop) cpuNs() int64 {
+	if unix.Getrusage(unix.RUSAGE_THREAD, &l.usage) != nil {
+		return 0
+	}
+	return l.usage.Utime.Nano() + l.usage.Stime.Nano()
+}
+
+// command gives the loop an order from another thread and waits until it is carried out; false says that the loop has
+// ended.
+func (l *loop) command(order int32) bool {
+	l.order.Store(order)
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = unix.Write(l.bell, one[:])
+	_, ok := <-l.done
+	return ok
+}
+
+// callbacks are what the world gets.
+func (l *loop) callbacks() Callbacks {
+	return Callbacks{
+		Deliver:   l.deliver,
+		Drop:      l.drop,
+		Copy:      l.copy,
+		StationOf: func(p *queue.Packet) int { return slotOf(p).to.Station },
+	}
+}

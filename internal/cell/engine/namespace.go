@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/thread"
+)
+
+const (
+	namespaceFolder = "/run/netns"
+	namePrefix      = "airtide-cell-"
+	// airName is the namespace of the stations' far ends; no port can be named so.
+	airName = "+air"
+)
+
+// namespaceName is what `ip netns exec` calls the namespace of a port of the engine with this PID.
+func namespaceName(pid int, port string) string { return fmt.Sprintf("%s%d-%s", namePrefix, pid, port) }
+
+// RemoveLeftovers removes the namespaces of engines that were killed, with the devices in them. Start does it too.
+func RemoveLeftovers() {
+	removeNamespaces(func(pid int) bool { return !isEngine(pid) })
+}
+
+// isEngine says whether a process is an engine; one that has got the PID of an engine since is not.
+func isEngine(pid int) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ESRCH)
+	}
+	// It is empty of a process that has ended and was not waited for.
+	return bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+childVariable+"="))
+}
+
+// removeNamespaces removes those of the engines whose PID is chosen.
+func removeNamespaces(chosen func(pid int) bool) {
+	paths, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+"*"))
+	if err != nil {
+		return // the pattern is well formed
+	}
+	for _, path := range paths {
+		var pid int
+		if _, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), namePrefix), "%d-", &pid); err == nil && chosen(pid) {
+			removeNamespace(path)
+		}
+	}
+}
+
+func removeNamespace(path string) {
+	// One that was being made when the engine died may be a file without a mount.
+	_ = unix.Unmount(path, unix.MNT_DETACH)
+	_ = os.Remove(path)
+}
+
+// namespace is a network namespace of the engine.
+type namespace struct {
+	name  string
+	ns    netns.NsHandle
+	links *netlink.Handle
+}
+
+func newNamespace(name string) (*namespace, error) {
+	n := &namespace{name: name}
+	err := thread.Do(func() (err error) {
+		n.ns, err = netns.NewNamed(name)
+		return err
+	})
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("network namespace %s exists already: remove it with `ip netns delete %s`", name, name)
+	}
+	if err != nil {
+		removeNamespace(filepath.Join(namespaceFolder, name)) // its file may be there
+		return nil, fmt.Errorf("making network namespace %s: %w", name, err)
+	}
+	if n.links, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE); err != nil {
+		n.close()
+		return nil, fmt.Errorf("opening netlink in %s: %w", name, err)
+	}
+	return n, nil
+}
+
+func (n *namespace) close() {
+	if n.links != nil {
+		n.links.Close()
+	}
+	_ = n.ns.Close()
+	removeNamespace(filepath.Join(namespaceFolder, n.name))
+}
+
+// do runs f on a thread in the namespace.
+func (n *namespace) do(f func() error) error {
+	return thread.Do(func() error {
+		if err := netns.Set(n.ns); err != nil {
+			return fmt.Errorf("entering namespace %s: %w", n.name, err)
+		}
+		return f()
+	})
+}
+
+// sysctl sets a parameter of the namespace, by its path below /proc/sys/net.
+func (n *namespace) sysctl(path, value string) error {
+	return n.do(func() error { return os.WriteFile(filepath.Join("/proc/sys/net", path), []byte(value), 0) })
+}

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/awake"
+	"airtide/internal/sys/clock"
+)
+
+// childVariable says in the environment that this process is to be an engine.
+const childVariable = "AIRTIDE_CELL_ENGINE"
+
+// IsEngine says whether this process was started to be an engine.
+func IsEngine() bool { return os.Getenv(childVariable) != "" }
+
+// process is the engine's process.
+type process struct {
+	config   Config
+	network  *network
+	loop     *loop
+	awake    io.Closer // until the process ends
+	warnings []string
+}
+
+// Messages between the processes are lines of JSON: the configuration, then orders, each answered.
+type order struct {
+	Order string `json:"order"`
+}
+
+type answer struct {
+	Error  string  `json:"error,omitempty"`
+	Ready  *Ready  `json:"ready,omitempty"`
+	Status *Status `json:"status,omitempty"`
+}
+
+// Ready is what is known once an engine runs.
+type Ready struct {
+	PID int `json:"pid"`
+	// Namespaces of the ports that are hosts, by the ports' names, for `ip netns exec`.
+	Namespaces map[string]string `json:"namespaces"`
+	// StartNs is the engine's start on clock.Now, CLOCK_MONOTONIC: what a World takes for time 0.
+	StartNs int64 `json:"start_ns"`
+	// Warnings say what was refused and is done without.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+const (
+	orderNameStatus = "status"
+	orderNameReset  = "reset"
+	orderNameBegin  = "begin"
+	orderNameStop   = "stop"
+)
+
+// Main is an engine's process, from its configuration on standard input to its end. It returns the exit status.
+func Main(build Builder) int {
+	// A Ctrl-C goes to the whole group of processes. Whoever started the engine decides what it means; when that one
+	// ends, so does standard input, and SIGTERM comes.
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	in, out := bufio.NewReader(os.Stdin), json.NewEncoder(os.Stdout)
+	e := &process{}
+	if err := e.open(in, build); err != nil {
+		_ = out.Encode(answer{Error: err.Error()})
+		return 1
+	}
+	defer e.close()
+	orders := make(chan order)
+	go readOrders(in, orders)
+	if err := out.Encode(answer{Ready: e.ready()}); err != nil {
+		return 1
+	}
+	return e.serve(orders, stop, out)
+}
+
+func readOrders(in *bufio.Reader, orders chan<- order) {
+	defer close(orders)
+	for d := json.NewDecoder(in); ; {
+		var o order
+		if d.Decode(&o) != nil {
+			return // the other side has ended
+		}
+		orders <- o
+	}
+}
+
+// serve answers until it is told to stop, or the loop fails.
+func (e *process) serve(orders <-chan order, stop <-chan os.Signal, out *json.Encoder) int {
+	for {
+		select {
+		case <-stop:
+			e.loop.command(orderStop)
+			return 0
+		case <-e.loop.done: // between orders it says nothing but its end
+			_ = out.Encode(answer{Error: e.ended().Error()})
+			return 1
+		case o, ok := <-orders:
+			if !ok || o.Order == orderNameStop {
+				e.loop.command(orderStop)
+				return 0
+			}
+			if err := out.Encode(e.answer(o)); err != nil {
+				e.loop.command(orderStop)
+				return 1
+			}
+		}
+	}
+}
+
+func (e *process) answer(o order) (a answer) {
+	switch o.Order {
+	case orderNameStatus:
+		status, err := e.status()
+		if err != nil {
+			return answer{Error: err.Error()}
+		}
+		return answer{Status: status}
+	case orderNameReset:
+		if !e.loop.command(orderReset) {
+			return answer{Error: e.ended().Error()}
+		}
+		return answer{}
+	case orderNameBegin:
+		if err := e.begin(); err != nil {
+			return answer{Error: err.Error()}
+		}
+		return answer{}
+	}
+	return answer{Error: fmt.Sprintf("order %q is unknown", o.Order)}
+}
+
+func (e *process) begin() error {
+	for _, p := range e.loop.ports {
+		p.lost.begin = p.kernelLost()
+		if p.credit != nil {
+			p.credit.refusedBefore = p.credit.refused()
+		}
+	}
+	if !e.loop.command(orderBegin) {
+		return e.ended()
+	}
+	return nil
+}
+
+func (e *process) ended() error {
+	if e.loop.failure != nil {
+		return e.loop.failure
+	}
+	return errors.New("the engine has ended")
+}
+
+func (e *process) open(in *bufio.Reader, build Builder) error {
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("reading the engine's configuration: %w", noEOF(err))
+	}
+	if err := json.Unmarshal(line, &e.config); err != nil {
+		return fmt.Errorf("reading the engine's configuration: %w", err)
+	}
+	if err := e.config.check(); err != nil {
+		return err
+	}
+	RemoveLeftovers()
+	removeNamespaces(func(pid int) bool { return pid == os.Getpid() }) // of an engine that had this PID
+	l := &loop{
+		coalesce: e.config.Coalesce, quantumNs: int64(e.config.Quantum), done: make(chan struct{}, 1),
+	}
+	if l.world, err = build(e.config.World, l.callbacks()); err != nil {
+		return err
+	}
+	if e.network, err = newNetwork(&e.config); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			e.network.close()
+		}
+	}()
+	l.ports = e.network.ports
+	if l.routes, err = newRoutes(l.ports); err != nil {
+		return err
+	}
+	if l.pool, err = newPool(e.config.Slots); err != nil {
+		return err
+	}
+	l.copied.counts = make([]PortCounts, len(l.ports))
+	if err = l.open(); err != nil {
+		return err
+	}
+	e.loop = l
+	e.prepare()
+	started := make(chan struct{})
+	go func() {
+		// Never unlocked: the thread is the engine's.
+		runtime.LockOSThread()
+		e.warn(unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0), "timers are less exact")
+		l.start, l.startNs = time.Now(), clock.Now()
+		close(started)
+		l.run()
+	}()
+	<-started
+	return nil
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// prepare keeps the runtime and the system from interrupting the loop.
+func (e *process) prepare() {
+	runtime.GC()
+	debug.SetGCPercent(-1)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	// What status lines leave behind is collected when it has become much.
+	debug.SetMemoryLimit(int64(m.Sys) + 256<<20)
+	// Pages are locked as they are touched; those of the packets are there already.
+	e.warn(unix.Mlockall(unix.MCL_CURRENT|unix.MCL_FUTURE|unix.MCL_ONFAULT), "memory may be swapped out")
+	if e.config.Priority < 0 {
+		return
+	}
+	attr, err := unix.SchedGetAttr(0, 0)
+	if err == nil && attr.Policy != unix.SCHED_RR {
+		err = unix.EPERM
+	}
+	e.warn(err, "the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE")
+	// Where processors cannot be kept awake at all, being late is counted as ever.
+	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {
+		e.warn(err, "processors may sleep, and take a while to wake up")
+	}
+}
+
+func (e *process) warn(err error, consequence string) {
+	if err != nil {
+		e.warnings = append(e.warnings, fmt.Sprintf("%s: %v", consequence, err))
+	}
+}
+
+func (e *process) ready() *Ready {
+	r := &Ready{PID: os.Getpid(), Namespaces: map[string]string{}, StartNs: e.loop.startNs, Warnings: e.warnings}
+	for name, host := range e.network.hosts {
+		r.Namespaces[name] = host.name
+	}
+	return r
+}
+
+func (e *process) close() {
+	e.loop.close()
+	e.network.close()
+}

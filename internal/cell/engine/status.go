@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"airtide/internal/cell/queue"
+)
+
+// Status is how an engine is doing, counted from Begin, or from its start before that; the lags from the last Reset or
+// Begin.
+type Status struct {
+	// TimeNs is the virtual time that has passed.
+	TimeNs int64 `json:"time_ns"`
+	// BeginNs is when it began, on clock.Now (CLOCK_MONOTONIC), the time of recordings: what happened at TimeNs stands
+	// there at BeginNs + TimeNs.
+	BeginNs int64        `json:"begin_ns"`
+	Ports   []PortStatus `json:"ports"`
+	// Dropped packets, by queue.Place.
+	Dropped [queue.NumPlaces]uint64 `json:"dropped"`
+
+	// Lag is how late packets left the world against their virtual time.
+	Lag        Lateness `json:"lag"`
+	LagLimitNs int64    `json:"lag_limit_ns"`
+	// LagExceeded says that more than 1 % of the packets were later than the limit, or more than 0.1 % later than ten times
+	// the limit: what was measured is not valid.
+	LagExceeded bool `json:"lag_exceeded"`
+	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits: so long a packet
+	// may have waited to be read.
+	Wake Lateness `json:"wake"`
+	Turn Lateness `json:"turn"`
+
+	Slots    int `json:"slots"`
+	SlotsLow int `json:"slots_low"` // the fewest that were free
+	// Exhausted packets were lost because all slots were under way.
+	Exhausted uint64 `json:"exhausted"`
+	// CPUNs is the processor time of the engine's thread.
+	CPUNs int64 `json:"cpu_ns"`
+
+	// Warnings say in words what is not as it should be.
+	Warnings []string `json:"warnings,omitempty"`
+	// World is what an Observed world tells.
+	World json.RawMessage `json:"world,omitempty"`
+}
+
+// PortStatus is a port's counts.
+type PortStatus struct {
+	Name string `json:"name"`
+	PortCounts
+}
+
+// snapshot is the loop's own numbers, copied on its thread.
+type snapshot struct {
+	timeNs          int64 // since begin
+	beginNs         int64 // in virtual time
+	counts          []PortCounts
+	dropped         [queue.NumPlaces]uint64
+	lag, wake, turn histogram
+	low             int
+	exhausted       uint64
+	cpuNs           int64
+}
+
+func (s *snapshot) take(l *loop) {
+	now := l.now()
+	if l.world.Next() <= now {
+		l.world.Advance(now)
+	}
+	s.timeNs, s.beginNs = now-l.beginNs, l.beginNs
+	for i, p := range l.ports {
+		s.counts[i] = p.counts
+	}
+	s.dropped, s.low, s.exhausted = l.dropped, l.pool.low, l.pool.exhausted
+	s.lag, s.wake, s.turn = l.lag, l.wake, l.turn
+	s.cpuNs = l.cpuNs() - l.beginCPUNs
+	if o, ok := l.world.(Observed); ok {
+		o.Observe(now)
+	}
+}
+
+// status puts the loop's numbers together with those that the kernel keeps.
+func (e *process) status() (*Status, error) {
+	if !e.loop.command(orderCopy) {
+		return nil, e.ended()
+	}
+	s := &e.loop.copied
+	status := &Status{
+		TimeNs: s.timeNs, BeginNs: e.loop.startNs + s.beginNs, Dropped: s.dropped, Slots: len(e.loop.pool.slots), SlotsLow: s.low, Exhausted: s.exhausted,
+		Lag: s.lag.lateness(), Wake: s.wake.lateness(), Turn: s.turn.lateness(), CPUNs: s.cpuNs,
+		LagLimitNs: int64(e.config.LagLimit), Warnings: e.warnings,
+	}
+	status.LagExceeded = status.Lag.exceeds(status.LagLimitNs)
+	var lost uint64
+	for i, p := range e.loop.ports {
+		counts := s.counts[i]
+		// The credit that is given back misses those that the kernel counts, and some that it does not.
+		counts.KernelDropped = max(counts.KernelDropped, p.lostSinceBegin())
+		if p.credit != nil {
+			counts.Refused = p.credit.refused() - p.credit.refusedBefore
+		}
+		lost += counts.KernelDropped
+		status.Ports = append(status.Ports, PortStatus{p.Name, counts})
+	}
+	status.warn(lost)
+	if o, ok := e.loop.world.(Observed); ok {
+		world, err := json.Marshal(o.Observation())
+		if err != nil {
+			return nil, fmt.Errorf("encoding what the world tells: %w", err)
+		}
+		status.World = world
+	}
+	return status, nil
+}
+
+func (s *Status) warn(lost uint64) {
+	if s.LagExceeded {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs)))
+	}
+	if s.Exhausted > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost because all %d slots were under way: give the engine more slots", s.Exhausted, s.Slots))
+	}
+	if lost > 0 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost on their way into the engine", lost))
+	}
+}

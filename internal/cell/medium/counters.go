@@ -1,0 +1,102 @@
+package medium
+
+import "airtide/internal/cell/queue"
+
+// Counters are what a contender has done since the start or the last Restart. The times are of its own frames, without the
+// answers to them.
+type Counters struct {
+	// AirtimeNs of its frames with preambles, collided ones too.
+	AirtimeNs int64
+	// TXOPs are the accesses to the medium, those that collided too.
+	TXOPs int64
+	// PPDUs with data, BlockAckReqs, and how many of both collided.
+	PPDUs, BlockAckReqs, Collisions int64
+	// Beacons of the access point; their time is in AirtimeNs.
+	Beacons int64
+	// Unanswered PPDUs were received by no one because of frame errors.
+	Unanswered int64
+	// Frames (MPDUs) sent, and those of them that had been sent before.
+	Frames, Retries int64
+	// FrameErrors are frames lost without collision.
+	FrameErrors int64
+	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium and left it in order.
+	DeliveredPackets, DeliveredBytes int64
+	// Drops at a station's own queue and after the last retry. What an access point's discipline drops, it counts itself.
+	Drops [queue.NumPlaces]int64
+	// Sizes counts the data PPDUs by their number of frames.
+	Sizes [MostFrames + 1]int64
+	// Backlog in packets over time: what waits and what is on the air without having been acknowledged.
+	Backlog queue.Level
+	// Sojourn in nanoseconds, from the entry into the queue until the packet is delivered.
+	Sojourn queue.Histogram
+}
+
+// MeanFrames is the mean number of frames in a data PPDU, zero when there was none.
+func (c *Counters) MeanFrames() float64 {
+	if c.PPDUs == 0 {
+		return 0
+	}
+	return float64(c.Frames) / float64(c.PPDUs)
+}
+
+// CollidedShare is the share of the contender's frames on the air that collided.
+func (c *Counters) CollidedShare() float64 {
+	if c.PPDUs+c.BlockAckReqs == 0 {
+		return 0
+	}
+	return float64(c.Collisions) / float64(c.PPDUs+c.BlockAckReqs)
+}
+
+// Station has the counters of a station's transmissions, to be read only.
+func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
+
+// AP has the counters of the access point's transmissions, to be read only.
+func (m *Medium) AP() *Counters { return &m.counters[0] }
+
+// Down has those of the access point's transmissions to one station, but for their Backlog, to be read only.
+func (m *Medium) Down(station int) *Counters { return &m.downs[station] }
+
+// StationQueue has the statistics of a station's own queue, to be read only.
+func (m *Medium) StationQueue(i int) *queue.Statistics { return m.terminals[i].queue.StatisticsOf(0) }
+
+// Restart begins all counters anew, as at the end of a warm-up.
+func (m *Medium) Restart(nowNs int64) {
+	for i := range m.counters {
+		c := &m.counters[i]
+		backlog := c.Backlog
+		*c = Counters{Backlog: backlog}
+		c.Backlog.Restart(nowNs)
+	}
+	clear(m.downs)
+	for i := range m.terminals {
+		m.terminals[i].queue.RestartStatistics(nowNs)
+	}
+}
+
+func (m *Medium) backlog(i int, nowNs int64) {
+	waiting := m.inFlight[i]
+	if i == 0 {
+		waiting += m.apQueue.Len()
+	} else {
+		waiting += m.terminals[i-1].queue.Len()
+	}
+	m.counters[i].Backlog.Set(int64(waiting), nowNs)
+}
+
+func (c *Counters) sent(t *transmission) {
+	c.AirtimeNs += t.endNs - t.startNs
+	if t.bar {
+		c.BlockAckReqs++
+		return
+	}
+	c.PPDUs++
+	c.Frames += int64(len(t.seqs))
+	c.Retries += int64(t.retries)
+	c.Sizes[len(t.seqs)]++
+}
+
+func (c *Counters) delivered(p *queue.Packet, atNs int64) {
+	c.DeliveredPackets++
+	c.DeliveredBytes += int64(p.Length)
+	c.Sojourn.Add(atNs - p.EnteredNs)
+}

@@ -1,0 +1,102 @@
+package medium
+
+import "airtide/internal/cell/queue"
+
+// transmission is a PPDU and what it carries. Each contender has one, used again and again.
+type transmission struct {
+	link  *link
+	radio *radio
+	// bar: a BlockAckReq instead of data.
+	bar            bool
+	seqs           []uint32 // of the data frames
+	retries        int      // of them, sent before
+	lost           int      // of them, by frame errors
+	startNs, endNs int64
+	bytes          int
+}
+
+// limits of one direction of a terminal at one of its rates.
+type limits struct{ frames, bytes int }
+
+// answerNs is the duration of what answers it.
+func (t *transmission) answerNs() int64 {
+	if t.bar || len(t.seqs) > 1 {
+		return t.radio.blockAckNs
+	}
+	return t.radio.ackNs
+}
+
+// add puts a frame into the PPDU if it may still grow so far. A frame that must go is not measured.
+func (t *transmission) add(seq uint32, mpduBytes int, l limits, must bool) bool {
+	if len(t.seqs) == l.frames {
+		return false
+	}
+	size := mpduBytes
+	if l.frames > 1 || t.radio.Standard >= Std11ac {
+		// Each MPDU follows its delimiter and begins at a multiple of four bytes (9.7.1).
+		size += delimiterBytes + (t.bytes+3)&^3
+	}
+	if size > l.bytes && !must {
+		return false
+	}
+	t.bytes = size
+	t.seqs = append(t.seqs, seq)
+	return true
+}
+
+// compose fills a transmission with what goes next on its link: what has to be repeated, then new packets as far as the
+// BlockAck window reaches. leftNs is what is left of a TXOP, never without a limit; in the first PPDU of a TXOP one frame
+// goes however long it takes (10.23.2.9). It says whether there is anything to send.
+func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool {
+	link, radio := t.link, t.radio
+	t.bar, t.seqs, t.bytes, t.retries, t.lost = link.bar, t.seqs[:0], 0, 0, 0
+	if t.bar {
+		t.endNs = t.startNs + radio.barNs
+		return first || radio.barNs+m.sifsNs+radio.blockAckNs <= leftNs
+	}
+	limits := m.terminals[link.station].limits(link.owner == 0)
+	if leftNs != never {
+		limits.bytes = min(limits.bytes, radio.bytesIn(leftNs-m.sifsNs-radio.blockAckNs-radio.extensionNs))
+	}
+	room := true
+	for seq := link.first; room && seq != link.next; seq++ {
+		if f := link.at(seq); f.state == unacknowledged {
+			room = t.add(seq, radio.mpduBytes(f.packet.Length), limits, first && len(t.seqs) == 0)
+			if room {
+				t.retries++
+			}
+		}
+	}
+	for room && !link.full() {
+		p := m.head(link, nowNs)
+		if p == nil || !t.add(link.next, radio.mpduBytes(p.Length), limits, first && len(t.seqs) == 0) {
+			break
+		}
+		m.pop(link, nowNs)
+		link.add(p)
+		m.inFlight[link.owner]++
+	}
+	if len(t.seqs) == 0 {
+		return false
+	}
+	if len(t.seqs) == 1 && limits.frames > 1 && radio.Standard == Std11n {
+		t.bytes -= delimiterBytes // a single frame goes as it is
+	}
+	t.endNs = t.startNs + radio.frameNs(t.bytes)
+	return true
+}
+
+func (m *Medium) head(l *link, nowNs int64) *queue.Packet {
+	if l.owner == 0 {
+		return m.apQueue.Head(l.station, nowNs)
+	}
+	return m.terminals[l.station].queue.Head()
+}
+
+func (m *Medium) pop(l *link, nowNs int64) {
+	if l.owner == 0 {
+		m.apQueue.Pop(l.station, nowNs)
+		return
+	}
+	m.terminals[l.station].queue.Pop(nowNs)
+}

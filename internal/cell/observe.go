@@ -1,0 +1,97 @@
+package cell
+
+import (
+	"airtide/internal/cell/medium"
+	"airtide/internal/cell/queue"
+)
+
+// newStatus has room for all that is observed.
+func (w *World) newStatus() *Status {
+	return &Status{Terminals: make([]TerminalStatus, len(w.names)), Flows: make([]FlowStatus, len(w.flows.counts))}
+}
+
+// Observe copies what Observation tells.
+func (w *World) Observe(nowNs int64) { w.observe(w.seen, nowNs) }
+
+// observe copies everything as it has been counted from time zero of the world.
+func (w *World) observe(s *Status, nowNs int64) {
+	s.TimeNs, s.UnderWay = nowNs, w.entered-w.left
+	copy(s.Flows, w.flows.counts)
+	w.up.Settle(nowNs)
+	w.down.Settle(nowNs)
+	s.WireUp.observe(w.up.Wire().RateBps, w.up.WireStatistics(), nowNs)
+	s.WireDown.observe(w.down.Wire().RateBps, w.down.WireStatistics(), nowNs)
+	for i, station := range w.order {
+		t := &s.Terminals[i]
+		t.Name, t.Drops = w.names[station], w.drops[station]
+		t.PathUp, t.PathDown = w.up.Counters(station), w.down.Counters(station)
+		if t.Ethernet = station >= w.radios; t.Ethernet {
+			continue
+		}
+		t.PHYRateBps = w.medium.RateBps(station, nowNs)
+		t.Up.observe(w.medium.Station(station), nowNs)
+		t.Down.observe(w.medium.Down(station), nowNs)
+		t.Queue.observe(w.medium.StationQueue(station), nowNs)
+		t.APQueue.observe(w.ap.StatisticsOf(station), nowNs)
+	}
+	if w.medium != nil {
+		s.AP.Radio.observe(w.medium.AP(), nowNs)
+		all := w.ap.Statistics()
+		s.AP.Queue.observe(&all, nowNs)
+		if thinning, ok := w.ap.(*queue.AckThinning); ok {
+			s.AP.Thinned = thinning.Thinned()
+		}
+		if w.sharing != nil {
+			s.AP.Lowered = w.sharing.lowered
+		}
+	}
+}
+
+func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
+	r.AirtimeNs, r.TXOPs, r.PPDUs, r.BlockAckRequests, r.Collisions, r.Beacons = c.AirtimeNs, c.TXOPs, c.PPDUs, c.BlockAckReqs, c.Collisions, c.Beacons
+	r.Frames, r.Retries, r.FrameErrors, r.Sizes = c.Frames, c.Retries, c.FrameErrors, c.Sizes
+	r.DeliveredPackets, r.DeliveredBytes = c.DeliveredPackets, c.DeliveredBytes
+	r.Backlog.observe(&c.Backlog, nowNs)
+	r.Sojourn = c.Sojourn
+}
+
+func (q *QueueCounts) observe(s *queue.Statistics, nowNs int64) {
+	q.Pushed, q.Popped, q.Dropped, q.PoppedBytes, q.Marked = s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Marked
+	q.Length.observe(&s.Length.Level, nowNs)
+	q.Lengths = s.Length.Times(nowNs)
+	q.Sojourn = s.Sojourn
+}
+
+func (w *WireStatus) observe(rateBps int64, s *queue.Statistics, nowNs int64) {
+	w.RateBps = rateBps
+	w.Queue.observe(s, nowNs)
+}
+
+// observe takes a level that has never been restarted, so its time is the world's.
+func (a *Area) observe(l *queue.Level, nowNs int64) {
+	a.Now, a.Max, a.PacketNs = l.Value(), l.Max(), l.Mean(nowNs)*float64(nowNs)
+}
+
+// Observation is the Status since Begin as it was at the last Observe.
+func (w *World) Observation() any {
+	s := w.seen.since(w.base)
+	return &s
+}
+
+func (d *Drops) add(at queue.Place) {
+	switch at {
+	case queue.PlaceStationQueue:
+		d.StationQueue++
+	case queue.PlaceAPQueue:
+		d.APQueue++
+	case queue.PlaceRetryLimit:
+		d.RetryLimit++
+	case queue.PlaceWireQueue:
+		d.WireQueue++
+	case queue.PlacePath:
+		d.Path++
+	}
+}
+
+// Total of all places.
+func (d Drops) Total() int64 { return d.StationQueue + d.APQueue + d.RetryLimit + d.WireQueue + d.Path }

@@ -1,0 +1,190 @@
+package cell
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/cell/queue"
+)
+
+// windowSharing is an access point that divides its queue among the TCP connections that cross it: it lowers the window that
+// a receiver advertises to the queue's limit over the number of connections that carry data, so that what they may have under
+// way fits into the queue (S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt, P. Sinha, Understanding TCP Fairness over Wireless LAN,
+// INFOCOM 2003). No connection gets less than one segment.
+//
+// The factor of a window (RFC 7323 section 2) is learned from the connection's SYNs; one whose SYNs were not seen is left
+// alone.
+type windowSharing struct {
+	limit       queue.Limit
+	connections map[[2]netip.AddrPort]*sharedConnection
+	// sending connections, as they were counted last.
+	sending   int
+	countedNs int64
+	lowered   int64
+}
+
+// sharedConnection is one that crosses the access point. Its ways are told apart by the lower of the two addresses.
+type sharedConnection struct {
+	ways [2]sharedWay
+	// segmentBytes is the most payload that a packet had.
+	segmentBytes int
+	seenNs       int64
+	dataNs       int64
+	hasSent      bool
+}
+
+// sharedWay is one direction of a connection.
+type sharedWay struct {
+	synchronised, scales bool
+	shift                uint8 // of the windows that it advertises
+}
+
+const (
+	// sendingNs is how long a connection counts after it last carried data.
+	sendingNs = 1e9
+	// countEveryNs is how often the connections are counted.
+	countEveryNs = 100e6
+	// forgetNs is how long a silent connection is remembered once there are maxShared of them.
+	forgetNs  = 10e9
+	maxShared = 4096
+	// unknownSegment stands for the payload of a segment until one was seen: that of an Ethernet frame with timestamps.
+	unknownSegment = 1448
+	// maxShift is the greatest factor's (RFC 7323 section 2.3).
+	maxShift = 14
+)
+
+func newWindowSharing(limit queue.Limit) *windowSharing {
+	return &windowSharing{limit: limit, connections: map[[2]netip.AddrPort]*sharedConnection{}}
+}
+
+// pass lets a packet through and lowers the window that it advertises.
+func (w *windowSharing) pass(p *queue.Packet, nowNs int64) {
+	s, ok := read(p.Data)
+	if !ok || s.protocol != unix.IPPROTO_TCP {
+		return
+	}
+	c, way := w.connection(p.Data, &s, nowNs)
+	if c == nil {
+		return
+	}
+	c.seenNs = nowNs
+	flags := s.transport[13]
+	if flags&tcpSyn != 0 {
+		c.ways[way] = synchronised(&s)
+		return
+	}
+	if s.payload > 0 {
+		c.segmentBytes = max(c.segmentBytes, s.payload)
+		if began := !c.hasSent || nowNs-c.dataNs > sendingNs; began {
+			w.countedNs = nowNs - countEveryNs
+		}
+		c.dataNs, c.hasSent = nowNs, true
+	}
+	if flags&tcpAck == 0 || flags&tcpRst != 0 || !c.ways[0].synchronised || !c.ways[1].synchronised {
+		return
+	}
+	if nowNs-w.countedNs >= countEveryNs {
+		w.count(nowNs)
+	}
+	shift := c.ways[way].shift
+	if !c.ways[0].scales || !c.ways[1].scales {
+		shift = 0
+	}
+	most := max(w.share(c)>>shift, 1)
+	if window := s.transport[14:16]; int(binary.BigEndian.Uint16(window)) > most {
+		w.lowered++
+		lower(s.transport, uint16(most), p.ChecksumOpen)
+	}
+}
+
+// share is how many bytes a connection may have under way.
+func (w *windowSharing) share(c *sharedConnection) int {
+	segment := c.segmentBytes
+	if segment == 0 {
+		segment = unknownSegment
+	}
+	n := max(w.sending, 1)
+	if w.limit.Packets > 0 {
+		return max(w.limit.Packets/n, 1) * segment
+	}
+	return max(w.limit.Bytes/n, segment)
+}
+
+// count counts the connections that carry data.
+func (w *windowSharing) count(nowNs int64) {
+	w.sending, w.countedNs = 0, nowNs
+	for _, c := range w.connections {
+		if c.hasSent && nowNs-c.dataNs <= sendingNs {
+			w.sending++
+		}
+	}
+}
+
+// connection is that of a packet, and which of its ways the packet takes; nil when it is not followed.
+func (w *windowSharing) connection(ip []byte, s *segment, nowNs int64) (c *sharedConnection, way int) {
+	from, to := ends(ip)
+	key := [2]netip.AddrPort{
+		netip.AddrPortFrom(from, binary.BigEndian.Uint16(s.transport)), netip.AddrPortFrom(to, binary.BigEndian.Uint16(s.transport[2:])),
+	}
+	if key[0].Compare(key[1]) > 0 {
+		key[0], key[1] = key[1], key[0]
+		way = 1
+	}
+	c = w.connections[key]
+	// Only a connection whose SYNs are seen can be followed.
+	if c == nil && s.transport[13]&tcpSyn != 0 {
+		if len(w.connections) >= maxShared {
+			w.forget(nowNs)
+		}
+		if len(w.connections) < maxShared {
+			c = &sharedConnection{}
+			w.connections[key] = c
+		}
+	}
+	return c, way
+}
+
+func (w *windowSharing) forget(nowNs int64) {
+	for key, c := range w.connections {
+		if nowNs-c.seenNs > forgetNs {
+			delete(w.connections, key)
+		}
+	}
+}
+
+// synchronised reads what a SYN says of windows.
+func synchronised(s *segment) sharedWay {
+	way := sharedWay{synchronised: true}
+	for options := s.transport[20 : len(s.transport)-s.payload]; len(options) > 0; {
+		switch kind := options[0]; {
+		case kind == optionEnd:
+			return way
+		case kind == optionNothing:
+			options = options[1:]
+		case len(options) < 2 || options[1] < 2 || int(options[1]) > len(options):
+			return way
+		default:
+			if kind == optionWindowScale && options[1] == 3 {
+				way.scales, way.shift = true, min(options[2], maxShift)
+			}
+			options = options[options[1]:]
+		}
+	}
+	return way
+}
+
+// lower writes a window into a TCP header and mends the checksum for it (RFC 1624 equation 3). A checksum that the device is to
+// complete does not have the header in it yet.
+func lower(header []byte, window uint16, checksumOpen bool) {
+	before := binary.BigEndian.Uint16(header[14:])
+	binary.BigEndian.PutUint16(header[14:], window)
+	if checksumOpen {
+		return
+	}
+	sum := uint32(^binary.BigEndian.Uint16(header[16:])) + uint32(^before) + uint32(window)
+	sum = sum&0xffff + sum>>16
+	sum = sum&0xffff + sum>>16
+	binary.BigEndian.PutUint16(header[16:], ^uint16(sum))
+}

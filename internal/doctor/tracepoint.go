@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+
+	source "airtide/internal/observe/bpf"
+)
+
+// unusedTracepoints are looked for, though no program of this build is attached to them.
+var unusedTracepoints = []source.Tracepoint{
+	{Name: "tcp_retransmit_synack", Since: "4.15"},
+	{Name: "tcp_rcvbuf_grow", Since: "6.16"},
+	{Name: "tcp_sendmsg_locked", Since: "6.16"},
+}
+
+// emptyProgram is a program that returns 0.
+func emptyProgram() asm.Instructions {
+	return asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
+}
+
+func tracepointChecks() []check {
+	checks := []check{{
+		name: "tp_btf", group: groupTracepoints,
+		probe:  func(m *machine) finding { return m.judgeBPF(attachTypedTracepoint("tcp_probe", emptyProgram())) },
+		needs:  need(optional, bpf, Monitor, Record),
+		loss:   "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs about twice as much",
+		remedy: "a kernel from 5.5 on that shows its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough for this",
+	}, {
+		name: "tp_btf_trusted", group: groupTracepoints, needs: need(optional, bpf, Monitor, Record),
+		probe: func(m *machine) finding {
+			return m.judgeBPF(attachTypedTracepoint("tcp_probe", trustedProgram("arg:trusted")))
+		},
+		loss: "the hook at each ACK takes twice as many instructions, for the kernel checks each of its reads", remedy: "a kernel from 6.9 on",
+	}, {
+		name: "raw_tp", group: groupTracepoints,
+		probe:  func(m *machine) finding { return m.judgeBPF(attachRawTracepoint("tcp_probe")) },
+		loss:   "kernels without their own BTF cannot be observed per ACK",
+		remedy: "a kernel from 4.17 on",
+	}, {
+		name: "raw_tp_test_run", group: groupTracepoints, needs: need(required, bpf, Monitor, Record),
+		probe: func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
+		loss:  "the rate of the kernel's ticks cannot be found, without which its timers cannot be read", remedy: "a kernel from 5.10 on",
+	}}
+	for _, t := range source.Tracepoints() {
+		c := tracepointCheck(t)
+		c.needs, c.loss = need(optional, bpf, Monitor, Record), t.Without
+		if t.Without == "" {
+			c.needs, c.loss = need(required, bpf, Monitor, Record), "nothing is observed per ACK"
+		}
+		checks = append(checks, c)
+	}
+	checks = append(checks, check{
+		name: "tcp_retransmit_result", group: groupTracepoints, probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
+		loss: "retransmissions that the own device refuses make no event", remedy: "a kernel from 6.17 on",
+	})
+	for _, t := range unusedTracepoints {
+		c := tracepointCheck(t)
+		c.loss = "nothing: the programs do not use it"
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+func tracepointCheck(t source.Tracepoint) check {
+	return check{
+		name: t.Name, group: groupTracepoints, remedy: "a kernel from " + t.Since + " on",
+		probe: func(m *machine) finding { return probeTracepoint(m, t.Name) },
+	}
+}
+
+// probeRetransmitResult counts the arguments of the tracepoint, as the monitor does.
+func probeRetransmitResult(m *machine) finding {
+	switch {
+	case m.typesErr != nil:
+		return unknown("the kernel's types are not known")
+	case !source.TellsOfRefusals(m.types):
+		return missing("tcp_retransmit_skb has no third argument in the kernel's types")
+	}
+	return ok("")
+}
+
+// probeTracepoint attaches to a tracepoint in both ways; either is enough.
+func probeTracepoint(m *machine, name string) finding {
+	typed := attachTypedTracepoint(name, emptyProgram())
+	raw := attachRawTracepoint(name)
+	var ways []string
+	if typed == nil {
+		ways = append(ways, "tp_btf")
+	}
+	if raw == nil {
+		ways = append(ways, "raw_tp")
+	}
+	if len(ways) > 0 {
+		return ok(strings.Join(ways, ", "), ways...)
+	}
+	f := m.judgeBPF(raw)
+	if f.status != Unknown {
+		return f
+	}
+	// The types tell even a user without privileges: each tracepoint has a typedef btf_trace_NAME.
+	switch found, certain := m.knows("btf_trace_" + name); {
+	case found:
+		f.detail += "; the kernel has it"
+	case certain:
+		return missing("not in this kernel (no such type in its BTF)")
+	}
+	return f
+}
+
+// attachTypedTracepoint attaches a program with typed arguments (tp_btf; Linux 5.5) for a moment.
+func attachTypedTracepoint(name string, program asm.Instructions) error {
+	return attachTracing(ebpf.AttachTraceRawTp, name, program)
+}
+
+// attachTracing attaches a program of type tracing to a target that is found by its type, for a moment.
+func attachTracing(how ebpf.AttachType, target string, program asm.Instructions) error {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: how, AttachTo: target, License: "GPL", Instructions: program,
+	})
+	if err != nil {
+		return fmt.Errorf("loading a tracing program for %s: %w", target, err)
+	}
+	defer prog.Close()
+	l, err := link.AttachTracing(link.TracingOptions{Program: prog})
+	if err != nil {
+		return fmt.Errorf("attaching to %s: %w", target, err)
+	}
+	return l.Close()
+}
+
+// rawTracepointProgram is an empty program for a raw tracepoint (Linux 4.17).
+func rawTracepointProgram() (*ebpf.Program, error) {
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "airtide_doctor", Type: ebpf.RawTracepoint, License: "GPL", Instructions: emptyProgram(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("loading a raw tracepoint program: %w", err)
+	}
+	return prog, nil
+}
+
+// attachRawTracepoint attaches a raw tracepoint program for a moment.
+func attachRawTracepoint(name string) error {
+	prog, err := rawTracepointProgram()
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
+	if err != nil {
+		return fmt.Errorf("attaching to %s: %w", name, err)
+	}
+	return l.Close()
+}
+
+// runRawTracepoint runs a raw tracepoint program on behalf of user space (BPF_PROG_TEST_RUN; Linux 5.10), by which the
+// monitor learns the rate of the kernel's ticks.
+func runRawTracepoint() error {
+	prog, err := rawTracepointProgram()
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	if _, err := prog.Run(&ebpf.RunOptions{}); err != nil {
+		return fmt.Errorf("running a raw tracepoint program: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package congestion
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/clock"
+)
+
+// MinBound is the least bound of a window, in packets: with a window of one TCP waits for delayed ACKs.
+const MinBound = 2
+
+// MaxBound is the largest, in packets: CUBIC's arithmetic ends there.
+const MaxBound = 1 << 30
+
+// Bounds of a congestion window in packets; 0 is none.
+type Bounds struct {
+	Lower uint32 `json:"lower,omitempty"`
+	Upper uint32 `json:"upper,omitempty"`
+}
+
+// Check tells what is wrong with bounds.
+func (b Bounds) Check() error {
+	for _, n := range []uint32{b.Lower, b.Upper} {
+		if n != 0 && (n < MinBound || n > MaxBound) {
+			return fmt.Errorf("bound of %d packets: want %d to %d, or 0 for none", n, MinBound, MaxBound)
+		}
+	}
+	if b.Upper != 0 && b.Lower > b.Upper {
+		return fmt.Errorf("lower bound of %d packets above the upper bound of %d", b.Lower, b.Upper)
+	}
+	if b == (Bounds{}) {
+		return errors.New("no bound is given")
+	}
+	return nil
+}
+
+// Scope is the sockets that bounds are for: All, those of a cgroup or one socket. Bounds of a socket go before those of its
+// cgroup, these before those of the cgroups above it, and these before those for all.
+type Scope struct {
+	kind scopeKind
+	id   uint64
+}
+
+type scopeKind int
+
+const (
+	scopeAll scopeKind = iota
+	scopeCgroup
+	scopeSocket
+)
+
+// All is every socket.
+var All = Scope{}
+
+// Cgroup is the sockets of a cgroup and of those below it, by its number in the unified hierarchy, the inode of its folder.
+func Cgroup(id uint64) Scope { return Scope{scopeCgroup, id} }
+
+// Socket is one socket, by its cookie (SO_COOKIE, ss -e). Its bounds end with it, and when it changes its congestion
+// control.
+func Socket(cookie uint64) Scope { return Scope{scopeSocket, cookie} }
+
+func (s Scope) String() string {
+	switch s.kind {
+	case scopeCgroup:
+		return fmt.Sprintf("cgroup %d", s.id)
+	case scopeSocket:
+		return fmt.Sprintf("socket %d", s.id)
+	}
+	return "all sockets"
+}
+
+// Bounder sets the bounds of one loaded cubic_bound.
+type Bounder struct {
+	changed, all, cgroups, sockets, lease *ebpf.Map
+}
+
+// OpenBounds opens the bounds of a loaded congestion control of kind CubicBound by its name, "" meaning the kind's.
+func OpenBounds(name string) (*Bounder, error) {
+	if name == "" {
+		name = string(CubicBound)
+	}
+	all, err := Registered()
+	if err != nil {
+		return nil, fmt.Errorf("opening bounds: %w", err)
+	}
+	e, err := named(all, name)
+	if err != nil {
+		return nil, fmt.Errorf("opening bounds: %w", err)
+	}
+	if e.Kind != CubicBound {
+		return nil, fmt.Errorf("opening bounds: %s is %s, which has none", name, e.Kind)
+	}
+	b := &Bounder{}
+	for name, m := range map[string]**ebpf.Map{
+		"bounds_changed": &b.changed, "bounds_all": &b.all, "bounds_cgroup": &b.cgroups, "bounds_socket": &b.sockets,
+		"bounds_lease": &b.lease,
+	} {
+		if *m, err = ebpf.NewMapFromID(e.maps[name]); err != nil {
+			return nil, errors.Join(fmt.Errorf("opening %s of %s: %w", name, e.Name, err), b.Close())
+		}
+	}
+	return b, nil
+}
+
+// Close lets go of the bounds; those that were set stay.
+func (b *Bounder) Close() error {
+	var errs []error
+	for _, m := range []*ebpf.Map{b.changed, b.all, b.cgroups, b.sockets, b.lease} {
+		errs = append(errs, m.Close()) // nil is allowed
+	}
+	return errors.Join(errs...)
+}
+
+// Maps are where the bounds of sockets stand, by cookie, and what is to be written (CLOCK_MONOTONIC, ns) after each change: for
+// BPF programs that set bounds themselves. They belong to the Bounder.
+func (b *Bounder) Maps() (sockets, changed *ebpf.Map) { return b.sockets, b.changed }
+
+// Set sets the bounds of a scope. Each socket follows at its next ACK, or when it sends after a pause.
+func (b *Bounder) Set(s Scope, bounds Bounds) error {
+	if err := bounds.Check(); err != nil {
+		return err
+	}
+	return b.change(s, bounds)
+}
+
+// Pause leaves the sockets of a scope one packet on its way, which is less than Set allows: they send about as often as their receivers
+// acknowledge late (40 ms in Linux), until other bounds are set. It is for fractions of a second.
+func (b *Bounder) Pause(s Scope) error { return b.change(s, Bounds{Upper: 1}) }
+
+// Clear lifts the bounds of a scope; there need not be any.
+func (b *Bounder) Clear(s Scope) error { return b.change(s, Bounds{}) }
+
+// Lease has all bounds hold until a time (clock.Now, ns) and no longer: each socket is free at its next ACK then, without anybody
+// doing anything. 0 is for ever, which is how a congestion control begins.
+func (b *Bounder) Lease(untilNs int64) error {
+	if err := b.lease.Put(uint32(0), uint64(untilNs)); err != nil {
+		return fmt.Errorf("setting until when bounds hold: %w", err)
+	}
+	return nil
+}
+
+// Get reads the bounds of a scope itself; none are 0.
+func (b *Bounder) Get(s Scope) (Bounds, error) {
+	var bounds cubicBoundCcBounds
+	m, key := b.place(s)
+	err := m.Lookup(key, &bounds)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return Bounds{}, fmt.Errorf("reading the bounds of %s: %w", s, err)
+	}
+	return Bounds{Lower: bounds.Lower, Upper: bounds.Upper}, nil
+}
+
+// place is where the bounds of a scope stand.
+func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
+	switch s.kind {
+	case scopeCgroup:
+		return b.cgroups, s.id
+	case scopeSocket:
+		return b.sockets, s.id
+	}
+	return b.all, uint32(0)
+}
+
+// change writes bounds and then another generation, at which sockets look anew. The generation is the time, so that two
+// processes cannot choose the same and no lock is needed.
+func (b *Bounder) change(s Scope, bounds Bounds) error {
+	m, key := b.place(s)
+	var err error
+	if bounds == (Bounds{}) && s.kind != scopeAll {
+		if err = m.Delete(key); errors.Is(err, ebpf.ErrKeyNotExist) {
+			return nil
+		}
+	} else {
+		err = m.Put(key, &cubicBoundCcBounds{Lower: bounds.Lower, Upper: bounds.Upper})
+		if errors.Is(err, unix.E2BIG) {
+			err = fmt.Errorf("%w: there is room for %d", err, m.MaxEntries())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("setting the bounds of %s: %w", s, err)
+	}
+	if err := b.changed.Put(uint32(0), uint64(clock.Now())); err != nil {
+		return fmt.Errorf("setting the bounds of %s: %w", s, err)
+	}
+	return nil
+}

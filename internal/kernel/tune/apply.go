@@ -1,0 +1,257 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+
+	"airtide/internal/sockets/owner"
+)
+
+// Options say how to apply.
+type Options struct {
+	// Keep lets it last when the process ends, until Undo.
+	Keep bool
+	// BPFFS is where the BPF file system is mounted, and mounted where it is not; "" means congestion.DefaultBPFFS.
+	BPFFS string
+}
+
+// Applied is a tune that is in force. Its methods may be called from any goroutine.
+type Applied struct {
+	// ID names it to Undo and to airtide tune undo.
+	ID string
+	// Removed are tunes that processes had left which were killed, and which were taken back before this one began.
+	Removed []Undone
+
+	mu       sync.Mutex // one walk at a time
+	kernel   *kernel
+	programs *programs
+	session  *session
+	options  Options
+	links    []link.Link
+	errors   map[string]string // by route
+	closed   bool
+	stop     context.CancelFunc
+	followed chan struct{}
+}
+
+// followEvery is how often it is looked after what the kernel does not keep by itself.
+const followEvery = time.Second
+
+// Apply sets what is wanted on the sockets that are there and on those that begin from now on, until Close. A tune that a
+// killed process has left is taken back first.
+//
+// What cannot be done for single sockets is told by Report. Errors are bad settings, a kernel that cannot do it
+// (ErrNotSupported), or that nothing could be done at all; then nothing is left changed.
+func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, error) {
+	if err := errors.Join(s.Check(), to.Check()); err != nil {
+		return nil, err
+	}
+	k, err := examineKernel()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCongestionControl(to.CongestionControl); err != nil {
+		return nil, err
+	}
+	d, err := openDesk(ctx, o.BPFFS)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	a := &Applied{kernel: k, options: o, errors: map[string]string{}}
+	if a.Removed, err = d.removeDead(ctx, k); err != nil {
+		return nil, err
+	}
+	if _, err := k.wire(0, to); err != nil {
+		return nil, err
+	}
+	if a.programs, err = load(d.storage, &s); err != nil {
+		return nil, err
+	}
+	if a.session, err = d.begin(s, to, o.Keep); err != nil {
+		a.programs.close()
+		return nil, err
+	}
+	a.ID = a.session.ID
+	if err := a.begin(ctx, d); err != nil {
+		_, undoErr := d.undo(context.WithoutCancel(ctx), k, a.session)
+		a.letGo()
+		return nil, errors.Join(err, undoErr)
+	}
+	a.follow()
+	return a, nil
+}
+
+// begin attaches the hooks, and then changes the sockets that are there.
+func (a *Applied) begin(ctx context.Context, d *desk) error {
+	if err := a.configure(a.session.Settings); err != nil {
+		return err
+	}
+	for _, name := range []string{configMap, countsMap} {
+		if err := a.programs.Maps[name].Pin(d.path(a.session, name)); err != nil {
+			return fmt.Errorf("remembering the tune: %w", err)
+		}
+	}
+	if err := a.attach(d); err != nil {
+		return err
+	}
+	return a.apply(ctx, d)
+}
+
+func (a *Applied) configure(to Settings) error {
+	c, err := a.kernel.wire(a.session.number(), to)
+	if err != nil {
+		return err
+	}
+	if err := a.programs.Maps[configMap].Put(uint32(0), c); err != nil {
+		return fmt.Errorf("handing over the settings: %w", err)
+	}
+	return nil
+}
+
+// apply changes the sockets that are there.
+func (a *Applied) apply(ctx context.Context, d *desk) error {
+	s := a.session
+	if s.Selection.byProcess() {
+		if err := a.programs.chooseByProcess(ctx, a.kernel, &s.Selection); err != nil {
+			return err
+		}
+	}
+	if s.Settings.rtoMinByRoute() && s.Selection.onlyNetNS() {
+		for _, netns := range s.Selection.NetNS {
+			err := setRTOMinSysctl(netns, s.Settings.MinRTOUs, func(c sysctl) error {
+				s.Sysctls = append(s.Sysctls, c)
+				return d.write(s)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if s.Settings.onlyNew() {
+		return ctx.Err()
+	}
+	if err := a.programs.walk(ctx, a.kernel, socketsTuneModeTUNE_APPLY, s.number(), s.Selection.NetNS, nil); err != nil {
+		return err
+	}
+	return a.setRoutes(ctx, d)
+}
+
+// attach hooks into the cgroups that are picked, or into the root.
+func (a *Applied) attach(d *desk) error {
+	groups, err := owner.OpenCgroups()
+	if err != nil {
+		return fmt.Errorf("catching new sockets: %w", err)
+	}
+	paths := []string{groups.Mount()}
+	if picked := a.session.Selection.Cgroups; len(picked) > 0 {
+		paths = nil
+		for _, id := range picked {
+			below, ok := groups.Path(id)
+			if !ok {
+				return fmt.Errorf("catching new sockets: there is no cgroup %d", id)
+			}
+			paths = append(paths, filepath.Join(groups.Mount(), below))
+		}
+	}
+	for i, path := range paths {
+		l, err := link.AttachCgroup(link.CgroupOptions{Path: path, Attach: ebpf.AttachCGroupSockOps, Program: a.programs.Programs[hookProgram]})
+		if err != nil {
+			return fmt.Errorf("catching new sockets in cgroup %s: %w", path, err)
+		}
+		a.links = append(a.links, l)
+		if a.options.Keep {
+			if err := l.Pin(d.path(a.session, fmt.Sprintf("link%d", i))); err != nil {
+				return fmt.Errorf("remembering the tune: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Change sets other values in place of those before, on the same sockets and on those to come. What is zero now and was not
+// before stays as it is on sockets that were changed, until the tune ends. The minimum RTO cannot change between what sockets
+// and what routes can do.
+func (a *Applied) Change(ctx context.Context, to Settings) error {
+	if err := errors.Join(to.Check(), checkCongestionControl(to.CongestionControl)); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return fmt.Errorf("changing tune %s: it has ended", a.ID)
+	}
+	if to.MinRTOUs != 0 && (to.rtoMinByRoute() || a.session.Settings.rtoMinByRoute()) {
+		return errors.New("a minimum RTO by routes cannot be changed: undo, and apply anew")
+	}
+	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	a.session = s
+	if err := a.configure(to); err != nil {
+		return err
+	}
+	a.session.Settings = to
+	if err := d.write(a.session); err != nil {
+		return err
+	}
+	return a.apply(ctx, d)
+}
+
+// Close ends it: everything goes back to what it was, unless it is to be kept.
+func (a *Applied) Close() error {
+	if a.options.Keep {
+		a.end()
+		return nil
+	}
+	_, err := a.Undo(context.Background())
+	return err
+}
+
+// Undo takes everything back, what was to be kept too. One that was undone by somebody else is nothing more to do.
+func (a *Applied) Undo(ctx context.Context) (*Undone, error) {
+	if a.end() {
+		return &Undone{ID: a.ID}, nil
+	}
+	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
+	if errors.Is(err, ErrNoSuch) {
+		return &Undone{ID: a.ID}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.undo(ctx, a.kernel, s)
+}
+
+// end lets go of what this process holds; it says whether that was done before.
+func (a *Applied) end() (before bool) {
+	if a.stop != nil {
+		a.stop()
+		<-a.followed
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return true
+	}
+	a.closed = true
+	a.letGo()
+	return false
+}
+
+func (a *Applied) letGo() {
+	for _, l := range a.links {
+		_ = l.Close()
+	}
+	a.programs.close()
+}

@@ -1,0 +1,220 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sockets/owner"
+)
+
+// A minimum RTO above what the socket option takes can be had by a route's rto_min, which goes before all else and works on
+// connections that are there, and by the sysctl tcp_rto_min_us, with which sockets begin (Linux 6.11). Both are for more than
+// one socket.
+
+// route is a route to one peer that has a minimum RTO of ours.
+type route struct {
+	NetNS    uint32 `json:"netns"`
+	To       string `json:"to"`
+	MinRTOMs int    `json:"min_rto_ms"`
+	// OldMs is what an earlier tune's route had there; 0 when there was none.
+	OldMs int `json:"old_ms,omitempty"`
+}
+
+// routeProtocol marks our routes (proto 197 in ip route).
+const routeProtocol = netlink.RouteProtocol(197)
+
+// errRouteWithout says that no minimum RTO can be had for a peer by its route.
+var errRouteWithout = errors.New("this route takes no minimum RTO")
+
+// inNetNS calls f in the namespace with this inode; one that has ended is no error.
+func inNetNS(inode uint32, f func() error) error {
+	list, err := namespaces([]uint32{inode})
+	if err == nil {
+		err = owner.InNetNS(list[0], f)
+	}
+	if errors.Is(err, owner.ErrNetNSGone) {
+		return nil
+	}
+	return err
+}
+
+func hostPrefix(a netip.Addr) *net.IPNet {
+	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())}
+}
+
+// setRoute gives the peer a route of its own with the minimum RTO, like the one that leads there now. Before it changes anything
+// it calls remember with the minimum RTO of an earlier tune's route. It is for the namespace of this thread.
+func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
+	fail := func(why error) error { return fmt.Errorf("route to %s: %w", to, why) }
+	now, err := routeTo(to)
+	if err != nil {
+		return fail(err)
+	}
+	switch {
+	case now.Type != unix.RTN_UNICAST:
+		return fail(fmt.Errorf("%w: it leads to this machine itself", errRouteWithout))
+	case len(now.MultiPath) > 0:
+		return fail(fmt.Errorf("%w: it has several ways", errRouteWithout))
+	}
+	own, err := hostRoute(to)
+	if err != nil {
+		return fail(err)
+	}
+	next := netlink.Route{
+		Dst: hostPrefix(to), LinkIndex: now.LinkIndex, Gw: now.Gw, Src: now.Src, MTU: now.MTU, MTULock: now.MTULock,
+		RtoMin: ms, RtoMinLock: true, Protocol: routeProtocol, Table: unix.RT_TABLE_MAIN,
+	}
+	if now.Gw == nil {
+		next.Scope = netlink.SCOPE_LINK
+	}
+	set, oldMs := netlink.RouteAdd, 0
+	if own != nil {
+		set, oldMs = netlink.RouteReplace, own.RtoMin
+	}
+	if own != nil && own.Protocol != routeProtocol {
+		return fail(fmt.Errorf("%w that airtide could take back: it is this peer's own; do it by hand: ip route change %s ... rto_min %dms", errRouteWithout, to, ms))
+	}
+	if err := remember(oldMs); err != nil {
+		return fail(err)
+	}
+	if err := set(&next); err != nil {
+		return fail(err)
+	}
+	if now, err = routeTo(to); err != nil || now.RtoMin != ms {
+		return fail(errors.Join(fmt.Errorf("%w: another goes before it", errRouteWithout), err, removeRoute(to)))
+	}
+	return nil
+}
+
+// routeTo is the route that leads to an address.
+func routeTo(to netip.Addr) (*netlink.Route, error) {
+	found, err := netlink.RouteGet(to.AsSlice())
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errors.New("there is none")
+	}
+	return &found[0], nil
+}
+
+// hostRoute is the route of the main table that is for this address alone; nil when there is none.
+func hostRoute(to netip.Addr) (*netlink.Route, error) {
+	family := netlink.FAMILY_V4
+	if to.Is6() {
+		family = netlink.FAMILY_V6
+	}
+	found, err := netlink.RouteListFiltered(family, &netlink.Route{Dst: hostPrefix(to), Table: unix.RT_TABLE_MAIN},
+		netlink.RT_FILTER_DST|netlink.RT_FILTER_TABLE)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+func removeRoute(to netip.Addr) error {
+	own, err := hostRoute(to)
+	if err != nil || own == nil || own.Protocol != routeProtocol {
+		return err
+	}
+	return netlink.RouteDel(own)
+}
+
+// undoRoute takes a route back, unless a later tune has set it too: that one gets what was there before.
+func undoRoute(r route, later []*session) (changed *session, err error) {
+	for _, s := range later {
+		for i := range s.Routes {
+			if s.Routes[i].NetNS == r.NetNS && s.Routes[i].To == r.To {
+				s.Routes[i].OldMs = r.OldMs
+				return s, nil
+			}
+		}
+	}
+	to, err := netip.ParseAddr(r.To)
+	if err != nil {
+		return nil, err
+	}
+	err = inNetNS(r.NetNS, func() error {
+		own, err := hostRoute(to)
+		if err != nil || own == nil || own.Protocol != routeProtocol || own.RtoMin != r.MinRTOMs {
+			return err
+		}
+		if r.OldMs == 0 {
+			return netlink.RouteDel(own)
+		}
+		own.RtoMin, own.RtoMinLock = r.OldMs, true
+		return netlink.RouteReplace(own)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("taking back the route to %s: %w", r.To, err)
+	}
+	return nil, nil
+}
+
+// sysctl is a parameter of a namespace that a tune has set.
+type sysctl struct {
+	NetNS uint32 `json:"netns"`
+	Name  string `json:"name"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+const rtoMinSysctl = "net.ipv4.tcp_rto_min_us"
+
+func sysctlPath(name string) string { return "/proc/sys/" + strings.ReplaceAll(name, ".", "/") }
+
+func readSysctl(name string) (string, error) {
+	text, err := os.ReadFile(sysctlPath(name))
+	return strings.TrimSpace(string(text)), err
+}
+
+// setRTOMinSysctl sets with which minimum RTO sockets of a namespace begin. Before it changes anything it calls remember.
+func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error {
+	s := sysctl{NetNS: netns, Name: rtoMinSysctl, New: strconv.FormatUint(uint64(us), 10)}
+	err := inNetNS(netns, func() (err error) {
+		if s.Old, err = readSysctl(s.Name); err != nil {
+			return err
+		}
+		if err := remember(s); err != nil {
+			return err
+		}
+		return os.WriteFile(sysctlPath(s.Name), []byte(s.New), 0)
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: a minimum RTO above %s for new sockets needs Linux 6.11 (%s)", ErrNotSupported, microseconds(MaxOptionRTOUs), rtoMinSysctl)
+	}
+	if err != nil {
+		return fmt.Errorf("setting %s in network namespace %d: %w", s.Name, netns, err)
+	}
+	return nil
+}
+
+func undoSysctl(c sysctl, later []*session) (changed *session, err error) {
+	for _, s := range later {
+		for i := range s.Sysctls {
+			if s.Sysctls[i].NetNS == c.NetNS && s.Sysctls[i].Name == c.Name {
+				s.Sysctls[i].Old = c.Old
+				return s, nil
+			}
+		}
+	}
+	err = inNetNS(c.NetNS, func() error {
+		now, err := readSysctl(c.Name)
+		if err != nil || now != c.New {
+			return err
+		}
+		return os.WriteFile(sysctlPath(c.Name), []byte(c.Old), 0)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("taking back %s in network namespace %d: %w", c.Name, c.NetNS, err)
+	}
+	return nil, nil
+}

@@ -1,0 +1,305 @@
+package tune
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/kernel/congestion"
+)
+
+// session is what a tune leaves in its folder for others, as JSON in a map.
+type session struct {
+	ID        string    `json:"id"`
+	PID       int       `json:"pid"`
+	Started   uint64    `json:"started"` // when the process was started, by which it is told from a later one of the same number
+	Begun     time.Time `json:"begun"`
+	BootNs    int64     `json:"begun_boot_ns"` // the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
+	Keep      bool      `json:"keep"`
+	Selection Selection `json:"selection"`
+	Settings  Settings  `json:"settings"`
+	Routes    []route   `json:"routes,omitempty"`
+	Sysctls   []sysctl  `json:"sysctls,omitempty"`
+}
+
+// number is the session's in the programs.
+func (s *session) number() uint64 {
+	n, _ := strconv.ParseUint(s.ID, 16, 64)
+	return n
+}
+
+// running says whether the process that began it is there still.
+func (s *session) running() bool {
+	started, err := processStart(s.PID)
+	return err == nil && started == s.Started
+}
+
+// processStart reads when a process started, in ticks after boot: field 22 of /proc/PID/stat, the 20th behind the name.
+func processStart(pid int) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// desk is the folder in the BPF file system where all tunes lie, locked: one process at a time changes anything there.
+type desk struct {
+	folder  string
+	lock    *os.File
+	storage *ebpf.Map
+}
+
+// Names below the folder.
+const (
+	deskFolder  = "airtide/internal/kernel/tune"
+	storageFile = "sockets"
+	infoFile    = "info"
+	infoBytes   = 1 << 16
+)
+
+func deskAt(bpffs string) string {
+	if bpffs == "" {
+		bpffs = congestion.DefaultBPFFS
+	}
+	return filepath.Join(bpffs, deskFolder)
+}
+
+// nothingThere says that no tune was ever begun here; nothing is mounted or made for looking.
+func nothingThere(bpffs string) bool {
+	_, err := os.Stat(deskAt(bpffs))
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// lockPatience is how long to wait between two tries for the lock.
+const lockPatience = 5 * time.Millisecond
+
+// openDesk locks the folder, and makes what is missing.
+func openDesk(ctx context.Context, bpffs string) (*desk, error) {
+	if err := congestion.EnsureBPFFS(bpffs); err != nil {
+		return nil, err
+	}
+	d := &desk{folder: deskAt(bpffs)}
+	if err := os.MkdirAll(d.folder, 0o700); err != nil {
+		return nil, fmt.Errorf("making a folder for what is remembered: %w", err)
+	}
+	var err error
+	if d.lock, err = os.Open(d.folder); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", d.folder, err)
+	}
+	for {
+		err = unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(errors.New("waiting for another tune that changes sockets"), ctx.Err(), d.lock.Close())
+		case <-time.After(lockPatience):
+		}
+	}
+	if err == nil {
+		err = d.openStorage()
+	}
+	if err != nil {
+		_ = d.lock.Close()
+		return nil, fmt.Errorf("locking %s: %w", d.folder, err)
+	}
+	return d, nil
+}
+
+// openThere is openDesk for looking at what is there: nil when no tune was ever begun here.
+func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
+	k, err := examineKernel()
+	if err != nil || nothingThere(bpffs) {
+		return nil, nil, err
+	}
+	d, err := openDesk(ctx, bpffs)
+	return k, d, err
+}
+
+// openSession opens the desk, and reads what is remembered of a tune: another tune's end may have changed it.
+func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error) {
+	d, err := openDesk(ctx, bpffs)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := d.find(id)
+	if err != nil {
+		_ = d.close()
+		return nil, nil, err
+	}
+	return d, s, nil
+}
+
+// openStorage opens the storage that all tunes share, or makes it.
+func (d *desk) openStorage() error {
+	spec, err := loadSockets()
+	if err != nil {
+		return err
+	}
+	want := spec.Maps[storageMap]
+	path := filepath.Join(d.folder, storageFile)
+	d.storage, err = ebpf.LoadPinnedMap(path, nil)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if d.storage, err = ebpf.NewMap(want); err != nil {
+			return explain(err)
+		}
+		return d.storage.Pin(path)
+	case err != nil:
+		return err
+	case d.storage.ValueSize() != want.ValueSize:
+		return fmt.Errorf("%s is of another version of airtide: undo with that one, or remove the folder", path)
+	}
+	return nil
+}
+
+func (d *desk) close() error { return errors.Join(d.storage.Close(), d.lock.Close()) }
+
+// sessions reads all that are there, the oldest first.
+func (d *desk) sessions() ([]*session, error) {
+	entries, err := os.ReadDir(d.folder)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.folder, err)
+	}
+	var all []*session
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		s, err := d.read(e.Name())
+		if errors.Is(err, os.ErrNotExist) {
+			// Its beginner died before it had said what it is: it has changed nothing.
+			if err := removeFolder(filepath.Join(d.folder, e.Name())); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.BootNs, b.BootNs) })
+	return all, nil
+}
+
+func (d *desk) find(id string) (*session, error) {
+	s, err := d.read(id)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s (airtide tune show)", ErrNoSuch, id)
+	}
+	return s, err
+}
+
+func (d *desk) read(id string) (*session, error) {
+	if id != filepath.Base(id) {
+		return nil, fmt.Errorf("%w: %q", ErrNoSuch, id)
+	}
+	m, err := ebpf.LoadPinnedMap(filepath.Join(d.folder, id, infoFile), nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading tune %s: %w", id, err)
+	}
+	defer m.Close()
+	raw, err := m.LookupBytes(uint32(0))
+	if err != nil {
+		return nil, fmt.Errorf("reading tune %s: %w", id, err)
+	}
+	s := &session{}
+	if err := json.Unmarshal(bytes.TrimRight(raw, "\x00"), s); err != nil {
+		return nil, fmt.Errorf("reading tune %s: %w", id, err)
+	}
+	return s, nil
+}
+
+// write says in the session's folder what it is now, before it changes anything.
+func (d *desk) write(s *session) error {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if len(raw) > infoBytes {
+		return fmt.Errorf("remembering the tune: %d bytes, and there is room for %d: pick fewer sockets", len(raw), infoBytes)
+	}
+	value := make([]byte, infoBytes)
+	copy(value, raw)
+	path := filepath.Join(d.folder, s.ID, infoFile)
+	m, err := ebpf.LoadPinnedMap(path, nil)
+	if errors.Is(err, os.ErrNotExist) {
+		m, err = ebpf.NewMap(&ebpf.MapSpec{Name: "tune_info", Type: ebpf.Array, KeySize: 4, ValueSize: infoBytes, MaxEntries: 1})
+		if err == nil {
+			// Pinned last, so that nobody reads it half.
+			defer m.Close()
+			return errors.Join(m.Put(uint32(0), value), m.Pin(path))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remembering the tune: %w", err)
+	}
+	defer m.Close()
+	return m.Put(uint32(0), value)
+}
+
+// begin makes the folder of a new session.
+func (d *desk) begin(sel Selection, to Settings, keep bool) (*session, error) {
+	started, err := processStart(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("reading when this process started: %w", err)
+	}
+	var boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
+	s := &session{PID: os.Getpid(), Started: started, Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel, Settings: to}
+	for {
+		var random [8]byte
+		_, _ = rand.Read(random[:4])
+		n := binary.LittleEndian.Uint64(random[:])
+		if n == 0 {
+			continue
+		}
+		s.ID = fmt.Sprintf("%x", n)
+		err := os.Mkdir(filepath.Join(d.folder, s.ID), 0o700)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("remembering the tune: %w", err)
+		}
+		return s, d.write(s)
+	}
+}
+
+func (d *desk) path(s *session, name string) string { return filepath.Join(d.folder, s.ID, name) }
+
+// end removes the session's folder.
+func (d *desk) end(s *session) error { return removeFolder(filepath.Join(d.folder, s.ID)) }
+
+func removeFolder(path string) error {
+	// The BPF file system removes no folder that is not empty, and os.RemoveAll asks each file for what it does not have.
+	files, err := os.ReadDir(path)
+	for _, f := range files {
+		err = errors.Join(err, os.Remove(filepath.Join(path, f.Name())))
+	}
+	if err = errors.Join(err, os.Remove(path)); err != nil {
+		return fmt.Errorf("removing what is remembered of a tune: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"airtide/internal/kernel/congestion"
+)
+
+// Settings are what is to be set; what is zero is left alone.
+type Settings struct {
+	// CongestionControl is the name of one that the kernel has or that is loaded (package congestion).
+	CongestionControl string `json:"congestion_control,omitempty"`
+	// CwndMinPackets and CwndMaxPackets bound the congestion window: by cubic_bound where a socket runs it, at any time and
+	// without losing ssthresh. Elsewhere the upper bound is the socket option TCP_BPF_SNDCWND_CLAMP, which overwrites
+	// ssthresh, and there is no lower one.
+	CwndMinPackets uint32 `json:"cwnd_min_packets,omitempty"`
+	CwndMaxPackets uint32 `json:"cwnd_max_packets,omitempty"`
+	// InitialWindowPackets is the window with which new sockets begin.
+	InitialWindowPackets uint32 `json:"initial_window_packets,omitempty"`
+	// PacingRateBps is the highest rate at which a socket sends, in bit/s.
+	PacingRateBps uint64 `json:"pacing_rate_bps,omitempty"`
+	// SendBufferBytes and ReceiveBufferBytes fix the buffers, as SO_SNDBUF and SO_RCVBUF do: the kernel keeps twice as much for
+	// its own structures.
+	SendBufferBytes    uint32 `json:"send_buffer_bytes,omitempty"`
+	ReceiveBufferBytes uint32 `json:"receive_buffer_bytes,omitempty"`
+	// NotSentLowatBytes is how much may wait unsent before a socket is writable no more (TCP_NOTSENT_LOWAT).
+	NotSentLowatBytes uint32 `json:"notsent_lowat_bytes,omitempty"`
+	// WindowClampBytes bounds the window that a receiver advertises (TCP_WINDOW_CLAMP). It fixes the receive buffer.
+	WindowClampBytes uint32 `json:"window_clamp_bytes,omitempty"`
+	// InitialRTOUs is the timeout of SYN and SYN-ACK of new connections, in microseconds.
+	InitialRTOUs uint32 `json:"initial_rto_us,omitempty"`
+	// MinRTOUs is the least retransmission timeout, in microseconds. Above MaxOptionRTOUs it is set by routes and by the sysctl
+	// tcp_rto_min_us.
+	MinRTOUs uint32 `json:"min_rto_us,omitempty"`
+	// MaxRTOUs is the largest, 1 s to 120 s (Linux 6.15).
+	MaxRTOUs uint32 `json:"max_rto_us,omitempty"`
+	// MaxDelayedAckUs is how long an ACK may be delayed, at most 200 ms.
+	MaxDelayedAckUs uint32 `json:"max_delayed_ack_us,omitempty"`
+}
+
+// Limits of the settings, those of the kernel where nothing else is said.
+const (
+	// MaxOptionRTOUs is the largest minimum RTO that a socket option takes: TCP_RTO_MIN.
+	MaxOptionRTOUs = 200_000
+	maxWindow      = 1 << 20 // packets that an initial window may have: more than a receiver's window can hold
+	minSendBuffer  = 4096    // SOCK_MIN_SNDBUF is 4608 of what the kernel keeps
+	minReceive     = 2048    // SOCK_MIN_RCVBUF is 2304 of it
+	maxPacingBps   = 8 * (math.MaxUint32 - 1)
+	minPacingBps   = 8000
+	minRTOMaxUs    = 1_000_000
+	maxRTOMaxUs    = 120_000_000
+	largestClamp   = 0xffff << 14
+	// largestMinRTOUs is what tcp_rto_min_us and a route may reasonably ask for: the largest RTO.
+	largestMinRTOUs = maxRTOMaxUs
+)
+
+// Check tells what is wrong with the settings, whatever the kernel.
+func (s Settings) Check() error {
+	if s == (Settings{}) {
+		return errors.New("nothing to set is given")
+	}
+	if s.CwndMinPackets != 0 || s.CwndMaxPackets != 0 {
+		if err := (congestion.Bounds{Lower: s.CwndMinPackets, Upper: s.CwndMaxPackets}).Check(); err != nil {
+			return fmt.Errorf("congestion window: %w", err)
+		}
+	}
+	if len(s.CongestionControl) > 15 || strings.ContainsAny(s.CongestionControl, " \n\x00/") {
+		return fmt.Errorf("congestion control %q: want a name of at most 15 letters", s.CongestionControl)
+	}
+	for _, l := range []struct {
+		what      string
+		value     uint64
+		low, high uint64
+		unit      string
+	}{
+		{"initial window", uint64(s.InitialWindowPackets), 1, maxWindow, "packets"},
+		{"pacing rate", s.PacingRateBps, minPacingBps, maxPacingBps, "bit/s"},
+		{"send buffer", uint64(s.SendBufferBytes), minSendBuffer, math.MaxInt32 / 2, "bytes"},
+		{"receive buffer", uint64(s.ReceiveBufferBytes), minReceive, math.MaxInt32 / 2, "bytes"},
+		{"unsent data", uint64(s.NotSentLowatBytes), 1, math.MaxInt32, "bytes"},
+		{"window clamp", uint64(s.WindowClampBytes), minReceive, largestClamp, "bytes"},
+	} {
+		if l.value != 0 && (l.value < l.low || l.value > l.high) {
+			return fmt.Errorf("%s of %d %s: want %d to %d", l.what, l.value, l.unit, l.low, l.high)
+		}
+	}
+	for _, l := range []struct {
+		what      string
+		us        uint32
+		low, high uint32
+	}{
+		{"initial RTO", s.InitialRTOUs, 1000, maxRTOMaxUs},
+		{"minimum RTO", s.MinRTOUs, 1000, largestMinRTOUs},
+		{"maximum RTO", s.MaxRTOUs, minRTOMaxUs, maxRTOMaxUs},
+		{"delayed ACK", s.MaxDelayedAckUs, 1000, MaxOptionRTOUs},
+	} {
+		if l.us != 0 && (l.us < l.low || l.us > l.high) {
+			return fmt.Errorf("%s of %s: want %s to %s", l.what, microseconds(l.us), microseconds(l.low), microseconds(l.high))
+		}
+	}
+	if s.MaxRTOUs != 0 && s.MinRTOUs > s.MaxRTOUs {
+		return fmt.Errorf("minimum RTO of %s above the maximum of %s", microseconds(s.MinRTOUs), microseconds(s.MaxRTOUs))
+	}
+	return nil
+}
+
+func microseconds(us uint32) time.Duration { return time.Duration(us) * time.Microsecond }
+
+// rtoMinBySocket says whether the minimum RTO can be set on a socket.
+func (s Settings) rtoMinBySocket() bool { return s.MinRTOUs != 0 && s.MinRTOUs <= MaxOptionRTOUs }
+
+// rtoMinByRoute says whether it takes routes and the sysctl.
+func (s Settings) rtoMinByRoute() bool { return s.MinRTOUs > MaxOptionRTOUs }
+
+// onlyNew says that there is nothing to set on sockets that are there.
+func (s Settings) onlyNew() bool {
+	s.InitialRTOUs, s.InitialWindowPackets = 0, 0
+	return s == Settings{}
+}
+
+// String lists what is set, as flags of the command line.
+func (s Settings) String() string {
+	var parts []string
+	add := func(set bool, format string, v any) {
+		if set {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add(s.CongestionControl != "", "cc=%s", s.CongestionControl)
+	add(s.CwndMinPackets != 0, "cwnd-min=%d", s.CwndMinPackets)
+	add(s.CwndMaxPackets != 0, "cwnd-max=%d", s.CwndMaxPackets)
+	add(s.InitialWindowPackets != 0, "initial-window=%d", s.InitialWindowPackets)
+	add(s.PacingRateBps != 0, "pacing-rate=%d", s.PacingRateBps)
+	add(s.SendBufferBytes != 0, "send-buffer=%d", s.SendBufferBytes)
+	add(s.ReceiveBufferBytes != 0, "receive-buffer=%d", s.ReceiveBufferBytes)
+	add(s.NotSentLowatBytes != 0, "notsent-lowat=%d", s.NotSentLowatBytes)
+	add(s.WindowClampBytes != 0, "window-clamp=%d", s.WindowClampBytes)
+	add(s.InitialRTOUs != 0, "rto-initial=%s", microseconds(s.InitialRTOUs))
+	add(s.MinRTOUs != 0, "rto-min=%s", microseconds(s.MinRTOUs))
+	add(s.MaxRTOUs != 0, "rto-max=%s", microseconds(s.MaxRTOUs))
+	add(s.MaxDelayedAckUs != 0, "delayed-ack=%s", microseconds(s.MaxDelayedAckUs))
+	return strings.Join(parts, " ")
+}

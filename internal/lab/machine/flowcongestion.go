@@ -1,0 +1,147 @@
+package machine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sockets/owner"
+)
+
+// CheckCongestion makes sure that the kernel has a congestion control, and has it load its module if it is one.
+func CheckCongestion(name string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	if err != nil {
+		return fmt.Errorf("opening a socket to try congestion control %s: %w", name, err)
+	}
+	defer unix.Close(fd)
+	err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	if errors.Is(err, unix.ENOENT) {
+		return noCongestion(name)
+	}
+	if err != nil {
+		return fmt.Errorf("trying congestion control %s: %w", name, err)
+	}
+	return nil
+}
+
+// CongestionGroup gives the connections of programs that have no option for it a congestion control of their own: programs
+// started in its cgroup have it from each connect() on. It needs cgroup v2 and Linux 5.8.
+type CongestionGroup struct {
+	path  string
+	dir   *os.File
+	links []link.Link
+}
+
+const congestionGroupPrefix = "airtide-flow-"
+
+// congestionNameMax is TCP_CA_NAME_MAX with the zero at the end.
+const congestionNameMax = 16
+
+// NewCongestionGroup makes a group by a name that this process uses once.
+func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("giving %s congestion control %s: %w", name, congestion, err)
+		}
+	}()
+	if len(congestion) >= congestionNameMax {
+		return nil, errors.New("its name is longer than the kernel's may be")
+	}
+	groups, err := owner.OpenCgroups()
+	if err != nil {
+		return nil, err
+	}
+	removeStaleGroups(groups.Mount())
+	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+strconv.Itoa(os.Getpid())+"-"+name)}
+	if err := os.Mkdir(g.path, 0o755); err != nil {
+		return nil, fmt.Errorf("making a cgroup: %w", err)
+	}
+	if err := g.attach(congestion); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+func (g *CongestionGroup) attach(congestion string) (err error) {
+	if g.dir, err = os.Open(g.path); err != nil {
+		return fmt.Errorf("opening the cgroup: %w", err)
+	}
+	for _, at := range []ebpf.AttachType{ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect} {
+		p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+			Name: "airtide_flow_cc", Type: ebpf.CGroupSockAddr, AttachType: at, Instructions: chooseCongestion(congestion), License: "GPL",
+		})
+		if err != nil {
+			return fmt.Errorf("loading the program that chooses it: %w", err)
+		}
+		l, err := link.AttachCgroup(link.CgroupOptions{Path: g.path, Attach: at, Program: p})
+		p.Close() // the link holds it
+		if err != nil {
+			return fmt.Errorf("attaching the program that chooses it: %w", err)
+		}
+		g.links = append(g.links, l)
+	}
+	return nil
+}
+
+// chooseCongestion is setsockopt(TCP_CONGESTION) on the socket that connects; where that fails, so does connect().
+func chooseCongestion(name string) asm.Instructions {
+	text := make([]byte, congestionNameMax)
+	copy(text, name)
+	word := func(b []byte) int64 { return int64(binary.NativeEndian.Uint64(b)) }
+	return asm.Instructions{
+		asm.LoadImm(asm.R2, word(text[:8]), asm.DWord),
+		asm.StoreMem(asm.RFP, -16, asm.R2, asm.DWord),
+		asm.LoadImm(asm.R2, word(text[8:]), asm.DWord),
+		asm.StoreMem(asm.RFP, -8, asm.R2, asm.DWord),
+		asm.Mov.Imm(asm.R2, unix.IPPROTO_TCP),
+		asm.Mov.Imm(asm.R3, unix.TCP_CONGESTION),
+		asm.Mov.Reg(asm.R4, asm.RFP),
+		asm.Add.Imm(asm.R4, -16),
+		asm.Mov.Imm(asm.R5, int32(len(name))),
+		asm.FnSetsockopt.Call(),
+		asm.Mov.Reg(asm.R1, asm.R0),
+		asm.Mov.Imm(asm.R0, 1), // go on
+		asm.JEq.Imm(asm.R1, 0, "end"),
+		asm.Mov.Imm(asm.R0, 0), // EPERM
+		asm.Return().WithSymbol("end"),
+	}
+}
+
+// Dir is the cgroup's folder, for Command.
+func (g *CongestionGroup) Dir() *os.File { return g.dir }
+
+// Close removes the group, in which no program may run any more.
+func (g *CongestionGroup) Close() error {
+	var errs []error
+	for _, l := range g.links {
+		errs = append(errs, l.Close())
+	}
+	if g.dir != nil {
+		errs = append(errs, g.dir.Close())
+	}
+	return errors.Join(append(errs, os.Remove(g.path))...)
+}
+
+// removeStaleGroups removes those of processes that were killed. One with programs in it refuses.
+func removeStaleGroups(mount string) {
+	paths, err := filepath.Glob(filepath.Join(mount, congestionGroupPrefix+"*"))
+	if err != nil {
+		return // a mount point with a name that is a pattern
+	}
+	for _, path := range paths {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), congestionGroupPrefix), "-")
+		if pid, err := strconv.Atoi(number); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			_ = os.Remove(path)
+		}
+	}
+}

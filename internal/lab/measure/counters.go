@@ -1,0 +1,35 @@
+package measure
+
+import (
+	"math"
+
+	"airtide/internal/lab/plan"
+)
+
+// counters are the kernel's counters that a quantity of a terminal is the sum of.
+var counters = map[plan.Quantity][]string{
+	"tcp_errors":             {"RetransSegs", "TCPTimeouts", "TCPDSACKRecv", "TCPSackRecovery", "TCPRenoRecovery", "TCPRetransFail"},
+	"tcp_retransmits":        {"RetransSegs"},
+	"tcp_timeouts":           {"TCPTimeouts"},
+	"tcp_duplicates":         {"TCPDSACKRecv"},
+	"tcp_recoveries":         {"TCPSackRecovery", "TCPRenoRecovery"},
+	"tcp_failed_retransmits": {"TCPRetransFail"},
+	"tcp_spurious_timeouts":  {"TCPLossUndo", "TCPSpuriousRTOs"},
+	"tcp_probes":             {"TCPLossProbes"},
+	"tcp_syn_retransmits":    {"TCPSynRetrans"},
+}
+
+// counted is the sum of some counters of a machine; NaN where they were not read.
+func (r *Run) counted(names []string, machine string) float64 {
+	for _, m := range r.Machines {
+		if m.Name != machine || m.Counters == nil {
+			continue
+		}
+		var sum uint64
+		for _, name := range names {
+			sum += m.Counters[name]
+		}
+		return float64(sum)
+	}
+	return math.NaN()
+}

@@ -1,0 +1,206 @@
+package measure
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+)
+
+// Kernel is what the kernel's recording says of a flow's senders in the measured time, by quantity. Means are over time, and
+// over connections where there are several; counts are sums. What the recording does not say is NaN.
+type Kernel map[plan.Quantity]float64
+
+// ReadKernel reads the senders' connections from a recording, by its clock; from and to count from time zero in real time,
+// and so do the results. A flow without a connection is not in the result. damage says what the recording lacks, empty
+// when it is whole.
+func ReadKernel(path string, clock result.Clock, from, to time.Duration, senders []Sender) (of map[string]Kernel, damage string, err error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	s := &scan{from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{}}
+	fields := []tcp.Field{
+		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
+		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
+	}
+	if err := r.Scan(trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
+		return nil, "", err
+	}
+	if d := r.Damage(); !d.Whole() {
+		damage = d.String()
+	}
+	of = map[string]Kernel{}
+	for _, sender := range senders {
+		if all := s.connections(sender); len(all) > 0 {
+			of[sender.Flow] = together(all)
+			for _, q := range times {
+				of[sender.Flow][q] /= clock.Ratio
+			}
+		}
+	}
+	return of, damage, nil
+}
+
+// times are the quantities that are times.
+var times = []plan.Quantity{"srtt", "rtt_p95", "cubic_k"}
+
+// connection is one socket in the recording.
+type connection struct {
+	flow                              tcp.Flow
+	acked                             int64
+	srtt, cwnd, state, cubicK, window overTime
+	rtts                              []float64 // us
+	falls                             falls
+	busy, rwndLimited, sndbufLimited  growth
+	retransmits                       int64
+	codes                             [tcp.NumErrorCodes]int64
+	toNs                              int64 // its end, or that of the measured time
+}
+
+// scan is a sink that keeps what Kernel needs.
+type scan struct {
+	tcp.Discard
+	from, to int64
+	of       map[tcp.FlowID]*connection
+}
+
+func (s *scan) connection(id tcp.FlowID) *connection {
+	if s.of[id] == nil {
+		s.of[id] = &connection{toNs: s.to}
+	}
+	return s.of[id]
+}
+
+func (s *scan) Flow(f *tcp.Flow) error {
+	s.connection(f.ID).flow = *f
+	return nil
+}
+
+func (s *scan) Samples(b *tcp.Batch) error {
+	for i := range b.Len() {
+		c := s.connection(b.Flow[i])
+		c.acked = max(c.acked, b.At(tcp.AckedBytes, i))
+		// What held at the beginning was said before it.
+		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
+		c.srtt.add(at, b.At(tcp.SrttUs, i))
+		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
+			c.rtts = append(c.rtts, float64(rtt))
+		}
+		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
+		c.state.add(at, b.At(tcp.CAStateField, i))
+		c.cubicK.add(at, b.At(tcp.CubicKMs, i))
+		c.window.add(at, b.At(tcp.SendWindowBytes, i))
+		c.busy.add(before, b.At(tcp.BusyUs, i))
+		c.rwndLimited.add(before, b.At(tcp.RwndLimitedUs, i))
+		c.sndbufLimited.add(before, b.At(tcp.SndbufLimitedUs, i))
+		c.falls.add(before, b.At(tcp.CAStateField, i), b.At(tcp.CwndPackets, i))
+		if before {
+			c.srtt.most, c.cwnd.most = 0, 0
+		}
+	}
+	return nil
+}
+
+func (s *scan) Event(e *tcp.Event) error {
+	c := s.connection(e.Flow)
+	if e.TimeNs < s.from {
+		if e.Kind == tcp.EventClose {
+			delete(s.of, e.Flow) // it was over before
+		}
+		return nil
+	}
+	c.codes[e.Code]++
+	switch e.Kind {
+	case tcp.EventRetransmit:
+		c.retransmits += e.Value
+	case tcp.EventClose:
+		c.toNs = e.TimeNs
+	}
+	return nil
+}
+
+// connections are those of a sender, the ones with the most data first.
+func (s *scan) connections(of Sender) []*connection {
+	var all []*connection
+	for _, address := range of.Addresses {
+		var here []*connection
+		for _, c := range s.of {
+			if c.flow.Local.Addr().Unmap() == address && of.Sends(&c.flow) {
+				here = append(here, c)
+			}
+		}
+		slices.SortFunc(here, func(a, b *connection) int {
+			return cmp.Or(cmp.Compare(b.acked, a.acked), cmp.Compare(a.flow.ID, b.flow.ID))
+		})
+		if of.Connections > 0 && len(here) > of.Connections {
+			here = here[:of.Connections]
+		}
+		all = append(all, here...)
+	}
+	return all
+}
+
+func together(all []*connection) Kernel {
+	mean := func(of func(*connection) float64) float64 {
+		var known []float64
+		for _, c := range all {
+			if v := of(c); !math.IsNaN(v) {
+				known = append(known, v)
+			}
+		}
+		return stat.Mean(known, nil)
+	}
+	over := func(o func(*connection) *overTime, unit float64) float64 {
+		return mean(func(c *connection) float64 { return o(c).mean(c.toNs) / unit })
+	}
+	limited := func(o func(*connection) *growth) float64 {
+		return mean(func(c *connection) float64 { return 100 * o(c).of() / c.busy.of() })
+	}
+	k := Kernel{
+		"srtt":           over(func(c *connection) *overTime { return &c.srtt }, 1e3),
+		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(c.rtts) / 1e3 }),
+		"cwnd":           over(func(c *connection) *overTime { return &c.cwnd }, 1),
+		"ca_state":       over(func(c *connection) *overTime { return &c.state }, 1),
+		"cubic_k":        over(func(c *connection) *overTime { return &c.cubicK }, 1e3),
+		"send_window":    over(func(c *connection) *overTime { return &c.window }, 1e3),
+		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.end() }),
+		"cwnd_kept":      mean(func(c *connection) float64 { return 100 * c.falls.kept() }),
+		"rwnd_limited":   limited(func(c *connection) *growth { return &c.rwndLimited }),
+		"sndbuf_limited": limited(func(c *connection) *growth { return &c.sndbufLimited }),
+		"max_cwnd":       math.NaN(),
+	}
+	var most []float64
+	for _, c := range all {
+		if c.cwnd.known {
+			most = append(most, float64(max(c.cwnd.most, c.cwnd.last)))
+		}
+		k["retransmits"] += float64(c.retransmits)
+		k["reordering"] += float64(c.codes[tcp.CodeReordering])
+		k["local_congestion"] += float64(c.codes[tcp.CodeLocalCongestion])
+		k["duplicate_acks"] += float64(c.codes[tcp.CodeDupAck])
+		k["timeouts"] += float64(c.codes[tcp.CodeTimeout])
+	}
+	if len(most) > 0 {
+		k["max_cwnd"] = floats.Max(most)
+	}
+	return k
+}
+
+func percentile95(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return stat.Quantile(0.95, stat.Empirical, values, nil)
+}

@@ -1,0 +1,66 @@
+package measure
+
+import (
+	"net/netip"
+	"slices"
+
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+	"airtide/internal/tcp"
+)
+
+// Sender says how a flow's sending connections are found in a recording.
+type Sender struct {
+	Flow string
+	// Addresses of the machines that send data.
+	Addresses []netip.Addr
+	// Port at either end.
+	Port uint16
+	// Connections that carry data, for each machine that sends: those with the most bytes acknowledged count, so that
+	// iperf3's connection for its own messages does not. 0 means all.
+	Connections int
+}
+
+// Sends says whether a connection is one of the sender's.
+func (s Sender) Sends(f *tcp.Flow) bool {
+	return slices.Contains(s.Addresses, f.Local.Addr().Unmap()) && (f.Local.Port() == s.Port || f.Remote.Port() == s.Port)
+}
+
+// Senders are the ends that send the data of a run's flows, at some machines, or at all where none is named. A flow of a
+// machine without a known address has none.
+func Senders(s *plan.Setup, r *result.Result, machines ...string) []Sender {
+	addresses := map[string]netip.Addr{}
+	for _, m := range r.Machines {
+		if len(machines) > 0 && !slices.Contains(machines, m.Name) {
+			continue
+		}
+		if a, err := netip.ParseAddr(m.Address); err == nil {
+			addresses[m.Name] = a
+		}
+	}
+	ports := map[string]uint16{}
+	for _, f := range r.Flows {
+		ports[f.Name] = f.Port
+	}
+	var all []Sender
+	for _, f := range s.Flows {
+		one := Sender{Flow: f.Name, Port: ports[f.Name]}
+		sends := []string{f.From}
+		switch {
+		case f.Flow.Direction == plan.Both:
+			sends = []string{f.From, f.To}
+		case f.Flow.SendsBack():
+			sends = []string{f.To}
+		}
+		for _, name := range sends {
+			if a, ok := addresses[name]; ok {
+				one.Addresses = append(one.Addresses, a)
+			}
+		}
+		if f.Flow.Protocol == plan.TCP {
+			one.Connections = f.Flow.Parallel // the rest are iperf3's own
+		}
+		all = append(all, one)
+	}
+	return all
+}

@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"airtide/internal/kernel/congestion"
+)
+
+// CongestionControl is one of airtide's, with its parameters; those left out are the kind's own. The lab loads it for each
+// run that uses it.
+type CongestionControl struct {
+	Kind      CongestionKind `json:"kind" jsonschema:"Which of those of airtide cc."`
+	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 200 ms of cubic_rtt."`
+	Beta      Share          `json:"beta,omitzero" jsonschema:"What a CUBIC keeps of its window after a loss. Default 717/1024."`
+	HyStart   *bool          `json:"hystart,omitzero" jsonschema:"Whether a CUBIC may end slow start before the first loss. Default true."`
+	Gamma     int            `json:"gamma,omitzero" jsonschema:"Packets that compound lets wait in the path's queue, at first. Default 30."`
+	GammaLow  int            `json:"gamma_low,omitzero" jsonschema:"Lower bound of gamma, in packets. Default 5."`
+	GammaHigh int            `json:"gamma_high,omitzero" jsonschema:"Upper bound of gamma, in packets. Default 30."`
+	Lambda    *Share         `json:"lambda,omitzero" jsonschema:"Weight of a new gamma. Default 0.25."`
+	LowWindow int            `json:"low_window,omitzero" jsonschema:"Least window, in packets, with which compound's delay part works. Default 38."`
+	Lower     int            `json:"lower,omitzero" jsonschema:"Lower bound of cubic_bound's window, in packets, for all its sockets. Default: none."`
+	Upper     int            `json:"upper,omitzero" jsonschema:"Upper bound of cubic_bound's window, in packets, for all its sockets. Default: none."`
+}
+
+// CongestionKind is the name of one of airtide's congestion controls.
+type CongestionKind string
+
+func (*CongestionKind) choices() []string {
+	var names []string
+	for _, k := range congestion.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+// parameterFields are the fields of a file for the parameters of a kind, by the names that package congestion gives them.
+var parameterFields = map[string]string{
+	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "gamma": "gamma", "gamma-low": "gamma_low",
+	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
+}
+
+// boundFields are those of cubic_bound.
+var boundFields = []string{"lower", "upper"}
+
+// parameters are the kind's own where the file says nothing.
+func (c CongestionControl) parameters() congestion.Parameters {
+	p := congestion.Kind(c.Kind).Defaults()
+	given := func(to *float64, from float64) {
+		if from != 0 {
+			*to = from
+		}
+	}
+	if c.RTTRef != 0 {
+		p.RTTRefUs = uint32(min(time.Duration(c.RTTRef).Microseconds(), congestion.MaxRTTRefUs+1)) // more is refused alike
+	}
+	given(&p.Beta, float64(c.Beta))
+	if c.HyStart != nil {
+		p.NoHyStart = !*c.HyStart
+	}
+	given(&p.Gamma, float64(c.Gamma))
+	given(&p.GammaLow, float64(c.GammaLow))
+	given(&p.GammaHigh, float64(c.GammaHigh))
+	if c.Lambda != nil {
+		p.Lambda = float64(*c.Lambda)
+	}
+	if c.LowWindow != 0 {
+		p.LowWindow = uint32(max(c.LowWindow, 0))
+	}
+	return p
+}
+
+// bounds are those of the window, none where the file says nothing.
+func (c CongestionControl) bounds() congestion.Bounds {
+	return congestion.Bounds{Lower: uint32(max(c.Lower, 0)), Upper: uint32(max(c.Upper, 0))}
+}
+
+// CongestionSetup is a congestion control that a run needs and the kernel has not.
+type CongestionSetup struct {
+	// Name under which stacks and flows speak of it.
+	Name       string                `json:"name"`
+	Kind       congestion.Kind       `json:"kind"`
+	Parameters congestion.Parameters `json:"parameters"`
+	// Bounds are for all sockets of a cubic_bound.
+	Bounds congestion.Bounds `json:"bounds,omitzero"`
+}
+
+// congestionControls are those of airtide among the names that stacks and flows use: the file's own, and kinds by their
+// names with the kinds' own parameters.
+func (e *Experiment) congestionControls() []CongestionSetup {
+	used := map[string]bool{}
+	for _, t := range e.Terminals {
+		used[t.Is.Congestion] = true
+	}
+	for _, s := range e.Servers {
+		used[s.Is.Congestion] = true
+	}
+	for _, f := range e.Flows {
+		used[f.Is.Congestion] = true
+	}
+	var all []CongestionSetup
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if own, ok := e.CongestionControls.Get(name); ok {
+			all = append(all, CongestionSetup{name, congestion.Kind(own.Kind), own.parameters(), own.bounds()})
+		} else if kind := congestion.Kind(name); slices.Contains(congestion.Kinds(), kind) {
+			all = append(all, CongestionSetup{name, kind, kind.Defaults(), congestion.Bounds{}})
+		}
+	}
+	return all
+}
+
+// congestionControl checks one of the file's own.
+func (c *checker) congestionControl(name string, own CongestionControl) {
+	path := "congestion_controls." + name
+	kind := congestion.Kind(own.Kind)
+	if slices.Contains(congestion.Kinds(), congestion.Kind(name)) && string(kind) != name {
+		c.problem(path, fmt.Sprintf("%s under the name of %s", kind, name), "a name that is no other kind's")
+	}
+	var takes []string
+	for _, parameter := range kind.Names() {
+		takes = append(takes, parameterFields[parameter])
+	}
+	if kind == congestion.CubicBound {
+		takes = append(takes, boundFields...)
+	}
+	for _, field := range append(slices.Sorted(maps.Values(parameterFields)), boundFields...) {
+		if c.has(path+"."+field) && !slices.Contains(takes, field) {
+			c.problem(path+"."+field, fmt.Sprintf("%s for %s", field, kind), "none: it takes "+oneOf("", takes))
+			return
+		}
+	}
+	for field, value := range map[string]int{"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "low_window": own.LowWindow, "lower": own.Lower, "upper": own.Upper} {
+		if value < 0 {
+			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")
+		}
+	}
+	if err := own.parameters().Check(kind); err != nil {
+		_, says, _ := strings.Cut(err.Error(), ": ")
+		found, expected, _ := strings.Cut(says, ": want ")
+		c.problem(path, found, expected)
+	}
+	if own.bounds() != (congestion.Bounds{}) {
+		if err := own.bounds().Check(); err != nil {
+			found, expected, _ := strings.Cut(err.Error(), ": want ")
+			c.problem(path, found, expected)
+		}
+	}
+}
+
+// congestion checks a name of a congestion control, which the file or the kernel has.
+func (c *checker) congestion(path, name string) {
+	if _, own := c.e.CongestionControls.Get(name); name != "" && !own && !congestionName.MatchString(name) {
+		c.problem(path, c.found(path), "the name of a congestion control, such as cubic, or one of congestion_controls")
+	}
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/vm"
+)
+
+// MachineKind is what carries a terminal.
+type MachineKind string
+
+// The kinds.
+const (
+	Namespace      MachineKind = "namespace"
+	VirtualMachine MachineKind = "vm"
+)
+
+func (*MachineKind) choices() []string { return []string{string(Namespace), string(VirtualMachine)} }
+
+// GuestKernel is the kernel of a virtual machine, one of package vm's.
+type GuestKernel string
+
+func (*GuestKernel) choices() []string { return vm.Versions() }
+
+// defaultKernel is Debian 12's.
+const defaultKernel = GuestKernel("6.1")
+
+// Time is how a virtual machine's clock runs, and how its TCP follows.
+type Time struct {
+	Ratio ClockRatio `json:"ratio,omitzero" jsonschema:"How many times as fast as real time the clock runs, 1/10 to 1000. Default: the kernel's own clock, without the module."`
+	RTO   RTO        `json:"rto,omitzero" jsonschema:"How TCP's retransmission timeout follows: bounds (default: its least and first values), paper (all of it, as P3 has it) or none."`
+	CUBIC CUBICTime  `json:"cubic,omitzero" jsonschema:"The time by which CUBIC grows: clock (default), or real, which takes Linux 6.4."`
+}
+
+// ClockRatio is a ratio of clocks as the file writes it: 10, 2.5 or 5/2.
+type ClockRatio string
+
+const expectedRatio = "how many times as fast as real time, 1/10 to 1000, such as 10 or 5/2"
+
+var ratioRegexp = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}|/[0-9]{1,6})?$`)
+
+func (r *ClockRatio) parse(text string) error {
+	*r = ClockRatio(text)
+	if v := r.Value(); !ratioRegexp.MatchString(text) || !(v >= 0.1 && v <= 1000) {
+		return errors.New(expectedRatio)
+	}
+	return nil
+}
+
+// Value is the ratio as a number, 1 where there is none.
+func (r ClockRatio) Value() float64 {
+	if r == "" {
+		return 1
+	}
+	above, below, fraction := strings.Cut(string(r), "/")
+	p, err := strconv.ParseFloat(above, 64)
+	if err != nil || !fraction {
+		return p
+	}
+	q, err := strconv.ParseFloat(below, 64)
+	if err != nil {
+		return 0
+	}
+	return p / q
+}
+
+// RTO is how TCP's retransmission timeout follows the clock, as airtide timewarp set --rto takes it.
+type RTO string
+
+func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
+
+// CUBICTime is the time by which CUBIC grows.
+type CUBICTime string
+
+// The times.
+const (
+	ClockTime CUBICTime = "clock"
+	RealTime  CUBICTime = "real"
+)
+
+func (*CUBICTime) choices() []string { return []string{string(ClockTime), string(RealTime)} }
+
+// GuestSetup is the virtual machine that carries a terminal.
+type GuestSetup struct {
+	Kernel GuestKernel `json:"kernel"`
+	Time   Time        `json:"time,omitzero"`
+}
+
+// guest is nil for a terminal in a namespace.
+func (t *Terminal) guest() *GuestSetup {
+	if t.Kind != VirtualMachine {
+		return nil
+	}
+	g := &GuestSetup{Kernel: t.Kernel, Time: t.Time}
+	orDefault(&g.Kernel, defaultKernel)
+	if g.Time.Ratio != "" {
+		orDefault(&g.Time.RTO, "bounds")
+		orDefault(&g.Time.CUBIC, ClockTime)
+	}
+	return g
+}
+
+// guest checks what there is only for virtual machines, and what there is not for them.
+func (c *checker) guest(path string, t Terminal) {
+	if t.Kind != VirtualMachine {
+		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {
+			if given {
+				c.problem(path+"."+field, "a "+field+" for a terminal in a namespace", "none, or kind: vm")
+			}
+		}
+		return
+	}
+	if t.Time.Ratio == "" && (t.Time.RTO != "" || t.Time.CUBIC != "") {
+		c.problem(path+".time", "a time without a ratio", "ratio, such as 10")
+	}
+	if t.Share.Agent() {
+		c.problem(path+".share", "an agent on a virtual machine", "none, or kind: namespace")
+	}
+	if c.ofAirtide(t.Congestion) {
+		c.problem(path+".congestion", t.Congestion+" on a virtual machine", "one of its kernel's own, such as cubic or reno")
+	}
+}
+
+// ofAirtide says whether a congestion control is one that the lab loads.
+func (c *checker) ofAirtide(name string) bool {
+	_, own := c.e.CongestionControls.Get(name)
+	return own || slices.Contains(congestion.Kinds(), congestion.Kind(name))
+}
+
+// guestFlow checks what flows of virtual machines cannot be.
+func (c *checker) guestFlow(path string, f Flow) {
+	guests := map[string]bool{}
+	for _, t := range c.e.Terminals {
+		for _, name := range c.machines.groups[t.Name] {
+			guests[name] = t.Is.Kind == VirtualMachine
+		}
+	}
+	for _, name := range c.machines.machines(f.To) {
+		if guests[name] {
+			c.problem(path+".to", fmt.Sprintf("a flow to the virtual machine %s", name), "one from it, with direction: reverse or http_get for what it receives")
+		}
+	}
+	for _, name := range c.machines.machines(f.From) {
+		if guests[name] && f.Direction == Both {
+			c.problem(path+".direction", fmt.Sprintf("both directions at once on the virtual machine %s", name), "two flows, whose kernels are recorded apart")
+		}
+		if guests[name] && f.Congestion != "" {
+			c.problem(path+".congestion", fmt.Sprintf("a flow's own congestion control on the virtual machine %s", name), "congestion of the terminal")
+		}
+	}
+}

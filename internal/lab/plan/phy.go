@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"airtide/internal/cell/medium"
+)
+
+// Standard is a generation of IEEE 802.11 by its letters.
+type Standard string
+
+type standard struct {
+	name Standard
+	is   medium.Standard
+	// bytes and frames of the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25; 802.11ax-2021 27.3.7, 26.4),
+	// zero where there is none.
+	bytes  Size
+	frames int
+	// at24 and at5 say in which band, in GHz, it exists.
+	at24, at5 bool
+}
+
+var standards = []standard{
+	{"b", medium.Std11b, 0, 0, true, false},
+	{"g", medium.Std11g, 0, 0, true, false},
+	{"a", medium.Std11a, 0, 0, false, true},
+	{"n", medium.Std11n, 65535, 64, true, true},
+	{"ac", medium.Std11ac, 1048575, 64, false, true},
+	{"ax", medium.Std11ax, 6500631, 256, true, true},
+}
+
+// maxPPDU bounds a PPDU's time (IEEE 802.11-2020 aPPDUMaxTime, tables 19-25 and 21-28).
+const maxPPDU = Duration(5484e3)
+
+func (*Standard) choices() []string {
+	var names []string
+	for _, s := range standards {
+		names = append(names, string(s.name))
+	}
+	return names
+}
+
+// facts are what holds for the standard, which is one of those there are.
+func (s Standard) facts() standard {
+	return standards[max(0, slices.IndexFunc(standards, func(e standard) bool { return e.name == s }))]
+}
+
+// Band is the spectrum of the cell.
+type Band string
+
+// The bands.
+const (
+	Band24 Band = "2.4 GHz"
+	Band5  Band = "5 GHz"
+)
+
+func (*Band) choices() []string { return []string{string(Band24), string(Band5)} }
+
+// mbps are the rates of b, g and a; those that a standard does not have, the medium refuses.
+var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
+
+// modes are all PHYs of each standard: those with fewer streams first, then narrower ones, then those with the higher index.
+// It is the order of medium.AtRate. A sweep asks for them at each of its points, so they are made once.
+var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
+	all := map[Standard][]medium.PHY{}
+	for _, s := range standards {
+		if s.frames == 0 {
+			for _, rate := range mbps {
+				if p, err := medium.Legacy(s.is, rate); err == nil {
+					all[s.name] = append(all[s.name], p)
+				}
+			}
+			continue
+		}
+		for streams := 1; streams <= 8; streams++ {
+			for _, width := range []int{20, 40, 80, 160} {
+				for index := 11; index >= 0; index-- {
+					for _, guardNs := range []int{800, 400, 1600, 3200} {
+						// What the medium refuses does not exist.
+						if p, err := medium.MCS(s.is, width, streams, index, guardNs); err == nil {
+							all[s.name] = append(all[s.name], p)
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+})
+
+// may says whether the radio may use a mode of its standard, by what its file says of width, streams and guard interval.
+func (r *Radio) may(p medium.PHY) bool {
+	return r.Standard.facts().frames == 0 ||
+		(r.Streams == 0 || r.Streams == p.Streams) && (r.Width == 0 || r.Width == p.WidthMHz) && (r.GuardInterval == 0 || int(r.GuardInterval) == p.GuardNs)
+}
+
+// phy finds how the radio comes to a rate. The error is what was expected.
+func (r *Radio) phy(rate Rate) (medium.PHY, error) {
+	for _, p := range modes()[r.Standard] {
+		// Rates are written with one decimal place: 433.3 Mbit/s.
+		if off := p.RateBps - int64(rate); max(off, -off) <= 60_000 && r.may(p) {
+			return p, nil
+		}
+	}
+	var possible []medium.PHY
+	for _, p := range modes()[r.Standard] {
+		if r.may(p) {
+			possible = append(possible, p)
+		}
+	}
+	what := "802.11" + string(r.Standard)
+	if r.Width != 0 {
+		what += fmt.Sprintf(" at %d MHz", r.Width)
+	}
+	if r.Streams != 0 {
+		what += fmt.Sprintf(" with %d streams", r.Streams)
+	}
+	if r.GuardInterval != 0 {
+		what += fmt.Sprintf(" with a guard interval of %s", r.GuardInterval)
+	}
+	if len(possible) == 0 {
+		return medium.PHY{}, fmt.Errorf("something that exists: there is no %s", what)
+	}
+	return medium.PHY{}, fmt.Errorf("a PHY rate of %s: %s", what, nearestRates(possible, int64(rate)))
+}
+
+// nearestRates lists the rates round the one that was asked for, all of them when there are few.
+func nearestRates(of []medium.PHY, asked int64) string {
+	var rates []int64
+	for _, p := range of {
+		rates = append(rates, p.RateBps)
+	}
+	slices.Sort(rates)
+	rates = slices.Compact(rates)
+	prefix := ""
+	if len(rates) > 12 {
+		i, _ := slices.BinarySearch(rates, asked)
+		rates = rates[max(0, min(i, len(rates)-2)-2):min(len(rates), i+2)]
+		prefix = "the nearest are "
+	}
+	names := make([]string, len(rates))
+	for i, r := range rates {
+		names[i] = printed(r)
+	}
+	return prefix + strings.Join(names, ", ") + " Mbit/s"
+}
+
+// printed is a PHY's rate in Mbit/s as data sheets have it, with one decimal place.
+func printed(rateBps int64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(rateBps)/1e6), ".0")
+}

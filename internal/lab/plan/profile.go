@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+
+	"airtide/experiments"
+)
+
+// Profile is a file of the terminals folder: a device's values, and where each comes from.
+type Profile struct {
+	Title   string   `json:"title" jsonschema:"The device and its system."`
+	Sources []string `json:"sources" jsonschema:"Where the values come from."`
+	Terminal
+}
+
+// profiles are the embedded files as trees, read once.
+var profiles = sync.OnceValues(func() (map[string]*node, error) {
+	trees := map[string]*node{}
+	for _, name := range experiments.Profiles() {
+		data, err := experiments.ReadProfile(name)
+		if err != nil {
+			return nil, err
+		}
+		tree, err := parse("terminals/"+name+experiments.Ending, data)
+		if err != nil {
+			return nil, err
+		}
+		trees[name] = tree
+	}
+	return trees, nil
+})
+
+// ProfileNames lists the profiles there are.
+func ProfileNames() []string {
+	trees, err := profiles()
+	if err != nil {
+		panic("plan: embedded profiles: " + err.Error()) // a test reads them all
+	}
+	var names []string
+	for name := range trees {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ReadProfile is a profile by its name.
+func ReadProfile(name string) (Profile, error) {
+	names := ProfileNames()
+	trees, _ := profiles()
+	tree, ok := trees[name]
+	if !ok {
+		return Profile{}, Problems{{Position{name, 1, 1}, "", "no profile of this name", oneOf(name, names)}}
+	}
+	var p Profile
+	var problems Problems
+	(&decoder{&problems}).value(tree, "", reflect.ValueOf(&p).Elem())
+	return p, problems.err()
+}
+
+// serverFields are what a server takes from a profile: a server has no radio.
+var serverFields = fieldNames(reflect.TypeFor[Server]())
+
+// layProfiles puts profiles under the terminals and servers of an experiment, and the cell's radio under terminals that
+// have no standard of their own.
+func layProfiles(root *node, problems *Problems) {
+	names := ProfileNames()
+	trees, _ := profiles()
+	lay := func(section string, keep []string) {
+		machines := root.get(section)
+		if machines == nil || machines.kind != mapping {
+			return
+		}
+		for _, f := range machines.fields {
+			name := f.value.get("profile")
+			if name == nil {
+				continue
+			}
+			tree, ok := trees[name.text]
+			if !ok {
+				problems.add(Problem{name.Position, join(join(section, f.name), "profile"), name.describe(), oneOf(name.text, names)})
+				continue
+			}
+			base := tree.without("title", "sources")
+			wired := f.value.get("link") != nil && f.value.get("link").text == string(Ethernet)
+			base.fields = slices.DeleteFunc(base.fields, func(b field) bool {
+				return !slices.Contains(keep, b.name) || wired && b.name == "radio" // a phone put on a cable
+			})
+			machines.put(f.name, f.value.under(base), f.Position)
+		}
+	}
+	lay("terminals", fieldNames(reflect.TypeFor[Terminal]()))
+	lay("servers", serverFields)
+
+	radio := root.get("cell").get("radio")
+	machines := root.get("terminals")
+	if radio == nil || radio.kind != mapping || machines == nil || machines.kind != mapping {
+		return
+	}
+	for _, f := range machines.fields {
+		link, own := f.value.get("link"), f.value.get("radio")
+		wired := link != nil && link.text == string(Ethernet)
+		if wired || own.get("standard") != nil || f.value.kind != mapping && f.value.kind != nothing {
+			continue
+		}
+		whole := &node{Position: radio.Position, kind: mapping, fields: []field{{radio.Position, "radio", radio}}}
+		machines.put(f.name, f.value.under(whole), f.Position)
+	}
+}

@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"airtide/internal/cell/medium"
+)
+
+// Setup is what a run needs: each machine, wire and flow by itself, with all that follows from the file worked out.
+type Setup struct {
+	Duration  Duration        `json:"duration"`
+	Warmup    Duration        `json:"warmup"`
+	Terminals []TerminalSetup `json:"terminals"`
+	Servers   []ServerSetup   `json:"servers"`
+	Cell      Cell            `json:"cell"`
+	Band      Band            `json:"band"`
+	// The shared wire, towards the servers and towards the terminals.
+	WireUp   Wire        `json:"wire_up"`
+	WireDown Wire        `json:"wire_down"`
+	Flows    []FlowSetup `json:"flows"`
+	// CongestionControls are those that have to be loaded.
+	CongestionControls []CongestionSetup `json:"congestion_controls,omitzero"`
+	// Machines that are recorded.
+	RecordTCP      []string `json:"record_tcp"`
+	RecordPackets  []string `json:"record_packets"`
+	RecordInterval Duration `json:"record_interval"`
+}
+
+// TerminalSetup is one terminal.
+type TerminalSetup struct {
+	Name  string     `json:"name"`
+	Group string     `json:"group"`
+	Link  Attachment `json:"link"`
+	Stack Stack      `json:"stack"`
+	Radio RadioSetup `json:"radio,omitzero"`
+	Share Sharing    `json:"share,omitzero"`
+	// Guest is nil for a terminal in a namespace.
+	Guest *GuestSetup `json:"guest,omitempty"`
+	// What the path adds, from the start and after each change.
+	Up   []LineStep `json:"up"`
+	Down []LineStep `json:"down"`
+}
+
+// RadioSetup is a radio with its PHY worked out.
+type RadioSetup struct {
+	PHY []PHYStep `json:"phy"`
+	// Aggregation has its bounds filled in; Frames is 1 without aggregation.
+	Aggregation Aggregation `json:"aggregation"`
+	Queue       Limit       `json:"queue"`
+	FrameErrors Share       `json:"frame_errors"`
+	Refuses     bool        `json:"refuses,omitzero"`
+	Access      Access      `json:"access,omitzero"`
+}
+
+// PHYStep is the PHY from a time on.
+type PHYStep struct {
+	At  Duration
+	PHY medium.PHY
+}
+
+// MarshalJSON writes what makes the PHY.
+func (s PHYStep) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		At       Duration `json:"at"`
+		Standard string   `json:"standard"`
+		RateBps  int64    `json:"rate_bps"`
+		WidthMHz int      `json:"width_mhz"`
+		Streams  int      `json:"streams"`
+		MCS      int      `json:"mcs"`
+		GuardNs  int      `json:"guard_ns"`
+		Short    bool     `json:"short_preamble,omitempty"`
+	}{s.At, s.PHY.Standard.String(), s.PHY.RateBps, s.PHY.WidthMHz, s.PHY.Streams, s.PHY.Index, s.PHY.GuardNs, s.PHY.ShortPreamble})
+}
+
+// ServerSetup is one server.
+type ServerSetup struct {
+	Name  string `json:"name"`
+	Stack Stack  `json:"stack"`
+}
+
+// allTerminals stands for every terminal where names are listed, all for every machine.
+const (
+	allTerminals = "terminals"
+	allMachines  = "all"
+)
+
+// members are the terminals of a group: its name alone, or numbered. They end one behind the most that may be, so that a
+// mistyped count takes no time to be refused.
+func members(name string, t Terminal) []string {
+	if t.Count <= 0 {
+		return []string{name}
+	}
+	names := make([]string, min(t.Count, maxTerminals+1))
+	for i := range names {
+		names[i] = name + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// directory knows which machines a name stands for.
+type directory struct {
+	terminals, servers []string
+	groups             map[string][]string
+}
+
+func (e *Experiment) directory() directory {
+	d := directory{groups: map[string][]string{}}
+	for _, t := range e.Terminals {
+		names := members(t.Name, t.Is)
+		d.groups[t.Name] = names
+		d.terminals = append(d.terminals, names...)
+	}
+	for _, n := range d.terminals {
+		if _, taken := d.groups[n]; !taken {
+			d.groups[n] = []string{n}
+		}
+	}
+	d.groups[allTerminals] = d.terminals
+	for _, s := range e.Servers {
+		d.servers = append(d.servers, s.Name)
+		d.groups[s.Name] = []string{s.Name}
+	}
+	d.groups[allMachines] = slices.Concat(d.terminals, d.servers)
+	return d
+}
+
+// machines are those that a list of names stands for, each once.
+func (d directory) machines(names Names) []string {
+	var all []string
+	for _, n := range names {
+		for _, m := range d.groups[n] {
+			if !slices.Contains(all, m) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// resolve works out a checked experiment.
+func (e *Experiment) resolve() *Setup {
+	d := e.directory()
+	s := &Setup{
+		Duration: e.Duration, Warmup: e.Warmup, Cell: e.Cell, Band: e.band(),
+		WireUp: e.Path.wire(up), WireDown: e.Path.wire(down),
+		CongestionControls: e.congestionControls(),
+		RecordTCP:          d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets), RecordInterval: e.Record.Interval,
+	}
+	for _, t := range e.Terminals {
+		for _, name := range d.groups[t.Name] {
+			terminal := TerminalSetup{
+				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack, Share: t.Is.Share, Guest: t.Is.guest(),
+				Up:   e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
+				Down: e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
+			}
+			if t.Is.Link == WLAN {
+				terminal.Radio = t.Is.Radio.resolve()
+			}
+			s.Terminals = append(s.Terminals, terminal)
+		}
+	}
+	for _, server := range e.Servers {
+		s.Servers = append(s.Servers, ServerSetup{server.Name, server.Is.Stack})
+	}
+	for _, f := range e.Flows {
+		s.Flows = append(s.Flows, f.Is.resolve(f.Name, d)...)
+	}
+	return s
+}
+
+// resolve makes the flows that a flow of the file stands for, a pair of machines for each.
+func (f Flow) resolve(name string, d directory) []FlowSetup {
+	from, to := d.machines(f.From), d.machines(f.To)
+	flows := make([]FlowSetup, max(len(from), len(to)))
+	for i := range flows {
+		flows[i] = FlowSetup{
+			Name: name, Group: name, From: from[i%len(from)], To: to[i%len(to)],
+			Start: f.Start + Duration(i)*f.Stagger, Flow: f,
+		}
+		if len(flows) > 1 {
+			flows[i].Name += strconv.Itoa(i + 1)
+		}
+	}
+	return flows
+}
+
+func (r *Radio) resolve() RadioSetup {
+	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors, Refuses: r.Refuses, Access: r.Access}
+	for _, step := range append([]RateStep{{0, r.PHYRate}}, r.Schedule...) {
+		p, err := r.phy(step.PHYRate)
+		if err != nil {
+			panic("plan: resolving before checking: " + err.Error())
+		}
+		if r.ShortPreamble {
+			p = p.WithShortPreamble()
+		}
+		if step.At == 0 {
+			s.PHY = nil // a step at the start replaces the first rate
+		}
+		s.PHY = append(s.PHY, PHYStep{step.At, p})
+	}
+	return s
+}
+
+// bounded fills in a standard's own bounds.
+func (a Aggregation) bounded(s Standard) Aggregation {
+	facts := s.facts()
+	if facts.frames == 0 {
+		return Aggregation{Frames: 1}
+	}
+	orDefault(&a.Bytes, facts.bytes)
+	orDefault(&a.Frames, facts.frames)
+	orDefault(&a.Airtime, maxPPDU)
+	return a
+}
+
+// band is the file's, or the one in which the terminals' standards exist.
+func (e *Experiment) band() Band {
+	if e.Cell.Band != "" {
+		return e.Cell.Band
+	}
+	for _, t := range e.Terminals {
+		if t.Is.Link == WLAN && t.Is.Radio.Standard != "" && !t.Is.Radio.Standard.facts().at5 {
+			return Band24
+		}
+	}
+	return Band5
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"airtide/internal/share/allocate"
+	"airtide/internal/share/control"
+	"airtide/internal/share/message"
+)
+
+// Sharing is how a terminal shares the access point with the others.
+type Sharing struct {
+	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap or observe."`
+	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
+	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent is told its PHY rate, as by nl80211 where there is Wi-Fi; max_rate wins over it. Default false."`
+	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"What is fair, the same on all terminals that share: 0 puts the total first, 1 (default) is proportional fairness, inf is max-min."`
+	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
+	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
+	Start    Duration    `json:"start,omitzero" jsonschema:"When its agent starts, since the start of the run; it takes a second or two to load. Default: before the run, and all know each other."`
+	Stop     Duration    `json:"stop,omitzero" jsonschema:"When its agent ends, since the start of the run, and lets go. Default: after the run."`
+	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
+}
+
+// SharePolicy is a policy of package internal/share/control, or NoShare.
+type SharePolicy string
+
+// NoShare is a terminal without an agent.
+const NoShare SharePolicy = "none"
+
+func (*SharePolicy) choices() []string {
+	names := []string{string(NoShare)}
+	for _, p := range control.Policies {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// Agent says whether the terminal has one.
+func (s Sharing) Agent() bool { return s.Policy != "" && s.Policy != NoShare }
+
+// Alpha says what is fair as the file writes it: a number, or inf.
+type Alpha string
+
+const expectedAlpha = "a number from 0 on, or inf"
+
+var alphaRegexp = regexp.MustCompile(`^(` + number + `|inf)$`)
+
+func (a *Alpha) parse(text string) error {
+	if !alphaRegexp.MatchString(text) {
+		return errors.New(expectedAlpha)
+	}
+	*a = Alpha(text)
+	return nil
+}
+
+// Value is the number, that of proportional fairness where there is none.
+func (a Alpha) Value() float64 {
+	v, err := strconv.ParseFloat(string(a), 64)
+	if err != nil {
+		return allocate.Proportional
+	}
+	return v
+}
+
+func (c *checker) sharing(path string, s Sharing) {
+	if s.Policy == SharePolicy(control.EqualCapPolicy) && s.Capacity == 0 {
+		c.problem(path, "equal-cap without a capacity", "capacity, such as 100 Mbit/s")
+	}
+	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
+		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")
+	}
+	for name, at := range map[string]Duration{".start": s.Start, ".stop": s.Stop} {
+		if at >= c.e.Duration && at > 0 {
+			c.problem(path+name, at.String(), "less than the duration, "+c.e.Duration.String())
+		}
+	}
+	if s.Stop > 0 && s.Stop <= s.Start {
+		c.problem(path+".stop", s.Stop.String(), "a time after the start, "+s.Start.String())
+	}
+	for _, t := range c.e.Terminals {
+		if s.Agent() && t.Is.Share.Agent() && s.Alpha.Value() != t.Is.Share.Alpha.Value() {
+			c.problem(path+".alpha", "another alpha than that of "+t.Name, "the same on all terminals that share")
+			break
+		}
+	}
+	if servers := c.e.Servers.Names(); s.Hub != "" && !slices.Contains(servers, s.Hub) {
+		c.problem(path+".hub", c.found(path+".hub"), oneOf(s.Hub, servers))
+	}
+}

@@ -1,0 +1,342 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"airtide/internal/lab/judge"
+)
+
+// MaxPoints bounds a sweep: more are a mistake, and would not end in a lifetime.
+const MaxPoints = 10_000
+
+// Sweep is one entry of a sweep: a list of values (over and values), several lists that go together, the first of each,
+// then the second (paired), or points by name that each set what they like (points).
+type Sweep struct {
+	Axis
+	Paired []Axis                  `json:"paired,omitzero" jsonschema:"Parameters that change together; all with as many values."`
+	Name   string                  `json:"name,omitzero" jsonschema:"Of the parameter, in results and claims. Default: the last word of its path."`
+	Points Named[map[string]Value] `json:"points,omitzero" jsonschema:"By name, what each point sets: paths and values."`
+}
+
+// Axis is a parameter with its values.
+type Axis struct {
+	Over   Names   `json:"over,omitzero" jsonschema:"The path of what is set, such as path.rtt or terminals.*.congestion; or several, set alike."`
+	As     string  `json:"as,omitzero" jsonschema:"Name of the parameter, in results and claims. Default: the last word of its path."`
+	Values []Value `json:"values,omitzero" jsonschema:"What it is set to."`
+}
+
+// Value is any value of a file.
+type Value struct{ node *node }
+
+func (v *Value) decode(_ *decoder, n *node, _ string) { v.node = n }
+
+// MarshalJSON writes what the file says, as texts.
+func (v Value) MarshalJSON() ([]byte, error) { return v.node.json(), nil }
+
+func (n *node) json() []byte {
+	var b []byte
+	switch n.kind {
+	case scalar:
+		return strconv.AppendQuote(nil, n.text)
+	case sequence:
+		for i, item := range n.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, item.json()...)
+		}
+		return slices.Concat([]byte("["), b, []byte("]"))
+	case mapping:
+		for i, f := range n.fields {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(strconv.AppendQuote(b, f.name), ':'), f.value.json()...)
+		}
+		return slices.Concat([]byte("{"), b, []byte("}"))
+	}
+	return []byte("null")
+}
+
+// Setting is the value of a parameter at a point.
+type Setting struct {
+	Parameter string      `json:"parameter"`
+	Value     judge.Param `json:"value"`
+}
+
+func setting(parameter, text string) Setting {
+	return Setting{parameter, judge.Param{Text: text, Number: numberOf(text)}}
+}
+
+// assignment is what a choice sets where.
+type assignment struct {
+	path  string
+	at    Position // of the path in the file
+	value *node
+}
+
+// option is one value of an entry of the sweep.
+type option struct {
+	settings    []Setting
+	assignments []assignment
+}
+
+// parameter is a swept parameter and its values, for claims and figures.
+type parameter struct {
+	name   string
+	values []string
+}
+
+// readSweep decodes and checks the sweep of a file: for each entry its options.
+func readSweep(root *node, problems *Problems) (entries [][]option, parameters []parameter) {
+	n := root.get("sweep")
+	if n == nil {
+		return nil, nil
+	}
+	before := len(*problems)
+	var sweeps []Sweep
+	(&decoder{problems}).value(n, "sweep", reflect.ValueOf(&sweeps).Elem())
+	if len(*problems) > before {
+		return nil, nil
+	}
+	r := sweepReader{problems: problems}
+	for i, s := range sweeps {
+		entries = append(entries, r.entry(n.items[i], fmt.Sprintf("sweep.%d", i), s))
+	}
+	r.bound(n, entries)
+	if len(*problems) > before {
+		return nil, nil
+	}
+	return entries, r.parameters
+}
+
+type sweepReader struct {
+	problems   *Problems
+	parameters []parameter
+}
+
+func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
+	forms := 0
+	for _, given := range []bool{len(s.Over) > 0 || len(s.Values) > 0, len(s.Paired) > 0, len(s.Points) > 0} {
+		if given {
+			forms++
+		}
+	}
+	switch {
+	case forms != 1:
+		r.problem(n, path, "an entry that is none or several of a list, paired and points", "one of: over with values; paired; points with a name")
+		return nil
+	case len(s.Points) > 0:
+		return r.points(n, path, s)
+	case len(s.Paired) > 0:
+		return r.paired(n, path, s.Paired)
+	}
+	return r.axis(n, path, s.Axis)
+}
+
+// axis is the options of one parameter.
+func (r *sweepReader) axis(n *node, path string, a Axis) []option {
+	if len(a.Over) == 0 || len(a.Values) == 0 {
+		r.problem(n, path, "a parameter without over or values", "both")
+		return nil
+	}
+	name := a.As
+	if name == "" {
+		name = a.Over[0][strings.LastIndexByte(a.Over[0], '.')+1:]
+	}
+	options := make([]option, len(a.Values))
+	var values []string
+	for i, v := range a.Values {
+		text := v.node.text
+		if v.node.kind != scalar {
+			text = strconv.Itoa(i + 1) // a list or mapping has no short name
+		}
+		values = append(values, text)
+		options[i].settings = []Setting{setting(name, text)}
+		for _, over := range a.Over {
+			r.checkPath(n, path, over)
+			options[i].assignments = append(options[i].assignments, assignment{over, n.Position, v.node})
+		}
+	}
+	r.parameter(n, path, name, values)
+	return options
+}
+
+func (r *sweepReader) paired(n *node, path string, axes []Axis) []option {
+	var together []option
+	for i, a := range axes {
+		at := n.get("paired").items[i]
+		options := r.axis(at, fmt.Sprintf("%s.paired.%d", path, i), a)
+		if i == 0 {
+			together = options
+			continue
+		}
+		if len(options) != len(together) {
+			r.problem(at, path, fmt.Sprintf("%d values", len(options)), fmt.Sprintf("%d, as many as those before it", len(together)))
+			return nil
+		}
+		for j := range together {
+			together[j].settings = append(together[j].settings, options[j].settings...)
+			together[j].assignments = append(together[j].assignments, options[j].assignments...)
+		}
+	}
+	return together
+}
+
+func (r *sweepReader) points(n *node, path string, s Sweep) []option {
+	if s.Name == "" {
+		r.problem(n, path, "points without a name for the parameter", "one, as in name: system")
+		return nil
+	}
+	options := make([]option, len(s.Points))
+	at := n.get("points")
+	for i, p := range s.Points {
+		options[i].settings = []Setting{setting(s.Name, p.Name)}
+		for _, f := range at.fields[i].value.fields { // in the file's order
+			r.checkPath(f.value, path, f.name)
+			options[i].assignments = append(options[i].assignments, assignment{f.name, f.Position, f.value})
+		}
+	}
+	r.parameter(n, path, s.Name, s.Points.Names())
+	return options
+}
+
+func (r *sweepReader) parameter(n *node, path, name string, values []string) {
+	if !nameRegexp.MatchString(name) {
+		r.problem(n, path, fmt.Sprintf("the parameter name %q", name), "one of a-z, 0-9 and _: give it with as")
+	}
+	if slices.ContainsFunc(r.parameters, func(p parameter) bool { return p.name == name }) {
+		r.problem(n, path, fmt.Sprintf("a second parameter %q", name), "each name once: give another with as")
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		if seen[v] {
+			r.problem(n, path, fmt.Sprintf("the value %q of %s a second time", v, name), "each value once (repeats says how often a point is run)")
+		}
+		seen[v] = true
+	}
+	r.parameters = append(r.parameters, parameter{name, values})
+}
+
+func (r *sweepReader) checkPath(n *node, path, over string) {
+	if first, _, _ := strings.Cut(over, "."); slices.Contains(notSwept, first) {
+		r.problem(n, path, fmt.Sprintf("a sweep over %s", over), "something of a run: "+first+" holds for the whole experiment")
+	}
+}
+
+func (r *sweepReader) problem(n *node, path, found, expected string) {
+	r.problems.add(Problem{n.Position, path, found, expected})
+}
+
+// bound refuses a sweep of too many points before any is made.
+func (r *sweepReader) bound(n *node, entries [][]option) {
+	count, factors := 1.0, make([]string, len(entries))
+	for i, e := range entries {
+		count *= float64(len(e))
+		factors[i] = strconv.Itoa(len(e))
+	}
+	if count > MaxPoints {
+		text := strconv.FormatFloat(count, 'f', -1, 64)
+		if count > math.MaxInt32 {
+			text = strconv.FormatFloat(count, 'g', 3, 64)
+		}
+		r.problem(n, "sweep", fmt.Sprintf("%s points (%s)", text, strings.Join(factors, " x ")), fmt.Sprintf("at most %d", MaxPoints))
+	}
+}
+
+// product is every combination of an option of each entry, the last entry changing fastest.
+func product(entries [][]option) []option {
+	all := []option{{}}
+	for _, e := range entries {
+		var next []option
+		for _, a := range all {
+			for _, o := range e {
+				next = append(next, option{slices.Concat(a.settings, o.settings), slices.Concat(a.assignments, o.assignments)})
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// assign sets the values of a point in a tree.
+func (o option) assign(root *node, problems *Problems) {
+	for _, a := range o.assignments {
+		if !root.assign(strings.Split(a.path, "."), a.value, a.at) {
+			_, names := root.nearestTo(a.path)
+			problems.add(Problem{a.at, "sweep", fmt.Sprintf("the path %q, which leads nowhere", a.path), names})
+		}
+	}
+}
+
+// assign sets the value at a path, and makes the mappings on the way. A star stands for every field or item.
+func (n *node) assign(path []string, value *node, at Position) bool {
+	name, last := path[0], len(path) == 1
+	if n.kind == nothing {
+		n.kind = mapping
+	}
+	switch {
+	case name == "":
+		return false
+	case name == "*" && n.kind == mapping && len(n.fields) > 0:
+		for i := range n.fields {
+			if last {
+				n.fields[i].value = value.clone()
+			} else if !n.fields[i].value.assign(path[1:], value, at) {
+				return false
+			}
+		}
+		return true
+	case name == "*" && n.kind == sequence && len(n.items) > 0:
+		for i := range n.items {
+			if last {
+				n.items[i] = value.clone()
+			} else if !n.items[i].assign(path[1:], value, at) {
+				return false
+			}
+		}
+		return true
+	case name == "*" || n.kind == scalar:
+		return false
+	case n.kind == sequence:
+		item := n.step(name)
+		if item == nil {
+			return false
+		}
+		if last {
+			*item = *value.clone()
+			return true
+		}
+		return item.assign(path[1:], value, at)
+	case last:
+		n.put(name, value.clone(), at)
+		return true
+	}
+	next := n.get(name)
+	if next == nil {
+		next = &node{Position: at, kind: mapping}
+		n.put(name, next, at)
+	}
+	return next.assign(path[1:], value, at)
+}
+
+// nearestTo says where a path ends and what there is.
+func (n *node) nearestTo(path string) (at *node, names string) {
+	at, _ = n.find(path)
+	switch at.kind {
+	case mapping:
+		var have []string
+		for _, f := range at.fields {
+			have = append(have, f.name)
+		}
+		return at, oneOf("", have)
+	case sequence:
+		return at, fmt.Sprintf("an item from 0 to %d", len(at.items)-1)
+	}
+	return at, "a path to a value of the file"
+}

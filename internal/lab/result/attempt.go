@@ -1,0 +1,171 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"airtide/internal/lab/plan"
+)
+
+const reasonFile = "reason.txt"
+
+// Attempt is a run that is being made. It ends with Finish or Fail; one that ends with neither was interrupted, and is put
+// aside when the run begins anew.
+type Attempt struct {
+	// Dir is where the run's files go.
+	Dir string
+	// Number counts the attempts of the run, from 1 on.
+	Number int
+
+	folder *Folder
+	run    plan.Run
+}
+
+// Begin makes an empty folder for a run.
+func (f *Folder) Begin(run plan.Run) (*Attempt, error) {
+	if f.lock == nil {
+		return nil, fmt.Errorf("beginning run %s: %s was opened for reading only", run.ID, f.Dir)
+	}
+	a := &Attempt{Dir: f.RunDir(run.ID), folder: f, run: run}
+	if _, err := os.Lstat(filepath.Join(a.Dir, resultFile)); err == nil {
+		return nil, fmt.Errorf("beginning run %s: it is finished already, in %s", run.ID, a.Dir)
+	}
+	if _, err := os.Lstat(a.Dir); err == nil {
+		if err := f.aside(run.ID, "interrupted"); err != nil {
+			return nil, err
+		}
+	}
+	before, err := f.attempts(run.ID)
+	if err != nil {
+		return nil, err
+	}
+	a.Number = 1
+	if n := len(before); n > 0 {
+		a.Number = before[n-1] + 1
+	}
+	if err := os.Mkdir(a.Dir, 0o755); err != nil {
+		return nil, explained(fmt.Errorf("making the folder of run %s: %w", run.ID, err))
+	}
+	return a, nil
+}
+
+// Finish writes result.json, which makes the run a finished one, after the files beside it are on disk. A result that is
+// not valid belongs to Fail.
+func (a *Attempt) Finish(r *Result) error {
+	if !r.Valid {
+		return fmt.Errorf("finishing run %s: it is not valid: %s", a.run.ID, strings.Join(r.Problems, "; "))
+	}
+	return a.write(r)
+}
+
+func (a *Attempt) write(r *Result) error {
+	r.Version, r.Attempt = Version, a.Number
+	r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
+	if r.Run != a.run.ID {
+		return fmt.Errorf("finishing run %s: found the result of run %q", a.run.ID, r.Run)
+	}
+	if err := r.check(); err != nil {
+		return fmt.Errorf("finishing run %s: %w", a.run.ID, err)
+	}
+	for _, name := range r.files() {
+		if err := syncFile(filepath.Join(a.Dir, name)); err != nil {
+			return explained(fmt.Errorf("finishing run %s: %w", a.run.ID, err))
+		}
+	}
+	return writeJSON(filepath.Join(a.Dir, resultFile), r)
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Fail puts the run's files aside with the reason, and what is known of its result, which may be nil.
+func (a *Attempt) Fail(reason string, r *Result) error {
+	var kept error
+	if r != nil {
+		r.Valid = false
+		if !slices.Contains(r.Problems, reason) {
+			r.Problems = append(r.Problems, reason)
+		}
+		// What the result names may be what could not be made.
+		r.Version, r.Attempt = Version, a.Number
+		r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
+		kept = writeJSON(filepath.Join(a.Dir, "attempt.json"), r)
+	}
+	return errors.Join(kept, a.folder.aside(a.run.ID, reason))
+}
+
+// aside moves a run's folder to its attempts. It needs no room on the disk but for the reason.
+func (f *Folder) aside(run, reason string) error {
+	before, err := f.attempts(run)
+	if err != nil {
+		return err
+	}
+	number := 1
+	if n := len(before); n > 0 {
+		number = before[n-1] + 1
+	}
+	to := filepath.Join(f.Dir, attemptsDir, run, strconv.Itoa(number))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return explained(fmt.Errorf("putting run %s aside: %w", run, err))
+	}
+	if err := os.Rename(f.RunDir(run), to); err != nil {
+		return explained(fmt.Errorf("putting run %s aside: %w", run, err))
+	}
+	return writeFile(filepath.Join(to, reasonFile), []byte(reason+"\n"))
+}
+
+// attempts are the numbers of a run's earlier attempts, in order.
+func (f *Folder) attempts(run string) ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(f.Dir, attemptsDir, run))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the attempts of run %s: %w", run, err)
+	}
+	var numbers []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// Failure is an attempt that came to nothing.
+type Failure struct {
+	Run     string `json:"run"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+	Dir     string `json:"dir"`
+}
+
+// Failures are the attempts that failed, in the order of the plan. A run that was interrupted last is not among them
+// until it begins anew.
+func (f *Folder) Failures() ([]Failure, error) {
+	var all []Failure
+	for _, run := range f.Plan.Runs {
+		numbers, err := f.attempts(run.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range numbers {
+			dir := filepath.Join(f.Dir, attemptsDir, run.ID, strconv.Itoa(n))
+			reason, err := os.ReadFile(filepath.Join(dir, reasonFile))
+			if err != nil {
+				reason = []byte("unknown: " + err.Error())
+			}
+			all = append(all, Failure{run.ID, n, strings.TrimSpace(string(reason)), dir})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,186 @@
+package result
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"airtide/internal/lab/plan"
+)
+
+const (
+	experimentFile = "experiment.yaml"
+	planFile       = "plan.json"
+	runsDir        = "runs"
+	attemptsDir    = "attempts"
+	nameLayout     = "20060102-150405"
+)
+
+// Folder is the result of one experiment on disk.
+type Folder struct {
+	Dir string
+	// Plan is made of the folder's experiment.yaml.
+	Plan *plan.Plan
+	// SHA256 is that of the file, in hexadecimal.
+	SHA256 string
+
+	lock *os.File // nil when opened for reading
+}
+
+// Create makes the folder of a new result below root, and locks it until Close. Now is in its name. Of two in the same
+// second, the latter has a number behind its name.
+func Create(root string, file []byte, now time.Time) (*Folder, error) {
+	p, err := plan.Read(experimentFile, file)
+	if err != nil {
+		return nil, err
+	}
+	parent := filepath.Join(root, p.Experiment.Name)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, explained(fmt.Errorf("making a folder for results: %w", err))
+	}
+	dir, err := newFolder(filepath.Join(parent, now.UTC().Format(nameLayout)))
+	if err != nil {
+		return nil, err
+	}
+	l, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Dir: dir, Plan: p, SHA256: hash(file), lock: l}
+	if err := f.writePlan(file); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// newFolder makes a folder of a name, or of the name with a number behind it. A result never shares its folder.
+func newFolder(name string) (string, error) {
+	const most = 100
+	for i := 1; i < most; i++ {
+		dir := name
+		if i > 1 {
+			dir = fmt.Sprintf("%s-%02d", name, i)
+		}
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", explained(fmt.Errorf("making a folder for the result: %w", err))
+		}
+	}
+	return "", fmt.Errorf("%s and %d more with numbers behind it exist: remove some", name, most-2)
+}
+
+// writePlan writes the experiment's file last: a folder that has it is complete.
+func (f *Folder) writePlan(file []byte) error {
+	for _, dir := range []string{runsDir, attemptsDir} {
+		if err := os.MkdirAll(filepath.Join(f.Dir, dir), 0o755); err != nil {
+			return explained(fmt.Errorf("making a folder of the result: %w", err))
+		}
+	}
+	if err := writeJSON(filepath.Join(f.Dir, planFile), f.Plan); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(f.Dir, experimentFile), file)
+}
+
+// Open opens a result for reading, also while a lab writes into it.
+func Open(dir string) (*Folder, error) {
+	path := filepath.Join(dir, experimentFile)
+	file, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s holds no result: it has no %s", dir, experimentFile)
+	case err != nil:
+		return nil, fmt.Errorf("opening a result: %w", err)
+	}
+	p, err := plan.Read(path, file)
+	if err != nil {
+		return nil, fmt.Errorf("opening the result %s: this airtide does not read its experiment:\n%w", dir, err)
+	}
+	return &Folder{Dir: dir, Plan: p, SHA256: hash(file)}, nil
+}
+
+// Close lets others write into the result.
+func (f *Folder) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	err := f.lock.Close()
+	f.lock = nil
+	return err
+}
+
+func hash(file []byte) string {
+	h := sha256.Sum256(file)
+	return hex.EncodeToString(h[:])
+}
+
+// RunDir is where a run's files are.
+func (f *Folder) RunDir(run string) string { return filepath.Join(f.Dir, runsDir, run) }
+
+// Results reads all finished runs, in the order of the plan. The errors are of those that cannot be read, each naming
+// its file.
+func (f *Folder) Results() ([]*Result, []error) {
+	var results []*Result
+	var problems []error
+	for _, run := range f.Plan.Runs {
+		r, err := f.Result(run)
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case r != nil:
+			results = append(results, r)
+		}
+	}
+	return results, problems
+}
+
+// Result reads a finished run, nil when it is not finished.
+func (f *Folder) Result(run plan.Run) (*Result, error) {
+	path := filepath.Join(f.RunDir(run.ID), resultFile)
+	r, err := Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w (move its folder away to have the run repeated)", err)
+	case r.Run != run.ID || r.Experiment.Name != f.Plan.Experiment.Name:
+		return nil, fmt.Errorf("%s: found the result of run %s of %s, expected that of run %s of %s", path, r.Run, r.Experiment.Name, run.ID, f.Plan.Experiment.Name)
+	}
+	return r, nil
+}
+
+// Finished says which runs are done, by their ids. A run whose result cannot be read is an error.
+func (f *Folder) Finished() (map[string]*Result, error) {
+	results, problems := f.Results()
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	finished := map[string]*Result{}
+	for _, r := range results {
+		finished[r.Run] = r
+	}
+	return finished, nil
+}
+
+// Remaining are the runs that are still to be done, in the order of the plan.
+func (f *Folder) Remaining() ([]plan.Run, error) {
+	finished, err := f.Finished()
+	if err != nil {
+		return nil, err
+	}
+	var remaining []plan.Run
+	for _, run := range f.Plan.Runs {
+		if finished[run.ID] == nil {
+			remaining = append(remaining, run)
+		}
+	}
+	return remaining, nil
+}

@@ -1,0 +1,364 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/lab/plan"
+)
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
+	root := t.TempDir()
+	f := create(t, root, small)
+	if want := filepath.Join(root, "small", "20260504-030201"); f.Dir != want {
+		t.Errorf("made %s, want %s", f.Dir, want)
+	}
+	var p struct{ Points, Runs []any }
+	data, err := os.ReadFile(filepath.Join(f.Dir, "plan.json"))
+	if err != nil || json.Unmarshal(data, &p) != nil || len(p.Points) != 2 || len(p.Runs) != 4 {
+		t.Errorf("plan.json: %v, %d points, %d runs", err, len(p.Points), len(p.Runs))
+	}
+	for done := range f.Plan.Runs {
+		remaining, err := f.Remaining()
+		if err != nil || len(remaining) != 4-done {
+			t.Fatalf("after %d runs %d remain, %v", done, len(remaining), err)
+		}
+		if remaining[0] != f.Plan.Runs[done] {
+			t.Errorf("next is %v, want the order of the plan", remaining[0])
+		}
+		finish(t, f, remaining[0])
+	}
+	read, err := Open(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, problems := read.Results()
+	if len(results) != 4 || len(problems) > 0 {
+		t.Fatalf("got %d results, %v", len(results), problems)
+	}
+	if r := results[0]; r.Experiment.SHA256 != f.SHA256 || r.Attempt != 1 || r.Version != Version || r.Run != f.Plan.Runs[0].ID {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := read.Begin(f.Plan.Runs[0]); err == nil {
+		t.Error("a run began in a folder opened for reading")
+	}
+}
+
+func TestFinishedRunIsNeverOverwritten(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	finish(t, f, f.Plan.Runs[0])
+	path := filepath.Join(f.RunDir(f.Plan.Runs[0].ID), resultFile)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Begin(f.Plan.Runs[0])
+	says(t, err, "finished already", f.Plan.Runs[0].ID)
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the result changed: %v", err)
+	}
+	again := create(t, filepath.Dir(filepath.Dir(f.Dir)), small) // in the same second
+	if again.Dir == f.Dir {
+		t.Error("two results share a folder")
+	}
+}
+
+// What a killed lab leaves is no result, and is kept aside when the run is made again.
+func TestInterruptedRunIsRepeated(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	run := f.Plan.Runs[0]
+	a, err := f.Begin(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(a.Dir, "upload1.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+
+	f, err = Resume(f.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if remaining, err := f.Remaining(); err != nil || len(remaining) != 4 || remaining[0] != run {
+		t.Errorf("remaining %v, %v", remaining, err)
+	}
+	if a, err = f.Begin(run); err != nil || a.Number != 2 {
+		t.Fatalf("attempt %+v, %v", a, err)
+	}
+	if exists(filepath.Join(a.Dir, "upload1.json")) {
+		t.Error("the new attempt has files of the old")
+	}
+	failures, err := f.Failures()
+	if err != nil || len(failures) != 1 || failures[0].Reason != "interrupted" || !exists(filepath.Join(failures[0].Dir, "upload1.json")) {
+		t.Errorf("failures %+v, %v", failures, err)
+	}
+}
+
+func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	run := f.Plan.Runs[0]
+	for _, reason := range []string{"the engine fell behind by 3 ms", "iperf3 died"} {
+		a, err := f.Begin(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := made(f.Plan, run)
+		r.Valid = false
+		says(t, a.Finish(r), "not valid")
+		if err := a.Fail(reason, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := f.Begin(run)
+	if err != nil || a.Number != 3 {
+		t.Fatalf("attempt %+v, %v", a, err)
+	}
+	if err := a.Fail("no time left", nil); err != nil {
+		t.Fatal(err)
+	}
+	failures, err := f.Failures()
+	if err != nil || len(failures) != 3 || failures[0].Reason != "the engine fell behind by 3 ms" || failures[2].Attempt != 3 {
+		t.Errorf("failures %+v, %v", failures, err)
+	}
+	kept, err := Read(filepath.Join(failures[1].Dir, "attempt.json"))
+	if err != nil || kept.Valid || kept.Problems[0] != "iperf3 died" || kept.Attempt != 2 {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+	if finished, err := f.Finished(); err != nil || len(finished) != 0 {
+		t.Errorf("finished %v, %v", finished, err)
+	}
+	if exists(f.RunDir(run.ID)) {
+		t.Error("the failed run's folder is still among the runs")
+	}
+}
+
+// A result must not speak of files that are not there, nor be that of another run.
+func TestUnfinishedResultIsRefused(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	a, err := f.Begin(f.Plan.Runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, a.Finish(made(f.Plan, f.Plan.Runs[1])), f.Plan.Runs[0].ID, f.Plan.Runs[1].ID)
+	r := made(f.Plan, f.Plan.Runs[0])
+	r.Series = SeriesFile
+	says(t, a.Finish(r), SeriesFile)
+	if exists(filepath.Join(a.Dir, resultFile)) {
+		t.Fatal("a result was written all the same")
+	}
+	writeFiles(t, a.Dir, r)
+	if err := a.Finish(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	finish(t, f, f.Plan.Runs...)
+	path := filepath.Join(f.RunDir(f.Plan.Runs[1].ID), resultFile)
+	if err := os.Truncate(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	results, problems := f.Results()
+	if len(results) != 3 || len(problems) != 1 {
+		t.Fatalf("got %d results, %v", len(results), problems)
+	}
+	says(t, problems[0], path, "move its folder away")
+	f.Close()
+	_, err := Resume(f.Dir, nil)
+	says(t, err, path)
+
+	// A result that lies in another run's folder.
+	other, err := os.ReadFile(filepath.Join(f.RunDir(f.Plan.Runs[0].ID), resultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, problems = f.Results()
+	if len(problems) != 1 {
+		t.Fatalf("got %v", problems)
+	}
+	says(t, problems[0], path, "found the result of run "+f.Plan.Runs[0].ID)
+}
+
+func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	if !locked(f.Dir) {
+		t.Error("a result being written is not locked")
+	}
+	_, err := Resume(f.Dir, nil)
+	says(t, err, "another airtide (process ", f.Dir)
+	if _, err := Open(f.Dir); err != nil {
+		t.Errorf("reading beside the writer: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if locked(f.Dir) {
+		t.Error("the lock outlives its holder")
+	}
+	again, err := Resume(f.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+// A lock held by a process that is killed holds nobody up.
+func TestKilledLabLeavesNoLock(t *testing.T) {
+	f := create(t, t.TempDir(), small)
+	f.Close()
+	cmd := exec.Command("flock", "-F", filepath.Join(f.Dir, lockFile), "sh", "-c", "echo held; exec sleep 1000")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Resume(f.Dir, nil)
+	says(t, err, "another airtide")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	again, err := Resume(f.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+func TestFullDiskKeepsFinishedRuns(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to mount a small disk")
+	}
+	disk := t.TempDir()
+	if err := unix.Mount("airtide-test", disk, "tmpfs", 0, "size=256k"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	f := create(t, disk, small)
+	finish(t, f, f.Plan.Runs[0])
+	run := f.Plan.Runs[1]
+	a, err := f.Begin(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A recording fills the disk.
+	filler := filepath.Join(a.Dir, "phone.airtide")
+	if err := os.WriteFile(filler, make([]byte, 1<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	err = a.Finish(made(f.Plan, run))
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("got %v", err)
+	}
+	says(t, err, a.Dir, "finished runs are kept", "resume")
+	finished, err := f.Finished()
+	if err != nil || len(finished) != 1 || finished[f.Plan.Runs[0].ID] == nil {
+		t.Errorf("finished %v, %v", finished, err)
+	}
+	f.Close()
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Resume(f.Dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	remaining, err := f.Remaining()
+	if err != nil || len(remaining) != 3 {
+		t.Fatalf("remaining %v, %v", remaining, err)
+	}
+	finish(t, f, remaining...)
+}
+
+func TestListAndLatest(t *testing.T) {
+	root := t.TempDir()
+	if all, err := List(filepath.Join(root, "none")); err != nil || len(all) != 0 {
+		t.Errorf("without a folder: %v, %v", all, err)
+	}
+	_, err := Latest(root, "small")
+	says(t, err, "no result of small", "run it first")
+
+	first := create(t, root, small)
+	finish(t, first, first.Plan.Runs[:3]...)
+	first.Close()
+	second, err := Create(root, []byte(strings.Replace(small, "name: small", "name: small\ntitle: Two of them", 1)), begun.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	a, err := second.Begin(second.Plan.Runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Fail("no", nil); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(root, "other", "20260101-000000")
+	if err := os.MkdirAll(broken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, experimentFile), []byte("name: [\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "small", "20990101-000000"), 0o755); err != nil { // killed as it began
+		t.Fatal(err)
+	}
+
+	all, err := List(root)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	if e := all[1]; e.Dir != first.Dir || e.Finished != 3 || e.Runs != 4 || e.Running || !e.Started.Equal(begun) || e.Problem != "" {
+		t.Errorf("got %+v", e)
+	}
+	if e := all[2]; e.Dir != second.Dir || e.Title != "Two of them" || !e.Running || e.Failed != 1 || e.Finished != 0 {
+		t.Errorf("got %+v", e)
+	}
+	if e := all[0]; e.Experiment != "other" || e.Problem == "" {
+		t.Errorf("got %+v", e)
+	}
+	if dir, err := Latest(root, "small"); err != nil || dir != second.Dir {
+		t.Errorf("latest is %s, %v", dir, err)
+	}
+}
+
+func TestOpenExplainsWhatIsNoResult(t *testing.T) {
+	_, err := Open(t.TempDir())
+	says(t, err, "holds no result", "experiment.yaml")
+	dir := t.TempDir()
+	if _, err := Resume(dir, nil); err == nil || exists(filepath.Join(dir, lockFile)) {
+		t.Errorf("resuming nothing: %v", err)
+	}
+	_, err = Create(t.TempDir(), []byte("name: x\n"), begun)
+	if problems := (plan.Problems{}); !errors.As(err, &problems) {
+		t.Errorf("a bad experiment: %v", err)
+	}
+}

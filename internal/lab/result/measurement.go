@@ -1,0 +1,92 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"airtide/internal/fairness"
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+)
+
+// Measurement is a figure of one run.
+type Measurement struct {
+	Quantity plan.Quantity `json:"quantity"`
+	Unit     string        `json:"unit" jsonschema:"Of the values; empty for plain numbers."`
+	Take     plan.Take     `json:"take" jsonschema:"How the values of several flows or terminals became one: each says that they did not."`
+	// Values are those that claims speak of: one, or all of Each.
+	Values Values `json:"values"`
+	// Of names the flows or terminals, and Each has the value of each of them.
+	Of   []string `json:"of" jsonschema:"The flows or terminals that were measured."`
+	Each Values   `json:"each" jsonschema:"The value of each of them."`
+}
+
+// NewMeasurement takes the values of flows or terminals together as the experiment's file says. A value that could not be
+// had is NaN; what is taken of it is NaN as well.
+func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement {
+	return Measurement{
+		Quantity: m.Quantity, Unit: m.Unit(), Take: m.Take,
+		Values: taken(m.Take, each), Of: of, Each: each,
+	}
+}
+
+// taken is one value of several, or all of them. Without values there is none.
+func taken(take plan.Take, each []float64) Values {
+	of := map[plan.Take]func([]float64) float64{
+		plan.Sum:    floats.Sum,
+		plan.Mean:   func(x []float64) float64 { return stat.Mean(x, nil) },
+		plan.Min:    floats.Min,
+		plan.Max:    floats.Max,
+		plan.Median: judge.Median,
+		plan.Jain:   fairness.Jain,
+	}[take]
+	switch {
+	case of == nil || len(each) == 0:
+		return each
+	case slices.ContainsFunc(each, math.IsNaN):
+		return Values{math.NaN()}
+	}
+	return Values{of(each)}
+}
+
+// Values are numbers of which some may be missing: NaN, and null in JSON.
+type Values []float64
+
+// MarshalJSON writes null for what is no number.
+func (v Values) MarshalJSON() ([]byte, error) {
+	out := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsNaN(v[i]) && !math.IsInf(v[i], 0) {
+			out[i] = &v[i]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (v *Values) UnmarshalJSON(b []byte) error {
+	var in []*float64
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*v = make(Values, len(in))
+	for i, x := range in {
+		if (*v)[i] = math.NaN(); x != nil {
+			(*v)[i] = *x
+		}
+	}
+	return nil
+}
+
+// check holds the parts of a measurement against each other.
+func (m Measurement) check() error {
+	if len(m.Of) != len(m.Each) {
+		return fmt.Errorf("%d values of %d flows or terminals", len(m.Each), len(m.Of))
+	}
+	return nil
+}

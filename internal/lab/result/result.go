@@ -1,0 +1,175 @@
+package result
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"airtide/internal/cell"
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+)
+
+// Version is that of the format of result.json. It rises when a reader of the version before would misunderstand a file;
+// fields may be added without it.
+const Version = 1
+
+// Result is what one run left: the content of its result.json. Names of files are relative to the run's folder.
+type Result struct {
+	Version    int        `json:"version" jsonschema:"Of this format."`
+	Experiment Experiment `json:"experiment"`
+	Run        string     `json:"run" jsonschema:"The run's id, and the name of its folder."`
+	Point      string     `json:"point" jsonschema:"The id of the sweep's point; empty without a sweep."`
+	// Settings has the value of each swept parameter.
+	Settings map[string]judge.Param `json:"settings" jsonschema:"The value of each swept parameter at the point."`
+	Repeat   int                    `json:"repeat" jsonschema:"From 1 on."`
+	Seed     uint64                 `json:"seed" jsonschema:"All random numbers of the run follow from it."`
+	Attempt  int                    `json:"attempt" jsonschema:"From 1 on: those before it failed or were not valid."`
+
+	Started time.Time `json:"started" jsonschema:"Time zero of the run, by the wall clock."`
+	Ended   time.Time `json:"ended" jsonschema:"When all was taken down, by the wall clock."`
+	// ZeroNs places recordings.
+	ZeroNs int64 `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by CLOCK_MONOTONIC, by which recordings count."`
+	// DurationS and WarmupS are those planned; measurements are taken between warm-up and the end.
+	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
+	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
+
+	// Valid says that the measurements may be used. Problems say why not, warnings what a reader should know besides.
+	Valid    bool     `json:"valid" jsonschema:"Whether the measurements may be used."`
+	Problems []string `json:"problems,omitempty" jsonschema:"Why they may not."`
+	Warnings []string `json:"warnings,omitempty" jsonschema:"What a reader should know besides."`
+
+	System   System    `json:"system"`
+	Machines []Machine `json:"machines" jsonschema:"Terminals and servers."`
+	// CongestionControls are loaded for the run.
+	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Airtide's, loaded for the run."`
+	Flows              []Flow              `json:"flows" jsonschema:"The traffic, in the order of the plan."`
+
+	// Cell is nil when nothing was measured.
+	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
+	// Series is the name of a file of windows one after another, see ReadSeries.
+	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each recording interval, one JSON object a line."`
+	// Engine says how late packets left the engine, and whether that passed its limit: then the run is not valid.
+	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
+
+	// StolenPercent tells a slow host from a slow emulator.
+	StolenPercent float64 `json:"stolen_percent" jsonschema:"Share of the processors' time that the host of a virtual machine gave to others during the run."`
+
+	Recordings []File `json:"recordings,omitempty" jsonschema:"The kernel's TCP state per ACK, by machine."`
+	Captures   []File `json:"captures,omitempty" jsonschema:"Packets, by machine."`
+	Sharing    []File `json:"sharing,omitempty" jsonschema:"What the agents of terminals that share said of themselves each second, by machine."`
+	KernelLog  string `json:"kernel_log,omitempty" jsonschema:"File with what the kernel logged during the run; absent when it said nothing."`
+
+	Measurements map[string]Measurement `json:"measurements" jsonschema:"The experiment's measurements, by name."`
+}
+
+// Experiment says what the run belongs to.
+type Experiment struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256" jsonschema:"Of the experiment's file, in hexadecimal."`
+}
+
+// System is where the run was made.
+type System struct {
+	Airtide  string `json:"airtide" jsonschema:"Version."`
+	Kernel   string `json:"kernel" jsonschema:"Release and version, as uname has them."`
+	Arch     string `json:"arch"`
+	CPUs     int    `json:"cpus" jsonschema:"Processors that may be used."`
+	CPUModel string `json:"cpu_model,omitempty"`
+	// Tools have the first line of what each says of its version.
+	Tools map[string]string `json:"tools,omitempty" jsonschema:"Versions of the programs that ran, by name."`
+	// Sysctls are machine.State's of the computer.
+	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of net.ipv4 and net.core that hold for all machines but virtual ones, such as net.ipv4.tcp_mem and net.core.netdev_max_backlog."`
+}
+
+// Machine is a terminal or a server as it was in the run.
+type Machine struct {
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"`
+	// Sysctls are read back after they were set.
+	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
+	Routes  []Route           `json:"routes,omitempty" jsonschema:"To other machines, as they were when the run began."`
+	// Kernel and Accelerator are a virtual machine's.
+	Kernel      string  `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
+	Accelerator string  `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
+	Clock       float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time the clock of a virtual machine ran, as measured over the run."`
+	// Counters are timewarp.Kinds.
+	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
+}
+
+// Route is one of a machine. What is absent is the kernel's default.
+type Route struct {
+	To             string `json:"to" jsonschema:"A prefix, or default."`
+	Via            string `json:"via,omitempty"`
+	Device         string `json:"device"`
+	MTU            int    `json:"mtu,omitempty"`
+	InitialWindow  int    `json:"initial_window_segments,omitempty"`
+	InitialReceive int    `json:"initial_receive_window_segments,omitempty"`
+	Congestion     string `json:"congestion,omitempty"`
+}
+
+// CongestionControl is one of airtide's that was loaded for the run.
+type CongestionControl struct {
+	Name       string                `json:"name" jsonschema:"As in the experiment's file."`
+	Kind       congestion.Kind       `json:"kind"`
+	LoadedAs   string                `json:"loaded_as" jsonschema:"The name under which the kernel had it during the run."`
+	Parameters congestion.Parameters `json:"parameters"`
+	Bounds     congestion.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
+}
+
+// File is a file that was made for a machine.
+type File struct {
+	Machine string `json:"machine"`
+	Name    string `json:"name"`
+	// Of a recording that was made by another clock, that of a virtual machine.
+	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, where that is not the run's own."`
+	Clock  float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time that clock ran."`
+}
+
+// Clock is that of a recording.
+type Clock struct {
+	// ZeroNs is time zero of the run.
+	ZeroNs int64
+	// Ratio is how many times as fast as real time it runs.
+	Ratio float64
+}
+
+// ClockFrom is the clock of a recording in a run with a time zero.
+func (f File) ClockFrom(zeroNs int64) Clock {
+	if f.Clock == 0 {
+		return Clock{zeroNs, 1}
+	}
+	return Clock{f.ZeroNs, f.Clock}
+}
+
+// At is a time since time zero on the clock.
+func (c Clock) At(t time.Duration) int64 { return c.ZeroNs + int64(float64(t)*c.Ratio) }
+
+// Since is the real time from time zero to a time of the clock.
+func (c Clock) Since(ns int64) time.Duration { return time.Duration(float64(ns-c.ZeroNs) / c.Ratio) }
+
+// New starts a result for a run of a plan: what the plan knows is filled in.
+func New(p *plan.Plan, run plan.Run) *Result {
+	point := &p.Points[run.Point]
+	return &Result{
+		Version: Version, Experiment: Experiment{Name: p.Experiment.Name}, Run: run.ID, Point: point.ID, Settings: point.Params(),
+		Repeat: run.Repeat, Seed: run.Seed,
+		DurationS: seconds(point.Setup.Duration), WarmupS: seconds(point.Setup.Warmup),
+		Measurements: map[string]Measurement{},
+	}
+}
+
+func seconds(d plan.Duration) float64 { return time.Duration(d).Seconds() }
+
+// Judged is the run as claims are held against it. A measurement of which a value could not be had is left out: sums and
+// indices of the rest would be other figures.
+func (r *Result) Judged() judge.Run {
+	run := judge.Run{Point: r.Settings, Values: map[string][]float64{}}
+	for name, m := range r.Measurements {
+		if !slices.ContainsFunc(m.Values, math.IsNaN) {
+			run.Values[name] = m.Values
+		}
+	}
+	return run
+}

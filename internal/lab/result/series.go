@@ -1,0 +1,69 @@
+package result
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"airtide/internal/cell"
+)
+
+// SeriesFile is the usual name of a run's time series.
+const SeriesFile = "cell.jsonl"
+
+// Series writes windows one after another, a JSON object a line.
+type Series struct {
+	file    *os.File
+	buffer  *bufio.Writer
+	encoder *json.Encoder
+}
+
+// CreateSeries begins a time series in a new file.
+func CreateSeries(path string) (*Series, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("beginning a time series: %w", err)
+	}
+	b := bufio.NewWriterSize(f, 1<<16)
+	return &Series{file: f, buffer: b, encoder: json.NewEncoder(b)}, nil
+}
+
+// Add appends a window.
+func (s *Series) Add(w *cell.Window) error {
+	if err := s.encoder.Encode(w); err != nil {
+		return fmt.Errorf("writing the time series %s: %w", s.file.Name(), err)
+	}
+	return nil
+}
+
+// Close writes what is left and sees that it is on disk.
+func (s *Series) Close() error {
+	if err := errors.Join(s.buffer.Flush(), s.file.Sync(), s.file.Close()); err != nil {
+		return fmt.Errorf("writing the time series %s: %w", s.file.Name(), err)
+	}
+	return nil
+}
+
+// ReadSeries reads what a Series wrote. What was read before an error is returned with it.
+func ReadSeries(path string) ([]*cell.Window, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening a time series: %w", err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(bufio.NewReaderSize(f, 1<<16))
+	var all []*cell.Window
+	for {
+		w := new(cell.Window)
+		switch err := d.Decode(w); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, fmt.Errorf("reading the time series %s, window %d: %w", path, len(all)+1, err)
+		}
+		all = append(all, w)
+	}
+}

@@ -1,0 +1,82 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/plan"
+)
+
+// CongestionControls are those of a setup, loaded. They end with Close, and with this process: they are not pinned.
+type CongestionControls struct {
+	// Loaded has the names under which the kernel knows them, by those of the setup.
+	Loaded map[string]string
+	loaded []*congestion.Loaded
+}
+
+// LoadCongestion loads the congestion controls of a setup, each under a name that nobody else has: the kind's with an
+// underscore and three letters behind it, so that one that is loaded already, or another lab's, stays what it is.
+func LoadCongestion(s *plan.Setup) (c *CongestionControls, err error) {
+	c = &CongestionControls{Loaded: map[string]string{}}
+	for _, one := range s.CongestionControls {
+		l, err := congestion.LoadUnique(one.Kind, one.Parameters)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("congestion control %s: %w", one.Name, err), c.Close())
+		}
+		c.loaded = append(c.loaded, l)
+		c.Loaded[one.Name] = l.Name
+		if err := setBounds(l.Name, one.Bounds); err != nil {
+			return nil, errors.Join(fmt.Errorf("congestion control %s: %w", one.Name, err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+func setBounds(name string, bounds congestion.Bounds) error {
+	if bounds == (congestion.Bounds{}) {
+		return nil
+	}
+	b, err := congestion.OpenBounds(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.Set(congestion.All, bounds), b.Close())
+}
+
+// In is a setup with the loaded names in place of its own.
+func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
+	if len(c.Loaded) == 0 {
+		return s
+	}
+	replace := func(name *string) {
+		if loaded, ok := c.Loaded[*name]; ok {
+			*name = loaded
+		}
+	}
+	with := *s
+	with.Terminals, with.Servers, with.Flows = slices.Clone(s.Terminals), slices.Clone(s.Servers), slices.Clone(s.Flows)
+	for i := range with.Terminals {
+		replace(&with.Terminals[i].Stack.Congestion)
+	}
+	for i := range with.Servers {
+		replace(&with.Servers[i].Stack.Congestion)
+	}
+	for i := range with.Flows {
+		replace(&with.Flows[i].Flow.Congestion)
+	}
+	return &with
+}
+
+// Close unregisters them. Sockets that use one keep it until they end.
+func (c *CongestionControls) Close() error {
+	var errs []error
+	for _, l := range c.loaded {
+		if err := l.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("unloading congestion control %s: %w", l.Name, err))
+		}
+	}
+	c.loaded = nil
+	return errors.Join(errs...)
+}

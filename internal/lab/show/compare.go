@@ -1,0 +1,177 @@
+package show
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+// Comparison holds results against the first of them.
+type Comparison struct {
+	// Results are the folders, the first being what the others are held against.
+	Results []string `json:"results"`
+	// Parameters are those of the results' sweeps, in the order in which they come up.
+	Parameters []string   `json:"parameters"`
+	Points     []Compared `json:"points"`
+	// Only tells of points and measurements that not all results have, or that are not the same figure.
+	Only []string `json:"only,omitempty"`
+	// Intervals counts the differences that have one, Significant those whose interval leaves out zero. Where there is no
+	// difference, one in twenty is still found significant.
+	Intervals   int `json:"intervals"`
+	Significant int `json:"significant"`
+}
+
+// Compared is one measurement at one point in two results.
+type Compared struct {
+	Settings    []plan.Setting `json:"settings"`
+	Measurement string         `json:"measurement"`
+	Unit        string         `json:"unit"`
+	With        string         `json:"with"` // the other result's folder
+	First       judge.Summary  `json:"first"`
+	Other       judge.Summary  `json:"other"`
+	// Difference is other minus first, with its 95 % bootstrap interval.
+	Difference judge.Estimate `json:"difference"`
+	// Ratio is other over first, nil where it has no value.
+	Ratio *float64 `json:"ratio"`
+	// Significant says that zero lies outside the interval; nil where single runs allow none.
+	Significant *bool `json:"significant"`
+
+	other int // the place of With among the results
+}
+
+// Compare holds the second and all further results against the first, at the points that they share.
+func Compare(p Progress, reports ...*Report) (*Comparison, error) {
+	if len(reports) < 2 {
+		return nil, errors.New("comparing results: give at least two")
+	}
+	c := &Comparison{}
+	for _, r := range reports {
+		c.Results = append(c.Results, r.Dir)
+		for _, p := range r.Parameters {
+			if !slices.Contains(c.Parameters, p) {
+				c.Parameters = append(c.Parameters, p)
+			}
+		}
+	}
+	for i, other := range reports[1:] {
+		c.compare(reports[0], other, i+1, p)
+	}
+	if len(c.Points) == 0 {
+		return nil, fmt.Errorf("comparing results: nothing is in both:\n  %s", strings.Join(c.Only, "\n  "))
+	}
+	return c, nil
+}
+
+func (c *Comparison) compare(first, other *Report, place int, progress Progress) {
+	points := map[string]*Point{}
+	for i := range other.Points {
+		points[key(other.Points[i].Settings)] = &other.Points[i]
+	}
+	var names []string
+	for _, m := range first.plan.Experiment.Measure {
+		theirs, ok := other.plan.Experiment.Measure.Get(m.Name)
+		switch {
+		case !ok:
+			c.only(first, "measurement "+m.Name)
+		case theirs.Quantity != m.Is.Quantity || theirs.Take != m.Is.Take:
+			c.Only = append(c.Only, fmt.Sprintf("measurement %s is %s of %s in %s, %s of %s in %s", m.Name,
+				m.Is.Take, m.Is.Quantity, first.Dir, theirs.Take, theirs.Quantity, other.Dir))
+		default:
+			names = append(names, m.Name)
+		}
+	}
+	for _, m := range other.plan.Experiment.Measure {
+		if _, ok := first.plan.Experiment.Measure.Get(m.Name); !ok {
+			c.only(other, "measurement "+m.Name)
+		}
+	}
+	for i, p := range first.Points {
+		progress.tell("comparing points", i+1, len(first.Points))
+		theirs := points[key(p.Settings)]
+		if theirs == nil {
+			c.only(first, "point "+p.name())
+			continue
+		}
+		delete(points, key(p.Settings))
+		for _, m := range names {
+			c.Points = append(c.Points, c.point(first, other, p, *theirs, m))
+			c.Points[len(c.Points)-1].other = place
+		}
+	}
+	for _, p := range other.Points {
+		if points[key(p.Settings)] != nil {
+			c.only(other, "point "+p.name())
+		}
+	}
+}
+
+func (c *Comparison) only(r *Report, what string) {
+	if text := fmt.Sprintf("%s is only in %s", what, r.Dir); !slices.Contains(c.Only, text) {
+		c.Only = append(c.Only, text)
+	}
+}
+
+// point compares one measurement at one point.
+func (c *Comparison) point(first, other *Report, p, theirs Point, name string) Compared {
+	a, b := valuesOf(name, first.Results(p.ID)), valuesOf(name, other.Results(theirs.ID))
+	of := Compared{
+		Settings: p.Settings, Measurement: name, Unit: p.measurement(name).Unit, With: other.Dir,
+		First: p.measurement(name).Summary, Other: theirs.measurement(name).Summary,
+		Difference: judge.Difference(b, a, first.seed),
+	}
+	if ratio := of.Other.Mean / of.First.Mean; !math.IsNaN(ratio) && !math.IsInf(ratio, 0) {
+		of.Ratio = &ratio
+	}
+	if i := of.Difference.Interval; !math.IsNaN(i.Low) {
+		significant := i.Low > 0 || i.High < 0
+		of.Significant = &significant
+		if c.Intervals++; significant {
+			c.Significant++
+		}
+	}
+	return of
+}
+
+// Results are the runs of a point.
+func (r *Report) Results(point string) []*result.Result {
+	var runs []*result.Result
+	for _, one := range r.results {
+		if one.Point == point {
+			runs = append(runs, one)
+		}
+	}
+	return runs
+}
+
+func (p *Point) measurement(name string) *Measurement {
+	i := slices.IndexFunc(p.Measurements, func(m Measurement) bool { return m.Name == name })
+	return &p.Measurements[i]
+}
+
+func (p *Point) name() string {
+	if p.ID == "" {
+		return "without a sweep"
+	}
+	return p.ID
+}
+
+// key is the same for the same settings, whatever their order and however a quantity is written.
+func key(settings []plan.Setting) string {
+	parts := make([]string, len(settings))
+	for i, s := range settings {
+		value := s.Value.Text
+		if !math.IsNaN(s.Value.Number) {
+			value = strconv.FormatFloat(s.Value.Number, 'g', -1, 64)
+		}
+		parts[i] = s.Parameter + "=" + value
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\x00")
+}

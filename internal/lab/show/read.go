@@ -1,0 +1,210 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"airtide/internal/fairness"
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+// Read sums up the result in a folder, finished or not.
+func Read(dir string, p Progress) (*Report, error) {
+	f, err := result.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := f.Plan.Experiment
+	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, folder: f, plan: f.Plan, seed: e.Seed}
+	for _, parameter := range f.Plan.Parameters {
+		r.Parameters = append(r.Parameters, parameter.Name)
+	}
+	if err := r.gather(f, p); err != nil {
+		return nil, err
+	}
+	for i := range f.Plan.Points {
+		p.tell("summing up points", i+1, len(f.Plan.Points))
+		r.Points = append(r.Points, r.point(&f.Plan.Points[i]))
+	}
+	if err := r.judge(p); err != nil {
+		return nil, err
+	}
+	r.warn()
+	return r, nil
+}
+
+// gather reads the runs.
+func (r *Report) gather(f *result.Folder, p Progress) error {
+	failures, err := f.Failures()
+	if err != nil {
+		return err
+	}
+	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
+	have := map[string]bool{}
+	for i, run := range f.Plan.Runs {
+		p.tell("reading runs", i+1, len(f.Plan.Runs))
+		one, err := f.Result(run)
+		switch {
+		case err != nil:
+			r.Runs.Unreadable = append(r.Runs.Unreadable, err.Error())
+		case one == nil: // not finished
+		case !one.Valid:
+			// A lab does not finish what is not valid; somebody may have changed the file.
+			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
+		default:
+			have[one.Run] = true
+			r.results = append(r.results, one)
+		}
+	}
+	r.Runs.Finished = len(r.results)
+	for _, run := range f.Plan.Runs {
+		if !have[run.ID] {
+			r.Runs.Missing = append(r.Runs.Missing, run.ID)
+		}
+	}
+	return nil
+}
+
+// point sums up the runs of a point.
+func (r *Report) point(p *plan.Point) Point {
+	runs := r.Results(p.ID)
+	point := Point{ID: p.ID, Settings: p.Settings, Runs: len(runs)}
+	for _, m := range r.plan.Experiment.Measure {
+		point.Measurements = append(point.Measurements, r.measurement(m, runs))
+	}
+	return point
+}
+
+func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Result) Measurement {
+	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Unit(), Take: m.Is.Take}
+	s.Summary = r.summarise(valuesOf(m.Name, runs))
+	var names []string
+	var indices []float64
+	for _, run := range runs {
+		one := run.Measurements[m.Name]
+		for _, of := range one.Of {
+			if !slices.Contains(names, of) {
+				names = append(names, of)
+			}
+		}
+		if len(one.Values) > 1 {
+			indices = append(indices, fairness.Jain(one.Values))
+		}
+	}
+	if len(indices) > 0 {
+		jain := r.summarise(known(indices))
+		s.Jain = &jain
+	}
+	if len(names) > 1 {
+		for _, of := range names {
+			s.Each = append(s.Each, Each{of, r.summarise(valuesFor(m.Name, of, runs))})
+		}
+	}
+	return s
+}
+
+func (r *Report) summarise(values []float64) judge.Summary { return judge.Summarise(values, r.seed) }
+
+// valuesOf has one value for each run that has one.
+func valuesOf(measurement string, runs []*result.Result) []float64 {
+	var values []float64
+	for _, run := range runs {
+		if v, ok := valueOf(run, measurement); ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// valueOf is a run's value, or the mean of its values.
+func valueOf(run *result.Result, measurement string) (float64, bool) {
+	values := run.Measurements[measurement].Values
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	mean := sum / float64(len(values))
+	return mean, !math.IsNaN(mean)
+}
+
+// valuesFor has the value of a flow or terminal for each run that has it.
+func valuesFor(measurement, of string, runs []*result.Result) []float64 {
+	var values []float64
+	for _, run := range runs {
+		m := run.Measurements[measurement]
+		if i := slices.Index(m.Of, of); i >= 0 {
+			values = append(values, m.Each[i])
+		}
+	}
+	return known(values)
+}
+
+// known leaves out what could not be had.
+func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
+
+// judge holds the claims against the runs.
+func (r *Report) judge(p Progress) error {
+	runs := make([]judge.Run, len(r.results))
+	for i, one := range r.results {
+		runs[i] = one.Judged()
+	}
+	for i, c := range r.plan.Claims {
+		p.tell("judging claims", i+1, len(r.plan.Claims))
+		verdict, err := c.Is.Judge(runs, r.seed)
+		if err != nil {
+			return fmt.Errorf("claim %s: %w", c.Name, err)
+		}
+		says, _ := r.plan.Experiment.Claims.Get(c.Name)
+		r.Claims = append(r.Claims, Claim{c.Name, says.Says, says.Where, verdict})
+	}
+	return nil
+}
+
+// warnings are what a run and its engine warn of, each once.
+func warnings(r *result.Result) []string {
+	all := slices.Clone(r.Warnings)
+	if r.Engine != nil {
+		all = append(all, r.Engine.Warnings...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// warn collects what the runs warn of, and what does not fit together.
+func (r *Report) warn() {
+	said, lacking := map[string]int{}, map[string]int{}
+	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, one := range r.results {
+		for _, w := range warnings(one) {
+			said[w]++
+		}
+		versions[one.System.Airtide], kernels[one.System.Kernel], files[one.Experiment.SHA256] = true, true, true
+		for _, m := range r.plan.Experiment.Measure {
+			if values := one.Measurements[m.Name].Values; len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
+				lacking[m.Name]++
+			}
+		}
+	}
+	mixed := func(what string, of map[string]bool) {
+		if len(of) > 1 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs were made by %d %s: %v", len(of), what, slices.Sorted(maps.Keys(of))))
+		}
+	}
+	mixed("versions of airtide", versions)
+	mixed("kernels", kernels)
+	if len(files) > 1 {
+		r.Warnings = append(r.Warnings, "the experiment's file was changed between runs, in what does not change them (see experiment.*.yaml)")
+	}
+	for _, m := range slices.Sorted(maps.Keys(lacking)) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the runs lack values of %s", count(lacking[m], r.Runs.Finished), m))
+	}
+	for _, w := range slices.Sorted(maps.Keys(said)) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s (in %s runs)", w, count(said[w], r.Runs.Finished)))
+	}
+}
+
+func count(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }

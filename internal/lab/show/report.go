@@ -1,0 +1,82 @@
+package show
+
+import (
+	"slices"
+
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+// Report is a result summed up: what is printed, and written as JSON.
+type Report struct {
+	Experiment string `json:"experiment"`
+	Title      string `json:"title,omitempty"`
+	Source     string `json:"source,omitempty"`
+	Dir        string `json:"dir"`
+
+	Runs RunCount `json:"runs"`
+	// Warnings say what a reader should know before using the figures.
+	Warnings []string `json:"warnings,omitempty"`
+
+	Parameters []string `json:"parameters"`
+	Points     []Point  `json:"points"`
+	Claims     []Claim  `json:"claims,omitempty"`
+
+	folder  *result.Folder
+	plan    *plan.Plan
+	results []*result.Result
+	seed    uint64
+}
+
+// RunCount says how many of the planned runs there are figures of.
+type RunCount struct {
+	Planned  int `json:"planned"`
+	Finished int `json:"finished"`
+	// Missing runs are not finished yet, or every attempt failed.
+	Missing    []string         `json:"missing,omitempty"`
+	Unreadable []string         `json:"unreadable,omitempty"`
+	Failures   []result.Failure `json:"failures,omitempty"`
+}
+
+// Point is one combination of the sweep's values.
+type Point struct {
+	ID           string         `json:"id"`
+	Settings     []plan.Setting `json:"settings"`
+	Runs         int            `json:"runs"`
+	Measurements []Measurement  `json:"measurements"`
+}
+
+// Measurement is a measurement over the runs of a point.
+type Measurement struct {
+	Name     string        `json:"name"`
+	Quantity plan.Quantity `json:"quantity"`
+	Unit     string        `json:"unit"`
+	Take     plan.Take     `json:"take"`
+	// Summary is of one value per run: what was taken, or the mean of the run's values where each is kept.
+	Summary judge.Summary `json:"summary"`
+	// Jain is the index of each run's values, where a run has several.
+	Jain *judge.Summary `json:"jain,omitempty"`
+	// Each is by flow or terminal, where there are several.
+	Each []Each `json:"each,omitempty"`
+}
+
+// Each is one flow or terminal over the runs of a point.
+type Each struct {
+	Of      string        `json:"of"`
+	Summary judge.Summary `json:"summary"`
+}
+
+// Claim is a claim of the experiment with its verdict.
+type Claim struct {
+	Name    string        `json:"name"`
+	Says    string        `json:"says"`
+	Where   string        `json:"where,omitempty"`
+	Verdict judge.Verdict `json:"verdict"`
+}
+
+// Refuted says whether a claim is not held: what the exit status of a check depends on. One that the runs do not decide
+// is not refuted.
+func (r *Report) Refuted() bool {
+	return slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Verdict.Outcome == judge.NotHeld })
+}

@@ -1,0 +1,80 @@
+package workload
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/lab/plan"
+)
+
+// fast is a flow from a machine whose clock runs ten times as fast.
+func fast(protocol plan.Protocol) *flow {
+	f := &flow{Session: &Session{}, from: Machine{Name: "phone", Clock: 10}}
+	f.options.setDefaults()
+	f.Flow.Protocol, f.Flow.Parallel, f.Flow.Rate = protocol, 1, 20e6
+	return f
+}
+
+// after is what stands behind an option.
+func after(args []string, option string) string {
+	if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
+}
+
+func TestProgramsAreToldTimesByTheirMachinesClock(t *testing.T) {
+	args := fast(plan.TCP).iperfArgs(10 * time.Second)
+	for option, want := range map[string]string{
+		"--interval": "10", "--connect-timeout": "100000", "--time": "36100", "--bitrate": "2000000",
+	} {
+		if got := after(args, option); got != want {
+			t.Errorf("iperf3 %s %s, want %s", option, got, want)
+		}
+	}
+	curl, err := fast(plan.HTTPPut).httpArgs(2 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for option, want := range map[string]string{"--connect-timeout": "100.000", "--max-time": "20.000"} {
+		if got := after(curl, option); got != want {
+			t.Errorf("curl %s %s, want %s", option, got, want)
+		}
+	}
+	if args := fast(plan.TCP).iperfArgs(1000 * time.Hour); after(args, "--time") != "86400" {
+		t.Errorf("iperf3 is to run for %s s, which it refuses", after(args, "--time"))
+	}
+}
+
+func TestReportsAreInRealTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "curl")
+	report := "0 1 40000 0.500000 4.000000 1000 0 \n"
+	if err := os.WriteFile(path, []byte(report), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reports, _, err := fast(plan.Transfers).readCurl(path)
+	if err != nil || len(reports) != 1 || reports[0].ConnectTime != 0.05 || reports[0].TotalTime != 0.4 {
+		t.Errorf("curl reports %+v, %v", reports, err)
+	}
+	client := &iperfReport{}
+	client.Intervals = append(client.Intervals, struct {
+		Streams []iperfStream `json:"streams"`
+	}{[]iperfStream{{Start: 10, End: 20, Bytes: 7, Sender: true}}})
+	client.inRealTime(10)
+	if s := client.Intervals[0].Streams[0]; s.Start != 1 || s.End != 2 || s.Bytes != 7 {
+		t.Errorf("iperf3 reports %+v", s)
+	}
+}
+
+func TestAMachineWithoutAClockOfItsOwn(t *testing.T) {
+	f := fast(plan.TCP)
+	f.from.Clock = 0
+	args := f.iperfArgs(10 * time.Second)
+	if got := strings.Join([]string{after(args, "--interval"), after(args, "--time"), after(args, "--bitrate")}, " "); got != "1 3610 20000000" {
+		t.Errorf("iperf3 is told %s", got)
+	}
+}

@@ -1,0 +1,172 @@
+package workload
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"airtide/internal/lab/machine"
+	"airtide/internal/lab/plan"
+)
+
+// server is a program that answers.
+type server struct {
+	name    string // of the program
+	on      Machine
+	ports   []uint16 // TCP
+	process *machine.Process
+	output  *os.File
+	// answers, where it is not nil, checks a server that listens.
+	answers func() error
+}
+
+// startServers starts an iperf3 for each of its flows, because one serves one client at a time, and an httpd for each
+// machine that needs one.
+func (s *Session) startServers() error {
+	for _, f := range s.flows {
+		switch f.Flow.Protocol {
+		case plan.Ping:
+			continue
+		case plan.TCP, plan.UDP:
+			if err := s.startIperf(f); err != nil {
+				return err
+			}
+			continue
+		}
+		at := slices.IndexFunc(s.servers, func(o *server) bool { return o.name == httpdName && o.on == f.to })
+		if at >= 0 {
+			f.server = s.servers[at]
+			continue
+		}
+		var served []*flow
+		for _, o := range s.flows {
+			if o.to == f.to && clients[o.Flow.Protocol].Package == machine.Curl.Package {
+				served = append(served, o)
+			}
+		}
+		if err := s.startHTTPD(f.to, served); err != nil {
+			return err
+		}
+		f.server = s.servers[len(s.servers)-1]
+	}
+	return nil
+}
+
+// serve starts a server's program, which writes all to one file.
+func (s *Session) serve(o *server, path string, args []string, file string) error {
+	taken := map[uint16]bool{}
+	err := machine.In(o.on.Namespace, func() error { return listeners(taken) })
+	if err != nil {
+		return err
+	}
+	for _, port := range o.ports {
+		if taken[port] {
+			return fmt.Errorf("%s cannot have port %d: another program listens on it", o, port)
+		}
+	}
+	if o.output, err = s.create(file); err != nil {
+		return err
+	}
+	o.process, err = machine.Start(machine.Command{
+		Namespace: o.on.Namespace, Path: path, Args: args, Dir: "/", Stdout: o.output, Stderr: o.output,
+	})
+	if err != nil {
+		o.output.Close()
+		return err
+	}
+	s.servers = append(s.servers, o)
+	return nil
+}
+
+// words is how a server that has ended did, and what it said last.
+func (o *server) words() string {
+	how := "it ended"
+	if err := o.process.Err(); err != nil {
+		how = err.Error()
+	}
+	if tail := machine.Tail(o.output.Name()); tail != "" {
+		return how + ": " + tail
+	}
+	return how
+}
+
+func (o *server) String() string {
+	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name, o.on.Address)
+}
+
+// listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a socket listens.
+const listenPoll = 2 * time.Millisecond
+
+// ready waits until the server listens on all of its ports.
+func (o *server) ready(ctx context.Context, limit time.Duration) error {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	poll := time.NewTicker(listenPoll)
+	defer poll.Stop()
+	for {
+		listening := map[uint16]bool{}
+		if err := machine.In(o.on.Namespace, func() error { return listeners(listening) }); err != nil {
+			return err
+		}
+		missing := slices.IndexFunc(o.ports, func(p uint16) bool { return !listening[p] })
+		if missing < 0 {
+			break
+		}
+		select {
+		case <-poll.C:
+		case <-o.process.Done():
+			return fmt.Errorf("%s did not start: %s", o, o.words())
+		case <-timeout.C:
+			return fmt.Errorf("%s does not listen on port %d after %s; it says: %q", o, o.ports[missing], limit, machine.Tail(o.output.Name()))
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s to start: %w", o, ctx.Err())
+		}
+	}
+	if o.answers != nil {
+		if err := o.answers(); err != nil {
+			return fmt.Errorf("%s does not answer: %w; it says: %q", o, err, machine.Tail(o.output.Name()))
+		}
+	}
+	return nil
+}
+
+// tcpListen is TCP_LISTEN as /proc/net/tcp writes it.
+const tcpListen = "0A"
+
+// listeners collects the TCP ports on which something listens in the namespace of the calling thread.
+func listeners(ports map[uint16]bool) error {
+	for _, name := range []string{"tcp", "tcp6"} {
+		f, err := os.Open("/proc/thread-self/net/" + name)
+		if os.IsNotExist(err) {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return fmt.Errorf("reading which ports are open: %w", err)
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		for lines.Scan() {
+			fields := strings.Fields(lines.Text())
+			if len(fields) < 4 || fields[3] != tcpListen {
+				continue
+			}
+			_, hex, _ := strings.Cut(fields[1], ":")
+			if port, err := strconv.ParseUint(hex, 16, 16); err == nil {
+				ports[uint16(port)] = true
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("reading which ports are open: %w", err)
+		}
+	}
+	return nil
+}
+
+// hostPort is an address and port as a URL has them.
+func hostPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }

@@ -1,0 +1,454 @@
+package workload
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/lab/plan"
+	"airtide/test/testnet"
+)
+
+// machines are the two of a network.
+func machines(n *testnet.Network) []Machine {
+	return []Machine{
+		{Name: "phone", Namespace: n.Client.Name, Address: n.Client.V4},
+		{Name: "server", Namespace: n.Server.Name, Address: n.Server.V4},
+	}
+}
+
+// setup is a flow from phone to server, from the start to a stop, with the defaults of a plan.
+func setup(name string, stop time.Duration, f plan.Flow) plan.FlowSetup {
+	f.Stop = plan.Duration(stop)
+	if f.Parallel == 0 {
+		f.Parallel = 1
+	}
+	if f.Direction == "" {
+		f.Direction = plan.Forward
+	}
+	return plan.FlowSetup{Name: name, Group: name, From: "phone", To: "server", Flow: f}
+}
+
+func prepare(t *testing.T, flows []plan.FlowSetup, m []Machine, o Options) *Session {
+	t.Helper()
+	if o.Folder == "" {
+		o.Folder = t.TempDir()
+	}
+	s, err := Prepare(t.Context(), flows, m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// carryOut runs flows that must succeed, and gives their results by name.
+func carryOut(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSetup) map[string]Result {
+	t.Helper()
+	s := prepare(t, flows, machines(n), o)
+	results := map[string]Result{}
+	for i, r := range s.Run(t.Context(), time.Now()) {
+		if r.Error != "" {
+			t.Errorf("%s: %s", r.Flow, r.Error)
+		}
+		if r.Flow != flows[i].Name || r.Protocol != flows[i].Flow.Protocol || len(r.Files) == 0 {
+			t.Errorf("result %d is %+v, want that of flow %s", i, r, flows[i].Name)
+		}
+		for _, file := range r.Files {
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("what %s wrote: %v", r.Flow, err)
+			}
+		}
+		results[r.Flow] = r
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, n)
+	return results
+}
+
+// inside lists the processes in a network namespace.
+func inside(t *testing.T, h *testnet.Host) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, l := range links {
+		pid := strings.Split(l, "/")[2]
+		if pid == strconv.Itoa(os.Getpid()) {
+			continue // a network of a test may have borrowed the main thread
+		}
+		if target, err := os.Readlink(l); err == nil && target == "net:["+strconv.Itoa(int(h.NetNS))+"]" {
+			name, _ := os.ReadFile(strings.Replace(l, "ns/net", "comm", 1))
+			found = append(found, pid+" "+strings.TrimSpace(string(name)))
+		}
+	}
+	return found
+}
+
+// nothingLeft checks that no process and no folder is.
+func nothingLeft(t *testing.T, n *testnet.Network) {
+	t.Helper()
+	for _, h := range []*testnet.Host{n.Client, n.Server} {
+		if left := inside(t, h); len(left) > 0 {
+			t.Errorf("still running on %s: %v", h.Name, left)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(os.Getpid())+"-*")); len(left) > 0 {
+		t.Errorf("still there: %v", left)
+	}
+}
+
+// limit gives both directions a rate.
+func limit(t *testing.T, n *testnet.Network, bps uint64) {
+	t.Helper()
+	for _, h := range []*testnet.Host{n.Client, n.Server} {
+		if err := h.Rate(bps, 300_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func between[T int64 | float64](t *testing.T, what string, got, low, high T) {
+	t.Helper()
+	if got < low || got > high {
+		t.Errorf("%s is %v, want %v to %v", what, got, low, high)
+	}
+}
+
+func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 50e6)
+	for _, way := range []plan.Way{plan.Forward, plan.Reverse, plan.Both} {
+		t.Run(string(way), func(t *testing.T) {
+			r := carryOut(t, n, Options{}, setup("bulk", 2500*time.Millisecond, plan.Flow{Protocol: plan.TCP, Direction: way, Parallel: 2, Congestion: "cubic"}))["bulk"]
+			if (r.Forward != nil) != (way != plan.Reverse) || (r.Reverse != nil) != (way != plan.Forward) {
+				t.Fatalf("forward %v, reverse %v for %s", r.Forward, r.Reverse, way)
+			}
+			for name, d := range map[string]*Traffic{"forward": r.Forward, "reverse": r.Reverse} {
+				if d == nil {
+					continue
+				}
+				between(t, name+" rate", d.RateBps, 5e6, 51e6)
+				between(t, name+" duration", d.DurationNs, 1.5e9, 2.9e9)
+				between(t, name+" bytes sent", d.SentBytes, d.ReceivedBytes, 3*d.ReceivedBytes)
+				var sent, received int64
+				for _, i := range d.Intervals {
+					sent += i.SentBytes
+					received += i.ReceivedBytes
+				}
+				if len(d.Intervals) < 3 || sent != d.SentBytes || received != d.ReceivedBytes {
+					t.Errorf("%s: %d intervals with %d bytes sent and %d received, want at least 3 with %d and %d",
+						name, len(d.Intervals), sent, received, d.SentBytes, d.ReceivedBytes)
+				}
+			}
+			text, err := os.ReadFile(r.Files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), `"sender_tcp_congestion":	"cubic"`) && !strings.Contains(string(text), `"receiver_tcp_congestion":	"cubic"`) {
+				t.Errorf("the flow's congestion control was not cubic")
+			}
+		})
+	}
+}
+
+func TestARateIsTheFlowsAndNotOfEachConnection(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	r := carryOut(t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}))["calls"]
+	between(t, "rate", r.Forward.RateBps, 6e6, 10e6)
+}
+
+func TestLossesOfDatagramsAreCounted(t *testing.T) {
+	n := testnet.New(t, testnet.Options{Segments: true})
+	// A queue shorter than the socket's, which would hold the sender back instead of losing anything.
+	if err := n.Client.Rate(10e6, 30_000); err != nil {
+		t.Fatal(err)
+	}
+	results := carryOut(t, n, Options{},
+		setup("light", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 2e6, Length: 1200, Direction: plan.Reverse}),
+		setup("heavy", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 20e6, Length: 1470}))
+	light, heavy := results["light"].Reverse, results["heavy"].Forward
+	if light == nil || heavy == nil {
+		t.Fatalf("results %+v", results)
+	}
+	between(t, "rate of the light flow", light.RateBps, 1.5e6, 2.5e6)
+	if light.DatagramsLost != 0 || light.SentBytes != light.DatagramsSent*1200 || light.ReceivedBytes != light.DatagramsReceived*1200 {
+		t.Errorf("the light flow's traffic is %+v", light)
+	}
+	between(t, "rate of the heavy flow", heavy.RateBps, 1e6, 10.5e6)
+	between(t, "datagrams that it lost", heavy.DatagramsLost, heavy.DatagramsSent/10, heavy.DatagramsSent*95/100)
+}
+
+func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 100e6)
+	results := carryOut(t, n, Options{},
+		setup("put", 2*time.Second, plan.Flow{Protocol: plan.HTTPPut, Parallel: 2}),
+		setup("get", 2*time.Second, plan.Flow{Protocol: plan.HTTPGet, Parallel: 2}),
+		setup("puts", 20*time.Second, plan.Flow{Protocol: plan.HTTPPut, Size: 200e3, Transfers: 5}),
+		setup("gets", 20*time.Second, plan.Flow{Protocol: plan.HTTPGet, Size: 200e3, Transfers: 5, Parallel: 3}))
+	for name, d := range map[string]*Traffic{"put": results["put"].Forward, "get": results["get"].Reverse} {
+		if d == nil {
+			t.Fatalf("%s has no traffic in its direction", name)
+		}
+		between(t, name+" rate", d.RateBps, 5e6, 105e6)
+		between(t, name+" duration", d.DurationNs, 1.9e9, 4e9)
+		if len(results[name].Transfers) != 0 {
+			t.Errorf("%s completed %d transfers, want none: it is cut off", name, len(results[name].Transfers))
+		}
+	}
+	for name, want := range map[string]int{"puts": 5, "gets": 15} {
+		transfers := results[name].Transfers
+		if len(transfers) != want {
+			t.Errorf("%s completed %d transfers, want %d", name, len(transfers), want)
+		}
+		opened, connections := 0, map[uint16]bool{}
+		for _, tr := range transfers {
+			if tr.Bytes != 200e3 || tr.DurationNs < 10e6 {
+				t.Errorf("%s: transfer %+v, want 200000 bytes at 100 Mbit/s or less", name, tr)
+			}
+			if tr.ConnectNs > 0 {
+				opened++
+			}
+			connections[tr.LocalPort] = true
+		}
+		if opened != want/5 || len(connections) != want/5 {
+			t.Errorf("%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened, len(connections), want)
+		}
+	}
+}
+
+func TestAnUploadMayBeGreaterThanHTTPDTakesByDefault(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	const size = 1<<30 + 1
+	r := carryOut(t, n, Options{}, setup("put", time.Minute, plan.Flow{Protocol: plan.HTTPPut, Size: size, Transfers: 1}))["put"]
+	if len(r.Transfers) != 1 || r.Transfers[0].Bytes != size || r.Forward.ReceivedBytes != size {
+		t.Errorf("transfers %+v, want one of %d bytes", r.Transfers, size)
+	}
+}
+
+func TestEachTransferHasAConnectionOfItsOwn(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 100e6)
+	r := carryOut(t, n, Options{},
+		setup("counted", 20*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 100e3, Transfers: 20}),
+		setup("timed", 2*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 100e3}))
+	if got := len(r["counted"].Transfers); got != 20 {
+		t.Errorf("completed %d transfers, want 20", got)
+	}
+	ports := map[uint16]bool{}
+	for _, tr := range r["counted"].Transfers {
+		ports[tr.LocalPort] = true
+		if tr.Bytes != 100e3 || tr.ConnectNs <= 0 || tr.DurationNs < tr.ConnectNs {
+			t.Errorf("transfer %+v, want 100000 bytes with a handshake", tr)
+		}
+	}
+	if len(ports) != 20 {
+		t.Errorf("the transfers had %d ports, want 20", len(ports))
+	}
+	between(t, "transfers in 2 s", int64(len(r["timed"].Transfers)), 5, 250)
+	between(t, "time of the timed flow", r["timed"].EndNs-r["timed"].StartNs, 1.9e9, 4e9)
+}
+
+func TestTransfersHaveTheCongestionControlOfTheirFlow(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 20e6)
+	other := setup("others", time.Minute, plan.Flow{Protocol: plan.Transfers, Size: 1e9})
+	own := setup("own", time.Minute, plan.Flow{Protocol: plan.Transfers, Size: 1e9, Congestion: "reno"})
+	s := prepare(t, []plan.FlowSetup{other, own}, machines(n), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := begin(ctx, s)
+	established(t, n.Client, FirstPort, 1)
+	established(t, n.Client, FirstPort+1, 1)
+	for port, want := range map[int]bool{FirstPort: false, FirstPort + 1: true} {
+		out, err := n.Client.Run("ss", "-tinH", "dport", "=", strconv.Itoa(port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out, " reno "); got != want {
+			t.Errorf("reno on port %d: %v, want %v (%s)", port, got, want, out)
+		}
+	}
+	cancel()
+	<-done
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	own.Flow.Congestion = "compound"
+	_, err := Prepare(t.Context(), []plan.FlowSetup{own}, machines(n), Options{Folder: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "flow own: this kernel has no congestion control compound") {
+		t.Errorf("error for an unknown congestion control: %v", err)
+	}
+}
+
+func TestWebFollowsFromItsSeed(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	flow := setup("surf", 30*time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2})
+	sizes := func(seed uint64) (all []int64) {
+		for _, tr := range carryOut(t, n, Options{Seed: seed}, flow)["surf"].Transfers {
+			all = append(all, tr.Bytes)
+		}
+		return all
+	}
+	first, again, other := sizes(1), sizes(1), sizes(2)
+	if len(first) != 30 || len(other) != 30 {
+		t.Fatalf("%d and %d downloads, want 30", len(first), len(other))
+	}
+	same, mean := 0, int64(0)
+	for i := range first {
+		if first[i] != again[i] {
+			t.Errorf("download %d has %d bytes and with the same seed %d", i, first[i], again[i])
+		}
+		if first[i] == other[i] {
+			same++
+		}
+		mean += first[i] / 30
+	}
+	if same > 2 {
+		t.Errorf("%d downloads are the same with another seed", same)
+	}
+	between(t, "mean size", mean, 10e3, 60e3)
+}
+
+func TestPingIsAnswered(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	r := carryOut(t, n, Options{}, setup("echo", 1500*time.Millisecond, plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200}))["echo"]
+	p := r.Ping
+	if p == nil || p.Sent < 14 || p.Sent > 15 || p.Received != p.Sent || len(p.RTTs) != int(p.Received) {
+		t.Fatalf("pings %+v, want 15 answered", p)
+	}
+	for i, rtt := range p.RTTs {
+		if rtt.Sequence != int64(i+1) || rtt.Ns <= 0 || rtt.Ns > 50e6 {
+			t.Errorf("ping %d is %+v, want well below a second", i, rtt)
+		}
+	}
+	if r.Port != 0 {
+		t.Errorf("ping has port %d", r.Port)
+	}
+}
+
+func TestFlowsStartAndStopAtTheirTimes(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	limit(t, n, 50e6)
+	var flows []plan.FlowSetup
+	for i := range 4 {
+		f := setup("staggered"+strconv.Itoa(i+1), 3*time.Second, plan.Flow{Protocol: plan.TCP})
+		f.Start = plan.Duration(time.Duration(i) * 300 * time.Millisecond)
+		flows = append(flows, f)
+	}
+	s := prepare(t, flows, machines(n), Options{})
+	for i, r := range s.Run(t.Context(), time.Now().Add(200*time.Millisecond)) {
+		if r.Error != "" {
+			t.Fatal(r.Error)
+		}
+		start := int64(i) * 300e6
+		between(t, "start", r.StartNs, start, start+299e6)
+		between(t, "end", r.EndNs, 3e9, 6e9)
+		between(t, "duration", r.Forward.DurationNs, 1e9, 3.1e9-start)
+	}
+}
+
+func TestIPv6(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	m := machines(n)
+	m[0].Address, m[1].Address = n.Client.V6, n.Server.V6
+	s := prepare(t, []plan.FlowSetup{
+		setup("bulk", time.Second, plan.Flow{Protocol: plan.TCP}),
+		setup("one", 20*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 1e6, Transfers: 3}),
+		setup("echo", time.Second, plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(200e6), Length: 56}),
+	}, m, Options{})
+	for _, r := range s.Run(t.Context(), time.Now()) {
+		if r.Error != "" {
+			t.Errorf("%s: %s", r.Flow, r.Error)
+		}
+	}
+}
+
+func TestEveryFlowHasAPortOfItsOwn(t *testing.T) {
+	flows := []plan.FlowSetup{
+		setup("a", 1, plan.Flow{Protocol: plan.TCP}), setup("b", 1, plan.Flow{Protocol: plan.Ping}),
+		setup("c", 1, plan.Flow{Protocol: plan.Web}), setup("d", 1, plan.Flow{Protocol: plan.UDP}),
+	}
+	ports, err := Ports(65533, flows)
+	if err != nil || ports[0] != 65533 || ports[1] != 0 || ports[2] != 65534 || ports[3] != 65535 {
+		t.Errorf("ports %v (%v), want 65533, none, 65534, 65535", ports, err)
+	}
+	if _, err := Ports(65534, flows); err == nil || !strings.Contains(err.Error(), "d") {
+		t.Errorf("three flows fit above 65534: %v", err)
+	}
+	if _, err := Ports(0, flows); err == nil {
+		t.Error("port 0 was given away")
+	}
+}
+
+func TestFlowsThatCannotBePreparedAreNamed(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	tcp := setup("bulk", time.Second, plan.Flow{Protocol: plan.TCP})
+	stranger := tcp
+	stranger.To = "nobody"
+	listener, at, err := n.Server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	elsewhere := machines(n)
+	elsewhere[1].Address = netip.MustParseAddr("192.0.2.1")
+	gone := machines(n)
+	gone[1].Namespace = "airtide-not-there"
+	web := setup("surf", time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: 1e9})
+	for _, c := range []struct {
+		name     string
+		flows    []plan.FlowSetup
+		machines []Machine
+		port     uint16
+		want     []string
+	}{
+		{"two of a name", []plan.FlowSetup{tcp, tcp}, machines(n), 0, []string{"two flows are named bulk"}},
+		{"a machine that is not there", []plan.FlowSetup{stranger}, machines(n), 0, []string{"bulk", "nobody"}},
+		{"iperf3's port taken", []plan.FlowSetup{tcp}, machines(n), at.Port(), []string{"iperf3 on server", "cannot have port", "another program"}},
+		{"httpd's port taken", []plan.FlowSetup{web}, machines(n), at.Port(), []string{"httpd on server", "cannot have port", "another program"}},
+		{"an address that is another's", []plan.FlowSetup{tcp}, elsewhere, 0, []string{"iperf3 on server (192.0.2.1)", "did not start"}},
+		{"a namespace that is not there", []plan.FlowSetup{tcp}, gone, 0, []string{"airtide-not-there"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Prepare(t.Context(), c.flows, c.machines, Options{Folder: t.TempDir(), FirstPort: c.port})
+			if err == nil {
+				_ = s.Close()
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q does not say %q", err, w)
+				}
+			}
+			nothingLeft(t, n)
+		})
+	}
+}
+
+func TestAToolThatIsNotInstalledIsNamed(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	before := clients[plan.Ping]
+	t.Cleanup(func() { clients[plan.Ping] = before })
+	missing := before
+	missing.Programs = []string{"airtide-no-such-ping"}
+	clients[plan.Ping] = missing
+	_, err := Prepare(context.Background(), []plan.FlowSetup{setup("echo", time.Second, plan.Flow{Protocol: plan.Ping})}, machines(n), Options{Folder: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "echo") || !strings.Contains(err.Error(), "apt-get install iputils-ping") {
+		t.Errorf("error is %v", err)
+	}
+}

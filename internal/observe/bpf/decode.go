@@ -1,0 +1,321 @@
+package bpf
+
+import (
+	"math"
+	"net/netip"
+	"unsafe"
+
+	"github.com/cilium/ebpf/btf"
+
+	"airtide/internal/tcp"
+)
+
+const (
+	noRTT            = math.MaxUint32 // minmax before the first measurement; bbr.min_rtt_us likewise
+	infiniteSsthresh = 0x7fffffff     // TCP_INFINITE_SSTHRESH
+	unlimitedPacing  = math.MaxUint64
+	sampleSize       = int(unsafe.Sizeof(monitorSampleRecord{}))
+	flowSize         = int(unsafe.Sizeof(monitorFlowRecord{}))
+	eventSize        = int(unsafe.Sizeof(monitorEventRecord{}))
+	sampleFlowOffset = int(unsafe.Offsetof(monitorSampleRecord{}.Flow))
+	eventFlowOffset  = int(unsafe.Offsetof(monitorEventRecord{}.Flow))
+	inheritedMark    = uint8(monitorFlowFlagsFLOW_INHERITED)
+	undecidedMark    = uint8(monitorFlowFlagsFLOW_UNDECIDED)
+	rejectedMark     = uint8(monitorFlowFlagsFLOW_REJECTED)
+	withPacket       = uint8(monitorSampleFlagsSAMPLE_PACKET)
+	withCwndLimit    = uint8(monitorSampleFlagsSAMPLE_CWND_LIMITED)
+	withAppLimit     = uint8(monitorSampleFlagsSAMPLE_APP_LIMITED)
+	chronoBusy       = 1 // enum tcp_chrono in include/linux/tcp.h
+	chronoRwnd       = 2
+	chronoSndbuf     = 3
+)
+
+// ticks converts the kernel's jiffies to time.
+type ticks struct {
+	usPer  int64 // µs of one tick
+	nsPer  int64
+	refJ   uint32 // a tick and the time at which it was current
+	refNs  int64
+	anchor bool
+}
+
+func newTicks(hz int) ticks {
+	return ticks{usPer: int64(1e6 / hz), nsPer: int64(1e9) / int64(hz)}
+}
+
+func (t *ticks) us(n uint32) int64 { return int64(n) * t.usPer }
+
+// sync anchors ticks to the clock at the first sample; the two run together from there.
+func (t *ticks) sync(jiffies uint32, ns int64) {
+	if !t.anchor {
+		t.refJ, t.refNs, t.anchor = jiffies, ns, true
+	}
+}
+
+func (t *ticks) toNs(jiffies uint32) int64 { return t.refNs + int64(int32(jiffies-t.refJ))*t.nsPer }
+
+// privateDecoder is a privateState with its places on this kernel.
+type privateDecoder struct {
+	state *privateState
+	at    members
+	used  bool // some row has been of this algorithm
+}
+
+// decoder turns records into samples and events.
+type decoder struct {
+	ticks    ticks
+	private  map[string]*privateDecoder
+	optional []tcp.Field // fields that this kernel lacks
+	columns  *columns
+	rows     int               // that are filled
+	used     []*privateDecoder // the algorithms of these rows: the columns of the others are absent
+	absent   []int64           // their column, one for all: whoever reads it finds it in the processor's cache
+}
+
+// columns is the memory of a batch, at places that are known to the compiler, for a row touches every column. Were they
+// a power of two apart they would all fall into the same sets of the processor's cache: nine cache lines more spread them.
+type columns [tcp.NumStored][batchRows + 9*64/8]int64
+
+// Fields behind members of tcp_sock that are younger than kernel 5.8, or that builds leave out.
+var optionalMembers = map[string][]tcp.Field{
+	"bytes_retrans": {tcp.RetransmittedBytes},
+	"rcv_ooopack":   {tcp.OutOfOrderPackets},
+	"dsack_dups":    {tcp.DSackDups},
+	"reord_seen":    {tcp.ReorderingSeen},
+}
+
+func newDecoder(types *btf.Spec, hz int, private map[string]*privateDecoder) *decoder {
+	d := &decoder{ticks: newTicks(hz), private: private}
+	for name, fields := range optionalMembers {
+		if !hasMember(types, "tcp_sock", name) {
+			d.optional = append(d.optional, fields...)
+		}
+	}
+	return d
+}
+
+// newBatch makes a batch with all of its rows there, batchRows at most, in which the columns of private state are absent.
+func (d *decoder) newBatch(rows int) *tcp.Batch {
+	d.columns = new(columns)
+	b := &tcp.Batch{TimeNs: make([]int64, rows), Flow: make([]tcp.FlowID, rows)}
+	d.absent = make([]int64, rows)
+	fillAbsent(d.absent)
+	for f := range tcp.NumStored {
+		b.Cols[f] = d.columns[f][:rows:rows]
+		if f.CongestionControlOf() != "" {
+			b.Cols[f] = d.absent
+		}
+	}
+	return b
+}
+
+// use gives an algorithm columns of its own from row i on.
+func (d *decoder) use(p *privateDecoder, b *tcp.Batch, i int) {
+	p.used = true
+	d.used = append(d.used, p)
+	for _, f := range p.state.fields {
+		if &b.Cols[f][0] == &d.absent[0] { // else a relative has it already
+			b.Cols[f] = d.columns[f][:b.Len():b.Len()]
+			fillAbsent(b.Cols[f][:i])
+		}
+	}
+}
+
+// full says that the batch has no room for another row.
+func (d *decoder) full(b *tcp.Batch) bool { return d.rows == b.Len() }
+
+// deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows in between.
+func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
+	if d.rows == 0 {
+		return nil
+	}
+	all := b.Len()
+	b.Resize(d.rows)
+	err := f(b)
+	b.Resize(all)
+	d.rows = 0
+	for _, p := range d.used {
+		p.used = false
+		for _, f := range p.state.fields {
+			b.Cols[f] = d.absent
+		}
+	}
+	d.used = d.used[:0]
+	return err
+}
+
+func fillAbsent(col []int64) {
+	for i := range col {
+		col[i] = tcp.Absent
+	}
+}
+
+func orAbsent(v int64, there bool) int64 {
+	if there {
+		return v
+	}
+	return tcp.Absent
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sample fills the next row; the batch must have one left. raw is a sample_record; private is the decoder of the flow's
+// algorithm or nil.
+func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b *tcp.Batch) {
+	s := (*monitorSampleRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
+	i := d.rows & (batchRows - 1)
+	b.TimeNs[i] = int64(s.TimeNs)
+	b.Flow[i] = flow
+	d.rows++
+	d.ticks.sync(s.Jiffies, int64(s.TimeNs))
+	c := d.columns
+	acked, received := int64(s.BytesAcked), int64(s.BytesReceived)
+	if s.Flags&withPacket != 0 {
+		c[tcp.AckBytes][i] = acked + int64(int32(s.Ack-s.SndUna))
+		c[tcp.SeqBytes][i] = received + int64(int32(s.Seq-s.RcvNxt))
+		c[tcp.SegmentBytes][i] = int64(s.Payload)
+		c[tcp.PeerWindowBytes][i] = int64(s.PeerWindow)
+		c[tcp.TCPFlags][i] = int64(s.TcpFlags)
+		c[tcp.SackBlocks][i] = int64(s.SackBlocks)
+	} else {
+		for f := tcp.AckBytes; f <= tcp.SackBlocks; f++ {
+			c[f][i] = tcp.Absent
+		}
+	}
+
+	c[tcp.CwndPackets][i] = int64(s.Cwnd)
+	c[tcp.SsthreshPackets][i] = orAbsent(int64(s.Ssthresh), s.Ssthresh < infiniteSsthresh)
+	c[tcp.InFlightPackets][i] = int64(s.PacketsOut) - int64(s.SackedOut) - int64(s.LostOut) + int64(s.RetransOut)
+	c[tcp.CAStateField][i] = int64(s.CaState)
+	c[tcp.ReorderingPackets][i] = int64(s.Reordering)
+	c[tcp.LostOutPackets][i] = int64(s.LostOut)
+	c[tcp.SackedOutPackets][i] = int64(s.SackedOut)
+	c[tcp.RetransOutPackets][i] = int64(s.RetransOut)
+	c[tcp.MSSBytes][i] = int64(s.Mss)
+	c[tcp.CwndLimited][i] = flag(s.Flags&withCwndLimit != 0)
+
+	measured := s.Srtt != 0
+	c[tcp.SrttUs][i] = orAbsent(int64(s.Srtt>>3), measured)
+	c[tcp.RttvarUs][i] = orAbsent(int64(s.Mdev>>2), measured)
+	c[tcp.RttUs][i] = orAbsent(int64(s.Rtt), s.Rtt != 0)
+	c[tcp.MinRttUs][i] = orAbsent(int64(s.MinRtt), s.MinRtt != noRTT)
+	c[tcp.ReceiverRttUs][i] = orAbsent(int64(s.ReceiverRtt>>3), s.ReceiverRtt != 0)
+	c[tcp.RTOUs][i] = d.ticks.us(s.Rto)
+	c[tcp.Backoff][i] = int64(s.Backoff)
+
+	c[tcp.SendWindowBytes][i] = int64(s.SndWnd)
+	c[tcp.ReceiveWindowBytes][i] = int64(s.RcvWnd)
+	c[tcp.AckedBytes][i] = acked
+	c[tcp.SentBytes][i] = acked + int64(s.SndNxt-s.SndUna)
+	c[tcp.WrittenBytes][i] = acked + int64(s.WriteSeq-s.SndUna)
+	c[tcp.ReceivedBytes][i] = received
+	c[tcp.ReadBytes][i] = received - int64(int32(s.RcvNxt-s.CopiedSeq))
+	c[tcp.BacklogBytes][i] = int64(s.Backlog)
+	c[tcp.SendBufferBytes][i] = int64(s.Sndbuf)
+	c[tcp.ReceiveBufferBytes][i] = int64(s.Rcvbuf)
+	c[tcp.SendMemoryBytes][i] = int64(s.WmemQueued)
+	c[tcp.DeviceQueueBytes][i] = int64(s.WmemAlloc) - 1 // sk_wmem_alloc_get in include/net/sock.h
+	c[tcp.ReceiveMemoryBytes][i] = int64(s.RmemAlloc)
+	c[tcp.ForwardMemoryBytes][i] = int64(int32(s.ForwardAlloc))
+	c[tcp.OutOfOrderPackets][i] = int64(s.OutOfOrder)
+
+	c[tcp.DeliveredPackets][i] = int64(s.Delivered)
+	c[tcp.DeliveredCEPackets][i] = int64(s.DeliveredCe)
+	c[tcp.LostPackets][i] = int64(s.Lost)
+	c[tcp.RetransmitsPackets][i] = int64(s.TotalRetrans)
+	c[tcp.RetransmittedBytes][i] = int64(s.BytesRetrans)
+	c[tcp.DSackDups][i] = int64(s.DsackDups)
+	c[tcp.ReorderingSeen][i] = int64(s.ReordSeen)
+	c[tcp.DeliveryRateBps][i] = tcp.Absent
+	if s.RateIntervalUs != 0 {
+		c[tcp.DeliveryRateBps][i] = int64(float64(s.RateDelivered) * float64(s.Mss) * 8e6 / float64(s.RateIntervalUs))
+	}
+	c[tcp.PacingRateBps][i] = orAbsent(int64(s.PacingRate)*8, s.PacingRate != unlimitedPacing)
+	c[tcp.AppLimited][i] = flag(s.Flags&withAppLimit != 0)
+
+	// tcp_get_info_chrono_stats in net/ipv4/tcp.c: the running chronograph counts up to now; busy is the sum.
+	chrono := s.ChronoStat
+	if s.ChronoType >= chronoBusy && s.ChronoType <= chronoSndbuf {
+		chrono[s.ChronoType-1] += s.Jiffies - s.ChronoStart
+	}
+	c[tcp.BusyUs][i] = d.ticks.us(chrono[0] + chrono[1] + chrono[2])
+	c[tcp.RwndLimitedUs][i] = d.ticks.us(chrono[chronoRwnd-1])
+	c[tcp.SndbufLimitedUs][i] = d.ticks.us(chrono[chronoSndbuf-1])
+	c[tcp.StateField][i] = int64(s.State)
+
+	for _, f := range d.optional {
+		c[f][i] = tcp.Absent
+	}
+	for _, p := range d.used {
+		if p == private {
+			continue
+		}
+		for _, f := range p.state.fields {
+			c[f][i] = tcp.Absent
+		}
+	}
+	if private != nil {
+		if !private.used {
+			d.use(private, b, i)
+		}
+		private.state.decode(private.at, s, &d.ticks, c, i)
+	}
+}
+
+// event converts an event_record into e.
+func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
+	r := (*monitorEventRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
+	sent := func(seq uint32) int64 { return int64(r.BytesAcked) + int64(int32(seq-r.SndUna)) }
+	*e = tcp.Event{
+		TimeNs: int64(r.TimeNs), Flow: flow, Kind: tcp.EventKind(r.Event), Code: tcp.ErrorCode(r.Code),
+		CAState: tcp.CAState(r.CaState), CwndPackets: r.Cwnd, SsthreshPackets: r.Ssthresh, InFlightPackets: r.InFlight,
+		Cause: tcp.Cause(r.Cause), Reason: tcp.Reason(r.Reason), From: r.From, To: r.To, Value: r.Value,
+		NumBlocks: min(r.Blocks, tcp.MaxBlocks), CPU: r.Cpu, FromSample: r.FromSample != 0,
+	}
+	switch e.Kind {
+	case tcp.EventRetransmit:
+		e.Seq, e.EndSeq = sent(r.Seq), sent(r.EndSeq)
+	case tcp.EventSack, tcp.EventDsack, tcp.EventDupAck:
+		e.Seq = sent(r.Seq)
+	case tcp.EventTimeout:
+		e.Value = d.ticks.us(uint32(r.Value))
+	case tcp.EventCCChange:
+		e.Text = cString(r.Text[:])
+	}
+	for i := range e.NumBlocks {
+		e.Blocks[i] = tcp.Block{Start: sent(r.Sack[2*i]), End: sent(r.Sack[2*i+1])}
+	}
+}
+
+// flow converts a flow_record; the ID is left to the caller.
+func (d *decoder) flow(raw []byte) (f tcp.Flow, kernelID uint64, flags uint8) {
+	r := (*monitorFlowRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
+	const afInet6 = 10
+	addr := func(a [16]uint8) netip.Addr {
+		if r.Family == afInet6 {
+			return netip.AddrFrom16(a)
+		}
+		return netip.AddrFrom4([4]byte(a[:4]))
+	}
+	return tcp.Flow{
+		Local: netip.AddrPortFrom(addr(r.Local), r.LocalPort), Remote: netip.AddrPortFrom(addr(r.Remote), r.RemotePort),
+		NetNS: r.Netns, Cgroup: r.Cgroup, PID: r.Pid, Comm: cString(r.Comm[:]), Inode: r.Inode,
+		CongestionControl: cString(r.Cc[:]), FirstNs: int64(r.FirstNs), Inherited: r.Flags&inheritedMark != 0,
+	}, r.Flow, r.Flags
+}
+
+func cString(s []int8) string {
+	b := make([]byte, 0, len(s))
+	for _, c := range s {
+		if c == 0 {
+			break
+		}
+		b = append(b, byte(c))
+	}
+	return string(b)
+}

@@ -1,0 +1,268 @@
+package bpf
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/clock"
+	"airtide/internal/tcp"
+)
+
+// Source samples by BPF. Make it with Open, run it once, close it.
+type Source struct {
+	options Options
+	loaded  *loaded
+	decoder *decoder
+	flows   *flowTable
+	owners  *owner.Resolver // nil where nobody asks
+	cgroups *owner.Cgroups
+	batch   *tcp.Batch
+	loss    tcp.Loss
+}
+
+// Open loads and attaches the programs. From here on the kernel records; call Run soon.
+func Open(o Options) (*Source, error) {
+	l, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{options: o, loaded: l, flows: newFlowTable()}
+	if !o.NoOwners {
+		s.owners = owner.NewResolver()
+	}
+	s.decoder = newDecoder(l.types, l.hz, l.private)
+	// Without a cgroup v2 mount the flows keep their cgroup ids and have no path.
+	s.cgroups, _ = owner.OpenCgroups()
+	s.batch = s.decoder.newBatch(batchRows)
+	return s, nil
+}
+
+// Close detaches the programs and frees everything. It is safe after a failed Run and must not run beside it.
+func (s *Source) Close() error {
+	return s.loaded.Close()
+}
+
+// Description says how the source observes and what this kernel lacks.
+func (s *Source) Description() string {
+	return fmt.Sprintf("bpf (%s, per ACK)%s", s.loaded.attach, describeMissing(s.loaded.missing))
+}
+
+// HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
+func (s *Source) HZ() int { return s.loaded.hz }
+
+// slowTime and maxDrain together are what a recording that is killed may lose, which is to be less than a second.
+const slowTime = 750 * time.Millisecond
+
+// Run delivers to the sink until the context ends, then drains what the kernel has recorded and returns nil. An error
+// of the sink ends it.
+func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
+	batchTime := s.options.BatchTime
+	if batchTime <= 0 {
+		batchTime = DefaultBatchTime
+	}
+	if s.options.Drain <= 0 {
+		defer hurry()()
+	}
+	ownerCtx, stopOwners := context.WithCancel(context.Background())
+	defer stopOwners()
+	ownersDone := make(chan struct{})
+	go func() {
+		defer close(ownersDone)
+		_ = s.owners.Run(ownerCtx)
+	}()
+	defer func() { stopOwners(); <-ownersDone }()
+
+	wait := s.options.Drain
+	if wait <= 0 {
+		wait = minDrain
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	lastBatch, lastSlow := time.Now(), time.Now()
+	for {
+		done := false
+		select {
+		case <-ctx.Done():
+			done = true
+		case <-timer.C:
+		}
+		// The programs never wake us: a wake-up costs more than a record.
+		filled, err := s.loaded.rings.drain(func(raw []byte) error { return s.take(raw, sink) })
+		if err != nil {
+			return err
+		}
+		if s.options.Drain <= 0 {
+			wait = pace(wait, filled)
+		}
+		timer.Reset(wait)
+		now := time.Now()
+		slow := done || now.Sub(lastSlow) >= slowTime
+		// A recording is written down at the lost counts: nothing that is older shall wait here then.
+		if slow || now.Sub(lastBatch) >= batchTime {
+			lastBatch = now
+			if err := s.flush(sink); err != nil {
+				return err
+			}
+		}
+		if slow {
+			lastSlow = now
+			if err := s.slowWork(sink); err != nil {
+				return err
+			}
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// pace chooses the time until the next look at the rings from the last one and from the share of the fullest
+// that had filled by then. Long bursts find the processor's caches warm; an eighth leaves room for being late.
+func pace(last time.Duration, filled float64) time.Duration {
+	const goal = 1.0 / 8
+	next := time.Duration(float64(last) * goal / max(filled, 1e-6))
+	return min(max(next, minDrain), maxDrain)
+}
+
+// take takes a record, in a slot that is large enough for each kind.
+func (s *Source) take(raw []byte, sink tcp.Sink) error {
+	switch monitorRecordKind(raw[0]) {
+	case monitorRecordKindRECORD_SAMPLE:
+		f := s.flows.find(kernelFlow(raw))
+		if f == nil {
+			s.loss.Orphans++
+			return nil
+		}
+		if f.undecided {
+			return nil
+		}
+		s.decoder.sample(raw, f.flow.ID, f.private, s.batch)
+		if s.decoder.full(s.batch) {
+			return s.flush(sink)
+		}
+		return nil
+	case monitorRecordKindRECORD_EVENT:
+		return s.takeEvent(raw, sink)
+	case monitorRecordKindRECORD_FLOW:
+		return s.takeFlow(raw, sink)
+	}
+	return fmt.Errorf("reading a ring: there is no record of kind %d", raw[0])
+}
+
+func (s *Source) takeEvent(raw []byte, sink tcp.Sink) error {
+	f := s.flows.find(kernelFlow(raw))
+	if f == nil {
+		s.loss.Orphans++
+		return nil
+	}
+	var e tcp.Event
+	s.decoder.event(raw, f.flow.ID, &e)
+	if e.Kind == tcp.EventCCChange {
+		f.private = s.decoder.private[e.Text]
+	}
+	if e.Kind == tcp.EventClose {
+		s.flows.close(kernelFlow(raw))
+	}
+	return sink.Event(&e)
+}
+
+func (s *Source) takeFlow(raw []byte, sink tcp.Sink) error {
+	flow, kernelID, flags := s.decoder.flow(raw)
+	if flags&rejectedMark != 0 {
+		s.flows.close(kernelID)
+		return nil
+	}
+	f := s.flows.learn(kernelID, flow, flags&undecidedMark != 0)
+	f.private = s.decoder.private[f.flow.CongestionControl]
+	if s.owners != nil && f.flow.PID == 0 && flow.Inode != 0 {
+		s.flows.wanted[kernelID] = f
+		s.owners.Lookup(flow.Inode)
+	}
+	if f.undecided {
+		return nil
+	}
+	return s.announce(f, sink)
+}
+
+func (s *Source) announce(f *flow, sink tcp.Sink) error {
+	if s.cgroups != nil && f.flow.CgroupPath == "" && f.flow.Cgroup != 0 {
+		f.flow.CgroupPath, _ = s.cgroups.Path(f.flow.Cgroup)
+	}
+	return sink.Flow(&f.flow)
+}
+
+// flush hands over the batch.
+func (s *Source) flush(sink tcp.Sink) error {
+	return s.decoder.deliver(s.batch, sink.Samples)
+}
+
+// slowWork is what is done each slowTime: owners that have been found, and the lost counts.
+func (s *Source) slowWork(sink tcp.Sink) error {
+	for id, f := range s.flows.wanted {
+		p, ok := s.owners.Lookup(f.flow.Inode)
+		if !ok {
+			continue
+		}
+		delete(s.flows.wanted, id)
+		if err := s.tellKernel(f.flow.Inode, p); err != nil {
+			return err
+		}
+		if f.undecided || f.flow.PID != 0 {
+			continue
+		}
+		f.flow.PID, f.flow.Comm = p.PID, p.Comm
+		if err := s.announce(f, sink); err != nil {
+			return err
+		}
+	}
+	if err := s.readCounters(); err != nil {
+		return err
+	}
+	return sink.Lost(&s.loss)
+}
+
+// tellKernel makes an owner known to the programs, which decide by it where the filter asks for owners.
+func (s *Source) tellKernel(inode uint64, p owner.Process) error {
+	o := struct {
+		PID  uint32
+		Comm [16]byte
+	}{PID: p.PID}
+	copy(o.Comm[:15], p.Comm)
+	if err := s.loaded.coll.Maps["owners"].Put(inode, o); err != nil {
+		return fmt.Errorf("telling the kernel who owns socket %d: %w", inode, err)
+	}
+	return nil
+}
+
+func (s *Source) readCounters() error {
+	counters := s.loaded.coll.Maps["counters"]
+	var lost, untracked []uint64
+	if err := counters.Lookup(uint32(monitorCounterCOUNTER_LOST), &lost); err != nil {
+		return fmt.Errorf("reading the lost counts: %w", err)
+	}
+	if err := counters.Lookup(uint32(monitorCounterCOUNTER_UNTRACKED), &untracked); err != nil {
+		return fmt.Errorf("reading the count of untracked flows: %w", err)
+	}
+	s.loss.TimeNs = clock.Now()
+	s.loss.PerCPU = lost
+	s.loss.Untracked = 0
+	for _, n := range untracked {
+		s.loss.Untracked += n
+	}
+	s.loss.Missed = s.missedRuns()
+	return nil
+}
+
+// missedRuns counts how often the kernel left out a program because it was running already on the same processor: in a
+// soft interrupt on top of a process that works through its socket's backlog. Each is a record that was never made.
+// From kernel 5.12 on.
+func (s *Source) missedRuns() (n uint64) {
+	for _, p := range s.loaded.coll.Programs {
+		if stats, err := p.Stats(); err == nil {
+			n += stats.RecursionMisses
+		}
+	}
+	return n
+}

@@ -1,0 +1,229 @@
+package diag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sockets/filter"
+	"airtide/internal/tcp"
+)
+
+// observeUnprivileged runs as nobody: it prints what it sees of a connection of its own and of one of its parent's,
+// whose port is in the environment, and what becomes of asking for all namespaces.
+func observeUnprivileged() {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	port, err := strconv.Atoi(os.Getenv("DIAG_TEST_PORT"))
+	fail(err)
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	fail(err)
+	own, err := net.Dial("tcp4", l.Addr().String())
+	fail(err)
+	s, err := New(Options{Interval: 10 * time.Millisecond, Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), uint16(port)}}})
+	fail(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	r := newRecorder()
+	fail(s.Run(ctx, r))
+	mine, _ := r.find(own.LocalAddr())
+	var foreign tcp.Flow
+	for _, f := range r.flows {
+		if f.Remote.Port() == uint16(port) {
+			foreign = f
+		}
+	}
+	last, _ := r.last(foreign.ID)
+	_, all := New(Options{AllNamespaces: true})
+	fmt.Println(os.Getuid(), mine.PID == uint32(os.Getpid()), foreign.PID, foreign.Inode != 0,
+		last.Values[tcp.CwndPackets] > 0, last.Values[tcp.SrttUs] > 0, last.Values[tcp.SendMemoryBytes] >= 0, errors.Is(all, ErrNeedRoot))
+}
+
+func TestWithoutRootSamplesComeAndOwnProcessesAreNamed(t *testing.T) {
+	needRoot(t)
+	client, server := connect(t, "tcp4", "127.0.0.1:0")
+	transfer(t, client, server, 1<<20)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childEnv+"=unprivileged", fmt.Sprint("DIAG_TEST_PORT=", portOf(server.LocalAddr())))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if want := "65534 true 0 true true true true true"; err != nil || strings.TrimSpace(string(out)) != want {
+		t.Errorf("as nobody (user, own process named, foreign process, inode, cwnd, srtt, memory, all namespaces refused):\n got %s (%v)\nwant %s", out, err, want)
+	}
+}
+
+// TestOutageGivesTimeouts stops the ACKs of a transfer: the sender times out and sends again.
+func TestOutageGivesTimeouts(t *testing.T) {
+	near, far := makePair(t)
+	client, server := connectPair(t, near, far)
+	r, _, _ := start(t, Options{Filter: filter.Filter{NetNS: []uint32{near.inode}}})
+	transfer(t, client, server, 1<<20)
+	eventually(t, "it is seen", func() bool { _, ok := r.find(client.LocalAddr()); return ok })
+	run(t, "ip", "-n", far.name, "route", "add", "blackhole", near.address+"/32")
+	if _, err := client.Write(make([]byte, 100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := r.find(client.LocalAddr())
+	eventually(t, "two timeouts", func() bool { return len(r.eventsOf(f.ID, tcp.EventTimeout)) >= 2 })
+	for _, e := range r.eventsOf(f.ID, tcp.EventTimeout) {
+		if e.Code != tcp.CodeTimeout || e.Value < 1000 || e.Value > 2e6 || e.CAState != tcp.CALoss {
+			t.Errorf("timeout %+v", e)
+		}
+	}
+	if s, _ := r.last(f.ID); s.Values[tcp.Backoff] < 1 || s.Values[tcp.CAStateField] != int64(tcp.CALoss) {
+		t.Errorf("back-off %d, ca_state %d", s.Values[tcp.Backoff], s.Values[tcp.CAStateField])
+	}
+	var causes []tcp.Cause
+	for _, e := range r.eventsOf(f.ID, tcp.EventRetransmit) {
+		causes = append(causes, e.Cause)
+	}
+	if !slices.Contains(causes, tcp.CauseRTO) {
+		t.Errorf("causes of retransmissions: %v, want rto among them", causes)
+	}
+}
+
+// TestOverflowingQueueGivesRecovery sends through a queue that is too short.
+func TestOverflowingQueueGivesRecovery(t *testing.T) {
+	near, far := makePair(t)
+	client, server := connectPair(t, near, far)
+	if err := setCongestionControl(client, "cubic"); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "tc", "-n", near.name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate", "50mbit", "burst", "10kb", "limit", "60kb")
+	r, _, _ := start(t, Options{Filter: filter.Filter{NetNS: []uint32{near.inode}}})
+	transfer(t, client, server, 8<<20)
+	f, ok := r.find(client.LocalAddr())
+	if !ok || f.CongestionControl != "cubic" {
+		t.Fatalf("flow %+v", f)
+	}
+	for _, c := range []struct {
+		kind tcp.EventKind
+		code tcp.ErrorCode
+	}{{tcp.EventCAState, tcp.CodeNone}, {tcp.EventRetransmit, tcp.CodeNone}} {
+		eventually(t, c.kind.String(), func() bool {
+			list := r.eventsOf(f.ID, c.kind)
+			return len(list) > 0 && list[0].Code == c.code
+		})
+	}
+	var sum int64
+	for _, e := range r.eventsOf(f.ID, tcp.EventRetransmit) {
+		sum += e.Value
+	}
+	samples := r.samples[f.ID]
+	s := samples[len(samples)-1]
+	first := r.samples[f.ID][0]
+	if total := s.Values[tcp.RetransmitsPackets] - first.Values[tcp.RetransmitsPackets]; sum != total || total == 0 {
+		t.Errorf("events tell of %d retransmissions, the counter of %d", sum, total)
+	}
+	if v, ok := s.Get(tcp.SsthreshPackets); !ok || v < 2 {
+		t.Errorf("ssthresh after a loss: %d, %v", v, ok)
+	}
+	if err := setCongestionControl(client, "reno"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the change of congestion control", func() bool {
+		list := r.eventsOf(f.ID, tcp.EventCCChange)
+		return len(list) == 1 && list[0].Text == "reno"
+	})
+}
+
+func setCongestionControl(c *net.TCPConn, name string) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	if err := raw.Control(func(fd uintptr) { set = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) }); err != nil {
+		return err
+	}
+	return set
+}
+
+func TestBBRShowsItsPrivateState(t *testing.T) {
+	client, server := connect(t, "tcp4", "127.0.0.1:0")
+	if err := setCongestionControl(client, "bbr"); err != nil {
+		t.Skipf("this kernel has no BBR: %v", err)
+	}
+	r, _, _ := start(t, Options{Filter: onlyPort(server.LocalAddr())})
+	transfer(t, client, server, 50<<20)
+	f, _ := r.find(client.LocalAddr())
+	eventually(t, "BBR's bandwidth", func() bool {
+		s, ok := r.last(f.ID)
+		return ok && s.Values[tcp.BBRBandwidthBps] > 1e6 && s.Values[tcp.BBRMinRttUs] != tcp.Absent && s.Values[tcp.BBRCwndGainPct] >= 100
+	})
+	if s, _ := r.last(f.ID); s.Values[tcp.BBRMode] != tcp.Absent || s.Values[tcp.CubicKMs] != tcp.Absent {
+		t.Errorf("bbr_mode %d, cubic_k_ms %d, want both absent", s.Values[tcp.BBRMode], s.Values[tcp.CubicKMs])
+	}
+}
+
+// TestValuesAgreeWithSS compares the last sample of a quiet connection with what ss prints of it.
+func TestValuesAgreeWithSS(t *testing.T) {
+	if _, err := exec.LookPath("ss"); err != nil {
+		t.Skip("needs ss of iproute2")
+	}
+	client, server := connect(t, "tcp4", "127.0.0.1:0")
+	transfer(t, client, server, 3<<20)
+	time.Sleep(100 * time.Millisecond) // delayed ACKs
+	r, _, stop := start(t, Options{Filter: onlyPort(server.LocalAddr())})
+	eventually(t, "a sample", func() bool { f, _ := r.find(client.LocalAddr()); _, ok := r.last(f.ID); return ok })
+	stop()
+	port := fmt.Sprint(portOf(client.LocalAddr()))
+	out, err := exec.Command("ss", "-Htinm", "sport", "=", port).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := r.find(client.LocalAddr())
+	s, _ := r.last(f.ID)
+	for _, c := range []struct {
+		pattern string
+		field   tcp.Field
+		scale   float64
+	}{
+		{`\brtt:([0-9.]+)/`, tcp.SrttUs, 1000},
+		{`\brtt:[0-9.]+/([0-9.]+)`, tcp.RttvarUs, 1000},
+		{`\bminrtt:([0-9.]+)`, tcp.MinRttUs, 1000},
+		{`\brto:([0-9.]+)`, tcp.RTOUs, 1000},
+		{`\bcwnd:([0-9]+)`, tcp.CwndPackets, 1},
+		{`\bmss:([0-9]+)`, tcp.MSSBytes, 1},
+		{`\bbytes_acked:([0-9]+)`, tcp.AckedBytes, 1},
+		{`\bdelivered:([0-9]+)`, tcp.DeliveredPackets, 1},
+		{`\bdelivery_rate ([0-9]+)bps`, tcp.DeliveryRateBps, 1},
+		{`\bpacing_rate ([0-9]+)bps`, tcp.PacingRateBps, 1},
+		{`\bsnd_wnd:([0-9]+)`, tcp.SendWindowBytes, 1},
+		{`\bskmem:\(r\d+,rb(\d+)`, tcp.ReceiveBufferBytes, 1},
+		{`\bskmem:\(r\d+,rb\d+,t\d+,tb(\d+)`, tcp.SendBufferBytes, 1},
+	} {
+		m := regexp.MustCompile(c.pattern).FindSubmatch(out)
+		if m == nil {
+			if c.field != tcp.SendWindowBytes { // ss 6.1 does not print it
+				t.Errorf("ss prints no %v: %s", c.field, out)
+			}
+			continue
+		}
+		want, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := float64(s.Values[c.field])
+		if math.Abs(got-want*c.scale) > math.Max(1, want*c.scale*1e-5) { // ss prints six digits
+			t.Errorf("%v: %.0f, ss says %v: %s", c.field, got, want*c.scale, out)
+		}
+	}
+}

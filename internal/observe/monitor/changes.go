@@ -1,0 +1,86 @@
+package monitor
+
+import (
+	"time"
+
+	"airtide/internal/tcp"
+)
+
+// changing are the fields whose change makes a sample: those of the BPF programs (dense_enough in bpf/monitor/sample.h) as far as
+// inet_diag tells them. It has no count of the segments that were ever marked lost; those that are marked now stand for it.
+var changing = [...]tcp.Field{
+	tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField, tcp.LostOutPackets, tcp.RetransmitsPackets, tcp.Backoff,
+	tcp.StateField, // rows at its changes come at every density
+}
+
+// limitWindow is how far apart two samples are at least by which a limit is told: the kernel counts limited time in ticks
+// of up to 10 ms, so that of a lasting limit nothing may show from one poll to the next.
+const limitWindow = int64(20 * time.Millisecond)
+
+// changes lets through the samples that differ from the flow's last one.
+type changes struct {
+	tcp.Sink
+	last map[tcp.FlowID]*shown
+	kept *tcp.Batch
+	row  tcp.Sample
+}
+
+func newChanges(sink tcp.Sink) *changes {
+	return &changes{Sink: sink, last: map[tcp.FlowID]*shown{}, kept: tcp.NewBatch(0)}
+}
+
+// shown is what a flow's last sample showed.
+type shown struct {
+	situation situation
+	// The times limited, of the sample by which the limit was told.
+	timeNs, rwndUs, sndbufUs int64
+}
+
+// situation is what has to be another for the next sample to be let through.
+type situation struct {
+	values [len(changing)]int64
+	// Whether the peer's window or the send buffer was a limit. The running limit itself is not told, but its time grows.
+	rwnd, sndbuf bool
+}
+
+func (c *changes) Samples(b *tcp.Batch) error {
+	c.kept.Reset()
+	for i, id := range b.Flow {
+		if c.differs(b, i, id) {
+			b.Row(i, &c.row)
+			c.kept.Append(&c.row)
+		}
+	}
+	if c.kept.Len() == 0 {
+		return nil
+	}
+	return c.Sink.Samples(c.kept)
+}
+
+// differs says whether row i shows something new of its flow, and remembers it.
+func (c *changes) differs(b *tcp.Batch, i int, id tcp.FlowID) bool {
+	last, known := c.last[id]
+	if !known {
+		last = &shown{}
+		c.last[id] = last
+	}
+	now := last.situation
+	for k, f := range changing {
+		now.values[k] = b.Cols[f][i]
+	}
+	if timeNs := b.TimeNs[i]; !known || timeNs-last.timeNs >= limitWindow {
+		rwnd, sndbuf := b.Cols[tcp.RwndLimitedUs][i], b.Cols[tcp.SndbufLimitedUs][i]
+		now.rwnd, now.sndbuf = known && rwnd > last.rwndUs, known && sndbuf > last.sndbufUs
+		last.timeNs, last.rwndUs, last.sndbufUs = timeNs, rwnd, sndbuf
+	}
+	news := !known || now != last.situation
+	last.situation = now
+	return news
+}
+
+func (c *changes) Event(e *tcp.Event) error {
+	if e.Kind == tcp.EventClose {
+		delete(c.last, e.Flow)
+	}
+	return c.Sink.Event(e)
+}

@@ -1,0 +1,203 @@
+// Package export writes what a recording or a live monitor holds in the formats of other tools: Parquet and CSV tables
+// for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for Android's trace viewer. docs/export.md lists
+// the columns.
+//
+// An [Exporter] is a [tcp.Sink]. It writes next to its destination and moves the result there in [Exporter.Close], so
+// that a file with the wanted name is always a whole one. When anything fails, what was written so far is removed:
+// the recording still exists, so the export can be repeated.
+//
+// A recording can be read twice: a first pass through a [Survey] tells which fields hold anything and what is finally
+// known of each flow, which gives narrower tables and Perfetto tracks under the right process.
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"airtide/internal/tcp"
+)
+
+// Format is an output format, by the name that the command line uses.
+type Format string
+
+// The formats.
+const (
+	Parquet   Format = "parquet"
+	CSV       Format = "csv"
+	JSONLines Format = "jsonl"
+	Perfetto  Format = "perfetto"
+)
+
+// Formats lists the formats in the order in which help texts name them.
+func Formats() []Format { return []Format{Parquet, CSV, JSONLines, Perfetto} }
+
+// ParseFormat finds a format by name.
+func ParseFormat(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if string(f) == name {
+			return f, nil
+		}
+		names = append(names, string(f))
+	}
+	return "", fmt.Errorf("unknown export format %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// Table names one of the tables of a recording.
+type Table string
+
+// The tables.
+const (
+	Samples Table = "samples"
+	Events  Table = "events"
+	Flows   Table = "flows"
+)
+
+// ParseTable finds a table by name.
+func ParseTable(name string) (Table, error) {
+	switch t := Table(name); t {
+	case Samples, Events, Flows:
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown table %q: want samples, events or flows", name)
+}
+
+// Options choose what is written.
+type Options struct {
+	// Fields are the fields of a sample to write, in this order; nil: all of them, and for Perfetto those of
+	// DefaultCounters.
+	Fields []tcp.Field
+	// Flows holds what is finally known of each flow, when a first pass has found it out.
+	Flows map[tcp.FlowID]*tcp.Flow
+	// Overwrite replaces existing files; without it they are an error.
+	Overwrite bool
+	// Table is the table that a single stream of CSV holds ("" means Samples). Files hold all tables.
+	Table Table
+	// Stdout is where the path "-" leads.
+	Stdout io.Writer
+}
+
+func (o *Options) fields() []tcp.Field {
+	if o.Fields != nil {
+		return o.Fields
+	}
+	all := make([]tcp.Field, tcp.NumFields)
+	for f := range all {
+		all[f] = tcp.Field(f)
+	}
+	return all
+}
+
+// encoder is what each format implements: a sink, and finish, which writes what comes last.
+type encoder interface {
+	tcp.Sink
+	finish() error
+}
+
+// Exporter is a sink that writes a file. After an error it takes nothing more and returns that error again.
+type Exporter struct {
+	encoder encoder
+	files   *outputs
+	err     error
+	closed  bool
+}
+
+// New begins an export to a path, or to Options.Stdout when the path is "-".
+//
+// Parquet and CSV are several tables. A path that ends in "/" or is a directory receives samples, events and flows as
+// files of these names; of any other path, OUT.parquet say, the siblings are OUT.events.parquet and OUT.flows.parquet.
+func New(format Format, path string, meta Meta, options Options) (*Exporter, error) {
+	if _, err := ParseFormat(string(format)); err != nil {
+		return nil, err
+	}
+	if options.Table == "" {
+		options.Table = Samples
+	}
+	if _, err := ParseTable(string(options.Table)); err != nil {
+		return nil, err
+	}
+	x := &Exporter{files: &outputs{overwrite: options.Overwrite, stdout: options.Stdout}}
+	var err error
+	switch format {
+	case Parquet:
+		x.encoder, err = newParquet(x.files, path, &meta, &options)
+	case CSV:
+		x.encoder, err = newCSV(x.files, path, &meta, &options)
+	case JSONLines:
+		x.encoder, err = newJSONLines(x.files, path, &meta, &options)
+	case Perfetto:
+		x.encoder, err = newPerfetto(x.files, path, &meta, &options)
+	}
+	if err != nil {
+		x.files.remove()
+		return nil, fmt.Errorf("exporting to %s: %w", format, err)
+	}
+	return x, nil
+}
+
+// Flow announces a flow.
+func (x *Exporter) Flow(f *tcp.Flow) error {
+	return x.pass(func() error { return x.encoder.Flow(f) })
+}
+
+// Samples writes a batch.
+func (x *Exporter) Samples(b *tcp.Batch) error {
+	return x.pass(func() error { return x.encoder.Samples(b) })
+}
+
+// Event writes an event.
+func (x *Exporter) Event(e *tcp.Event) error {
+	return x.pass(func() error { return x.encoder.Event(e) })
+}
+
+// Lost writes the counts of lost records.
+func (x *Exporter) Lost(l *tcp.Loss) error {
+	return x.pass(func() error { return x.encoder.Lost(l) })
+}
+
+// pass hands a call on unless the export has failed before, and removes the files when it fails now.
+func (x *Exporter) pass(call func() error) error {
+	if x.err != nil {
+		return x.err
+	}
+	if err := call(); err != nil {
+		return x.fail(err)
+	}
+	return nil
+}
+
+func (x *Exporter) fail(err error) error {
+	x.err = fmt.Errorf("exporting: %w", err)
+	x.files.remove()
+	return x.err
+}
+
+// Close completes the files and gives them their names. After a failure it returns the first error.
+func (x *Exporter) Close() error {
+	if x.closed || x.err != nil {
+		return x.err
+	}
+	x.closed = true
+	if err := x.encoder.finish(); err != nil {
+		return x.fail(err)
+	}
+	if err := x.files.publish(); err != nil {
+		return x.fail(err)
+	}
+	return nil
+}
+
+// Abort removes what was written so far, for instance because the user interrupted the export. After Close it does
+// nothing.
+func (x *Exporter) Abort() {
+	if !x.closed && x.err == nil {
+		_ = x.fail(errAborted)
+	}
+}
+
+var errAborted = errors.New("the export was interrupted")
+
+// Paths lists the files that the export writes, in the order samples, events, flows.
+func (x *Exporter) Paths() []string { return x.files.paths() }

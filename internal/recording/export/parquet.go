@@ -1,0 +1,85 @@
+package export
+
+import (
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"airtide/internal/tcp"
+)
+
+// parquetTables writes the three tables. Events and flows are few, so they go row by row through the library's
+// reflection; samples go column by column (parquet_samples.go).
+type parquetTables struct {
+	meta    *Meta
+	flows   flowTable
+	lost    lossWatch
+	samples *parquetSamples
+	events  *parquet.GenericWriter[eventRow]
+	flowOut *output
+	options []parquet.WriterOption
+}
+
+// eventRowGroupRows bounds the memory that events take before they are written.
+const eventRowGroupRows = 1 << 17
+
+func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, error) {
+	if isStream(path) {
+		return nil, errParquetStream
+	}
+	samples, events, flows, err := files.createTables(path, ".parquet")
+	if err != nil {
+		return nil, err
+	}
+	options := []parquet.WriterOption{
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.CreatedBy("airtide", meta.Tool, ""),
+	}
+	for _, kv := range metaPairs(meta) {
+		options = append(options, parquet.KeyValueMetadata("airtide."+kv[0], kv[1]))
+	}
+	options = slices.Clip(options) // both writers append to them
+	return &parquetTables{
+		meta: meta, flows: newFlowTable(o), flowOut: flows, options: options,
+		samples: newParquetSamples(samples, meta, o.fields(), options),
+		events:  parquet.NewGenericWriter[eventRow](events, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...),
+	}, nil
+}
+
+func (p *parquetTables) Flow(f *tcp.Flow) error {
+	p.flows.put(f)
+	return nil
+}
+
+func (p *parquetTables) Samples(b *tcp.Batch) error { return p.samples.write(b) }
+
+func (p *parquetTables) Event(e *tcp.Event) error { return p.writeEvent(newEventRow(e, p.meta)) }
+
+func (p *parquetTables) Lost(l *tcp.Loss) error {
+	if !p.lost.grown(l) {
+		return nil
+	}
+	return p.writeEvent(newLostRow(l, p.meta))
+}
+
+func (p *parquetTables) writeEvent(r *eventRow) error {
+	_, err := p.events.Write([]eventRow{*r})
+	return err
+}
+
+func (p *parquetTables) finish() error {
+	if err := p.samples.close(); err != nil {
+		return err
+	}
+	if err := p.events.Close(); err != nil {
+		return err
+	}
+	flows := parquet.NewGenericWriter[flowRow](p.flowOut, p.options...)
+	for _, f := range p.flows.sorted() {
+		if _, err := flows.Write([]flowRow{*newFlowRow(f, p.meta)}); err != nil {
+			return err
+		}
+	}
+	return flows.Close()
+}

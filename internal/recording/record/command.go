@@ -1,0 +1,52 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"airtide/internal/sockets/owner"
+)
+
+// commandGroup makes the command's cgroup and narrows the filter to it. nil when there is no command or everything is
+// to be recorded.
+func commandGroup(o *Options) (*owner.Group, error) {
+	if len(o.Command) == 0 || o.All {
+		return nil, nil
+	}
+	groups, err := owner.OpenCgroups()
+	if errors.Is(err, owner.ErrNoCgroup2) {
+		o.Notice("cgroup v2 is not mounted, so the command's connections cannot be told apart: recording all")
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	g, err := groups.NewGroup("airtide-record-")
+	if err != nil {
+		return nil, fmt.Errorf("making a cgroup for the command (record everything with --all): %w", err)
+	}
+	o.Monitor.Filter.Cgroups = append(o.Monitor.Filter.Cgroups, g.ID)
+	return g, nil
+}
+
+// startCommand starts the command in the group. When ctx ends it is interrupted, and killed two seconds later.
+func startCommand(ctx context.Context, args []string, g *owner.Group) (*exec.Cmd, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 2 * time.Second
+	if g != nil {
+		c.SysProcAttr = g.Attributes()
+	}
+	if err := c.Start(); err != nil {
+		return nil, fmt.Errorf("starting the command: %w", err)
+	}
+	return c, nil
+}

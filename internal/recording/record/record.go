@@ -1,0 +1,260 @@
+// Package record makes a recording: it opens a monitor, writes what it delivers into a trace, and stops at a signal,
+// after a time, or when a command that it runs has ended.
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+
+	"airtide/internal/observe/monitor"
+	"airtide/internal/recording/trace"
+	"airtide/internal/sockets/owner"
+	"airtide/internal/tcp"
+)
+
+// Options say what to record and where.
+type Options struct {
+	Path      string
+	Overwrite bool
+	Monitor   monitor.Options
+	// Tool is the version of the program, and Label the user's own note; both are kept in the recording.
+	Tool  string
+	Label string
+	// Duration ends the recording; 0 means not by time.
+	Duration time.Duration
+	// Command is run and ends the recording when it ends; its connections alone are recorded unless All is set.
+	Command []string
+	All     bool
+	// Notice is called with a line that the user should see, Progress about once a second, and Begun once, when everything
+	// from then on is recorded. All may be nil.
+	Notice   func(string)
+	Progress func(Progress)
+	Begun    func()
+}
+
+// Progress says how far a recording is.
+type Progress struct {
+	Elapsed time.Duration
+	Flows   int
+	Samples uint64
+	Events  uint64
+	Bytes   int64
+	Loss    tcp.Loss
+}
+
+// Result is what a recording has become.
+type Result struct {
+	Path      string   `json:"path"`
+	Source    string   `json:"source"`
+	DurationS float64  `json:"duration_s"`
+	Flows     int      `json:"flows"`
+	Samples   uint64   `json:"samples"`
+	Events    uint64   `json:"events"`
+	Bytes     int64    `json:"bytes"`
+	Loss      tcp.Loss `json:"loss"`
+	// CommandError is why the command failed, "" when it did not or there was none.
+	CommandError string `json:"command_error,omitempty"`
+}
+
+// settle is how long the recording goes on after the command has ended, for the last segments of its connections.
+const settle = 250 * time.Millisecond
+
+// Run records until ctx ends, the time is over, or the command has ended. The result is valid when something was
+// recorded, even beside an error such as a full disk.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
+	group, err := commandGroup(&o)
+	if err != nil {
+		return nil, err
+	}
+	if group != nil {
+		defer func() {
+			if err := group.Remove("a later recording"); err != nil {
+				o.Notice(err.Error())
+			}
+		}()
+	}
+	source, err := monitor.Open(o.Monitor)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	if source.Fallback != nil {
+		o.Notice(fmt.Sprintf("bpf is not available, taking diag: %v", source.Fallback))
+	}
+	writer, err := trace.Create(o.Path, metadata(o, source), trace.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	if o.Begun != nil {
+		o.Begun()
+	}
+	s := &session{options: o, writer: writer, started: time.Now(), flushed: time.Now(), flows: map[tcp.FlowID]bool{}}
+	runErr := s.run(ctx, source, group)
+	closeErr := writer.Close()
+	if errors.Is(runErr, closeErr) { // a writer that has failed says the same again
+		closeErr = nil
+	}
+	return s.result(source.Description()), errors.Join(runErr, closeErr)
+}
+
+// flushTime is when what has come is written down at the latest. The bpf source asks for it more often, by its lost
+// counts; diag has none, and may have nothing to deliver for long.
+const flushTime = 800 * time.Millisecond
+
+// session is a recording under way; it is the sink between the monitor and the trace.
+type session struct {
+	options    Options
+	started    time.Time
+	commandErr error
+
+	mu      sync.Mutex // the source delivers while keep writes down
+	writer  *trace.Writer
+	flushed time.Time
+	flows   map[tcp.FlowID]bool
+	samples uint64
+	events  uint64
+	loss    tcp.Loss
+}
+
+func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.Group) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if s.options.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.options.Duration)
+		defer cancel()
+	}
+	command, err := startCommand(ctx, s.options.Command, group)
+	if err != nil {
+		return err
+	}
+	commandDone := make(chan error, 1)
+	if command != nil {
+		go func() {
+			commandDone <- command.Wait()
+			time.Sleep(settle)
+			stop()
+		}()
+	}
+	var keeping sync.WaitGroup
+	keeping.Go(func() { s.keep(ctx, stop) })
+	err = source.Run(ctx, s)
+	stop()
+	keeping.Wait()
+	if command != nil {
+		s.commandErr = <-commandDone
+		if errors.Is(s.commandErr, exec.ErrWaitDelay) || ctx.Err() != nil && killedBySignal(s.commandErr) {
+			s.commandErr = nil // we ended it
+		}
+	}
+	return err
+}
+
+func (s *session) result(source string) *Result {
+	st := s.writer.Stats()
+	r := &Result{
+		Path: s.options.Path, Source: source, DurationS: time.Since(s.started).Seconds(), Flows: len(s.flows),
+		Samples: s.samples, Events: s.events, Bytes: st.Bytes, Loss: s.loss,
+	}
+	if s.commandErr != nil {
+		r.CommandError = s.commandErr.Error()
+	}
+	return r
+}
+
+// Flow writes a flow's definition.
+func (s *session) Flow(f *tcp.Flow) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flows[f.ID] = true
+	return s.writer.Flow(f)
+}
+
+// Samples writes a batch.
+func (s *session) Samples(b *tcp.Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.samples += uint64(b.Len())
+	return s.writer.Samples(b)
+}
+
+// Event writes an event.
+func (s *session) Event(e *tcp.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events++
+	return s.writer.Event(e)
+}
+
+// Lost is written, and all that came before it.
+func (s *session) Lost(l *tcp.Loss) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.loss = *l
+	s.loss.PerCPU = append([]uint64(nil), l.PerCPU...)
+	if err := s.writer.Lost(l); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+// keep writes down what has come when nobody else has done so for flushTime, until ctx ends. It stops the recording when
+// that fails, of which the writer then tells whoever calls it next.
+func (s *session) keep(ctx context.Context, stop func()) {
+	timer := time.NewTimer(flushTime)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.mu.Lock()
+		wait := time.Until(s.flushed.Add(flushTime))
+		if wait <= 0 {
+			if s.flush() != nil {
+				stop()
+			}
+			wait = flushTime
+		}
+		s.mu.Unlock()
+		timer.Reset(wait)
+	}
+}
+
+// flush writes down what has come, so that a kill costs nothing of it, and tells the progress.
+func (s *session) flush() error {
+	s.flushed = time.Now()
+	if err := s.writer.Flush(); err != nil {
+		return err
+	}
+	if s.options.Progress != nil {
+		s.options.Progress(Progress{
+			Elapsed: time.Since(s.started), Flows: len(s.flows), Samples: s.samples, Events: s.events,
+			Bytes: s.writer.Stats().Bytes, Loss: s.loss,
+		})
+	}
+	return nil
+}
+
+func killedBySignal(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == -1
+}
+
+// metadata describes the recording for the trace's header.
+func metadata(o Options, source *monitor.Opened) trace.Metadata {
+	m := trace.HostMetadata()
+	m.Tool, m.Label, m.Command = o.Tool, o.Label, o.Command
+	m.Source, m.SourceDetail, m.HZ = string(source.Kind), source.Description(), source.HZ
+	m.Filter, m.Density = o.Monitor.Filter, o.Monitor.Density.String()
+	m.IntervalNs = source.Interval.Nanoseconds()
+	return m
+}

@@ -1,0 +1,151 @@
+package summary
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"airtide/internal/tcp"
+)
+
+// write writes the totals.
+func (t *Totals) write(out io.Writer, o TextOptions) {
+	fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %d samples, %d events\n",
+		o.bold(fmt.Sprintf("%-14s", "flows")), t.Flows, t.Open, t.Closed, durationText(t.DurationS), t.Samples, t.Events)
+	t.Figures.write(out, o)
+	line := func(text string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "lost records")), text) }
+	switch l := t.Loss; {
+	case l == nil:
+		line(absent)
+	case l.Records == 0 && l.Untracked == 0:
+		line("none")
+	default:
+		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %d flows not followed",
+			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, l.Untracked)))
+	}
+}
+
+// perCPU names the processors that lost records.
+func perCPU(lost []uint64) string {
+	var texts []string
+	for cpu, n := range lost {
+		if n > 0 {
+			texts = append(texts, fmt.Sprintf("%d: %d", cpu, n))
+		}
+	}
+	if len(texts) == 0 {
+		return "none"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// WriteFlow writes everything about one flow.
+func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
+	f, found := r.Flow(id)
+	if !found {
+		return fmt.Errorf("no flow %d: %s", id, r.choice())
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local), tcp.Endpoint(f.Remote))
+	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
+	field("process", f.process())
+	field("cgroup", orAbsent(f.CgroupPath))
+	netns := absent
+	if f.NetNS != 0 {
+		netns = fmt.Sprint(f.NetNS)
+	}
+	field("netns", netns)
+	field("congestion", f.controls())
+	opened := "seen from its opening"
+	if f.Inherited {
+		opened = "was open before"
+	}
+	field("life", fmt.Sprintf("%s, %s; end: %s", durationText(f.DurationS), opened, f.CloseReason))
+	field("records", fmt.Sprintf("%d samples, %d events", f.Samples, f.Events))
+	f.Figures.write(out, o)
+	return out.Flush()
+}
+
+// choice says which flows there are.
+func (r *Report) choice() string {
+	if len(r.Flows) == 0 {
+		return "the recording has none"
+	}
+	low, high := r.Flows[0].ID, r.Flows[0].ID
+	for i := range r.Flows {
+		low, high = min(low, r.Flows[i].ID), max(high, r.Flows[i].ID)
+	}
+	return fmt.Sprintf("choose one from %d to %d", low, high)
+}
+
+func orAbsent(s string) string {
+	if s == "" {
+		return absent
+	}
+	return s
+}
+
+// write writes what flows and totals have in common, a line for each subject.
+func (g *Figures) write(out io.Writer, o TextOptions) {
+	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
+	direction := func(name string, bytes *int64, rate, peak *float64) {
+		if bytes == nil {
+			field(name, absent)
+			return
+		}
+		field(name, fmt.Sprintf("%s bytes, %s bit/s over %s, peak %s bit/s",
+			bytesText(bytes), rateText(rate), durationText(g.ActiveS), rateText(peak)))
+	}
+	direction("acked", g.AckedBytes, g.AckedRateBps, g.AckedPeakBps)
+	direction("received", g.ReceivedBytes, g.ReceiveRateBps, g.ReceivePeakBps)
+	field("rtt", show(g.Rtt, func(d Distribution) string {
+		return fmt.Sprintf("min %s, median %s, p95 %s, p99 %s, max %s ms",
+			milliseconds(d.Min), milliseconds(d.Median), milliseconds(d.P95), milliseconds(d.P99), milliseconds(d.Max))
+	}))
+	field("srtt", show(g.Srtt, func(s Spread) string {
+		return fmt.Sprintf("min %s, median %s, max %s ms; kernel's minimum %s", milliseconds(s.Min), milliseconds(s.Median),
+			milliseconds(s.Max), show(g.MinRttUs, milliseconds))
+	}))
+	packets := func(s Spread) string { return fmt.Sprintf("min %d, median %d, max %d packets", s.Min, s.Median, s.Max) }
+	field("cwnd", show(g.Cwnd, packets))
+	field("in flight", show(g.InFlight, packets))
+	again := g.Retransmissions
+	field("retransmitted", fmt.Sprintf("%s packets, %s bytes, %s of %s delivered; %s marked lost", count(again.Packets),
+		bytesText(again.Bytes), show(again.DeliveredPct, func(p float64) string { return percent(p / 100) }),
+		count(g.DeliveredPackets), count(g.LostPackets)))
+	field("  by cause", show(again.Causes, Causes.text))
+	e := g.Errors
+	field("errors", fmt.Sprintf("1 reordering %s, 2 local congestion %s, 3 duplicate ACK/SACK %s, 4 timeout %s",
+		count(e.Reordering), count(e.LocalCongestion), count(e.DupAck), count(e.Timeout)))
+	field("undone", show(g.Undone, func(u Undone) string {
+		return fmt.Sprintf("%d by time stamp or F-RTO, %d by DSACK", u.Timestamp, u.Dsack)
+	}))
+	field("ca_state", sharesText(g.CAStateShare.list()))
+	field("limited by", sharesText(g.LimitedShare.list()))
+}
+
+// text lists the causes that occurred.
+func (c Causes) text() string {
+	var texts []string
+	for _, cause := range []struct {
+		name string
+		n    int64
+	}{
+		{"fast", c.Fast},
+		{"RTO", c.RTO},
+		{"after RTO", c.RTORecovery},
+		{"tail-loss probe", c.TLP},
+		{"reordering timer", c.Reordering},
+		{"SYN", c.SYN},
+		{"other", c.Other},
+	} {
+		if cause.n > 0 {
+			texts = append(texts, fmt.Sprintf("%s %d", cause.name, cause.n))
+		}
+	}
+	if len(texts) == 0 {
+		return "none"
+	}
+	return strings.Join(texts, ", ")
+}

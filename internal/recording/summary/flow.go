@@ -1,0 +1,224 @@
+package summary
+
+import (
+	"slices"
+
+	"airtide/internal/tcp"
+)
+
+const (
+	numCAStates = int(tcp.CALoss) + 1
+	numCauses   = int(tcp.CauseOther) + 1
+)
+
+// counter follows a counter of the kernel. It begins at zero, or, for a connection that was open before the
+// observation, at the first value seen.
+type counter struct {
+	first, last int64
+	seen        bool
+}
+
+func (c *counter) add(v int64) {
+	if v == tcp.Absent {
+		return
+	}
+	if !c.seen {
+		c.first, c.seen = v, true
+	}
+	c.last = v
+}
+
+// total is the count that belongs to the observation, nil when it was never seen.
+func (c *counter) total(inherited bool) *int64 {
+	if !c.seen {
+		return nil
+	}
+	n := c.last
+	if inherited {
+		n -= c.first
+	}
+	return &n
+}
+
+// flow collects one flow.
+type flow struct {
+	tcp.Flow
+	described bool
+	samples   int64
+	events    int64
+	// The first and the last sight of any kind, and of a sample; valid when there was one.
+	firstNs, lastNs             int64
+	firstSampleNs, lastSampleNs int64
+
+	acked, received              stream
+	rtt, srtt, cwnd, inFlight    distribution
+	minRtt                       int64
+	delivered, lost, retransmits counter
+	retransmittedBytes           counter
+
+	caNs [numCAStates]int64
+	caOK bool
+	// The chronographs at the first and at the last sample that had them.
+	chronoFirst, chronoLast chronographs
+	chronoOK                bool
+
+	causes  [numCauses]int64
+	codes   [tcp.NumErrorCodes]int64
+	undone  [2]int64 // by time stamp or F-RTO, by DSACK
+	ccNames []string
+	closed  bool
+	reason  tcp.Reason
+}
+
+// stream follows the bytes of one direction.
+type stream struct {
+	counter
+	rate *rateMeter
+}
+
+// chronographs are the times of tcp_chrono_type (include/linux/tcp.h) at a moment.
+type chronographs struct {
+	timeNs             int64
+	busy, rwnd, sndbuf int64 // µs
+}
+
+func newFlow(id tcp.FlowID) *flow {
+	f := &flow{
+		rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution(),
+		minRtt: tcp.Absent, reason: tcp.ReasonStillOpen,
+	}
+	f.ID = id
+	f.acked.rate, f.received.rate = newRateMeter(flowBins), newRateMeter(flowBins)
+	return f
+}
+
+// describe takes a description. A later one knows more, for instance the owner; what it no longer knows is kept.
+func (f *flow) describe(d *tcp.Flow) {
+	old := f.Flow
+	f.Flow = *d
+	if f.described {
+		if f.PID == 0 && f.Comm == "" {
+			f.PID, f.Comm = old.PID, old.Comm
+		}
+		if f.CgroupPath == "" && f.Cgroup == old.Cgroup {
+			f.CgroupPath = old.CgroupPath
+		}
+	}
+	f.described = true
+	f.runs(d.CongestionControl)
+	f.see(d.FirstNs)
+}
+
+// runs notes the name of a congestion control, when it is a new one.
+func (f *flow) runs(name string) {
+	if name != "" && !slices.Contains(f.ccNames, name) {
+		f.ccNames = append(f.ccNames, name)
+	}
+}
+
+func (f *flow) see(timeNs int64) {
+	if f.firstNs == 0 || timeNs < f.firstNs {
+		f.firstNs = timeNs
+	}
+	f.lastNs = max(f.lastNs, timeNs)
+}
+
+// startNs is where the flow's active time begins: at the first sight, or, when the connection had been open before,
+// at the first sample, which is the origin of its counters.
+func (f *flow) startNs() int64 {
+	if f.Inherited || f.FirstNs <= 0 {
+		return f.firstSampleNs
+	}
+	return min(f.FirstNs, f.firstSampleNs)
+}
+
+// sample takes a sample, and says how many bytes moved since when.
+func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
+	f.samples++
+	if f.samples == 1 {
+		f.firstSampleNs = r.timeNs
+		f.lastSampleNs = f.startNs()
+		f.see(r.timeNs)
+	}
+	sinceNs = f.lastSampleNs
+	f.lastSampleNs = r.timeNs
+	if r.timeNs > f.lastNs {
+		f.lastNs = r.timeNs
+	}
+
+	ackedBytes = f.acked.move(r.acked, sinceNs, r.timeNs, f.Inherited)
+	receivedBytes = f.received.move(r.received, sinceNs, r.timeNs, f.Inherited)
+	f.rtt.add(r.rtt)
+	f.srtt.add(r.srtt)
+	f.cwnd.add(r.cwnd)
+	f.inFlight.add(r.inFlight)
+	if r.minRtt != tcp.Absent && (f.minRtt == tcp.Absent || r.minRtt < f.minRtt) {
+		f.minRtt = r.minRtt
+	}
+	f.delivered.add(r.delivered)
+	f.lost.add(r.lost)
+	f.retransmits.add(r.retransmits)
+	f.retransmittedBytes.add(r.retransmittedBytes)
+	// The state changes while an ACK is processed, which is after its sample: what a sample shows has held since the
+	// one before.
+	if r.caState >= 0 && r.caState < int64(numCAStates) {
+		f.caNs[r.caState] += max(0, r.timeNs-sinceNs)
+		f.caOK = true
+	}
+	if r.busy != tcp.Absent && r.rwndLimited != tcp.Absent && r.sndbufLimited != tcp.Absent {
+		f.chronoLast = chronographs{r.timeNs, r.busy, r.rwndLimited, r.sndbufLimited}
+		if !f.chronoOK {
+			f.chronoFirst, f.chronoOK = f.chronoLast, true
+		}
+	}
+	return ackedBytes, receivedBytes, sinceNs
+}
+
+// move takes the stream to an offset and says by how many bytes it grew.
+func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
+	if offset == tcp.Absent {
+		return 0
+	}
+	var grown int64
+	switch {
+	case s.seen:
+		grown = offset - s.last
+	case !inherited:
+		grown = offset
+	}
+	if s.seen && grown <= 0 {
+		return 0 // an old ACK
+	}
+	s.add(offset)
+	s.rate.spread(sinceNs, nowNs, grown)
+	return grown
+}
+
+// event takes an event.
+func (f *flow) event(e *tcp.Event) {
+	f.events++
+	f.see(e.TimeNs)
+	if int(e.Code) < len(f.codes) {
+		f.codes[e.Code]++
+	}
+	switch e.Kind {
+	case tcp.EventRetransmit:
+		cause := e.Cause
+		if int(cause) >= len(f.causes) {
+			cause = tcp.CauseOther
+		}
+		f.causes[cause] += max(e.Value, 1)
+	case tcp.EventUndo:
+		switch e.Reason {
+		case tcp.ReasonUndoDsack:
+			f.undone[1]++
+		default:
+			f.undone[0]++
+		}
+	case tcp.EventCCChange:
+		f.runs(e.Text)
+	case tcp.EventClose:
+		// A recorder may end the flows that outlive it by such an event too.
+		f.closed, f.reason = e.Reason != tcp.ReasonStillOpen, e.Reason
+	}
+}

@@ -1,0 +1,30 @@
+package summary
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"airtide/internal/tcp"
+)
+
+// Each connection counts once, by the end that sent more; both directions of it count.
+func TestRatesOfWhoever(t *testing.T) {
+	a, b, c := netip.MustParseAddrPort("192.0.2.1:1000"), netip.MustParseAddrPort("192.0.2.9:80"), netip.MustParseAddrPort("192.0.2.2:1000")
+	bytes := func(n int64) *int64 { return &n }
+	report := Report{Flows: []Flow{
+		{Flow: tcp.Flow{Comm: "curl", Local: a, Remote: b}, Figures: Figures{AckedBytes: bytes(4e6), ReceivedBytes: bytes(1e6)}},
+		{Flow: tcp.Flow{Comm: "httpd", Local: b, Remote: a}, Figures: Figures{AckedBytes: bytes(1e6), ReceivedBytes: bytes(4e6)}},
+		{Flow: tcp.Flow{Comm: "curl", Local: c, Remote: b}, Figures: Figures{AckedBytes: bytes(5e6)}},
+		{Flow: tcp.Flow{Comm: "idle", Local: c, Remote: a}},
+	}}
+	report.Totals.ActiveS = 8
+	names, mbps := report.Rates(func(f *Flow) string { return f.Comm })
+	if !slices.Equal(names, []string{"curl"}) || !slices.Equal(mbps, []float64{10}) {
+		t.Errorf("%v at %v Mbit/s, want curl at 10", names, mbps)
+	}
+	report.Totals.ActiveS = 0
+	if names, _ := report.Rates(func(f *Flow) string { return f.Comm }); len(names) > 0 {
+		t.Errorf("%v in no time", names)
+	}
+}

@@ -1,0 +1,142 @@
+package summary
+
+import (
+	"slices"
+
+	"airtide/internal/tcp"
+)
+
+// Report sums up what has come so far. More may come after it.
+func (s *Summary) Report() Report {
+	report := Report{Flows: make([]Flow, 0, len(s.order))}
+	totals := newTotals()
+	for _, f := range s.order {
+		line := f.report(&s.unseen)
+		report.Flows = append(report.Flows, line)
+		totals.add(f, &line)
+	}
+	report.Totals = totals.report(s)
+	return report
+}
+
+func (f *flow) report(unseen *[256]bool) Flow {
+	line := Flow{
+		Flow: f.Flow, CongestionControls: append([]string{}, f.ccNames...), Closed: f.closed, CloseReason: f.reason,
+		Figures: Figures{
+			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
+			Samples: f.samples, Events: f.events,
+			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
+			Rtt: f.rtt.report(), Srtt: f.srtt.spread(), Cwnd: f.cwnd.spread(), InFlight: f.inFlight.spread(),
+			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
+			Retransmissions: Retransmissions{
+				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
+			},
+			CAStateShare: caStateShare(f.caNs, f.caOK),
+			LimitedShare: limitedShare(f.chronoSpan()),
+		},
+	}
+	if f.samples > 0 {
+		line.ActiveS = max(0, seconds(f.lastSampleNs-f.startNs()))
+	}
+	if f.minRtt != tcp.Absent {
+		minRtt := f.minRtt
+		line.MinRttUs = &minRtt
+	}
+	line.setRates(f.acked.rate, f.received.rate)
+	line.count(&f.causes, &f.codes, &f.undone, unseen)
+	return line
+}
+
+// chronoSpan is how far time and chronographs came between the first and the last sample that had them.
+func (f *flow) chronoSpan() chronographs {
+	if !f.chronoOK {
+		return chronographs{}
+	}
+	return chronographs{
+		f.chronoLast.timeNs - f.chronoFirst.timeNs, f.chronoLast.busy - f.chronoFirst.busy,
+		f.chronoLast.rwnd - f.chronoFirst.rwnd, f.chronoLast.sndbuf - f.chronoFirst.sndbuf,
+	}
+}
+
+func (g *Figures) setRates(up, down *rateMeter) {
+	rate := func(bytes *int64) *float64 {
+		if bytes == nil || g.ActiveS <= 0 {
+			return nil
+		}
+		bps := float64(*bytes) * 8 / g.ActiveS
+		return &bps
+	}
+	peak := func(bytes *int64, m *rateMeter) *float64 {
+		if bytes == nil || g.ActiveS < seconds(windowNs) {
+			return nil
+		}
+		bps := m.peakBps()
+		return &bps
+	}
+	g.AckedRateBps, g.ReceiveRateBps = rate(g.AckedBytes), rate(g.ReceivedBytes)
+	g.AckedPeakBps, g.ReceivePeakBps = peak(g.AckedBytes, up), peak(g.ReceivedBytes, down)
+}
+
+// codeKinds are the kinds of events that carry each code of P4.
+var codeKinds = [tcp.NumErrorCodes][]tcp.EventKind{
+	tcp.CodeReordering:      {tcp.EventReordering},
+	tcp.CodeLocalCongestion: {tcp.EventLocalCongestion},
+	tcp.CodeDupAck:          {tcp.EventDupAck, tcp.EventSack, tcp.EventDsack},
+	tcp.CodeTimeout:         {tcp.EventTimeout},
+}
+
+// count fills in what is counted from events, as far as the source can see them.
+func (g *Figures) count(causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int64, undone *[2]int64, unseen *[256]bool) {
+	code := func(c tcp.ErrorCode) *int64 {
+		if !slices.ContainsFunc(codeKinds[c], func(k tcp.EventKind) bool { return !unseen[k] }) {
+			return nil
+		}
+		n := codes[c]
+		return &n
+	}
+	g.Errors = Errors{
+		code(tcp.CodeReordering), code(tcp.CodeLocalCongestion), code(tcp.CodeDupAck), code(tcp.CodeTimeout),
+	}
+	if !unseen[tcp.EventRetransmit] {
+		g.Retransmissions.Causes = &Causes{
+			Fast: causes[tcp.CauseFast], RTO: causes[tcp.CauseRTO], RTORecovery: causes[tcp.CauseRTORecovery],
+			TLP: causes[tcp.CauseTLP], Reordering: causes[tcp.CauseReordering], SYN: causes[tcp.CauseSYN],
+			Other: causes[tcp.CauseOther] + causes[tcp.CauseNone],
+		}
+	}
+	if !unseen[tcp.EventUndo] {
+		g.Undone = &Undone{Timestamp: undone[0], Dsack: undone[1]}
+	}
+	if sent, delivered := g.Retransmissions.Packets, g.DeliveredPackets; sent != nil && delivered != nil && *delivered > 0 {
+		pct := 100 * float64(*sent) / float64(*delivered)
+		g.Retransmissions.DeliveredPct = &pct
+	}
+}
+
+func caStateShare(ns [numCAStates]int64, ok bool) *CAStateShare {
+	var sum int64
+	for _, n := range ns {
+		sum += n
+	}
+	if !ok || sum == 0 {
+		return nil
+	}
+	share := func(s tcp.CAState) float64 { return float64(ns[s]) / float64(sum) }
+	return &CAStateShare{
+		share(tcp.CAOpen), share(tcp.CADisorder), share(tcp.CACWR), share(tcp.CARecovery), share(tcp.CALoss),
+	}
+}
+
+// limitedShare reckons shares from a span. The kernel counts in jiffies, so the parts can exceed the whole a little.
+func limitedShare(span chronographs) *LimitedShare {
+	if span.timeNs <= 0 {
+		return nil
+	}
+	share := func(us int64) float64 { return min(1, max(0, float64(us)*1000/float64(span.timeNs))) }
+	return &LimitedShare{
+		Cwnd: share(span.busy - span.rwnd - span.sndbuf), Rwnd: share(span.rwnd), Sndbuf: share(span.sndbuf),
+		AppIdle: share(span.timeNs/1000 - span.busy),
+	}
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -1,0 +1,153 @@
+package summary
+
+import (
+	"airtide/internal/tcp"
+)
+
+// Report is a summary at a moment. A nil pointer is a value that was not to be seen.
+type Report struct {
+	Totals Totals `json:"totals"`
+	Flows  []Flow `json:"flows"` // in the order in which they were first seen
+}
+
+// Totals sums up all flows. A connection between two namespaces of one host is two flows and counts twice.
+type Totals struct {
+	Flows  int `json:"flows"`
+	Open   int `json:"open_flows"`
+	Closed int `json:"closed_flows"`
+	Silent int `json:"flows_without_samples"`
+	Figures
+	// Loss is nil when the source gave no account of its losses.
+	Loss *Loss `json:"loss"`
+}
+
+// Loss is what the observation could not deliver.
+type Loss struct {
+	Records       uint64   `json:"lost_records"` // on all processors, orphaned, or never made
+	PerCPU        []uint64 `json:"lost_per_cpu"`
+	OrphanRecords uint64   `json:"orphan_records"`
+	MissedRecords uint64   `json:"missed_records"`
+	Untracked     uint64   `json:"untracked_flows"`
+}
+
+// Flow sums up one flow.
+type Flow struct {
+	tcp.Flow
+	// CongestionControls are the names in the order in which they were first used.
+	CongestionControls []string   `json:"congestion_controls"`
+	Closed             bool       `json:"closed"`
+	CloseReason        tcp.Reason `json:"close_reason"` // still_open while not closed
+	Figures
+}
+
+// Figures are what is reckoned of a flow and of all flows together.
+type Figures struct {
+	// StartNs and EndNs are the first and the last sight of anything (CLOCK_MONOTONIC).
+	StartNs   int64   `json:"start_ns"`
+	EndNs     int64   `json:"end_ns"`
+	DurationS float64 `json:"duration_s"`
+	// ActiveS reaches from the opening (or the first sample, if open before) to the last sample; rates are over it.
+	ActiveS float64 `json:"active_s"`
+	Samples int64   `json:"samples"`
+	Events  int64   `json:"events"`
+
+	AckedBytes     *int64   `json:"acked_bytes"`
+	ReceivedBytes  *int64   `json:"received_bytes"`
+	AckedRateBps   *float64 `json:"acked_rate_bps"`
+	ReceiveRateBps *float64 `json:"receive_rate_bps"`
+	// The highest rates over one second; nil when the active time is shorter.
+	AckedPeakBps   *float64 `json:"acked_peak_bps"`
+	ReceivePeakBps *float64 `json:"receive_peak_bps"`
+
+	// Rtt is over all samples, so a busy time weighs more than an idle one.
+	Rtt      *Distribution `json:"rtt_us"`
+	Srtt     *Spread       `json:"srtt_us"`
+	MinRttUs *int64        `json:"min_rtt_us"` // the smallest value of the kernel's own minimum
+	Cwnd     *Spread       `json:"cwnd_packets"`
+	InFlight *Spread       `json:"in_flight_packets"`
+
+	DeliveredPackets *int64          `json:"delivered_packets"`
+	LostPackets      *int64          `json:"lost_packets"`
+	Retransmissions  Retransmissions `json:"retransmissions"`
+	Errors           Errors          `json:"errors"`
+	Undone           *Undone         `json:"undone"`
+	CAStateShare     *CAStateShare   `json:"ca_state_share"`
+	LimitedShare     *LimitedShare   `json:"limited_share"`
+}
+
+// Distribution describes values by quantiles, which are within 1 % of their value.
+type Distribution struct {
+	Min    int64 `json:"min"`
+	Median int64 `json:"median"`
+	P95    int64 `json:"p95"`
+	P99    int64 `json:"p99"`
+	Max    int64 `json:"max"`
+}
+
+// Spread describes values by their extremes and their median.
+type Spread struct {
+	Min    int64 `json:"min"`
+	Median int64 `json:"median"`
+	Max    int64 `json:"max"`
+}
+
+// Retransmissions counts segments that were sent again.
+type Retransmissions struct {
+	Packets *int64 `json:"packets"` // as the kernel counts
+	Bytes   *int64 `json:"bytes"`
+	// DeliveredPct is the packets in per cent of the delivered ones.
+	DeliveredPct *float64 `json:"delivered_pct"`
+	Causes       *Causes  `json:"causes"` // as the events say
+}
+
+// Causes counts retransmissions by tcp.Cause.
+type Causes struct {
+	Fast        int64 `json:"fast"`
+	RTO         int64 `json:"rto"`
+	RTORecovery int64 `json:"rto_recovery"`
+	TLP         int64 `json:"tlp"`
+	Reordering  int64 `json:"reordering"`
+	SYN         int64 `json:"syn"`
+	Other       int64 `json:"other"`
+}
+
+// Errors counts events by tcp.ErrorCode.
+type Errors struct {
+	Reordering      *int64 `json:"reordering"`       // code 1
+	LocalCongestion *int64 `json:"local_congestion"` // code 2
+	DupAck          *int64 `json:"dup_ack"`          // code 3
+	Timeout         *int64 `json:"timeout"`          // code 4
+}
+
+// Undone counts the reductions that were undone because the retransmission was spurious.
+type Undone struct {
+	Timestamp int64 `json:"timestamp"`
+	Dsack     int64 `json:"dsack"`
+}
+
+// CAStateShare is the share of time, 0 to 1, in each congestion state.
+type CAStateShare struct {
+	Open     float64 `json:"open"`
+	Disorder float64 `json:"disorder"`
+	CWR      float64 `json:"cwr"`
+	Recovery float64 `json:"recovery"`
+	Loss     float64 `json:"loss"`
+}
+
+// LimitedShare is the share of time, 0 to 1, by what held the sender back, from the kernel's chronographs.
+type LimitedShare struct {
+	Cwnd    float64 `json:"cwnd"`     // data outstanding and neither of the next two: the window or the network
+	Rwnd    float64 `json:"rwnd"`     // the peer's receive window
+	Sndbuf  float64 `json:"sndbuf"`   // the send buffer
+	AppIdle float64 `json:"app_idle"` // nothing outstanding: the application gave nothing to send
+}
+
+// Flow finds a flow of the report.
+func (r *Report) Flow(id tcp.FlowID) (*Flow, bool) {
+	for i := range r.Flows {
+		if r.Flows[i].ID == id {
+			return &r.Flows[i], true
+		}
+	}
+	return nil, false
+}

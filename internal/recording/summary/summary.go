@@ -1,0 +1,159 @@
+package summary
+
+import (
+	"slices"
+
+	"airtide/internal/tcp"
+)
+
+// Options change how a recording is summed up.
+type Options struct {
+	// Unseen lists the kinds of events that the source cannot see: what is counted from them alone is absent.
+	Unseen []tcp.EventKind
+}
+
+// Summary is a tcp.Sink.
+type Summary struct {
+	unseen [256]bool // by event kind
+	// dense holds flows by ID. The numbers come from a file, so one that is out of all proportion goes into sparse.
+	dense  []*flow
+	sparse map[tcp.FlowID]*flow
+	order  []*flow // in the order in which they were first seen
+	up     *rateMeter
+	down   *rateMeter
+	loss   *tcp.Loss
+}
+
+// maxDense is the highest ID in dense, whose pointers then take 8 MiB.
+const maxDense = 1 << 20
+
+// New makes an empty summary.
+func New(o Options) *Summary {
+	s := &Summary{sparse: map[tcp.FlowID]*flow{}, up: newRateMeter(totalBins), down: newRateMeter(totalBins)}
+	for _, k := range o.Unseen {
+		s.unseen[k] = true
+	}
+	return s
+}
+
+// Fields are the fields that a summary reads, for a reader that decodes only these.
+func Fields() []tcp.Field {
+	return []tcp.Field{
+		tcp.AckBytes, tcp.SeqBytes, tcp.SegmentBytes, tcp.SentBytes, tcp.AckedBytes, tcp.ReceivedBytes,
+		tcp.CwndPackets, tcp.InFlightPackets, tcp.CAStateField, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs,
+		tcp.DeliveredPackets, tcp.LostPackets, tcp.RetransmitsPackets, tcp.RetransmittedBytes,
+		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
+	}
+}
+
+// flow finds a flow or makes it.
+func (s *Summary) flow(id tcp.FlowID) *flow {
+	if int(id) < len(s.dense) {
+		if f := s.dense[id]; f != nil {
+			return f
+		}
+	} else if f := s.sparse[id]; f != nil {
+		return f
+	}
+	f := newFlow(id)
+	s.order = append(s.order, f)
+	if id > maxDense {
+		s.sparse[id] = f
+		return f
+	}
+	if n := int(id) + 1; n > len(s.dense) {
+		s.dense = append(s.dense, make([]*flow, n-len(s.dense))...)
+	}
+	s.dense[id] = f
+	return f
+}
+
+// Flow takes the description of a flow, or a better one of a flow that is known.
+func (s *Summary) Flow(f *tcp.Flow) error {
+	s.flow(f.ID).describe(f)
+	return nil
+}
+
+// Samples takes a batch of samples.
+func (s *Summary) Samples(b *tcp.Batch) error {
+	var row row
+	var f *flow
+	last := tcp.FlowID(0)
+	c := columnsOf(b)
+	for i, id := range b.Flow {
+		if f == nil || id != last {
+			f, last = s.flow(id), id
+		}
+		c.read(i, &row)
+		up, down, since := f.sample(&row)
+		s.up.spread(since, row.timeNs, up)
+		s.down.spread(since, row.timeNs, down)
+	}
+	return nil
+}
+
+// Event takes an event.
+func (s *Summary) Event(e *tcp.Event) error {
+	s.flow(e.Flow).event(e)
+	return nil
+}
+
+// Lost takes the counts of what was lost, which are totals.
+func (s *Summary) Lost(l *tcp.Loss) error {
+	kept := *l
+	kept.PerCPU = slices.Clone(l.PerCPU)
+	s.loss = &kept
+	return nil
+}
+
+// columns are the columns of a batch that a summary reads.
+type columns struct {
+	time                                             []int64
+	ack, seq, segment, sent, acked, received         []int64
+	cwnd, inFlight, caState, srtt, rtt, minRtt       []int64
+	delivered, lost, retransmits, retransmittedBytes []int64
+	busy, rwndLimited, sndbufLimited                 []int64
+}
+
+func columnsOf(b *tcp.Batch) columns {
+	n := b.Len()
+	at := func(f tcp.Field) []int64 { return b.Cols[f][:n] }
+	return columns{
+		time: b.TimeNs[:n],
+		ack:  at(tcp.AckBytes), seq: at(tcp.SeqBytes), segment: at(tcp.SegmentBytes), sent: at(tcp.SentBytes),
+		acked: at(tcp.AckedBytes), received: at(tcp.ReceivedBytes),
+		cwnd: at(tcp.CwndPackets), inFlight: at(tcp.InFlightPackets), caState: at(tcp.CAStateField),
+		srtt: at(tcp.SrttUs), rtt: at(tcp.RttUs), minRtt: at(tcp.MinRttUs),
+		delivered: at(tcp.DeliveredPackets), lost: at(tcp.LostPackets), retransmits: at(tcp.RetransmitsPackets),
+		retransmittedBytes: at(tcp.RetransmittedBytes),
+		busy:               at(tcp.BusyUs), rwndLimited: at(tcp.RwndLimitedUs), sndbufLimited: at(tcp.SndbufLimitedUs),
+	}
+}
+
+// row is what a summary reads of one sample.
+type row struct {
+	timeNs                                           int64
+	acked, received                                  int64
+	cwnd, inFlight, caState, srtt, rtt, minRtt       int64
+	delivered, lost, retransmits, retransmittedBytes int64
+	busy, rwndLimited, sndbufLimited                 int64
+}
+
+// read takes row i. A sample stands before its segment is processed, so what the segment itself acknowledges or
+// brings in order is added: the last one of a transfer is followed by no other sample.
+func (c *columns) read(i int, r *row) {
+	r.timeNs = c.time[i]
+	r.acked = c.acked[i]
+	if ack := c.ack[i]; ack > r.acked && (c.sent[i] == tcp.Absent || ack <= c.sent[i]) {
+		r.acked = ack
+	}
+	r.received = c.received[i]
+	if c.segment[i] > 0 && r.received != tcp.Absent && c.seq[i] == r.received {
+		r.received += c.segment[i]
+	}
+	r.cwnd, r.inFlight, r.caState = c.cwnd[i], c.inFlight[i], c.caState[i]
+	r.srtt, r.rtt, r.minRtt = c.srtt[i], c.rtt[i], c.minRtt[i]
+	r.delivered, r.lost = c.delivered[i], c.lost[i]
+	r.retransmits, r.retransmittedBytes = c.retransmits[i], c.retransmittedBytes[i]
+	r.busy, r.rwndLimited, r.sndbufLimited = c.busy[i], c.rwndLimited[i], c.sndbufLimited[i]
+}

@@ -1,0 +1,218 @@
+package summary
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"airtide/internal/tcp"
+)
+
+// transfer is a scene with all that a flow can have.
+func transfer(t *testing.T, flows int) *scene {
+	s := newScene(t, Options{})
+	for id := tcp.FlowID(1); int(id) <= flows; id++ {
+		s.open(id, nil)
+		for i := int64(1); i <= 20; i++ {
+			n := i * int64(id) * 10_000
+			s.sample(id, t0+i*100*ms, values{
+				tcp.AckedBytes: n, tcp.ReceivedBytes: i, tcp.RttUs: 12_000, tcp.SrttUs: 13_000, tcp.MinRttUs: 11_000,
+				tcp.CwndPackets: 40, tcp.InFlightPackets: 38, tcp.CAStateField: 0, tcp.DeliveredPackets: i * 100,
+				tcp.LostPackets: 2, tcp.RetransmitsPackets: 2, tcp.RetransmittedBytes: 2896,
+				tcp.BusyUs: i * 100_000, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: i * 25_000,
+			})
+		}
+		s.event(tcp.Event{TimeNs: t0 + sec, Flow: id, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout})
+		s.event(tcp.Event{TimeNs: t0 + sec, Flow: id, Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO})
+	}
+	if err := s.Lost(&tcp.Loss{PerCPU: []uint64{0, 5}, Untracked: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func text(t *testing.T, r Report, o TextOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := r.WriteText(&out, o); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func contains(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+func TestTableShowsEachFlow(t *testing.T) {
+	got := text(t, transfer(t, 2).Report(), TextOptions{})
+	contains(t, got,
+		"flows          2 (2 open, 0 closed), 2.0s, 40 samples, 4 events\n",
+		"lost records   5 (per CPU 1: 5; 0 of flows that are not known, 0 never made), 1 flows not followed\n",
+		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  RTT ms   p99  CWND  RETRANS  ERR 1/2/3/4  LIMITED BY  END\n",
+		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80    12.0  12.0    40   2 0.1%      0/0/0/1  cwnd 75%    still_open\n",
+	)
+	if strings.Index(got, "\n   2  ") > strings.Index(got, "\n   1  ") {
+		t.Error("the flow with more bytes does not come first")
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	report := transfer(t, 3).Report()
+	for _, width := range []int{200, 140, 120, 100} {
+		_, table, _ := strings.Cut(text(t, report, TextOptions{Width: width}), "\n\n")
+		for line := range strings.Lines(table) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("a line takes %d of %d columns: %s", n, width, line)
+			}
+		}
+		contains(t, table, "FLOW", "LOCAL", "RETRANS")
+	}
+	contains(t, text(t, report, TextOptions{Width: 10}), "FLOW", "RETRANS") // what stays stays
+}
+
+func TestManyFlowsShowTheGreatest(t *testing.T) {
+	const flows = 10_000
+	s := newScene(t, Options{})
+	for id := tcp.FlowID(1); id <= flows; id++ {
+		s.open(id, nil)
+		s.sample(id, t0+sec, values{tcp.AckedBytes: int64(id) * 1000, tcp.RttUs: 100, tcp.CwndPackets: 10})
+	}
+	report := s.Report()
+	if len(report.Flows) != flows {
+		t.Fatalf("the report has %d flows, want %d", len(report.Flows), flows)
+	}
+	got := text(t, report, TextOptions{})
+	_, table, _ := strings.Cut(got, "\n\n")
+	if n := strings.Count(table, "\n"); n != 1+topFlows+1 {
+		t.Errorf("the table has %d lines, want a title, %d flows and a remark", n, topFlows)
+	}
+	contains(t, table, "\n10000  ", "\n 9981  ", fmt.Sprintf("and %d more flows", flows-topFlows))
+	if strings.Contains(table, "\n 9980  ") {
+		t.Error("the 21st flow is shown")
+	}
+}
+
+func TestDetailsOfOneFlow(t *testing.T) {
+	report := transfer(t, 2).Report()
+	var out bytes.Buffer
+	if err := report.WriteFlow(&out, 2, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, out.String(),
+		"flow 2  10.0.0.1:5201 > 10.0.0.2:40000\n",
+		"process        iperf3 42\n", "cgroup         -\n", "life           2.0s, seen from its opening; end: still_open\n",
+		"acked          400k bytes, 1.60M bit/s over 2.0s, peak 1.60M bit/s\n",
+		"rtt            min 12.0, median 12.0, p95 12.0, p99 12.0, max 12.0 ms\n",
+		"srtt           min 13.0, median 13.0, max 13.0 ms; kernel's minimum 11.0\n",
+		"cwnd           min 40, median 40, max 40 packets\n",
+		"retransmitted  2 packets, 2.90k bytes, 0.1% of 2000 delivered; 2 marked lost\n",
+		"  by cause     RTO 1\n", "errors         1 reordering 0, 2 local congestion 0, 3 duplicate ACK/SACK 0, 4 timeout 1\n",
+		"ca_state       open 100%\n", "limited by     cwnd 75%, sndbuf 25%\n",
+	)
+	err := report.WriteFlow(&out, 9, TextOptions{})
+	if err == nil || !strings.Contains(err.Error(), "no flow 9: choose one from 1 to 2") {
+		t.Errorf("got %v, want to be told which flows there are", err)
+	}
+}
+
+func TestTextOfNothing(t *testing.T) {
+	got := text(t, New(Options{}).Report(), TextOptions{})
+	contains(t, got, "flows          0 (0 open, 0 closed)", "rtt            -\n", "lost records   -\n")
+	if strings.Contains(got, "FLOW") {
+		t.Error("a table of no flows")
+	}
+}
+
+func TestColourOnlyOnDemand(t *testing.T) {
+	report := transfer(t, 1).Report()
+	if strings.Contains(text(t, report, TextOptions{}), "\x1b") {
+		t.Error("colour without demand")
+	}
+	contains(t, text(t, report, TextOptions{Colour: true}), "\x1b[31m5 (per CPU 1: 5")
+}
+
+func TestNumbersHaveThreeDigits(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 7: "7", 999: "999", 999.7: "1.00k", 1000: "1.00k", 12_345: "12.3k", 999_400: "999k", 999_600: "1.00M",
+		94_200_000: "94.2M", 9_996_000: "10.0M", 1.5e9: "1.50G", 3.25: "3.25", 2e15: "2000T",
+	} {
+		if got := metric(v); got != want {
+			t.Errorf("%g: got %s, want %s", v, got, want)
+		}
+	}
+	for s, want := range map[float64]string{0.0123: "12ms", 12.34: "12.3s", 3725: "1h2m5s"} {
+		if got := durationText(s); got != want {
+			t.Errorf("%g s: got %s, want %s", s, got, want)
+		}
+	}
+	for share, want := range map[float64]string{0: "0.0%", 0.0001: "<0.1%", 0.012: "1.2%", 0.5: "50%", 1: "100%"} {
+		if got := percent(share); got != want {
+			t.Errorf("%g: got %s, want %s", share, got, want)
+		}
+	}
+}
+
+// Scripts rely on these names.
+func TestJSONNames(t *testing.T) {
+	encoded, err := json.Marshal(transfer(t, 1).Report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value map[string]any
+	if err := json.Unmarshal(encoded, &value); err != nil {
+		t.Fatal(err)
+	}
+	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share cwnd_packets delivered_packets
+		duration_s end_ns errors events in_flight_packets limited_share lost_packets min_rtt_us receive_peak_bps receive_rate_bps
+		received_bytes retransmissions rtt_us samples srtt_us start_ns undone`)
+	flow := value["flows"].([]any)[0].(map[string]any)
+	for _, c := range []struct {
+		of   string
+		in   any
+		want []string
+	}{
+		{"the report", value, strings.Fields("flows totals")},
+		{"totals", value["totals"], append(strings.Fields("closed_flows flows flows_without_samples loss open_flows"), figures...)},
+		{"loss", value["totals"].(map[string]any)["loss"], strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows")},
+		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control congestion_controls
+			first_ns flow inherited inode local netns pid remote`), figures...)},
+		{"rtt_us", flow["rtt_us"], strings.Fields("max median min p95 p99")},
+		{"cwnd_packets", flow["cwnd_packets"], strings.Fields("max median min")},
+		{"retransmissions", flow["retransmissions"], strings.Fields("bytes causes delivered_pct packets")},
+		{"causes", flow["retransmissions"].(map[string]any)["causes"], strings.Fields("fast other reordering rto rto_recovery syn tlp")},
+		{"errors", flow["errors"], strings.Fields("dup_ack local_congestion reordering timeout")},
+		{"undone", flow["undone"], strings.Fields("dsack timestamp")},
+		{"ca_state_share", flow["ca_state_share"], strings.Fields("cwr disorder loss open recovery")},
+		{"limited_share", flow["limited_share"], strings.Fields("app_idle cwnd rwnd sndbuf")},
+	} {
+		slices.Sort(c.want)
+		if got := slices.Sorted(maps.Keys(c.in.(map[string]any))); !slices.Equal(got, c.want) {
+			t.Errorf("%s has the names\n%q, want\n%q", c.of, got, c.want)
+		}
+	}
+	if flow["close_reason"] != "still_open" {
+		t.Errorf("close_reason is %v, want a name", flow["close_reason"])
+	}
+}
+
+// Absent values are there by name, as null.
+func TestJSONOfAbsent(t *testing.T) {
+	s := newScene(t, Options{})
+	s.open(1, nil)
+	encoded, err := json.Marshal(s.Report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, string(encoded), `"rtt_us":null`, `"acked_rate_bps":null`, `"ca_state_share":null`, `"loss":null`, `"delivered_pct":null`)
+}

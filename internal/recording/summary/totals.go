@@ -1,0 +1,102 @@
+package summary
+
+import "airtide/internal/tcp"
+
+// totals adds up flows.
+type totals struct {
+	Totals
+	rtt, srtt, cwnd, inFlight distribution
+	caNs                      [numCAStates]int64
+	caOK                      bool
+	span                      chronographs
+	causes                    [numCauses]int64
+	codes                     [tcp.NumErrorCodes]int64
+	undone                    [2]int64
+	started                   bool
+	activeFrom, activeTo      int64
+}
+
+func newTotals() *totals {
+	return &totals{rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution()}
+}
+
+func (t *totals) add(f *flow, line *Flow) {
+	t.Flows++
+	if f.closed {
+		t.Closed++
+	} else {
+		t.Open++
+	}
+	if !t.started || line.StartNs < t.StartNs {
+		t.StartNs = line.StartNs
+	}
+	t.started = true
+	t.EndNs = max(t.EndNs, line.EndNs)
+	t.Samples += line.Samples
+	t.Events += line.Events
+	if f.samples == 0 {
+		t.Silent++
+	} else {
+		if from := f.startNs(); t.activeFrom == 0 || from < t.activeFrom {
+			t.activeFrom = from
+		}
+		t.activeTo = max(t.activeTo, f.lastSampleNs)
+	}
+	addTo(&t.AckedBytes, line.AckedBytes)
+	addTo(&t.ReceivedBytes, line.ReceivedBytes)
+	addTo(&t.DeliveredPackets, line.DeliveredPackets)
+	addTo(&t.LostPackets, line.LostPackets)
+	addTo(&t.Retransmissions.Packets, line.Retransmissions.Packets)
+	addTo(&t.Retransmissions.Bytes, line.Retransmissions.Bytes)
+	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
+		t.MinRttUs = line.MinRttUs
+	}
+	t.rtt.merge(&f.rtt)
+	t.srtt.merge(&f.srtt)
+	t.cwnd.merge(&f.cwnd)
+	t.inFlight.merge(&f.inFlight)
+	t.caOK = t.caOK || f.caOK
+	addArray(t.caNs[:], f.caNs[:])
+	addArray(t.causes[:], f.causes[:])
+	addArray(t.codes[:], f.codes[:])
+	addArray(t.undone[:], f.undone[:])
+	span := f.chronoSpan()
+	t.span.timeNs += span.timeNs
+	t.span.busy += span.busy
+	t.span.rwnd += span.rwnd
+	t.span.sndbuf += span.sndbuf
+}
+
+func (t *totals) report(s *Summary) Totals {
+	t.DurationS = seconds(t.EndNs - t.StartNs)
+	t.ActiveS = max(0, seconds(t.activeTo-t.activeFrom))
+	t.setRates(s.up, s.down)
+	t.Rtt, t.Srtt, t.Cwnd, t.InFlight = t.rtt.report(), t.srtt.spread(), t.cwnd.spread(), t.inFlight.spread()
+	t.CAStateShare = caStateShare(t.caNs, t.caOK)
+	t.LimitedShare = limitedShare(t.span)
+	t.count(&t.causes, &t.codes, &t.undone, &s.unseen)
+	if s.loss != nil {
+		t.Loss = &Loss{
+			Records: s.loss.Total(), PerCPU: append([]uint64{}, s.loss.PerCPU...),
+			OrphanRecords: s.loss.Orphans, MissedRecords: s.loss.Missed, Untracked: s.loss.Untracked,
+		}
+	}
+	return t.Totals
+}
+
+// addTo adds what is known; a sum of nothing known stays unknown.
+func addTo(sum **int64, v *int64) {
+	if v == nil {
+		return
+	}
+	if *sum == nil {
+		*sum = new(int64)
+	}
+	**sum += *v
+}
+
+func addArray(sum, v []int64) {
+	for i := range v {
+		sum[i] += v[i]
+	}
+}

@@ -1,0 +1,166 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"airtide/internal/tcp"
+)
+
+// Reader reads a recording, also one that is still being written: a scan then delivers what is there by now.
+type Reader struct {
+	path        string
+	file        *os.File // nil when the bytes come from elsewhere
+	source      io.ReaderAt
+	size        int64
+	description description
+	damage      Damage
+}
+
+// Open opens a recording. What is damaged in it is found by Scan.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening trace: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("opening trace: %w", err)
+	}
+	r, err := newReader(path, f, info.Size())
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.file = f
+	return r, nil
+}
+
+// newReader finds the file's description: the first header block that is whole.
+func newReader(path string, source io.ReaderAt, size int64) (*Reader, error) {
+	r := &Reader{path: path, source: source, size: size}
+	if size == 0 {
+		return nil, fmt.Errorf("opening trace %s: %w", path, ErrEmpty)
+	}
+	b := blocks{file: source, size: size}
+	start, err := b.at(0, headerLen)
+	if err != nil {
+		return nil, err
+	}
+	future, isFuture := futureVersion(start)
+	foreign := string(start[:min(len(start), len(marker))]) != marker[:min(len(start), len(marker))]
+	known := false // a block of this format has been seen
+	for {
+		h, err := b.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		known = true
+		if h.kind != blockHeader {
+			b.skip(&h)
+			continue
+		}
+		payload, ok, err := b.payload(&h)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if err := r.describe(payload); err != nil {
+			return nil, fmt.Errorf("opening trace %s: %w", path, err)
+		}
+		return r, nil
+	}
+	switch {
+	case known:
+		return nil, fmt.Errorf("opening trace %s: %w: both of its header blocks are damaged", path, errMetadata)
+	case isFuture:
+		return nil, &VersionError{Path: path, Major: future}
+	case foreign:
+		return nil, fmt.Errorf("opening trace %s: %w", path, ErrForeign)
+	}
+	return nil, fmt.Errorf("opening trace %s: %w", path, ErrEmpty)
+}
+
+// describe reads the payload of a header block.
+func (r *Reader) describe(payload []byte) error {
+	text, err := decompress(nil, payload, maxDecoded)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errMetadata, err)
+	}
+	if err := json.Unmarshal(text, &r.description); err != nil {
+		return fmt.Errorf("%w: %w", errMetadata, err)
+	}
+	_, err = newSamplesDecoder(r.description.Columns)
+	return err
+}
+
+// Metadata says how the recording was made.
+func (r *Reader) Metadata() Metadata { return r.description.Metadata }
+
+// Fields lists the fields that the file has columns of, of those that this version knows.
+func (r *Reader) Fields() []tcp.Field {
+	var fields []tcp.Field
+	for _, c := range r.description.Columns {
+		if f, ok := tcp.FieldByName(c.Name); ok && !f.Computed() {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// Size is the length of the file in bytes.
+func (r *Reader) Size() int64 {
+	if r.file != nil {
+		if info, err := r.file.Stat(); err == nil {
+			r.size = info.Size()
+		}
+	}
+	return r.size
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// Damage says what the last scan could not read.
+func (r *Reader) Damage() Damage { return r.damage }
+
+// Totals returns what the recording holds without scanning it. It reports false when the recording was not ended
+// cleanly: then only a scan can tell.
+func (r *Reader) Totals() (Totals, bool) {
+	var t Totals
+	size := r.Size()
+	b := blocks{file: r.source, size: size}
+	// The end block is the last one and short: it is the last marker in the file whose block is whole.
+	for b.offset = max(0, size-window); ; {
+		h, err := b.next()
+		if err != nil {
+			return t, false
+		}
+		if h.kind != blockEnd {
+			b.skip(&h)
+			continue
+		}
+		payload, ok, err := b.payload(&h)
+		if err != nil || !ok {
+			return t, false
+		}
+		text, err := decompress(nil, payload, maxDecoded)
+		return t, err == nil && json.Unmarshal(text, &t) == nil && b.offset == size
+	}
+}

@@ -1,0 +1,223 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"airtide/internal/tcp"
+)
+
+// ScanOptions say what a scan delivers.
+type ScanOptions struct {
+	// Fields are the fields to decode, computed ones included; nil means all. The others are absent in the samples.
+	Fields []tcp.Field
+	// Flows are the flows to deliver; nil means all.
+	Flows []tcp.FlowID
+	// FromNs and ToNs bound the times of samples and events; ToNs is exclusive, and 0 means without bound.
+	FromNs, ToNs int64
+}
+
+// maxUndefined bounds how many flows without a definition a scan remembers.
+const maxUndefined = 1 << 20
+
+// Scan delivers the recording to a sink, in the order of the file. Samples come in batches that are grouped by flow,
+// and in the order of time within each flow. The definition of a flow comes before its data, and again when it was
+// recorded again. A batch must not be changed by the sink.
+//
+// Damage is no error: Scan skips it, goes on behind it, and Damage says what was skipped. The error is that of reading
+// the file, or of the sink.
+func (r *Reader) Scan(o ScanOptions, sink tcp.Sink) error {
+	samples, err := newSamplesDecoder(r.description.Columns)
+	if err != nil {
+		return err
+	}
+	samples.want = wanted(o.Fields)
+	samples.selection = newSelection(&o)
+	s := scanning{
+		blocks: blocks{file: r.source, size: r.Size()}, samples: samples, sink: sink,
+		defined: make(map[tcp.FlowID]bool),
+	}
+	s.damage.Live = r.file != nil && locked(r.file)
+	err = s.run()
+	r.damage = s.damage
+	if err != nil {
+		return fmt.Errorf("scanning trace %s: %w", r.path, err)
+	}
+	return nil
+}
+
+func newSelection(o *ScanOptions) selection {
+	s := selection{fromNs: math.MinInt64, toNs: math.MaxInt64}
+	if o.FromNs != 0 {
+		s.fromNs = o.FromNs
+	}
+	if o.ToNs != 0 {
+		s.toNs = o.ToNs
+	}
+	if o.Flows != nil {
+		s.flows = make(map[tcp.FlowID]bool, len(o.Flows))
+		for _, f := range o.Flows {
+			s.flows[f] = true
+		}
+	}
+	s.all = o.Flows == nil && o.FromNs == 0 && o.ToNs == 0
+	return s
+}
+
+// wanted is the set of stored fields that the given ones need.
+func wanted(fields []tcp.Field) (want [tcp.NumStored]bool) {
+	for f := range want {
+		want[f] = fields == nil
+	}
+	for _, f := range fields {
+		for _, g := range f.Sources() {
+			want[g] = true
+		}
+	}
+	return want
+}
+
+// scanning is a scan under way.
+type scanning struct {
+	blocks
+	samples   *samplesDecoder
+	sink      tcp.Sink
+	defined   map[tcp.FlowID]bool // flows that the sink has been told of
+	undefined int
+	text      []byte
+}
+
+// sinkError is an error of the sink, which ends the scan; other errors within a block are damage.
+type sinkError struct{ error }
+
+func (s *scanning) run() error {
+	for {
+		start := s.offset
+		h, err := s.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.damage.CleanEnd = false // a block behind the end is no clean end
+		if skipped := s.offset; skipped > start {
+			start = skipped
+		}
+		if (h.kind == blockSamples || h.kind == blockEvents) && !s.samples.selection.mayHave(&h) {
+			s.skip(&h)
+			continue
+		}
+		payload, ok, err := s.payload(&h)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		var fromSink sinkError
+		switch err := s.block(&h, payload); {
+		case errors.As(err, &fromSink):
+			return fromSink.error
+		case err != nil:
+			s.damage.skip(start, s.offset, err.Error())
+		}
+	}
+}
+
+// block delivers a block whose checksum holds.
+func (s *scanning) block(h *header, payload []byte) (err error) {
+	switch h.kind {
+	case blockSamples:
+		return s.deliverSamples(h, payload)
+	case blockFlows, blockEvents, blockLoss:
+		if s.text, err = decompress(s.text, payload, maxDecoded); err != nil {
+			return err
+		}
+	}
+	switch h.kind {
+	case blockHeader:
+	case blockFlows:
+		return s.deliverFlows()
+	case blockEvents:
+		return parseEvents(s.text, s.deliverEvent)
+	case blockLoss:
+		var l tcp.Loss
+		if err := json.Unmarshal(s.text, &l); err != nil {
+			return fmt.Errorf("malformed lost counts: %w", err)
+		}
+		return fromSink(s.sink.Lost(&l))
+	case blockEnd:
+		s.damage.CleanEnd = true
+	default:
+		s.damage.UnknownBlocks++
+	}
+	return nil
+}
+
+func fromSink(err error) error {
+	if err != nil {
+		return sinkError{err}
+	}
+	return nil
+}
+
+func (s *scanning) deliverFlows() error {
+	for lines := json.NewDecoder(bytes.NewReader(s.text)); ; {
+		var f tcp.Flow
+		if err := lines.Decode(&f); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("malformed flow: %w", err)
+		}
+		if !s.samples.selection.hasFlow(f.ID) {
+			continue
+		}
+		s.defined[f.ID] = true
+		if err := s.sink.Flow(&f); err != nil {
+			return sinkError{err}
+		}
+	}
+}
+
+// define tells the sink of a flow whose definition was lost.
+func (s *scanning) define(id tcp.FlowID, ns int64) error {
+	if s.defined[id] {
+		return nil
+	}
+	if s.undefined++; s.undefined > maxUndefined {
+		return errors.New("too many flows without a definition")
+	}
+	s.defined[id] = true
+	s.damage.UndefinedFlows++
+	return fromSink(s.sink.Flow(&tcp.Flow{ID: id, FirstNs: ns}))
+}
+
+func (s *scanning) deliverSamples(h *header, payload []byte) error {
+	batch, err := s.samples.decode(payload, int(min(h.count, maxRows+1)))
+	if err != nil || batch.Len() == 0 {
+		return err
+	}
+	for i, f := range batch.Flow {
+		if i == 0 || f != batch.Flow[i-1] {
+			if err := s.define(f, batch.TimeNs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return fromSink(s.sink.Samples(batch))
+}
+
+func (s *scanning) deliverEvent(e *tcp.Event) error {
+	if !s.samples.selection.hasTime(e.TimeNs) || !s.samples.selection.hasFlow(e.Flow) {
+		return nil
+	}
+	if err := s.define(e.Flow, e.TimeNs); err != nil {
+		return err
+	}
+	return fromSink(s.sink.Event(e))
+}

@@ -1,0 +1,378 @@
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/tcp"
+)
+
+const (
+	// directRows: a batch of at least as many samples becomes a block as it is; smaller ones are gathered first. In
+	// blocks of this size a sample takes about a tenth more space and time than in full ones.
+	directRows = 2048
+	// maxAgeNs is how old, by the time of samples and events, what is gathered may get.
+	maxAgeNs = int64(1e9)
+	// maxGathered is how many bytes of events or flows are gathered at most.
+	maxGathered = 1 << 20
+)
+
+// Options of Create.
+type Options struct {
+	// Overwrite allows a recording to take the place of a file that exists.
+	Overwrite bool
+}
+
+// Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least each second and Close
+// at the end. After an error nothing more is written, every call returns that error, and what has been written before
+// stays readable.
+type Writer struct {
+	path  string
+	file  blockFile
+	size  int64 // of the whole blocks
+	err   error
+	stats Stats
+	// What is gathered for the next blocks, in the order in which it is written.
+	flows    gathered
+	pending  *tcp.Batch
+	events   gathered
+	lost     tcp.Loss
+	hasLost  bool
+	oldestNs int64 // of the samples and events that are gathered
+
+	encoder      samplesEncoder
+	block        []byte
+	record       []byte
+	lastEventNs  int64
+	first, last  int64     // times of the recording
+	lostReported *tcp.Loss // what the last loss block says
+}
+
+// gathered is the payload of a block to be.
+type gathered struct {
+	header
+	payload []byte
+}
+
+// blockFile is what a Writer needs of its file.
+type blockFile interface {
+	io.WriteCloser
+	Truncate(size int64) error
+	Seek(offset int64, whence int) (int64, error)
+}
+
+// Create starts a recording. It refuses a file that exists, unless o allows it, and one that is being recorded to.
+func Create(path string, m Metadata, o Options) (*Writer, error) {
+	f, err := createFile(path, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	w := newWriter(path, f)
+	if err := w.start(m); err != nil {
+		f.Close()
+		os.Remove(path)
+		return nil, err
+	}
+	return w, nil
+}
+
+func newWriter(path string, f blockFile) *Writer {
+	w := &Writer{path: path, file: f, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
+	w.flows.header, w.events.header = newHeader(blockFlows), newHeader(blockEvents)
+	w.oldestNs = math.MaxInt64
+	return w
+}
+
+// start writes the header block, twice: without it the file cannot be read.
+func (w *Writer) start(m Metadata) error {
+	d := describe(m)
+	text, err := d.payload()
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := w.write(newHeader(blockHeader), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Flow takes the definition of a flow, or a better one of a flow that was defined before.
+func (w *Writer) Flow(f *tcp.Flow) error {
+	if w.err != nil {
+		return w.err
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("recording flow %d: %w", f.ID, err)
+	}
+	w.flows.payload = append(append(w.flows.payload, text...), '\n')
+	w.flows.count++
+	w.stats.Flows++
+	if len(w.flows.payload) > maxGathered {
+		return w.writeFlows()
+	}
+	return nil
+}
+
+// Samples takes samples.
+func (w *Writer) Samples(b *tcp.Batch) error {
+	n := b.Len()
+	if w.err != nil || n == 0 {
+		return w.err
+	}
+	for f := range b.Cols {
+		if len(b.Cols[f]) != n {
+			return fmt.Errorf("recording samples: %d rows and %d values of %s", n, len(b.Cols[f]), tcp.Field(f))
+		}
+	}
+	w.stats.Samples += uint64(n)
+	if n >= directRows {
+		if err := w.writePending(); err != nil {
+			return err
+		}
+		for from := 0; from < n; from += MaxBlockRows {
+			if err := w.writeSamples(rows{b, from, min(from+MaxBlockRows, n)}); err != nil {
+				return err
+			}
+		}
+		return w.flushAged(b.TimeNs[n-1])
+	}
+	if w.pending.Len()+n > MaxBlockRows {
+		if err := w.writePending(); err != nil {
+			return err
+		}
+	}
+	if w.pending.Len() == 0 {
+		w.oldestNs = min(w.oldestNs, b.TimeNs[0])
+		w.pending.Resize(MaxBlockRows) // all at once, the first time
+		w.pending.Reset()
+	}
+	w.pending.TimeNs = append(w.pending.TimeNs, b.TimeNs...)
+	w.pending.Flow = append(w.pending.Flow, b.Flow...)
+	for f := range b.Cols {
+		w.pending.Cols[f] = append(w.pending.Cols[f], b.Cols[f]...)
+	}
+	return w.flushAged(b.TimeNs[n-1])
+}
+
+// Event takes an event.
+func (w *Writer) Event(e *tcp.Event) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.events.count == 0 {
+		w.lastEventNs = 0
+	}
+	w.events.payload, w.record = appendEvent(w.events.payload, e, w.lastEventNs, w.record)
+	w.lastEventNs = e.TimeNs
+	w.events.covers(e.TimeNs, e.TimeNs)
+	w.events.lowest, w.events.highest = min(w.events.lowest, uint32(e.Flow)), max(w.events.highest, uint32(e.Flow))
+	w.events.count++
+	w.stats.Events++
+	w.oldestNs = min(w.oldestNs, e.TimeNs)
+	if len(w.events.payload) > maxGathered {
+		return w.writeEvents()
+	}
+	return w.flushAged(e.TimeNs)
+}
+
+// Lost takes the counts of what was lost so far.
+func (w *Writer) Lost(l *tcp.Loss) error {
+	if w.err != nil {
+		return w.err
+	}
+	w.lost = *l
+	w.lost.PerCPU = slices.Clone(l.PerCPU)
+	w.hasLost = true
+	return nil
+}
+
+// flushAged flushes when what is gathered is too old at the given time.
+func (w *Writer) flushAged(nowNs int64) error {
+	if nowNs-w.oldestNs >= maxAgeNs && w.oldestNs <= nowNs {
+		return w.Flush()
+	}
+	return nil
+}
+
+// Flush writes what is gathered, so that a killed process loses nothing that came before.
+func (w *Writer) Flush() error {
+	if err := w.writeFlows(); err != nil {
+		return err
+	}
+	if err := w.writePending(); err != nil {
+		return err
+	}
+	if err := w.writeEvents(); err != nil {
+		return err
+	}
+	w.oldestNs = math.MaxInt64
+	return w.writeLost()
+}
+
+// Close writes what is gathered and the clean end, and closes the file.
+func (w *Writer) Close() error {
+	if w.file == nil {
+		return w.err
+	}
+	if w.Flush() == nil {
+		w.writeEnd()
+	}
+	err := w.file.Close()
+	w.file = nil
+	if w.err == nil && err != nil {
+		w.err = fmt.Errorf("closing trace: %w", err)
+	}
+	err = w.err
+	if w.err == nil {
+		w.err = fmt.Errorf("recording to %s: %w", w.path, os.ErrClosed)
+	}
+	return err
+}
+
+// Stats returns the counts so far. Samples and events count when they are taken, blocks and bytes when written.
+func (w *Writer) Stats() Stats { return w.stats }
+
+func (w *Writer) writeFlows() error {
+	if w.flows.count == 0 {
+		return w.err
+	}
+	err := w.write(w.flows.header, w.flows.payload)
+	w.flows = gathered{newHeader(blockFlows), w.flows.payload[:0]}
+	return err
+}
+
+func (w *Writer) writeEvents() error {
+	if w.events.count == 0 {
+		return w.err
+	}
+	if err := w.writeFlows(); err != nil {
+		return err
+	}
+	w.cover(&w.events.header)
+	err := w.write(w.events.header, w.events.payload)
+	w.events = gathered{newHeader(blockEvents), w.events.payload[:0]}
+	return err
+}
+
+func (w *Writer) writePending() error {
+	if w.pending.Len() == 0 {
+		return w.err
+	}
+	err := w.writeSamples(rows{w.pending, 0, w.pending.Len()})
+	w.pending.Reset()
+	return err
+}
+
+// writeSamples writes a block of samples, after the flows that they may belong to.
+func (w *Writer) writeSamples(r rows) error {
+	if err := w.writeFlows(); err != nil {
+		return err
+	}
+	h := newHeader(blockSamples)
+	h.count = uint32(r.to - r.from)
+	for _, ns := range r.batch.TimeNs[r.from:r.to] {
+		h.firstNs, h.lastNs = min(h.firstNs, ns), max(h.lastNs, ns)
+	}
+	for _, f := range r.batch.Flow[r.from:r.to] {
+		h.lowest, h.highest = min(h.lowest, uint32(f)), max(h.highest, uint32(f))
+	}
+	w.cover(&h)
+	w.encoder.encode(r)
+	w.startBlock()
+	w.block = w.encoder.payload(w.block)
+	return w.finishBlock(h)
+}
+
+func (w *Writer) writeLost() error {
+	if !w.hasLost {
+		return w.err
+	}
+	w.hasLost = false
+	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked && w.lost.Orphans == r.Orphans && w.lost.Missed == r.Missed {
+		return nil
+	}
+	reported := w.lost
+	w.lostReported = &reported
+	text, err := json.Marshal(&w.lost)
+	if err != nil {
+		return fmt.Errorf("recording lost counts: %w", err)
+	}
+	h := newHeader(blockLoss)
+	h.count = 1
+	return w.write(h, text)
+}
+
+// writeEnd writes the clean end.
+func (w *Writer) writeEnd() {
+	t := Totals{Samples: w.stats.Samples, Events: w.stats.Events, Flows: w.stats.Flows, Blocks: w.stats.Blocks + 1, Lost: w.lost}
+	if w.first <= w.last {
+		t.FirstNs, t.LastNs = w.first, w.last
+	}
+	text, err := json.Marshal(&t)
+	if err != nil {
+		w.err = fmt.Errorf("ending the recording: %w", err)
+		return
+	}
+	_ = w.write(newHeader(blockEnd), text) // Close returns w.err
+}
+
+func (w *Writer) cover(h *header) {
+	w.first, w.last = min(w.first, h.firstNs), max(w.last, h.lastNs)
+}
+
+// write writes a block, whose payload is still to be compressed.
+func (w *Writer) write(h header, payload []byte) error {
+	w.startBlock()
+	w.block = compress(w.block, payload)
+	return w.finishBlock(h)
+}
+
+// startBlock makes room for the header of a block, to which the caller appends the payload.
+func (w *Writer) startBlock() { w.block = slices.Grow(w.block[:0], headerLen)[:headerLen] }
+
+// finishBlock writes the block with one call. If that fails, then it takes back what was written of it.
+func (w *Writer) finishBlock(h header) error {
+	if w.err != nil {
+		return w.err
+	}
+	h.sequence = uint32(w.stats.Blocks)
+	h.put(w.block)
+	if _, err := w.file.Write(w.block); err != nil {
+		w.takeBack()
+		w.err = fmt.Errorf("recording to %s: %w; %s", w.path, err, advice(err))
+		return w.err
+	}
+	w.size += int64(len(w.block))
+	w.stats.Blocks++
+	w.stats.Bytes = w.size
+	return nil
+}
+
+// takeBack cuts the file after the last whole block. Should that fail too, then a reader reports a truncated tail.
+func (w *Writer) takeBack() {
+	if w.file.Truncate(w.size) == nil {
+		_, _ = w.file.Seek(w.size, io.SeekStart)
+	}
+}
+
+// advice says what to do about a write error.
+func advice(err error) string {
+	const kept = "what was recorded until here stays readable"
+	switch {
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return kept + "; free some space or record to another disk"
+	case errors.Is(err, unix.EFBIG):
+		return kept + "; the file system or a limit (ulimit -f) allows no larger file"
+	}
+	return kept
+}

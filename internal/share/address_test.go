@@ -1,0 +1,139 @@
+package share
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/test/testnet"
+)
+
+// ip runs ip in a host's namespace.
+func ip(t *testing.T, h *testnet.Host, args ...string) {
+	t.Helper()
+	if _, err := h.Run("ip", args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// followed is how long it may take until flows are held at another address: half a second to notice it, 1.5 s of a processor to load what
+// holds flows, and what it takes to meet the others.
+const followed = 4 * time.Second
+
+// TestAnotherAddressIsFollowed gives a terminal another address, as DHCP does on another network: it is another session there, holds what begins
+// there and lets go what was. Then it has none for a while.
+func TestAnotherAddressIsFollowed(t *testing.T) {
+	n, before, _ := narrow(t)
+	key := cellkey.New()
+	heard := overhear(t, n.Server)
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
+	sessions := map[uint64]bool{}
+	for _, d := range heard.take() {
+		sessions[d.session] = true
+	}
+	if len(sessions) != 2 {
+		t.Fatalf("%d sessions of two terminals", len(sessions))
+	}
+
+	other := netip.MustParseAddr("10.77.0.9")
+	ip(t, n.Client, "addr", "del", n.Client.V4.String()+"/24", "dev", "eth0")
+	ip(t, n.Client, "addr", "replace", other.String()+"/24", "dev", "eth0")
+	began, waits := time.Now(), waited(t)
+	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	n.Client.V4 = other
+	after, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
+	testnet.Stream(t, after, server)
+	const what = "a bound of what began at the other address"
+	testnet.Eventually(t, longEnough, what, func() bool {
+		s := a.now()
+		return bound(s) && len(s.Windows) == 1 && s.Windows[0].Local.Addr() == other
+	})
+	judge(t, time.Since(began), waited(t)-waits, followed, what)
+	testnet.Eventually(t, longEnough, "the window to be bounded", func() bool {
+		s := a.now()
+		return len(s.Windows) == 1 && testnet.Info(t, after).Snd_cwnd <= s.Windows[0].Packets+1
+	})
+	if cc := testnet.CongestionControl(t, before); cc != "reno" {
+		t.Errorf("the flow of the address before runs %s, it began with reno", cc)
+	}
+	testnet.Eventually(t, longEnough, "the other terminal to know it there alone", func() bool { return len(b.now().Peers) == 1 })
+	fresh := 0
+	for _, d := range heard.take() {
+		if !sessions[d.session] {
+			sessions[d.session], fresh = true, fresh+1
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("%d sessions began with the other address", fresh)
+	}
+
+	ip(t, n.Client, "addr", "flush", "dev", "eth0")
+	testnet.Eventually(t, longEnough, "it to say that there is no address", func() bool {
+		s := a.now()
+		return !s.Held && strings.Contains(s.Why, "interface eth0 has no address") && s.PID > 0
+	})
+	ip(t, n.Client, "addr", "replace", n.Server.V4.Next().String()+"/24", "dev", "eth0")
+	testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+}
+
+// TestAddressesSettleBeforeTheyCount: what is there for a moment is no other place, and without an interface the routes to peers tell.
+func TestAddressesSettleBeforeTheyCount(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	peer := Config{}
+	peer.Link.Peers = append(peer.Link.Peers, netip.AddrPortFrom(n.Server.V4, 4748))
+	for name, c := range map[string]Config{"interface": {Interface: "eth0"}, "peer": peer} {
+		var at *addresses
+		if err := n.Client.Do(func() (err error) {
+			if at, err = openAddresses(&c); err == nil {
+				err = at.take()
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		defer at.close()
+		now := time.Duration(0)
+		moves := func() bool {
+			now += lookForAddresses
+			return at.moved(now)
+		}
+		movesIn := func(looks int) (moved bool) {
+			for range looks {
+				moved = moves() || moved
+			}
+			return moved
+		}
+		other := []string{"addr", "replace", "10.77.0.9/24", "dev", "eth0"}
+		switch name {
+		case "interface":
+			ip(t, n.Client, other...)
+			seen := moves()
+			ip(t, n.Client, "addr", "del", "10.77.0.9/24", "dev", "eth0")
+			if seen || movesIn(2) {
+				t.Error("an address that has gone again counts")
+			}
+		case "peer":
+			ip(t, n.Client, "link", "set", "eth0", "down")
+			if movesIn(3) {
+				t.Error("no route to a peer counts as another address")
+			}
+			ip(t, n.Client, "link", "set", "eth0", "up")
+		}
+		ip(t, n.Client, "addr", "del", n.Client.V4.String()+"/24", "dev", "eth0")
+		ip(t, n.Client, other...)
+		first := moves()
+		if first || !moves() {
+			t.Errorf("%s: another address does not count after two looks, or after one: %t", name, first)
+		}
+		if err := at.take(); err != nil || moves() || moves() {
+			t.Errorf("%s: it moves on: %v", name, err)
+		}
+		ip(t, n.Client, "addr", "del", "10.77.0.9/24", "dev", "eth0")
+		ip(t, n.Client, "addr", "replace", n.Client.V4.String()+"/24", "dev", "eth0")
+	}
+}

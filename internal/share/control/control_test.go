@@ -1,0 +1,347 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/internal/share/allocate"
+)
+
+// phones and tablets of a cell whose slow stations hold the medium.
+func fast() testStation {
+	return testStation{phy: 866e6, aggregate: 64, base: 2 * time.Millisecond}
+}
+func slow() testStation { return testStation{phy: 65e6, aggregate: 43, base: 2 * time.Millisecond} }
+
+func sum(x []float64) (s float64) {
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// jain is Jain's index of the rates as parts of what each reaches alone.
+func (c *testCell) jain(x []float64) float64 {
+	var s, squares float64
+	for i, v := range x {
+		part := v / c.stations[i].alone()
+		s, squares = s+part, squares+part*part
+	}
+	return s * s / (float64(len(x)) * squares)
+}
+
+func (c *testCell) equalAirtime() (total float64) {
+	for _, s := range c.stations {
+		total += s.alone() / float64(len(c.stations))
+	}
+	return total
+}
+
+func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	c.until(5 * time.Second)
+	before := c.reports(5 * time.Second)
+	var alike float64
+	for _, r := range before {
+		alike += r.Rate
+	}
+	rates := c.run(20 * time.Second)
+	late := mean(rates, 100)
+	if total := sum(late); total < 2*alike || total < 0.85*c.equalAirtime() {
+		t.Errorf("%.0f Mbit/s in all, %.0f without control, %.0f with equal airtime", total/1e6, alike/1e6, c.equalAirtime()/1e6)
+	}
+	if j := c.jain(late); j < 0.98 {
+		t.Errorf("Jain's index of airtime is %.3f (%v)", j, late)
+	}
+	if d := c.stations[0].decision; !math.IsInf(d.Capacity, 1) {
+		t.Errorf("the wire of 1 Gbit/s is taken to carry %.0f Mbit/s", d.Capacity/1e6)
+	}
+	// Within two seconds, and steady from then on.
+	for i, row := range rates[20:] {
+		if j := c.jain(row); j < 0.9 {
+			t.Errorf("after %d ms Jain's index of airtime is %.3f (%v)", 2000+100*i, j, row)
+			break
+		}
+	}
+}
+
+// TestOthersAreNoWire: who does not take part has most of the airtime, and queues stand.
+func TestOthersAreNoWire(t *testing.T) {
+	capacity := func(others bool) float64 {
+		c := New(Options{})
+		c.Others(others)
+		all := greedy(20e6, 20e6)
+		for i := range all {
+			all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
+		}
+		var d Decision
+		for now := time.Duration(0); now < 5*time.Second; now += 100 * time.Millisecond {
+			var err error
+			if d, err = c.Step(now, 0, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d.Capacity
+	}
+	if with, without := capacity(true), capacity(false); !math.IsInf(with, 1) || math.IsInf(without, 1) {
+		t.Errorf("the wire is taken to carry %.3g beside others, and %.3g without", with, without)
+	}
+}
+
+func TestTheWireIsFoundAndShared(t *testing.T) {
+	c := newTestCell(100e6, fast(), fast(), slow(), slow())
+	late := mean(c.run(25*time.Second), 200)
+	if total := sum(late); total < 97e6 {
+		t.Errorf("%.1f Mbit/s in all of 100", total/1e6)
+	}
+	d := c.stations[0].decision
+	if d.Capacity < 97e6 || d.Capacity > 110e6 || d.Binds != allocate.Both && d.Binds != allocate.Wire {
+		t.Errorf("the wire of 100 Mbit/s is taken to carry %.1f, limited by %s", d.Capacity/1e6, d.Binds)
+	}
+	want, err := allocate.Solve(1, allocate.Limits{Wire: 100e6, Airtime: efficiency(4)}, []allocate.Terminal{
+		{Max: c.stations[0].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[1].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[2].alone(), Demand: allocate.Unlimited},
+		{Max: c.stations[3].alone(), Demand: allocate.Unlimited},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range late {
+		if math.Abs(x/want.Shares[i]-1) > 0.15 {
+			t.Errorf("rates are %.4g, shares %.4g", late, want.Shares)
+			break
+		}
+	}
+}
+
+func TestAWireThatBecomesFasterOrSlower(t *testing.T) {
+	c := newTestCell(100e6, fast(), fast())
+	c.run(5 * time.Second)
+	for _, wire := range []float64{200e6, 50e6, 150e6} {
+		c.wire = wire
+		if total := sum(mean(c.run(3*time.Second), 10)); total < 0.95*wire {
+			t.Errorf("%.1f Mbit/s of %.0f two seconds after the wire changed", total/1e6, wire/1e6)
+		}
+	}
+}
+
+func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
+	c := newTestCell(1e9, fast(), fast(), slow(), slow())
+	for _, s := range c.stations[2:] {
+		s.away = true
+	}
+	two := mean(c.run(6*time.Second), 20)
+	if total := sum(two); total < 0.85*c.stations[0].alone() {
+		t.Errorf("two fast ones alone: %.4g", two)
+	}
+	for _, s := range c.stations[2:] {
+		s.away = false
+	}
+	late := mean(c.run(4*time.Second), 20)
+	if j := c.jain(late); j < 0.95 {
+		t.Errorf("two seconds after two have joined: %.4g, index %.3f", late, j)
+	}
+	c.stations[0].phy, c.stations[0].aggregate = 65e6, 43
+	late = mean(c.run(4*time.Second), 20)
+	if j := c.jain(late); j < 0.95 {
+		t.Errorf("two seconds after one has become slow: %.4g, index %.3f", late, j)
+	}
+	c.stations[2].away, c.stations[3].away = true, true
+	late = mean(c.run(4*time.Second), 20)[:2]
+	if x := late[1] / c.stations[1].alone(); x < 0.4 {
+		t.Errorf("two seconds after two have left: %.4g", late)
+	}
+}
+
+// A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it must not begin at what suits a queue, nor stay
+// behind because queues are short.
+func TestASmallWindowFillsALongPath(t *testing.T) {
+	c := New(Options{})
+	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
+	for i := range all {
+		all[i].Demand, all[i].MinRTT, all[i].RTT = allocate.Unlimited, 40*time.Millisecond, 43*time.Millisecond
+	}
+	first := 0.0
+	var d Decision
+	for now := time.Duration(0); now < 15*time.Second; now += 100 * time.Millisecond {
+		var err error
+		if d, err = c.Step(now, 3, all); err != nil {
+			t.Fatal(err)
+		}
+		if first == 0 {
+			first = d.Correction
+		}
+		for i, part := range []float64{0.7, 0.7, 0.7, 0.6} {
+			all[i].Rate = part * d.Share * all[i].Max / all[3].Max
+		}
+	}
+	if first < 0.6 || first > 0.9 {
+		t.Errorf("the correction begins at %.2f", first)
+	}
+	if d.Correction < 0.95 {
+		t.Errorf("it is %.2f after fifteen seconds behind the others", d.Correction)
+	}
+}
+
+func TestWhatOneDoesNotWantGoesToTheOthers(t *testing.T) {
+	lazy := fast()
+	lazy.demand = 10e6
+	c := newTestCell(1e9, fast(), lazy, slow())
+	late := mean(c.run(10*time.Second), 50)
+	if late[1] < 9.5e6 || late[0] < 0.38*c.stations[0].alone() || late[2] < 0.38*c.stations[2].alone() {
+		t.Errorf("rates %.4g, alone %.4g %.4g", late, c.stations[0].alone(), c.stations[2].alone())
+	}
+}
+
+func TestManyAlikeStations(t *testing.T) {
+	for _, n := range []int{2, 8, 32} {
+		var all []testStation
+		for range n {
+			all = append(all, testStation{phy: 433e6, aggregate: 64, base: 2 * time.Millisecond})
+		}
+		c := newTestCell(1e9, all...)
+		c.until(3 * time.Second)
+		free := 0.0
+		for _, r := range c.reports(3 * time.Second) {
+			free += r.Rate
+		}
+		late := mean(c.run(10*time.Second), 50)
+		if total, j := sum(late), c.jain(late); total < 0.95*free || j < 0.98 {
+			t.Errorf("%d stations: %.0f Mbit/s of %.0f without control, index %.3f", n, total/1e6, free/1e6, j)
+		}
+	}
+}
+
+// TestSingleFramesNeedNoQueuesForAggregates: none of the terminals has any; one that has changes it for all.
+func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
+	decide := func(single ...bool) Decision {
+		var all []Terminal
+		for i, s := range single {
+			all = append(all, Terminal{Source: source(i), Max: 25e6, Rate: 25e6, Demand: allocate.Unlimited, Single: s})
+		}
+		d, err := New(Options{}).Step(0, 0, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	all := decide(true, true, true, true, true, true, true, true, true, true)
+	if want := 13900800 * time.Nanosecond; math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
+		t.Errorf("a share of %.3g and a queue target of %s, want 2.5 Mbit/s and %s", all.Share, all.QueueTarget, want)
+	}
+	but := decide(true, true, true, true, true, true, true, true, true, false)
+	if but.Share >= 2e6 || but.QueueTarget != DefaultMaxQueue {
+		t.Errorf("a share of %.3g and a queue target of %s beside one with aggregates", but.Share, but.QueueTarget)
+	}
+}
+
+// greedyAt are terminals that want all, by what each reaches alone and delivers, on a path.
+func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
+	all := greedy(rates...)
+	for i := range all {
+		all[i].Max, all[i].MinRTT, all[i].RTT, all[i].Period = maxima[i], base, rtt, 150*time.Millisecond
+	}
+	return all
+}
+
+// TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come of a wire, or of a radio that has become slower.
+func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
+	for _, c := range []struct {
+		what     string
+		measured bool
+		find     time.Duration // when the maxima become others
+		wire     time.Duration // when it is believed to limit; 0 is never in 8 s
+		doubt    time.Duration // when there is doubt of the path
+	}{
+		{"all are told", false, 0, 600 * time.Millisecond, 500 * time.Millisecond},
+		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
+		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
+	} {
+		k := New(Options{})
+		wire, doubt := time.Duration(0), time.Duration(0)
+		const began = 5 * time.Second
+		maxima := []float64{500e6, 500e6, 500e6, 50e6}
+		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
+			rates, rtt := []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+			if now >= began {
+				rates, rtt = []float64{30e6, 30e6, 30e6, 20e6}, 80*time.Millisecond
+			}
+			if c.find > 0 && now >= began+c.find {
+				maxima[2], rates, rtt = 50e6, []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+			}
+			all := greedyAt(maxima, rates, 2*time.Millisecond, rtt)
+			for i := range all {
+				all[i].Measured = c.measured
+			}
+			d, err := k.Step(now, 0, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wire == 0 && !math.IsInf(d.Capacity, 1) {
+				wire = now - began
+			}
+			if doubt == 0 && d.Doubt {
+				doubt = now - began
+			}
+			if c.measured && now > began && d.Correction > 1.2 {
+				t.Fatalf("%s: windows are drawn up by %g in queues, which hides what has become slower", c.what, d.Correction)
+			}
+		}
+		if (wire-c.wire).Abs() > 300*time.Millisecond || (doubt-c.doubt).Abs() > 300*time.Millisecond {
+			t.Errorf("%s: the wire is believed to limit after %s, and the path is doubted after %s; want %s and %s", c.what, wire, doubt, c.wire, c.doubt)
+		}
+	}
+}
+
+// TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have less than their shares.
+func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
+	k := New(Options{})
+	maxima, rates, rtt := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
+		switch now {
+		case 5 * time.Second:
+			rates, rtt = []float64{40e6, 40e6, 30e6, 11e6}, 80*time.Millisecond
+		case 5300 * time.Millisecond:
+			maxima[2], rates = 50e6, []float64{40e6, 40e6, 8e6, 6e6}
+		case 6500 * time.Millisecond:
+			rates, rtt = []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+		}
+		d, err := k.Step(now, 0, greedyAt(maxima, rates, 2*time.Millisecond, rtt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !math.IsInf(d.Capacity, 1) {
+			t.Fatalf("%s after it became slower a wire of %.0f Mbit/s is found", now-5*time.Second, d.Capacity/1e6)
+		}
+	}
+}
+
+// TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with own ones of after to what the wire never carried.
+func TestAPeakOfReportsIsForgotten(t *testing.T) {
+	const carries = 94e6
+	w, now := wire{}, time.Duration(0)
+	capacity := math.Inf(1)
+	run := func(total float64, delay, length time.Duration) {
+		for end := now + length; now < end; now += 100 * time.Millisecond {
+			s := state{active: 4, total: total, airtime: 0.5, delay: delay, base: 2 * time.Millisecond, maxima: 1e9}
+			capacity = w.observe(now, s, 30*time.Millisecond, false)
+		}
+	}
+	const queued, short = 70 * time.Millisecond, 5 * time.Millisecond
+	run(carries, queued, 3*time.Second)
+	if math.Abs(capacity/carries-1) > 0.01 {
+		t.Fatalf("the wire is taken to carry %.1f Mbit/s, want %.1f", capacity/1e6, carries/1e6)
+	}
+	run(1.2*carries, queued, time.Second)
+	peak := capacity
+	run(carries, short, 2*time.Second)
+	if peak < 1.12*carries || capacity != peak {
+		t.Errorf("%.1f Mbit/s after a peak, and %.1f without queues, which say nothing of the wire", peak/1e6, capacity/1e6)
+	}
+	run(carries, queued, 3*time.Second)
+	if capacity < carries || capacity > 1.07*carries {
+		t.Errorf("the wire is taken to carry %.1f Mbit/s 3 s after a peak, want %.1f to 7 %% more", capacity/1e6, carries/1e6)
+	}
+}

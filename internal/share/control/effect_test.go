@@ -1,0 +1,123 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/internal/share/message"
+)
+
+// trial holds bounds, lifts them and holds them again; with and without are totals and RTTs.
+func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect, found bool) {
+	at := func(f Figures) []Terminal {
+		return []Terminal{{Rate: f.Total / 4, RTT: f.RTT}, {Rate: 3 * f.Total / 4, RTT: f.RTT}}
+	}
+	now, free := begin, free
+	for ; now < begin+20*time.Second; now += 100 * ms {
+		t.Step(now, Phase{}, now-begin, at(with))
+	}
+	phase := Phase{message.Free, false, now, now + free}
+	for ; now < phase.End; now += 100 * ms {
+		f := with // windows have not grown yet
+		if now > phase.Begin+settled/2 {
+			f = without
+		}
+		if _, found := t.Step(now, phase, 0, at(f)); found {
+			return e, false
+		}
+	}
+	return t.Step(now, Phase{}, 0, at(with))
+}
+
+func TestBoundsAreComparedWithNone(t *testing.T) {
+	for _, c := range []struct {
+		what          string
+		with, without Figures
+		helps         bool
+	}{
+		{"more and shorter", Figures{240e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
+		{"as much, shorter", Figures{95e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
+		{"as much", Figures{98e6, 20 * ms}, Figures{100e6, 21 * ms}, true},
+		{"much less, shorter", Figures{85e6, 20 * ms}, Figures{100e6, 300 * ms}, false},
+		{"less, no shorter", Figures{90e6, 20 * ms}, Figures{100e6, 21 * ms}, false},
+	} {
+		var tr Trial
+		e, found := trial(&tr, time.Hour, 2*time.Second, c.with, c.without)
+		if !found || e.Helps() != c.helps {
+			t.Errorf("%s: found %v, %+v", c.what, found, e)
+		}
+		near := func(got, want float64) bool { return got > 0.999*want && got < 1.001*want }
+		if !near(e.With.Total, c.with.Total) || !near(e.Without.Total, c.without.Total) || !near(float64(e.Without.RTT), float64(c.without.RTT)) {
+			t.Errorf("%s: %+v", c.what, e)
+		}
+	}
+}
+
+func TestALongReleaseIsNoTrial(t *testing.T) {
+	var tr Trial
+	if e, found := trial(&tr, time.Hour, time.Minute, Figures{90e6, 20 * ms}, Figures{100e6, 20 * ms}); found {
+		t.Errorf("compared: %+v", e)
+	}
+	if _, found := trial(&tr, 2*time.Hour, 2*time.Second, Figures{90e6, 20 * ms}, Figures{100e6, 20 * ms}); !found {
+		t.Error("the next trial was not compared")
+	}
+}
+
+// TestWhoHasLessThanWithoutBounds: the total and the mean round-trip time say nothing of each terminal.
+func TestWhoHasLessThanWithoutBounds(t *testing.T) {
+	for _, c := range []struct {
+		what               string
+		fast, slow         float64 // with bounds, as parts of what they have without
+		demand             float64 // of the slow one
+		joins              time.Duration
+		least              float64
+		letsGo, letsGoAlso bool // after the first trial and after the second one, beside others
+	}{
+		{"both have as much", 1.02, 0.97, math.Inf(1), 0, 0.97, false, false},
+		{"the slow one has less", 1.02, 0.88, math.Inf(1), 0, 0.88, false, true},
+		{"the fast one has less", 0.9, 1.1, math.Inf(1), 0, 0.9, false, true},
+		{"the slow one does not want more", 1.02, 0.88, 20e6, 0, 1.02, false, false},
+		{"the slow one has just come", 1.02, 0.88, math.Inf(1), 17 * time.Second, 1.02, false, false},
+	} {
+		for _, beside := range []bool{true, false} {
+			var tr Trial
+			var j Judgement
+			now := time.Hour
+			for _, letsGo := range []bool{c.letsGo, c.letsGoAlso} {
+				at := func(rtt time.Duration, fast, slow float64, held time.Duration) []Terminal {
+					all := []Terminal{{Rate: 270e6 * fast, RTT: rtt, Demand: math.Inf(1)}}
+					if held >= c.joins {
+						all = append(all, Terminal{Source: source(1), Rate: 20e6 * slow, RTT: rtt, Demand: c.demand})
+					}
+					return all
+				}
+				begin := now
+				for ; now < begin+20*time.Second; now += 100 * ms {
+					tr.Step(now, Phase{}, now-begin, at(250*ms, c.fast, c.slow, now-begin))
+				}
+				phase := Phase{message.Free, false, now, now + 3*time.Second}
+				for ; now < phase.End; now += 100 * ms {
+					tr.Step(now, phase, 0, at(300*ms, 1, 1, now-begin))
+				}
+				e, found := tr.Step(now, Phase{}, 0, at(250*ms, c.fast, c.slow, now-begin))
+				if !found || math.Abs(e.Least-c.least) > 1e-6 {
+					t.Fatalf("%s: found %v, %+v", c.what, found, e)
+				}
+				if why := j.Take(e, beside); why != "" != (letsGo && beside) {
+					t.Errorf("%s, beside others %v: %q", c.what, beside, why)
+				}
+			}
+			if j.Doubts() != (c.letsGoAlso && beside) {
+				t.Errorf("%s, beside others %v: doubts %v", c.what, beside, j.Doubts())
+			}
+		}
+	}
+	j := Judgement{}
+	less, enough := Effect{Least: 0.9, Without: Figures{Total: 1}, With: Figures{Total: 1}}, Effect{Least: 1, Without: Figures{Total: 1}, With: Figures{Total: 1}}
+	for i, e := range []Effect{less, enough, less, enough} {
+		if why := j.Take(e, true); why != "" {
+			t.Errorf("trial %d: %s, and never twice in a row", i+1, why)
+		}
+	}
+}

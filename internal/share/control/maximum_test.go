@@ -1,0 +1,236 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/internal/share/message"
+)
+
+// solo lets a terminal have a turn of its own in which it delivers a rate with a delay.
+func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (found bool) {
+	const step = 50 * ms
+	phase := Phase{message.Solo, true, now, now + 400*ms}
+	for t := now + step; t <= phase.End; t += step {
+		r := rate
+		if t <= now+100*ms {
+			r /= 10 // what the others still had on their way
+		}
+		m.Step(t, step, phase, Own{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+	}
+	return m.Step(phase.End+step, step, Phase{}, Own{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+}
+
+func (m *Maximum) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
+
+func (m *Maximum) is100(t *testing.T, what string) {
+	t.Helper()
+	if v := m.Value(); !m.near(100e6) {
+		t.Errorf("%s: %.3g", what, v)
+	}
+}
+
+func TestTheMaximumIsWhatATurnShows(t *testing.T) {
+	var m Maximum
+	m.Step(0, 100*ms, Phase{}, Own{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
+	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
+		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
+	}
+	if !solo(&m, time.Second, 100e6, 8*ms) {
+		t.Error("nothing was found")
+	}
+	m.is100(t, "after a turn")
+	if m.Wants(5*time.Second, 4, Decision{Correction: 1}) || !m.Wants(11*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("the first turn is to be confirmed soon")
+	}
+	solo(&m, 11*time.Second, 100e6, 8*ms)
+	if m.Wants(60*time.Second, 4, Decision{Correction: 1}) || !m.Wants(73*time.Second, 4, Decision{Correction: 1}) || m.Wants(73*time.Second, 10, Decision{Correction: 1}) {
+		t.Error("it is to be measured anew after a minute, or 15 s for each terminal")
+	}
+	if !m.Wants(30*time.Second, 4, Decision{Correction: 2.5}) || !m.Wants(30*time.Second, 4, Decision{Correction: 0.4}) || m.Wants(14*time.Second, 4, Decision{Correction: 2.5}) {
+		t.Error("windows that have to be corrected by much say that it has changed")
+	}
+	// Somebody did not hear of the turn: once is not believed.
+	if solo(&m, 70*time.Second, 50e6, 8*ms) {
+		t.Error("half of it was believed at once")
+	}
+	m.is100(t, "after a turn that another disturbed")
+	if !m.Wants(74*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("it is to be looked at again soon")
+	}
+	if !solo(&m, 75*time.Second, 50e6, 8*ms) || !m.near(50e6) {
+		t.Errorf("a radio that has become slower: %.3g", m.Value())
+	}
+	if !solo(&m, 140*time.Second, 100e6, 8*ms) {
+		t.Error("nothing was found")
+	}
+	m.is100(t, "a radio that has become faster")
+}
+
+func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
+	var m Maximum
+	solo(&m, time.Second, 40e6, ms)
+	if !m.near(40e6) || m.Window() != 2*SoloWindow || !m.Wants(8*time.Second, 4, Decision{Correction: 1}) {
+		t.Errorf("%.3g, windows %g times as large next", m.Value(), m.Window())
+	}
+	solo(&m, 8*time.Second, 100e6, 8*ms)
+	m.is100(t, "with a larger window")
+	if m.Wants(30*time.Second, 4, Decision{Correction: 1}) {
+		t.Error("it is known now")
+	}
+}
+
+func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
+	for _, c := range []struct {
+		quiet time.Duration
+		again bool
+	}{
+		{1200 * ms, true}, // it may still grow
+		{2 * time.Second, false},
+	} {
+		var m Maximum
+		for now := time.Duration(0); now < c.quiet; now += 100 * ms {
+			m.Step(now, 100*ms, Phase{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+		}
+		m.is100(t, "alone")
+		if m.Wants(10*time.Second, 4, Decision{Correction: 1}) != c.again {
+			t.Errorf("alone for %s: it wants a turn %t, want %t", c.quiet, !c.again, c.again)
+		}
+	}
+}
+
+// TestATurnIsLongEnoughToCount whatever round-trip times are, and wherever steps fall in it.
+func TestATurnIsLongEnoughToCount(t *testing.T) {
+	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
+		for mean := base; mean < time.Second; mean += 7 * ms {
+			length := SoloLength(base, mean)
+			if length%message.TurnLengthStep != 0 || length > message.LongestTurn {
+				t.Fatalf("%s and %s: %s is not what a report can say", base, mean, length)
+			}
+			for at := time.Duration(0); at < stepGap; at += 10 * ms {
+				var m Maximum
+				phase := Phase{message.Solo, true, time.Second, time.Second + length}
+				own := Own{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
+				before := phase.Begin
+				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends
+					now = min(now, phase.End)
+					m.Step(now, now-before, phase, own)
+					before = now
+				}
+				if !m.Step(phase.End+stepGap, stepGap, Phase{}, own) || !m.near(50e6) {
+					t.Fatalf("%s and %s: a turn of %s with steps at %s shows %g", base, mean, length, at, m.Value())
+				}
+			}
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ demands, want []float64 }{
+		{[]float64{inf, inf}, []float64{50, 50}},
+		{[]float64{inf, 20, inf}, []float64{40, 20, 40}},
+		{[]float64{10, 30}, []float64{40, 60}},
+		{[]float64{0, inf}, []float64{0, 100}},
+		{[]float64{0, 0}, []float64{50, 50}},
+		{nil, []float64{}},
+	} {
+		got := Split(100, c.demands)
+		for i, x := range got {
+			if math.Abs(x-c.want[i]) > 1e-9 {
+				t.Errorf("100 among %v: %v", c.demands, got)
+				break
+			}
+		}
+		if len(got) != len(c.want) {
+			t.Errorf("100 among %v: %v", c.demands, got)
+		}
+	}
+}
+
+// A terminal whose uploads get three times as much of a window as its downloads.
+func TestDirectionsComeIntoBalance(t *testing.T) {
+	var b Balance
+	up, down := 1.0, 1.0
+	for range 50 {
+		up, down = b.Step(100*ms, Direction{50e6, 3 * up * 20e6, true}, Direction{50e6, down * 20e6, true})
+	}
+	if r := 3 * up / down; math.Abs(r-1) > 0.02 {
+		t.Errorf("uploads carry %.2f times as much as downloads", r)
+	}
+	for range 100 {
+		up, down = b.Step(100*ms, Direction{50e6, 60e6, true}, Direction{50e6, 1e6, false})
+	}
+	if math.Abs(up-1) > 0.01 || math.Abs(down-1) > 0.01 {
+		t.Errorf("with one direction alone windows are multiplied by %.2f and %.2f", up, down)
+	}
+}
+
+// TestAFallOfTheOwnRateIsNoticed: when it lasts, queues stand, and the terminal had its share before.
+func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
+	type part struct {
+		length time.Duration
+		part   float64
+		queued bool
+	}
+	for _, c := range []struct {
+		what  string
+		parts []part
+		falls int
+	}{
+		{"it has its share", []part{{time.Minute, 0.95, true}}, 0},
+		{"it falls for good", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, true}}, 1},
+		{"it falls twice", []part{{5 * time.Second, 0.95, true}, {5 * time.Second, 0.2, true}, {5 * time.Second, 1, true}, {5 * time.Second, 0.3, true}}, 2},
+		{"it falls for a moment", []part{{5 * time.Second, 0.95, true}, {900 * ms, 0.2, true}, {5 * time.Second, 0.95, true}}, 0},
+		{"it has less to carry", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, false}}, 0},
+		{"it never had its share", []part{{time.Minute, 0.3, true}}, 0},
+		{"it has less, as when others begin", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.6, true}}, 0},
+	} {
+		var f Fall
+		falls := 0
+		for _, p := range c.parts {
+			for left := p.length; left > 0; left -= 100 * ms {
+				if f.Step(100*ms, p.part, p.queued) {
+					falls++
+				}
+			}
+		}
+		if falls != c.falls {
+			t.Errorf("%s: %d falls, want %d", c.what, falls, c.falls)
+		}
+	}
+}
+
+// TestAfterAFallItIsMeasuredSoon, though doubts have turned out to be wrong before.
+func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
+	m := Maximum{}
+	now := time.Hour
+	for range 6 { // the same again and again: a doubt counts later and later
+		m.is(now, 100e6)
+		now += time.Minute
+	}
+	m.is(now, 100e6)
+	at := now
+	now += 2 * time.Second
+	m.Suspect(now)
+	if m.Wants(at+soonAgain, 4, Decision{Correction: 1}) {
+		t.Error("a doubt counts at once")
+	}
+	m.Fell(now)
+	if !m.Wants(now, 4, Decision{Correction: 1}) {
+		t.Error("a fall does not count at once")
+	}
+	m.turn = []stretch{{1, 10e6}}
+	m.queued = true
+	if !m.conclude(at+soonAgain) || m.Value() != 10e6 {
+		t.Errorf("what was found after it is not believed: %g", m.Value())
+	}
+	if !m.Wants(at+2*soonAgain, 4, Decision{Correction: 1}) {
+		t.Error("somebody may not have heard of that turn: it is not looked at again")
+	}
+	var unknown Maximum
+	if unknown.Fell(now); unknown.again != 0 {
+		t.Error("what was never measured has not fallen")
+	}
+}

@@ -1,0 +1,209 @@
+package share
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"airtide/internal/observe/monitor"
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/internal/share/link"
+	"airtide/test/testnet"
+)
+
+// longEnough is how long is waited for what happens within seconds on a machine that is neither busy nor emulated.
+const longEnough = 3 * time.Minute
+
+func bound(s Status) bool { return s.Held && len(s.Windows) > 0 && s.Windows[0].Packets > 0 }
+
+// soon is how long bounds may outlive their reason: the lease or the silence, a step, and what a window takes to grow.
+const soon = 1500 * time.Millisecond
+
+// inTime waits until something is so, which may take until soon after it began.
+func inTime(t *testing.T, began time.Time, what string, is func() bool) {
+	t.Helper()
+	within(t, began, soon, what, is)
+}
+
+// within waits until something is so, which may take so long since it began, beside the time for which the machine let the test itself wait. An
+// emulated machine takes as long as it takes: tests are short there (test/bench/kernels).
+func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond
+	var late time.Duration
+	for !is() {
+		from := time.Now()
+		if from.Sub(began) > longEnough {
+			t.Fatalf("waited %s in vain: %s", longEnough, what)
+		}
+		time.Sleep(pause)
+		if slept := time.Since(from); slept > usual {
+			late += slept - pause
+		}
+	}
+	judge(t, time.Since(began), late, limit, what)
+}
+
+// judge judges what took so long, of which the machine let it wait for a part.
+func judge(t *testing.T, took, late, limit time.Duration, what string) {
+	t.Helper()
+	took -= min(late, took)
+	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
+	if took > limit && !testing.Short() {
+		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
+	}
+}
+
+// waited is how long threads of this process have waited for a processor, all together: on a busy machine more than it took.
+func waited(t *testing.T) (sum time.Duration) {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/self/task/*/schedstat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		var ran, waits int64
+		if err == nil { // else the thread has ended
+			_, _ = fmt.Sscan(string(text), &ran, &waits)
+		}
+		sum += time.Duration(waits)
+	}
+	return sum
+}
+
+// freed waits until a flow has more on its way than its bound allowed.
+func freed(t *testing.T, began time.Time, why string, window func() uint32) {
+	t.Helper()
+	inTime(t, began, why+": a window beyond the bound", func() bool { return window() > unboundWindow })
+}
+
+// TestAKilledAgentLetsItsFlowsGo: the kernel lifts the bounds by itself, the transfer goes on, and the next agent takes back what the killed
+// one has left.
+func TestAKilledAgentLetsItsFlowsGo(t *testing.T) {
+	n, client, _ := narrow(t)
+	key := cellkey.New()
+	killed := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, nil)
+	run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	window := func() uint32 { return testnet.Info(t, client).Snd_cwnd }
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(killed.now()) && window() <= killed.now().Windows[0].Packets+1 })
+	acked := testnet.Info(t, client).Bytes_acked
+	began := time.Now()
+	if err := killed.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-killed.ended
+	freed(t, began, "killed", window)
+	testnet.Eventually(t, longEnough, "the transfer to go on", func() bool { return testnet.Info(t, client).Bytes_acked > acked+1e6 })
+	if testing.Short() {
+		return // another agent takes half a minute to begin in an emulated machine
+	}
+	next := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	testnet.Eventually(t, longEnough, "the next agent's bound", func() bool { return bound(next.now()) })
+	next.end(t)
+	if cc := testnet.CongestionControl(t, client); cc != "reno" {
+		t.Errorf("after the next agent the flow runs %s, before the killed one it ran reno", cc)
+	}
+}
+
+// TestAnAgentThatStandsStillHoldsNothing: it is stopped and goes on later.
+func TestAnAgentThatStandsStillHoldsNothing(t *testing.T) {
+	n, client, _ := narrow(t)
+	key := cellkey.New()
+	stopped := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, nil)
+	run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	window := func() uint32 { return testnet.Info(t, client).Snd_cwnd }
+	held := func() bool { return bound(stopped.now()) && window() <= stopped.now().Windows[0].Packets+1 }
+	testnet.Eventually(t, longEnough, "a bound", held)
+	began := time.Now()
+	if err := stopped.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	freed(t, began, "stopped", window)
+	if err := stopped.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, longEnough, "the bound to come back", held)
+}
+
+// TestSilentPeersLetGo: the only other terminal stands still and comes back.
+func TestSilentPeersLetGo(t *testing.T) {
+	n, client, _ := narrow(t)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	silent := runChild(t, n.Server, order{key.Text(), control.Observe, lowRate}, nil)
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
+	began := time.Now()
+	if err := silent.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	inTime(t, began, "no bounds", func() bool { s := a.now(); return !s.Held && len(s.Windows) == 0 })
+	if why := a.now().Why; !strings.Contains(why, "heard") {
+		t.Errorf("it says %q", why)
+	}
+	freed(t, began, "peers silent", func() uint32 { return testnet.Info(t, client).Snd_cwnd })
+	if err := silent.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, longEnough, "the bound to come back", func() bool { return bound(a.now()) })
+}
+
+// TestTheNetworkGoesAndComesBack: the interface is set down; the agent lives, holds nothing, and shares again later.
+func TestTheNetworkGoesAndComesBack(t *testing.T) {
+	n, _, _ := narrow(t)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) })
+	began := time.Now()
+	if _, err := n.Client.Run("ip", "link", "set", "eth0", "down"); err != nil {
+		t.Fatal(err)
+	}
+	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	testnet.Eventually(t, longEnough, "the other to miss it", func() bool { return len(b.now().Peers) == 0 })
+	if _, err := n.Client.Run("ip", "link", "set", "eth0", "up"); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, longEnough, "the bound to come back", func() bool { return bound(a.now()) })
+	testnet.Eventually(t, longEnough, "the other to hear it", func() bool { return len(b.now().Peers) == 1 })
+}
+
+// TestASecondAgentOfATerminalIsRefused: both would bound the same flows. The first goes on; in other namespaces there may be others.
+func TestASecondAgentOfATerminalIsRefused(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Observe})
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe})
+	testnet.Eventually(t, longEnough, "both to hear each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+	err := n.Client.Do(func() error {
+		return Run(t.Context(), Config{
+			Key: key, Policy: control.Observe, Interface: "eth0", Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
+		})
+	})
+	if err == nil || !strings.Contains(err.Error(), "another airtide share") || strings.Count(err.Error(), "\n") > 1 {
+		t.Errorf("a second agent: %v", err)
+	}
+	from := a.now().Datagrams["accepted"]
+	testnet.Eventually(t, longEnough, "the first agent to go on", func() bool { return a.now().Datagrams["accepted"] > from+3 })
+}
+
+// TestAnAgentWithoutRightsSaysSo: nobody's agent gets one error that says what is missing.
+func TestAnAgentWithoutRightsSaysSo(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	key := cellkey.New()
+	c := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
+	select {
+	case <-c.ended:
+	case <-time.After(longEnough):
+		t.Fatal("it runs")
+	}
+	said := strings.TrimSpace(string(c.said))
+	if c.steps > 0 || !strings.Contains(said, "root") || strings.Contains(said, "panic") {
+		t.Errorf("after %d steps: %s", c.steps, said)
+	}
+}

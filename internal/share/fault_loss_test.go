@@ -1,0 +1,158 @@
+package share
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/internal/share/link"
+	"airtide/test/testnet"
+)
+
+// badWay stands between terminals and a hub: of what the terminals send it loses a part, and of both ways it has some late, behind what was sent
+// later, and some twice. To the hub each terminal is a port of its own.
+type badWay struct {
+	in     *net.UDPConn
+	hub    netip.AddrPort
+	loss   float64
+	mutex  sync.Mutex
+	random *rand.Rand
+	out    map[netip.AddrPort]*net.UDPConn // by terminal
+	passed [3]int                          // lost, late, twice
+}
+
+// latePart of the datagrams comes so late that others of two terminals have come meanwhile, and twicePart twice.
+const (
+	lateBy              = 400 * time.Millisecond
+	latePart, twicePart = 0.1, 0.1
+)
+
+// openBadWay opens one at a host until the test ends.
+func openBadWay(t *testing.T, h *testnet.Host, port uint16, hub netip.AddrPort, loss float64) *badWay {
+	t.Helper()
+	w := &badWay{hub: hub, loss: loss, random: rand.New(rand.NewPCG(1, 2)), out: map[netip.AddrPort]*net.UDPConn{}}
+	if err := h.Do(func() (err error) {
+		w.in, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.V4, port)))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() {
+		w.in.Close()
+		<-ended
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		for _, c := range w.out {
+			c.Close()
+		}
+	})
+	go func() {
+		defer close(ended)
+		buffer := make([]byte, 65536)
+		for {
+			n, from, err := w.in.ReadFromUDPAddrPort(buffer)
+			if err != nil {
+				return
+			}
+			if c := w.towards(t, h, from); c != nil {
+				w.pass(w.loss, append([]byte(nil), buffer[:n]...), func(b []byte) { _, _ = c.Write(b) })
+			}
+		}
+	}()
+	return w
+}
+
+// towards is the socket of a terminal to the hub, from which it passes back what comes.
+func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort) *net.UDPConn {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if c := w.out[terminal]; c != nil {
+		return c
+	}
+	var c *net.UDPConn
+	if err := h.Do(func() (err error) {
+		c, err = net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(w.hub))
+		return err
+	}); err != nil {
+		t.Error(err)
+		return nil
+	}
+	w.out[terminal] = c
+	go func() {
+		buffer := make([]byte, 65536)
+		for {
+			n, err := c.Read(buffer)
+			if err != nil {
+				return
+			}
+			w.pass(0, append([]byte(nil), buffer[:n]...), func(b []byte) { _, _ = w.in.WriteToUDPAddrPort(b, terminal) })
+		}
+	}()
+	return c
+}
+
+// pass sends a datagram on, or not, or late, or twice.
+func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
+	w.mutex.Lock()
+	lost, late, twice := w.random.Float64() < loss, w.random.Float64() < latePart, w.random.Float64() < twicePart
+	for i, is := range []bool{lost, !lost && late, !lost && twice} {
+		if is {
+			w.passed[i]++
+		}
+	}
+	w.mutex.Unlock()
+	if lost {
+		return
+	}
+	if twice {
+		send(datagram)
+	}
+	if late {
+		time.AfterFunc(lateBy, func() { send(datagram) })
+		return
+	}
+	send(datagram)
+}
+
+// TestAgentsShareThoughReportsAreLost: of the reports 30 % are lost, a tenth comes late and a tenth twice, each way. The terminals know each other, and
+// the bound holds nearly all the time.
+func TestAgentsShareThoughReportsAreLost(t *testing.T) {
+	const port, lossy, loss, looks = 4799, 4798, 0.3, 300
+	n, _, _ := narrow(t)
+	key := cellkey.New()
+	runHub(t, n.Server, key, port)
+	way := openBadWay(t, n.Server, lossy, netip.AddrPortFrom(n.Server.V4, port), loss)
+	by := link.Config{Peers: []netip.AddrPort{netip.AddrPortFrom(n.Server.V4, lossy)}}
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate, Link: by})
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate, Link: by})
+	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) && len(b.now().Peers) == 1 })
+	held, met := 0, 0
+	for range looks {
+		time.Sleep(50 * time.Millisecond)
+		if bound(a.now()) {
+			held++
+		}
+		if len(b.now().Peers) == 1 {
+			met++
+		}
+	}
+	way.mutex.Lock()
+	passed := way.passed
+	way.mutex.Unlock()
+	t.Logf("%d lost, %d late, %d twice; held %d of %d times, met %d; %v", passed[0], passed[1], passed[2], held, looks, met, a.now().Datagrams)
+	if passed[0] < 10 || passed[1] < 5 || passed[2] < 5 {
+		t.Errorf("%d reports lost, %d late, %d twice: the way is not a bad one", passed[0], passed[1], passed[2])
+	}
+	if testing.Short() {
+		return // an emulated machine is late by itself
+	}
+	if held < looks*9/10 || met < looks*9/10 {
+		t.Errorf("the bound was held %d of %d times, the other heard %d times, want nine of ten", held, looks, met)
+	}
+}

@@ -1,0 +1,178 @@
+// Package hold keeps a terminal's flows to their windows: it gives them a congestion control that knows bounds, under a name of
+// this agent alone, and sets and lifts the bounds of single sockets. Needs Linux 6.4 (struct_ops links) and root.
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/tune"
+)
+
+// Bound is the window of one flow.
+type Bound struct {
+	Local, Remote netip.AddrPort
+	// Packets is the upper bound of the congestion window; 0 is none.
+	Packets uint32
+	// Least is the lower bound, not above the upper one; 0 is none. It brings a window back at once that was bounded by less.
+	Least uint32
+	// Pause leaves one packet on its way instead, whatever the bounds say.
+	Pause bool
+}
+
+// Hold is in force until Close. It is not for several goroutines at once.
+type Hold struct {
+	// Name is that of the congestion control that the flows run.
+	Name string
+
+	loaded  *congestion.Loaded
+	bounder *congestion.Bounder
+	tuned   *tune.Applied
+	cookies map[ends]uint64
+	lookNs  time.Duration // when sockets were looked for last
+	set     map[uint64]setting
+}
+
+// setting is what is in force for a socket.
+type setting struct {
+	congestion.Bounds
+	pause bool
+}
+
+type ends struct{ local, remote netip.AddrPort }
+
+// lookEvery is how often sockets are looked for at most, while there are flows whose sockets are not known.
+const lookEvery = 500 * time.Millisecond
+
+// Begin gives the sockets that are picked, those that are there and those that begin, a congestion control with bounds. A
+// kernel that cannot is congestion.ErrNotSupported or tune.ErrNotSupported.
+func Begin(ctx context.Context, sockets tune.Selection) (*Hold, error) {
+	loaded, err := congestion.LoadUnique(congestion.CubicBound, congestion.CubicBound.Defaults())
+	if err != nil {
+		return nil, fmt.Errorf("holding flows: %w", err)
+	}
+	h := &Hold{Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{}, lookNs: -lookEvery}
+	if h.bounder, err = congestion.OpenBounds(loaded.Name); err != nil {
+		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
+	}
+	if h.tuned, err = tune.Apply(ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
+	}
+	return h, nil
+}
+
+// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process. Until it is called for the first
+// time they hold for ever.
+func (h *Hold) Renew(until time.Duration) error {
+	if err := h.bounder.Lease(int64(until)); err != nil {
+		return fmt.Errorf("holding flows: %w", err)
+	}
+	return nil
+}
+
+// Set sets the bounds of flows, by now as a monotonic time, and lifts those of flows that are not named. It returns how many of
+// the flows are not held, since their sockets were not found yet or have ended.
+func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (missing int, err error) {
+	for _, b := range bounds {
+		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {
+			h.lookNs = now
+			if err := h.look(ctx); err != nil {
+				return 0, err
+			}
+		}
+	}
+	wanted := map[uint64]setting{}
+	for _, b := range bounds {
+		cookie, known := h.cookies[endsOf(b.Local, b.Remote)]
+		if !known {
+			missing++
+			continue
+		}
+		if s, bounded := b.setting(); bounded {
+			wanted[cookie] = s
+		}
+	}
+	for cookie, s := range wanted {
+		if h.set[cookie] == s {
+			continue
+		}
+		if err := h.put(congestion.Socket(cookie), s); err != nil {
+			return missing, fmt.Errorf("holding flows: %w", err)
+		}
+	}
+	for cookie := range h.set {
+		if _, still := wanted[cookie]; !still {
+			if err := h.bounder.Clear(congestion.Socket(cookie)); err != nil {
+				return missing, fmt.Errorf("letting flows go: %w", err)
+			}
+		}
+	}
+	h.set = wanted
+	return missing, nil
+}
+
+func (b *Bound) setting() (s setting, bounded bool) {
+	if b.Pause {
+		return setting{pause: true}, true
+	}
+	if b.Packets == 0 {
+		return s, false
+	}
+	s.Upper = max(b.Packets, congestion.MinBound)
+	if b.Least > 0 {
+		s.Lower = min(max(b.Least, congestion.MinBound), s.Upper)
+	}
+	return s, true
+}
+
+func (h *Hold) put(socket congestion.Scope, s setting) error {
+	if s.pause {
+		return h.bounder.Pause(socket)
+	}
+	return h.bounder.Set(socket, s.Bounds)
+}
+
+// look finds the sockets that are held.
+func (h *Hold) look(ctx context.Context) error {
+	r, err := h.tuned.Report(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for the sockets to hold: %w", err)
+	}
+	clear(h.cookies)
+	for _, s := range r.Sockets {
+		if !s.Failed() {
+			h.cookies[endsOf(s.Local, s.Remote)] = s.Cookie
+		}
+	}
+	return nil
+}
+
+// endsOf names a flow alike, whether its socket is of IPv4 or of IPv6 with mapped addresses.
+func endsOf(local, remote netip.AddrPort) ends {
+	plain := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+	return ends{plain(local), plain(remote)}
+}
+
+// Close gives the sockets back what they had.
+func (h *Hold) Close() error {
+	var errs []error
+	if h.bounder != nil && h.tuned != nil {
+		_, err := h.Set(context.Background(), h.lookNs, nil)
+		errs = append(errs, err)
+	}
+	if h.tuned != nil {
+		errs = append(errs, h.tuned.Close())
+	}
+	if h.bounder != nil {
+		errs = append(errs, h.bounder.Close())
+	}
+	errs = append(errs, h.loaded.Close())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("letting flows go: %w", err)
+	}
+	return nil
+}

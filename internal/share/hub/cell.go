@@ -1,0 +1,108 @@
+package hub
+
+import (
+	"net/netip"
+	"time"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/message"
+	"airtide/internal/sys/clock"
+)
+
+// cell is one that the hub serves.
+type cell struct {
+	tag   cellkey.Tag
+	relay *message.Relay
+	// local is which of this machine's addresses a terminal has sent to: bundles have to come from there.
+	local map[netip.AddrPort]netip.Addr
+	sent  uint64 // bundles
+	lost  uint64 // bundles that could not be sent
+}
+
+// mostLocal is of how many sources that is known; then it is learnt anew.
+const mostLocal = 4 * message.DefaultMaxPeers
+
+func newCell(k cellkey.Key) *cell {
+	return &cell{tag: k.Tag(), relay: message.NewRelay(message.Config{Key: k}, clock.Now()), local: map[netip.AddrPort]netip.Addr{}}
+}
+
+// take takes a datagram of this cell in.
+func (c *cell) take(p packet, nowNs int64) {
+	source := p.from
+	if source.Port() == p.socket.port() {
+		// As a terminal has it that hears this one by itself. Another port is what terminals behind one address are told apart by.
+		source = netip.AddrPortFrom(source.Addr(), 0)
+	}
+	reply, reason := c.relay.Take(source, p.datagram, nowNs)
+	switch {
+	case reply != nil:
+		c.count(p.socket.send(reply, p.from, p.local))
+	case reason == message.Accepted:
+		if len(c.local) >= mostLocal {
+			clear(c.local)
+		}
+		c.local[source] = p.local
+	}
+}
+
+// send sends what is due.
+func (c *cell) send(sockets []*socket, nowNs int64) {
+	c.relay.Send(nowNs, func(source netip.AddrPort, bundle []byte) {
+		for _, s := range sockets {
+			if s.six == source.Addr().Is6() {
+				to := source
+				if to.Port() == 0 {
+					to = netip.AddrPortFrom(source.Addr(), s.port())
+				}
+				c.count(s.send(bundle, to, c.local[source]))
+			}
+		}
+	})
+}
+
+func (c *cell) count(err error) {
+	if err != nil {
+		c.lost++
+		return
+	}
+	c.sent++
+}
+
+// Status is how a hub is doing.
+type Status struct {
+	Time  time.Time `json:"time"`
+	Cells []Cell    `json:"cells"`
+	// Datagrams that are of no cell here, by what is wrong with them.
+	Datagrams map[string]int `json:"datagrams"`
+}
+
+// Cell is how one cell is doing at a hub.
+type Cell struct {
+	Cell      string         `json:"cell"` // the tag of its key
+	Terminals int            `json:"terminals"`
+	Datagrams map[string]int `json:"datagrams"` // received, by what became of them
+	Bundles   uint64         `json:"bundles"`   // sent
+	Unsent    uint64         `json:"unsent"`    // bundles that the network did not take
+}
+
+// Status is how the hub is doing now.
+func (h *Hub) Status() Status {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	now := clock.Now()
+	s := Status{Time: time.Now(), Datagrams: named(h.strange)}
+	for _, c := range h.order {
+		s.Cells = append(s.Cells, Cell{c.tag.String(), c.relay.Members(now), named(c.relay.Counts()), c.sent, c.lost})
+	}
+	return s
+}
+
+func named(counts [message.NumReasons]uint64) map[string]int {
+	all := map[string]int{}
+	for reason, n := range counts {
+		if n > 0 {
+			all[message.Reason(reason).String()] = int(n)
+		}
+	}
+	return all
+}

@@ -1,0 +1,153 @@
+// Package hub is a meeting place on the wired side, for terminals whose access point lets none hear another: each sends its
+// reports there, and the hub passes them on to the other members of its cell (message.Relay). It serves several cells, each with a
+// key of its own, over IPv4 and IPv6.
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/message"
+	"airtide/internal/sys/clock"
+)
+
+// Config says whom a hub serves.
+type Config struct {
+	// Keys of the cells, at least one.
+	Keys []cellkey.Key
+	// Listen is an address with a port. Without an address it is all of the machine's, of both families.
+	Listen netip.AddrPort
+	// Step is called each second, if not nil.
+	Step func(Status)
+}
+
+// Hub is open until Close.
+type Hub struct {
+	config  Config
+	sockets []*socket
+	mutex   sync.Mutex // of all below
+	cells   map[cellkey.Tag]*cell
+	order   []*cell
+	// Datagrams of no cell here, by what became of them.
+	strange [message.NumReasons]uint64
+	wake    chan struct{} // something is due earlier than it was
+}
+
+// Open begins to listen.
+func Open(c Config) (*Hub, error) {
+	if len(c.Keys) == 0 {
+		return nil, errors.New("opening the hub: there is no key of a cell (airtide share key makes one)")
+	}
+	h := &Hub{config: c, cells: map[cellkey.Tag]*cell{}, wake: make(chan struct{}, 1)}
+	for _, k := range c.Keys {
+		if k.Zero() {
+			return nil, errors.New("opening the hub: a key is empty")
+		}
+		if h.cells[k.Tag()] != nil {
+			return nil, fmt.Errorf("opening the hub: two keys are of cell %s: give each once", k.Tag())
+		}
+		one := newCell(k)
+		h.cells[k.Tag()] = one
+		h.order = append(h.order, one)
+	}
+	var err error
+	if h.sockets, err = listen(c.Listen); err != nil {
+		return nil, fmt.Errorf("opening the hub: %w", err)
+	}
+	return h, nil
+}
+
+// Port is the one on which it listens.
+func (h *Hub) Port() uint16 { return h.sockets[0].port() }
+
+// Run passes reports on until the context ends.
+func (h *Hub) Run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	for _, s := range h.sockets {
+		parts.Go(func() error { return s.receive(ctx, h.take) })
+	}
+	parts.Go(func() error { return h.send(ctx) })
+	if h.config.Step != nil {
+		parts.Go(func() error { return h.tell(ctx) })
+	}
+	return parts.Wait()
+}
+
+// take takes a datagram in.
+func (h *Hub) take(p packet) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	tag, reason := message.TagOf(p.datagram)
+	if reason != message.Accepted {
+		h.strange[reason]++
+		return
+	}
+	c := h.cells[tag]
+	if c == nil {
+		h.strange[message.OtherCell]++
+		return
+	}
+	before := c.relay.DueNs()
+	c.take(p, clock.Now())
+	if c.relay.DueNs() < before {
+		select {
+		case h.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// send sends bundles when they are due.
+func (h *Hub) send(ctx context.Context) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.wake:
+		case <-timer.C:
+		}
+		h.mutex.Lock()
+		now := clock.Now()
+		wait := time.Hour
+		for _, c := range h.order {
+			if c.relay.DueNs() <= now {
+				c.send(h.sockets, now)
+			}
+			wait = min(wait, time.Duration(c.relay.DueNs()-now))
+		}
+		h.mutex.Unlock()
+		timer.Reset(max(wait, 0))
+	}
+}
+
+// tell tells each second how the cells are doing.
+func (h *Hub) tell(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		h.config.Step(h.Status())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Close closes the sockets.
+func (h *Hub) Close() error {
+	var errs []error
+	for _, s := range h.sockets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

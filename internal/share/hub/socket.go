@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/share/message"
+)
+
+// socket is that of one family. It knows to which of the machine's addresses a datagram came, and answers from there: a terminal
+// takes bundles from the address only that it was given.
+type socket struct {
+	*net.UDPConn
+	six bool
+}
+
+// packet is a datagram on its way in.
+type packet struct {
+	socket   *socket
+	from     netip.AddrPort
+	local    netip.Addr
+	datagram []byte
+}
+
+// listen opens a socket for an address, or without one those of both families; a family that the machine lacks is left out.
+func listen(at netip.AddrPort) ([]*socket, error) {
+	var sockets []*socket
+	var errs []error
+	for _, six := range []bool{false, true} {
+		if at.Addr().IsValid() && at.Addr().Unmap().Is6() != six {
+			continue
+		}
+		s, err := open(at, six)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sockets = append(sockets, s)
+		at = netip.AddrPortFrom(at.Addr(), s.port()) // both have the same one
+	}
+	for _, err := range errs {
+		if len(sockets) == 0 || errors.Is(err, unix.EADDRINUSE) {
+			for _, s := range sockets {
+				errs = append(errs, s.Close())
+			}
+			return nil, errors.Join(errs...)
+		}
+	}
+	return sockets, nil
+}
+
+func open(at netip.AddrPort, six bool) (*socket, error) {
+	network := "udp4"
+	if six {
+		network = "udp6"
+	}
+	address := &net.UDPAddr{Port: int(at.Port())}
+	if at.Addr().IsValid() {
+		address = net.UDPAddrFromAddrPort(at)
+	}
+	conn, err := net.ListenUDP(network, address)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is in use; choose another by --listen: %w", at.Port(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if six {
+		err = ipv6.NewPacketConn(conn).SetControlMessage(ipv6.FlagDst, true)
+	} else {
+		err = ipv4.NewPacketConn(conn).SetControlMessage(ipv4.FlagDst, true)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("asking for the addresses that datagrams come to: %w", err), conn.Close())
+	}
+	return &socket{conn, six}, nil
+}
+
+func (s *socket) port() uint16 { return s.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
+
+// receive gives each datagram to take, which may not keep it, until the context ends.
+func (s *socket) receive(ctx context.Context, take func(packet)) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	buffer, control := make([]byte, message.MaxDatagram+1), make([]byte, 256)
+	for {
+		n, c, _, from, err := s.ReadMsgUDPAddrPort(buffer, control)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed):
+			return nil
+		case errors.Is(err, unix.ECONNREFUSED):
+			continue // an ICMP message of one terminal: it is not there now
+		case err != nil:
+			return fmt.Errorf("hearing the terminals: %w", err)
+		}
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		take(packet{s, from, s.destination(control[:c]), buffer[:n]})
+	}
+}
+
+// destination is the address that a datagram came to.
+func (s *socket) destination(control []byte) netip.Addr {
+	var ip net.IP
+	if s.six {
+		var m ipv6.ControlMessage
+		if m.Parse(control) == nil {
+			ip = m.Dst
+		}
+	} else {
+		var m ipv4.ControlMessage
+		if m.Parse(control) == nil {
+			ip = m.Dst
+		}
+	}
+	address, _ := netip.AddrFromSlice(ip)
+	return address.Unmap()
+}
+
+// send sends a datagram from a local address, or where that is not known from the one that the route gives.
+func (s *socket) send(datagram []byte, to netip.AddrPort, local netip.Addr) error {
+	var control []byte
+	if local.IsValid() {
+		if s.six {
+			control = (&ipv6.ControlMessage{Src: local.AsSlice()}).Marshal()
+		} else {
+			control = (&ipv4.ControlMessage{Src: local.AsSlice()}).Marshal()
+		}
+	}
+	_, _, err := s.WriteMsgUDPAddrPort(datagram, control, to)
+	return err
+}

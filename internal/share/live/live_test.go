@@ -1,0 +1,232 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/share"
+	"airtide/internal/share/cellkey"
+)
+
+func ownFolder(t *testing.T) {
+	before := folder
+	folder = t.TempDir()
+	t.Cleanup(func() { folder = before })
+}
+
+func example() share.Status {
+	return share.Status{
+		Time: time.Now(), PID: 1, Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107.2e6, TotalBps: 238.1e6, Limit: "airtime",
+		CapacityBps: 900e6, QueueTargetUs: 8100, Correction: 1.02,
+		Own: share.Terminal{State: "controlling", MaxBps: 505e6, MaxSource: "configured", RateBps: 109e6, UploadBps: 107e6, DownloadBps: 2e6, MinRTTUs: 1200, RTTUs: 20100, BoundBps: 107.2e6, PHYBps: 866.7e6},
+		Peers: []share.Terminal{{
+			Address: "10.0.0.2", State: "observing", RateBps: 11e6, DemandBps: 12e6, RTT95Us: 31000, QueuedBytes: 9000, Retransmits: 17, Errors: [4]int64{5, 6, 7, 8},
+		}},
+		Windows: []share.Window{{
+			Local: netip.MustParseAddrPort("10.0.0.1:40000"), Remote: netip.MustParseAddrPort("192.0.2.7:443"), Packets: 230,
+		}, {
+			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"), ReceiveBytes: 65536,
+		}},
+		Turn:      "free",
+		Foreign:   true,
+		Elsewhere: 3,
+		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62, Helps: true},
+		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
+	}
+}
+
+// serveSteps starts an agent's server and steps until the test ends.
+func serveSteps(t *testing.T, status share.Status) *Server {
+	t.Helper()
+	tap := &Tap{}
+	s, err := Serve(cellkey.New().Tag(), tap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	go func() {
+		for ctx.Err() == nil {
+			tap.Step(status)
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return s
+}
+
+// listen is a socket in the place of an agent's, which says something else.
+func listen(t *testing.T, name string, say func(net.Conn)) {
+	t.Helper()
+	l, err := net.Listen("unix", path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			say(conn)
+		}
+	}()
+}
+
+func TestTwoAgentsOfOneProcessNumberAreToldApart(t *testing.T) {
+	ownFolder(t)
+	a, b := serveSteps(t, example()), serveSteps(t, example())
+	reports, failures, err := Ask(t.Context())
+	if err != nil || len(failures) > 0 || len(reports) != 2 || a.name == b.name {
+		t.Fatalf("asked: %v %v %v", reports, failures, err)
+	}
+	for _, r := range reports {
+		if r.NetNS != a.netns || r.Own.RateBps != 109e6 || len(r.Peers) != 1 || r.Agent != a.name && r.Agent != b.name {
+			t.Errorf("it says %+v", r)
+		}
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := Ask(t.Context()); !errors.Is(err, ErrNone) {
+		t.Errorf("after their end: %v", err)
+	}
+}
+
+func TestWithoutAnyAgent(t *testing.T) {
+	ownFolder(t)
+	folder += "/never made"
+	if _, _, err := Ask(t.Context()); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSocketsOfTheKilledAreRemoved(t *testing.T) {
+	ownFolder(t)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path("killed"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false) // as kill -9 leaves it
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Ask(t.Context()); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path("killed")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+func TestAnswersThatAreNoneAreReported(t *testing.T) {
+	text, err := json.Marshal(Report{"right", 1, example()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		answer, says string
+	}{
+		"half": {string(text[:len(text)/2]), "no status"}, "empty": {"", "does not answer"}, "other": {`["a"]`, "no status"},
+		"nobody": {"{}", "no status"}, "impostor": {string(text), "no status"}, "rubbish": {"\x00\xff\x1b[2J", "no status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ownFolder(t)
+			good := serveSteps(t, example())
+			listen(t, name, func(conn net.Conn) {
+				_, _ = conn.Write([]byte(c.answer))
+				_ = conn.Close()
+			})
+			reports, failures, err := Ask(t.Context())
+			if err != nil || len(reports) != 1 || reports[0].Agent != good.name {
+				t.Errorf("of the other agent: %v, %v", reports, err)
+			}
+			if len(failures) != 1 || failures[0].Agent != name || !strings.Contains(failures[0].Error(), c.says) {
+				t.Errorf("of this one: %v", failures)
+			}
+		})
+	}
+}
+
+func TestAnAgentThatStandsStillIsNotWaitedFor(t *testing.T) {
+	ownFolder(t)
+	held := make(chan net.Conn, 10)
+	listen(t, "still", func(conn net.Conn) { held <- conn })
+	_, failures, err := Ask(t.Context())
+	if err != nil || len(failures) != 1 || !errors.Is(failures[0], errSilent) {
+		t.Errorf("got %v, %v", failures, err)
+	}
+	_ = (<-held).Close()
+	// Nor is one whose steps have ended.
+	s, err := Serve(cellkey.New().Tag(), &Tap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, failures, err := Ask(t.Context()); err != nil || len(failures) != 2 {
+		t.Errorf("got %v, %v", failures, err)
+	}
+}
+
+func TestALookThatIsGivenUpIsNotCalled(t *testing.T) {
+	tap := &Tap{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	called := false
+	if err := tap.Look(ctx, func(share.Status) { called = true }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if tap.Step(example()); called {
+		t.Error("it was called all the same")
+	}
+}
+
+func TestTable(t *testing.T) {
+	r := Report{"1-978b8745-00000001", 1, example()}
+	var b bytes.Buffer
+	if err := r.Table(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms", "this one  controlling",
+		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes", "866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8", "gains least has 0.62 of",
+		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help", "a turn of all terminals: free",
+		"at other access points, and not reckoned with: 3", "accepted 1234 wrong_key 5",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+	r.Held, r.Why = false, "no other terminal is heard"
+	b.Reset()
+	if err := r.Table(&b); err != nil || !strings.Contains(b.String(), "no bounds: no other terminal is heard") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+func TestFieldNamesOfTheJSONStay(t *testing.T) {
+	text, err := json.Marshal(Report{"a", 1, example()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state", "max_bps", "rate_bps",
+		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us", "correction", "windows",
+		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps", "download_bps",
+		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps", "foreign", "elsewhere", "bound_bps", "phy_bps",
+		"rtt_p95_us", "queued_bytes", "retransmits", "errors_by_code", "least_part",
+	} {
+		if !bytes.Contains(text, []byte(`"`+name+`":`)) {
+			t.Errorf("the JSON has no field %s: %s", name, text)
+		}
+	}
+}

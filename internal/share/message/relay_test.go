@@ -1,0 +1,280 @@
+package message
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+
+	"airtide/internal/share/cellkey"
+)
+
+// hubAt is where the hub of these tests is.
+var hubAt = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0)
+
+// behindHub is an agent that takes bundles of the hub.
+func behindHub(k cellkey.Key, i int, nowNs int64) *agent {
+	r := NewReceiver(Config{
+		Key: k, Random: rand.NewPCG(uint64(i), 1), Hubs: []netip.Addr{hubAt.Addr()}, Link: Link{Copies: 1, NoMulticast: true, DataKbps: 65_000},
+	}, nowNs)
+	return &agent{Receiver: r, Sender: NewSender(r, nowNs), at: address(i), says: Report{
+		State: Controlling, Weight: 1000, FlowsUp: uint16(i), MaxKbps: 65_000, MaxSource: Configured,
+	}}
+}
+
+// meeting is a cell whose terminals meet at a hub alone.
+type meeting struct {
+	hub        *Relay
+	agents     []*agent
+	loss       float64
+	random     *rand.Rand
+	bundles    [][]byte // those to the first agent, where keep says so
+	keep       bool
+	upNs, down int64 // airtime
+}
+
+func meet(k cellkey.Key, n int) *meeting {
+	m := &meeting{hub: NewRelay(Config{Key: k, Random: rand.NewPCG(99, 9)}, 0), random: seeded(5)}
+	for i := range n {
+		m.agents = append(m.agents, behindHub(k, i+1, 0))
+	}
+	return m
+}
+
+func (m *meeting) to(address netip.AddrPort, bundle []byte, nowNs int64) {
+	m.down += Link{DataKbps: 65_000}.ordinaryNs(len(bundle))
+	if m.keep && address == m.agents[0].at {
+		m.bundles = append(m.bundles, append([]byte(nil), bundle...))
+	}
+	for _, a := range m.agents {
+		if a.at == address && m.random.Float64() >= m.loss {
+			a.Take(hubAt, bundle, nowNs)
+		}
+	}
+}
+
+// run runs the cell in virtual time, until something holds or a time is over.
+func (m *meeting) run(t *testing.T, fromNs, untilNs int64, enough func(nowNs int64) bool) int64 {
+	t.Helper()
+	for now := fromNs; now < untilNs; now = max(now+ms/10, m.dueNs(now)) {
+		for _, a := range m.agents {
+			if a.DueNs(now) <= now {
+				d := a.send(t, now)
+				m.upNs += Link{DataKbps: 65_000}.ordinaryNs(len(d))
+				if m.random.Float64() >= m.loss {
+					if reply, _ := m.hub.Take(a.at, d, now); reply != nil {
+						m.to(a.at, reply, now)
+					}
+				}
+			}
+		}
+		if m.hub.DueNs() <= now {
+			m.hub.Send(now, func(to netip.AddrPort, bundle []byte) { m.to(to, bundle, now) })
+		}
+		if enough(now) {
+			return now
+		}
+	}
+	return untilNs
+}
+
+// dueNs is when something is to be done next.
+func (m *meeting) dueNs(nowNs int64) int64 {
+	due := m.hub.DueNs()
+	for _, a := range m.agents {
+		due = min(due, a.DueNs(nowNs))
+	}
+	return due
+}
+
+func (m *meeting) complete(nowNs int64) bool {
+	for _, a := range m.agents {
+		if len(a.Peers(nil, nowNs)) != len(m.agents)-1 {
+			return false
+		}
+	}
+	return true
+}
+
+func never(int64) bool { return false }
+
+func TestTerminalsMeetAtAHub(t *testing.T) {
+	for _, c := range []struct {
+		terminals int
+		loss      float64
+		within    int64
+	}{{2, 0, 3 * second}, {2, 0.3, 20 * second}, {5, 0, 10 * second}, {16, 0, 60 * second}, {16, 0.3, 400 * second}} {
+		t.Run(fmt.Sprintf("%d, loss %g", c.terminals, c.loss), func(t *testing.T) {
+			m := meet(cellkey.New(), c.terminals)
+			m.loss = c.loss
+			at := m.run(t, 0, c.within, m.complete)
+			if at == c.within {
+				t.Fatalf("after %d s not all count with all", at/second)
+			}
+			for _, a := range m.agents {
+				for _, p := range a.Peers(nil, at) {
+					if p.Source != address(int(p.Report.FlowsUp)) {
+						t.Errorf("terminal %d counts as one of %v", p.Report.FlowsUp, p.Source)
+					}
+				}
+			}
+			m.upNs, m.down = 0, 0
+			m.loss = 0
+			end := at + 120*second
+			heard, longest := int64(0), int64(0)
+			m.run(t, at, end, func(now int64) bool {
+				if a := m.agents[0].AcceptedNs(); a > heard {
+					if heard > 0 {
+						longest = max(longest, a-heard)
+					}
+					heard = a
+				}
+				return false
+			})
+			if pause := m.agents[0].PauseNs(0); longest > 4*pause || longest < pause {
+				t.Errorf("nobody was heard for %.2f s, where %.2f s were the mean", float64(longest)/1e9, float64(pause)/1e9)
+			}
+			if !m.complete(end) {
+				t.Error("two minutes later not all count with all")
+			}
+			if part := float64(m.upNs+m.down) / 120e9; part > 0.0102 || part < 0.003 {
+				t.Errorf("reports and bundles take %.2f %% of the airtime", 100*part)
+			}
+			t.Logf("met after %.1f s; airtime %.2f %%, period %.2f s", float64(at)/1e9, float64(m.upNs+m.down)/120e7, float64(m.agents[0].Receiver.periodNs)/1e9)
+		})
+	}
+}
+
+func TestAHubIsNoTerminal(t *testing.T) {
+	k := cellkey.New()
+	m := meet(k, 1)
+	m.run(t, 0, 100*second, never)
+	a := m.agents[0]
+	if a.Terminals(100*second) != 1 || len(a.Peers(nil, 100*second)) != 0 {
+		t.Errorf("alone with a hub it counts %d terminals", a.Terminals(100*second))
+	}
+}
+
+func TestAHubPassesNoRecordingsOn(t *testing.T) {
+	k := cellkey.New()
+	m := meet(k, 2)
+	stranger := address(77)
+	var recorded [][]byte
+	for _, a := range m.agents {
+		recorded = append(recorded, a.send(t, 0), a.send(t, 0), a.send(t, 0))
+	}
+	given := 0
+	for _, d := range recorded { // from a source that nobody has
+		reply, reason := m.hub.Take(stranger, d, 0)
+		want(t, "a recording", reason, Unconfirmed)
+		if len(reply) == 0 || len(reply) >= len(d) {
+			t.Errorf("a reply of %d bytes to %d", len(reply), len(d))
+		}
+	}
+	m.hub.Send(second, func(netip.AddrPort, []byte) { given++ })
+	if given > 0 || m.hub.Members(second) > 0 {
+		t.Errorf("%d bundles were given, %d members", given, m.hub.Members(second))
+	}
+	reply, reason := m.hub.Take(stranger, newAgent(cellkey.New(), 3, 0).send(t, 0), 0)
+	if reply != nil || reason != OtherCell {
+		t.Errorf("another cell's: %v, a reply of %d bytes", reason, len(reply))
+	}
+}
+
+func TestAFloodIsNotPassedOn(t *testing.T) {
+	k := cellkey.New()
+	m := meet(k, 3)
+	at := m.run(t, 0, 10*second, m.complete)
+	m.run(t, at, at+10*second, never) // let the first reports pass
+	start := at + 10*second
+	m.down = 0
+	m.run(t, start, start+10*second, never)
+	usual := m.down
+	m.down = 0
+	liar := m.agents[0]
+	for now := start + 10*second; now < start+20*second; now += 5 * ms {
+		m.hub.Take(liar.at, liar.send(t, now), now)
+		m.run(t, now, now+5*ms, never)
+	}
+	if m.down > 4*usual {
+		t.Errorf("while one floods, bundles take %.1f times the airtime", float64(m.down)/float64(usual))
+	}
+}
+
+func TestBundlesThatDoNotCount(t *testing.T) {
+	k := cellkey.New()
+	m := meet(k, 2)
+	m.keep = true
+	at := m.run(t, 0, 10*second, m.complete)
+	a := m.agents[0]
+	for _, b := range m.bundles {
+		if reason := a.Take(hubAt, b, at); reason != Replayed && reason != Stale {
+			t.Fatalf("repeated: %v", reason)
+		}
+		want(t, "from elsewhere", a.Take(address(9), b, at), NotAHub)
+		if len(b) >= shortest {
+			want(t, "as a report", a.Take(hubAt, append([]byte{magic}, b[1:]...), at), WrongKey)
+			at += 50 * ms // so that the rate is no reason
+		}
+	}
+	fresh := m.hub.seal(nil, true)
+	for i := range fresh {
+		changed := append([]byte(nil), fresh...)
+		changed[i] ^= 0x40
+		if reason := a.Take(hubAt, changed, at); reason == Bundled || reason == Accepted {
+			t.Errorf("byte %d changed: %v", i, reason)
+		}
+		a.Take(hubAt, fresh[:i], at)
+		at += 50 * ms // so that the rate is no reason
+	}
+	want(t, "unchanged", a.Take(hubAt, fresh, at), Bundled)
+	other := NewRelay(Config{Key: cellkey.New()}, 0)
+	want(t, "of another cell", a.Take(hubAt, other.seal(nil, true), at), OtherCell)
+}
+
+func TestSessionsOfHubsAreBounded(t *testing.T) {
+	k := cellkey.New()
+	a := behindHub(k, 1, 0)
+	for i := range 1000 {
+		h := NewRelay(Config{Key: k}, 0)
+		a.Take(hubAt, h.seal(nil, true), int64(i)*second)
+	}
+	if n := len(a.hubs.sessions); n > mostHubs {
+		t.Errorf("%d sessions of hubs are known", n)
+	}
+	if a.hubs.places() != 1 {
+		t.Errorf("they are at %d places", a.hubs.places())
+	}
+}
+
+func TestAHubThatStartsAnewGoesOn(t *testing.T) {
+	k := cellkey.New()
+	m := meet(k, 3)
+	at := m.run(t, 0, 20*second, m.complete)
+	m.hub = NewRelay(Config{Key: k, Random: rand.NewPCG(98, 9)}, at)
+	m.run(t, at, at+20*second, never)
+	if !m.complete(at + 20*second) {
+		t.Error("after 20 s with another hub not all count with all")
+	}
+}
+
+func FuzzBundle(f *testing.F) {
+	k := cellkey.New()
+	f.Add(appendBundle(nil, 1, true, []entry{{address(3), []byte("report")}}))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b, err := decodeBundle(body)
+		if err == nil && b.challenge == 0 {
+			t.Error("a bundle without a challenge is taken")
+		}
+		if len(body)+headerSize+sealSize > MaxDatagram {
+			return
+		}
+		// A member that lies, in the place of a hub.
+		a := behindHub(k, 1, 0)
+		a.Take(hubAt, sealBundle(nil, sessionCipher(k, 5), header{a.tag, 5, 1}, body), 0)
+		if len(a.Peers(nil, 0)) > 0 {
+			t.Error("a bundle made a peer out of nothing")
+		}
+	})
+}

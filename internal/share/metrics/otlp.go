@@ -1,0 +1,128 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// Exporter tells a collector.
+type Exporter struct {
+	provider *sdk.MeterProvider
+	closing  atomic.Bool // the agent has ended: there is nothing to look at
+}
+
+// defaultPath is where collectors take metrics (OTLP specification, OTLP/HTTP request).
+const defaultPath = "/v1/metrics"
+
+// parseCollector reads a collector's URL. Without a path it is the usual one.
+func parseCollector(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q is no address of a collector: want a URL such as http://collector:4318", text)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = defaultPath
+	}
+	return u.String(), nil
+}
+
+// Check says whether a URL can be a collector's.
+func Check(collector string) error {
+	_, err := parseCollector(collector)
+	return err
+}
+
+// Export tells a collector at a URL by OTLP over HTTP, in protobuf, until Close: once a minute, or as often as the environment says
+// (OTEL_METRIC_EXPORT_INTERVAL in milliseconds; headers, certificates and time limits have variables of theirs too, see
+// OpenTelemetry's list). What could not be told is told to notice, once until it changes.
+func Export(collector, version string, look Look, notice func(string)) (*Exporter, error) {
+	at, err := parseCollector(collector)
+	if err != nil {
+		return nil, err
+	}
+	out, err := otlpmetrichttp.New(context.Background(), otlpmetrichttp.WithEndpointURL(at))
+	if err != nil {
+		return nil, fmt.Errorf("exporting metrics to %s: %w", collector, err)
+	}
+	e, told := &Exporter{}, ""
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if text := err.Error(); text != told && !e.closing.Load() { // then what was on its way is given up
+			told = text
+			notice("exporting metrics: " + text)
+		}
+	}))
+	who, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(), resource.WithTelemetrySDK(), resource.WithAttributes(
+		attribute.String("service.name", "airtide-share"), attribute.String("service.version", version)))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), out.Shutdown(context.Background()))
+	}
+	e.provider = sdk.NewMeterProvider(sdk.WithResource(who), sdk.WithReader(sdk.NewPeriodicReader(out)))
+	if err := e.observe(e.provider.Meter("airtide/internal/share"), look); err != nil {
+		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), e.Close())
+	}
+	return e, nil
+}
+
+// observe makes the instruments, and has them read together from one status.
+func (e *Exporter) observe(meter metric.Meter, look Look) error {
+	instruments := map[*definition]metric.Float64Observable{}
+	var all []metric.Observable
+	for _, d := range definitions {
+		var one metric.Float64Observable
+		var err error
+		if name := "airtide.share." + d.name; d.counter {
+			one, err = meter.Float64ObservableCounter(name, metric.WithUnit(d.unit), metric.WithDescription(d.help))
+		} else {
+			one, err = meter.Float64ObservableGauge(name, metric.WithUnit(d.unit), metric.WithDescription(d.help))
+		}
+		if err != nil {
+			return err
+		}
+		instruments[d] = one
+		all = append(all, one)
+	}
+	_, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		if e.closing.Load() {
+			return nil
+		}
+		points, cell, policy, err := look.points(ctx)
+		if err != nil {
+			return fmt.Errorf("the agent gives no status: %w", err)
+		}
+		constant := metric.WithAttributes(attribute.String("cell", cell), attribute.String("policy", policy))
+		for _, p := range points {
+			if p.label == "" {
+				o.ObserveFloat64(instruments[p.definition], p.value, constant)
+				continue
+			}
+			o.ObserveFloat64(instruments[p.definition], p.value, constant, metric.WithAttributes(attribute.String(p.label, p.of)))
+		}
+		return nil
+	}, all...)
+	return err
+}
+
+// closePatience is how long that may take.
+const closePatience = 2 * time.Second
+
+// Close ends, when the collector has taken what is on its way, or after two seconds. The agent may have ended before.
+func (e *Exporter) Close() error {
+	e.closing.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	if err := e.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("ending the export of metrics: %w", err)
+	}
+	return nil
+}

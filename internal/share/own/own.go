@@ -1,0 +1,243 @@
+// Package own keeps what a terminal's kernel tells of the terminal's own flows, and sums it up for its reports: rates, round-trip
+// times, errors, and whether there is more to send than the windows let through.
+package own
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"airtide/internal/tcp"
+)
+
+// State is a terminal's flows between two calls of Take.
+type State struct {
+	// Up and Down are acknowledged and received payload, in bit/s.
+	Up, Down float64
+	// Greedy says that a flow had more to send than its window let through.
+	Greedy bool
+	// MinRTT, RTT and RTT95 are the smallest, the mean and the 95th percentile of round-trip times of flows that send; 0
+	// without any.
+	MinRTT, RTT, RTT95 time.Duration
+	// QueuedBytes are written and not acknowledged.
+	QueuedBytes int64
+	// Retransmits counts segments sent again, Errors the events by code (P4 table 2).
+	Retransmits int64
+	Errors      [tcp.NumErrorCodes]int64
+	// Flows are those that are open, in the order in which they were first seen.
+	Flows []Flow
+}
+
+// Flow is one of them.
+type Flow struct {
+	*tcp.Flow
+	// Up and Down as in State.
+	Up, Down float64
+	Greedy   bool
+	MinRTT   time.Duration // the kernel's of the last minutes, or of the handshake; 0 while it is not known
+	MSS      int           // bytes; 0 while it is not known
+	// RTT and LeastRTT are the mean and the smallest of what it sends since the last Take, ReceiverRTT the kernel's estimate for what
+	// it receives; 0 without any.
+	RTT, LeastRTT, ReceiverRTT time.Duration
+}
+
+// Flows is the sink that keeps them. Its methods may be called from several goroutines.
+type Flows struct {
+	mutex sync.Mutex
+	flows map[tcp.FlowID]*flow
+	last  int64 // ns
+}
+
+// flow is one of them since the last Take.
+type flow struct {
+	info            tcp.Flow
+	closed          bool
+	samples, greedy int
+	acked, received counter
+	retransmits     counter
+	errors          [tcp.NumErrorCodes]int64
+	minRTT, mss     int64 // µs, bytes
+	receiverRTT     int64 // µs
+	queued          int64
+	rtts            []float64 // µs
+}
+
+// counter is the growth of a counter since the last Take.
+type counter struct {
+	known      bool
+	from, last int64
+}
+
+func (c *counter) see(v int64) {
+	if v == tcp.Absent {
+		return
+	}
+	if !c.known {
+		c.known, c.from = true, v
+	}
+	c.last = v
+}
+
+func (c *counter) take() int64 {
+	grown := c.last - c.from
+	c.from = c.last
+	return grown
+}
+
+// New makes an empty one that counts from a time on (CLOCK_MONOTONIC, ns).
+func New(nowNs int64) *Flows { return &Flows{flows: map[tcp.FlowID]*flow{}, last: nowNs} }
+
+// Flow takes a flow in.
+func (f *Flows) Flow(info *tcp.Flow) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if known := f.flows[info.ID]; known != nil {
+		known.info = *info
+	} else {
+		f.flows[info.ID] = &flow{info: *info}
+	}
+	return nil
+}
+
+// Samples takes samples in.
+func (f *Flows) Samples(b *tcp.Batch) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for i := range b.Len() {
+		if known := f.flows[b.Flow[i]]; known != nil {
+			known.see(func(field tcp.Field) int64 { return b.At(field, i) })
+		}
+	}
+	return nil
+}
+
+func (f *flow) see(at func(tcp.Field) int64) {
+	f.samples++
+	f.acked.see(at(tcp.AckedBytes))
+	f.received.see(at(tcp.ReceivedBytes))
+	f.retransmits.see(at(tcp.RetransmitsPackets))
+	if v := at(tcp.MinRttUs); v != tcp.Absent {
+		f.minRTT = v
+	}
+	if v := at(tcp.ReceiverRttUs); v != tcp.Absent {
+		f.receiverRTT = v
+	}
+	if v := at(tcp.MSSBytes); v != tcp.Absent {
+		f.mss = v
+	}
+	if v := at(tcp.SendQueuedBytes); v != tcp.Absent {
+		f.queued = v
+	}
+	if f.isGreedy(at) {
+		f.greedy++
+	}
+	rtt := at(tcp.RttUs)
+	if rtt == tcp.Absent || rtt == 0 {
+		rtt = at(tcp.SrttUs)
+	}
+	if rtt != tcp.Absent && rtt > 0 && at(tcp.InFlightPackets) > 0 {
+		f.rtts = append(f.rtts, float64(rtt))
+	}
+}
+
+// isGreedy: the window is in use and more is waiting. Where the source does not see what waits (inet_diag of old kernels),
+// the kernel's own mark of application-limited delivery decides.
+func (f *flow) isGreedy(at func(tcp.Field) int64) bool {
+	unsent, inFlight, cwnd := at(tcp.UnsentBytes), at(tcp.InFlightPackets), at(tcp.CwndPackets)
+	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {
+		return at(tcp.AppLimited) == 0
+	}
+	// A segment or two are on their way between two acknowledgements.
+	return unsent > 0 && inFlight+inFlight/8+2 >= cwnd
+}
+
+// Event counts errors and notes ends.
+func (f *Flows) Event(e *tcp.Event) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	known := f.flows[e.Flow]
+	if known == nil {
+		return nil
+	}
+	if int(e.Code) < len(known.errors) {
+		known.errors[e.Code]++
+	}
+	if e.Kind == tcp.EventClose {
+		known.closed = true
+	}
+	return nil
+}
+
+// Lost does nothing: what is lost of a few samples is in the next.
+func (f *Flows) Lost(*tcp.Loss) error { return nil }
+
+// Take sums up what happened since the last call. now is CLOCK_MONOTONIC in ns.
+func (f *Flows) Take(nowNs int64) State {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	var s State
+	seconds := math.Max(float64(nowNs-f.last)/1e9, 1e-6)
+	f.last = nowNs
+	var rtts []float64
+	for _, id := range slices.Sorted(maps.Keys(f.flows)) {
+		known := f.flows[id]
+		one := known.take(seconds)
+		s.add(known, &one)
+		rtts = append(rtts, known.rtts...)
+		known.rtts = known.rtts[:0]
+		known.errors, known.samples, known.greedy = [tcp.NumErrorCodes]int64{}, 0, 0
+		if known.closed {
+			delete(f.flows, id)
+			continue
+		}
+		s.Flows = append(s.Flows, one)
+	}
+	s.RTT, s.RTT95 = meanAnd95(rtts)
+	return s
+}
+
+func (f *flow) take(seconds float64) Flow {
+	info := f.info
+	one := Flow{
+		Flow: &info, Up: float64(f.acked.take()) * 8 / seconds, Down: float64(f.received.take()) * 8 / seconds,
+		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond, MSS: int(f.mss),
+	}
+	if f.samples > 0 {
+		one.ReceiverRTT = time.Duration(f.receiverRTT) * time.Microsecond
+	}
+	if len(f.rtts) > 0 {
+		one.RTT, _ = meanAnd95(slices.Clone(f.rtts))
+		one.LeastRTT = time.Duration(slices.Min(f.rtts) * float64(time.Microsecond))
+	}
+	return one
+}
+
+func (s *State) add(f *flow, one *Flow) {
+	s.Up, s.Down = s.Up+one.Up, s.Down+one.Down
+	s.Greedy = s.Greedy || one.Greedy
+	s.Retransmits += f.retransmits.take()
+	for code, n := range f.errors {
+		s.Errors[code] += n
+	}
+	if !f.closed {
+		s.QueuedBytes += f.queued
+	}
+	if one.Up > 0 && one.MinRTT > 0 && (s.MinRTT == 0 || one.MinRTT < s.MinRTT) {
+		s.MinRTT = one.MinRTT
+	}
+}
+
+func meanAnd95(rtts []float64) (mean, p95 time.Duration) {
+	if len(rtts) == 0 {
+		return 0, 0
+	}
+	slices.Sort(rtts)
+	total := 0.0
+	for _, v := range rtts {
+		total += v
+	}
+	at := func(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
+	return at(total / float64(len(rtts))), at(rtts[(len(rtts)*95+99)/100-1])
+}

@@ -1,0 +1,84 @@
+package share
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/internal/share/message"
+	"airtide/test/testnet"
+)
+
+// TestReportsThatAreSentTakeAHundredthOfTheAirtime: the datagrams of two agents are counted where they leave, not where they are reckoned. A
+// network of IPv4 and IPv6 carries each report once, and where the band is not known multicast is taken to go at 1 Mbit/s.
+func TestReportsThatAreSentTakeAHundredthOfTheAirtime(t *testing.T) {
+	const alone = 65e6
+	for _, multicast := range []float64{0, 6e6} {
+		t.Run(fmt.Sprintf("told %g bit/s", multicast), func(t *testing.T) {
+			n := testnet.New(t, testnet.Options{})
+			heard := overhear(t, n.Client)
+			key := cellkey.New()
+			c := Config{Key: key, Policy: control.Observe, MaxBps: alone, MulticastBps: multicast}
+			a, b := runAsTold(t, n.Client, c), runAsTold(t, n.Server, c)
+			testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+			time.Sleep(time.Second) // let them find that one version of IP is enough
+			heard.take()
+			began := time.Now()
+			time.Sleep(8 * time.Second)
+			all, took := heard.take(), time.Since(began)
+			way := message.Link{MulticastKbps: 1000, DataKbps: alone / 1000}
+			if multicast > 0 {
+				way.MulticastKbps = message.Rate(multicast / 1000)
+			}
+			airtime, longest := time.Duration(0), time.Duration(0)
+			for _, d := range all {
+				if !d.to.IsMulticast() {
+					t.Fatalf("a datagram to %s", d.to)
+				}
+				one := time.Duration(way.ReportNs(d.bytes))
+				airtime, longest = airtime+one, max(longest, one)
+			}
+			// One more of each may fall into the time than would on average.
+			if most := took/100 + 2*longest; airtime > most || len(all) < 5 {
+				t.Errorf("in %s %d datagrams took %s of the airtime, want %s at most", took, len(all), airtime, most)
+			}
+			t.Logf("%d datagrams in %s took %.2f %% of the airtime", len(all), took.Round(time.Millisecond), 100*airtime.Seconds()/took.Seconds())
+		})
+	}
+}
+
+// TestATerminalOfOneFamilyMeetsOneOfBoth over what it has.
+func TestATerminalOfOneFamilyMeetsOneOfBoth(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string // of ip, that leave one family
+		six  bool
+	}{
+		{"IPv6 alone", []string{"-4", "addr", "flush", "dev", "eth0"}, true},
+		{"IPv4 alone", []string{"-6", "addr", "flush", "dev", "eth0"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := testnet.New(t, testnet.Options{})
+			if _, err := n.Client.Run("ip", c.args...); err != nil {
+				t.Fatal(err)
+			}
+			heard := overhear(t, n.Server)
+			key := cellkey.New()
+			a, b := run(t, n.Client, Config{Key: key, Policy: control.Observe}), run(t, n.Server, Config{Key: key, Policy: control.Observe})
+			testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+			time.Sleep(time.Second)
+			heard.take()
+			time.Sleep(2 * time.Second)
+			if len(a.now().Peers) != 1 || len(b.now().Peers) != 1 {
+				t.Error("they have lost each other")
+			}
+			for _, d := range heard.take() {
+				if d.to.Is6() != c.six {
+					t.Errorf("a datagram from %s to %s, where nobody else hears it", d.from, d.to)
+				}
+			}
+		})
+	}
+}

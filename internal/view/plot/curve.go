@@ -1,0 +1,143 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"airtide/internal/tcp"
+)
+
+// noGap says that a bucket's last value is held until the next bucket.
+const noGap = math.MaxInt64
+
+// bucket is what a curve keeps of the values of one span of time.
+type bucket struct {
+	t0, t1                int64 // times of the first and the last value
+	gap                   int64 // when the value became absent after t1, or noGap
+	first, min, max, last int64
+}
+
+// curve is a value over time in at most limit buckets. The spans are aligned to powers of two of nanoseconds: bucket b
+// covers the times with the same t >> shift, so two neighbours merge without looking at the samples again. As long as
+// there are fewer values than limit, each has a bucket of its own and the curve is exact.
+type curve struct {
+	shift   uint
+	limit   int
+	buckets []bucket
+}
+
+// add appends the value v at time t, tcp.Absent for none. Values come in the order of time; a late one is put where it
+// belongs.
+func (c *curve) add(t, v int64) {
+	n := len(c.buckets)
+	if v == tcp.Absent {
+		if n > 0 && c.buckets[n-1].gap == noGap {
+			c.buckets[n-1].gap = max(t, c.buckets[n-1].t1)
+		}
+		return
+	}
+	if n > 0 {
+		if o := &c.buckets[n-1]; t >= o.t1 && t>>c.shift == o.t1>>c.shift { // by far the most frequent case
+			o.t1, o.gap, o.min, o.max, o.last = t, noGap, min(o.min, v), max(o.max, v), v
+			return
+		}
+	}
+	b := bucket{t0: t, t1: t, gap: noGap, first: v, min: v, max: v, last: v}
+	if n > 0 && t < c.buckets[n-1].t1 {
+		c.insert(b)
+	} else {
+		c.buckets = append(c.buckets, b)
+	}
+	if len(c.buckets) > c.limit {
+		c.shrink(c.limit)
+	}
+}
+
+// insert puts in a value that came late.
+func (c *curve) insert(b bucket) {
+	i, found := slices.BinarySearchFunc(c.buckets, b.t0>>c.shift, func(o bucket, span int64) int {
+		return cmp.Compare(o.t0>>c.shift, span)
+	})
+	if !found {
+		c.buckets = slices.Insert(c.buckets, i, b)
+		return
+	}
+	o := &c.buckets[i]
+	o.min, o.max = min(o.min, b.min), max(o.max, b.max)
+	if b.t0 < o.t0 {
+		o.t0, o.first = b.t0, b.first
+	} else if b.t0 >= o.t1 && b.t0 < o.gap {
+		o.t1, o.last = b.t0, b.last
+	}
+}
+
+// shrink doubles the span until limit leaves room for a quarter more. Merging until there is room, instead of once,
+// keeps the cost per value constant when the values are sparse.
+func (c *curve) shrink(limit int) {
+	c.limit = limit
+	for len(c.buckets) > limit*3/4 {
+		c.shift++
+		kept := c.buckets[:1]
+		for _, b := range c.buckets[1:] {
+			if last := &kept[len(kept)-1]; last.t0>>c.shift == b.t0>>c.shift {
+				*last = joined(*last, b)
+			} else {
+				kept = append(kept, b)
+			}
+		}
+		c.buckets = kept
+	}
+}
+
+// joined merges b into the earlier a.
+func joined(a, b bucket) bucket {
+	return bucket{
+		t0: a.t0, t1: b.t1, gap: b.gap,
+		first: a.first, min: min(a.min, b.min), max: max(a.max, b.max), last: b.last,
+	}
+}
+
+func (c *curve) empty() bool { return len(c.buckets) == 0 }
+
+// between is the part of the curve that shows between two times: the bucket whose value is held at from comes first.
+func (c *curve) between(from, to int64) []bucket {
+	start, _ := slices.BinarySearchFunc(c.buckets, from, func(b bucket, t int64) int { return cmp.Compare(b.t0, t) })
+	end, _ := slices.BinarySearchFunc(c.buckets, to, func(b bucket, t int64) int { return cmp.Compare(b.t0, t+1) })
+	if start > 0 && c.buckets[start-1].gap > from {
+		start--
+	}
+	return c.buckets[min(start, end):end]
+}
+
+// extremes are the least and the greatest value that show between two times.
+func (c *curve) extremes(from, to int64) (lo, hi int64, ok bool) {
+	for i, b := range c.between(from, to) {
+		if b.t1 < from { // only the value that is held shows
+			b.min, b.max = b.last, b.last
+		}
+		if i == 0 {
+			lo, hi = b.min, b.max
+		}
+		lo, hi, ok = min(lo, b.min), max(hi, b.max), true
+	}
+	return lo, hi, ok
+}
+
+// at is the value of a counter at time t, interpolated between the values around it: a counter that is looked at now and
+// then has grown in between.
+func (c *curve) at(t int64) (float64, bool) {
+	i, _ := slices.BinarySearchFunc(c.buckets, t, func(b bucket, t int64) int { return cmp.Compare(b.t0, t+1) })
+	if i == 0 {
+		return 0, false
+	}
+	b := c.buckets[i-1]
+	t0, v0, t1, v1 := b.t0, b.first, b.t1, b.last
+	if t >= b.t1 {
+		if i == len(c.buckets) {
+			return float64(b.last), true
+		}
+		t0, v0, t1, v1 = b.t1, b.last, c.buckets[i].t0, c.buckets[i].first
+	}
+	return float64(v0) + float64(v1-v0)*float64(t-t0)/float64(t1-t0), true
+}

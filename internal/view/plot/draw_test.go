@@ -1,0 +1,352 @@
+package report
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/tcp"
+)
+
+// Every figure names its axes with units and lists in its legend what it shows.
+func TestFiguresNameAxesAndCurves(t *testing.T) {
+	bbr := upload
+	bbr.bbr = true
+	download := upload
+	download.receives = true
+	for _, c := range []struct {
+		name  string
+		kind  Kind
+		o     Options
+		flow  synthetic
+		texts []string
+	}{
+		{"cwnd", Cwnd, Options{}, upload, []string{
+			"ca_state, error code", "cwnd (packets)", "time (s)", "0 open", "1 disorder", "2 CWR", "3 recovery", "4 loss",
+			"ca_state", "cwnd (right)", "ssthresh (right)", "1 reordering (1)", "2 local congestion (1)", "4 timeout (1)",
+			"iperf3, 192.0.2.10:50424 > 198.51.100.7:5201, cubic",
+		}},
+		{"rtt", RTT, Options{}, upload, []string{"RTT (ms)", "time (s)", "latest RTT", "smoothed RTT (srtt)", "minimum RTT", "40"}},
+		{"rtt of a receiver", RTT, Options{}, download, []string{"receiver's RTT estimate"}},
+		{"queues", Queues, Options{}, upload, []string{
+			"send queue (kB)", "receive queue (kB)", "queued", "unacknowledged", "unsent", "device queue",
+			"send buffer limit (up to 2627 kB)", "receive buffer limit", "backlog",
+		}},
+		{"rates", Rates, Options{}, upload, []string{"rate (Mbit/s)", "goodput sent", "delivery rate", "pacing rate"}},
+		{"rates of a receiver", Rates, Options{}, download, []string{"rate (Mbit/s)", "goodput received"}},
+		{"windows", Windows, Options{}, upload, []string{
+			"window (kB)", "in flight", "cwnd x MSS", "ssthresh x MSS", "send window (peer's) (up to 3146 kB)", "receive window (own)",
+		}},
+		{"cubic", Cubic, Options{}, upload, []string{"K (s)", "window (packets)", "K", "Wmax", "target", "Reno's window", "cwnd"}},
+		{"cubic of another control", Cubic, Options{}, bbr, []string{"no CUBIC state here: the flow's congestion control is bbr"}},
+		{"bbr", BBR, Options{}, bbr, []string{
+			"rate (Mbit/s)", "bandwidth estimate", "RTT (ms)", "BBR's minimum RTT", "mode", "startup", "probe_rtt", "pacing gain (%)",
+		}},
+		{"sequence", Sequence, Options{}, upload, []string{
+			"stream offset (MB)", "sent", "acknowledged", "window edge", "fast retransmit (6)", "RTO (1)", "after RTO (6)",
+		}},
+		{"sequence of a receiver", Sequence, Options{}, download, []string{"received", "read", "receive window edge"}},
+		{"overview", Overview, Options{}, upload, []string{"cwnd (packets)", "RTT (ms)", "rate (Mbit/s)", "send queue (kB)", "time (s)"}},
+		{"own title and note", RTT, Options{Title: "Figure 7", Note: "3 records were lost"}, upload, []string{"Figure 7", "3 records were lost"}},
+		{"time of day", RTT, Options{Wall: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)}, upload, []string{
+			"time of day, 2026-03-14 UTC", "15:09:28", "15:09:30",
+		}},
+		{"logarithmic", RTT, Options{LogRTT: true}, upload, []string{"RTT (ms)", "20", "30", "40"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			svg := drawSVG(t, c.kind, collect(t, []Kind{c.kind}, c.o, c.flow), c.o)
+			for _, want := range c.texts {
+				if !svg.has(want) {
+					t.Errorf("%q is missing among: %s", want, svg.all())
+				}
+			}
+			svg.checkLayout(t)
+		})
+	}
+}
+
+// No text overlaps another or leaves the paper in any sample figure, nor in odd sizes of it.
+func TestLayoutHoldsInAllSizes(t *testing.T) {
+	for _, s := range samples() {
+		t.Run(s.name, func(t *testing.T) {
+			o, flows := s.o, collect(t, []Kind{s.kind}, s.o, s.flows...)
+			for _, size := range [][2]float64{{o.WidthCm, o.HeightCm}, {24, 0}, {12, 30}} {
+				o.WidthCm, o.HeightCm = size[0], size[1]
+				drawSVG(t, s.kind, flows, o).checkLayout(t)
+			}
+		})
+	}
+}
+
+// byHand is a flow with one sample per 100 ms for 20 s and the given events.
+func byHand(t *testing.T, kinds []Kind, o Options, set func(i int, s *tcp.Sample), events ...tcp.Event) []*FlowSeries {
+	t.Helper()
+	o.OriginNs = origin
+	s := NewSeries(kinds, nil, o)
+	if err := s.Flow(&tcp.Flow{ID: 1, Comm: "test", CongestionControl: "cubic"}); err != nil {
+		t.Fatal(err)
+	}
+	b := tcp.NewBatch(200)
+	for i := range 200 {
+		var row tcp.Sample
+		for f := range row.Values {
+			row.Values[f] = tcp.Absent
+		}
+		row.TimeNs, row.Flow = origin+int64(i)*1e8, 1
+		row.Values[tcp.CwndPackets] = 10
+		set(i, &row)
+		b.Append(&row)
+	}
+	if err := s.Samples(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		e.Flow = 1
+		if err := s.Event(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Flows()
+}
+
+// As many marks are drawn as events happened, when they are far enough apart to be told apart.
+func TestEveryErrorIsMarked(t *testing.T) {
+	var events []tcp.Event
+	for code, n := range map[tcp.ErrorCode]int{tcp.CodeReordering: 2, tcp.CodeLocalCongestion: 3, tcp.CodeDupAck: 7, tcp.CodeTimeout: 4} {
+		for i := range n {
+			events = append(events, tcp.Event{TimeNs: origin + int64(i+1)*1e9, Code: code})
+		}
+	}
+	svg := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
+	discs := 0
+	for _, p := range svg.paths {
+		if strings.Contains(p.d, "A") {
+			discs++
+		}
+	}
+	for _, c := range []struct {
+		what      string
+		got, want int // with the one in the legend
+	}{
+		{"reordering", svg.count("fill:#009E73"), 2 + 1},
+		{"local congestion", svg.count("fill:#CC79A7"), 3 + 1},
+		{"duplicate ACK", svg.count("stroke:#D55E00"), 7 + 1},
+		{"timeout", discs, 4 + 1},
+	} {
+		if c.got != c.want {
+			t.Errorf("%d marks of %s, want %d", c.got, c.what, c.want)
+		}
+	}
+	for _, want := range []string{"1 reordering (2)", "2 local congestion (3)", "3 duplicate ACK, SACK (7)", "4 timeout (4)"} {
+		if !svg.has(want) {
+			t.Errorf("the legend lacks %q: %s", want, svg.all())
+		}
+	}
+}
+
+// A hundred thousand errors give a legend that counts them all, and not a hundred thousand marks.
+func TestManyErrorsShareMarks(t *testing.T) {
+	events := make([]tcp.Event, 100_000)
+	for i := range events {
+		events[i] = tcp.Event{TimeNs: origin + int64(i)*190_000, Code: tcp.CodeDupAck}
+	}
+	svg := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
+	if !svg.has("3 duplicate ACK, SACK (100000)") {
+		t.Errorf("the legend does not count all: %s", svg.all())
+	}
+	if n := svg.count("stroke:#D55E00"); n < 1000 || n > 2000 {
+		t.Errorf("%d marks, want about one for each of the 1500 pixel columns", n)
+	}
+}
+
+// The figure of a state that comes and goes between two samples shows it.
+func TestStateBetweenSamplesIsDrawn(t *testing.T) {
+	flows := byHand(t, []Kind{Cwnd}, Options{}, func(_ int, s *tcp.Sample) { s.Values[tcp.CAStateField] = 0 },
+		tcp.Event{TimeNs: origin + 5_010_000_000, Kind: tcp.EventCAState, From: uint8(tcp.CAOpen), To: uint8(tcp.CARecovery)},
+		tcp.Event{TimeNs: origin + 5_020_000_000, Kind: tcp.EventCAState, From: uint8(tcp.CARecovery), To: uint8(tcp.CAOpen)})
+	if _, hi, ok := flows[0].caState().extremes(origin, origin+10e9); !ok || hi != int64(tcp.CARecovery) {
+		t.Errorf("the highest state is %d, want recovery", hi)
+	}
+}
+
+// An absent value leaves a gap in the line: no step crosses it, and no zero stands in for it.
+func TestAbsentValuesLeaveGaps(t *testing.T) {
+	flows := byHand(t, []Kind{Cubic}, Options{}, func(i int, s *tcp.Sample) {
+		if i < 50 || i >= 120 {
+			s.Values[tcp.CubicKMs] = 3000
+		}
+	})
+	svg := drawSVG(t, Cubic, flows, Options{})
+	var lines [][]float64 // x of the points of each line of K
+	for _, p := range svg.paths {
+		if strings.Contains(p.style, "stroke:#0072B2") && strings.Contains(p.style, "stroke-width:1.3") {
+			var xs []float64
+			for _, point := range strings.FieldsFunc(p.d, func(r rune) bool { return r == 'M' || r == 'L' }) {
+				x, _, _ := strings.Cut(point, ",")
+				xs = append(xs, number(t, x))
+			}
+			lines = append(lines, xs)
+		}
+	}
+	// The legend's K, two stretches of K, the legend's cwnd, cwnd.
+	if len(lines) != 5 {
+		t.Fatalf("%d lines, want 5: the stretches of K are drawn as one", len(lines))
+	}
+	first, second := lines[1], lines[2]
+	whole := lines[4]
+	width := whole[len(whole)-1] - whole[0]
+	at := func(x float64) float64 { return (x - whole[0]) / width * 19.9 }
+	if end := at(first[len(first)-1]); math.Abs(end-5) > 0.02 {
+		t.Errorf("K is drawn until %.2f s, want 5 s, when it went absent", end)
+	}
+	if start := at(second[0]); math.Abs(start-12) > 0.02 {
+		t.Errorf("K is drawn again from %.2f s, want 12 s", start)
+	}
+	if lo, _, _ := flows[0].curve(tcp.CubicKMs).extremes(origin, origin+20e9); lo != 3000 {
+		t.Errorf("the least K is %d, want 3000: an absent value has become a number", lo)
+	}
+}
+
+// A spike of one sample in a million is as high in the picture as it was.
+func TestSpikeOfOneSampleIsDrawn(t *testing.T) {
+	const n = 1_000_000
+	s := NewSeries([]Kind{RTT}, nil, Options{OriginNs: origin})
+	b := tcp.NewBatch(4096)
+	var row tcp.Sample
+	for f := range row.Values {
+		row.Values[f] = tcp.Absent
+	}
+	row.Flow = 1
+	for i := range n {
+		row.TimeNs, row.Values[tcp.RttUs] = origin+int64(i)*10_000, 20_000+int64(i%7)
+		if i == 654_321 {
+			row.Values[tcp.RttUs] = 95_000
+		}
+		b.Append(&row)
+		if b.Len() == 4096 || i == n-1 {
+			if err := s.Samples(b); err != nil {
+				t.Fatal(err)
+			}
+			b.Reset()
+		}
+	}
+	flows := s.Flows()
+	if len(flows[0].curves[0].buckets) > curveLimit {
+		t.Fatalf("%d buckets", len(flows[0].curves[0].buckets))
+	}
+	var out bytes.Buffer
+	if err := Draw(&out, "png", RTT, flows, Options{Style: Grey, NoTitle: true}); err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The axis ends at 95 ms * 1.06; the spike alone is drawn at 90 ms, and it is at 65 % of the time.
+	frame := frameOf(t, picture)
+	y := frame.Max.Y - int(float64(frame.Dy())*90/(95*1.06))
+	var found []int
+	for x := frame.Min.X + 3; x < frame.Max.X-3; x++ {
+		if r, _, _, _ := picture.At(x, y).RGBA(); r>>8 < 0xD0 {
+			found = append(found, x)
+		}
+	}
+	want := frame.Min.X + int(float64(frame.Dx())*0.654321)
+	if len(found) == 0 || found[0] < want-5 || found[len(found)-1] > want+5 {
+		t.Errorf("at 90 ms there is ink at columns %v, want some near %d only", found, want)
+	}
+}
+
+// frameOf finds the frame of the data: the longest dark row and column.
+func frameOf(t *testing.T, p image.Image) image.Rectangle {
+	t.Helper()
+	b := p.Bounds()
+	dark := func(x, y int) bool { r, _, _, _ := p.At(x, y).RGBA(); return r>>8 < 0x60 }
+	var frame image.Rectangle
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		start := -1
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if !dark(x, y) {
+				start = -1
+				continue
+			}
+			if start < 0 {
+				start = x
+			}
+			if x-start > b.Dx()*3/4 {
+				if frame.Empty() {
+					frame = image.Rect(start, y, x, y+1)
+				}
+				if y == frame.Min.Y { // ticks lengthen the lower edge
+					frame.Max.X = x
+				}
+				frame.Max.Y = y + 1
+			}
+		}
+	}
+	if frame.Empty() {
+		t.Fatal("the picture has no frame")
+	}
+	return frame
+}
+
+// A PNG has the asked size in pixels, says its resolution, and is not blank.
+func TestPNGHasSizeAndResolution(t *testing.T) {
+	flows := collect(t, []Kind{Cwnd}, Options{}, upload)
+	for _, c := range []struct {
+		o    Options
+		w, h int
+		dpi  float64
+	}{
+		{Options{}, 1890, 1181, 300},
+		{Options{WidthCm: 8.5, HeightCm: 6, DPI: 600}, 2008, 1417, 600},
+	} {
+		var b bytes.Buffer
+		if err := Draw(&b, "png", Cwnd, flows, c.o); err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(b.Bytes(), []byte("pHYs"))
+		if at < 0 {
+			t.Fatal("the PNG does not say its resolution")
+		}
+		if got := float64(binary.BigEndian.Uint32(b.Bytes()[at+4:])) * 0.0254; math.Abs(got-c.dpi) > 0.1 {
+			t.Errorf("resolution %.1f dpi, want %.0f", got, c.dpi)
+		}
+		p, err := png.Decode(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := p.Bounds().Size(); abs(size.X-c.w) > 1 || abs(size.Y-c.h) > 1 {
+			t.Errorf("%v pixels, want %d x %d", size, c.w, c.h)
+		}
+		colours := map[[3]uint32]int{}
+		for y := range p.Bounds().Max.Y {
+			for x := range p.Bounds().Max.X {
+				r, g, b, _ := p.At(x, y).RGBA()
+				colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+			}
+		}
+		for _, want := range [][3]uint32{{0xFF, 0xFF, 0xFF}, {0, 0, 0}, {0x00, 0x72, 0xB2}, {0xE6, 0x9F, 0x00}, {0xD5, 0x5E, 0x00}} {
+			if colours[want] < 50 {
+				t.Errorf("only %d pixels of colour %02X: a part of the figure is missing", colours[want], want)
+			}
+		}
+	}
+}
+
+func TestGreyStyleHasNoColour(t *testing.T) {
+	for _, p := range drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey}).paths {
+		for _, part := range strings.Split(p.style, "#")[1:] {
+			if part[0:2] != part[2:4] || part[2:4] != part[4:6] {
+				t.Fatalf("a coloured path in the grey style: %s", p.style)
+			}
+		}
+	}
+}
+
+func abs(x int) int { return max(x, -x) }

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"airtide/internal/tcp"
+)
+
+// Bounds of what a Series keeps. A curve of 8192 buckets has at least 3072 after they were merged, more than a figure
+// of 16 cm has pixels at 300 dpi (1890). The total holds 64 MiB of buckets; beyond it all curves become coarser.
+const (
+	curveLimit    = 8192
+	minCurveLimit = 64
+	totalLimit    = 64 << 20 / 56
+	markLimit     = 8192
+)
+
+// Series is a tcp.Sink that collects what figures need of some flows.
+type Series struct {
+	measures []tcp.Field
+	segments bool
+	picked   map[tcp.FlowID]bool // nil: all
+	o        Options
+	origin   bool // o.OriginNs is known
+	limit    int  // of each curve
+	rows     int  // since memory was last checked
+	flows    map[tcp.FlowID]*FlowSeries
+	lost     tcp.Loss
+}
+
+// FlowSeries is what a Series has collected of one flow.
+type FlowSeries struct {
+	Flow tcp.Flow
+	// Samples and Events count what lay within the bounds, at whatever density it is kept.
+	Samples, Events int
+	// FirstNs and LastNs are the times of the first and the last sample or event; a value is held until LastNs.
+	FirstNs, LastNs int64
+
+	series    *Series
+	controls  []string // congestion controls that took over later
+	held      []int64  // last values before the start of the figure, by measure
+	curves    []curve  // by measure
+	caChanges curve    // the congestion state by its own events, which may fall between samples
+	marks     [numMarkClasses]marks
+}
+
+// NewSeries makes a Series for figures of the given flows, of all when none is given. Of the options it uses OriginNs,
+// From and To.
+func NewSeries(kinds []Kind, flows []tcp.FlowID, o Options) *Series {
+	s := &Series{o: o, origin: o.OriginNs != 0, limit: curveLimit, flows: map[tcp.FlowID]*FlowSeries{}}
+	for _, k := range kinds {
+		f := figures[k]
+		s.measures = append(s.measures, f.measures...)
+		s.segments = s.segments || f.segments
+	}
+	slices.Sort(s.measures)
+	s.measures = slices.Compact(s.measures)
+	if len(flows) > 0 {
+		s.picked = map[tcp.FlowID]bool{}
+		for _, id := range flows {
+			s.picked[id] = true
+		}
+	}
+	return s
+}
+
+// Flows are the collected flows in the order of their numbers.
+func (s *Series) Flows() []*FlowSeries {
+	all := make([]*FlowSeries, 0, len(s.flows))
+	for _, f := range s.flows {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *FlowSeries) int { return cmp.Compare(a.Flow.ID, b.Flow.ID) })
+	return all
+}
+
+// LostRecords is what the observation could not deliver, for a note below the figure.
+func (s *Series) LostRecords() uint64 { return s.lost.Total() }
+
+// Flow implements tcp.Sink.
+func (s *Series) Flow(f *tcp.Flow) error {
+	if fs := s.flow(f.ID); fs != nil {
+		fs.Flow = *f
+	}
+	return nil
+}
+
+// Lost implements tcp.Sink.
+func (s *Series) Lost(l *tcp.Loss) error {
+	s.lost = tcp.Loss{TimeNs: l.TimeNs, PerCPU: slices.Clone(l.PerCPU), Untracked: l.Untracked, Orphans: l.Orphans, Missed: l.Missed}
+	return nil
+}
+
+// flow finds or makes a flow's series, nil when the flow was not asked for.
+func (s *Series) flow(id tcp.FlowID) *FlowSeries {
+	if fs := s.flows[id]; fs != nil {
+		return fs
+	}
+	if s.picked != nil && !s.picked[id] {
+		return nil
+	}
+	fs := &FlowSeries{
+		Flow: tcp.Flow{ID: id}, series: s, FirstNs: math.MaxInt64, LastNs: math.MinInt64,
+		held: make([]int64, len(s.measures)), curves: make([]curve, len(s.measures)), caChanges: curve{limit: s.limit},
+	}
+	for i := range fs.curves {
+		fs.curves[i].limit, fs.held[i] = s.limit, tcp.Absent
+	}
+	for i := range fs.marks {
+		fs.marks[i].limit = markLimit
+	}
+	s.flows[id] = fs
+	return fs
+}
+
+// bounds are the times between which things are kept; t starts the time axis when nothing else does.
+func (s *Series) bounds(t int64) (from, to int64) {
+	if !s.origin {
+		s.origin, s.o.OriginNs = true, t
+	}
+	from, to = s.o.OriginNs+int64(s.o.From), math.MaxInt64
+	if s.o.From == 0 {
+		from = math.MinInt64
+	}
+	if s.o.To != 0 {
+		to = s.o.OriginNs + int64(s.o.To)
+	}
+	return from, to
+}
+
+// Samples implements tcp.Sink.
+func (s *Series) Samples(b *tcp.Batch) error {
+	var fs *FlowSeries
+	for i, t := range b.TimeNs {
+		from, to := s.bounds(t)
+		if id := b.Flow[i]; fs == nil || fs.Flow.ID != id {
+			fs = s.flow(id)
+		}
+		if fs == nil || !fs.reaches(t, from, to) {
+			continue
+		}
+		if t < from {
+			for j, m := range s.measures {
+				fs.held[j] = valueAt(b, m, i)
+			}
+			continue
+		}
+		fs.Samples++
+		for j, m := range s.measures {
+			c := &fs.curves[j]
+			if c.empty() && fs.held[j] != tcp.Absent {
+				c.add(from, fs.held[j])
+			}
+			c.add(t, valueAt(b, m, i))
+		}
+	}
+	if s.rows += b.Len(); s.rows >= 1<<16 {
+		s.rows = 0
+		s.shrink()
+	}
+	return nil
+}
+
+// reaches notes that the flow was alive at time t and says whether that concerns the figure.
+func (fs *FlowSeries) reaches(t, from, to int64) bool {
+	if t > to {
+		if fs.FirstNs <= to { // so its last value is held until the end of the figure
+			fs.LastNs = max(fs.LastNs, to)
+		}
+		return false
+	}
+	fs.FirstNs, fs.LastNs = min(fs.FirstNs, max(t, from)), max(fs.LastNs, t)
+	return true
+}
+
+// shrink makes all curves coarser when there are too many buckets.
+func (s *Series) shrink() {
+	total := 0
+	for _, fs := range s.flows {
+		for i := range fs.curves {
+			total += len(fs.curves[i].buckets)
+		}
+	}
+	for ; total > totalLimit && s.limit > minCurveLimit; total /= 2 {
+		s.limit /= 2
+		for _, fs := range s.flows {
+			for i := range fs.curves {
+				c := &fs.curves[i]
+				c.shrink(s.limit)
+				c.buckets = slices.Clip(slices.Clone(c.buckets)) // a copy, so that the memory becomes free
+			}
+		}
+	}
+}
+
+// Event implements tcp.Sink.
+func (s *Series) Event(e *tcp.Event) error {
+	from, to := s.bounds(e.TimeNs)
+	fs := s.flow(e.Flow)
+	if fs == nil || !fs.reaches(e.TimeNs, from, to) {
+		return nil
+	}
+	switch e.Kind {
+	case tcp.EventCAState:
+		switch {
+		case e.TimeNs < from: // only the last state before the start shows
+			fs.caChanges.buckets = fs.caChanges.buckets[:0]
+		case fs.caChanges.empty():
+			fs.caChanges.add(fs.FirstNs, int64(e.From))
+		}
+		fs.caChanges.add(max(e.TimeNs, from), int64(e.To))
+	case tcp.EventCCChange:
+		if !slices.Contains(fs.controls, e.Text) {
+			fs.controls = append(fs.controls, e.Text)
+		}
+	}
+	if e.TimeNs < from {
+		return nil
+	}
+	fs.Events++
+	if e.Code != tcp.CodeNone && e.Code < tcp.NumErrorCodes {
+		fs.marks[markCode+markClass(e.Code)].add(e.TimeNs, 0, 0)
+	}
+	if !s.segments {
+		return nil
+	}
+	switch e.Kind {
+	case tcp.EventRetransmit:
+		fs.marks[markRetransmit+markClass(min(e.Cause, tcp.CauseOther))].add(e.TimeNs, e.Seq, e.EndSeq)
+	case tcp.EventSack, tcp.EventDsack:
+		for i, b := range e.Blocks[:min(e.NumBlocks, tcp.MaxBlocks)] {
+			class := markSack
+			if e.Kind == tcp.EventDsack && i == 0 {
+				class = markDsack
+			}
+			fs.marks[class].add(e.TimeNs, b.Start, b.End)
+		}
+	}
+	return nil
+}
+
+// curve is what was collected of a field or measure; empty when it was absent throughout.
+func (fs *FlowSeries) curve(m tcp.Field) *curve {
+	i, ok := slices.BinarySearch(fs.series.measures, m)
+	if !ok {
+		return &curve{}
+	}
+	c := &fs.curves[i]
+	if c.empty() && fs.held[i] != tcp.Absent && fs.Samples == 0 && fs.LastNs > fs.start() {
+		c.add(fs.start(), fs.held[i]) // no sample lies within the bounds, but the flow lived on beyond them
+	}
+	return c
+}
+
+func (fs *FlowSeries) start() int64 { return fs.series.o.OriginNs + int64(fs.series.o.From) }

@@ -1,0 +1,247 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"airtide/internal/tcp"
+)
+
+// Sizes of the detail pane.
+const (
+	wideDetail    = 120 // from this width on, the charts stand side by side and the figures in eight columns
+	minChartRows  = 4   // with its axis
+	maxChartRows  = 14
+	axisLabel     = 7
+	minEventLines = 4
+)
+
+// detailLines draws one connection: who it is, its figures, cwnd and RTT over time, and its last events.
+func (m *ui) detailLines(height int) []string {
+	r := m.detail.Row
+	// The addresses come last, for IPv6 ones may be cut off.
+	state, style := stateText(r), m.styles.title
+	switch {
+	case r.Closed:
+		state, style = "closed: "+string(r.CloseReason), m.styles.note
+	case m.gone:
+		state, style = "no longer there", m.styles.note
+	}
+	lines := []string{m.styles.title.Render(processText(r)+"  "+orDash(r.CongestionControl)) + "  " + style.Render(state) + "  " +
+		m.styles.title.Render(orDash(r.Local)+" > "+orDash(r.Remote))}
+	lines = append(lines, m.figures(r)...)
+
+	stacked := 2
+	if m.width >= wideDetail {
+		stacked = 1
+	}
+	// The charts and the events share what is left; each chart has a title besides its rows.
+	left := height - len(lines) - 1 - minEventLines
+	rows := min(max(left*2/3/stacked, left/stacked-8, minChartRows), maxChartRows)
+	rows = min(rows, left/stacked-1)
+	if rows >= 2 {
+		cwnd := m.chart("cwnd, packets", cwndOf, m.styles.cwnd, countText, rows, stacked)
+		rtt := m.chart(m.rttTitle(r), rttOf, m.styles.rtt, msText, rows, stacked)
+		if stacked == 1 {
+			for i := range cwnd {
+				lines = append(lines, lipgloss.NewStyle().Width(m.width/2).Render(cwnd[i])+rtt[i])
+			}
+		} else {
+			lines = append(append(lines, cwnd...), rtt...)
+		}
+	}
+	return append(lines, m.eventLines(height-len(lines))...)
+}
+
+func (m *ui) rttTitle(r *Row) string {
+	if r.RTT == tcp.Absent {
+		return "smoothed RTT, ms"
+	}
+	return "RTT, ms"
+}
+
+// figures are the values of the row in as many columns as fit, four of a kind beside each other.
+func (m *ui) figures(r *Row) []string {
+	cells := [][2]string{
+		{"cwnd", countText(r.Cwnd)},
+		{"ssthresh", countText(r.Ssthresh)},
+		{"in flight", countText(r.InFlight)},
+		{"CA state", orDash(r.CAState)},
+		{"srtt ms", msText(r.Srtt)},
+		{"min RTT ms", msText(r.MinRTT)},
+		{"RTT ms", msText(r.RTT)},
+		{"RTO ms", m.rtoText(r)},
+		{"send b/s", scaledText(r.SendRate)},
+		{"recv b/s", scaledText(r.ReceiveRate)},
+		{"deliver b/s", scaledText(r.DeliveryRate)},
+		{"pacing b/s", scaledText(r.PacingRate)},
+		{"send queue", scaledText(r.SendQueued)},
+		{"unsent", scaledText(r.Unsent)},
+		{"recv queue", scaledText(r.ReceiveQueued)},
+		{"device queue", scaledText(r.DeviceQueue)},
+		{"send window", scaledText(r.SendWindow)},
+		{"recv window", scaledText(r.ReceiveWindow)},
+		{"retransmits", countText(r.Retransmits)},
+		{"lost packets", countText(r.LostPackets)},
+		{"1 reorder", countText(r.Errors.Reordering)},
+		{"2 local cong", countText(r.Errors.LocalCongestion)},
+		{"3 dup ACK", countText(r.Errors.DupAck)},
+		{"4 timeout", countText(r.Errors.Timeout)},
+	}
+	columns := 4
+	switch {
+	case m.width >= wideDetail+40:
+		columns = 8
+	case m.width < 72:
+		columns = 2
+	}
+	width := m.width / columns
+	var lines []string
+	for i := 0; i < len(cells); i += columns {
+		var line strings.Builder
+		for _, c := range cells[i : i+columns] {
+			value := max(1, width-13-2)
+			line.WriteString(m.styles.dim.Render(cell(c[0], 13, false)) + cell(c[1], value, false) + "  ")
+		}
+		lines = append(lines, line.String())
+	}
+	return lines
+}
+
+func (m *ui) rtoText(r *Row) string {
+	if r.Backoff > 0 {
+		return msText(r.RTO) + " x" + plainText(1<<min(r.Backoff, 30))
+	}
+	return msText(r.RTO)
+}
+
+// chartSpans are the times that a chart can cover.
+var chartSpans = []time.Duration{historySpan / 6, historySpan / 2, historySpan}
+
+// timeSpan is the one that was chosen, else the shortest that shows all that is known of the flow.
+func (m *ui) timeSpan() time.Duration {
+	if m.span != 0 {
+		return m.span
+	}
+	if h := m.detail.History; len(h) > 0 {
+		for _, s := range chartSpans {
+			if h[0].TimeNs >= m.nowNs-s.Nanoseconds() {
+				return s
+			}
+		}
+	}
+	return historySpan
+}
+
+func (m *ui) nextSpan() time.Duration {
+	i := slices.Index(chartSpans, m.timeSpan())
+	return chartSpans[(i+len(chartSpans)-1)%len(chartSpans)]
+}
+
+// chart is a title and the rows of a plot with its axis, labelled at the top and the bottom.
+func (m *ui) chart(name string, of func(Point) (int64, int64), style lipgloss.Style, text func(Value) string, rows, stacked int) []string {
+	over := m.timeSpan()
+	fromNs := m.nowNs - over.Nanoseconds()
+	s := spans(m.detail.History, fromNs, of)
+	low, high := bounds(s)
+	width := max(1, m.width/(3-stacked)-axisLabel-2)
+	c := newCanvas(width, rows, m.glyphs)
+	c.plot(s, fromNs, m.nowNs, low, high)
+	title := fmt.Sprintf("%s, last %.0f s", name, over.Seconds())
+	if len(s) == 0 {
+		title += ": no sample"
+	}
+	lines := []string{m.styles.title.Render(title)}
+	for i, dots := range c.lines() {
+		label := ""
+		switch i {
+		case 0:
+			label = text(Value(high))
+		case rows - 1:
+			label = text(Value(low))
+		}
+		lines = append(lines, m.styles.dim.Render(cell(label, axisLabel, true)+"┤")+style.Render(dots))
+	}
+	return lines
+}
+
+// eventLines are the newest events that fit, newest last, below a title.
+func (m *ui) eventLines(height int) []string {
+	if height < 2 {
+		return nil
+	}
+	events := m.detail.Events
+	end := max(0, len(events)-m.skipped)
+	start := max(0, end-(height-1))
+	title := "last events"
+	if m.skipped > 0 {
+		title = fmt.Sprintf("events, %d later ones not shown", len(events)-end)
+	}
+	lines := []string{m.styles.title.Render(title)}
+	if len(events) == 0 {
+		return append(lines, m.styles.dim.Render("none since the observation began"))
+	}
+	for _, e := range events[start:end] {
+		at := m.wall.Add(time.Duration(e.TimeNs - m.nowNs)).Format("15:04:05.000000")
+		line := fmt.Sprintf("%s  cwnd %-5d %-8s  ", at, e.CwndPackets, e.CAState)
+		text := eventText(&e)
+		switch e.Code {
+		case tcp.CodeNone:
+		case tcp.CodeTimeout:
+			text = m.styles.warn.Render(text)
+		default:
+			text = m.styles.note.Render(text)
+		}
+		lines = append(lines, m.styles.dim.Render(line)+text)
+	}
+	return lines
+}
+
+// eventText says what happened in a few words.
+func eventText(e *RecentEvent) string {
+	name := strings.ReplaceAll(e.Kind.String(), "_", " ")
+	if e.Code != tcp.CodeNone {
+		name = fmt.Sprintf("[%d] %s", e.Code, name)
+	}
+	detail := ""
+	switch e.Kind {
+	case tcp.EventOpen, tcp.EventState:
+		detail = fmt.Sprintf("%s > %s", tcp.State(e.From), tcp.State(e.To))
+	case tcp.EventCAState:
+		detail = fmt.Sprintf("%s > %s", tcp.CAState(e.From), tcp.CAState(e.To))
+	case tcp.EventClose:
+		detail = e.Reason.String()
+	case tcp.EventReordering:
+		detail = fmt.Sprintf("degree %d packets", e.Value)
+	case tcp.EventDupAck:
+		detail = fmt.Sprintf("ack %d", e.Seq)
+	case tcp.EventSack, tcp.EventDsack:
+		if e.NumBlocks > 0 {
+			detail = fmt.Sprintf("%d-%d", e.Blocks[0].Start, e.Blocks[0].End)
+		}
+		if e.NumBlocks > 1 {
+			detail += fmt.Sprintf(" and %d more", e.NumBlocks-1)
+		}
+	case tcp.EventTimeout:
+		detail = fmt.Sprintf("RTO %s ms", msText(Value(e.Value)))
+	case tcp.EventRetransmit:
+		detail = fmt.Sprintf("%s %d-%d", e.Cause, e.Seq, e.EndSeq)
+	case tcp.EventUndo:
+		detail = fmt.Sprintf("%s of %s", e.Reason, tcp.CAState(e.From))
+	case tcp.EventECNEcho:
+		detail = fmt.Sprintf("%d marked so far", e.Value)
+	case tcp.EventWindowOpen:
+		detail = scaledText(Value(e.Value)) + " bytes"
+	case tcp.EventCCChange:
+		detail = clean(e.Text)
+	}
+	text := strings.TrimRight(name+"  "+detail, " ")
+	if e.Count > 1 {
+		text += fmt.Sprintf("  (%d times)", e.Count)
+	}
+	return text
+}

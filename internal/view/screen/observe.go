@@ -1,0 +1,130 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/clock"
+	"airtide/internal/tcp"
+)
+
+// Clock reads the clock of the samples (CLOCK_MONOTONIC nanoseconds) and the wall clock.
+type Clock func() (monotonicNs int64, wall time.Time)
+
+// SystemClock is this host's clock, right for a live source.
+func SystemClock() (int64, time.Time) {
+	return clock.Now(), time.Now()
+}
+
+// Options say what is shown, where, and how often.
+type Options struct {
+	// Source drives the sink until the context is done; then it delivers what it still holds and returns nil.
+	Source func(context.Context, tcp.Sink) error
+	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half of it on the
+	// full screen.
+	Interval time.Duration
+	// Once ends after the first interval, for Plain and JSONLines.
+	Once bool
+	// Events adds a line for every event, for JSONLines.
+	Events bool
+	Sort   Sort
+	Filter Filter
+	// Clock is SystemClock unless given.
+	Clock Clock
+	// Input and Output are stdin and stdout unless given.
+	Input  io.Reader
+	Output io.Writer
+}
+
+func (o Options) complete(interval time.Duration) Options {
+	if o.Interval <= 0 {
+		o.Interval = interval
+	}
+	if o.Clock == nil {
+		o.Clock = SystemClock
+	}
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	return o
+}
+
+// Plain writes the whole table once per interval until the context or the source ends.
+func Plain(ctx context.Context, t *Table, o Options) error {
+	o = o.complete(time.Second)
+	first := true
+	return o.observe(ctx, t, func() error {
+		if !first {
+			if _, err := io.WriteString(o.Output, "\n"); err != nil {
+				return err
+			}
+		}
+		first = false
+		nowNs, wall := o.Clock()
+		return WriteTable(o.Output, wall, t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter))
+	})
+}
+
+// JSONLines writes, once per interval, a line of type "status" and one of type "flow" for each flow, and with
+// Options.Events a line of type "event" for every event, until the context or the source ends.
+func JSONLines(ctx context.Context, t *Table, o Options) error {
+	o = o.complete(time.Second)
+	lines := newLineWriter(o.Output, t, o.Clock)
+	var sink tcp.Sink = t
+	if o.Events {
+		sink = tcp.Tee{t, lines}
+	}
+	return o.observe(ctx, sink, func() error { return lines.round(o.Sort, o.Filter) })
+}
+
+// observe runs the source and calls show after every interval, and a last time when the source has ended.
+func (o Options) observe(ctx context.Context, sink tcp.Sink, show func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- o.run(ctx, sink) }()
+	ticks := time.NewTicker(o.Interval)
+	defer ticks.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				return err
+			}
+			return show()
+		case <-ticks.C:
+			if o.Once {
+				// The source delivers what it still holds before it ends.
+				cancel()
+				if err := <-ended; err != nil {
+					return err
+				}
+				return show()
+			}
+			if err := show(); err != nil {
+				cancel()
+				<-ended
+				return err
+			}
+		}
+	}
+}
+
+// run is the source, without the error that only says that it was told to end.
+func (o Options) run(ctx context.Context, sink tcp.Sink) error {
+	if err := o.Source(ctx, sink); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// IsTerminal says that a full screen can be drawn on the file: it is a terminal, and one that can move its cursor.
+func IsTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,274 @@
+package screen
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"airtide/internal/tcp"
+)
+
+// The sizes that bound the memory of a Table. A flow costs some 2 kB plus its history; history and events are allocated
+// as they come, and flows beyond manyFlows get less of both, so 10 000 busy flows stay below 100 MB.
+const (
+	defaultMaxFlows = 20_000
+	manyFlows       = 1_000
+	historyPoints   = 600
+	historyFew      = 120
+	eventsKept      = 200
+	eventsKeptFew   = 16
+)
+
+const (
+	// rateWindow is the time over which a rate is taken.
+	rateWindow = 2 * time.Second
+	// sinkDelay is how late a sample may arrive (tcp.Sink's flush period): a flow is not called slow before that.
+	sinkDelay = time.Second
+	// linger is how long a closed flow stays in the table.
+	linger = 5 * time.Second
+)
+
+// Source says where the samples come from.
+type Source struct {
+	// Name is shown in the header, for instance "bpf, per ACK" or "diag, polled every 100ms".
+	Name string
+	// Unseen are the error codes that this source cannot observe; their counts are absent, not zero.
+	Unseen []tcp.ErrorCode
+}
+
+// TableOptions configures a Table. The zero value suits a source that samples every ACK.
+type TableOptions struct {
+	// SampleEvery is the time between two samples of a busy flow (poll interval or density), 0 for every ACK. Rates
+	// are taken over at least twice this time.
+	SampleEvery time.Duration
+	// MaxFlows bounds the number of flows that are kept; further ones are counted as untracked. 0 means 20 000.
+	MaxFlows int
+}
+
+// Table is the live model of all flows: last sample, rates, counts, recent events and short histories. It is a tcp.Sink
+// for one goroutine and may be read by others meanwhile.
+type Table struct {
+	mu         sync.Mutex
+	source     Source
+	flows      map[tcp.FlowID]*connection
+	maxFlows   int
+	windowNs   int64
+	delayNs    int64
+	latestNs   int64 // time of the newest sample of any flow
+	samples    int64
+	samplesIn  meter
+	loss       tcp.Loss
+	untracked  uint64        // flows that found this table full
+	touched    []*connection // scratch of Samples
+	batchCount uint64
+	row        tcp.Sample // scratch of Samples
+}
+
+// NewTable makes an empty table.
+func NewTable(o TableOptions) *Table {
+	if o.MaxFlows <= 0 {
+		o.MaxFlows = defaultMaxFlows
+	}
+	return &Table{
+		flows: map[tcp.FlowID]*connection{}, maxFlows: o.MaxFlows,
+		windowNs: max(rateWindow, 2*o.SampleEvery).Nanoseconds(),
+		delayNs:  max(sinkDelay, sinkDelay+o.SampleEvery).Nanoseconds(),
+	}
+}
+
+// SetSource says where the samples come from; a source that picks its own method calls it once it has picked.
+func (t *Table) SetSource(s Source) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.source = Source{Name: s.Name, Unseen: slices.Clone(s.Unseen)}
+}
+
+// Flow announces a flow or tells more of it.
+func (t *Table) Flow(f *tcp.Flow) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.flows[f.ID]; c != nil {
+		c.announceAgain(f)
+		return nil
+	}
+	if len(t.flows) >= t.maxFlows {
+		t.prune(max(t.latestNs, f.FirstNs))
+	}
+	if len(t.flows) >= t.maxFlows {
+		t.untracked++
+		return nil
+	}
+	t.flows[f.ID] = newConnection(f, len(t.flows) >= manyFlows)
+	return nil
+}
+
+// Samples takes a batch. Every row costs a look-up and its place in the history; only the last row of each flow is
+// taken over as a whole.
+func (t *Table) Samples(b *tcp.Batch) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.batchCount++
+	t.touched = t.touched[:0]
+	cwnd, rtt, srtt := b.Cols[tcp.CwndPackets], b.Cols[tcp.RttUs], b.Cols[tcp.SrttUs]
+	var c *connection
+	for i, id := range b.Flow {
+		if c == nil || c.flow.ID != id {
+			if c = t.flows[id]; c == nil {
+				continue
+			}
+		}
+		if c.batch != t.batchCount {
+			c.batch = t.batchCount
+			t.touched = append(t.touched, c)
+		}
+		c.lastRow = i
+		r := rtt[i]
+		if r == tcp.Absent {
+			r = srtt[i]
+		}
+		c.history.add(b.TimeNs[i], cwnd[i], r)
+	}
+	for _, c := range t.touched {
+		b.Row(c.lastRow, &t.row)
+		c.take(&t.row, t.windowNs)
+		t.latestNs = max(t.latestNs, t.row.TimeNs)
+	}
+	t.samples += int64(b.Len())
+	if t.latestNs != 0 {
+		t.samplesIn.add(t.latestNs, t.samples, t.windowNs)
+	}
+	return nil
+}
+
+// Event counts the event and keeps it among the flow's last ones.
+func (t *Table) Event(e *tcp.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.flows[e.Flow]; c != nil {
+		c.happened(e)
+	}
+	return nil
+}
+
+// Lost takes over the counts of what could not be delivered.
+func (t *Table) Lost(l *tcp.Loss) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	per := append(t.loss.PerCPU[:0], l.PerCPU...)
+	t.loss = *l
+	t.loss.PerCPU = per
+	return nil
+}
+
+// Rows is the state of every flow at a time (CLOCK_MONOTONIC nanoseconds), filtered and sorted. Flows that have been
+// closed for five seconds leave the table here.
+func (t *Table) Rows(nowNs int64, s Sort, f Filter) []*Row {
+	return Arrange(t.snapshot(nowNs), s, f)
+}
+
+func (t *Table) snapshot(nowNs int64) []*Row {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.prune(nowNs)
+	all := make([]Row, len(t.flows))
+	rows := make([]*Row, 0, len(t.flows))
+	for _, c := range t.flows {
+		r := &all[len(rows)]
+		t.fill(r, c, nowNs)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (t *Table) fill(r *Row, c *connection, nowNs int64) {
+	c.fill(r)
+	for _, code := range t.source.Unseen {
+		if n := r.Errors.count(code); n != nil && *n == 0 {
+			*n = tcp.Absent
+		}
+	}
+	r.SendRate = Value(c.acked.perSecond(nowNs, t.windowNs, t.delayNs)).times(8)
+	r.ReceiveRate = Value(c.received.perSecond(nowNs, t.windowNs, t.delayNs)).times(8)
+	r.Idle = !r.Closed && r.SendRate <= 0 && r.ReceiveRate <= 0 && !c.youngerThan(nowNs-t.windowNs-t.delayNs)
+}
+
+func (t *Table) prune(nowNs int64) {
+	for id, c := range t.flows {
+		if c.closed && nowNs-c.closedNs > linger.Nanoseconds() {
+			delete(t.flows, id)
+		}
+	}
+}
+
+// Detail is one flow with its past.
+type Detail struct {
+	Row     *Row
+	History []Point       // oldest first
+	Events  []RecentEvent // oldest first
+}
+
+// Detail looks one flow up; ok is false when the table does not hold it any more.
+func (t *Table) Detail(nowNs int64, id tcp.FlowID) (d Detail, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.flows[id]
+	if c == nil {
+		return Detail{}, false
+	}
+	d = Detail{Row: new(Row), History: c.history.points(), Events: c.events.all()}
+	t.fill(d.Row, c, nowNs)
+	return d, true
+}
+
+// Status is what the header shows.
+type Status struct {
+	Source           string `json:"source"`
+	Flows            int    `json:"flows"`
+	Samples          int64  `json:"samples"`
+	SamplesPerSecond Value  `json:"samples_per_second"`
+	// Lost counts records that the ring buffers had no room for, or that came without their flow's first record.
+	Lost       uint64   `json:"lost_records"`
+	LostPerCPU []uint64 `json:"lost_per_cpu"`
+	// Untracked counts flows that were not followed because a table was full.
+	Untracked uint64 `json:"untracked_flows"`
+}
+
+// Status sums the observation up at a time.
+func (t *Table) Status(nowNs int64) Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.prune(nowNs)
+	return Status{
+		Source: t.source.Name, Flows: len(t.flows), Samples: t.samples,
+		SamplesPerSecond: Value(t.samplesIn.perSecond(nowNs, t.windowNs, t.delayNs)),
+		Lost:             t.loss.Total(), LostPerCPU: append([]uint64{}, t.loss.PerCPU...),
+		Untracked: t.loss.Untracked + t.untracked,
+	}
+}
+
+// endpoints names a flow for an event's line.
+func (t *Table) endpoints(id tcp.FlowID) (local, remote Text) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.flows[id]; c != nil {
+		return endpoint(c.flow.Local), endpoint(c.flow.Remote)
+	}
+	return "", ""
+}
+
+func endpoint(ap netip.AddrPort) Text {
+	if !ap.IsValid() {
+		return ""
+	}
+	return Text(tcp.Endpoint(ap))
+}
+
+func (s *Status) lossText() string {
+	text := fmt.Sprintf("lost %d", s.Lost)
+	if s.Untracked > 0 {
+		text += fmt.Sprintf(", %d flows untracked", s.Untracked)
+	}
+	return text
+}

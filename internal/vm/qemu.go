@@ -1,0 +1,202 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/thread"
+)
+
+// emulator is what differs between architectures.
+type emulator struct {
+	program, pkg  string // and Debian's package of it
+	machine       string
+	emulated      string // model of the processor without KVM
+	console, boot string // parameters of the kernel
+}
+
+// emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most of the time of emulated
+// arm64; qemu's takes little. Without ERMS, by which the kernel copies and clears memory byte by byte, which qemu carries out byte by
+// byte (loading BPF programs took 20 % less without). A TSC that the kernel takes for unstable would give it a slow clock.
+var emulators = map[string]emulator{
+	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-erms", "ttyS0", "tsc=reliable no_timer_check"},
+	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max,pauth-impdef=on", "ttyAMA0", ""},
+}
+
+// Available says what this machine lacks to run guests.
+func Available() error { return AvailableFor(runtime.GOARCH) }
+
+// AvailableFor is Available for guests of an architecture, by the name that Go gives it.
+func AvailableFor(architecture string) error {
+	e, ok := emulators[architecture]
+	if !ok {
+		return fmt.Errorf("virtual machines are not known on %s", architecture)
+	}
+	if _, err := exec.LookPath(e.program); err != nil {
+		return fmt.Errorf("%s is not installed: apt-get install %s", e.program, e.pkg)
+	}
+	return nil
+}
+
+// guestVariable, in the environment of process 1, makes this program a guest's first process.
+const guestVariable = "AIRTIDE_GUEST"
+
+// portName is that of the virtio-serial port to the host.
+const portName = "airtide"
+
+// Descriptors that qemu inherits, in the order of ExtraFiles.
+const (
+	controlFd = 3 + iota
+	imageFd
+	tapFd
+)
+
+// sendBuffer is how much of what a guest sends may wait in its TAP, in bytes: what a driver's own ring takes. More waits in
+// the guest, where TCP knows of it.
+const sendBuffer = 64 << 10
+
+func (c *Config) arguments(e emulator, a Accelerator) []string {
+	model, accelerator := "host", string(a)
+	if a == TCG {
+		// One thread for all of a guest's processors: with one each, qemu 7.2 now and then carries out an instruction that the kernel
+		// has meanwhile replaced (static branches), and the kernel panics with "Oops: int3".
+		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
+	}
+	// What is a warning and worse, of which WARN() is the least.
+	kernel := []string{"console=" + e.console, "loglevel=5", "panic=-1", guestVariable + "=1", e.boot}
+	args := []string{
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
+		"-machine", e.machine, "-accel", accelerator, "-cpu", model,
+		"-m", strconv.Itoa(c.MemoryMB), "-smp", strconv.Itoa(c.CPUs),
+		"-kernel", c.Kernel.Image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", imageFd), "-append", strings.Join(kernel, " "),
+		"-device", "virtio-serial-pci", "-chardev", fmt.Sprintf("socket,id=control,fd=%d", controlFd),
+		"-device", "virtserialport,chardev=control,name=" + portName,
+	}
+	if c.Net != nil {
+		args = append(args, "-netdev", fmt.Sprintf("tap,id=net,fd=%d,sndbuf=%d", tapFd, sendBuffer),
+			"-device", "virtio-net-pci,netdev=net,romfile=,mac="+hardwareAddress(c.Net.MAC))
+	}
+	return args
+}
+
+// withoutInstructions leaves cmpxchg16b out for kernels before 7: 6.12 crashes when qemu 7.2 emulates it. Later ones need it to allocate
+// memory in BPF programs (kmalloc_nolock in mm/slub.c), and do not crash.
+func (k Kernel) withoutInstructions() string {
+	major, _, _ := strings.Cut(k.Release, ".")
+	if n, err := strconv.Atoi(major); k.architecture() != "amd64" || err == nil && n >= 7 {
+		return ""
+	}
+	return ",-cx16"
+}
+
+func hardwareAddress(b []byte) string {
+	parts := make([]string, len(b))
+	for i, x := range b {
+		parts[i] = fmt.Sprintf("%02x", x)
+	}
+	return strings.Join(parts, ":")
+}
+
+// qemu is a running one.
+type qemu struct {
+	command *exec.Cmd
+	control *os.File // the host's end of the guest's port
+	console *console
+	ended   chan struct{}
+	err     error // after ended
+}
+
+// launch starts qemu. It has a session of its own, so that Ctrl-C reaches this process alone, and the kernel kills it when
+// this process dies.
+func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
+	e := emulators[c.Kernel.architecture()]
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("making the guest's port: %w", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "guest")
+	defer theirs.Close()
+	if err := unix.SetNonblock(pair[0], true); err != nil { // for Close to end a Read
+		unix.Close(pair[0])
+		return nil, fmt.Errorf("making the guest's port: %w", err)
+	}
+	q := &qemu{control: os.NewFile(uintptr(pair[0]), "control"), console: &console{to: c.Console}, ended: make(chan struct{})}
+	q.command = exec.Command(e.program, c.arguments(e, a)...)
+	q.command.Stdout, q.command.Stderr = q.console, q.console
+	q.command.ExtraFiles = []*os.File{theirs, image}
+	if c.Net != nil {
+		q.command.ExtraFiles = append(q.command.ExtraFiles, c.Net.Tap)
+	}
+	q.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	// The signal of the parent's death comes when the thread ends that was the parent.
+	thread.Go(func() {
+		err := q.command.Start()
+		started <- err
+		if err == nil {
+			q.err = q.command.Wait()
+			close(q.ended)
+		}
+	})
+	if err := <-started; err != nil {
+		q.control.Close()
+		return nil, fmt.Errorf("starting qemu: %w", err)
+	}
+	return q, nil
+}
+
+// kill ends qemu and waits until it has ended.
+func (q *qemu) kill() {
+	_ = q.command.Process.Kill() // it may have ended
+	<-q.ended
+	q.control.Close()
+}
+
+// why says why a guest has ended.
+func (q *qemu) why() error {
+	<-q.ended
+	err := errors.New("the virtual machine has ended")
+	if q.err != nil {
+		err = fmt.Errorf("%w: qemu: %w", err, q.err)
+	}
+	if said := q.console.tail(); said != "" {
+		err = fmt.Errorf("%w; it said at last: %s", err, said)
+	}
+	return err
+}
+
+// console keeps the end of what qemu and the guest's kernel print.
+type console struct {
+	mutex sync.Mutex
+	to    io.Writer
+	last  []byte
+}
+
+const consoleBytes = 2000
+
+func (c *console) Write(b []byte) (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.to != nil {
+		_, _ = c.to.Write(b) // qemu is not to stop because the console cannot be kept
+	}
+	c.last = append(c.last, b...)
+	c.last = c.last[max(0, len(c.last)-consoleBytes):]
+	return len(b), nil
+}
+
+func (c *console) tail() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return strings.TrimSpace(strings.ReplaceAll(string(c.last), "\r", ""))
+}

@@ -1,0 +1,61 @@
+// Package benchlab runs experiments for programs that hold their results against something.
+package benchlab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"airtide/internal/lab/result"
+	"airtide/internal/lab/show"
+)
+
+// Lab is how experiments are run.
+type Lab struct {
+	// Airtide is the binary, Results the folder in which results are kept.
+	Airtide, Results string
+	// LagLimit is how late 1 packet in 100 may leave the cell for a run to count.
+	LagLimit time.Duration
+	// AtOnce is how many runs are done at a time.
+	AtOnce int
+}
+
+// Report runs an experiment of experiments/, or does what an earlier run has left over, and reads its result. With an
+// error there may be a report all the same, of the runs that are finished.
+func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
+	args := []string{"lab", "run", name, "-o", l.Results}
+	if dir, err := result.Latest(l.Results, name); err == nil {
+		args = []string{"lab", "resume", dir}
+		if r, err := show.Read(dir, nil); err == nil && len(r.Runs.Missing) == 0 {
+			return r, nil
+		}
+	}
+	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String(), "--at-once", strconv.Itoa(max(1, l.AtOnce)))...)
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.Stderr = os.Stderr
+	runErr := c.Run()
+	var exit *exec.ExitError
+	if errors.As(runErr, &exit) && exit.ExitCode() == 3 {
+		runErr = nil // a claim does not hold: that is what the report says
+	}
+	r, err := l.Finished(name)
+	return r, errors.Join(runErr, err)
+}
+
+// Finished reads the latest result of an experiment without running anything.
+func (l *Lab) Finished(name string) (*show.Report, error) {
+	dir, err := result.Latest(l.Results, name)
+	if err != nil {
+		return nil, err
+	}
+	return show.Read(dir, nil)
+}
+
+// Cell is a text as a cell of a Markdown table.
+func Cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "\\|")
+}

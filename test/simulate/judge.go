@@ -1,0 +1,127 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"airtide/internal/fairness"
+	"airtide/internal/share/control"
+)
+
+// State is how a cell's terminals are doing. Terminals that are away are left out, those that stand apart as well but for rates.
+type State struct {
+	Now time.Duration
+	// Known is the part of all pairs of terminals of which the one counts with the other.
+	Known float64
+	// Held is how many terminals keep to a share.
+	Held int
+	// Within is the part of the terminals whose share is within a tenth of what it is when all know all.
+	Within float64
+	// Worst is by how much the share that is farthest from that differs from it, as a part.
+	Worst float64
+	// Rates are what all terminals have sent since the last State, in their order, in bit/s; Total is their sum, and Jain Jain's index of
+	// rates over what each reaches alone, of terminals without a demand.
+	Rates       []float64
+	Total, Jain float64
+	// Uneven is how far those rates are from equal airtime with the same airtime in all, by fairness.Distance: about 0.1 when they are a
+	// tenth off.
+	Uneven float64
+}
+
+// Near is how far from the optimum, as a part of it, a share may be to count as there.
+const Near = 0.1
+
+// State judges the cell as it is now.
+func (c *Cell) State() (State, error) {
+	s := State{Now: c.now, Rates: make([]float64, len(c.terminals))}
+	var here []*terminal
+	var all []control.Terminal
+	var greedy, alone []float64
+	for i, t := range c.terminals {
+		if t.away {
+			continue
+		}
+		s.Rates[i] = t.bits / max(c.now-c.judged, 1).Seconds()
+		t.bits = 0
+		s.Total += s.Rates[i]
+		if t.Demand == 0 {
+			greedy, alone = append(greedy, s.Rates[i]), append(alone, t.Max)
+		}
+		if t.receiver != nil {
+			here = append(here, t)
+			all = append(all, t.own())
+		}
+	}
+	c.judged = c.now
+	s.Jain = fairness.NormalisedJain(greedy, alone)
+	s.Uneven = fairness.Distance(1, greedy, equalAirtime(greedy, alone), nil)
+	reference := control.New(control.Options{})
+	within, known := 0, 0
+	for i, t := range here {
+		d, err := reference.Step(c.now, i, all)
+		if err != nil {
+			return State{}, fmt.Errorf("judging a simulated cell: %w", err)
+		}
+		known += len(t.peers)
+		off := 1.0
+		if t.held {
+			s.Held++
+			off = math.Abs(t.decision.Share-d.Share) / d.Share
+		}
+		if d.Share == 0 {
+			off = 0 // it wants nothing
+		}
+		if off <= Near {
+			within++
+		}
+		s.Worst = max(s.Worst, off)
+	}
+	if n := len(here); n > 0 {
+		s.Within = float64(within) / float64(n)
+		s.Known = float64(known) / float64(max(n*(n-1), 1))
+	}
+	return s, nil
+}
+
+// Share is what a terminal keeps to, in bit/s; false while it keeps to none.
+func (c *Cell) Share(terminal int) (bps float64, held bool) {
+	t := c.terminals[terminal]
+	return t.decision.Share, t.held
+}
+
+// equalAirtime are the rates with which all have the same airtime, as much in all as some rates need.
+func equalAirtime(rates, alone []float64) []float64 {
+	airtime := 0.0
+	for i, x := range rates {
+		airtime += x / alone[i]
+	}
+	equal := make([]float64, len(rates))
+	for i, m := range alone {
+		equal[i] = m * airtime / float64(len(rates))
+	}
+	return equal
+}
+
+// Converge lets time pass until the shares of so many of the terminals, as a part, are near the optimum and stay so for some time,
+// looking once in every; it returns when they came near, or an error when they do not until the limit.
+func (c *Cell) Converge(part float64, every, stay, limit time.Duration) (time.Duration, error) {
+	var since time.Duration
+	there := false
+	for c.now < limit {
+		c.Until(c.now + every)
+		s, err := c.State()
+		switch {
+		case err != nil:
+			return 0, err
+		case s.Within < part:
+			there = false
+		case !there:
+			there, since = true, c.now
+		}
+		if there && c.now-since >= stay {
+			return since, nil
+		}
+	}
+	return 0, fmt.Errorf("after %s fewer than %.0f %% of %d terminals are within a tenth of their share", c.now, 100*part, len(c.terminals))
+}
