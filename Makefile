@@ -27,8 +27,8 @@ test: setup lint ## every test
 fuzz: setup ## each fuzz test for a while (FUZZTIME=30s); what breaks one is kept below its package's testdata/fuzz
 	scripts/fuzz $(or $(FUZZTIME),30s)
 
-test-kernels: setup ## airtide on Debian's kernels for amd64 and arm64, in qemu; table in docs/kernels.md, logs in kernels-out (KERNELS='-guests 6.12' does a part)
-	scripts/test-kernels $(or $(KERNELS),-page docs/kernels.md)
+test-kernels: setup ## airtide on Debian's kernels for amd64 and arm64, in qemu; table in docs/results/kernels.md, logs in kernels-out (KERNELS='-guests 6.12' does a part)
+	scripts/test-kernels $(or $(KERNELS),-page docs/results/kernels.md)
 
 test-timewarp: setup-run build ## accelerated time on Debian's kernels, in qemu (an hour); logs in kernels-out
 	scripts/test-timewarp ./airtide
@@ -39,7 +39,7 @@ lint: setup
 bench: bench-monitor bench-cell bench-congestion ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/recording/... ./internal/view/screen ./internal/observe/...
 
-bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/performance.md by hand
+bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/results/performance.md by hand
 	$(GO) run ./test/bench/monitor -airtide ./airtide
 
 bench-cell: setup build ## the emulated cell beside tbf: throughput, processor time, lateness
@@ -51,7 +51,7 @@ bench-congestion: setup build ## what the congestion controls cost per ACK besid
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
 	$(GO) run ./test/bench/fidelity -airtide ./airtide $(FIDELITY)
 
-reproduce: setup build ## the papers' figures, and what goes past them, into docs/reproduction.md (hours; REPRODUCE='-only p1-*' does a part)
+reproduce: setup build ## the papers' figures, and what goes past them, into docs/results/reproduction.md (hours; REPRODUCE='-only p1-*' does a part)
 	$(GO) run ./test/bench/reproduce -airtide ./airtide $(REPRODUCE)
 
 generate: setup ## everything that is generated and committed

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events: how each is recognised stands in docs/monitor.md, with the kernel's file that it comes from.
+ * Events: how each is recognised stands in docs/reference/fields.md, with the kernel's file that it comes from.
  */
 #ifndef AIRTIDE_EVENT_H
 #define AIRTIDE_EVENT_H

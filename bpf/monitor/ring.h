@@ -3,7 +3,7 @@
  * The records' way to user space: rings of slots of one size, in arrays that user space maps.
  *
  * The kernel's own ring buffer takes a lock and two atomic operations for each record, which was the largest part of a
- * sample's cost (docs/performance.md). Neither is needed here: a processor has one ring for each level of nesting, so a
+ * sample's cost (docs/results/performance.md). Neither is needed here: a processor has one ring for each level of nesting, so a
  * ring has one writer at a time. A hook on a process's behalf is level 0; a soft interrupt that comes meanwhile is
  * level 1 and runs to its end before the other goes on; the iterator over sockets, which alone may be preempted, adds a
  * level.

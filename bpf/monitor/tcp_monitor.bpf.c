@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples and events of TCP connections, per ACK. docs/monitor.md says how each event is recognised.
+ * Samples and events of TCP connections, per ACK. docs/reference/fields.md says how each event is recognised.
  *
  * Each hook comes twice: as tp_btf, where fields are read through typed pointers, and as raw_tp for kernels that
  * refuse tp_btf, where the whole tcp_sock is first copied into scratch memory and the same code reads the copy.

@@ -26,7 +26,7 @@ func newCC() *cobra.Command {
 any other: by the sysctl net.ipv4.tcp_congestion_control of a network namespace, or for a socket by TCP_CONGESTION.
 
 ` + about.String() + `
-docs/cc.md tells what they compute.`,
+docs/guide/cc.md tells what they compute.`,
 		Example: `  airtide cc load cubic_rtt --rtt-ref 200ms --pin
   airtide cc list
   airtide cc unload cubic_rtt`,

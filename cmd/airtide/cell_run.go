@@ -25,7 +25,7 @@ func newCellRun() *cobra.Command {
 		Short: "Set up a cell and keep it until Ctrl-C",
 		Long: `Sets up the cell that a file describes, says how to enter each machine, and keeps it until Ctrl-C, --duration or the
 end of the command. The file is an experiment's, whose flows, measurements and claims are passed over: terminals, servers,
-cell and path (docs/cell.md). Times of schedules count from when the machines are told. Everything is removed at the end.
+cell and path (docs/reference/cell.md). Times of schedules count from when the machines are told. Everything is removed at the end.
 
 The command runs outside the machines. Its environment names them: AIRTIDE_NS_phone is the namespace of the machine
 phone, AIRTIDE_IP_phone its address.`,

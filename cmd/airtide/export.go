@@ -52,7 +52,7 @@ OUT when it is a folder. Absent values are null (empty in CSV, left out in JSON 
 			for _, name := range fields {
 				f, ok := tcp.FieldByName(strings.TrimSpace(name))
 				if !ok {
-					return misuse{fmt.Errorf("unknown field %q: docs/monitor.md lists them", name)}
+					return misuse{fmt.Errorf("unknown field %q: docs/reference/fields.md lists them", name)}
 				}
 				o.Fields = append(o.Fields, f)
 			}

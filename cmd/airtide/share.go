@@ -16,7 +16,7 @@ func newShare() *cobra.Command {
 		Long: `Terminals on one access point tell each other what they reach and deliver, and each keeps its congestion windows to its share
 of the airtime and of the wire. All of them have the same key.
 
-docs/share.md tells how shares are found, and docs/share-messages.md what is said.`,
+docs/design/sharing.md tells how shares are found, and docs/reference/share-messages.md what is said.`,
 		Example: `  airtide share key -o cell.key                 once; give it to every terminal
   airtide share run --key cell.key --interface wlan0
   airtide share status --watch                  how the agents on this machine are doing`,

@@ -75,7 +75,7 @@ nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
 	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
 	fl.StringVar(&f.alpha, "alpha", "1", "what is fair, the same on all terminals: 0 puts the total first, 1 is proportional fairness, inf is max-min")
 	fl.StringVar(&f.multicast, "multicast-rate", "", "at what the access point sends multicast (default 6Mbit above 2.4 GHz, else 1Mbit)")
-	fl.StringVar(&f.phyFile, "phy-file", "", "file that tells the PHY rate of now where nl80211 does not (docs/share.md); read twice a second")
+	fl.StringVar(&f.phyFile, "phy-file", "", "file that tells the PHY rate of now where nl80211 does not (docs/design/sharing.md); read twice a second")
 	fl.BoolVar(&f.single, "single-frames", false, "the radio has no aggregates (802.11a, b, g); where there is Wi-Fi, nl80211 tells")
 	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
 	fl.StringVar(&f.metrics, "metrics", "", "serve metrics to Prometheus at this address, such as localhost:9478: http://ADDRESS/metrics")

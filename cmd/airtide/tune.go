@@ -34,7 +34,7 @@ Each socket is read back after it was changed; what failed is named, and the exi
 what it was on Ctrl-C, or when the command ends, unless --keep is given: then it lasts until airtide tune undo. What a killed
 process leaves is taken back by the next tune, or by undo.
 
-docs/tune.md tells what each setting does, and what cannot be taken back.`,
+docs/guide/tune.md tells what each setting does, and what cannot be taken back.`,
 		Example: `  airtide tune --port 5201 --cwnd-max 100
   airtide tune --netns server --cc reno --rto-min 40ms --keep
   airtide tune --process curl --pacing-rate 20M -- curl -O http://192.0.2.1/file

@@ -136,7 +136,7 @@ func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 }
 
 // TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip time is 250 ms, or 1.5 times what is claimed
-// (docs/share-messages.md), and the least of several claims counts. When the claim ends, the share's window is back.
+// (docs/reference/share-messages.md), and the least of several claims counts. When the claim ends, the share's window is back.
 func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 	const (
 		base, queue = 2 * time.Millisecond, 8 * time.Millisecond

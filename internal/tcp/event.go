@@ -22,7 +22,7 @@ func (c ErrorCode) String() string { return nameOf(errorCodeNames, int(c), "code
 // EventKind says what happened. The numbers stand in recordings: new kinds are appended, none is renumbered.
 type EventKind uint8
 
-// The kinds of events. docs/monitor.md says how each is recognised, with the kernel file.
+// The kinds of events. docs/reference/fields.md says how each is recognised, with the kernel file.
 const (
 	EventNone            EventKind = iota
 	EventOpen                      // the connection reached ESTABLISHED, or was first seen; From, To: State

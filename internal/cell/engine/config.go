@@ -34,7 +34,7 @@ type Config struct {
 // What stands for zero in Config.
 const (
 	// DefaultLagLimit is two of what it takes to hand over the 64 packets of an A-MPDU one by one. Rates do not depend on lateness below it
-	// (docs/architecture.md).
+	// (docs/design/architecture.md).
 	DefaultLagLimit = 2 * time.Millisecond
 
 	DefaultSlots    = 32768

@@ -6,5 +6,5 @@
 // pinned, until it is unloaded; sockets that use it then keep it until they close.
 //
 // The programs stand in bpf/cc_*: their arithmetic in cc_math.h, cc_cubic.h and cc_compound.h, which compile for the host
-// too; docs/cc.md explains them.
+// too; docs/guide/cc.md explains them.
 package congestion

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What acceleration does to TCP, measured once each by what a path sees: the figures of docs/timewarp.md. Like the tests of the
+// What acceleration does to TCP, measured once each by what a path sees: the figures of docs/results/timewarp.md. Like the tests of the
 // module they need a kernel that loads it, and most of a processor: MEASURE=1 scripts/test-timewarp.
 
-// What acceleration does to TCP's other timers, by what the path sees: for docs/timewarp.md.
+// What acceleration does to TCP's other timers, by what the path sees: for docs/results/timewarp.md.
 func BenchmarkTCPTimers(t *testing.B) {
 	k, _ := loaded(t)
 	for _, r := range []Ratio{One, {10, 1}} {
@@ -105,7 +105,7 @@ func (p *path) wait(like func(segment) bool) segment {
 	}
 }
 
-// A transfer that fills a queue, at N = 1 and accelerated: goodput and losses of each congestion control, for docs/timewarp.md.
+// A transfer that fills a queue, at N = 1 and accelerated: goodput and losses of each congestion control, for docs/results/timewarp.md.
 func BenchmarkCongestionControls(t *testing.B) {
 	k, _ := loaded(t)
 	insertModules(t)

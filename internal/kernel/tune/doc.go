@@ -7,5 +7,5 @@
 // in a storage that the kernel drops with it, so that another process can take it back, and several tunes of one socket can
 // end in any order. Everything a tune leaves for others lies below the BPF file system, in a folder of its own.
 //
-// docs/tune.md explains what each setting does and what cannot be taken back.
+// docs/guide/tune.md explains what each setting does and what cannot be taken back.
 package tune

@@ -42,7 +42,7 @@ func laid(under, over map[string]any) map[string]any {
 
 // The first example of the guide is a whole file, the others are parts of one.
 func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
-	parts := examples(t, "../../../docs/lab.md")
+	parts := examples(t, "../../../docs/reference/experiment.md")
 	if len(parts) < 5 {
 		t.Fatalf("the guide has %d examples", len(parts))
 	}
@@ -67,7 +67,7 @@ func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read("docs/lab.md", data); err != nil {
+		if _, err := Read("docs/reference/experiment.md", data); err != nil {
 			t.Errorf("%v in\n%s", err, text)
 		}
 	}
@@ -75,7 +75,7 @@ func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
 
 // Whoever looks for a field finds it by its name.
 func TestTheGuidesShowEveryFieldOfThePathAndEveryKindOfSweep(t *testing.T) {
-	shown := strings.Join(append(examples(t, "../../../docs/lab.md"), examples(t, "../../../docs/cell.md")...), "\n")
+	shown := strings.Join(append(examples(t, "../../../docs/reference/experiment.md"), examples(t, "../../../docs/reference/cell.md")...), "\n")
 	var look func(reflect.Type)
 	look = func(of reflect.Type) {
 		for i := range of.NumField() {

@@ -196,7 +196,7 @@ func TestMistakesInACellsFileAreNamed(t *testing.T) {
 }
 
 func TestTheGuidesFilesAreRight(t *testing.T) {
-	guide, err := os.ReadFile("../../../docs/cell.md")
+	guide, err := os.ReadFile("../../../docs/reference/cell.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestTheGuidesFilesAreRight(t *testing.T) {
 	for _, part := range strings.Split(string(guide), "```yaml\n")[1:] {
 		examples++
 		text, _, _ := strings.Cut(part, "```")
-		f, err := plan.ReadCell("docs/cell.md", []byte(text))
+		f, err := plan.ReadCell("docs/reference/cell.md", []byte(text))
 		if err != nil {
 			t.Errorf("%v in\n%s", err, text)
 			continue

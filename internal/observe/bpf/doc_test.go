@@ -11,11 +11,11 @@ import (
 	"airtide/internal/tcp"
 )
 
-var update = command.Bool("update", false, "write the generated table of docs/monitor.md")
+var update = command.Bool("update", false, "write the generated table of docs/reference/fields.md")
 
 const (
-	guide       = "../../../docs/monitor.md"
-	tableBegins = "<!-- fields begin: go test ./monitor/bpf -run TestGuide -update -->\n"
+	guide       = "../../../docs/reference/fields.md"
+	tableBegins = "<!-- fields begin: go test ./internal/observe/bpf -run TestGuide -update -->\n"
 	tableEnds   = "<!-- fields end -->\n"
 )
 
@@ -48,7 +48,7 @@ func TestGuideListsEveryField(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the table of fields in %s is not that of package tcp: run go test ./monitor/bpf -run TestGuide -update", guide)
+		t.Fatalf("the table of fields in %s is not that of package tcp: run go test ./internal/observe/bpf -run TestGuide -update", guide)
 	}
 	if err := os.WriteFile(guide, []byte(before+tableBegins+fieldsTable()+tableEnds+after), 0o644); err != nil {
 		t.Fatal(err)

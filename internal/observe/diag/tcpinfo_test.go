@@ -201,7 +201,7 @@ func TestStreamOffsets(t *testing.T) {
 }
 
 func TestFieldTableIsInOrderAndDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../../docs/diag.md")
+	doc, err := os.ReadFile("../../../docs/reference/inet-diag.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,14 +216,14 @@ func TestFieldTableIsInOrderAndDocumented(t *testing.T) {
 		seen[f.field] = true
 		line := "| `" + f.field.String() + "` | `" + f.name + "`"
 		if i := strings.Index(string(doc), line); i < 0 {
-			t.Errorf("docs/diag.md has no row that begins with %q", line)
+			t.Errorf("docs/reference/inet-diag.md has no row that begins with %q", line)
 		} else if row, _, _ := strings.Cut(string(doc)[i:], "\n"); !strings.HasSuffix(row, "| "+f.since+" |") {
-			t.Errorf("docs/diag.md: row %q, want it to end with version %s", row, f.since)
+			t.Errorf("docs/reference/inet-diag.md: row %q, want it to end with version %s", row, f.since)
 		}
 	}
 	for f := range tcp.Field(tcp.NumStored) {
 		if !strings.Contains(string(doc), "`"+f.String()+"`") {
-			t.Errorf("docs/diag.md does not say where %v comes from or that it is absent", f)
+			t.Errorf("docs/reference/inet-diag.md does not say where %v comes from or that it is absent", f)
 		}
 	}
 }

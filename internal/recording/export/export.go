@@ -1,5 +1,5 @@
 // Package export writes what a recording or a live monitor holds in the formats of other tools: Parquet and CSV tables
-// for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for Android's trace viewer. docs/export.md lists
+// for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for Android's trace viewer. docs/reference/export-formats.md lists
 // the columns.
 //
 // An [Exporter] is a [tcp.Sink]. It writes next to its destination and moves the result there in [Exporter.Close], so

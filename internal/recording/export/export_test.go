@@ -170,9 +170,9 @@ func TestARecordingWithoutAnythingIsStillReadable(t *testing.T) {
 	}
 }
 
-// TestTheGuideListsEveryColumn keeps docs/export.md and the code together.
+// TestTheGuideListsEveryColumn keeps docs/reference/export-formats.md and the code together.
 func TestTheGuideListsEveryColumn(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "export.md"))
+	guide, err := os.ReadFile(filepath.Join(repositoryRoot(t), "docs", "reference", "export-formats.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,20 +180,20 @@ func TestTheGuideListsEveryColumn(t *testing.T) {
 		info := f.Info()
 		row := "| `" + info.Name + "` | " + info.Unit + " | " + info.Doc + " |"
 		if !strings.Contains(string(guide), row) {
-			t.Errorf("docs/export.md lacks the row\n%s", row)
+			t.Errorf("docs/reference/export-formats.md lacks the row\n%s", row)
 		}
 	}
 	for _, table := range []Table{Events, Flows} {
 		header, _, _ := strings.Cut(stream(t, CSV, 0, Options{Table: table}, testMeta), "\n")
 		for _, column := range strings.Split(header, ",") {
 			if !strings.Contains(string(guide), "| `"+column+"` |") {
-				t.Errorf("docs/export.md lacks the column %s of the table of %s", column, table)
+				t.Errorf("docs/reference/export-formats.md lacks the column %s of the table of %s", column, table)
 			}
 		}
 	}
 	for _, f := range DefaultCounters() {
 		if !strings.Contains(string(guide), "`"+f.String()+"`") {
-			t.Errorf("docs/export.md does not name the counter %s", f)
+			t.Errorf("docs/reference/export-formats.md does not name the counter %s", f)
 		}
 	}
 }

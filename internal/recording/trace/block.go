@@ -7,7 +7,7 @@ import (
 )
 
 // The version of the format that this package writes. A reader refuses a newer major version, and skips what it does
-// not know in a newer minor version: docs/trace-format.md has the rules.
+// not know in a newer minor version: docs/reference/recording.md has the rules.
 const (
 	versionMajor = 1
 	versionMinor = 0

@@ -11,7 +11,7 @@ import (
 
 // A column of a samples block is coded as residuals: the difference of each row to the row before, as zigzag numbers,
 // packed in groups of rows with as many bits as the group's longest residual needs. A constant column has no groups;
-// one whose rows are all tcp.Absent is not in the block at all. docs/trace-format.md specifies the bytes.
+// one whose rows are all tcp.Absent is not in the block at all. docs/reference/recording.md specifies the bytes.
 const (
 	// flagPacked: the column is not constant.
 	flagPacked = 1 << 0

@@ -8,7 +8,7 @@ import (
 )
 
 // An event is a record: its length, and then the time since the event before, flow, kind, a set of the parts that are
-// not zero, and those parts in the order of their bits. docs/trace-format.md specifies each.
+// not zero, and those parts in the order of their bits. docs/reference/recording.md specifies each.
 const (
 	partCode = 1 << iota
 	partCAState

@@ -9,9 +9,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// The bytes in docs/trace-format.md hold the samples that it names.
+// The bytes in docs/reference/recording.md hold the samples that it names.
 func TestExampleOfTheSpecification(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/trace-format.md")
+	text, err := os.ReadFile("../../../docs/reference/recording.md")
 	must(t, err)
 	_, after, _ := strings.Cut(string(text), "```\n")
 	dump, _, _ := strings.Cut(after, "```")

@@ -90,7 +90,7 @@ func sumsUp(t *testing.T, path string) otherReading {
 	return r
 }
 
-// readByOther reads a file with testdata/reader.py, which knows docs/trace-format.md and nothing of this package.
+// readByOther reads a file with testdata/reader.py, which knows docs/reference/recording.md and nothing of this package.
 func readByOther(t *testing.T, path string) (r otherReading) {
 	t.Helper()
 	python, err := exec.LookPath("python3")

@@ -5,5 +5,5 @@
 // A Receiver takes datagrams and knows the peers; a Sender, made for a Receiver, seals reports and says when the next is due.
 // A Relay, at a hub, passes reports on. None is safe for use by several goroutines at once.
 //
-// The format, and what the sealing is worth against whom, stand in docs/share-messages.md.
+// The format, and what the sealing is worth against whom, stand in docs/reference/share-messages.md.
 package message

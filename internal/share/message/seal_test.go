@@ -144,7 +144,7 @@ func TestASessionEndsWithItsSequenceNumbers(t *testing.T) {
 	}
 }
 
-// The example of docs/share-messages.md: what it says is what the code does.
+// The example of docs/reference/share-messages.md: what it says is what the code does.
 func TestTheDocumentsExample(t *testing.T) {
 	k, err := cellkey.Parse("airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW")
 	if err != nil {
@@ -162,7 +162,7 @@ func TestTheDocumentsExample(t *testing.T) {
 	}
 	const session = 0x0123456789abcdef
 	d := seal(nil, sessionCipher(k, session), header{k.Tag(), session, 42}, plain)
-	page, err := os.ReadFile("../../../docs/share-messages.md")
+	page, err := os.ReadFile("../../../docs/reference/share-messages.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestSamplesInAllFormats(t *testing.T) {
 
 // The guide shows a picture of each figure, and all its pictures are there and small.
 func TestGuideHasAPictureOfEachFigure(t *testing.T) {
-	guide, err := os.ReadFile("../../../docs/plot.md")
+	guide, err := os.ReadFile("../../../docs/guide/plot.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestGuideHasAPictureOfEachFigure(t *testing.T) {
 		byName[s.name] = s
 	}
 	shown := map[Kind]bool{}
-	for _, match := range regexp.MustCompile(`\]\((img/plot-([a-z-]+)\.png)\)`).FindAllStringSubmatch(string(guide), -1) {
+	for _, match := range regexp.MustCompile(`\]\(\.\./(img/plot-([a-z-]+)\.png)\)`).FindAllStringSubmatch(string(guide), -1) {
 		path, s := filepath.Join("../../../docs", match[1]), byName[match[2]]
 		if s.name == "" {
 			t.Errorf("the guide shows %s, which is no sample", match[1])

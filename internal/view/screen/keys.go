@@ -2,7 +2,7 @@ package screen
 
 import "charm.land/bubbles/v2/key"
 
-// keyMap holds the keys of the full screen; docs/screen.md lists them.
+// keyMap holds the keys of the full screen; docs/guide/monitor.md lists them.
 type keyMap struct {
 	up, down, pageUp, pageDown, home, end   key.Binding
 	sortNext, sortBack, reverse             key.Binding

@@ -1,5 +1,5 @@
 // Command fidelity holds the emulated cell against theory, an independent simulation and the papers, and prints what
-// docs/fidelity.md says.
+// docs/results/fidelity.md says.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 
 // The page's tables are those that make fidelity prints.
 func TestThePageHasTheColumnsThatAreMade(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/fidelity.md")
+	page, err := os.ReadFile("../../../docs/results/fidelity.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func main() {
 	var s settings
 	var guests, rows, paths string
 	flag.StringVar(&s.out, "out", "kernels-out", "folder for programs and logs")
-	flag.StringVar(&s.page, "page", "", "page whose table is written anew, such as docs/kernels.md; only where all is tried")
+	flag.StringVar(&s.page, "page", "", "page whose table is written anew, such as docs/results/kernels.md; only where all is tried")
 	flag.StringVar(&guests, "guests", ".", "only guests that this matches, such as 6.12-arm64")
 	flag.StringVar(&rows, "rows", ".", "only rows of the table that this matches, such as '^tune'")
 	flag.BoolVar(&s.built, "built", false, "take programs that an earlier run has built as they are")

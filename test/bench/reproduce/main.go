@@ -1,5 +1,5 @@
 // Command reproduce runs the experiments that repeat figures and tables of the papers, and writes what came of them into
-// docs/reproduction.md. What is finished in the folder of results is not done again; text that somebody wrote between the
+// docs/results/reproduction.md. What is finished in the folder of results is not done again; text that somebody wrote between the
 // tables stays.
 package main
 
@@ -31,7 +31,7 @@ func main() {
 	flag.StringVar(&lab.Results, "results", "results/reproduction", "folder for the results; what is finished there is not done again")
 	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	flag.IntVar(&lab.AtOnce, "at-once", 1, "so many runs at a time")
-	flag.StringVar(&page, "page", "docs/reproduction.md", "the page whose tables are written")
+	flag.StringVar(&page, "page", "docs/results/reproduction.md", "the page whose tables are written")
 	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * takes all that begin so")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")
 	flag.Parse()

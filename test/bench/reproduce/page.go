@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// page is docs/reproduction.md: text of people, a table with a row for each experiment, and a section for each.
+// page is docs/results/reproduction.md: text of people, a table with a row for each experiment, and a section for each.
 type page struct{ text string }
 
 const (

@@ -1,4 +1,4 @@
-// Command share simulates cells of many terminals that share, and prints what docs/share-scale.md says.
+// Command share simulates cells of many terminals that share, and prints what docs/results/share-scale.md says.
 package main
 
 import (

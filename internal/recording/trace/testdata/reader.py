@@ -1,4 +1,4 @@
-"""Another reader of recordings, written from docs/trace-format.md alone, for files without damage. Prints what is in one, as JSON.
+"""Another reader of recordings, written from docs/reference/recording.md alone, for files without damage. Prints what is in one, as JSON.
 
 Sums are modulo 2^64. In the weighted one a value counts as often as the number of its row says, so that exchanged rows show.
 
