@@ -201,7 +201,7 @@ func TestOnlyLikeNumbersShareAPanel(t *testing.T) {
 
 func TestFigureEightHasALogarithmicAxisWithZero(t *testing.T) {
 	r := reportOf(t, figureEight(t).make(t))
-	drawn(t, r, "figure8", FigureOptions{DPI: 100}).has(t, "P1 figure 8", "RTT (ms)", "0", "16", "64", "512", "ubuntu-9.10, reverse")
+	drawn(t, r, "figure8", FigureOptions{DPI: 100}).has(t, "Miki et al. 2010, figure 8", "RTT (ms)", "0", "16", "64", "512", "ubuntu-9.10, reverse")
 	c, err := r.chart(r.figures()[0].Is)
 	if err != nil {
 		t.Fatal(err)

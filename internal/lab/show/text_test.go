@@ -90,7 +90,7 @@ func TestSweepIsInTheColumns(t *testing.T) {
 	r := reportOf(t, figureEight(t).make(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
-		"5 held, 0 not held", "server_to_android_falls_throughout", "極端に低下している", "figure 8")
+		"5 held, 0 not held", "server_to_android_falls_throughout", "It falls extremely.", "figure 8")
 	if r.Refuted() {
 		t.Error("a claim is said to be refuted")
 	}
