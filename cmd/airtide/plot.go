@@ -21,7 +21,7 @@ func newPlot() *cobra.Command {
 		out, kind, style string
 		flows            []uint
 		force            bool
-		o                report.Options
+		o                plot.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o FIGURE",
@@ -39,21 +39,21 @@ Figures:
 			if out == "" {
 				return misuse{errors.New("no output file: give one with -o FIGURE")}
 			}
-			k, err := report.ParseKind(kind)
+			k, err := plot.ParseKind(kind)
 			if err != nil {
 				return misuse{err}
 			}
-			format, err := report.FormatOf(out)
+			format, err := plot.FormatOf(out)
 			if err != nil {
 				return misuse{err}
 			}
-			o.Style = report.Style(style)
-			return plot(cmd.Context(), args[0], out, format, k, flowIDs(flows), force, o)
+			o.Style = plot.Style(style)
+			return drawPlot(cmd.Context(), args[0], out, format, k, flowIDs(flows), force, o)
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&out, "output", "o", "", "figure to write: .png, .svg or .pdf (required)")
-	fl.StringVarP(&kind, "kind", "k", string(report.Cwnd), "which figure; see above")
+	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "which figure; see above")
 	fl.UintSliceVar(&flows, "flow", nil, "flow numbers, as airtide info shows them (default: the flow with most traffic, with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
 	fl.DurationVar(&o.From, "from", 0, "start of the figure, from the start of the recording")
@@ -63,28 +63,28 @@ Figures:
 	fl.Float64Var(&o.WidthCm, "width", 0, "width in cm (default 16)")
 	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: what the figure needs)")
 	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
-	fl.StringVar(&style, "style", string(report.Colour), "colour or grey")
+	fl.StringVar(&style, "style", string(plot.Colour), "colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
 	fl.DurationVar(&o.Window, "window", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
 	fl.BoolVarP(&force, "force", "f", false, "overwrite an existing file")
-	names := make([]string, 0, len(report.Kinds()))
-	for _, k := range report.Kinds() {
+	names := make([]string, 0, len(plot.Kinds()))
+	for _, k := range plot.Kinds() {
 		names = append(names, string(k))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.MarkFlagFilename("output", report.Formats...)
+	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
 }
 
 func figureList() string {
 	var b strings.Builder
-	for _, k := range report.Kinds() {
+	for _, k := range plot.Kinds() {
 		fmt.Fprintf(&b, "  %-10s %s\n", k, k.Doc())
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func plot(ctx context.Context, path, out, format string, kind report.Kind, ids []tcp.FlowID, force bool, o report.Options) error {
+func drawPlot(ctx context.Context, path, out, format string, kind plot.Kind, ids []tcp.FlowID, force bool, o plot.Options) error {
 	r, err := openTrace(path)
 	if err != nil {
 		return err
@@ -99,14 +99,14 @@ func plot(ctx context.Context, path, out, format string, kind report.Kind, ids [
 		r.warnDamage()
 		ids = []tcp.FlowID{id}
 	}
-	series := report.NewSeries([]report.Kind{kind}, ids, o)
+	series := plot.NewSeries([]plot.Kind{kind}, ids, o)
 	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: kind.Fields(), Flows: ids}, series); err != nil {
 		return err
 	}
 	r.warnDamage()
 	found := series.Flows()
 	has := func(id tcp.FlowID) bool {
-		return slices.ContainsFunc(found, func(f *report.FlowSeries) bool { return f.Flow.ID == id })
+		return slices.ContainsFunc(found, func(f *plot.FlowSeries) bool { return f.Flow.ID == id })
 	}
 	if err := needFlows(ctx, r, ids, has); err != nil {
 		return err
@@ -117,7 +117,7 @@ func plot(ctx context.Context, path, out, format string, kind report.Kind, ids [
 		return err
 	}
 	w := bufio.NewWriter(f)
-	err = report.Draw(w, format, kind, found, o)
+	err = plot.Draw(w, format, kind, found, o)
 	if err == nil {
 		err = w.Flush()
 	}

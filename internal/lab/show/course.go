@@ -94,14 +94,14 @@ func (c *courses) readRecording(path string, clock result.Clock, run *result.Res
 	for _, f := range recorded {
 		fields = append(fields, f.field)
 	}
-	all := report.NewFieldSeries(fields, report.Options{
+	all := plot.NewFieldSeries(fields, plot.Options{
 		OriginNs: clock.ZeroNs, To: time.Duration(run.DurationS * 1e9 * clock.Ratio),
 	})
 	if err := t.Scan(trace.ScanOptions{Fields: fields}, all); err != nil {
 		return err
 	}
 	for _, sender := range senders {
-		var chosen *report.FlowSeries
+		var chosen *plot.FlowSeries
 		most := int64(-1)
 		for _, f := range all.Flows() {
 			if acked := last(f.Points(tcp.AckedBytes)); sender.Sends(&f.Flow) && acked > most {
@@ -124,7 +124,7 @@ func (c *courses) readRecording(path string, clock result.Clock, run *result.Res
 	return nil
 }
 
-func last(stretches [][]report.Point) (value int64) {
+func last(stretches [][]plot.Point) (value int64) {
 	if n := len(stretches); n > 0 {
 		points := stretches[n-1]
 		value = points[len(points)-1].Value
@@ -133,7 +133,7 @@ func last(stretches [][]report.Point) (value int64) {
 }
 
 // courseOf is a line that is broken between stretches.
-func courseOf(stretches [][]report.Point, clock result.Clock, units float64) []point {
+func courseOf(stretches [][]plot.Point, clock result.Clock, units float64) []point {
 	var points []point
 	for i, stretch := range stretches {
 		if i > 0 {

@@ -1,48 +1,53 @@
-package report
+package plot
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+)
 
-var bbrModeLevels = []string{"startup", "drain", "probe_bw", "probe_rtt"}
+var bbrModes = []string{"startup", "drain", "probe_bw", "probe_rtt"}
 
-var bbrFigure = figure{
+var bbrFigure = definition{
 	doc: "BBR's bandwidth and RTT estimates, mode and pacing gain",
-	measures: []tcp.Field{
+	fields: []tcp.Field{
 		tcp.BBRBandwidthBps, tcp.DeliveryRateBps, tcp.PacingRateBps, tcp.RttUs, tcp.BBRMinRttUs,
 		tcp.BBRMode, tcp.BBRPacingGainPct,
 	},
 	heightCm: 16,
-	panels: func(f *FlowSeries, o Options) []*panel {
-		rate := &axis{label: "rate", quantity: bitRate}
-		rtt := &axis{label: "RTT", quantity: microsec, log: o.LogRTT}
-		mode := &axis{label: "mode", quantity: unitless, levels: bbrModeLevels}
-		gain := &axis{label: "pacing gain", quantity: percent}
-		without := f.withoutStateOf("BBR")
-		return []*panel{
-			{
-				left: rate,
-				lines: []line{
-					{label: "delivery rate", curve: f.curve(tcp.DeliveryRateBps), axis: rate, stroke: stroke{sky, 0.6, solid}},
-					{label: "pacing rate", curve: f.curve(tcp.PacingRateBps), axis: rate, stroke: stroke{orange, 0.9, dashed}, limit: true},
-					{label: "bandwidth estimate", curve: f.curve(tcp.BBRBandwidthBps), axis: rate, stroke: stroke{blue, 1.3, solid}},
-				},
-				without: without,
-			},
-			{
-				left: rtt,
-				lines: []line{
-					{label: "latest RTT", curve: f.curve(tcp.RttUs), axis: rtt, stroke: stroke{sky, 0.6, solid}},
-					{label: "BBR's minimum RTT", curve: f.curve(tcp.BBRMinRttUs), axis: rtt, stroke: stroke{vermillion, 1.1, dashed}},
-				},
-				without: without,
-			},
-			{
-				left: mode, right: gain,
-				lines: []line{
-					{label: "mode", curve: f.curve(tcp.BBRMode), axis: mode, stroke: stroke{dim, 1.4, solid}},
-					{label: "pacing gain (right)", curve: f.curve(tcp.BBRPacingGainPct), axis: gain, stroke: stroke{blue, 1, solid}},
-				},
-				without: without,
-			},
-		}
-	},
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{bbrRates(v), bbrRTT(v), bbrMode(v)} },
+}
+
+func bbrRates(v *view) figure.Panel {
+	return figure.Panel{
+		Left: figure.Axis{Label: "rate", Unit: bitRate},
+		Series: []figure.Series{
+			v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6)),
+			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 0.9))),
+			v.line("bandwidth estimate", tcp.BBRBandwidthBps, solid(figure.Blue, 1.3)),
+		},
+		Empty: v.withoutStateOf("BBR"),
+	}
+}
+
+func bbrRTT(v *view) figure.Panel {
+	return figure.Panel{
+		Left: v.rttAxis(),
+		Series: []figure.Series{
+			v.line("latest RTT", tcp.RttUs, solid(figure.Sky, 0.6)),
+			v.line("BBR's minimum RTT", tcp.BBRMinRttUs, dashed(figure.Vermillion, 1.1)),
+		},
+		Empty: v.withoutStateOf("BBR"),
+	}
+}
+
+func bbrMode(v *view) figure.Panel {
+	return figure.Panel{
+		Left:  figure.Axis{Label: "mode", Kind: figure.Names, Names: bbrModes},
+		Right: &figure.Axis{Label: "pacing gain", Unit: percent},
+		Series: []figure.Series{
+			v.line("mode", tcp.BBRMode, solid(figure.Dim, 1.4)),
+			v.right("pacing gain (right)", tcp.BBRPacingGainPct, solid(figure.Blue, 1)),
+		},
+		Empty: v.withoutStateOf("BBR"),
+	}
 }

@@ -1,40 +1,42 @@
-package report
+package plot
 
 import (
 	"fmt"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
-// cubicFigure shows K as P5 figures 6-9 do, and below it what K leads to: cwnd and the window that CUBIC aims at.
-var cubicFigure = figure{
-	doc: "CUBIC's K over time (P5), with cwnd, target and Wmax",
-	measures: []tcp.Field{
+// cubicFigure shows K as Kozu et al. 2015, figures 6 to 9, and below it cwnd and the window that
+// CUBIC aims at.
+var cubicFigure = definition{
+	doc: "CUBIC's K over time, with cwnd, target and Wmax",
+	fields: []tcp.Field{
 		tcp.CubicKMs, tcp.CwndPackets, tcp.CubicTargetPackets, tcp.CubicWmaxPackets, tcp.CubicRenoPackets,
 	},
 	heightCm: 13,
-	panels: func(f *FlowSeries, _ Options) []*panel {
-		k := &axis{label: "K", quantity: millisec}
-		window := &axis{label: "window", quantity: packets}
-		p := []*panel{
-			{
-				left:   k,
-				lines:  []line{{label: "K", curve: f.curve(tcp.CubicKMs), axis: k, stroke: stroke{blue, 1.3, solid}}},
-				weight: 0.8, without: f.withoutStateOf("CUBIC"),
-			},
-			{
-				left: window,
-				lines: []line{
-					{label: "Reno's window", curve: f.curve(tcp.CubicRenoPackets), axis: window, stroke: stroke{green, 1, dotted}, limit: true},
-					{label: "Wmax", curve: f.curve(tcp.CubicWmaxPackets), axis: window, stroke: stroke{vermillion, 1.1, dashDot}},
-					{label: "cwnd", curve: f.curve(tcp.CwndPackets), axis: window, stroke: stroke{blue, 1.3, solid}},
-					{label: "target", curve: f.curve(tcp.CubicTargetPackets), axis: window, stroke: stroke{orange, 1, dashed}, limit: true},
-				},
-				without: "no congestion window was recorded here",
-			},
-		}
-		return p
-	},
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{cubicK(v), cubicWindow(v)} },
+}
+
+func cubicK(v *view) figure.Panel {
+	return figure.Panel{
+		Left:   figure.Axis{Label: "K", Unit: milliseconds},
+		Series: []figure.Series{v.line("K", tcp.CubicKMs, solid(figure.Blue, 1.3))},
+		Weight: 0.8, Empty: v.withoutStateOf("CUBIC"),
+	}
+}
+
+func cubicWindow(v *view) figure.Panel {
+	return figure.Panel{
+		Left: figure.Axis{Label: "window", Unit: packets},
+		Series: []figure.Series{
+			limit(v.line("Reno's window", tcp.CubicRenoPackets, dotted(figure.Green, 1))),
+			v.line("Wmax", tcp.CubicWmaxPackets, dashDot(figure.Vermillion, 1.1)),
+			v.line("cwnd", tcp.CwndPackets, solid(figure.Blue, 1.3)),
+			limit(v.line("target", tcp.CubicTargetPackets, dashed(figure.Orange, 1))),
+		},
+		Empty: "no congestion window was recorded here",
+	}
 }
 
 // withoutStateOf explains why the private state of a congestion control is missing.

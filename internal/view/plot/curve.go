@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"cmp"
@@ -18,17 +18,18 @@ type bucket struct {
 	first, min, max, last int64
 }
 
-// curve is a value over time in at most limit buckets. The spans are aligned to powers of two of nanoseconds: bucket b
-// covers the times with the same t >> shift, so two neighbours merge without looking at the samples again. As long as
-// there are fewer values than limit, each has a bucket of its own and the curve is exact.
+// curve is a value over time in at most limit buckets. The spans are aligned to powers of two of
+// nanoseconds: bucket b covers the times with the same t >> shift, so two neighbours merge without
+// looking at the samples again. As long as there are fewer values than limit, each has a bucket of
+// its own and the curve is exact.
 type curve struct {
 	shift   uint
 	limit   int
 	buckets []bucket
 }
 
-// add appends the value v at time t, tcp.Absent for none. Values come in the order of time; a late one is put where it
-// belongs.
+// add appends the value v at time t, tcp.Absent for none. Values come in the order of time; a late
+// one is put where it belongs.
 func (c *curve) add(t, v int64) {
 	n := len(c.buckets)
 	if v == tcp.Absent {
@@ -72,8 +73,8 @@ func (c *curve) insert(b bucket) {
 	}
 }
 
-// shrink doubles the span until limit leaves room for a quarter more. Merging until there is room, instead of once,
-// keeps the cost per value constant when the values are sparse.
+// shrink doubles the span until limit leaves room for a quarter more. Merging until there is room,
+// instead of once, keeps the cost per value constant when the values are sparse.
 func (c *curve) shrink(limit int) {
 	c.limit = limit
 	for len(c.buckets) > limit*3/4 {
@@ -100,7 +101,8 @@ func joined(a, b bucket) bucket {
 
 func (c *curve) empty() bool { return len(c.buckets) == 0 }
 
-// between is the part of the curve that shows between two times: the bucket whose value is held at from comes first.
+// between is the part of the curve that shows between two times: the bucket whose value is held at
+// from comes first.
 func (c *curve) between(from, to int64) []bucket {
 	start, _ := slices.BinarySearchFunc(c.buckets, from, func(b bucket, t int64) int { return cmp.Compare(b.t0, t) })
 	end, _ := slices.BinarySearchFunc(c.buckets, to, func(b bucket, t int64) int { return cmp.Compare(b.t0, t+1) })
@@ -124,8 +126,8 @@ func (c *curve) extremes(from, to int64) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
-// at is the value of a counter at time t, interpolated between the values around it: a counter that is looked at now and
-// then has grown in between.
+// at is the value of a counter at time t, interpolated between the values around it: a counter that
+// is looked at now and then has grown in between.
 func (c *curve) at(t int64) (float64, bool) {
 	i, _ := slices.BinarySearchFunc(c.buckets, t, func(b bucket, t int64) int { return cmp.Compare(b.t0, t+1) })
 	if i == 0 {

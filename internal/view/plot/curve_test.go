@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"math/rand/v2"
@@ -51,7 +51,8 @@ func TestCurveKeepsExtremesInBoundedMemory(t *testing.T) {
 			if c.n <= 512 && len(curve.buckets) != c.n {
 				t.Fatalf("%d buckets for %d values: a short curve must be exact", len(curve.buckets), c.n)
 			}
-			// Every bucket has the extremes, the first and the last of exactly the values within it.
+			// Every bucket has the extremes, the first and the last of exactly the values within
+			// it.
 			i := 0
 			for _, b := range curve.buckets {
 				lo, hi, first, last := all[i].v, all[i].v, all[i].v, all[i].v

@@ -1,51 +1,56 @@
-package report
+package plot
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+)
 
-// cwndFigure is the figure of P4: congestion state and error codes on the left, cwnd on the right. The codes stand at
-// the state of the same number, as in the paper.
-var cwndFigure = figure{
-	doc:      "congestion state and error codes (left), cwnd and ssthresh (right): the figure of P4",
-	measures: []tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField},
+// cwndFigure is the figure of Matsuno et al. 2021, figures 10 to 17 and 20 to 27: congestion state
+// and error codes on the left, cwnd on the right. As in the paper, a code stands at the state of
+// the same number.
+var cwndFigure = definition{
+	doc:      "congestion state and error codes (left), cwnd and ssthresh (right)",
+	fields:   []tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField},
 	heightCm: 10,
-	panels:   func(f *FlowSeries, _ Options) []*panel { return []*panel{cwndPanel(f)} },
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{cwndPanel(v)} },
 }
 
-var caStateLevels = []string{"0 open", "1 disorder", "2 CWR", "3 recovery", "4 loss"}
+var caStates = []string{"0 open", "1 disorder", "2 CWR", "3 recovery", "4 loss"}
 
-var codeGlyphs = [tcp.NumErrorCodes]struct {
-	label string
-	glyph glyph
+var codeMarks = [tcp.NumErrorCodes]struct {
+	name  string
+	style figure.Style
 }{
-	tcp.CodeReordering:      {"1 reordering", glyph{green, diamond{}, 2.6}},
-	tcp.CodeLocalCongestion: {"2 local congestion", glyph{purple, box, 2.6}},
-	tcp.CodeDupAck:          {"3 duplicate ACK, SACK", glyph{vermillion, cross{}, 2.8}},
-	tcp.CodeTimeout:         {"4 timeout", glyph{black, disc, 2.8}},
+	tcp.CodeReordering:      {"1 reordering", marker(figure.Green, figure.Diamond, 2.6)},
+	tcp.CodeLocalCongestion: {"2 local congestion", marker(figure.Purple, figure.FilledSquare, 2.6)},
+	tcp.CodeDupAck:          {"3 duplicate ACK, SACK", marker(figure.Vermillion, figure.Cross, 2.8)},
+	tcp.CodeTimeout:         {"4 timeout", marker(figure.Text, figure.Disc, 2.8)},
 }
 
-func cwndPanel(f *FlowSeries) *panel {
-	state := &axis{label: "ca_state, error code", quantity: unitless, levels: caStateLevels}
-	window := &axis{label: "cwnd", quantity: packets}
-	p := &panel{
-		left: state, right: window,
-		lines: []line{
-			{label: "ca_state", curve: f.caState(), axis: state, stroke: stroke{dim, 0.6, solid}, shade: true},
-			{label: "ssthresh (right)", curve: f.curve(tcp.SsthreshPackets), axis: window, stroke: stroke{orange, 1, dashed}, limit: true},
-			{label: "cwnd (right)", curve: f.curve(tcp.CwndPackets), axis: window, stroke: stroke{blue, 1.2, solid}},
+func cwndPanel(v *view) figure.Panel {
+	state := v.draw("ca_state", v.caState(), solid(figure.Dim, 0.6))
+	state.Shade = true
+	p := figure.Panel{
+		Left:  figure.Axis{Label: "ca_state, error code", Kind: figure.Names, Names: caStates},
+		Right: &figure.Axis{Label: "cwnd", Unit: packets},
+		Series: []figure.Series{
+			state,
+			limit(v.right("ssthresh (right)", tcp.SsthreshPackets, dashed(figure.Orange, 1))),
+			v.right("cwnd (right)", tcp.CwndPackets, solid(figure.Blue, 1.2)),
 		},
-		without: "no congestion window and no error was recorded here",
+		Empty: "no congestion window and no error was recorded here",
 	}
 	for code := tcp.CodeReordering; code < tcp.NumErrorCodes; code++ {
-		p.marks = append(p.marks, markLine{
-			label: codeGlyphs[code].label, marks: &f.marks[markCode+markClass(code)], axis: state,
-			glyph: codeGlyphs[code].glyph, level: float64(code),
+		p.Marks = append(p.Marks, figure.Marks{
+			Name: codeMarks[code].name, Style: codeMarks[code].style, Level: float64(code),
+			Data: v.marksOf(markCode + markClass(code)),
 		})
 	}
 	return p
 }
 
-// caState is the congestion state over time: from its own events when there are any, since a state may come and go
-// between two samples.
+// caState is the congestion state over time. Its own events come before the samples, since a state
+// may come and go between two of them.
 func (fs *FlowSeries) caState() *curve {
 	if !fs.caChanges.empty() {
 		return &fs.caChanges

@@ -1,71 +1,53 @@
-package report
+package plot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
-	"airtide/internal/view/paper"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"airtide/internal/view/figure"
 )
 
 // Draw writes a figure of one flow, or with Options.Grid of several, in a format of Formats.
 func Draw(w io.Writer, format string, kind Kind, flows []*FlowSeries, o Options) error {
-	if _, err := ParseKind(string(kind)); err != nil {
+	f, err := Figure(kind, flows, o)
+	if err != nil {
 		return err
+	}
+	return f.Write(w, format, o.figureOptions())
+}
+
+// Figure describes a figure of one flow, or with Options.Grid of several.
+func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
+	if _, err := ParseKind(string(kind)); err != nil {
+		return nil, err
 	}
 	if err := o.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkFlows(flows, o.Grid); err != nil {
-		return err
+		return nil, err
 	}
-	time, err := timeAxisOf(flows, &o)
+	v, err := viewOf(flows, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rows, columns := 0, 1
+	d := definitions[kind]
+	f := &figure.Figure{Title: o.Title, Note: o.Note, X: v.timeAxis(), HeightCm: d.heightCm}
+	for _, flow := range flows {
+		v.FlowSeries = flow
+		f.Cells = append(f.Cells, figure.Cell{Title: flow.label(), Panels: d.panels(&v)})
+	}
 	if o.Grid {
-		rows, columns = gridShape(len(flows))
+		f.Columns = gridColumns(len(flows))
+		rows := (len(flows) + f.Columns - 1) / f.Columns
+		f.HeightCm = float64(rows)*max(gridPanelCm, d.heightCm*gridPanelPart) + 1
+	} else {
+		f.Title = cmp.Or(f.Title, f.Cells[0].Title)
 	}
-	width, height, dpi, err := o.size(kind, rows, columns)
-	if err != nil {
-		return err
-	}
-	pic := &picture{
-		area: vg.Rectangle{Max: vg.Point{X: width, Y: height}}, cells: cellsOf(kind, flows, o),
-		rows: max(rows, 1), columns: columns, time: time, o: o,
-	}
-	switch format {
-	case "png":
-		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
-		if err := pic.draw(c); err != nil {
-			return err
-		}
-		return paper.WritePNG(w, c, dpi)
-	case "svg":
-		c := vgsvg.New(width, height)
-		if err := pic.draw(c); err != nil {
-			return err
-		}
-		return paper.WriteSVG(w, c)
-	case "pdf":
-		c := vgpdf.New(width, height)
-		if err := pic.draw(c); err != nil {
-			return err
-		}
-		if _, err := c.WriteTo(w); err != nil {
-			return fmt.Errorf("writing PDF: %w", err)
-		}
-		return nil
-	}
-	return fmt.Errorf("figure: unknown format %q: want one of %s", format, strings.Join(Formats, ", "))
+	return f, nil
 }
 
 func checkFlows(flows []*FlowSeries, grid bool) error {
@@ -80,113 +62,67 @@ func checkFlows(flows []*FlowSeries, grid bool) error {
 	return nil
 }
 
-// originShare is the part of the axis that may be empty before the first flow so that the axis still starts at 0.
+// gridColumns is the number of columns of a grid: two keep the cells wide enough for print.
+func gridColumns(flows int) int {
+	switch {
+	case flows == 1:
+		return 1
+	case flows <= 12:
+		return 2
+	}
+	return 3
+}
+
+// originShare is the part of the axis that may be empty before the first flow so that the axis
+// still starts at 0.
 const originShare = 0.1
 
-// timeAxisOf makes the time axis from the bounds that were asked for, else from what there is.
-func timeAxisOf(flows []*FlowSeries, o *Options) (*timeAxis, error) {
-	if o.OriginNs == 0 {
-		o.OriginNs = flows[0].series.o.OriginNs
-	}
+// viewOf bounds the figure by the options, or by the times of the flows.
+func viewOf(flows []*FlowSeries, o Options) (view, error) {
+	v := view{o: o, origin: cmp.Or(o.OriginNs, flows[0].series.o.OriginNs)}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, f := range flows {
 		first, last = min(first, f.FirstNs), max(last, f.LastNs)
 	}
-	a := &timeAxis{origin: o.OriginNs, from: o.OriginNs + int64(o.From), to: o.OriginNs + int64(o.To), wall: o.Wall}
-	if last < first || (o.To != 0 && first > a.to) || last < a.from {
-		return nil, nothingThere(flows, o)
+	v.from, v.to = v.origin+int64(o.From), v.origin+int64(o.To)
+	if last < first || (o.To != 0 && first > v.to) || last < v.from {
+		return v, nothingThere(flows, o)
 	}
 	if o.To == 0 {
-		a.to = max(last, a.from)
+		v.to = max(last, v.from)
 	}
-	if o.From == 0 && float64(first-o.OriginNs) > originShare*float64(a.to-o.OriginNs) {
-		a.from = first
+	if o.From == 0 && float64(first-v.origin) > originShare*float64(v.to-v.origin) {
+		v.from = first
 	}
-	if o.From == 0 && first < a.from {
-		a.from = first
+	if o.From == 0 && first < v.from {
+		v.from = first
 	}
-	if a.to <= a.from { // a single moment
-		a.from, a.to = a.from-500_000, a.from+500_000
+	if v.to <= v.from { // a single moment
+		v.from, v.to = v.from-500_000, v.from+500_000
 	}
-	o.fromNs, o.toNs = a.from, a.to
-	return a, nil
+	return v, nil
 }
 
-func nothingThere(flows []*FlowSeries, o *Options) error {
-	who := fmt.Sprintf("none of the %d flows", len(flows))
-	if len(flows) == 1 {
-		who = fmt.Sprintf("flow %d", flows[0].Flow.ID)
+func (v *view) timeAxis() figure.Axis {
+	from, to := v.x(v.from), v.x(v.to)
+	a := figure.Axis{Label: "time", Kind: figure.Time, Min: &from, Max: &to}
+	if !v.o.Wall.IsZero() {
+		a.Kind, a.Zero = figure.Clock, v.o.Wall
 	}
-	verb := map[bool]string{true: "has no sample and no event", false: "has a sample or an event"}[len(flows) == 1]
+	return a
+}
+
+func nothingThere(flows []*FlowSeries, o Options) error {
+	subject, verb := fmt.Sprintf("none of the %d flows", len(flows)), "has a sample or an event"
+	if len(flows) == 1 {
+		subject, verb = fmt.Sprintf("flow %d", flows[0].Flow.ID), "has no sample and no event"
+	}
 	if o.From == 0 && o.To == 0 {
-		return fmt.Errorf("figure: nothing to draw: %s %s", who, verb)
+		return fmt.Errorf("figure: nothing to draw: %s %s", subject, verb)
 	}
 	end := "the end"
 	if o.To != 0 {
 		end = o.To.String()
 	}
-	return fmt.Errorf("figure: nothing to draw: %s %s between %v and %s; choose other bounds", who, verb, o.From, end)
-}
-
-// gridShape is the number of rows and columns of a grid: two columns keep the cells wide enough for print.
-func gridShape(n int) (rows, columns int) {
-	switch {
-	case n == 1:
-		columns = 1
-	case n <= 12:
-		columns = 2
-	default:
-		columns = 3
-	}
-	return (n + columns - 1) / columns, columns
-}
-
-// cellsOf makes the panels of each flow and gives panels of the same place in all cells the same bounds, so that flows
-// side by side can be compared.
-func cellsOf(kind Kind, flows []*FlowSeries, o Options) []*cell {
-	cells := make([]*cell, len(flows))
-	for i, f := range flows {
-		cells[i] = &cell{flow: f, panels: figures[kind].panels(f, o)}
-	}
-	alike := func(visit func(p *panel)) {
-		for _, c := range cells {
-			for _, p := range c.panels {
-				visit(p)
-			}
-		}
-		for i := range cells[0].panels {
-			shareAxes(cells, i)
-		}
-	}
-	alike(func(p *panel) { p.measure(o.fromNs, o.toNs) })
-	alike(func(p *panel) { p.measureLimits(o.fromNs, o.toNs) })
-	for _, c := range cells {
-		for _, p := range c.panels {
-			p.left.settle()
-			if p.right != nil {
-				p.right.settle()
-			}
-		}
-	}
-	return cells
-}
-
-// shareAxes widens the axes of panel i of every cell to the widest.
-func shareAxes(cells []*cell, i int) {
-	for _, side := range []func(*panel) *axis{
-		func(p *panel) *axis { return p.left },
-		func(p *panel) *axis { return p.right },
-	} {
-		var all axis
-		for _, c := range cells {
-			if a := side(c.panels[i]); a != nil && a.used {
-				all.include(a.lo, a.hi)
-			}
-		}
-		for _, c := range cells {
-			if a := side(c.panels[i]); a != nil && all.used {
-				a.include(all.lo, all.hi)
-			}
-		}
-	}
+	return fmt.Errorf("figure: nothing to draw: %s %s between %v and %s; choose other bounds", subject, verb, o.From, end)
 }

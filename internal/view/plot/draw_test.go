@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"bytes"
@@ -59,13 +59,13 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 		{"logarithmic", RTT, Options{LogRTT: true}, upload, []string{"RTT (ms)", "20", "30", "40"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			svg := drawSVG(t, c.kind, collect(t, []Kind{c.kind}, c.o, c.flow), c.o)
+			picture := drawSVG(t, c.kind, collect(t, []Kind{c.kind}, c.o, c.flow), c.o)
 			for _, want := range c.texts {
-				if !svg.has(want) {
-					t.Errorf("%q is missing among: %s", want, svg.all())
+				if !picture.Has(want) {
+					t.Errorf("%q is missing among: %s", want, picture.All())
 				}
 			}
-			svg.checkLayout(t)
+			picture.CheckLayout(t)
 		})
 	}
 }
@@ -77,7 +77,7 @@ func TestLayoutHoldsInAllSizes(t *testing.T) {
 			o, flows := s.o, collect(t, []Kind{s.kind}, s.o, s.flows...)
 			for _, size := range [][2]float64{{o.WidthCm, o.HeightCm}, {24, 0}, {12, 30}} {
 				o.WidthCm, o.HeightCm = size[0], size[1]
-				drawSVG(t, s.kind, flows, o).checkLayout(t)
+				drawSVG(t, s.kind, flows, o).CheckLayout(t)
 			}
 		})
 	}
@@ -122,10 +122,10 @@ func TestEveryErrorIsMarked(t *testing.T) {
 			events = append(events, tcp.Event{TimeNs: origin + int64(i+1)*1e9, Code: code})
 		}
 	}
-	svg := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
+	picture := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
 	discs := 0
-	for _, p := range svg.paths {
-		if strings.Contains(p.d, "A") {
+	for _, p := range picture.Paths {
+		if strings.Contains(p.D, "A") {
 			discs++
 		}
 	}
@@ -133,9 +133,9 @@ func TestEveryErrorIsMarked(t *testing.T) {
 		what      string
 		got, want int // with the one in the legend
 	}{
-		{"reordering", svg.count("fill:#009E73"), 2 + 1},
-		{"local congestion", svg.count("fill:#CC79A7"), 3 + 1},
-		{"duplicate ACK", svg.count("stroke:#D55E00"), 7 + 1},
+		{"reordering", picture.Count("fill:#009E73"), 2 + 1},
+		{"local congestion", picture.Count("fill:#CC79A7"), 3 + 1},
+		{"duplicate ACK", picture.Count("stroke:#D55E00"), 7 + 1},
 		{"timeout", discs, 4 + 1},
 	} {
 		if c.got != c.want {
@@ -143,8 +143,8 @@ func TestEveryErrorIsMarked(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"1 reordering (2)", "2 local congestion (3)", "3 duplicate ACK, SACK (7)", "4 timeout (4)"} {
-		if !svg.has(want) {
-			t.Errorf("the legend lacks %q: %s", want, svg.all())
+		if !picture.Has(want) {
+			t.Errorf("the legend lacks %q: %s", want, picture.All())
 		}
 	}
 }
@@ -155,11 +155,11 @@ func TestManyErrorsShareMarks(t *testing.T) {
 	for i := range events {
 		events[i] = tcp.Event{TimeNs: origin + int64(i)*190_000, Code: tcp.CodeDupAck}
 	}
-	svg := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
-	if !svg.has("3 duplicate ACK, SACK (100000)") {
-		t.Errorf("the legend does not count all: %s", svg.all())
+	picture := drawSVG(t, Cwnd, byHand(t, []Kind{Cwnd}, Options{}, func(int, *tcp.Sample) {}, events...), Options{})
+	if !picture.Has("3 duplicate ACK, SACK (100000)") {
+		t.Errorf("the legend does not count all: %s", picture.All())
 	}
-	if n := svg.count("stroke:#D55E00"); n < 1000 || n > 2000 {
+	if n := picture.Count("stroke:#D55E00"); n < 1000 || n > 2000 {
 		t.Errorf("%d marks, want about one for each of the 1500 pixel columns", n)
 	}
 }
@@ -181,12 +181,12 @@ func TestAbsentValuesLeaveGaps(t *testing.T) {
 			s.Values[tcp.CubicKMs] = 3000
 		}
 	})
-	svg := drawSVG(t, Cubic, flows, Options{})
+	picture := drawSVG(t, Cubic, flows, Options{})
 	var lines [][]float64 // x of the points of each line of K
-	for _, p := range svg.paths {
-		if strings.Contains(p.style, "stroke:#0072B2") && strings.Contains(p.style, "stroke-width:1.3") {
+	for _, p := range picture.Paths {
+		if strings.Contains(p.Style, "stroke:#0072B2") && strings.Contains(p.Style, "stroke-width:1.3") {
 			var xs []float64
-			for _, point := range strings.FieldsFunc(p.d, func(r rune) bool { return r == 'M' || r == 'L' }) {
+			for _, point := range strings.FieldsFunc(p.D, func(r rune) bool { return r == 'M' || r == 'L' }) {
 				x, _, _ := strings.Cut(point, ",")
 				xs = append(xs, number(t, x))
 			}
@@ -247,7 +247,8 @@ func TestSpikeOfOneSampleIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The axis ends at 95 ms * 1.06; the spike alone is drawn at 90 ms, and it is at 65 % of the time.
+	// The axis ends at 95 ms * 1.06; the spike alone is drawn at 90 ms, and it is at 65 % of the
+	// time.
 	frame := frameOf(t, picture)
 	y := frame.Max.Y - int(float64(frame.Dy())*90/(95*1.06))
 	var found []int
@@ -340,10 +341,10 @@ func TestPNGHasSizeAndResolution(t *testing.T) {
 }
 
 func TestGreyStyleHasNoColour(t *testing.T) {
-	for _, p := range drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey}).paths {
-		for _, part := range strings.Split(p.style, "#")[1:] {
+	for _, p := range drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey}).Paths {
+		for _, part := range strings.Split(p.Style, "#")[1:] {
 			if part[0:2] != part[2:4] || part[2:4] != part[4:6] {
-				t.Fatalf("a coloured path in the grey style: %s", p.style)
+				t.Fatalf("a coloured path in the grey style: %s", p.Style)
 			}
 		}
 	}

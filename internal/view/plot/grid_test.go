@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"fmt"
@@ -19,20 +19,21 @@ func number(t *testing.T, s string) float64 {
 	return x
 }
 
-// Flows side by side have the same axes, so that they can be compared, and one that begins late is drawn late.
+// Flows side by side have the same axes, so that they can be compared, and one that begins late is
+// drawn late.
 func TestGridSharesAxes(t *testing.T) {
 	fast := synthetic{id: 1, start: 0, end: 10, mbit: 40, rttMs: 20, buffer: 80}
 	late := synthetic{id: 2, start: 6, end: 9, mbit: 4, rttMs: 20, buffer: 20}
 	o := Options{Grid: true}
-	svg := drawSVG(t, Rates, collect(t, []Kind{Rates}, o, fast, late), o)
-	svg.checkLayout(t)
+	picture := drawSVG(t, Rates, collect(t, []Kind{Rates}, o, fast, late), o)
+	picture.CheckLayout(t)
 	labels := map[string]int{}
-	for _, x := range svg.texts {
-		labels[x.s]++
+	for _, x := range picture.Texts {
+		labels[x.String]++
 	}
 	for _, twice := range []string{"rate (Mbit/s)", "time (s)", "40", "10"} {
 		if labels[twice] < 2 {
-			t.Errorf("%q stands %d times, want it on both axes: %s", twice, labels[twice], svg.all())
+			t.Errorf("%q stands %d times, want it on both axes: %s", twice, labels[twice], picture.All())
 		}
 	}
 	if labels["goodput sent"] != 1 {
@@ -40,9 +41,9 @@ func TestGridSharesAxes(t *testing.T) {
 	}
 	// Goodput is the line of width 1.4: the legend's, the first cell's, the second cell's.
 	var lines [][2]float64
-	for _, p := range svg.paths {
-		if strings.Contains(p.style, "stroke-width:1.4") {
-			points := strings.FieldsFunc(p.d, func(r rune) bool { return r == 'M' || r == 'L' })
+	for _, p := range picture.Paths {
+		if strings.Contains(p.Style, "stroke-width:1.4") {
+			points := strings.FieldsFunc(p.D, func(r rune) bool { return r == 'M' || r == 'L' })
 			first, _, _ := strings.Cut(points[0], ",")
 			last, _, _ := strings.Cut(points[len(points)-1], ",")
 			lines = append(lines, [2]float64{number(t, first), number(t, last)})
@@ -65,11 +66,11 @@ func TestGridHoldsManyFlows(t *testing.T) {
 				flows = append(flows, synthetic{id: tcp.FlowID(i + 1), end: 1, mbit: 2, rttMs: 30, buffer: 20})
 			}
 			o := Options{Grid: true}
-			svg := drawSVG(t, Cwnd, collect(t, []Kind{Cwnd}, o, flows...), o)
-			svg.checkLayout(t)
+			picture := drawSVG(t, Cwnd, collect(t, []Kind{Cwnd}, o, flows...), o)
+			picture.CheckLayout(t)
 			titles := 0
-			for _, x := range svg.texts {
-				if strings.HasPrefix(x.s, "iperf3, ") {
+			for _, x := range picture.Texts {
+				if strings.HasPrefix(x.String, "iperf3, ") {
 					titles++
 				}
 			}

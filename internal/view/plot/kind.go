@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
 // Kind names a figure.
@@ -13,30 +14,30 @@ type Kind string
 
 // The figures.
 const (
-	Cwnd     Kind = "cwnd"     // congestion state and error codes left, cwnd right: the figure of P4
+	Cwnd     Kind = "cwnd"     // congestion state and error codes left, cwnd right
 	RTT      Kind = "rtt"      // latest, smoothed and minimum round-trip time
 	Queues   Kind = "queues"   // socket queues of both directions and the device queue, with their limits
 	Rates    Kind = "rates"    // goodput, delivery rate, pacing rate
 	Windows  Kind = "windows"  // cwnd, in flight and send window in bytes
-	Cubic    Kind = "cubic"    // K over time (P5), and cwnd with the window that CUBIC aims at and Wmax
+	Cubic    Kind = "cubic"    // K over time, and cwnd with the window that CUBIC aims at and Wmax
 	BBR      Kind = "bbr"      // bandwidth and RTT estimates, mode and gain
 	Sequence Kind = "sequence" // sent, acknowledged and window edge, with retransmissions by cause and SACK blocks
 	Overview Kind = "overview" // cwnd, rtt, rates and queues on one time axis
 )
 
-// figure says what one kind collects and how it becomes panels.
-type figure struct {
+// definition is the data of one kind of figure, and its panels.
+type definition struct {
 	doc      string
-	measures []tcp.Field // of samples; the ones of measure.go included
+	fields   []tcp.Field // of samples, the derived ones of derived.go included
 	segments bool        // collects retransmitted segments and SACK blocks
 	heightCm float64     // default height
-	panels   func(*FlowSeries, Options) []*panel
+	panels   func(*view) []figure.Panel
 }
 
 // kinds is in the order in which a list of figures is shown.
 var kinds = []Kind{Cwnd, RTT, Queues, Rates, Windows, Cubic, BBR, Sequence, Overview}
 
-var figures = map[Kind]figure{
+var definitions = map[Kind]definition{
 	Cwnd:     cwndFigure,
 	RTT:      rttFigure,
 	Queues:   queuesFigure,
@@ -53,7 +54,7 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 
 // ParseKind checks a figure's name.
 func ParseKind(name string) (Kind, error) {
-	if _, ok := figures[Kind(name)]; ok {
+	if _, ok := definitions[Kind(name)]; ok {
 		return Kind(name), nil
 	}
 	names := make([]string, len(kinds))
@@ -64,13 +65,13 @@ func ParseKind(name string) (Kind, error) {
 }
 
 // Doc is one line about the figure, for a help text.
-func (k Kind) Doc() string { return figures[k].doc }
+func (k Kind) Doc() string { return definitions[k].doc }
 
 // Fields lists the stored fields that the figure reads, so that a reader can skip all others.
 func (k Kind) Fields() []tcp.Field {
 	var fields []tcp.Field
-	for _, m := range figures[k].measures {
-		fields = append(fields, sourcesOf(m)...)
+	for _, f := range definitions[k].fields {
+		fields = append(fields, sourcesOf(f)...)
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields)

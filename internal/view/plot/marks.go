@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"cmp"
@@ -7,15 +7,16 @@ import (
 	"airtide/internal/tcp"
 )
 
-// mark is a number of events of one class that happened in one span of time, and what part of the stream they touched.
+// mark is a number of events of one class that happened in one span of time, and what part of the
+// stream they touched.
 type mark struct {
 	t      int64 // of the first
 	n      int
 	lo, hi int64 // stream offsets in bytes, of segments and SACK blocks
 }
 
-// marks are the events of one class. Like a curve they are bounded: neighbours merge when the list is full, but the
-// events are counted and none goes unmarked.
+// marks are the events of one class. Like a curve they are bounded: neighbours merge when the list
+// is full, but the events are counted and none goes unmarked.
 type marks struct {
 	shift uint
 	limit int

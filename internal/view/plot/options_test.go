@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"io"
@@ -95,10 +95,10 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"a<b>&\"c'", "\x01\x02\xff\xfe", strings.Repeat("long name ", 30), "日本語"} {
 		flows := collect(t, []Kind{RTT}, Options{}, upload)
 		flows[0].Flow.Comm = name
-		svg := drawSVG(t, RTT, flows, Options{})
-		svg.checkLayout(t)
-		if !strings.Contains(svg.all(), "192.0.2.10") && len(name) < 20 {
-			t.Errorf("the title is lost: %s", svg.all())
+		picture := drawSVG(t, RTT, flows, Options{})
+		picture.CheckLayout(t)
+		if !strings.Contains(picture.All(), "192.0.2.10") && len(name) < 20 {
+			t.Errorf("the title is lost: %s", picture.All())
 		}
 	}
 }

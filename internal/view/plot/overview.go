@@ -1,26 +1,27 @@
-package report
+package plot
 
 import (
 	"slices"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
-var overviewFigure = figure{
+var overviewFigure = definition{
 	doc:      "cwnd, rtt, rates and queues on one time axis",
-	measures: slices.Concat(cwndFigure.measures, rttFigure.measures, ratesFigure.measures, queuesFigure.measures),
+	fields:   slices.Concat(cwndFigure.fields, rttFigure.fields, ratesFigure.fields, queuesFigure.fields),
 	heightCm: 22,
-	panels: func(f *FlowSeries, o Options) []*panel {
-		return []*panel{cwndPanel(f), rttPanel(f, o), ratesPanel(f, o), busierQueuePanel(f, o)}
+	panels: func(v *view) []figure.Panel {
+		return []figure.Panel{cwndPanel(v), rttPanel(v), ratesPanel(v), busierQueuePanel(v)}
 	},
 }
 
-// busierQueuePanel shows the queue of the direction in which more was transferred.
-func busierQueuePanel(f *FlowSeries, o Options) *panel {
-	if bytesOf(f.curve(tcp.ReceivedBytes), o) > bytesOf(f.curve(tcp.AckedBytes), o) {
-		return receiveQueuePanel(f)
+// busierQueuePanel shows the queue of the direction with more bytes.
+func busierQueuePanel(v *view) figure.Panel {
+	if v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) {
+		return receiveQueuePanel(v)
 	}
-	p := sendQueuePanel(f)
-	p.weight = 1
+	p := sendQueuePanel(v)
+	p.Weight = 1
 	return p
 }

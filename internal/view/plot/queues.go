@@ -1,44 +1,43 @@
-package report
+package plot
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+)
 
-var queuesFigure = figure{
+var queuesFigure = definition{
 	doc: "socket queues of both directions, device queue, buffer limits",
-	measures: []tcp.Field{
+	fields: []tcp.Field{
 		tcp.SendQueuedBytes, tcp.UnsentBytes, tcp.UnackedBytes, tcp.DeviceQueueBytes, tcp.SendBufferBytes,
 		tcp.ReceiveQueuedBytes, tcp.BacklogBytes, tcp.ReceiveBufferBytes,
 	},
 	heightCm: 13,
-	panels: func(f *FlowSeries, _ Options) []*panel {
-		return []*panel{sendQueuePanel(f), receiveQueuePanel(f)}
-	},
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{sendQueuePanel(v), receiveQueuePanel(v)} },
 }
 
-func sendQueuePanel(f *FlowSeries) *panel {
-	queue := &axis{label: "send queue", quantity: octets}
-	return &panel{
-		left: queue,
-		lines: []line{
-			{label: "queued", curve: f.curve(tcp.SendQueuedBytes), axis: queue, stroke: stroke{black, 1.1, solid}},
-			{label: "unacknowledged", curve: f.curve(tcp.UnackedBytes), axis: queue, stroke: stroke{blue, 1, dashed}},
-			{label: "unsent", curve: f.curve(tcp.UnsentBytes), axis: queue, stroke: stroke{orange, 1.2, dotted}},
-			{label: "device queue", curve: f.curve(tcp.DeviceQueueBytes), axis: queue, stroke: stroke{green, 0.7, solid}},
-			{label: "send buffer limit", curve: f.curve(tcp.SendBufferBytes), axis: queue, stroke: stroke{vermillion, 1, dashDot}, limit: true},
+func sendQueuePanel(v *view) figure.Panel {
+	return figure.Panel{
+		Left: figure.Axis{Label: "send queue", Unit: octets},
+		Series: []figure.Series{
+			v.line("queued", tcp.SendQueuedBytes, solid(figure.Text, 1.1)),
+			v.line("unacknowledged", tcp.UnackedBytes, dashed(figure.Blue, 1)),
+			v.line("unsent", tcp.UnsentBytes, dotted(figure.Orange, 1.2)),
+			v.line("device queue", tcp.DeviceQueueBytes, solid(figure.Green, 0.7)),
+			limit(v.line("send buffer limit", tcp.SendBufferBytes, dashDot(figure.Vermillion, 1))),
 		},
-		weight:  1.4,
-		without: "no send queue was recorded here",
+		Weight: 1.4,
+		Empty:  "no send queue was recorded here",
 	}
 }
 
-func receiveQueuePanel(f *FlowSeries) *panel {
-	queue := &axis{label: "receive queue", quantity: octets}
-	return &panel{
-		left: queue,
-		lines: []line{
-			{label: "queued", curve: f.curve(tcp.ReceiveQueuedBytes), axis: queue, stroke: stroke{black, 1.1, solid}},
-			{label: "backlog", curve: f.curve(tcp.BacklogBytes), axis: queue, stroke: stroke{purple, 1, dashed}},
-			{label: "receive buffer limit", curve: f.curve(tcp.ReceiveBufferBytes), axis: queue, stroke: stroke{vermillion, 1, dashDot}, limit: true},
+func receiveQueuePanel(v *view) figure.Panel {
+	return figure.Panel{
+		Left: figure.Axis{Label: "receive queue", Unit: octets},
+		Series: []figure.Series{
+			v.line("queued", tcp.ReceiveQueuedBytes, solid(figure.Text, 1.1)),
+			v.line("backlog", tcp.BacklogBytes, dashed(figure.Purple, 1)),
+			limit(v.line("receive buffer limit", tcp.ReceiveBufferBytes, dashDot(figure.Vermillion, 1))),
 		},
-		without: "no receive queue was recorded here",
+		Empty: "no receive queue was recorded here",
 	}
 }

@@ -1,65 +1,64 @@
-package report
+package plot
 
 import (
 	"time"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
-var ratesFigure = figure{
+var ratesFigure = definition{
 	doc:      "goodput, delivery rate and pacing rate",
-	measures: []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes, tcp.DeliveryRateBps, tcp.PacingRateBps},
+	fields:   []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes, tcp.DeliveryRateBps, tcp.PacingRateBps},
 	heightCm: 10,
-	panels:   func(f *FlowSeries, o Options) []*panel { return []*panel{ratesPanel(f, o)} },
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{ratesPanel(v)} },
 }
 
-func ratesPanel(f *FlowSeries, o Options) *panel {
-	rate := &axis{label: "rate", quantity: bitRate}
-	sent, received := f.curve(tcp.AckedBytes), f.curve(tcp.ReceivedBytes)
-	p := &panel{left: rate, without: "no rate was recorded here"}
-	p.lines = append(p.lines,
-		line{label: "delivery rate", curve: f.curve(tcp.DeliveryRateBps), axis: rate, stroke: stroke{sky, 0.6, solid}, limit: true},
-		line{label: "pacing rate", curve: f.curve(tcp.PacingRateBps), axis: rate, stroke: stroke{orange, 1, dashed}, limit: true})
-	// The few bytes of a request or a greeting are no goodput worth a line beside that of the other direction.
-	second := stroke{green, 1.4, longer}
-	if bytesOf(sent, o) > 0 && bytesOf(sent, o) >= bytesOf(received, o)/1000 {
-		p.lines = append(p.lines, line{label: "goodput sent", curve: goodput(sent, f, o), axis: rate, stroke: stroke{blue, 1.4, solid}})
-	} else {
-		second.dashes = solid // alone it needs no dashes
+func ratesPanel(v *view) figure.Panel {
+	p := figure.Panel{
+		Left: figure.Axis{Label: "rate", Unit: bitRate},
+		Series: []figure.Series{
+			limit(v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6))),
+			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 1))),
+		},
+		Empty: "no rate was recorded here",
 	}
-	if bytesOf(received, o) > 0 && bytesOf(received, o) >= bytesOf(sent, o)/1000 {
-		p.lines = append(p.lines, line{label: "goodput received", curve: goodput(received, f, o), axis: rate, stroke: second})
+	// The few bytes of a request or a greeting are no goodput worth a line beside the other
+	// direction's.
+	sent, received := v.growth(tcp.AckedBytes), v.growth(tcp.ReceivedBytes)
+	second := solid(figure.Green, 1.4) // alone it needs no dashes
+	if sent > 0 && sent >= received/1000 {
+		second = longDash(figure.Green, 1.4)
+		p.Series = append(p.Series, v.draw("goodput sent", v.goodput(tcp.AckedBytes), solid(figure.Blue, 1.4)))
+	}
+	if received > 0 && received >= sent/1000 {
+		p.Series = append(p.Series, v.draw("goodput received", v.goodput(tcp.ReceivedBytes), second))
 	}
 	return p
 }
 
-// bytesOf is how much a counter grew.
-func bytesOf(c *curve, o Options) int64 {
-	lo, hi, _ := c.extremes(o.fromNs, o.toNs)
-	return hi - lo
-}
-
-// window is the time over which goodput is averaged.
-func (o *Options) window() int64 {
-	if o.Window > 0 {
-		return int64(o.Window)
+// window is the time in nanoseconds over which goodput is averaged.
+func (v *view) window() int64 {
+	if v.o.Window > 0 {
+		return int64(v.o.Window)
 	}
-	return max((o.toNs-o.fromNs)/100, int64(10*time.Millisecond))
+	return max((v.to-v.from)/100, int64(10*time.Millisecond))
 }
 
-// goodput is the growth of a counter of bytes over windows, in bit/s; windows are aligned to the origin of the axis. The
-// first and the last window of a flow are cut to its life; a last one shorter than half joins the one before it, since
-// a few packets over a few microseconds are no rate.
-func goodput(counter *curve, f *FlowSeries, o Options) *curve {
-	rate := &curve{limit: curveLimit}
-	buckets := counter.between(o.fromNs, o.toNs)
+// goodput is the growth of a counter of bytes over windows, in bit/s; windows are aligned to the
+// origin of the axis. The first and the last window of a flow are cut to its life. A last one
+// shorter than half joins the one before it, since a few packets over a few microseconds are no
+// rate.
+func (v *view) goodput(f tcp.Field) *curve {
+	rate, counter := &curve{limit: curveLimit}, v.curve(f)
+	buckets := counter.between(v.from, v.to)
 	if len(buckets) == 0 {
 		return rate
 	}
-	w := o.window()
-	start, end := max(buckets[0].t0, o.fromNs), min(f.LastNs, o.toNs)
+	w := v.window()
+	start, end := max(buckets[0].t0, v.from), min(v.LastNs, v.to)
 	for t := start; t < end; {
-		next := o.OriginNs + ((t-o.OriginNs)/w+1)*w
+		next := v.origin + ((t-v.origin)/w+1)*w
 		if end-next < w/2 {
 			next = end
 		}

@@ -1,24 +1,26 @@
-package report
+package plot
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+)
 
-var rttFigure = figure{
+var rttFigure = definition{
 	doc:      "round-trip time: latest, smoothed and minimum",
-	measures: []tcp.Field{tcp.RttUs, tcp.SrttUs, tcp.MinRttUs, tcp.ReceiverRttUs},
+	fields:   []tcp.Field{tcp.RttUs, tcp.SrttUs, tcp.MinRttUs, tcp.ReceiverRttUs},
 	heightCm: 10,
-	panels:   func(f *FlowSeries, o Options) []*panel { return []*panel{rttPanel(f, o)} },
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{rttPanel(v)} },
 }
 
-func rttPanel(f *FlowSeries, o Options) *panel {
-	rtt := &axis{label: "RTT", quantity: microsec, log: o.LogRTT}
-	return &panel{
-		left: rtt,
-		lines: []line{
-			{label: "latest RTT", curve: f.curve(tcp.RttUs), axis: rtt, stroke: stroke{sky, 0.6, solid}},
-			{label: "receiver's RTT estimate", curve: f.curve(tcp.ReceiverRttUs), axis: rtt, stroke: stroke{purple, 0.9, dotted}},
-			{label: "smoothed RTT (srtt)", curve: f.curve(tcp.SrttUs), axis: rtt, stroke: stroke{blue, 1.3, solid}},
-			{label: "minimum RTT", curve: f.curve(tcp.MinRttUs), axis: rtt, stroke: stroke{vermillion, 1.1, dashed}},
+func rttPanel(v *view) figure.Panel {
+	return figure.Panel{
+		Left: v.rttAxis(),
+		Series: []figure.Series{
+			v.line("latest RTT", tcp.RttUs, solid(figure.Sky, 0.6)),
+			v.line("receiver's RTT estimate", tcp.ReceiverRttUs, dotted(figure.Purple, 0.9)),
+			v.line("smoothed RTT (srtt)", tcp.SrttUs, solid(figure.Blue, 1.3)),
+			v.line("minimum RTT", tcp.MinRttUs, dashed(figure.Vermillion, 1.1)),
 		},
-		without: "no round-trip time was measured here",
+		Empty: "no round-trip time was measured here",
 	}
 }

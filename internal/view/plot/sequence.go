@@ -1,67 +1,64 @@
-package report
+package plot
 
 import (
-	"gonum.org/v1/plot/vg/draw"
-
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
-// Shapes of the library that several figures use.
-var (
-	disc = draw.CircleGlyph{}
-	box  = draw.BoxGlyph{}
-)
-
-// sequenceFigure is the time-sequence graph that tcptrace made common: the stream that was sent, what of it is
-// acknowledged, and how far the window reaches.
-var sequenceFigure = figure{
+// sequenceFigure is the time-sequence graph that tcptrace made common: the stream that was sent,
+// how much of it is acknowledged, and how far the window reaches.
+var sequenceFigure = definition{
 	doc: "time-sequence: sent, acknowledged, window edge, retransmissions by cause, SACK blocks",
-	measures: []tcp.Field{
+	fields: []tcp.Field{
 		tcp.SentBytes, tcp.AckedBytes, sendEdgeBytes, tcp.ReceivedBytes, tcp.ReadBytes, receiveEdgeBytes,
 	},
 	segments: true,
 	heightCm: 12,
-	panels:   func(f *FlowSeries, o Options) []*panel { return []*panel{sequencePanel(f, o)} },
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{sequencePanel(v)} },
 }
 
-var causeGlyphs = [tcp.CauseOther + 1]struct {
-	label string
-	glyph glyph
+var causeMarks = [tcp.CauseOther + 1]struct {
+	name  string
+	style figure.Style
 }{
-	tcp.CauseNone:        {"retransmitted", glyph{dim, disc, 2}},
-	tcp.CauseFast:        {"fast retransmit", glyph{vermillion, draw.PyramidGlyph{}, 2.4}},
-	tcp.CauseRTO:         {"RTO", glyph{black, disc, 2.4}},
-	tcp.CauseRTORecovery: {"after RTO", glyph{black, cross{}, 2.4}},
-	tcp.CauseTLP:         {"tail-loss probe", glyph{orange, diamond{}, 2.4}},
-	tcp.CauseReordering:  {"RACK timer", glyph{green, box, 2.4}},
-	tcp.CauseSYN:         {"SYN again", glyph{blue, box, 2.4}},
-	tcp.CauseOther:       {"other retransmit", glyph{dim, disc, 2}},
+	tcp.CauseNone:        {"retransmitted", marker(figure.Dim, figure.Disc, 2)},
+	tcp.CauseFast:        {"fast retransmit", marker(figure.Vermillion, figure.FilledTriangle, 2.4)},
+	tcp.CauseRTO:         {"RTO", marker(figure.Text, figure.Disc, 2.4)},
+	tcp.CauseRTORecovery: {"after RTO", marker(figure.Text, figure.Cross, 2.4)},
+	tcp.CauseTLP:         {"tail-loss probe", marker(figure.Orange, figure.Diamond, 2.4)},
+	tcp.CauseReordering:  {"RACK timer", marker(figure.Green, figure.FilledSquare, 2.4)},
+	tcp.CauseSYN:         {"SYN again", marker(figure.Blue, figure.FilledSquare, 2.4)},
+	tcp.CauseOther:       {"other retransmit", marker(figure.Dim, figure.Disc, 2)},
 }
 
-func sequencePanel(f *FlowSeries, o Options) *panel {
-	offset := &axis{label: "stream offset", quantity: octets, floating: true}
-	p := &panel{left: offset, without: "no stream was recorded here"}
-	if bytesOf(f.curve(tcp.ReceivedBytes), o) > bytesOf(f.curve(tcp.AckedBytes), o) {
-		p.lines = []line{
-			{label: "receive window edge", curve: f.curve(receiveEdgeBytes), axis: offset, stroke: stroke{orange, 0.9, dashDot}, limit: true},
-			{label: "received", curve: f.curve(tcp.ReceivedBytes), axis: offset, stroke: stroke{blue, 1.2, solid}},
-			{label: "read", curve: f.curve(tcp.ReadBytes), axis: offset, stroke: stroke{green, 1.1, dashed}},
+func sequencePanel(v *view) figure.Panel {
+	p := figure.Panel{
+		Left:  figure.Axis{Label: "stream offset", Unit: octets, Floating: true},
+		Empty: "no stream was recorded here",
+	}
+	if v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) {
+		p.Series = []figure.Series{
+			limit(v.line("receive window edge", receiveEdgeBytes, dashDot(figure.Orange, 0.9))),
+			v.line("received", tcp.ReceivedBytes, solid(figure.Blue, 1.2)),
+			v.line("read", tcp.ReadBytes, dashed(figure.Green, 1.1)),
 		}
 		return p
 	}
-	p.lines = []line{
-		{label: "window edge", curve: f.curve(sendEdgeBytes), axis: offset, stroke: stroke{orange, 0.9, dashDot}, limit: true},
-		{label: "sent", curve: f.curve(tcp.SentBytes), axis: offset, stroke: stroke{blue, 1.1, solid}},
-		{label: "acknowledged", curve: f.curve(tcp.AckedBytes), axis: offset, stroke: stroke{green, 1.1, dashed}},
+	p.Series = []figure.Series{
+		limit(v.line("window edge", sendEdgeBytes, dashDot(figure.Orange, 0.9))),
+		v.line("sent", tcp.SentBytes, solid(figure.Blue, 1.1)),
+		v.line("acknowledged", tcp.AckedBytes, dashed(figure.Green, 1.1)),
 	}
-	p.marks = []markLine{
-		{label: "SACK block", marks: &f.marks[markSack], axis: offset, glyph: glyph{ink: purple}, spans: true, width: 1, under: true},
-		{label: "DSACK block", marks: &f.marks[markDsack], axis: offset, glyph: glyph{purple, cross{}, 2}, spans: true, width: 1, under: true},
+	p.Marks = []figure.Marks{
+		{Name: "SACK block", Style: solid(figure.Purple, 1), Spans: true, Under: true, Data: v.marksOf(markSack)},
+		{
+			Name: "DSACK block", Style: marker(figure.Purple, figure.Cross, 2), Spans: true, Under: true,
+			Data: v.marksOf(markDsack),
+		},
 	}
-	for cause := range causeGlyphs {
-		p.marks = append(p.marks, markLine{
-			label: causeGlyphs[cause].label, marks: &f.marks[markRetransmit+markClass(cause)], axis: offset,
-			glyph: causeGlyphs[cause].glyph, spans: true, width: 1,
+	for cause, c := range causeMarks {
+		p.Marks = append(p.Marks, figure.Marks{
+			Name: c.name, Style: c.style, Spans: true, Data: v.marksOf(markRetransmit + markClass(cause)),
 		})
 	}
 	return p

@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"cmp"
@@ -8,8 +8,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Bounds of what a Series keeps. A curve of 8192 buckets has at least 3072 after they were merged, more than a figure
-// of 16 cm has pixels at 300 dpi (1890). The total holds 64 MiB of buckets; beyond it all curves become coarser.
+// Bounds of what a Series keeps. A curve of 8192 buckets has at least 3072 after they were merged,
+// more than a figure of 16 cm has pixels at 300 dpi (1890). The total holds 64 MiB of buckets;
+// beyond it all curves become coarser.
 const (
 	curveLimit    = 8192
 	minCurveLimit = 64
@@ -19,7 +20,7 @@ const (
 
 // Series is a tcp.Sink that collects what figures need of some flows.
 type Series struct {
-	measures []tcp.Field
+	fields   []tcp.Field
 	segments bool
 	picked   map[tcp.FlowID]bool // nil: all
 	o        Options
@@ -35,7 +36,8 @@ type FlowSeries struct {
 	Flow tcp.Flow
 	// Samples and Events count what lay within the bounds, at whatever density it is kept.
 	Samples, Events int
-	// FirstNs and LastNs are the times of the first and the last sample or event; a value is held until LastNs.
+	// FirstNs and LastNs are the times of the first and the last sample or event; a value is held
+	// until LastNs.
 	FirstNs, LastNs int64
 
 	series    *Series
@@ -46,17 +48,17 @@ type FlowSeries struct {
 	marks     [numMarkClasses]marks
 }
 
-// NewSeries makes a Series for figures of the given flows, of all when none is given. Of the options it uses OriginNs,
-// From and To.
+// NewSeries makes a Series for figures of the given flows, of all when none is given. Of the
+// options it uses OriginNs, From and To.
 func NewSeries(kinds []Kind, flows []tcp.FlowID, o Options) *Series {
 	s := &Series{o: o, origin: o.OriginNs != 0, limit: curveLimit, flows: map[tcp.FlowID]*FlowSeries{}}
 	for _, k := range kinds {
-		f := figures[k]
-		s.measures = append(s.measures, f.measures...)
-		s.segments = s.segments || f.segments
+		d := definitions[k]
+		s.fields = append(s.fields, d.fields...)
+		s.segments = s.segments || d.segments
 	}
-	slices.Sort(s.measures)
-	s.measures = slices.Compact(s.measures)
+	slices.Sort(s.fields)
+	s.fields = slices.Compact(s.fields)
 	if len(flows) > 0 {
 		s.picked = map[tcp.FlowID]bool{}
 		for _, id := range flows {
@@ -103,7 +105,7 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 	}
 	fs := &FlowSeries{
 		Flow: tcp.Flow{ID: id}, series: s, FirstNs: math.MaxInt64, LastNs: math.MinInt64,
-		held: make([]int64, len(s.measures)), curves: make([]curve, len(s.measures)), caChanges: curve{limit: s.limit},
+		held: make([]int64, len(s.fields)), curves: make([]curve, len(s.fields)), caChanges: curve{limit: s.limit},
 	}
 	for i := range fs.curves {
 		fs.curves[i].limit, fs.held[i] = s.limit, tcp.Absent
@@ -115,7 +117,8 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 	return fs
 }
 
-// bounds are the times between which things are kept; t starts the time axis when nothing else does.
+// bounds are the times between which things are kept; t starts the time axis when nothing else
+// does.
 func (s *Series) bounds(t int64) (from, to int64) {
 	if !s.origin {
 		s.origin, s.o.OriginNs = true, t
@@ -142,18 +145,18 @@ func (s *Series) Samples(b *tcp.Batch) error {
 			continue
 		}
 		if t < from {
-			for j, m := range s.measures {
-				fs.held[j] = valueAt(b, m, i)
+			for j, f := range s.fields {
+				fs.held[j] = valueAt(b, f, i)
 			}
 			continue
 		}
 		fs.Samples++
-		for j, m := range s.measures {
+		for j, f := range s.fields {
 			c := &fs.curves[j]
 			if c.empty() && fs.held[j] != tcp.Absent {
 				c.add(from, fs.held[j])
 			}
-			c.add(t, valueAt(b, m, i))
+			c.add(t, valueAt(b, f, i))
 		}
 	}
 	if s.rows += b.Len(); s.rows >= 1<<16 {
@@ -243,7 +246,7 @@ func (s *Series) Event(e *tcp.Event) error {
 
 // curve is what was collected of a field or measure; empty when it was absent throughout.
 func (fs *FlowSeries) curve(m tcp.Field) *curve {
-	i, ok := slices.BinarySearch(fs.series.measures, m)
+	i, ok := slices.BinarySearch(fs.series.fields, m)
 	if !ok {
 		return &curve{}
 	}

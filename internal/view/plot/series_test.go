@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"bytes"
@@ -69,7 +69,8 @@ func TestSeriesKeepsOnlyChosenFlows(t *testing.T) {
 	}
 }
 
-// A figure of a part of the recording starts with the values that were held then, and counts only what lies within.
+// A figure of a part of the recording starts with the values that were held then, and counts only
+// what lies within.
 func TestBounds(t *testing.T) {
 	o := Options{From: 5050 * time.Millisecond, To: 5950 * time.Millisecond}
 	var events []tcp.Event
@@ -86,9 +87,9 @@ func TestBounds(t *testing.T) {
 	if b := f.curve(tcp.CwndPackets).between(from, to); len(b) != 10 || b[0].t0 != from || b[0].first != 50 {
 		t.Errorf("the curve starts with %+v, want the 50 that was held at the start", b[0])
 	}
-	svg := drawSVG(t, Cwnd, flows, o)
-	if !svg.has("1 reordering (1)") || !svg.has("5.1") {
-		t.Errorf("want one reordering and an axis from 5.05 s: %s", svg.all())
+	picture := drawSVG(t, Cwnd, flows, o)
+	if !picture.Has("1 reordering (1)") || !picture.Has("5.1") {
+		t.Errorf("want one reordering and an axis from 5.05 s: %s", picture.All())
 	}
 
 	// Between two samples nothing changes, but the value is there.
@@ -97,7 +98,7 @@ func TestBounds(t *testing.T) {
 	if lo, hi, ok := flows[0].curve(tcp.CwndPackets).extremes(origin+int64(o.From), origin+int64(o.To)); !ok || lo != 50 || hi != 50 {
 		t.Errorf("between two samples the curve is %d..%d, %v; want the held 50", lo, hi, ok)
 	}
-	drawSVG(t, Cwnd, flows, o).checkLayout(t)
+	drawSVG(t, Cwnd, flows, o).CheckLayout(t)
 }
 
 // Goodput is bytes over time, also in the windows at the ends, which are shorter.
@@ -107,9 +108,10 @@ func TestGoodput(t *testing.T) {
 			s.Values[tcp.AckedBytes] = int64(i) * 125_000 // 10 Mbit/s
 			s.Values[tcp.ReceivedBytes] = 0
 		})
-		o := Options{Window: window, OriginNs: origin, fromNs: origin, toNs: origin + 199e8}
-		c := goodput(flows[0].curve(tcp.AckedBytes), flows[0], o)
-		lo, hi, ok := c.extremes(origin, origin+20e9)
+		v := view{
+			FlowSeries: flows[0], o: Options{Window: window}, origin: origin, from: origin, to: origin + 199e8,
+		}
+		lo, hi, ok := v.goodput(tcp.AckedBytes).extremes(origin, origin+20e9)
 		if !ok {
 			t.Fatal("no goodput")
 		}

@@ -1,4 +1,4 @@
-package report
+package plot
 
 import (
 	"math"
@@ -9,8 +9,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// synthetic is a made-up connection over a bottleneck, good enough to look like one: CUBIC's sawtooth with losses when
-// the queue is full, and at given times a timeout, a full local queue and reordering.
+// synthetic is a made-up connection over a bottleneck, good enough to look like one: CUBIC's
+// sawtooth with losses when the queue is full, and at given times a timeout, a full local queue and
+// reordering.
 type synthetic struct {
 	id          tcp.FlowID
 	start, end  float64 // seconds

@@ -1,23 +1,27 @@
-package report
+package plot
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+)
 
-var windowsFigure = figure{
+var windowsFigure = definition{
 	doc:      "cwnd, bytes in flight and the windows that both ends grant",
-	measures: []tcp.Field{cwndBytes, ssthreshBytes, tcp.InFlightBytes, tcp.SendWindowBytes, tcp.ReceiveWindowBytes},
+	fields:   []tcp.Field{cwndBytes, ssthreshBytes, tcp.InFlightBytes, tcp.SendWindowBytes, tcp.ReceiveWindowBytes},
 	heightCm: 10,
-	panels: func(f *FlowSeries, _ Options) []*panel {
-		window := &axis{label: "window", quantity: octets}
-		return []*panel{{
-			left: window,
-			lines: []line{
-				{label: "in flight", curve: f.curve(tcp.InFlightBytes), axis: window, stroke: stroke{sky, 0.8, solid}},
-				{label: "cwnd x MSS", curve: f.curve(cwndBytes), axis: window, stroke: stroke{blue, 1.3, solid}},
-				{label: "ssthresh x MSS", curve: f.curve(ssthreshBytes), axis: window, stroke: stroke{orange, 1, dashed}, limit: true},
-				{label: "send window (peer's)", curve: f.curve(tcp.SendWindowBytes), axis: window, stroke: stroke{vermillion, 1, dashDot}, limit: true},
-				{label: "receive window (own)", curve: f.curve(tcp.ReceiveWindowBytes), axis: window, stroke: stroke{green, 1, dotted}, limit: true},
-			},
-			without: "no window was recorded here",
-		}}
-	},
+	panels:   func(v *view) []figure.Panel { return []figure.Panel{windowsPanel(v)} },
+}
+
+func windowsPanel(v *view) figure.Panel {
+	return figure.Panel{
+		Left: figure.Axis{Label: "window", Unit: octets},
+		Series: []figure.Series{
+			v.line("in flight", tcp.InFlightBytes, solid(figure.Sky, 0.8)),
+			v.line("cwnd x MSS", cwndBytes, solid(figure.Blue, 1.3)),
+			limit(v.line("ssthresh x MSS", ssthreshBytes, dashed(figure.Orange, 1))),
+			limit(v.line("send window (peer's)", tcp.SendWindowBytes, dashDot(figure.Vermillion, 1))),
+			limit(v.line("receive window (own)", tcp.ReceiveWindowBytes, dotted(figure.Green, 1))),
+		},
+		Empty: "no window was recorded here",
+	}
 }

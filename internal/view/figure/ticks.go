@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"math"
@@ -6,20 +6,37 @@ import (
 	"time"
 )
 
-// labelled is a tick: where it stands and what it says.
-type labelled struct {
+// tick is a place on an axis and its label.
+type tick struct {
 	v    float64
 	text string
 }
 
-// evenTicks are the multiples of 1, 2 or 5 times a power of ten between lo and hi, at most n of them.
-func evenTicks(lo, hi float64, n int) []labelled {
+// sized multiplies the places of ticks by the size of their unit.
+func sized(size float64, ticks []tick) []tick {
+	for i := range ticks {
+		ticks[i].v *= size
+	}
+	return ticks
+}
+
+// roundTicks rounds the places of ticks to whole nanoseconds.
+func roundTicks(ticks []tick) []tick {
+	for i := range ticks {
+		ticks[i].v = math.Round(ticks[i].v)
+	}
+	return ticks
+}
+
+// evenTicks are the multiples of 1, 2 or 5 times a power of ten between lo and hi, at most n of
+// them.
+func evenTicks(lo, hi float64, n int) []tick {
 	step := evenStep((hi - lo) / float64(max(n, 1)))
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	var ticks []labelled
+	var ticks []tick
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
 		v := i * step
-		ticks = append(ticks, labelled{v, strconv.FormatFloat(v+0, 'f', decimals, 64)}) // + 0: no "-0"
+		ticks = append(ticks, tick{v, strconv.FormatFloat(v+0, 'f', decimals, 64)}) // + 0: no "-0"
 	}
 	return ticks
 }
@@ -38,21 +55,22 @@ func evenStep(x float64) float64 {
 	return 10 * power
 }
 
-// logTicks are powers of ten between lo and hi, or 1, 2 and 5 times them when there would be few, at most about n.
-func logTicks(lo, hi float64, n int) []labelled {
+// logTicks are powers of ten between lo and hi, or 1, 2 and 5 times them when there would be few,
+// at most about n.
+func logTicks(lo, hi float64, n int) []tick {
 	decades := math.Log10(hi / lo)
 	multiples, every := []float64{1, 2, 5}, 1
 	if decades*3 > float64(n) {
 		multiples, every = []float64{1}, int(math.Ceil(decades/float64(max(n, 1))))
 	}
-	var ticks []labelled
+	var ticks []tick
 	for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {
 		if e%every != 0 {
 			continue
 		}
 		for _, m := range multiples {
 			if v := m * math.Pow10(e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
-				ticks = append(ticks, labelled{v, strconv.FormatFloat(v, 'f', max(0, -e), 64)})
+				ticks = append(ticks, tick{v, strconv.FormatFloat(v, 'f', max(0, -e), 64)})
 			}
 		}
 	}
@@ -70,7 +88,7 @@ var clockSteps = []time.Duration{
 }
 
 // clockTicks are round times of day between the offsets lo and hi, in seconds, from the origin.
-func clockTicks(origin time.Time, lo, hi float64, n int) []labelled {
+func clockTicks(origin time.Time, lo, hi float64, n int) []tick {
 	least := (hi - lo) / float64(max(n, 1))
 	step := time.Duration(evenStep(least) * 1e9)
 	layout := "15:04:05"
@@ -88,14 +106,14 @@ func clockTicks(origin time.Time, lo, hi float64, n int) []labelled {
 	first := origin.Add(time.Duration(lo * 1e9))
 	_, zone := first.Zone() // Truncate counts from the zero time in UTC; steps of hours must count from local midnight
 	shift := time.Duration(zone) * time.Second
-	var ticks []labelled
+	var ticks []tick
 	for t := first.Add(shift).Truncate(step).Add(-shift); ; t = t.Add(step) {
 		v := t.Sub(origin).Seconds()
 		if v > hi {
 			return ticks
 		}
 		if v >= lo {
-			ticks = append(ticks, labelled{v, t.Format(layout)})
+			ticks = append(ticks, tick{v, t.Format(layout)})
 		}
 	}
 }

@@ -1,8 +1,9 @@
-package report
+package plot
 
 import "airtide/internal/tcp"
 
-// Measures that figures draw and that are not fields of a sample. They are numbered behind the fields.
+// Measures that figures draw and that are not fields of a sample. They are numbered behind the
+// fields.
 const (
 	cwndBytes        = tcp.Field(tcp.NumFields) + iota // cwnd_packets * mss_bytes
 	ssthreshBytes                                      // ssthresh_packets * mss_bytes

@@ -1,4 +1,4 @@
-package report
+package figure
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func texts(ticks []labelled) string {
+func texts(ticks []tick) string {
 	var all []string
 	for _, t := range ticks {
 		all = append(all, t.text)
@@ -16,7 +16,7 @@ func texts(ticks []labelled) string {
 
 func TestTicksAreRound(t *testing.T) {
 	for _, c := range []struct {
-		got  []labelled
+		got  []tick
 		want string
 	}{
 		{evenTicks(0, 10, 5), "0 2 4 6 8 10"},
@@ -50,29 +50,6 @@ func TestClockTicksAreRoundTimesOfDay(t *testing.T) {
 	} {
 		if got := texts(clockTicks(c.origin, c.lo, c.hi, c.n)); got != c.want {
 			t.Errorf("ticks %q, want %q", got, c.want)
-		}
-	}
-}
-
-func TestUnitsFollowTheValues(t *testing.T) {
-	for _, c := range []struct {
-		q    quantity
-		v    float64
-		want string
-	}{
-		{bitRate, 250e3, "250 kbit/s"},
-		{bitRate, 5.5e6, "5.5 Mbit/s"},
-		{bitRate, 4e9, "4000 Mbit/s"},
-		{bitRate, 25e9, "25 Gbit/s"},
-		{microsec, 80, "80 µs"},
-		{microsec, 20_000, "20 ms"},
-		{microsec, 12e6, "12 s"},
-		{octets, 999, "999 B"},
-		{octets, 2.6e6, "2600 kB"},
-		{octets, 12e6, "12 MB"},
-	} {
-		if got := c.q.format(c.v); got != c.want {
-			t.Errorf("%g is %q, want %q", c.v, got, c.want)
 		}
 	}
 }

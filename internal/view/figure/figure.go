@@ -1,0 +1,65 @@
+package figure
+
+// Figure is a picture: one cell, or a grid of cells with the same axes.
+type Figure struct {
+	Title string
+	Note  string // small, below the picture
+	X     Axis   // of all panels
+	Cells []Cell
+	// Columns is the width of a grid in cells. Zero draws the only cell without a grid.
+	Columns int
+	// SharedLegend draws one legend above all panels, without counts. A grid always has one.
+	SharedLegend bool
+	// HeightCm is the height if the options do not give one; zero follows from the number of
+	// panels.
+	HeightCm float64
+}
+
+// Cell is a column of panels, one above the other.
+type Cell struct {
+	Title  string // only drawn in a grid
+	Panels []Panel
+}
+
+// Panel is one data area with its vertical axes.
+type Panel struct {
+	Left   Axis
+	Right  *Axis
+	Series []Series
+	Marks  []Marks
+	Rules  []Rule
+	Weight float64 // share of the height; zero means 1
+	Empty  string  // why there is no data, written if there is none
+	// Labels writes the names of series of points beside the points.
+	Labels bool
+}
+
+// Side is the vertical axis that a series or a mark belongs to.
+type Side int
+
+// Sides of a panel.
+const (
+	Left Side = iota
+	Right
+)
+
+func (p *Panel) weight() float64 {
+	if p.Weight == 0 {
+		return 1
+	}
+	return p.Weight
+}
+
+func (p *Panel) empty() bool {
+	for i := range p.Series {
+		if _, _, ok := p.Series[i].extremes(); ok {
+			return false
+		}
+	}
+	for i := range p.Marks {
+		if len(p.Marks[i].Data) > 0 {
+			return false
+		}
+	}
+	return true
+}

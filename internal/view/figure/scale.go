@@ -1,0 +1,191 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// headroom above the highest value, as a part of the range, so that it does not run into the frame.
+const headroom = 0.06
+
+// scale places the values of an axis between 0 and 1.
+type scale struct {
+	Axis
+	lo, hi float64
+	used   bool // bounds have been set
+	// Of a logarithmic axis with zero: the place of zero, and of the gap beside it, as logarithms
+	// to base 10.
+	zero, gap float64
+}
+
+// include widens the bounds.
+func (s *scale) include(lo, hi float64) {
+	if !s.used {
+		s.lo, s.hi, s.used = lo, hi, true
+	}
+	s.lo, s.hi = min(s.lo, lo), max(s.hi, hi)
+}
+
+// settleVertical turns the bounds of the data into those of a vertical axis.
+func (s *scale) settleVertical() {
+	switch {
+	case s.Kind == Names:
+		s.lo, s.hi = -0.35, float64(len(s.Names))-0.5
+		return
+	case !s.used:
+		s.lo, s.hi = 0, 1
+		s.Kind = Linear
+	case s.Kind == Log:
+		s.lo, s.hi = max(s.lo, 1), max(s.hi, 1)
+		s.lo, s.hi = s.lo/1.15, s.hi*1.15
+		return
+	}
+	if !s.Floating || s.lo > 0 && s.lo < 0.2*s.hi {
+		s.lo = min(s.lo, 0)
+	}
+	if s.hi <= s.lo {
+		s.hi = s.lo + s.Unit.unitFor(math.Inf(-1)).Size
+	}
+	s.hi += (s.hi - s.lo) * headroom
+}
+
+// settleHorizontal turns the bounds of the data into those of the x axis.
+func (s *scale) settleHorizontal() {
+	switch {
+	case s.Min != nil && s.Max != nil:
+		s.lo, s.hi = *s.Min, *s.Max
+	case s.Kind == Names:
+		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
+	case len(s.Ticks) > 0 && s.Kind == LogWithZero:
+		s.lo, s.hi, s.zero, s.gap = logBoundsWithZero(s.Ticks)
+	case len(s.Ticks) > 0 && s.Kind == Log:
+		first, last, step := logSteps(s.Ticks)
+		s.lo, s.hi = math.Pow(10, first-0.3*step), math.Pow(10, last+0.3*step)
+	case len(s.Ticks) > 0:
+		s.lo, s.hi = linearBounds(s.Ticks, s.unit().Size)
+	case !s.used:
+		s.lo, s.hi = 0, 1
+	default:
+		s.lo, s.hi = min(s.lo, 0), s.hi*1.05
+		if s.hi <= s.lo {
+			s.hi = s.lo + 1
+		}
+	}
+}
+
+// linearBounds leave a margin beside the first and the last tick.
+func linearBounds(ticks []float64, size float64) (lo, hi float64) {
+	first, last := slices.Min(ticks), slices.Max(ticks)
+	margin := 0.04 * (last - first)
+	if margin == 0 {
+		margin = max(math.Abs(first)*0.1, size)
+	}
+	return first - margin, last + margin
+}
+
+// logSteps are the logarithms of the least and the greatest positive tick, and the mean step
+// between two.
+func logSteps(ticks []float64) (first, last, step float64) {
+	n := 0
+	first, last = math.Inf(1), math.Inf(-1)
+	for _, v := range ticks {
+		if v > 0 {
+			first, last, n = min(first, math.Log10(v)), max(last, math.Log10(v)), n+1
+		}
+	}
+	return first, last, (last - first) / float64(max(n-1, 1))
+}
+
+// logBoundsWithZero place zero a step before the least positive tick, behind a gap.
+func logBoundsWithZero(ticks []float64) (lo, hi, zero, gap float64) {
+	first, last, step := logSteps(ticks)
+	zero = first - 1.2*step
+	return zero - 0.3*step, last + 0.3*step, zero, zero + 0.6*step
+}
+
+func (s *scale) unit() Unit {
+	most := s.hi / (1 + headroom)
+	if len(s.Ticks) > 0 {
+		most = slices.Max(s.Ticks)
+	}
+	return s.Unit.unitFor(most)
+}
+
+// norm is the place of a value: 0 at the start of the axis, 1 at its end. A value outside of a
+// logarithmic axis stands at its end.
+func (s *scale) norm(v float64) float64 {
+	switch s.Kind {
+	case Log:
+		return math.Log(max(v, s.lo)/s.lo) / math.Log(s.hi/s.lo)
+	case LogWithZero:
+		if v <= 0 {
+			v = s.zero
+		} else {
+			v = math.Log10(v)
+		}
+	}
+	return (v - s.lo) / (s.hi - s.lo)
+}
+
+// title is the label with the unit.
+func (s *scale) title() string {
+	switch {
+	case s.Kind == Time && s.short():
+		return s.Label + " (ms)"
+	case s.Kind == Time:
+		return s.Label + " (s)"
+	case s.Kind == Clock:
+		return "time of day, " + s.Zero.Format("2006-01-02 MST")
+	}
+	if u := s.unit(); u.Name != "" {
+		return fmt.Sprintf("%s (%s)", s.Label, u.Name)
+	}
+	return s.Label
+}
+
+// short is true for an axis of time on which seconds would be hard to read.
+func (s *scale) short() bool { return s.hi < 1e8 }
+
+// ticks are at most about n ticks.
+func (s *scale) ticks(n int) []tick {
+	size := s.unit().Size
+	switch {
+	case s.Kind == Names:
+		return s.nameTicks()
+	case s.Kind == Time && s.short():
+		return roundTicks(sized(1e6, evenTicks(s.lo/1e9*1e3, s.hi/1e9*1e3, n)))
+	case s.Kind == Time:
+		return roundTicks(sized(1e9, evenTicks(s.lo/1e9, s.hi/1e9, n)))
+	case s.Kind == Clock:
+		return roundTicks(sized(1e9, clockTicks(s.Zero, s.lo/1e9, s.hi/1e9, n)))
+	case s.Ticks != nil:
+		return s.chosenTicks(size)
+	case s.Kind == Log:
+		return sized(size, logTicks(s.lo/size, s.hi/size, n))
+	}
+	return sized(size, evenTicks(s.lo/size, s.hi/size, n))
+}
+
+func (s *scale) nameTicks() []tick {
+	ticks := make([]tick, len(s.Names))
+	for i, name := range s.Names {
+		ticks[i] = tick{float64(i), name}
+	}
+	return ticks
+}
+
+func (s *scale) chosenTicks(size float64) []tick {
+	ticks := make([]tick, len(s.Ticks))
+	for i, v := range s.Ticks {
+		ticks[i] = tick{v, plainNumber(v / size)}
+	}
+	return ticks
+}
+
+// plainNumber writes a number without exponent and without the digits that a division leaves
+// behind.
+func plainNumber(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
+}
