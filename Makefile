@@ -51,7 +51,7 @@ bench-congestion: setup build ## what the congestion controls cost per ACK besid
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
 	$(GO) run ./test/bench/fidelity -airtide ./airtide $(FIDELITY)
 
-reproduce: setup build ## the papers' figures, and what goes past them, into docs/results/reproduction.md (hours; REPRODUCE='-only p1-*' does a part)
+reproduce: setup build ## the papers' figures, and what goes past them, into docs/results (hours; REPRODUCE='-only p1-*' does a part)
 	$(GO) run ./test/bench/reproduce -airtide ./airtide $(REPRODUCE)
 
 generate: setup ## everything that is generated and committed

@@ -1,6 +1,6 @@
-// Command reproduce runs the experiments that repeat figures and tables of the papers, and writes what came of them into
-// docs/results/reproduction.md. What is finished in the folder of results is not done again; text that somebody wrote between the
-// tables stays.
+// Command reproduce runs the experiments of the papers, of sharing and of the congestion controls, and writes their
+// results into docs/results: one page for each paper, one for sharing, one for the congestion controls.
+// Finished runs in the folder of results are not repeated. Hand-written text between the generated parts stays.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 func main() {
 	var (
 		lab       benchlab.Lab
-		page      string
+		pages     string
 		only      string
 		tablesAre bool
 	)
@@ -31,16 +31,16 @@ func main() {
 	flag.StringVar(&lab.Results, "results", "results/reproduction", "folder for the results; what is finished there is not done again")
 	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	flag.IntVar(&lab.AtOnce, "at-once", 1, "so many runs at a time")
-	flag.StringVar(&page, "page", "docs/results/reproduction.md", "the page whose tables are written")
+	flag.StringVar(&pages, "pages", "docs/results", "the folder of the pages whose tables are written")
 	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * takes all that begin so")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")
 	flag.Parse()
-	benchtext.Run("reproduce", func(ctx context.Context) error { return reproduce(ctx, &lab, page, only, !tablesAre) })
+	benchtext.Run("reproduce", func(ctx context.Context) error { return reproduce(ctx, &lab, pages, only, !tablesAre) })
 }
 
-// reproduce runs one experiment after another and writes the page after each, so that an end in between loses nothing.
-func reproduce(ctx context.Context, lab *benchlab.Lab, path, only string, run bool) error {
-	all, err := papers()
+// reproduce runs one experiment after another and writes its page after each, so that an interruption loses nothing.
+func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run bool) error {
+	all, err := reproduced()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, path, only string, run bo
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 		if report != nil && report.Runs.Finished > 0 {
-			if err := write(path, e, report); err != nil {
+			if err := write(pages, e, report); err != nil {
 				return err
 			}
 		}
@@ -71,17 +71,18 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, path, only string, run bo
 	return errors.Join(errs...)
 }
 
-func write(path string, e *plan.Plan, report *show.Report) error {
-	p, err := readPage(path)
+// write replaces the row and the section of an experiment on its page below dir.
+func write(dir string, e *plan.Plan, report *show.Report) error {
+	p, err := readPage(dir, pageOf(e.Experiment.Name))
 	if err != nil {
 		return err
 	}
-	p.set(e.Experiment.Name, section(e, report, benchtext.Machine()), row(e, report))
-	return p.write(path)
+	p.set(e.Experiment.Name, section(e, report, benchtext.Machine(), p.results.paper), row(e, report, p.results.paper))
+	return p.write(dir)
 }
 
-// papers are the experiments that repeat something of a paper, in its order.
-func papers() ([]*plan.Plan, error) {
+// reproduced returns the experiments of the pages in natural order: all but the quickstart and the rows of ns-3.
+func reproduced() ([]*plan.Plan, error) {
 	var all []*plan.Plan
 	for _, name := range experiments.Names() {
 		text, err := experiments.Read(name)

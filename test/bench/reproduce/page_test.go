@@ -1,14 +1,17 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/show"
 )
 
-func TestWhatSomebodyWroteStays(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page.md")
-	p, err := readPage(path)
+func TestHandWrittenTextStays(t *testing.T) {
+	dir, of := t.TempDir(), resultsPages[0]
+	p, err := readPage(dir, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,10 +19,10 @@ func TestWhatSomebodyWroteStays(t *testing.T) {
 		p.set(name, "first of "+name+"\n", "| ["+name+"](#"+name+") | 0 |\n")
 	}
 	p.text = strings.Replace(p.text, sectionEnd("p1-fig7"), sectionEnd("p1-fig7")+"\nwritten by hand\n", 1)
-	if err := p.write(path); err != nil {
+	if err := p.write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = readPage(path); err != nil {
+	if p, err = readPage(dir, of); err != nil {
 		t.Fatal(err)
 	}
 	p.set("p1-fig7", "second of p1-fig7\n", "| [p1-fig7](#p1-fig7) | 1 |\n")
@@ -37,10 +40,59 @@ func TestWhatSomebodyWroteStays(t *testing.T) {
 	if strings.Contains(p.text, "first of p1-fig7") || strings.Count(p.text, "p1-fig7 begin") != 1 {
 		t.Errorf("the old section stayed:\n%s", p.text)
 	}
-	if err := (&page{"# Another page\n"}).write(path); err != nil {
+	if err := (&page{of, "# Another page\n"}).write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readPage(path); err == nil {
+	if _, err := readPage(dir, of); err == nil {
 		t.Error("a page without a place for the rows is taken")
+	}
+}
+
+func TestEveryExperimentHasItsPage(t *testing.T) {
+	all, err := reproduced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		name := e.Experiment.Name
+		of := pageOf(name)
+		p, err := readPage("../../../docs/results", of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(p.text, sectionBegin(name)) || !strings.Contains(p.text, of.head()) {
+			t.Errorf("docs/results/%s has no section of %s", of.file, name)
+		}
+		if !strings.HasPrefix(p.text, "# "+of.title+"\n") {
+			t.Errorf("docs/results/%s does not begin with its title %q", of.file, of.title)
+		}
+	}
+}
+
+func TestClaimsOfThePaperAndTargetsAreApart(t *testing.T) {
+	e := &plan.Plan{Experiment: &plan.Experiment{Name: "p1-fig1", Title: "A title", Source: "A paper, figure 1", Notes: strings.Repeat("word ", 40)}}
+	r := &show.Report{Claims: []show.Claim{
+		{Says: "It rises.", Where: "section 1", Verdict: judge.Verdict{Outcome: judge.Held}},
+		{Says: "It rises by half.", Verdict: judge.Verdict{Outcome: judge.NotHeld}},
+	}, Points: []show.Point{{}}}
+	if got, want := row(e, r, true), "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 |\n"; got != want {
+		t.Errorf("row %q, want %q", got, want)
+	}
+	if got, want := row(e, r, false), "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 1 | 0 | 0 of 0 |\n"; got != want {
+		t.Errorf("row %q, want %q", got, want)
+	}
+	text := section(e, r, "a machine", true)
+	for _, want := range []string{
+		"| claim of the paper | place | measured | verdict |\n|---|---|---|---|\n| It rises. | section 1 |  | held |\n",
+		"| our target | measured | verdict |\n|---|---|---|\n| It rises by half. |  | not held |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if len(strings.TrimSpace(line)) > 100 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
 	}
 }

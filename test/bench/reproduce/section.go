@@ -12,19 +12,30 @@ import (
 )
 
 // row is the experiment's line of the page's first table.
-func row(e *plan.Plan, r *show.Report) string {
-	n := map[judge.Outcome]int{}
+func row(e *plan.Plan, r *show.Report, paper bool) string {
+	claims, targets := map[judge.Outcome]int{}, map[judge.Outcome]int{}
 	for _, c := range r.Claims {
-		n[c.Verdict.Outcome]++
+		if paper && c.Where != "" {
+			claims[c.Verdict.Outcome]++
+		} else {
+			targets[c.Verdict.Outcome]++
+		}
 	}
-	return fmt.Sprintf("| [%[1]s](#%[1]s) | %[2]s | %[3]d | %[4]d | %[5]d | %[6]d of %[7]d |\n", e.Experiment.Name, benchlab.Cell(e.Experiment.Source),
-		n[judge.Held], n[judge.NotHeld], n[judge.NotDecided], r.Runs.Finished, r.Runs.Planned)
+	var b strings.Builder
+	fmt.Fprintf(&b, "| [%[1]s](#%[1]s) | %[2]s |", e.Experiment.Name, benchlab.Cell(e.Experiment.Source))
+	if paper {
+		fmt.Fprintf(&b, " %d | %d | %d |", claims[judge.Held], claims[judge.NotHeld], claims[judge.NotDecided])
+	}
+	fmt.Fprintf(&b, " %d | %d | %d |", targets[judge.Held], targets[judge.NotHeld], targets[judge.NotDecided])
+	fmt.Fprintf(&b, " %d of %d |\n", r.Runs.Finished, r.Runs.Planned)
+	return b.String()
 }
 
-// section is what the experiment is, its claims with their figures, and its measurements.
-func section(e *plan.Plan, r *show.Report, machine string) string {
+// section describes the experiment, its claims with their figures, and its measurements.
+// If paper is set, claims that name a place in the paper have a table of their own.
+func section(e *plan.Plan, r *show.Report, machine string, paper bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s. Repeats %s.\n\n%s\n\n", e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, strings.TrimSpace(e.Experiment.Notes))
+	fmt.Fprintf(&b, "### %s\n\n%s. Source: %s.\n\n%s\n", e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, wrapped(e.Experiment.Notes))
 	fmt.Fprintf(&b, "%s; %d of %d runs", machine, r.Runs.Finished, r.Runs.Planned)
 	if n := len(r.Runs.Failures); n > 0 {
 		fmt.Fprintf(&b, ", %d attempts did not count", n)
@@ -36,15 +47,49 @@ func section(e *plan.Plan, r *show.Report, machine string) string {
 	if len(r.Warnings) > 0 {
 		b.WriteString("\n")
 	}
-	b.WriteString("\n| what the paper says, or what is to be reached | where | measured | |\n|---|---|---|---|\n")
+	var claims, targets strings.Builder
 	for _, c := range r.Claims {
 		var texts []string
 		for _, one := range c.Verdict.Comparisons {
 			texts = append(texts, "`"+benchlab.Cell(one.Text)+"`")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", benchlab.Cell(c.Says), benchlab.Cell(c.Where), strings.Join(texts, "<br>"), c.Verdict.Outcome)
+		measured := strings.Join(texts, "<br>")
+		if paper && c.Where != "" {
+			fmt.Fprintf(&claims, "| %s | %s | %s | %s |\n", benchlab.Cell(c.Says), benchlab.Cell(c.Where), measured, c.Verdict.Outcome)
+		} else {
+			fmt.Fprintf(&targets, "| %s | %s | %s |\n", benchlab.Cell(c.Says), measured, c.Verdict.Outcome)
+		}
+	}
+	if claims.Len() > 0 {
+		b.WriteString("\n" + tableHead([]string{"claim of the paper", "place", "measured", "verdict"}) + claims.String())
+	}
+	if targets.Len() > 0 {
+		b.WriteString("\n" + tableHead([]string{"our target", "measured", "verdict"}) + targets.String())
 	}
 	b.WriteString(measurements(r))
+	return b.String()
+}
+
+// wrapped returns a paragraph in lines of at most 100 bytes, and an empty line after it. Without text it is empty.
+func wrapped(text string) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > 100:
+			b.WriteString("\n")
+			column = 0
+		default:
+			b.WriteString(" ")
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	if column > 0 {
+		b.WriteString("\n\n")
+	}
 	return b.String()
 }
 
@@ -62,7 +107,7 @@ func measurements(r *show.Report) string {
 			head = append(head, "Jain's index of "+m.Name)
 		}
 	}
-	fmt.Fprintf(&b, "\n| %s |\n%s|\n", strings.Join(head, " | "), strings.Repeat("|---", len(head)))
+	b.WriteString("\n" + tableHead(head))
 	for _, p := range r.Points {
 		var cells []string
 		for _, s := range p.Settings {
