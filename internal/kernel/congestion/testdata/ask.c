@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "cc_math_cases.h"
+#include "arithmetic_cases.h"
 
 int main(void)
 {
