@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 )
 
 func newCC() *cobra.Command {
 	var about strings.Builder
-	for _, k := range congestion.Kinds() {
+	for _, k := range kind.All() {
 		fmt.Fprintf(&about, "  %-12s %s\n", k, k.About())
 	}
 	cmd := &cobra.Command{
@@ -61,7 +62,7 @@ process ends, what is not pinned is gone with it; sockets that use it then keep 
 			return exactArgs("KIND")(cmd, args)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			for _, k := range congestion.Kinds() {
+			for _, k := range kind.All() {
 				if len(args) == 0 {
 					names = append(names, string(k)+"\t"+k.About())
 				}
@@ -70,8 +71,8 @@ process ends, what is not pinned is gone with it; sockets that use it then keep 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k := congestion.Kind(args[0])
-			if !slices.Contains(congestion.Kinds(), k) {
-				return misuse{fmt.Errorf("there is no congestion control %q: choose from %v", k, congestion.Kinds())}
+			if !slices.Contains(kind.All(), k) {
+				return misuse{fmt.Errorf("there is no congestion control %q: choose from %v", k, kind.All())}
 			}
 			var err error
 			if o.Parameters, err = p.of(cmd, k); err != nil {

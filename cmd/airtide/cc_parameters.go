@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/timewarp"
 )
 
@@ -52,7 +53,7 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 		}
 		switch name {
 		case "rtt-ref":
-			if p.rttRef < congestion.MinRTTRefUs*time.Microsecond || p.rttRef > congestion.MaxRTTRefUs*time.Microsecond {
+			if p.rttRef < kind.MinRTTRefUs*time.Microsecond || p.rttRef > kind.MaxRTTRefUs*time.Microsecond {
 				return out, fmt.Errorf("--rtt-ref %s: want 1ms to 10s", p.rttRef)
 			}
 			out.RTTRefUs = uint32(p.rttRef.Microseconds())

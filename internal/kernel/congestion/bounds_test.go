@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
@@ -263,12 +264,12 @@ func TestTheNearestBoundsCount(t *testing.T) {
 }
 
 func TestBoundsThatAreRefused(t *testing.T) {
-	for _, b := range []Bounds{{Lower: 1}, {Upper: 1}, {Lower: 9, Upper: 8}, {}, {Upper: MaxBound + 1}} {
+	for _, b := range []Bounds{{Lower: 1}, {Upper: 1}, {Lower: 9, Upper: 8}, {}, {Upper: kind.MaxBound + 1}} {
 		if err := b.Check(); err == nil {
 			t.Errorf("%+v is taken", b)
 		}
 	}
-	for _, b := range []Bounds{{Lower: 2}, {Upper: 2}, {Lower: 8, Upper: 8}, {Lower: 2, Upper: MaxBound}} {
+	for _, b := range []Bounds{{Lower: 2}, {Upper: 2}, {Lower: 8, Upper: 8}, {Lower: 2, Upper: kind.MaxBound}} {
 		if err := b.Check(); err != nil {
 			t.Errorf("%+v: %v", b, err)
 		}

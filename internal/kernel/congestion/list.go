@@ -171,7 +171,7 @@ func entry(l *layout, id ebpf.MapID) (*Entry, error) {
 	if !ok {
 		return nil, nil
 	}
-	e.Kind, e.Parameters = k.name, p
+	e.Kind, e.Parameters = k, p
 	e.Sockets, err = e.sockets()
 	return e, err
 }

@@ -52,8 +52,7 @@ func (l *Loaded) Close() error { return l.link.Close() }
 // Load registers a congestion control. A name that is in use is ErrInUse, a kernel that is too old or does not allow it
 // ErrNotSupported.
 func Load(k Kind, o Options) (*Loaded, error) {
-	one, err := k.find()
-	if err != nil {
+	if err := k.Check(); err != nil {
 		return nil, err
 	}
 	if o.Name == "" {
@@ -67,13 +66,14 @@ func Load(k Kind, o Options) (*Loaded, error) {
 	}
 	pin := ""
 	if o.Pin {
+		var err error
 		if pin, err = preparePin(o.BPFFS, o.Name); err != nil {
 			return nil, err
 		}
 	}
 	// Refused without CAP_SYS_RESOURCE, and not needed by kernels that have links of struct_ops.
 	_ = rlimit.RemoveMemlock()
-	l, err := register(one, o)
+	l, err := register(k, o)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", o.Name, explain(err))
 	}
@@ -85,16 +85,16 @@ func Load(k Kind, o Options) (*Loaded, error) {
 	return &Loaded{Name: o.Name, Kind: k, Pinned: pin, link: l}, nil
 }
 
-func register(k *kind, o Options) (link.Link, error) {
+func register(k Kind, o Options) (link.Link, error) {
 	hz, err := TickRate()
 	if err != nil {
 		return nil, err
 	}
-	spec, err := k.load()
+	spec, err := programs[k].load()
 	if err != nil {
 		return nil, fmt.Errorf("reading the program: %w", err)
 	}
-	if err := spec.Variables["parameters"].Set(o.Parameters.toWire(k, hz)); err != nil {
+	if err := spec.Variables["parameters"].Set(toWire(k, o.Parameters, hz)); err != nil {
 		return nil, fmt.Errorf("setting parameters: %w", err)
 	}
 	if err := rename(spec.Maps["congestion_ops"], o.Name); err != nil {

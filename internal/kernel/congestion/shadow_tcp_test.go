@@ -31,11 +31,9 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := CubicPlain.find()
+	parameters := toWire(CubicPlain, CubicPlain.Defaults(), hz)
+	err = errors.Join(rename(spec.Maps["congestion_ops"], name), spec.Variables["parameters"].Set(parameters))
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(rename(spec.Maps["congestion_ops"], name), spec.Variables["parameters"].Set(k.defaults.toWire(k, hz))); err != nil {
 		t.Fatal(err)
 	}
 	objects, err := loadOps(spec)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
 )
@@ -35,7 +36,7 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 }
 
 func TestTimeRatioIsKeptAndListed(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range kind.All() {
 		p := k.Defaults()
 		p.TimeNum, p.TimeDen = 5, 2
 		if !k.TakesTimeRatio() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/test/testnet"
 )
 
@@ -30,7 +31,7 @@ func timeOut(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 }
 
 func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
-	for _, k := range Kinds() {
+	for _, k := range kind.All() {
 		t.Run(string(k), func(t *testing.T) {
 			l := mustLoad(t, k, k.Defaults())
 			n := testnet.New(t, testnet.Options{Segments: true})
@@ -95,7 +96,7 @@ func find(t *testing.T, name string) *Entry {
 func TestChangingWhileSending(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
-	for _, k := range Kinds() {
+	for _, k := range kind.All() {
 		l := mustLoad(t, k, k.Defaults())
 		for i, name := range []string{l.Name, "reno", l.Name, "cubic"} {
 			testnet.SetCongestionControl(t, client, name)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 )
 
 // What callers may want to tell apart.
@@ -74,7 +75,7 @@ func checkCongestionControl(name string) error {
 		return nil
 	}
 	hint := ""
-	if slices.Contains(congestion.Kinds(), congestion.Kind(name)) {
+	if slices.Contains(kind.All(), kind.Kind(name)) {
 		hint = fmt.Sprintf("; load it: airtide cc load %s --pin", name)
 	}
 	return fmt.Errorf("congestion control %q: this kernel has %s%s", name, strings.Join(available, ", "), hint)

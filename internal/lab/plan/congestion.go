@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"airtide/internal/kernel/congestion"
+	congestion "airtide/internal/kernel/congestion/kind"
 )
 
 // CongestionControl is one of airtide's, with its parameters; those left out are the kind's own. The lab loads it for each
@@ -31,7 +31,7 @@ type CongestionKind string
 
 func (*CongestionKind) choices() []string {
 	var names []string
-	for _, k := range congestion.Kinds() {
+	for _, k := range congestion.All() {
 		names = append(names, string(k))
 	}
 	return names
@@ -105,8 +105,8 @@ func (e *Experiment) congestionControls() []CongestionSetup {
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if own, ok := e.CongestionControls.Get(name); ok {
 			all = append(all, CongestionSetup{name, congestion.Kind(own.Kind), own.parameters(), own.bounds()})
-		} else if kind := congestion.Kind(name); slices.Contains(congestion.Kinds(), kind) {
-			all = append(all, CongestionSetup{name, kind, kind.Defaults(), congestion.Bounds{}})
+		} else if k := congestion.Kind(name); slices.Contains(congestion.All(), k) {
+			all = append(all, CongestionSetup{name, k, k.Defaults(), congestion.Bounds{}})
 		}
 	}
 	return all
@@ -115,20 +115,20 @@ func (e *Experiment) congestionControls() []CongestionSetup {
 // congestionControl checks one of the file's own.
 func (c *checker) congestionControl(name string, own CongestionControl) {
 	path := "congestion_controls." + name
-	kind := congestion.Kind(own.Kind)
-	if slices.Contains(congestion.Kinds(), congestion.Kind(name)) && string(kind) != name {
-		c.problem(path, fmt.Sprintf("%s under the name of %s", kind, name), "a name that is no other kind's")
+	k := congestion.Kind(own.Kind)
+	if slices.Contains(congestion.All(), congestion.Kind(name)) && string(k) != name {
+		c.problem(path, fmt.Sprintf("%s under the name of %s", k, name), "a name that is no other kind's")
 	}
 	var takes []string
-	for _, parameter := range kind.Names() {
+	for _, parameter := range k.Names() {
 		takes = append(takes, parameterFields[parameter])
 	}
-	if kind == congestion.CubicBound {
+	if k == congestion.CubicBound {
 		takes = append(takes, boundFields...)
 	}
 	for _, field := range append(slices.Sorted(maps.Values(parameterFields)), boundFields...) {
 		if c.has(path+"."+field) && !slices.Contains(takes, field) {
-			c.problem(path+"."+field, fmt.Sprintf("%s for %s", field, kind), "none: it takes "+oneOf("", takes))
+			c.problem(path+"."+field, fmt.Sprintf("%s for %s", field, k), "none: it takes "+oneOf("", takes))
 			return
 		}
 	}
@@ -137,7 +137,7 @@ func (c *checker) congestionControl(name string, own CongestionControl) {
 			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")
 		}
 	}
-	if err := own.parameters().Check(kind); err != nil {
+	if err := own.parameters().Check(k); err != nil {
 		_, says, _ := strings.Cut(err.Error(), ": ")
 		found, expected, _ := strings.Cut(says, ": want ")
 		c.problem(path, found, expected)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/internal/kernel/congestion"
+	congestion "airtide/internal/kernel/congestion/kind"
 )
 
 func TestARunLoadsTheCongestionControlsThatItUses(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTheWindowOfACubicBoundHasBounds(t *testing.T) {
 }
 
 func TestEveryParameterHasAField(t *testing.T) {
-	for _, k := range congestion.Kinds() {
+	for _, k := range congestion.All() {
 		for _, name := range k.Names() {
 			if !slices.Contains(fieldNames(reflect.TypeFor[CongestionControl]()), parameterFields[name]) {
 				t.Errorf("the parameter %s of %s has no field", name, k)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"airtide/internal/kernel/congestion"
+	congestion "airtide/internal/kernel/congestion/kind"
 	"airtide/internal/vm"
 )
 
@@ -130,7 +130,7 @@ func (c *checker) guest(path string, t Terminal) {
 // ofAirtide says whether a congestion control is one that the lab loads.
 func (c *checker) ofAirtide(name string) bool {
 	_, own := c.e.CongestionControls.Get(name)
-	return own || slices.Contains(congestion.Kinds(), congestion.Kind(name))
+	return own || slices.Contains(congestion.All(), congestion.Kind(name))
 }
 
 // guestFlow checks what flows of virtual machines cannot be.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"airtide/internal/cell"
-	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 )
@@ -111,11 +111,11 @@ type Route struct {
 
 // CongestionControl is one of airtide's that was loaded for the run.
 type CongestionControl struct {
-	Name       string                `json:"name" jsonschema:"As in the experiment's file."`
-	Kind       congestion.Kind       `json:"kind"`
-	LoadedAs   string                `json:"loaded_as" jsonschema:"The name under which the kernel had it during the run."`
-	Parameters congestion.Parameters `json:"parameters"`
-	Bounds     congestion.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
+	Name       string          `json:"name" jsonschema:"As in the experiment's file."`
+	Kind       kind.Kind       `json:"kind"`
+	LoadedAs   string          `json:"loaded_as" jsonschema:"The name under which the kernel had it during the run."`
+	Parameters kind.Parameters `json:"parameters"`
+	Bounds     kind.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
 }
 
 // File is a file that was made for a machine.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/tune"
 )
 
@@ -122,9 +123,9 @@ func (b *Bound) setting() (s setting, bounded bool) {
 	if b.Packets == 0 {
 		return s, false
 	}
-	s.Upper = max(b.Packets, congestion.MinBound)
+	s.Upper = max(b.Packets, kind.MinBound)
 	if b.Least > 0 {
-		s.Lower = min(max(b.Least, congestion.MinBound), s.Upper)
+		s.Lower = min(max(b.Least, kind.MinBound), s.Upper)
 	}
 	return s, true
 }

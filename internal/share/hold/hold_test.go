@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/tune"
 	"airtide/internal/sockets/filter"
 	"airtide/internal/sys/clock"
@@ -24,7 +25,7 @@ func TestSettingOfABound(t *testing.T) {
 		{Bound{Packets: 40}, setting{Bounds: congestion.Bounds{Upper: 40}}, true},
 		{Bound{Packets: 40, Least: 30}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 30}}, true},
 		{Bound{Packets: 40, Least: 50}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 40}}, true},
-		{Bound{Packets: 1, Least: 1}, setting{Bounds: congestion.Bounds{Upper: congestion.MinBound, Lower: congestion.MinBound}}, true},
+		{Bound{Packets: 1, Least: 1}, setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}}, true},
 		{Bound{Packets: 40, Least: 30, Pause: true}, setting{pause: true}, true},
 	} {
 		if got, bounded := c.bound.setting(); got != c.want || bounded != c.bounded {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/lab/machine"
 	"airtide/test/bench/benchbpf"
 	"airtide/test/bench/benchnet"
@@ -87,7 +88,7 @@ func load() (names []string, unload func(), err error) {
 			_ = l.Close()
 		}
 	}
-	for i, k := range congestion.Kinds() {
+	for i, k := range kind.All() {
 		name := fmt.Sprintf("b%d_%d", i, os.Getpid())
 		l, err := congestion.Load(k, congestion.Options{Name: name, Parameters: k.Defaults()})
 		if err != nil {
@@ -182,7 +183,7 @@ func print(names []string, got map[string][]figures) {
 		}
 		title, own := peer+" of the kernel", "-"
 		if i > 0 {
-			title, own = string(congestion.Kinds()[i-1]), of("%.0f", func(f figures) float64 { return f.bpfNs })
+			title, own = string(kind.All()[i-1]), of("%.0f", func(f figures) float64 { return f.bpfNs })
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s |\n", title, of("%.0f", func(f figures) float64 { return f.mbps }),
 			of("%.0f", func(f figures) float64 { return f.cpuNs }), of("%.3f", func(f figures) float64 { return f.ratio }), own)

@@ -1,0 +1,35 @@
+package kind
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MinBound is the least bound of a window, in packets.
+// With a window of one packet TCP waits for delayed ACKs.
+const MinBound = 2
+
+// MaxBound is the largest, in packets: CUBIC's arithmetic ends there.
+const MaxBound = 1 << 30
+
+// Bounds of a congestion window in packets; 0 is none.
+type Bounds struct {
+	Lower uint32 `json:"lower,omitempty"`
+	Upper uint32 `json:"upper,omitempty"`
+}
+
+// Check returns the first mistake in bounds.
+func (b Bounds) Check() error {
+	for _, n := range []uint32{b.Lower, b.Upper} {
+		if n != 0 && (n < MinBound || n > MaxBound) {
+			return fmt.Errorf("bound of %d packets: want %d to %d, or 0 for none", n, MinBound, MaxBound)
+		}
+	}
+	if b.Upper != 0 && b.Lower > b.Upper {
+		return fmt.Errorf("lower bound of %d packets above the upper bound of %d", b.Lower, b.Upper)
+	}
+	if b == (Bounds{}) {
+		return errors.New("no bound is given")
+	}
+	return nil
+}
