@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell/engine"
-	"airtide/internal/lab"
 	"airtide/internal/lab/plan"
+	lab "airtide/internal/lab/run"
 	"airtide/internal/lab/show"
 	"airtide/internal/view/screen"
 )

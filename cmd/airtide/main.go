@@ -14,7 +14,7 @@ import (
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
-	"airtide/internal/lab"
+	lab "airtide/internal/lab/run"
 	"airtide/internal/vm"
 )
 
