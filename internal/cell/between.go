@@ -8,7 +8,10 @@ func Between(from, to *Status) *Window {
 	seconds := float64(d.TimeNs) / 1e9
 	w := &Window{
 		FromNs: from.TimeNs, ToNs: to.TimeNs,
-		AP:     APWindow{Radio: d.AP.Radio.over(seconds), Queue: d.AP.Queue.over(seconds), Thinned: d.AP.Thinned, Lowered: d.AP.Lowered},
+		AP: APWindow{
+			Radio: d.AP.Radio.over(seconds), Queue: d.AP.Queue.over(seconds), Thinned: d.AP.Thinned,
+			Lowered: d.AP.Lowered,
+		},
 		WireUp: d.WireUp.over(seconds), WireDown: d.WireDown.over(seconds),
 	}
 	for i := range d.Terminals {
@@ -16,7 +19,8 @@ func Between(from, to *Status) *Window {
 	}
 	for _, f := range d.Flows {
 		w.Flows = append(w.Flows, FlowWindow{
-			Name: f.Name, ForwardMbps: mbps(f.Forward.PayloadBytes, seconds), ReverseMbps: mbps(f.Reverse.PayloadBytes, seconds),
+			Name: f.Name, ForwardMbps: mbps(f.Forward.PayloadBytes, seconds),
+			ReverseMbps:    mbps(f.Reverse.PayloadBytes, seconds),
 			ForwardPackets: f.Forward.Packets, ReversePackets: f.Reverse.Packets,
 		})
 	}
@@ -37,9 +41,11 @@ func (t *TerminalStatus) over(seconds float64) TerminalWindow {
 	w := TerminalWindow{
 		Name: t.Name, Ethernet: t.Ethernet, PHYRateBps: t.PHYRateBps, Drops: t.Drops,
 		SentMbps: mbps(int64(t.Port.BytesIn), seconds), ReceivedMbps: mbps(int64(t.Port.BytesOut), seconds),
-		Up: t.Up.over(seconds), Down: t.Down.over(seconds), Queue: t.Queue.over(seconds), APQueue: t.APQueue.over(seconds),
-		Lost: t.PathUp.Lost + t.PathDown.Lost, Duplicated: t.PathUp.Duplicated + t.PathDown.Duplicated,
-		Reordered: t.PathUp.Reordered + t.PathDown.Reordered, Refused: int64(t.Port.Refused), Holds: int64(t.Port.Holds),
+		Up: t.Up.over(seconds), Down: t.Down.over(seconds), Queue: t.Queue.over(seconds),
+		APQueue: t.APQueue.over(seconds),
+		Lost:    t.PathUp.Lost + t.PathDown.Lost, Duplicated: t.PathUp.Duplicated + t.PathDown.Duplicated,
+		Reordered: t.PathUp.Reordered + t.PathDown.Reordered, Refused: int64(t.Port.Refused),
+		Holds: int64(t.Port.Holds),
 	}
 	w.AirtimePercent = w.Up.AirtimePercent + w.Down.AirtimePercent
 	return w
@@ -52,14 +58,16 @@ func (r *RadioCounts) over(seconds float64) RadioWindow {
 		RetriesPercent:    100 * ratio(float64(r.Retries), float64(r.Frames)),
 		Retries:           r.Retries, FrameErrors: r.FrameErrors,
 		AggregationFrames: ratio(float64(r.Frames), float64(r.PPDUs)), RateMbps: mbps(r.DeliveredBytes, seconds),
-		AggregationMedian: r.Sizes.quantile(0.5), AggregationP95: r.Sizes.quantile(0.95), AggregationMax: r.Sizes.quantile(1),
+		AggregationMedian: r.Sizes.quantile(0.5), AggregationP95: r.Sizes.quantile(0.95),
+		AggregationMax: r.Sizes.quantile(1),
 		BacklogPackets: ratio(r.Backlog.PacketNs/1e9, seconds), Sojourn: sojourn(&r.Sojourn),
 	}
 }
 
 func (q *QueueCounts) over(seconds float64) QueueWindow {
 	return QueueWindow{
-		MeanPackets: ratio(q.Length.PacketNs/1e9, seconds), EndPackets: q.Length.Now, Pushed: q.Pushed, Dropped: q.Dropped,
+		MeanPackets: ratio(q.Length.PacketNs/1e9, seconds), EndPackets: q.Length.Now, Pushed: q.Pushed,
+		Dropped: q.Dropped,
 		// The middle of a length's bucket may lie beyond what it has been at all.
 		P95Packets: min(q.Lengths.Quantile(0.95), q.Length.Max), MaxPackets: min(q.Lengths.Max(), q.Length.Max),
 		Marked: q.Marked, Sojourn: sojourn(&q.Sojourn),

@@ -52,11 +52,16 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	m := medium.Config{
 		Band: c.Band, Beacons: c.Beacons, BasicRatesKbps: c.BasicRatesKbps, LeaveOutVHTSIGB: c.LeaveOutVHTSIGB,
 		BarAfterCollision: c.BlockAckRequest, EIFSAfterCollision: c.EIFSAfterCollision, Held: true, Rand: random,
-		AP:      medium.AccessPoint{Access: c.access(c.AP.Access), Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap},
+		AP: medium.AccessPoint{
+			Access: c.access(c.AP.Access), Aggregation: c.AP.Aggregation.bounds(true), Queue: w.ap,
+		},
 		Deliver: w.offAir, Drop: w.drop,
 	}
 	for _, t := range terminals {
-		s := medium.Station{Access: c.access(t.Radio.Access), QueuePackets: t.Radio.QueuePackets, FrameErrorRate: t.Radio.FrameErrors}
+		s := medium.Station{
+			Access: c.access(t.Radio.Access), QueuePackets: t.Radio.QueuePackets,
+			FrameErrorRate: t.Radio.FrameErrors,
+		}
 		for _, step := range t.Radio.PHY {
 			s.Rates = append(s.Rates, medium.RateFrom{FromNs: step.AtNs, PHY: step.PHY})
 		}
@@ -69,7 +74,10 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 
 // access is a contender's, with what all have alike.
 func (c *Config) access(a Access) medium.Access {
-	m := medium.Access{Category: a.Category, AIFSN: a.AIFSN, CWMin: a.CWMin, CWMax: a.CWMax, TXOPNs: c.TXOPNs, RetryLimit: c.RetryLimit}
+	m := medium.Access{
+		Category: a.Category, AIFSN: a.AIFSN, CWMin: a.CWMin, CWMax: a.CWMax, TXOPNs: c.TXOPNs,
+		RetryLimit: c.RetryLimit,
+	}
 	if m.TXOPNs == 0 {
 		m.TXOPNs = -1 // one exchange
 	}
@@ -89,17 +97,22 @@ func (a *AccessPoint) queue(stations int, drop queue.Drop) (queue.Thinnable, err
 	// mac80211's parameters (net/mac80211/tx.c, net/fq.h, include/net/fq_impl.h).
 	fq := queue.FQCoDelOptions{Limit: a.Limit, Quantum: 300, DropBatch: 1, CoDel: queue.WirelessCoDel}
 	makers := map[Discipline]func(queue.Drop) queue.Thinnable{
-		"":             func(d queue.Drop) queue.Thinnable { return queue.NewSharedFIFO(stations, a.Limit, d) },
-		FIFO:           func(d queue.Drop) queue.Thinnable { return queue.NewSharedFIFO(stations, a.Limit, d) },
-		FIFOPerStation: func(d queue.Drop) queue.Thinnable { return queue.NewRoundRobin(stations, queue.Limit{}, a.Limit, d) },
-		FQCoDel:        func(d queue.Drop) queue.Thinnable { return queue.NewFQCoDel(stations, fq, d) },
+		"":   func(d queue.Drop) queue.Thinnable { return queue.NewSharedFIFO(stations, a.Limit, d) },
+		FIFO: func(d queue.Drop) queue.Thinnable { return queue.NewSharedFIFO(stations, a.Limit, d) },
+		FIFOPerStation: func(d queue.Drop) queue.Thinnable {
+			return queue.NewRoundRobin(stations, queue.Limit{}, a.Limit, d)
+		},
+		FQCoDel: func(d queue.Drop) queue.Thinnable { return queue.NewFQCoDel(stations, fq, d) },
 		AirtimeFair: func(d queue.Drop) queue.Thinnable {
 			return queue.NewAirtimeFQCoDel(stations, fq, queue.AirtimeOptions{}, d)
 		},
 	}
 	make, ok := makers[a.Discipline]
 	if !ok {
-		return nil, fmt.Errorf("the access point's discipline %q is unknown: use %s, %s, %s or %s", a.Discipline, FIFO, FIFOPerStation, FQCoDel, AirtimeFair)
+		return nil, fmt.Errorf(
+			"the access point's discipline %q is unknown: use %s, %s, %s or %s", a.Discipline, FIFO, FIFOPerStation,
+			FQCoDel, AirtimeFair,
+		)
 	}
 	if a.AckThinning {
 		return queue.NewAckThinning(stations, drop, make), nil

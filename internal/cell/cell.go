@@ -40,8 +40,9 @@ func Start(ctx context.Context, c Config) (*Cell, error) {
 	}
 	o := c.Engine
 	e, err := engine.Start(ctx, engine.Config{
-		Ports: c.enginePorts(), World: world, Slots: o.Slots, Priority: o.Priority, LagLimit: o.LagLimit, Coalesce: o.Coalesce,
-		Supers: o.Supers, Quantum: o.Quantum,
+		Ports: c.enginePorts(), World: world, Slots: o.Slots, Priority: o.Priority, LagLimit: o.LagLimit,
+		Coalesce: o.Coalesce,
+		Supers:   o.Supers, Quantum: o.Quantum,
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +144,8 @@ func (c *Cell) Status() (*Status, error) {
 		return nil, fmt.Errorf("decoding the cell's status: %w", err)
 	}
 	s.Engine = &EngineStatus{
-		BeginNs: e.BeginNs, Lag: e.Lag, LagLimitNs: e.LagLimitNs, LagExceeded: e.LagExceeded, Wake: e.Wake, Turn: e.Turn,
+		BeginNs: e.BeginNs, Lag: e.Lag, LagLimitNs: e.LagLimitNs, LagExceeded: e.LagExceeded, Wake: e.Wake,
+		Turn:  e.Turn,
 		CPUNs: e.CPUNs, Slots: e.Slots, SlotsLow: e.SlotsLow, Exhausted: e.Exhausted, Warnings: e.Warnings,
 	}
 	// The engine's ports are in the order of the configuration: terminals, then servers.

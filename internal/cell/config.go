@@ -187,7 +187,9 @@ type phyJSON struct {
 // MarshalJSON writes what makes the PHY.
 func (s PHYStep) MarshalJSON() ([]byte, error) {
 	p := s.PHY
-	return json.Marshal(phyJSON{s.AtNs, p.Standard, p.RateBps, p.WidthMHz, p.Streams, p.Index, p.GuardNs, p.ShortPreamble})
+	return json.Marshal(
+		phyJSON{s.AtNs, p.Standard, p.RateBps, p.WidthMHz, p.Streams, p.Index, p.GuardNs, p.ShortPreamble},
+	)
 }
 
 // UnmarshalJSON makes the PHY again.

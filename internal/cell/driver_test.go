@@ -135,7 +135,10 @@ func (d *driver) conserved() {
 	}
 	underWay := d.status().UnderWay
 	if d.pushed != delivered+d.dropped+underWay {
-		d.t.Errorf("%d packets entered; %d arrived, %d were dropped, %d are under way", d.pushed, delivered, d.dropped, underWay)
+		d.t.Errorf(
+			"%d packets entered; %d arrived, %d were dropped, %d are under way", d.pushed, delivered, d.dropped,
+			underWay,
+		)
 	}
 }
 
@@ -155,7 +158,10 @@ func ac867() *Radio { return radio(must(medium.AtRate(medium.Std11ac, 80, 2, 866
 func gigabit(terminals ...Terminal) Config {
 	wire := []WireStep{{0, path.Wire{RateBps: 1e9, Limit: queue.Limit{Packets: 1000}}}}
 	line := []LineStep{{0, path.Line{DelayNs: 1e6}}}
-	c := Config{Seed: 1, AP: AccessPoint{Limit: queue.Limit{Packets: 500}}, WireUp: wire, WireDown: wire, Servers: []Server{{Name: "server"}}}
+	c := Config{
+		Seed: 1, AP: AccessPoint{Limit: queue.Limit{Packets: 500}}, WireUp: wire, WireDown: wire,
+		Servers: []Server{{Name: "server"}},
+	}
 	for i := range terminals {
 		if terminals[i].Up == nil {
 			terminals[i].Up, terminals[i].Down = line, line

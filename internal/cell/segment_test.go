@@ -97,7 +97,9 @@ func TestPacketsAreCountedWithTheirFlow(t *testing.T) {
 		{"another protocol", ip4(unix.IPPROTO_SCTP, udp(5000, 80, 10)), -1, 0, 0},
 		{"nothing", nil, -1, 0, 0},
 	} {
-		flows := newFlowTable(&Config{Flows: []Flow{{Name: "web", Port: 80}, {Name: "names", Port: 53}, {Name: "echo"}}})
+		flows := newFlowTable(
+			&Config{Flows: []Flow{{Name: "web", Port: 80}, {Name: "names", Port: 53}, {Name: "echo"}}},
+		)
 		flows.count(&queue.Packet{Data: c.packet, Length: len(c.packet)})
 		for i, f := range flows.counts {
 			want := FlowStatus{Name: f.Name}

@@ -14,12 +14,16 @@ func (s *Status) since(earlier *Status) Status {
 		d.Terminals[i] = s.Terminals[i].since(&earlier.Terminals[i])
 	}
 	for i, f := range s.Flows {
-		d.Flows[i] = FlowStatus{f.Name, f.Forward.since(earlier.Flows[i].Forward), f.Reverse.since(earlier.Flows[i].Reverse)}
+		d.Flows[i] = FlowStatus{
+			f.Name, f.Forward.since(earlier.Flows[i].Forward), f.Reverse.since(earlier.Flows[i].Reverse),
+		}
 	}
 	d.AP.Radio, d.AP.Queue = s.AP.Radio.since(&earlier.AP.Radio), s.AP.Queue.since(&earlier.AP.Queue)
 	d.AP.Thinned -= earlier.AP.Thinned
 	d.AP.Lowered -= earlier.AP.Lowered
-	d.WireUp.Queue, d.WireDown.Queue = s.WireUp.Queue.since(&earlier.WireUp.Queue), s.WireDown.Queue.since(&earlier.WireDown.Queue)
+	d.WireUp.Queue, d.WireDown.Queue = s.WireUp.Queue.since(&earlier.WireUp.Queue), s.WireDown.Queue.since(
+		&earlier.WireDown.Queue,
+	)
 	return d
 }
 
@@ -88,6 +92,7 @@ func portSince(c, earlier engine.PortCounts) engine.PortCounts {
 		PacketsOut: c.PacketsOut - earlier.PacketsOut, BytesOut: c.BytesOut - earlier.BytesOut,
 		Unroutable: c.Unroutable - earlier.Unroutable, Malformed: c.Malformed - earlier.Malformed,
 		Unresolved: c.Unresolved - earlier.Unresolved, WriteFailed: c.WriteFailed - earlier.WriteFailed,
-		Holds: c.Holds - earlier.Holds, Refused: c.Refused - earlier.Refused, KernelDropped: c.KernelDropped - earlier.KernelDropped,
+		Holds: c.Holds - earlier.Holds, Refused: c.Refused - earlier.Refused,
+		KernelDropped: c.KernelDropped - earlier.KernelDropped,
 	}
 }

@@ -51,7 +51,8 @@ func TestTCPUploadGetsWhatTheMediumGives(t *testing.T) {
 	air := w.AP.Radio.AirtimePercent
 	for _, terminal := range w.Terminals {
 		air += terminal.Up.AirtimePercent
-		if terminal.Up.AirtimePercent < 20 || terminal.Up.AggregationFrames < 20 || terminal.APQueue.Sojourn.Count == 0 {
+		if terminal.Up.AirtimePercent < 20 || terminal.Up.AggregationFrames < 20 ||
+			terminal.APQueue.Sojourn.Count == 0 {
 			t.Errorf("%s did not send as one that has much to send: %+v", terminal.Name, terminal)
 		}
 	}
@@ -68,7 +69,9 @@ const busyMs = 10
 
 func TestStationsAndServersReachEachOther(t *testing.T) {
 	config := twoStations()
-	config.Terminals = append(config.Terminals, Terminal{Name: "wired", Up: config.Terminals[0].Up, Down: config.Terminals[0].Down})
+	config.Terminals = append(
+		config.Terminals, Terminal{Name: "wired", Up: config.Terminals[0].Up, Down: config.Terminals[0].Down},
+	)
 	c := start(t, config)
 	if err := c.Begin(); err != nil {
 		t.Fatal(err)
@@ -97,25 +100,34 @@ func TestStationsAndServersReachEachOther(t *testing.T) {
 		}
 	}
 	s := c.status(t)
-	if echo := s.Flows[2]; echo.Forward.Packets != 200 || echo.Reverse.Packets != 200 || echo.Forward.PayloadBytes != 200*56 {
+	if echo := s.Flows[2]; echo.Forward.Packets != 200 || echo.Reverse.Packets != 200 ||
+		echo.Forward.PayloadBytes != 200*56 {
 		t.Errorf("200 pings and answers counted as %+v", echo)
 	}
 	for i, want := range map[int]int64{3: 80, 4: 40} {
 		if echo := s.Flows[i]; echo.Forward.Packets != want || echo.Reverse.Packets != want {
-			t.Errorf("of flow %s %d pings and %d answers, want %d", echo.Name, echo.Forward.Packets, echo.Reverse.Packets, want)
+			t.Errorf(
+				"of flow %s %d pings and %d answers, want %d", echo.Name, echo.Forward.Packets,
+				echo.Reverse.Packets, want,
+			)
 		}
 	}
 	// To and fro: 40 between stations, 40 each of a station with the server, and 40 with the wired one.
 	if one := s.Terminals[0]; one.Up.DeliveredPackets < 120 || one.Down.DeliveredPackets < 120 {
-		t.Errorf("station one: %d packets up, %d down, want 120 and more", one.Up.DeliveredPackets, one.Down.DeliveredPackets)
+		t.Errorf(
+			"station one: %d packets up, %d down, want 120 and more", one.Up.DeliveredPackets,
+			one.Down.DeliveredPackets,
+		)
 	}
 }
 
 func TestPingSeesTheScheduleOfTheDelay(t *testing.T) {
 	config := gigabit(Terminal{
 		Name: "one", Radio: ac867(),
-		Up:   []LineStep{{0, path.Line{DelayNs: 5e6}}, {1e9, path.Line{DelayNs: 25e6}}},
-		Down: []LineStep{{0, path.Line{DelayNs: 5e6}}, {1e9, path.Line{DelayNs: 25e6}}, {2e9, path.Line{DelayNs: 10e6}}},
+		Up: []LineStep{{0, path.Line{DelayNs: 5e6}}, {1e9, path.Line{DelayNs: 25e6}}},
+		Down: []LineStep{
+			{0, path.Line{DelayNs: 5e6}}, {1e9, path.Line{DelayNs: 25e6}}, {2e9, path.Line{DelayNs: 10e6}},
+		},
 	})
 	c := start(t, config)
 	if err := c.Begin(); err != nil {
@@ -148,7 +160,12 @@ func TestPingSeesTheScheduleOfTheDelay(t *testing.T) {
 }
 
 func TestDuplicatesArriveTwice(t *testing.T) {
-	config := gigabit(Terminal{Name: "one", Radio: ac867(), Up: []LineStep{{0, path.Line{Duplicate: 1}}}, Down: []LineStep{{0, path.Line{}}}})
+	config := gigabit(
+		Terminal{
+			Name: "one", Radio: ac867(), Up: []LineStep{{0, path.Line{Duplicate: 1}}},
+			Down: []LineStep{{0, path.Line{}}},
+		},
+	)
 	config.Flows = []Flow{{Name: "echo"}}
 	c := start(t, config)
 	if err := c.Begin(); err != nil {
@@ -162,7 +179,9 @@ func TestDuplicatesArriveTwice(t *testing.T) {
 
 func TestFullQueueHoldsTheSenderOrRefuses(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
-		config := gigabit(Terminal{Name: "one", Radio: radio(must(medium.AtRate(medium.Std11ac, 20, 1, 6.5))), Refuse: refuse})
+		config := gigabit(
+			Terminal{Name: "one", Radio: radio(must(medium.AtRate(medium.Std11ac, 20, 1, 6.5))), Refuse: refuse},
+		)
 		config.Terminals[0].Radio.QueuePackets = 20
 		c := start(t, config)
 		if err := c.Begin(); err != nil {
@@ -196,9 +215,14 @@ func TestThinnedAcknowledgementsAreCountedAndTCPGoesOn(t *testing.T) {
 	result := c.upload(t, "one", "server", 5201, 2, "-C", "cubic")
 	w := Between(from, c.status(t))
 	if w.AP.Thinned == 0 || w.AP.Queue.Dropped < w.AP.Thinned {
-		t.Errorf("%d acknowledgements were thinned, %d packets dropped at the access point", w.AP.Thinned, w.AP.Queue.Dropped)
+		t.Errorf(
+			"%d acknowledgements were thinned, %d packets dropped at the access point", w.AP.Thinned,
+			w.AP.Queue.Dropped,
+		)
 	}
-	if got := c.status(t).Flows[0].Forward.PayloadBytes; got < result.End.Received.Bytes || result.End.Received.Bytes < 10e6 {
+	if got := c.status(
+		t,
+	).Flows[0].Forward.PayloadBytes; got < result.End.Received.Bytes || result.End.Received.Bytes < 10e6 {
 		t.Errorf("iperf3 received %d bytes, the cell delivered %d", result.End.Received.Bytes, got)
 	}
 }
@@ -219,7 +243,9 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 		{"UDP", 1472, []string{"-u", "-b", "200M", "-l", "1472"}},
 	} {
 		w := c.keepingUp(t, func() *Window {
-			return c.during(t, 1500*time.Millisecond, 2*time.Second, func() { c.upload(t, "desk", "server", 5201, 4, p.arguments...) })
+			return c.during(t, 1500*time.Millisecond, 2*time.Second, func() {
+				c.upload(t, "desk", "server", 5201, 4, p.arguments...)
+			})
 		})
 		want := 100 * p.payload / 1538
 		if got := w.Flows[0].ForwardMbps; got < want*0.997 || got > want*1.003 {

@@ -126,7 +126,8 @@ func (w *windowSharing) count(nowNs int64) {
 func (w *windowSharing) connection(ip []byte, s *segment, nowNs int64) (c *sharedConnection, way int) {
 	from, to := ends(ip)
 	key := [2]netip.AddrPort{
-		netip.AddrPortFrom(from, binary.BigEndian.Uint16(s.transport)), netip.AddrPortFrom(to, binary.BigEndian.Uint16(s.transport[2:])),
+		netip.AddrPortFrom(from, binary.BigEndian.Uint16(s.transport)),
+		netip.AddrPortFrom(to, binary.BigEndian.Uint16(s.transport[2:])),
 	}
 	if key[0].Compare(key[1]) > 0 {
 		key[0], key[1] = key[1], key[0]

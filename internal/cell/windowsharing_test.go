@@ -40,7 +40,9 @@ type talk struct {
 }
 
 // pass sends a packet from the end 0 or 1 and returns what the access point made of it.
-func (c *talk) pass(t *testing.T, from int, flags byte, window uint16, options []byte, payload int) (advertised uint16) {
+func (c *talk) pass(
+	t *testing.T, from int, flags byte, window uint16, options []byte, payload int,
+) (advertised uint16) {
 	t.Helper()
 	segment := tcp(c.ports[from], c.ports[1-from], flags, options, payload)
 	binary.BigEndian.PutUint16(segment[14:], window)

@@ -47,7 +47,8 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	}
 	order, radios := c.stations()
 	w := &World{
-		callbacks: callbacks, radios: radios, order: order, drops: make([]Drops, len(order)), names: make([]string, len(order)),
+		callbacks: callbacks, radios: radios, order: order, drops: make([]Drops, len(order)),
+		names: make([]string, len(order)),
 		flows: newFlowTable(&c), thinning: c.AP.AckThinning,
 	}
 	if c.AP.WindowSharing {
@@ -59,16 +60,22 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	}
 	// Each part draws from a sequence of its own, so that what happens in one does not depend on the others' traffic.
 	random := rand.NewPCG(c.Seed, 0)
-	if err := w.makeMedium(&c, terminals[:radios], rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))); err != nil {
+	if err := w.makeMedium(
+		&c, terminals[:radios], rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
+	); err != nil {
 		return nil, err
 	}
 	var err error
 	up := path.Callbacks{Deliver: w.atServers, Drop: w.drop, Copy: w.copy}
-	if w.up, err = path.New(pathConfig(c.WireUp, terminals, true), rand.NewPCG(random.Uint64(), random.Uint64()), up); err != nil {
+	if w.up, err = path.New(
+		pathConfig(c.WireUp, terminals, true), rand.NewPCG(random.Uint64(), random.Uint64()), up,
+	); err != nil {
 		return nil, fmt.Errorf("setting up the path towards the servers: %w", err)
 	}
 	down := path.Callbacks{Deliver: w.atTerminals, Drop: w.drop, Copy: w.copy}
-	if w.down, err = path.New(pathConfig(c.WireDown, terminals, false), rand.NewPCG(random.Uint64(), random.Uint64()), down); err != nil {
+	if w.down, err = path.New(
+		pathConfig(c.WireDown, terminals, false), rand.NewPCG(random.Uint64(), random.Uint64()), down,
+	); err != nil {
 		return nil, fmt.Errorf("setting up the path towards the terminals: %w", err)
 	}
 	w.base, w.seen = w.newStatus(), w.newStatus()

@@ -57,7 +57,8 @@ func TestPacketsTakeTheWayTheirEndsSay(t *testing.T) {
 				up += terminal.Up.DeliveredPackets
 				down += terminal.Down.DeliveredPackets
 			}
-			if up != way.up || down != way.down || s.WireUp.Queue.Popped != way.wireUp || s.WireDown.Queue.Popped != way.wire {
+			if up != way.up || down != way.down || s.WireUp.Queue.Popped != way.wireUp ||
+				s.WireDown.Queue.Popped != way.wire {
 				t.Errorf("over the medium %d up, %d down, over the wire %d up, %d down; want %d, %d, %d, %d", up, down,
 					s.WireUp.Queue.Popped, s.WireDown.Queue.Popped, way.up, way.down, way.wireUp, way.wire)
 			}
@@ -74,7 +75,8 @@ func anyConfig(r *rand.Rand) Config {
 	line := func() []LineStep {
 		l := path.Line{
 			DelayNs: r.Int64N(20e6), Jitter: path.Jitter{Ns: r.Int64N(5e6), MayReorder: r.IntN(2) == 0},
-			Loss: path.Loss{Random: r.Float64() * 0.02}, Reorder: path.Reorder{Share: r.Float64() * 0.05}, Duplicate: r.Float64() * 0.05,
+			Loss: path.Loss{Random: r.Float64() * 0.02}, Reorder: path.Reorder{Share: r.Float64() * 0.05},
+			Duplicate: r.Float64() * 0.05,
 		}
 		return []LineStep{{0, l}, {150e6, path.Line{DelayNs: r.Int64N(50e6)}}}
 	}
@@ -95,7 +97,10 @@ func anyConfig(r *rand.Rand) Config {
 	c.Seed = r.Uint64()
 	c.AP.Discipline = []Discipline{FIFO, FIFOPerStation, FQCoDel, AirtimeFair}[r.IntN(4)]
 	c.AP.Limit.Packets, c.AP.AckThinning = 20+r.IntN(300), r.IntN(2) == 0
-	c.WireUp = []WireStep{{0, path.Wire{RateBps: 1e8, Limit: queue.Limit{Packets: 100}}}, {200e6, path.Wire{RateBps: 1e7, Limit: queue.Limit{Packets: 100}}}}
+	c.WireUp = []WireStep{
+		{0, path.Wire{RateBps: 1e8, Limit: queue.Limit{Packets: 100}}},
+		{200e6, path.Wire{RateBps: 1e7, Limit: queue.Limit{Packets: 100}}},
+	}
 	return c
 }
 
@@ -155,7 +160,10 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 		ap := s.AP.Radio
 		ap.Backlog, ap.Sojourn = Area{}, queue.Histogram{}
 		if ap != downs {
-			t.Errorf("seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed, must(json.Marshal(ap)), must(json.Marshal(downs)))
+			t.Errorf(
+				"seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed,
+				must(json.Marshal(ap)), must(json.Marshal(downs)),
+			)
 		}
 		if drops != d.dropped {
 			t.Errorf("seed %d: %d packets were dropped, the terminals' drops are %d", seed, d.dropped, drops)
@@ -244,10 +252,14 @@ func TestAWindowKnowsItsOwnExtremes(t *testing.T) {
 		one := Between(from, d.status()).Terminals[0]
 		return one.Up, one.Queue
 	}
-	if up, q := bursts(200); up.AggregationMax != 64 || up.AggregationMedian != 64 || q.MaxPackets < 190 || q.MaxPackets > 200 || q.P95Packets >= q.MaxPackets {
+	if up, q := bursts(
+		200,
+	); up.AggregationMax != 64 || up.AggregationMedian != 64 || q.MaxPackets < 190 || q.MaxPackets > 200 || q.P95Packets >= q.MaxPackets {
 		t.Errorf("bursts of 200 packets: %+v, %+v", up, q)
 	}
-	if up, q := bursts(10); up.AggregationMax < 5 || up.AggregationMax > 10 || up.AggregationP95 > up.AggregationMax || q.MaxPackets < 5 || q.MaxPackets > 10 || q.P95Packets > 1 {
+	if up, q := bursts(
+		10,
+	); up.AggregationMax < 5 || up.AggregationMax > 10 || up.AggregationP95 > up.AggregationMax || q.MaxPackets < 5 || q.MaxPackets > 10 || q.P95Packets > 1 {
 		t.Errorf("bursts of 10 packets: %+v, %+v", up, q)
 	}
 }
@@ -304,7 +316,10 @@ func TestStatusOfOneTerminalAlone(t *testing.T) {
 		{"its longest", float64(one.Queue.MaxPackets), 500, 500},
 		{"access point's queue", float64(w.AP.Queue.MaxPackets), 0, 0},
 		// Little's law: the mean stay is the mean length by the rate.
-		{"sojourn, ms", one.Queue.Sojourn.MeanMs, one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 0.98, one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 1.02},
+		{
+			"sojourn, ms", one.Queue.Sojourn.MeanMs, one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 0.98,
+			one.Queue.MeanPackets / (got / 8 / udpPacket * 1e3) * 1.02,
+		},
 		{"access point's airtime", w.AP.Radio.AirtimePercent, 0, 0},
 	} {
 		if v.is < v.least || v.is > v.atMost || math.IsNaN(v.is) {
@@ -329,7 +344,10 @@ func TestWhoWaitsLessGetsMore(t *testing.T) {
 		{"last window", Access{CWMin: 7, CWMax: 7}, false},
 		{"category", Access{Category: medium.Background}, true},
 	} {
-		config := gigabit(Terminal{Name: "a", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))}, Terminal{Name: "b", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))})
+		config := gigabit(
+			Terminal{Name: "a", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))},
+			Terminal{Name: "b", Radio: radio(must(medium.Legacy(medium.Std11a, 54)))},
+		)
 		config.Terminals[0].Radio.Access = c.access
 		w := saturatedUp(t, config)
 		if a, b := w.Terminals[0].Up.RateMbps, w.Terminals[1].Up.RateMbps; c.less && a > 0.8*b || !c.less && b > 0.8*a {

@@ -143,7 +143,9 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 	name := fmt.Sprintf("tap%d", p.index)
 	attrs = netlink.NewLinkAttrs()
 	attrs.Name, attrs.ParentIndex, attrs.TxQLen = name, peer.Attrs().Index, ringPackets
-	err = n.air.links.LinkAdd(&netlink.Macvtap{Macvlan: netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}})
+	err = n.air.links.LinkAdd(
+		&netlink.Macvtap{Macvlan: netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}},
+	)
 	if err != nil {
 		return fmt.Errorf("making a macvtap (the kernel needs CONFIG_MACVTAP): %w", err)
 	}
@@ -160,13 +162,18 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 		if p.fd, err = OpenMacvtap(name, tap.Attrs().Index); err != nil {
 			return err
 		}
-		return errors.Join(n.opened(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"), n.countLosses(p, name, "rx_dropped"))
+		return errors.Join(
+			n.opened(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"),
+			n.countLosses(p, name, "rx_dropped"),
+		)
 	})
 }
 
 // configure gives the host its addresses and its way out.
 func (n *network) configure(p *port, host *namespace) error {
-	for _, s := range [][2]string{{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}, {"addr_gen_mode", "1"}} {
+	for _, s := range [][2]string{
+		{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}, {"addr_gen_mode", "1"},
+	} {
 		// The cell carries no multicast, so a host can neither find a router nor prove an address its own. Without IPv6
 		// in the kernel there is nothing to set.
 		if err := host.sysctl("ipv6/conf/"+device+"/"+s[0], s[1]); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -17,7 +17,8 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 	in(t, e, "station", func() error { return ignoreRefusal(sendUDP("10.88.1.1", 100)) })
 	eventually(t, 5*time.Second, "the packets to arrive", func() bool {
 		station, server := status(t, e).port("station"), status(t, e).port("server")
-		return station.Refused > 0 && station.PacketsIn+station.Refused == 100 && server.PacketsOut == station.PacketsIn && server.Unroutable == 5
+		return station.Refused > 0 && station.PacketsIn+station.Refused == 100 &&
+			server.PacketsOut == station.PacketsIn && server.Unroutable == 5
 	})
 	before := status(t, e)
 	if before.BeginNs != e.Ready.StartNs {
@@ -31,7 +32,10 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 	s := status(t, e)
 	end := clock.Now()
 	if s.BeginNs < early || s.BeginNs > late || s.BeginNs+s.TimeNs < late || s.BeginNs+s.TimeNs > end {
-		t.Errorf("Begin between %d and %d: it says %d, and %d later, want at most %d", early, late, s.BeginNs, s.TimeNs, end)
+		t.Errorf(
+			"Begin between %d and %d: it says %d, and %d later, want at most %d", early, late, s.BeginNs, s.TimeNs,
+			end,
+		)
 	}
 	for _, p := range s.Ports {
 		if p.PortCounts != (PortCounts{}) {
@@ -39,15 +43,25 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 		}
 	}
 	if s.Lag.Count != 0 || s.CPUNs >= before.CPUNs || s.Exhausted != 0 {
-		t.Errorf("after Begin: lag %+v, CPU %d ns of %d before, %d lost for want of slots", s.Lag, s.CPUNs, before.CPUNs, s.Exhausted)
+		t.Errorf(
+			"after Begin: lag %+v, CPU %d ns of %d before, %d lost for want of slots", s.Lag, s.CPUNs, before.CPUNs,
+			s.Exhausted,
+		)
 	}
 	var world lineCounts
-	if err := json.Unmarshal(s.World, &world); err != nil || world.Pushed != 0 || world.BeganNs != s.BeginNs-e.Ready.StartNs {
+	if err := json.Unmarshal(
+		s.World, &world,
+	); err != nil || world.Pushed != 0 || world.BeganNs != s.BeginNs-e.Ready.StartNs {
 		t.Errorf("the world saw %+v (%v), want it told of Begin at %d", world, err, s.BeginNs-e.Ready.StartNs)
 	}
 	in(t, e, "station", func() error { return sendUDP("10.88.1.1", 7) })
-	eventually(t, 5*time.Second, "the next packets to arrive", func() bool { return status(t, e).port("server").PacketsOut == 7 })
+	eventually(
+		t, 5*time.Second, "the next packets to arrive",
+		func() bool { return status(t, e).port("server").PacketsOut == 7 },
+	)
 	if s := status(t, e); s.port("station").PacketsIn != 7 || s.Lag.Count != 7 {
-		t.Errorf("after seven packets %d have entered and %d lags are counted", s.port("station").PacketsIn, s.Lag.Count)
+		t.Errorf(
+			"after seven packets %d have entered and %d lags are counted", s.port("station").PacketsIn, s.Lag.Count,
+		)
 	}
 }

@@ -7,7 +7,12 @@ import (
 )
 
 func TestTheLongestPrefixWins(t *testing.T) {
-	a := &port{Port: Port{Name: "a", Addresses: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("fd00::/8")}}}
+	a := &port{
+		Port: Port{
+			Name:      "a",
+			Addresses: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("fd00::/8")},
+		},
+	}
 	b := &port{Port: Port{Name: "b", Addresses: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}}
 	c := &port{Port: Port{Name: "c", Addresses: host("10.1.2.3")}}
 	r, err := newRoutes([]*port{a, b, c})

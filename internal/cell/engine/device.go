@@ -19,7 +19,10 @@ func openTUN(name string) (int, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return -1, fmt.Errorf("opening /dev/net/tun: %w: load the kernel's module with `modprobe tun`, or give the container --device /dev/net/tun", err)
+		return -1, fmt.Errorf(
+			"opening /dev/net/tun: %w: load the kernel's module with `modprobe tun`, or give the container --device /dev/net/tun",
+			err,
+		)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return -1, fmt.Errorf("opening /dev/net/tun: %w: run as root, and give a container --device /dev/net/tun", err)
 	case err != nil:

@@ -23,7 +23,10 @@ type bench struct {
 
 func newBench(tb testing.TB, coalesce bool, l lineConfig) *bench {
 	tb.Helper()
-	b := &bench{tb: tb, devices: map[string]int{}, read: make([]byte, 1<<17), loop: &loop{coalesce: coalesce, start: time.Now(), done: make(chan struct{}, 1)}}
+	b := &bench{
+		tb: tb, devices: map[string]int{}, read: make([]byte, 1<<17),
+		loop: &loop{coalesce: coalesce, start: time.Now(), done: make(chan struct{}, 1)},
+	}
 	world, err := json.Marshal(l)
 	if err != nil {
 		tb.Fatal(err)
@@ -163,7 +166,8 @@ func (s segment) build() (v virtio, ip []byte) {
 	h.setLength(ip, len(ip))
 	binary.BigEndian.PutUint16(ip[start+int(offset):], h.pseudoSum(ip, len(transport)))
 	return virtio{
-		flags: unix.VIRTIO_NET_HDR_F_NEEDS_CSUM, checksumStart: uint16(start), checksum: offset, headerBytes: uint16(start + headerBytes),
+		flags: unix.VIRTIO_NET_HDR_F_NEEDS_CSUM, checksumStart: uint16(start), checksum: offset,
+		headerBytes: uint16(start + headerBytes),
 	}, ip
 }
 

@@ -183,7 +183,9 @@ func TestNothingIsLeftWhateverEndsAnEngine(t *testing.T) {
 		parent, pid := startParent(t)
 		program := programOf(t, pid)
 		// Stopped, the parent cannot sweep behind the engine.
-		if err := errors.Join(unix.Kill(parent.Process.Pid, unix.SIGSTOP), unix.Kill(pid, unix.SIGKILL), parent.Process.Kill()); err != nil {
+		if err := errors.Join(
+			unix.Kill(parent.Process.Pid, unix.SIGSTOP), unix.Kill(pid, unix.SIGKILL), parent.Process.Kill(),
+		); err != nil {
 			t.Fatal(err)
 		}
 		_ = parent.Wait()

@@ -42,7 +42,8 @@ func TestPacketsAreDescribed(t *testing.T) {
 		t.Error("two packets of a flow have different flows")
 	}
 	for name, s := range map[string]segment{
-		"another port": {port: 1}, "the way back": {up: true}, "another protocol": {udp: true}, "another version": {v6: true},
+		"another port": {port: 1}, "the way back": {up: true}, "another protocol": {udp: true},
+		"another version": {v6: true},
 	} {
 		if describe(s).Flow == flow {
 			t.Errorf("%s gives the same flow", name)

@@ -131,7 +131,9 @@ func tcpInfo(tb testing.TB, c *net.TCPConn) (info *unix.TCPInfo) {
 	tb.Helper()
 	raw, err := c.SyscallConn()
 	if err == nil {
-		controlErr := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
+		controlErr := raw.Control(func(fd uintptr) {
+			info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		})
 		if controlErr != nil {
 			err = controlErr
 		}
@@ -146,7 +148,9 @@ func congestionControl(tb testing.TB, c *net.TCPConn, name string) {
 	tb.Helper()
 	raw, err := c.SyscallConn()
 	if err == nil {
-		controlErr := raw.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) })
+		controlErr := raw.Control(func(fd uintptr) {
+			err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+		})
 		err = errors.Join(err, controlErr)
 	}
 	if err != nil {

@@ -81,7 +81,9 @@ func (l *loop) open() (err error) {
 	l.dirty = make([]*port, 0, len(l.ports))
 	l.buffer = make([]byte, headroom+1<<16+slotBytes)
 	l.spare.memory = new([slotBytes]byte)
-	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: -1}); err != nil {
+	if err := unix.EpollCtl(
+		l.epoll, unix.EPOLL_CTL_ADD, l.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: -1},
+	); err != nil {
 		return fmt.Errorf("watching the event descriptor: %w", err)
 	}
 	for _, p := range l.ports {
@@ -166,10 +168,14 @@ func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 	}
 	// Before kernel 5.11 epoll counts in milliseconds; ppoll(2) waits for it by nanoseconds, one call more.
 	ready := [1]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}
-	if r, _, errno := unix.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0); errno != 0 || r == 0 {
+	if r, _, errno := unix.Syscall6(
+		unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0,
+	); errno != 0 || r == 0 {
 		return 0, errno
 	}
-	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), uintptr(len(l.events)), 0, 0, 0)
+	r, _, errno := unix.RawSyscall6(
+		unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), uintptr(len(l.events)), 0, 0, 0,
+	)
 	return count(r, errno)
 }
 
@@ -183,7 +189,10 @@ func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
 // watch sets what epoll reports of a port.
 func (l *loop) watch(p *port, events uint32) {
 	event := unix.EpollEvent{Events: events, Fd: int32(p.index)}
-	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0, 0)
+	_, _, errno := unix.RawSyscall6(
+		unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0,
+		0,
+	)
 	if errno != 0 {
 		l.fail(p, errno)
 	}

@@ -14,9 +14,21 @@ func TestASuperPacketIsSplitAndJoinedAgain(t *testing.T) {
 		s    segment
 		gso  uint8
 	}{
-		{"TCP over IPv4", segment{seq: 1<<32 - 3000, flags: tcpAck | tcpPsh, options: make([]byte, 12), payload: payload(20000)}, unix.VIRTIO_NET_HDR_GSO_TCPV4},
-		{"TCP over IPv6", segment{v6: true, seq: 5, flags: tcpAck | tcpPsh, payload: payload(60000)}, unix.VIRTIO_NET_HDR_GSO_TCPV6},
-		{"TCP from the station", segment{up: true, seq: 5, flags: tcpAck | tcpPsh, payload: payload(1448 * 7)}, unix.VIRTIO_NET_HDR_GSO_TCPV4},
+		{
+			"TCP over IPv4",
+			segment{seq: 1<<32 - 3000, flags: tcpAck | tcpPsh, options: make([]byte, 12), payload: payload(20000)},
+			unix.VIRTIO_NET_HDR_GSO_TCPV4,
+		},
+		{
+			"TCP over IPv6",
+			segment{v6: true, seq: 5, flags: tcpAck | tcpPsh, payload: payload(60000)},
+			unix.VIRTIO_NET_HDR_GSO_TCPV6,
+		},
+		{
+			"TCP from the station",
+			segment{up: true, seq: 5, flags: tcpAck | tcpPsh, payload: payload(1448 * 7)},
+			unix.VIRTIO_NET_HDR_GSO_TCPV4,
+		},
 		{"UDP over IPv4", segment{udp: true, payload: payload(9999)}, unix.VIRTIO_NET_HDR_GSO_UDP_L4},
 		{"UDP over IPv6", segment{udp: true, v6: true, payload: payload(9999)}, unix.VIRTIO_NET_HDR_GSO_UDP_L4},
 	} {
@@ -64,7 +76,10 @@ func TestASuperPacketIsSplitAndJoinedAgain(t *testing.T) {
 			joined.carry(from)
 			headers, packets = joined.receiveAll(to)
 			if len(packets) != 1 || string(packets[0]) != string(whole) || headers[0] != v {
-				t.Errorf("%d packets were written, want the one that was read; headers %+v, want %+v", len(packets), headers, v)
+				t.Errorf(
+					"%d packets were written, want the one that was read; headers %+v, want %+v", len(packets),
+					headers, v,
+				)
 			}
 		})
 	}

@@ -48,7 +48,9 @@ func removeNamespaces(chosen func(pid int) bool) {
 	}
 	for _, path := range paths {
 		var pid int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), namePrefix), "%d-", &pid); err == nil && chosen(pid) {
+		if _, err := fmt.Sscanf(
+			strings.TrimPrefix(filepath.Base(path), namePrefix), "%d-", &pid,
+		); err == nil && chosen(pid) {
 			removeNamespace(path)
 		}
 	}

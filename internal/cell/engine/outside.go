@@ -35,7 +35,10 @@ var broadcast = mac{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
 func newOutside(router mac) *outside {
 	// The interface identifier of RFC 4291 appendix A.
-	a := [16]byte{0xfe, 0x80, 8: router[0] ^ 2, 9: router[1], 10: router[2], 11: 0xff, 12: 0xfe, 13: router[3], 14: router[4], 15: router[5]}
+	a := [16]byte{
+		0xfe, 0x80, 8: router[0] ^ 2, 9: router[1], 10: router[2], 11: 0xff, 12: 0xfe, 13: router[3], 14: router[4],
+		15: router[5],
+	}
 	return &outside{neighbours: map[netip.Addr]neighbour{}, linkLocal: netip.AddrFrom16(a)}
 }
 

@@ -123,7 +123,9 @@ func newMachine(t *testing.T, joined func(*testing.T, machine)) machine {
 		}
 	}
 	for all, via := range map[string]string{"0.0.0.0/0": "172.30.0.1", "::/0": "fd99::1"} {
-		route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(netip.MustParsePrefix(all)), Gw: net.ParseIP(via)}
+		route := &netlink.Route{
+			LinkIndex: link.Attrs().Index, Dst: ipNet(netip.MustParsePrefix(all)), Gw: net.ParseIP(via),
+		}
 		if err := m.host.links.RouteAdd(route); err != nil {
 			t.Fatal(err)
 		}

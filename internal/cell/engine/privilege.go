@@ -31,7 +31,10 @@ func checkPrivilege() error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("it makes network namespaces and devices, which needs root (%s is missing): run it with sudo, in a container with --privileged", strings.Join(missing, ", "))
+		return fmt.Errorf(
+			"it makes network namespaces and devices, which needs root (%s is missing): run it with sudo, in a container with --privileged",
+			strings.Join(missing, ", "),
+		)
 	}
 	return nil
 }

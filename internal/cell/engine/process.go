@@ -238,7 +238,10 @@ func (e *process) prepare() {
 	if err == nil && attr.Policy != unix.SCHED_RR {
 		err = unix.EPERM
 	}
-	e.warn(err, "the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE")
+	e.warn(
+		err,
+		"the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE",
+	)
 	// Where processors cannot be kept awake at all, being late is counted as ever.
 	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {
 		e.warn(err, "processors may sleep, and take a while to wake up")

@@ -36,13 +36,17 @@ func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 	if err := loadPortObjects(&c.objects, nil); err != nil {
 		return nil, fmt.Errorf("loading the program that refuses packets: %w", err)
 	}
-	memory, err := unix.Mmap(c.objects.Credits.FD(), 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	memory, err := unix.Mmap(
+		c.objects.Credits.FD(), 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED,
+	)
 	if err != nil {
 		c.close()
 		return nil, fmt.Errorf("mapping what it shares: %w", err)
 	}
 	c.memory, c.shared = memory, (*portCredit)(unsafe.Pointer(&memory[0]))
-	c.link, err = link.AttachTCX(link.TCXOptions{Interface: index, Program: c.objects.Admit, Attach: ebpf.AttachTCXEgress})
+	c.link, err = link.AttachTCX(
+		link.TCXOptions{Interface: index, Program: c.objects.Admit, Attach: ebpf.AttachTCXEgress},
+	)
 	if errors.Is(err, ebpf.ErrNotSupported) {
 		// Before kernel 6.6. It goes with the device.
 		err = attachClassifier(links, index, c.objects.Admit.FD())

@@ -85,7 +85,8 @@ func (e *process) status() (*Status, error) {
 	}
 	s := &e.loop.copied
 	status := &Status{
-		TimeNs: s.timeNs, BeginNs: e.loop.startNs + s.beginNs, Dropped: s.dropped, Slots: len(e.loop.pool.slots), SlotsLow: s.low, Exhausted: s.exhausted,
+		TimeNs: s.timeNs, BeginNs: e.loop.startNs + s.beginNs, Dropped: s.dropped, Slots: len(e.loop.pool.slots),
+		SlotsLow: s.low, Exhausted: s.exhausted,
 		Lag: s.lag.lateness(), Wake: s.wake.lateness(), Turn: s.turn.lateness(), CPUNs: s.cpuNs,
 		LagLimitNs: int64(e.config.LagLimit), Warnings: e.warnings,
 	}
@@ -114,10 +115,21 @@ func (e *process) status() (*Status, error) {
 
 func (s *Status) warn(lost uint64) {
 	if s.LagExceeded {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs)))
+		s.Warnings = append(
+			s.Warnings,
+			fmt.Sprintf(
+				"the engine fell behind: %s; run less beside it, or a smaller cell", s.Lag.Against(s.LagLimitNs),
+			),
+		)
 	}
 	if s.Exhausted > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost because all %d slots were under way: give the engine more slots", s.Exhausted, s.Slots))
+		s.Warnings = append(
+			s.Warnings,
+			fmt.Sprintf(
+				"%d packets were lost because all %d slots were under way: give the engine more slots", s.Exhausted,
+				s.Slots,
+			),
+		)
 	}
 	if lost > 0 {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%d packets were lost on their way into the engine", lost))

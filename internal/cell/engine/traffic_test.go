@@ -25,7 +25,9 @@ func TestBytesArriveIntact(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			c := pair(lineConfig{DelayNs: 1e6, Limit: 300})
 			c.Coalesce, c.Supers = mode.coalesce, mode.supers
-			c.Ports = append(c.Ports, Port{Name: "other", Kind: Station, Station: 1, Addresses: host("10.88.0.2", "fd88::2")})
+			c.Ports = append(
+				c.Ports, Port{Name: "other", Kind: Station, Station: 1, Addresses: host("10.88.0.2", "fd88::2")},
+			)
 			e := start(t, c)
 			for _, way := range [][3]string{
 				{"station", "server", "10.88.1.1"},
@@ -70,7 +72,9 @@ func TestBytesArriveIntact(t *testing.T) {
 				t.Errorf("%d packets entered and %d left; dropped %v", packetsIn, out, s.Dropped)
 			}
 			var world lineCounts
-			if err := json.Unmarshal(s.World, &world); err != nil || world.Pushed != packetsIn || world.Acks == 0 || world.Flows < 12 {
+			if err := json.Unmarshal(
+				s.World, &world,
+			); err != nil || world.Pushed != packetsIn || world.Acks == 0 || world.Flows < 12 {
 				t.Errorf("the world saw %+v (%v), the ports let %d packets enter", world, err, packetsIn)
 			}
 			if world.Longest > 300 {
@@ -112,7 +116,9 @@ func TestRateAndDelay(t *testing.T) {
 	if rate < 60e6 {
 		t.Errorf("TCP reached %.1f Mbit/s, want some 90 of 96.5", rate/1e6)
 	}
-	if s := status(t, e); s.Lag.Count == 0 || s.Lag.P50Ns == 0 || s.Lag.MaxNs < s.Lag.P999Ns || s.Lag.P999Ns < s.Lag.P50Ns {
+	if s := status(
+		t, e,
+	); s.Lag.Count == 0 || s.Lag.P50Ns == 0 || s.Lag.MaxNs < s.Lag.P999Ns || s.Lag.P999Ns < s.Lag.P50Ns {
 		t.Errorf("lag %+v", s.Lag)
 	}
 }
@@ -155,7 +161,8 @@ func TestTwoEnginesDoNotDisturbEachOther(t *testing.T) {
 func stations(c Config, n int) Config {
 	for i := 1; i < n; i++ {
 		c.Ports = append(c.Ports, Port{
-			Name: fmt.Sprintf("station%d", i), Kind: Station, Station: i, Addresses: host(fmt.Sprintf("10.88.2.%d", i)), Refuse: i%2 == 0,
+			Name: fmt.Sprintf("station%d", i), Kind: Station, Station: i,
+			Addresses: host(fmt.Sprintf("10.88.2.%d", i)), Refuse: i%2 == 0,
 		})
 	}
 	return c

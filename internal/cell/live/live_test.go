@@ -38,8 +38,10 @@ func running(t *testing.T) *cell.Cell {
 		t.Fatal(err)
 	}
 	c, err := cell.Start(t.Context(), cell.Config{
-		Terminals: []cell.Terminal{{Name: "phone", Radio: &cell.Radio{PHY: []cell.PHYStep{{PHY: phy}}}}, {Name: "desk"}},
-		Servers:   []cell.Server{{Name: "server"}}, WireUp: []cell.WireStep{{Wire: path.Wire{RateBps: 1e8}}},
+		Terminals: []cell.Terminal{
+			{Name: "phone", Radio: &cell.Radio{PHY: []cell.PHYStep{{PHY: phy}}}}, {Name: "desk"},
+		},
+		Servers: []cell.Server{{Name: "server"}}, WireUp: []cell.WireStep{{Wire: path.Wire{RateBps: 1e8}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +98,10 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 	if strings.Count(lines[2], "95 %") != 3 {
 		t.Errorf("the table has no quantiles: %s", lines[2])
 	}
-	for _, want := range []string{"cell home", "phone  ", "433.3", "desk  Ethernet", "access point", "wire up     100.0", "wire down  no limit"} {
+	for _, want := range []string{
+		"cell home", "phone  ", "433.3", "desk  Ethernet", "access point", "wire up     100.0",
+		"wire down  no limit",
+	} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, table.String())
 		}
@@ -107,7 +112,9 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 	if _, err := Ask(os.Getpid()); err == nil || !strings.Contains(err.Error(), "runs no cell") {
 		t.Errorf("after its end: %v", err)
 	}
-	err = Watch(t.Context(), 0, time.Millisecond, true, func([]*Seen) error { return errors.New("something was shown") })
+	err = Watch(t.Context(), 0, time.Millisecond, true, func([]*Seen) error {
+		return errors.New("something was shown")
+	})
 	if err == nil || !strings.Contains(err.Error(), "no cell runs here") {
 		t.Errorf("after its end: %v", err)
 	}
@@ -173,16 +180,22 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 }
 
 func TestFieldNamesOfTheJSONStay(t *testing.T) {
-	data, err := json.Marshal(Seen{Window: &cell.Window{Terminals: []cell.TerminalWindow{{}}}, Engine: &cell.EngineStatus{}})
+	data, err := json.Marshal(
+		Seen{Window: &cell.Window{Terminals: []cell.TerminalWindow{{}}}, Engine: &cell.EngineStatus{}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"name", "pid", "hosts", "window", "engine", "from_ns", "to_ns", "terminals", "airtime_percent", "up", "down", "queue",
+		"name", "pid", "hosts", "window", "engine", "from_ns", "to_ns", "terminals", "airtime_percent", "up",
+		"down", "queue",
 		"ap_queue", "collisions_percent", "retries_percent", "aggregation_frames", "aggregation_median_frames",
-		"aggregation_p95_frames", "aggregation_max_frames", "p95_packets", "max_packets", "rate_mbps", "backlog_packets", "mean_packets",
-		"sojourn", "median_ms", "p95_ms", "p99_ms", "drops", "station_queue_packets", "ap_queue_packets", "retry_limit_packets",
-		"wire_queue_packets", "path_packets", "wire_up", "wire_down", "lag", "lag_exceeded", "p999_ns", "sent_mbps", "received_mbps",
+		"aggregation_p95_frames", "aggregation_max_frames", "p95_packets", "max_packets", "rate_mbps",
+		"backlog_packets", "mean_packets",
+		"sojourn", "median_ms", "p95_ms", "p99_ms", "drops", "station_queue_packets", "ap_queue_packets",
+		"retry_limit_packets",
+		"wire_queue_packets", "path_packets", "wire_up", "wire_down", "lag", "lag_exceeded", "p999_ns", "sent_mbps",
+		"received_mbps",
 	} {
 		if !bytes.Contains(data, []byte(`"`+name+`":`)) {
 			t.Errorf("the JSON has no field %s: %s", name, data)

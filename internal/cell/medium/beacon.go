@@ -61,7 +61,9 @@ func (c *Config) beaconing() beaconing {
 		}
 	}
 	r := c.radio(legacy(b.Kbps, false), false)
-	return beaconing{intervalNs: b.IntervalNs, airNs: r.frameNs(b.Bytes), pifsNs: c.sifsNs() + c.SlotNs, nextNs: b.IntervalNs}
+	return beaconing{
+		intervalNs: b.IntervalNs, airNs: r.frameNs(b.Bytes), pifsNs: c.sifsNs() + c.SlotNs, nextNs: b.IntervalNs,
+	}
 }
 
 // beacon puts one on the air. The next comes at the next of its times, however late this one was.

@@ -32,7 +32,14 @@ func TestTransmissionsToEachStationMakeUpTheAccessPoints(t *testing.T) {
 	phy := must(AtRate(Std11ac, 80, 1, 433.3))
 	s := saturated(phy, Aggregation{Bytes: 65535})
 	s.FrameErrorRate = 0.2
-	w := newWorld(t, Config{AP: AccessPoint{Aggregation: Aggregation{Bytes: 65535}}, Stations: []Station{s, s, s}, BarAfterCollision: true}, 1, 500)
+	w := newWorld(
+		t,
+		Config{
+			AP: AccessPoint{Aggregation: Aggregation{Bytes: 65535}}, Stations: []Station{s, s, s},
+			BarAfterCollision: true,
+		},
+		1, 500,
+	)
 	w.up, w.down = true, true
 	w.start()
 	check := func(what string) {

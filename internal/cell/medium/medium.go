@@ -116,7 +116,8 @@ func New(c Config) (*Medium, error) {
 		sifsNs: c.sifsNs(), eifsNs: c.eifsNs(), barAfterCollision: c.BarAfterCollision,
 		eifsAfterCollision: c.EIFSAfterCollision, rand: c.Rand, deliver: c.Deliver, drop: c.Drop, room: c.Room,
 		apQueue: c.AP.Queue, beacons: c.beaconing(), held: c.Held,
-		counters: make([]Counters, len(c.Stations)+1), downs: make([]Counters, len(c.Stations)), inFlight: make([]int, len(c.Stations)+1),
+		counters: make([]Counters, len(c.Stations)+1), downs: make([]Counters, len(c.Stations)),
+		inFlight:  make([]int, len(c.Stations)+1),
 		terminals: make([]terminal, len(c.Stations)), transmissions: make([]transmission, len(c.Stations)+1),
 	}
 	m.nextNs = m.beacons.nextNs
@@ -164,7 +165,9 @@ func (m *Medium) group() {
 		if len(m.contenders) <= few {
 			continue
 		}
-		k := slices.IndexFunc(m.steps, func(s step) bool { return s.slotNs == c.slotNs && s.aifsNs == c.aifsNs && s.edca == c.edca })
+		k := slices.IndexFunc(m.steps, func(s step) bool {
+			return s.slotNs == c.slotNs && s.aifsNs == c.aifsNs && s.edca == c.edca
+		})
 		if k < 0 {
 			k = len(m.steps)
 			m.steps = append(m.steps, step{slotNs: c.slotNs, aifsNs: c.aifsNs, edca: c.edca})

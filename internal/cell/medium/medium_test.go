@@ -141,7 +141,10 @@ func TestFrameErrorsAreRepairedInOrder(t *testing.T) {
 		}
 		for i := range w.m.inFlight {
 			if w.m.inFlight[i] != 0 || w.m.counters[i].Backlog.Value() != 0 {
-				t.Errorf("error rate %g: contender %d has %d in flight, backlog %d", rate, i, w.m.inFlight[i], w.m.counters[i].Backlog.Value())
+				t.Errorf(
+					"error rate %g: contender %d has %d in flight, backlog %d", rate, i, w.m.inFlight[i],
+					w.m.counters[i].Backlog.Value(),
+				)
 			}
 		}
 		c := w.m.Station(0)
@@ -290,7 +293,10 @@ func trace(t *testing.T, seed uint64, stepNs int64) uint64 {
 			advance += stepNs
 			w.m.Advance(advance)
 		}
-		w.m.Push(&queue.Packet{Length: 100 + source.IntN(1400), Station: source.IntN(3), Up: source.IntN(3) > 0, Flow: flow}, push)
+		w.m.Push(
+			&queue.Packet{Length: 100 + source.IntN(1400), Station: source.IntN(3), Up: source.IntN(3) > 0, Flow: flow},
+			push,
+		)
 	}
 	w.m.Advance(3e9)
 	return hash.Sum64()
@@ -340,7 +346,10 @@ func TestImpossibleCellIsRefused(t *testing.T) {
 		{"use one standard", func(c *Config) { c.Stations[0].Rates = []RateFrom{{0, a54}, {1, n72}} }},
 		{"in order of time", func(c *Config) { c.Stations[0].Rates = []RateFrom{{5, a54}, {5, a54}} }},
 		{"802.11a does not exist at 2.4 GHz", func(c *Config) { c.Band = Band2GHz }},
-		{"802.11g does not exist at 5 GHz", func(c *Config) { c.Stations[0].Rates = []RateFrom{{0, must(Legacy(Std11g, 54))}} }},
+		{
+			"802.11g does not exist at 5 GHz",
+			func(c *Config) { c.Stations[0].Rates = []RateFrom{{0, must(Legacy(Std11g, 54))}} },
+		},
 		{"frame error rate of 1", func(c *Config) { c.Stations[0].FrameErrorRate = 1 }},
 		{"queue of -1", func(c *Config) { c.Stations[0].QueuePackets = -1 }},
 		{"802.11a has no A-MPDUs", func(c *Config) { c.Stations[0].Aggregation.Bytes = 65535 }},

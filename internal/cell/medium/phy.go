@@ -19,7 +19,8 @@ const (
 )
 
 var standardNames = map[Standard]string{
-	Std11b: "802.11b", Std11g: "802.11g", Std11a: "802.11a", Std11n: "802.11n", Std11ac: "802.11ac", Std11ax: "802.11ax",
+	Std11b: "802.11b", Std11g: "802.11g", Std11a: "802.11a", Std11n: "802.11n", Std11ac: "802.11ac",
+	Std11ax: "802.11ax",
 }
 
 func (s Standard) String() string { return standardNames[s] }
@@ -132,7 +133,8 @@ func MCS(s Standard, widthMHz, streams, index, guardNs int) (PHY, error) {
 	}
 	p := PHY{
 		Standard: s, WidthMHz: widthMHz, Streams: streams, Index: index, GuardNs: guardNs,
-		dbps: int64(coded * m.numerator / m.denominator), symbolNs: int64(g.usefulNs + guardNs), referenceKbps: m.referenceKbps,
+		dbps: int64(coded * m.numerator / m.denominator), symbolNs: int64(g.usefulNs + guardNs),
+		referenceKbps: m.referenceKbps,
 	}
 	p.RateBps = p.dbps * 1e9 / p.symbolNs
 	p.preambleNs = mcsPreambleNs(s, streams, guardNs)
@@ -175,7 +177,9 @@ func AtRate(s Standard, widthMHz, streams int, mbps float64) (PHY, error) {
 			for index := g.highestIndex; index >= 0; index-- {
 				for _, guard := range g.guardsNs {
 					// What MCS refuses does not exist, so it is no candidate.
-					if p, err := MCS(s, width, n, index, guard); err == nil && math.Abs(float64(p.RateBps)/1e6-mbps) < 0.06 {
+					if p, err := MCS(s, width, n, index, guard); err == nil && math.Abs(
+						float64(p.RateBps)/1e6-mbps,
+					) < 0.06 {
 						return p, nil
 					}
 				}

@@ -45,7 +45,10 @@ func TestRateIsFoundByItsNumber(t *testing.T) {
 	} {
 		p, err := AtRate(c.standard, c.width, c.streams, c.mbps)
 		if err != nil || p.WidthMHz != c.wantWidth || p.Streams != c.wantStr || p.Index != c.wantIdx {
-			t.Errorf("%s at %g: %d MHz, %d streams, MCS %d, error %v", c.standard, c.mbps, p.WidthMHz, p.Streams, p.Index, err)
+			t.Errorf(
+				"%s at %g: %d MHz, %d streams, MCS %d, error %v", c.standard, c.mbps, p.WidthMHz, p.Streams,
+				p.Index, err,
+			)
 		}
 	}
 }
@@ -94,7 +97,10 @@ func TestFramesTakeTheTimeOfTheStandard(t *testing.T) {
 		// 1534*8 bits at 11 Mbit/s are 1115.6 us.
 		{"b at 11, long preamble", at2, b11, 1534, 192 + 1116, 192 + 11, 192 + 24},
 		{"b at 11, short preamble", at2, b11.WithShortPreamble(), 1534, 96 + 1116, 96 + 11, 96 + 24},
-		{"b at 1 has no short preamble", at2, must(Legacy(Std11b, 1)).WithShortPreamble(), 14, 192 + 112, 304, 192 + 256},
+		{
+			"b at 1 has no short preamble", at2, must(Legacy(Std11b, 1)).WithShortPreamble(), 14, 192 + 112, 304,
+			192 + 256,
+		},
 		// 22 + 8*1536 bits in symbols of 260: 48, of 3.6 us: 172.8, rounded up to 176.
 		{"HT20 MCS7 short guard", at5, must(MCS(Std11n, 20, 1, 7, 400)), 1536, 36 + 176, 28, 32},
 		{"HT20 MCS7 long guard at 2.4 GHz", at2, must(MCS(Std11n, 20, 1, 7, 800)), 1536, 36 + 192 + 6, 28 + 6, 32 + 6},

@@ -229,13 +229,20 @@ func TestUDPSaturationAgreesWithNS3(t *testing.T) {
 				shares = fmt.Sprintf("%.1f %%", 100*apart)
 			}
 			t.Logf("| %s | %.2f | %.2f | %+.1f %% (±%.1f) | frames %.1f %.1f | collided %.3f %.3f | air %.3f %.3f / %.3f %.3f | AP %.0f %.0f | %.2f | %s |",
-				r.String(), r.Goodput, o.goodput, 100*deviation, 100*o.deviation/o.goodput, frames, ours, r.CollidedSta, o.collided, r.AirSta, o.airSta,
+				r.String(), r.Goodput, o.goodput, 100*deviation, 100*o.deviation/o.goodput, frames, ours,
+				r.CollidedSta, o.collided, r.AirSta, o.airSta,
 				r.AirAP, o.air, r.Backlog, o.backlog, o.stations, shares)
 			if math.Abs(deviation) > allowed {
-				t.Errorf("goodput %.2f Mbit/s, reference %.2f: more than %.1f %% apart", o.goodput, r.Goodput, 100*allowed)
+				t.Errorf(
+					"goodput %.2f Mbit/s, reference %.2f: more than %.1f %% apart", o.goodput, r.Goodput,
+					100*allowed,
+				)
 			}
 			if apart > 0.1 {
-				t.Errorf("shares of %.3f and the reference's of %.3f are %.1f %% apart", o.stations, r.Stations, 100*apart)
+				t.Errorf(
+					"shares of %.3f and the reference's of %.3f are %.1f %% apart", o.stations, r.Stations,
+					100*apart,
+				)
 			}
 		})
 	}

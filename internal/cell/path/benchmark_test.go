@@ -17,9 +17,15 @@ func BenchmarkPath(b *testing.B) {
 	}{
 		{"constant delay", 1, delay},
 		{"constant delay, 64 terminals", 64, delay},
-		{"Gilbert-Elliott loss", 1, Line{DelayNs: 10e6, Loss: Loss{Gilbert: GilbertElliott{P: 0.01, R: 0.3, LossBad: 1}}}},
+		{
+			"Gilbert-Elliott loss", 1,
+			Line{DelayNs: 10e6, Loss: Loss{Gilbert: GilbertElliott{P: 0.01, R: 0.3, LossBad: 1}}},
+		},
 		{"jitter in order", 1, Line{DelayNs: 10e6, Jitter: Jitter{Ns: 2e6, Distribution: Normal}}},
-		{"jitter that reorders", 1, Line{DelayNs: 10e6, Jitter: Jitter{Ns: 2e6, Distribution: Normal, MayReorder: true}}},
+		{
+			"jitter that reorders", 1,
+			Line{DelayNs: 10e6, Jitter: Jitter{Ns: 2e6, Distribution: Normal, MayReorder: true}},
+		},
 		{"jitter that reorders, 64 terminals", 64, Line{DelayNs: 10e6, Jitter: Jitter{Ns: 2e6, MayReorder: true}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -29,7 +35,10 @@ func BenchmarkPath(b *testing.B) {
 				config.Lines = append(config.Lines, c.line)
 				packets = append(packets, &queue.Packet{Station: s, Length: 1500})
 			}
-			p, err := New(config, rand.NewPCG(1, 2), Callbacks{Deliver: func(*queue.Packet, int64) {}, Drop: func(*queue.Packet, queue.Place, int64) {}})
+			p, err := New(
+				config, rand.NewPCG(1, 2),
+				Callbacks{Deliver: func(*queue.Packet, int64) {}, Drop: func(*queue.Packet, queue.Place, int64) {}},
+			)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -110,7 +110,10 @@ func (c Config) Validate() error {
 			return fmt.Errorf("change %d of the schedule: %w", i, err)
 		}
 		if change.AtNs < beforeNs {
-			return fmt.Errorf("change %d of the schedule: %d ns is before the one ahead of it, at %d ns; put them in order of time", i, change.AtNs, beforeNs)
+			return fmt.Errorf(
+				"change %d of the schedule: %d ns is before the one ahead of it, at %d ns; put them in order of time",
+				i, change.AtNs, beforeNs,
+			)
 		}
 		beforeNs = change.AtNs
 	}
@@ -140,7 +143,9 @@ func (w Wire) validate() error {
 		return fmt.Errorf("a wire's rate of %d bit/s; give 0 (no limit) to %d", w.RateBps, int64(maxRateBps))
 	}
 	if w.Limit.Packets < 0 || w.Limit.Bytes < 0 {
-		return fmt.Errorf("a wire's limit of %d packets, %d bytes; give 0 (no limit) or more", w.Limit.Packets, w.Limit.Bytes)
+		return fmt.Errorf(
+			"a wire's limit of %d packets, %d bytes; give 0 (no limit) or more", w.Limit.Packets, w.Limit.Bytes,
+		)
 	}
 	return nil
 }

@@ -66,7 +66,10 @@ func TestADuplicateForWhichThereIsNoRoomIsNone(t *testing.T) {
 }
 
 func TestWhatWaitsForTheWireLeavesTheStatisticsInTime(t *testing.T) {
-	p, err := New(Config{Wire: Wire{RateBps: 8e6}, Lines: []Line{{DelayNs: 1e9}}}, rand.NewPCG(1, 1), Callbacks{Deliver: func(*queue.Packet, int64) {}})
+	p, err := New(
+		Config{Wire: Wire{RateBps: 8e6}, Lines: []Line{{DelayNs: 1e9}}}, rand.NewPCG(1, 1),
+		Callbacks{Deliver: func(*queue.Packet, int64) {}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,10 @@ func TestJitterHasItsDistribution(t *testing.T) {
 		{"uniform", Uniform, jitterNs / math.Sqrt(3), jitterNs},
 		{"normal", Normal, jitterNs, delayNs},
 	} {
-		_, f := pass(t, Line{DelayNs: delayNs, Jitter: Jitter{Ns: jitterNs, Distribution: c.distribution, MayReorder: true}}, n, 1e6)
+		_, f := pass(
+			t, Line{DelayNs: delayNs, Jitter: Jitter{Ns: jitterNs, Distribution: c.distribution, MayReorder: true}},
+			n, 1e6,
+		)
 		var sum, squares, most float64
 		for _, a := range f.arrived {
 			d := float64(a.atNs-a.packet.EnteredNs) - delayNs
@@ -85,7 +88,9 @@ func TestJitterHasItsDistribution(t *testing.T) {
 		}
 		mean, deviation := sum/n, math.Sqrt(squares/n)
 		// Four standard errors of each.
-		if math.Abs(mean) > 4*c.deviation/math.Sqrt(n) || !near(deviation, c.deviation, 4/math.Sqrt(2*n)) || most > c.most {
+		if math.Abs(mean) > 4*c.deviation/math.Sqrt(n) || !near(
+			deviation, c.deviation, 4/math.Sqrt(2*n),
+		) || most > c.most {
 			t.Errorf("%s: mean %v, deviation %v (want %v), at most %v", c.name, mean, deviation, c.deviation, most)
 		}
 		if reordered(f) == 0 {
@@ -159,7 +164,11 @@ func TestGilbertElliottLosesInBursts(t *testing.T) {
 		{"simple Gilbert", GilbertElliott{P: 0.01, R: 0.25, LossBad: 1}, 0.01 / 0.26, 4},
 		{"long bursts", GilbertElliott{P: 0.001, R: 0.05, LossBad: 1}, 0.001 / 0.051, 20},
 		{"Gilbert", GilbertElliott{P: 0.02, R: 0.2, LossBad: 0.5}, 0.02 / 0.22 * 0.5, 0},
-		{"Gilbert-Elliott", GilbertElliott{P: 0.02, R: 0.2, LossBad: 0.7, LossGood: 0.01}, (0.02*0.7 + 0.2*0.01) / 0.22, 0},
+		{
+			"Gilbert-Elliott",
+			GilbertElliott{P: 0.02, R: 0.2, LossBad: 0.7, LossGood: 0.01},
+			(0.02*0.7 + 0.2*0.01) / 0.22, 0,
+		},
 		{"independent", GilbertElliott{P: 0.05, R: 0.95, LossBad: 1}, 0.05, 1 / 0.95},
 	} {
 		p, f := pass(t, Line{Loss: Loss{Gilbert: c.model}}, n, 1000)

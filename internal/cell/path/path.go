@@ -59,7 +59,10 @@ func New(c Config, random *rand.PCG, callbacks Callbacks) (*Path, error) {
 	if callbacks.Copy == nil && c.duplicates() {
 		return nil, errors.New("duplication needs a callback that copies packets")
 	}
-	p := &Path{callbacks: callbacks, wire: wire{Wire: c.Wire}, lines: make([]line, len(c.Lines)), schedule: c.Schedule, held: c.Held}
+	p := &Path{
+		callbacks: callbacks, wire: wire{Wire: c.Wire}, lines: make([]line, len(c.Lines)), schedule: c.Schedule,
+		held: c.Held,
+	}
 	for i, l := range c.Lines {
 		p.lines[i] = line{Line: l, random: rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))}
 	}

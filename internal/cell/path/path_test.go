@@ -44,7 +44,10 @@ func TestADelayChangesMidRunAndKeepsTheOrder(t *testing.T) {
 				wantNs = max(wantNs, changeNs-1e6+c.beforeNs-enteredNs)
 			}
 			if got := a.atNs - enteredNs; got != wantNs {
-				t.Fatalf("%s: terminal %d, entered at %d ms: delay %d ns, want %d", c.name, s, enteredNs/1e6, got, wantNs)
+				t.Fatalf(
+					"%s: terminal %d, entered at %d ms: delay %d ns, want %d", c.name, s, enteredNs/1e6, got,
+					wantNs,
+				)
 			}
 		}
 	}
@@ -149,8 +152,9 @@ func TestChangesAreMadeInTimeWhetherPushedOrAdvanced(t *testing.T) {
 // everything is a path on which all happens at once.
 func everything() Config {
 	l := Line{
-		DelayNs: 10e6, Jitter: Jitter{Ns: 3e6, MayReorder: true}, Reorder: Reorder{Share: 0.05, Gap: 3}, Duplicate: 0.02,
-		Loss: Loss{Random: 0.01, Gilbert: GilbertElliott{P: 0.01, R: 0.3, LossBad: 0.9, LossGood: 0.001}},
+		DelayNs: 10e6, Jitter: Jitter{Ns: 3e6, MayReorder: true}, Reorder: Reorder{Share: 0.05, Gap: 3},
+		Duplicate: 0.02,
+		Loss:      Loss{Random: 0.01, Gilbert: GilbertElliott{P: 0.01, R: 0.3, LossBad: 0.9, LossGood: 0.001}},
 	}
 	ordered := l
 	ordered.Jitter.MayReorder, ordered.Jitter.Distribution = false, Normal
@@ -237,9 +241,14 @@ func TestATerminalsFateDoesNotDependOnTheOthers(t *testing.T) {
 }
 
 func TestThePathDoesNotAllocate(t *testing.T) {
-	jittery := Line{DelayNs: 10e6, Jitter: Jitter{Ns: 3e6, MayReorder: true}, Reorder: Reorder{Share: 0.1}, Loss: Loss{Random: 0.01}}
+	jittery := Line{
+		DelayNs: 10e6, Jitter: Jitter{Ns: 3e6, MayReorder: true}, Reorder: Reorder{Share: 0.1},
+		Loss: Loss{Random: 0.01},
+	}
 	for name, l := range map[string]Line{"constant delay": {DelayNs: 10e6}, "jitter": jittery} {
-		p, err := New(Config{Wire: Wire{RateBps: 100e6, Limit: queue.Limit{Packets: 100}}, Lines: []Line{l, l}}, rand.NewPCG(1, 2),
+		p, err := New(Config{
+			Wire: Wire{RateBps: 100e6, Limit: queue.Limit{Packets: 100}}, Lines: []Line{l, l},
+		}, rand.NewPCG(1, 2),
 			Callbacks{Deliver: func(*queue.Packet, int64) {}, Drop: func(*queue.Packet, queue.Place, int64) {}})
 		if err != nil {
 			t.Fatal(err)
@@ -279,9 +288,14 @@ func TestImpossiblePathsAreRefused(t *testing.T) {
 		{Config{Lines: []Line{{Jitter: Jitter{Distribution: 9}}}}, "distribution 9"},
 		{Config{Lines: one, Schedule: []Change{{AtNs: 5}}}, "change 0 of the schedule: changes nothing"},
 		{Config{Lines: one, Schedule: []Change{{Line: &Line{}, Station: 1}}}, "terminal 1 does not exist"},
-		{Config{Lines: one, Schedule: []Change{{AtNs: 5, Line: &Line{}}, {AtNs: 4, Line: &Line{}}}}, "change 1 of the schedule: 4 ns is before"},
+		{
+			Config{Lines: one, Schedule: []Change{{AtNs: 5, Line: &Line{}}, {AtNs: 4, Line: &Line{}}}},
+			"change 1 of the schedule: 4 ns is before",
+		},
 	} {
-		if _, err := New(c.config, rand.NewPCG(1, 2), Callbacks{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := New(
+			c.config, rand.NewPCG(1, 2), Callbacks{},
+		); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.config, err, c.want)
 		}
 	}

@@ -66,7 +66,9 @@ func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tole
 func saturate(t *testing.T, rateBps int64, ipLength, payload int, durationNs int64) float64 {
 	t.Helper()
 	arrived := int64(0)
-	p, err := New(Config{Wire: Wire{RateBps: rateBps, Limit: queue.Limit{Packets: 100}}, Lines: make([]Line, 1)}, rand.NewPCG(1, 2),
+	p, err := New(Config{
+		Wire: Wire{RateBps: rateBps, Limit: queue.Limit{Packets: 100}}, Lines: make([]Line, 1),
+	}, rand.NewPCG(1, 2),
 		Callbacks{
 			Deliver: func(*queue.Packet, int64) { arrived++ },
 			Drop:    func(*queue.Packet, queue.Place, int64) { t.Fatal("a packet was dropped") },
@@ -183,7 +185,10 @@ func TestWireQueueHoldsItsLimit(t *testing.T) {
 		drain(t, p)
 		s := p.WireStatistics()
 		if s.Pushed != s.Popped+s.Dropped || s.Popped != int64(len(f.arrived)) || s.Length.Value() != 0 {
-			t.Errorf("%s: %d pushed, %d popped, %d dropped, %d wait", c.name, s.Pushed, s.Popped, s.Dropped, s.Length.Value())
+			t.Errorf(
+				"%s: %d pushed, %d popped, %d dropped, %d wait", c.name, s.Pushed, s.Popped, s.Dropped,
+				s.Length.Value(),
+			)
 		}
 	}
 }

@@ -14,7 +14,10 @@ func BenchmarkDisciplines(b *testing.B) {
 		{"SharedFIFO", func(d Drop) Discipline { return NewSharedFIFO(stations, limit, d) }},
 		{"RoundRobin", func(d Drop) Discipline { return NewRoundRobin(stations, limit, Limit{}, d) }},
 		{"FQCoDel", func(d Drop) Discipline { return NewFQCoDel(stations, options, d) }},
-		{"AirtimeFQCoDel", func(d Drop) Discipline { return NewAirtimeFQCoDel(stations, options, AirtimeOptions{}, d) }},
+		{
+			"AirtimeFQCoDel",
+			func(d Drop) Discipline { return NewAirtimeFQCoDel(stations, options, AirtimeOptions{}, d) },
+		},
 		{"AckThinning", func(d Drop) Discipline {
 			return NewAckThinning(stations, d, func(d Drop) Thinnable { return NewSharedFIFO(stations, limit, d) })
 		}},
@@ -60,7 +63,9 @@ func BenchmarkFIFO(b *testing.B) {
 // The whole queue is one fat flow and many thin ones, and each packet is one too many.
 func BenchmarkFQCoDelAtTheLimit(b *testing.B) {
 	free := make([]*Packet, 0, 2000)
-	q := NewFQCoDel(8, FQCoDelOptions{Limit: Limit{Packets: 1000}}, func(p *Packet, _ Place, _ int64) { free = append(free, p) })
+	q := NewFQCoDel(8, FQCoDelOptions{Limit: Limit{Packets: 1000}}, func(p *Packet, _ Place, _ int64) {
+		free = append(free, p)
+	})
 	for i := range cap(free) {
 		free = append(free, &Packet{Station: i % 8, Flow: uint32(i % 400), Length: 1500})
 	}

@@ -97,7 +97,9 @@ func TestCoDelKeepsTheSojournTimeNearItsTarget(t *testing.T) {
 			t.Errorf("%d senders: the link was used to %.2f", senders, use)
 		}
 		// The same senders fill a queue without CoDel to its limit.
-		plain := newBottleneck(senders, rttNs, func(d Drop) Discipline { return NewSharedFIFO(1, Limit{Packets: 400}, d) })
+		plain := newBottleneck(senders, rttNs, func(d Drop) Discipline {
+			return NewSharedFIFO(1, Limit{Packets: 400}, d)
+		})
 		plain.run(endNs)
 		if all := plain.q.(*SharedFIFO).Statistics(); all.Sojourn.Quantile(0.5) < 100e6 {
 			t.Errorf("%d senders: without CoDel the median is %d ms", senders, all.Sojourn.Quantile(0.5)/1e6)
@@ -131,7 +133,9 @@ func TestCoDelDropsTheSurplusOfAnOverloadThatDoesNotYield(t *testing.T) {
 
 func TestCoDelDropsByItsControlLaw(t *testing.T) {
 	var dropsNs []int64
-	q := NewFQCoDel(1, FQCoDelOptions{CoDel: InternetCoDel}, func(_ *Packet, _ Place, atNs int64) { dropsNs = append(dropsNs, atNs) })
+	q := NewFQCoDel(1, FQCoDelOptions{CoDel: InternetCoDel}, func(_ *Packet, _ Place, atNs int64) {
+		dropsNs = append(dropsNs, atNs)
+	})
 	for range 5000 {
 		q.Push(&Packet{Length: 1500}, 0)
 	}
@@ -168,7 +172,9 @@ func TestCoDelLeavesTheLastPacketsAlone(t *testing.T) {
 
 func TestCoDelParametersCanBeAStationsOwn(t *testing.T) {
 	var dropped [2]int
-	q := NewFQCoDel(2, FQCoDelOptions{CoDel: WirelessCoDelFor(100e6, 2)}, func(p *Packet, _ Place, _ int64) { dropped[p.Station]++ })
+	q := NewFQCoDel(2, FQCoDelOptions{CoDel: WirelessCoDelFor(100e6, 2)}, func(p *Packet, _ Place, _ int64) {
+		dropped[p.Station]++
+	})
 	q.SetCoDel(1, WirelessCoDelFor(11e6, 2))
 	// Both wait for 40 ms: over the target of a fast station, and under that of a slow one.
 	for nowNs := int64(0); nowNs < 5e9; nowNs += 1e6 {
@@ -267,7 +273,9 @@ func TestFQGivesFlowsEqualBytes(t *testing.T) {
 
 func TestTheFattestFlowLosesItsOldestPacketsAtTheLimit(t *testing.T) {
 	var dropped []*Packet
-	q := NewFQCoDel(2, FQCoDelOptions{Limit: Limit{Packets: 100}, DropBatch: 16}, func(p *Packet, _ Place, _ int64) { dropped = append(dropped, p) })
+	q := NewFQCoDel(2, FQCoDelOptions{Limit: Limit{Packets: 100}, DropBatch: 16}, func(p *Packet, _ Place, _ int64) {
+		dropped = append(dropped, p)
+	})
 	var fat []*Packet
 	for range 40 {
 		// More packets, but fewer bytes.

@@ -12,7 +12,9 @@ type RoundRobin struct {
 // NewRoundRobin makes the queue of an access point with a number of stations. One limit holds for all packets, the other one
 // for each station's.
 func NewRoundRobin(stations int, all, each Limit, drop Drop) *RoundRobin {
-	q := &RoundRobin{ledger: newLedger(stations, PlaceAPQueue, drop), all: all, each: each, stations: make([]list, stations)}
+	q := &RoundRobin{
+		ledger: newLedger(stations, PlaceAPQueue, drop), all: all, each: each, stations: make([]list, stations),
+	}
 	q.turns = newRoundRobinTurns(&q.ledger)
 	return q
 }

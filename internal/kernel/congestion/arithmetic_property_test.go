@@ -124,7 +124,9 @@ func TestGammaIsTunedWithinItsBounds(t *testing.T) {
 func TestRenoFriendlinessIsTheKernelsLoop(t *testing.T) {
 	sampled(t, func(r *rand.Rand) question {
 		// Up to ten times the packets for which Reno's window grows, exact multiples often.
-		q := question{Question: arithmeticCcQuestionCC_ASK_FRIENDLY, A: draw(r, 2, maxPackets), C: uint32(400 + r.IntN(500))}
+		q := question{
+			Question: arithmeticCcQuestionCC_ASK_FRIENDLY, A: draw(r, 2, maxPackets), C: uint32(400 + r.IntN(500)),
+		}
 		step := q.A * (8 * (1024 + q.C) / 3 / (1024 - q.C)) >> 3
 		q.B = step * uint32(r.IntN(10))
 		if r.IntN(2) == 0 {
@@ -203,7 +205,8 @@ func TestAChangedRTT(t *testing.T) {
 		return question{
 			Question: arithmeticCcQuestionCC_ASK_TARGET,
 			A:        draw(r, 0, maxPackets), B: draw(r, minRTT, maxRTT), C: draw(r, minRef, maxRef),
-			D: draw(r, 0, 600_000), E: draw(r, minRTT, maxRTT), F: uint32(formK + r.IntN(2)), Wide: uint64(draw(r, 0, 600_000)),
+			D: draw(r, 0, 600_000), E: draw(r, minRTT, maxRTT), F: uint32(formK + r.IntN(2)),
+			Wide: uint64(draw(r, 0, 600_000)),
 		}
 	}, func(q question) (string, bool) {
 		before, after := newCubicModel(q.F, q.A, q.E, q.C), newCubicModel(q.F, q.A, q.B, q.C)
@@ -220,8 +223,15 @@ func TestAChangedRTT(t *testing.T) {
 				return "", true
 			}
 			x := math.Cbrt(away / after.c)
-			nearer := math.Cbrt(math.Max(away-1-before.c*(math.Pow(math.Abs(at-before.k)+2*tick, 3)-math.Pow(math.Abs(at-before.k), 3)), 0) / after.c)
-			farther := math.Cbrt(before.c * math.Pow(math.Abs(at-before.k)+2*tick+math.Ldexp(at+before.k, -20), 3) / after.c)
+			nearer := math.Cbrt(
+				math.Max(
+					away-1-before.c*(math.Pow(math.Abs(at-before.k)+2*tick, 3)-math.Pow(math.Abs(at-before.k), 3)),
+					0,
+				) / after.c,
+			)
+			farther := math.Cbrt(
+				before.c * math.Pow(math.Abs(at-before.k)+2*tick+math.Ldexp(at+before.k, -20), 3) / after.c,
+			)
 			slack += math.Max(x-nearer, farther-x)
 			moved = after.k + math.Copysign(x, at-before.k) - at
 		}

@@ -53,7 +53,8 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 
 	// Slow start, and a loss that gives the flow an ssthresh to lose.
 	var free *unix.TCPInfo
-	for try := 0; try < 3 && (free == nil || free.Snd_ssthresh >= unset); try++ { // on a machine that stands still the reduction may be undone
+	// on a machine that stands still the reduction may be undone
+	for try := 0; try < 3 && (free == nil || free.Snd_ssthresh >= unset); try++ {
 		n.Client.Out.DropData(100, 1)
 		testnet.MustSend(t, client, server, some)
 		free = testnet.Info(t, client)

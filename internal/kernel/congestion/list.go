@@ -164,7 +164,9 @@ func entry(l *layout, id ebpf.MapID) (*Entry, error) {
 		}
 	}
 	var raw []byte
-	if err := e.read(parametersMapName, func(m *ebpf.Map) error { raw, err = m.LookupBytes(uint32(0)); return err }); err != nil {
+	if err := e.read(
+		parametersMapName, func(m *ebpf.Map) error { raw, err = m.LookupBytes(uint32(0)); return err },
+	); err != nil {
 		return nil, err
 	}
 	k, p, ok := fromWire(raw)

@@ -34,10 +34,14 @@ func TestPinnedOutlivesWhoLoadedItUntilItIsUnloaded(t *testing.T) {
 	if e.Kind != Compound || e.Parameters != p || e.Pin != l.Pinned || len(e.Processes) != 0 || e.Sockets != 0 {
 		t.Errorf("listed as %+v, want Compound with %+v at %s", e, p, l.Pinned)
 	}
-	if _, err := Load(Compound, Options{Name: name, Parameters: p, Pin: true, BPFFS: folder}); !errors.Is(err, ErrInUse) {
+	if _, err := Load(
+		Compound, Options{Name: name, Parameters: p, Pin: true, BPFFS: folder},
+	); !errors.Is(err, ErrInUse) {
 		t.Errorf("loading it twice gives %v", err)
 	}
-	if _, err := Unload(t.Context(), bpffs(t), name); err == nil || !strings.Contains(err.Error(), "another BPF file system") {
+	if _, err := Unload(t.Context(), bpffs(t), name); err == nil || !strings.Contains(
+		err.Error(), "another BPF file system",
+	) {
 		t.Errorf("looked for elsewhere it gives %v", err)
 	}
 	if sockets, err := Unload(within(t, 10*time.Second), folder, name); err != nil || sockets != 0 {
@@ -120,7 +124,9 @@ func TestOfManyLoadersAtOnceOneSucceeds(t *testing.T) {
 }
 
 func TestWhatIsNotAirtidesIsLeftAlone(t *testing.T) {
-	if _, err := Unload(t.Context(), "", "cubic"); !errors.Is(err, ErrNotLoaded) || !strings.Contains(err.Error(), "kernel's own") {
+	if _, err := Unload(t.Context(), "", "cubic"); !errors.Is(err, ErrNotLoaded) || !strings.Contains(
+		err.Error(), "kernel's own",
+	) {
 		t.Errorf("unloading the kernel's gives %v", err)
 	}
 	_, err := Load(CubicPlain, Options{Name: "cubic", Parameters: CubicPlain.Defaults()})
@@ -138,13 +144,17 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		kind Kind
 		Options
 	}{
-		"unknown kind":          {"vegas", Options{Parameters: good}},
-		"long name":             {CubicRTT, Options{Name: "sixteen_letters_", Parameters: good}},
-		"name with a slash":     {CubicRTT, Options{Name: "../x", Parameters: good}},
-		"no reference RTT":      {CubicRTT, Options{Parameters: Parameters{Beta: 0.7}}},
-		"beta of 1":             {CubicPlain, Options{Parameters: Parameters{Beta: 1}}},
-		"gamma above its bound": {Compound, Options{Parameters: Parameters{Gamma: 31, GammaLow: 5, GammaHigh: 30, LowWindow: 38}}},
-		"gammas crossing":       {Compound, Options{Parameters: Parameters{Gamma: 5, GammaLow: 6, GammaHigh: 5, LowWindow: 38}}},
+		"unknown kind":      {"vegas", Options{Parameters: good}},
+		"long name":         {CubicRTT, Options{Name: "sixteen_letters_", Parameters: good}},
+		"name with a slash": {CubicRTT, Options{Name: "../x", Parameters: good}},
+		"no reference RTT":  {CubicRTT, Options{Parameters: Parameters{Beta: 0.7}}},
+		"beta of 1":         {CubicPlain, Options{Parameters: Parameters{Beta: 1}}},
+		"gamma above its bound": {
+			Compound, Options{Parameters: Parameters{Gamma: 31, GammaLow: 5, GammaHigh: 30, LowWindow: 38}},
+		},
+		"gammas crossing": {
+			Compound, Options{Parameters: Parameters{Gamma: 5, GammaLow: 6, GammaHigh: 5, LowWindow: 38}},
+		},
 	} {
 		if l, err := Load(o.kind, o.Options); err == nil {
 			_ = l.Close()
@@ -156,7 +166,11 @@ func TestOptionsThatAreRefused(t *testing.T) {
 func TestOlderKernelsAreTold(t *testing.T) {
 	kernel := func(names ...string) func() (*btf.Spec, error) {
 		return func() (*btf.Spec, error) {
-			types := []btf.Type{&btf.Struct{Name: "sock", Size: 4, Members: []btf.Member{{Name: "x", Type: &btf.Int{Name: "int", Size: 4}}}}}
+			types := []btf.Type{
+				&btf.Struct{
+					Name: "sock", Size: 4, Members: []btf.Member{{Name: "x", Type: &btf.Int{Name: "int", Size: 4}}},
+				},
+			}
 			for _, n := range names {
 				types = append(types, &btf.Struct{Name: n})
 			}

@@ -21,7 +21,8 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 		n := draw(r, 1, 1000)
 		q := question{
 			Question: arithmeticCcQuestionCC_ASK_TARGET_AT,
-			A:        draw(r, 0, maxPackets), C: hz, D: draw(r, 0, 600*hz), E: 4000 * draw(r, 0, 250), // whole ticks, which are not rounded
+			// whole ticks, which are not rounded
+			A: draw(r, 0, maxPackets), C: hz, D: draw(r, 0, 600*hz), E: 4000 * draw(r, 0, 250),
 		}
 		at1 = append(at1, q)
 		q.C, q.D = q.C*n, q.D*n
@@ -60,7 +61,9 @@ func TestTimeRatioOutOfRange(t *testing.T) {
 	for _, ratio := range [][2]uint32{{0, 1}, {1, 0}, {1001, 1}, {1, 11}, {1_000_001, 1_000_000}} {
 		p := CubicBound.Defaults()
 		p.TimeNum, p.TimeDen = ratio[0], ratio[1]
-		if _, err := Load(CubicBound, Options{Name: uniqueName("at"), Parameters: p}); err == nil || errors.Is(err, ErrNotSupported) {
+		if _, err := Load(
+			CubicBound, Options{Name: uniqueName("at"), Parameters: p},
+		); err == nil || errors.Is(err, ErrNotSupported) {
 			t.Errorf("%d/%d gives: %v", ratio[0], ratio[1], err)
 		}
 	}

@@ -62,7 +62,10 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 					lost = testnet.Info(t, client)
 				}
 				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
-					t.Errorf("by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans, lost.Snd_ssthresh)
+					t.Errorf(
+						"by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans,
+						lost.Snd_ssthresh,
+					)
 				}
 				n.Client.Out.DropData(0, 0)
 			}
@@ -78,7 +81,9 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 				_ = c.SetLinger(0)
 				c.Close()
 			}
-			testnet.Eventually(t, 10*time.Second, "no socket to use it", func() bool { return find(t, l.Name).Sockets == 0 })
+			testnet.Eventually(
+				t, 10*time.Second, "no socket to use it", func() bool { return find(t, l.Name).Sockets == 0 },
+			)
 		})
 	}
 }
@@ -136,7 +141,10 @@ func TestRTTNeverSampled(t *testing.T) {
 			testnet.MustSend(t, client, server, 256<<10)
 			i := testnet.Info(t, client)
 			if i.Rtt == 0 || i.Snd_cwnd < 2 || i.Total_retrans < 10 {
-				t.Errorf("after the timeout RTT is %d us, cwnd %d, %d were retransmitted", i.Rtt, i.Snd_cwnd, i.Total_retrans)
+				t.Errorf(
+					"after the timeout RTT is %d us, cwnd %d, %d were retransmitted", i.Rtt, i.Snd_cwnd,
+					i.Total_retrans,
+				)
 			}
 			if got := testnet.CongestionControl(t, client); got != l.Name {
 				t.Errorf("the socket has %s", got)

@@ -61,7 +61,10 @@ func checkHeaders(headers string) (string, error) {
 	if headers == "" {
 		headers = filepath.Join("/lib/modules", Release(), "build")
 		if _, err := os.Stat(headers); err != nil {
-			return "", fmt.Errorf("there are no headers of this kernel at %s: install them (Debian: apt install linux-headers-%s), or name others with --kernel-headers", headers, Release())
+			return "", fmt.Errorf(
+				"there are no headers of this kernel at %s: install them (Debian: apt install linux-headers-%s), or name others with --kernel-headers",
+				headers, Release(),
+			)
 		}
 	}
 	headers, err := filepath.Abs(headers)
@@ -107,7 +110,10 @@ func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
 		return ctx.Err()
 	}
 	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
-	return fmt.Errorf("building the module: %w; make said at last:\n%s", err, strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
+	return fmt.Errorf(
+		"building the module: %w; make said at last:\n%s", err,
+		strings.Join(lines[max(0, len(lines)-lastLines):], "\n"),
+	)
 }
 
 // install puts the built module in its place, as a whole or not at all.

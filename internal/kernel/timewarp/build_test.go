@@ -12,7 +12,9 @@ import (
 func headers(t *testing.T, config, rule string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"include/config/auto.conf": config, "Makefile": "modules:\n\t" + rule + "\n"} {
+	for name, text := range map[string]string{
+		"include/config/auto.conf": config, "Makefile": "modules:\n\t" + rule + "\n",
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -50,15 +52,19 @@ func TestBuildGivesMakeTheSourcesAndTakesTheModule(t *testing.T) {
 
 func TestWhatCannotBeBuiltSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct{ headers, want string }{
-		"absent":         {filepath.Join(t.TempDir(), "none"), "no headers of a configured kernel"},
-		"no modules":     {headers(t, "CONFIG_KPROBES=y\n", "true"), "without CONFIG_MODULES"},
-		"no kprobes":     {headers(t, "CONFIG_MODULES=y\n", "true"), "without CONFIG_KPROBES"},
-		"no kretprobes":  {headers(t, "CONFIG_MODULES=y\nCONFIG_KPROBES=y\n", "true"), "without CONFIG_KRETPROBES"},
-		"compiler":       {headers(t, modular, "@echo some error of the compiler; exit 1"), "some error of the compiler"},
+		"absent":        {filepath.Join(t.TempDir(), "none"), "no headers of a configured kernel"},
+		"no modules":    {headers(t, "CONFIG_KPROBES=y\n", "true"), "without CONFIG_MODULES"},
+		"no kprobes":    {headers(t, "CONFIG_MODULES=y\n", "true"), "without CONFIG_KPROBES"},
+		"no kretprobes": {headers(t, "CONFIG_MODULES=y\nCONFIG_KPROBES=y\n", "true"), "without CONFIG_KRETPROBES"},
+		"compiler": {
+			headers(t, modular, "@echo some error of the compiler; exit 1"), "some error of the compiler",
+		},
 		"made no module": {headers(t, modular, "true"), "opening the module"},
 	} {
 		output := filepath.Join(t.TempDir(), "timewarp.ko")
-		if _, err := Build(t.Context(), BuildOptions{Headers: c.headers, Output: output}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Build(
+			t.Context(), BuildOptions{Headers: c.headers, Output: output},
+		); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s gives: %v", name, err)
 		}
 		if _, err := os.Stat(output); err == nil {

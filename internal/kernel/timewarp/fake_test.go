@@ -32,7 +32,10 @@ func newFake(t *testing.T) *fake {
 	f.write(f.clockSource("current_clocksource"), "tsc\n")
 	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
 	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
-	f.write(filepath.Join(f.proc, "net/netstat"), "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n")
+	f.write(
+		filepath.Join(f.proc, "net/netstat"),
+		"TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n",
+	)
 	for i, file := range f.watchdogFiles() {
 		f.write(file, strings.Fields(usualWatchdogs)[i]+"\n")
 	}
@@ -134,7 +137,10 @@ const usualWatchdogs = "120 21 0 10 1 1"
 // watchdogFiles are those of usualWatchdogs.
 func (f *fake) watchdogFiles() []string {
 	w := f.watchdogs()
-	return []string{filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs"), w.stall, w.suppressStall, w.lockup, w.hard, w.soft}
+	return []string{
+		filepath.Join(f.proc, "sys/kernel/hung_task_timeout_secs"), w.stall, w.suppressStall, w.lockup, w.hard,
+		w.soft,
+	}
 }
 
 // readWatchdogValues is what they are now.
@@ -149,5 +155,7 @@ func (f *fake) readWatchdogValues() string {
 // writeModule writes what passes for a module that was built for a kernel.
 func writeModule(t *testing.T, path, release string) {
 	t.Helper()
-	testmodule.Write(t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ", sourcesKey+"="+sourcesHash())
+	testmodule.Write(
+		t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ", sourcesKey+"="+sourcesHash(),
+	)
 }

@@ -50,7 +50,10 @@ func findModule(root, release string) (string, error) {
 	if unfit != nil {
 		return "", unfit
 	}
-	return "", fmt.Errorf("there is no module for kernel %s at %s: build it with airtide timewarp build, or name one with --module", release, places[0])
+	return "", fmt.Errorf(
+		"there is no module for kernel %s at %s: build it with airtide timewarp build, or name one with --module",
+		release, places[0],
+	)
 }
 
 func compressed(path string) bool { return !strings.HasSuffix(path, ".ko") }

@@ -21,7 +21,9 @@ func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 	if path, err := findModule(root, release); err == nil || !strings.Contains(err.Error(), "airtide timewarp build") {
 		t.Errorf("without one: %s, %v", path, err)
 	}
-	for _, want := range []string{dkms + ".zst", dkms + ".xz", dkms, filepath.Join(root, Folder, release, "timewarp.ko")} {
+	for _, want := range []string{
+		dkms + ".zst", dkms + ".xz", dkms, filepath.Join(root, Folder, release, "timewarp.ko"),
+	} {
 		if err := os.MkdirAll(filepath.Dir(want), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,9 @@ func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 func TestAModuleOfOtherSourcesIsNotFound(t *testing.T) {
 	const release = "6.12.0-test"
 	root := t.TempDir()
-	own, dkms := filepath.Join(root, Folder, release, "timewarp.ko"), filepath.Join(root, "lib/modules", release, "updates/dkms/timewarp.ko")
+	own, dkms := filepath.Join(root, Folder, release, "timewarp.ko"), filepath.Join(
+		root, "lib/modules", release, "updates/dkms/timewarp.ko",
+	)
 	for _, path := range []string{own, dkms} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -90,7 +94,9 @@ func TestACompressedModule(t *testing.T) {
 		if c.format != "" {
 			f.write(filepath.Join(f.sys, "module/compression"), c.format+"\n")
 		}
-		if _, err := f.Load(packed); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--module") || f.Loaded() {
+		if _, err := f.Load(packed); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(
+			err.Error(), "--module",
+		) || f.Loaded() {
 			t.Errorf("a kernel with %q gives: %v", c.format, err)
 		}
 	}

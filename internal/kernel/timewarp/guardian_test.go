@@ -41,8 +41,9 @@ func TestMain(m *testing.M) {
 		}
 	} else {
 		_, err = k.Run(context.Background(), RunOptions{
-			Ratio: Ratio{10, 1}, TCP: TCP{ScaledCubic: k.canScaleCubic() == nil}, Module: module, Guardian: []string{asGuardian},
-			Command: []string{"sh", "-c", "echo begun; exec sleep 100000"},
+			Ratio: Ratio{10, 1}, TCP: TCP{ScaledCubic: k.canScaleCubic() == nil}, Module: module,
+			Guardian: []string{asGuardian},
+			Command:  []string{"sh", "-c", "echo begun; exec sleep 100000"},
 		})
 	}
 	if err != nil {
@@ -171,7 +172,8 @@ func TestTheGuardianEndsWithItsRun(t *testing.T) {
 	}
 	before := children()
 	r, err := f.Run(t.Context(), RunOptions{
-		Ratio: Ratio{10, 1}, Module: f.module, Guardian: []string{asGuardian}, Command: []string{"sh", "-c", "echo 2000 3000 >" + f.parameter("now")},
+		Ratio: Ratio{10, 1}, Module: f.module, Guardian: []string{asGuardian},
+		Command: []string{"sh", "-c", "echo 2000 3000 >" + f.parameter("now")},
 	})
 	if err != nil || r.Undone == nil || f.unloadings != 1 {
 		t.Errorf("%+v, %v, %d unloadings", r, err, f.unloadings)

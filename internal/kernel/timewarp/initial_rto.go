@@ -56,7 +56,8 @@ func attachInitialRTO(at uint64) error {
 	}
 	defer unix.Close(root)
 	err = link.RawAttachProgram(link.RawAttachProgramOptions{
-		Target: root, Program: objects.Programs[initialRTOProgTimewarpRto], Attach: ebpf.AttachCGroupSockOps, Flags: unix.BPF_F_ALLOW_MULTI,
+		Target: root, Program: objects.Programs[initialRTOProgTimewarpRto], Attach: ebpf.AttachCGroupSockOps,
+		Flags: unix.BPF_F_ALLOW_MULTI,
 	})
 	if err != nil {
 		return fmt.Errorf("attaching a BPF program for the initial RTO: %w", err)
@@ -72,7 +73,9 @@ func detachInitialRTO() error {
 	}
 	defer unix.Close(root)
 	err = eachInitialRTO(root, func(p *ebpf.Program) error {
-		return link.RawDetachProgram(link.RawDetachProgramOptions{Target: root, Program: p, Attach: ebpf.AttachCGroupSockOps})
+		return link.RawDetachProgram(
+			link.RawDetachProgramOptions{Target: root, Program: p, Attach: ebpf.AttachCGroupSockOps},
+		)
 	})
 	if err != nil {
 		return fmt.Errorf("detaching the BPF program for the initial RTO: %w", err)

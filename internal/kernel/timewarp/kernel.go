@@ -37,7 +37,8 @@ func Running() *Kernel {
 	return &Kernel{
 		sys: "/sys", proc: "/proc", state: "/run/airtide",
 		finitModule: unix.FinitModule, deleteModule: unix.DeleteModule, setDate: setDateBack,
-		attachInitialRTO: attachInitialRTO, detachInitialRTO: detachInitialRTO, loadCubic: loadCubic, unloadCubic: unloadCubic,
+		attachInitialRTO: attachInitialRTO, detachInitialRTO: detachInitialRTO, loadCubic: loadCubic,
+		unloadCubic:      unloadCubic,
 		writeClockSource: writeLine, writeRatioFile: writeLine,
 	}
 }
@@ -62,7 +63,9 @@ func (k *Kernel) Support() error {
 		if text, _ := readLine(filepath.Join(k.proc, "sys/kernel/modules_disabled")); text == "1" {
 			return errors.New("loading modules is switched off until the next boot (kernel.modules_disabled = 1)")
 		}
-		return errors.New("this process may not load modules: root is needed (CAP_SYS_MODULE), and a kernel that was not booted with nomodule")
+		return errors.New(
+			"this process may not load modules: root is needed (CAP_SYS_MODULE), and a kernel that was not booted with nomodule",
+		)
 	default:
 		return fmt.Errorf("asking the kernel for module support: %w", err)
 	}

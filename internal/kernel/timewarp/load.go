@@ -101,7 +101,10 @@ func (k *Kernel) insert(path string) error {
 	} else if release, err := ModuleRelease(path); err != nil {
 		return err
 	} else if release != Release() {
-		return fmt.Errorf("%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path, release, Release())
+		return fmt.Errorf(
+			"%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path, release,
+			Release(),
+		)
 	} else if err := checkSources(path); err != nil {
 		return err
 	}
@@ -120,10 +123,16 @@ func (k *Kernel) insert(path string) error {
 func (k *Kernel) decompresses(path string) error {
 	format, err := readLine(filepath.Join(k.sys, "module/compression"))
 	if err != nil {
-		return fmt.Errorf("this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or zstd -d, and name the file with --module", path)
+		return fmt.Errorf(
+			"this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or zstd -d, and name the file with --module",
+			path,
+		)
 	}
 	if want := map[string]string{"xz": ".xz", "zstd": ".zst", "gzip": ".gz"}[format]; filepath.Ext(path) != want {
-		return fmt.Errorf("this kernel decompresses modules by %s only, which %s is not: decompress it, and name the file with --module", format, path)
+		return fmt.Errorf(
+			"this kernel decompresses modules by %s only, which %s is not: decompress it, and name the file with --module",
+			format, path,
+		)
 	}
 	return nil
 }

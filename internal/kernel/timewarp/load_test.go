@@ -30,12 +30,17 @@ func TestLoadSetUnload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Status{Loaded: true, Selected: true, Ratio: Ratio{5, 2}, RTO: RTOBounds, ClockSource: "timewarp", Before: "tsc", RealNs: 2e9, WarpedNs: 5e9, AheadNs: 3e9}
+	want := Status{
+		Loaded: true, Selected: true, Ratio: Ratio{5, 2}, RTO: RTOBounds, ClockSource: "timewarp", Before: "tsc",
+		RealNs: 2e9, WarpedNs: 5e9, AheadNs: 3e9,
+	}
 	if *s != want {
 		t.Errorf("status %+v, want %+v", *s, want)
 	}
 	var text bytes.Buffer
-	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), "since 2s of real time, 5s of the clock") {
+	if err := s.WriteText(&text); err != nil || !strings.Contains(
+		text.String(), "since 2s of real time, 5s of the clock",
+	) {
 		t.Errorf("%v: %s", err, &text)
 	}
 	u, err := f.Unload()
@@ -53,7 +58,8 @@ func TestLoadSetUnload(t *testing.T) {
 
 func TestWhatCannotBeLoadedSaysWhy(t *testing.T) {
 	for refused, want := range map[error]string{
-		unix.EEXIST: "loaded already", unix.ENODEV: "tsc=reliable", unix.EOPNOTSUPP: "nohz=off", unix.ENOEXEC: "another kernel",
+		unix.EEXIST: "loaded already", unix.ENODEV: "tsc=reliable", unix.EOPNOTSUPP: "nohz=off",
+		unix.ENOEXEC:      "another kernel",
 		unix.EKEYREJECTED: "signed", unix.ENOENT: "dmesg", unix.ENOMEM: "dmesg",
 	} {
 		f := newFake(t)
@@ -71,7 +77,9 @@ func TestWhatCannotBeLoadedSaysWhy(t *testing.T) {
 		t.Errorf("another kernel's module gives: %v", err)
 	}
 	testmodule.Write(t, f.module, "vermagic="+Release()+" SMP ", sourcesKey+"=0123456789abcdef")
-	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "other sources") || !strings.Contains(err.Error(), "airtide timewarp build") {
+	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "other sources") || !strings.Contains(
+		err.Error(), "airtide timewarp build",
+	) {
 		t.Errorf("a module of other sources gives: %v", err)
 	}
 	f.write(f.module, "no ELF file at all")
@@ -154,7 +162,9 @@ func TestAKernelThatDoesNotTakeTheClockSourceIsNoticed(t *testing.T) {
 	f := newFake(t)
 	// The kernel takes any name, and uses it when it can.
 	f.writeClockSource = func(string, string) error { return nil }
-	if _, err := f.Load(f.module); err == nil || !strings.Contains(err.Error(), "did not take clock source timewarp and keeps tsc") {
+	if _, err := f.Load(f.module); err == nil || !strings.Contains(
+		err.Error(), "did not take clock source timewarp and keeps tsc",
+	) {
 		t.Errorf("it gives: %v", err)
 	}
 	f.mustBeGone()
@@ -173,7 +183,9 @@ func TestNoModuleSupportSaysWhatStillWorks(t *testing.T) {
 			t.Errorf("it gives: %v", err)
 		}
 	}
-	if text := ErrNoModules.Error(); !strings.Contains(text, "still works") || !strings.Contains(text, "CONFIG_MODULES") {
+	if text := ErrNoModules.Error(); !strings.Contains(text, "still works") || !strings.Contains(
+		text, "CONFIG_MODULES",
+	) {
 		t.Error(text)
 	}
 	f.finitModule = func(int, string, int) error { return unix.EPERM }

@@ -27,7 +27,9 @@ func warped(t testing.TB, k *Kernel, r Ratio, tcp TCP, p *path) (a, b *host) {
 	}
 	insertModules(t)
 	a, b = newHost(t, "10.77.0.1"), newHost(t, "10.77.0.2")
-	p.delay, p.stallEvery, p.stallFor, p.queue = times(p.delay, r), times(p.stallEvery, r), times(p.stallFor, r), times(p.queue, r)
+	p.delay, p.stallEvery, p.stallFor, p.queue = times(p.delay, r), times(
+		p.stallEvery, r,
+	), times(p.stallFor, r), times(p.queue, r)
 	p.rate /= r.Float()
 	p.start(a, b)
 	return a, b
@@ -107,7 +109,9 @@ func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 func TestModuleInitialRTO(t *testing.T) {
 	k, _ := loaded(t)
 	r := Ratio{10, 1}
-	for rto, want := range map[RTO]time.Duration{RTONone: time.Second, RTOBounds: 10 * time.Second, RTOPaper: 10 * time.Second} {
+	for rto, want := range map[RTO]time.Duration{
+		RTONone: time.Second, RTOBounds: 10 * time.Second, RTOPaper: 10 * time.Second,
+	} {
 		for _, lost := range []byte{flagSYN, flagSYN | flagACK} {
 			p := &path{delay: time.Millisecond}
 			a, b := warped(t, k, r, TCP{RTO: rto}, p)
@@ -124,7 +128,10 @@ func TestModuleInitialRTO(t *testing.T) {
 				t.Fatalf("rto %s: nothing was sent again", rto)
 			}
 			took := again[1].sent - again[0].sent
-			t.Logf("rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took, real(took, r))
+			t.Logf(
+				"rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took,
+				real(took, r),
+			)
 			// A tick early, or as the machine is late: with the first, which shortens it, or with the second. Twice as long would be too long.
 			if took < want*9/10 || took > want+8*time.Second {
 				t.Errorf("rto %s, flags %#x: sent again after %s, want %s", rto, lost, took, want)
@@ -184,7 +191,9 @@ func TestModuleSpuriousTimeouts(t *testing.T) {
 			a, b := warped(t, k, c.ratio, TCP{RTO: c.rto}, p)
 			a.sysctl(t, "net.ipv4.tcp_early_retrans", "0") // tail loss probes hide some
 			client, server := connect(t, a, b)
-			socketOf(t, client, func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 64<<10) })
+			socketOf(t, client, func(fd int) error {
+				return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 64<<10)
+			})
 			before := a.errors(t)
 			received := bulk(t, client, server, times(seconds(), c.ratio))
 			e := a.errors(t).Since(before)
@@ -218,7 +227,9 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	root := must(rootCgroup())(t)
 	defer unix.Close(root)
-	err := eachInitialRTO(root, func(*ebpf.Program) error { return errors.New("a program for the initial RTO is attached") })
+	err := eachInitialRTO(root, func(*ebpf.Program) error {
+		return errors.New("a program for the initial RTO is attached")
+	})
 	if err != nil {
 		t.Error(err)
 	}

@@ -63,7 +63,9 @@ func tickDevices(t testing.TB) string {
 	t.Helper()
 	var s strings.Builder
 	for _, line := range strings.Split(string(must(os.ReadFile("/proc/timer_list"))(t)), "\n") {
-		if regexp.MustCompile(`^(Tick Device|Per CPU device|Broadcast device|Clock Event Device| (mult|shift|max_delta_ns|min_delta_ns):)`).MatchString(line) {
+		if regexp.MustCompile(
+			`^(Tick Device|Per CPU device|Broadcast device|Clock Event Device| (mult|shift|max_delta_ns|min_delta_ns):)`,
+		).MatchString(line) {
 			s.WriteString(line + "\n")
 		}
 	}
@@ -140,7 +142,10 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 	stop.Store(true)
 	readers.Wait()
 	for _, c := range append(others, most) {
-		t.Logf("%s: %d readings on %d processors in %d changes: %d went back", c.name, c.readings.Load(), runtime.NumCPU(), changes, c.back.Load())
+		t.Logf(
+			"%s: %d readings on %d processors in %d changes: %d went back", c.name, c.readings.Load(),
+			runtime.NumCPU(), changes, c.back.Load(),
+		)
 		if c.back.Load() > 0 || c.readings.Load() == 0 {
 			t.Errorf("%s went back, or was not read", c.name)
 		}
@@ -239,7 +244,10 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	if took := time.Since(before); took < 0 {
 		t.Errorf("the clock went back by %s", -took)
 	}
-	t.Logf("slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode, timeAsleep(t)-asleep)
+	t.Logf(
+		"slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode,
+		timeAsleep(t)-asleep,
+	)
 	if now := timesSlept(t); now != sleeps+1 {
 		t.Errorf("the machine had slept %d times before, and %d after", sleeps, now)
 	}
@@ -272,7 +280,9 @@ func timesSlept(t *testing.T) int {
 func timeAsleep(t *testing.T) time.Duration {
 	t.Helper()
 	var boot, monotonic unix.Timespec
-	if err := errors.Join(unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot), unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic)); err != nil {
+	if err := errors.Join(
+		unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot), unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic),
+	); err != nil {
 		t.Fatal(err)
 	}
 	return time.Duration(boot.Nano() - monotonic.Nano()).Round(time.Millisecond)
@@ -282,7 +292,8 @@ func TestModuleRefusesWhatIsWrong(t *testing.T) {
 	k, module := loaded(t)
 	for text, want := range map[string]error{
 		"0": unix.ERANGE, "1001": unix.ERANGE, "1/11": unix.ERANGE, "1/0": unix.ERANGE, "1000001/1000000": unix.ERANGE,
-		"-1": unix.EINVAL, "x": unix.EINVAL, "": unix.EINVAL, "5/": unix.EINVAL, "/5": unix.EINVAL, "1/2/3": unix.EINVAL, "99999999999": unix.EINVAL,
+		"-1": unix.EINVAL, "x": unix.EINVAL, "": unix.EINVAL, "5/": unix.EINVAL, "/5": unix.EINVAL,
+		"1/2/3": unix.EINVAL, "99999999999": unix.EINVAL,
 		strings.Repeat("1", 4000): unix.EINVAL,
 	} {
 		if err := os.WriteFile(k.parameter("ratio"), []byte(text+"\n"), 0o644); !errors.Is(err, want) {
@@ -367,8 +378,12 @@ func TestModuleRunsACommand(t *testing.T) {
 	k, meanwhile := Running(), filepath.Join(t.TempDir(), "meanwhile")
 	before := burstsNow(t, k)
 	// A kernel that lacks one of them has no file of it, which cat says.
-	command := "for f in " + strings.Join(burstNames, " ") + "; do cat " + k.ipv4("") + "/$f >>" + meanwhile + "; done; sleep 20"
-	r, err := k.Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sh", "-c", command}})
+	command := "for f in " + strings.Join(
+		burstNames, " ",
+	) + "; do cat " + k.ipv4("") + "/$f >>" + meanwhile + "; done; sleep 20"
+	r, err := k.Run(
+		t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sh", "-c", command}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

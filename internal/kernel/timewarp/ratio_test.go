@@ -19,15 +19,19 @@ func TestRatiosAsPeopleWriteThem(t *testing.T) {
 
 func TestRatiosThatAreRefusedSayWhy(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "want a number", "ten": "want a number", "1e2": "want a number", "NaN": "want a number", "Inf": "want a number", "0x10": "want a number",
-		"1/0": "want a number", "5/": "want a number", "/5": "want a number", "1/2/3": "want a number", "--1": "want a number", "1 0": "want a number",
+		"": "want a number", "ten": "want a number", "1e2": "want a number", "NaN": "want a number",
+		"Inf": "want a number", "0x10": "want a number",
+		"1/0": "want a number", "5/": "want a number", "/5": "want a number", "1/2/3": "want a number",
+		"--1": "want a number", "1 0": "want a number",
 		"0": "forward", "-1": "forward", "-1/2": "forward", "0/5": "forward",
 		"1001": "out of range", "1/11": "out of range", "0.09": "out of range", "99999999999999999999": "out of range",
 		"1000001/1000002": "too fine", "1.0000001": "too fine",
 		strings.Repeat("9", 1000): "want a number",
 	} {
 		_, err := ParseRatio(text)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > 0 || len(err.Error()) > 200 {
+		if err == nil || !strings.Contains(
+			err.Error(), want,
+		) || strings.Count(err.Error(), "\n") > 0 || len(err.Error()) > 200 {
 			t.Errorf("%.30q gives: %v", text, err)
 		}
 	}

@@ -15,7 +15,9 @@ func TestACommandInWarpedTime(t *testing.T) {
 		echo 2000001000 20000001000 >` + f.parameter("now") + `
 		sed -i 's/-1 5/-1 12/' ` + f.proc + `/net/snmp
 		exit 3`
-	r, err := f.Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: f.module, Command: []string{"sh", "-c", script}})
+	r, err := f.Run(
+		t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: f.module, Command: []string{"sh", "-c", script}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,9 @@ func TestACommandInWarpedTime(t *testing.T) {
 	}
 	f.mustBeGone()
 	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "RetransSegs  7") || !strings.Contains(text.String(), "2s of real time, 20s of the clock (10.0000 times)") {
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "RetransSegs  7") || !strings.Contains(
+		text.String(), "2s of real time, 20s of the clock (10.0000 times)",
+	) {
 		t.Errorf("%v: %s", err, &text)
 	}
 }
@@ -39,7 +43,9 @@ func TestTheEndOfTheContextEndsTheCommandAndRestores(t *testing.T) {
 	f := newFake(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	script := `echo 2000 20000 >` + f.parameter("now") + `; trap 'exit 5' TERM; echo >` + f.state + `/begun; while :; do sleep 0.01; done`
+	script := `echo 2000 20000 >` + f.parameter(
+		"now",
+	) + `; trap 'exit 5' TERM; echo >` + f.state + `/begun; while :; do sleep 0.01; done`
 	if err := f.writeNothing(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +66,13 @@ func TestTheEndOfTheContextEndsTheCommandAndRestores(t *testing.T) {
 
 func TestACommandThatIsKilledPassesItsSignalOn(t *testing.T) {
 	f := newFake(t)
-	r, err := f.Run(t.Context(), RunOptions{Ratio: Ratio{2, 1}, Module: f.module, Command: []string{"sh", "-c", "echo 2000 3000 >" + f.parameter("now") + "; kill -9 $$"}})
+	r, err := f.Run(
+		t.Context(),
+		RunOptions{
+			Ratio: Ratio{2, 1}, Module: f.module,
+			Command: []string{"sh", "-c", "echo 2000 3000 >" + f.parameter("now") + "; kill -9 $$"},
+		},
+	)
 	if err != nil || r.ExitStatus != 128+9 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -69,7 +81,9 @@ func TestACommandThatIsKilledPassesItsSignalOn(t *testing.T) {
 
 func TestACommandThatIsNotThereChangesNothing(t *testing.T) {
 	f := newFake(t)
-	if _, err := f.Run(t.Context(), RunOptions{Ratio: One, Module: f.module, Command: []string{"no-such-command"}}); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := f.Run(
+		t.Context(), RunOptions{Ratio: One, Module: f.module, Command: []string{"no-such-command"}},
+	); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("it gives: %v", err)
 	}
 	if f.Loaded() || f.unloadings > 0 {
@@ -79,7 +93,8 @@ func TestACommandThatIsNotThereChangesNothing(t *testing.T) {
 
 func TestCountersThatDoNotMatchAreNotGuessed(t *testing.T) {
 	for text, want := range map[string]string{
-		"Tcp: A B\nTcp: 1\n": "2 names and 1 values", "TcpExt: A\nTcpExt: 1\n": "no counters", "Tcp: A\n": "no counters", "": "no counters",
+		"Tcp: A B\nTcp: 1\n": "2 names and 1 values", "TcpExt: A\nTcpExt: 1\n": "no counters",
+		"Tcp: A\n": "no counters", "": "no counters",
 	} {
 		if err := parseCounters(text, "Tcp", map[string]uint64{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives: %v", text, err)
@@ -92,7 +107,9 @@ func TestThisKernelHasTheCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"RetransSegs", "TCPTimeouts", "TCPSpuriousRTOs", "TCPLossUndo", "TCPDSACKRecv", "TCPLossProbes"} {
+	for _, name := range []string{
+		"RetransSegs", "TCPTimeouts", "TCPSpuriousRTOs", "TCPLossUndo", "TCPDSACKRecv", "TCPLossProbes",
+	} {
 		if _, ok := e[name]; !ok {
 			t.Errorf("%s is not there", name)
 		}

@@ -48,7 +48,10 @@ func checkSources(path string) error {
 		return err
 	}
 	if hash != sourcesHash() {
-		return fmt.Errorf("%s was built from other sources than those of this airtide: build it anew with airtide timewarp build", path)
+		return fmt.Errorf(
+			"%s was built from other sources than those of this airtide: build it anew with airtide timewarp build",
+			path,
+		)
 	}
 	return nil
 }

@@ -14,9 +14,10 @@ type RTO string
 
 // The ways. kmod/timewarp/tcp.c tells what each computes.
 const (
-	RTOBounds RTO = "bounds" // its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1. So are bursts
-	RTOPaper  RTO = "paper"  // all of it is N times as long, as Onozato et al. have it
-	RTONone   RTO = "none"   // it does not
+	// its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1. So are bursts
+	RTOBounds RTO = "bounds"
+	RTOPaper  RTO = "paper" // all of it is N times as long, as Onozato et al. have it
+	RTONone   RTO = "none"  // it does not
 )
 
 // RTOs lists them.
@@ -94,7 +95,9 @@ func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error)
 	return lacks, nil
 }
 
-var errNoRTO = errors.New("the module that is loaded knows no rto, for it is of another version: unload it and build it again")
+var errNoRTO = errors.New(
+	"the module that is loaded knows no rto, for it is of another version: unload it and build it again",
+)
 
 func (k *Kernel) writeRTO(rto RTO) error {
 	switch err := os.WriteFile(k.parameter("rto"), []byte(string(rto)+"\n"), 0o644); {

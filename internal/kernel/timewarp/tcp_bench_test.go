@@ -28,8 +28,14 @@ func BenchmarkTCPTimers(t *testing.B) {
 			of    func() time.Duration
 		}{
 			{"delayed ACK", 9, func() time.Duration { return delayedACK(t, p, client, server) }},
-			{"keep-alive probe after 20 s of the clock", 1, func() time.Duration { return keepAlive(t, p, client, server) }},
-			{"tail loss probe of a single segment", 9, func() time.Duration { return tailLossProbe(t, p, client, server) }},
+			{
+				"keep-alive probe after 20 s of the clock", 1,
+				func() time.Duration { return keepAlive(t, p, client, server) },
+			},
+			{
+				"tail loss probe of a single segment", 9,
+				func() time.Duration { return tailLossProbe(t, p, client, server) },
+			},
 		} {
 			var all []time.Duration
 			for range m.times {
@@ -66,7 +72,9 @@ func keepAlive(t testing.TB, p *path, client, server *net.TCPConn) time.Duration
 			t.Fatal(err)
 		}
 	}
-	if err := client.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 20 * time.Second, Interval: 20 * time.Second, Count: 5}); err != nil {
+	if err := client.SetKeepAliveConfig(
+		net.KeepAliveConfig{Enable: true, Idle: 20 * time.Second, Interval: 20 * time.Second, Count: 5},
+	); err != nil {
 		t.Fatal(err)
 	}
 	all := p.seen(func(s segment) bool { return true })
@@ -146,7 +154,9 @@ func BenchmarkPacing(t *testing.B) {
 		p := &path{delay: 5 * time.Millisecond}
 		a, b := warped(t, k, r, TCP{}, p)
 		client, server := connect(t, a, b)
-		socketOf(t, client, func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate) })
+		socketOf(t, client, func(fd int) error {
+			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate)
+		})
 		began := p.now()
 		received := bulk(t, client, server, times(seconds()/2, r))
 		took := p.now() - began
@@ -180,7 +190,9 @@ func BenchmarkInternetRTT(t *testing.B) {
 			tcp   TCP
 		}{"N = 10, rto bounds, scaled CUBIC", r, TCP{ScaledCubic: true}})
 	}
-	for _, rtt := range []time.Duration{0, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
+	for _, rtt := range []time.Duration{
+		0, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
+	} {
 		for _, way := range ways {
 			p := &path{delay: rtt / 2, rate: 8e6 / 8, queue: 100 * time.Millisecond}
 			a, b := warped(t, k, way.ratio, way.tcp, p)

@@ -79,7 +79,9 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 		// Less is in the accuracy of both clocks.
 		if time.Duration(u.AheadNs).Abs() > time.Millisecond {
 			if u.DateSet, err = k.setDate(u.AheadNs); err != nil {
-				return nil, errors.Join(fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err), k.removeState())
+				return nil, errors.Join(
+					fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err), k.removeState(),
+				)
 			}
 		}
 	}

@@ -93,12 +93,16 @@ func TestAClockSourceThatAnotherSelectedIsLeft(t *testing.T) {
 	f.write(f.clockSource("current_clocksource"), "acpi_pm\n")
 	f.write(f.parameter("ratio"), "1\n") // as the module does by itself
 	var text strings.Builder
-	if s, err := f.Status(); err != nil || !s.Stays || s.WriteText(&text) != nil || !strings.Contains(text.String(), "stays until: airtide timewarp unload") {
+	if s, err := f.Status(); err != nil || !s.Stays || s.WriteText(&text) != nil || !strings.Contains(
+		text.String(), "stays until: airtide timewarp unload",
+	) {
 		t.Errorf("status %+v, %v, %s", s, err, &text)
 	}
 	// A refused set takes back what stayed.
 	f.writeRatioFile = func(string, string) error { return unix.EBUSY }
-	if _, err := f.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(err.Error(), "acpi_pm") || f.bursts() != "200 120 -" {
+	if _, err := f.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(
+		err.Error(), "acpi_pm",
+	) || f.bursts() != "200 120 -" {
 		t.Errorf("a ratio without effect gives %v, bursts are %s", err, f.bursts())
 	}
 	f.writeRatioFile = writeLine

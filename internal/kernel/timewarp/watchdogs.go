@@ -34,8 +34,9 @@ func (k *Kernel) watchdogs() watchdogFiles {
 	module := func(name string) string { return filepath.Join(k.sys, "module", name) }
 	kernel := func(name string) string { return filepath.Join(k.proc, "sys/kernel", name) }
 	return watchdogFiles{
-		stall: module("rcupdate/parameters/rcu_cpu_stall_timeout"), suppressStall: module("rcupdate/parameters/rcu_cpu_stall_suppress"),
-		lockup: kernel("watchdog_thresh"), hard: kernel("nmi_watchdog"), soft: kernel("soft_watchdog"),
+		stall:         module("rcupdate/parameters/rcu_cpu_stall_timeout"),
+		suppressStall: module("rcupdate/parameters/rcu_cpu_stall_suppress"),
+		lockup:        kernel("watchdog_thresh"), hard: kernel("nmi_watchdog"), soft: kernel("soft_watchdog"),
 		others: []string{
 			module("rcupdate/parameters/rcu_task_stall_timeout"), // in ticks
 			module("workqueue/parameters/watchdog_thresh"),

@@ -138,7 +138,9 @@ func (a *Applied) apply(ctx context.Context, d *desk) error {
 	if s.Settings.onlyNew() {
 		return ctx.Err()
 	}
-	if err := a.programs.walk(ctx, a.kernel, socketsTuneModeTUNE_APPLY, s.number(), s.Selection.NetNS, nil); err != nil {
+	if err := a.programs.walk(
+		ctx, a.kernel, socketsTuneModeTUNE_APPLY, s.number(), s.Selection.NetNS, nil,
+	); err != nil {
 		return err
 	}
 	return a.setRoutes(ctx, d)
@@ -162,7 +164,9 @@ func (a *Applied) attach(d *desk) error {
 		}
 	}
 	for i, path := range paths {
-		l, err := link.AttachCgroup(link.CgroupOptions{Path: path, Attach: ebpf.AttachCGroupSockOps, Program: a.programs.Programs[hookProgram]})
+		l, err := link.AttachCgroup(
+			link.CgroupOptions{Path: path, Attach: ebpf.AttachCGroupSockOps, Program: a.programs.Programs[hookProgram]},
+		)
 		if err != nil {
 			return fmt.Errorf("catching new sockets in cgroup %s: %w", path, err)
 		}

@@ -97,7 +97,9 @@ func TestCongestionControlAndBoundsTogether(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: name, CwndMaxPackets: 6}, Options{BPFFS: mount})
 	testnet.MustSend(t, conn, end, some)
 	s := of(t, mustReport(t, a), conn)
-	if v := s.value(t, "cwnd_max_packets"); s.CongestionControl != name || s.Failed() || v.By != byBounds || s.CwndPackets > 6 {
+	if v := s.value(
+		t, "cwnd_max_packets",
+	); s.CongestionControl != name || s.Failed() || v.By != byBounds || s.CwndPackets > 6 {
 		t.Errorf("reported as %+v", s)
 	}
 	mustClose(t, a)

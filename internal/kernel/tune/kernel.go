@@ -85,7 +85,8 @@ func checkCongestionControl(name string) error {
 func coreLimit(name string) (int64, error) {
 	text, err := os.ReadFile("/proc/sys/net/core/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return math.MaxInt64, nil // older kernels show it in their first network namespace only; what they cut is told by each socket
+		// older kernels show it in their first network namespace only; what they cut is told by each socket
+		return math.MaxInt64, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reading net.core.%s: %w", name, err)
@@ -102,7 +103,10 @@ func explain(err error) error {
 	var refused *ebpf.VerifierError
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%w: loading BPF programs needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", ErrNotSupported, err)
+		return fmt.Errorf(
+			"%w: loading BPF programs needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", ErrNotSupported,
+			err,
+		)
 	case errors.As(err, &refused), errors.Is(err, ebpf.ErrNotSupported):
 		return fmt.Errorf("%w: %w: %w", ErrNotSupported, errNoIterator, err)
 	}

@@ -56,7 +56,10 @@ func TestWhatAKilledProcessLeavesIsTakenBackByTheNext(t *testing.T) {
 	mustClose(t, kept)
 	running := mustApply(t, server, lowat(7777), Options{BPFFS: mount})
 
-	killed := start(t, n.Client, "tuner", order(t, client(n), Settings{NotSentLowatBytes: picked, SendBufferBytes: 64 << 10}, Options{BPFFS: mount}))
+	killed := start(
+		t, n.Client, "tuner",
+		order(t, client(n), Settings{NotSentLowatBytes: picked, SendBufferBytes: 64 << 10}, Options{BPFFS: mount}),
+	)
 	id := killed.line()
 	if got := lowatOf(t, conn); got != picked {
 		t.Fatalf("it is %d (%s)", got, id)
@@ -92,7 +95,9 @@ func TestUndoAfterAKill(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, _ := n.Connect(cubic)
-	killed := start(t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}))
+	killed := start(
+		t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}),
+	)
 	id := killed.line()
 	if got := testnet.CongestionControl(t, conn); got != "reno" {
 		t.Fatalf("it is %s (%s)", got, id)

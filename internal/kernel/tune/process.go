@@ -14,7 +14,9 @@ const stateListen = 10
 // chooseByProcess finds the sockets of the chosen processes, and the ports at which they listen.
 func (p *programs) chooseByProcess(ctx context.Context, k *kernel, s *Selection) error {
 	var there []socketsTuneRecord
-	err := p.walk(ctx, k, socketsTuneModeTUNE_LIST, 0, s.NetNS, func(r *socketsTuneRecord) { there = append(there, *r) })
+	err := p.walk(ctx, k, socketsTuneModeTUNE_LIST, 0, s.NetNS, func(r *socketsTuneRecord) {
+		there = append(there, *r)
+	})
 	if err != nil {
 		return err
 	}

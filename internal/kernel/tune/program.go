@@ -58,7 +58,9 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 			return nil, err
 		}
 	}
-	c, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: map[string]*ebpf.Map{storageMap: storage}})
+	c, err := ebpf.NewCollectionWithOptions(
+		spec, ebpf.CollectionOptions{MapReplacements: map[string]*ebpf.Map{storageMap: storage}},
+	)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -134,7 +136,9 @@ func (p *programs) connectBounds() error {
 		var key [16]byte
 		copy(key[:15], e.Name)
 		sockets, changed := b.Maps()
-		if err := errors.Join(p.Maps["bounds_by_name"].Put(key, sockets), p.Maps["changed_by_name"].Put(key, changed)); err != nil {
+		if err := errors.Join(
+			p.Maps["bounds_by_name"].Put(key, sockets), p.Maps["changed_by_name"].Put(key, changed),
+		); err != nil {
 			return fmt.Errorf("connecting the bounds of %s: %w", e.Name, err)
 		}
 	}

@@ -37,7 +37,8 @@ func text(name [16]int8) string {
 func (k *kernel) socket(r *socketsTuneRecord) Socket {
 	s := Socket{
 		Cookie: r.Cookie, NetNS: r.Netns, Cgroup: r.Cgroup, New: r.Slot.Flags&uint32(socketsTuneSlotFlagsTUNE_NEW) != 0,
-		CongestionControl: text(r.Cc), CwndPackets: r.Cwnd, SsthreshPackets: r.Ssthresh, RTOUs: ticks(k, int64(r.Rto)), Values: []Value{}, inode: r.Inode,
+		CongestionControl: text(r.Cc), CwndPackets: r.Cwnd, SsthreshPackets: r.Ssthresh,
+		RTOUs: ticks(k, int64(r.Rto)), Values: []Value{}, inode: r.Inode,
 	}
 	s.Local, s.Remote = endpoints(r)
 	if has(r.Slot.Mask, settingCC) {

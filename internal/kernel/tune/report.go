@@ -155,10 +155,13 @@ func Show(ctx context.Context, bpffs string) ([]Report, error) {
 	return reports, nil
 }
 
-func report(ctx context.Context, k *kernel, p *programs, counts *ebpf.Map, s *session, failed map[string]string) (*Report, error) {
+func report(
+	ctx context.Context, k *kernel, p *programs, counts *ebpf.Map, s *session, failed map[string]string,
+) (*Report, error) {
 	r := &Report{
-		ID: s.ID, PID: s.PID, Running: s.running(), Keep: s.Keep, Begun: s.Begun, Selection: s.Selection, Settings: s.Settings,
-		Sockets: []Socket{},
+		ID: s.ID, PID: s.PID, Running: s.running(), Keep: s.Keep, Begun: s.Begun, Selection: s.Selection,
+		Settings: s.Settings,
+		Sockets:  []Socket{},
 	}
 	seen := map[uint64]bool{}
 	err := p.walk(ctx, k, socketsTuneModeTUNE_READ, s.number(), s.Selection.NetNS, func(record *socketsTuneRecord) {

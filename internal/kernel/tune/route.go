@@ -80,7 +80,12 @@ func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 		set, oldMs = netlink.RouteReplace, own.RtoMin
 	}
 	if own != nil && own.Protocol != routeProtocol {
-		return fail(fmt.Errorf("%w that airtide could take back: it is this peer's own; do it by hand: ip route change %s ... rto_min %dms", errRouteWithout, to, ms))
+		return fail(
+			fmt.Errorf(
+				"%w that airtide could take back: it is this peer's own; do it by hand: ip route change %s ... rto_min %dms",
+				errRouteWithout, to, ms,
+			),
+		)
 	}
 	if err := remember(oldMs); err != nil {
 		return fail(err)
@@ -189,7 +194,10 @@ func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error
 		return os.WriteFile(sysctlPath(s.Name), []byte(s.New), 0)
 	})
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: a minimum RTO above %s for new sockets needs Linux 6.11 (%s)", ErrNotSupported, microseconds(MaxOptionRTOUs), rtoMinSysctl)
+		return fmt.Errorf(
+			"%w: a minimum RTO above %s for new sockets needs Linux 6.11 (%s)", ErrNotSupported,
+			microseconds(MaxOptionRTOUs), rtoMinSysctl,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("setting %s in network namespace %d: %w", s.Name, netns, err)

@@ -140,7 +140,9 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 		t.Errorf("the sysctl is %s, and was %s", got, before)
 	}
 	for _, family := range []string{"-4", "-6"} {
-		if routes, err := n.Client.Run("ip", family, "route", "show"); err != nil || strings.Contains(routes, "rto_min") {
+		if routes, err := n.Client.Run(
+			"ip", family, "route", "show",
+		); err != nil || strings.Contains(routes, "rto_min") {
 			t.Errorf("left is %s, %v", routes, err)
 		}
 	}
@@ -196,7 +198,9 @@ func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 	}
 	_ = conn
 	mustClose(t, a)
-	if routes, err := n.Client.Run("ip", "route", "show"); err != nil || !strings.Contains(routes, "10.77.0.2 dev eth0") {
+	if routes, err := n.Client.Run("ip", "route", "show"); err != nil || !strings.Contains(
+		routes, "10.77.0.2 dev eth0",
+	) {
 		t.Errorf("somebody else's route is gone: %s, %v", routes, err)
 	}
 }

@@ -192,7 +192,11 @@ func TestPickedByPrefix(t *testing.T) {
 	}{{"10.77.0.0/24", true, false}, {"10.77.0.2/32", true, false}, {"fd77::/64", false, true}, {"192.0.2.0/24", false, false}} {
 		live4, end4 := n.Connect(cubic)
 		live6, end6 := n.Connect(testnet.Dial{V6: true})
-		s := Selection{Filter: filter.Filter{Prefixes: []netip.Prefix{netip.MustParsePrefix(c.prefix)}, NetNS: []uint32{n.Client.NetNS}}}
+		s := Selection{
+			Filter: filter.Filter{
+				Prefixes: []netip.Prefix{netip.MustParsePrefix(c.prefix)}, NetNS: []uint32{n.Client.NetNS},
+			},
+		}
 		a := mustApply(t, s, lowat(picked), Options{BPFFS: mount})
 		fresh4, freshEnd4 := n.Connect(testnet.Dial{Mapped: true})
 		fresh6, freshEnd6 := n.Connect(testnet.Dial{V6: true})
@@ -225,7 +229,12 @@ func TestPickedByProcess(t *testing.T) {
 	for i, s := range []Selection{
 		{Filter: filter.Filter{PIDs: []uint32{uint32(program.cmd.Process.Pid)}}},
 		// The test itself may have the same name: the namespace tells them apart, but for mine.
-		{Filter: filter.Filter{Comms: []string{strings.TrimSpace(string(comm))}, PIDs: []uint32{uint32(program.cmd.Process.Pid)}, NetNS: []uint32{n.Client.NetNS}}},
+		{
+			Filter: filter.Filter{
+				Comms: []string{strings.TrimSpace(string(comm))}, PIDs: []uint32{uint32(program.cmd.Process.Pid)},
+				NetNS: []uint32{n.Client.NetNS},
+			},
+		},
 	} {
 		a := mustApply(t, s, lowat(picked), Options{BPFFS: mount})
 		program.must("dial " + to.String())
@@ -268,12 +277,16 @@ func TestPickedByCgroup(t *testing.T) {
 	}
 	below, _ := groups.Path(group.ID)
 	program := start(t, n.Client, "program")
-	if err := os.WriteFile(filepath.Join(groups.Mount(), below, "cgroup.procs"), []byte(strconv.Itoa(program.cmd.Process.Pid)), 0); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(groups.Mount(), below, "cgroup.procs"), []byte(strconv.Itoa(program.cmd.Process.Pid)), 0,
+	); err != nil {
 		t.Fatal(err)
 	}
 	program.must("dial " + to.String())
 	mine, _ := n.Connect(cubic)
-	a := mustApply(t, Selection{Filter: filter.Filter{Cgroups: []uint64{group.ID}}}, lowat(picked), Options{BPFFS: mount})
+	a := mustApply(
+		t, Selection{Filter: filter.Filter{Cgroups: []uint64{group.ID}}}, lowat(picked), Options{BPFFS: mount},
+	)
 	program.must("dial " + to.String())
 	fresh, _ := n.Connect(cubic)
 	if got := program.ask("lowat"); got != "5555 5555" {
@@ -323,7 +336,9 @@ func TestSelectionsThatAreRefused(t *testing.T) {
 			t.Errorf("%+v is taken", s)
 		}
 	}
-	if _, err := Apply(t.Context(), Selection{Filter: filter.Filter{NetNS: []uint32{1}}}, lowat(5000), Options{BPFFS: bpffs(t)}); err == nil {
+	if _, err := Apply(
+		t.Context(), Selection{Filter: filter.Filter{NetNS: []uint32{1}}}, lowat(5000), Options{BPFFS: bpffs(t)},
+	); err == nil {
 		t.Error("a namespace that is not there is taken")
 	}
 }

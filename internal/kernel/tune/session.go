@@ -24,11 +24,13 @@ import (
 
 // session is what a tune leaves in its folder for others, as JSON in a map.
 type session struct {
-	ID        string    `json:"id"`
-	PID       int       `json:"pid"`
-	Started   uint64    `json:"started"` // when the process was started, by which it is told from a later one of the same number
-	Begun     time.Time `json:"begun"`
-	BootNs    int64     `json:"begun_boot_ns"` // the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
+	ID  string `json:"id"`
+	PID int    `json:"pid"`
+	// when the process was started, by which it is told from a later one of the same number
+	Started uint64    `json:"started"`
+	Begun   time.Time `json:"begun"`
+	// the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
+	BootNs    int64     `json:"begun_boot_ns"`
 	Keep      bool      `json:"keep"`
 	Selection Selection `json:"selection"`
 	Settings  Settings  `json:"settings"`
@@ -112,7 +114,9 @@ func openDesk(ctx context.Context, bpffs string) (*desk, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(errors.New("waiting for another tune that changes sockets"), ctx.Err(), d.lock.Close())
+			return nil, errors.Join(
+				errors.New("waiting for another tune that changes sockets"), ctx.Err(), d.lock.Close(),
+			)
 		case <-time.After(lockPatience):
 		}
 	}
@@ -238,14 +242,18 @@ func (d *desk) write(s *session) error {
 		return err
 	}
 	if len(raw) > infoBytes {
-		return fmt.Errorf("remembering the tune: %d bytes, and there is room for %d: pick fewer sockets", len(raw), infoBytes)
+		return fmt.Errorf(
+			"remembering the tune: %d bytes, and there is room for %d: pick fewer sockets", len(raw), infoBytes,
+		)
 	}
 	value := make([]byte, infoBytes)
 	copy(value, raw)
 	path := filepath.Join(d.folder, s.ID, infoFile)
 	m, err := ebpf.LoadPinnedMap(path, nil)
 	if errors.Is(err, os.ErrNotExist) {
-		m, err = ebpf.NewMap(&ebpf.MapSpec{Name: "tune_info", Type: ebpf.Array, KeySize: 4, ValueSize: infoBytes, MaxEntries: 1})
+		m, err = ebpf.NewMap(
+			&ebpf.MapSpec{Name: "tune_info", Type: ebpf.Array, KeySize: 4, ValueSize: infoBytes, MaxEntries: 1},
+		)
 		if err == nil {
 			// Pinned last, so that nobody reads it half.
 			defer m.Close()
@@ -267,7 +275,10 @@ func (d *desk) begin(sel Selection, to Settings, keep bool) (*session, error) {
 	}
 	var boot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
-	s := &session{PID: os.Getpid(), Started: started, Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel, Settings: to}
+	s := &session{
+		PID: os.Getpid(), Started: started, Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel,
+		Settings: to,
+	}
 	for {
 		var random [8]byte
 		_, _ = rand.Read(random[:4])

@@ -31,11 +31,31 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 		seen int // what the socket's own process is told
 	}{
 		{Settings{CwndMaxPackets: 7}, "cwnd_max_packets", 7, nil, 0},
-		{Settings{PacingRateBps: 80_000_000}, "pacing_rate_bps", 80_000_000, asked(unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE), 10_000_000},
-		{Settings{SendBufferBytes: 50_000}, "send_buffer_bytes", 50_000, asked(unix.SOL_SOCKET, unix.SO_SNDBUF), 100_000},
-		{Settings{ReceiveBufferBytes: 60_000}, "receive_buffer_bytes", 60_000, asked(unix.SOL_SOCKET, unix.SO_RCVBUF), 120_000},
-		{Settings{NotSentLowatBytes: 16384}, "notsent_lowat_bytes", 16384, asked(unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT), 16384},
-		{Settings{WindowClampBytes: 20_000}, "window_clamp_bytes", 20_000, asked(unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP), 20_000},
+		{
+			Settings{PacingRateBps: 80_000_000},
+			"pacing_rate_bps", 80_000_000,
+			asked(unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE), 10_000_000,
+		},
+		{
+			Settings{SendBufferBytes: 50_000},
+			"send_buffer_bytes", 50_000, asked(unix.SOL_SOCKET, unix.SO_SNDBUF),
+			100_000,
+		},
+		{
+			Settings{ReceiveBufferBytes: 60_000},
+			"receive_buffer_bytes", 60_000,
+			asked(unix.SOL_SOCKET, unix.SO_RCVBUF), 120_000,
+		},
+		{
+			Settings{NotSentLowatBytes: 16384},
+			"notsent_lowat_bytes", 16384,
+			asked(unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT), 16384,
+		},
+		{
+			Settings{WindowClampBytes: 20_000},
+			"window_clamp_bytes", 20_000,
+			asked(unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP), 20_000,
+		},
 		{Settings{MinRTOUs: 40_000}, "min_rto_us", 40_000, nil, 0},
 		{Settings{MaxRTOUs: 5_000_000}, "max_rto_us", 5_000_000, asked(unix.IPPROTO_TCP, tcpRTOMax), 5000},
 		{Settings{MaxDelayedAckUs: 20_000}, "max_delayed_ack_us", 20_000, nil, 0},
@@ -117,7 +137,9 @@ func TestCongestionControlComesAndGoes(t *testing.T) {
 		if got := testnet.CongestionControl(t, c); got != "reno" {
 			t.Errorf("it is %s", got)
 		}
-		if v := of(t, mustReport(t, a), c).value(t, "congestion_control"); v.Before != "cubic" || v.Now != "reno" || !v.OK {
+		if v := of(t, mustReport(t, a), c).value(
+			t, "congestion_control",
+		); v.Before != "cubic" || v.Now != "reno" || !v.OK {
 			t.Errorf("reported as %+v", v)
 		}
 	}

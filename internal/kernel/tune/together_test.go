@@ -62,7 +62,9 @@ func TestTwoAtOnceOfDifferentSettings(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount})
 	mustApply(t, client(n), lowat(7000), Options{BPFFS: mount})
 	mustClose(t, a)
-	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != 7000 || testnet.CongestionControl(t, conn) != "cubic" {
+	if got := testnet.Option(
+		t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT,
+	); got != 7000 || testnet.CongestionControl(t, conn) != "cubic" {
 		t.Errorf("%s, %d", testnet.CongestionControl(t, conn), got)
 	}
 }
@@ -90,7 +92,9 @@ func TestWhatAProgramHasChangedSinceStays(t *testing.T) {
 	conn, _ := n.Connect(cubic)
 	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
 	testnet.SetOption(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 9000)
-	if v := of(t, mustReport(t, a), conn).value(t, "notsent_lowat_bytes"); v.OK || v.Now != int64(9000) || v.Error == "" {
+	if v := of(
+		t, mustReport(t, a), conn,
+	).value(t, "notsent_lowat_bytes"); v.OK || v.Now != int64(9000) || v.Error == "" {
 		t.Errorf("reported as %+v", v)
 	}
 	mustClose(t, a)
@@ -163,7 +167,10 @@ func TestUndoneBySomebodyElse(t *testing.T) {
 		t.Errorf("%+v, %v", u, err)
 	}
 	fresh, _ := n.Connect(cubic)
-	for _, c := range []int{testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT), testnet.Option(t, fresh, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)} {
+	for _, c := range []int{
+		testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT),
+		testnet.Option(t, fresh, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT),
+	} {
 		if c != before {
 			t.Errorf("it is %d", c)
 		}
@@ -198,7 +205,9 @@ func TestShow(t *testing.T) {
 	if got := testnet.CongestionControl(t, fresh); got != "cubic" {
 		t.Errorf("a new socket has %s", got)
 	}
-	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 1 || done[0].ID != b.ID || done[0].Sockets != 2 {
+	if done, err := UndoAll(
+		t.Context(), mount, false,
+	); err != nil || len(done) != 1 || done[0].ID != b.ID || done[0].Sockets != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if got := testnet.CongestionControl(t, conn); got != "reno" {

@@ -83,7 +83,9 @@ func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error)
 	}
 	defer p.close()
 	var records []socketsTuneRecord
-	err = p.walk(ctx, k, socketsTuneModeTUNE_READ, s.number(), s.Selection.NetNS, func(r *socketsTuneRecord) { records = append(records, *r) })
+	err = p.walk(ctx, k, socketsTuneModeTUNE_READ, s.number(), s.Selection.NetNS, func(r *socketsTuneRecord) {
+		records = append(records, *r)
+	})
 	if err == nil {
 		err = p.walk(ctx, k, socketsTuneModeTUNE_RELEASE, s.number(), s.Selection.NetNS, nil)
 	}

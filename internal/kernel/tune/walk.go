@@ -37,7 +37,10 @@ func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 
 // walk goes through the sockets of namespaces (inodes, none for all) in a mode, and hands what it tells to f. Namespaces that
 // end meanwhile are passed over. One walk of the programs at a time.
-func (p *programs) walk(ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32, f func(*socketsTuneRecord)) error {
+func (p *programs) walk(
+	ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32,
+	f func(*socketsTuneRecord),
+) error {
 	list, _, err := owner.ListNetNS()
 	if err != nil {
 		return fmt.Errorf("listing network namespaces: %w", err)
@@ -48,7 +51,8 @@ func (p *programs) walk(ctx context.Context, k *kernel, mode socketsTuneMode, se
 	}
 	program := p.Programs[map[socketsTuneMode]string{
 		socketsTuneModeTUNE_LIST: applyProgram, socketsTuneModeTUNE_APPLY: applyProgram,
-		socketsTuneModeTUNE_READ: readProgram, socketsTuneModeTUNE_HOLD: readProgram, socketsTuneModeTUNE_RELEASE: releaseProgram,
+		socketsTuneModeTUNE_READ: readProgram, socketsTuneModeTUNE_HOLD: readProgram,
+		socketsTuneModeTUNE_RELEASE: releaseProgram,
 	}[mode]]
 	for _, ns := range list {
 		if len(netns) > 0 && !slices.Contains(netns, ns.Inode) {

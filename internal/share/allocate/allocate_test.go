@@ -80,18 +80,66 @@ func TestAllocationsKnownInAdvance(t *testing.T) {
 	}{
 		{"one terminal has all airtime", 1, Limits{Wire: Unlimited}, unlimited(30), []float64{30}, Airtime},
 		{"one terminal has all of the wire", 1, Limits{Wire: 20}, unlimited(30), []float64{20}, Wire},
-		{"half of the airtime", 1, Limits{Airtime: 0.5, Wire: Unlimited}, unlimited(100, 10), []float64{25, 2.5}, Airtime},
+		{
+			"half of the airtime", 1,
+			Limits{Airtime: 0.5, Wire: Unlimited},
+			unlimited(100, 10),
+			[]float64{25, 2.5},
+			Airtime,
+		},
 		{"wire alone", 1, Limits{Wire: 20}, unlimited(400, 500, 50, 50), []float64{5, 5, 5, 5}, Wire},
-		{"what one does not use goes to the others", 1, Limits{Wire: Unlimited}, demanding, []float64{190, 25, 0, 23.75}, Airtime},
+		{
+			"what one does not use goes to the others", 1,
+			Limits{Wire: Unlimited},
+			demanding,
+			[]float64{190, 25, 0, 23.75},
+			Airtime,
+		},
 		{"all have what they ask for", 1, Limits{Wire: 1000}, small, []float64{5, 5, 5, 5}, Demand},
 		{"weights", 1, Limits{Wire: Unlimited}, weighted, []float64{75, 25}, Airtime},
-		{"alpha 2 is between equal airtime and equal rates", 2, Limits{Wire: Unlimited}, unlimited(400, 100), []float64{400.0 / 3, 200.0 / 3}, Airtime},
-		{"max-min in airtime is equal rates", FairnessFirst, Limits{Wire: Unlimited}, unlimited(400, 100), []float64{80, 80}, Airtime},
+		{
+			"alpha 2 is between equal airtime and equal rates", 2,
+			Limits{Wire: Unlimited},
+			unlimited(400, 100),
+			[]float64{400.0 / 3, 200.0 / 3},
+			Airtime,
+		},
+		{
+			"max-min in airtime is equal rates", FairnessFirst,
+			Limits{Wire: Unlimited},
+			unlimited(400, 100),
+			[]float64{80, 80},
+			Airtime,
+		},
 		{"max-min with a demand", FairnessFirst, Limits{Wire: 80}, demanding, []float64{27.5, 25, 0, 27.5}, Wire},
-		{"total first: the fastest has all", TotalFirst, Limits{Wire: Unlimited}, unlimited(400, 500, 50), []float64{0, 500, 0}, Airtime},
-		{"total first: those as fast share", TotalFirst, Limits{Wire: Unlimited}, unlimited(50, 500, 500), []float64{0, 250, 250}, Airtime},
-		{"total first: the wire's total needs no unfairness", TotalFirst, Limits{Wire: 30}, unlimited(400, 500, 100), []float64{10, 10, 10}, Wire},
-		{"total first: what the fastest leaves goes to the next", TotalFirst, Limits{Wire: Unlimited}, demanding, []float64{380, 25, 0, 0}, Airtime},
+		{
+			"total first: the fastest has all", TotalFirst,
+			Limits{Wire: Unlimited},
+			unlimited(400, 500, 50),
+			[]float64{0, 500, 0},
+			Airtime,
+		},
+		{
+			"total first: those as fast share", TotalFirst,
+			Limits{Wire: Unlimited},
+			unlimited(50, 500, 500),
+			[]float64{0, 250, 250},
+			Airtime,
+		},
+		{
+			"total first: the wire's total needs no unfairness", TotalFirst,
+			Limits{Wire: 30},
+			unlimited(400, 500, 100),
+			[]float64{10, 10, 10},
+			Wire,
+		},
+		{
+			"total first: what the fastest leaves goes to the next", TotalFirst,
+			Limits{Wire: Unlimited},
+			demanding,
+			[]float64{380, 25, 0, 0},
+			Airtime,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := solve(t, c.alpha, c.limits, c.terminals)
@@ -155,7 +203,9 @@ func TestWhatIsNoProblem(t *testing.T) {
 }
 
 func TestLimitNames(t *testing.T) {
-	for l, want := range map[Limit]string{Demand: "demand", Airtime: "airtime", Wire: "wire", Both: "both", 9: "limit 9"} {
+	for l, want := range map[Limit]string{
+		Demand: "demand", Airtime: "airtime", Wire: "wire", Both: "both", 9: "limit 9",
+	} {
 		if b, err := l.MarshalText(); err != nil || string(b) != want {
 			t.Errorf("%d is %q, %v", l, b, err)
 		}

@@ -16,7 +16,9 @@ func BenchmarkThousandTerminals(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 14))
 			terminals := make([]Terminal, 1000)
 			for i := range terminals {
-				terminals[i] = Terminal{Max: math.Pow(10, 6+3*rng.Float64()), Weight: 1 + rng.Float64(), Demand: Unlimited}
+				terminals[i] = Terminal{
+					Max: math.Pow(10, 6+3*rng.Float64()), Weight: 1 + rng.Float64(), Demand: Unlimited,
+				}
 				if c.demands && i%2 == 0 {
 					terminals[i].Demand = terminals[i].Max / 1000 * rng.Float64()
 				}

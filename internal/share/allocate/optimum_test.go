@@ -53,7 +53,9 @@ func TestTryingFindsNothingBetter(t *testing.T) {
 	tried := 0
 	for seed := range uint64(4000) {
 		p := drawn(seed)
-		if math.IsInf(p.alpha, 1) || p.alpha == 50 || len(p.terminals) > 3 || slices.ContainsFunc(p.terminals, func(t Terminal) bool { return t.Demand == 0 }) {
+		if math.IsInf(p.alpha, 1) || p.alpha == 50 || len(p.terminals) > 3 || slices.ContainsFunc(
+			p.terminals, func(t Terminal) bool { return t.Demand == 0 },
+		) {
 			continue
 		}
 		if len(p.terminals) == 3 && seed%4 != 0 {

@@ -51,7 +51,9 @@ func check(alpha float64, l Limits, terminals []Terminal) error {
 	case !(l.Airtime >= 0) || math.IsInf(l.Airtime, 1):
 		return fmt.Errorf("allocating: found an airtime of %g, expected a share such as 1", l.Airtime)
 	case !(l.Wire > 0):
-		return fmt.Errorf("allocating: found a wire of %g, expected a capacity above 0, or infinity when it is not known", l.Wire)
+		return fmt.Errorf(
+			"allocating: found a wire of %g, expected a capacity above 0, or infinity when it is not known", l.Wire,
+		)
 	}
 	for i, t := range terminals {
 		var what string

@@ -45,12 +45,16 @@ func (s *Solver) take(alpha float64, terminals []Terminal) {
 	n := len(terminals)
 	if cap(s.inverse) < n {
 		columns := make([]float64, 8*n)
-		for _, c := range []*[]float64{&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another} {
+		for _, c := range []*[]float64{
+			&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another,
+		} {
 			*c, columns = columns[:n:n], columns[n:]
 		}
 		s.all, s.order = make([]int, n), make([]int, n)
 	}
-	for _, c := range []*[]float64{&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another} {
+	for _, c := range []*[]float64{
+		&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another,
+	} {
 		*c = (*c)[:n]
 	}
 	s.alpha, s.all, s.order = alpha, s.all[:n], s.order[:n]

@@ -17,7 +17,9 @@ const longestFile = 1024
 func Read(path string) (Key, error) {
 	if strings.HasPrefix(strings.TrimSpace(path), family) {
 		// Not shown: an error that names the file would show the key.
-		return Key{}, errors.New("reading the cell key: a key was given where the name of its file is expected: write it into a file that only you can read, and name that")
+		return Key{}, errors.New(
+			"reading the cell key: a key was given where the name of its file is expected: write it into a file that only you can read, and name that",
+		)
 	}
 	k, err := read(path)
 	if err != nil {
@@ -42,7 +44,10 @@ func read(path string) (Key, error) {
 		return Key{}, errors.New("it is no regular file")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return Key{}, fmt.Errorf("others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if somebody may have read this one", mode, path)
+		return Key{}, fmt.Errorf(
+			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if somebody may have read this one",
+			mode, path,
+		)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, longestFile+1))
 	if err != nil {

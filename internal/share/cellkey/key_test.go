@@ -104,7 +104,10 @@ func showsNothing(t *testing.T, k cellkey.Key, what, shown string) {
 	secret := secretOf(k)
 	for i := 0; i+4 <= len(secret); i++ {
 		four := secret[i : i+4]
-		for _, form := range []string{hex.EncodeToString(four), strings.ToUpper(hex.EncodeToString(four)), strings.Trim(fmt.Sprint(four), "[]"), string(four)} {
+		for _, form := range []string{
+			hex.EncodeToString(four), strings.ToUpper(hex.EncodeToString(four)),
+			strings.Trim(fmt.Sprint(four), "[]"), string(four),
+		} {
 			if strings.Contains(shown, form) {
 				t.Fatalf("%s shows part of the key: %s", what, shown)
 			}

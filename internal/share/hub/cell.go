@@ -23,7 +23,10 @@ type cell struct {
 const mostLocal = 4 * message.DefaultMaxPeers
 
 func newCell(k cellkey.Key) *cell {
-	return &cell{tag: k.Tag(), relay: message.NewRelay(message.Config{Key: k}, clock.Now()), local: map[netip.AddrPort]netip.Addr{}}
+	return &cell{
+		tag: k.Tag(), relay: message.NewRelay(message.Config{Key: k}, clock.Now()),
+		local: map[netip.AddrPort]netip.Addr{},
+	}
 }
 
 // take takes a datagram of this cell in.

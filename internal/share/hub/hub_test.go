@@ -90,7 +90,9 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 			wait := time.Duration(sender.DueNs(now) - now)
 			var datagram []byte
 			if wait <= 0 {
-				datagram, _ = sender.Seal(nil, message.Report{State: message.Controlling, Weight: 1000, FlowsUp: port}, now)
+				datagram, _ = sender.Seal(
+					nil, message.Report{State: message.Controlling, Weight: 1000, FlowsUp: port}, now,
+				)
 			}
 			r.mutex.Unlock()
 			if datagram != nil {
@@ -132,14 +134,18 @@ func TestTerminalsMeetOverBothFamilies(t *testing.T) {
 	}
 	one, other := cellkey.New(), cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{one, other}})
-	at4, at6 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port()), netip.AddrPortFrom(n.Server.V6, h.Port())
+	at4, at6 := netip.AddrPortFrom(
+		netip.MustParseAddr("10.77.0.200"), h.Port(),
+	), netip.AddrPortFrom(n.Server.V6, h.Port())
 	a := join(t, n.Client, one, 4801, at4)
 	b := join(t, n.Client, one, 4802, at6)
 	c := join(t, n.Client, one, 4803, at4)
 	d := join(t, n.Client, other, 4804, at4)
 	e := join(t, n.Server, other, h.Port()+1, at4)
 	testnet.Eventually(t, 60*time.Second, "all to know the others of their cell", func() bool {
-		return len(a.peers()) == 2 && len(b.peers()) == 2 && len(c.peers()) == 2 && len(d.peers()) == 1 && len(e.peers()) == 1
+		return len(
+			a.peers(),
+		) == 2 && len(b.peers()) == 2 && len(c.peers()) == 2 && len(d.peers()) == 1 && len(e.peers()) == 1
 	})
 	for _, p := range a.peers() {
 		want := netip.AddrPortFrom(n.Client.V4, 4803)
@@ -151,7 +157,8 @@ func TestTerminalsMeetOverBothFamilies(t *testing.T) {
 		}
 	}
 	s := h.Status()
-	if s.Cells[0].Terminals != 3 || s.Cells[1].Terminals != 2 || s.Cells[0].Bundles == 0 || s.Cells[0].Datagrams["accepted"] == 0 {
+	if s.Cells[0].Terminals != 3 || s.Cells[1].Terminals != 2 || s.Cells[0].Bundles == 0 ||
+		s.Cells[0].Datagrams["accepted"] == 0 {
 		t.Errorf("the hub says %+v", s)
 	}
 }
@@ -163,12 +170,20 @@ func TestATerminalThatFallsSilentIsForgotten(t *testing.T) {
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	t.Run("while both are there", func(t *testing.T) {
 		a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
-		testnet.Eventually(t, 60*time.Second, "both to know each other", func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 })
+		testnet.Eventually(
+			t, 60*time.Second, "both to know each other",
+			func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 },
+		)
 	})
-	testnet.Eventually(t, 60*time.Second, "the hub to forget them", func() bool { return h.Status().Cells[0].Terminals == 0 })
+	testnet.Eventually(
+		t, 60*time.Second, "the hub to forget them", func() bool { return h.Status().Cells[0].Terminals == 0 },
+	)
 	sent := h.Status().Cells[0].Bundles
 	stranger := join(t, n.Client, cellkey.New(), 4803, at)
-	testnet.Eventually(t, 60*time.Second, "datagrams of another cell", func() bool { return h.Status().Datagrams["other_cell"] > 3 })
+	testnet.Eventually(
+		t, 60*time.Second, "datagrams of another cell",
+		func() bool { return h.Status().Datagrams["other_cell"] > 3 },
+	)
 	if now := h.Status().Cells[0].Bundles; now != sent || len(stranger.peers()) > 0 {
 		t.Errorf("%d bundles were sent to nobody", now-sent)
 	}
@@ -181,7 +196,10 @@ func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
-	testnet.Eventually(t, 60*time.Second, "both to know each other", func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 })
+	testnet.Eventually(
+		t, 60*time.Second, "both to know each other",
+		func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 },
+	)
 
 	random := rand.New(rand.NewPCG(1, 2))
 	var rubbish *link.Link
@@ -213,7 +231,10 @@ func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
 		_ = rubbish.Send(d, link.Families{})
 	}
 	reported := h.Status().Cells[0].Datagrams["accepted"]
-	testnet.Eventually(t, 60*time.Second, "reports to go on", func() bool { return h.Status().Cells[0].Datagrams["accepted"] > reported+5 })
+	testnet.Eventually(
+		t, 60*time.Second, "reports to go on",
+		func() bool { return h.Status().Cells[0].Datagrams["accepted"] > reported+5 },
+	)
 	s := h.Status()
 	if s.Cells[0].Terminals != 2 || len(a.peers()) != 1 || len(b.peers()) != 1 {
 		t.Errorf("afterwards the hub says %+v", s)
@@ -243,7 +264,9 @@ func TestMisuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if _, err := Open(Config{Keys: []cellkey.Key{k}, Listen: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), h.Port())}); err == nil || !strings.Contains(err.Error(), "--listen") {
+	if _, err := Open(
+		Config{Keys: []cellkey.Key{k}, Listen: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), h.Port())},
+	); err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("a port in use: %v", err)
 	}
 }

@@ -73,7 +73,9 @@ type conn struct {
 // without either there is an error. A port that is in use is one that another agent has.
 func Open(c Config) (*Link, error) {
 	if c.Interface == "" && len(c.Peers) == 0 {
-		return nil, errors.New("opening the link to the other terminals: neither an interface for multicast nor peers are given")
+		return nil, errors.New(
+			"opening the link to the other terminals: neither an interface for multicast nor peers are given",
+		)
 	}
 	if c.Port == 0 {
 		c.Port = Port
@@ -105,7 +107,9 @@ func Open(c Config) (*Link, error) {
 	}
 	for _, err := range errs {
 		if len(l.conns) == 0 || errors.Is(err, unix.EADDRINUSE) {
-			return nil, errors.Join(fmt.Errorf("opening the link to the other terminals: %w", errors.Join(errs...)), l.Close())
+			return nil, errors.Join(
+				fmt.Errorf("opening the link to the other terminals: %w", errors.Join(errs...)), l.Close(),
+			)
 		}
 	}
 	return l, nil
@@ -168,10 +172,16 @@ func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	to := &net.UDPAddr{IP: group.AsSlice()}
 	if c.six {
 		p := ipv6.NewPacketConn(c)
-		return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastHopLimit(1), p.SetMulticastLoopback(false))
+		return errors.Join(
+			p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastHopLimit(1),
+			p.SetMulticastLoopback(false),
+		)
 	}
 	p := ipv4.NewPacketConn(c)
-	return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1), p.SetMulticastLoopback(false))
+	return errors.Join(
+		p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1),
+		p.SetMulticastLoopback(false),
+	)
 }
 
 // Groups are the families by whose groups the link meets others.

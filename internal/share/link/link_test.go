@@ -67,11 +67,15 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	if err := a.Send([]byte("hello"), a.Groups()); err != nil {
 		t.Fatal(err)
 	}
-	testnet.Eventually(t, 5*time.Second, "the datagram over IPv4", func() bool { return b.has(n.Client.V4.String() + " hello") })
+	testnet.Eventually(
+		t, 5*time.Second, "the datagram over IPv4", func() bool { return b.has(n.Client.V4.String() + " hello") },
+	)
 	six := func() bool {
 		b.mutex.Lock()
 		defer b.mutex.Unlock()
-		return slices.ContainsFunc(b.all, func(s string) bool { return strings.HasPrefix(s, "fe80:") || strings.HasPrefix(s, "fd77:") })
+		return slices.ContainsFunc(b.all, func(s string) bool {
+			return strings.HasPrefix(s, "fe80:") || strings.HasPrefix(s, "fd77:")
+		})
 	}
 	testnet.Eventually(t, 5*time.Second, "the datagram over IPv6", six)
 	ownA.mutex.Lock()
@@ -88,7 +92,10 @@ func TestAnInterfaceThatComesBack(t *testing.T) {
 		if number != "" {
 			for _, args := range [][]string{
 				{"link", "del", "eth0"},
-				{"link", "add", "eth0", "index", number, "type", "veth", "peer", "name", "eth0", "netns", n.Server.Name},
+				{
+					"link", "add", "eth0", "index", number, "type", "veth", "peer", "name", "eth0", "netns",
+					n.Server.Name,
+				},
 				{"link", "set", "eth0", "up"},
 				{"addr", "add", n.Client.V6.String() + "/64", "dev", "eth0", "nodad"},
 			} {
@@ -96,7 +103,10 @@ func TestAnInterfaceThatComesBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, args := range [][]string{{"link", "set", "eth0", "up"}, {"addr", "add", n.Server.V6.String() + "/64", "dev", "eth0", "nodad"}} {
+			for _, args := range [][]string{
+				{"link", "set", "eth0", "up"},
+				{"addr", "add", n.Server.V6.String() + "/64", "dev", "eth0", "nodad"},
+			} {
 				if _, err := n.Server.Run("ip", args...); err != nil {
 					t.Fatal(err)
 				}

@@ -24,21 +24,31 @@ func ownFolder(t *testing.T) {
 
 func example() share.Status {
 	return share.Status{
-		Time: time.Now(), PID: 1, Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107.2e6, TotalBps: 238.1e6, Limit: "airtime",
+		Time: time.Now(), PID: 1, Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107.2e6,
+		TotalBps: 238.1e6, Limit: "airtime",
 		CapacityBps: 900e6, QueueTargetUs: 8100, Correction: 1.02,
-		Own: share.Terminal{State: "controlling", MaxBps: 505e6, MaxSource: "configured", RateBps: 109e6, UploadBps: 107e6, DownloadBps: 2e6, MinRTTUs: 1200, RTTUs: 20100, BoundBps: 107.2e6, PHYBps: 866.7e6},
+		Own: share.Terminal{
+			State: "controlling", MaxBps: 505e6, MaxSource: "configured", RateBps: 109e6, UploadBps: 107e6,
+			DownloadBps: 2e6, MinRTTUs: 1200, RTTUs: 20100, BoundBps: 107.2e6, PHYBps: 866.7e6,
+		},
 		Peers: []share.Terminal{{
-			Address: "10.0.0.2", State: "observing", RateBps: 11e6, DemandBps: 12e6, RTT95Us: 31000, QueuedBytes: 9000, Retransmits: 17, Errors: [4]int64{5, 6, 7, 8},
+			Address: "10.0.0.2", State: "observing", RateBps: 11e6, DemandBps: 12e6, RTT95Us: 31000,
+			QueuedBytes: 9000, Retransmits: 17, Errors: [4]int64{5, 6, 7, 8},
 		}},
 		Windows: []share.Window{{
-			Local: netip.MustParseAddrPort("10.0.0.1:40000"), Remote: netip.MustParseAddrPort("192.0.2.7:443"), Packets: 230,
+			Local: netip.MustParseAddrPort("10.0.0.1:40000"), Remote: netip.MustParseAddrPort("192.0.2.7:443"),
+			Packets: 230,
 		}, {
-			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"), ReceiveBytes: 65536,
+			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"),
+			ReceiveBytes: 65536,
 		}},
 		Turn:      "free",
 		Foreign:   true,
 		Elsewhere: 3,
-		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62, Helps: true},
+		Effect: &share.Effect{
+			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62,
+			Helps: true,
+		},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
 	}
 }
@@ -136,8 +146,10 @@ func TestAnswersThatAreNoneAreReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer, says string
 	}{
-		"half": {string(text[:len(text)/2]), "no status"}, "empty": {"", "does not answer"}, "other": {`["a"]`, "no status"},
-		"nobody": {"{}", "no status"}, "impostor": {string(text), "no status"}, "rubbish": {"\x00\xff\x1b[2J", "no status"},
+		"half": {string(text[:len(text)/2]), "no status"}, "empty": {"", "does not answer"},
+		"other":  {`["a"]`, "no status"},
+		"nobody": {"{}", "no status"}, "impostor": {string(text), "no status"},
+		"rubbish": {"\x00\xff\x1b[2J", "no status"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ownFolder(t)
@@ -197,9 +209,12 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms", "this one  controlling",
-		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes", "866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8", "gains least has 0.62 of",
-		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help", "a turn of all terminals: free",
+		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms",
+		"this one  controlling",
+		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes",
+		"866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8", "gains least has 0.62 of",
+		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help",
+		"a turn of all terminals: free",
 		"at other access points, and not reckoned with: 3", "accepted 1234 wrong_key 5",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -219,10 +234,14 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state", "max_bps", "rate_bps",
-		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us", "correction", "windows",
-		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps", "download_bps",
-		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps", "foreign", "elsewhere", "bound_bps", "phy_bps",
+		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state",
+		"max_bps", "rate_bps",
+		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us",
+		"correction", "windows",
+		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps",
+		"download_bps",
+		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps",
+		"foreign", "elsewhere", "bound_bps", "phy_bps",
 		"rtt_p95_us", "queued_bytes", "retransmits", "errors_by_code", "least_part",
 	} {
 		if !bytes.Contains(text, []byte(`"`+name+`":`)) {

@@ -110,7 +110,8 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	defer cancel()
 	var text []byte
 	err := s.tap.Look(ctx, func(status share.Status) {
-		text, _ = json.Marshal(Report{s.name, s.netns, status}) // what cannot be written, such as not a number, leaves no answer
+		// what cannot be written, such as not a number, leaves no answer
+		text, _ = json.Marshal(Report{s.name, s.netns, status})
 	})
 	if err != nil || text == nil {
 		return

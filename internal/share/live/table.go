@@ -36,10 +36,15 @@ func (r *Report) Table(w io.Writer) error {
 		b.WriteString(strings.Join(limits, "; ") + "\n")
 	}
 	if e := r.Effect; e != nil {
-		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(e.TotalWithBps), ms(e.RTTWithUs),
+		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(
+			e.TotalWithBps,
+		), ms(e.RTTWithUs),
 			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
 		if e.LeastPart > 0 {
-			fmt.Fprintf(&b, "of those that want all, the one that gains least has %.2f of what it has without\n", e.LeastPart)
+			fmt.Fprintf(
+				&b, "of those that want all, the one that gains least has %.2f of what it has without\n",
+				e.LeastPart,
+			)
 		}
 	}
 	if r.Foreign {
@@ -53,7 +58,9 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "terminal\tstate\tPHY\talone\tby\tshare\tup\tdown\tdemand\tmin RTT\tRTT\tsent again\terrors 1 to 4\t")
+	fmt.Fprintln(
+		t, "terminal\tstate\tPHY\talone\tby\tshare\tup\tdown\tdemand\tmin RTT\tRTT\tsent again\terrors 1 to 4\t",
+	)
 	fmt.Fprintln(t, "\t\tMbit/s\tMbit/s\t\tMbit/s\tMbit/s\tMbit/s\tMbit/s\tms\tms\t\t\t")
 	terminal(t, "this one", &r.Own)
 	for i := range r.Peers {
@@ -92,8 +99,10 @@ func terminal(w io.Writer, name string, t *share.Terminal) {
 		errors = append(errors, fmt.Sprint(n))
 	}
 	cells := []string{
-		name, t.State, rate(t.PHYBps), rate(t.MaxBps), known(t.MaxBps > 0, t.MaxSource), rate(t.BoundBps), mbps(t.UploadBps), mbps(t.DownloadBps),
-		rate(t.DemandBps), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)), fmt.Sprint(t.Retransmits), strings.Join(errors, " "),
+		name, t.State, rate(t.PHYBps), rate(t.MaxBps), known(t.MaxBps > 0, t.MaxSource), rate(t.BoundBps),
+		mbps(t.UploadBps), mbps(t.DownloadBps),
+		rate(t.DemandBps), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)),
+		fmt.Sprint(t.Retransmits), strings.Join(errors, " "),
 	}
 	fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
 }

@@ -21,11 +21,25 @@ import (
 func example() share.Status {
 	flow := netip.MustParseAddrPort("10.0.0.1:40000")
 	return share.Status{
-		Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107e6, TotalBps: 238e6, Limit: "airtime", QueueTargetUs: 8100, Correction: 1.02,
-		Own:       share.Terminal{State: "controlling", MaxBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100, PHYBps: 866.7e6, BoundBps: 107e6},
-		Peers:     []share.Terminal{{Address: "10.0.0.2", State: "observing", UploadBps: 11e6, DownloadBps: 1e6, DemandBps: 12e6, Retransmits: 17, Errors: [4]int64{5, 6, 7, 8}}},
-		Windows:   []share.Window{{Local: flow, Packets: 230}, {Local: flow, Packets: 20}, {Local: flow, ReceiveBytes: 65536}},
-		Effect:    &share.Effect{TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62, Helps: true},
+		Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107e6, TotalBps: 238e6, Limit: "airtime",
+		QueueTargetUs: 8100, Correction: 1.02,
+		Own: share.Terminal{
+			State: "controlling", MaxBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100, PHYBps: 866.7e6,
+			BoundBps: 107e6,
+		},
+		Peers: []share.Terminal{
+			{
+				Address: "10.0.0.2", State: "observing", UploadBps: 11e6, DownloadBps: 1e6, DemandBps: 12e6,
+				Retransmits: 17, Errors: [4]int64{5, 6, 7, 8},
+			},
+		},
+		Windows: []share.Window{
+			{Local: flow, Packets: 230}, {Local: flow, Packets: 20}, {Local: flow, ReceiveBytes: 65536},
+		},
+		Effect: &share.Effect{
+			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62,
+			Helps: true,
+		},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
 	}
 }
@@ -64,22 +78,34 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 	of := `cell="978b8745",policy="shares"`
 	for _, want := range []string{
-		`airtide_share_held{` + of + `} 1`, `airtide_share_peers{` + of + `} 1`, `airtide_share_share_bps{` + of + `} 1.07e+08`,
-		`airtide_share_limit{cell="978b8745",limit="airtime",policy="shares"} 1`, `airtide_share_queue_target_seconds{` + of + `} 0.0081`,
+		`airtide_share_held{` + of + `} 1`, `airtide_share_peers{` + of + `} 1`,
+		`airtide_share_share_bps{` + of + `} 1.07e+08`,
+		`airtide_share_limit{cell="978b8745",limit="airtime",policy="shares"} 1`,
+		`airtide_share_queue_target_seconds{` + of + `} 0.0081`,
 		`airtide_share_bound_flows{` + of + `,window="congestion"} 2`, `airtide_share_cwnd_max_packets{` + of + `} 250`,
-		`airtide_share_rwnd_max_bytes{` + of + `} 65536`, `airtide_share_terminal_max_bps{` + of + `,terminal="own"} 5.05e+08`,
+		`airtide_share_rwnd_max_bytes{` + of + `} 65536`,
+		`airtide_share_terminal_max_bps{` + of + `,terminal="own"} 5.05e+08`,
 		`airtide_share_terminal_upload_bps{` + of + `,terminal="10.0.0.2"} 1.1e+07`,
-		`airtide_share_terminal_phy_bps{` + of + `,terminal="own"} 8.667e+08`, `airtide_share_terminal_bound_bps{` + of + `,terminal="own"} 1.07e+08`,
-		`airtide_share_terminal_retransmits_total{` + of + `,terminal="10.0.0.2"} 17`, `airtide_share_terminal_timeouts_total{` + of + `,terminal="10.0.0.2"} 8`,
-		`airtide_share_effect_least_ratio{` + of + `} 0.62`, `airtide_share_terminal_rtt_seconds{` + of + `,terminal="own"} 0.0201`,
-		`airtide_share_effect_total_bps{bounds="with",` + of + `} 2.38e+08`, `airtide_share_effect_rtt_seconds{bounds="without",` + of + `} 0.636`,
-		`airtide_share_effect_helps{` + of + `} 1`, `airtide_share_datagrams_total{` + of + `,reason="wrong_key"} 5`, "# TYPE airtide_share_datagrams_total counter", "process_cpu_seconds_total ",
+		`airtide_share_terminal_phy_bps{` + of + `,terminal="own"} 8.667e+08`,
+		`airtide_share_terminal_bound_bps{` + of + `,terminal="own"} 1.07e+08`,
+		`airtide_share_terminal_retransmits_total{` + of + `,terminal="10.0.0.2"} 17`,
+		`airtide_share_terminal_timeouts_total{` + of + `,terminal="10.0.0.2"} 8`,
+		`airtide_share_effect_least_ratio{` + of + `} 0.62`,
+		`airtide_share_terminal_rtt_seconds{` + of + `,terminal="own"} 0.0201`,
+		`airtide_share_effect_total_bps{bounds="with",` + of + `} 2.38e+08`,
+		`airtide_share_effect_rtt_seconds{bounds="without",` + of + `} 0.636`,
+		`airtide_share_effect_helps{` + of + `} 1`,
+		`airtide_share_datagrams_total{` + of + `,reason="wrong_key"} 5`,
+		"# TYPE airtide_share_datagrams_total counter", "process_cpu_seconds_total ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
-	for _, unknown := range []string{"capacity", `terminal_max_bps{` + of + `,terminal="10.0.0.2"`, `terminal_phy_bps{` + of + `,terminal="10.0.0.2"`} {
+	for _, unknown := range []string{
+		"capacity", `terminal_max_bps{` + of + `,terminal="10.0.0.2"`,
+		`terminal_phy_bps{` + of + `,terminal="10.0.0.2"`,
+	} {
 		if strings.Contains(text, "airtide_share_"+unknown) {
 			t.Errorf("%s is there, and is not known", unknown)
 		}
@@ -101,7 +127,9 @@ func TestAScrapeOfAnAgentThatStandsStillFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if status, text := scrape(t, s); status != http.StatusInternalServerError || !strings.Contains(text, errStill.Error()) {
+	if status, text := scrape(t, s); status != http.StatusInternalServerError || !strings.Contains(
+		text, errStill.Error(),
+	) {
 		t.Errorf("status %d: %s", status, text)
 	}
 	if _, err := Serve(s.Address().String(), still); err == nil || !strings.Contains(err.Error(), "in use") {
@@ -173,8 +201,10 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 	}
 	for name, want := range map[string]float64{
 		"airtide.share.held": 1, "airtide.share.share_bps": 107e6, "airtide.share.terminal_upload_bps 10.0.0.2": 11e6,
-		"airtide.share.terminal_max_bps own": 505e6, "airtide.share.datagrams_total accepted": 1234, "airtide.share.limit airtime": 1,
-		"airtide.share.queue_target_seconds": 0.0081, "airtide.share.bound_flows receive": 1, "airtide.share.effect_total_bps without": 97e6,
+		"airtide.share.terminal_max_bps own": 505e6, "airtide.share.datagrams_total accepted": 1234,
+		"airtide.share.limit airtime":        1,
+		"airtide.share.queue_target_seconds": 0.0081, "airtide.share.bound_flows receive": 1,
+		"airtide.share.effect_total_bps without": 97e6,
 	} {
 		if values[name] != want {
 			t.Errorf("%s is %g, want %g; all: %v", name, values[name], want, values)
@@ -230,7 +260,8 @@ func TestAnAgentThatStandsStillIsToldOf(t *testing.T) {
 
 func TestCollectorsURL(t *testing.T) {
 	for text, want := range map[string]string{
-		"http://collector:4318": "http://collector:4318/v1/metrics", "https://[::1]:4318/": "https://[::1]:4318/v1/metrics",
+		"http://collector:4318":     "http://collector:4318/v1/metrics",
+		"https://[::1]:4318/":       "https://[::1]:4318/v1/metrics",
 		"http://collector/own/path": "http://collector/own/path",
 	} {
 		if got, err := parseCollector(text); err != nil || got != want {

@@ -24,41 +24,102 @@ type definition struct {
 
 // The metrics. Names end in their unit, as Prometheus wants it.
 var (
-	held       = &definition{name: "held", help: "1 while bounds are in force, else 0."}
-	peers      = &definition{name: "peers", help: "Other terminals that are heard."}
-	own        = &definition{name: "share_bps", unit: "bit/s", help: "The terminal's share."}
-	total      = &definition{name: "total_bps", unit: "bit/s", help: "The sum of all shares."}
-	capacity   = &definition{name: "capacity_bps", unit: "bit/s", help: "What the wire is found to carry, while it is known."}
+	held     = &definition{name: "held", help: "1 while bounds are in force, else 0."}
+	peers    = &definition{name: "peers", help: "Other terminals that are heard."}
+	own      = &definition{name: "share_bps", unit: "bit/s", help: "The terminal's share."}
+	total    = &definition{name: "total_bps", unit: "bit/s", help: "The sum of all shares."}
+	capacity = &definition{
+		name: "capacity_bps", unit: "bit/s", help: "What the wire is found to carry, while it is known.",
+	}
 	queue      = &definition{name: "queue_target_seconds", unit: "s", help: "How long a packet should wait."}
 	correction = &definition{name: "correction_ratio", unit: "1", help: "What windows are multiplied by."}
 	limit      = &definition{name: "limit", help: "1 for what keeps shares from being greater.", label: "limit"}
 	flows      = &definition{name: "bound_flows", help: "Flows that have a bound.", label: "window"}
-	windows    = &definition{name: "cwnd_max_packets", unit: "{packet}", help: "The sum of the bounds of congestion windows."}
-	receive    = &definition{name: "rwnd_max_bytes", unit: "By", help: "The sum of the bounds of receive windows."}
-	maximum    = &definition{name: "terminal_max_bps", unit: "bit/s", help: "What a terminal reaches alone, where it is known.", label: "terminal"}
-	upload     = &definition{name: "terminal_upload_bps", unit: "bit/s", help: "What a terminal sends.", label: "terminal"}
-	download   = &definition{name: "terminal_download_bps", unit: "bit/s", help: "What a terminal receives.", label: "terminal"}
-	demand     = &definition{name: "terminal_demand_bps", unit: "bit/s", help: "What a terminal would send at most, where its applications limit it.", label: "terminal"}
-	minRTT     = &definition{name: "terminal_min_rtt_seconds", unit: "s", help: "A terminal's smallest RTT.", label: "terminal"}
-	rtt        = &definition{name: "terminal_rtt_seconds", unit: "s", help: "A terminal's smoothed RTT.", label: "terminal"}
-	bound      = &definition{name: "terminal_bound_bps", unit: "bit/s", help: "The share that a terminal keeps to, while it does.", label: "terminal"}
-	phy        = &definition{name: "terminal_phy_bps", unit: "bit/s", help: "The rate of a terminal's radio, where it is known.", label: "terminal"}
-	rtt95      = &definition{name: "terminal_rtt_p95_seconds", unit: "s", help: "The 95th percentile of a terminal's RTT.", label: "terminal"}
-	queued     = &definition{name: "terminal_queued_bytes", unit: "By", help: "What a terminal has written and is not acknowledged.", label: "terminal"}
-	again      = &definition{name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal has sent again.", label: "terminal", counter: true}
-	errors1    = &definition{name: "terminal_reordering_total", unit: "{error}", help: "A terminal's errors of code 1.", label: "terminal", counter: true}
-	errors2    = &definition{name: "terminal_local_congestion_total", unit: "{error}", help: "A terminal's errors of code 2.", label: "terminal", counter: true}
-	errors3    = &definition{name: "terminal_duplicate_acks_total", unit: "{error}", help: "A terminal's errors of code 3.", label: "terminal", counter: true}
-	errors4    = &definition{name: "terminal_timeouts_total", unit: "{error}", help: "A terminal's errors of code 4.", label: "terminal", counter: true}
-	withBounds = &definition{name: "effect_total_bps", unit: "bit/s", help: "What all terminals deliver with and without bounds, when that was compared last.", label: "bounds"}
-	rttBounds  = &definition{name: "effect_rtt_seconds", unit: "s", help: "The mean RTT with and without bounds, when that was compared last.", label: "bounds"}
-	leastPart  = &definition{name: "effect_least_ratio", unit: "1", help: "The least part of its rate without bounds that a terminal had with them, when that was compared last."}
-	helps      = &definition{name: "effect_helps", help: "1 where bounds were found to help when that was compared last, else 0."}
-	datagrams  = &definition{name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by what became of them.", label: "reason", counter: true}
+	windows    = &definition{
+		name: "cwnd_max_packets", unit: "{packet}", help: "The sum of the bounds of congestion windows.",
+	}
+	receive = &definition{name: "rwnd_max_bytes", unit: "By", help: "The sum of the bounds of receive windows."}
+	maximum = &definition{
+		name: "terminal_max_bps", unit: "bit/s", help: "What a terminal reaches alone, where it is known.",
+		label: "terminal",
+	}
+	upload = &definition{
+		name: "terminal_upload_bps", unit: "bit/s", help: "What a terminal sends.", label: "terminal",
+	}
+	download = &definition{
+		name: "terminal_download_bps", unit: "bit/s", help: "What a terminal receives.", label: "terminal",
+	}
+	demand = &definition{
+		name: "terminal_demand_bps", unit: "bit/s",
+		help: "What a terminal would send at most, where its applications limit it.", label: "terminal",
+	}
+	minRTT = &definition{
+		name: "terminal_min_rtt_seconds", unit: "s", help: "A terminal's smallest RTT.", label: "terminal",
+	}
+	rtt = &definition{
+		name: "terminal_rtt_seconds", unit: "s", help: "A terminal's smoothed RTT.", label: "terminal",
+	}
+	bound = &definition{
+		name: "terminal_bound_bps", unit: "bit/s", help: "The share that a terminal keeps to, while it does.",
+		label: "terminal",
+	}
+	phy = &definition{
+		name: "terminal_phy_bps", unit: "bit/s", help: "The rate of a terminal's radio, where it is known.",
+		label: "terminal",
+	}
+	rtt95 = &definition{
+		name: "terminal_rtt_p95_seconds", unit: "s", help: "The 95th percentile of a terminal's RTT.",
+		label: "terminal",
+	}
+	queued = &definition{
+		name: "terminal_queued_bytes", unit: "By", help: "What a terminal has written and is not acknowledged.",
+		label: "terminal",
+	}
+	again = &definition{
+		name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal has sent again.",
+		label: "terminal", counter: true,
+	}
+	errors1 = &definition{
+		name: "terminal_reordering_total", unit: "{error}", help: "A terminal's errors of code 1.",
+		label: "terminal", counter: true,
+	}
+	errors2 = &definition{
+		name: "terminal_local_congestion_total", unit: "{error}", help: "A terminal's errors of code 2.",
+		label: "terminal", counter: true,
+	}
+	errors3 = &definition{
+		name: "terminal_duplicate_acks_total", unit: "{error}", help: "A terminal's errors of code 3.",
+		label: "terminal", counter: true,
+	}
+	errors4 = &definition{
+		name: "terminal_timeouts_total", unit: "{error}", help: "A terminal's errors of code 4.", label: "terminal",
+		counter: true,
+	}
+	withBounds = &definition{
+		name: "effect_total_bps", unit: "bit/s",
+		help: "What all terminals deliver with and without bounds, when that was compared last.", label: "bounds",
+	}
+	rttBounds = &definition{
+		name: "effect_rtt_seconds", unit: "s",
+		help: "The mean RTT with and without bounds, when that was compared last.", label: "bounds",
+	}
+	leastPart = &definition{
+		name: "effect_least_ratio", unit: "1",
+		help: "The least part of its rate without bounds that a terminal had with them, when that was compared last.",
+	}
+	helps = &definition{
+		name: "effect_helps", help: "1 where bounds were found to help when that was compared last, else 0.",
+	}
+	datagrams = &definition{
+		name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by what became of them.",
+		label: "reason", counter: true,
+	}
 
 	definitions = []*definition{
-		held, peers, own, total, capacity, queue, correction, limit, flows, windows, receive, maximum, upload, download, demand, minRTT, rtt,
-		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, leastPart, helps, datagrams,
+		held, peers, own, total, capacity, queue, correction, limit, flows, windows, receive, maximum, upload,
+		download, demand, minRTT, rtt,
+		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, leastPart,
+		helps, datagrams,
 	}
 )
 

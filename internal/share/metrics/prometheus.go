@@ -26,7 +26,10 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	all, cell, policy, err := c.look.points(context.Background())
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(prometheus.NewDesc(prefix+held.name, held.help, nil, nil), fmt.Errorf("the agent gives no status: %w", err))
+		out <- prometheus.NewInvalidMetric(
+			prometheus.NewDesc(prefix+held.name, held.help, nil, nil),
+			fmt.Errorf("the agent gives no status: %w", err),
+		)
 		return
 	}
 	constant := prometheus.Labels{"cell": cell, "policy": policy}
@@ -85,7 +88,8 @@ func Serve(address string, look Look) (*Server, error) {
 		return nil, fmt.Errorf("serving metrics: %w", err)
 	}
 	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
-		Handler: Handler(look), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14,
+		Handler: Handler(look), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
+		MaxHeaderBytes: 1 << 14,
 	}}
 	go func() { s.ended <- s.http.Serve(l) }()
 	return s, nil

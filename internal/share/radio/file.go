@@ -49,7 +49,9 @@ func parse(text []byte) (PHY, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
-		return PHY{}, fmt.Errorf(`%w: want JSON such as {"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`, err)
+		return PHY{}, fmt.Errorf(
+			`%w: want JSON such as {"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`, err,
+		)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return PHY{}, errors.New("there is more than one JSON object")
@@ -57,9 +59,13 @@ func parse(text []byte) (PHY, error) {
 	generation, known := standards[t.Standard]
 	switch {
 	case !known:
-		return PHY{}, fmt.Errorf("standard is %q: want one of %s", t.Standard, strings.Join(slices.Sorted(maps.Keys(standards)), ", "))
+		return PHY{}, fmt.Errorf(
+			"standard is %q: want one of %s", t.Standard, strings.Join(slices.Sorted(maps.Keys(standards)), ", "),
+		)
 	case t.PHYRateBps < 0 || t.PHYRateBps > 0 && t.PHYRateBps < 1e5 || t.PHYRateBps > 1e11:
-		return PHY{}, fmt.Errorf("phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps)
+		return PHY{}, fmt.Errorf(
+			"phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps,
+		)
 	case t.Streams < 0 || t.Streams > 8:
 		return PHY{}, fmt.Errorf("streams is %d: want 1 to 8", t.Streams)
 	case t.FrequencyMHz < 0 || t.FrequencyMHz > 100_000:

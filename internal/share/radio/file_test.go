@@ -40,7 +40,9 @@ func TestARateIsToldByAFile(t *testing.T) {
 	}
 	tell(Told{PHYRateBps: 6e6, Standard: "802.11g"})
 	until(6e6)
-	if got := r.State(); !got.Single || got.AloneBps != Goodput(PHY{Bps: 6e6, Generation: Legacy, Streams: 1}) || got.Place != (Place{}) {
+	if got := r.State(); !got.Single || got.AloneBps != Goodput(
+		PHY{Bps: 6e6, Generation: Legacy, Streams: 1},
+	) || got.Place != (Place{}) {
 		t.Errorf("at 6 Mbit/s of 802.11g: %+v", got)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
@@ -60,7 +62,9 @@ func TestARateIsToldByAFile(t *testing.T) {
 }
 
 func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
-	if _, err := BeginFile(filepath.Join(t.TempDir(), "none"), nil); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := BeginFile(
+		filepath.Join(t.TempDir(), "none"), nil,
+	); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("a missing file: %v", err)
 	}
 	for text, want := range map[string]string{
@@ -80,7 +84,9 @@ func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := BeginFile(path, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := BeginFile(path, nil); err == nil || !strings.Contains(
+			err.Error(), want,
+		) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -16,7 +16,8 @@ const (
 
 // standards are the generations by the letters of their amendments.
 var standards = map[string]Generation{
-	"802.11b": Legacy, "802.11a": Legacy, "802.11g": Legacy, "802.11n": HT, "802.11ac": VHT, "802.11ax": HE, "802.11be": EHT,
+	"802.11b": Legacy, "802.11a": Legacy, "802.11g": Legacy, "802.11n": HT, "802.11ac": VHT, "802.11ax": HE,
+	"802.11be": EHT,
 }
 
 // PHY is how a station sends now.

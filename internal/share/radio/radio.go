@@ -228,7 +228,10 @@ func middle(last []PHY) State {
 	sorted := slices.Clone(last)
 	slices.SortFunc(sorted, func(a, b PHY) int { return cmp.Compare(Goodput(a), Goodput(b)) })
 	p := sorted[len(sorted)/2]
-	return State{PHYBps: p.Bps, AloneBps: Goodput(p), Single: p.Bps > 0 && p.Generation == Legacy, Place: last[len(last)-1].Place}
+	return State{
+		PHYBps: p.Bps, AloneBps: Goodput(p), Single: p.Bps > 0 && p.Generation == Legacy,
+		Place: last[len(last)-1].Place,
+	}
 }
 
 // Close ends the questions.

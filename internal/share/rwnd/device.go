@@ -67,7 +67,10 @@ func (d *devices) attach(i net.Interface, leaves, arrives *ebpf.Program) error {
 		l, err := link.AttachTCX(link.TCXOptions{Interface: i.Index, Program: hook.program, Attach: hook.at})
 		switch {
 		case errors.Is(err, ebpf.ErrNotSupported):
-			return errors.Join(fmt.Errorf("%w: attaching to interface %s (needs Linux 6.6): %w", ErrNotSupported, i.Name, err), d.detach(i.Index))
+			return errors.Join(
+				fmt.Errorf("%w: attaching to interface %s (needs Linux 6.6): %w", ErrNotSupported, i.Name, err),
+				d.detach(i.Index),
+			)
 		case errors.Is(err, unix.ENODEV):
 			return d.detach(i.Index) // it has gone meanwhile
 		case err != nil:

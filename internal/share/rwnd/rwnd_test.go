@@ -145,7 +145,10 @@ func TestASenderWithLittleToSendDoesNotUseTheWindow(t *testing.T) {
 		if _, err := server.Write(make([]byte, 4000)); err != nil {
 			t.Fatal(err)
 		}
-		testnet.Eventually(t, patience, "what was sent to be acknowledged", func() bool { return testnet.Info(t, server).Unacked == 0 })
+		testnet.Eventually(
+			t, patience, "what was sent to be acknowledged",
+			func() bool { return testnet.Info(t, server).Unacked == 0 },
+		)
 	}
 	if all, err := w.Measure([]Ends{e}); err != nil || all[0].InUse > 0 || all[0].RTT < delay {
 		t.Errorf("measured %+v: %v", all, err)
