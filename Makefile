@@ -1,4 +1,4 @@
-# airtide: make demo shows it on real traffic, make test passes every test. Both install what is missing (Debian, root).
+# airtide. make help lists the targets; CONTRIBUTING.md tells when to use which.
 SHELL := /bin/bash
 GO ?= go
 RELEASE ?=
@@ -6,60 +6,103 @@ LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 
-.PHONY: setup setup-run demo test fuzz bench bench-monitor bench-cell bench-congestion fidelity reproduce test-kernels test-timewarp generate lint dist build clean
+.DEFAULT_GOAL := build
 
+##@ Use
+
+.PHONY: build
 build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
 
-setup-run: ## what the demo needs
-	scripts/setup run
+.PHONY: dist
+dist: ## static binaries for amd64 and arm64, in dist/
+	for arch in amd64 arm64; do \
+		GOOS=linux GOARCH=$$arch $(BUILD) -o dist/airtide-linux-$$arch ./cmd/airtide || exit 1; \
+	done
+	ls -l dist
 
-setup: ## what tests and code generation need besides
-	scripts/setup all
-
-demo: setup-run build ## record a real transfer, sum it up, draw it
+.PHONY: demo
+demo: setup-run build ## record a real transfer, sum it up, draw it (OUT=demo-out)
 	scripts/demo ./airtide $(OUT)
 
-test: setup lint ## every test
-	$(GO) build ./...
-	scripts/test
+.PHONY: clean
+clean: ## remove everything that make wrote, except results of experiments
+	rm -rf airtide dist demo-out kernels-out
 
-fuzz: setup ## each fuzz test for a while (FUZZTIME=30s); what breaks one is kept below its package's testdata/fuzz
-	scripts/fuzz $(or $(FUZZTIME),30s)
+##@ Change: no root, no network
 
-test-kernels: setup ## airtide on Debian's kernels for amd64 and arm64, in qemu; table in docs/results/kernels.md, logs in kernels-out (KERNELS='-guests 6.12' does a part)
-	scripts/test-kernels $(or $(KERNELS),-page docs/results/kernels.md)
+.PHONY: check
+check: ## build, lint and the tests that need no root (90 s the first time, then 30 s)
+	scripts/check
 
-test-timewarp: setup-run build ## accelerated time on Debian's kernels, in qemu (an hour); logs in kernels-out
-	scripts/test-timewarp ./airtide
-
-lint: setup
+.PHONY: lint
+lint: ## format and static checks of Go, C and shell
 	scripts/lint
 
+.PHONY: generate
+generate: ## write all generated files anew (needs clang)
+	$(GO) generate ./...
+
+##@ Test: root; installs missing Debian packages
+
+.PHONY: test
+test: setup lint ## every test: check, then real traffic and BPF, guests, other tools
+	scripts/test
+
+.PHONY: fuzz
+fuzz: ## each fuzz test for a while (FUZZTIME=30s)
+	scripts/fuzz $(or $(FUZZTIME),30s)
+
+.PHONY: test-kernels
+test-kernels: setup ## airtide on Debian's kernels in qemu (KERNELS='-guests 6.12' for a part)
+	scripts/test-kernels $(or $(KERNELS),-page docs/results/kernels.md)
+
+.PHONY: test-timewarp
+test-timewarp: setup-run build ## accelerated time on Debian's kernels in qemu (an hour)
+	scripts/test-timewarp ./airtide
+
+##@ Measure: root, a quiet machine
+
+.PHONY: bench
 bench: bench-monitor bench-cell bench-congestion ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./internal/recording/... ./internal/view/screen ./internal/observe/...
 
-bench-monitor: setup build ## cost per ACK beside bpftrace, perf and ss; writes to docs/results/performance.md by hand
+.PHONY: bench-monitor
+bench-monitor: setup build ## cost per ACK of observing, beside bpftrace, perf and ss
 	$(GO) run ./test/bench/monitor -airtide ./airtide
 
+.PHONY: bench-cell
 bench-cell: setup build ## the emulated cell beside tbf: throughput, processor time, lateness
 	$(GO) run ./test/bench/cell
 
-bench-congestion: setup build ## what the congestion controls cost per ACK beside the kernel's CUBIC
+.PHONY: bench-congestion
+bench-congestion: setup build ## cost per ACK of the congestion controls beside the kernel's CUBIC
 	$(GO) run ./test/bench/congestion
 
-fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' does a part)
+.PHONY: fidelity
+fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' for a part)
 	$(GO) run ./test/bench/fidelity -airtide ./airtide $(FIDELITY)
 
-reproduce: setup build ## the papers' figures, and what goes past them, into docs/results (hours; REPRODUCE='-only p1-*' does a part)
+.PHONY: reproduce
+reproduce: setup build ## every experiment into the pages of docs/results (hours; REPRODUCE='-only p1-*' for a part)
 	$(GO) run ./test/bench/reproduce -airtide ./airtide $(REPRODUCE)
 
-generate: setup ## everything that is generated and committed
-	$(GO) generate ./...
+##@ Install
 
-dist: ## static binaries for amd64 and arm64 in dist/
-	for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch $(BUILD) -o dist/airtide-linux-$$arch ./cmd/airtide || exit 1; done
-	ls -l dist
+.PHONY: setup-run
+setup-run: ## what the program and its demo need
+	scripts/setup run
 
-clean:
-	rm -rf airtide dist demo-out kernels-out # results of experiments stay
+.PHONY: setup
+setup: ## what tests, linters and code generation need
+	scripts/setup all
+
+.PHONY: tools
+tools: ## build the linters and the test runner (no root)
+	scripts/setup tools
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' \
+		'/^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' \
+		$(MAKEFILE_LIST)

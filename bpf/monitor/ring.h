@@ -3,10 +3,10 @@
  * The records' way to user space: rings of slots of one size, in arrays that user space maps.
  *
  * The kernel's own ring buffer takes a lock and two atomic operations for each record, which was the largest part of a
- * sample's cost (docs/results/performance.md). Neither is needed here: a processor has one ring for each level of nesting, so a
- * ring has one writer at a time. A hook on a process's behalf is level 0; a soft interrupt that comes meanwhile is
- * level 1 and runs to its end before the other goes on; the iterator over sockets, which alone may be preempted, adds a
- * level.
+ * sample's cost (docs/results/performance.md). Neither is needed here: a processor has one ring for each level of
+ * nesting, so a ring has one writer at a time. A hook on a process's behalf is level 0; a soft interrupt that comes
+ * meanwhile is level 1 and runs to its end before the other goes on; the iterator over sockets, which alone may be
+ * preempted, adds a level.
  *
  * A record counts once produced has grown beyond it. It is user space that waits long enough for processors that
  * reorder writes (internal/observe/bpf/ring.go).

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to the TCP segments that pass one end of a veth. Steered by user space through the slots, one number
- * each, so that the counts that run down here and the orders given there do not overwrite each other.
+ * Loses, marks and delays the TCP segments that pass one end of a veth. User space steers it through slots of
+ * one number each: counts that run down here and orders from there then do not overwrite each other.
  */
 #include "skb.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Each order is a pair: first so many segments are spared, then so many are hit. */
+/* Each order is a pair: the number of segments to spare first, then the number to treat. */
 enum slot {
 	SLOT_DROP_DATA_SKIP,
 	SLOT_DROP_DATA,
-	SLOT_DROP_ACK_SKIP,
-	SLOT_DROP_ACK,
 	SLOT_MARK_SKIP,
 	SLOT_MARK,
 	SLOT_HOLD_SKIP,
 	SLOT_HOLD,
 	SLOT_HOLD_NS, /* how long each segment of SLOT_HOLD is held back */
-	SLOT_DROP_EVERY, /* every so manieth data segment */
-	SLOT_BLACKOUT, /* everything, while not 0 */
+	SLOT_DROP_EVERY, /* every nth data segment */
+	SLOT_BLACKOUT, /* every segment, unless 0 */
 	SLOT_DELAY_NS, /* how long every segment is held back */
-	/* What was seen. */
+	/* Counts. */
 	SLOT_SEEN_DATA,
 	SLOT_SEEN_ACKS,
 	SLOT_DROPPED,
@@ -83,7 +81,7 @@ static __always_inline int hits(__u32 skip, __u32 count)
 	return 1;
 }
 
-/* Gives the segment to user space, which sends it on later. */
+/* Gives the segment to user space, which sends it later. */
 static __always_inline int hold(struct __sk_buff *skb, __u64 delay_ns)
 {
 	struct held_frame *frame;
@@ -141,8 +139,6 @@ static __always_inline int treat(struct __sk_buff *skb, __u32 payload, __u8 flag
 		}
 		if (hits(SLOT_HOLD_SKIP, SLOT_HOLD))
 			delay_ns += get(SLOT_HOLD_NS);
-	} else if (!(flags & FLAGS_CONTROL) && hits(SLOT_DROP_ACK_SKIP, SLOT_DROP_ACK)) {
-		return drop();
 	}
 	return delay_ns ? hold(skb, delay_ns) : VERDICT_NEXT;
 }

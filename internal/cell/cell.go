@@ -116,9 +116,6 @@ func (c *Config) hosts(namespaces map[string]string) []Host {
 	return hosts
 }
 
-// PID is the engine's process.
-func (c *Cell) PID() int { return c.engine.Ready.PID }
-
 // Hosts are the terminals, then the servers, in the order of the configuration.
 func (c *Cell) Hosts() []Host { return c.hosts }
 

@@ -54,12 +54,6 @@ func (p *Path) DropData(skip, n int) {
 // DropEvery loses every kth data segment; 0 ends it.
 func (p *Path) DropEvery(k int) { p.tb.Helper(); p.set(p.lost, pathSlotSLOT_DROP_EVERY, uint64(k)) }
 
-// DropAcks loses n ACKs after having spared skip.
-func (p *Path) DropAcks(skip, n int) {
-	p.tb.Helper()
-	p.order(p.lost, pathSlotSLOT_DROP_ACK_SKIP, pathSlotSLOT_DROP_ACK, skip, n)
-}
-
 // Blackout loses every TCP segment while it is on.
 func (p *Path) Blackout(on bool) {
 	p.tb.Helper()

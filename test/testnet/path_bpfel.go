@@ -26,23 +26,21 @@ type pathSlot uint32
 const (
 	pathSlotSLOT_DROP_DATA_SKIP pathSlot = 0
 	pathSlotSLOT_DROP_DATA      pathSlot = 1
-	pathSlotSLOT_DROP_ACK_SKIP  pathSlot = 2
-	pathSlotSLOT_DROP_ACK       pathSlot = 3
-	pathSlotSLOT_MARK_SKIP      pathSlot = 4
-	pathSlotSLOT_MARK           pathSlot = 5
-	pathSlotSLOT_HOLD_SKIP      pathSlot = 6
-	pathSlotSLOT_HOLD           pathSlot = 7
-	pathSlotSLOT_HOLD_NS        pathSlot = 8
-	pathSlotSLOT_DROP_EVERY     pathSlot = 9
-	pathSlotSLOT_BLACKOUT       pathSlot = 10
-	pathSlotSLOT_DELAY_NS       pathSlot = 11
-	pathSlotSLOT_SEEN_DATA      pathSlot = 12
-	pathSlotSLOT_SEEN_ACKS      pathSlot = 13
-	pathSlotSLOT_DROPPED        pathSlot = 14
-	pathSlotSLOT_MARKED         pathSlot = 15
-	pathSlotSLOT_HELD           pathSlot = 16
-	pathSlotSLOT_HOLD_FAILED    pathSlot = 17
-	pathSlotSLOTS               pathSlot = 18
+	pathSlotSLOT_MARK_SKIP      pathSlot = 2
+	pathSlotSLOT_MARK           pathSlot = 3
+	pathSlotSLOT_HOLD_SKIP      pathSlot = 4
+	pathSlotSLOT_HOLD           pathSlot = 5
+	pathSlotSLOT_HOLD_NS        pathSlot = 6
+	pathSlotSLOT_DROP_EVERY     pathSlot = 7
+	pathSlotSLOT_BLACKOUT       pathSlot = 8
+	pathSlotSLOT_DELAY_NS       pathSlot = 9
+	pathSlotSLOT_SEEN_DATA      pathSlot = 10
+	pathSlotSLOT_SEEN_ACKS      pathSlot = 11
+	pathSlotSLOT_DROPPED        pathSlot = 12
+	pathSlotSLOT_MARKED         pathSlot = 13
+	pathSlotSLOT_HELD           pathSlot = 14
+	pathSlotSLOT_HOLD_FAILED    pathSlot = 15
+	pathSlotSLOTS               pathSlot = 16
 )
 
 // Names of all BPF objects in the ELF.

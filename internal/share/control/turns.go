@@ -249,6 +249,3 @@ func (t *Turns) Next(now time.Duration) (next time.Duration, known bool) {
 	}
 	return next, known
 }
-
-// Since is how long ago the last turn ended.
-func (t *Turns) Since(now time.Duration) time.Duration { return now - t.ended }

@@ -1,3 +1,5 @@
+//go:build tools
+
 package architecture
 
 import (
@@ -11,11 +13,8 @@ import (
 	"testing"
 )
 
-// root is the top of the repository as seen from this package's folder.
-const root = "../.."
-
-// TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it with what is committed.
-// It needs clang and llvm-strip of the version that scripts/setup installs (Debian 12's 14).
+// TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it with the committed files.
+// It needs clang and llvm-strip of the version that scripts/setup installs (14, of Debian 12).
 func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	for _, tool := range []string{"clang", "llvm-strip"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -49,10 +48,11 @@ func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	}
 }
 
-// trackedFiles are the sources: what git knows, and what is new and not ignored.
+// trackedFiles are the sources: files that git knows, and new ones that it does not ignore.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
-	cmd := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--", "*.go", "*.c", "*.h", "*.o", "*.csv", "*.yaml", "*.json", "go.mod", "go.sum", "*/testdata/*")
+	cmd := exec.Command("git", "ls-files", "-co", "--exclude-standard", "--",
+		"*.go", "*.c", "*.h", "*.o", "*.csv", "*.yaml", "*.json", "go.mod", "go.sum", "*/testdata/*")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
@@ -63,15 +63,6 @@ func trackedFiles(t *testing.T) []string {
 		_, err := os.Stat(filepath.Join(root, f))
 		return errors.Is(err, os.ErrNotExist)
 	})
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func copyFile(t *testing.T, from, to string) {
