@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The egress of a station's device, which refuses a packet while the station's queue is full, as the driver of a real
- * Wi-Fi device does. A refused transmission returns NET_XMIT_DROP to its sender, which TCP takes for congestion of the
- * local device: it enters CWR (tcp_enter_cwr in tcp_transmit_skb) and retransmits nothing.
+/* The egress of a station's device, which refuses a packet while the station's queue is full, as
+ * the driver of a real Wi-Fi device does. A refused transmission returns NET_XMIT_DROP to its
+ * sender, which TCP takes for congestion of the local device: it enters CWR (tcp_enter_cwr in
+ * tcp_transmit_skb) and retransmits nothing.
  *
- * The engine gives credit: how many packets may have entered since the beginning. A packet enters while there is
- * credit, whatever its number of segments, so the queue overruns its limit by at most the rest of one super-packet,
- * which waits in the ring of the tap. Credit is counted rather than the queue's length published so that what is on its
- * way to the engine counts too.
- */
+ * The engine gives credit: how many packets may have entered since the beginning. A packet
+ * enters while there is credit, whatever its number of segments, so the queue overruns its limit
+ * by at most the rest of one super-packet, which waits in the ring of the tap. Credit is counted
+ * rather than the queue's length published so that what is on its way to the engine counts too. */
 #include "skb.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* What the program and the engine tell each other, in memory that both map. All counts are packets after segmentation.
- */
+/* What the program and the engine tell each other, in memory that both map. All counts are
+ * packets after segmentation. */
 struct credit {
 	__u64 allowed; /* written by the engine: how many may have entered */
 	__u64 entered; /* written here */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The congestion controls' arithmetic, in integers: no floating point, no signed division and only loops of a constant
- * number of rounds, so that it compiles for BPF and for the host alike. Error bounds stand at each function and hold
- * for RTTs of 0.1 ms to 4 s against references of 1 ms to 10 s, windows of 2 to 1e6 packets and epochs of 12 hours.
+/* The congestion controls' arithmetic, in integers: no floating point, no signed division and
+ * only loops of a constant number of rounds, so that it compiles for BPF and for the host alike.
+ * Error bounds stand at each function and hold for RTTs of 0.1 ms to 4 s against references of 1
+ * ms to 10 s, windows of 2 to 1e6 packets and epochs of 12 hours.
  *
- * Units, as in the kernel's tcp_cubic.c: windows in packets, time within an epoch in 1/1024 s ("ticks").
- */
+ * Units, as in the kernel's tcp_cubic.c: windows in packets, time within an epoch in 1/1024 s
+ * ("ticks"). */
 #ifndef AIRTIDE_CC_MATH_H
 #define AIRTIDE_CC_MATH_H
 
 #include "types.h"
 
-/* What a window saturates at, in packets: a thousand times what any path holds, and far from the end of a u32. */
+/* What a window saturates at, in packets: a thousand times what any path holds, and far from the
+ * end of a u32. */
 #define CC_WINDOW_MAX (1U << 30)
 
 #define CC_TICK_SHIFT 10
@@ -30,7 +31,8 @@ CC_APART u32 cc_bits(u64 v)
 	return bits + (u32)v;
 }
 
-/* The upper 32 bits of v and, added to *exponent, how many were dropped: relative error below 2^-31. */
+/* The upper 32 bits of v and, added to *exponent, how many were dropped: relative error below
+ * 2^-31. */
 CC_INLINE u32 cc_narrow(u64 v, s32 *exponent)
 {
 	u32 bits = cc_bits(v);
@@ -41,11 +43,10 @@ CC_INLINE u32 cc_narrow(u64 v, s32 *exponent)
 	return v >> (bits - 32);
 }
 
-/*
- * The cube root, rounded down: exact. Newton's method from a power of two above the root, at most twice as large. It
- * falls to the root and, in integers, would jump up from there: the least is kept. The relative error falls as 1, 0.42,
- * 0.11, 0.011, 1e-4, 1e-8, 1e-16, and one step more mends what the divisions round away.
- */
+/* The cube root, rounded down: exact. Newton's method from a power of two above the root, at
+ * most twice as large. It falls to the root and, in integers, would jump up from there: the
+ * least is kept. The relative error falls as 1, 0.42, 0.11, 0.011, 1e-4, 1e-8, 1e-16, and one
+ * step more mends what the divisions round away. */
 CC_APART u32 cc_cbrt(u64 a)
 {
 	u64 x = 1ULL << (cc_bits(a) + 2) / 3, next;
@@ -60,7 +61,8 @@ CC_APART u32 cc_cbrt(u64 a)
 	return x;
 }
 
-/* The square root, rounded down: exact. As above; the error falls as 1, 0.25, 0.025, 3e-4, 5e-8, 1e-15. */
+/* The square root, rounded down: exact. As above; the error falls as 1, 0.25, 0.025, 3e-4, 5e-8,
+ * 1e-15. */
 CC_APART u32 cc_sqrt(u64 a)
 {
 	u64 x = 1ULL << (cc_bits(a) + 1) / 2, next;
@@ -75,16 +77,15 @@ CC_APART u32 cc_sqrt(u64 a)
 	return x;
 }
 
-/* CUBIC's constant C in packets per cubed tick: mantissa / 2^shift, with the mantissa's highest bit set. */
+/* CUBIC's constant C in packets per cubed tick: mantissa / 2^shift, with the mantissa's highest
+ * bit set. */
 struct cc_scale {
 	u32 mantissa;
 	u32 shift;
 };
 
-/*
- * C = 0.4 packets/s^3 as the kernel has it, 410/1024: 410/2^40 per cubed tick. The kernel derives it from 0.041 packets
- * per RTT and second squared at an RTT of 100 ms.
- */
+/* C = 0.4 packets/s^3 as the kernel has it, 410/1024: 410/2^40 per cubed tick. The kernel
+ * derives it from 0.041 packets per RTT and second squared at an RTT of 100 ms. */
 #define CC_CUBIC_C 410
 #define CC_CUBIC_C_SHIFT 40
 
@@ -95,7 +96,8 @@ CC_INLINE struct cc_scale cc_scale_plain(void)
 	return c;
 }
 
-/* C * rtt / reference: exact when both are equal, else with a relative error below 2^-30. Without an RTT it is C. */
+/* C * rtt / reference: exact when both are equal, else with a relative error below 2^-30.
+ * Without an RTT it is C. */
 CC_INLINE struct cc_scale cc_scale_rtt(u32 rtt_us, u32 reference_us)
 {
 	u64 numerator = (u64)CC_CUBIC_C * rtt_us;
@@ -110,11 +112,9 @@ CC_INLINE struct cc_scale cc_scale_rtt(u32 rtt_us, u32 reference_us)
 	return c;
 }
 
-/*
- * How long the cubic takes for a gap of so many packets: cbrt(gap / C) in ticks, CUBIC's K. At most 1 tick and 2^-20 of
- * the result too little, never more than 2^-20 of it too much. With C scaled by RTT / RTT_ref this is K * cbrt(RTT_ref
- * / RTT).
- */
+/* How long the cubic takes for a gap of so many packets: cbrt(gap / C) in ticks, CUBIC's K. At
+ * most 1 tick and 2^-20 of the result too little, never more than 2^-20 of it too much. With C
+ * scaled by RTT / RTT_ref this is K * cbrt(RTT_ref / RTT). */
 CC_INLINE u32 cc_cubic_k(struct cc_scale c, u32 gap)
 {
 	u32 up = 64 - cc_bits(gap), drop, root;
@@ -138,10 +138,9 @@ CC_INLINE u32 cc_cubic_k(struct cc_scale c, u32 gap)
 	return root >> ((u32)-exponent / 3 & 31);
 }
 
-/*
- * How many packets the cubic is away from its origin so many ticks before or after it: C * ticks^3, rounded down and at
- * most CC_WINDOW_MAX. Relative error below 2^-29 besides the rounding, exact as long as nothing exceeds 32 bits.
- */
+/* How many packets the cubic is away from its origin so many ticks before or after it: C *
+ * ticks^3, rounded down and at most CC_WINDOW_MAX. Relative error below 2^-29 besides the
+ * rounding, exact as long as nothing exceeds 32 bits. */
 CC_INLINE u32 cc_cubic_offset(struct cc_scale c, u32 ticks)
 {
 	s32 exponent = -(s32)c.shift;
@@ -161,10 +160,8 @@ CC_INLINE u32 cc_cubic_offset(struct cc_scale c, u32 ticks)
 #define CC_PACKET_SHIFT 8
 #define CC_PACKET (1U << CC_PACKET_SHIFT)
 
-/*
- * window^(3/4) in 1/256 packet, for windows below 2^24: the square root times its own square root. At most 1/256 packet
- * and 2^-18 of the result too little, never too much.
- */
+/* window^(3/4) in 1/256 packet, for windows below 2^24: the square root times its own square
+ * root. At most 1/256 packet and 2^-18 of the result too little, never too much. */
 CC_INLINE u32 cc_power_3_4(u32 window)
 {
 	u64 half, quarter;
@@ -176,7 +173,8 @@ CC_INLINE u32 cc_power_3_4(u32 window)
 	return half * quarter >> (40 - CC_PACKET_SHIFT);
 }
 
-/* How many packets of a window wait in queues, in 1/256 packet, rounded down: window * (1 - base / rtt). */
+/* How many packets of a window wait in queues, in 1/256 packet, rounded down: window * (1 - base
+ * / rtt). */
 CC_INLINE u32 cc_queued(u32 window, u32 base_us, u32 rtt_us)
 {
 	if (rtt_us <= base_us)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Bounds of the congestion window, given from outside while connections run: for one socket, for a cgroup and those
- * below it, or for all; the nearest counts. User space changes a map and then the generation, by which each socket sees
- * at its next ACK that it has to look again; an ACK costs one array lookup otherwise.
- */
+/* Bounds of the congestion window, given from outside while connections run: for one socket, for
+ * a cgroup and those below it, or for all; the nearest counts. User space changes a map and then
+ * the generation, by which each socket sees at its next ACK that it has to look again; an ACK
+ * costs one array lookup otherwise. */
 #ifndef AIRTIDE_CC_BOUNDS_H
 #define AIRTIDE_CC_BOUNDS_H
 
@@ -18,7 +17,8 @@ struct cc_bounds {
 	u32 upper;
 };
 
-/* What changes after every change of bounds. Apart from them, so that whoever sets bounds need not read any. */
+/* What changes after every change of bounds. Apart from them, so that whoever sets bounds need
+ * not read any. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -51,10 +51,8 @@ struct {
 	__type(value, struct cc_bounds);
 } bounds_socket SEC(".maps");
 
-/*
- * Until when bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. Whoever has to be there for bounds to make sense renews it,
- * and when that one is gone, however it went, sockets are free.
- */
+/* Until when bounds hold (CLOCK_MONOTONIC, ns); 0 for ever. Whoever has to be there for bounds
+ * to make sense renews it, and when that one is gone, however it went, sockets are free. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -98,7 +96,8 @@ CC_INLINE struct cc_bounds bounds_of_cgroup(struct sock *sk)
 	return none;
 }
 
-/* Looks for the socket's bounds when some were changed. A socket that nobody has asked for its cookie has none yet. */
+/* Looks for the socket's bounds when some were changed. A socket that nobody has asked for its
+ * cookie has none yet. */
 CC_INLINE void bounds_refresh(struct sock *sk, struct cc_bounded *held)
 {
 	u64 cookie = sk->__sk_common.skc_cookie.counter, *generation;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Compound TCP as computation, after draft-sridharan-tcpm-ctcp-02 and Tan et al., INFOCOM 2006: a Reno part, and a
- * delay part that fills what the path has room for while little waits in its queue. The window, win, is their sum.
+/* Compound TCP as computation, after draft-sridharan-tcpm-ctcp-02 and Tan et al., INFOCOM 2006:
+ * a Reno part, and a delay part that fills what the path has room for while little waits in its
+ * queue. The window, win, is their sum.
  *
  *   each ACK      Reno part += 1 / win
  *   each round    diff = win (1 - baseRTT / RTT), the packets that wait; RTT is the round's minimum
@@ -10,9 +10,8 @@
  *   each loss     both parts are halved; gamma moves towards 3/4 of what the Reno part had in the queue
  *   each timeout  delay part 0, gamma as at first, baseRTT as the smoothed RTT
  *
- * with alpha 1/8, eta 1. Below low_window packets, and in slow start, it is Reno. The draft leaves open with which
- * weight gamma moves (lambda).
- */
+ * with alpha 1/8, eta 1. Below low_window packets, and in slow start, it is Reno. The draft
+ * leaves open with which weight gamma moves (lambda). */
 #ifndef AIRTIDE_CC_COMPOUND_MATH_H
 #define AIRTIDE_CC_COMPOUND_MATH_H
 
@@ -106,8 +105,8 @@ CC_INLINE u32 cc_compound_round(struct cc_compound *ca, const struct cc_compound
 	return reno + (ca->delay_part >> CC_PACKET_SHIFT);
 }
 
-/* Gamma after a loss: a Reno flow had diff_reno packets in the queue that overflowed, and 3/4 of that shall be enough.
- */
+/* Gamma after a loss: a Reno flow had diff_reno packets in the queue that overflowed, and 3/4 of
+ * that shall be enough. */
 CC_INLINE u32 cc_compound_tune(u32 gamma, u32 diff_reno, const struct cc_compound_law *law)
 {
 	u64 wanted = (u64)diff_reno * 3 / 4, g;

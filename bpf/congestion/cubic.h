@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * CUBIC's window growth, as computation: time and the socket's numbers come as arguments. It follows
- * net/ipv4/tcp_cubic.c of Linux 6.18 (v2.3) step by step, with three forms of the cubic:
+/* CUBIC's window growth, as computation: time and the socket's numbers come as arguments. It
+ * follows net/ipv4/tcp_cubic.c of Linux 6.18 (v2.3) step by step, with three forms of the cubic:
  *
  *   plain  W(t) = Wmax + C (t - K)^3,   K = cbrt((Wmax - W0) / C)
  *   K      the cubic as it is,          K = cbrt((Wmax - W0) / C) * cbrt(RTT_ref / RTT)   (Kozu et al., CANDAR 2013)
  *   C      W(t) = Wmax + C' (t - K)^3,  K = cbrt((Wmax - W0) / C'),  C' = C * RTT / RTT_ref
  *
- * What differs from the kernel: the cube root is exact (the kernel's is within about 0.2 % on average), and windows
- * saturate where the kernel's overflow (after 338 s of an epoch without loss).
- */
+ * What differs from the kernel: the cube root is exact (the kernel's is within about 0.2 % on
+ * average), and windows saturate where the kernel's overflow (after 338 s of an epoch without
+ * loss). */
 #ifndef AIRTIDE_CC_CUBIC_H
 #define AIRTIDE_CC_CUBIC_H
 
@@ -34,7 +33,8 @@ struct cc_law {
 	u32 rtt_ref_us;
 };
 
-/* The private state. Up to curr_rtt it is the kernel's struct bictcp, so that what reads the one can read the other. */
+/* The private state. Up to curr_rtt it is the kernel's struct bictcp, so that what reads the one
+ * can read the other. */
 struct cc_cubic {
 	u32 cnt; /* one packet more after so many are acknowledged */
 	u32 last_max_cwnd;
@@ -85,8 +85,8 @@ CC_INLINE void cc_cubic_reset(struct cc_cubic *ca)
 	ca->rtt_us = ca->epoch_gap = ca->lost_at = 0;
 }
 
-/* Ticks since the epoch began, one minimum RTT ahead: where the window shall be when this ACK's packets are answered.
- */
+/* Ticks since the epoch began, one minimum RTT ahead: where the window shall be when this ACK's
+ * packets are answered. */
 CC_INLINE u32 cc_cubic_time(const struct cc_cubic *ca, const struct cc_law *law, u32 now)
 {
 	s64 jiffies = (s32)(now - ca->epoch_start);
@@ -104,10 +104,9 @@ CC_INLINE struct cc_scale cc_cubic_curve(const struct cc_cubic *ca, const struct
 	return law->form == CC_FORM_C ? ca->scale : cc_scale_plain();
 }
 
-/*
- * Begins an epoch: in form C when the window was decreased, not when that is repaired. A repair takes a round trip, in
- * which the window stands; the longer the round trip, the more of each epoch would be lost.
- */
+/* Begins an epoch: in form C when the window was decreased, not when that is repaired. A repair
+ * takes a round trip, in which the window stands; the longer the round trip, the more of each
+ * epoch would be lost. */
 CC_INLINE void cc_cubic_begin(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd, u32 acked, u32 now)
 {
 	ca->epoch_start = law->form == CC_FORM_C && ca->lost_at ? ca->lost_at : now;
@@ -119,11 +118,9 @@ CC_INLINE void cc_cubic_begin(struct cc_cubic *ca, const struct cc_law *law, u32
 	ca->k = cc_cubic_k(ca->scale, ca->epoch_gap);
 }
 
-/*
- * Takes another RTT into use. Between epochs that is all. Within one, K is computed anew for the gap with which the
- * epoch began; in form C the epoch's beginning is moved besides, so that the new cubic goes on at the packet where the
- * old one is.
- */
+/* Takes another RTT into use. Between epochs that is all. Within one, K is computed anew for the
+ * gap with which the epoch began; in form C the epoch's beginning is moved besides, so that the
+ * new cubic goes on at the packet where the old one is. */
 CC_INLINE void cc_cubic_use_rtt(struct cc_cubic *ca, const struct cc_law *law, u32 rtt_us, u32 now)
 {
 	u32 t = 0, away = 0, ahead;
@@ -153,11 +150,10 @@ CC_INLINE void cc_cubic_use_rtt(struct cc_cubic *ca, const struct cc_law *law, u
 	ca->k = cc_cubic_k(ca->scale, ca->epoch_gap);
 }
 
-/*
- * Follows the path's RTT: the smoothed one, at the beginning of each epoch and, at the end of each round, when it has
- * changed. Throughput is the window over the whole RTT, waiting in queues included, so this is the RTT for which a
- * window in proportion makes throughputs equal; the minimum would stay for minutes after the path has become longer.
- */
+/* Follows the path's RTT: the smoothed one, at the beginning of each epoch and, at the end of
+ * each round, when it has changed. Throughput is the window over the whole RTT, waiting in
+ * queues included, so this is the RTT for which a window in proportion makes throughputs equal;
+ * the minimum would stay for minutes after the path has become longer. */
 CC_INLINE void cc_cubic_follow_rtt(struct cc_cubic *ca, const struct cc_law *law, u32 srtt_us, u32 round_ended, u32 now)
 {
 	u32 difference = srtt_us > ca->rtt_us ? srtt_us - ca->rtt_us : ca->rtt_us - srtt_us;
@@ -197,7 +193,8 @@ CC_INLINE void cc_cubic_friendly(struct cc_cubic *ca, const struct cc_law *law, 
 	}
 }
 
-/* Computes cnt from the window and the time: after how many acknowledged packets the window grows by one. */
+/* Computes cnt from the window and the time: after how many acknowledged packets the window
+ * grows by one. */
 CC_INLINE void cc_cubic_update(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd, u32 acked, u32 now)
 {
 	u32 target;
@@ -205,7 +202,8 @@ CC_INLINE void cc_cubic_update(struct cc_cubic *ca, const struct cc_law *law, u3
 	ca->ack_cnt += acked;
 	if (ca->last_cwnd == cwnd && (s32)(now - ca->last_time) <= (s32)(law->hz / 32))
 		return;
-	/* The cubic is looked at once per jiffy at most; every decrease ends the epoch, which asks for a new look. */
+	/* The cubic is looked at once per jiffy at most; every decrease ends the epoch, which asks
+	 * for a new look. */
 	if (!ca->epoch_start || now != ca->last_time) {
 		ca->last_cwnd = cwnd;
 		ca->last_time = now;
@@ -222,7 +220,8 @@ CC_INLINE void cc_cubic_update(struct cc_cubic *ca, const struct cc_law *law, u3
 		ca->cnt = 2; /* at most half a window more per RTT */
 }
 
-/* The slow start threshold after a loss, with fast convergence: who lost below the last maximum makes room. */
+/* The slow start threshold after a loss, with fast convergence: who lost below the last maximum
+ * makes room. */
 CC_INLINE u32 cc_cubic_decrease(struct cc_cubic *ca, const struct cc_law *law, u32 cwnd, u32 now)
 {
 	u32 remains = cwnd * law->beta / CC_BETA_SCALE;

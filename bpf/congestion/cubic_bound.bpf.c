@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * CUBIC whose window stays between a lower and an upper bound.
+/* CUBIC whose window stays between a lower and an upper bound.
  *
- * While the upper bound holds the window, CUBIC stands still: no epoch runs, slow start is not ended by HyStart, and
- * ssthresh stays what it was. When the bound is lifted the flow slow-starts to its ssthresh and goes on from there with
- * its old maximum. A loss at the bound counts as any other.
+ * While the upper bound holds the window, CUBIC stands still: no epoch runs, slow start is not
+ * ended by HyStart, and ssthresh stays what it was. When the bound is lifted the flow
+ * slow-starts to its ssthresh and goes on from there with its old maximum. A loss at the bound
+ * counts as any other.
  *
- * The lower bound holds from the first ACK on, also after a timeout, whose one packet it does not touch. In fast
- * recovery the kernel itself sets the window (proportional rate reduction), towards an ssthresh that respects the
- * bound.
- */
+ * The lower bound holds from the first ACK on, also after a timeout, whose one packet it does
+ * not touch. In fast recovery the kernel itself sets the window (proportional rate reduction),
+ * towards an ssthresh that respects the bound. */
 #define CC_KIND CC_KIND_CUBIC_BOUND
 #define CC_FORM CC_FORM_PLAIN
 #include "cubic_hooks.h"
@@ -57,7 +56,8 @@ void BPF_PROG(cc_release, struct sock *sk)
 	cubic_release(&ca->cubic);
 }
 
-/* After a pause, and when the first packet is retransmitted after a timeout: this one does not become more. */
+/* After a pause, and when the first packet is retransmitted after a timeout: this one does not
+ * become more. */
 CC_INLINE void bound_tx_start(struct sock *sk)
 {
 	struct bound *ca = inet_csk_ca(sk);
@@ -103,8 +103,8 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 	if (bound_apply(sk, ca, 1)) {
 		ca->cubic.epoch_start = 0;
-		/* Where slow start shall end is known from a loss: HyStart need not look for it when the bound is
-		 * lifted. */
+		/* Where slow start shall end is known from a loss: HyStart need not look for it when the
+		 * bound is lifted. */
 		if (tcp_sk(sk)->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 			ca->cubic.found = 1;
 		return;

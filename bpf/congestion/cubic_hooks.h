@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The hooks that the CUBICs share, as net/ipv4/tcp_cubic.c has them. A program defines CC_KIND and CC_FORM before it
- * includes this file, and calls the functions in its own hooks.
- */
+/* The hooks that the CUBICs share, as net/ipv4/tcp_cubic.c has them. A program defines CC_KIND
+ * and CC_FORM before it includes this file, and calls the functions in its own hooks. */
 #ifndef AIRTIDE_CC_CUBIC_HOOKS_H
 #define AIRTIDE_CC_CUBIC_HOOKS_H
 
@@ -25,8 +23,8 @@ const volatile struct cc_parameters parameters SEC(".rodata.airtide") = {
 	.time_den = 1,
 };
 
-/* Microseconds of real time, from those of the kernel's clock. Ticks need no such thing: parameters.hz is of real time.
- */
+/* Microseconds of real time, from those of the kernel's clock. Ticks need no such thing:
+ * parameters.hz is of real time. */
 CC_INLINE u64 cubic_real_us(u64 us)
 {
 	if (parameters.time_num == parameters.time_den)
@@ -54,8 +52,8 @@ CC_INLINE struct cc_law cubic_law(void)
 CC_INLINE void cubic_init(struct sock *sk, struct cc_cubic *ca)
 {
 	cc_begin_use();
-	/* The longer the round trip, the longer the burst that a window is; paced, it does not overrun a queue by
-	 * itself. */
+	/* The longer the round trip, the longer the burst that a window is; paced, it does not
+	 * overrun a queue by itself. */
 	if (CC_FORM == CC_FORM_C && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	cc_cubic_reset(ca);

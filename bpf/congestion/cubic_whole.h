@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * A CUBIC without further parts, as a whole congestion control. A program defines CC_NAME, CC_KIND and CC_FORM before
- * it includes this file.
- */
+/* A CUBIC without further parts, as a whole congestion control. A program defines CC_NAME,
+ * CC_KIND and CC_FORM before it includes this file. */
 #include "cubic_hooks.h"
 
 SEC("struct_ops")

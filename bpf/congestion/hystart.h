@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * HyStart, the end of slow start before loss, as net/ipv4/tcp_cubic.c has it from Linux 6.14 on: slow start ends when
- * the ACKs of a round stretch over half the minimum RTT, or when a round's RTT has grown. The kernel counts its
- * findings in TcpExtTCPHystart*, which a BPF program cannot.
- */
+/* HyStart, the end of slow start before loss, as net/ipv4/tcp_cubic.c has it from Linux 6.14 on:
+ * slow start ends when the ACKs of a round stretch over half the minimum RTT, or when a round's
+ * RTT has grown. The kernel counts its findings in TcpExtTCPHystart*, which a BPF program
+ * cannot. */
 #ifndef AIRTIDE_CC_HYSTART_H
 #define AIRTIDE_CC_HYSTART_H
 
@@ -26,8 +25,8 @@ CC_INLINE void hystart_reset(struct tcp_sock *tp, struct cc_cubic *ca, u32 now_u
 	ca->sample_cnt = 0;
 }
 
-/* How long four of the largest super-packets take at the pacing rate, by the clock that it is of: ACKs of aggregates
- * come in lumps. */
+/* How long four of the largest super-packets take at the pacing rate, by the clock that it is
+ * of: ACKs of aggregates come in lumps. */
 CC_INLINE u64 hystart_lump_us(struct sock *sk)
 {
 	u64 rate = sk->sk_pacing_rate;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What is set when a congestion control is loaded, and how many sockets use it. Both are found again by package
- * congestion through the maps of a registered congestion control's programs: the magic says that airtide made it.
- */
+/* What is set when a congestion control is loaded, and how many sockets use it. Both are found
+ * again by package congestion through the maps of a registered congestion control's programs:
+ * the magic says that airtide made it. */
 #ifndef AIRTIDE_CC_PARAMETERS_H
 #define AIRTIDE_CC_PARAMETERS_H
 
@@ -30,8 +29,8 @@ struct cc_parameters {
 	u32 gamma_high;
 	u32 lambda; /* weight of a new gamma, in 1/256 */
 	u32 low_window; /* packets */
-	/* CUBIC: the kernel's clock runs time_num / time_den times as fast as real time, by which the window shall
-	 * grow. */
+	/* CUBIC: the kernel's clock runs time_num / time_den times as fast as real time, by which
+	 * the window shall grow. */
 	u32 time_num;
 	u32 time_den;
 };

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The parts of the kernel that congestion controls use. Unlike the monitor's kernel.h it describes struct
- * tcp_congestion_ops as what is filled in, and sockets as what is written to; the kernel lets a congestion control
- * write snd_cwnd, snd_cwnd_cnt, snd_ssthresh and its private memory. Offsets come from the running kernel's BTF
- * (CO-RE).
- */
+/* The parts of the kernel that congestion controls use. Unlike the monitor's kernel.h it
+ * describes struct tcp_congestion_ops as what is filled in, and sockets as what is written to;
+ * the kernel lets a congestion control write snd_cwnd, snd_cwnd_cnt, snd_ssthresh and its
+ * private memory. Offsets come from the running kernel's BTF (CO-RE). */
 #ifndef AIRTIDE_CC_KERNEL_H
 #define AIRTIDE_CC_KERNEL_H
 
@@ -80,7 +78,8 @@ enum tcp_ca_event {
 /* include/net/tcp.h: slow start has not ended yet. */
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 
-/* Of tcp_congestion_ops.flags: every process may choose it, and a namespace may make it its default. */
+/* Of tcp_congestion_ops.flags: every process may choose it, and a namespace may make it its
+ * default. */
 #define TCP_CONG_NON_RESTRICTED 1
 
 struct tcp_congestion_ops {
@@ -88,7 +87,8 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
-	/* Where it is (7.2 has it), CA_EVENT_TX_START comes here and not to cwnd_event; elsewhere it is left out. */
+	/* Where it is (7.2 has it), CA_EVENT_TX_START comes here and not to cwnd_event; elsewhere it
+	 * is left out. */
 	void (*cwnd_event_tx_start)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
@@ -98,7 +98,8 @@ struct tcp_congestion_ops {
 	void (*release)(struct sock *sk);
 };
 
-/* What every program here hands over: the hooks under the names that all give them. The table adds its name. */
+/* What every program here hands over: the hooks under the names that all give them. The table
+ * adds its name. */
 #define CC_HOOKS                                                                                                       \
 	.ssthresh = (void *)cc_ssthresh, .cong_avoid = (void *)cc_cong_avoid, .set_state = (void *)cc_set_state,       \
 	.cwnd_event = (void *)cc_cwnd_event, .pkts_acked = (void *)cc_pkts_acked, .undo_cwnd = (void *)cc_undo_cwnd,   \

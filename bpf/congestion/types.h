@@ -7,10 +7,8 @@
 
 #define CC_INLINE static inline __attribute__((always_inline, unused))
 
-/*
- * A function of numbers that the verifier checks once, by itself. Of its result it knows nothing, and so does not
- * follow every value of it through what comes after.
- */
+/* A function of numbers that the verifier checks once, by itself. Of its result it knows
+ * nothing, and so does not follow every value of it through what comes after. */
 #ifdef __bpf__
 #define CC_APART __attribute__((noinline))
 #else

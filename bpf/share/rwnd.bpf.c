@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The windows that a terminal's sockets advertise, bounded in the packets that leave, and what the senders make of
- * them.
+/* The windows that a terminal's sockets advertise, bounded in the packets that leave, and what
+ * the senders make of them.
  *
- * No socket is touched: where this program is gone, for whatever reason, or its lease has run out, each acknowledgement
- * that leaves carries the socket's own window again. What a sender has sent beyond a window that has become smaller is
- * in the socket's window still, and is taken.
+ * No socket is touched: where this program is gone, for whatever reason, or its lease has run
+ * out, each acknowledgement that leaves carries the socket's own window again. What a sender has
+ * sent beyond a window that has become smaller is in the socket's window still, and is taken.
  *
- * Round trips are those of TCP's timestamps (RFC 7323): from the first segment that leaves with a value to the first
- * one that echoes it. What echoes it was sent when the window that left with it was known, so it tells too whether the
- * sender has used that window.
- */
+ * Round trips are those of TCP's timestamps (RFC 7323): from the first segment that leaves with
+ * a value to the first one that echoes it. What echoes it was sent when the window that left
+ * with it was known, so it tells too whether the sender has used that window. */
 #include "kernel.h"
 #include <bpf/bpf_core_read.h>
 
@@ -26,7 +24,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define RWND_WINDOW 14 /* where its window and its checksum stand */
 #define RWND_CHECKSUM 16
 
-/* A packet as these programs see it: skb.h's, and its socket. include/uapi/linux/bpf.h; not relocated. */
+/* A packet as these programs see it: skb.h's, and its socket. include/uapi/linux/bpf.h; not
+ * relocated. */
 struct bpf_sock;
 
 struct rwnd_packet {
@@ -184,7 +183,8 @@ static __always_inline u32 bound_of(const struct rwnd_flow *flow)
 	return *(volatile u32 *)bound;
 }
 
-/* Makes the window that the segment carries no greater than the bound; returns what it carries then, unscaled. */
+/* Makes the window that the segment carries no greater than the bound; returns what it carries
+ * then, unscaled. */
 static __always_inline u32 apply(struct rwnd_packet *p, struct rwnd_segment *s, struct rwnd_seen *f, u32 bound,
 				 u32 scale)
 {
@@ -257,7 +257,8 @@ static __always_inline void count_rtt(struct rwnd_seen *f, u64 rtt)
 		f->rtt_min_ns = rtt;
 }
 
-/* A sender waits for room for some segments, and sends whole ones only: a fifth of the window may be left. */
+/* A sender waits for room for some segments, and sends whole ones only: a fifth of the window
+ * may be left. */
 static __always_inline bool in_use(const struct rwnd_seen *f)
 {
 	return !f->own && !after(f->edge, f->top + f->window / 5 + 3000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The congestion controls' arithmetic, asked by tests: what the kernel computes, not what the compiler of the host
- * does. */
+/* The congestion controls' arithmetic, asked by tests: what the kernel computes, not what the
+ * compiler of the host does. */
 #include "tcp_congestion.h"
 #include "arithmetic_cases.h"
 

@@ -27,7 +27,8 @@ struct cc_case {
 	u64 answer;
 };
 
-/* Where the cubic is in an epoch that began with RTT e and had RTT b from jiffy d on, so many jiffies (wide) later. */
+/* Where the cubic is in an epoch that began with RTT e and had RTT b from jiffy d on, so many
+ * jiffies (wide) later. */
 CC_INLINE u64 cc_ask_target(const struct cc_case *q)
 {
 	struct cc_law law = {.form = q->f, .hz = 1000, .beta = 717, .rtt_ref_us = q->c};

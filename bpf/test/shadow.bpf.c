@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The kernel's CUBIC with airtide's beside it, for a test: each hook runs airtide's code on a copy of the private
- * state, then the kernel's own function on the real one, and compares. So every step on real traffic is held against
- * the kernel, from the same state, whatever time it takes.
- */
+/* The kernel's CUBIC with airtide's beside it, for a test: each hook runs airtide's code on a
+ * copy of the private state, then the kernel's own function on the real one, and compares. So
+ * every step on real traffic is held against the kernel, from the same state, whatever time it
+ * takes. */
 #define CC_KIND CC_KIND_CUBIC_PLAIN
 #define CC_FORM CC_FORM_PLAIN
 #include "cubic_hooks.h"
@@ -61,7 +60,8 @@ CC_INLINE void copy_state(struct sock *sk, struct cc_cubic *copy)
 	copy->rtt_us = copy->rtt_round = copy->epoch_gap = 0;
 }
 
-/* Compares what is private, and a result besides. except_k leaves out K and what follows from it. */
+/* Compares what is private, and a result besides. except_k leaves out K and what follows from
+ * it. */
 CC_INLINE void compare(struct sock *sk, const struct cc_cubic *copy, u32 ours, u32 kernels, int except_k,
 		       enum shadow_hook hook)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * TCP's initial retransmission timeout in warped time. The module timewarp (kmod/timewarp/tcp.c) says in a structure of
- * its own how long it is now, so that it follows each change of N, whoever makes it. When the module is gone, reading
- * fails or finds something else, and the kernel's own value holds.
- */
+/* TCP's initial retransmission timeout in warped time. The module timewarp (kmod/timewarp/tcp.c)
+ * says in a structure of its own how long it is now, so that it follows each change of N,
+ * whoever makes it. When the module is gone, reading fails or finds something else, and the
+ * kernel's own value holds. */
 #include "integers.h"
 #include <bpf/bpf_helpers.h>
 

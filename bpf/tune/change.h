@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Changing a socket and taking the change back. The caller holds the socket's lock: iter/tcp and the sock_ops hooks
- * that are used here do. target is what bpf_setsockopt takes there, the socket or the hook's context.
+/* Changing a socket and taking the change back. The caller holds the socket's lock: iter/tcp and
+ * the sock_ops hooks that are used here do. target is what bpf_setsockopt takes there, the
+ * socket or the hook's context.
  *
- * What is to be done is found by functions of memory alone, which the verifier checks once and by themselves; it would
- * follow each combination of settings through all that comes after otherwise.
- */
+ * What is to be done is found by functions of memory alone, which the verifier checks once and
+ * by themselves; it would follow each combination of settings through all that comes after
+ * otherwise. */
 #ifndef AIRTIDE_TUNE_CHANGE_H
 #define AIRTIDE_TUNE_CHANGE_H
 
@@ -186,10 +186,9 @@ static __always_inline void change(void *target, struct tcp_sock *tp, u64 cookie
 	note_change(t, &p);
 }
 
-/*
- * What is to be written so that a tune's changes go: what it has found, unless another has set the same since, and
- * nothing where the value is no longer the one that it left. 1 when another congestion control is to be chosen.
- */
+/* What is to be written so that a tune's changes go: what it has found, unless another has set
+ * the same since, and nothing where the value is no longer the one that it left. 1 when another
+ * congestion control is to be chosen. */
 TUNE_APART int plan_release(struct tuned *t, struct tune_plan *p)
 {
 	struct tune_slot *s = slot_for(t, p), *next;
@@ -221,7 +220,8 @@ TUNE_APART int plan_release(struct tuned *t, struct tune_plan *p)
 	return rename;
 }
 
-/* The slot is free again; the congestion control that was there before, for the caller to choose. */
+/* The slot is free again; the congestion control that was there before, for the caller to
+ * choose. */
 TUNE_APART int end_slot(struct tuned *t, struct tune_plan *p)
 {
 	struct tune_slot *s = slot_for(t, p);

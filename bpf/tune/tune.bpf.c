@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Limits on TCP sockets. The walk (iter/tcp) lists, changes, reads and releases sockets that are there; the hooks
- * (sock_ops) change those that begin.
- */
+/* Limits on TCP sockets. The walk (iter/tcp) lists, changes, reads and releases sockets that are
+ * there; the hooks (sock_ops) change those that begin. */
 #include "tune.h"
 #include "change.h"
 
@@ -11,7 +9,8 @@ char LICENSE[] SEC("license") = "GPL";
 /* The filter's namespaces again, by their cookies: what a handshake without a socket tells. */
 volatile const u64 filter_netns_cookies[MAX_FILTER];
 
-/* --- who ------------------------------------------------------------------------------------------------------ */
+/* --- who
+ * ------------------------------------------------------------------------------------------------------ */
 
 static __always_inline bool by_process(void)
 {
@@ -67,7 +66,8 @@ static __always_inline bool socket_passes(struct tcp_sock *tp)
 	return address_passes(&a) && netns_passes(netns_of(tp)) && cgroup_passes(cgroup_pointer(tp));
 }
 
-/* --- sockets that are there --------------------------------------------------------------------------------------- */
+/* --- sockets that are there
+ * --------------------------------------------------------------------------------------- */
 
 enum tune_mode {
 	TUNE_LIST, /* the sockets that pass, without their processes being asked */
@@ -315,8 +315,8 @@ int walk_release(struct bpf_iter__tcp___tune *ctx)
 	return 0;
 }
 
-/* --- sockets that begin ---------------------------------------------------------------------------------------------
- */
+/* --- sockets that begin
+ * --------------------------------------------------------------------------------------------- */
 
 /* The part of a hook's context that is read. include/uapi/linux/bpf.h; not relocated. */
 struct bpf_sock;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What tune knows of a socket: for each tune that has changed it, what was there before and what it left.
+/* What tune knows of a socket: for each tune that has changed it, what was there before and what
+ * it left.
  *
- * All of it stands in one storage that the kernel keeps with the socket and drops with it, shared by all tunes of the
- * machine, so that each can be taken back in any order: what a tune found goes to the next one that came after it, or
- * back into the socket when there is none.
- */
+ * All of it stands in one storage that the kernel keeps with the socket and drops with it,
+ * shared by all tunes of the machine, so that each can be taken back in any order: what a tune
+ * found goes to the next one that came after it, or back into the socket when there is none. */
 #ifndef AIRTIDE_TUNE_H
 #define AIRTIDE_TUNE_H
 

@@ -31,7 +31,8 @@ func BenchmarkWorld(b *testing.B) {
 	}
 }
 
-// BenchmarkObserve is what a status of 64 stations costs the engine's thread, and BenchmarkEncode the one beside it.
+// BenchmarkObserve is what a status of 64 stations costs the engine's thread, and BenchmarkEncode
+// the one beside it.
 func BenchmarkObserve(b *testing.B) {
 	d := busy(b)
 	b.ReportAllocs()

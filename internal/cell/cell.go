@@ -21,14 +21,16 @@ type Host struct {
 	Terminal bool   `json:"terminal"`
 	// Namespace is its network namespace's name under /run/netns, empty for an interface outside.
 	Namespace string `json:"namespace,omitempty"`
-	// Address and Address6 are its addresses; of an interface outside, the first one behind it that is a host's.
+	// Address and Address6 are its addresses; of an interface outside, the first one behind it that
+	// is a host's.
 	Address  netip.Addr `json:"address,omitzero"`
 	Address6 netip.Addr `json:"address6,omitzero"`
 }
 
-// Start makes the namespaces, gives them addresses and starts the engine: packets flow from then on. Terminals have
-// 10.1.0.1, 10.1.0.2 and so on in the order of the configuration, servers 10.2.0.1 and so on; the same in IPv6 with
-// fd0a:1:: and fd0a:2::. The cell ends with this process, whatever ends it.
+// Start makes the namespaces, gives them addresses and starts the engine: packets flow from then
+// on. Terminals have 10.1.0.1, 10.1.0.2 and so on in the order of the configuration, servers
+// 10.2.0.1 and so on; the same in IPv6 with fd0a:1:: and fd0a:2::. The cell ends with this process,
+// whatever ends it.
 func Start(ctx context.Context, c Config) (*Cell, error) {
 	// Said here, a mistake needs no privileges to be found.
 	if _, err := NewWorld(c, engine.Callbacks{}); err != nil {

@@ -1,9 +1,10 @@
-// Package cell is an emulated WLAN cell with the path behind it: terminals at an access point (medium, queue), servers
-// behind a wire (path), and an engine that carries real packets between their namespaces (engine). It puts these
-// together and counts.
+// Package cell is an emulated WLAN cell with the path behind it: terminals at an access point
+// (medium, queue), servers behind a wire (path), and an engine that carries real packets between
+// their namespaces (engine). It puts these together and counts.
 //
-// World is the whole in virtual time. Start runs it in real time, in the engine's process, and gives each terminal and
-// server a namespace with an address. From Begin on the schedules run and everything is counted.
+// World is the whole in virtual time. Start runs it in real time, in the engine's process, and
+// gives each terminal and server a namespace with an address. From Begin on the schedules run and
+// everything is counted.
 package cell
 
 import (
@@ -26,7 +27,8 @@ type Config struct {
 	RetryLimit int `json:"retry_limit,omitempty"`
 	// TXOPNs is how long any contender may hold the medium; 0 means one frame exchange.
 	TXOPNs int64 `json:"txop_ns,omitempty"`
-	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB and EIFSAfterCollision are medium.Config's.
+	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB and EIFSAfterCollision are
+	// medium.Config's.
 	Beacons            medium.Beacons `json:"beacons,omitzero"`
 	BlockAckRequest    bool           `json:"block_ack_request,omitempty"`
 	BasicRatesKbps     []int          `json:"basic_rates_kbps,omitempty"`
@@ -36,8 +38,8 @@ type Config struct {
 	AP        AccessPoint `json:"ap"`
 	Terminals []Terminal  `json:"terminals"`
 	Servers   []Server    `json:"servers"`
-	// WireUp and WireDown are the shared wire, towards the servers and towards the terminals. The first step is at 0;
-	// none is a wire that takes no time.
+	// WireUp and WireDown are the shared wire, towards the servers and towards the terminals. The
+	// first step is at 0; none is a wire that takes no time.
 	WireUp   []WireStep `json:"wire_up,omitempty"`
 	WireDown []WireStep `json:"wire_down,omitempty"`
 	// Flows that are counted.
@@ -63,10 +65,11 @@ type AccessPoint struct {
 	Limit       queue.Limit `json:"limit"`
 	Aggregation Aggregation `json:"aggregation"`
 	Access      Access      `json:"access,omitzero"`
-	// AckThinning lets a TCP acknowledgement take the place of an earlier one of its flow that still waits.
+	// AckThinning lets a TCP acknowledgement take the place of an earlier one of its flow that
+	// still waits.
 	AckThinning bool `json:"ack_thinning,omitempty"`
-	// WindowSharing lowers the windows that TCP receivers advertise to the queue's limit over the number of connections that
-	// carry data.
+	// WindowSharing lowers the windows that TCP receivers advertise to the queue's limit over the
+	// number of connections that carry data.
 	WindowSharing bool `json:"window_sharing,omitempty"`
 }
 
@@ -88,13 +91,14 @@ type Access struct {
 // Terminal is a device under test.
 type Terminal struct {
 	Name string `json:"name"`
-	// Radio is nil for a terminal on Ethernet: its packets go onto the wire without crossing the cell.
+	// Radio is nil for a terminal on Ethernet: its packets go onto the wire without crossing the
+	// cell.
 	Radio *Radio `json:"radio,omitempty"`
-	// Refuse makes its device refuse packets while the radio's queue is full, which TCP takes for congestion of the
-	// local device (code 2); without it a full queue blocks the sender.
+	// Refuse makes its device refuse packets while the radio's queue is full, which TCP takes for
+	// congestion of the local device (code 2); without it a full queue blocks the sender.
 	Refuse bool `json:"refuse,omitempty"`
-	// Up and Down are what the path adds towards the servers and towards the terminal. The first step is at 0; none adds
-	// nothing.
+	// Up and Down are what the path adds towards the servers and towards the terminal. The first
+	// step is at 0; none adds nothing.
 	Up   []LineStep `json:"up,omitempty"`
 	Down []LineStep `json:"down,omitempty"`
 	// MTU in bytes; 0 means 1500.
@@ -108,9 +112,11 @@ type Radio struct {
 	// PHY over time, in both directions; the first step is at 0. All are of one standard.
 	PHY         []PHYStep   `json:"phy"`
 	Aggregation Aggregation `json:"aggregation"`
-	// QueuePackets is the limit of its queue, without the frames that are on the air; 0 means no limit.
+	// QueuePackets is the limit of its queue, without the frames that are on the air; 0 means no
+	// limit.
 	QueuePackets int `json:"queue_packets,omitempty"`
-	// FrameErrors is the share of data frames lost without collision, in either direction, 0 to below 1.
+	// FrameErrors is the share of data frames lost without collision, in either direction, 0 to
+	// below 1.
 	FrameErrors float64 `json:"frame_errors,omitempty"`
 	Access      Access  `json:"access,omitzero"`
 }
@@ -142,22 +148,27 @@ type Server struct {
 	Outside *Outside `json:"outside,omitempty"`
 }
 
-// Outside is an interface that exists already, such as the TAP of a virtual machine or a real adapter.
+// Outside is an interface that exists already, such as the TAP of a virtual machine or a real
+// adapter.
 type Outside struct {
 	Interface string `json:"interface"`
 	// Addresses that lie behind it.
 	Addresses []netip.Prefix `json:"addresses"`
-	// Gateway addresses are those that hosts outside use as their router; the engine answers for them.
+	// Gateway addresses are those that hosts outside use as their router; the engine answers for
+	// them.
 	Gateway []netip.Addr `json:"gateway,omitempty"`
-	// Via is the router outside through which the addresses are reached; without it they are on the link.
+	// Via is the router outside through which the addresses are reached; without it they are on the
+	// link.
 	Via []netip.Addr `json:"via,omitempty"`
 }
 
-// Flow is traffic that is counted by itself: packets with a TCP or UDP port at either end or, where Port is 0, ICMP echo.
+// Flow is traffic that is counted by itself: packets with a TCP or UDP port at either end or, where
+// Port is 0, ICMP echo.
 type Flow struct {
 	Name string `json:"name"`
 	Port uint16 `json:"port"`
-	// From and To are who asks whom, where Port is 0; empty stands for any host. Such flows may overlap: each counts.
+	// From and To are who asks whom, where Port is 0; empty stands for any host. Such flows may
+	// overlap: each counts.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }

@@ -106,8 +106,8 @@ func (c *Cell) serve(tb testing.TB, host string, port int) {
 	}()
 }
 
-// keepingUp begins the cell and has it measured, until the engine was in time all along. A machine that is too slow or too
-// busy for that says nothing about the cell.
+// keepingUp begins the cell and has it measured, until the engine was in time all along. A machine
+// that is too slow or too busy for that says nothing about the cell.
 func (c *Cell) keepingUp(tb testing.TB, measure func() *Window) *Window {
 	tb.Helper()
 	var s *Status

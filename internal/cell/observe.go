@@ -48,7 +48,8 @@ func (w *World) observe(s *Status, nowNs int64) {
 }
 
 func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
-	r.AirtimeNs, r.TXOPs, r.PPDUs, r.BlockAckRequests, r.Collisions, r.Beacons = c.AirtimeNs, c.TXOPs, c.PPDUs, c.BlockAckReqs, c.Collisions, c.Beacons
+	r.AirtimeNs, r.TXOPs, r.PPDUs = c.AirtimeNs, c.TXOPs, c.PPDUs
+	r.BlockAckRequests, r.Collisions, r.Beacons = c.BlockAckReqs, c.Collisions, c.Beacons
 	r.Frames, r.Retries, r.FrameErrors, r.Sizes = c.Frames, c.Retries, c.FrameErrors, c.Sizes
 	r.DeliveredPackets, r.DeliveredBytes = c.DeliveredPackets, c.DeliveredBytes
 	r.Backlog.observe(&c.Backlog, nowNs)

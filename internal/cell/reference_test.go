@@ -38,7 +38,8 @@ func (r *reference) config() Config {
 		terminals = append(terminals, t)
 	}
 	c := gigabit(terminals...)
-	// A packet takes 1500 bytes of that wire, with its point-to-point framing, and of this one 1536.
+	// A packet takes 1500 bytes of that wire, with its point-to-point framing, and of this one
+	// 1536.
 	c.WireUp[0].Wire.RateBps = int64(r.WireMbps) * 1e6 * 1536 / 1500
 	c.LeaveOutVHTSIGB, c.AP.Aggregation = true, aggregation
 	c.BlockAckRequest, c.EIFSAfterCollision = !r.Has("bar=0"), r.Has("preambleDet=0")
@@ -83,8 +84,8 @@ func (r *reference) run(t *testing.T, seed uint64) (mbps float64, stations []flo
 	return packets * payloadBytes / udpPacket, stations
 }
 
-// apart is by how much the shares of stations in their sum differ from the reference's at most. Its stations of a kind
-// differ by chance, so each is held against the mean of its kind.
+// apart is by how much the shares of stations in their sum differ from the reference's at most. Its
+// stations of a kind differ by chance, so each is held against the mean of its kind.
 func (r *reference) apart(stations []float64) (apart float64) {
 	for i, v := range stations {
 		from, to := 0, r.N
@@ -104,8 +105,8 @@ func total(values []float64) (sum float64) {
 	return sum
 }
 
-// mixedUp is the row of fast and slow stations up together, of which the reference has one run: who wins is chance there,
-// and each access of a slow one costs eight of a fast one.
+// mixedUp is the row of fast and slow stations up together, of which the reference has one run: who
+// wins is chance there, and each access of a slow one costs eight of a fast one.
 func (r *reference) mixedUp() bool {
 	return r.Case == "D-mix65" && r.Direction == "up" && r.WireMbps == 1000
 }

@@ -6,15 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segment is where the parts of an IP packet are. The engine lets only whole packets in, so lengths can be relied on.
+// segment is where the parts of an IP packet are. The engine lets only whole packets in, so lengths
+// can be relied on.
 type segment struct {
 	protocol  uint8
 	transport []byte // from its header on
 	payload   int    // bytes after it
 }
 
-// read finds the transport of a packet; ok is false for fragments, which do not tell their ports, and for IPv6 with
-// extension headers.
+// read finds the transport of a packet; ok is false for fragments, which do not tell their ports,
+// and for IPv6 with extension headers.
 func read(ip []byte) (s segment, ok bool) {
 	if len(ip) < 28 {
 		return s, false
@@ -64,8 +65,8 @@ const (
 	optionTimestamps  = 8
 )
 
-// acknowledges says whether a pure TCP acknowledgement tells nothing that a later one of its flow would not tell too, and
-// what it acknowledges. SACK blocks and ECN's echoes would be lost.
+// acknowledges says whether a pure TCP acknowledgement tells nothing that a later one of its flow
+// would not tell too, and what it acknowledges. SACK blocks and ECN's echoes would be lost.
 func acknowledges(ip []byte) (number uint32, ok bool) {
 	s, ok := read(ip)
 	if !ok || s.protocol != unix.IPPROTO_TCP {

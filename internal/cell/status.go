@@ -11,7 +11,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Status is what a cell has done since Begin. All counts are cumulative; Between makes rates of two of them.
+// Status is what a cell has done since Begin. All counts are cumulative; Between makes rates of two
+// of them.
 type Status struct {
 	// TimeNs is virtual time since Begin; before it, since the start.
 	TimeNs int64 `json:"time_ns"`
@@ -31,8 +32,8 @@ type EngineStatus struct {
 	// BeginNs is when time zero was, on CLOCK_MONOTONIC.
 	BeginNs int64           `json:"begin_ns"`
 	Lag     engine.Lateness `json:"lag"`
-	// LagLimitNs is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may. LagExceeded says that they were later: what was
-	// measured is not valid.
+	// LagLimitNs is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may.
+	// LagExceeded says that they were later: what was measured is not valid.
 	LagLimitNs  int64 `json:"lag_limit_ns"`
 	LagExceeded bool  `json:"lag_exceeded"`
 	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits.
@@ -40,7 +41,8 @@ type EngineStatus struct {
 	Turn engine.Lateness `json:"turn"`
 	// CPUNs is the processor time of the engine's thread.
 	CPUNs int64 `json:"cpu_ns"`
-	// Slots for packets, and the fewest that were free. Exhausted packets were lost because none was.
+	// Slots for packets, and the fewest that were free. Exhausted packets were lost because none
+	// was.
 	Slots     int    `json:"slots"`
 	SlotsLow  int    `json:"slots_low"`
 	Exhausted uint64 `json:"exhausted_packets"`
@@ -91,7 +93,8 @@ type RadioCounts struct {
 	Collisions       int64 `json:"collisions"`
 	// Beacons of the access point, whose time is in AirtimeNs.
 	Beacons int64 `json:"beacons,omitempty"`
-	// Frames (MPDUs) sent, those of them that had been sent before, and those lost without collision.
+	// Frames (MPDUs) sent, those of them that had been sent before, and those lost without
+	// collision.
 	Frames      int64 `json:"frames"`
 	Retries     int64 `json:"retries"`
 	FrameErrors int64 `json:"frame_errors"`
@@ -100,7 +103,8 @@ type RadioCounts struct {
 	DeliveredBytes   int64 `json:"delivered_bytes"`
 	// Sizes counts the PPDUs by their number of frames.
 	Sizes Sizes `json:"sizes"`
-	// Backlog is what waits or is on the air unacknowledged, in packets; of an access point for all terminals together.
+	// Backlog is what waits or is on the air unacknowledged, in packets; of an access point for all
+	// terminals together.
 	Backlog Area `json:"backlog"`
 	// Sojourn is the time from the entry into the queue until delivery, in nanoseconds.
 	Sojourn queue.Histogram `json:"sojourn_ns"`
@@ -136,7 +140,8 @@ func (s *Sizes) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// quantile is the number of frames that a share (0 to 1) of the transmissions has at most; zero when there are none.
+// quantile is the number of frames that a share (0 to 1) of the transmissions has at most; zero
+// when there are none.
 func (s *Sizes) quantile(share float64) int {
 	total := int64(0)
 	for _, n := range s {
@@ -189,15 +194,16 @@ type Drops struct {
 	Path         int64 `json:"path_packets"`
 }
 
-// FlowStatus is what has been delivered of a flow: Forward towards its port (echo requests), Reverse from it (replies).
+// FlowStatus is what has been delivered of a flow: Forward towards its port (echo requests),
+// Reverse from it (replies).
 type FlowStatus struct {
 	Name    string    `json:"name"`
 	Forward Delivered `json:"forward"`
 	Reverse Delivered `json:"reverse"`
 }
 
-// Delivered packets have left cell and path. Payload is what follows the TCP, UDP or ICMP header; a segment that arrives
-// twice counts twice.
+// Delivered packets have left cell and path. Payload is what follows the TCP, UDP or ICMP header; a
+// segment that arrives twice counts twice.
 type Delivered struct {
 	Packets      int64 `json:"packets"`
 	PayloadBytes int64 `json:"payload_bytes"`

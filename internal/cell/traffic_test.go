@@ -40,7 +40,8 @@ func TestTCPUploadGetsWhatTheMediumGives(t *testing.T) {
 		})
 	})
 	goodput := w.Flows[0].ForwardMbps + w.Flows[1].ForwardMbps
-	// UDP gets 641 Mbit/s through this medium at A-MPDUs of 64 frames; TCP's acknowledgements take a part.
+	// UDP gets 641 Mbit/s through this medium at A-MPDUs of 64 frames; TCP's acknowledgements take
+	// a part.
 	if goodput < 450 || goodput > 641 {
 		t.Errorf("goodput of %.0f Mbit/s\n%s", goodput, w)
 	}
@@ -59,7 +60,8 @@ func TestTCPUploadGetsWhatTheMediumGives(t *testing.T) {
 	if air < 60 || air > 125 { // collisions count for each of those that collide
 		t.Errorf("all together had %.0f %% of the airtime", air)
 	}
-	if downs := w.Terminals[0].Down.AirtimePercent + w.Terminals[1].Down.AirtimePercent; downs < w.AP.Radio.AirtimePercent*0.999 || downs > w.AP.Radio.AirtimePercent*1.001 {
+	downs := w.Terminals[0].Down.AirtimePercent + w.Terminals[1].Down.AirtimePercent
+	if downs < w.AP.Radio.AirtimePercent*0.999 || downs > w.AP.Radio.AirtimePercent*1.001 {
 		t.Errorf("airtime towards the terminals %.2f %%, the access point's %.2f %%", downs, w.AP.Radio.AirtimePercent)
 	}
 }
@@ -112,7 +114,8 @@ func TestStationsAndServersReachEachOther(t *testing.T) {
 			)
 		}
 	}
-	// To and fro: 40 between stations, 40 each of a station with the server, and 40 with the wired one.
+	// To and fro: 40 between stations, 40 each of a station with the server, and 40 with the wired
+	// one.
 	if one := s.Terminals[0]; one.Up.DeliveredPackets < 120 || one.Down.DeliveredPackets < 120 {
 		t.Errorf(
 			"station one: %d packets up, %d down, want 120 and more", one.Up.DeliveredPackets,
@@ -227,7 +230,8 @@ func TestThinnedAcknowledgementsAreCountedAndTCPGoesOn(t *testing.T) {
 	}
 }
 
-// TestFastEthernetGivesWhatItsFramingLeaves: 1448 bytes of payload in 1538 on a wire of 100 Mbit/s with TCP, 1472 with UDP.
+// TestFastEthernetGivesWhatItsFramingLeaves: 1448 bytes of payload in 1538 on a wire of 100 Mbit/s
+// with TCP, 1472 with UDP.
 func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 	config := gigabit(Terminal{Name: "desk"})
 	config.WireUp = []WireStep{{0, path.Wire{RateBps: 100e6, Limit: queue.Limit{Packets: 1000}}}}
@@ -254,8 +258,8 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 	}
 }
 
-// TestSharedWindowsKeepTheQueueShortAndTCPGoesOn: an upload and a download have no more under way than the access point's
-// queue takes.
+// TestSharedWindowsKeepTheQueueShortAndTCPGoesOn: an upload and a download have no more under way
+// than the access point's queue takes.
 func TestSharedWindowsKeepTheQueueShortAndTCPGoesOn(t *testing.T) {
 	config := twoStations()
 	config.AP.WindowSharing, config.AP.Limit = true, queue.Limit{Packets: 40}

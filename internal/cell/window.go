@@ -20,7 +20,8 @@ type TerminalWindow struct {
 	// SentMbps and ReceivedMbps are of IP packets that passed its device; zero in virtual time.
 	SentMbps     float64 `json:"sent_mbps"`
 	ReceivedMbps float64 `json:"received_mbps"`
-	// AirtimePercent is the share of the time in which its frames or those sent to it held the medium.
+	// AirtimePercent is the share of the time in which its frames or those sent to it held the
+	// medium.
 	AirtimePercent float64 `json:"airtime_percent"`
 	// Up are its own transmissions, Down those of the access point to it.
 	Up   RadioWindow `json:"up"`
@@ -34,8 +35,8 @@ type TerminalWindow struct {
 	Lost       int64 `json:"lost_packets"`
 	Duplicated int64 `json:"duplicated_packets"`
 	Reordered  int64 `json:"reordered_packets"`
-	// Refused packets were refused to the sender by its device, which TCP takes for local congestion; Holds counts how
-	// often a full queue held the sender back.
+	// Refused packets were refused to the sender by its device, which TCP takes for local
+	// congestion; Holds counts how often a full queue held the sender back.
 	Refused int64 `json:"refused_packets"`
 	Holds   int64 `json:"holds"`
 }
@@ -54,13 +55,14 @@ type APWindow struct {
 type RadioWindow struct {
 	AirtimePercent float64 `json:"airtime_percent"`
 	TXOPs          int64   `json:"txops"`
-	// CollisionsPercent is the share of transmissions that collided, RetriesPercent that of frames that had been sent
-	// before.
+	// CollisionsPercent is the share of transmissions that collided, RetriesPercent that of frames
+	// that had been sent before.
 	CollisionsPercent float64 `json:"collisions_percent"`
 	RetriesPercent    float64 `json:"retries_percent"`
 	Retries           int64   `json:"retries"`
 	FrameErrors       int64   `json:"frame_errors"`
-	// AggregationFrames is the mean number of frames in a PPDU; the others are their median, 95th percentile and most.
+	// AggregationFrames is the mean number of frames in a PPDU; the others are their median, 95th
+	// percentile and most.
 	AggregationFrames float64 `json:"aggregation_frames"`
 	AggregationMedian int     `json:"aggregation_median_frames"`
 	AggregationP95    int     `json:"aggregation_p95_frames"`
@@ -74,8 +76,8 @@ type RadioWindow struct {
 
 // QueueWindow is about a queue.
 type QueueWindow struct {
-	// MeanPackets is its mean length over time, P95Packets what it kept to for 95 % of the time, MaxPackets its greatest, both
-	// within 3.2 %, and EndPackets that at the end.
+	// MeanPackets is its mean length over time, P95Packets what it kept to for 95 % of the time,
+	// MaxPackets its greatest, both within 3.2 %, and EndPackets that at the end.
 	MeanPackets float64 `json:"mean_packets"`
 	P95Packets  int64   `json:"p95_packets"`
 	MaxPackets  int64   `json:"max_packets"`
@@ -103,8 +105,8 @@ type WireWindow struct {
 	Queue    QueueWindow `json:"queue"`
 }
 
-// FlowWindow has a flow's goodput: payload of packets as they leave cell and path. Forward is towards its port, Reverse
-// from it.
+// FlowWindow has a flow's goodput: payload of packets as they leave cell and path. Forward is
+// towards its port, Reverse from it.
 type FlowWindow struct {
 	Name           string  `json:"name"`
 	ForwardMbps    float64 `json:"forward_mbps"`

@@ -9,13 +9,14 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// windowSharing is an access point that divides its queue among the TCP connections that cross it: it lowers the window that
-// a receiver advertises to the queue's limit over the number of connections that carry data, so that what they may have under
-// way fits into the queue (S. Pilosof, R. Ramjee, D. Raz, Y. Shavitt, P. Sinha, Understanding TCP Fairness over Wireless LAN,
+// windowSharing is an access point that divides its queue among the TCP connections that cross it:
+// it lowers the window that a receiver advertises to the queue's limit over the number of
+// connections that carry data, so that what they may have under way fits into the queue (S.
+// Pilosof, R. Ramjee, D. Raz, Y. Shavitt, P. Sinha, Understanding TCP Fairness over Wireless LAN,
 // INFOCOM 2003). No connection gets less than one segment.
 //
-// The factor of a window (RFC 7323 section 2) is learned from the connection's SYNs; one whose SYNs were not seen is left
-// alone.
+// The factor of a window (RFC 7323 section 2) is learned from the connection's SYNs; one whose SYNs
+// were not seen is left alone.
 type windowSharing struct {
 	limit       queue.Limit
 	connections map[[2]netip.AddrPort]*sharedConnection
@@ -25,7 +26,8 @@ type windowSharing struct {
 	lowered   int64
 }
 
-// sharedConnection is one that crosses the access point. Its ways are told apart by the lower of the two addresses.
+// sharedConnection is one that crosses the access point. Its ways are told apart by the lower of
+// the two addresses.
 type sharedConnection struct {
 	ways [2]sharedWay
 	// segmentBytes is the most payload that a packet had.
@@ -49,7 +51,8 @@ const (
 	// forgetNs is how long a silent connection is remembered once there are maxShared of them.
 	forgetNs  = 10e9
 	maxShared = 4096
-	// unknownSegment stands for the payload of a segment until one was seen: that of an Ethernet frame with timestamps.
+	// unknownSegment stands for the payload of a segment until one was seen: that of an Ethernet
+	// frame with timestamps.
 	unknownSegment = 1448
 	// maxShift is the greatest factor's (RFC 7323 section 2.3).
 	maxShift = 14
@@ -122,7 +125,8 @@ func (w *windowSharing) count(nowNs int64) {
 	}
 }
 
-// connection is that of a packet, and which of its ways the packet takes; nil when it is not followed.
+// connection is that of a packet, and which of its ways the packet takes; nil when it is not
+// followed.
 func (w *windowSharing) connection(ip []byte, s *segment, nowNs int64) (c *sharedConnection, way int) {
 	from, to := ends(ip)
 	key := [2]netip.AddrPort{
@@ -176,8 +180,8 @@ func synchronised(s *segment) sharedWay {
 	return way
 }
 
-// lower writes a window into a TCP header and mends the checksum for it (RFC 1624 equation 3). A checksum that the device is to
-// complete does not have the header in it yet.
+// lower writes a window into a TCP header and mends the checksum for it (RFC 1624 equation 3). A
+// checksum that the device is to complete does not have the header in it yet.
 func lower(header []byte, window uint16, checksumOpen bool) {
 	before := binary.BigEndian.Uint16(header[14:])
 	binary.BigEndian.PutUint16(header[14:], window)

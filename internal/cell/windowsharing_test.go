@@ -11,7 +11,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// sum is the Internet checksum of a TCP packet, with its pseudo header: 0 when the one in it is right.
+// sum is the Internet checksum of a TCP packet, with its pseudo header: 0 when the one in it is
+// right.
 func sum(ip []byte) uint16 {
 	addresses, transport := ip[12:20], ip[20:]
 	if ip[0]>>4 == 6 {

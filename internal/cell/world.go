@@ -11,13 +11,14 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// World is the cell with its path in virtual time. Terminals with a radio have the station numbers from 0 on, those on
-// Ethernet the next ones, each kind in the order of the configuration.
+// World is the cell with its path in virtual time. Terminals with a radio have the station numbers
+// from 0 on, those on Ethernet the next ones, each kind in the order of the configuration.
 //
-// From a radio a packet crosses the medium to the access point. If it is for another radio, it crosses the medium once
-// more, through the access point's queue; else it goes up the path: the line of its terminal and the shared wire. What
-// is for a terminal comes down the path and, where it has a radio, over the medium. An Ethernet terminal is at the
-// near end of the wire: what is between it and another terminal goes up the path and, turned round at the far end, down.
+// From a radio a packet crosses the medium to the access point. If it is for another radio, it
+// crosses the medium once more, through the access point's queue; else it goes up the path: the
+// line of its terminal and the shared wire. What is for a terminal comes down the path and, where
+// it has a radio, over the medium. An Ethernet terminal is at the near end of the wire: what is
+// between it and another terminal goes up the path and, turned round at the far end, down.
 type World struct {
 	callbacks engine.Callbacks
 	radios    int
@@ -58,7 +59,8 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	for i, station := range order {
 		terminals[station], w.names[station] = &c.Terminals[i], c.Terminals[i].Name
 	}
-	// Each part draws from a sequence of its own, so that what happens in one does not depend on the others' traffic.
+	// Each part draws from a sequence of its own, so that what happens in one does not depend on
+	// the others' traffic.
 	random := rand.NewPCG(c.Seed, 0)
 	if err := w.makeMedium(
 		&c, terminals[:radios], rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
@@ -107,8 +109,8 @@ func (w *World) Next() int64 {
 	return next
 }
 
-// Advance handles every event that is due up to and including now, in order of time. At the same time the medium comes
-// first, then the way up, then the way down.
+// Advance handles every event that is due up to and including now, in order of time. At the same
+// time the medium comes first, then the way up, then the way down.
 func (w *World) Advance(nowNs int64) {
 	for {
 		air, up, down := int64(math.MaxInt64), w.up.Next(), w.down.Next()
@@ -129,8 +131,8 @@ func (w *World) Advance(nowNs int64) {
 	}
 }
 
-// Room is how many packets a station's queue still takes. Nothing limits it on Ethernet: there a switch drops what the
-// wire does not take.
+// Room is how many packets a station's queue still takes. Nothing limits it on Ethernet: there a
+// switch drops what the wire does not take.
 func (w *World) Room(station int) int {
 	if station >= w.radios {
 		return math.MaxInt

@@ -331,8 +331,8 @@ func TestStatusOfOneTerminalAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsLessGetsMore holds each of a radio's values of access against the standard's own at a second station, and
-// basic rates against none.
+// TestWhoWaitsLessGetsMore holds each of a radio's values of access against the standard's own at a
+// second station, and basic rates against none.
 func TestWhoWaitsLessGetsMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The clock source "timewarp": the machine's own counter, declared at a false frequency.
+/* The clock source "timewarp": the machine's own counter, declared at a false frequency.
  *
- * A clock source's frequency cannot change while it is registered. So a change registers a second one of the same name
- * and then takes the first one away, upon which the kernel falls back to the second, which it finds by the name that
- * was chosen.
- */
+ * A clock source's frequency cannot change while it is registered. So a change registers a
+ * second one of the same name and then takes the first one away, upon which the kernel falls
+ * back to the second, which it finds by the name that was chosen. */
 #include <linux/clocksource.h>
 #include <linux/irq_work.h>
 #include <linux/math64.h>
@@ -74,7 +72,8 @@ static int clock_selected(struct clocksource *cs)
 	return 0;
 }
 
-/* Some kernels hold the timekeeper's lock here, under which nothing may be woken: the rest waits for an interrupt. */
+/* Some kernels hold the timekeeper's lock here, under which nothing may be woken: the rest waits
+ * for an interrupt. */
 static void clock_deselected(struct clocksource *cs)
 {
 	if (selected != cs)
@@ -88,10 +87,9 @@ bool clock_is_selected(void)
 	return READ_ONCE(selected);
 }
 
-/*
- * Of the lowest rating, so that nobody but the user selects it. Not CLOCK_SOURCE_IS_CONTINUOUS, because of which the
- * kernel might watch the TSC by it, and find the TSC wrong; VALID_FOR_HRES follows from that elsewhere.
- */
+/* Of the lowest rating, so that nobody but the user selects it. Not CLOCK_SOURCE_IS_CONTINUOUS,
+ * because of which the kernel might watch the TSC by it, and find the TSC wrong; VALID_FOR_HRES
+ * follows from that elsewhere. */
 static const struct clocksource description = {
 	.name = KBUILD_MODNAME,
 	.rating = 1,
@@ -130,8 +128,8 @@ int warp_clock(struct ratio r)
 	return 0;
 }
 
-/* Registers the clock source at its true frequency. on_deselected is called whenever another one was selected in its
- * place. */
+/* Registers the clock source at its true frequency. on_deselected is called whenever another one
+ * was selected in its place. */
 int start_clock(void (*on_deselected)(void))
 {
 	tell_deselected = on_deselected;

@@ -12,7 +12,8 @@
 #error "timewarp needs a kernel with CONFIG_KPROBES=y, by which it finds functions that are not exported"
 #endif
 
-/* How far the address lies behind the beginning of its function, which is what %pS prints: name+0x4/0x20. */
+/* How far the address lies behind the beginning of its function, which is what %pS prints:
+ * name+0x4/0x20. */
 static bool offset_in_function(void *at, unsigned long *offset)
 {
 	char *place = kasprintf(GFP_KERNEL, "%pS", at);
@@ -23,10 +24,8 @@ static bool offset_in_function(void *at, unsigned long *offset)
 	return found;
 }
 
-/*
- * Finds a function by a probe that is never armed. The probe's address may lie behind a landing pad (ENDBR), so the
- * beginning is computed from it. NULL if there is no such function.
- */
+/* Finds a function by a probe that is never armed. The probe's address may lie behind a landing
+ * pad (ENDBR), so the beginning is computed from it. NULL if there is no such function. */
 void *find_function(const char *name)
 {
 	struct kprobe probe = {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * timewarp: the kernel's clock runs N times as fast as real time, with N changeable while it runs.
+/* timewarp: the kernel's clock runs N times as fast as real time, with N changeable while it
+ * runs.
  *
- * The kernel turns a counter into time by the frequency that is declared for the clock source, and time into ticks of a
- * timer by the frequency that is declared for the clock event device. This module declares both as the true frequency
- * divided by N. Nothing is multiplied when the clock is read, so the vDSO goes on reading it without a system call, and
- * since timekeeping takes over what has passed before it turns to another clock source, no change of N moves it back.
+ * The kernel turns a counter into time by the frequency that is declared for the clock source,
+ * and time into ticks of a timer by the frequency that is declared for the clock event device.
+ * This module declares both as the true frequency divided by N. Nothing is multiplied when the
+ * clock is read, so the vDSO goes on reading it without a system call, and since timekeeping
+ * takes over what has passed before it turns to another clock source, no change of N moves it
+ * back.
  *
- * At no moment may timers be slower than the clock: an interrupt that comes too early is harmless, one that comes too
- * late is not. So when N grows timers go first, when it shrinks the clock does, and N differs from 1 only while the
- * clock source is selected.
- */
+ * At no moment may timers be slower than the clock: an interrupt that comes too early is
+ * harmless, one that comes too late is not. So when N grows timers go first, when it shrinks the
+ * clock does, and N differs from 1 only while the clock source is selected. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/gcd.h>
@@ -171,10 +172,8 @@ static const struct kernel_param_ops initial_rto_at_ops = {
 module_param_cb(initial_rto_at, &initial_rto_at_ops, NULL, 0400);
 MODULE_PARM_DESC(initial_rto_at, "where the BPF program for the initial timeout reads it");
 
-/*
- * A host may take a virtual processor away between one clock and the other: of some tries that counts in which they
- * were read the closest together.
- */
+/* A host may take a virtual processor away between one clock and the other: of some tries that
+ * counts in which they were read the closest together. */
 #define READING_TRIES 16
 
 static int get_now(char *text, const struct kernel_param *kp)
@@ -228,7 +227,8 @@ static int __init timewarp_init(void)
 	return 0;
 }
 
-/* Runs only while the clock source is not selected: selecting it takes a reference to the module. */
+/* Runs only while the clock source is not selected: selecting it takes a reference to the
+ * module. */
 static void __exit timewarp_exit(void)
 {
 	warp_rto(RTO_NONE, one);

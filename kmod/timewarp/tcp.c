@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * TCP's retransmission timeout (RTO) in warped time.
+/* TCP's retransmission timeout (RTO) in warped time.
  *
- * A round trip takes N times as long by the clock, and so do the smoothed RTT and its variance that TCP makes of it.
- * What does not follow are the bounds of the RTO: 200 ms at least, 1 s before the first sample. By the clock they pass
- * N times too soon. There are two ways to mend that:
+ * A round trip takes N times as long by the clock, and so do the smoothed RTT and its variance
+ * that TCP makes of it. What does not follow are the bounds of the RTO: 200 ms at least, 1 s
+ * before the first sample. By the clock they pass N times too soon. There are two ways to mend
+ * that:
  *
  *   bounds  RTO = srtt + max(rttvar, N * minimum): in real time what it is at N = 1
  *   paper   RTO = N * (srtt + max(rttvar, minimum)), as Onozato et al. changed __tcp_set_rto: srtt and rttvar, which
  *           have grown by N already, grow by N again
  *
- * Both give the initial RTO to a BPF program, since the kernel asks for it there alone (BPF_SOCK_OPS_TIMEOUT_INIT).
+ * Both give the initial RTO to a BPF program, since the kernel asks for it there alone
+ * (BPF_SOCK_OPS_TIMEOUT_INIT).
  *
- * Nothing lasting is written into a socket. bounds raises the variance, which TCP lets decay with each round trip, when
- * a segment comes, before TCP looks at it; paper rewrites the RTO, which TCP computes anew at each sample. So sockets
- * heal by themselves when the hooks are gone, as their srtt does.
+ * Nothing lasting is written into a socket. bounds raises the variance, which TCP lets decay
+ * with each round trip, when a segment comes, before TCP looks at it; paper rewrites the RTO,
+ * which TCP computes anew at each sample. So sockets heal by themselves when the hooks are gone,
+ * as their srtt does.
  *
- * All hooks run under the socket's lock, which is what guards these members.
- */
+ * All hooks run under the socket's lock, which is what guards these members. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kprobes.h>
@@ -75,10 +76,8 @@ static int note_socket(struct kretprobe_instance *call, struct pt_regs *regs)
 	return 0;
 }
 
-/*
- * tcp_init_metrics ends a handshake: the RTO follows from the handshake's RTT or from one that the peer had earlier, or
- * is 3 s when neither is there.
- */
+/* tcp_init_metrics ends a handshake: the RTO follows from the handshake's RTT or from one that
+ * the peer had earlier, or is 3 s when neither is there. */
 static int after_init_metrics(struct kretprobe_instance *call, struct pt_regs *regs)
 {
 	struct sock *sk = *(struct sock **)call->data;
@@ -91,7 +90,8 @@ static int after_init_metrics(struct kretprobe_instance *call, struct pt_regs *r
 	return 0;
 }
 
-/* tcp_ack_update_rtt has made an RTO of a sample, or had none. While timeouts make it longer there is no sample. */
+/* tcp_ack_update_rtt has made an RTO of a sample, or had none. While timeouts make it longer
+ * there is no sample. */
 static int after_update_rtt(struct kretprobe_instance *call, struct pt_regs *regs)
 {
 	struct sock *sk = *(struct sock **)call->data;
@@ -142,7 +142,8 @@ static int hook_bounds(void)
 	return 0;
 }
 
-/* The compiler may have made a function of fewer arguments of it, the first still being the socket. */
+/* The compiler may have made a function of fewer arguments of it, the first still being the
+ * socket. */
 static int hook_paper(void)
 {
 	static const char *const names[] = {"tcp_ack_update_rtt", "tcp_ack_update_rtt.isra.0",
@@ -184,10 +185,8 @@ static void unhook(void)
 	hooked = RTO_NONE;
 }
 
-/*
- * Makes the RTO follow N in a way. Up to N = 1 the kernel's own is long enough. An error, which tells that this kernel
- * lacks something, leaves it as it was; RTO_NONE and N = 1 give none.
- */
+/* Makes the RTO follow N in a way. Up to N = 1 the kernel's own is long enough. An error, which
+ * tells that this kernel lacks something, leaves it as it was; RTO_NONE and N = 1 give none. */
 int warp_rto(enum rto_mode mode, struct ratio r)
 {
 	enum rto_mode before = hooked;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The timers: each CPU's clock event device is told a false frequency, by the kernel's own function for that.
+/* The timers: each CPU's clock event device is told a false frequency, by the kernel's own
+ * function for that.
  *
- * Functions that are not exported are called by static calls, which become direct calls where the architecture has
- * them: an indirect call would fault on a processor that checks landing pads (IBT), since the kernel removes those of
- * functions that it never calls indirectly.
- */
+ * Functions that are not exported are called by static calls, which become direct calls where
+ * the architecture has them: an indirect call would fault on a processor that checks landing
+ * pads (IBT), since the kernel removes those of functions that it never calls indirectly. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/clockchips.h>
@@ -70,7 +69,8 @@ static u32 false_freq(const struct timer *t, struct ratio r)
 	return clamp_t(u64, div_u64((u64)t->freq * r.den, r.num), 1, U32_MAX);
 }
 
-/* Tells the device of a timer its frequency, or of one that it has not seen yet, unless there is none. */
+/* Tells the device of a timer its frequency, or of one that it has not seen yet, unless there is
+ * none. */
 static __nocfi void warp_timer(struct timer *t, struct clock_event_device *dev, struct ratio r)
 {
 	if (dev != t->dev)
@@ -113,7 +113,8 @@ void warp_timers(struct ratio r)
 	cpus_read_unlock();
 }
 
-/* A CPU that comes has set up its timer anew, at its true frequency; at first it ticks periodically. */
+/* A CPU that comes has set up its timer anew, at its true frequency; at first it ticks
+ * periodically. */
 static __nocfi int cpu_comes(unsigned int cpu)
 {
 	struct clock_event_device *dev;

@@ -15,8 +15,9 @@ import (
 const (
 	// device is what a host calls its interface.
 	device = "eth0"
-	// ringPackets is how many packets the ring of a TUN device or a tap takes between two visits of the engine. A
-	// station's is bounded by its sockets' buffers, which are charged for what lies there.
+	// ringPackets is how many packets the ring of a TUN device or a tap takes between two visits of
+	// the engine. A station's is bounded by its sockets' buffers, which are charged for what lies
+	// there.
 	ringPackets = 8192
 )
 
@@ -116,7 +117,8 @@ func (n *network) opened(p *port) error {
 	return setOffloads(p.fd, n.supers)
 }
 
-// attachStation makes a veth whose one end is the host's device and whose other end carries a macvtap.
+// attachStation makes a veth whose one end is the host's device and whose other end carries a
+// macvtap.
 func (n *network) attachStation(p *port, host *namespace) (err error) {
 	if n.air == nil {
 		if n.air, err = n.namespace(airName); err != nil {
@@ -174,8 +176,8 @@ func (n *network) configure(p *port, host *namespace) error {
 	for _, s := range [][2]string{
 		{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}, {"addr_gen_mode", "1"},
 	} {
-		// The cell carries no multicast, so a host can neither find a router nor prove an address its own. Without IPv6
-		// in the kernel there is nothing to set.
+		// The cell carries no multicast, so a host can neither find a router nor prove an address
+		// its own. Without IPv6 in the kernel there is nothing to set.
 		if err := host.sysctl("ipv6/conf/"+device+"/"+s[0], s[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("setting %s: %w", s[0], err)
 		}
@@ -220,7 +222,8 @@ func (n *network) configure(p *port, host *namespace) error {
 	return nil
 }
 
-// route sends everything to the engine: through a router that needs no asking for, or straight into a TUN device.
+// route sends everything to the engine: through a router that needs no asking for, or straight into
+// a TUN device.
 func (n *network) route(p *port, host *namespace, link netlink.Link) error {
 	for _, v6 := range []bool{false, true} {
 		if !p.has(v6) {

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// iperf runs iperf3 from the station to the server, or back with -R, and gives the rate at the receiver in bit/s.
+// iperf runs iperf3 from the station to the server, or back with -R, and gives the rate at the
+// receiver in bit/s.
 func iperf(b *testing.B, e *Engine, seconds int, args ...string) float64 {
 	b.Helper()
 	server := exec.Command("iperf3", "-s", "-1")
@@ -51,8 +52,9 @@ func packets(s *Status) (n uint64) {
 	return n
 }
 
-// BenchmarkThroughput sends by TCP over a line without limit or delay. One iteration takes three seconds; CPU is that
-// of the engine's thread for each packet carried, data or ACK, and contains the receiver's TCP input.
+// BenchmarkThroughput sends by TCP over a line without limit or delay. One iteration takes three
+// seconds; CPU is that of the engine's thread for each packet carried, data or ACK, and contains
+// the receiver's TCP input.
 func BenchmarkThroughput(b *testing.B) {
 	for _, mode := range []struct {
 		name             string
@@ -109,8 +111,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkStatus asks 64 stations' engine for its status as fast as it answers, and reports what an answer costs the
-// engine's thread.
+// BenchmarkStatus asks 64 stations' engine for its status as fast as it answers, and reports what
+// an answer costs the engine's thread.
 func BenchmarkStatus(b *testing.B) {
 	e := start(b, stations(pair(lineConfig{Observed: 64 * 1024}), 64))
 	before, n := status(b, e), 0
@@ -149,8 +151,9 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// BenchmarkDelay sends a probe each millisecond in both directions over a line of 10 ms, beside TCP at a given rate, and
-// reports by how much the time until the receiver's kernel has it differs from 10 ms.
+// BenchmarkDelay sends a probe each millisecond in both directions over a line of 10 ms, beside TCP
+// at a given rate, and reports by how much the time until the receiver's kernel has it differs from
+// 10 ms.
 func BenchmarkDelay(b *testing.B) {
 	const delay = 10 * time.Millisecond
 	for _, c := range []struct {
@@ -195,7 +198,8 @@ func BenchmarkDelay(b *testing.B) {
 	}
 }
 
-// processorTime is what the host of a virtual machine has given to others of the processors' time (proc_stat(5)), and all of it.
+// processorTime is what the host of a virtual machine has given to others of the processors' time
+// (proc_stat(5)), and all of it.
 func processorTime(b *testing.B) (stolen, all float64) {
 	b.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -216,8 +220,9 @@ func processorTime(b *testing.B) (stolen, all float64) {
 	return stolen, all
 }
 
-// probe has datagrams sent with the time in them and gives the delays until the receiver's kernel stamped them. The
-// sender runs ahead of the engine, so that its stamp is not taken long before the datagram is sent.
+// probe has datagrams sent with the time in them and gives the delays until the receiver's kernel
+// stamped them. The sender runs ahead of the engine, so that its stamp is not taken long before the
+// datagram is sent.
 func probe(b *testing.B, e *Engine, from, to, address string, stop <-chan struct{}) (delays []int64) {
 	var receiver int
 	in(b, e, to, func() (err error) {
@@ -264,8 +269,9 @@ func probe(b *testing.B, e *Engine, from, to, address string, stop <-chan struct
 	}
 }
 
-// probeVariable has the test binary send probes to the address until it is killed. That is a process of its own because
-// a single thread of a Go program at a real-time priority waits for others that do not have it, and blocks the engine.
+// probeVariable has the test binary send probes to the address until it is killed. That is a
+// process of its own because a single thread of a Go program at a real-time priority waits for
+// others that do not have it, and blocks the engine.
 const probeVariable = "AIRTIDE_TEST_PROBE"
 
 func sendProbes(address string) error {

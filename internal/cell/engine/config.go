@@ -13,28 +13,31 @@ type Config struct {
 	Ports []Port `json:"ports"`
 	// World is for the Builder.
 	World json.RawMessage `json:"world,omitempty"`
-	// Slots is how many packets can be under way at once, 2 KiB of locked memory each; 0 means DefaultSlots. A line of
-	// 1 Gbit/s and 500 ms one way holds 43 000.
+	// Slots is how many packets can be under way at once, 2 KiB of locked memory each; 0 means
+	// DefaultSlots. A line of 1 Gbit/s and 500 ms one way holds 43 000.
 	Slots int `json:"slots,omitempty"`
-	// Priority of the process under SCHED_RR; 0 means DefaultPriority, less than 0 leaves it an ordinary process.
+	// Priority of the process under SCHED_RR; 0 means DefaultPriority, less than 0 leaves it an
+	// ordinary process.
 	Priority int `json:"priority,omitempty"`
-	// LagLimit is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may be; 0 means DefaultLagLimit.
+	// LagLimit is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may be; 0
+	// means DefaultLagLimit.
 	LagLimit time.Duration `json:"lag_limit_ns,omitempty"`
-	// Coalesce hands packets of one flow that leave at once over as one super-packet, as a receiver's GRO would. It
-	// saves processor time above some 1 Gbit/s.
+	// Coalesce hands packets of one flow that leave at once over as one super-packet, as a
+	// receiver's GRO would. It saves processor time above some 1 Gbit/s.
 	Coalesce bool `json:"coalesce,omitempty"`
-	// Supers reads what senders offload as super-packets and splits them here instead of in the kernel: the same
-	// packets enter the world, at less cost.
+	// Supers reads what senders offload as super-packets and splits them here instead of in the
+	// kernel: the same packets enter the world, at less cost.
 	Supers bool `json:"supers,omitempty"`
-	// Quantum is the shortest sleep: events closer together than that are handled together, the earlier ones late by up
-	// to the quantum. It saves wake-ups where every packet of a fast wire is an event of its own.
+	// Quantum is the shortest sleep: events closer together than that are handled together, the
+	// earlier ones late by up to the quantum. It saves wake-ups where every packet of a fast wire
+	// is an event of its own.
 	Quantum time.Duration `json:"quantum_ns,omitempty"`
 }
 
 // What stands for zero in Config.
 const (
-	// DefaultLagLimit is two of what it takes to hand over the 64 packets of an A-MPDU one by one. Rates do not depend on lateness below it
-	// (docs/design/architecture.md).
+	// DefaultLagLimit is two of what it takes to hand over the 64 packets of an A-MPDU one by one.
+	// Rates do not depend on lateness below it (docs/design/architecture.md).
 	DefaultLagLimit = 2 * time.Millisecond
 
 	DefaultSlots    = 32768
@@ -59,24 +62,28 @@ const (
 type Port struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Station is the number that the world knows the host by, or NoStation for one behind the wire. A Server has none,
-	// a Station must have one, an interface Outside may: a virtual machine can be a terminal.
+	// Station is the number that the world knows the host by, or NoStation for one behind the wire.
+	// A Server has none, a Station must have one, an interface Outside may: a virtual machine can
+	// be a terminal.
 	Station int `json:"station"`
-	// Addresses are the host's own (a /32 or a /128 each); of an interface Outside those that lie behind it.
+	// Addresses are the host's own (a /32 or a /128 each); of an interface Outside those that lie
+	// behind it.
 	Addresses []netip.Prefix `json:"addresses"`
 	// MTU in bytes; 0 means DefaultMTU.
 	MTU int `json:"mtu,omitempty"`
-	// Refuse makes the device of a Station refuse packets while the station's queue is full, which TCP takes for
-	// congestion of the local device (code 2); without it a full queue blocks the sender.
+	// Refuse makes the device of a Station refuse packets while the station's queue is full, which
+	// TCP takes for congestion of the local device (code 2); without it a full queue blocks the
+	// sender.
 	Refuse bool `json:"refuse,omitempty"`
 
 	// Interface outside, in the network namespace whose path is Namespace, "" for the engine's own.
 	Interface string `json:"interface,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// Gateway addresses are those that hosts outside may use as their router; the engine answers for them.
+	// Gateway addresses are those that hosts outside may use as their router; the engine answers
+	// for them.
 	Gateway []netip.Addr `json:"gateway,omitempty"`
-	// Via is the router outside through which the addresses are reached, at most one for each family; without it they
-	// are on the link.
+	// Via is the router outside through which the addresses are reached, at most one for each
+	// family; without it they are on the link.
 	Via []netip.Addr `json:"via,omitempty"`
 }
 

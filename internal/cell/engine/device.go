@@ -14,13 +14,15 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// openTUN makes a TUN device whose packets have a virtio header. It is gone when the descriptor is closed.
+// openTUN makes a TUN device whose packets have a virtio header. It is gone when the descriptor is
+// closed.
 func openTUN(name string) (int, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
 		return -1, fmt.Errorf(
-			"opening /dev/net/tun: %w: load the kernel's module with `modprobe tun`, or give the container --device /dev/net/tun",
+			"opening /dev/net/tun: %w: load the kernel's module with `modprobe tun`, or give the container "+
+				"--device /dev/net/tun",
 			err,
 		)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
@@ -40,7 +42,8 @@ func openTUN(name string) (int, error) {
 	return fd, nil
 }
 
-// setOffloads leaves checksums to the engine's far side, and, where super-packets are read, segmentation to the engine.
+// setOffloads leaves checksums to the engine's far side, and, where super-packets are read,
+// segmentation to the engine.
 func setOffloads(fd int, supers bool) error {
 	offloads := unix.TUN_F_CSUM
 	if supers {
@@ -56,9 +59,10 @@ func setOffloads(fd int, supers bool) error {
 	return nil
 }
 
-// OpenMacvtap opens the character device of a macvtap, by its name and the index of its interface. To be called in its network namespace. The names in /dev are
-// those of all namespaces at once and may lead to another's, so the device's number is read from the namespace's own
-// sysfs and a node made of it.
+// OpenMacvtap opens the character device of a macvtap, by its name and the index of its interface.
+// To be called in its network namespace. The names in /dev are those of all namespaces at once and
+// may lead to another's, so the device's number is read from the namespace's own sysfs and a node
+// made of it.
 func OpenMacvtap(name string, index int) (fd int, err error) {
 	file, err := openSysfs(fmt.Sprintf("class/net/%s/tap%d/dev", name, index), unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
@@ -94,7 +98,8 @@ func OpenMacvtap(name string, index int) (fd int, err error) {
 	return fd, nil
 }
 
-// openSysfs opens a file of the sysfs of the thread's network namespace; that in /sys may be another's.
+// openSysfs opens a file of the sysfs of the thread's network namespace; that in /sys may be
+// another's.
 func openSysfs(path string, flags int) (int, error) {
 	sysfs, err := mountDetached("sysfs")
 	if err != nil {
@@ -108,7 +113,8 @@ func openSysfs(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-// mountDetached is a file system of its own that no path leads to; it ends with its descriptors (kernel 5.2).
+// mountDetached is a file system of its own that no path leads to; it ends with its descriptors
+// (kernel 5.2).
 func mountDetached(kind string) (int, error) {
 	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bench is a loop whose ports end in sockets that keep the bounds of packets, so that a test is its devices.
+// bench is a loop whose ports end in sockets that keep the bounds of packets, so that a test is its
+// devices.
 type bench struct {
 	*loop
 	tb      testing.TB
@@ -171,7 +172,8 @@ func (s segment) build() (v virtio, ip []byte) {
 	}, ip
 }
 
-// verify completes the checksum as a device does and fails the test when a receiver would not take the packet.
+// verify completes the checksum as a device does and fails the test when a receiver would not take
+// the packet.
 func verify(tb testing.TB, v virtio, ip []byte) header {
 	tb.Helper()
 	h, ok := parse(ip)

@@ -109,8 +109,8 @@ func programOf(t *testing.T, pid int) ebpf.ProgramID {
 	return 0
 }
 
-// nothingLeft waits until an engine has ended, which its parent's end makes it do, and fails the test when it has left
-// namespaces or its BPF program.
+// nothingLeft waits until an engine has ended, which its parent's end makes it do, and fails the
+// test when it has left namespaces or its BPF program.
 func nothingLeft(t *testing.T, pid int, program ebpf.ProgramID) {
 	t.Helper()
 	eventually(t, 10*time.Second, "the engine to end", func() bool { return gone(pid) })

@@ -36,8 +36,8 @@ type Engine struct {
 // stopTimeout is how long an engine may take to undo what it has made.
 const stopTimeout = 10 * time.Second
 
-// Start starts this program once more as an engine and waits until it carries packets. The engine ends with this
-// process, whatever ends it.
+// Start starts this program once more as an engine and waits until it carries packets. The engine
+// ends with this process, whatever ends it.
 func Start(ctx context.Context, c Config) (*Engine, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -98,8 +98,9 @@ func (e *Engine) launch(c *Config) error {
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go func() {
-		// The thread that starts the process must live as long as it, or the process gets the signal of its parent's
-		// death; and the process inherits the thread's priority, for all its threads from the first on.
+		// The thread that starts the process must live as long as it, or the process gets the
+		// signal of its parent's death; and the process inherits the thread's priority, for all its
+		// threads from the first on.
 		runtime.LockOSThread() // never unlocked: nothing else shall run on it, should its priority remain
 		err := withPriority(c.Priority, e.command.Start)
 		started <- err
@@ -117,9 +118,10 @@ func (e *Engine) launch(c *Config) error {
 	return nil
 }
 
-// withPriority calls f with the thread at a real-time priority, or without where that is refused; the engine finds out
-// and warns. The policy is SCHED_RR, not SCHED_FIFO: at times a thread of Go's runtime spins until another has done its
-// part (bgsweep does), and under SCHED_FIFO the other may never get the processor that both are on.
+// withPriority calls f with the thread at a real-time priority, or without where that is refused;
+// the engine finds out and warns. The policy is SCHED_RR, not SCHED_FIFO: at times a thread of Go's
+// runtime spins until another has done its part (bgsweep does), and under SCHED_FIFO the other may
+// never get the processor that both are on.
 func withPriority(priority int, f func() error) error {
 	if priority == 0 {
 		priority = DefaultPriority
@@ -190,7 +192,8 @@ func (e *Engine) Status() (*Status, error) {
 	return a.Status, nil
 }
 
-// Begin is time zero of a run: everything in Status counts from here, lags too, and a Beginner is told.
+// Begin is time zero of a run: everything in Status counts from here, lags too, and a Beginner is
+// told.
 func (e *Engine) Begin() error {
 	_, err := e.do(orderNameBegin)
 	return err
@@ -244,7 +247,8 @@ func (e *Engine) awaitEnd() {
 	}
 }
 
-// complaint keeps the beginning of what the engine writes to standard error, where a panic says what it is.
+// complaint keeps the beginning of what the engine writes to standard error, where a panic says
+// what it is.
 type complaint struct {
 	mutex sync.Mutex
 	text  []byte

@@ -31,7 +31,8 @@ const (
 	tcpCwr
 )
 
-// parse reads the headers of an IP packet; ok is false when it is none or is cut off. b may be longer than the packet.
+// parse reads the headers of an IP packet; ok is false when it is none or is cut off. b may be
+// longer than the packet.
 func parse(b []byte) (h header, ok bool) {
 	if len(b) < 20 {
 		return h, false

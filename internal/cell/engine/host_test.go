@@ -158,7 +158,8 @@ func congestionControl(tb testing.TB, c *net.TCPConn, name string) {
 	}
 }
 
-// counter reads a counter of a port's namespace by its group and name, as nstat knows it: Tcp RetransSegs.
+// counter reads a counter of a port's namespace by its group and name, as nstat knows it: Tcp
+// RetransSegs.
 func counter(tb testing.TB, e *Engine, port, group, name string) (value uint64) {
 	tb.Helper()
 	found := false
@@ -192,8 +193,8 @@ func counter(tb testing.TB, e *Engine, port, group, name string) (value uint64) 
 	return value
 }
 
-// datagrams sends n datagrams of random bytes and fails the test when one of them arrives changed or none arrives; it
-// returns how many did.
+// datagrams sends n datagrams of random bytes and fails the test when one of them arrives changed
+// or none arrives; it returns how many did.
 func datagrams(tb testing.TB, e *Engine, from, to, address string, size, n int) (arrived int) {
 	tb.Helper()
 	var receiver *net.UDPConn

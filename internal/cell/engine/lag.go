@@ -71,9 +71,10 @@ func (h *histogram) lateness() Lateness {
 	return Lateness{h.total, h.quantile(.5), h.quantile(.99), h.quantile(.999), h.max}
 }
 
-// exceeds says whether the lags of a run are too long for it to be valid. Of a hundred packets one may be later than the
-// limit, and of a thousand one later than ten times the limit: on a virtual machine that one tells of the host, which
-// now and then takes the processors away for milliseconds, and not of the engine.
+// exceeds says whether the lags of a run are too long for it to be valid. Of a hundred packets one
+// may be later than the limit, and of a thousand one later than ten times the limit: on a virtual
+// machine that one tells of the host, which now and then takes the processors away for
+// milliseconds, and not of the engine.
 func (l *Lateness) exceeds(limitNs int64) bool {
 	return l.P99Ns > limitNs || l.P999Ns > tenTimes*limitNs
 }

@@ -23,7 +23,8 @@ type loop struct {
 	// The start of virtual time; startNs is the same moment on clock.Now.
 	start   time.Time
 	startNs int64
-	// When the run began, in virtual time, and what the thread had used of its processor until then.
+	// When the run began, in virtual time, and what the thread had used of its processor until
+	// then.
 	beginNs, beginCPUNs int64
 
 	coalesce  bool
@@ -62,7 +63,8 @@ const (
 )
 
 const (
-	// longestSleepNs bounds how long the loop sleeps, so that it knows how well it is woken even when nothing happens.
+	// longestSleepNs bounds how long the loop sleeps, so that it knows how well it is woken even
+	// when nothing happens.
 	longestSleepNs = 5e6
 	tickEveryNs    = 10e6
 )
@@ -154,8 +156,9 @@ func (l *loop) wait() {
 	}
 }
 
-// sleep waits at most so long for a port. The runtime is told of this call, unlike of those for single packets: a thread
-// that never gives its processor context back is made to, at a time that suits the runtime.
+// sleep waits at most so long for a port. The runtime is told of this call, unlike of those for
+// single packets: a thread that never gives its processor context back is made to, at a time that
+// suits the runtime.
 func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 	timeout := unix.NsecToTimespec(ns)
 	if !l.withoutPwait2 {
@@ -166,7 +169,8 @@ func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 		}
 		l.withoutPwait2 = true
 	}
-	// Before kernel 5.11 epoll counts in milliseconds; ppoll(2) waits for it by nanoseconds, one call more.
+	// Before kernel 5.11 epoll counts in milliseconds; ppoll(2) waits for it by nanoseconds, one
+	// call more.
 	ready := [1]unix.PollFd{{Fd: int32(l.epoll), Events: unix.POLLIN}}
 	if r, _, errno := unix.Syscall6(
 		unix.SYS_PPOLL, uintptr(unsafe.Pointer(&ready)), 1, uintptr(unsafe.Pointer(&timeout)), 0, 0, 0,
@@ -270,8 +274,8 @@ func (l *loop) cpuNs() int64 {
 	return l.usage.Utime.Nano() + l.usage.Stime.Nano()
 }
 
-// command gives the loop an order from another thread and waits until it is carried out; false says that the loop has
-// ended.
+// command gives the loop an order from another thread and waits until it is carried out; false says
+// that the loop has ended.
 func (l *loop) command(order int32) bool {
 	l.order.Store(order)
 	var one [8]byte

@@ -10,14 +10,15 @@ import (
 
 // lossCounter tells how many packets the kernel lost between a host and the engine.
 type lossCounter struct {
-	// files are the devices' counters in sysfs, kept open: asking by netlink costs fifty times as much. A port outside
-	// has none, its socket counts.
+	// files are the devices' counters in sysfs, kept open: asking by netlink costs fifty times as
+	// much. A port outside has none, its socket counts.
 	files  []int
 	socket uint64 // what the socket has told until now
 	begin  uint64 // lost before Begin
 }
 
-// countLosses adds a counter of a device, such as rx_dropped. To be called in the device's namespace.
+// countLosses adds a counter of a device, such as rx_dropped. To be called in the device's
+// namespace.
 func (n *network) countLosses(p *port, device, counter string) error {
 	file, err := openSysfs(fmt.Sprintf("class/net/%s/statistics/%s", device, counter), unix.O_RDONLY)
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 // namespaceName is what `ip netns exec` calls the namespace of a port of the engine with this PID.
 func namespaceName(pid int, port string) string { return fmt.Sprintf("%s%d-%s", namePrefix, pid, port) }
 
-// RemoveLeftovers removes the namespaces of engines that were killed, with the devices in them. Start does it too.
+// RemoveLeftovers removes the namespaces of engines that were killed, with the devices in them.
+// Start does it too.
 func RemoveLeftovers() {
 	removeNamespaces(func(pid int) bool { return !isEngine(pid) })
 }

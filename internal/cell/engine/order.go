@@ -9,10 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepOrder has one processor handle all that arrives on a device. To be called in the device's namespace. A veth
-// leaves a packet in the backlog of the processor that sent it, and a connection sends from where its program runs and
-// from where ACKs arrive: on two processors at once its packets overtake each other, which TCP takes for loss. Steering
-// (RPS, Documentation/networking/scaling.rst) gives the device one backlog, as the queue of a real one is one.
+// keepOrder has one processor handle all that arrives on a device. To be called in the device's
+// namespace. A veth leaves a packet in the backlog of the processor that sent it, and a connection
+// sends from where its program runs and from where ACKs arrive: on two processors at once its
+// packets overtake each other, which TCP takes for loss. Steering (RPS,
+// Documentation/networking/scaling.rst) gives the device one backlog, as the queue of a real one is
+// one.
 func keepOrder(device string, index int) error {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
@@ -48,7 +50,8 @@ func nthCPU(set *unix.CPUSet, n int) int {
 	}
 }
 
-// cpuMask is one processor as the kernel writes sets: hexadecimal words of 32 bits, the highest first.
+// cpuMask is one processor as the kernel writes sets: hexadecimal words of 32 bits, the highest
+// first.
 func cpuMask(cpu int) string {
 	return fmt.Sprintf("%x", 1<<(cpu%32)) + strings.Repeat(",00000000", cpu/32)
 }

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outside is what the engine knows of the hosts behind an interface outside, to whom it is a router: it answers ARP
-// (RFC 826) and neighbour discovery (RFC 4861) for the hosts of the cell and for Port.Gateway, and asks for those outside.
+// outside is what the engine knows of the hosts behind an interface outside, to whom it is a
+// router: it answers ARP (RFC 826) and neighbour discovery (RFC 4861) for the hosts of the cell and
+// for Port.Gateway, and asks for those outside.
 type outside struct {
 	neighbours map[netip.Addr]neighbour
 	linkLocal  netip.Addr // of the engine
@@ -42,7 +43,8 @@ func newOutside(router mac) *outside {
 	return &outside{neighbours: map[netip.Addr]neighbour{}, linkLocal: netip.AddrFrom16(a)}
 }
 
-// acceptOutside says whether a frame carries an IP packet for the cell; it answers and learns from the others.
+// acceptOutside says whether a frame carries an IP packet for the cell; it answers and learns from
+// the others.
 func (l *loop) acceptOutside(p *port, frame []byte, kind uint16) bool {
 	if mac(frame[:6]) != p.router && frame[0]&1 == 0 {
 		return false
@@ -174,7 +176,8 @@ func (l *loop) ask(p *port, a netip.Addr) {
 	n.askedNs = now
 	p.outside.neighbours[a] = n
 	if a.Is4() {
-		// Without a gateway's address it is a probe (RFC 5227 clause 2.1.1), which is answered all the same.
+		// Without a gateway's address it is a probe (RFC 5227 clause 2.1.1), which is answered all
+		// the same.
 		source := netip.IPv4Unspecified()
 		for _, g := range p.Gateway {
 			if g.Is4() {

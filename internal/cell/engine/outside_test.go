@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is a host outside: a namespace whose device leads to an interface in a namespace of its own, as a virtual machine's
-// adapter leads to a TAP in the host's. It sends super-packets, asks by ARP and answers it.
+// machine is a host outside: a namespace whose device leads to an interface in a namespace of its
+// own, as a virtual machine's adapter leads to a TAP in the host's. It sends super-packets, asks by
+// ARP and answers it.
 type machine struct{ host, outer *namespace }
 
 // outerName is the interface outside.
@@ -32,8 +33,8 @@ func byVeth(t *testing.T, m machine) {
 	}
 }
 
-// byTAP makes a TAP outside and one inside, and passes frames from one to the other with their virtio headers, as qemu does
-// between a TAP and its guest's adapter.
+// byTAP makes a TAP outside and one inside, and passes frames from one to the other with their
+// virtio headers, as qemu does between a TAP and its guest's adapter.
 func byTAP(t *testing.T, m machine) {
 	t.Helper()
 	outer, inner := openTAP(t, m.outer, outerName), openTAP(t, m.host, device)
@@ -210,7 +211,8 @@ func hostsOutsideAreAskedFor(t *testing.T, m machine) {
 	e := start(t, c)
 	e.Ready.Namespaces["machine"] = m.host.name
 	sink(t, e, "machine")
-	// Neither has the machine said anything nor does it know a router that exists; it answers by ARP alone.
+	// Neither has the machine said anything nor does it know a router that exists; it answers by
+	// ARP alone.
 	for _, to := range []string{"172.30.0.2", "fd99::2"} {
 		before := status(t, e).port("machine").PacketsOut
 		eventually(t, 5e9, "a packet to reach "+to, func() bool {

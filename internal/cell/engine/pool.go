@@ -11,8 +11,8 @@ import (
 
 const (
 	slotBytes = 2048
-	// headroom in front of an IP packet takes the virtio and the Ethernet header, so that neither reading nor writing
-	// moves a packet.
+	// headroom in front of an IP packet takes the virtio and the Ethernet header, so that neither
+	// reading nor writing moves a packet.
 	headroom = 64
 )
 
@@ -23,8 +23,8 @@ type slot struct {
 	to     *port // leaves by it
 	dueNs  int64 // when it left the world
 	memory *[slotBytes]byte
-	// Where the checksum that is still to be completed begins, from the IP header on, and where in there it stands; a
-	// start of 0 says that it is complete.
+	// Where the checksum that is still to be completed begins, from the IP header on, and where in
+	// there it stands; a start of 0 says that it is complete.
 	checksumStart, checksumOffset uint16
 	header                        header
 	under                         bool // under way in the world

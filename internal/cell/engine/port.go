@@ -39,7 +39,8 @@ type port struct {
 
 // PortCounts is what passed a port.
 type PortCounts struct {
-	// PacketsIn and BytesIn entered the world, PacketsOut and BytesOut left it. Bytes are those of IP packets.
+	// PacketsIn and BytesIn entered the world, PacketsOut and BytesOut left it. Bytes are those of
+	// IP packets.
 	PacketsIn  uint64 `json:"packets_in"`
 	BytesIn    uint64 `json:"bytes_in"`
 	PacketsOut uint64 `json:"packets_out"`
@@ -56,11 +57,13 @@ type PortCounts struct {
 	Holds uint64 `json:"holds"`
 	// Refused packets were refused to the sender by its device (Port.Refuse).
 	Refused uint64 `json:"refused"`
-	// KernelDropped packets were lost between the host and the engine: the engine's reading could not keep up.
+	// KernelDropped packets were lost between the host and the engine: the engine's reading could
+	// not keep up.
 	KernelDropped uint64 `json:"kernel_dropped"`
 }
 
-// read reads one packet behind its virtio header into the slot's headroom. n counts from the virtio header on.
+// read reads one packet behind its virtio header into the slot's headroom. n counts from the virtio
+// header on.
 func (p *port) read(s *slot) (n int, errno syscall.Errno) {
 	at := headroom - p.ether - virtioBytes
 	r, _, errno := unix.RawSyscall(
@@ -69,8 +72,8 @@ func (p *port) read(s *slot) (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// readSuper reads a packet that may be larger than a slot: its beginning into the slot, as read does, and the rest into
-// the buffer, behind the space of a slot.
+// readSuper reads a packet that may be larger than a slot: its beginning into the slot, as read
+// does, and the rest into the buffer, behind the space of a slot.
 func (p *port) readSuper(s *slot, buffer []byte) (n int, errno syscall.Errno) {
 	at := headroom - p.ether - virtioBytes
 	iov := [2]unix.Iovec{{Base: &s.memory[at]}, {Base: &buffer[slotBytes]}}

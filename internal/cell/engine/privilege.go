@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// needed are the capabilities without which no engine starts, by their numbers in include/uapi/linux/capability.h.
+// needed are the capabilities without which no engine starts, by their numbers in
+// include/uapi/linux/capability.h.
 var needed = []struct {
 	number int
 	name   string
@@ -32,7 +33,8 @@ func checkPrivilege() error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf(
-			"it makes network namespaces and devices, which needs root (%s is missing): run it with sudo, in a container with --privileged",
+			"it makes network namespaces and devices, which needs root (%s is missing): run it with sudo, in a "+
+				"container with --privileged",
 			strings.Join(missing, ", "),
 		)
 	}

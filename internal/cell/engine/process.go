@@ -63,10 +63,11 @@ const (
 	orderNameStop   = "stop"
 )
 
-// Main is an engine's process, from its configuration on standard input to its end. It returns the exit status.
+// Main is an engine's process, from its configuration on standard input to its end. It returns the
+// exit status.
 func Main(build Builder) int {
-	// A Ctrl-C goes to the whole group of processes. Whoever started the engine decides what it means; when that one
-	// ends, so does standard input, and SIGTERM comes.
+	// A Ctrl-C goes to the whole group of processes. Whoever started the engine decides what it
+	// means; when that one ends, so does standard input, and SIGTERM comes.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -240,7 +241,8 @@ func (e *process) prepare() {
 	}
 	e.warn(
 		err,
-		"the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE",
+		"the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it "+
+			"needs CAP_SYS_NICE",
 	)
 	// Where processors cannot be kept awake at all, being late is counted as ever.
 	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {

@@ -61,8 +61,8 @@ func (l *loop) receive(p *port) {
 	}
 }
 
-// full says whether what the station sends has to wait with it. Outside nobody could be made to wait: there the world
-// drops what its queue does not take.
+// full says whether what the station sends has to wait with it. Outside nobody could be made to
+// wait: there the world drops what its queue does not take.
 func (l *loop) full(p *port) bool { return p.Kind == Station && l.world.Room(p.Station) <= 0 }
 
 // hold leaves a port unread until its station's queue has room.
@@ -161,7 +161,8 @@ func (l *loop) acceptFrame(p *port, s *slot, n int) bool {
 	if p.outside != nil {
 		return l.acceptOutside(p, frame[:etherBytes+min(n, maxMTU)], kind)
 	}
-	// The rest is what an IPv6 host tells its neighbours: neither the credit nor the world counts it.
+	// The rest is what an IPv6 host tells its neighbours: neither the credit nor the world counts
+	// it.
 	return frame[0]&1 == 0 && (kind == etherIP4 || kind == etherIP6)
 }
 
@@ -202,8 +203,9 @@ func (l *loop) enter(p *port, s *slot) {
 	l.world.Push(&s.packet, now)
 }
 
-// split makes packets of a super-packet of n bytes, whose beginning lies in the slot and whose rest in the buffer, as
-// the kernel does where a device cannot (tcp_gso_segment in net/ipv4/tcp_offload.c, __udp_gso_segment).
+// split makes packets of a super-packet of n bytes, whose beginning lies in the slot and whose rest
+// in the buffer, as the kernel does where a device cannot (tcp_gso_segment in
+// net/ipv4/tcp_offload.c, __udp_gso_segment).
 func (l *loop) split(p *port, s *slot, n int, v virtio) {
 	copy(l.buffer[headroom:slotBytes], s.memory[headroom:]) // in front of the rest
 	l.pool.give(s)
@@ -237,7 +239,8 @@ func (l *loop) split(p *port, s *slot, n int, v virtio) {
 	}
 }
 
-// cut writes one segment of a super-packet: its headers are those of the whole, changed where they count.
+// cut writes one segment of a super-packet: its headers are those of the whole, changed where they
+// count.
 func (h *header) cut(s *slot, headers, part []byte, number int, last bool, offset int) {
 	n := len(headers) + len(part)
 	ip := s.ip(n)
@@ -266,7 +269,8 @@ func (h *header) cut(s *slot, headers, part []byte, number int, last bool, offse
 	binary.BigEndian.PutUint16(transport[s.checksumOffset:], h.pseudoSum(ip, len(transport)))
 }
 
-// grant tells the program at the station's device how much may enter: what was taken, and what there is room for.
+// grant tells the program at the station's device how much may enter: what was taken, and what
+// there is room for.
 func (l *loop) grant(p *port) {
 	room := l.world.Room(p.Station) - len(p.waiting)
 	p.credit.allow(p.credit.taken + uint64(min(max(room, 0), math.MaxInt32)))

@@ -15,7 +15,8 @@ import (
 
 // credit is what the program at a station's device (bpf/cell/port.bpf.c) is told and tells.
 type credit struct {
-	// taken counts the packets that have come from the device, as the program counts those that entered it.
+	// taken counts the packets that have come from the device, as the program counts those that
+	// entered it.
 	taken   uint64
 	allowed uint64
 	// refusedBefore were refused before Begin.
@@ -29,7 +30,8 @@ type credit struct {
 	link    link.Link
 }
 
-// attachCredit loads the program and attaches it to the egress of a device. To be called in the device's namespace.
+// attachCredit loads the program and attaches it to the egress of a device. To be called in the
+// device's namespace.
 func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 	c := &credit{}
 	_ = rlimit.RemoveMemlock() // maps count to it before Linux 5.11
@@ -93,12 +95,13 @@ func (c *credit) allow(n uint64) {
 
 func (c *credit) refused() uint64 { return atomic.LoadUint64(&c.shared.Refused) }
 
-// settleTicks are more than packets stay under way from the device to the engine, on a machine that is emulated or busy too.
+// settleTicks are more than packets stay under way from the device to the engine, on a machine that
+// is emulated or busy too.
 const settleTicks = 20
 
-// settle gives credit back for packets that entered the device and never came: after settleTicks without one coming from
-// a device that is being read, they are lost. It returns how many; were they not given back, a station that loses as
-// many as its queue takes would be refused for ever.
+// settle gives credit back for packets that entered the device and never came: after settleTicks
+// without one coming from a device that is being read, they are lost. It returns how many; were
+// they not given back, a station that loses as many as its queue takes would be refused for ever.
 func (c *credit) settle() (lost uint64) {
 	entered := atomic.LoadUint64(&c.shared.Entered)
 	now := struct{ entered, taken uint64 }{entered, c.taken}

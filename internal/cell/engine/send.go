@@ -102,8 +102,8 @@ func (s *slot) payloadBytes() int { return int(s.header.length - s.header.payloa
 
 func (s *slot) tcp() []byte { return s.packet.Data[s.header.transport:] }
 
-// joins says whether a packet may be part of a super-packet: TCP data whose checksum is left to the device, without
-// flags or IP options that say something of this segment alone.
+// joins says whether a packet may be part of a super-packet: TCP data whose checksum is left to the
+// device, without flags or IP options that say something of this segment alone.
 func joins(s *slot) bool {
 	h := &s.header
 	return h.protocol == unix.IPPROTO_TCP && !h.fragment && s.checksumStart == h.transport && h.payload < h.length &&
@@ -160,7 +160,8 @@ func (l *loop) flush(p *port) {
 	}
 }
 
-// writeSuper writes segments as one super-packet: the first with its headers changed, then the payload of the others.
+// writeSuper writes segments as one super-packet: the first with its headers changed, then the
+// payload of the others.
 func (p *port) writeSuper(slots []*slot, iov *[maxGather]unix.Iovec, to mac) syscall.Errno {
 	first, last := slots[0], slots[len(slots)-1]
 	segment, total := first.payloadBytes(), int(first.header.length)
@@ -191,8 +192,8 @@ func (p *port) writeSuper(slots []*slot, iov *[maxGather]unix.Iovec, to mac) sys
 	return errno
 }
 
-// flushAll writes everything that was gathered. It is called once in each turn, so that what was read and left at once
-// is gathered too.
+// flushAll writes everything that was gathered. It is called once in each turn, so that what was
+// read and left at once is gathered too.
 func (l *loop) flushAll() {
 	for _, p := range l.dirty {
 		p.gather.dirty = false

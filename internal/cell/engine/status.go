@@ -7,13 +7,13 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Status is how an engine is doing, counted from Begin, or from its start before that; the lags from the last Reset or
-// Begin.
+// Status is how an engine is doing, counted from Begin, or from its start before that; the lags
+// from the last Reset or Begin.
 type Status struct {
 	// TimeNs is the virtual time that has passed.
 	TimeNs int64 `json:"time_ns"`
-	// BeginNs is when it began, on clock.Now (CLOCK_MONOTONIC), the time of recordings: what happened at TimeNs stands
-	// there at BeginNs + TimeNs.
+	// BeginNs is when it began, on clock.Now (CLOCK_MONOTONIC), the time of recordings: what
+	// happened at TimeNs stands there at BeginNs + TimeNs.
 	BeginNs int64        `json:"begin_ns"`
 	Ports   []PortStatus `json:"ports"`
 	// Dropped packets, by queue.Place.
@@ -22,11 +22,11 @@ type Status struct {
 	// Lag is how late packets left the world against their virtual time.
 	Lag        Lateness `json:"lag"`
 	LagLimitNs int64    `json:"lag_limit_ns"`
-	// LagExceeded says that more than 1 % of the packets were later than the limit, or more than 0.1 % later than ten times
-	// the limit: what was measured is not valid.
+	// LagExceeded says that more than 1 % of the packets were later than the limit, or more than
+	// 0.1 % later than ten times the limit: what was measured is not valid.
 	LagExceeded bool `json:"lag_exceeded"`
-	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits: so long a packet
-	// may have waited to be read.
+	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits:
+	// so long a packet may have waited to be read.
 	Wake Lateness `json:"wake"`
 	Turn Lateness `json:"turn"`
 
@@ -94,7 +94,8 @@ func (e *process) status() (*Status, error) {
 	var lost uint64
 	for i, p := range e.loop.ports {
 		counts := s.counts[i]
-		// The credit that is given back misses those that the kernel counts, and some that it does not.
+		// The credit that is given back misses those that the kernel counts, and some that it does
+		// not.
 		counts.KernelDropped = max(counts.KernelDropped, p.lostSinceBegin())
 		if p.credit != nil {
 			counts.Refused = p.credit.refused() - p.credit.refusedBefore

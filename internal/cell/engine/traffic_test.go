@@ -60,7 +60,8 @@ func TestBytesArriveIntact(t *testing.T) {
 					t.Errorf("port %s: %+v", p.Name, p.PortCounts)
 				}
 			}
-			// Nothing larger than an MTU may enter, however it was read, and every packet that entered has left.
+			// Nothing larger than an MTU may enter, however it was read, and every packet that
+			// entered has left.
 			var bytesIn, packetsIn, out uint64
 			for _, p := range s.Ports {
 				bytesIn, packetsIn, out = bytesIn+p.BytesIn, packetsIn+p.PacketsIn, out+p.PacketsOut
@@ -97,7 +98,8 @@ func TestALargeMTUIsCarried(t *testing.T) {
 	}
 }
 
-// TestRateAndDelay holds the line's own figures against what TCP makes of it, within bounds that a busy machine keeps.
+// TestRateAndDelay holds the line's own figures against what TCP makes of it, within bounds that a
+// busy machine keeps.
 func TestRateAndDelay(t *testing.T) {
 	e := start(t, pair(lineConfig{RateBps: 100e6, DelayNs: 10e6}))
 	var rate float64

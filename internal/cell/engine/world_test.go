@@ -10,8 +10,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// lineConfig describes a line between the stations and the wire: each direction has a queue, a rate and a delay, and
-// each station a queue of its own towards it.
+// lineConfig describes a line between the stations and the wire: each direction has a queue, a rate
+// and a delay, and each station a queue of its own towards it.
 type lineConfig struct {
 	RateBps float64 `json:"rate_bps"` // of IP packets; 0 is without limit
 	DelayNs int64   `json:"delay_ns"` // one way
@@ -22,8 +22,8 @@ type lineConfig struct {
 	Observed int `json:"observed"`
 }
 
-// line serves each station's queue in order of arrival. A packet is under way from when it leaves its queue, which is
-// when its transmission begins.
+// line serves each station's queue in order of arrival. A packet is under way from when it leaves
+// its queue, which is when its transmission begins.
 type line struct {
 	config  lineConfig
 	call    Callbacks
@@ -44,7 +44,8 @@ type lineCounts struct {
 	flows   map[uint32]bool
 }
 
-// lane is one direction: what waits for its transmission, and what is on the way. Both are in order of time.
+// lane is one direction: what waits for its transmission, and what is on the way. Both are in order
+// of time.
 type lane struct {
 	waiting, flying ring
 	freeNs          int64 // when the transmission under way ends

@@ -1,5 +1,5 @@
-// Package live tells other processes on this machine how a running cell is doing: Serve answers on a socket, Find and
-// Ask are the other side, Table prints.
+// Package live tells other processes on this machine how a running cell is doing: Serve answers on
+// a socket, Find and Ask are the other side, Table prints.
 package live
 
 import (
@@ -93,7 +93,8 @@ func (s *Server) Close() error {
 
 func socket(pid int) string { return filepath.Join(folder, prefix+strconv.Itoa(pid)+suffix) }
 
-// Find lists the processes that run cells, by their numbers. Sockets of processes that are gone are removed.
+// Find lists the processes that run cells, by their numbers. Sockets of processes that are gone are
+// removed.
 func Find() ([]int, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -38,7 +38,8 @@ func (s *Seen) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(
 		t,
-		"\tPHY\tairtime\tsent\treceived\tcollisions\tretries\tA-MPDU\t95 %\tqueue\t95 %\tstay\tAP queue\t95 %\tstay\tdrops\t",
+		"\tPHY\tairtime\tsent\treceived\tcollisions\tretries\tA-MPDU\t95 %\tqueue\t95 %\tstay\tAP queue\t95 "+
+			"%\tstay\tdrops\t",
 	)
 	fmt.Fprintln(
 		t,
@@ -48,7 +49,9 @@ func (s *Seen) Table(w io.Writer) error {
 		row(t, &s.Window.Terminals[i])
 	}
 	ap := &s.Window.AP
-	fmt.Fprintf(t, "access point\t\t%.1f\t%.1f\t%s\t%.1f\t%.1f\t%.1f\t%d\t\t\t\t%.1f\t%d\t%.2f\t%d\t\n", ap.Radio.AirtimePercent, ap.Radio.RateMbps, "",
+	fmt.Fprintf(
+		t, "access point\t\t%.1f\t%.1f\t%s\t%.1f\t%.1f\t%.1f\t%d\t\t\t\t%.1f\t%d\t%.2f\t%d\t\n",
+		ap.Radio.AirtimePercent, ap.Radio.RateMbps, "",
 		ap.Radio.CollisionsPercent, ap.Radio.RetriesPercent, ap.Radio.AggregationFrames, ap.Radio.AggregationP95,
 		ap.Queue.MeanPackets, ap.Queue.P95Packets,
 		ap.Queue.Sojourn.MedianMs, ap.Queue.Dropped)
@@ -74,7 +77,9 @@ func row(w io.Writer, t *cell.TerminalWindow) {
 		)
 		return
 	}
-	fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%.1f\t%d\t%.2f\t%.1f\t%d\t%.2f\t%d\t\n", t.Name, float64(t.PHYRateBps)/1e6,
+	fmt.Fprintf(
+		w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%.1f\t%d\t%.2f\t%.1f\t%d\t%.2f\t%d\t\n", t.Name,
+		float64(t.PHYRateBps)/1e6,
 		t.AirtimePercent, t.SentMbps, t.ReceivedMbps, t.Up.CollisionsPercent, t.Up.RetriesPercent,
 		t.Up.AggregationFrames, t.Up.AggregationP95,
 		t.Queue.MeanPackets, t.Queue.P95Packets, t.Queue.Sojourn.MedianMs, t.APQueue.MeanPackets, t.APQueue.P95Packets, t.APQueue.Sojourn.MedianMs, t.Drops.Total())
@@ -85,6 +90,8 @@ func wire(w io.Writer, name string, wire *cell.WireWindow) {
 	if wire.RateBps > 0 {
 		rate = fmt.Sprintf("%.1f", float64(wire.RateBps)/1e6)
 	}
-	fmt.Fprintf(w, "%s\t%s\t\t%.1f\t\t\t\t\t\t%.1f\t%d\t%.2f\t\t\t\t%d\t\n", name, rate, wire.RateMbps, wire.Queue.MeanPackets,
+	fmt.Fprintf(
+		w, "%s\t%s\t\t%.1f\t\t\t\t\t\t%.1f\t%d\t%.2f\t\t\t\t%d\t\n", name, rate, wire.RateMbps,
+		wire.Queue.MeanPackets,
 		wire.Queue.P95Packets, wire.Queue.Sojourn.MedianMs, wire.Queue.Dropped)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Watch shows what the running cells do, or the one of a process, after each interval, until ctx ends or, with once, after
-// the first. It ends with an error when no cell runs any more.
+// Watch shows what the running cells do, or the one of a process, after each interval, until ctx
+// ends or, with once, after the first. It ends with an error when no cell runs any more.
 func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show func([]*Seen) error) error {
 	before, err := askAll(pid)
 	if err != nil {

@@ -19,17 +19,20 @@ const (
 	Voice
 )
 
-// Access are the parameters of a contender's access. What is zero has the default of its category: IEEE 802.11-2020 table
-// 9-155, with the TXOP limits of the 2012 edition, which access points announce to this day.
+// Access are the parameters of a contender's access. What is zero has the default of its category:
+// IEEE 802.11-2020 table 9-155, with the TXOP limits of the 2012 edition, which access points
+// announce to this day.
 type Access struct {
 	Category Category
 	// CWMin and CWMax are the bounds of the contention window in slots.
 	CWMin, CWMax int
 	// AIFSN is the number of slots after SIFS (DIFS: 2).
 	AIFSN int
-	// TXOPNs is how long a contender may hold the medium. Zero: the category's default. Negative: one exchange per access.
+	// TXOPNs is how long a contender may hold the medium. Zero: the category's default. Negative:
+	// one exchange per access.
 	TXOPNs int64
-	// RetryLimit is how often a frame is sent before it is given up. Default 7, dot11ShortRetryLimit.
+	// RetryLimit is how often a frame is sent before it is given up. Default 7,
+	// dot11ShortRetryLimit.
 	RetryLimit int
 }
 
@@ -101,7 +104,8 @@ func (a Access) withDefaults(s Standard) Access {
 // never is the time of what does not happen.
 const never = math.MaxInt64
 
-// contender is one coordination function: it counts slots of idle medium down and transmits when none is left.
+// contender is one coordination function: it counts slots of idle medium down and transmits when
+// none is left.
 type contender struct {
 	edca         bool
 	slotNs       int64
@@ -115,19 +119,22 @@ type contender struct {
 	slots    int64 // of back-off left
 	// startNs is when the medium has been idle long enough (DIFS, AIFS, EIFS) for slots to count.
 	startNs int64
-	// accessNs is when it will transmit if the medium stays idle; never when it has nothing to send.
+	// accessNs is when it will transmit if the medium stays idle; never when it has nothing to
+	// send.
 	accessNs int64
 	onAir    bool
 
-	// While together with others of its kind (step), end is the slot at which the back-off ends, and slots, startNs and accessNs are not
-	// kept, but that accessNs tells whether there is something to send.
+	// While together with others of its kind (step), end is the slot at which the back-off ends,
+	// and slots, startNs and accessNs are not kept, but that accessNs tells whether there is
+	// something to send.
 	together bool
 	step     int32
 	after    int32
 	end      int64
 }
 
-// withOthers is the accessNs of a contender with something to send that counts together with others.
+// withOthers is the accessNs of a contender with something to send that counts together with
+// others.
 const withOthers = never - 2
 
 func newContender(a Access, c *Config) contender {
@@ -164,8 +171,8 @@ func (c *contender) freeze(heardNs int64) {
 	idle.freeze(heardNs, c)
 }
 
-// idleSlots counts the slots before a frame was heard. Most contenders began to count at the same time, so it keeps the
-// last answer.
+// idleSlots counts the slots before a frame was heard. Most contenders began to count at the same
+// time, so it keeps the last answer.
 type idleSlots struct {
 	startNs int64
 	edca    bool
@@ -179,8 +186,9 @@ func (s *idleSlots) freeze(heardNs int64, c *contender) {
 	c.slots = max(0, c.slots-s.count)
 }
 
-// slotsBefore is how many slots count before a frame was heard where they count from a start on. EDCA counts at slot boundaries,
-// of which the first is the end of AIFS; DCF counts at the end of idle slots (10.23.2.4, 10.3.4.3).
+// slotsBefore is how many slots count before a frame was heard where they count from a start on.
+// EDCA counts at slot boundaries, of which the first is the end of AIFS; DCF counts at the end of
+// idle slots (10.23.2.4, 10.3.4.3).
 func slotsBefore(heardNs, startNs, slotNs int64, edca bool) int64 {
 	idleNs := heardNs - startNs
 	if idleNs < 0 {
@@ -201,8 +209,9 @@ func (c *contender) idleFrom(startNs int64, wants bool) {
 	}
 }
 
-// wake is for a contender with nothing to send whose queue gets a packet while the medium is idle. Where the back-off had
-// come to its end before, DCF transmits at once and EDCA at the next slot boundary.
+// wake is for a contender with nothing to send whose queue gets a packet while the medium is idle.
+// Where the back-off had come to its end before, DCF transmits at once and EDCA at the next slot
+// boundary.
 func (c *contender) wake(nowNs int64) {
 	c.accessNs = c.startNs + c.slots*c.slotNs
 	if c.accessNs >= nowNs {

@@ -21,7 +21,8 @@ func stations(n int, p PHY, a Aggregation) []Station {
 	return s
 }
 
-// arrivals pushes one packet up for each station at the given times and returns when the packets got through.
+// arrivals pushes one packet up for each station at the given times and returns when the packets
+// got through.
 func arrivals(t *testing.T, c Config, atNs ...int64) (*world, []int64) {
 	t.Helper()
 	w := scripted(t, c)
@@ -63,7 +64,8 @@ func TestIdleMediumIsTakenAtOnce(t *testing.T) {
 }
 
 func TestBusyMediumMeansBackOff(t *testing.T) {
-	// The second packet comes while the first is on the air: it must wait for the ACK, DIFS and a whole number of slots.
+	// The second packet comes while the first is on the air: it must wait for the ACK, DIFS and a
+	// whole number of slots.
 	c := Config{Stations: stations(2, must(Legacy(Std11a, 54)), Aggregation{})}
 	waits := map[int64]bool{}
 	for seed := range uint64(64) {
@@ -169,7 +171,8 @@ func TestContentionWindowDoublesAndIsReset(t *testing.T) {
 	}
 }
 
-// EDCA counts a slot at the end of AIFS and one at each boundary, DCF only slots that have passed (10.23.2.4, 10.3.4.3).
+// EDCA counts a slot at the end of AIFS and one at each boundary, DCF only slots that have passed
+// (10.23.2.4, 10.3.4.3).
 func TestBackOffFreezes(t *testing.T) {
 	for _, c := range []struct {
 		edca  bool

@@ -2,13 +2,15 @@ package medium
 
 import "fmt"
 
-// Beacons are what the access point sends at regular times (11.1.3), with nobody else's contention: at each of these times, or when the medium
-// becomes idle after it, PIFS later. The zero value is none. They need no answer, and nobody waits for them.
+// Beacons are what the access point sends at regular times (11.1.3), with nobody else's contention:
+// at each of these times, or when the medium becomes idle after it, PIFS later. The zero value is
+// none. They need no answer, and nobody waits for them.
 type Beacons struct {
 	IntervalNs int64 `json:"interval_ns,omitempty"`
 	// Bytes of a beacon's frame with its header and FCS. Default 250.
 	Bytes int `json:"bytes,omitempty"`
-	// Kbps is a rate of 802.11b or g. Default: the lowest mandatory one, 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz.
+	// Kbps is a rate of 802.11b or g. Default: the lowest mandatory one, 1 Mbit/s at 2.4 GHz, 6
+	// Mbit/s at 5 GHz.
 	Kbps int `json:"kbps,omitempty"`
 }
 

@@ -9,7 +9,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// TestBeaconsTakeTheirTime: what beacons take is what saturated stations lack, however the medium counts its contenders.
+// TestBeaconsTakeTheirTime: what beacons take is what saturated stations lack, however the medium
+// counts its contenders.
 func TestBeaconsTakeTheirTime(t *testing.T) {
 	for _, stations := range []int{1, 4, 20} {
 		t.Run(fmt.Sprint(stations), func(t *testing.T) {
@@ -18,7 +19,8 @@ func TestBeaconsTakeTheirTime(t *testing.T) {
 				t.Fatalf("%d beacons without any", m.AP().Beacons)
 			}
 			with, m := saturatedWithBeacons(t, stations, Beacons{IntervalNs: 10e6, Bytes: 250, Kbps: 6000})
-			// 250 bytes at 6 Mbit/s: a preamble of 20 us, 85 symbols of 4 us, and 6 us of signal extension at 2.4 GHz (17.4.3, 18.5.3).
+			// 250 bytes at 6 Mbit/s: a preamble of 20 us, 85 symbols of 4 us, and 6 us of signal
+			// extension at 2.4 GHz (17.4.3, 18.5.3).
 			const beaconNs = 20_000 + 85*4_000 + 6_000
 			if b := m.AP(); b.Beacons < 998 || b.Beacons > 1000 || b.AirtimeNs != b.Beacons*beaconNs {
 				t.Errorf(
@@ -35,7 +37,8 @@ func TestBeaconsTakeTheirTime(t *testing.T) {
 	}
 }
 
-// saturatedWithBeacons is the goodput of 802.11g stations that always have something to send, in bit/s over 10 s.
+// saturatedWithBeacons is the goodput of 802.11g stations that always have something to send, in
+// bit/s over 10 s.
 func saturatedWithBeacons(t *testing.T, stations int, beacons Beacons) (bps float64, m *Medium) {
 	t.Helper()
 	phy, err := Legacy(Std11g, 54)
@@ -66,7 +69,8 @@ func saturatedWithBeacons(t *testing.T, stations int, beacons Beacons) (bps floa
 	return float64(delivered) * 8 / 10, m
 }
 
-// TestBeaconsOfAnIdleMediumComeInTime, and what is pushed while one is on the air waits for its end.
+// TestBeaconsOfAnIdleMediumComeInTime, and what is pushed while one is on the air waits for its
+// end.
 func TestBeaconsOfAnIdleMediumComeInTime(t *testing.T) {
 	phy, err := Legacy(Std11g, 54)
 	if err != nil {

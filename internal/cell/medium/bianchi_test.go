@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// bianchi is the saturation throughput of n equal stations by G. Bianchi, "Performance Analysis of the IEEE 802.11
-// Distributed Coordination Function", IEEE JSAC 18(3), 2000, in packets per second. Its chain has a stage for each attempt up
-// to the one at which the contention window is reset, as H. Wu et al. extended it ("Performance of reliable transport
-// protocol over IEEE 802.11 wireless LAN", INFOCOM 2002, section III).
+// bianchi is the saturation throughput of n equal stations by G. Bianchi, "Performance Analysis of
+// the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000, in packets per second.
+// Its chain has a stage for each attempt up to the one at which the contention window is reset, as
+// H. Wu et al. extended it ("Performance of reliable transport protocol over IEEE 802.11 wireless
+// LAN", INFOCOM 2002, section III).
 func bianchi(n, cwMin, cwMax, stages int, slotNs, successNs, collisionNs float64) float64 {
-	// tau is the probability that a station transmits in a slot, given that an attempt collides with probability p: attempts
-	// over the slots that they take, both in means over the stages.
+	// tau is the probability that a station transmits in a slot, given that an attempt collides
+	// with probability p: attempts over the slots that they take, both in means over the stages.
 	tau := func(p float64) float64 {
 		attempts, slots, reach, cw := 0.0, 0.0, 1.0, cwMin
 		for range stages {
@@ -78,7 +79,9 @@ func TestSaturationAgreesWithBianchi(t *testing.T) {
 					n, con.cwMin, con.cwMax, cell.stages, float64(con.slotNs), success, data+float64(con.aifsNs),
 				)
 				deviation := ours/analytic - 1
-				t.Logf("| %s | %d | %.2f | %.2f | %+.2f %% | collided %.3f |", cell.name, n, analytic*payload*8/1e6, ours*payload*8/1e6,
+				t.Logf(
+					"| %s | %d | %.2f | %.2f | %+.2f %% | collided %.3f |", cell.name, n, analytic*payload*8/1e6,
+					ours*payload*8/1e6,
 					100*deviation, w.m.Station(0).CollidedShare())
 				if math.Abs(deviation) > 0.03 {
 					t.Errorf("%.0f packets/s, Bianchi's model says %.0f", ours, analytic)

@@ -17,9 +17,10 @@ type frame struct {
 	state    frameState
 }
 
-// link is one direction between the access point and a station: the frames from the first that has not been passed on by the
-// receiver to the last that was sent. It is the sender's transmit window and the receiver's reorder buffer at once
-// (10.25.6), since each knows at the end of an exchange what the other one knows. Without aggregation it holds one frame.
+// link is one direction between the access point and a station: the frames from the first that has
+// not been passed on by the receiver to the last that was sent. It is the sender's transmit window
+// and the receiver's reorder buffer at once (10.25.6), since each knows at the end of an exchange
+// what the other one knows. Without aggregation it holds one frame.
 type link struct {
 	station int
 	owner   int // the contender that sends
@@ -52,8 +53,8 @@ func (l *link) add(p *queue.Packet) {
 // repeats says that something has to be sent that is in no queue any more.
 func (l *link) repeats() bool { return l.waiting > 0 || l.bar }
 
-// retry counts a failed attempt for each frame of a transmission that has not been received. Those that have been sent as
-// often as the limit says are abandoned and come back in dropped.
+// retry counts a failed attempt for each frame of a transmission that has not been received. Those
+// that have been sent as often as the limit says are abandoned and come back in dropped.
 func (l *link) retry(seqs []uint32, limit int, dropped []*queue.Packet) []*queue.Packet {
 	for _, seq := range seqs {
 		f := l.at(seq)
@@ -78,8 +79,8 @@ func (l *link) retry(seqs []uint32, limit int, dropped []*queue.Packet) []*queue
 	return dropped
 }
 
-// release takes the next frame out of the reorder buffer, nil when there is none in order. After a BlockAckReq, abandoned
-// frames are passed over.
+// release takes the next frame out of the reorder buffer, nil when there is none in order. After a
+// BlockAckReq, abandoned frames are passed over.
 func (l *link) release(passOver bool) *queue.Packet {
 	for l.first != l.next {
 		f := l.at(l.first)

@@ -13,27 +13,31 @@ type Config struct {
 	Band Band
 	// SlotNs is the slot time. Default: 9 us, and 20 us when a terminal is 802.11b.
 	SlotNs int64
-	// BasicRatesKbps are the rates that all terminals understand, at which control frames are sent. Default: the mandatory
-	// rates of DSSS and OFDM (1, 2, 5.5, 11; 6, 12, 24 Mbit/s).
+	// BasicRatesKbps are the rates that all terminals understand, at which control frames are sent.
+	// Default: the mandatory rates of DSSS and OFDM (1, 2, 5.5, 11; 6, 12, 24 Mbit/s).
 	BasicRatesKbps []int
 	Beacons        Beacons
-	// LeaveOutVHTSIGB makes 802.11ac preambles 4 us shorter than the standard says, as ns-3 has them.
+	// LeaveOutVHTSIGB makes 802.11ac preambles 4 us shorter than the standard says, as ns-3 has
+	// them.
 	LeaveOutVHTSIGB bool
-	// BarAfterCollision: who sent an A-MPDU and got no BlockAck asks for it by a BlockAckReq at the next access instead of
-	// sending the frames again. ns-3 does; most devices do not.
+	// BarAfterCollision: who sent an A-MPDU and got no BlockAck asks for it by a BlockAckReq at the
+	// next access instead of sending the frames again. ns-3 does; most devices do not.
 	BarAfterCollision bool
-	// EIFSAfterCollision: the others recognise a collided frame as a frame, and wait for EIFS. Without it they sense energy
-	// only, as receivers do that need some 4 dB more of one preamble than of the rest to lock on it.
+	// EIFSAfterCollision: the others recognise a collided frame as a frame, and wait for EIFS.
+	// Without it they sense energy only, as receivers do that need some 4 dB more of one preamble
+	// than of the rest to lock on it.
 	EIFSAfterCollision bool
 
 	AP       AccessPoint
 	Stations []Station
-	// Held keeps every station at its first rate until Begin; the times of the others then count from there.
+	// Held keeps every station at its first rate until Begin; the times of the others then count
+	// from there.
 	Held bool
 
 	// Rand is the source of back-offs and frame errors.
 	Rand *rand.Rand
-	// Deliver takes a packet that has crossed the medium: at the access point if it went up, else at its station.
+	// Deliver takes a packet that has crossed the medium: at the access point if it went up, else
+	// at its station.
 	Deliver func(p *queue.Packet, atNs int64)
 	// Drop takes a packet that a station's queue did not take or that the medium gave up.
 	Drop func(p *queue.Packet, at queue.Place, atNs int64)
@@ -55,10 +59,11 @@ type Station struct {
 	Rates       []RateFrom
 	Access      Access
 	Aggregation Aggregation
-	// QueuePackets is the limit of the terminal's queue, without the frames that are on the air. Zero: no limit.
+	// QueuePackets is the limit of the terminal's queue, without the frames that are on the air.
+	// Zero: no limit.
 	QueuePackets int
-	// FrameErrorRate is the probability (0 to below 1) that a data frame (an MPDU of an A-MPDU) without collision is lost, in
-	// either direction.
+	// FrameErrorRate is the probability (0 to below 1) that a data frame (an MPDU of an A-MPDU)
+	// without collision is lost, in either direction.
 	FrameErrorRate float64
 }
 
@@ -71,8 +76,8 @@ type RateFrom struct {
 // MostFrames is the most that any A-MPDU has: those of a BlockAck agreement of 802.11ax.
 const MostFrames = 256
 
-// Aggregation limits A-MPDUs. The zero value is no aggregation. What the standard and the PPDU's longest time allow is never
-// exceeded, and one frame always goes.
+// Aggregation limits A-MPDUs. The zero value is no aggregation. What the standard and the PPDU's
+// longest time allow is never exceeded, and one frame always goes.
 type Aggregation struct {
 	Bytes     int   // of the A-MPDU with delimiters and padding. Zero: no aggregation
 	Frames    int   // zero: as many as a BlockAck agreement holds (64; 802.11ax 256)

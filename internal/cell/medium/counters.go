@@ -2,8 +2,8 @@ package medium
 
 import "airtide/internal/cell/queue"
 
-// Counters are what a contender has done since the start or the last Restart. The times are of its own frames, without the
-// answers to them.
+// Counters are what a contender has done since the start or the last Restart. The times are of its
+// own frames, without the answers to them.
 type Counters struct {
 	// AirtimeNs of its frames with preambles, collided ones too.
 	AirtimeNs int64
@@ -19,13 +19,16 @@ type Counters struct {
 	Frames, Retries int64
 	// FrameErrors are frames lost without collision.
 	FrameErrors int64
-	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium and left it in order.
+	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium and left it in
+	// order.
 	DeliveredPackets, DeliveredBytes int64
-	// Drops at a station's own queue and after the last retry. What an access point's discipline drops, it counts itself.
+	// Drops at a station's own queue and after the last retry. What an access point's discipline
+	// drops, it counts itself.
 	Drops [queue.NumPlaces]int64
 	// Sizes counts the data PPDUs by their number of frames.
 	Sizes [MostFrames + 1]int64
-	// Backlog in packets over time: what waits and what is on the air without having been acknowledged.
+	// Backlog in packets over time: what waits and what is on the air without having been
+	// acknowledged.
 	Backlog queue.Level
 	// Sojourn in nanoseconds, from the entry into the queue until the packet is delivered.
 	Sojourn queue.Histogram
@@ -53,7 +56,8 @@ func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
 // AP has the counters of the access point's transmissions, to be read only.
 func (m *Medium) AP() *Counters { return &m.counters[0] }
 
-// Down has those of the access point's transmissions to one station, but for their Backlog, to be read only.
+// Down has those of the access point's transmissions to one station, but for their Backlog, to be
+// read only.
 func (m *Medium) Down(station int) *Counters { return &m.downs[station] }
 
 // StationQueue has the statistics of a station's own queue, to be read only.

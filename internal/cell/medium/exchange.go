@@ -112,9 +112,9 @@ func (m *Medium) transmit(i int, nowNs, startNs, leftNs int64, first bool) bool 
 	return true
 }
 
-// turn is the station that the access point serves next. What has to be repeated waits for the station's turn, so that a
-// station with frame errors gets no more turns than others; but where nothing else waits for the station, a turn would never
-// come, and it is served at once.
+// turn is the station that the access point serves next. What has to be repeated waits for the
+// station's turn, so that a station with frame errors gets no more turns than others; but where
+// nothing else waits for the station, a turn would never come, and it is served at once.
 func (m *Medium) turn(nowNs int64) (station int, ok bool) {
 	if s, ok := m.repeatOnly(); ok {
 		return s, true
@@ -140,7 +140,8 @@ func (m *Medium) repeatOnly() (station int, ok bool) {
 	return 0, false
 }
 
-// arrive is the end of a PPDU that did not collide: the receiver takes what has no error and passes on what is in order.
+// arrive is the end of a PPDU that did not collide: the receiver takes what has no error and passes
+// on what is in order.
 func (m *Medium) arrive(nowNs int64) {
 	i := m.onAir[0]
 	t := &m.transmissions[i]
@@ -193,7 +194,8 @@ func (m *Medium) receive(i int, t *transmission) {
 	m.inFlight[i] -= arrived
 }
 
-// succeed is the end of the answer: the sender goes on with its TXOP or leaves the medium with a new back-off.
+// succeed is the end of the answer: the sender goes on with its TXOP or leaves the medium with a
+// new back-off.
 func (m *Medium) succeed(nowNs int64) {
 	i := m.onAir[0]
 	t, c := &m.transmissions[i], &m.contenders[i]
@@ -249,7 +251,8 @@ func (m *Medium) fail(i int) {
 	c.draw(m.rand)
 }
 
-// repeat counts the failed attempts of a transmission's frames and drops those that have had their last.
+// repeat counts the failed attempts of a transmission's frames and drops those that have had their
+// last.
 func (m *Medium) repeat(i int, c *contender) {
 	t := &m.transmissions[i]
 	before := len(m.dropped)
@@ -283,8 +286,9 @@ func (m *Medium) listDown(l *link) {
 	}
 }
 
-// rest is when the medium becomes idle. Those who heard an erroneous frame wait for EIFS, by extraNs more. Those who sent it
-// wait for the answer until its time is over and for AIFS or DIFS after that (10.23.2.4 c).
+// rest is when the medium becomes idle. Those who heard an erroneous frame wait for EIFS, by
+// extraNs more. Those who sent it wait for the answer until its time is over and for AIFS or DIFS
+// after that (10.23.2.4 c).
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	if m.beacons.nextNs <= nowNs {
@@ -323,7 +327,8 @@ func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
 	}
 }
 
-// countTogether has all count slots again, together but for those whose slots count from another time on.
+// countTogether has all count slots again, together but for those whose slots count from another
+// time on.
 func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for k := range m.steps {
@@ -356,7 +361,8 @@ func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
 	}
 }
 
-// leftAir is from when on the medium is idle for a contender that has transmitted, and whether it has something to send.
+// leftAir is from when on the medium is idle for a contender that has transmitted, and whether it
+// has something to send.
 func (m *Medium) leftAir(i int, nowNs int64, failed bool) (fromNs int64, wants bool) {
 	m.contenders[i].onAir = false
 	if !failed {

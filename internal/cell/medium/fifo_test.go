@@ -2,7 +2,8 @@ package medium
 
 import "airtide/internal/cell/queue"
 
-// sharedFIFO is one queue for all stations, from which an A-MPDU takes the packets of one receiver: ns-3's access point.
+// sharedFIFO is one queue for all stations, from which an A-MPDU takes the packets of one receiver:
+// ns-3's access point.
 type sharedFIFO struct {
 	limit   int
 	packets []*queue.Packet

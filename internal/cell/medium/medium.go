@@ -1,10 +1,12 @@
-// Package medium is the 802.11 medium of an emulated cell: an access point and stations that contend for it by DCF or EDCA,
-// send frames and A-MPDUs at the rates of their standards, collide, lose frames and repeat them. It is a state machine in
-// virtual time: no input or output, no clock of its own, no goroutine; the same seed and the same pushes give the same run.
+// Package medium is the 802.11 medium of an emulated cell: an access point and stations that
+// contend for it by DCF or EDCA, send frames and A-MPDUs at the rates of their standards, collide,
+// lose frames and repeat them. It is a state machine in virtual time: no input or output, no clock
+// of its own, no goroutine; the same seed and the same pushes give the same run.
 //
-// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against b, no power save.
-// Who gets a packet senses a carrier at once; who ends a back-off hears only one that is 4 us old. Control frames are
-// lost by collisions only. Beacons take their time and are never lost. A frame error is the receiver's; bystanders decode what the receiver decodes.
+// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against
+// b, no power save. Who gets a packet senses a carrier at once; who ends a back-off hears only one
+// that is 4 us old. Control frames are lost by collisions only. Beacons take their time and are
+// never lost. A frame error is the receiver's; bystanders decode what the receiver decodes.
 package medium
 
 import (
@@ -223,7 +225,8 @@ func (m *Medium) Free(station int) int {
 	return t.limit - t.queue.Len()
 }
 
-// Push takes a packet into the queue of its station, or of the access point. Events before this time are handled first.
+// Push takes a packet into the queue of its station, or of the access point. Events before this
+// time are handled first.
 func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 	if !m.running && m.nextNs < nowNs {
 		m.Advance(nowNs - 1)
@@ -245,7 +248,8 @@ func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 	m.leave(i)
 	switch {
 	case m.phase != idle:
-		// A packet for an empty queue that finds the medium busy has to back off, if no back-off is left (10.3.4.2).
+		// A packet for an empty queue that finds the medium busy has to back off, if no back-off is
+		// left (10.3.4.2).
 		c.freeze(m.heardNs)
 		c.startNs = never // frozen
 		if c.slots == 0 {

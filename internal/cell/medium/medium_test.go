@@ -162,7 +162,11 @@ func TestRetryLimit(t *testing.T) {
 		limit int
 		std   PHY
 		a     Aggregation
-	}{{1, must(Legacy(Std11a, 54)), Aggregation{}}, {4, must(Legacy(Std11a, 54)), Aggregation{}}, {3, ac866, Aggregation{Bytes: 65535}}} {
+	}{
+		{1, must(Legacy(Std11a, 54)), Aggregation{}},
+		{4, must(Legacy(Std11a, 54)), Aggregation{}},
+		{3, ac866, Aggregation{Bytes: 65535}},
+	} {
 		s := saturated(c.std, c.a)
 		s.FrameErrorRate = 0.6
 		s.Access.RetryLimit = c.limit
@@ -190,8 +194,8 @@ func TestFrameErrorsOfOneStationAreItsOwnLoss(t *testing.T) {
 	w.down = true
 	w.start()
 	w.measure(1e9, 6e9)
-	// The FIFO gives each station as many packets as the others. What has to be repeated costs A-MPDUs with fewer new
-	// packets, but not twice as many A-MPDUs.
+	// The FIFO gives each station as many packets as the others. What has to be repeated costs
+	// A-MPDUs with fewer new packets, but not twice as many A-MPDUs.
 	ratio := float64(w.gotDown[0]) / float64(w.gotDown[1])
 	if ratio < 0.95 || ratio > 1.05 {
 		t.Errorf("packets delivered %v", w.gotDown)

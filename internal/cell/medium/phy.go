@@ -28,13 +28,14 @@ func (s Standard) String() string { return standardNames[s] }
 // aggregates says that the standard has A-MPDUs, and with them QoS data frames.
 func (s Standard) aggregates() bool { return s >= Std11n }
 
-// PHY is how a terminal sends data frames: a standard, a rate of it, and what else decides how long a frame takes. Make one
-// by Legacy, MCS or AtRate.
+// PHY is how a terminal sends data frames: a standard, a rate of it, and what else decides how long
+// a frame takes. Make one by Legacy, MCS or AtRate.
 type PHY struct {
 	Standard Standard
 	RateBps  int64
-	// WidthMHz of the channel, Streams in space, Index of the modulation and coding scheme per stream (0 to 11) and
-	// GuardNs, the guard interval, are zero for 802.11b; Index is zero for g and a too.
+	// WidthMHz of the channel, Streams in space, Index of the modulation and coding scheme per
+	// stream (0 to 11) and GuardNs, the guard interval, are zero for 802.11b; Index is zero for g
+	// and a too.
 	WidthMHz, Streams, Index, GuardNs int
 	// ShortPreamble of 802.11b; the rate of 1 Mbit/s has none.
 	ShortPreamble bool
@@ -103,7 +104,8 @@ var generations = map[Standard]generation{
 	Std11ax: {11, 8, map[int]int{20: 234, 40: 468, 80: 980, 160: 1960}, []int{800, 1600, 3200}, 12800},
 }
 
-// MCS is a rate of 802.11n, ac or ax: index is the scheme per stream, from 0 to 7 (n), 9 (ac) or 11 (ax).
+// MCS is a rate of 802.11n, ac or ax: index is the scheme per stream, from 0 to 7 (n), 9 (ac) or 11
+// (ax).
 func MCS(s Standard, widthMHz, streams, index, guardNs int) (PHY, error) {
 	g, ok := generations[s]
 	if !ok {
@@ -150,7 +152,8 @@ func MCS(s Standard, widthMHz, streams, index, guardNs int) (PHY, error) {
 	return p, nil
 }
 
-// vhtExcluded are the combinations that the tables of 21.5 leave out although their bits per symbol are whole.
+// vhtExcluded are the combinations that the tables of 21.5 leave out although their bits per symbol
+// are whole.
 func vhtExcluded(widthMHz, streams, index int) bool {
 	switch widthMHz {
 	case 80:
@@ -161,9 +164,9 @@ func vhtExcluded(widthMHz, streams, index int) bool {
 	return false
 }
 
-// AtRate finds the rate of a standard that is nearest to a number of Mbit/s as it is usually printed (72.2, 866.7). Width
-// and streams of zero stand for any; of several ways to a rate it takes the one with fewest streams, then the narrowest
-// channel, then the highest index.
+// AtRate finds the rate of a standard that is nearest to a number of Mbit/s as it is usually
+// printed (72.2, 866.7). Width and streams of zero stand for any; of several ways to a rate it
+// takes the one with fewest streams, then the narrowest channel, then the highest index.
 func AtRate(s Standard, widthMHz, streams int, mbps float64) (PHY, error) {
 	g, ok := generations[s]
 	if !ok {

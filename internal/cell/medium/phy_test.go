@@ -105,11 +105,13 @@ func TestFramesTakeTheTimeOfTheStandard(t *testing.T) {
 		{"HT20 MCS7 short guard", at5, must(MCS(Std11n, 20, 1, 7, 400)), 1536, 36 + 176, 28, 32},
 		{"HT20 MCS7 long guard at 2.4 GHz", at2, must(MCS(Std11n, 20, 1, 7, 800)), 1536, 36 + 192 + 6, 28 + 6, 32 + 6},
 		{"HT20 MCS0, answered at 6", at5, must(MCS(Std11n, 20, 1, 0, 800)), 100, 36 + 4*32, 44, 68},
-		// Two training fields; 16 + 8*64680 + 12 bits in symbols of 3120: 166, of 3.6 us: 597.6, rounded up to 600.
+		// Two training fields; 16 + 8*64680 + 12 bits in symbols of 3120: 166, of 3.6 us: 597.6,
+		// rounded up to 600.
 		{"VHT80 MCS9, 2 streams", at5, must(MCS(Std11ac, 80, 2, 9, 400)), 64680, 44 + 600, 28, 32},
 		{"the same without VHT-SIG-B", ns3, must(MCS(Std11ac, 80, 2, 9, 400)), 64680, 40 + 600, 28, 32},
 		{"HT, 3 streams need 4 training fields", at5, must(MCS(Std11n, 20, 3, 7, 800)), 94, 48 + 4, 28, 32},
-		// 16 + 8*1540 bits in symbols of 8166 (980 subcarriers, 10 bits, 5/6): 2 of 13.6 us; one training field of 7.2.
+		// 16 + 8*1540 bits in symbols of 8166 (980 subcarriers, 10 bits, 5/6): 2 of 13.6 us; one
+		// training field of 7.2.
 		{"HE80 MCS11", at5, must(MCS(Std11ax, 80, 1, 11, 800)), 1540, 36 + 7.2 + 27.2, 28, 20 + 20},
 	} {
 		r := c.config.radio(c.phy, true)
@@ -157,7 +159,9 @@ func TestLongestFrameInATimeIsTheLongest(t *testing.T) {
 		ns := p.preambleNs + 50000 + r.Int64N(longestPPDUNs)
 		bytes := p.bytesIn(ns)
 		if p.ppduNs(bytes) > ns || p.ppduNs(bytes+1) <= ns {
-			t.Fatalf("%s at %.1f: %d bytes in %d ns take %d ns, one more %d ns", p.Standard, p.Mbps(), bytes, ns, p.ppduNs(bytes),
+			t.Fatalf(
+				"%s at %.1f: %d bytes in %d ns take %d ns, one more %d ns", p.Standard, p.Mbps(), bytes, ns,
+				p.ppduNs(bytes),
 				p.ppduNs(bytes+1))
 		}
 	}

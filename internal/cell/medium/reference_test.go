@@ -183,8 +183,9 @@ func share(stations []float64, from, to int) float64 {
 	return part / sum
 }
 
-// sharesApart is by how much the stations' shares in the sum differ from the reference's at most. Its stations of a kind differ
-// by chance (one run of a few seconds), so each is held against the mean of its kind.
+// sharesApart is by how much the stations' shares in the sum differ from the reference's at most.
+// Its stations of a kind differ by chance (one run of a few seconds), so each is held against the
+// mean of its kind.
 func (r *reference) sharesApart(stations []float64) (apart float64) {
 	for i := range stations {
 		from, to := 0, r.N
@@ -197,9 +198,9 @@ func (r *reference) sharesApart(stations []float64) (apart float64) {
 	return apart
 }
 
-// allowed is by what share the goodput may differ. Stations at 866.7 and 65 Mbit/s up together may differ by more: the
-// reference has one run of them, whose standard deviation is 3.6 % here, for each access of a slow one costs eight of a
-// fast one, and who wins is chance.
+// allowed is by what share the goodput may differ. Stations at 866.7 and 65 Mbit/s up together may
+// differ by more: the reference has one run of them, whose standard deviation is 3.6 % here, for
+// each access of a slow one costs eight of a fast one, and who wins is chance.
 func (r *reference) allowed() float64 {
 	if r.Case == "D-mix65" && r.Direction == "up" && r.WireMbps == 1000 {
 		return 2 * 0.036
@@ -228,7 +229,9 @@ func TestUDPSaturationAgreesWithNS3(t *testing.T) {
 				apart = r.sharesApart(o.stations)
 				shares = fmt.Sprintf("%.1f %%", 100*apart)
 			}
-			t.Logf("| %s | %.2f | %.2f | %+.1f %% (±%.1f) | frames %.1f %.1f | collided %.3f %.3f | air %.3f %.3f / %.3f %.3f | AP %.0f %.0f | %.2f | %s |",
+			t.Logf(
+				"| %s | %.2f | %.2f | %+.1f %% (±%.1f) | frames %.1f %.1f | collided %.3f %.3f | air %.3f %.3f "+
+					"/ %.3f %.3f | AP %.0f %.0f | %.2f | %s |",
 				r.String(), r.Goodput, o.goodput, 100*deviation, 100*o.deviation/o.goodput, frames, ours,
 				r.CollidedSta, o.collided, r.AirSta, o.airSta,
 				r.AirAP, o.air, r.Backlog, o.backlog, o.stations, shares)

@@ -2,17 +2,19 @@ package medium
 
 import "math/bits"
 
-// step is contenders of one kind whose slots began to count at the same time: all but those that have just failed, or have
-// got a packet while the medium was idle. They count together, so that a frame costs the same work however many they are: each has
-// a slot at which its back-off ends, and the slots that have passed are counted once for all.
+// step is contenders of one kind whose slots began to count at the same time: all but those that
+// have just failed, or have got a packet while the medium was idle. They count together, so that a
+// frame costs the same work however many they are: each has a slot at which its back-off ends, and
+// the slots that have passed are counted once for all.
 type step struct {
 	slotNs, aifsNs int64
 	edca           bool
 
 	startNs int64 // when slots count
 	passed  int64 // slots until then, since the beginning
-	// due are the contenders with something to send by the slots at which their back-offs end, modulo its length: the first of each, whose
-	// after is the next. A back-off is shorter than it. set has a bit for each that is not nobody.
+	// due are the contenders with something to send by the slots at which their back-offs end,
+	// modulo its length: the first of each, whose after is the next. A back-off is shorter than it.
+	// set has a bit for each that is not nobody.
 	due []int32
 	set []uint64
 	any int // how many contenders there are
@@ -94,8 +96,8 @@ func (s *step) take(m *Medium, slot int64, to []int32) []int32 {
 	return to
 }
 
-// freeze counts the slots that have passed until a frame was heard. A back-off that would have ended with the last of them, as a frame that did
-// not begin at a slot was heard, has no slot left.
+// freeze counts the slots that have passed until a frame was heard. A back-off that would have
+// ended with the last of them, as a frame that did not begin at a slot was heard, has no slot left.
 func (s *step) freeze(m *Medium, heardNs int64) {
 	before := s.passed
 	s.passed += slotsBefore(heardNs, s.startNs, s.slotNs, s.edca)
@@ -112,7 +114,8 @@ func (s *step) freeze(m *Medium, heardNs int64) {
 	}
 }
 
-// join has a contender that counts by itself, whose slots count from the same time on, count with the others.
+// join has a contender that counts by itself, whose slots count from the same time on, count with
+// the others.
 func (s *step) join(m *Medium, i int32, wants bool) {
 	c := &m.contenders[i]
 	c.together, c.end, c.accessNs = true, s.passed+c.slots, never

@@ -9,8 +9,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// TestCountingTogetherIsCountingApart: of many contenders those in step count their slots together, and what comes of it is the same to the
-// nanosecond as when each counts its own.
+// TestCountingTogetherIsCountingApart: of many contenders those in step count their slots together,
+// and what comes of it is the same to the nanosecond as when each counts its own.
 func TestCountingTogetherIsCountingApart(t *testing.T) {
 	for s := range 48 {
 		together, grouped := digest(t, s, false)
@@ -24,7 +24,8 @@ func TestCountingTogetherIsCountingApart(t *testing.T) {
 	}
 }
 
-// digest is what happens in a cell of some kind, as a hash, and whether contenders may count together in it.
+// digest is what happens in a cell of some kind, as a hash, and whether contenders may count
+// together in it.
 func digest(t *testing.T, s int, apart bool) (hash uint64, grouped bool) {
 	t.Helper()
 	g54, b11, n72 := must(Legacy(Std11g, 54)), must(Legacy(Std11b, 11)), must(AtRate(Std11n, 20, 1, 72.2))

@@ -12,13 +12,14 @@ const (
 const (
 	ofdmSymbolNs   = 4000
 	ofdmPreambleNs = 20000 // training fields and SIGNAL (17.3.2)
-	// longestPPDUNs is aPPDUMaxTime of HT in mixed format, VHT and HE: the L-SIG field cannot say more.
+	// longestPPDUNs is aPPDUMaxTime of HT in mixed format, VHT and HE: the L-SIG field cannot say
+	// more.
 	longestPPDUNs = 5484000
-	// An ERP-OFDM or HT frame at 2.4 GHz is followed by 6 us without signal, so that SIFS, which is shorter there, leaves the
-	// decoder its time (18.4.3).
+	// An ERP-OFDM or HT frame at 2.4 GHz is followed by 6 us without signal, so that SIFS, which is
+	// shorter there, leaves the decoder its time (18.4.3).
 	signalExtensionNs = 6000
-	// ccaNs is how long a carrier must be on the air before others hear it (aCCATime, table 17-21: below 4 us). Who begins
-	// within it collides.
+	// ccaNs is how long a carrier must be on the air before others hear it (aCCATime, table 17-21:
+	// below 4 us). Who begins within it collides.
 	ccaNs = 4000
 )
 
@@ -53,7 +54,7 @@ func dsssPreambleNs(kbps int, short bool) int64 {
 // mcsPreambleNs is everything in front of the data: the legacy part (20 us), then
 //   - HT (19.3.2): HT-SIG 8, HT-STF 4, and 4 for each training field
 //   - VHT (21.3.2): VHT-SIG-A 8, VHT-STF 4, training fields of 4, VHT-SIG-B 4
-//   - HE (27.3.4): RL-SIG 4, HE-SIG-A 8, HE-STF 4, training fields. The packet extension (0 to 16 us) is left out.
+//   - HE (27.3.4): RL-SIG 4, HE-SIG-A 8, HE-STF 4, training fields; no packet extension.
 func mcsPreambleNs(s Standard, streams, guardNs int) int64 {
 	fields := int64([]int{1, 2, 4, 4, 6, 6, 8, 8}[streams-1])
 	switch s {
@@ -69,8 +70,9 @@ func mcsPreambleNs(s Standard, streams, guardNs int) int64 {
 	return ofdmPreambleNs + 16000 + training*fields
 }
 
-// ppduNs is how long a frame of so many bytes takes without signal extension (TXTIME of 16.3.4, 17.4.3, 19.4.3, 21.4.3 and
-// 27.4.3). With the short guard interval the symbols together are rounded up to 4 us.
+// ppduNs is how long a frame of so many bytes takes without signal extension (TXTIME of 16.3.4,
+// 17.4.3, 19.4.3, 21.4.3 and 27.4.3). With the short guard interval the symbols together are
+// rounded up to 4 us.
 func (p *PHY) ppduNs(bytes int) int64 {
 	bits := int64(bytes) * 8
 	if p.Standard == Std11b {
@@ -100,8 +102,8 @@ func (p *PHY) bytesIn(ns int64) int {
 	return int(max(0, (ns/p.symbolNs*p.dbps-16-p.tail)/8))
 }
 
-// mandatoryKbps are the rates that a response may use when the cell names no basic rates: the mandatory ones of DSSS and
-// OFDM.
+// mandatoryKbps are the rates that a response may use when the cell names no basic rates: the
+// mandatory ones of DSSS and OFDM.
 var mandatoryKbps = []int{1000, 2000, 5500, 11000, 6000, 12000, 24000}
 
 func dsss(kbps int) bool { return kbps == 1000 || kbps == 2000 || kbps == 5500 || kbps == 11000 }
@@ -112,8 +114,9 @@ func ofBOrG(kbps int) bool {
 	return err == nil || dsss(kbps)
 }
 
-// responseKbps is the rate of the control frame that answers a frame: the highest basic rate of the same kind of modulation
-// that is not above the frame's own, else the highest mandatory one (10.6.6.5.2).
+// responseKbps is the rate of the control frame that answers a frame: the highest basic rate of the
+// same kind of modulation that is not above the frame's own, else the highest mandatory one
+// (10.6.6.5.2).
 func responseKbps(p *PHY, basicKbps []int) int {
 	for _, rates := range [][]int{basicKbps, mandatoryKbps} {
 		best := 0
@@ -177,7 +180,8 @@ func (c *Config) radio(p PHY, qos bool) radio {
 // frameNs is how long a frame keeps the medium, signal extension included.
 func (r *radio) frameNs(bytes int) int64 { return r.ppduNs(bytes) + r.extensionNs }
 
-// mpduBytes is a packet as a frame: header, FCS, and the LLC and SNAP header that says what it carries.
+// mpduBytes is a packet as a frame: header, FCS, and the LLC and SNAP header that says what it
+// carries.
 func (r *radio) mpduBytes(packet int) int {
 	if r.qos {
 		return packet + qosHeaderBytes + fcsBytes + llcSnapBytes
@@ -192,8 +196,8 @@ func (c *Config) sifsNs() int64 {
 	return 16000
 }
 
-// eifsNs is the part of EIFS that precedes DIFS or AIFS: SIFS and the time of an ACK at the lowest mandatory rate, 1 Mbit/s
-// at 2.4 GHz (10.3.2.3.7).
+// eifsNs is the part of EIFS that precedes DIFS or AIFS: SIFS and the time of an ACK at the lowest
+// mandatory rate, 1 Mbit/s at 2.4 GHz (10.3.2.3.7).
 func (c *Config) eifsNs() int64 {
 	lowest := legacy(6000, false)
 	if c.Band == Band2GHz {

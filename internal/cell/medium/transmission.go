@@ -44,9 +44,10 @@ func (t *transmission) add(seq uint32, mpduBytes int, l limits, must bool) bool 
 	return true
 }
 
-// compose fills a transmission with what goes next on its link: what has to be repeated, then new packets as far as the
-// BlockAck window reaches. leftNs is what is left of a TXOP, never without a limit; in the first PPDU of a TXOP one frame
-// goes however long it takes (10.23.2.9). It says whether there is anything to send.
+// compose fills a transmission with what goes next on its link: what has to be repeated, then new
+// packets as far as the BlockAck window reaches. leftNs is what is left of a TXOP, never without a
+// limit; in the first PPDU of a TXOP one frame goes however long it takes (10.23.2.9). It says
+// whether there is anything to send.
 func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool {
 	link, radio := t.link, t.radio
 	t.bar, t.seqs, t.bytes, t.retries, t.lost = link.bar, t.seqs[:0], 0, 0, 0

@@ -7,7 +7,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// A benchmark's operation is one packet from Push to Deliver over a wire of 1 Gbit/s at 95 % load, some 800 under way.
+// A benchmark's operation is one packet from Push to Deliver over a wire of 1 Gbit/s at 95 % load,
+// some 800 under way.
 func BenchmarkPath(b *testing.B) {
 	delay := Line{DelayNs: 10e6}
 	for _, c := range []struct {

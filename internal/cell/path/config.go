@@ -1,6 +1,6 @@
-// Package path is the wired part behind the access point, in one direction: a wire that all terminals share, and for each
-// terminal an added delay, jitter, loss, reordering and duplication. It is a machine in virtual time: no clock, no goroutine,
-// no input or output.
+// Package path is the wired part behind the access point, in one direction: a wire that all
+// terminals share, and for each terminal an added delay, jitter, loss, reordering and duplication.
+// It is a machine in virtual time: no clock, no goroutine, no input or output.
 package path
 
 import (
@@ -62,9 +62,10 @@ type Loss struct {
 	Gilbert GilbertElliott `json:"gilbert_elliott,omitzero"`
 }
 
-// GilbertElliott is the model with two states and the parameters of tc-netem(8)'s gemodel: before each packet the state may
-// change, and the state before that decides about the packet (net/sched/sch_netem.c, loss_gilb_ell). The mean stay in the
-// bad state is 1/R packets, the share of loss (P*LossBad + R*LossGood) / (P + R).
+// GilbertElliott is the model with two states and the parameters of tc-netem(8)'s gemodel: before
+// each packet the state may change, and the state before that decides about the packet
+// (net/sched/sch_netem.c, loss_gilb_ell). The mean stay in the bad state is 1/R packets, the share
+// of loss (P*LossBad + R*LossGood) / (P + R).
 type GilbertElliott struct {
 	P float64 `json:"p"` // from good to bad
 	R float64 `json:"r"` // from bad to good
@@ -75,7 +76,8 @@ type GilbertElliott struct {
 
 func (g GilbertElliott) on() bool { return g.P > 0 && g.LossBad > 0 || g.LossGood > 0 }
 
-// Reorder lets packets skip their delay, and so overtake those before them (as tc-netem(8)'s reorder).
+// Reorder lets packets skip their delay, and so overtake those before them (as tc-netem(8)'s
+// reorder).
 type Reorder struct {
 	Share float64 `json:"share"`
 	// Gap: only each so many packets may. Zero and one let any.
@@ -85,11 +87,11 @@ type Reorder struct {
 // Change sets a part of the path anew. What is nil remains.
 type Change struct {
 	AtNs int64
-	// Wire is the wire from then on. The frame that is being sent ends at the old rate, those that wait go at the new one.
-	// What is over a lowered limit stays.
+	// Wire is the wire from then on. The frame that is being sent ends at the old rate, those that
+	// wait go at the new one. What is over a lowered limit stays.
 	Wire *Wire
-	// Line is the terminal's for packets that enter from then on. A shortened delay lets none overtake those that entered
-	// before it, unless the line may reorder.
+	// Line is the terminal's for packets that enter from then on. A shortened delay lets none
+	// overtake those that entered before it, unless the line may reorder.
 	Line    *Line
 	Station int
 }

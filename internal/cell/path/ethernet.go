@@ -1,6 +1,7 @@
 package path
 
-// What Ethernet sends around an IP packet, in bytes (IEEE 802.3-2022 clauses 3.1.1, 3.2, 4.2.7; no VLAN tag).
+// What Ethernet sends around an IP packet, in bytes (IEEE 802.3-2022 clauses 3.1.1, 3.2, 4.2.7; no
+// VLAN tag).
 const (
 	preambleBytes = 8  // with the start frame delimiter
 	headerBytes   = 14 // addresses and type
@@ -9,7 +10,8 @@ const (
 	minFrame      = 64 // header to FCS; shorter ones are padded
 )
 
-// EthernetBytes is the time that an IP packet occupies the wire, in bytes: 38 more than its length, and at least 84.
+// EthernetBytes is the time that an IP packet occupies the wire, in bytes: 38 more than its length,
+// and at least 84.
 func EthernetBytes(ipLength int) int {
 	return preambleBytes + max(headerBytes+ipLength+fcsBytes, minFrame) + gapBytes
 }

@@ -1,7 +1,7 @@
 package path
 
-// heap is a heap with four branches, the earliest event first. Four children lie in few cache lines, so it is faster than one
-// with two.
+// heap is a heap with four branches, the earliest event first. Four children lie in few cache
+// lines, so it is faster than one with two.
 type heap []event
 
 func (h heap) up(i int) {

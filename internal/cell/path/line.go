@@ -2,7 +2,8 @@ package path
 
 import "math/rand/v2"
 
-// Counters of one terminal in packets. Pushed + Duplicated = Delivered + Lost + QueueDropped + those under way.
+// Counters of one terminal in packets. Pushed + Duplicated = Delivered + Lost + QueueDropped +
+// those under way.
 type Counters struct {
 	Pushed       int64 `json:"pushed_packets"`
 	Delivered    int64 `json:"delivered_packets"`

@@ -18,7 +18,8 @@ func pass(t *testing.T, l Line, packets int, everyNs int64) (*Path, *far) {
 	}
 	drain(t, p)
 	c := p.Counters(0)
-	if c.Pushed+c.Duplicated != c.Delivered+c.Lost+c.QueueDropped || c.Delivered != int64(len(f.arrived)) || c.Lost != int64(f.places[queue.PlacePath]) {
+	if c.Pushed+c.Duplicated != c.Delivered+c.Lost+c.QueueDropped || c.Delivered != int64(len(f.arrived)) ||
+		c.Lost != int64(f.places[queue.PlacePath]) {
 		t.Errorf("counters %+v with %d arrived and %d lost", c, len(f.arrived), f.places[queue.PlacePath])
 	}
 	return p, f
@@ -173,8 +174,8 @@ func TestGilbertElliottLosesInBursts(t *testing.T) {
 	} {
 		p, f := pass(t, Line{Loss: Loss{Gilbert: c.model}}, n, 1000)
 		got := float64(p.Counters(0).Lost) / n
-		// The state is remembered for some 1/(P+R) packets, so there are fewer independent ones (variance of a mean of a
-		// Markov chain).
+		// The state is remembered for some 1/(P+R) packets, so there are fewer independent ones
+		// (variance of a mean of a Markov chain).
 		memory := (2 - c.model.P - c.model.R) / (c.model.P + c.model.R)
 		if bound := 4 * math.Sqrt(c.share*(1-c.share)*max(1, memory)/n); math.Abs(got-c.share) > bound {
 			t.Errorf("%s: lost %.5f, want %.5f within %.5f", c.name, got, c.share, bound)

@@ -15,10 +15,11 @@ const never = math.MaxInt64
 type Callbacks struct {
 	// Deliver is told of a packet at the other end.
 	Deliver func(p *queue.Packet, atNs int64)
-	// Drop is told of a lost packet (queue.PlacePath) and of one that found the wire's queue full (queue.PlaceWireQueue).
+	// Drop is told of a lost packet (queue.PlacePath) and of one that found the wire's queue full
+	// (queue.PlaceWireQueue).
 	Drop queue.Drop
-	// Copy makes another packet with the same contents, nil when there is no room for it. Only lines that duplicate need
-	// it.
+	// Copy makes another packet with the same contents, nil when there is no room for it. Only
+	// lines that duplicate need it.
 	Copy func(p *queue.Packet) *queue.Packet
 }
 
@@ -30,7 +31,8 @@ type Path struct {
 	schedule  []Change
 	held      bool
 	beginNs   int64 // zero of the schedule's times
-	// heads has the first event of every line. An entry that is not its line's first any more is stale and passed over.
+	// heads has the first event of every line. An entry that is not its line's first any more is
+	// stale and passed over.
 	heads  heap
 	number uint64 // of the next packet
 	// latestNs is the latest time handled.
@@ -50,8 +52,8 @@ func (e *event) before(other *event) bool {
 	return e.atNs < other.atNs || e.atNs == other.atNs && e.number < other.number
 }
 
-// New makes a path. Each terminal draws from a random sequence of its own, seeded from the one given, so what happens to one
-// does not depend on the others' traffic.
+// New makes a path. Each terminal draws from a random sequence of its own, seeded from the one
+// given, so what happens to one does not depend on the others' traffic.
 func New(c Config, random *rand.PCG, callbacks Callbacks) (*Path, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -226,8 +228,8 @@ func (p *Path) change() {
 // Wire is the shared wire as it is now.
 func (p *Path) Wire() Wire { return p.wire.Wire }
 
-// Settle brings the wire's statistics up to a time until which everything due has been handled: what waits for the wire
-// leaves its queue without an event.
+// Settle brings the wire's statistics up to a time until which everything due has been handled:
+// what waits for the wire leaves its queue without an event.
 func (p *Path) Settle(nowNs int64) { p.latestNs = max(p.latestNs, nowNs) }
 
 // WireStatistics are those of the queue in front of the wire, up to the latest time handled.

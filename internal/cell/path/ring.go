@@ -1,6 +1,7 @@
 package path
 
-// ring is a FIFO in an array that grows by doubling, and so allocates no more once it has been as long as it gets.
+// ring is a FIFO in an array that grows by doubling, and so allocates no more once it has been as
+// long as it gets.
 type ring[T any] struct {
 	items []T // a power of two
 	first int

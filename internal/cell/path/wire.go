@@ -18,14 +18,14 @@ type frame struct {
 	endNs     int64 // of its last bit; the gap follows
 }
 
-// wire is a FIFO and a link by virtual clock: the times of a frame are known as soon as it enters, so no event is needed when
-// it leaves the queue or the wire.
+// wire is a FIFO and a link by virtual clock: the times of a frame are known as soon as it enters,
+// so no event is needed when it leaves the queue or the wire.
 type wire struct {
 	Wire
 	// frames that had not begun when the wire was last looked at.
 	frames ring[frame]
-	// freeNs is when the wire can begin the next frame, and fraction what it lacks in units of 1/RateBps ns, so that rounding
-	// does not add up.
+	// freeNs is when the wire can begin the next frame, and fraction what it lacks in units of
+	// 1/RateBps ns, so that rounding does not add up.
 	freeNs, fraction int64
 	waitingBytes     int
 	statistics       queue.Statistics
@@ -85,7 +85,8 @@ func (w *wire) send(length int, nowNs int64) (startNs, endNs int64) {
 	return startNs, endNs
 }
 
-// change sets the wire anew and tells by how much the packets that wait are moved: shift gives it by a packet's number.
+// change sets the wire anew and tells by how much the packets that wait are moved: shift gives it
+// by a packet's number.
 func (w *wire) change(to Wire, nowNs int64) (shift func(number uint64) int64) {
 	w.settle(nowNs)
 	same := to.RateBps == w.RateBps

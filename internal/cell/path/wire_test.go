@@ -62,7 +62,8 @@ func drain(t testing.TB, p *Path) {
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance*math.Abs(want) }
 
-// saturate keeps the queue of a wire full for a time and gives the payload's rate in bit/s behind it.
+// saturate keeps the queue of a wire full for a time and gives the payload's rate in bit/s behind
+// it.
 func saturate(t *testing.T, rateBps int64, ipLength, payload int, durationNs int64) float64 {
 	t.Helper()
 	arrived := int64(0)
@@ -110,7 +111,8 @@ func TestWireRateIsEthernets(t *testing.T) {
 	}
 }
 
-// Osugi 2012, table 3: iperf between a BeagleBoard and a PC over 100 Mbit/s Ethernet, the mean of both directions.
+// Osugi 2012, table 3: iperf between a BeagleBoard and a PC over 100 Mbit/s Ethernet, the mean of
+// both directions.
 func TestWireRateIsWhatWasMeasured(t *testing.T) {
 	for _, c := range []struct {
 		name              string

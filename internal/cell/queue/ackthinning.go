@@ -4,20 +4,22 @@ package queue
 type Thinnable interface {
 	Discipline
 	Measured
-	// replace puts a packet where another one of the same station and flow waits that is not the head given out, and drops
-	// the other one.
+	// replace puts a packet where another one of the same station and flow waits that is not the
+	// head given out, and drops the other one.
 	replace(old, with *Packet, nowNs int64)
 }
 
-// thinningSlots is the number of flows that are followed. Two flows that meet in a slot are merely thinned less.
+// thinningSlots is the number of flows that are followed. Two flows that meet in a slot are merely
+// thinned less.
 const thinningSlots = 4096
 
-// AckThinning lets a later TCP acknowledgement take the place of a waiting one of the same flow, which it makes needless: the
-// queue of an access point that mainly carries acknowledgements stays short. This is what "ack-filter-aggressive" of tc-cake
-// does, but for SACK, which the caller sees to: it sets Packet.Ack only where nothing is lost.
+// AckThinning lets a later TCP acknowledgement take the place of a waiting one of the same flow,
+// which it makes needless: the queue of an access point that mainly carries acknowledgements stays
+// short. This is what "ack-filter-aggressive" of tc-cake does, but for SACK, which the caller sees
+// to: it sets Packet.Ack only where nothing is lost.
 //
-// A duplicate acknowledgement replaces nothing. Nor does one that has a later packet of its flow between it and the waiting
-// one, so the order within a flow remains.
+// A duplicate acknowledgement replaces nothing. Nor does one that has a later packet of its flow
+// between it and the waiting one, so the order within a flow remains.
 type AckThinning struct {
 	Thinnable
 	slots   []*Packet // the acknowledgement that is its flow's last waiting packet
@@ -25,7 +27,8 @@ type AckThinning struct {
 	thinned int64
 }
 
-// NewAckThinning wraps a discipline of so many stations. It makes it itself, for it has to see the discipline's drops.
+// NewAckThinning wraps a discipline of so many stations. It makes it itself, for it has to see the
+// discipline's drops.
 func NewAckThinning(stations int, drop Drop, discipline func(Drop) Thinnable) *AckThinning {
 	q := &AckThinning{slots: make([]*Packet, thinningSlots), heads: make([]*Packet, stations)}
 	q.Thinnable = discipline(func(p *Packet, at Place, atNs int64) {
@@ -35,7 +38,8 @@ func NewAckThinning(stations int, drop Drop, discipline func(Drop) Thinnable) *A
 	return q
 }
 
-// Thinned is the number of acknowledgements that were dropped for a later one. The statistics count them as dropped.
+// Thinned is the number of acknowledgements that were dropped for a later one. The statistics count
+// them as dropped.
 func (q *AckThinning) Thinned() int64 { return q.thinned }
 
 func (q *AckThinning) slot(p *Packet) *(*Packet) {

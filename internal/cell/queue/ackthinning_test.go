@@ -82,7 +82,8 @@ func TestThinningKeepsOneAcknowledgementForEachUpload(t *testing.T) {
 			t.Fatalf("%d acknowledgements of 4 flows wait", q.Len())
 		}
 	}
-	// What left is forgotten: the next acknowledgement is queued, not put in a place that is no more.
+	// What left is forgotten: the next acknowledgement is queued, not put in a place that is no
+	// more.
 	for q.Len() > 0 {
 		q.Pop(0, 2000)
 	}

@@ -2,21 +2,23 @@ package queue
 
 // AirtimeOptions are the parameters of fair airtime. What is zero has its default.
 type AirtimeOptions struct {
-	// QuantumNs is the airtime that a station is given in each round. Default 256 us, mac80211's weight.
+	// QuantumNs is the airtime that a station is given in each round. Default 256 us, mac80211's
+	// weight.
 	QuantumNs int64
 	// Weights of the stations; nil makes all equal to 1.
 	Weights []float64
-	// ActiveNs is for how long a station that has nothing to receive still counts as active: so long its transmissions are
-	// charged and paid back. Default 100 ms, as in mac80211, which made this rule so that a station that only sends does not
-	// owe airtime without end.
+	// ActiveNs is for how long a station that has nothing to receive still counts as active: so
+	// long its transmissions are charged and paid back. Default 100 ms, as in mac80211, which made
+	// this rule so that a station that only sends does not owe airtime without end.
 	ActiveNs int64
 }
 
-// airtimeTurns shares airtime by deficit round robin between the stations ("Ending the Anomaly", Hoiland-Jorgensen et al.,
-// USENIX ATC 2017, section 3.2; net/mac80211/tx.c, ieee80211_next_txq): a station sends while its deficit is positive, is
-// charged what its transmissions in both directions take, and when it has used up its share it goes behind the others with a
-// new quantum. A station that was idle and owes nothing goes first for one round, which serves sparse traffic. One that owes
-// airtime stays in the rounds until it has paid, whether something waits for it or not.
+// airtimeTurns shares airtime by deficit round robin between the stations ("Ending the Anomaly",
+// Hoiland-Jorgensen et al., USENIX ATC 2017, section 3.2; net/mac80211/tx.c, ieee80211_next_txq): a
+// station sends while its deficit is positive, is charged what its transmissions in both directions
+// take, and when it has used up its share it goes behind the others with a new quantum. A station
+// that was idle and owes nothing goes first for one round, which serves sparse traffic. One that
+// owes airtime stays in the rounds until it has paid, whether something waits for it or not.
 type airtimeTurns struct {
 	waiting  *ledger
 	activeNs int64

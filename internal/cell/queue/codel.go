@@ -4,8 +4,8 @@ import "math"
 
 // CoDel are the parameters of RFC 8289.
 type CoDel struct {
-	// TargetNs is the sojourn time that is accepted for good, IntervalNs how long it may be exceeded before the first drop.
-	// A target of zero switches CoDel off.
+	// TargetNs is the sojourn time that is accepted for good, IntervalNs how long it may be
+	// exceeded before the first drop. A target of zero switches CoDel off.
 	TargetNs, IntervalNs int64
 	// MTU in bytes: a flow with no more than this waiting behind its head is left alone.
 	MTU int
@@ -17,7 +17,8 @@ type CoDel struct {
 var (
 	// InternetCoDel is RFC 8289 section 4.4 and fq_codel's default.
 	InternetCoDel = CoDel{TargetNs: 5e6, IntervalNs: 100e6, MTU: 1514}
-	// WirelessCoDel is mac80211's (net/mac80211/sta_info.c): an aggregate takes milliseconds to send.
+	// WirelessCoDel is mac80211's (net/mac80211/sta_info.c): an aggregate takes milliseconds to
+	// send.
 	WirelessCoDel = CoDel{TargetNs: 20e6, IntervalNs: 100e6, ECN: true}
 	// SlowWirelessCoDel is what mac80211 used for slow stations.
 	SlowWirelessCoDel = CoDel{TargetNs: 50e6, IntervalNs: 300e6}
@@ -26,9 +27,10 @@ var (
 // slowStationBps is mac80211's STA_SLOW_THRESHOLD.
 const slowStationBps = 6e6
 
-// WirelessCoDelFor gives mac80211's parameters for a station by the throughput that its PHY rate lets expect and by the number
-// of stations, which share the time (sta_update_codel_params, Linux 4.13; commit 487637698808 took the distinction out again
-// because it lets slow stations queue too much).
+// WirelessCoDelFor gives mac80211's parameters for a station by the throughput that its PHY rate
+// lets expect and by the number of stations, which share the time (sta_update_codel_params, Linux
+// 4.13; commit 487637698808 took the distinction out again because it lets slow stations queue too
+// much).
 func WirelessCoDelFor(expectedBps float64, stations int) CoDel {
 	if expectedBps < slowStationBps*float64(stations) {
 		return SlowWirelessCoDel
@@ -72,7 +74,8 @@ func (q *FQCoDel) sacrifice(p *Packet, c *CoDel, nowNs int64) *Packet {
 	return nil
 }
 
-// take gives the next packet of a flow queue, after CoDel has dropped what it wants to drop (RFC 8289 section 5.5).
+// take gives the next packet of a flow queue, after CoDel has dropped what it wants to drop (RFC
+// 8289 section 5.5).
 func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 	s := &f.codel
 	p := f.waiting.pop()
@@ -104,7 +107,8 @@ func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 		s.mayDrop(p, f.waiting.bytes, c, nowNs)
 	}
 	s.dropping = true
-	// If dropping ended not long ago, the drop rate that controlled the queue then is a good one to begin with.
+	// If dropping ended not long ago, the drop rate that controlled the queue then is a good one to
+	// begin with.
 	recent := s.count - s.lastCount
 	s.count = 1
 	if recent > 1 && nowNs-s.dropNextNs < 16*c.IntervalNs {

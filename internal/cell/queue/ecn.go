@@ -2,15 +2,15 @@ package queue
 
 import "encoding/binary"
 
-// The ECN field is the two lowest bits of the second byte of an IPv4 header, and bits 20 and 21 of an IPv6 header (RFC 3168
-// section 5, RFC 8200 section 3).
+// The ECN field is the two lowest bits of the second byte of an IPv4 header, and bits 20 and 21 of
+// an IPv6 header (RFC 3168 section 5, RFC 8200 section 3).
 const (
 	notECT = 0
 	ce     = 3
 )
 
-// markCE sets the codepoint "congestion experienced" in the header of an IP packet. It is false when the packet's transport
-// does not speak ECN, or when there is no header, as in virtual time.
+// markCE sets the codepoint "congestion experienced" in the header of an IP packet. It is false
+// when the packet's transport does not speak ECN, or when there is no header, as in virtual time.
 func markCE(ip []byte) bool {
 	if len(ip) < 20 {
 		return false
@@ -34,7 +34,8 @@ func markCE(ip []byte) bool {
 	return false
 }
 
-// updateChecksum corrects an internet checksum for a changed word: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3).
+// updateChecksum corrects an internet checksum for a changed word: HC' = ~(~HC + ~m + m') (RFC 1624
+// equation 3).
 func updateChecksum(sum []byte, before, after uint16) {
 	s := uint32(^binary.BigEndian.Uint16(sum)) + uint32(^before) + uint32(after)
 	s = s&0xffff + s>>16

@@ -49,7 +49,8 @@ func mix(flow uint32, station int) uint32 {
 	return h ^ h>>16
 }
 
-// enqueue adds a packet to its flow queue, which is a new one of the station when it stood in no list.
+// enqueue adds a packet to its flow queue, which is a new one of the station when it stood in no
+// list.
 func (q *FQCoDel) enqueue(p *Packet) {
 	i := q.flowOf(p)
 	f := &q.flows[i]
@@ -61,7 +62,8 @@ func (q *FQCoDel) enqueue(p *Packet) {
 	}
 }
 
-// fattest is the flow queue with the most bytes, nil when none has a packet. Only those in use are looked at.
+// fattest is the flow queue with the most bytes, nil when none has a packet. Only those in use are
+// looked at.
 func (q *FQCoDel) fattest() *flowQueue {
 	var most *flowQueue
 	for s := range q.shares {
@@ -96,7 +98,8 @@ func (q *FQCoDel) dequeue(share *stationShare, nowNs int64) *Packet {
 			f.deficit -= p.Length
 			return p
 		}
-		// A new flow that has run empty waits for a pass of the old ones, lest it be new again with its next packet.
+		// A new flow that has run empty waits for a pass of the old ones, lest it be new again with
+		// its next packet.
 		first := q.removeFirst(l)
 		if l == &share.new && share.old.first != none {
 			q.append(&share.old, first)

@@ -1,6 +1,7 @@
 package queue
 
-// FQCoDelOptions are the parameters of RFC 8290, beside those of CoDel. What is zero has its default.
+// FQCoDelOptions are the parameters of RFC 8290, beside those of CoDel. What is zero has its
+// default.
 type FQCoDelOptions struct {
 	// Limit for all packets together. Default 10240 packets (RFC 8290 section 5.2.3).
 	Limit Limit
@@ -8,8 +9,8 @@ type FQCoDelOptions struct {
 	Flows int
 	// Quantum in bytes that a flow queue may send in its turn. Default 1514; mac80211 has 300.
 	Quantum int
-	// DropBatch is how many packets at most, but no more than half of its bytes, the fattest flow loses when the limit is
-	// exceeded. Default 64; mac80211 drops one at a time.
+	// DropBatch is how many packets at most, but no more than half of its bytes, the fattest flow
+	// loses when the limit is exceeded. Default 64; mac80211 drops one at a time.
 	DropBatch int
 	// CoDel of the stations for which SetCoDel has set nothing else.
 	CoDel CoDel
@@ -31,11 +32,13 @@ func (o FQCoDelOptions) withDefaults() FQCoDelOptions {
 	return o
 }
 
-// FQCoDel divides the packets of each station among flow queues that take turns by deficit round robin, new ones first, and
-// are kept short by CoDel (RFC 8290). Which station is next, a round robin or the fairness of airtime decides.
+// FQCoDel divides the packets of each station among flow queues that take turns by deficit round
+// robin, new ones first, and are kept short by CoDel (RFC 8290). Which station is next, a round
+// robin or the fairness of airtime decides.
 //
-// Each station has flow queues of its own. In mac80211 all share one table (include/net/fq_impl.h), and packets of a flow that
-// met with another station's overtake each other when its queue becomes free.
+// Each station has flow queues of its own. In mac80211 all share one table (include/net/fq_impl.h),
+// and packets of a flow that met with another station's overtake each other when its queue becomes
+// free.
 type FQCoDel struct {
 	ledger
 	options FQCoDelOptions
@@ -84,7 +87,8 @@ func newFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
 // SetCoDel gives a station parameters of its own.
 func (q *FQCoDel) SetCoDel(station int, c CoDel) { q.shares[station].codel = c }
 
-// Push takes a packet. When the limit is then exceeded, the flow with the most bytes loses its oldest packets.
+// Push takes a packet. When the limit is then exceeded, the flow with the most bytes loses its
+// oldest packets.
 func (q *FQCoDel) Push(p *Packet, nowNs int64) {
 	q.enqueue(p)
 	q.enter(p.Station, p, nowNs)
@@ -93,7 +97,8 @@ func (q *FQCoDel) Push(p *Packet, nowNs int64) {
 	}
 }
 
-// dropFromFattest is false when there is nothing to drop, for all that waits has been promised by Head.
+// dropFromFattest is false when there is nothing to drop, for all that waits has been promised by
+// Head.
 func (q *FQCoDel) dropFromFattest(nowNs int64) bool {
 	f := q.fattest()
 	if f == nil {
@@ -114,7 +119,8 @@ func (q *FQCoDel) dropFromFattest(nowNs int64) bool {
 // Turn is the station that sends next.
 func (q *FQCoDel) Turn(nowNs int64) (station int, ok bool) { return q.turns.turn(nowNs) }
 
-// Head is the packet that a station gets next. CoDel drops here, so that Pop gives this very packet.
+// Head is the packet that a station gets next. CoDel drops here, so that Pop gives this very
+// packet.
 func (q *FQCoDel) Head(station int, nowNs int64) *Packet {
 	share := &q.shares[station]
 	if share.head == nil {

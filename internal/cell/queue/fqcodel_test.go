@@ -10,15 +10,16 @@ const (
 	packetNs = 1500 * 8e9 / linkBps
 )
 
-// reno is a sender with a window that grows by one packet in a round trip and is halved by a loss, at most once in a round
-// trip (RFC 5681's congestion avoidance, without timeouts).
+// reno is a sender with a window that grows by one packet in a round trip and is halved by a loss,
+// at most once in a round trip (RFC 5681's congestion avoidance, without timeouts).
 type reno struct {
 	window    float64
 	inFlight  int
 	recoverNs int64
 }
 
-// bottleneck is a link of linkBps behind a queue, fed by reno senders whose acknowledgements take rttNs.
+// bottleneck is a link of linkBps behind a queue, fed by reno senders whose acknowledgements take
+// rttNs.
 type bottleneck struct {
 	q       Discipline
 	senders []reno
@@ -75,7 +76,8 @@ func (b *bottleneck) run(untilNs int64) {
 
 func TestCoDelKeepsTheSojournTimeNearItsTarget(t *testing.T) {
 	const rttNs, warmUpNs, endNs = 40e6, 10e9, 70e9
-	// The smaller the windows, the less a loss does, and the longer the queue (RFC 8289 section 4.3).
+	// The smaller the windows, the less a loss does, and the longer the queue (RFC 8289 section
+	// 4.3).
 	for senders, medianNs := range map[int]int64{1: 5e6, 4: 8e6, 16: 20e6} {
 		b := newBottleneck(senders, rttNs, func(d Drop) Discipline {
 			return NewFQCoDel(1, FQCoDelOptions{Flows: 1, CoDel: InternetCoDel}, d)
@@ -109,8 +111,9 @@ func TestCoDelKeepsTheSojournTimeNearItsTarget(t *testing.T) {
 
 func TestCoDelDropsTheSurplusOfAnOverloadThatDoesNotYield(t *testing.T) {
 	q := NewFQCoDel(1, FQCoDelOptions{CoDel: InternetCoDel}, func(*Packet, Place, int64) {})
-	// The load is 25 % over what leaves. CoDel's drop rate grows until the queue is gone, and begins low again: the sojourn
-	// time swings, but does not come near that of the full queue, which is 6 s.
+	// The load is 25 % over what leaves. CoDel's drop rate grows until the queue is gone, and
+	// begins low again: the sojourn time swings, but does not come near that of the full queue,
+	// which is 6 s.
 	nowNs := int64(0)
 	for i := 0; nowNs < 120e9; i++ {
 		q.Push(&Packet{Length: 1500}, nowNs)
@@ -139,7 +142,8 @@ func TestCoDelDropsByItsControlLaw(t *testing.T) {
 	for range 5000 {
 		q.Push(&Packet{Length: 1500}, 0)
 	}
-	// The sojourn time passes 5 ms at 5 ms, so dropping begins an interval later; then the gaps are interval / sqrt(n).
+	// The sojourn time passes 5 ms at 5 ms, so dropping begins an interval later; then the gaps are
+	// interval / sqrt(n).
 	for nowNs := int64(0); nowNs < 1e9; nowNs += 1e6 {
 		q.Pop(0, nowNs)
 	}
@@ -230,7 +234,8 @@ func TestFQServesAFlowOutOfTurnOnlyOnce(t *testing.T) {
 	for i := range 4000 {
 		q.Push(&Packet{Flow: uint32(i % 4), Length: 1500}, 0)
 	}
-	// The fifth flow sends its next packet as soon as one of another flow has left, as if it were new each time.
+	// The fifth flow sends its next packet as soon as one of another flow has left, as if it were
+	// new each time.
 	var packets [5]int
 	waits := false
 	for range 1000 {

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// An octave of values has 2^subBits buckets. A quantile is the middle of its bucket, so it is off by at most 1/32.
+// An octave of values has 2^subBits buckets. A quantile is the middle of its bucket, so it is off
+// by at most 1/32.
 const (
 	subBits    = 4
 	subBuckets = 1 << subBits
@@ -13,9 +14,9 @@ const (
 	buckets    = (maxOctave - subBits + 2) * subBuckets
 )
 
-// Histogram counts values of zero and more (times in nanoseconds, lengths) in buckets of logarithmic width. Its size is
-// fixed and adding never allocates. Extremes and mean are exact, quantiles within 3.2 %; below 32 they are exact. The zero
-// value is empty and ready for use.
+// Histogram counts values of zero and more (times in nanoseconds, lengths) in buckets of
+// logarithmic width. Its size is fixed and adding never allocates. Extremes and mean are exact,
+// quantiles within 3.2 %; below 32 they are exact. The zero value is empty and ready for use.
 type Histogram struct {
 	counts   [buckets]uint64
 	count    uint64
@@ -91,7 +92,8 @@ func (h *Histogram) Mean() float64 {
 	return h.sum / float64(h.count)
 }
 
-// Quantile is the value below or at which a share (0 to 1) of the values lies, by nearest rank; zero when there are none.
+// Quantile is the value below or at which a share (0 to 1) of the values lies, by nearest rank;
+// zero when there are none.
 func (h *Histogram) Quantile(share float64) int64 {
 	if h.count == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Since is what a histogram has counted that has grown from an earlier state of itself. Its extremes are then known only as
-// well as its quantiles.
+// Since is what a histogram has counted that has grown from an earlier state of itself. Its
+// extremes are then known only as well as its quantiles.
 func (h *Histogram) Since(earlier *Histogram) Histogram {
 	if earlier.count == 0 {
 		return *h
@@ -30,7 +30,8 @@ func (h *Histogram) Since(earlier *Histogram) Histogram {
 	return d
 }
 
-// MarshalText writes the histogram in few characters: base64 of its extremes, its sum and the buckets that are not empty.
+// MarshalText writes the histogram in few characters: base64 of its extremes, its sum and the
+// buckets that are not empty.
 func (h Histogram) MarshalText() ([]byte, error) {
 	if h.count == 0 {
 		return nil, nil
@@ -41,7 +42,8 @@ func (h Histogram) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, appendBuckets(b, h.counts[:])), nil
 }
 
-// appendBuckets writes those that are not empty: how far each is from the one before, and its content.
+// appendBuckets writes those that are not empty: how far each is from the one before, and its
+// content.
 func appendBuckets(b []byte, counts []uint64) []byte {
 	last := 0
 	for i, n := range counts {

@@ -12,7 +12,8 @@ type Length struct {
 	times Times
 }
 
-// Set says that the length has a new value from a time on, which is never earlier than the last one.
+// Set says that the length has a new value from a time on, which is never earlier than the last
+// one.
 func (l *Length) Set(value, nowNs int64) {
 	l.times.add(l.value, nowNs-l.sinceNs)
 	l.Level.Set(value, nowNs)
@@ -34,8 +35,9 @@ func (l *Length) Times(nowNs int64) Times {
 	return t
 }
 
-// Times has for how long, in nanoseconds, a length had each value, in the buckets of a Histogram: values are exact below 32 and
-// within 3.2 % above. It is so small because the engine copies one for each queue whenever it is asked how it is doing.
+// Times has for how long, in nanoseconds, a length had each value, in the buckets of a Histogram:
+// values are exact below 32 and within 3.2 % above. It is so small because the engine copies one
+// for each queue whenever it is asked how it is doing.
 type Times [timesBuckets]uint64
 
 // maxTimesOctave: a queue of more than 65535 packets counts as one of these.
@@ -50,7 +52,8 @@ func (t *Times) add(value, ns int64) {
 	}
 }
 
-// Quantile is the value at or below which a length was for a share (0 to 1) of the time; zero when there was none.
+// Quantile is the value at or below which a length was for a share (0 to 1) of the time; zero when
+// there was none.
 func (t *Times) Quantile(share float64) int64 {
 	total := uint64(0)
 	for _, ns := range t {

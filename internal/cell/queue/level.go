@@ -1,7 +1,7 @@
 package queue
 
-// Level follows a number that changes in steps, such as a queue's length, and weighs it by the time that it lasted. The zero
-// value is a level of zero from time zero on.
+// Level follows a number that changes in steps, such as a queue's length, and weighs it by the time
+// that it lasted. The zero value is a level of zero from time zero on.
 type Level struct {
 	value, max int64
 	area       float64 // value by nanoseconds

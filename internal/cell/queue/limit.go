@@ -11,5 +11,6 @@ func (l Limit) Over(packets, bytes int) bool {
 	return l.Packets > 0 && packets > l.Packets || l.Bytes > 0 && bytes > l.Bytes
 }
 
-// Drop is told of every packet that a queue gives up, with the place and the virtual time. The packet is then the caller's.
+// Drop is told of every packet that a queue gives up, with the place and the virtual time. The
+// packet is then the caller's.
 type Drop func(p *Packet, at Place, atNs int64)

@@ -54,8 +54,8 @@ func (l *list) replace(old, with *Packet) {
 	l.bytes += with.Length - old.Length
 }
 
-// stationList is a FIFO of station numbers, each of which stands in it at most once. Lists whose stations move from one to
-// the other share their links.
+// stationList is a FIFO of station numbers, each of which stands in it at most once. Lists whose
+// stations move from one to the other share their links.
 type stationList struct {
 	next        []int32
 	first, last int32

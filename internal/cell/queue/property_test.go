@@ -190,7 +190,8 @@ func TestDisciplinesKeepPacketsOrderAndLimits(t *testing.T) {
 				f.q = d.make(f.drop)
 				for range 5000 {
 					f.nowNs += f.random.Int64N(3e5)
-					// Traffic comes and goes in waves, so the queue is full at times and empty at others.
+					// Traffic comes and goes in waves, so the queue is full at times and empty at
+					// others.
 					if wave := f.nowNs / 300e6 % 2; f.random.IntN(10) < 3+int(wave)*5 {
 						f.push()
 					} else if station, ok := f.q.Turn(f.nowNs); ok {

@@ -1,7 +1,7 @@
 package queue
 
-// RoundRobin has a FIFO for each station. The stations take turns: a turn passes on with the first packet that is taken in
-// it, so an A-MPDU, whose packets are all taken at once, is one turn.
+// RoundRobin has a FIFO for each station. The stations take turns: a turn passes on with the first
+// packet that is taken in it, so an A-MPDU, whose packets are all taken at once, is one turn.
 type RoundRobin struct {
 	ledger
 	all, each Limit
@@ -9,8 +9,8 @@ type RoundRobin struct {
 	turns     roundRobinTurns
 }
 
-// NewRoundRobin makes the queue of an access point with a number of stations. One limit holds for all packets, the other one
-// for each station's.
+// NewRoundRobin makes the queue of an access point with a number of stations. One limit holds for
+// all packets, the other one for each station's.
 func NewRoundRobin(stations int, all, each Limit, drop Drop) *RoundRobin {
 	q := &RoundRobin{
 		ledger: newLedger(stations, PlaceAPQueue, drop), all: all, each: each, stations: make([]list, stations),
@@ -66,8 +66,8 @@ type turns interface {
 	charge(station int, airtimeNs int64)
 }
 
-// roundRobinTurns keeps the stations in the order of their turns. A station whose queue has run empty stays until its turn
-// comes.
+// roundRobinTurns keeps the stations in the order of their turns. A station whose queue has run
+// empty stays until its turn comes.
 type roundRobinTurns struct {
 	waiting *ledger
 	order   stationList

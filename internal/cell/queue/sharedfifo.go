@@ -1,7 +1,8 @@
 package queue
 
-// SharedFIFO is one FIFO for all stations with tail drop, as simple access points have. It is the oldest packet's station
-// whose turn it is; the rest of an A-MPDU are the oldest packets of the same station, wherever they wait.
+// SharedFIFO is one FIFO for all stations with tail drop, as simple access points have. It is the
+// oldest packet's station whose turn it is; the rest of an A-MPDU are the oldest packets of the
+// same station, wherever they wait.
 type SharedFIFO struct {
 	ledger
 	limit          Limit

@@ -247,7 +247,8 @@ func TestAirtimeThatIsOwedIsPaidWhileNothingWaits(t *testing.T) {
 		q.Push(&Packet{Station: station, Flow: uint32(station), Length: 100}, b.nowNs)
 		b.transmit()
 	}
-	// Nothing has waited for station 1 in a whole round. It sends for 10 ms, then the other one receives as long.
+	// Nothing has waited for station 1 in a whole round. It sends for 10 ms, then the other one
+	// receives as long.
 	b.spend(1, 10e6)
 	for b.airNs[0] < b.airNs[1] {
 		q.Push(&Packet{Station: 0, Length: 1500}, b.nowNs)

@@ -69,7 +69,8 @@ func TestCubicOffset(t *testing.T) {
 	})
 }
 
-// Where the kernel's own formula does not overflow, the unscaled cubic is the kernel's to the packet.
+// Where the kernel's own formula does not overflow, the unscaled cubic is the kernel's to the
+// packet.
 func TestUnscaledCubicIsTheKernels(t *testing.T) {
 	const overflows = 338 * 1024 // ticks
 	sampled(t, func(r *rand.Rand) question {
@@ -78,7 +79,8 @@ func TestUnscaledCubicIsTheKernels(t *testing.T) {
 	}, func(q question) (string, bool) {
 		offs := uint64(q.A)
 		kernel := min(410*offs*offs*offs>>40, windowMax)
-		// Of products longer than 32 bits the lowest are dropped, which shows beside a whole packet.
+		// Of products longer than 32 bits the lowest are dropped, which shows beside a whole
+		// packet.
 		return fmt.Sprint(kernel), q.Answer == kernel || q.Answer+1 == kernel && offs > 1600
 	})
 }
@@ -172,8 +174,8 @@ func (m cubicModel) at(seconds float64) float64 {
 	return math.Max(w, 0)
 }
 
-// The whole of it: the window is that of the model up to two ticks earlier or later (one for K, one for the time), and 2^-20
-// of both, and two packets.
+// The whole of it: the window is that of the model up to two ticks earlier or later (one for K, one
+// for the time), and 2^-20 of both, and two packets.
 func TestCubicTarget(t *testing.T) {
 	sampled(t, func(r *rand.Rand) question {
 		rtt := draw(r, minRTT, maxRTT)
@@ -197,9 +199,10 @@ func changed(from, to uint32) bool {
 	return math.Abs(float64(to)-float64(from)) > float64(from>>3)
 }
 
-// In form C a changed RTT bends the curve and does not break it: from the packet where it was the window goes on as the new
-// cubic does. In form K only K changes, and the curve jumps. An RTT that has changed by less than an eighth changes nothing.
-// The slack is two packets, and what the cubic grows in four ticks (K twice, the time and the epoch's beginning) and in 2^-20 of all times.
+// In form C a changed RTT bends the curve and does not break it: from the packet where it was the
+// window goes on as the new cubic does. In form K only K changes, and the curve jumps. An RTT that
+// has changed by less than an eighth changes nothing. The slack is two packets, and what the cubic
+// grows in four ticks (K twice, the time and the epoch's beginning) and in 2^-20 of all times.
 func TestAChangedRTT(t *testing.T) {
 	sampled(t, func(r *rand.Rand) question {
 		return question{

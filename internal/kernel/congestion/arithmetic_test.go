@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// question is one question to the arithmetic of bpf/congestion/arithmetic.h, bpf/congestion/cubic.h and bpf/congestion/compound.h.
+// question is one question to the arithmetic of bpf/congestion/arithmetic.h, bpf/congestion/cubic.h
+// and bpf/congestion/compound.h.
 type question = arithmeticCcCase
 
 // The ranges for which the headers state their error bounds.
@@ -27,7 +28,8 @@ const (
 	batch          = 1024              // cases that the BPF program answers at once
 )
 
-// ask answers by the BPF program in the kernel and by the same headers compiled for the host, which must agree.
+// ask answers by the BPF program in the kernel and by the same headers compiled for the host, which
+// must agree.
 func ask(t *testing.T, questions []question) []question {
 	t.Helper()
 	inKernel := askKernel(t, questions)
@@ -77,7 +79,8 @@ func askKernel(t *testing.T, questions []question) []question {
 func askHost(t *testing.T, questions []question) []question {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ask")
-	compile := exec.Command("clang", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error",
+	compile := exec.Command(
+		"clang", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error",
 		"-I../../../bpf/include", "-I../../../bpf/congestion", "-I../../../bpf/test", "-o", program, "testdata/ask.c")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("compiling the headers for the host (make setup installs clang): %v\n%s", err, out)

@@ -10,8 +10,9 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Scope is the sockets that bounds are for: All, those of a cgroup or one socket. Bounds of a socket go before those of its
-// cgroup, these before those of the cgroups above it, and these before those for all.
+// Scope is the sockets that bounds are for: All, those of a cgroup or one socket. Bounds of a
+// socket go before those of its cgroup, these before those of the cgroups above it, and these
+// before those for all.
 type Scope struct {
 	kind scopeKind
 	id   uint64
@@ -28,11 +29,12 @@ const (
 // All is every socket.
 var All = Scope{}
 
-// Cgroup is the sockets of a cgroup and of those below it, by its number in the unified hierarchy, the inode of its folder.
+// Cgroup is the sockets of a cgroup and of those below it, by its number in the unified hierarchy,
+// the inode of its folder.
 func Cgroup(id uint64) Scope { return Scope{scopeCgroup, id} }
 
-// Socket is one socket, by its cookie (SO_COOKIE, ss -e). Its bounds end with it, and when it changes its congestion
-// control.
+// Socket is one socket, by its cookie (SO_COOKIE, ss -e). Its bounds end with it, and when it
+// changes its congestion control.
 func Socket(cookie uint64) Scope { return Scope{scopeSocket, cookie} }
 
 func (s Scope) String() string {
@@ -50,7 +52,8 @@ type Bounder struct {
 	changed, all, cgroups, sockets, lease *ebpf.Map
 }
 
-// OpenBounds opens the bounds of a loaded congestion control of kind CubicBound by its name, "" meaning the kind's.
+// OpenBounds opens the bounds of a loaded congestion control of kind CubicBound by its name, ""
+// meaning the kind's.
 func OpenBounds(name string) (*Bounder, error) {
 	if name == "" {
 		name = string(CubicBound)
@@ -87,11 +90,13 @@ func (b *Bounder) Close() error {
 	return errors.Join(errs...)
 }
 
-// Maps are where the bounds of sockets stand, by cookie, and what is to be written (CLOCK_MONOTONIC, ns) after each change: for
-// BPF programs that set bounds themselves. They belong to the Bounder.
+// Maps are where the bounds of sockets stand, by cookie, and what is to be written
+// (CLOCK_MONOTONIC, ns) after each change: for BPF programs that set bounds themselves. They belong
+// to the Bounder.
 func (b *Bounder) Maps() (sockets, changed *ebpf.Map) { return b.sockets, b.changed }
 
-// Set sets the bounds of a scope. Each socket follows at its next ACK, or when it sends after a pause.
+// Set sets the bounds of a scope. Each socket follows at its next ACK, or when it sends after a
+// pause.
 func (b *Bounder) Set(s Scope, bounds Bounds) error {
 	if err := bounds.Check(); err != nil {
 		return err
@@ -99,15 +104,17 @@ func (b *Bounder) Set(s Scope, bounds Bounds) error {
 	return b.change(s, bounds)
 }
 
-// Pause leaves the sockets of a scope one packet on its way, which is less than Set allows: they send about as often as their receivers
-// acknowledge late (40 ms in Linux), until other bounds are set. It is for fractions of a second.
+// Pause leaves the sockets of a scope one packet on its way, which is less than Set allows: they
+// send about as often as their receivers acknowledge late (40 ms in Linux), until other bounds are
+// set. It is for fractions of a second.
 func (b *Bounder) Pause(s Scope) error { return b.change(s, Bounds{Upper: 1}) }
 
 // Clear lifts the bounds of a scope; there need not be any.
 func (b *Bounder) Clear(s Scope) error { return b.change(s, Bounds{}) }
 
-// Lease has all bounds hold until a time (clock.Now, ns) and no longer: each socket is free at its next ACK then, without anybody
-// doing anything. 0 is for ever, which is how a congestion control begins.
+// Lease has all bounds hold until a time (clock.Now, ns) and no longer: each socket is free at its
+// next ACK then, without anybody doing anything. 0 is for ever, which is how a congestion control
+// begins.
 func (b *Bounder) Lease(untilNs int64) error {
 	if err := b.lease.Put(uint32(0), uint64(untilNs)); err != nil {
 		return fmt.Errorf("setting until when bounds hold: %w", err)
@@ -137,8 +144,8 @@ func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
 	return b.all, uint32(0)
 }
 
-// change writes bounds and then another generation, at which sockets look anew. The generation is the time, so that two
-// processes cannot choose the same and no lock is needed.
+// change writes bounds and then another generation, at which sockets look anew. The generation is
+// the time, so that two processes cannot choose the same and no lock is needed.
 func (b *Bounder) change(s Scope, bounds Bounds) error {
 	m, key := b.place(s)
 	var err error

@@ -79,8 +79,9 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	if _, high, _ := extremes(samples); high < int64(free.Snd_ssthresh) {
 		t.Errorf("lifted, the window reaches %d, and ssthresh was %d", high, free.Snd_ssthresh)
 	}
-	// Slow start: as many packets more as are acknowledged. One packet more in each round trip would take several times as
-	// many as are allowed here, and a machine that has no time for the sender may need some more than doubling does.
+	// Slow start: as many packets more as are acknowledged. One packet more in each round trip
+	// would take several times as many as are allowed here, and a machine that has no time for the
+	// sender may need some more than doubling does.
 	rounds := roundsUntil(samples, int64(free.Snd_ssthresh))
 	if rounds > int(free.Snd_ssthresh)/4 {
 		t.Errorf("lifted, the window needs %d round trips from %d to %d", rounds, upper, free.Snd_ssthresh)
@@ -91,15 +92,16 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	n.Client.Out.DropEvery(60)
 	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	n.Client.Out.DropEvery(0)
-	// The flow begins idle, with a window that the kernel has taken back (tcp_slow_start_after_idle): its first ACK raises it.
+	// The flow begins idle, with a window that the kernel has taken back
+	// (tcp_slow_start_after_idle): its first ACK raises it.
 	samples = samples[2:]
 	if low, high, counted := extremes(samples); low < lower || high > 2*lower || counted < 20 {
 		t.Errorf("between %d and %d the window goes from %d to %d (%d ACKs)", lower, 2*lower, low, high, counted)
 	}
 }
 
-// At the bound the ACKs of a slow path come in a train and late, which HyStart takes for the end of slow start: it would leave
-// ssthresh at the bound for good.
+// At the bound the ACKs of a slow path come in a train and late, which HyStart takes for the end of
+// slow start: it would leave ssthresh at the bound for good.
 func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
@@ -125,8 +127,8 @@ func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
 	t.Fatal("no flow came to the bound in slow start")
 }
 
-// roundsUntil counts round trips until the window is so large: a round ends when all that was sent at its beginning is
-// acknowledged.
+// roundsUntil counts round trips until the window is so large: a round ends when all that was sent
+// at its beginning is acknowledged.
 func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
 	var end int64
 	for _, s := range samples {
@@ -142,7 +144,8 @@ func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
 	return rounds
 }
 
-// A timeout takes the window to one packet whatever the bounds; the first ACK brings it back between them.
+// A timeout takes the window to one packet whatever the bounds; the first ACK brings it back
+// between them.
 func TestTimeoutWhileBounded(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
@@ -175,7 +178,8 @@ func TestTimeoutWhileBounded(t *testing.T) {
 	}
 }
 
-// enterCgroup moves the test into a cgroup of its own until it ends, and gives the numbers of the one above and of its own.
+// enterCgroup moves the test into a cgroup of its own until it ends, and gives the numbers of the
+// one above and of its own.
 func enterCgroup(t *testing.T) (above, own uint64) {
 	t.Helper()
 	cgroups, err := owner.OpenCgroups()
@@ -218,7 +222,8 @@ func enterCgroup(t *testing.T) (above, own uint64) {
 	return numbers[0], numbers[1]
 }
 
-// A socket's own bounds go before its cgroup's, these before those of cgroups above, and these before those for all.
+// A socket's own bounds go before its cgroup's, these before those of cgroups above, and these
+// before those for all.
 func TestTheNearestBoundsCount(t *testing.T) {
 	above, own := enterCgroup(t)
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())

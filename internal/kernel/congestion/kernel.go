@@ -65,7 +65,8 @@ func lacking(load func() (*btf.Spec, error)) string {
 	}
 	// The function came with links of struct_ops.
 	if _, err := types.AnyTypeByName("bpf_struct_ops_link_create"); err != nil {
-		return "it cannot register congestion controls through a link, without which they would outlive a killed process (Linux 6.4)"
+		return "it cannot register congestion controls through a link (Linux 6.4); " +
+			"without a link they would outlive a killed process"
 	}
 	return ""
 }

@@ -29,8 +29,8 @@ type Entry struct {
 	maps      map[string]ebpf.MapID
 }
 
-// List finds airtide's congestion controls, whoever loaded them, by name. The BPF file system is looked for at bpffs, ""
-// meaning DefaultBPFFS.
+// List finds airtide's congestion controls, whoever loaded them, by name. The BPF file system is
+// looked for at bpffs, "" meaning DefaultBPFFS.
 func List(bpffs string) ([]Entry, error) {
 	all, err := Registered()
 	if err != nil || len(all) == 0 {
@@ -79,7 +79,8 @@ func named(all []Entry, name string) (*Entry, error) {
 func Registered() ([]Entry, error) {
 	for {
 		all, err := walkLinks()
-		// A link that another process is just setting up, of whatever kind, cannot be looked at yet (bpf_link_by_id).
+		// A link that another process is just setting up, of whatever kind, cannot be looked at yet
+		// (bpf_link_by_id).
 		if !errors.Is(err, unix.EAGAIN) {
 			return all, err
 		}
@@ -126,7 +127,8 @@ func walkLinks() ([]Entry, error) {
 	return all, nil
 }
 
-// mapOfLink reads the number of the structure's map from /proc, as bpf_struct_ops_map_link_show_fdinfo prints it.
+// mapOfLink reads the number of the structure's map from /proc, as
+// bpf_struct_ops_map_link_show_fdinfo prints it.
 func mapOfLink(l link.Link) (ebpf.MapID, error) {
 	fd, ok := l.(interface{ FD() int })
 	if !ok {

@@ -14,12 +14,14 @@ import (
 // DefaultBPFFS is where the BPF file system is mounted by custom.
 const DefaultBPFFS = "/sys/fs/bpf"
 
-// pinFolder lies below the BPF file system; a pinned congestion control is a file of its name in it.
+// pinFolder lies below the BPF file system; a pinned congestion control is a file of its name in
+// it.
 const pinFolder = "airtide/cc"
 
 // Options say how to load.
 type Options struct {
-	// Name under which it is registered; "" means the kind's. At most 15 letters, digits and underscores.
+	// Name under which it is registered; "" means the kind's. At most 15 letters, digits and
+	// underscores.
 	Name       string
 	Parameters Parameters
 	// Pin makes it outlive the process.
@@ -49,8 +51,8 @@ type Loaded struct {
 // Close lets go of it: unless it is pinned it is unregistered.
 func (l *Loaded) Close() error { return l.link.Close() }
 
-// Load registers a congestion control. A name that is in use is ErrInUse, a kernel that is too old or does not allow it
-// ErrNotSupported.
+// Load registers a congestion control. A name that is in use is ErrInUse, a kernel that is too old
+// or does not allow it ErrNotSupported.
 func Load(k Kind, o Options) (*Loaded, error) {
 	if err := k.Check(); err != nil {
 		return nil, err
@@ -109,7 +111,8 @@ func register(k Kind, o Options) (link.Link, error) {
 	return link.AttachStructOps(link.StructOpsOptions{Map: objects.Maps["congestion_ops"]})
 }
 
-// preparePin makes the folder for pins and returns the file's path. It mounts the BPF file system where nothing is.
+// preparePin makes the folder for pins and returns the file's path. It mounts the BPF file system
+// where nothing is.
 func preparePin(bpffs, name string) (string, error) {
 	if bpffs == "" {
 		bpffs = DefaultBPFFS

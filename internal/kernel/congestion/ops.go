@@ -36,8 +36,8 @@ func rename(spec *ebpf.MapSpec, name string) error {
 	return errors.New("naming the congestion control: its structure has no name")
 }
 
-// loadOps loads a congestion control without the hooks that the kernel does not have: cwnd_event_tx_start is younger than the oldest
-// kernel that can do with a program.
+// loadOps loads a congestion control without the hooks that the kernel does not have:
+// cwnd_event_tx_start is younger than the oldest kernel that can do with a program.
 func loadOps(spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
 	ops, _, err := kernelOps()
 	if err != nil {
@@ -52,7 +52,8 @@ func loadOps(spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
 	return ebpf.NewCollection(spec)
 }
 
-// layout is where the kernel's structure, as a registered map shows it, holds the name and the programs' numbers.
+// layout is where the kernel's structure, as a registered map shows it, holds the name and the
+// programs' numbers.
 type layout struct {
 	name      uint32
 	functions []uint32

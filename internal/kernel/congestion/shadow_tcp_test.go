@@ -49,8 +49,9 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	return name, objects.Maps["shadows"]
 }
 
-// On a path with delay, a queue, losses, timeouts and pauses every step of airtide's CUBIC is the kernel's, from the same state: all of
-// the private state to the bit, but K, which the kernel computes by an approximate cube root.
+// On a path with delay, a queue, losses, timeouts and pauses every step of airtide's CUBIC is the
+// kernel's, from the same state: all of the private state to the bit, but K, which the kernel
+// computes by an approximate cube root.
 func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	name, shadows := registerShadow(t)
 	n := testnet.New(t, testnet.Options{Segments: true})
@@ -63,7 +64,8 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	timeOut(t, n, client, server)
 	n.Client.Out.DropEvery(150)
 	testnet.MustSend(t, client, server, 2<<20)
-	// Longer than the 1/32 s after which the cubic is looked at though the window has stayed as it was.
+	// Longer than the 1/32 s after which the cubic is looked at though the window has stayed as it
+	// was.
 	n.Client.Out.Delay(40 * time.Millisecond)
 	n.Client.Out.DropEvery(700)
 	testnet.MustSend(t, client, server, 2<<20)
@@ -71,7 +73,9 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	if err := shadows.Lookup(uint32(0), &s); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("steps %v (cong_avoid, ssthresh, acked, state, event), %d epochs, K differs by at most %d/10000, %d slow starts ended by HyStart, %d split by a tick",
+	t.Logf(
+		"steps %v (cong_avoid, ssthresh, acked, state, event), %d epochs, K differs by at most %d/10000, %d "+
+			"slow starts ended by HyStart, %d split by a tick",
 		s.Steps, s.Epochs, s.WorstK, s.SlowStartsEnded, s.Split)
 	for hook, differ := range s.Differ {
 		if s.Steps[hook] == 0 {

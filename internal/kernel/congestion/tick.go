@@ -11,7 +11,8 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a second has.
+// TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a
+// second has.
 func TickRate() (int, error) {
 	hz, err := clock.TickRate(readJiffies)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// On a kernel whose clock runs N times as fast, CUBIC is told N times as many ticks per second and RTTs in real time. Then it is
-// where it would be at N = 1.
+// On a kernel whose clock runs N times as fast, CUBIC is told N times as many ticks per second and
+// RTTs in real time. Then it is where it would be at N = 1.
 func TestCubicGrowsByRealTime(t *testing.T) {
 	const hz = 250
 	r := rand.New(rand.NewPCG(3, 4))

@@ -15,7 +15,8 @@ const caLoss = 4
 // unset is the slow start threshold before the first loss (TCP_INFINITE_SSTHRESH).
 const unset = 0x7fffffff
 
-// timeOut loses everything on the path while more is sent, until the connection's retransmission timer has run out.
+// timeOut loses everything on the path while more is sent, until the connection's retransmission
+// timer has run out.
 func timeOut(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
 	n.Client.Out.Blackout(true)
@@ -55,7 +56,8 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 					t.Errorf("by %s the window did not grow from %d packets", how, free.Snd_cwnd)
 				}
 				lost := free
-				// On a machine that stands still a retransmission may be found to be none and its reduction be undone.
+				// On a machine that stands still a retransmission may be found to be none and its
+				// reduction be undone.
 				for try := 0; try < 3 && (lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset); try++ {
 					n.Client.Out.DropData(20, 1)
 					testnet.MustSend(t, client, server, 256<<10)
@@ -113,8 +115,8 @@ func TestChangingWhileSending(t *testing.T) {
 	}
 }
 
-// The SYN is lost once, so that its answer gives no sample (Karn), and all of the first window too: the scaled CUBICs and
-// Compound meet a timeout and their first ACKs without an RTT.
+// The SYN is lost once, so that its answer gives no sample (Karn), and all of the first window too:
+// the scaled CUBICs and Compound meet a timeout and their first ACKs without an RTT.
 func TestRTTNeverSampled(t *testing.T) {
 	for _, k := range []Kind{CubicRTT, CubicRTTK, Compound} {
 		t.Run(string(k), func(t *testing.T) {

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Unload unregisters a pinned congestion control of airtide and waits until its name is free. It returns how many sockets
-// use it still: they, and namespaces whose default it is, keep it until they end or choose another.
+// Unload unregisters a pinned congestion control of airtide and waits until its name is free. It
+// returns how many sockets use it still: they, and namespaces whose default it is, keep it until
+// they end or choose another.
 //
-// What airtide did not load is ErrNotLoaded. What is not pinned is its process's to end, which the error names.
+// What airtide did not load is ErrNotLoaded. What is not pinned is its process's to end, which the
+// error names.
 func Unload(ctx context.Context, bpffs, name string) (sockets uint64, err error) {
 	e, err := Find(bpffs, name)
 	if err != nil {

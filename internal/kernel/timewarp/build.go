@@ -21,7 +21,8 @@ type BuildOptions struct {
 	Log     io.Writer // gets what make prints; may be nil
 }
 
-// Build builds the module from the sources in the binary. It needs make, a compiler and the kernel's headers.
+// Build builds the module from the sources in the binary. It needs make, a compiler and the
+// kernel's headers.
 func Build(ctx context.Context, o BuildOptions) (path string, err error) {
 	headers, err := checkHeaders(o.Headers)
 	if err != nil {
@@ -62,7 +63,8 @@ func checkHeaders(headers string) (string, error) {
 		headers = filepath.Join("/lib/modules", Release(), "build")
 		if _, err := os.Stat(headers); err != nil {
 			return "", fmt.Errorf(
-				"there are no headers of this kernel at %s: install them (Debian: apt install linux-headers-%s), or name others with --kernel-headers",
+				"there are no headers of this kernel at %s: install them (Debian: apt install "+
+					"linux-headers-%s), or name others with --kernel-headers",
 				headers, Release(),
 			)
 		}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// headers makes a folder that passes for a kernel's headers: its make rule "modules" does what is given.
+// headers makes a folder that passes for a kernel's headers: its make rule "modules" does what is
+// given.
 func headers(t *testing.T, config, rule string) string {
 	t.Helper()
 	dir := t.TempDir()

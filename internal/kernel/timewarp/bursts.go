@@ -11,7 +11,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// scaledBursts is what has to be known to take back what makes TCP gather as much at once as at N = 1.
+// scaledBursts is what has to be known to take back what makes TCP gather as much at once as at N =
+// 1.
 type scaledBursts struct {
 	NetNS uint32 `json:"netns"`
 	// Before and Set are values of settings in net/ipv4, by name.
@@ -24,10 +25,12 @@ const mostPacingRatio = 1000
 
 // burstSettings are those of net/ipv4 that N changes, and what they become.
 //
-// A segment holds what TCP sends in a millisecond, by sk_pacing_rate, the window over the round-trip time times a ratio in percent, and besides
-// the more the shorter the round-trip time is: gso_max_size >> (min_rtt >> tcp_tso_rtt_log) (tcp_tso_autosize, net/ipv4/tcp_output.c). As many bytes
-// may wait in the device's queue (tcp_small_queue_check). By a clock that goes N times faster all that is N times less, and small segments fill a
-// send buffer with less data, so that the window is smaller too.
+// A segment holds what TCP sends in a millisecond, by sk_pacing_rate, the window over the
+// round-trip time times a ratio in percent, and besides the more the shorter the round-trip time
+// is: gso_max_size >> (min_rtt >> tcp_tso_rtt_log) (tcp_tso_autosize, net/ipv4/tcp_output.c). As
+// many bytes may wait in the device's queue (tcp_small_queue_check). By a clock that goes N times
+// faster all that is N times less, and small segments fill a send buffer with less data, so that
+// the window is smaller too.
 var burstSettings = map[string]func(before int, n float64) int{
 	"tcp_pacing_ss_ratio": scaledRatio,
 	"tcp_pacing_ca_ratio": scaledRatio,
@@ -43,7 +46,8 @@ func scaledRatio(before int, n float64) int {
 // errPaced says that bursts cannot be as large as at N = 1.
 var errPaced = errors.New("the queueing discipline fq paces by the same rate")
 
-// setBursts takes back what an earlier N made of bursts, and scales them for this N if that is wanted.
+// setBursts takes back what an earlier N made of bursts, and scales them for this N if that is
+// wanted.
 func (k *Kernel) setBursts(s *state, r Ratio, wanted bool) error {
 	if err := k.undoBursts(s); err != nil {
 		return err

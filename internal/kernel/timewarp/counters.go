@@ -44,7 +44,8 @@ func (k *Kernel) ReadErrors() (Errors, error) {
 	return ErrorsFrom(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(k.proc, name)) })
 }
 
-// ErrorsFrom reads the counters of another kernel or namespace. read reads a file of its /proc, such as net/snmp.
+// ErrorsFrom reads the counters of another kernel or namespace. read reads a file of its /proc,
+// such as net/snmp.
 func ErrorsFrom(read func(name string) ([]byte, error)) (Errors, error) {
 	all := map[string]uint64{}
 	for _, file := range []struct{ name, protocol string }{{"net/snmp", "Tcp"}, {"net/netstat", "TcpExt"}} {

@@ -11,8 +11,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// cubicName is the name of the CUBIC that grows by real time. It lasts until N changes again, whatever becomes of the process that
-// loaded it, since N does.
+// cubicName is the name of the CUBIC that grows by real time. It lasts until N changes again,
+// whatever becomes of the process that loaded it, since N does.
 const cubicName = "timewarp_cubic"
 
 // scaledCubic is what has to be known to take it back.
@@ -51,8 +51,8 @@ func (k *Kernel) setCubic(s *state, r Ratio, wanted bool) error {
 	return nil
 }
 
-// undoCubic gives the namespace its congestion control back, unless somebody has chosen another meanwhile, and unloads the scaled
-// CUBIC. Connections that use it keep it until they end.
+// undoCubic gives the namespace its congestion control back, unless somebody has chosen another
+// meanwhile, and unloads the scaled CUBIC. Connections that use it keep it until they end.
 func (k *Kernel) undoCubic(s *state) error {
 	if s.Cubic == nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package timewarp makes the kernel's clock run N times as fast as real time, by the module of kmod/timewarp.
+// Package timewarp makes the kernel's clock run N times as fast as real time, by the module of
+// kmod/timewarp.
 //
 // Its duties:
 //   - N as a ratio: ratio.go

@@ -130,8 +130,9 @@ func (f *fake) mustBeGone() {
 	}
 }
 
-// usualWatchdogs is what the fake's are at ratio 1: the timeouts for hung tasks and for stalls of RCU, whether these are suppressed, the
-// timeout for lockups, and whether hard and soft ones are looked for.
+// usualWatchdogs is what the fake's are at ratio 1: the timeouts for hung tasks and for stalls of
+// RCU, whether these are suppressed, the timeout for lockups, and whether hard and soft ones are
+// looked for.
 const usualWatchdogs = "120 21 0 10 1 1"
 
 // watchdogFiles are those of usualWatchdogs.

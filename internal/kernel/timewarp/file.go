@@ -23,8 +23,8 @@ func Release() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// FindModule finds the module for a kernel release: the one that airtide built, else DKMS's. One that was built from other sources than
-// those in this binary does not count.
+// FindModule finds the module for a kernel release: the one that airtide built, else DKMS's. One
+// that was built from other sources than those in this binary does not count.
 func FindModule(release string) (string, error) { return findModule("/", release) }
 
 // findModule is FindModule in the file system below a folder.
@@ -71,7 +71,8 @@ func ModuleRelease(path string) (string, error) {
 	return release, nil
 }
 
-// moduleFact is what a module (not compressed) tells of itself under a key, "" where that is nothing.
+// moduleFact is what a module (not compressed) tells of itself under a key, "" where that is
+// nothing.
 func moduleFact(path, key string) (string, error) {
 	f, err := elf.Open(path)
 	if err != nil {

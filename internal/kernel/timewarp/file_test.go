@@ -13,7 +13,8 @@ import (
 	"airtide/test/testmodule"
 )
 
-// DKMS's module is found as the kernel's own are, compressed or not; the one that airtide has built comes first.
+// DKMS's module is found as the kernel's own are, compressed or not; the one that airtide has built
+// comes first.
 func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 	const release = "6.12.0-test"
 	root := t.TempDir()
@@ -37,7 +38,8 @@ func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 	}
 }
 
-// One of other sources, or of older ones that have no name for them, is not found, and it is said what to do; one of DKMS's that is right is.
+// One of other sources, or of older ones that have no name for them, is not found, and it is said
+// what to do; one of DKMS's that is right is.
 func TestAModuleOfOtherSourcesIsNotFound(t *testing.T) {
 	const release = "6.12.0-test"
 	root := t.TempDir()
@@ -51,7 +53,8 @@ func TestAModuleOfOtherSourcesIsNotFound(t *testing.T) {
 	}
 	for _, facts := range [][]string{{sourcesKey + "=0123456789abcdef"}, {"version=1"}} {
 		testmodule.Write(t, own, append(facts, "vermagic="+release+" SMP ")...)
-		if path, err := findModule(root, release); err == nil || !strings.Contains(err.Error(), "other sources") || !strings.Contains(err.Error(), "airtide timewarp build") {
+		if path, err := findModule(root, release); err == nil || !strings.Contains(err.Error(), "other sources") ||
+			!strings.Contains(err.Error(), "airtide timewarp build") {
 			t.Errorf("%v: %s, %v", facts, path, err)
 		}
 	}

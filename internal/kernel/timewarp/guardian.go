@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// guardian is a process that takes everything back when the one of Run has ended without doing so, however it ended: it is told by
-// the end of its standard input, which the kernel closes. It has a session of its own, so that what ends the processes of a
-// terminal does not end it.
+// guardian is a process that takes everything back when the one of Run has ended without doing so,
+// however it ended: it is told by the end of its standard input, which the kernel closes. It has a
+// session of its own, so that what ends the processes of a terminal does not end it.
 type guardian struct {
 	process *exec.Cmd
 	input   *os.File
@@ -51,8 +51,9 @@ func (g *guardian) dismiss() {
 	_ = g.process.Wait()
 }
 
-// Guard waits for the end of a Run that has started this process with this as its standard input, and takes back what it has left.
-// It gives nil where there is nothing to take back, since Run has done it, or another process has meanwhile.
+// Guard waits for the end of a Run that has started this process with this as its standard input,
+// and takes back what it has left. It gives nil where there is nothing to take back, since Run has
+// done it, or another process has meanwhile.
 func (k *Kernel) Guard(run io.Reader) (*Undone, error) {
 	said, err := io.ReadAll(run)
 	if err != nil {

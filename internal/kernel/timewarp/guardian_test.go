@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// With this argument the test's program runs a command in warped time, or is the guardian of one that does.
+// With this argument the test's program runs a command in warped time, or is the guardian of one
+// that does.
 const (
 	asRun      = "run"
 	asGuardian = "guard"
 )
 
-// fakeVariable is the folder of the fake kernel that such a process has, in place of the one that runs.
+// fakeVariable is the folder of the fake kernel that such a process has, in place of the one that
+// runs.
 const fakeVariable = "TIMEWARP_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -59,7 +61,8 @@ type alone struct{ testing.TB }
 func (alone) Helper()           {}
 func (alone) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// killedRun has a process run a command in warped time, and kills it in the middle. It gives what its guardian printed, which has ended then.
+// killedRun has a process run a command in warped time, and kills it in the middle. It gives what
+// its guardian printed, which has ended then.
 func killedRun(t *testing.T, env ...string) string {
 	t.Helper()
 	self, err := os.Executable()

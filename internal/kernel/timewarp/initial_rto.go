@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel asks BPF programs of cgroups for TCP's initial RTO (BPF_SOCK_OPS_TIMEOUT_INIT, Linux 4.13), and nobody else. The one
-// of bpf/timewarp/rto.bpf.c stands at the root of all cgroups, for as long as N differs from 1: not by a link, which would end
-// with a process, while N does not.
+// The kernel asks BPF programs of cgroups for TCP's initial RTO (BPF_SOCK_OPS_TIMEOUT_INIT, Linux
+// 4.13), and nobody else. The one of bpf/timewarp/rto.bpf.c stands at the root of all cgroups, for
+// as long as N differs from 1: not by a link, which would end with a process, while N does not.
 
 // rootCgroup opens the root of the unified hierarchy, wherever it is mounted or not (Linux 5.2).
 func rootCgroup() (fd int, err error) {

@@ -15,8 +15,9 @@ import (
 const moduleName = "timewarp"
 
 // ErrNoModules says that this kernel was built without loadable modules.
-var ErrNoModules = errors.New("this kernel has no loadable modules (CONFIG_MODULES), so its clock cannot be accelerated; " +
-	"still works: airtide timewarp build --kernel-headers DIR builds the module for another kernel, and every other verb")
+var ErrNoModules = errors.New("this kernel has no loadable modules (CONFIG_MODULES), " +
+	"so its clock cannot be accelerated; still works: airtide timewarp build --kernel-headers DIR builds the module for " +
+	"another kernel, and every other verb")
 
 // Kernel is the running kernel as this package sees it.
 type Kernel struct {
@@ -64,7 +65,8 @@ func (k *Kernel) Support() error {
 			return errors.New("loading modules is switched off until the next boot (kernel.modules_disabled = 1)")
 		}
 		return errors.New(
-			"this process may not load modules: root is needed (CAP_SYS_MODULE), and a kernel that was not booted with nomodule",
+			"this process may not load modules: root is needed (CAP_SYS_MODULE), and a kernel that was not " +
+				"booted with nomodule",
 		)
 	default:
 		return fmt.Errorf("asking the kernel for module support: %w", err)
@@ -101,7 +103,8 @@ func (k *Kernel) otherClockSources() ([]string, error) {
 	return others, nil
 }
 
-// selectClockSource makes the kernel keep time by a clock source, or by the one that it likes best ("").
+// selectClockSource makes the kernel keep time by a clock source, or by the one that it likes best
+// ("").
 func (k *Kernel) selectClockSource(name string) error {
 	if err := k.writeClockSource(k.clockSource("current_clocksource"), name); err != nil {
 		return fmt.Errorf("selecting clock source %s: %w", name, err)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Load loads the module from a file ("": where FindModule finds it), selects its clock source and leaves N at 1. It takes
-// back first what a killed process left, and says so.
+// Load loads the module from a file ("": where FindModule finds it), selects its clock source and
+// leaves N at 1. It takes back first what a killed process left, and says so.
 func (k *Kernel) Load(path string) (left *Undone, err error) {
 	return k.begin(func() error { return k.load(path, false) })
 }
@@ -119,18 +119,21 @@ func (k *Kernel) insert(path string) error {
 	return nil
 }
 
-// decompresses says why the kernel would not decompress a module. It does so in one format, or in none.
+// decompresses says why the kernel would not decompress a module. It does so in one format, or in
+// none.
 func (k *Kernel) decompresses(path string) error {
 	format, err := readLine(filepath.Join(k.sys, "module/compression"))
 	if err != nil {
 		return fmt.Errorf(
-			"this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or zstd -d, and name the file with --module",
+			"this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or "+
+				"zstd -d, and name the file with --module",
 			path,
 		)
 	}
 	if want := map[string]string{"xz": ".xz", "zstd": ".zst", "gzip": ".gz"}[format]; filepath.Ext(path) != want {
 		return fmt.Errorf(
-			"this kernel decompresses modules by %s only, which %s is not: decompress it, and name the file with --module",
+			"this kernel decompresses modules by %s only, which %s is not: decompress it, and name the file "+
+				"with --module",
 			format, path,
 		)
 	}
@@ -180,7 +183,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 		return lacks, nil
 	}
 	if r.Float() <= old.Float() {
-		// Watchdogs wait for longer before the clock goes faster, and for less after it goes slower.
+		// Watchdogs wait for longer before the clock goes faster, and for less after it goes
+		// slower.
 		if err := k.setWatchdogs(s.Watchdogs, r); err != nil {
 			return nil, err
 		}
@@ -191,7 +195,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	return lacks, k.writeState(s)
 }
 
-// change does what set is for, up to the change of the ratio, which is the last. When it fails the ratio is as it was, and the rest is not.
+// change does what set is for, up to the change of the ratio, which is the last. When it fails the
+// ratio is as it was, and the rest is not.
 func (k *Kernel) change(s *state, old, r Ratio, t TCP) (lacks []string, err error) {
 	if lacks, err = k.followTCP(r, t, s); err != nil {
 		return nil, err

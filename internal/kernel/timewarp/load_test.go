@@ -120,7 +120,8 @@ func TestWatchdogsFollowTheRatio(t *testing.T) {
 	f.mustBeGone()
 }
 
-// Where the kernel cannot look for hard lockups, and says so when it is asked to, what it looks for is by real time.
+// Where the kernel cannot look for hard lockups, and says so when it is asked to, what it looks for
+// is by real time.
 func TestWithoutHardLockupsTheirTimeoutStays(t *testing.T) {
 	f := newFake(t)
 	w := f.watchdogs()

@@ -61,7 +61,8 @@ func exchange(t testing.TB, client, server *net.TCPConn, n int) {
 
 const us = time.Microsecond
 
-// The RTO is what is asked for, on both sides and from the handshake on, and heals when N is 1 again.
+// The RTO is what is asked for, on both sides and from the handshake on, and heals when N is 1
+// again.
 func TestModuleRTO(t *testing.T) {
 	k, _ := loaded(t)
 	r := Ratio{10, 1}
@@ -84,8 +85,9 @@ func TestModuleRTO(t *testing.T) {
 	}
 }
 
-// judgeRTO compares a socket's RTO with what it has to be by its own srtt and mean deviation. The variance, of which the RTO is made,
-// is that deviation's largest of the last round trips, so it may be above.
+// judgeRTO compares a socket's RTO with what it has to be by its own srtt and mean deviation. The
+// variance, of which the RTO is made, is that deviation's largest of the last round trips, so it
+// may be above.
 func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 	t.Helper()
 	const least, most = 200 * time.Millisecond, 120 * time.Second
@@ -119,7 +121,8 @@ func TestModuleInitialRTO(t *testing.T) {
 			p.losing(func(s segment) bool {
 				kind := s.flags & (flagSYN | flagACK)
 				count[kind]++
-				// The first of what is looked at; and a SYN that comes again would be answered at once.
+				// The first of what is looked at; and a SYN that comes again would be answered at
+				// once.
 				return kind == lost && count[kind] == 1 || kind == flagSYN && lost != flagSYN && count[kind] > 1
 			})
 			connect(t, a, b)
@@ -132,7 +135,8 @@ func TestModuleInitialRTO(t *testing.T) {
 				"rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took,
 				real(took, r),
 			)
-			// A tick early, or as the machine is late: with the first, which shortens it, or with the second. Twice as long would be too long.
+			// A tick early, or as the machine is late: with the first, which shortens it, or with
+			// the second. Twice as long would be too long.
 			if took < want*9/10 || took > want+8*time.Second {
 				t.Errorf("rto %s, flags %#x: sent again after %s, want %s", rto, lost, took, want)
 			}
@@ -170,8 +174,9 @@ func seconds() time.Duration {
 	return 10 * time.Second
 }
 
-// P3's cause and cure: stalls of a path that are shorter than the least RTO of real time cause timeouts when time runs faster,
-// unless the RTO follows. A trial in which the path itself came too late, since the machine stood still, is not held against it.
+// P3's cause and cure: stalls of a path that are shorter than the least RTO of real time cause
+// timeouts when time runs faster, unless the RTO follows. A trial in which the path itself came too
+// late, since the machine stood still, is not held against it.
 func TestModuleSpuriousTimeouts(t *testing.T) {
 	k, _ := loaded(t)
 	const tries, tooLate = 5, 50 * time.Millisecond
@@ -198,7 +203,9 @@ func TestModuleSpuriousTimeouts(t *testing.T) {
 			received := bulk(t, client, server, times(seconds(), c.ratio))
 			e := a.errors(t).Since(before)
 			late := real(p.late, c.ratio)
-			t.Logf("ratio %s, rto %s: %d timeouts, %d undone, %d DSACKs, %d sent again, %.2f Mbit/s of real time, path at most %s late",
+			t.Logf(
+				"ratio %s, rto %s: %d timeouts, %d undone, %d DSACKs, %d sent again, %.2f Mbit/s of real time, "+
+					"path at most %s late",
 				c.ratio, c.rto, e["TCPTimeouts"], e["TCPLossUndo"], e["TCPDSACKRecv"], e["RetransSegs"],
 				float64(received)*8/seconds().Seconds()/1e6, late.Round(time.Millisecond))
 			asExpected := c.timeouts == (e["TCPTimeouts"] > 0)
@@ -216,7 +223,8 @@ func TestModuleSpuriousTimeouts(t *testing.T) {
 	}
 }
 
-// After everything that scripts/test-timewarp has tried nothing is left: no module, no program, no congestion control.
+// After everything that scripts/test-timewarp has tried nothing is left: no module, no program, no
+// congestion control.
 func TestNothingIsLeft(t *testing.T) {
 	if os.Getenv(moduleVariable) == "" {
 		t.Skip("needs a kernel with the module: make test-timewarp")

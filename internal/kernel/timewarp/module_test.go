@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests need a kernel that loads the module, and change its time: scripts/test-timewarp runs them in a virtual
-// machine. The module's file is in this variable of the environment.
+// These tests need a kernel that loads the module, and change its time: scripts/test-timewarp runs
+// them in a virtual machine. The module's file is in this variable of the environment.
 const moduleVariable = "AIRTIDE_TIMEWARP_MODULE"
 
 // loaded loads the module into the running kernel, and takes everything back after the test.
@@ -91,7 +91,8 @@ func TestModuleClockRate(t *testing.T) {
 	}
 }
 
-// Threads on all processors read the clock and compare with what the others have read, while N changes.
+// Threads on all processors read the clock and compare with what the others have read, while N
+// changes.
 func TestModuleClockNeverGoesBack(t *testing.T) {
 	k, _ := loaded(t)
 	changes, wanted := int64(500), int64(1_000_000) // changes of the ratio, and readings over all of them
@@ -170,7 +171,8 @@ func (c *readClock) once() {
 	}
 }
 
-// otherReadings are the clocks by system calls, and the date by the vDSO as well: Go reads no others by that.
+// otherReadings are the clocks by system calls, and the date by the vDSO as well: Go reads no
+// others by that.
 func otherReadings() []*readClock {
 	all := []*readClock{{name: "CLOCK_REALTIME by the vDSO", read: func() int64 { return time.Now().UnixNano() }}}
 	for id, name := range map[int32]string{
@@ -186,7 +188,8 @@ func otherReadings() []*readClock {
 	return all
 }
 
-// A processor that comes back has set up its timer anew. The ratio may have changed while it was away.
+// A processor that comes back has set up its timer anew. The ratio may have changed while it was
+// away.
 func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	const cpu1 = "/sys/devices/system/cpu/cpu1/online"
 	k, _ := loaded(t)
@@ -223,8 +226,8 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// After sleep (S3 where /sys/power/mem_sleep says deep, else suspend to idle) the clock goes on from where it was, at the same ratio. The
-// board's clock, which wakes the machine, is real.
+// After sleep (S3 where /sys/power/mem_sleep says deep, else suspend to idle) the clock goes on
+// from where it was, at the same ratio. The board's clock, which wakes the machine, is real.
 func TestModuleSurvivesSuspend(t *testing.T) {
 	const alarm, power, forSeconds = "/sys/class/rtc/rtc0/wakealarm", "/sys/power/state", 5
 	k, _ := loaded(t)
@@ -354,7 +357,8 @@ func burstsNow(t *testing.T, k *Kernel) string {
 	return strings.Join(all, " ")
 }
 
-// tenfold is what they have to be at ratio 10: ten times as much, 1000 at most, and the logarithm 3 more.
+// tenfold is what they have to be at ratio 10: ten times as much, 1000 at most, and the logarithm 3
+// more.
 func tenfold(t *testing.T, bursts string) string {
 	t.Helper()
 	all := strings.Fields(bursts)

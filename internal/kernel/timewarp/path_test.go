@@ -17,8 +17,8 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// A path between two hosts (network namespaces), as slow in real time whatever N is. It stands in this process, outside the
-// TCP that is tried, and notes each segment that passes.
+// A path between two hosts (network namespaces), as slow in real time whatever N is. It stands in
+// this process, outside the TCP that is tried, and notes each segment that passes.
 
 // host is a network namespace with a TUN device, entered by a thread that calls functions in it.
 type host struct {
@@ -303,7 +303,8 @@ func tcpInfo(t testing.TB, c *net.TCPConn) (info *unix.TCPInfo) {
 	return info
 }
 
-// insertModules loads what the kernel has as modules, from the files that the test's machine was given.
+// insertModules loads what the kernel has as modules, from the files that the test's machine was
+// given.
 func insertModules(t testing.TB) {
 	t.Helper()
 	files, _ := filepath.Glob("/modules/*.ko")

@@ -18,8 +18,8 @@ type RunOptions struct {
 	TCP     TCP
 	Module  string // the module's file, "" for where FindModule finds it
 	Command []string
-	// Guardian are arguments with which this program calls Guard, for when this process is killed. Without any it is left to the next
-	// process to take everything back.
+	// Guardian are arguments with which this program calls Guard, for when this process is killed.
+	// Without any it is left to the next process to take everything back.
 	Guardian []string
 	// Notice is given what was found and put right before the command began. It may be nil.
 	Notice func(*Undone)
@@ -35,19 +35,22 @@ type Result struct {
 	Errors     Errors  `json:"tcp_errors"`
 	ExitStatus int     `json:"exit_status"` // of the command; 128 + the signal that ended it
 	Undone     *Undone `json:"undone"`
-	// RTO is how TCP's retransmission timeout followed N, ScaledCubic whether new connections of the namespace grew by real time.
+	// RTO is how TCP's retransmission timeout followed N, ScaledCubic whether new connections of
+	// the namespace grew by real time.
 	RTO         RTO  `json:"rto"`
 	ScaledCubic bool `json:"scaled_cubic"`
 	// Lacks say what TCP should have done and this kernel cannot.
 	Lacks []string `json:"lacks,omitempty"`
 }
 
-// killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is killed.
+// killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is
+// killed.
 const killAfter = time.Minute
 
-// Run loads the module, sets N, runs the command with this process's standard files, and takes everything back: also when
-// ctx ends, upon which the command is asked to end (SIGTERM). What it leaves when it is killed is taken back by its guardian; or, where
-// that was killed too, by the next Run, Load or Set, or by Unload.
+// Run loads the module, sets N, runs the command with this process's standard files, and takes
+// everything back: also when ctx ends, upon which the command is asked to end (SIGTERM). What it
+// leaves when it is killed is taken back by its guardian; or, where that was killed too, by the
+// next Run, Load or Set, or by Unload.
 func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if err := k.Support(); err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ func sources() fs.FS {
 	return files
 }
 
-// sourcesHash tells these sources from others. kmod/timewarp/Kbuild computes it in the same way, so that DKMS's modules have it too.
+// sourcesHash tells these sources from others. kmod/timewarp/Kbuild computes it in the same way, so
+// that DKMS's modules have it too.
 func sourcesHash() string {
 	hash := sha256.New()
 	all, err := fs.ReadDir(sources(), ".") // by their names, as make sorts them
@@ -41,7 +42,8 @@ func sourcesHash() string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// checkSources says that a module (not compressed) is not of the sources in this binary. One that names none is of older ones.
+// checkSources says that a module (not compressed) is not of the sources in this binary. One that
+// names none is of older ones.
 func checkSources(path string) error {
 	hash, err := moduleFact(path, sourcesKey)
 	if err != nil {

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is what has to be known to take everything back. It lies in a file from before the first change until after the
-// last one is undone.
+// state is what has to be known to take everything back. It lies in a file from before the first
+// change until after the last one is undone.
 type state struct {
 	// Before is the clock source in whose place timewarp was selected.
 	Before string `json:"clock_source_before"`
-	// Temporary is set while a command runs in warped time. One that is found without a process was killed.
+	// Temporary is set while a command runs in warped time. One that is found without a process was
+	// killed.
 	Temporary bool `json:"temporary"`
 	// Watchdogs are the kernel's timeouts at ratio 1, by their files.
 	Watchdogs map[string]int `json:"watchdogs"`
@@ -29,7 +30,8 @@ type state struct {
 	RatioSet Reading `json:"ratio_set"`
 }
 
-// ahead is how much the clock went ahead of real time (less than 0: fell behind) since timewarp was selected.
+// ahead is how much the clock went ahead of real time (less than 0: fell behind) since timewarp was
+// selected.
 func (s *state) ahead(now Reading) time.Duration {
 	if s.Selected == (Reading{}) {
 		return 0 // it ended before that
@@ -83,7 +85,8 @@ var ErrBusy = errors.New("another airtide timewarp is at work: wait until its co
 
 func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.lock") }
 
-// lock keeps other processes away until the file is closed, which the end of the process does too. It is ErrBusy while another one does.
+// lock keeps other processes away until the file is closed, which the end of the process does too.
+// It is ErrBusy while another one does.
 func (k *Kernel) lock() (*os.File, error) { return k.lockAs(unix.LOCK_EX | unix.LOCK_NB) }
 
 // awaitLock is lock when no other process keeps this one away any more.

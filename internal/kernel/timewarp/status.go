@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Reading is both clocks at one moment, as the module reads them: the scheduler's, which stays real, and CLOCK_MONOTONIC.
+// Reading is both clocks at one moment, as the module reads them: the scheduler's, which stays
+// real, and CLOCK_MONOTONIC.
 type Reading struct {
 	RealNs   int64 `json:"real_ns"`
 	WarpedNs int64 `json:"warped_ns"`
@@ -57,11 +58,14 @@ type Status struct {
 	// How long N is what it is, by both clocks; 0 where airtide did not set it.
 	RealNs   int64 `json:"real_ns_at_ratio"`
 	WarpedNs int64 `json:"warped_ns_at_ratio"`
-	// AheadNs is how much CLOCK_MONOTONIC and the date went ahead of real time since airtide selected timewarp.
+	// AheadNs is how much CLOCK_MONOTONIC and the date went ahead of real time since airtide
+	// selected timewarp.
 	AheadNs int64 `json:"ahead_ns"`
-	// Stays is whether N is 1 because another clock source was selected, and what set did for an earlier N is still there.
+	// Stays is whether N is 1 because another clock source was selected, and what set did for an
+	// earlier N is still there.
 	Stays bool `json:"settings_of_an_earlier_ratio"`
-	// Running is whether a command runs in warped time, Left whether a killed process left it like this.
+	// Running is whether a command runs in warped time, Left whether a killed process left it like
+	// this.
 	Running bool `json:"running"`
 	Left    bool `json:"left_by_killed_process"`
 }
@@ -142,7 +146,9 @@ func (s *Status) WriteText(w io.Writer) error {
 			text += "new connections use " + cubicName + ", which grows by real time\n"
 		}
 		if s.Before != "" {
-			text += fmt.Sprintf("since %s of real time, %s of the clock\nahead of real time by %s since it was loaded\nclock source %s, before %s\n",
+			text += fmt.Sprintf(
+				"since %s of real time, %s of the clock\nahead of real time by %s since it was loaded\nclock "+
+					"source %s, before %s\n",
 				ms(s.RealNs), ms(s.WarpedNs), ms(s.AheadNs), s.ClockSource, s.Before)
 		}
 	}

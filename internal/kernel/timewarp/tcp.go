@@ -14,7 +14,8 @@ type RTO string
 
 // The ways. kmod/timewarp/tcp.c tells what each computes.
 const (
-	// its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N = 1. So are bursts
+	// its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N =
+	// 1. So are bursts
 	RTOBounds RTO = "bounds"
 	RTOPaper  RTO = "paper" // all of it is N times as long, as Onozato et al. have it
 	RTONone   RTO = "none"  // it does not
@@ -39,13 +40,15 @@ func ParseRTO(text string) (RTO, error) {
 // TCP says how TCP follows N.
 type TCP struct {
 	RTO RTO // "" for RTOBounds
-	// ScaledCubic gives new connections of this network namespace a CUBIC that grows by real time (Linux 6.4).
+	// ScaledCubic gives new connections of this network namespace a CUBIC that grows by real time
+	// (Linux 6.4).
 	ScaledCubic bool
 }
 
 // Changed is what a change of N did besides.
 type Changed struct {
-	// Left is what was taken back before, because a killed process had left it; nil where nothing was.
+	// Left is what was taken back before, because a killed process had left it; nil where nothing
+	// was.
 	Left *Undone `json:"left,omitempty"`
 	// Lacks say what TCP should do and this kernel cannot.
 	Lacks []string `json:"lacks,omitempty"`
@@ -58,8 +61,8 @@ func (k *Kernel) tcpNow(s *state) (t TCP, err error) {
 	return t, err
 }
 
-// followTCP makes TCP follow N from the next change of the ratio on. Without a state the module is somebody else's, and there
-// would be no place to note a congestion control to be taken back.
+// followTCP makes TCP follow N from the next change of the ratio on. Without a state the module is
+// somebody else's, and there would be no place to note a congestion control to be taken back.
 func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error) {
 	rto, err := ParseRTO(string(t.RTO))
 	if err != nil {

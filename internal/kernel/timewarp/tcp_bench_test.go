@@ -11,10 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What acceleration does to TCP, measured once each by what a path sees: the figures of docs/results/timewarp.md. Like the tests of the
-// module they need a kernel that loads it, and most of a processor: MEASURE=1 scripts/test-timewarp.
+// What acceleration does to TCP, measured once each by what a path sees: the figures of
+// docs/results/timewarp.md. Like the tests of the module they need a kernel that loads it, and most
+// of a processor: MEASURE=1 scripts/test-timewarp.
 
-// What acceleration does to TCP's other timers, by what the path sees: for docs/results/timewarp.md.
+// What acceleration does to TCP's other timers, by what the path sees: for
+// docs/results/timewarp.md.
 func BenchmarkTCPTimers(t *testing.B) {
 	k, _ := loaded(t)
 	for _, r := range []Ratio{One, {10, 1}} {
@@ -43,7 +45,9 @@ func BenchmarkTCPTimers(t *testing.B) {
 			}
 			slices.Sort(all)
 			took := all[len(all)/2]
-			t.Logf("ratio %s: %s: %s of the clock, %s of real time, median of %d; srtt %s of real time", r, m.name, took.Round(us), real(took, r).Round(us),
+			t.Logf(
+				"ratio %s: %s: %s of the clock, %s of real time, median of %d; srtt %s of real time", r, m.name,
+				took.Round(us), real(took, r).Round(us),
 				len(all), real(time.Duration(tcpInfo(t, client).Rtt)*us, r))
 		}
 	}
@@ -113,7 +117,8 @@ func (p *path) wait(like func(segment) bool) segment {
 	}
 }
 
-// A transfer that fills a queue, at N = 1 and accelerated: goodput and losses of each congestion control, for docs/results/timewarp.md.
+// A transfer that fills a queue, at N = 1 and accelerated: goodput and losses of each congestion
+// control, for docs/results/timewarp.md.
 func BenchmarkCongestionControls(t *testing.B) {
 	k, _ := loaded(t)
 	insertModules(t)
@@ -132,7 +137,10 @@ func BenchmarkCongestionControls(t *testing.B) {
 			received := bulk(t, client, server, times(2*seconds(), r))
 			took := real(p.now()-began, r)
 			e := a.errors(t).Since(before)
-			t.Logf("%s at ratio %s: %.2f Mbit/s of real time, %d sent again, %d recoveries, %d timeouts, path at most %s late", cc, r,
+			t.Logf(
+				"%s at ratio %s: %.2f Mbit/s of real time, %d sent again, %d recoveries, %d timeouts, path at "+
+					"most %s late",
+				cc, r,
 				float64(received)*8/took.Seconds()/1e6, e["RetransSegs"], e["TCPSackRecovery"], e["TCPTimeouts"], real(p.late, r).Round(time.Millisecond))
 		}
 	}
@@ -207,7 +215,9 @@ func BenchmarkInternetRTT(t *testing.B) {
 			}
 			took := real(p.now()-began, way.ratio)
 			e := a.errors(t).Since(before)
-			t.Logf("RTT %s, %s: %.2f Mbit/s of real time, %d timeouts, %d sent again, %d SYNs again, path at most %s late", rtt, way.name,
+			t.Logf(
+				"RTT %s, %s: %.2f Mbit/s of real time, %d timeouts, %d sent again, %d SYNs again, path at most %s late",
+				rtt, way.name,
 				float64(received)*8/took.Seconds()/1e6, e["TCPTimeouts"], e["RetransSegs"], e["TCPSynRetrans"], real(p.late, way.ratio).Round(time.Millisecond))
 		}
 	}

@@ -35,7 +35,8 @@ func TestTheRTOFollowsWhatIsAsked(t *testing.T) {
 			t.Errorf("ratio %s, rto %q: %+v, %v, program at %d", c.ratio, c.rto, s, err, f.initialRTO)
 		}
 	}
-	if _, err := f.Set(Ratio{2, 1}, TCP{RTO: "usual"}); err == nil || !strings.Contains(err.Error(), "bounds, paper or none") {
+	if _, err := f.Set(Ratio{2, 1}, TCP{RTO: "usual"}); err == nil ||
+		!strings.Contains(err.Error(), "bounds, paper or none") {
 		t.Errorf("rto usual: %v", err)
 	}
 }
@@ -47,7 +48,8 @@ func TestWithoutBPFTheRestFollowsAndItIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := f.Set(Ratio{10, 1}, TCP{})
-	if err != nil || len(c.Lacks) != 1 || !strings.Contains(c.Lacks[0], "initial RTO") || !strings.Contains(c.Lacks[0], "no BPF here") {
+	if err != nil || len(c.Lacks) != 1 || !strings.Contains(c.Lacks[0], "initial RTO") ||
+		!strings.Contains(c.Lacks[0], "no BPF here") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if got := f.read(f.parameter("ratio")); got != "10" {
@@ -88,8 +90,12 @@ func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := f.Status()
-		if now := f.read(f.defaultCC()); err != nil || f.cubic != c.cubic || now != c.defaultCC || s.ScaledCubic != (c.cubic != Ratio{}) {
-			t.Errorf("ratio %s, %+v: a CUBIC for %v, congestion control %s, %+v, %v", c.ratio, c.tcp, f.cubic, now, s, err)
+		if now := f.read(f.defaultCC()); err != nil || f.cubic != c.cubic || now != c.defaultCC ||
+			s.ScaledCubic != (c.cubic != Ratio{}) {
+			t.Errorf(
+				"ratio %s, %+v: a CUBIC for %v, congestion control %s, %+v, %v", c.ratio, c.tcp, f.cubic, now, s,
+				err,
+			)
 		}
 	}
 	if _, err := f.Unload(); err != nil {
@@ -136,7 +142,10 @@ func TestAChangeThatFailsLeavesTCPAsItWas(t *testing.T) {
 
 // followed is all that follows the ratio.
 func (f *fake) followed() string {
-	return fmt.Sprint(f.read(f.parameter("ratio")), f.read(f.parameter("rto")), f.read(f.defaultCC()), f.cubic, f.bursts(), f.readWatchdogValues())
+	return fmt.Sprint(
+		f.read(f.parameter("ratio")), f.read(f.parameter("rto")), f.read(f.defaultCC()), f.cubic, f.bursts(),
+		f.readWatchdogValues(),
+	)
 }
 
 // A choice that somebody made meanwhile stays.
@@ -157,7 +166,10 @@ func TestAnotherCongestionControlIsLeftAlone(t *testing.T) {
 func TestAKernelWithoutStructOpsRefusesAScaledCubic(t *testing.T) {
 	f := newFake(t)
 	f.noCubic = congestion.ErrNotSupported
-	_, err := f.Run(t.Context(), RunOptions{Ratio: Ratio{10, 1}, TCP: TCP{ScaledCubic: true}, Module: f.module, Command: []string{"true"}})
+	_, err := f.Run(
+		t.Context(),
+		RunOptions{Ratio: Ratio{10, 1}, TCP: TCP{ScaledCubic: true}, Module: f.module, Command: []string{"true"}},
+	)
 	if !errors.Is(err, congestion.ErrNotSupported) || !strings.Contains(err.Error(), "scaled CUBIC") {
 		t.Errorf("it gives: %v", err)
 	}
@@ -182,7 +194,8 @@ func TestTCPIsTakenBackAfterAKilledProcess(t *testing.T) {
 	f.mustBeGone()
 }
 
-// What of TCP cannot be taken back does not keep the clock from being put right, and is tried again.
+// What of TCP cannot be taken back does not keep the clock from being put right, and is tried
+// again.
 func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
 	f := newLoaded(t)
 	if _, err := f.Set(Ratio{10, 1}, TCP{}); err != nil {
@@ -200,7 +213,8 @@ func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
 	f.mustBeGone()
 }
 
-// The program of the initial RTO is found again by its name, and an address where no module is changes nothing.
+// The program of the initial RTO is found again by its name, and an address where no module is
+// changes nothing.
 func TestTheInitialRTOsProgramComesAndGoes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

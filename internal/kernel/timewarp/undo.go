@@ -14,12 +14,14 @@ import (
 type Undone struct {
 	ClockSource string `json:"clock_source"` // by which the kernel keeps time now
 	AheadNs     int64  `json:"ahead_ns"`     // by how much the clock went ahead of real time
-	// DateSet is whether the date was set back by that. It is not where a program keeps the date by NTP.
+	// DateSet is whether the date was set back by that. It is not where a program keeps the date by
+	// NTP.
 	DateSet bool `json:"date_set"`
 }
 
-// Unload sets N to 1, restores the clock source that was there before, unloads the module and sets the date back. It does
-// so after a crash too; an error wraps ErrNothing where there is nothing to do.
+// Unload sets N to 1, restores the clock source that was there before, unloads the module and sets
+// the date back. It does so after a crash too; an error wraps ErrNothing where there is nothing to
+// do.
 func (k *Kernel) Unload() (*Undone, error) {
 	if err := k.Support(); err != nil {
 		return nil, err
@@ -44,7 +46,8 @@ func (k *Kernel) Unload() (*Undone, error) {
 // ErrNothing says that the module is not loaded.
 var ErrNothing = errors.New("the module is not loaded")
 
-// undoLeft takes back what a killed process left. The lock is held, so there is no such process any more.
+// undoLeft takes back what a killed process left. The lock is held, so there is no such process any
+// more.
 func (k *Kernel) undoLeft() (*Undone, error) {
 	s, err := k.readState()
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,7 +62,8 @@ func (k *Kernel) undoLeft() (*Undone, error) {
 // undo takes everything back, as far as it was done.
 func (k *Kernel) undo(s *state) (*Undone, error) {
 	u := &Undone{}
-	// What fails here does not keep the clock from being put right; the state stays, for another try.
+	// What fails here does not keep the clock from being put right; the state stays, for another
+	// try.
 	tcpErr := errors.Join(k.undoCubic(s), k.undoBursts(s), k.detachInitialRTO())
 	if k.Loaded() {
 		if err := k.writeRatio(One); err != nil {
@@ -98,7 +102,8 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 	return u, k.removeState()
 }
 
-// restoreClockSource selects the clock source that was there before, or the best other one where that is not known.
+// restoreClockSource selects the clock source that was there before, or the best other one where
+// that is not known.
 func (k *Kernel) restoreClockSource(before string) error {
 	now, err := k.CurrentClockSource()
 	if err != nil || now != moduleName {
@@ -129,7 +134,8 @@ func (k *Kernel) restoreClockSource(before string) error {
 	return k.mustBeCurrent(before)
 }
 
-// setDateBack sets CLOCK_REALTIME back, unless a program keeps it by NTP: that one corrects it, or has done so already.
+// setDateBack sets CLOCK_REALTIME back, unless a program keeps it by NTP: that one corrects it, or
+// has done so already.
 func setDateBack(byNs int64) (bool, error) {
 	var ntp unix.Timex
 	if _, err := unix.Adjtimex(&ntp); err != nil {

@@ -13,17 +13,20 @@ import (
 )
 
 const (
-	// stallMost is the longest time after which the kernel reports a stall of RCU, in seconds (rcu_jiffies_till_stall_check).
+	// stallMost is the longest time after which the kernel reports a stall of RCU, in seconds
+	// (rcu_jiffies_till_stall_check).
 	stallMost = 300
-	// lockupMost is the longest time that it takes for lockups of processors, in seconds (proc_watchdog_thresh).
+	// lockupMost is the longest time that it takes for lockups of processors, in seconds
+	// (proc_watchdog_thresh).
 	lockupMost = 60
-	// softSlowest is the N from which down soft lockups are reported that are none: timers stamp a processor as alive every 2/5 of the
-	// time by the clock, and it is held to be locked up after twice the time by sched_clock, which is real (is_softlockup).
+	// softSlowest is the N from which down soft lockups are reported that are none: timers stamp a
+	// processor as alive every 2/5 of the time by the clock, and it is held to be locked up after
+	// twice the time by sched_clock, which is real (is_softlockup).
 	softSlowest = 1.0 / 5
 )
 
-// watchdogFiles are the kernel's timeouts, by the warped clock, after which it reports something as stuck that may have taken a
-// moment of real time, and what switches them on.
+// watchdogFiles are the kernel's timeouts, by the warped clock, after which it reports something as
+// stuck that may have taken a moment of real time, and what switches them on.
 type watchdogFiles struct {
 	stall, suppressStall string   // of RCU, in seconds, and whether it says nothing
 	lockup, hard, soft   string   // of processors, in seconds, and whether hard and soft ones are looked for
@@ -66,7 +69,8 @@ func (k *Kernel) readWatchdogs() (map[string]int, error) {
 func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 	var failed error
 	for file, value := range k.watchdogs().fitted(real, r) {
-		// Only where it changes: what is written begins the search for lockups anew, and a kernel without one refuses it.
+		// Only where it changes: what is written begins the search for lockups anew, and a kernel
+		// without one refuses it.
 		if now, err := readNumber(file); err == nil && now == value {
 			continue
 		}
@@ -90,7 +94,8 @@ func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
 		case w.stall:
 			values[file] = min(value*n, max(value, stallMost))
 		case w.lockup:
-			// Soft lockups are found by sched_clock, which is real: without a search for hard ones nothing is too short.
+			// Soft lockups are found by sched_clock, which is real: without a search for hard ones
+			// nothing is too short.
 			if real[w.hard] != 0 && value*n <= lockupMost {
 				values[file] = value * n
 			}
@@ -113,8 +118,8 @@ func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
 	return values
 }
 
-// passGracePeriod waits until RCU's grace periods that have begun are over: each has the timeout of its beginning
-// (record_gp_stall_check_time in kernel/rcu/tree_stall.h).
+// passGracePeriod waits until RCU's grace periods that have begun are over: each has the timeout of
+// its beginning (record_gp_stall_check_time in kernel/rcu/tree_stall.h).
 func passGracePeriod() error {
 	const global = 1 // MEMBARRIER_CMD_GLOBAL of include/uapi/linux/membarrier.h
 	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0); errno != 0 {

@@ -18,7 +18,8 @@ import (
 type Options struct {
 	// Keep lets it last when the process ends, until Undo.
 	Keep bool
-	// BPFFS is where the BPF file system is mounted, and mounted where it is not; "" means congestion.DefaultBPFFS.
+	// BPFFS is where the BPF file system is mounted, and mounted where it is not; "" means
+	// congestion.DefaultBPFFS.
 	BPFFS string
 }
 
@@ -26,7 +27,8 @@ type Options struct {
 type Applied struct {
 	// ID names it to Undo and to airtide tune undo.
 	ID string
-	// Removed are tunes that processes had left which were killed, and which were taken back before this one began.
+	// Removed are tunes that processes had left which were killed, and which were taken back before
+	// this one began.
 	Removed []Undone
 
 	mu       sync.Mutex // one walk at a time
@@ -44,11 +46,12 @@ type Applied struct {
 // followEvery is how often it is looked after what the kernel does not keep by itself.
 const followEvery = time.Second
 
-// Apply sets what is wanted on the sockets that are there and on those that begin from now on, until Close. A tune that a
-// killed process has left is taken back first.
+// Apply sets what is wanted on the sockets that are there and on those that begin from now on,
+// until Close. A tune that a killed process has left is taken back first.
 //
-// What cannot be done for single sockets is told by Report. Errors are bad settings, a kernel that cannot do it
-// (ErrNotSupported), or that nothing could be done at all; then nothing is left changed.
+// What cannot be done for single sockets is told by Report. Errors are bad settings, a kernel that
+// cannot do it (ErrNotSupported), or that nothing could be done at all; then nothing is left
+// changed.
 func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, error) {
 	if err := errors.Join(s.Check(), to.Check()); err != nil {
 		return nil, err
@@ -180,9 +183,9 @@ func (a *Applied) attach(d *desk) error {
 	return nil
 }
 
-// Change sets other values in place of those before, on the same sockets and on those to come. What is zero now and was not
-// before stays as it is on sockets that were changed, until the tune ends. The minimum RTO cannot change between what sockets
-// and what routes can do.
+// Change sets other values in place of those before, on the same sockets and on those to come. What
+// is zero now and was not before stays as it is on sockets that were changed, until the tune ends.
+// The minimum RTO cannot change between what sockets and what routes can do.
 func (a *Applied) Change(ctx context.Context, to Settings) error {
 	if err := errors.Join(to.Check(), checkCongestionControl(to.CongestionControl)); err != nil {
 		return err
@@ -221,7 +224,8 @@ func (a *Applied) Close() error {
 	return err
 }
 
-// Undo takes everything back, what was to be kept too. One that was undone by somebody else is nothing more to do.
+// Undo takes everything back, what was to be kept too. One that was undone by somebody else is
+// nothing more to do.
 func (a *Applied) Undo(ctx context.Context) (*Undone, error) {
 	if a.end() {
 		return &Undone{ID: a.ID}, nil

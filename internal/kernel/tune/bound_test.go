@@ -22,7 +22,8 @@ const (
 	unset = 1 << 30 // ssthresh before any loss is TCP_INFINITE_SSTHRESH
 )
 
-// lose gives a flow an ssthresh by a loss. One that the kernel takes back, for it came late on a busy machine, is repeated.
+// lose gives a flow an ssthresh by a loss. One that the kernel takes back, for it came late on a
+// busy machine, is repeated.
 func lose(t *testing.T, n *testnet.Network, conn, end *net.TCPConn) uint32 {
 	t.Helper()
 	for range 10 {

@@ -15,8 +15,8 @@ type fixed struct {
 	locks         int // SO_BUF_LOCK
 }
 
-// fixedBuffers picks, of a tune's records before it is taken back, the sockets whose buffers go back to what they were: by
-// inode.
+// fixedBuffers picks, of a tune's records before it is taken back, the sockets whose buffers go
+// back to what they were: by inode.
 func fixedBuffers(records []socketsTuneRecord) map[uint64]fixed {
 	found := map[uint64]fixed{}
 	for i := range records {
@@ -39,8 +39,9 @@ func fixedBuffers(records []socketsTuneRecord) map[uint64]fixed {
 	return found
 }
 
-// free lets the kernel size buffers again that it did before. No BPF program can, so each socket is borrowed from a process
-// that holds it (pidfd_getfd, Linux 5.6; SO_BUF_LOCK, 5.14). It returns how many no process would lend.
+// free lets the kernel size buffers again that it did before. No BPF program can, so each socket is
+// borrowed from a process that holds it (pidfd_getfd, Linux 5.6; SO_BUF_LOCK, 5.14). It returns how
+// many no process would lend.
 func free(sockets map[uint64]fixed) (left int) {
 	if len(sockets) == 0 {
 		return 0

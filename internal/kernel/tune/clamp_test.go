@@ -8,8 +8,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// The kernel moves a window clamp when it learns how much memory segments take; it is set anew, and the sender sees a window
-// that is no larger.
+// The kernel moves a window clamp when it learns how much memory segments take; it is set anew, and
+// the sender sees a window that is no larger.
 func TestAWindowClampIsHeld(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// follow looks after what the kernel does not keep by itself: a window clamp, which it moves when it learns how much memory
-// segments take, and the routes of peers that come.
+// follow looks after what the kernel does not keep by itself: a window clamp, which it moves when
+// it learns how much memory segments take, and the routes of peers that come.
 func (a *Applied) follow() {
 	clamp, routes := a.session.Settings.WindowClampBytes != 0, a.session.Settings.rtoMinByRoute()
 	if !clamp && !routes {

@@ -6,11 +6,12 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// Group is a cgroup for one command, so that its sockets and those of its children are told from others. Its ID is what
-// Selection.Cgroups takes.
+// Group is a cgroup for one command, so that its sockets and those of its children are told from
+// others. Its ID is what Selection.Cgroups takes.
 type Group struct{ *owner.Group }
 
-// NewGroup makes a cgroup below that of this process, and removes those that killed processes have left there.
+// NewGroup makes a cgroup below that of this process, and removes those that killed processes have
+// left there.
 func NewGroup() (*Group, error) {
 	groups, err := owner.OpenCgroups()
 	if err != nil {
@@ -23,5 +24,6 @@ func NewGroup() (*Group, error) {
 	return &Group{g}, nil
 }
 
-// Close removes the group. While a process of the command goes on running it stays, and the error says so.
+// Close removes the group. While a process of the command goes on running it stays, and the error
+// says so.
 func (g *Group) Close() error { return g.Remove("a later tune") }

@@ -41,7 +41,8 @@ func examineKernel() (*kernel, error) {
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("%w: changing other processes' sockets needs root", ErrNotSupported)
 	}
-	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to the cgroup.
+	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to
+	// the cgroup.
 	_ = rlimit.RemoveMemlock()
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -85,7 +86,8 @@ func checkCongestionControl(name string) error {
 func coreLimit(name string) (int64, error) {
 	text, err := os.ReadFile("/proc/sys/net/core/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// older kernels show it in their first network namespace only; what they cut is told by each socket
+		// older kernels show it in their first network namespace only; what they cut is told by
+		// each socket
 		return math.MaxInt64, nil
 	}
 	if err != nil {

@@ -38,7 +38,8 @@ const (
 	hookProgram    = "tune_new"
 )
 
-// load loads the programs for a selection, nil when only sockets that were changed before are to be walked.
+// load loads the programs for a selection, nil when only sockets that were changed before are to be
+// walked.
 func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 	spec, err := loadSockets()
 	if err != nil {
@@ -112,7 +113,8 @@ func netnsCookies(inodes []uint32) (cookies [filter.MaxNetNS]uint64, err error) 
 	return cookies, nil
 }
 
-// connectBounds lets the programs set the bounds of each cubic_bound that is loaded. Kernels without struct_ops have none.
+// connectBounds lets the programs set the bounds of each cubic_bound that is loaded. Kernels
+// without struct_ops have none.
 func (p *programs) connectBounds() error {
 	all, err := congestion.Registered()
 	if errors.Is(err, congestion.ErrNotSupported) {

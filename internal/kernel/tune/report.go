@@ -44,7 +44,8 @@ type Counts struct {
 	Connecting int `json:"connecting"`
 	// Gone have ended.
 	Gone int `json:"gone"`
-	// NoRoom could not be remembered, for too many tunes have changed them or memory lacked, and so were left alone.
+	// NoRoom could not be remembered, for too many tunes have changed them or memory lacked, and so
+	// were left alone.
 	NoRoom int `json:"no_room"`
 	// Handshakes were given an initial RTO.
 	Handshakes int `json:"handshakes"`
@@ -75,8 +76,8 @@ func (s *Socket) Failed() bool {
 	return slices.ContainsFunc(s.Values, func(v Value) bool { return !v.OK })
 }
 
-// Value is a setting of a socket: whole numbers in the unit of the name, or the name of a congestion control. 0 stands for
-// unlimited.
+// Value is a setting of a socket: whole numbers in the unit of the name, or the name of a
+// congestion control. 0 stands for unlimited.
 type Value struct {
 	Name   string `json:"name"`
 	Before any    `json:"before"`
@@ -120,7 +121,8 @@ func (a *Applied) Report(ctx context.Context) (*Report, error) {
 	return report(ctx, a.kernel, a.programs, a.programs.Maps[countsMap], a.session, a.errors)
 }
 
-// Show reports on all tunes that are in force, the oldest first. What killed processes have left is among them.
+// Show reports on all tunes that are in force, the oldest first. What killed processes have left is
+// among them.
 func Show(ctx context.Context, bpffs string) ([]Report, error) {
 	k, d, err := openThere(ctx, bpffs)
 	if err != nil || d == nil {

@@ -15,9 +15,9 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// A minimum RTO above what the socket option takes can be had by a route's rto_min, which goes before all else and works on
-// connections that are there, and by the sysctl tcp_rto_min_us, with which sockets begin (Linux 6.11). Both are for more than
-// one socket.
+// A minimum RTO above what the socket option takes can be had by a route's rto_min, which goes
+// before all else and works on connections that are there, and by the sysctl tcp_rto_min_us, with
+// which sockets begin (Linux 6.11). Both are for more than one socket.
 
 // route is a route to one peer that has a minimum RTO of ours.
 type route struct {
@@ -50,8 +50,9 @@ func hostPrefix(a netip.Addr) *net.IPNet {
 	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())}
 }
 
-// setRoute gives the peer a route of its own with the minimum RTO, like the one that leads there now. Before it changes anything
-// it calls remember with the minimum RTO of an earlier tune's route. It is for the namespace of this thread.
+// setRoute gives the peer a route of its own with the minimum RTO, like the one that leads there
+// now. Before it changes anything it calls remember with the minimum RTO of an earlier tune's
+// route. It is for the namespace of this thread.
 func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	fail := func(why error) error { return fmt.Errorf("route to %s: %w", to, why) }
 	now, err := routeTo(to)
@@ -82,7 +83,8 @@ func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	if own != nil && own.Protocol != routeProtocol {
 		return fail(
 			fmt.Errorf(
-				"%w that airtide could take back: it is this peer's own; do it by hand: ip route change %s ... rto_min %dms",
+				"%w that airtide could take back: it is this peer's own; do it by hand: ip route change %s ... "+
+					"rto_min %dms",
 				errRouteWithout, to, ms,
 			),
 		)
@@ -133,7 +135,8 @@ func removeRoute(to netip.Addr) error {
 	return netlink.RouteDel(own)
 }
 
-// undoRoute takes a route back, unless a later tune has set it too: that one gets what was there before.
+// undoRoute takes a route back, unless a later tune has set it too: that one gets what was there
+// before.
 func undoRoute(r route, later []*session) (changed *session, err error) {
 	for _, s := range later {
 		for i := range s.Routes {
@@ -181,7 +184,8 @@ func readSysctl(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// setRTOMinSysctl sets with which minimum RTO sockets of a namespace begin. Before it changes anything it calls remember.
+// setRTOMinSysctl sets with which minimum RTO sockets of a namespace begin. Before it changes
+// anything it calls remember.
 func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error {
 	s := sysctl{NetNS: netns, Name: rtoMinSysctl, New: strconv.FormatUint(uint64(us), 10)}
 	err := inNetNS(netns, func() (err error) {

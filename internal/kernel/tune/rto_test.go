@@ -68,8 +68,8 @@ func TestInitialRTO(t *testing.T) {
 	}
 }
 
-// The kernel follows a minimum that becomes less, by a quarter of the way in each round trip; one that becomes more counts for
-// connections that begin.
+// The kernel follows a minimum that becomes less, by a quarter of the way in each round trip; one
+// that becomes more counts for connections that begin.
 func TestMinimumRTOIsTheRTOOfAShortPath(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -104,7 +104,8 @@ func sysctlIn(t *testing.T, h *testnet.Host) (value string) {
 	return value
 }
 
-// Above what the option takes it is routes for the peers that are there, and the sysctl for a namespace's new sockets.
+// Above what the option takes it is routes for the peers that are there, and the sysctl for a
+// namespace's new sockets.
 func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program obeys lines: "dial ADDRESS" and "listen ADDRESS" open a socket, "lowat N" answers what the sockets have.
+// program obeys lines: "dial ADDRESS" and "listen ADDRESS" open a socket, "lowat N" answers what
+// the sockets have.
 func program() {
 	var (
 		mu    sync.Mutex
@@ -189,7 +190,12 @@ func TestPickedByPrefix(t *testing.T) {
 	for _, c := range []struct {
 		prefix string
 		v4, v6 bool
-	}{{"10.77.0.0/24", true, false}, {"10.77.0.2/32", true, false}, {"fd77::/64", false, true}, {"192.0.2.0/24", false, false}} {
+	}{
+		{"10.77.0.0/24", true, false},
+		{"10.77.0.2/32", true, false},
+		{"fd77::/64", false, true},
+		{"192.0.2.0/24", false, false},
+	} {
 		live4, end4 := n.Connect(cubic)
 		live6, end6 := n.Connect(testnet.Dial{V6: true})
 		s := Selection{
@@ -204,7 +210,12 @@ func TestPickedByPrefix(t *testing.T) {
 			what string
 			conn *net.TCPConn
 			want bool
-		}{{"live IPv4", live4, c.v4}, {"live IPv6", live6, c.v6}, {"new v4-mapped", fresh4, c.v4}, {"new IPv6", fresh6, c.v6}} {
+		}{
+			{"live IPv4", live4, c.v4},
+			{"live IPv6", live6, c.v6},
+			{"new v4-mapped", fresh4, c.v4},
+			{"new IPv6", fresh6, c.v6},
+		} {
 			if (lowatOf(t, got.conn) == picked) != got.want {
 				t.Errorf("%s: %s is %d", c.prefix, got.what, lowatOf(t, got.conn))
 			}

@@ -11,7 +11,8 @@ import (
 // Selection picks sockets. Its words are those of the monitor's filter.
 type Selection struct {
 	filter.Filter
-	// All picks every socket of the machine; it is to be asked for, since so much can be harmed by it.
+	// All picks every socket of the machine; it is to be asked for, since so much can be harmed by
+	// it.
 	All bool `json:"all,omitempty"`
 }
 

@@ -50,7 +50,8 @@ func (s *session) running() bool {
 	return err == nil && started == s.Started
 }
 
-// processStart reads when a process started, in ticks after boot: field 22 of /proc/PID/stat, the 20th behind the name.
+// processStart reads when a process started, in ticks after boot: field 22 of /proc/PID/stat, the
+// 20th behind the name.
 func processStart(pid int) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -63,7 +64,8 @@ func processStart(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// desk is the folder in the BPF file system where all tunes lie, locked: one process at a time changes anything there.
+// desk is the folder in the BPF file system where all tunes lie, locked: one process at a time
+// changes anything there.
 type desk struct {
 	folder  string
 	lock    *os.File
@@ -140,7 +142,8 @@ func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
 	return k, d, err
 }
 
-// openSession opens the desk, and reads what is remembered of a tune: another tune's end may have changed it.
+// openSession opens the desk, and reads what is remembered of a tune: another tune's end may have
+// changed it.
 func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error) {
 	d, err := openDesk(ctx, bpffs)
 	if err != nil {
@@ -304,7 +307,8 @@ func (d *desk) path(s *session, name string) string { return filepath.Join(d.fol
 func (d *desk) end(s *session) error { return removeFolder(filepath.Join(d.folder, s.ID)) }
 
 func removeFolder(path string) error {
-	// The BPF file system removes no folder that is not empty, and os.RemoveAll asks each file for what it does not have.
+	// The BPF file system removes no folder that is not empty, and os.RemoveAll asks each file for
+	// what it does not have.
 	files, err := os.ReadDir(path)
 	for _, f := range files {
 		err = errors.Join(err, os.Remove(filepath.Join(path, f.Name())))

@@ -12,29 +12,32 @@ import (
 
 // Settings are what is to be set; what is zero is left alone.
 type Settings struct {
-	// CongestionControl is the name of one that the kernel has or that is loaded (package congestion).
+	// CongestionControl is the name of one that the kernel has or that is loaded (package
+	// congestion).
 	CongestionControl string `json:"congestion_control,omitempty"`
-	// CwndMinPackets and CwndMaxPackets bound the congestion window: by cubic_bound where a socket runs it, at any time and
-	// without losing ssthresh. Elsewhere the upper bound is the socket option TCP_BPF_SNDCWND_CLAMP, which overwrites
-	// ssthresh, and there is no lower one.
+	// CwndMinPackets and CwndMaxPackets bound the congestion window: by cubic_bound where a socket
+	// runs it, at any time and without losing ssthresh. Elsewhere the upper bound is the socket
+	// option TCP_BPF_SNDCWND_CLAMP, which overwrites ssthresh, and there is no lower one.
 	CwndMinPackets uint32 `json:"cwnd_min_packets,omitempty"`
 	CwndMaxPackets uint32 `json:"cwnd_max_packets,omitempty"`
 	// InitialWindowPackets is the window with which new sockets begin.
 	InitialWindowPackets uint32 `json:"initial_window_packets,omitempty"`
 	// PacingRateBps is the highest rate at which a socket sends, in bit/s.
 	PacingRateBps uint64 `json:"pacing_rate_bps,omitempty"`
-	// SendBufferBytes and ReceiveBufferBytes fix the buffers, as SO_SNDBUF and SO_RCVBUF do: the kernel keeps twice as much for
-	// its own structures.
+	// SendBufferBytes and ReceiveBufferBytes fix the buffers, as SO_SNDBUF and SO_RCVBUF do: the
+	// kernel keeps twice as much for its own structures.
 	SendBufferBytes    uint32 `json:"send_buffer_bytes,omitempty"`
 	ReceiveBufferBytes uint32 `json:"receive_buffer_bytes,omitempty"`
-	// NotSentLowatBytes is how much may wait unsent before a socket is writable no more (TCP_NOTSENT_LOWAT).
+	// NotSentLowatBytes is how much may wait unsent before a socket is writable no more
+	// (TCP_NOTSENT_LOWAT).
 	NotSentLowatBytes uint32 `json:"notsent_lowat_bytes,omitempty"`
-	// WindowClampBytes bounds the window that a receiver advertises (TCP_WINDOW_CLAMP). It fixes the receive buffer.
+	// WindowClampBytes bounds the window that a receiver advertises (TCP_WINDOW_CLAMP). It fixes
+	// the receive buffer.
 	WindowClampBytes uint32 `json:"window_clamp_bytes,omitempty"`
 	// InitialRTOUs is the timeout of SYN and SYN-ACK of new connections, in microseconds.
 	InitialRTOUs uint32 `json:"initial_rto_us,omitempty"`
-	// MinRTOUs is the least retransmission timeout, in microseconds. Above MaxOptionRTOUs it is set by routes and by the sysctl
-	// tcp_rto_min_us.
+	// MinRTOUs is the least retransmission timeout, in microseconds. Above MaxOptionRTOUs it is set
+	// by routes and by the sysctl tcp_rto_min_us.
 	MinRTOUs uint32 `json:"min_rto_us,omitempty"`
 	// MaxRTOUs is the largest, 1 s to 120 s (Linux 6.15).
 	MaxRTOUs uint32 `json:"max_rto_us,omitempty"`

@@ -19,7 +19,8 @@ func asked(level, name int) ask {
 // tcpRTOMax is TCP_RTO_MAX_MS, which package unix does not have yet.
 const tcpRTOMax = 44
 
-// Every setting takes effect on a socket that is there and on one that begins, is read back, and goes again.
+// Every setting takes effect on a socket that is there and on one that begins, is read back, and
+// goes again.
 func TestEverySettingComesAndGoes(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -107,7 +108,8 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 	}
 }
 
-// What no option of a socket tells is read by a second tune: it finds what was there before the first.
+// What no option of a socket tells is read by a second tune: it finds what was there before the
+// first.
 func TestWhatOnlyTheKernelKnowsGoesToo(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)

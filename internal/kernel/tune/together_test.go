@@ -11,8 +11,8 @@ import (
 
 func lowat(n uint32) Settings { return Settings{NotSentLowatBytes: n} }
 
-// Two tunes of one socket may end in any order: what the later one has set counts as long as it is there, and the socket's own
-// value comes back with the last.
+// Two tunes of one socket may end in any order: what the later one has set counts as long as it is
+// there, and the socket's own value comes back with the last.
 func TestTwoAtOnceEndInAnyOrder(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)

@@ -33,8 +33,8 @@ func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
 	return d.undo(ctx, k, s)
 }
 
-// UndoAll takes back what was kept and what killed processes have left; with running, the tunes of processes that are running
-// too.
+// UndoAll takes back what was kept and what killed processes have left; with running, the tunes of
+// processes that are running too.
 func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) {
 	k, d, err := openThere(ctx, bpffs)
 	if err != nil || d == nil {
@@ -71,7 +71,8 @@ func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bo
 	return done, nil
 }
 
-// undo takes back one. Each step can be done twice, so that what was interrupted is finished by the next call.
+// undo takes back one. Each step can be done twice, so that what was interrupted is finished by the
+// next call.
 func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error) {
 	fail := func(err error) (*Undone, error) { return nil, fmt.Errorf("undoing tune %s: %w", s.ID, err) }
 	if err := d.stopHooks(s); err != nil {

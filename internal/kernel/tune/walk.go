@@ -35,8 +35,8 @@ func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 	return found, nil
 }
 
-// walk goes through the sockets of namespaces (inodes, none for all) in a mode, and hands what it tells to f. Namespaces that
-// end meanwhile are passed over. One walk of the programs at a time.
+// walk goes through the sockets of namespaces (inodes, none for all) in a mode, and hands what it
+// tells to f. Namespaces that end meanwhile are passed over. One walk of the programs at a time.
 func (p *programs) walk(
 	ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32,
 	f func(*socketsTuneRecord),

@@ -155,8 +155,8 @@ func TestAllocationsKnownInAdvance(t *testing.T) {
 	}
 }
 
-// With both limits and weights, the greatest weighted total mixes two kinds: all airtime to one leaves some of the wire, all
-// of the wire to the other takes too much airtime.
+// With both limits and weights, the greatest weighted total mixes two kinds: all airtime to one
+// leaves some of the wire, all of the wire to the other takes too much airtime.
 func TestTotalFirstMixesTwoKinds(t *testing.T) {
 	r := solve(t, TotalFirst, Limits{Wire: 100}, []Terminal{
 		{Max: 400, Weight: 1, Demand: Unlimited},

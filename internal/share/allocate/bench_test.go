@@ -11,7 +11,14 @@ func BenchmarkThousandTerminals(b *testing.B) {
 		name    string
 		alpha   float64
 		demands bool
-	}{{"proportional", 1, false}, {"proportional with demands", 1, true}, {"alpha 2", 2, true}, {"alpha 3", 3, true}, {"total first", 0, true}, {"max-min", FairnessFirst, true}} {
+	}{
+		{"proportional", 1, false},
+		{"proportional with demands", 1, true},
+		{"alpha 2", 2, true},
+		{"alpha 3", 3, true},
+		{"total first", 0, true},
+		{"max-min", FairnessFirst, true},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 14))
 			terminals := make([]Terminal, 1000)

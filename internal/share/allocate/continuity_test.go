@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The objective is strictly concave for alpha > 0, so the optimum moves with the square root of a change at most, and with
-// the change itself where the limits are not nearly the same for all. For alpha = 0 the best total does.
+// The objective is strictly concave for alpha > 0, so the optimum moves with the square root of a
+// change at most, and with the change itself where the limits are not nearly the same for all. For
+// alpha = 0 the best total does.
 func TestSmallChangesHaveSmallEffects(t *testing.T) {
 	problems(t, func(t *testing.T, seed uint64, p problem, r Result) {
 		const change = 1e-11
@@ -33,8 +34,8 @@ func TestSmallChangesHaveSmallEffects(t *testing.T) {
 	})
 }
 
-// From a wire that hardly lets anything through to one that is not felt, in small steps, through the places where
-// airtime begins to bind and the wire ceases to.
+// From a wire that hardly lets anything through to one that is not felt, in small steps, through
+// the places where airtime begins to bind and the wire ceases to.
 func TestNothingJumpsWhereALimitBeginsToBind(t *testing.T) {
 	for _, alpha := range []float64{0.5, 1, 3, FairnessFirst} {
 		terminals := designed()

@@ -13,8 +13,9 @@ func (p prices) times(by float64) prices {
 	return prices{p.airtime * by, p.wire * by}
 }
 
-// fill shares out the limits as one, each counted by its price, for alpha > 0: x = min(demand, t (w/cost)^(1/alpha)), with
-// the greatest t at which what is spent is within the budget. It returns the prices in units of utility.
+// fill shares out the limits as one, each counted by its price, for alpha > 0: x = min(demand, t
+// (w/cost)^(1/alpha)), with the greatest t at which what is spent is within the budget. It returns
+// the prices in units of utility.
 func (s *Solver) fill(p prices, l Limits) prices {
 	s.setCosts(p)
 	s.reference = 0
@@ -58,7 +59,8 @@ func (s *Solver) setCosts(p prices) {
 	}
 }
 
-// budget is what both limits are worth at these prices. A limit that costs nothing counts for nothing, be it infinite.
+// budget is what both limits are worth at these prices. A limit that costs nothing counts for
+// nothing, be it infinite.
 func (p prices) budget(l Limits) float64 {
 	b := p.airtime * l.Airtime
 	if p.wire > 0 {
@@ -89,12 +91,14 @@ func (s *Solver) refer(who []int) {
 // faint is a factor that would soon be lost in rounding to zero.
 const faint = 1e-150
 
-// pour raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times x is the budget. It
-// returns the level, infinite when the demands come first, and the sum of cost times factor of those that are below theirs.
+// pour raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times
+// x is the budget. It returns the level, infinite when the demands come first, and the sum of cost
+// times factor of those that are below theirs.
 //
-// What is spent is a concave function of t, made of straight lines, and each round is a step of Newton's method from the
-// left: the level at which the budget would be used up if nobody else had a demand. It never passes the true level, so
-// those that have all by then have all at the end, and it ends when there are no more of them.
+// What is spent is a concave function of t, made of straight lines, and each round is a step of
+// Newton's method from the left: the level at which the budget would be used up if nobody else had
+// a demand. It never passes the true level, so those that have all by then have all at the end, and
+// it ends when there are no more of them.
 func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
 	for len(who) > 0 {
 		slope = 0

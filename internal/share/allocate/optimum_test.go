@@ -86,7 +86,8 @@ func TestTotalFirstIsTheLinearProgramsOptimum(t *testing.T) {
 		if n > 12 {
 			continue
 		}
-		// Standard form: sum(x m/M) + s = A, sum(x)/C + s = 1, x + s = demand, everything in units of the greatest maximum.
+		// Standard form: sum(x m/M) + s = A, sum(x)/C + s = 1, x + s = demand, everything in units
+		// of the greatest maximum.
 		unit := 0.0
 		for _, t := range p.terminals {
 			unit = max(unit, t.Max)

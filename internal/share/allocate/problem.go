@@ -15,9 +15,11 @@ const (
 )
 
 var (
-	// FairnessFirst is max-min fairness: nobody can get more without somebody who has no more getting less.
+	// FairnessFirst is max-min fairness: nobody can get more without somebody who has no more
+	// getting less.
 	FairnessFirst = math.Inf(1)
-	// Unlimited is the demand of a terminal that takes what it gets, and the capacity of a wire that is not known.
+	// Unlimited is the demand of a terminal that takes what it gets, and the capacity of a wire
+	// that is not known.
 	Unlimited = math.Inf(1)
 )
 
@@ -29,7 +31,8 @@ type Terminal struct {
 	Max float64
 	// Weight is what its utility counts for; 0 stands for 1.
 	Weight float64
-	// Demand is the rate beyond which it has nothing to send, or Unlimited. Zero is a terminal that sends nothing.
+	// Demand is the rate beyond which it has nothing to send, or Unlimited. Zero is a terminal that
+	// sends nothing.
 	Demand float64
 }
 
@@ -37,7 +40,8 @@ type Terminal struct {
 type Limits struct {
 	// Airtime is the share of time to be given out; 0 stands for 1, all of it.
 	Airtime float64
-	// Wire is the capacity behind the access point in the unit of the rates, or Unlimited when it is not known.
+	// Wire is the capacity behind the access point in the unit of the rates, or Unlimited when it
+	// is not known.
 	Wire float64
 }
 

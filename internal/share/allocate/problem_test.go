@@ -13,8 +13,9 @@ type problem struct {
 	terminals []Terminal
 }
 
-// drawn draws a problem that depends on the seed alone: few or many terminals, rates of four orders of magnitude, demands and
-// weights or none, and limits such that each of them and both come to bind.
+// drawn draws a problem that depends on the seed alone: few or many terminals, rates of four orders
+// of magnitude, demands and weights or none, and limits such that each of them and both come to
+// bind.
 func drawn(seed uint64) problem {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	n := 1 + rng.IntN(12)
@@ -49,7 +50,8 @@ func drawn(seed uint64) problem {
 	if rng.IntN(3) == 0 {
 		p.limits.Airtime = 0.1 + 0.9*rng.Float64()
 	}
-	// Equal rates get the harmonic mean of the maxima in all; no rule gets more than the greatest of them.
+	// Equal rates get the harmonic mean of the maxima in all; no rule gets more than the greatest
+	// of them.
 	if rng.IntN(5) > 0 {
 		low := p.limits.Airtime * float64(n) / harmonic
 		p.limits.Wire = low / 2 * math.Pow(3*most/low, rng.Float64())

@@ -25,7 +25,8 @@ func TestLimitsHoldAndNobodyCanHaveMoreForNothing(t *testing.T) {
 		if math.Abs(air-r.Airtime) > rounding || math.Abs(total-r.Total) > rounding*total {
 			t.Errorf("airtime %g and total %g are said to be %g and %g", air, total, r.Airtime, r.Total)
 		}
-		// Each terminal uses both limits: with something left of both, one that wants more could have it.
+		// Each terminal uses both limits: with something left of both, one that wants more could
+		// have it.
 		if !met && air < p.limits.Airtime*(1-1e-9) && total < p.limits.Wire*(1-1e-9) {
 			t.Error("a terminal could have more without another having less")
 		}
@@ -126,7 +127,8 @@ func TestWeightsCountTerminals(t *testing.T) {
 	})
 }
 
-// Those who have all that they ask for can be taken away with what they use: the others get the same.
+// Those who have all that they ask for can be taken away with what they use: the others get the
+// same.
 func TestDemandsAreTakenOffTheLimits(t *testing.T) {
 	problems(t, func(t *testing.T, _ uint64, p problem, r Result) {
 		rest := p.limits

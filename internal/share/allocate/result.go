@@ -6,9 +6,10 @@ import "fmt"
 type Result struct {
 	// Shares are the terminals' rates, in their order.
 	Shares []float64
-	// Lambda and Mu are the prices of airtime and wire: by how much what is maximised would grow with one more unit of the
-	// limit. That is the sum of utilities; for FairnessFirst, the least rate that is not held by its demand. They pass the
-	// range of numbers (0, or infinity) where alpha is so great that utilities do.
+	// Lambda and Mu are the prices of airtime and wire: by how much what is maximised would grow
+	// with one more unit of the limit. That is the sum of utilities; for FairnessFirst, the least
+	// rate that is not held by its demand. They pass the range of numbers (0, or infinity) where
+	// alpha is so great that utilities do.
 	Lambda, Mu float64
 	// Airtime is what is used of it, sum(x/M), and Total of the wire, sum(x).
 	Airtime, Total float64

@@ -2,8 +2,8 @@ package allocate
 
 import "math"
 
-// Solver keeps its memory from one problem to the next: it allocates only when the number of terminals grows. The zero
-// value is ready. It is not for several goroutines at once.
+// Solver keeps its memory from one problem to the next: it allocates only when the number of
+// terminals grows. The zero value is ready. It is not for several goroutines at once.
 type Solver struct {
 	alpha                           float64
 	inverse, weight, demand, share  []float64 // inverse of Max: the airtime for one unit of rate
@@ -20,7 +20,8 @@ func Solve(alpha float64, l Limits, terminals []Terminal) (Result, error) {
 	return s.Solve(alpha, l, terminals)
 }
 
-// Solve finds the allocation. The shares in the result are the solver's, and valid until it solves again.
+// Solve finds the allocation. The shares in the result are the solver's, and valid until it solves
+// again.
 func (s *Solver) Solve(alpha float64, l Limits, terminals []Terminal) (Result, error) {
 	if err := check(alpha, l, terminals); err != nil {
 		return Result{}, err
@@ -91,8 +92,9 @@ func (s *Solver) fair(l Limits) prices {
 // even is a lean that rounding makes of none.
 const even = 1e-14
 
-// balance finds the ratio of the prices at which both limits are used up. Over the ratio's logarithm the lean goes from one end to the other
-// as a logistic curve does, nearly: how far it has come is taken as log odds, which are nearly a straight line, and its zero is looked for by
+// balance finds the ratio of the prices at which both limits are used up. Over the ratio's
+// logarithm the lean goes from one end to the other as a logistic curve does, nearly: how far it
+// has come is taken as log odds, which are nearly a straight line, and its zero is looked for by
 // secants. Where these do not narrow the interval it is halved.
 func (s *Solver) balance(l Limits) prices {
 	low, high := s.ratios()
@@ -144,15 +146,15 @@ const mostLooks = 100
 // epsilon is by how much the next number after 1 is greater.
 const epsilon = 1.0 / (1 << 52)
 
-// lean says to which side the shares lean that use up the joint limit: above zero they have too much of the wire, and so less
-// than all airtime. It weighs the rounding of both alike.
+// lean says to which side the shares lean that use up the joint limit: above zero they have too
+// much of the wire, and so less than all airtime. It weighs the rounding of both alike.
 func (s *Solver) lean(l Limits) float64 {
 	air, total := s.used()
 	return total/l.Wire - air/l.Airtime
 }
 
-// ratios spans the ratios of the wire's price to that of airtime between which both matter to somebody: outside of them the
-// sum of both is, in numbers of 53 bits, one of them.
+// ratios spans the ratios of the wire's price to that of airtime between which both matter to
+// somebody: outside of them the sum of both is, in numbers of 53 bits, one of them.
 func (s *Solver) ratios() (low, high float64) {
 	const lost = 1.0 / (1 << 54)
 	least, most := math.Inf(1), 0.0

@@ -15,13 +15,14 @@ const (
 	lessWire             // who needs less of the wire, and so more airtime: the same for the wire's price
 )
 
-// totalFirst finds an optimum for alpha = 0, a linear program, and its prices. At given prices the optimum is greedy: who
-// brings most for the price of what it uses goes first. Where both limits bind, the prices are those at which two kinds
-// of terminals bring the same; just below and just above them the one kind or the other goes first, both orders are optimal,
-// and the mix of both that uses up both limits is the optimum.
+// totalFirst finds an optimum for alpha = 0, a linear program, and its prices. At given prices the
+// optimum is greedy: who brings most for the price of what it uses goes first. Where both limits
+// bind, the prices are those at which two kinds of terminals bring the same; just below and just
+// above them the one kind or the other goes first, both orders are optimal, and the mix of both
+// that uses up both limits is the optimum.
 //
-// Optima are many where terminals bring the same: they are then put at one level as far as the limits allow, so that
-// like terminals get the same.
+// Optima are many where terminals bring the same: they are then put at one level as far as the
+// limits allow, so that like terminals get the same.
 func (s *Solver) totalFirst(l Limits) prices {
 	air, wire := prices{airtime: 1}, prices{wire: 1}
 	price := s.greedy(air, l, together)
@@ -48,7 +49,8 @@ func (s *Solver) totalFirst(l Limits) prices {
 	s.greedy(prices{1, low}, l, together)
 	s.keep()
 	price = s.greedy(prices{1, high}, l, together)
-	// What rounding leaves of the one limit is little of it where the other has the greater part of the price.
+	// What rounding leaves of the one limit is little of it where the other has the greater part of
+	// the price.
 	if high*l.Wire > l.Airtime {
 		s.mix(s.airtime, l.Airtime)
 	} else {
@@ -61,16 +63,17 @@ func (s *Solver) airtime() float64 { air, _ := s.used(); return air }
 
 func (s *Solver) total() float64 { _, total := s.used(); return total }
 
-// span is where the ratio of the wire's price to that of airtime lies: below it there is too much of the wire. atLow and atHigh are who gets a
-// part of what it wants at its ends, -1 while that is not known.
+// span is where the ratio of the wire's price to that of airtime lies: below it there is too much
+// of the wire. atLow and atHigh are who gets a part of what it wants at its ends, -1 while that is
+// not known.
 type span struct {
 	low, high     float64
 	atLow, atHigh int
 }
 
-// turn finds two neighbouring ratios between which it turns over. There two terminals change places: as a rule those that get a part of what
-// they want at the two ends. So the next look is where these do and just beside, for rounding hides on which side of it, and else in the
-// middle.
+// turn finds two neighbouring ratios between which it turns over. There two terminals change
+// places: as a rule those that get a part of what they want at the two ends. So the next look is
+// where these do and just beside, for rounding hides on which side of it, and else in the middle.
 func (s *Solver) turn(l Limits) (low, high float64) {
 	r := span{atLow: -1, atHigh: -1}
 	r.low, r.high = s.ratios()
@@ -109,8 +112,9 @@ func (s *Solver) meeting(a, b int) float64 {
 	return (s.weight[a]*s.inverse[b] - s.weight[b]*s.inverse[a]) / (s.weight[b] - s.weight[a])
 }
 
-// greedy serves terminals by what they bring for their price until the budget is used up. It returns the prices in units of what the last
-// one brings. Who that is it finds without putting all in order, as in quicksort of which one side is left.
+// greedy serves terminals by what they bring for their price until the budget is used up. It
+// returns the prices in units of what the last one brings. Who that is it finds without putting all
+// in order, as in quicksort of which one side is left.
 func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	s.setCosts(p)
 	value := s.exponent
@@ -144,7 +148,8 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	return prices{}
 }
 
-// part puts those first that bring more than one of them, then those that bring as much. It returns how many they are.
+// part puts those first that bring more than one of them, then those that bring as much. It returns
+// how many they are.
 func (s *Solver) part(who []int) (more, same int) {
 	value := s.exponent
 	a, b, c := value[who[0]], value[who[len(who)/2]], value[who[len(who)-1]]
@@ -186,7 +191,8 @@ func (s *Solver) none(who []int) {
 	}
 }
 
-// level serves those that bring the same, together or some of them first. They want more than the budget.
+// level serves those that bring the same, together or some of them first. They want more than the
+// budget.
 func (s *Solver) level(who []int, budget float64, t ties) {
 	if t != together {
 		slices.SortFunc(who, func(i, j int) int {
@@ -215,7 +221,8 @@ func (s *Solver) level(who []int, budget float64, t ties) {
 // keep puts the shares aside.
 func (s *Solver) keep() { copy(s.another, s.share) }
 
-// mix joins the shares with those put aside, so that what they use is the limit. The ones use more, the others less.
+// mix joins the shares with those put aside, so that what they use is the limit. The ones use more,
+// the others less.
 func (s *Solver) mix(use func() float64, limit float64) {
 	one := use()
 	s.share, s.another = s.another, s.share

@@ -18,7 +18,8 @@ func Read(path string) (Key, error) {
 	if strings.HasPrefix(strings.TrimSpace(path), family) {
 		// Not shown: an error that names the file would show the key.
 		return Key{}, errors.New(
-			"reading the cell key: a key was given where the name of its file is expected: write it into a file that only you can read, and name that",
+			"reading the cell key: a key was given where the name of its file is expected: write it into a file " +
+				"that only you can read, and name that",
 		)
 	}
 	k, err := read(path)
@@ -45,7 +46,8 @@ func read(path string) (Key, error) {
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return Key{}, fmt.Errorf(
-			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if somebody may have read this one",
+			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if "+
+				"somebody may have read this one",
 			mode, path,
 		)
 	}
@@ -59,7 +61,8 @@ func read(path string) (Key, error) {
 	return Parse(string(text))
 }
 
-// Create writes a key into a new file that only its owner can read and write. A file that is there already stays.
+// Create writes a key into a new file that only its owner can read and write. A file that is there
+// already stays.
 func Create(path string, k Key) error {
 	if k.Zero() {
 		return errors.New("writing the cell key: there is no key")

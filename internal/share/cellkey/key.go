@@ -1,5 +1,6 @@
-// Package cellkey is the secret that the terminals of one cell share: it makes one, writes it down as text, reads it from a
-// file, and derives from it what messages need. No error and no formatting verb shows a key.
+// Package cellkey is the secret that the terminals of one cell share: it makes one, writes it down
+// as text, reads it from a file, and derives from it what messages need. No error and no formatting
+// verb shows a key.
 package cellkey
 
 import (
@@ -17,8 +18,9 @@ const Size = 32
 // TagSize is the length of a cell's tag in bytes.
 const TagSize = 4
 
-// Tag tells cells apart in clear: a datagram of a cell with another key is known by it without decrypting. Two cells have
-// the same one with a probability of 2^-32, and then the datagrams of the other fail to decrypt.
+// Tag tells cells apart in clear: a datagram of a cell with another key is known by it without
+// decrypting. Two cells have the same one with a probability of 2^-32, and then the datagrams of
+// the other fail to decrypt.
 type Tag [TagSize]byte
 
 // String is the tag in hexadecimal.
@@ -53,14 +55,14 @@ func (k Key) Session(session uint64) [Size]byte {
 	return [Size]byte(k.derive(string(info), Size))
 }
 
-// BSS is an access point's BSSID as members tell it each other: enough to tell access points apart. It is never 0, which stands for one that is
-// not known.
+// BSS is an access point's BSSID as members tell it each other: enough to tell access points apart.
+// It is never 0, which stands for one that is not known.
 func (k Key) BSS(bssid [6]byte) uint32 {
 	return max(binary.LittleEndian.Uint32(k.derive(bssPurpose+string(bssid[:]), 4)), 1)
 }
 
-// derive is HKDF-Expand with SHA-256 (RFC 5869). A key is uniformly random already, so there is nothing to extract (section
-// 3.3 there).
+// derive is HKDF-Expand with SHA-256 (RFC 5869). A key is uniformly random already, so there is
+// nothing to extract (section 3.3 there).
 func (k Key) derive(purpose string, length int) []byte {
 	derived, err := hkdf.Expand(sha256.New, k.secret[:], purpose, length)
 	if err != nil {

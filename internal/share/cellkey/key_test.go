@@ -92,7 +92,8 @@ func TestNothingShowsAKey(t *testing.T) {
 	}
 }
 
-// showsNothing looks for any six digits of the key's text, and any four bytes in hexadecimal or as decimal numbers.
+// showsNothing looks for any six digits of the key's text, and any four bytes in hexadecimal or as
+// decimal numbers.
 func showsNothing(t *testing.T, k cellkey.Key, what, shown string) {
 	t.Helper()
 	text := k.Text()[len("airtide-cell-1:"):]
@@ -129,7 +130,8 @@ func TestDerivedValuesAreTheKeysOwn(t *testing.T) {
 	}
 }
 
-// The values are those of an independent HKDF-Expand (Python's hmac module) for the key 00 01 .. 1f.
+// The values are those of an independent HKDF-Expand (Python's hmac module) for the key 00 01 ..
+// 1f.
 func TestDerivationIsThatOfTheDocument(t *testing.T) {
 	k, err := cellkey.Parse(knownText)
 	if err != nil {

@@ -17,23 +17,26 @@ const (
 	textDigits = (Size + sumSize) * 8 / 6
 )
 
-// digits is base64 with - and _ (RFC 4648, section 5): a key can be picked by a double click and stand in a URL.
+// digits is base64 with - and _ (RFC 4648, section 5): a key can be picked by a double click and
+// stand in a URL.
 var digits = base64.RawURLEncoding.Strict()
 
-// Text is the key as it is written down: airtide-cell-1: and 48 digits of base64, the last of which hold a checksum. It is
-// the secret itself.
+// Text is the key as it is written down: airtide-cell-1: and 48 digits of base64, the last of which
+// hold a checksum. It is the secret itself.
 func (k Key) Text() string {
 	sum := checksum(k.secret[:])
 	return textPrefix + digits.EncodeToString(append(k.secret[:], sum[:]...))
 }
 
-// checksum is the beginning of a hash, and says nothing that the text which it stands in does not say.
+// checksum is the beginning of a hash, and says nothing that the text which it stands in does not
+// say.
 func checksum(secret []byte) [sumSize]byte {
 	whole := sha256.Sum256(append([]byte(textPrefix), secret...))
 	return [sumSize]byte(whole[:sumSize])
 }
 
-// Parse reads a key as Text writes it, with space around it. The error says what is wrong with the text and shows none of it.
+// Parse reads a key as Text writes it, with space around it. The error says what is wrong with the
+// text and shows none of it.
 func Parse(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	body, ok := strings.CutPrefix(text, textPrefix)

@@ -13,7 +13,8 @@ import (
 type cell struct {
 	tag   cellkey.Tag
 	relay *message.Relay
-	// local is which of this machine's addresses a terminal has sent to: bundles have to come from there.
+	// local is which of this machine's addresses a terminal has sent to: bundles have to come from
+	// there.
 	local map[netip.AddrPort]netip.Addr
 	sent  uint64 // bundles
 	lost  uint64 // bundles that could not be sent
@@ -33,7 +34,8 @@ func newCell(k cellkey.Key) *cell {
 func (c *cell) take(p packet, nowNs int64) {
 	source := p.from
 	if source.Port() == p.socket.port() {
-		// As a terminal has it that hears this one by itself. Another port is what terminals behind one address are told apart by.
+		// As a terminal has it that hears this one by itself. Another port is what terminals behind
+		// one address are told apart by.
 		source = netip.AddrPortFrom(source.Addr(), 0)
 	}
 	reply, reason := c.relay.Take(source, p.datagram, nowNs)

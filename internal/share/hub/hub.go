@@ -1,6 +1,6 @@
-// Package hub is a meeting place on the wired side, for terminals whose access point lets none hear another: each sends its
-// reports there, and the hub passes them on to the other members of its cell (message.Relay). It serves several cells, each with a
-// key of its own, over IPv4 and IPv6.
+// Package hub is a meeting place on the wired side, for terminals whose access point lets none hear
+// another: each sends its reports there, and the hub passes them on to the other members of its
+// cell (message.Relay). It serves several cells, each with a key of its own, over IPv4 and IPv6.
 package hub
 
 import (
@@ -22,7 +22,8 @@ import (
 type Config struct {
 	// Keys of the cells, at least one.
 	Keys []cellkey.Key
-	// Listen is an address with a port. Without an address it is all of the machine's, of both families.
+	// Listen is an address with a port. Without an address it is all of the machine's, of both
+	// families.
 	Listen netip.AddrPort
 	// Step is called each second, if not nil.
 	Step func(Status)

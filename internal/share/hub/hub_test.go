@@ -115,8 +115,9 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 	return r
 }
 
-// TestTerminalsMeetOverBothFamilies puts two terminals of each of two cells behind one address, where only their ports tell them
-// apart, and the hub at a second address of its machine, which is not the one that its route would answer from.
+// TestTerminalsMeetOverBothFamilies puts two terminals of each of two cells behind one address,
+// where only their ports tell them apart, and the hub at a second address of its machine, which is
+// not the one that its route would answer from.
 func TestTerminalsMeetOverBothFamilies(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Server.Do(func() error {
@@ -189,7 +190,8 @@ func TestATerminalThatFallsSilentIsForgotten(t *testing.T) {
 	}
 }
 
-// TestRubbishIsCountedAndChangesNothing sends what is no report, and reports that were changed, to a hub that serves two terminals.
+// TestRubbishIsCountedAndChangesNothing sends what is no report, and reports that were changed, to
+// a hub that serves two terminals.
 func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	k := cellkey.New()

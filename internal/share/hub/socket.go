@@ -16,8 +16,8 @@ import (
 	"airtide/internal/share/message"
 )
 
-// socket is that of one family. It knows to which of the machine's addresses a datagram came, and answers from there: a terminal
-// takes bundles from the address only that it was given.
+// socket is that of one family. It knows to which of the machine's addresses a datagram came, and
+// answers from there: a terminal takes bundles from the address only that it was given.
 type socket struct {
 	*net.UDPConn
 	six bool
@@ -31,7 +31,8 @@ type packet struct {
 	datagram []byte
 }
 
-// listen opens a socket for an address, or without one those of both families; a family that the machine lacks is left out.
+// listen opens a socket for an address, or without one those of both families; a family that the
+// machine lacks is left out.
 func listen(at netip.AddrPort) ([]*socket, error) {
 	var sockets []*socket
 	var errs []error
@@ -125,7 +126,8 @@ func (s *socket) destination(control []byte) netip.Addr {
 	return address.Unmap()
 }
 
-// send sends a datagram from a local address, or where that is not known from the one that the route gives.
+// send sends a datagram from a local address, or where that is not known from the one that the
+// route gives.
 func (s *socket) send(datagram []byte, to netip.AddrPort, local netip.Addr) error {
 	var control []byte
 	if local.IsValid() {

@@ -1,5 +1,5 @@
-// Package link carries the datagrams of terminals of a cell: by multicast on one interface, to known peers, and by way of a hub on
-// the wired side, over IPv4 and IPv6.
+// Package link carries the datagrams of terminals of a cell: by multicast on one interface, to
+// known peers, and by way of a hub on the wired side, over IPv4 and IPv6.
 package link
 
 import (
@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is where terminals listen, and Group4 and Group6 where they meet: the first scoped to the organisation (RFC 2365), the second
-// to the link.
+// Port is where terminals listen, and Group4 and Group6 where they meet: the first scoped to the
+// organisation (RFC 2365), the second to the link.
 const Port = 4748
 
 // The groups.
@@ -69,8 +69,9 @@ type conn struct {
 	six   bool
 }
 
-// Open opens the sockets. One family that the machine lacks is left out, and multicast over one of which the interface has no address;
-// without either there is an error. A port that is in use is one that another agent has.
+// Open opens the sockets. One family that the machine lacks is left out, and multicast over one of
+// which the interface has no address; without either there is an error. A port that is in use is
+// one that another agent has.
 func Open(c Config) (*Link, error) {
 	if c.Interface == "" && len(c.Peers) == 0 {
 		return nil, errors.New(
@@ -149,7 +150,8 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 	if err := c.join(device, group); err != nil {
 		return nil, errors.Join(fmt.Errorf("multicast on %s: %w", device.Name, err), u.Close())
 	}
-	// Without a zone: join has said by which interface, and the numbers that package net keeps for their names may be a minute old.
+	// Without a zone: join has said by which interface, and the numbers that package net keeps for
+	// their names may be a minute old.
 	c.group = netip.AddrPortFrom(group, port)
 	return c, nil
 }
@@ -157,8 +159,8 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 // classSelector5 is the mark of signalling (CS5, RFC 4594), as type of service and traffic class.
 const classSelector5 = 40 << 2
 
-// mark asks for the access category of video (RFC 8325): reports wait behind nobody's bulk transfer, least of all where the cell is
-// so full that it needs them.
+// mark asks for the access category of video (RFC 8325): reports wait behind nobody's bulk
+// transfer, least of all where the cell is so full that it needs them.
 func (c *conn) mark() error {
 	if c.six {
 		return ipv6.NewPacketConn(c).SetTrafficClass(classSelector5)
@@ -166,8 +168,8 @@ func (c *conn) mark() error {
 	return ipv4.NewPacketConn(c).SetTOS(classSelector5)
 }
 
-// join has the group's datagrams delivered, and sends its own on that interface and no farther than it. Others on this machine do
-// not hear them, so neither does the sender.
+// join has the group's datagrams delivered, and sends its own on that interface and no farther than
+// it. Others on this machine do not hear them, so neither does the sender.
 func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	to := &net.UDPAddr{IP: group.AsSlice()}
 	if c.six {
@@ -193,8 +195,9 @@ func (l *Link) Groups() (f Families) {
 	return f
 }
 
-// Send sends a datagram to all peers, and to the groups of some families: each takes airtime of its own. It goes on after an error; what
-// could not be sent to anybody is an error, since then nobody hears this terminal.
+// Send sends a datagram to all peers, and to the groups of some families: each takes airtime of its
+// own. It goes on after an error; what could not be sent to anybody is an error, since then nobody
+// hears this terminal.
 func (l *Link) Send(datagram []byte, groups Families) error {
 	var errs []error
 	sent := 0
@@ -221,9 +224,10 @@ func (l *Link) Send(datagram []byte, groups Families) error {
 	return nil
 }
 
-// Receive gives each datagram that comes to take, which may keep neither it nor block for long, until the context ends or the
-// link is closed; then it returns nil. Calls of take do not overlap. Where datagrams are from is without a zone: a terminal is the same when
-// its interface has another name.
+// Receive gives each datagram that comes to take, which may keep neither it nor block for long,
+// until the context ends or the link is closed; then it returns nil. Calls of take do not overlap.
+// Where datagrams are from is without a zone: a terminal is the same when its interface has another
+// name.
 func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datagram []byte)) error {
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range l.conns {

@@ -85,7 +85,8 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	}
 }
 
-// TestAnInterfaceThatComesBack has the same name and another number, as that of an adapter that was unplugged; the link is opened anew then.
+// TestAnInterfaceThatComesBack has the same name and another number, as that of an adapter that was
+// unplugged; the link is opened anew then.
 func TestAnInterfaceThatComesBack(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	for _, number := range []string{"", "77", "78"} {

@@ -29,8 +29,8 @@ var ErrNone = errors.New("no agent runs here; airtide share run --key FILE start
 // longest answer in bytes that is read: that of a thousand peers has some 200 kB.
 const longest = 16 << 20
 
-// Ask asks all agents that run on this machine, in whatever namespaces, in the order of their names. Those that gave no answer
-// are failures. That there are none at all is ErrNone.
+// Ask asks all agents that run on this machine, in whatever namespaces, in the order of their
+// names. Those that gave no answer are failures. That there are none at all is ErrNone.
 func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	agents, err := agents()
 	if err != nil {

@@ -40,7 +40,8 @@ const (
 	mostAtOnce = 8
 )
 
-// Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this process, and root, may ask.
+// Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this
+// process, and root, may ask.
 func Serve(cell cellkey.Tag, tap *Tap) (*Server, error) {
 	s, err := serve(cell, tap)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"airtide/internal/share"
 )
 
-// Tap lets others look at an agent's status. They get its next one, not the last: an agent at which nobody looks pays nothing, and
-// one that stands still is not taken for one that goes on. The zero value is ready.
+// Tap lets others look at an agent's status. They get its next one, not the last: an agent at which
+// nobody looks pays nothing, and one that stands still is not taken for one that goes on. The zero
+// value is ready.
 type Tap struct {
 	mutex   sync.Mutex
 	waiting []*look
@@ -31,8 +32,9 @@ func (t *Tap) Step(s share.Status) {
 	t.waiting = t.waiting[:0]
 }
 
-// Look calls at with the agent's next status, in the agent's own time: it must be quick, and keep nothing of the status, whose
-// slices are used again. When the context ends first, at is not called, and the context's cause is the error.
+// Look calls at with the agent's next status, in the agent's own time: it must be quick, and keep
+// nothing of the status, whose slices are used again. When the context ends first, at is not
+// called, and the context's cause is the error.
 func (t *Tap) Look(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
 	t.mutex.Lock()

@@ -43,9 +43,10 @@ func Check(collector string) error {
 	return err
 }
 
-// Export tells a collector at a URL by OTLP over HTTP, in protobuf, until Close: once a minute, or as often as the environment says
-// (OTEL_METRIC_EXPORT_INTERVAL in milliseconds; headers, certificates and time limits have variables of theirs too, see
-// OpenTelemetry's list). What could not be told is told to notice, once until it changes.
+// Export tells a collector at a URL by OTLP over HTTP, in protobuf, until Close: once a minute, or
+// as often as the environment says (OTEL_METRIC_EXPORT_INTERVAL in milliseconds; headers,
+// certificates and time limits have variables of theirs too, see OpenTelemetry's list). What could
+// not be told is told to notice, once until it changes.
 func Export(collector, version string, look Look, notice func(string)) (*Exporter, error) {
 	at, err := parseCollector(collector)
 	if err != nil {
@@ -62,8 +63,9 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 			notice("exporting metrics: " + text)
 		}
 	}))
-	who, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(), resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", "airtide-share"), attribute.String("service.version", version)))
+	who, err := resource.New(context.Background(), resource.WithFromEnv(), resource.WithHost(),
+		resource.WithTelemetrySDK(), resource.WithAttributes(
+			attribute.String("service.name", "airtide-share"), attribute.String("service.version", version)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("exporting metrics: %w", err), out.Shutdown(context.Background()))
 	}
@@ -119,7 +121,8 @@ func (e *Exporter) observe(meter metric.Meter, look Look) error {
 // closePatience is how long that may take.
 const closePatience = 2 * time.Second
 
-// Close ends, when the collector has taken what is on its way, or after two seconds. The agent may have ended before.
+// Close ends, when the collector has taken what is on its way, or after two seconds. The agent may
+// have ended before.
 func (e *Exporter) Close() error {
 	e.closing.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)

@@ -1,5 +1,5 @@
-// Package metrics hands out how an agent of airtide share is doing: to Prometheus, which asks for it (Serve), and by OTLP to a
-// collector that is told (Export).
+// Package metrics hands out how an agent of airtide share is doing: to Prometheus, which asks for
+// it (Serve), and by OTLP to a collector that is told (Export).
 package metrics
 
 import (
@@ -15,7 +15,8 @@ type Look func(ctx context.Context, at func(share.Status)) error
 // patience is how long the next status may take.
 const patience = time.Second
 
-// definition is a metric. Its name is in the words of Prometheus; OTLP has dots in the places of the first underscores.
+// definition is a metric. Its name is in the words of Prometheus; OTLP has dots in the places of
+// the first underscores.
 type definition struct {
 	name, unit, help string
 	label            string // what tells its points apart, "" where there is one only

@@ -22,7 +22,8 @@ type collector struct{ look Look }
 // Describe says nothing: which terminals there will be is not known (prometheus.Collector).
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives the next status. When there is none, because the agent stands still, the scrape fails, and says so.
+// Collect gives the next status. When there is none, because the agent stands still, the scrape
+// fails, and says so.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	all, cell, policy, err := c.look.points(context.Background())
 	if err != nil {
@@ -81,7 +82,8 @@ type Server struct {
 	ended    chan error
 }
 
-// Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host is all of the machine's.
+// Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host is all of
+// the machine's.
 func Serve(address string, look Look) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// Told is what a file says of the PHY rate, where nl80211 does not tell it: of radios with drivers of their own, of a bridge between
-// the terminal and its radio, of an emulated radio.
+// Told is what a file says of the PHY rate, where nl80211 does not tell it: of radios with drivers
+// of their own, of a bridge between the terminal and its radio, of an emulated radio.
 type Told struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
 	Streams    int     `json:"streams"`  // in space; 0 stands for 1
-	// BSSID is that of the access point, such as 02:00:00:00:00:01, and FrequencyMHz that of the channel. Both may be left out.
+	// BSSID is that of the access point, such as 02:00:00:00:00:01, and FrequencyMHz that of the
+	// channel. Both may be left out.
 	BSSID        string `json:"bssid,omitempty"`
 	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
 }
@@ -89,8 +90,9 @@ type file struct {
 	said   string // what was said last, "" while all is well
 }
 
-// BeginFile reads a file (Told) twice a second until Close. What is wrong with it at the beginning is an error; later nothing is known while
-// something is, and notice is called once with a line that says what.
+// BeginFile reads a file (Told) twice a second until Close. What is wrong with it at the beginning
+// is an error; later nothing is known while something is, and notice is called once with a line
+// that says what.
 func BeginFile(path string, notice func(string)) (*Radio, error) {
 	f := &file{path: filepath.Clean(path), notice: notice}
 	if _, err := f.read(); err != nil {

@@ -37,7 +37,8 @@ type Place struct {
 // BSSID names an access point; the zero value is not known.
 type BSSID [6]byte
 
-// What an exchange consists of, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15 to 19 and 21; 802.11ax-2021, clause 27).
+// What an exchange consists of, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15
+// to 19 and 21; 802.11ax-2021, clause 27).
 const (
 	sifs        = 16e-6
 	slot        = 9e-6
@@ -57,8 +58,9 @@ const (
 	ofdmHeader = 20e-6
 )
 
-// Goodput is what a bulk TCP upload of a station alone carries at a PHY rate, in bit/s; 0 for a rate of 0. In turn, the station
-// sends an A-MPDU of as many packets as 64 frames and 4 ms hold, and the access point one of the ACKs for it, one for two segments:
+// Goodput is what a bulk TCP upload of a station alone carries at a PHY rate, in bit/s; 0 for a
+// rate of 0. In turn, the station sends an A-MPDU of as many packets as 64 frames and 4 ms hold,
+// and the access point one of the ACKs for it, one for two segments:
 //
 //	goodput = f x 8 x 1448 / (access(f of 1500 bytes) + access(f/2 of 52 bytes))
 //	access  = SIFS + (3 + 4.8) slots + preamble + 8 x frames / rate + SIFS + BlockAck

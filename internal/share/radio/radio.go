@@ -1,5 +1,5 @@
-// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi and to which access point, and reckons what TCP
-// carries at it.
+// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi and to
+// which access point, and reckons what TCP carries at it.
 package radio
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// ErrNone is where there is nothing to ask: a kernel without nl80211, or an interface that is no station of an access point.
+// ErrNone is where there is nothing to ask: a kernel without nl80211, or an interface that is no
+// station of an access point.
 var ErrNone = errors.New("no Wi-Fi")
 
 // Radio is what is known of this terminal's PHY rate, until Close.
@@ -45,12 +46,14 @@ type station struct {
 }
 
 const (
-	// askEvery is how often the rate is asked for, and median of how many counts: drivers try other rates now and then.
+	// askEvery is how often the rate is asked for, and median of how many counts: drivers try other
+	// rates now and then.
 	askEvery = 500 * time.Millisecond
 	median   = 3
 )
 
-// openStation finds the Wi-Fi interface of a name in this thread's network namespace. Errors that wrap ErrNone say why there is none.
+// openStation finds the Wi-Fi interface of a name in this thread's network namespace. Errors that
+// wrap ErrNone say why there is none.
 func openStation(name string) (*station, error) {
 	client, err := wifi.New()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +85,8 @@ func findStation(client *wifi.Client, name string) (*station, error) {
 	return nil, fmt.Errorf("%w: interface %s has none", ErrNone, name)
 }
 
-// Find is the interface by which the first of some addresses is reached, or without any the one of the default route.
+// Find is the interface by which the first of some addresses is reached, or without any the one of
+// the default route.
 func Find(peers []netip.Addr) (string, error) {
 	to := net.IPv4(192, 0, 2, 1) // documentation: has no route but the default one (RFC 5737)
 	if len(peers) > 0 {
@@ -99,8 +103,8 @@ func Find(peers []netip.Addr) (string, error) {
 	return link.Attrs().Name, nil
 }
 
-// Begin opens the radio of an interface, or without a name of that by which addresses are reached (Find), and asks for its rate
-// twice a second until Close.
+// Begin opens the radio of an interface, or without a name of that by which addresses are reached
+// (Find), and asks for its rate twice a second until Close.
 func Begin(name string, peers []netip.Addr) (*Radio, error) {
 	if name == "" {
 		var err error
@@ -136,7 +140,8 @@ func (r *Radio) run(ctx context.Context) {
 	}
 }
 
-// ask takes in the rate of now. While there is none, as between two access points, nothing is known.
+// ask takes in the rate of now. While there is none, as between two access points, nothing is
+// known.
 func (r *Radio) ask() {
 	phy, err := r.source.now()
 	r.mutex.Lock()
@@ -153,7 +158,8 @@ func (r *Radio) ask() {
 	}
 }
 
-// now is how the station sends to its access point now; its driver may not tell the rate. An error wraps ErrNone when it has no access point.
+// now is how the station sends to its access point now; its driver may not tell the rate. An error
+// wraps ErrNone when it has no access point.
 func (s *station) now() (PHY, error) {
 	stations, err := s.StationInfo(s.device)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(stations) == 0 {
@@ -181,8 +187,9 @@ func (s *station) channel() int {
 	return 0
 }
 
-// of is what a station's access point is sent. With 802.11be its address may be that of several links at once, under which no station of an
-// earlier generation knows the access point: then it is left out.
+// of is what a station's access point is sent. With 802.11be its address may be that of several
+// links at once, under which no station of an earlier generation knows the access point: then it is
+// left out.
 func of(s *wifi.StationInfo) PHY {
 	p := PHY{Bps: float64(s.TransmitBitrate), Streams: 1}
 	switch s.TransmitRateInfo.ModulationType {
@@ -206,7 +213,8 @@ func of(s *wifi.StationInfo) PHY {
 
 // State is how a station is doing. Zeros are not known.
 type State struct {
-	// PHYBps is the median of the last three PHY rates, and AloneBps what TCP carries alone at it, in bit/s.
+	// PHYBps is the median of the last three PHY rates, and AloneBps what TCP carries alone at it,
+	// in bit/s.
 	PHYBps, AloneBps float64
 	// Single says that each packet goes by itself there.
 	Single bool

@@ -13,7 +13,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestGoodputAgreesWithTCPAlone holds the formula against what real TCP carried alone over an emulated cell with 4 ms and 64 frames.
+// TestGoodputAgreesWithTCPAlone holds the formula against what real TCP carried alone over an
+// emulated cell with 4 ms and 64 frames.
 func TestGoodputAgreesWithTCPAlone(t *testing.T) {
 	for _, c := range []struct {
 		phy      PHY
@@ -87,7 +88,8 @@ func (s *scripted) now() (PHY, error) {
 
 func (*scripted) Close() error { return nil }
 
-// TestRatesToTheAccessPointBeforeDoNotCount: the first one to another is the rate, and the place is where the terminal is now.
+// TestRatesToTheAccessPointBeforeDoNotCount: the first one to another is the rate, and the place is
+// where the terminal is now.
 func TestRatesToTheAccessPointBeforeDoNotCount(t *testing.T) {
 	near := PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: Place{BSSID{2, 0, 0, 0, 0, 1}, 5180}}
 	far := PHY{Bps: 65e6, Generation: HT, Streams: 1, Place: Place{BSSID{2, 0, 0, 0, 0, 2}, 2437}}

@@ -21,8 +21,8 @@ type Ends struct{ Local, Remote netip.AddrPort }
 // Bound is the window of one connection.
 type Bound struct {
 	Ends
-	// Bytes is the largest window; 0 is none, and the connection is only measured. It is rounded up to what the connection's window
-	// scale can say.
+	// Bytes is the largest window; 0 is none, and the connection is only measured. It is rounded up
+	// to what the connection's window scale can say.
 	Bytes uint32
 }
 
@@ -41,8 +41,9 @@ type flow struct {
 	last   windowRwndSeen
 }
 
-// Begin attaches to an interface of the network namespace in which the calling thread is, or to all but the loopback when device is
-// "". No window is bounded until Set and Renew. A kernel that cannot is ErrNotSupported.
+// Begin attaches to an interface of the network namespace in which the calling thread is, or to all
+// but the loopback when device is "". No window is bounded until Set and Renew. A kernel that
+// cannot is ErrNotSupported.
 func Begin(device string) (w *Windows, err error) {
 	// Kernels before 5.11 count BPF memory against a limit.
 	if err := rlimit.RemoveMemlock(); err != nil {
@@ -72,8 +73,8 @@ func (w *Windows) Look() error {
 	return nil
 }
 
-// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process. Before the first call none
-// hold.
+// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process.
+// Before the first call none hold.
 func (w *Windows) Renew(until time.Duration) error {
 	w.order.UntilNs = uint64(until)
 	return w.give()
@@ -86,7 +87,8 @@ func (w *Windows) give() error {
 	return nil
 }
 
-// Set sets the bounds of connections and lifts those of connections that are not named, which are no longer measured either.
+// Set sets the bounds of connections and lifts those of connections that are not named, which are
+// no longer measured either.
 func (w *Windows) Set(bounds []Bound) error {
 	for _, f := range w.flows {
 		f.listed = false
@@ -137,8 +139,9 @@ func gone(err error) error {
 
 // Seen is what was seen of a connection between two calls of Measure.
 type Seen struct {
-	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement that leaves to the first data that
-	// its sender sent having it; 0 without any, as of connections without TCP timestamps.
+	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement
+	// that leaves to the first data that its sender sent having it; 0 without any, as of
+	// connections without TCP timestamps.
 	RTT, MinRTT time.Duration
 	// InUse is the part of them at whose end the sender had used a window that was bounded here.
 	InUse float64
@@ -146,7 +149,8 @@ type Seen struct {
 	Bounded int
 }
 
-// Measure tells what was seen of connections that Set has named, since the last call; of others nothing.
+// Measure tells what was seen of connections that Set has named, since the last call; of others
+// nothing.
 func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
 	all := make([]Seen, len(ends))
 	for i, e := range ends {

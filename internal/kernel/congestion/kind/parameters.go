@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Parameters are set when a congestion control is loaded. Parameters that a kind does not have are 0.
+// Parameters are set when a congestion control is loaded. Parameters that a kind does not have are
+// 0.
 type Parameters struct {
 	// RTTRefUs is the RTT at which cubic_rttk and cubic_rtt are CUBIC, in microseconds.
 	RTTRefUs uint32 `json:"rtt_ref_us,omitempty"`
@@ -14,8 +15,8 @@ type Parameters struct {
 	Beta float64 `json:"beta,omitempty"`
 	// NoHyStart lets slow start last until loss.
 	NoHyStart bool `json:"no_hystart,omitempty"`
-	// TimeNum / TimeDen is the speed of the kernel's clock in units of real time (airtide timewarp).
-	// A CUBIC needs it to grow its window by real time. 0 / 0 is 1.
+	// TimeNum / TimeDen is the speed of the kernel's clock in units of real time (airtide
+	// timewarp). A CUBIC needs it to grow its window by real time. 0 / 0 is 1.
 	TimeNum uint32 `json:"time_num,omitempty"`
 	TimeDen uint32 `json:"time_den,omitempty"`
 	// Gamma is the number of packets that Compound lets wait in the path's queue: its first value
