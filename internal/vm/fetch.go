@@ -49,7 +49,7 @@ func FetchFor(ctx context.Context, version, architecture string) (Kernel, error)
 			packages = append(packages, part[1])
 		}
 		return packages, nil
-	})
+	}, nil)
 	if err != nil {
 		return k, fmt.Errorf("fetching Debian's kernel %s for %s: %w", version, architecture, err)
 	}
@@ -65,8 +65,12 @@ type apt struct {
 	options []string
 }
 
-// fetch unpacks packages into a folder below the suite's, as a whole or not at all.
-func fetch(ctx context.Context, suite, architecture, into string, choose func(*apt) ([]string, error)) error {
+// fetch unpacks the packages that choose names into a folder below the suite's. The folder appears whole or not at all:
+// prepare, if it is not nil, changes the unpacked files before they get their name, while other processes wait.
+func fetch(
+	ctx context.Context, suite, architecture, into string,
+	choose func(*apt) ([]string, error), prepare func(unpacked string) error,
+) error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand", program,
@@ -109,6 +113,11 @@ func fetch(ctx context.Context, suite, architecture, into string, choose func(*a
 			return fmt.Errorf("unpacking %s: %w: %s", file, err, bytes.TrimSpace(text))
 		}
 		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	if prepare != nil {
+		if err := prepare(unpacked); err != nil {
 			return err
 		}
 	}

@@ -41,19 +41,21 @@ func FetchHeadersFor(ctx context.Context, version, architecture string) (string,
 		wanted = regexp.MustCompile(`(?m)^linux-headers-[0-9]\S*`)
 	}
 	err = fetch(ctx, suite, architecture, "headers", func(a *apt) ([]string, error) {
-		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
-			"--no-replaces", "linux-headers-"+k.Release)
+		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests",
+			"--no-conflicts", "--no-breaks", "--no-replaces", "linux-headers-"+k.Release)
 		if err != nil {
-			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w", k.Release, folder, err)
+			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w",
+				k.Release, folder, err)
 		}
 		return wanted.FindAllString(text, -1), nil
+	}, func(unpacked string) error {
+		if own != "" {
+			if err := lendTools(filepath.Join(own, "../.."), filepath.Join(unpacked, "usr")); err != nil {
+				return err
+			}
+		}
+		return moveHeaders(filepath.Join(unpacked, "usr/src/linux-headers-"+k.Release), root)
 	})
-	if err == nil && own != "" {
-		err = lendTools(filepath.Join(own, "../.."), filepath.Join(root, "usr"))
-	}
-	if err == nil {
-		err = moveHeaders(headers, root)
-	}
 	if err != nil {
 		return "", fmt.Errorf("fetching the headers of kernel %s: %w", k.Release, err)
 	}
@@ -77,7 +79,8 @@ func lendTools(from, to string) error {
 	return nil
 }
 
-// moveHeaders tells headers, which expect to lie in /usr/src, where they lie.
+// moveHeaders changes the paths in a folder of headers, which expect to lie in /usr/src, to the root below which they
+// will lie.
 func moveHeaders(headers, root string) error {
 	makefile := filepath.Join(headers, "Makefile")
 	text, err := os.ReadFile(makefile)

@@ -13,6 +13,9 @@ import (
 // Folder is the cache of kernels. It can be removed: what is needed is fetched again.
 const Folder = "/var/cache/airtide/kernels"
 
+// cache is Folder, except in tests.
+var cache = Folder
+
 // debians are the kernels that can be had, each by the suite of Debian that has it. Kernel 6.12 comes from bookworm's
 // backports, whose modules are built by the tools of Debian 12.
 var debians = []struct{ version, suite string }{
@@ -87,9 +90,9 @@ func CachedFor(version, architecture string) (Kernel, error) {
 // place is the folder of a suite.
 func place(suite, architecture string) string {
 	if architecture == "amd64" {
-		return filepath.Join(Folder, suite)
+		return filepath.Join(cache, suite)
 	}
-	return filepath.Join(Folder, suite+"-"+architecture)
+	return filepath.Join(cache, suite+"-"+architecture)
 }
 
 // unpacked is the kernel in a folder into which its package was unpacked.

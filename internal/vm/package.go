@@ -18,7 +18,8 @@ func FetchPackage(ctx context.Context, version, architecture, name string) (stri
 	if _, err := os.Stat(folder); err == nil {
 		return folder, nil
 	}
-	if err := fetch(ctx, suite, architecture, name, func(*apt) ([]string, error) { return []string{name}, nil }); err != nil {
+	choose := func(*apt) ([]string, error) { return []string{name}, nil }
+	if err := fetch(ctx, suite, architecture, name, choose, nil); err != nil {
 		return "", fmt.Errorf("fetching Debian's package %s for %s: %w", name, architecture, err)
 	}
 	return folder, nil

@@ -32,10 +32,7 @@ func FetchRoot(ctx context.Context, version, name string, packages ...string) (s
 			all = append(all, m[1])
 		}
 		return all, nil
-	})
-	if err == nil {
-		err = finishRoot(root)
-	}
+	}, finishRoot)
 	if err != nil {
 		return "", fmt.Errorf("fetching %v of %s: %w", packages, suite, err)
 	}

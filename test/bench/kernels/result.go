@@ -92,6 +92,7 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 	defer console.Close()
 	module, err := r.guest.module(ctx, folder, p.airtide)
 	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: building the module for accelerated time: %v\n", r.guest.name(), err)
 		r.note("timewarp", "%v", err)
 	}
 	g, err := r.guest.boot(ctx, folder, p, module, console)
