@@ -2,7 +2,7 @@ package cell
 
 import "airtide/internal/cell/queue"
 
-// Between says what happened from one status to a later one of the same cell.
+// Between returns the activity of a cell from one status to a later status of the same cell.
 func Between(from, to *Status) *Window {
 	d := to.since(from)
 	seconds := float64(d.TimeNs) / 1e9
@@ -27,7 +27,7 @@ func Between(from, to *Status) *Window {
 	return w
 }
 
-// ratio is 0 where there is nothing to divide by.
+// ratio returns a / b, or 0 if b is not positive.
 func ratio(a, b float64) float64 {
 	if b <= 0 {
 		return 0
@@ -68,7 +68,8 @@ func (q *QueueCounts) over(seconds float64) QueueWindow {
 	return QueueWindow{
 		MeanPackets: ratio(q.Length.PacketNs/1e9, seconds), EndPackets: q.Length.Now, Pushed: q.Pushed,
 		Dropped: q.Dropped,
-		// The middle of a length's bucket may lie beyond what it has been at all.
+		// The middle of a bucket may be greater than the greatest length, so both are limited by
+		// it.
 		P95Packets: min(q.Lengths.Quantile(0.95), q.Length.Max), MaxPackets: min(q.Lengths.Max(), q.Length.Max),
 		Marked: q.Marked, Sojourn: sojourn(&q.Sojourn),
 	}

@@ -23,7 +23,8 @@ func Build(raw json.RawMessage, c engine.Callbacks) (engine.World, error) {
 	return NewWorld(config, c)
 }
 
-// stations gives the terminals their station numbers, those with a radio the first ones.
+// stations returns the station number of each terminal, and the number of radios. Terminals with a
+// radio have the lowest numbers.
 func (c *Config) stations() (order []int, radios int) {
 	for i := range c.Terminals {
 		if c.Terminals[i].Radio != nil {
@@ -72,7 +73,8 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	return err
 }
 
-// access is a contender's, with what all have alike.
+// access returns the access parameters of a contender, completed by the parameters that all
+// contenders share.
 func (c *Config) access(a Access) medium.Access {
 	m := medium.Access{
 		Category: a.Category, AIFSN: a.AIFSN, CWMin: a.CWMin, CWMax: a.CWMax, TXOPNs: c.TXOPNs,

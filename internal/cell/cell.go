@@ -32,7 +32,8 @@ type Host struct {
 // 10.2.0.1 and so on; the same in IPv6 with fd0a:1:: and fd0a:2::. The cell ends with this process,
 // whatever ends it.
 func Start(ctx context.Context, c Config) (*Cell, error) {
-	// Said here, a mistake needs no privileges to be found.
+	// The configuration is checked before the engine starts, so that a mistake is reported without
+	// root.
 	if _, err := NewWorld(c, engine.Callbacks{}); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (c *Config) hosts(namespaces map[string]string) []Host {
 // Hosts are the terminals, then the servers, in the order of the configuration.
 func (c *Cell) Hosts() []Host { return c.hosts }
 
-// Warnings say what was refused and is done without.
+// Warnings lists the features that the kernel refused and that the engine runs without.
 func (c *Cell) Warnings() []string { return c.engine.Ready.Warnings }
 
 // Begin is time zero of the run: schedules and all counters start.
@@ -132,7 +133,7 @@ func (c *Cell) Begin() error {
 	return nil
 }
 
-// Status tells what the cell has done since Begin.
+// Status returns the counters of the cell since Begin.
 func (c *Cell) Status() (*Status, error) {
 	e, err := c.engine.Status()
 	if err != nil {
@@ -155,7 +156,7 @@ func (c *Cell) Status() (*Status, error) {
 	return s, nil
 }
 
-// Ended is closed when the engine has ended, by Stop or by itself.
+// Ended is closed after the engine's process has ended.
 func (c *Cell) Ended() <-chan struct{} { return c.engine.Ended() }
 
 // Stop ends the cell with its namespaces.

@@ -7,7 +7,7 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// check says what of the configuration makes no sense before its parts look at theirs.
+// check validates the configuration before its parts validate theirs.
 func (c *Config) check() error {
 	if len(c.Terminals) == 0 {
 		return errors.New("the cell has no terminals: name at least one")
@@ -75,7 +75,7 @@ func (a *AccessPoint) check() error {
 	return nil
 }
 
-// maxFlows is how many flows can be told apart.
+// maxFlows is the greatest number of flows, limited by the 16-bit index of the flow table.
 const maxFlows = 1<<16 - 1
 
 func (c *Config) checkFlows() error {

@@ -38,8 +38,8 @@ type Config struct {
 	AP        AccessPoint `json:"ap"`
 	Terminals []Terminal  `json:"terminals"`
 	Servers   []Server    `json:"servers"`
-	// WireUp and WireDown are the shared wire, towards the servers and towards the terminals. The
-	// first step is at 0; none is a wire that takes no time.
+	// WireUp and WireDown are the shared wire towards the servers and towards the terminals. The
+	// first step starts at 0. Without steps the wire adds no delay and has no rate limit.
 	WireUp   []WireStep `json:"wire_up,omitempty"`
 	WireDown []WireStep `json:"wire_down,omitempty"`
 	// Flows that are counted.
@@ -73,14 +73,16 @@ type AccessPoint struct {
 	WindowSharing bool `json:"window_sharing,omitempty"`
 }
 
-// Aggregation bounds A-MPDUs. What is zero has the standard's bound; Frames 1 is no aggregation.
+// Aggregation bounds A-MPDUs. A zero field has the standard's bound. Frames 1 switches aggregation
+// off.
 type Aggregation struct {
 	Bytes     int   `json:"bytes,omitempty"`
 	Frames    int   `json:"frames,omitempty"`
 	AirtimeNs int64 `json:"airtime_ns,omitempty"`
 }
 
-// Access is how a contender gets to the medium, with medium.Access's defaults for what is zero.
+// Access holds the channel access parameters of a contender. A zero field has the default of
+// medium.Access.
 type Access struct {
 	Category medium.Category `json:"category,omitempty"`
 	AIFSN    int             `json:"aifsn,omitempty"`
@@ -97,8 +99,8 @@ type Terminal struct {
 	// Refuse makes its device refuse packets while the radio's queue is full, which TCP takes for
 	// congestion of the local device (code 2); without it a full queue blocks the sender.
 	Refuse bool `json:"refuse,omitempty"`
-	// Up and Down are what the path adds towards the servers and towards the terminal. The first
-	// step is at 0; none adds nothing.
+	// Up and Down are the terminal's path towards the servers and towards the terminal. The first
+	// step starts at 0. Without steps the path adds nothing.
 	Up   []LineStep `json:"up,omitempty"`
 	Down []LineStep `json:"down,omitempty"`
 	// MTU in bytes; 0 means 1500.
@@ -127,7 +129,7 @@ type PHYStep struct {
 	PHY  medium.PHY
 }
 
-// LineStep is what the path adds for a terminal in one direction from a time on.
+// LineStep is the path of a terminal in one direction from a given time on.
 type LineStep struct {
 	AtNs int64     `json:"at_ns"`
 	Line path.Line `json:"line"`
@@ -148,32 +150,31 @@ type Server struct {
 	Outside *Outside `json:"outside,omitempty"`
 }
 
-// Outside is an interface that exists already, such as the TAP of a virtual machine or a real
-// adapter.
+// Outside is an existing interface, such as the TAP of a virtual machine or a real adapter.
 type Outside struct {
 	Interface string `json:"interface"`
 	// Addresses that lie behind it.
 	Addresses []netip.Prefix `json:"addresses"`
-	// Gateway addresses are those that hosts outside use as their router; the engine answers for
-	// them.
+	// Gateway lists the router addresses of hosts outside. The engine answers ARP and neighbour
+	// discovery for them.
 	Gateway []netip.Addr `json:"gateway,omitempty"`
 	// Via is the router outside through which the addresses are reached; without it they are on the
 	// link.
 	Via []netip.Addr `json:"via,omitempty"`
 }
 
-// Flow is traffic that is counted by itself: packets with a TCP or UDP port at either end or, where
-// Port is 0, ICMP echo.
+// Flow is traffic that is counted separately: packets with a TCP or UDP port at either end, or ICMP
+// echo if Port is 0.
 type Flow struct {
 	Name string `json:"name"`
 	Port uint16 `json:"port"`
-	// From and To are who asks whom, where Port is 0; empty stands for any host. Such flows may
-	// overlap: each counts.
+	// From and To are the sender and the receiver of echo requests if Port is 0. An empty name
+	// matches any host. Such flows may overlap; each flow counts.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// EngineOptions are engine.Config's. What is zero has its default.
+// EngineOptions are the options of engine.Config. A zero field has its default.
 type EngineOptions struct {
 	Slots    int           `json:"slots,omitempty"`
 	Priority int           `json:"priority,omitempty"`
@@ -183,7 +184,7 @@ type EngineOptions struct {
 	Quantum  time.Duration `json:"quantum_ns,omitempty"`
 }
 
-// phyJSON is what makes a medium.PHY.
+// phyJSON is the JSON form of a medium.PHY.
 type phyJSON struct {
 	AtNs          int64           `json:"at_ns"`
 	Standard      medium.Standard `json:"standard"`
@@ -195,7 +196,7 @@ type phyJSON struct {
 	ShortPreamble bool            `json:"short_preamble,omitempty"`
 }
 
-// MarshalJSON writes what makes the PHY.
+// MarshalJSON encodes the parameters from which medium.PHY is computed.
 func (s PHYStep) MarshalJSON() ([]byte, error) {
 	p := s.PHY
 	return json.Marshal(

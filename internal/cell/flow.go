@@ -10,15 +10,15 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// flowTable tells to which flow a packet belongs, and counts.
+// flowTable maps a packet to its flow and counts it.
 type flowTable struct {
 	counts []FlowStatus
-	// ports has the index of the flow of each port, and one; 0 stands for none.
+	// ports holds the index of each port's flow plus one; 0 means no flow.
 	ports []uint16
 	echo  []echoFlow
 }
 
-// echoFlow is one of ICMP echo, between any hosts where it names none.
+// echoFlow is an ICMP echo flow. Without addresses it matches any hosts.
 type echoFlow struct {
 	index    int
 	from, to []netip.Addr
@@ -37,7 +37,7 @@ func newFlowTable(c *Config) flowTable {
 	return f
 }
 
-// addresses of a host, nil for none.
+// addresses returns the addresses of a host, or nil for an empty name.
 func (c *Config) addresses(name string) (all []netip.Addr) {
 	for _, p := range c.enginePorts() {
 		if p.Name != name {

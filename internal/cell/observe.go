@@ -10,7 +10,7 @@ func (w *World) newStatus() *Status {
 	return &Status{Terminals: make([]TerminalStatus, len(w.names)), Flows: make([]FlowStatus, len(w.flows.counts))}
 }
 
-// Observe copies what Observation tells.
+// Observe copies the counters for Observation.
 func (w *World) Observe(nowNs int64) { w.observe(w.seen, nowNs) }
 
 // observe copies everything as it has been counted from time zero of the world.

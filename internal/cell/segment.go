@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segment is where the parts of an IP packet are. The engine lets only whole packets in, so lengths
-// can be relied on.
+// segment holds the parts of an IP packet. The engine pushes only complete packets, so the lengths
+// are valid.
 type segment struct {
 	protocol  uint8
 	transport []byte // from its header on
@@ -65,8 +65,8 @@ const (
 	optionTimestamps  = 8
 )
 
-// acknowledges says whether a pure TCP acknowledgement tells nothing that a later one of its flow
-// would not tell too, and what it acknowledges. SACK blocks and ECN's echoes would be lost.
+// acknowledges returns the acknowledgement number of a pure TCP ACK. It returns false if a later
+// ACK of the same flow cannot replace this one: SACK blocks and ECN echoes would be lost.
 func acknowledges(ip []byte) (number uint32, ok bool) {
 	s, ok := read(ip)
 	if !ok || s.protocol != unix.IPPROTO_TCP {

@@ -5,8 +5,8 @@ import (
 	"airtide/internal/cell/path"
 )
 
-// since is what has been counted since an earlier status of the same cell. Levels keep what they
-// are now.
+// since returns the counts since an earlier status of the same cell. Levels keep their present
+// value.
 func (s *Status) since(earlier *Status) Status {
 	d := *s
 	d.TimeNs -= earlier.TimeNs

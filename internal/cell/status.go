@@ -11,8 +11,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Status is what a cell has done since Begin. All counts are cumulative; Between makes rates of two
-// of them.
+// Status holds the counters of a cell since Begin. All counts are cumulative; Between computes
+// rates from two of them.
 type Status struct {
 	// TimeNs is virtual time since Begin; before it, since the start.
 	TimeNs int64 `json:"time_ns"`
@@ -32,8 +32,8 @@ type EngineStatus struct {
 	// BeginNs is when time zero was, on CLOCK_MONOTONIC.
 	BeginNs int64           `json:"begin_ns"`
 	Lag     engine.Lateness `json:"lag"`
-	// LagLimitNs is how late 1 % of the deliveries may be, and a tenth of how late 0.1 % may.
-	// LagExceeded says that they were later: what was measured is not valid.
+	// LagLimitNs is the limit for 1 % of the deliveries, and a tenth of the limit for 0.1 %.
+	// LagExceeded means that a limit was exceeded, so the measurement is invalid.
 	LagLimitNs  int64 `json:"lag_limit_ns"`
 	LagExceeded bool  `json:"lag_exceeded"`
 	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits.
@@ -41,14 +41,14 @@ type EngineStatus struct {
 	Turn engine.Lateness `json:"turn"`
 	// CPUNs is the processor time of the engine's thread.
 	CPUNs int64 `json:"cpu_ns"`
-	// Slots for packets, and the fewest that were free. Exhausted packets were lost because none
-	// was.
+	// Slots is the number of packet slots, SlotsLow the smallest number of free ones. Exhausted
+	// counts packets that were lost because no slot was free.
 	Slots     int    `json:"slots"`
 	SlotsLow  int    `json:"slots_low"`
 	Exhausted uint64 `json:"exhausted_packets"`
-	// Servers has what passed between the engine and the servers.
+	// Servers counts the packets between the engine and the servers.
 	Servers []engine.PortStatus `json:"servers,omitempty"`
-	// Warnings say in words what is not as it should be.
+	// Warnings describes the engine's problems in words.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -57,17 +57,18 @@ type TerminalStatus struct {
 	Name       string `json:"name"`
 	Ethernet   bool   `json:"ethernet,omitempty"`
 	PHYRateBps int64  `json:"phy_rate_bps,omitempty"` // now
-	// Up are its own transmissions, Down those of the access point to it.
+	// Up counts the terminal's own transmissions, Down those of the access point to it.
 	Up   RadioCounts `json:"up"`
 	Down RadioCounts `json:"down"`
-	// Queue is its own, APQueue what the access point's has for it.
+	// Queue is the terminal's own queue, APQueue the access point's queue for this terminal.
 	Queue    QueueCounts   `json:"queue"`
 	APQueue  QueueCounts   `json:"ap_queue"`
 	PathUp   path.Counters `json:"path_up"`
 	PathDown path.Counters `json:"path_down"`
 	// Drops of its packets in both directions, by place.
 	Drops Drops `json:"drops"`
-	// Port is what passed between the engine and its device; zero in virtual time.
+	// Port counts the packets between the engine and the terminal's device. It is zero in virtual
+	// time.
 	Port engine.PortCounts `json:"port"`
 }
 
@@ -75,7 +76,7 @@ type TerminalStatus struct {
 type APStatus struct {
 	Radio RadioCounts `json:"radio"`
 	Queue QueueCounts `json:"queue"`
-	// Thinned acknowledgements gave their place to later ones. The queue counts them as dropped.
+	// Thinned counts ACKs that a later ACK replaced. The queue counts them as dropped.
 	Thinned int64 `json:"thinned_packets,omitempty"`
 	// Lowered windows were advertised greater than the connection's part of the queue.
 	Lowered int64 `json:"lowered_windows,omitempty"`
@@ -83,17 +84,18 @@ type APStatus struct {
 
 // RadioCounts are transmissions over the medium.
 type RadioCounts struct {
-	// AirtimeNs of the frames with preambles, collided ones too, without the answers to them.
+	// AirtimeNs is the duration of all frames with their preambles, including collided frames and
+	// without their acknowledgements.
 	AirtimeNs int64 `json:"airtime_ns"`
-	// TXOPs are the accesses to the medium, those that collided too.
+	// TXOPs counts the accesses to the medium, including collided ones.
 	TXOPs int64 `json:"txops"`
 	// PPDUs with data, BlockAckRequests, and how many of both collided.
 	PPDUs            int64 `json:"ppdus"`
 	BlockAckRequests int64 `json:"block_ack_requests"`
 	Collisions       int64 `json:"collisions"`
-	// Beacons of the access point, whose time is in AirtimeNs.
+	// Beacons counts the access point's beacons. Their duration is part of AirtimeNs.
 	Beacons int64 `json:"beacons,omitempty"`
-	// Frames (MPDUs) sent, those of them that had been sent before, and those lost without
+	// Frames counts sent MPDUs, Retries the repeated ones, FrameErrors those lost without a
 	// collision.
 	Frames      int64 `json:"frames"`
 	Retries     int64 `json:"retries"`
@@ -103,8 +105,8 @@ type RadioCounts struct {
 	DeliveredBytes   int64 `json:"delivered_bytes"`
 	// Sizes counts the PPDUs by their number of frames.
 	Sizes Sizes `json:"sizes"`
-	// Backlog is what waits or is on the air unacknowledged, in packets; of an access point for all
-	// terminals together.
+	// Backlog is the number of packets that wait or are unacknowledged on the air. The access
+	// point's backlog covers all terminals.
 	Backlog Area `json:"backlog"`
 	// Sojourn is the time from the entry into the queue until delivery, in nanoseconds.
 	Sojourn queue.Histogram `json:"sojourn_ns"`
@@ -113,7 +115,7 @@ type RadioCounts struct {
 // Sizes counts transmissions by their number of frames.
 type Sizes [medium.MostFrames + 1]int64
 
-// MarshalJSON names those that there are.
+// MarshalJSON encodes the sizes with a count above zero.
 func (s Sizes) MarshalJSON() ([]byte, error) {
 	counts := map[int]int64{}
 	for frames, n := range s {
@@ -124,7 +126,7 @@ func (s Sizes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(counts)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written.
+// UnmarshalJSON decodes the form of MarshalJSON.
 func (s *Sizes) UnmarshalJSON(data []byte) error {
 	counts := map[int]int64{}
 	if err := json.Unmarshal(data, &counts); err != nil {
@@ -140,8 +142,8 @@ func (s *Sizes) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// quantile is the number of frames that a share (0 to 1) of the transmissions has at most; zero
-// when there are none.
+// quantile returns the number of frames that a share (0 to 1) of the transmissions does not exceed.
+// It returns 0 without transmissions.
 func (s *Sizes) quantile(share float64) int {
 	total := int64(0)
 	for _, n := range s {
@@ -165,7 +167,7 @@ type QueueCounts struct {
 	// Marked with ECN's CE instead of being dropped.
 	Marked int64 `json:"marked_packets"`
 	Length Area  `json:"length"`
-	// Lengths has for how long the length was what.
+	// Lengths is the distribution of the queue length over time.
 	Lengths queue.Times `json:"lengths_ns"`
 	// Sojourn of the packets that were taken out, in nanoseconds.
 	Sojourn queue.Histogram `json:"sojourn_ns"`
@@ -194,16 +196,16 @@ type Drops struct {
 	Path         int64 `json:"path_packets"`
 }
 
-// FlowStatus is what has been delivered of a flow: Forward towards its port (echo requests),
-// Reverse from it (replies).
+// FlowStatus counts the delivered packets of a flow: Forward towards its port (echo requests),
+// Reverse from its port (replies).
 type FlowStatus struct {
 	Name    string    `json:"name"`
 	Forward Delivered `json:"forward"`
 	Reverse Delivered `json:"reverse"`
 }
 
-// Delivered packets have left cell and path. Payload is what follows the TCP, UDP or ICMP header; a
-// segment that arrives twice counts twice.
+// Delivered counts packets that have left cell and path. Payload is the part after the TCP, UDP or
+// ICMP header. A duplicate segment counts twice.
 type Delivered struct {
 	Packets      int64 `json:"packets"`
 	PayloadBytes int64 `json:"payload_bytes"`

@@ -1,6 +1,6 @@
 package cell
 
-// Window is what happened between two statuses.
+// Window is a cell's activity between two statuses.
 type Window struct {
 	// FromNs and ToNs are virtual times since Begin.
 	FromNs    int64            `json:"from_ns"`
@@ -20,13 +20,13 @@ type TerminalWindow struct {
 	// SentMbps and ReceivedMbps are of IP packets that passed its device; zero in virtual time.
 	SentMbps     float64 `json:"sent_mbps"`
 	ReceivedMbps float64 `json:"received_mbps"`
-	// AirtimePercent is the share of the time in which its frames or those sent to it held the
-	// medium.
+	// AirtimePercent is the share of time in which the terminal's own frames or frames to it
+	// occupied the medium.
 	AirtimePercent float64 `json:"airtime_percent"`
-	// Up are its own transmissions, Down those of the access point to it.
+	// Up describes the terminal's own transmissions, Down those of the access point to it.
 	Up   RadioWindow `json:"up"`
 	Down RadioWindow `json:"down"`
-	// Queue is its own, APQueue what the access point's has for it.
+	// Queue is the terminal's own queue, APQueue the access point's queue for this terminal.
 	Queue   QueueWindow `json:"queue"`
 	APQueue QueueWindow `json:"ap_queue"`
 	// Drops of its packets in both directions, by place.
@@ -45,18 +45,18 @@ type TerminalWindow struct {
 type APWindow struct {
 	Radio RadioWindow `json:"radio"`
 	Queue QueueWindow `json:"queue"`
-	// Thinned acknowledgements gave their place to later ones. The queue counts them as dropped.
+	// Thinned counts ACKs that a later ACK replaced. The queue counts them as dropped.
 	Thinned int64 `json:"thinned_packets,omitempty"`
 	// Lowered windows were advertised greater than the connection's part of the queue.
 	Lowered int64 `json:"lowered_windows,omitempty"`
 }
 
-// RadioWindow is about transmissions over the medium. Quantiles and means of nothing are 0.
+// RadioWindow describes transmissions. Quantiles and means without values are 0.
 type RadioWindow struct {
 	AirtimePercent float64 `json:"airtime_percent"`
 	TXOPs          int64   `json:"txops"`
-	// CollisionsPercent is the share of transmissions that collided, RetriesPercent that of frames
-	// that had been sent before.
+	// CollisionsPercent is the share of transmissions that collided. RetriesPercent is the share of
+	// frames that were repetitions.
 	CollisionsPercent float64 `json:"collisions_percent"`
 	RetriesPercent    float64 `json:"retries_percent"`
 	Retries           int64   `json:"retries"`
@@ -69,15 +69,16 @@ type RadioWindow struct {
 	AggregationMax    int     `json:"aggregation_max_frames"`
 	// RateMbps of IP packets that crossed the medium.
 	RateMbps float64 `json:"rate_mbps"`
-	// BacklogPackets is the mean of what waits or is on the air.
+	// BacklogPackets is the mean number of packets that wait or are unacknowledged on the air.
 	BacklogPackets float64 `json:"backlog_packets"`
 	Sojourn        Sojourn `json:"sojourn"`
 }
 
 // QueueWindow is about a queue.
 type QueueWindow struct {
-	// MeanPackets is its mean length over time, P95Packets what it kept to for 95 % of the time,
-	// MaxPackets its greatest, both within 3.2 %, and EndPackets that at the end.
+	// MeanPackets is the mean length over time. P95Packets is the length that 95 % of the time does
+	// not exceed, MaxPackets the greatest length, both within 3.2 %. EndPackets is the length at
+	// the end.
 	MeanPackets float64 `json:"mean_packets"`
 	P95Packets  int64   `json:"p95_packets"`
 	MaxPackets  int64   `json:"max_packets"`

@@ -9,14 +9,13 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// windowSharing is an access point that divides its queue among the TCP connections that cross it:
-// it lowers the window that a receiver advertises to the queue's limit over the number of
-// connections that carry data, so that what they may have under way fits into the queue (S.
-// Pilosof, R. Ramjee, D. Raz, Y. Shavitt, P. Sinha, Understanding TCP Fairness over Wireless LAN,
-// INFOCOM 2003). No connection gets less than one segment.
+// windowSharing is an access point that divides its queue among the TCP connections. It lowers each
+// advertised receive window to the queue limit divided by the number of sending connections, but
+// not below one segment (Pilosof et al., Understanding TCP Fairness over Wireless LAN, INFOCOM
+// 2003).
 //
-// The factor of a window (RFC 7323 section 2) is learned from the connection's SYNs; one whose SYNs
-// were not seen is left alone.
+// The window scale (RFC 7323 section 2) is read from a connection's SYNs. Connections without
+// observed SYNs are left alone.
 type windowSharing struct {
 	limit       queue.Limit
 	connections map[[2]netip.AddrPort]*sharedConnection
@@ -26,8 +25,8 @@ type windowSharing struct {
 	lowered   int64
 }
 
-// sharedConnection is one that crosses the access point. Its ways are told apart by the lower of
-// the two addresses.
+// sharedConnection is a connection through the access point. Its two directions are ordered by
+// address.
 type sharedConnection struct {
 	ways [2]sharedWay
 	// segmentBytes is the most payload that a packet had.
@@ -48,11 +47,11 @@ const (
 	sendingNs = 1e9
 	// countEveryNs is how often the connections are counted.
 	countEveryNs = 100e6
-	// forgetNs is how long a silent connection is remembered once there are maxShared of them.
+	// forgetNs is the silence after which a connection may be forgotten if there are maxShared.
 	forgetNs  = 10e9
 	maxShared = 4096
-	// unknownSegment stands for the payload of a segment until one was seen: that of an Ethernet
-	// frame with timestamps.
+	// unknownSegment is the assumed payload of a segment before the first data: an Ethernet frame
+	// with TCP timestamps.
 	unknownSegment = 1448
 	// maxShift is the greatest factor's (RFC 7323 section 2.3).
 	maxShift = 14
@@ -125,8 +124,8 @@ func (w *windowSharing) count(nowNs int64) {
 	}
 }
 
-// connection is that of a packet, and which of its ways the packet takes; nil when it is not
-// followed.
+// connection returns the connection of a packet and the packet's direction. It returns nil if the
+// connection is not tracked.
 func (w *windowSharing) connection(ip []byte, s *segment, nowNs int64) (c *sharedConnection, way int) {
 	from, to := ends(ip)
 	key := [2]netip.AddrPort{
@@ -138,7 +137,7 @@ func (w *windowSharing) connection(ip []byte, s *segment, nowNs int64) (c *share
 		way = 1
 	}
 	c = w.connections[key]
-	// Only a connection whose SYNs are seen can be followed.
+	// The window scale is known only from SYNs.
 	if c == nil && s.transport[13]&tcpSyn != 0 {
 		if len(w.connections) >= maxShared {
 			w.forget(nowNs)
@@ -159,7 +158,7 @@ func (w *windowSharing) forget(nowNs int64) {
 	}
 }
 
-// synchronised reads what a SYN says of windows.
+// synchronised reads the window scale option of a SYN.
 func synchronised(s *segment) sharedWay {
 	way := sharedWay{synchronised: true}
 	for options := s.transport[20 : len(s.transport)-s.payload]; len(options) > 0; {

@@ -11,14 +11,14 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// World is the cell with its path in virtual time. Terminals with a radio have the station numbers
-// from 0 on, those on Ethernet the next ones, each kind in the order of the configuration.
+// World is the cell with its path in virtual time. Terminals with a radio have the lowest station
+// numbers, then come those on Ethernet; each kind keeps the order of the configuration.
 //
-// From a radio a packet crosses the medium to the access point. If it is for another radio, it
-// crosses the medium once more, through the access point's queue; else it goes up the path: the
-// line of its terminal and the shared wire. What is for a terminal comes down the path and, where
-// it has a radio, over the medium. An Ethernet terminal is at the near end of the wire: what is
-// between it and another terminal goes up the path and, turned round at the far end, down.
+// A packet from a radio crosses the medium to the access point. If it is for another radio, it
+// crosses the medium again through the access point's queue. Otherwise it goes up the path: the
+// line of its terminal, then the shared wire. A packet for a terminal comes down the path and, if
+// the terminal has a radio, over the medium. An Ethernet terminal is at the near end of the wire: a
+// packet to another terminal goes up the path, turns round at the far end, and comes down.
 type World struct {
 	callbacks engine.Callbacks
 	radios    int
@@ -59,8 +59,7 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	for i, station := range order {
 		terminals[station], w.names[station] = &c.Terminals[i], c.Terminals[i].Name
 	}
-	// Each part draws from a sequence of its own, so that what happens in one does not depend on
-	// the others' traffic.
+	// Each part has its own random sequence, so one part does not depend on the traffic of others.
 	random := rand.NewPCG(c.Seed, 0)
 	if err := w.makeMedium(
 		&c, terminals[:radios], rand.New(rand.NewPCG(random.Uint64(), random.Uint64())),
@@ -100,7 +99,7 @@ func (w *World) Push(p *queue.Packet, nowNs int64) {
 	}
 }
 
-// Next is the time of the next event, math.MaxInt64 when there is none.
+// Next returns the time of the next event, or math.MaxInt64 if there is none.
 func (w *World) Next() int64 {
 	next := min(w.up.Next(), w.down.Next())
 	if w.medium != nil {
@@ -131,8 +130,8 @@ func (w *World) Advance(nowNs int64) {
 	}
 }
 
-// Room is how many packets a station's queue still takes. Nothing limits it on Ethernet: there a
-// switch drops what the wire does not take.
+// Room returns the number of packets that a station's queue can still take. An Ethernet station has
+// no limit; a switch drops packets that the wire cannot take.
 func (w *World) Room(station int) int {
 	if station >= w.radios {
 		return math.MaxInt
@@ -140,7 +139,7 @@ func (w *World) Room(station int) int {
 	return w.medium.Free(station)
 }
 
-// offAir is where a packet arrives that has crossed the medium.
+// offAir handles a packet that has crossed the medium.
 func (w *World) offAir(p *queue.Packet, atNs int64) {
 	if !p.Up {
 		w.deliver(p, atNs)

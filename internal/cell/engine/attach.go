@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// device is what a host calls its interface.
+	// device is the interface name inside a host's namespace.
 	device = "eth0"
-	// ringPackets is how many packets the ring of a TUN device or a tap takes between two visits of
-	// the engine. A station's is bounded by its sockets' buffers, which are charged for what lies
-	// there.
+	// ringPackets is the ring size of a TUN device or a tap, in packets. It has to hold all packets
+	// that arrive between two reads of the engine. A station's ring is also bounded by the sender's
+	// socket buffer.
 	ringPackets = 8192
 )
 
@@ -37,7 +37,7 @@ type network struct {
 	supers bool
 }
 
-// newNetwork makes the hosts and their devices, and opens what is outside.
+// newNetwork creates the hosts and their devices, and opens the interfaces outside.
 func newNetwork(c *Config) (*network, error) {
 	n := &network{pid: os.Getpid(), hosts: map[string]*namespace{}, supers: c.Supers}
 	for i := range c.Ports {
@@ -57,7 +57,7 @@ func newNetwork(c *Config) (*network, error) {
 	return n, nil
 }
 
-// mac is a locally administered address of its own for each engine, port and end.
+// mac returns a locally administered address that is unique for the engine, the port and the end.
 func (n *network) mac(end, index int) mac {
 	return mac{0x02 | byte(end)<<2, 'a', byte(n.pid >> 16), byte(n.pid >> 8), byte(n.pid), byte(index)}
 }
@@ -110,15 +110,14 @@ func (n *network) attachServer(p *port, host *namespace) error {
 	})
 }
 
-// opened prepares a port whose descriptor was just opened.
+// opened prepares a port after its descriptor was opened.
 func (n *network) opened(p *port) error {
 	n.undone(func() { _ = unix.Close(p.fd) })
 	p.super = n.supers
 	return setOffloads(p.fd, n.supers)
 }
 
-// attachStation makes a veth whose one end is the host's device and whose other end carries a
-// macvtap.
+// attachStation creates a veth pair. One end is the host's device, the other end carries a macvtap.
 func (n *network) attachStation(p *port, host *namespace) (err error) {
 	if n.air == nil {
 		if n.air, err = n.namespace(airName); err != nil {
@@ -176,8 +175,8 @@ func (n *network) configure(p *port, host *namespace) error {
 	for _, s := range [][2]string{
 		{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}, {"addr_gen_mode", "1"},
 	} {
-		// The cell carries no multicast, so a host can neither find a router nor prove an address
-		// its own. Without IPv6 in the kernel there is nothing to set.
+		// The cell carries no multicast: a host can neither find a router nor detect a duplicate
+		// address. The sysctls do not exist in a kernel without IPv6.
 		if err := host.sysctl("ipv6/conf/"+device+"/"+s[0], s[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("setting %s: %w", s[0], err)
 		}

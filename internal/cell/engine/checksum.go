@@ -26,8 +26,8 @@ func setIPChecksum(ip []byte, headerBytes int) {
 	binary.BigEndian.PutUint16(ip[10:], ^fold(sum16(ip[:headerBytes], 0)))
 }
 
-// pseudoSum is the sum of the pseudo header (RFC 9293 clause 3.1, RFC 8200 clause 8.1): what stands
-// in the checksum field of a packet whose checksum is left to the device.
+// pseudoSum returns the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1). The
+// checksum field holds this sum if the device completes the checksum.
 func (h *header) pseudoSum(b []byte, transportBytes int) uint16 {
 	addresses := b[12:20]
 	if h.version == 6 {

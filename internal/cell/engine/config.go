@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config is what an engine is started with.
+// Config holds the options of an engine.
 type Config struct {
 	Ports []Port `json:"ports"`
 	// World is for the Builder.
@@ -25,19 +25,18 @@ type Config struct {
 	// Coalesce hands packets of one flow that leave at once over as one super-packet, as a
 	// receiver's GRO would. It saves processor time above some 1 Gbit/s.
 	Coalesce bool `json:"coalesce,omitempty"`
-	// Supers reads what senders offload as super-packets and splits them here instead of in the
-	// kernel: the same packets enter the world, at less cost.
+	// Supers reads offload-sized packets from senders and splits them in the engine instead of in
+	// the kernel. The same packets enter the world, with less processor time.
 	Supers bool `json:"supers,omitempty"`
-	// Quantum is the shortest sleep: events closer together than that are handled together, the
-	// earlier ones late by up to the quantum. It saves wake-ups where every packet of a fast wire
-	// is an event of its own.
+	// Quantum is the shortest sleep. Events closer together than the quantum are handled together,
+	// so the earlier events are late by up to the quantum. It saves wake-ups on a fast wire.
 	Quantum time.Duration `json:"quantum_ns,omitempty"`
 }
 
-// What stands for zero in Config.
+// Defaults for zero fields of Config.
 const (
-	// DefaultLagLimit is two of what it takes to hand over the 64 packets of an A-MPDU one by one.
-	// Rates do not depend on lateness below it (docs/design/architecture.md).
+	// DefaultLagLimit is four times the time that it takes to deliver the 64 packets of an A-MPDU
+	// one by one. Below this limit, rates do not depend on lateness (docs/design/architecture.md).
 	DefaultLagLimit = 2 * time.Millisecond
 
 	DefaultSlots    = 32768
@@ -45,7 +44,7 @@ const (
 	DefaultMTU      = 1500
 )
 
-// Kind says how a port is attached.
+// Kind is the way in which a port is attached.
 type Kind string
 
 // The kinds.
@@ -62,12 +61,12 @@ const (
 type Port struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Station is the number that the world knows the host by, or NoStation for one behind the wire.
-	// A Server has none, a Station must have one, an interface Outside may: a virtual machine can
-	// be a terminal.
+	// Station is the host's station number in the world, or NoStation behind the wire. A Server has
+	// none. A Station has one. An Outside interface may have one, since a virtual machine can be a
+	// terminal.
 	Station int `json:"station"`
-	// Addresses are the host's own (a /32 or a /128 each); of an interface Outside those that lie
-	// behind it.
+	// Addresses are the host's own addresses (a /32 or a /128 each), or the subnets behind an
+	// Outside interface.
 	Addresses []netip.Prefix `json:"addresses"`
 	// MTU in bytes; 0 means DefaultMTU.
 	MTU int `json:"mtu,omitempty"`
@@ -76,11 +75,11 @@ type Port struct {
 	// sender.
 	Refuse bool `json:"refuse,omitempty"`
 
-	// Interface outside, in the network namespace whose path is Namespace, "" for the engine's own.
+	// Interface is the name of an Outside interface in the network namespace with the path
+	// Namespace. An empty path means the engine's own namespace.
 	Interface string `json:"interface,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// Gateway addresses are those that hosts outside may use as their router; the engine answers
-	// for them.
+	// Gateway lists the router addresses that hosts outside may use. The engine answers for them.
 	Gateway []netip.Addr `json:"gateway,omitempty"`
 	// Via is the router outside through which the addresses are reached, at most one for each
 	// family; without it they are on the link.
@@ -94,10 +93,10 @@ func (p *Port) mtu() int {
 	return p.MTU
 }
 
-// maxMTU is what a slot takes.
+// maxMTU is the largest IP packet that fits into a slot, in bytes.
 const maxMTU = slotBytes - headroom
 
-// check says what is wrong with the configuration, and fills in what was left out.
+// check validates the configuration and fills in defaults.
 func (c *Config) check() error {
 	if len(c.Ports) == 0 {
 		return errors.New("the cell has no hosts: name at least one port")

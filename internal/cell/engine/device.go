@@ -14,7 +14,7 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// openTUN makes a TUN device whose packets have a virtio header. It is gone when the descriptor is
+// openTUN creates a TUN device with virtio headers. The device is removed when its descriptor is
 // closed.
 func openTUN(name string) (int, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -42,8 +42,8 @@ func openTUN(name string) (int, error) {
 	return fd, nil
 }
 
-// setOffloads leaves checksums to the engine's far side, and, where super-packets are read,
-// segmentation to the engine.
+// setOffloads leaves checksums to the receiver, and segmentation to the engine if it reads
+// offload-sized packets.
 func setOffloads(fd int, supers bool) error {
 	offloads := unix.TUN_F_CSUM
 	if supers {
@@ -52,17 +52,16 @@ func setOffloads(fd int, supers bool) error {
 	if err := unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, offloads); err != nil {
 		return fmt.Errorf("setting offloads: %w", err)
 	}
-	// What is written is bounded by the world, not by a socket's buffer.
+	// The world bounds the written packets, so the socket buffer has no limit.
 	if err := unix.IoctlSetPointerInt(fd, unix.TUNSETSNDBUF, math.MaxInt32); err != nil {
 		return fmt.Errorf("setting the buffer for writing: %w", err)
 	}
 	return nil
 }
 
-// OpenMacvtap opens the character device of a macvtap, by its name and the index of its interface.
-// To be called in its network namespace. The names in /dev are those of all namespaces at once and
-// may lead to another's, so the device's number is read from the namespace's own sysfs and a node
-// made of it.
+// OpenMacvtap opens the character device of a macvtap with the given name and interface index. Call
+// it in the macvtap's network namespace. The device number is read from that namespace's sysfs,
+// since names in /dev are shared by all namespaces.
 func OpenMacvtap(name string, index int) (fd int, err error) {
 	file, err := openSysfs(fmt.Sprintf("class/net/%s/tap%d/dev", name, index), unix.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
@@ -113,8 +112,8 @@ func openSysfs(path string, flags int) (int, error) {
 	return fd, nil
 }
 
-// mountDetached is a file system of its own that no path leads to; it ends with its descriptors
-// (kernel 5.2).
+// mountDetached mounts a file system without a path and returns its descriptor. The mount ends with
+// its descriptors. It needs Linux 5.2.
 func mountDetached(kind string) (int, error) {
 	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -161,7 +160,8 @@ func openPacketSocket(name string) (fd int, err error) {
 			return fd, fmt.Errorf("setting the buffers of a packet socket: %w", err)
 		}
 	}
-	// The engine's address there is not the interface's.
+	// The engine's address differs from the interface's address, so the interface has to be
+	// promiscuous.
 	promiscuous := &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
 	if err = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, promiscuous); err != nil {
 		return fd, fmt.Errorf("listening to all on %s: %w", name, err)

@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Engine is an engine that runs in a process of its own.
+// Engine is a running engine process.
 type Engine struct {
-	// Ready is what it said when it was.
+	// Ready is the engine's message at its start.
 	Ready Ready
 
 	command  *exec.Cmd
@@ -33,7 +33,7 @@ type Engine struct {
 	waitErr  error
 }
 
-// stopTimeout is how long an engine may take to undo what it has made.
+// stopTimeout is the longest time that an engine may need to undo its changes.
 const stopTimeout = 10 * time.Second
 
 // Start starts this program once more as an engine and waits until it carries packets. The engine
@@ -118,10 +118,9 @@ func (e *Engine) launch(c *Config) error {
 	return nil
 }
 
-// withPriority calls f with the thread at a real-time priority, or without where that is refused;
-// the engine finds out and warns. The policy is SCHED_RR, not SCHED_FIFO: at times a thread of Go's
-// runtime spins until another has done its part (bgsweep does), and under SCHED_FIFO the other may
-// never get the processor that both are on.
+// withPriority calls f on a thread with a real-time priority. If the kernel refuses the priority, f
+// runs without it, and the engine warns later. The policy is SCHED_RR: under SCHED_FIFO a spinning
+// thread of the Go runtime can block the thread that it waits for.
 func withPriority(priority int, f func() error) error {
 	if priority == 0 {
 		priority = DefaultPriority
@@ -136,7 +135,7 @@ func withPriority(priority int, f func() error) error {
 	return f()
 }
 
-// sweep removes what an engine left that was killed.
+// sweep removes the namespaces of a killed engine.
 func (e *Engine) sweep() {
 	removeNamespaces(func(pid int) bool { return pid == e.command.Process.Pid })
 }
@@ -159,7 +158,7 @@ func (e *Engine) exchange(order []byte) (a answer, err error) {
 	return a, e.why(err)
 }
 
-// why says why an engine does not answer.
+// why returns the reason why the engine does not answer.
 func (e *Engine) why(err error) error {
 	select {
 	case <-e.ended:
@@ -192,20 +191,20 @@ func (e *Engine) Status() (*Status, error) {
 	return a.Status, nil
 }
 
-// Begin is time zero of a run: everything in Status counts from here, lags too, and a Beginner is
-// told.
+// Begin sets time zero of a run. All counters in Status restart, lags included, and a Beginner is
+// called.
 func (e *Engine) Begin() error {
 	_, err := e.do(orderNameBegin)
 	return err
 }
 
-// Reset begins to count the lags anew, at the start of what is to be judged by them.
+// Reset restarts the lag counters.
 func (e *Engine) Reset() error {
 	_, err := e.do(orderNameReset)
 	return err
 }
 
-// Ended is closed when the engine's process has ended, by Stop or by itself.
+// Ended is closed after the engine's process has ended.
 func (e *Engine) Ended() <-chan struct{} { return e.ended }
 
 // Stop ends the engine, with its namespaces and devices, and waits until it has ended.
@@ -237,7 +236,7 @@ func (e *Engine) terminate() {
 	e.awaitEnd()
 }
 
-// awaitEnd waits until an engine has ended that was told to, and ends it by force when it does not.
+// awaitEnd waits until the engine has ended. It kills the engine after stopTimeout.
 func (e *Engine) awaitEnd() {
 	select {
 	case <-e.ended:
@@ -247,8 +246,7 @@ func (e *Engine) awaitEnd() {
 	}
 }
 
-// complaint keeps the beginning of what the engine writes to standard error, where a panic says
-// what it is.
+// complaint keeps the first bytes of the engine's standard error, which name the cause of a panic.
 type complaint struct {
 	mutex sync.Mutex
 	text  []byte

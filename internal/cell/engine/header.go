@@ -9,7 +9,7 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// header is where the parts of an IP packet begin.
+// header holds the offsets of the parts of an IP packet.
 type header struct {
 	version   uint8
 	protocol  uint8  // of the transport
@@ -31,8 +31,8 @@ const (
 	tcpCwr
 )
 
-// parse reads the headers of an IP packet; ok is false when it is none or is cut off. b may be
-// longer than the packet.
+// parse reads the headers of an IP packet. It returns false for a truncated packet and for anything
+// else than IP. b may be longer than the packet.
 func parse(b []byte) (h header, ok bool) {
 	if len(b) < 20 {
 		return h, false
@@ -107,7 +107,7 @@ func (h *header) destination(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// describe fills in what the queues of the cell ask about a packet.
+// describe sets the fields of a packet that the queues read.
 func (h *header) describe(p *queue.Packet, b []byte) {
 	p.Data, p.Length = b, int(h.length)
 	p.Flow = h.flow(b)
@@ -115,7 +115,7 @@ func (h *header) describe(p *queue.Packet, b []byte) {
 		b[h.transport+13]&(tcpAck|tcpSyn|tcpFin|tcpRst) == tcpAck
 }
 
-// flow is a hash of the addresses, the protocol and, where they are known, the ports.
+// flow returns a hash of the addresses, the protocol and the ports if they are known.
 func (h *header) flow(b []byte) uint32 {
 	const k = 0x9e3779b97f4a7c15 // 2^64 / golden ratio
 	sum := uint64(h.protocol)

@@ -15,7 +15,8 @@ type histogram struct {
 
 const (
 	subBits = 5
-	// Durations up to 2^41 ns, 36 minutes; longer ones count there.
+	// classes covers durations up to 2^41 ns (36 minutes). Longer durations count in the last
+	// class.
 	classes = (41 - subBits + 1) << subBits
 )
 
@@ -58,7 +59,7 @@ func (h *histogram) quantile(q float64) int64 {
 	return h.max
 }
 
-// Lateness says how late something was, in nanoseconds; the quantiles are exact to 3 %.
+// Lateness is a distribution of delays in nanoseconds. Quantiles are exact to 3 %.
 type Lateness struct {
 	Count  uint64 `json:"count"`
 	P50Ns  int64  `json:"p50_ns"`
@@ -71,17 +72,16 @@ func (h *histogram) lateness() Lateness {
 	return Lateness{h.total, h.quantile(.5), h.quantile(.99), h.quantile(.999), h.max}
 }
 
-// exceeds says whether the lags of a run are too long for it to be valid. Of a hundred packets one
-// may be later than the limit, and of a thousand one later than ten times the limit: on a virtual
-// machine that one tells of the host, which now and then takes the processors away for
-// milliseconds, and not of the engine.
+// exceeds reports whether the lags make a run invalid: more than 1 % of the packets are later than
+// the limit, or more than 0.1 % are later than ten times the limit. On a virtual machine the second
+// limit allows for pauses of the host.
 func (l *Lateness) exceeds(limitNs int64) bool {
 	return l.P99Ns > limitNs || l.P999Ns > tenTimes*limitNs
 }
 
 const tenTimes = 10
 
-// Against says in words how late packets were, for a message.
+// Against describes the lateness of packets in words, for a message.
 func (l *Lateness) Against(limitNs int64) string {
 	ms := func(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'f', 2, 64) + " ms" }
 	return fmt.Sprintf("1 packet in 100 left more than %s late (%s are allowed), 1 in 1000 more than %s (%s)",

@@ -23,8 +23,7 @@ type loop struct {
 	// The start of virtual time; startNs is the same moment on clock.Now.
 	start   time.Time
 	startNs int64
-	// When the run began, in virtual time, and what the thread had used of its processor until
-	// then.
+	// beginNs is the virtual time of Begin, beginCPUNs the thread's processor time at Begin.
 	beginNs, beginCPUNs int64
 
 	coalesce  bool
@@ -63,8 +62,7 @@ const (
 )
 
 const (
-	// longestSleepNs bounds how long the loop sleeps, so that it knows how well it is woken even
-	// when nothing happens.
+	// longestSleepNs bounds a sleep, so that the wake-up delay is measured on an idle cell too.
 	longestSleepNs = 5e6
 	tickEveryNs    = 10e6
 )
@@ -156,9 +154,9 @@ func (l *loop) wait() {
 	}
 }
 
-// sleep waits at most so long for a port. The runtime is told of this call, unlike of those for
-// single packets: a thread that never gives its processor context back is made to, at a time that
-// suits the runtime.
+// sleep waits for a port, at most for the given time. It uses a system call that the runtime knows,
+// unlike the calls for single packets. Otherwise the runtime would take the thread's processor
+// context away at an arbitrary time.
 func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 	timeout := unix.NsecToTimespec(ns)
 	if !l.withoutPwait2 {
@@ -190,7 +188,7 @@ func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
 	return int(r), 0
 }
 
-// watch sets what epoll reports of a port.
+// watch sets the events that epoll reports for a port.
 func (l *loop) watch(p *port, events uint32) {
 	event := unix.EpollEvent{Events: events, Fd: int32(p.index)}
 	_, _, errno := unix.RawSyscall6(
@@ -206,7 +204,7 @@ func (l *loop) fail(p *port, err error) {
 	l.failure = fmt.Errorf("port %q has failed: %w", p.Name, err)
 }
 
-// tick does what is to be done now and then.
+// tick runs the periodic work.
 func (l *loop) tick(now int64) {
 	l.tickNs = now
 	for _, p := range l.refusing {
@@ -221,7 +219,7 @@ func (l *loop) tick(now int64) {
 	}
 }
 
-// obey carries an order out and says whether to go on.
+// obey executes an order and reports whether the loop continues.
 func (l *loop) obey() bool {
 	order := l.order.Load()
 	if order == orderNone {
@@ -249,7 +247,7 @@ func (l *loop) resetLag() {
 	l.pool.low = len(l.pool.free)
 }
 
-// begin makes this moment the one from which everything counts.
+// begin restarts all counters at the current time.
 func (l *loop) begin() {
 	now := l.now()
 	if l.world.Next() <= now {
@@ -274,8 +272,8 @@ func (l *loop) cpuNs() int64 {
 	return l.usage.Utime.Nano() + l.usage.Stime.Nano()
 }
 
-// command gives the loop an order from another thread and waits until it is carried out; false says
-// that the loop has ended.
+// command gives the loop an order from another thread and waits until it is done. It returns false
+// if the loop has ended.
 func (l *loop) command(order int32) bool {
 	l.order.Store(order)
 	var one [8]byte
@@ -285,7 +283,7 @@ func (l *loop) command(order int32) bool {
 	return ok
 }
 
-// callbacks are what the world gets.
+// callbacks returns the functions that the world may call.
 func (l *loop) callbacks() Callbacks {
 	return Callbacks{
 		Deliver:   l.deliver,

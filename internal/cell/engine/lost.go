@@ -8,17 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lossCounter tells how many packets the kernel lost between a host and the engine.
+// lossCounter counts the packets that the kernel lost between a host and the engine.
 type lossCounter struct {
-	// files are the devices' counters in sysfs, kept open: asking by netlink costs fifty times as
-	// much. A port outside has none, its socket counts.
+	// files are open sysfs counters of the devices. A netlink request costs fifty times as much. An
+	// Outside port has no files; its socket counts.
 	files  []int
 	socket uint64 // what the socket has told until now
 	begin  uint64 // lost before Begin
 }
 
-// countLosses adds a counter of a device, such as rx_dropped. To be called in the device's
-// namespace.
+// countLosses adds a counter of a device, such as rx_dropped. Call it in the device's namespace.
 func (n *network) countLosses(p *port, device, counter string) error {
 	file, err := openSysfs(fmt.Sprintf("class/net/%s/statistics/%s", device, counter), unix.O_RDONLY)
 	if err != nil {
@@ -37,7 +36,7 @@ func (p *port) lostSinceBegin() uint64 {
 // kernelLost counts from when the port was made.
 func (p *port) kernelLost() (lost uint64) {
 	if p.Kind == Outside {
-		// Reading them sets them to nothing.
+		// Reading the statistics resets them.
 		if s, err := unix.GetsockoptTpacketStats(p.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 			p.lost.socket += uint64(s.Drops)
 		}

@@ -22,7 +22,7 @@ const (
 	airName = "+air"
 )
 
-// namespaceName is what `ip netns exec` calls the namespace of a port of the engine with this PID.
+// namespaceName returns the name of a port's namespace, as used by `ip netns exec`.
 func namespaceName(pid int, port string) string { return fmt.Sprintf("%s%d-%s", namePrefix, pid, port) }
 
 // RemoveLeftovers removes the namespaces of engines that were killed, with the devices in them.
@@ -31,7 +31,8 @@ func RemoveLeftovers() {
 	removeNamespaces(func(pid int) bool { return !isEngine(pid) })
 }
 
-// isEngine says whether a process is an engine; one that has got the PID of an engine since is not.
+// isEngine reports whether the process is an engine. The PID may have been reused by another
+// program.
 func isEngine(pid int) bool {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -41,7 +42,7 @@ func isEngine(pid int) bool {
 	return bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+childVariable+"="))
 }
 
-// removeNamespaces removes those of the engines whose PID is chosen.
+// removeNamespaces removes the namespaces of all engines with a chosen PID.
 func removeNamespaces(chosen func(pid int) bool) {
 	paths, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+"*"))
 	if err != nil {
@@ -58,7 +59,7 @@ func removeNamespaces(chosen func(pid int) bool) {
 }
 
 func removeNamespace(path string) {
-	// One that was being made when the engine died may be a file without a mount.
+	// A killed engine may have left a file without a mount.
 	_ = unix.Unmount(path, unix.MNT_DETACH)
 	_ = os.Remove(path)
 }

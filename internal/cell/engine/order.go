@@ -9,12 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepOrder has one processor handle all that arrives on a device. To be called in the device's
-// namespace. A veth leaves a packet in the backlog of the processor that sent it, and a connection
-// sends from where its program runs and from where ACKs arrive: on two processors at once its
-// packets overtake each other, which TCP takes for loss. Steering (RPS,
-// Documentation/networking/scaling.rst) gives the device one backlog, as the queue of a real one is
-// one.
+// keepOrder makes one processor handle all packets that arrive on a device, by receive packet
+// steering (Documentation/networking/scaling.rst). Call it in the device's namespace. Without it a
+// veth queues a packet on the sender's processor, so packets of a connection that sends from two
+// processors overtake each other.
 func keepOrder(device string, index int) error {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outside is what the engine knows of the hosts behind an interface outside, to whom it is a
-// router: it answers ARP (RFC 826) and neighbour discovery (RFC 4861) for the hosts of the cell and
-// for Port.Gateway, and asks for those outside.
+// outside is the engine's state as a router for the hosts behind an Outside interface. It answers
+// ARP (RFC 826) and neighbour discovery (RFC 4861) for the hosts of the cell and for Port.Gateway,
+// and resolves the addresses of hosts outside.
 type outside struct {
 	neighbours map[netip.Addr]neighbour
 	linkLocal  netip.Addr // of the engine
@@ -43,8 +43,8 @@ func newOutside(router mac) *outside {
 	return &outside{neighbours: map[netip.Addr]neighbour{}, linkLocal: netip.AddrFrom16(a)}
 }
 
-// acceptOutside says whether a frame carries an IP packet for the cell; it answers and learns from
-// the others.
+// acceptOutside reports whether a frame carries an IP packet for the cell. It answers and learns
+// from other frames.
 func (l *loop) acceptOutside(p *port, frame []byte, kind uint16) bool {
 	if mac(frame[:6]) != p.router && frame[0]&1 == 0 {
 		return false
@@ -62,7 +62,7 @@ func (l *loop) acceptOutside(p *port, frame []byte, kind uint16) bool {
 	return false
 }
 
-// ours says whether the engine answers for an address.
+// ours reports whether the engine answers for an address.
 func (l *loop) ours(p *port, a netip.Addr) bool {
 	if a == p.outside.linkLocal || slices.Contains(p.Gateway, a) {
 		return true
@@ -146,11 +146,12 @@ func (o *outside) start(to, from mac, kind uint16) []byte {
 }
 
 func (p *port) send(frame []byte) {
-	// What is lost is asked for again.
+	// A lost answer needs no retry, because the host asks again.
 	_, _, _ = unix.RawSyscall(unix.SYS_WRITE, uintptr(p.fd), uintptr(unsafe.Pointer(&frame[0])), uintptr(len(frame)))
 }
 
-// resolve finds the Ethernet address behind which a destination lies, or asks for it.
+// resolve returns the Ethernet address of a destination. If it is unknown, resolve sends a request
+// and returns false.
 func (l *loop) resolve(p *port, destination netip.Addr) (mac, bool) {
 	hop := destination
 	for _, via := range p.Via {
@@ -176,8 +177,8 @@ func (l *loop) ask(p *port, a netip.Addr) {
 	n.askedNs = now
 	p.outside.neighbours[a] = n
 	if a.Is4() {
-		// Without a gateway's address it is a probe (RFC 5227 clause 2.1.1), which is answered all
-		// the same.
+		// Without a gateway address the request is an ARP probe (RFC 5227 section 2.1.1), which
+		// hosts answer too.
 		source := netip.IPv4Unspecified()
 		for _, g := range p.Gateway {
 			if g.Is4() {

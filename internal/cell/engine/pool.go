@@ -16,15 +16,15 @@ const (
 	headroom = 64
 )
 
-// slot is a packet and the memory that it lies in.
+// slot is a packet with its memory.
 type slot struct {
-	// packet comes first: the pointer that a world gives back is that of the slot.
+	// packet is the first field, so that a pointer to the packet is a pointer to the slot.
 	packet queue.Packet
 	to     *port // leaves by it
 	dueNs  int64 // when it left the world
 	memory *[slotBytes]byte
-	// Where the checksum that is still to be completed begins, from the IP header on, and where in
-	// there it stands; a start of 0 says that it is complete.
+	// checksumStart and checksumOffset locate an incomplete checksum: its first byte, counted from
+	// the IP header, and the checksum field after that. A start of 0 means a complete checksum.
 	checksumStart, checksumOffset uint16
 	header                        header
 	under                         bool // under way in the world
@@ -76,7 +76,7 @@ func (p *pool) give(s *slot) { p.free = append(p.free, s) }
 // ip is the IP packet of n bytes in the slot.
 func (s *slot) ip(n int) []byte { return s.memory[headroom : headroom+n : headroom+n] }
 
-// copy makes a second packet of one that is under way.
+// copy returns a copy of a packet, or nil if no slot is free.
 func (l *loop) copy(p *queue.Packet) *queue.Packet {
 	from, to := slotOf(p), l.pool.take()
 	if to == nil {

@@ -26,7 +26,7 @@ type port struct {
 	// Addresses of the frames written: of the host, and of the engine as its router.
 	host, router mac
 
-	// What was read and did not find room in the station's queue: the rest of a super-packet.
+	// waiting holds the rest of an offload-sized packet for which the station's queue had no room.
 	waiting []*slot
 	held    bool // not read until the station's queue has room
 	gather  gather
@@ -37,9 +37,9 @@ type port struct {
 	counts PortCounts
 }
 
-// PortCounts is what passed a port.
+// PortCounts counts the packets of a port.
 type PortCounts struct {
-	// PacketsIn and BytesIn entered the world, PacketsOut and BytesOut left it. Bytes are those of
+	// PacketsIn and BytesIn entered the world. PacketsOut and BytesOut left it. Bytes are those of
 	// IP packets.
 	PacketsIn  uint64 `json:"packets_in"`
 	BytesIn    uint64 `json:"bytes_in"`
@@ -92,7 +92,7 @@ func (p *port) write(s *slot, v virtio, to mac) syscall.Errno {
 	return errno
 }
 
-// frame puts the headers in front of the IP packet and returns where they begin.
+// frame writes the headers in front of the IP packet and returns the offset of the first one.
 func (p *port) frame(s *slot, v virtio, to mac) int {
 	at := headroom
 	if p.ether != 0 {

@@ -18,7 +18,7 @@ var needed = []struct {
 	{unix.CAP_MKNOD, "CAP_MKNOD"},         // the nodes of macvtaps
 }
 
-// checkPrivilege says what this process may not do and an engine must.
+// checkPrivilege returns an error that names the capabilities that this process lacks.
 func checkPrivilege() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -19,10 +19,10 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// childVariable says in the environment that this process is to be an engine.
+// childVariable is the environment variable that marks a process as an engine.
 const childVariable = "AIRTIDE_CELL_ENGINE"
 
-// IsEngine says whether this process was started to be an engine.
+// IsEngine reports whether this process was started as an engine.
 func IsEngine() bool { return os.Getenv(childVariable) != "" }
 
 // process is the engine's process.
@@ -45,14 +45,15 @@ type answer struct {
 	Status *Status `json:"status,omitempty"`
 }
 
-// Ready is what is known once an engine runs.
+// Ready is the engine's first message. It is sent when packets flow.
 type Ready struct {
 	PID int `json:"pid"`
 	// Namespaces of the ports that are hosts, by the ports' names, for `ip netns exec`.
 	Namespaces map[string]string `json:"namespaces"`
-	// StartNs is the engine's start on clock.Now, CLOCK_MONOTONIC: what a World takes for time 0.
+	// StartNs is the time of the engine's start on clock.Now (CLOCK_MONOTONIC). It is time 0 of the
+	// World.
 	StartNs int64 `json:"start_ns"`
-	// Warnings say what was refused and is done without.
+	// Warnings lists the features that the kernel refused and that the engine runs without.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -66,8 +67,8 @@ const (
 // Main is an engine's process, from its configuration on standard input to its end. It returns the
 // exit status.
 func Main(build Builder) int {
-	// A Ctrl-C goes to the whole group of processes. Whoever started the engine decides what it
-	// means; when that one ends, so does standard input, and SIGTERM comes.
+	// Ctrl-C reaches the whole process group. The parent decides about it: if the parent ends,
+	// standard input ends too and SIGTERM arrives.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -97,7 +98,7 @@ func readOrders(in *bufio.Reader, orders chan<- order) {
 	}
 }
 
-// serve answers until it is told to stop, or the loop fails.
+// serve answers orders until it receives a stop order or the loop fails.
 func (e *process) serve(orders <-chan order, stop <-chan os.Signal, out *json.Encoder) int {
 	for {
 		select {
@@ -228,9 +229,9 @@ func (e *process) prepare() {
 	debug.SetGCPercent(-1)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	// What status lines leave behind is collected when it has become much.
+	// The garbage of status lines is collected rarely.
 	debug.SetMemoryLimit(int64(m.Sys) + 256<<20)
-	// Pages are locked as they are touched; those of the packets are there already.
+	// Pages are locked when they are touched. The pages of the packet pool are touched already.
 	e.warn(unix.Mlockall(unix.MCL_CURRENT|unix.MCL_FUTURE|unix.MCL_ONFAULT), "memory may be swapped out")
 	if e.config.Priority < 0 {
 		return
@@ -244,7 +245,8 @@ func (e *process) prepare() {
 		"the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it "+
 			"needs CAP_SYS_NICE",
 	)
-	// Where processors cannot be kept awake at all, being late is counted as ever.
+	// If processors cannot be kept awake, the engine runs without it, and the lateness is counted
+	// as usual.
 	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {
 		e.warn(err, "processors may sleep, and take a while to wake up")
 	}

@@ -61,8 +61,8 @@ func (l *loop) receive(p *port) {
 	}
 }
 
-// full says whether what the station sends has to wait with it. Outside nobody could be made to
-// wait: there the world drops what its queue does not take.
+// full reports whether a station has to keep its packets. An Outside host cannot be blocked: the
+// world drops packets that its queue cannot take.
 func (l *loop) full(p *port) bool { return p.Kind == Station && l.world.Room(p.Station) <= 0 }
 
 // hold leaves a port unread until its station's queue has room.
@@ -92,7 +92,7 @@ func (l *loop) release(p *port) {
 	l.watch(p, unix.EPOLLIN)
 }
 
-// resume reads the ports that were held and whose queue has room by now.
+// resume reads the blocked ports whose queue has room again.
 func (l *loop) resume() {
 	for i := len(l.held) - 1; i >= 0; i-- {
 		if p := l.held[i]; !l.full(p) {
@@ -101,7 +101,8 @@ func (l *loop) resume() {
 	}
 }
 
-// enterWaiting lets the rest of a super-packet enter and says whether all of it has.
+// enterWaiting pushes the rest of an offload-sized packet and reports whether all of it has
+// entered.
 func (l *loop) enterWaiting(p *port) bool {
 	for i, s := range p.waiting {
 		if l.full(p) {
@@ -115,7 +116,7 @@ func (l *loop) enterWaiting(p *port) bool {
 	return true
 }
 
-// accept takes what was read: n bytes from the virtio header on.
+// accept handles a packet of n bytes, counted from the virtio header.
 func (l *loop) accept(p *port, s *slot, n int) {
 	at := headroom - p.ether - virtioBytes
 	n -= virtioBytes + p.ether
@@ -154,22 +155,22 @@ func (l *loop) accept(p *port, s *slot, n int) {
 	l.take(p, s)
 }
 
-// acceptFrame says whether the frame in the slot carries an IP packet that is meant for the cell.
+// acceptFrame reports whether the frame in the slot carries an IP packet for the cell.
 func (l *loop) acceptFrame(p *port, s *slot, n int) bool {
 	frame := s.memory[headroom-etherBytes:]
 	kind := binary.BigEndian.Uint16(frame[12:])
 	if p.outside != nil {
 		return l.acceptOutside(p, frame[:etherBytes+min(n, maxMTU)], kind)
 	}
-	// The rest is what an IPv6 host tells its neighbours: neither the credit nor the world counts
-	// it.
+	// Other frames are multicast of an IPv6 host to its neighbours. Neither the credit nor the
+	// world counts them.
 	return frame[0]&1 == 0 && (kind == etherIP4 || kind == etherIP6)
 }
 
 // take finds the packet's way and lets it enter, or wait.
 func (l *loop) take(p *port, s *slot) {
 	to := l.routes.find(s.header.destination(s.ip(int(s.header.length))))
-	// From wire to wire nothing leads through the cell.
+	// Packets from one server to another do not cross the cell.
 	if to == nil || to == p || (p.Station < 0 && to.Station < 0) {
 		p.counts.Unroutable++
 		l.pool.give(s)
@@ -203,8 +204,8 @@ func (l *loop) enter(p *port, s *slot) {
 	l.world.Push(&s.packet, now)
 }
 
-// split makes packets of a super-packet of n bytes, whose beginning lies in the slot and whose rest
-// in the buffer, as the kernel does where a device cannot (tcp_gso_segment in
+// split divides an offload-sized packet of n bytes into segments. The first bytes are in the slot,
+// the others in the buffer. The segments are those of the kernel (tcp_gso_segment in
 // net/ipv4/tcp_offload.c, __udp_gso_segment).
 func (l *loop) split(p *port, s *slot, n int, v virtio) {
 	copy(l.buffer[headroom:slotBytes], s.memory[headroom:]) // in front of the rest
@@ -239,8 +240,8 @@ func (l *loop) split(p *port, s *slot, n int, v virtio) {
 	}
 }
 
-// cut writes one segment of a super-packet: its headers are those of the whole, changed where they
-// count.
+// cut writes one segment of an offload-sized packet. Its headers are those of the whole packet with
+// adjusted length, sequence number, flags and checksum.
 func (h *header) cut(s *slot, headers, part []byte, number int, last bool, offset int) {
 	n := len(headers) + len(part)
 	ip := s.ip(n)
@@ -269,8 +270,8 @@ func (h *header) cut(s *slot, headers, part []byte, number int, last bool, offse
 	binary.BigEndian.PutUint16(transport[s.checksumOffset:], h.pseudoSum(ip, len(transport)))
 }
 
-// grant tells the program at the station's device how much may enter: what was taken, and what
-// there is room for.
+// grant tells the program at the station's device how many packets may enter: the packets read so
+// far and the room in the queue.
 func (l *loop) grant(p *port) {
 	room := l.world.Room(p.Station) - len(p.waiting)
 	p.credit.allow(p.credit.taken + uint64(min(max(room, 0), math.MaxInt32)))

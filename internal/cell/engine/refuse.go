@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// credit is what the program at a station's device (bpf/cell/port.bpf.c) is told and tells.
+// credit is the memory that the engine shares with the program at a station's device
+// (bpf/cell/port.bpf.c).
 type credit struct {
-	// taken counts the packets that have come from the device, as the program counts those that
-	// entered it.
+	// taken counts the packets read from the device. The program counts the packets that entered
+	// it.
 	taken   uint64
 	allowed uint64
 	// refusedBefore were refused before Begin.
@@ -30,8 +31,8 @@ type credit struct {
 	link    link.Link
 }
 
-// attachCredit loads the program and attaches it to the egress of a device. To be called in the
-// device's namespace.
+// attachCredit loads the program and attaches it to the egress of a device. Call it in the device's
+// namespace.
 func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 	c := &credit{}
 	_ = rlimit.RemoveMemlock() // maps count to it before Linux 5.11
@@ -85,7 +86,7 @@ func (c *credit) close() {
 	_ = c.objects.Close()
 }
 
-// allow says how many packets may have entered.
+// allow sets the number of packets that may have entered.
 func (c *credit) allow(n uint64) {
 	if n != c.allowed {
 		c.allowed = n
@@ -95,8 +96,8 @@ func (c *credit) allow(n uint64) {
 
 func (c *credit) refused() uint64 { return atomic.LoadUint64(&c.shared.Refused) }
 
-// settleTicks are more than packets stay under way from the device to the engine, on a machine that
-// is emulated or busy too.
+// settleTicks is longer than a packet needs from the device to the engine, even on a busy or
+// emulated machine.
 const settleTicks = 20
 
 // settle gives credit back for packets that entered the device and never came: after settleTicks

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// routes tells which port a destination address belongs to.
+// routes maps a destination address to its port.
 type routes struct {
 	hosts    map[netip.Addr]*port
 	prefixes []prefix // the longest first
@@ -36,7 +36,7 @@ func newRoutes(ports []*port) (*routes, error) {
 	return r, nil
 }
 
-// find is nil when no port has the address. Multicast belongs to none.
+// find returns the port of an address, or nil. Multicast addresses have no port.
 func (r *routes) find(a netip.Addr) *port {
 	if p, ok := r.hosts[a]; ok {
 		return p

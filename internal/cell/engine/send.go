@@ -92,7 +92,7 @@ func (l *loop) add(p *port, s *slot) {
 		g.dirty = true
 		l.dirty = append(l.dirty, p)
 	}
-	// A short segment, or one that is to be pushed to the reader, is the last.
+	// A short segment or a segment with PSH ends the packet.
 	if g.n == maxGather || s.payloadBytes() < g.slots[0].payloadBytes() || s.tcp()[13]&tcpPsh != 0 {
 		l.flush(p)
 	}
@@ -102,8 +102,8 @@ func (s *slot) payloadBytes() int { return int(s.header.length - s.header.payloa
 
 func (s *slot) tcp() []byte { return s.packet.Data[s.header.transport:] }
 
-// joins says whether a packet may be part of a super-packet: TCP data whose checksum is left to the
-// device, without flags or IP options that say something of this segment alone.
+// joins reports whether a packet may become part of an offload-sized packet: TCP data with an
+// incomplete checksum, without flags and IP options that concern this segment alone.
 func joins(s *slot) bool {
 	h := &s.header
 	return h.protocol == unix.IPPROTO_TCP && !h.fragment && s.checksumStart == h.transport && h.payload < h.length &&
@@ -111,7 +111,8 @@ func joins(s *slot) bool {
 		s.tcp()[13]&^tcpPsh == tcpAck
 }
 
-// continues says whether a packet follows the last one gathered and differs in nothing else.
+// continues reports whether a packet follows the last gathered packet and differs in nothing but
+// its sequence number.
 func (g *gather) continues(s *slot) bool {
 	first := g.slots[0]
 	if !joins(s) || s.header.version != first.header.version || s.header.payload != first.header.payload ||
@@ -135,7 +136,7 @@ func (g *gather) continues(s *slot) bool {
 		string(x[18:n]) == string(y[18:n]) // urgent pointer, options
 }
 
-// flush writes what was gathered.
+// flush writes the gathered packets of a port.
 func (l *loop) flush(p *port) {
 	g := &p.gather
 	n := g.n
@@ -192,8 +193,8 @@ func (p *port) writeSuper(slots []*slot, iov *[maxGather]unix.Iovec, to mac) sys
 	return errno
 }
 
-// flushAll writes everything that was gathered. It is called once in each turn, so that what was
-// read and left at once is gathered too.
+// flushAll writes the gathered packets of all ports. It is called once in each turn of the loop, so
+// that packets read in one turn are gathered too.
 func (l *loop) flushAll() {
 	for _, p := range l.dirty {
 		p.gather.dirty = false

@@ -12,8 +12,8 @@ import (
 type Status struct {
 	// TimeNs is the virtual time that has passed.
 	TimeNs int64 `json:"time_ns"`
-	// BeginNs is when it began, on clock.Now (CLOCK_MONOTONIC), the time of recordings: what
-	// happened at TimeNs stands there at BeginNs + TimeNs.
+	// BeginNs is the time of Begin on clock.Now (CLOCK_MONOTONIC), the clock of recordings. TimeNs
+	// of this status is BeginNs + TimeNs there.
 	BeginNs int64        `json:"begin_ns"`
 	Ports   []PortStatus `json:"ports"`
 	// Dropped packets, by queue.Place.
@@ -22,11 +22,11 @@ type Status struct {
 	// Lag is how late packets left the world against their virtual time.
 	Lag        Lateness `json:"lag"`
 	LagLimitNs int64    `json:"lag_limit_ns"`
-	// LagExceeded says that more than 1 % of the packets were later than the limit, or more than
-	// 0.1 % later than ten times the limit: what was measured is not valid.
+	// LagExceeded means that the run is invalid: more than 1 % of the packets were later than the
+	// limit, or more than 0.1 % were later than ten times the limit.
 	LagExceeded bool `json:"lag_exceeded"`
-	// Wake is how late the system woke the engine, and Turn how long it was busy between two waits:
-	// so long a packet may have waited to be read.
+	// Wake is the delay of the engine's wake-ups. Turn is the busy time between two waits; a packet
+	// may wait that long to be read.
 	Wake Lateness `json:"wake"`
 	Turn Lateness `json:"turn"`
 
@@ -37,9 +37,9 @@ type Status struct {
 	// CPUNs is the processor time of the engine's thread.
 	CPUNs int64 `json:"cpu_ns"`
 
-	// Warnings say in words what is not as it should be.
+	// Warnings describes the engine's problems in words.
 	Warnings []string `json:"warnings,omitempty"`
-	// World is what an Observed world tells.
+	// World is the observation of an Observed world.
 	World json.RawMessage `json:"world,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func (s *snapshot) take(l *loop) {
 	}
 }
 
-// status puts the loop's numbers together with those that the kernel keeps.
+// status combines the loop's counters with the kernel's counters.
 func (e *process) status() (*Status, error) {
 	if !e.loop.command(orderCopy) {
 		return nil, e.ended()
@@ -94,8 +94,7 @@ func (e *process) status() (*Status, error) {
 	var lost uint64
 	for i, p := range e.loop.ports {
 		counts := s.counts[i]
-		// The credit that is given back misses those that the kernel counts, and some that it does
-		// not.
+		// The two counters overlap in part: neither contains all losses of the other.
 		counts.KernelDropped = max(counts.KernelDropped, p.lostSinceBegin())
 		if p.credit != nil {
 			counts.Refused = p.credit.refused() - p.credit.refusedBefore

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// virtioBytes is the size of struct virtio_net_hdr (include/uapi/linux/virtio_net.h), which stands
-// in front of every packet read or written. Its numbers have the machine's byte order.
+// virtioBytes is the size of struct virtio_net_hdr (include/uapi/linux/virtio_net.h), in bytes. The
+// header precedes every packet and has the machine's byte order.
 const virtioBytes = 10
 
 type virtio struct {

@@ -6,50 +6,47 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// World is a machine in virtual time: what lies between the ports. Times are nanoseconds from the
-// engine's start. The engine calls it from one thread; it must not allocate once it is warm.
+// World is everything between the ports, in virtual time. Times are nanoseconds since the engine's
+// start. The engine calls it from one thread. It must not allocate memory during a run.
 type World interface {
-	// Push lets a packet enter. Everything due until then has been handled. What comes from a
-	// station is to be dropped when there is no Room; that happens where nobody can be made to
-	// wait, at an interface Outside.
+	// Push enters a packet. All events due until then have been handled. A packet from a station is
+	// dropped if there is no Room, which only happens at an Outside interface.
 	Push(p *queue.Packet, nowNs int64)
-	// Next is the time of the next event, math.MaxInt64 when there is none.
+	// Next returns the time of the next event, or math.MaxInt64 if there is none.
 	Next() int64
 	// Advance handles every event that is due up to and including now, in order of time.
 	Advance(nowNs int64)
-	// Room is how many packets the station's own queue still takes. At 0 the engine leaves what the
-	// station sends where it is, with the sender. It changes only in Push and Advance. math.MaxInt
-	// says that the queue has no limit.
+	// Room returns the number of packets that the station's queue can still take. At 0 the engine
+	// leaves the packets with the sender. The value changes only in Push and Advance. math.MaxInt
+	// means no limit.
 	Room(station int) int
 }
 
-// Beginner is a World with a time zero of its own.
+// Beginner is a World whose schedules start at Engine.Begin.
 type Beginner interface {
 	World
-	// Begin says that the run begins now (Engine.Begin): schedules and counts start here. It is
-	// called on the engine's thread when everything due until then has been handled, and must be
-	// quick. Times go on counting from the engine's start.
+	// Begin starts the schedules and counters. All events due until then have been handled. It runs
+	// on the engine's thread and must be quick. Times still count from the engine's start.
 	Begin(nowNs int64)
 }
 
 // Observed is a World that has something to tell in Status.World.
 type Observed interface {
 	World
-	// Observe copies what is to be told. It is called on the engine's thread and must be quick.
+	// Observe copies the counters. It runs on the engine's thread and must be quick.
 	Observe(nowNs int64)
-	// Observation is what was copied, to be encoded as JSON. It is called on another thread, never
-	// while Observe runs.
+	// Observation returns the copied counters, to be encoded as JSON. It runs on another thread,
+	// never at the same time as Observe.
 	Observation() any
 }
 
-// Callbacks are what the engine lends to a world.
+// Callbacks are the functions that the engine offers to a world.
 type Callbacks struct {
 	// Deliver ends a packet's way: it leaves by the port that its destination address belongs to.
 	Deliver func(p *queue.Packet, atNs int64)
 	// Drop ends a packet that is lost.
 	Drop func(p *queue.Packet, at queue.Place, atNs int64)
-	// Copy makes another packet with the same contents that is under way too, nil when there is no
-	// slot for it.
+	// Copy returns a second packet with the same contents, or nil if no slot is free.
 	Copy func(p *queue.Packet) *queue.Packet
 	// StationOf is the station that a packet is addressed to, NoStation when it goes over the wire.
 	StationOf func(p *queue.Packet) int
@@ -58,5 +55,5 @@ type Callbacks struct {
 // Builder makes the world that Config.World describes. It is called in the engine's process.
 type Builder func(config json.RawMessage, c Callbacks) (World, error)
 
-// NoStation is the station of a port that lies behind the wire.
+// NoStation is the station number of a port behind the wire.
 const NoStation = -1

@@ -1,5 +1,5 @@
-// Package live tells other processes on this machine how a running cell is doing: Serve answers on
-// a socket, Find and Ask are the other side, Table prints.
+// Package live connects a running cell with other processes on this machine. Serve answers on a
+// socket, Find and Ask are the other side, and Table prints.
 package live
 
 import (
@@ -28,7 +28,7 @@ const (
 	suffix = ".sock"
 )
 
-// Report is what a cell says of itself.
+// Report is a cell's answer: its process, hosts and status.
 type Report struct {
 	Name   string       `json:"name"`
 	PID    int          `json:"pid"` // of the process that runs it
@@ -93,8 +93,7 @@ func (s *Server) Close() error {
 
 func socket(pid int) string { return filepath.Join(folder, prefix+strconv.Itoa(pid)+suffix) }
 
-// Find lists the processes that run cells, by their numbers. Sockets of processes that are gone are
-// removed.
+// Find returns the PIDs of the processes that run cells. It removes the sockets of ended processes.
 func Find() ([]int, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -19,12 +19,12 @@ type Seen struct {
 	Engine *cell.EngineStatus `json:"engine"`
 }
 
-// Between is what was seen from one report to a later one of the same cell.
+// Between returns the activity from one report to a later report of the same cell.
 func Between(from, to *Report) *Seen {
 	return &Seen{to.Name, to.PID, to.Hosts, cell.Between(from.Status, to.Status), to.Status.Engine}
 }
 
-// Table prints what was seen.
+// Table prints the activity as tables.
 func (s *Seen) Table(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(

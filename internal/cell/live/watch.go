@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Watch shows what the running cells do, or the one of a process, after each interval, until ctx
-// ends or, with once, after the first. It ends with an error when no cell runs any more.
+// Watch calls show with the activity of all cells, or of the cell of one process, after each
+// interval until ctx ends. With once it stops after the first. It returns an error if no cell is
+// running any more.
 func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show func([]*Seen) error) error {
 	before, err := askAll(pid)
 	if err != nil {
@@ -43,7 +44,7 @@ func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show
 	}
 }
 
-// askAll asks the cell of a process, or all there are.
+// askAll asks the cell of one process, or all running cells if pid is 0.
 func askAll(pid int) ([]*Report, error) {
 	if pid > 0 {
 		r, err := Ask(pid)

@@ -19,9 +19,9 @@ const (
 	Voice
 )
 
-// Access are the parameters of a contender's access. What is zero has the default of its category:
-// IEEE 802.11-2020 table 9-155, with the TXOP limits of the 2012 edition, which access points
-// announce to this day.
+// Access holds the channel access parameters of a contender. A zero field has the default of the
+// category: IEEE 802.11-2020 table 9-155, with the TXOP limits of the 2012 edition, which access
+// points still announce.
 type Access struct {
 	Category Category
 	// CWMin and CWMax are the bounds of the contention window in slots.
@@ -57,7 +57,7 @@ func (a *Access) check() error {
 	return nil
 }
 
-// withDefaults fills in what is zero, for a contender of a standard.
+// withDefaults fills in the zero fields for a contender of the given standard.
 func (a Access) withDefaults(s Standard) Access {
 	if a.Category == ByStandard {
 		a.Category = DCF
@@ -101,11 +101,11 @@ func (a Access) withDefaults(s Standard) Access {
 	return a
 }
 
-// never is the time of what does not happen.
+// never is the time of an event that will not happen.
 const never = math.MaxInt64
 
-// contender is one coordination function: it counts slots of idle medium down and transmits when
-// none is left.
+// contender is one coordination function. It counts down slots of idle medium and transmits at
+// zero.
 type contender struct {
 	edca         bool
 	slotNs       int64
@@ -119,13 +119,13 @@ type contender struct {
 	slots    int64 // of back-off left
 	// startNs is when the medium has been idle long enough (DIFS, AIFS, EIFS) for slots to count.
 	startNs int64
-	// accessNs is when it will transmit if the medium stays idle; never when it has nothing to
-	// send.
+	// accessNs is the time of its transmission if the medium stays idle, or never if it has nothing
+	// to send.
 	accessNs int64
 	onAir    bool
 
-	// While together with others of its kind (step), end is the slot at which the back-off ends,
-	// and slots, startNs and accessNs are not kept, but that accessNs tells whether there is
+	// together means that the contender counts as part of a step. Then end is the slot at which the
+	// back-off ends. slots and startNs are not updated, and accessNs only tells whether there is
 	// something to send.
 	together bool
 	step     int32
@@ -165,7 +165,7 @@ func (c *contender) failed() {
 	c.cw = min(c.cwMax, 2*c.cw+1)
 }
 
-// freeze is what a frame of another contender, once heard, leaves of the back-off.
+// freeze stops the back-off when the frame of another contender is heard.
 func (c *contender) freeze(heardNs int64) {
 	var idle idleSlots
 	idle.freeze(heardNs, c)
@@ -186,9 +186,9 @@ func (s *idleSlots) freeze(heardNs int64, c *contender) {
 	c.slots = max(0, c.slots-s.count)
 }
 
-// slotsBefore is how many slots count before a frame was heard where they count from a start on.
-// EDCA counts at slot boundaries, of which the first is the end of AIFS; DCF counts at the end of
-// idle slots (10.23.2.4, 10.3.4.3).
+// slotsBefore returns the number of slots from startNs to a heard frame. EDCA counts at slot
+// boundaries, the first at the end of AIFS. DCF counts at the end of idle slots (10.23.2.4,
+// 10.3.4.3).
 func slotsBefore(heardNs, startNs, slotNs int64, edca bool) int64 {
 	idleNs := heardNs - startNs
 	if idleNs < 0 {
@@ -200,7 +200,7 @@ func slotsBefore(heardNs, startNs, slotNs int64, edca bool) int64 {
 	return idleNs / slotNs
 }
 
-// idleFrom says that slots count from a time on.
+// idleFrom restarts the count of slots at startNs.
 func (c *contender) idleFrom(startNs int64, wants bool) {
 	c.startNs = startNs
 	c.accessNs = never
@@ -209,9 +209,8 @@ func (c *contender) idleFrom(startNs int64, wants bool) {
 	}
 }
 
-// wake is for a contender with nothing to send whose queue gets a packet while the medium is idle.
-// Where the back-off had come to its end before, DCF transmits at once and EDCA at the next slot
-// boundary.
+// wake starts a contender whose queue gets its first packet while the medium is idle. If the
+// back-off has ended, DCF transmits at once and EDCA at the next slot boundary.
 func (c *contender) wake(nowNs int64) {
 	c.accessNs = c.startNs + c.slots*c.slotNs
 	if c.accessNs >= nowNs {

@@ -2,9 +2,9 @@ package medium
 
 import "fmt"
 
-// Beacons are what the access point sends at regular times (11.1.3), with nobody else's contention:
-// at each of these times, or when the medium becomes idle after it, PIFS later. The zero value is
-// none. They need no answer, and nobody waits for them.
+// Beacons are the access point's periodic frames (11.1.3). A beacon is sent without contention at
+// its time, or PIFS after the medium becomes idle. It is not acknowledged. The zero value means no
+// beacons.
 type Beacons struct {
 	IntervalNs int64 `json:"interval_ns,omitempty"`
 	// Bytes of a beacon's frame with its header and FCS. Default 250.
@@ -14,7 +14,7 @@ type Beacons struct {
 	Kbps int `json:"kbps,omitempty"`
 }
 
-// usualBeaconBytes is about what access points send that offer 802.11n and WPA.
+// usualBeaconBytes is the approximate beacon size of access points with 802.11n and WPA.
 const usualBeaconBytes = 250
 
 func (b *Beacons) check(band Band) error {

@@ -2,7 +2,7 @@ package medium
 
 import "airtide/internal/cell/queue"
 
-// What is known of a frame that has left its queue.
+// frameState is the sender's knowledge about a frame that has left its queue.
 type frameState uint8
 
 const (
@@ -17,10 +17,9 @@ type frame struct {
 	state    frameState
 }
 
-// link is one direction between the access point and a station: the frames from the first that has
-// not been passed on by the receiver to the last that was sent. It is the sender's transmit window
-// and the receiver's reorder buffer at once (10.25.6), since each knows at the end of an exchange
-// what the other one knows. Without aggregation it holds one frame.
+// link is one direction between the access point and a station. It is the sender's transmit window
+// and the receiver's reorder buffer (10.25.6) at once, since both know the same at the end of an
+// exchange. Without aggregation it holds one frame.
 type link struct {
 	station int
 	owner   int // the contender that sends
@@ -50,15 +49,15 @@ func (l *link) add(p *queue.Packet) {
 	l.waiting++
 }
 
-// repeats says that something has to be sent that is in no queue any more.
+// repeats reports whether the link has frames or a BlockAckReq to send that are in no queue.
 func (l *link) repeats() bool { return l.waiting > 0 || l.bar }
 
-// retry counts a failed attempt for each frame of a transmission that has not been received. Those
-// that have been sent as often as the limit says are abandoned and come back in dropped.
+// retry counts a failed attempt for each unreceived frame of a transmission. Frames that have
+// reached the retry limit are abandoned and appended to dropped.
 func (l *link) retry(seqs []uint32, limit int, dropped []*queue.Packet) []*queue.Packet {
 	for _, seq := range seqs {
 		f := l.at(seq)
-		// What was received may have left the window already, and its place may be empty.
+		// A received frame may have left the window, and its place may be empty.
 		if seq-l.first >= l.next-l.first || f.state != unacknowledged {
 			continue
 		}
@@ -73,14 +72,14 @@ func (l *link) retry(seqs []uint32, limit int, dropped []*queue.Packet) []*queue
 			l.first++
 			continue
 		}
-		// The receiver keeps back what follows until a BlockAckReq moves its window (10.25.6.6).
+		// The receiver holds back later frames until a BlockAckReq moves its window (10.25.6.6).
 		l.bar = true
 	}
 	return dropped
 }
 
-// release takes the next frame out of the reorder buffer, nil when there is none in order. After a
-// BlockAckReq, abandoned frames are passed over.
+// release removes the next frame in order from the reorder buffer, or returns nil. With passOver it
+// skips abandoned frames, as after a BlockAckReq.
 func (l *link) release(passOver bool) *queue.Packet {
 	for l.first != l.next {
 		f := l.at(l.first)

@@ -8,7 +8,7 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Config describes a cell's medium. What is zero has the default that is said with it.
+// Config describes a medium. A zero field has the default named at the field.
 type Config struct {
 	Band Band
 	// SlotNs is the slot time. Default: 9 us, and 20 us when a terminal is 802.11b.
@@ -17,11 +17,10 @@ type Config struct {
 	// Default: the mandatory rates of DSSS and OFDM (1, 2, 5.5, 11; 6, 12, 24 Mbit/s).
 	BasicRatesKbps []int
 	Beacons        Beacons
-	// LeaveOutVHTSIGB makes 802.11ac preambles 4 us shorter than the standard says, as ns-3 has
-	// them.
+	// LeaveOutVHTSIGB makes 802.11ac preambles 4 us shorter than in the standard, as in ns-3.
 	LeaveOutVHTSIGB bool
-	// BarAfterCollision: who sent an A-MPDU and got no BlockAck asks for it by a BlockAckReq at the
-	// next access instead of sending the frames again. ns-3 does; most devices do not.
+	// BarAfterCollision makes the sender of an unanswered A-MPDU send a BlockAckReq at its next
+	// access instead of the frames. ns-3 does so; most devices do not.
 	BarAfterCollision bool
 	// EIFSAfterCollision: the others recognise a collided frame as a frame, and wait for EIFS.
 	// Without it they sense energy only, as receivers do that need some 4 dB more of one preamble
@@ -41,7 +40,7 @@ type Config struct {
 	Deliver func(p *queue.Packet, atNs int64)
 	// Drop takes a packet that a station's queue did not take or that the medium gave up.
 	Drop func(p *queue.Packet, at queue.Place, atNs int64)
-	// Room, if not nil, is told when a station's queue that was full takes packets again.
+	// Room is called when a full station queue has room again. It may be nil.
 	Room func(station int, atNs int64)
 }
 
@@ -49,13 +48,13 @@ type Config struct {
 type AccessPoint struct {
 	Access      Access
 	Aggregation Aggregation
-	// Queue holds what goes down. It speaks to its own drop callback.
+	// Queue holds the packets towards the stations. It reports drops to its own callback.
 	Queue queue.Discipline
 }
 
 // Station is a terminal.
 type Station struct {
-	// Rates over time, in both directions; the first counts from time zero on whatever it says.
+	// Rates are the rates over time in both directions. The first one applies from time zero.
 	Rates       []RateFrom
 	Access      Access
 	Aggregation Aggregation
@@ -73,11 +72,11 @@ type RateFrom struct {
 	PHY    PHY
 }
 
-// MostFrames is the most that any A-MPDU has: those of a BlockAck agreement of 802.11ax.
+// MostFrames is the largest A-MPDU of any standard, in frames: a BlockAck agreement of 802.11ax.
 const MostFrames = 256
 
-// Aggregation limits A-MPDUs. The zero value is no aggregation. What the standard and the PPDU's
-// longest time allow is never exceeded, and one frame always goes.
+// Aggregation limits A-MPDUs. The zero value means no aggregation. The limits of the standard and
+// the longest PPDU always apply. A single frame is always allowed.
 type Aggregation struct {
 	Bytes     int   // of the A-MPDU with delimiters and padding. Zero: no aggregation
 	Frames    int   // zero: as many as a BlockAck agreement holds (64; 802.11ax 256)

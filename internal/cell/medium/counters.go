@@ -2,12 +2,12 @@ package medium
 
 import "airtide/internal/cell/queue"
 
-// Counters are what a contender has done since the start or the last Restart. The times are of its
-// own frames, without the answers to them.
+// Counters hold the activity of a contender since the start or the last Restart. Times cover its
+// own frames without their acknowledgements.
 type Counters struct {
-	// AirtimeNs of its frames with preambles, collided ones too.
+	// AirtimeNs is the duration of its frames with preambles, including collided ones.
 	AirtimeNs int64
-	// TXOPs are the accesses to the medium, those that collided too.
+	// TXOPs counts the accesses to the medium, including collided ones.
 	TXOPs int64
 	// PPDUs with data, BlockAckReqs, and how many of both collided.
 	PPDUs, BlockAckReqs, Collisions int64
@@ -15,26 +15,25 @@ type Counters struct {
 	Beacons int64
 	// Unanswered PPDUs were received by no one because of frame errors.
 	Unanswered int64
-	// Frames (MPDUs) sent, and those of them that had been sent before.
+	// Frames counts sent MPDUs, Retries the repeated ones.
 	Frames, Retries int64
 	// FrameErrors are frames lost without collision.
 	FrameErrors int64
 	// DeliveredPackets and DeliveredBytes (of IP packets) have crossed the medium and left it in
 	// order.
 	DeliveredPackets, DeliveredBytes int64
-	// Drops at a station's own queue and after the last retry. What an access point's discipline
-	// drops, it counts itself.
+	// Drops counts packets dropped at a station's own queue and after the last retry. The access
+	// point's discipline counts its own drops.
 	Drops [queue.NumPlaces]int64
 	// Sizes counts the data PPDUs by their number of frames.
 	Sizes [MostFrames + 1]int64
-	// Backlog in packets over time: what waits and what is on the air without having been
-	// acknowledged.
+	// Backlog is the number of packets over time that wait or are unacknowledged on the air.
 	Backlog queue.Level
 	// Sojourn in nanoseconds, from the entry into the queue until the packet is delivered.
 	Sojourn queue.Histogram
 }
 
-// MeanFrames is the mean number of frames in a data PPDU, zero when there was none.
+// MeanFrames returns the mean number of frames in a data PPDU, or 0 without PPDUs.
 func (c *Counters) MeanFrames() float64 {
 	if c.PPDUs == 0 {
 		return 0
@@ -50,20 +49,20 @@ func (c *Counters) CollidedShare() float64 {
 	return float64(c.Collisions) / float64(c.PPDUs+c.BlockAckReqs)
 }
 
-// Station has the counters of a station's transmissions, to be read only.
+// Station returns the counters of a station's transmissions. They are read-only.
 func (m *Medium) Station(i int) *Counters { return &m.counters[i+1] }
 
-// AP has the counters of the access point's transmissions, to be read only.
+// AP returns the counters of the access point's transmissions. They are read-only.
 func (m *Medium) AP() *Counters { return &m.counters[0] }
 
-// Down has those of the access point's transmissions to one station, but for their Backlog, to be
-// read only.
+// Down returns the counters of the access point's transmissions to one station, without Backlog.
+// They are read-only.
 func (m *Medium) Down(station int) *Counters { return &m.downs[station] }
 
-// StationQueue has the statistics of a station's own queue, to be read only.
+// StationQueue returns the statistics of a station's own queue. They are read-only.
 func (m *Medium) StationQueue(i int) *queue.Statistics { return m.terminals[i].queue.StatisticsOf(0) }
 
-// Restart begins all counters anew, as at the end of a warm-up.
+// Restart resets all counters, as at the end of a warm-up.
 func (m *Medium) Restart(nowNs int64) {
 	for i := range m.counters {
 		c := &m.counters[i]

@@ -6,7 +6,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// access is the end of a back-off: who transmits now, and who does before having heard the first.
+// access handles the end of a back-off. It finds the first transmitter and all contenders that
+// transmit before they have heard it.
 func (m *Medium) access(nowNs int64) {
 	m.onAir = m.onAir[:0]
 	firstNs, lastNs := int64(never), int64(0)
@@ -70,7 +71,7 @@ func (m *Medium) due(beforeNs int64) []int32 {
 	return m.ready
 }
 
-// earliest is when a contender, or a beacon, is next if the medium stays idle.
+// earliest returns the time of the next access or beacon if the medium stays idle.
 func (m *Medium) earliest() int64 {
 	at := m.beacons.nextNs
 	for k := range m.steps {
@@ -112,9 +113,9 @@ func (m *Medium) transmit(i int, nowNs, startNs, leftNs int64, first bool) bool 
 	return true
 }
 
-// turn is the station that the access point serves next. What has to be repeated waits for the
-// station's turn, so that a station with frame errors gets no more turns than others; but where
-// nothing else waits for the station, a turn would never come, and it is served at once.
+// turn returns the station that the access point serves next. Repetitions wait for the station's
+// turn, so that a station with frame errors gets no additional turns. If nothing else waits for the
+// station, it is served at once.
 func (m *Medium) turn(nowNs int64) (station int, ok bool) {
 	if s, ok := m.repeatOnly(); ok {
 		return s, true
@@ -122,7 +123,7 @@ func (m *Medium) turn(nowNs int64) (station int, ok bool) {
 	if s, ok := m.apQueue.Turn(nowNs); ok {
 		return s, true
 	}
-	// A discipline that drops may have left a station with nothing but what has to be repeated.
+	// If the discipline has dropped the station's packets, only repetitions are left.
 	return m.repeatOnly()
 }
 
@@ -140,8 +141,8 @@ func (m *Medium) repeatOnly() (station int, ok bool) {
 	return 0, false
 }
 
-// arrive is the end of a PPDU that did not collide: the receiver takes what has no error and passes
-// on what is in order.
+// arrive handles the end of a PPDU without collision. The receiver takes the frames without error
+// and delivers those in order.
 func (m *Medium) arrive(nowNs int64) {
 	i := m.onAir[0]
 	t := &m.transmissions[i]
@@ -237,7 +238,7 @@ func (m *Medium) collide(nowNs int64) {
 	m.rest(nowNs, extra)
 }
 
-// fail is what a sender does that got no answer.
+// fail handles a missing acknowledgement at the sender.
 func (m *Medium) fail(i int) {
 	t, c := &m.transmissions[i], &m.contenders[i]
 	c.failed()
@@ -251,8 +252,8 @@ func (m *Medium) fail(i int) {
 	c.draw(m.rand)
 }
 
-// repeat counts the failed attempts of a transmission's frames and drops those that have had their
-// last.
+// repeat counts the failed attempts of a transmission's frames and drops the frames at the retry
+// limit.
 func (m *Medium) repeat(i int, c *contender) {
 	t := &m.transmissions[i]
 	before := len(m.dropped)
@@ -268,7 +269,7 @@ func (m *Medium) repeat(i int, c *contender) {
 	}
 }
 
-// charge tells the discipline what a transmission has cost.
+// charge reports a transmission's airtime to the discipline.
 func (m *Medium) charge(t *transmission) {
 	m.apQueue.Charge(t.link.station, t.endNs-t.startNs+m.sifsNs+t.answerNs())
 }
@@ -286,9 +287,9 @@ func (m *Medium) listDown(l *link) {
 	}
 }
 
-// rest is when the medium becomes idle. Those who heard an erroneous frame wait for EIFS, by
-// extraNs more. Those who sent it wait for the answer until its time is over and for AIFS or DIFS
-// after that (10.23.2.4 c).
+// rest restarts the count of idle slots after a transmission. Contenders that heard an erroneous
+// frame wait for EIFS, extraNs longer. The sender waits until the time of the acknowledgement is
+// over, then for AIFS or DIFS (10.23.2.4 c).
 func (m *Medium) rest(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	if m.beacons.nextNs <= nowNs {
@@ -312,7 +313,7 @@ func (m *Medium) listen(nowNs, extraNs int64, failed bool) {
 	m.tell(nowNs)
 }
 
-// countEach has all count slots again, each by itself.
+// countEach restarts the count of slots for each contender separately.
 func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for i := range m.contenders {
@@ -327,8 +328,8 @@ func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
 	}
 }
 
-// countTogether has all count slots again, together but for those whose slots count from another
-// time on.
+// countTogether restarts the count of slots for all contenders as one step, except for those whose
+// slots start at another time.
 func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for k := range m.steps {
@@ -373,7 +374,7 @@ func (m *Medium) leftAir(i int, nowNs int64, failed bool) (fromNs int64, wants b
 	return max(nowNs, t.endNs+t.radio.timeoutNs), m.wants(i)
 }
 
-// tell calls back what has been kept until the state was whole.
+// tell runs the callbacks that were postponed until the state was consistent.
 func (m *Medium) tell(nowNs int64) {
 	for _, p := range m.dropped {
 		m.drop(p, queue.PlaceRetryLimit, nowNs)

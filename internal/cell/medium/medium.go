@@ -1,12 +1,13 @@
-// Package medium is the 802.11 medium of an emulated cell: an access point and stations that
-// contend for it by DCF or EDCA, send frames and A-MPDUs at the rates of their standards, collide,
-// lose frames and repeat them. It is a state machine in virtual time: no input or output, no clock
-// of its own, no goroutine; the same seed and the same pushes give the same run.
+// Package medium is the 802.11 medium of an emulated cell. An access point and stations contend by
+// DCF or EDCA, send frames and A-MPDUs at the rates of their standards, collide, lose frames and
+// repeat them. It is a state machine in virtual time without I/O, clock or goroutines: the same
+// seed and the same pushes give the same run.
 //
-// All hear all: there are no hidden terminals, no capture, no RTS, no protection of 802.11g against
-// b, no power save. Who gets a packet senses a carrier at once; who ends a back-off hears only one
-// that is 4 us old. Control frames are lost by collisions only. Beacons take their time and are
-// never lost. A frame error is the receiver's; bystanders decode what the receiver decodes.
+// All contenders hear each other. There are no hidden terminals, no capture, no RTS, no protection
+// of 802.11g against 802.11b and no power save. A contender that gets its first packet senses a
+// carrier at once. A contender at the end of its back-off hears a carrier after 4 us. Control
+// frames are lost only by collisions. Beacons take airtime and are never lost. A frame error
+// concerns the receiver; bystanders decode the frames that the receiver decodes.
 package medium
 
 import (
@@ -61,7 +62,7 @@ type Medium struct {
 	txopStartNs int64
 	running     bool
 
-	// What callbacks have to hear once the state is whole again.
+	// dropped and the following fields hold the arguments of postponed callbacks.
 	dropped []*queue.Packet
 	roomy   []int
 }
@@ -156,10 +157,10 @@ func New(c Config) (*Medium, error) {
 	return m, nil
 }
 
-// few contenders are as quickly counted one by one.
+// few is the number of contenders up to which counting each one is as fast as a step.
 const few = 8
 
-// group finds the contenders that may count together. At first each counts by itself.
+// group finds the contenders that may count together. At first each one counts separately.
 func (m *Medium) group() {
 	for i := range m.contenders {
 		c := &m.contenders[i]
@@ -187,7 +188,7 @@ func agreement(l limits, s Standard) int {
 	return 1
 }
 
-// Next is the time of the next event, math.MaxInt64 when there is none.
+// Next returns the time of the next event, or math.MaxInt64 if there is none.
 func (m *Medium) Next() int64 { return m.nextNs }
 
 // Advance handles every event up to and including a time.
@@ -262,7 +263,7 @@ func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 	}
 }
 
-// wants says that a contender has something to send.
+// wants reports whether a contender has something to send.
 func (m *Medium) wants(i int) bool {
 	if i == 0 {
 		return m.repeating > 0 || m.apQueue.Len() > 0

@@ -8,7 +8,7 @@ import (
 // Standard is a generation of the 802.11 physical layer.
 type Standard uint8
 
-// The standards. Clauses are those of IEEE 802.11-2020, for ax of IEEE 802.11ax-2021.
+// The standards. Clauses refer to IEEE 802.11-2020, for ax to IEEE 802.11ax-2021.
 const (
 	Std11b  Standard = iota + 1 // DSSS and HR/DSSS, clauses 15 and 16
 	Std11g                      // ERP-OFDM, clause 18
@@ -25,11 +25,11 @@ var standardNames = map[Standard]string{
 
 func (s Standard) String() string { return standardNames[s] }
 
-// aggregates says that the standard has A-MPDUs, and with them QoS data frames.
+// aggregates reports whether the standard has A-MPDUs and QoS data frames.
 func (s Standard) aggregates() bool { return s >= Std11n }
 
-// PHY is how a terminal sends data frames: a standard, a rate of it, and what else decides how long
-// a frame takes. Make one by Legacy, MCS or AtRate.
+// PHY describes a terminal's data frames: standard, rate, and everything else that determines their
+// duration. Legacy, MCS and AtRate make a PHY.
 type PHY struct {
 	Standard Standard
 	RateBps  int64
@@ -37,7 +37,7 @@ type PHY struct {
 	// stream (0 to 11) and GuardNs, the guard interval, are zero for 802.11b; Index is zero for g
 	// and a too.
 	WidthMHz, Streams, Index, GuardNs int
-	// ShortPreamble of 802.11b; the rate of 1 Mbit/s has none.
+	// ShortPreamble selects the short preamble of 802.11b. It does not exist at 1 Mbit/s.
 	ShortPreamble bool
 
 	dbps          int64 // data bits per symbol
@@ -90,7 +90,7 @@ var modulations = [...]modulation{
 	{10, 5, 6, 54000},
 }
 
-// generation is what the rates of a standard with MCS are made from.
+// generation holds the parameters from which the rates of a standard with MCS are computed.
 type generation struct {
 	highestIndex, streams int
 	dataSubcarriers       map[int]int // by channel width in MHz
@@ -179,7 +179,7 @@ func AtRate(s Standard, widthMHz, streams int, mbps float64) (PHY, error) {
 			}
 			for index := g.highestIndex; index >= 0; index-- {
 				for _, guard := range g.guardsNs {
-					// What MCS refuses does not exist, so it is no candidate.
+					// An MCS that the standard does not define is no candidate.
 					if p, err := MCS(s, width, n, index, guard); err == nil && math.Abs(
 						float64(p.RateBps)/1e6-mbps,
 					) < 0.06 {

@@ -2,19 +2,19 @@ package medium
 
 import "math/bits"
 
-// step is contenders of one kind whose slots began to count at the same time: all but those that
-// have just failed, or have got a packet while the medium was idle. They count together, so that a
-// frame costs the same work however many they are: each has a slot at which its back-off ends, and
-// the slots that have passed are counted once for all.
+// step is a group of contenders of one kind whose slots started at the same time. Contenders that
+// have just failed, or that got a packet on an idle medium, count separately. A step keeps the slot
+// at which each back-off ends and counts elapsed slots once for all, so a frame costs the same work
+// for any number of contenders.
 type step struct {
 	slotNs, aifsNs int64
 	edca           bool
 
 	startNs int64 // when slots count
 	passed  int64 // slots until then, since the beginning
-	// due are the contenders with something to send by the slots at which their back-offs end,
-	// modulo its length: the first of each, whose after is the next. A back-off is shorter than it.
-	// set has a bit for each that is not nobody.
+	// due holds the first contender whose back-off ends at a slot, modulo the length of due; its
+	// after is the next one. A back-off is shorter than due. set has one bit for each occupied
+	// slot.
 	due []int32
 	set []uint64
 	any int // how many contenders there are
@@ -44,7 +44,7 @@ func (s *step) grow(cwMax int) {
 
 func (s *step) at(slot int64) int { return int(slot) & (len(s.due) - 1) }
 
-// first is the first slot that is due, of which none is before a slot; something is due.
+// first returns the first occupied slot. No slot before from is occupied, and one after it is.
 func (s *step) first(from int64) int64 {
 	if s.soonest != unknown {
 		return s.soonest
@@ -63,7 +63,7 @@ func (s *step) first(from int64) int64 {
 	}
 }
 
-// nextNs is when the first of them transmits if the medium stays idle.
+// nextNs returns the time of the first transmission if the medium stays idle.
 func (s *step) nextNs() int64 {
 	if s.any == 0 {
 		return never
@@ -83,7 +83,7 @@ func (s *step) add(m *Medium, i int32) {
 	s.any++
 }
 
-// take appends those that are due at a slot, which are so no more.
+// take removes the contenders due at a slot and appends them to a list.
 func (s *step) take(m *Medium, slot int64, to []int32) []int32 {
 	at := s.at(slot)
 	for i := s.due[at]; i != nobody; i = m.contenders[i].after {
@@ -114,8 +114,7 @@ func (s *step) freeze(m *Medium, heardNs int64) {
 	}
 }
 
-// join has a contender that counts by itself, whose slots count from the same time on, count with
-// the others.
+// join adds a contender whose slots start at the same time as those of the step.
 func (s *step) join(m *Medium, i int32, wants bool) {
 	c := &m.contenders[i]
 	c.together, c.end, c.accessNs = true, s.passed+c.slots, never
@@ -125,7 +124,7 @@ func (s *step) join(m *Medium, i int32, wants bool) {
 	}
 }
 
-// leave has a contender without something to send count by itself.
+// leave makes a contender without packets count separately.
 func (m *Medium) leave(i int) {
 	c := &m.contenders[i]
 	if !c.together {

@@ -18,8 +18,8 @@ const (
 	// An ERP-OFDM or HT frame at 2.4 GHz is followed by 6 us without signal, so that SIFS, which is
 	// shorter there, leaves the decoder its time (18.4.3).
 	signalExtensionNs = 6000
-	// ccaNs is how long a carrier must be on the air before others hear it (aCCATime, table 17-21:
-	// below 4 us). Who begins within it collides.
+	// ccaNs is the time after which a carrier is heard (aCCATime, table 17-21: below 4 us). A
+	// transmission that starts within this time collides.
 	ccaNs = 4000
 )
 
@@ -70,9 +70,9 @@ func mcsPreambleNs(s Standard, streams, guardNs int) int64 {
 	return ofdmPreambleNs + 16000 + training*fields
 }
 
-// ppduNs is how long a frame of so many bytes takes without signal extension (TXTIME of 16.3.4,
-// 17.4.3, 19.4.3, 21.4.3 and 27.4.3). With the short guard interval the symbols together are
-// rounded up to 4 us.
+// ppduNs returns the duration of a frame of the given size without signal extension (TXTIME of
+// 16.3.4, 17.4.3, 19.4.3, 21.4.3 and 27.4.3). With the short guard interval the sum of the symbols
+// is rounded up to 4 us.
 func (p *PHY) ppduNs(bytes int) int64 {
 	bits := int64(bytes) * 8
 	if p.Standard == Std11b {
@@ -102,13 +102,13 @@ func (p *PHY) bytesIn(ns int64) int {
 	return int(max(0, (ns/p.symbolNs*p.dbps-16-p.tail)/8))
 }
 
-// mandatoryKbps are the rates that a response may use when the cell names no basic rates: the
-// mandatory ones of DSSS and OFDM.
+// mandatoryKbps are the rates of responses if the cell has no basic rates: the mandatory rates of
+// DSSS and OFDM.
 var mandatoryKbps = []int{1000, 2000, 5500, 11000, 6000, 12000, 24000}
 
 func dsss(kbps int) bool { return kbps == 1000 || kbps == 2000 || kbps == 5500 || kbps == 11000 }
 
-// ofBOrG says whether there is such a rate in 802.11b or g.
+// ofBOrG reports whether 802.11b or 802.11g has the rate.
 func ofBOrG(kbps int) bool {
 	_, err := Legacy(Std11g, float64(kbps)/1000)
 	return err == nil || dsss(kbps)
@@ -132,7 +132,7 @@ func responseKbps(p *PHY, basicKbps []int) int {
 	return p.referenceKbps // every rate is at or above a mandatory one
 }
 
-// radio is a PHY in its cell: what a frame and its answer take there.
+// radio is a PHY in its cell, with the durations of its frames and their acknowledgements.
 type radio struct {
 	PHY
 	qos          bool
@@ -180,8 +180,7 @@ func (c *Config) radio(p PHY, qos bool) radio {
 // frameNs is how long a frame keeps the medium, signal extension included.
 func (r *radio) frameNs(bytes int) int64 { return r.ppduNs(bytes) + r.extensionNs }
 
-// mpduBytes is a packet as a frame: header, FCS, and the LLC and SNAP header that says what it
-// carries.
+// mpduBytes returns the size of a packet's frame: header, LLC and SNAP header, packet, FCS.
 func (r *radio) mpduBytes(packet int) int {
 	if r.qos {
 		return packet + qosHeaderBytes + fcsBytes + llcSnapBytes

@@ -2,7 +2,7 @@ package medium
 
 import "airtide/internal/cell/queue"
 
-// transmission is a PPDU and what it carries. Each contender has one, used again and again.
+// transmission is a PPDU with its contents. Each contender reuses one.
 type transmission struct {
 	link  *link
 	radio *radio
@@ -18,7 +18,7 @@ type transmission struct {
 // limits of one direction of a terminal at one of its rates.
 type limits struct{ frames, bytes int }
 
-// answerNs is the duration of what answers it.
+// answerNs returns the duration of the acknowledgement.
 func (t *transmission) answerNs() int64 {
 	if t.bar || len(t.seqs) > 1 {
 		return t.radio.blockAckNs
@@ -44,10 +44,10 @@ func (t *transmission) add(seq uint32, mpduBytes int, l limits, must bool) bool 
 	return true
 }
 
-// compose fills a transmission with what goes next on its link: what has to be repeated, then new
-// packets as far as the BlockAck window reaches. leftNs is what is left of a TXOP, never without a
-// limit; in the first PPDU of a TXOP one frame goes however long it takes (10.23.2.9). It says
-// whether there is anything to send.
+// compose fills a transmission with the next frames of its link: first repetitions, then new
+// packets within the BlockAck window. leftNs is the rest of a TXOP, or never without a limit. The
+// first PPDU of a TXOP carries one frame even if it takes longer (10.23.2.9). It returns false if
+// there is nothing to send.
 func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool {
 	link, radio := t.link, t.radio
 	t.bar, t.seqs, t.bytes, t.retries, t.lost = link.bar, t.seqs[:0], 0, 0, 0

@@ -24,11 +24,11 @@ type Config struct {
 type Wire struct {
 	// RateBps in bit/s of the wire itself, 100e6 for 100BASE-TX. Zero is a wire that takes no time.
 	RateBps int64 `json:"rate_bps"`
-	// Limit of what waits for the wire; the packet that is being sent does not count.
+	// Limit bounds the packets that wait for the wire, without the packet in transmission.
 	Limit queue.Limit `json:"limit"`
 }
 
-// Line is what is added for one terminal. A packet is lost before the wire, and delayed behind it.
+// Line is the path of one terminal. A packet is lost before the wire and delayed behind it.
 type Line struct {
 	DelayNs   int64   `json:"delay_ns"`
 	Jitter    Jitter  `json:"jitter,omitzero"`
@@ -54,7 +54,7 @@ type Jitter struct {
 	MayReorder bool `json:"may_reorder,omitempty"`
 }
 
-// Loss of packets. A packet is lost if either model says so.
+// Loss describes packet loss. A packet is lost if one of the two models drops it.
 type Loss struct {
 	// Random is the share of independent losses.
 	Random float64 `json:"random"`
@@ -62,10 +62,10 @@ type Loss struct {
 	Gilbert GilbertElliott `json:"gilbert_elliott,omitzero"`
 }
 
-// GilbertElliott is the model with two states and the parameters of tc-netem(8)'s gemodel: before
-// each packet the state may change, and the state before that decides about the packet
-// (net/sched/sch_netem.c, loss_gilb_ell). The mean stay in the bad state is 1/R packets, the share
-// of loss (P*LossBad + R*LossGood) / (P + R).
+// GilbertElliott is the two-state model with the parameters of gemodel in tc-netem(8). The state
+// may change before each packet, and the state before that decides about the packet
+// (net/sched/sch_netem.c, loss_gilb_ell). The mean length of the bad state is 1/R packets. The
+// share of losses is (P*LossBad + R*LossGood) / (P + R).
 type GilbertElliott struct {
 	P float64 `json:"p"` // from good to bad
 	R float64 `json:"r"` // from bad to good
@@ -80,23 +80,23 @@ func (g GilbertElliott) on() bool { return g.P > 0 && g.LossBad > 0 || g.LossGoo
 // reorder).
 type Reorder struct {
 	Share float64 `json:"share"`
-	// Gap: only each so many packets may. Zero and one let any.
+	// Gap allows reordering of every Gap-th packet only. Zero and one allow it for all.
 	Gap int `json:"gap,omitempty"`
 }
 
-// Change sets a part of the path anew. What is nil remains.
+// Change replaces a part of the path. A nil part stays.
 type Change struct {
 	AtNs int64
-	// Wire is the wire from then on. The frame that is being sent ends at the old rate, those that
-	// wait go at the new one. What is over a lowered limit stays.
+	// Wire is the new wire. The frame in transmission ends at the old rate, waiting frames use the
+	// new rate. Packets above a lowered limit stay.
 	Wire *Wire
-	// Line is the terminal's for packets that enter from then on. A shortened delay lets none
-	// overtake those that entered before it, unless the line may reorder.
+	// Line is the new line for packets that enter from then on. After a shortened delay no packet
+	// overtakes an earlier one, unless the line may reorder.
 	Line    *Line
 	Station int
 }
 
-// Validate says what in the configuration is impossible.
+// Validate returns an error that names the first invalid value.
 func (c Config) Validate() error {
 	if err := c.Wire.validate(); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package path
 
-// What Ethernet sends around an IP packet, in bytes (IEEE 802.3-2022 clauses 3.1.1, 3.2, 4.2.7; no
-// VLAN tag).
+// Overhead of an Ethernet frame around an IP packet, in bytes (IEEE 802.3-2022 sections 3.1.1, 3.2,
+// 4.2.7; without VLAN tag).
 const (
 	preambleBytes = 8  // with the start frame delimiter
 	headerBytes   = 14 // addresses and type

@@ -10,7 +10,8 @@ type Counters struct {
 	Lost         int64 `json:"lost_packets"`
 	QueueDropped int64 `json:"queue_dropped_packets"`
 	Duplicated   int64 `json:"duplicated_packets"`
-	// Reordered packets arrived after one that had entered later (RFC 4737 section 3.3).
+	// Reordered counts packets that arrived after a packet that had entered later (RFC 4737 section
+	// 3.3).
 	Reordered int64 `json:"reordered_packets"`
 }
 
@@ -20,10 +21,10 @@ type line struct {
 	random *rand.Rand
 	bad    bool // the state of the Gilbert-Elliott model
 	since  int  // packets since one skipped its delay
-	// fifo has those that keep their order, late those that may arrive in any.
+	// fifo holds arrivals that keep their order, late the arrivals that may come in any order.
 	fifo ring[event]
 	late heap
-	// lastNs is when the last of those arrives that none may overtake.
+	// lastNs is the arrival time of the last packet in fifo, which no packet may overtake.
 	lastNs   int64
 	highest  uint64 // number delivered
 	counters Counters
@@ -93,12 +94,12 @@ func (l *line) enter(e event) {
 	l.fifo.push(e)
 }
 
-// fifoFirst says which of the two holds the next arrival, of which there is one.
+// fifoFirst reports whether the next arrival is in fifo. At least one arrival exists.
 func (l *line) fifoFirst() bool {
 	return len(l.late) == 0 || l.fifo.count > 0 && l.fifo.front().before(&l.late[0])
 }
 
-// head is the next arrival, nil when there is none.
+// head returns the next arrival, or nil.
 func (l *line) head() *event {
 	if l.fifo.count == 0 && len(l.late) == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (l *line) pop() {
 	l.late.pop()
 }
 
-// shift moves arrivals by what the wire's change moved their packets.
+// shift moves each arrival by the amount by which a change of the wire moved its packet.
 func (l *line) shift(by func(number uint64) int64) {
 	if l.fifo.count == 0 && len(l.late) == 0 {
 		return

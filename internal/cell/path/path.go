@@ -8,18 +8,18 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// never is the time of what does not happen.
+// never is the time of an event that will not happen.
 const never = math.MaxInt64
 
-// Callbacks are where packets leave.
+// Callbacks receive the packets that leave the path.
 type Callbacks struct {
-	// Deliver is told of a packet at the other end.
+	// Deliver receives a packet at the other end.
 	Deliver func(p *queue.Packet, atNs int64)
-	// Drop is told of a lost packet (queue.PlacePath) and of one that found the wire's queue full
+	// Drop receives a lost packet (queue.PlacePath) or a packet that found the wire's queue full
 	// (queue.PlaceWireQueue).
 	Drop queue.Drop
-	// Copy makes another packet with the same contents, nil when there is no room for it. Only
-	// lines that duplicate need it.
+	// Copy returns a second packet with the same contents, or nil if there is no room. Only lines
+	// that duplicate packets call it.
 	Copy func(p *queue.Packet) *queue.Packet
 }
 
@@ -52,8 +52,8 @@ func (e *event) before(other *event) bool {
 	return e.atNs < other.atNs || e.atNs == other.atNs && e.number < other.number
 }
 
-// New makes a path. Each terminal draws from a random sequence of its own, seeded from the one
-// given, so what happens to one does not depend on the others' traffic.
+// New creates a path. Each terminal has its own random sequence, seeded from the given one, so it
+// does not depend on the traffic of others.
 func New(c Config, random *rand.PCG, callbacks Callbacks) (*Path, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (p *Path) Push(packet *queue.Packet, nowNs int64) {
 	}
 }
 
-// delay enters a packet, whose last bit leaves the wire at a time, into its line.
+// delay puts a packet into its line. endNs is the time at which its last bit leaves the wire.
 func (p *Path) delay(l *line, packet *queue.Packet, endNs int64) {
 	e := event{atNs: endNs, number: p.number, packet: packet, station: int32(packet.Station)}
 	p.number++
@@ -125,7 +125,7 @@ func (p *Path) delay(l *line, packet *queue.Packet, endNs int64) {
 	}
 }
 
-// first is the next arrival, nil when nothing is under way.
+// first returns the next arrival, or nil.
 func (p *Path) first() *event {
 	for len(p.heads) > 0 {
 		e := &p.heads[0]
@@ -137,7 +137,7 @@ func (p *Path) first() *event {
 	return nil
 }
 
-// Next is the time of the next arrival or change, math.MaxInt64 when there is none.
+// Next returns the time of the next arrival or change, or math.MaxInt64 if there is none.
 func (p *Path) Next() int64 {
 	next := int64(never)
 	if e := p.first(); e != nil {
@@ -146,7 +146,7 @@ func (p *Path) Next() int64 {
 	return min(next, p.changeNs())
 }
 
-// changeNs is the time of the schedule's next change, never when there is none.
+// changeNs returns the time of the next change in the schedule, or never.
 func (p *Path) changeNs() int64 {
 	if len(p.schedule) == 0 || p.held {
 		return never
@@ -228,11 +228,12 @@ func (p *Path) change() {
 // Wire is the shared wire as it is now.
 func (p *Path) Wire() Wire { return p.wire.Wire }
 
-// Settle brings the wire's statistics up to a time until which everything due has been handled:
-// what waits for the wire leaves its queue without an event.
+// Settle updates the wire's statistics to nowNs. It is needed because a packet leaves the wire's
+// queue without an event. All events due until then have been handled.
 func (p *Path) Settle(nowNs int64) { p.latestNs = max(p.latestNs, nowNs) }
 
-// WireStatistics are those of the queue in front of the wire, up to the latest time handled.
+// WireStatistics returns the statistics of the queue before the wire, up to the latest handled
+// time.
 func (p *Path) WireStatistics() *queue.Statistics {
 	p.wire.settle(p.latestNs)
 	return &p.wire.statistics

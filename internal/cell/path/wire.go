@@ -24,8 +24,8 @@ type wire struct {
 	Wire
 	// frames that had not begun when the wire was last looked at.
 	frames ring[frame]
-	// freeNs is when the wire can begin the next frame, and fraction what it lacks in units of
-	// 1/RateBps ns, so that rounding does not add up.
+	// freeNs is the time at which the wire can start the next frame. fraction is the rounding rest
+	// in units of 1/RateBps ns, so that rounding errors do not accumulate.
 	freeNs, fraction int64
 	waitingBytes     int
 	statistics       queue.Statistics
@@ -47,7 +47,8 @@ func (w *wire) begun(length int, waitedNs int64) {
 	w.statistics.Sojourn.Add(waitedNs)
 }
 
-// enter takes a packet and tells when its last bit arrives, unless the queue is full.
+// enter queues a packet and returns the arrival time of its last bit, or false if the queue is
+// full.
 func (w *wire) enter(number uint64, length int, nowNs int64) (endNs int64, ok bool) {
 	w.settle(nowNs)
 	w.statistics.Pushed++
@@ -85,8 +86,8 @@ func (w *wire) send(length int, nowNs int64) (startNs, endNs int64) {
 	return startNs, endNs
 }
 
-// change sets the wire anew and tells by how much the packets that wait are moved: shift gives it
-// by a packet's number.
+// change replaces the wire. It returns a function that gives the shift of a waiting packet's
+// arrival by the packet's number.
 func (w *wire) change(to Wire, nowNs int64) (shift func(number uint64) int64) {
 	w.settle(nowNs)
 	same := to.RateBps == w.RateBps

@@ -1,11 +1,12 @@
 package queue
 
-// Thinnable is a discipline in which one packet can take another's place. All disciplines here are.
+// Thinnable is a discipline in which a packet can replace another one. All disciplines of this
+// package are.
 type Thinnable interface {
 	Discipline
 	Measured
-	// replace puts a packet where another one of the same station and flow waits that is not the
-	// head given out, and drops the other one.
+	// replace puts a packet in the place of a waiting packet of the same station and flow, and
+	// drops that packet. The waiting packet must not be the present head.
 	replace(old, with *Packet, nowNs int64)
 }
 
@@ -13,13 +14,12 @@ type Thinnable interface {
 // thinned less.
 const thinningSlots = 4096
 
-// AckThinning lets a later TCP acknowledgement take the place of a waiting one of the same flow,
-// which it makes needless: the queue of an access point that mainly carries acknowledgements stays
-// short. This is what "ack-filter-aggressive" of tc-cake does, but for SACK, which the caller sees
-// to: it sets Packet.Ack only where nothing is lost.
+// AckThinning lets a later TCP ACK replace a waiting ACK of the same flow, so that the queue of an
+// access point stays short. It works like "ack-filter-aggressive" of tc-cake. SACK is left to the
+// caller: Packet.Ack is set only if no information is lost.
 //
-// A duplicate acknowledgement replaces nothing. Nor does one that has a later packet of its flow
-// between it and the waiting one, so the order within a flow remains.
+// A duplicate ACK replaces nothing. An ACK does not replace one that has a later packet of its flow
+// in between, so the order within a flow stays.
 type AckThinning struct {
 	Thinnable
 	slots   []*Packet // the acknowledgement that is its flow's last waiting packet
@@ -27,8 +27,8 @@ type AckThinning struct {
 	thinned int64
 }
 
-// NewAckThinning wraps a discipline of so many stations. It makes it itself, for it has to see the
-// discipline's drops.
+// NewAckThinning wraps a discipline for the given number of stations. It calls discipline with its
+// own drop callback, because it has to know the drops.
 func NewAckThinning(stations int, drop Drop, discipline func(Drop) Thinnable) *AckThinning {
 	q := &AckThinning{slots: make([]*Packet, thinningSlots), heads: make([]*Packet, stations)}
 	q.Thinnable = discipline(func(p *Packet, at Place, atNs int64) {
@@ -74,7 +74,7 @@ func (q *AckThinning) Push(p *Packet, nowNs int64) {
 	q.Thinnable.Push(p, nowNs)
 }
 
-// Head is the discipline's. It is promised, so it is not replaced any more.
+// Head returns the head of the discipline. The head is not replaced any more.
 func (q *AckThinning) Head(station int, nowNs int64) *Packet {
 	p := q.Thinnable.Head(station, nowNs)
 	q.heads[station] = p

@@ -1,24 +1,24 @@
 package queue
 
-// AirtimeOptions are the parameters of fair airtime. What is zero has its default.
+// AirtimeOptions are the parameters of fair airtime. A zero field has its default.
 type AirtimeOptions struct {
 	// QuantumNs is the airtime that a station is given in each round. Default 256 us, mac80211's
 	// weight.
 	QuantumNs int64
 	// Weights of the stations; nil makes all equal to 1.
 	Weights []float64
-	// ActiveNs is for how long a station that has nothing to receive still counts as active: so
-	// long its transmissions are charged and paid back. Default 100 ms, as in mac80211, which made
-	// this rule so that a station that only sends does not owe airtime without end.
+	// ActiveNs is the time for which a station without packets still counts as active, so that its
+	// own transmissions are charged and paid back. Default 100 ms, as in mac80211. Without this
+	// rule a station that only sends would owe airtime without limit.
 	ActiveNs int64
 }
 
-// airtimeTurns shares airtime by deficit round robin between the stations ("Ending the Anomaly",
-// Hoiland-Jorgensen et al., USENIX ATC 2017, section 3.2; net/mac80211/tx.c, ieee80211_next_txq): a
-// station sends while its deficit is positive, is charged what its transmissions in both directions
-// take, and when it has used up its share it goes behind the others with a new quantum. A station
-// that was idle and owes nothing goes first for one round, which serves sparse traffic. One that
-// owes airtime stays in the rounds until it has paid, whether something waits for it or not.
+// airtimeTurns shares airtime between stations by deficit round robin (Hoiland-Jorgensen et al.,
+// Ending the Anomaly, USENIX ATC 2017, section 3.2; net/mac80211/tx.c, ieee80211_next_txq). A
+// station may send while its deficit is positive. It is charged for transmissions in both
+// directions and goes to the end of the list with a new quantum when its deficit is used up. A
+// station that was idle without debt goes first for one round. A station with debt stays in the
+// rounds until it has paid, with or without packets.
 type airtimeTurns struct {
 	waiting  *ledger
 	activeNs int64
@@ -70,7 +70,7 @@ func (t *airtimeTurns) arrived(station int, nowNs int64) {
 
 func (t *airtimeTurns) turn(nowNs int64) (station int, ok bool) {
 	t.nowNs = nowNs
-	// Each station for which something waits stands in a list, so the loop ends with one of them.
+	// Every station with packets is in a list, so the loop terminates.
 	for t.waiting.Len() > 0 {
 		l := &t.new
 		if l.empty() {

@@ -20,7 +20,7 @@ var (
 	// WirelessCoDel is mac80211's (net/mac80211/sta_info.c): an aggregate takes milliseconds to
 	// send.
 	WirelessCoDel = CoDel{TargetNs: 20e6, IntervalNs: 100e6, ECN: true}
-	// SlowWirelessCoDel is what mac80211 used for slow stations.
+	// SlowWirelessCoDel holds the parameters of mac80211 for slow stations.
 	SlowWirelessCoDel = CoDel{TargetNs: 50e6, IntervalNs: 300e6}
 )
 
@@ -46,7 +46,7 @@ type codelState struct {
 	dropping         bool
 }
 
-// mayDrop judges the packet that has just left a flow queue with so many bytes behind it.
+// mayDrop decides about a packet that has just left a flow queue with behind bytes left in it.
 func (s *codelState) mayDrop(p *Packet, behind int, c *CoDel, nowNs int64) bool {
 	if p == nil || nowNs-p.EnteredNs < c.TargetNs || behind <= c.MTU {
 		s.firstAboveNs = 0
@@ -64,7 +64,7 @@ func (s *codelState) controlLaw(fromNs int64, c *CoDel) int64 {
 	return fromNs + int64(float64(c.IntervalNs)/math.Sqrt(float64(s.count)))
 }
 
-// sacrifice marks the packet, which is then to be given out, or drops it and gives nil.
+// sacrifice marks the packet and returns it, or drops it and returns nil.
 func (q *FQCoDel) sacrifice(p *Packet, c *CoDel, nowNs int64) *Packet {
 	if c.ECN && markCE(p.Data) {
 		q.stations[p.Station].Marked++
@@ -74,8 +74,7 @@ func (q *FQCoDel) sacrifice(p *Packet, c *CoDel, nowNs int64) *Packet {
 	return nil
 }
 
-// take gives the next packet of a flow queue, after CoDel has dropped what it wants to drop (RFC
-// 8289 section 5.5).
+// take returns the next packet of a flow queue after CoDel's drops (RFC 8289 section 5.5).
 func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 	s := &f.codel
 	p := f.waiting.pop()

@@ -9,8 +9,8 @@ const (
 	ce     = 3
 )
 
-// markCE sets the codepoint "congestion experienced" in the header of an IP packet. It is false
-// when the packet's transport does not speak ECN, or when there is no header, as in virtual time.
+// markCE sets the "congestion experienced" codepoint in the header of an IP packet. It returns
+// false if the transport does not support ECN, or if there is no header, as in virtual time.
 func markCE(ip []byte) bool {
 	if len(ip) < 20 {
 		return false

@@ -7,7 +7,7 @@ type FIFO struct {
 	waiting list
 }
 
-// NewFIFO makes a queue whose drops are said to happen at a place.
+// NewFIFO creates a queue whose drops are reported with the given place.
 func NewFIFO(limit Limit, place Place, drop Drop) *FIFO {
 	return &FIFO{ledger: newLedger(1, place, drop), limit: limit}
 }
@@ -23,13 +23,13 @@ func (q *FIFO) Push(p *Packet, nowNs int64) bool {
 	return true
 }
 
-// Full says that a packet of so many bytes would be dropped now.
+// Full reports whether a packet of this length would be dropped now.
 func (q *FIFO) Full(length int) bool { return q.limit.Over(q.Len()+1, q.Bytes()+length) }
 
-// Head is the oldest packet, nil when there is none.
+// Head returns the oldest packet, or nil.
 func (q *FIFO) Head() *Packet { return q.waiting.head }
 
-// Pop takes the oldest packet, nil when there is none.
+// Pop removes and returns the oldest packet, or nil.
 func (q *FIFO) Pop(nowNs int64) *Packet {
 	p := q.waiting.pop()
 	if p != nil {

@@ -1,6 +1,6 @@
 package queue
 
-// flowQueue holds the packets of one flow, or of those that fall on the same queue.
+// flowQueue holds the packets of one flow, or of flows with the same hash.
 type flowQueue struct {
 	waiting list
 	codel   codelState
@@ -62,8 +62,8 @@ func (q *FQCoDel) enqueue(p *Packet) {
 	}
 }
 
-// fattest is the flow queue with the most bytes, nil when none has a packet. Only those in use are
-// looked at.
+// fattest returns the flow queue with the most bytes, or nil if all are empty. It examines only
+// flow queues in use.
 func (q *FQCoDel) fattest() *flowQueue {
 	var most *flowQueue
 	for s := range q.shares {
@@ -78,7 +78,7 @@ func (q *FQCoDel) fattest() *flowQueue {
 	return most
 }
 
-// dequeue gives a station's next packet (RFC 8290 section 4.2), nil when there is none.
+// dequeue returns a station's next packet (RFC 8290 section 4.2), or nil.
 func (q *FQCoDel) dequeue(share *stationShare, nowNs int64) *Packet {
 	for {
 		l := &share.new
@@ -98,8 +98,8 @@ func (q *FQCoDel) dequeue(share *stationShare, nowNs int64) *Packet {
 			f.deficit -= p.Length
 			return p
 		}
-		// A new flow that has run empty waits for a pass of the old ones, lest it be new again with
-		// its next packet.
+		// An empty new flow moves to the old flows for one round. Otherwise its next packet would
+		// make it new again.
 		first := q.removeFirst(l)
 		if l == &share.new && share.old.first != none {
 			q.append(&share.old, first)

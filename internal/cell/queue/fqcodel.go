@@ -1,7 +1,6 @@
 package queue
 
-// FQCoDelOptions are the parameters of RFC 8290, beside those of CoDel. What is zero has its
-// default.
+// FQCoDelOptions are the parameters of RFC 8290 and of CoDel. A zero field has its default.
 type FQCoDelOptions struct {
 	// Limit for all packets together. Default 10240 packets (RFC 8290 section 5.2.3).
 	Limit Limit
@@ -12,7 +11,7 @@ type FQCoDelOptions struct {
 	// DropBatch is how many packets at most, but no more than half of its bytes, the fattest flow
 	// loses when the limit is exceeded. Default 64; mac80211 drops one at a time.
 	DropBatch int
-	// CoDel of the stations for which SetCoDel has set nothing else.
+	// CoDel holds the parameters of stations without SetCoDel.
 	CoDel CoDel
 }
 
@@ -32,13 +31,13 @@ func (o FQCoDelOptions) withDefaults() FQCoDelOptions {
 	return o
 }
 
-// FQCoDel divides the packets of each station among flow queues that take turns by deficit round
-// robin, new ones first, and are kept short by CoDel (RFC 8290). Which station is next, a round
-// robin or the fairness of airtime decides.
+// FQCoDel divides each station's packets among flow queues (RFC 8290). Flow queues take turns by
+// deficit round robin, new flows first, and CoDel keeps them short. The next station is chosen by
+// round robin or by airtime fairness.
 //
-// Each station has flow queues of its own. In mac80211 all share one table (include/net/fq_impl.h),
-// and packets of a flow that met with another station's overtake each other when its queue becomes
-// free.
+// Each station has its own flow queues. In mac80211 all stations share one table
+// (include/net/fq_impl.h); there packets of a flow that shares a queue with another station's flow
+// can overtake each other.
 type FQCoDel struct {
 	ledger
 	options FQCoDelOptions
@@ -47,7 +46,7 @@ type FQCoDel struct {
 	shares  []stationShare
 }
 
-// stationShare is what FQ-CoDel keeps for a station.
+// stationShare is the FQ-CoDel state of a station.
 type stationShare struct {
 	codel    CoDel
 	new, old flowList
@@ -55,7 +54,7 @@ type stationShare struct {
 	head *Packet
 }
 
-// NewFQCoDel makes the queue of an access point whose stations take turns.
+// NewFQCoDel creates an access point queue whose stations take turns.
 func NewFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
 	q := newFQCoDel(stations, options, drop)
 	t := newRoundRobinTurns(&q.ledger)
@@ -63,7 +62,7 @@ func NewFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
 	return q
 }
 
-// NewAirtimeFQCoDel makes the queue of an access point whose stations have equal shares of airtime.
+// NewAirtimeFQCoDel creates an access point queue whose stations have equal airtime.
 func NewAirtimeFQCoDel(stations int, options FQCoDelOptions, airtime AirtimeOptions, drop Drop) *FQCoDel {
 	q := newFQCoDel(stations, options, drop)
 	q.turns = newAirtimeTurns(&q.ledger, airtime)
@@ -84,7 +83,7 @@ func newFQCoDel(stations int, options FQCoDelOptions, drop Drop) *FQCoDel {
 	return q
 }
 
-// SetCoDel gives a station parameters of its own.
+// SetCoDel sets the CoDel parameters of a station.
 func (q *FQCoDel) SetCoDel(station int, c CoDel) { q.shares[station].codel = c }
 
 // Push takes a packet. When the limit is then exceeded, the flow with the most bytes loses its
@@ -97,8 +96,8 @@ func (q *FQCoDel) Push(p *Packet, nowNs int64) {
 	}
 }
 
-// dropFromFattest is false when there is nothing to drop, for all that waits has been promised by
-// Head.
+// dropFromFattest drops a packet from the longest flow queue. It returns false if Head has promised
+// all packets.
 func (q *FQCoDel) dropFromFattest(nowNs int64) bool {
 	f := q.fattest()
 	if f == nil {
@@ -141,7 +140,7 @@ func (q *FQCoDel) Pop(station int, nowNs int64) *Packet {
 	return p
 }
 
-// Charge takes airtime from a station's share where airtime is shared.
+// Charge reduces the airtime deficit of a station if airtime is shared.
 func (q *FQCoDel) Charge(station int, airtimeNs int64) { q.turns.charge(station, airtimeNs) }
 
 func (q *FQCoDel) replace(old, with *Packet, nowNs int64) {

@@ -35,7 +35,7 @@ func bucketOf(v int64) int {
 	return (octave-subBits+1)*subBuckets + int(v>>(octave-subBits))&(subBuckets-1)
 }
 
-// middle is the value that stands for a bucket.
+// middle returns the value that represents a bucket.
 func middle(bucket int) int64 {
 	if bucket < subBuckets {
 		return int64(bucket)
@@ -56,7 +56,7 @@ func (h *Histogram) Add(v int64) {
 	h.counts[bucketOf(v)]++
 }
 
-// Merge adds what another histogram has counted.
+// Merge adds the counts of another histogram.
 func (h *Histogram) Merge(other *Histogram) {
 	if other.count == 0 {
 		return
@@ -78,13 +78,13 @@ func (h *Histogram) Reset() { *h = Histogram{} }
 // Count of the values.
 func (h *Histogram) Count() int64 { return int64(h.count) }
 
-// Min is the smallest value, zero when there are none.
+// Min returns the smallest value, or 0 without values.
 func (h *Histogram) Min() int64 { return h.min }
 
-// Max is the largest value, zero when there are none.
+// Max returns the largest value, or 0 without values.
 func (h *Histogram) Max() int64 { return h.max }
 
-// Mean of the values, zero when there are none.
+// Mean returns the mean, or 0 without values.
 func (h *Histogram) Mean() float64 {
 	if h.count == 0 {
 		return 0
@@ -92,8 +92,7 @@ func (h *Histogram) Mean() float64 {
 	return h.sum / float64(h.count)
 }
 
-// Quantile is the value below or at which a share (0 to 1) of the values lies, by nearest rank;
-// zero when there are none.
+// Quantile returns the nearest-rank quantile for a share (0 to 1), or 0 without values.
 func (h *Histogram) Quantile(share float64) int64 {
 	if h.count == 0 {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Since is what a histogram has counted that has grown from an earlier state of itself. Its
-// extremes are then known only as well as its quantiles.
+// Since returns the counts since an earlier state of the same histogram. Its extremes are only as
+// exact as its quantiles.
 func (h *Histogram) Since(earlier *Histogram) Histogram {
 	if earlier.count == 0 {
 		return *h
@@ -20,7 +20,7 @@ func (h *Histogram) Since(earlier *Histogram) Histogram {
 		if d.counts[i] = h.counts[i] - earlier.counts[i]; d.counts[i] == 0 {
 			continue
 		}
-		// A middle may lie beyond what there has been at all.
+		// The middle of a bucket may lie outside of the observed values.
 		value := min(max(middle(i), h.min), h.max)
 		if first {
 			d.min, first = value, false
@@ -42,8 +42,7 @@ func (h Histogram) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, appendBuckets(b, h.counts[:])), nil
 }
 
-// appendBuckets writes those that are not empty: how far each is from the one before, and its
-// content.
+// appendBuckets encodes the non-empty buckets: the distance from the previous one, and the count.
 func appendBuckets(b []byte, counts []uint64) []byte {
 	last := 0
 	for i, n := range counts {

@@ -12,8 +12,7 @@ type Length struct {
 	times Times
 }
 
-// Set says that the length has a new value from a time on, which is never earlier than the last
-// one.
+// Set changes the length at nowNs, which is never earlier than in the last call.
 func (l *Length) Set(value, nowNs int64) {
 	l.times.add(l.value, nowNs-l.sinceNs)
 	l.Level.Set(value, nowNs)
@@ -52,8 +51,8 @@ func (t *Times) add(value, ns int64) {
 	}
 }
 
-// Quantile is the value at or below which a length was for a share (0 to 1) of the time; zero when
-// there was none.
+// Quantile returns the length that was not exceeded for a share (0 to 1) of the time, or 0 without
+// values.
 func (t *Times) Quantile(share float64) int64 {
 	total := uint64(0)
 	for _, ns := range t {
@@ -68,7 +67,7 @@ func (t *Times) Quantile(share float64) int64 {
 	return t.Max()
 }
 
-// Max is the greatest value, zero when there was none.
+// Max returns the greatest length, or 0 without values.
 func (t *Times) Max() int64 {
 	for i := timesBuckets - 1; i >= 0; i-- {
 		if t[i] > 0 {
@@ -91,7 +90,7 @@ func (t Times) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, appendBuckets(nil, t[:])), nil
 }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText decodes the form of MarshalText.
 func (t *Times) UnmarshalText(text []byte) error {
 	*t = Times{}
 	b, err := base64.RawStdEncoding.AppendDecode(nil, text)

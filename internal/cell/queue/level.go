@@ -1,7 +1,7 @@
 package queue
 
-// Level follows a number that changes in steps, such as a queue's length, and weighs it by the time
-// that it lasted. The zero value is a level of zero from time zero on.
+// Level integrates a value that changes in steps, such as a queue's length, over time. The zero
+// value is 0 from time zero on.
 type Level struct {
 	value, max int64
 	area       float64 // value by nanoseconds
@@ -9,7 +9,7 @@ type Level struct {
 	sinceNs    int64
 }
 
-// Set says that the level has a new value from a time on, which is never earlier than the last one.
+// Set changes the value at nowNs, which is never earlier than in the last call.
 func (l *Level) Set(value, nowNs int64) {
 	l.area += float64(l.value) * float64(nowNs-l.sinceNs)
 	l.sinceNs = nowNs

@@ -1,6 +1,7 @@
 package queue
 
-// list is a FIFO of packets linked through themselves, so that nothing is allocated for a packet.
+// list is a FIFO of packets that are linked through their own fields, so that no memory is
+// allocated.
 type list struct {
 	head, tail *Packet
 	packets    int
@@ -19,7 +20,7 @@ func (l *list) push(p *Packet) {
 	l.bytes += p.Length
 }
 
-// pop takes the oldest packet, nil when there is none.
+// pop removes and returns the oldest packet, or nil.
 func (l *list) pop() *Packet {
 	p := l.head
 	if p == nil {
@@ -37,7 +38,7 @@ func (l *list) pop() *Packet {
 	return p
 }
 
-// replace puts a packet where another one waits.
+// replace puts a packet in the place of a waiting packet.
 func (l *list) replace(old, with *Packet) {
 	with.next, with.prev = old.next, old.prev
 	if old.prev == nil {
@@ -54,8 +55,8 @@ func (l *list) replace(old, with *Packet) {
 	l.bytes += with.Length - old.Length
 }
 
-// stationList is a FIFO of station numbers, each of which stands in it at most once. Lists whose
-// stations move from one to the other share their links.
+// stationList is a FIFO of station numbers, each at most once. Lists that exchange stations share
+// their links.
 type stationList struct {
 	next        []int32
 	first, last int32

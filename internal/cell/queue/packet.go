@@ -1,42 +1,41 @@
-// Package queue holds the packets of an emulated cell while they wait: the packet itself and the
-// disciplines of a station's, an access point's and a wire's queue. It is pure: no input or output,
-// no clock of its own, no goroutine. Times are virtual nanoseconds that the caller passes.
+// Package queue holds the waiting packets of an emulated cell: the packet type and the queue
+// disciplines of stations, access points and wires. It has no I/O, no clock and no goroutine. Times
+// are virtual nanoseconds from the caller.
 package queue
 
-// Packet is an IP packet under way. The engine makes and takes back all packets; whoever drops one
-// says so to it.
+// Packet is an IP packet in the cell. The engine allocates and frees all packets; each drop is
+// reported to it.
 type Packet struct {
 	// Data are the bytes, in a buffer of the engine; nil in virtual time. Length counts, not Data.
 	Data []byte
 	// Length of the IP packet in bytes.
 	Length int
-	// Station is the terminal whose link in the cell carries the packet, and Up whether it goes
-	// towards the access point. A packet from station to station is carried twice: up by the
-	// sender's, then down by the receiver's.
+	// Station is the terminal whose radio link carries the packet. Up means towards the access
+	// point. A packet from station to station is carried twice: up on the sender's link, then down
+	// on the receiver's link.
 	Station int
 	Up      bool
-	// Flow tells flows apart for disciplines that do: a hash of the addresses, the protocol and the
-	// ports.
+	// Flow is a hash of the addresses, the protocol and the ports.
 	Flow uint32
-	// Ack says that the packet is a TCP segment without data and without SYN, FIN or RST, whose
-	// cumulative acknowledgement may be overtaken by a later one of the same flow.
+	// Ack marks a TCP segment without data, SYN, FIN and RST whose cumulative acknowledgement a
+	// later ACK of the same flow may replace.
 	Ack bool
-	// AckNumber is the acknowledgement number of a packet with Ack set. It tells a duplicate, which
-	// the sender counts, from a later acknowledgement.
+	// AckNumber is the acknowledgement number of a packet with Ack set. It distinguishes a
+	// duplicate ACK, which the sender counts, from a later ACK.
 	AckNumber uint32
-	// ChecksumOpen says that the transport's checksum has only the pseudo header in it, and is to
-	// be completed by the device by which the packet leaves.
+	// ChecksumOpen means that the transport checksum covers only the pseudo header. The device that
+	// sends the packet completes it.
 	ChecksumOpen bool
 	// EnteredNs is when the packet entered its present queue.
 	EnteredNs int64
 
-	// A packet waits in one list of its station or flow, and where there is one queue for all also
-	// in the order of arrival.
+	// next and prev link the packet into the list of its station or flow. The other links keep the
+	// order of arrival in a shared queue.
 	next, prev   *Packet
 	newer, older *Packet
 }
 
-// Place is where a packet was dropped.
+// Place is the place at which a packet was dropped.
 type Place uint8
 
 // The places.

@@ -1,7 +1,7 @@
 package queue
 
-// RoundRobin has a FIFO for each station. The stations take turns: a turn passes on with the first
-// packet that is taken in it, so an A-MPDU, whose packets are all taken at once, is one turn.
+// RoundRobin has one FIFO for each station. The turn passes on with the first packet taken in it,
+// so an A-MPDU, whose packets are taken together, is one turn.
 type RoundRobin struct {
 	ledger
 	all, each Limit
@@ -58,16 +58,16 @@ func (q *RoundRobin) replace(old, with *Packet, nowNs int64) {
 
 // turns decides between the stations for which something waits.
 type turns interface {
-	// arrived says that a packet for the station has entered.
+	// arrived is called after a packet for the station has entered.
 	arrived(station int, nowNs int64)
 	turn(nowNs int64) (station int, ok bool)
-	// popping says that a packet of the station, which still counts, is about to leave.
+	// popping is called before a packet of the station leaves. The packet still counts.
 	popping(station int, nowNs int64)
 	charge(station int, airtimeNs int64)
 }
 
-// roundRobinTurns keeps the stations in the order of their turns. A station whose queue has run
-// empty stays until its turn comes.
+// roundRobinTurns keeps the stations in the order of their turns. A station with an empty queue
+// stays until its turn comes.
 type roundRobinTurns struct {
 	waiting *ledger
 	order   stationList

@@ -1,8 +1,8 @@
 package queue
 
-// SharedFIFO is one FIFO for all stations with tail drop, as simple access points have. It is the
-// oldest packet's station whose turn it is; the rest of an A-MPDU are the oldest packets of the
-// same station, wherever they wait.
+// SharedFIFO is one FIFO with tail drop for all stations, as in simple access points. The oldest
+// packet decides the station. The rest of an A-MPDU are the next packets of that station, anywhere
+// in the queue.
 type SharedFIFO struct {
 	ledger
 	limit          Limit

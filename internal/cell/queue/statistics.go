@@ -1,13 +1,13 @@
 package queue
 
-// Statistics are what a queue, or one station's share of it, has seen. At every moment
-// Pushed = Popped + Dropped + Length.Value().
+// Statistics are the counters of a queue or of one station's part of it. Pushed = Popped + Dropped
+// + Length.Value() always holds.
 type Statistics struct {
 	// Packets. A packet that was refused counts as pushed and as dropped.
 	Pushed, Popped, Dropped int64
 	// PoppedBytes of IP packets.
 	PoppedBytes int64
-	// Marked packets were given the ECN codepoint CE where they would have been dropped otherwise.
+	// Marked counts packets with the ECN codepoint CE, set instead of a drop.
 	Marked int64
 	// Length in packets over time.
 	Length Length
@@ -19,9 +19,10 @@ type Statistics struct {
 type Measured interface {
 	// Statistics of the whole queue.
 	Statistics() Statistics
-	// StatisticsOf one station, to be read only.
+	// StatisticsOf returns the statistics of one station. They are read-only.
 	StatisticsOf(station int) *Statistics
-	// RestartStatistics begins them anew, as at the end of a warm-up. What waits counts as pushed.
+	// RestartStatistics resets all statistics, as at the end of a warm-up. Waiting packets count as
+	// pushed.
 	RestartStatistics(nowNs int64)
 }
 
@@ -31,7 +32,7 @@ func (s *Statistics) restart(nowNs int64) {
 	s.Sojourn.Reset()
 }
 
-// ledger keeps what all queues count alike and speaks to the callback.
+// ledger keeps the statistics of a queue and calls the drop callback.
 type ledger struct {
 	drop     Drop
 	place    Place
@@ -85,7 +86,7 @@ func (l *ledger) refuse(station int, p *Packet, nowNs int64) {
 	l.drop(p, l.place, nowNs)
 }
 
-// exchange drops a waiting packet for another one that takes its place.
+// exchange drops a waiting packet whose place another packet takes.
 func (l *ledger) exchange(station int, old, with *Packet, nowNs int64) {
 	with.EnteredNs = nowNs
 	s := &l.stations[station]
@@ -119,10 +120,11 @@ func (l *ledger) Statistics() Statistics {
 	return all
 }
 
-// StatisticsOf one station, to be read only.
+// StatisticsOf returns the statistics of one station. They are read-only.
 func (l *ledger) StatisticsOf(station int) *Statistics { return &l.stations[station] }
 
-// RestartStatistics begins them anew, as at the end of a warm-up. What waits counts as pushed.
+// RestartStatistics resets all statistics, as at the end of a warm-up. Waiting packets count as
+// pushed.
 func (l *ledger) RestartStatistics(nowNs int64) {
 	l.length.Restart(nowNs)
 	for i := range l.stations {
