@@ -1,0 +1,87 @@
+// Package terminal knows the terminal that a command writes to: its width, its colours, and
+// whether a line can be replaced in place. It prints tables, JSON, warnings and progress.
+package terminal
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+)
+
+// Terminal is where a command writes. Its methods may be called by several goroutines.
+type Terminal struct {
+	Out io.Writer // results
+	Err io.Writer // warnings and progress
+	// Width is the number of columns of Out. It is 0 if there is no limit, as in a pipe.
+	Width  int
+	Colour bool // Out shows colours
+	Screen bool // Out is a terminal that moves its cursor
+	Live   bool // Err is a terminal that moves its cursor
+
+	status   status
+	errWidth func() int // columns of Err, which change with the window
+}
+
+// New examines the standard streams. It follows NO_COLOR (no-color.org), TERM=dumb and COLUMNS,
+// which replaces the width of the terminal and sets one for a pipe.
+func New(stdout, stderr *os.File, getenv func(string) string) *Terminal {
+	smart := getenv("TERM") != "dumb"
+	out, err := term.IsTerminal(int(stdout.Fd())), term.IsTerminal(int(stderr.Fd()))
+	t := &Terminal{
+		Out: stdout, Err: stderr,
+		Colour:   out && smart && getenv("NO_COLOR") == "",
+		Screen:   out && smart,
+		Live:     err && smart,
+		errWidth: func() int { return columns(stderr) },
+	}
+	if n, failed := strconv.Atoi(getenv("COLUMNS")); failed == nil && n > 0 {
+		t.Width = n
+	} else if out {
+		t.Width = columns(stdout)
+	}
+	return t
+}
+
+// columns is the width of a terminal, or 0 if it is unknown.
+func columns(f *os.File) int {
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// JSON prints a value as indented JSON.
+func (t *Terminal) JSON(value any) error {
+	e := json.NewEncoder(t.Out)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}
+
+// JSONLine prints a value as one line of JSON.
+func (t *Terminal) JSONLine(value any) error {
+	return json.NewEncoder(t.Out).Encode(value)
+}
+
+// Printf prints a result.
+func (t *Terminal) Printf(format string, values ...any) error {
+	_, err := fmt.Fprintf(t.Out, format, values...)
+	return err
+}
+
+// Warnf prints a warning in a line of its own, behind the name of the program.
+func (t *Terminal) Warnf(format string, values ...any) {
+	t.Notef("airtide: "+format, values...)
+}
+
+// Notef prints a line to Err. A status line makes room for it.
+func (t *Terminal) Notef(format string, values ...any) {
+	t.status.mu.Lock()
+	defer t.status.mu.Unlock()
+	t.clear()
+	fmt.Fprintf(t.Err, format+"\n", values...)
+}

@@ -1,0 +1,132 @@
+package terminal
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func TestFileHasNoColourAndNoWidthUnlessColumnsSetsOne(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for columns, want := range map[string]int{"": 0, "100": 100, "-3": 0, "many": 0} {
+		env := map[string]string{"COLUMNS": columns, "TERM": "xterm"}
+		term := New(f, f, func(name string) string { return env[name] })
+		if term.Width != want || term.Colour || term.Screen || term.Live {
+			t.Errorf("COLUMNS=%s: %+v, want width %d and neither colour nor cursor", columns, term, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var out bytes.Buffer
+	term := &Terminal{Out: &out}
+	value := map[string]int{"flows": 1}
+	if err := term.JSON(value); err != nil || out.String() != "{\n  \"flows\": 1\n}\n" {
+		t.Errorf("JSON prints %q: %v", out.String(), err)
+	}
+	out.Reset()
+	if err := term.JSONLine(value); err != nil || out.String() != "{\"flows\":1}\n" {
+		t.Errorf("JSONLine prints %q: %v", out.String(), err)
+	}
+}
+
+func TestWarningMakesTheStatusLineGiveWay(t *testing.T) {
+	var err bytes.Buffer
+	term := &Terminal{Err: &err, Live: true, errWidth: func() int { return 12 }}
+	term.SetStatus("run %d of 4, quickstart", 1)
+	term.Warnf("late by %d ms", 3)
+	term.ClearStatus()
+	if want := "\r\x1b[Krun 1 of 4…\r\x1b[Kairtide: late by 3 ms\n"; err.String() != want {
+		t.Errorf("%q, want %q", err.String(), want)
+	}
+}
+
+func TestPipeShowsNoStatus(t *testing.T) {
+	var err bytes.Buffer
+	term := &Terminal{Err: &err}
+	term.SetStatus("half done")
+	worked := false
+	text := func() string { return "working" }
+	if e := term.Wait(time.Time{}, text, func() error { worked = true; return nil }); e != nil || !worked {
+		t.Errorf("the work was done: %t, %v", worked, e)
+	}
+	if err.Len() > 0 {
+		t.Errorf("a pipe shows %q", err.String())
+	}
+}
+
+func TestLongWorkIsReported(t *testing.T) {
+	var err bytes.Buffer
+	term := &Terminal{Err: &err, Live: true}
+	asked := make(chan bool)
+	text := func() string { close(asked); return "reading" }
+	begun := time.Now().Add(-quiet)
+	if e := term.Wait(begun, text, func() error { <-asked; return nil }); e != nil {
+		t.Fatal(e)
+	}
+	if want := "\r\x1b[Kreading\r\x1b[K"; err.String() != want {
+		t.Errorf("%q, want %q", err.String(), want)
+	}
+}
+
+func listing() *Table {
+	list := &Table{Columns: []Column{
+		{Title: "NAME"},
+		{Title: "RATE\nMbit/s", Right: true},
+		{Title: "TITLE", Least: 8},
+		{Title: "SOURCE", Optional: 1},
+	}}
+	list.Add("uplink", "94.2", "Uploads of four terminals", "Matsuno et al. 2021")
+	list.Add("down", "8", "テスト")
+	return list
+}
+
+func TestTableAlignsTitlesAndCells(t *testing.T) {
+	var b bytes.Buffer
+	if err := listing().Write(&b, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `NAME      RATE  TITLE                      SOURCE
+        Mbit/s
+uplink    94.2  Uploads of four terminals  Matsuno et al. 2021
+down         8  テスト
+`
+	if b.String() != want {
+		t.Errorf("\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestTableFitsTheWidth(t *testing.T) {
+	for width := 24; width < 80; width++ {
+		var b bytes.Buffer
+		if err := listing().Write(&b, width, true); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				t.Fatalf("width %d: a line of %d columns:\n%s", width, n, b.String())
+			}
+		}
+		if whole := strings.Contains(b.String(), "Matsuno"); whole != (width >= 45) {
+			t.Errorf("width %d shows the optional column: %t", width, whole)
+		}
+	}
+}
+
+func TestTableWithoutTitlesHasNoHead(t *testing.T) {
+	list := &Table{Columns: []Column{{}, {Right: true}}, Indent: "  "}
+	list.Add("total", "87")
+	var b bytes.Buffer
+	if err := list.Write(&b, 0, true); err != nil || b.String() != "  total  87\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
