@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/lab/figures"
 	"airtide/internal/lab/show"
+	"airtide/internal/view/figure"
 	"airtide/internal/view/screen"
 )
 
@@ -20,10 +22,11 @@ const exitNotHeld = 3
 
 func newLabShow() *cobra.Command {
 	var (
-		root, figures, run  string
+		root, into, run     string
 		asJSON, asCSV, each bool
 		formats             []string
-		o                   show.FigureOptions
+		grey                bool
+		o                   figure.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "show RESULT",
@@ -48,12 +51,15 @@ is not held; a claim that is not decided does not change it.`,
 				return err
 			}
 			for _, f := range formats {
-				if !slices.Contains(show.Formats, f) {
-					return misuse{fmt.Errorf("figures are written as %v, not as %q", show.Formats, f)}
+				if !slices.Contains(figure.Formats, f) {
+					return misuse{fmt.Errorf("figures are written as %v, not as %q", figure.Formats, f)}
 				}
 			}
+			if grey {
+				o.Theme = figure.Print
+			}
 			if run != "" {
-				return drawRun(cmd, filepath.Join(dir, "runs", run), run, figures, formats, o)
+				return drawRun(cmd, filepath.Join(dir, "runs", run), run, into, formats, o)
 			}
 			begun := time.Now()
 			r, err := readResult(begun, dir)
@@ -72,8 +78,8 @@ is not held; a claim that is not decided does not change it.`,
 			if err != nil {
 				return err
 			}
-			if figures != "" {
-				if err := drawFigures(begun, r, figures, formats, o); err != nil {
+			if into != "" {
+				if err := drawFigures(begun, r, into, formats, o); err != nil {
 					return err
 				}
 			}
@@ -82,10 +88,10 @@ is not held; a claim that is not decided does not change it.`,
 	}
 	resultsFlag(cmd, &root)
 	fl := cmd.Flags()
-	fl.StringVar(&figures, "figures", "", "folder to draw figures into")
+	fl.StringVar(&into, "figures", "", "folder to draw figures into")
 	fl.StringVar(&run, "run", "", "one run's course over time, by its id")
 	fl.StringSliceVar(&formats, "format", []string{"png", "svg"}, "formats of figures")
-	fl.BoolVar(&o.Grey, "grey", false, "figures in black and greys")
+	fl.BoolVar(&grey, "grey", false, "figures in black and greys")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "figures without their titles")
 	fl.Float64Var(&o.WidthCm, "width", 0, "width of figures in cm (default 16)")
 	fl.BoolVar(&asJSON, "json", false, "print as JSON")
@@ -120,29 +126,29 @@ func readResult(begun time.Time, dir string) (r *show.Report, err error) {
 }
 
 // drawFigures says of each figure when it is there.
-func drawFigures(begun time.Time, r *show.Report, dir string, formats []string, o show.FigureOptions) error {
+func drawFigures(begun time.Time, r *show.Report, dir string, formats []string, o figure.Options) error {
 	return withProgress(begun, "drawing figures", func(p show.Progress) error {
-		return r.WriteFigures(dir, formats, o, func(file string, number, of int) {
+		return figures.WriteAll(r, dir, formats, o, func(file string, number, of int) {
 			fmt.Fprintf(os.Stderr, "%sdrew %s\n", clearLine(screen.IsTerminal(os.Stderr)), file)
 			p("drawing figures", number, of)
 		})
 	})
 }
 
-func drawRun(cmd *cobra.Command, dir, run, figures string, formats []string, o show.FigureOptions) error {
-	if figures == "" {
+func drawRun(cmd *cobra.Command, dir, run, into string, formats []string, o figure.Options) error {
+	if into == "" {
 		return misuse{fmt.Errorf("no folder for the figures: give one with --figures DIR")}
 	}
-	if err := os.MkdirAll(figures, 0o755); err != nil {
+	if err := os.MkdirAll(into, 0o755); err != nil {
 		return fmt.Errorf("making a folder for figures: %w", err)
 	}
 	for _, format := range formats {
-		path := filepath.Join(figures, run+"."+format)
+		path := filepath.Join(into, run+"."+format)
 		f, err := os.Create(path)
 		if err != nil {
 			return fmt.Errorf("drawing run %s: %w", run, err)
 		}
-		err = patiently("drawing run "+run, func() error { return show.DrawRun(f, format, dir, o) })
+		err = patiently("drawing run "+run, func() error { return figures.DrawRun(f, format, dir, o) })
 		if err != nil {
 			f.Close()
 			os.Remove(path)

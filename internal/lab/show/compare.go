@@ -120,10 +120,10 @@ func (c *Comparison) only(r *Report, what string) {
 
 // point compares one measurement at one point.
 func (c *Comparison) point(first, other *Report, p, theirs Point, name string) Compared {
-	a, b := valuesOf(name, first.Results(p.ID)), valuesOf(name, other.Results(theirs.ID))
+	a, b := Values(name, first.Results(p.ID)), Values(name, other.Results(theirs.ID))
 	of := Compared{
-		Settings: p.Settings, Measurement: name, Unit: p.measurement(name).Unit, With: other.Dir,
-		First: p.measurement(name).Summary, Other: theirs.measurement(name).Summary,
+		Settings: p.Settings, Measurement: name, Unit: p.Measurement(name).Unit, With: other.Dir,
+		First: p.Measurement(name).Summary, Other: theirs.Measurement(name).Summary,
 		Difference: judge.Difference(b, a, first.seed),
 	}
 	if ratio := of.Other.Mean / of.First.Mean; !math.IsNaN(ratio) && !math.IsInf(ratio, 0) {
@@ -150,7 +150,8 @@ func (r *Report) Results(point string) []*result.Result {
 	return runs
 }
 
-func (p *Point) measurement(name string) *Measurement {
+// Measurement finds a measurement of the experiment by name.
+func (p *Point) Measurement(name string) *Measurement {
 	i := slices.IndexFunc(p.Measurements, func(m Measurement) bool { return m.Name == name })
 	return &p.Measurements[i]
 }

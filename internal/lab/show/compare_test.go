@@ -8,31 +8,32 @@ import (
 	"testing"
 
 	"airtide/internal/lab/plan"
+	"airtide/test/results"
 )
 
 func TestCompareFindsWhatDiffers(t *testing.T) {
-	first := benchScene()
-	faster := benchScene()
-	faster.seed = 9
-	model := first.model
-	faster.model = func(q plan.Quantity, s map[string]string, of string, i int) float64 {
+	first := results.BenchScene()
+	faster := results.BenchScene()
+	faster.Seed = 9
+	model := first.Model
+	faster.Model = func(q plan.Quantity, s map[string]string, of string, i int) float64 {
 		if q == "goodput" {
 			return 2 * model(q, s, of, i)
 		}
 		return model(q, s, of, i)
 	}
 	// Another way to write a value is the same point; one value is new.
-	faster.file = strings.NewReplacer("[10 Mbit/s, 100 Mbit/s, 1 Gbit/s]", "[100000 kbit/s, 1 Gbit/s]", "  best: {quantity: goodput, take: max}\n", "",
+	faster.File = strings.NewReplacer("[10 Mbit/s, 100 Mbit/s, 1 Gbit/s]", "[100000 kbit/s, 1 Gbit/s]", "  best: {quantity: goodput, take: max}\n", "",
 		"y: [total, best, ping]", "y: [total, ping]", "  each_tradeoff: {kind: scatter, title: Each flow, x: best, y: goodput, series: discipline}\n", "",
-		"airtime: {quantity: airtime, take: each}", "airtime: {quantity: airtime, take: sum}").Replace(bench)
-	faster.model = func(q plan.Quantity, s map[string]string, of string, i int) float64 {
+		"airtime: {quantity: airtime, take: each}", "airtime: {quantity: airtime, take: sum}").Replace(results.Bench)
+	faster.Model = func(q plan.Quantity, s map[string]string, of string, i int) float64 {
 		written := map[string]string{"discipline": s["discipline"], "rate": strings.Replace(s["rate"], "100000 kbit/s", "100 Mbit/s", 1)}
 		if q == "goodput" {
 			return 2 * model(q, written, of, i)
 		}
 		return model(q, written, of, i)
 	}
-	a, b := reportOf(t, first.make(t)), reportOf(t, faster.make(t))
+	a, b := reportOf(t, first.Make(t)), reportOf(t, faster.Make(t))
 	c, err := Compare(nil, a, b)
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +69,9 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 
 // The same cell twice: chance may find some differences, but few.
 func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
-	one, other := benchScene(), benchScene()
-	other.seed = 77
-	c, err := Compare(nil, reportOf(t, one.make(t)), reportOf(t, other.make(t)))
+	one, other := results.BenchScene(), results.BenchScene()
+	other.Seed = 77
+	c, err := Compare(nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +81,10 @@ func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
 }
 
 func TestCompareThreeOfDifferentExperiments(t *testing.T) {
-	quick := reportOf(t, quickstart(t).make(t))
-	single := quickstart(t)
-	single.file = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2", "repeats: 1").Replace(single.file)
-	again := reportOf(t, single.make(t))
+	quick := reportOf(t, results.Quickstart(t).Make(t))
+	single := results.Quickstart(t)
+	single.File = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2", "repeats: 1").Replace(single.File)
+	again := reportOf(t, single.Make(t))
 	c, err := Compare(nil, quick, again, quick)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	if c.Intervals != 6 { // single runs have none
 		t.Errorf("%d intervals", c.Intervals)
 	}
-	_, err = Compare(nil, quick, reportOf(t, benchScene().make(t)))
+	_, err = Compare(nil, quick, reportOf(t, results.BenchScene().Make(t)))
 	if err == nil || !strings.Contains(err.Error(), "nothing is in both") {
 		t.Errorf("nothing in common: %v", err)
 	}

@@ -8,19 +8,20 @@ import (
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/test/results"
 )
 
 func TestListSaysHowFarResultsAre(t *testing.T) {
-	s := quickstart(t)
-	done := s.make(t)
-	s.skip = func(_ plan.Run, n int) bool { return n == 0 }
-	begun := s.make(t)
-	running, err := result.Resume(s.make(t), nil)
+	s := results.Quickstart(t)
+	done := s.Make(t)
+	s.Skip = func(_ plan.Run, n int) bool { return n == 0 }
+	begun := s.Make(t)
+	running, err := result.Resume(s.Make(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer running.Close()
-	broken := s.make(t)
+	broken := s.Make(t)
 	if err := os.WriteFile(filepath.Join(broken, "experiment.yaml"), []byte("name: 3 4\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package show
 import (
 	"maps"
 	"testing"
+
+	"airtide/test/results"
 )
 
 // told collects the last number that each thing was told with, and complains of one that does not follow the one before.
@@ -19,11 +21,11 @@ func (g told) progress(t *testing.T) Progress {
 }
 
 func TestReadingAndComparingTellHowFarTheyAre(t *testing.T) {
-	withClaims := reportTold(t, quickstart(t).make(t))
+	withClaims := reportTold(t, results.Quickstart(t).Make(t))
 	if n := len(withClaims.Claims); n == 0 {
 		t.Error("the scene claims nothing")
 	}
-	r := reportTold(t, benchScene().make(t))
+	r := reportTold(t, results.BenchScene().Make(t))
 	points := len(r.Points)
 	comparing := told{}
 	if _, err := Compare(comparing.progress(t), r, r, r); err != nil {

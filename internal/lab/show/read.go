@@ -81,7 +81,7 @@ func (r *Report) point(p *plan.Point) Point {
 
 func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Result) Measurement {
 	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Unit(), Take: m.Is.Take}
-	s.Summary = r.summarise(valuesOf(m.Name, runs))
+	s.Summary = r.summarise(Values(m.Name, runs))
 	var names []string
 	var indices []float64
 	for _, run := range runs {
@@ -101,7 +101,7 @@ func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Resul
 	}
 	if len(names) > 1 {
 		for _, of := range names {
-			s.Each = append(s.Each, Each{of, r.summarise(valuesFor(m.Name, of, runs))})
+			s.Each = append(s.Each, Each{of, r.summarise(ValuesOf(m.Name, of, runs))})
 		}
 	}
 	return s
@@ -109,8 +109,8 @@ func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Resul
 
 func (r *Report) summarise(values []float64) judge.Summary { return judge.Summarise(values, r.seed) }
 
-// valuesOf has one value for each run that has one.
-func valuesOf(measurement string, runs []*result.Result) []float64 {
+// Values has one value for each run that has one.
+func Values(measurement string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
 		if v, ok := valueOf(run, measurement); ok {
@@ -131,8 +131,8 @@ func valueOf(run *result.Result, measurement string) (float64, bool) {
 	return mean, !math.IsNaN(mean)
 }
 
-// valuesFor has the value of a flow or terminal for each run that has it.
-func valuesFor(measurement, of string, runs []*result.Result) []float64 {
+// ValuesOf has the value of a flow or terminal for each run that has it.
+func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
 		m := run.Measurements[measurement]

@@ -29,6 +29,15 @@ type Report struct {
 	seed    uint64
 }
 
+// Plan is the plan of the result.
+func (r *Report) Plan() *plan.Plan { return r.plan }
+
+// Finished are the finished runs.
+func (r *Report) Finished() []*result.Result { return r.results }
+
+// RunDir is the folder of a run.
+func (r *Report) RunDir(run string) string { return r.folder.RunDir(run) }
+
 // RunCount says how many of the planned runs there are figures of.
 type RunCount struct {
 	Planned  int `json:"planned"`

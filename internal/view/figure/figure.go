@@ -8,12 +8,21 @@ type Figure struct {
 	Cells []Cell
 	// Columns is the width of a grid in cells. Zero draws the only cell without a grid.
 	Columns int
-	// SharedLegend draws one legend above all panels, without counts. A grid always has one.
-	SharedLegend bool
+	Legend  LegendKind
 	// HeightCm is the height if the options do not give one; zero follows from the number of
 	// panels.
 	HeightCm float64
 }
+
+// LegendKind is the place of the legend.
+type LegendKind int
+
+// Kinds of legends. A grid has a shared legend if it has one.
+const (
+	PanelLegend  LegendKind = iota // one above each panel, with the counts of marks
+	SharedLegend                   // one above all panels
+	NoLegend
+)
 
 // Cell is a column of panels, one above the other.
 type Cell struct {

@@ -68,7 +68,7 @@ func (s *sheet) draw(paper vg.Rectangle) error {
 			area.Max.Y -= s.drawTitle(area, s.Title)
 		}
 	}
-	if grid || s.SharedLegend {
+	if s.sharesLegend() {
 		rows := s.rowsOf(s.sharedLegend(), width)
 		s.drawLegend(rows, vg.Point{X: area.Min.X, Y: area.Max.Y})
 		area.Max.Y -= s.legendHeight(len(rows)) + 2
@@ -158,7 +158,7 @@ func (s *sheet) layOut(cell int, area vg.Rectangle) (cellLayout, error) {
 		taken := s.heightOfX(area.Max.X-area.Min.X-l.left-l.right) + cellGap*vg.Length(len(panels)-1)
 		for i := range panels {
 			var rows [][]entry
-			if s.Columns == 0 && !s.SharedLegend {
+			if s.Columns == 0 && s.Legend == PanelLegend {
 				entries := panels[i].legend(s.cells[cell][i], s.x.lo, true)
 				rows = s.rowsOf(entries, area.Max.X-area.Min.X-l.left)
 				if wider := s.rowsOf(entries, area.Max.X-area.Min.X); len(wider) < len(rows) {
@@ -208,6 +208,10 @@ func (s *sheet) margins(cell int, unit vg.Length) (left, right vg.Length) {
 		}
 	}
 	return left, right
+}
+
+func (s *sheet) sharesLegend() bool {
+	return s.Legend == SharedLegend || s.Columns > 0 && s.Legend != NoLegend
 }
 
 // sharedLegend is the one legend of a grid: the series and marks of all cells.

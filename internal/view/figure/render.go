@@ -161,7 +161,7 @@ func (s *sheet) naturalHeightCm(wide float64) float64 {
 		high = 1.5 + 5*float64(most)
 	}
 	high *= math.Sqrt(wide / defaultWidthCm)
-	if s.SharedLegend {
+	if s.sharesLegend() {
 		width := vg.Length(wide) * vg.Centimeter
 		c := newCanvas(nil, nil, s.fontSize(width))
 		high += float64(c.legendHeight(len(c.rowsOf(s.sharedLegend(), width-2*margin))) / vg.Centimeter)

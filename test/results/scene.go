@@ -1,11 +1,10 @@
-package show
+// Package results makes results of experiments without a lab, for tests of tables and figures.
+package results
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,10 +16,11 @@ import (
 	"airtide/internal/lab/result"
 )
 
-var begun = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+// Begun is the time at which all results begin.
+var Begun = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// committed is the content of an experiment's file.
-func committed(t *testing.T, name string) string {
+// Committed is the content of an experiment's file.
+func Committed(t *testing.T, name string) string {
 	t.Helper()
 	data, err := experiments.Read(strings.TrimSuffix(name, experiments.Ending))
 	if err != nil {
@@ -29,31 +29,33 @@ func committed(t *testing.T, name string) string {
 	return string(data)
 }
 
-// scene makes results without a lab: model says what a flow or terminal of a run measures.
-type scene struct {
-	file  string
-	model func(quantity plan.Quantity, settings map[string]string, of string, i int) float64
-	noise float64 // standard deviation over repeats, as a share
-	seed  uint64
-	// skip says which runs are not made.
-	skip func(run plan.Run, n int) bool
-	// touch may change a result before it is written.
-	touch func(r *result.Result)
-	// leave may leave files in a run's folder.
-	leave func(dir string, r *result.Result)
+// Model is the value of a quantity for flow or terminal of of a run, the i-th of its measurement.
+type Model func(quantity plan.Quantity, settings map[string]string, of string, i int) float64
+
+// Scene is a made-up result.
+type Scene struct {
+	File  string // the experiment
+	Model Model
+	Noise float64 // standard deviation over repeats, as a share
+	Seed  uint64
+	// Skip is true for the runs that are missing; n counts the runs of the plan.
+	Skip func(run plan.Run, n int) bool
+	// Touch may change a result before it is written, and Leave may add files to a run's folder.
+	Touch func(r *result.Result)
+	Leave func(dir string, r *result.Result)
 }
 
-// make makes a folder of results and returns where it is.
-func (s scene) make(t *testing.T) string {
+// Make makes a folder of results and returns where it is.
+func (s Scene) Make(t *testing.T) string {
 	t.Helper()
-	f, err := result.Create(t.TempDir(), []byte(s.file), begun)
+	f, err := result.Create(t.TempDir(), []byte(s.File), Begun)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	rng := rand.New(rand.NewPCG(s.seed, 1))
+	rng := rand.New(rand.NewPCG(s.Seed, 1))
 	for n, run := range f.Plan.Runs {
-		if s.skip != nil && s.skip(run, n) {
+		if s.Skip != nil && s.Skip(run, n) {
 			continue
 		}
 		a, err := f.Begin(run)
@@ -65,11 +67,11 @@ func (s scene) make(t *testing.T) string {
 			r.Series = result.SeriesFile
 			s.series(t, f.Plan, run, filepath.Join(a.Dir, r.Series), rng)
 		}
-		if s.touch != nil {
-			s.touch(r)
+		if s.Touch != nil {
+			s.Touch(r)
 		}
-		if s.leave != nil {
-			s.leave(a.Dir, r)
+		if s.Leave != nil {
+			s.Leave(a.Dir, r)
 		}
 		if err := a.Finish(r); err != nil {
 			t.Fatal(err)
@@ -78,10 +80,10 @@ func (s scene) make(t *testing.T) string {
 	return f.Dir
 }
 
-func (s scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result {
+func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result {
 	setup := p.Points[run.Point].Setup
 	r := result.New(p, run)
-	r.Started, r.Ended, r.Valid = begun, begun.Add(time.Duration(setup.Duration)+2*time.Second), true
+	r.Started, r.Ended, r.Valid = Begun, Begun.Add(time.Duration(setup.Duration)+2*time.Second), true
 	r.System = result.System{Airtide: "v1.0", Kernel: "6.18.5 #1 SMP", Arch: "amd64", CPUs: 2}
 	settings := map[string]string{}
 	for name, v := range r.Settings {
@@ -105,7 +107,7 @@ func (s scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 		}
 		each := make([]float64, len(of))
 		for i := range of {
-			each[i] = s.model(m.Is.Quantity, settings, of[i], i) * (1 + s.noise*rng.NormFloat64())
+			each[i] = s.Model(m.Is.Quantity, settings, of[i], i) * (1 + s.Noise*rng.NormFloat64())
 		}
 		r.Measurements[m.Name] = result.NewMeasurement(m.Is, of, each)
 	}
@@ -113,7 +115,7 @@ func (s scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 }
 
 // series writes a plausible time series: slow start, then a sawtooth.
-func (s scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng *rand.Rand) {
+func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng *rand.Rand) {
 	t.Helper()
 	setup := p.Points[run.Point].Setup
 	series, err := result.CreateSeries(path)
@@ -144,11 +146,12 @@ func (s scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng
 	}
 }
 
-// figureEight is P1's figure 8 as its words have it: TCP falls with the RTT where the window is small.
-func figureEight(t *testing.T) scene {
+// FigureEight is figure 8 of Miki et al. 2010 in its own words: TCP falls with the RTT where the
+// window is small.
+func FigureEight(t *testing.T) Scene {
 	// Fewer runs, since each is written to disk for good.
-	file := strings.NewReplacer("repeats: 5", "repeats: 3", "32 ms, 64 ms, 128 ms, 256 ms", "64 ms").Replace(committed(t, "p1-fig8.yaml"))
-	return scene{file: file, noise: 0.01, seed: 8, model: func(q plan.Quantity, s map[string]string, _ string, _ int) float64 {
+	file := strings.NewReplacer("repeats: 5", "repeats: 3", "32 ms, 64 ms, 128 ms, 256 ms", "64 ms").Replace(Committed(t, "p1-fig8.yaml"))
+	return Scene{File: file, Noise: 0.01, Seed: 8, Model: func(q plan.Quantity, s map[string]string, _ string, _ int) float64 {
 		window := 63.0
 		if s["system"] == "ubuntu-9.10" && s["direction"] == "reverse" {
 			window = 3000
@@ -169,9 +172,9 @@ func figureEight(t *testing.T) scene {
 	}}
 }
 
-// quickstart has four terminals, two fast and two slow.
-func quickstart(t *testing.T) scene {
-	return scene{file: committed(t, "quickstart.yaml"), noise: 0.05, seed: 4, model: func(q plan.Quantity, _ map[string]string, _ string, i int) float64 {
+// Quickstart has four terminals, two fast and two slow.
+func Quickstart(t *testing.T) Scene {
+	return Scene{File: Committed(t, "quickstart.yaml"), Noise: 0.05, Seed: 4, Model: func(q plan.Quantity, _ map[string]string, _ string, i int) float64 {
 		switch q {
 		case "srtt":
 			return 40 + 10*float64(i)
@@ -180,34 +183,4 @@ func quickstart(t *testing.T) scene {
 		}
 		return []float64{120, 110, 25, 22}[i%4]
 	}}
-}
-
-func reportOf(t *testing.T, dir string) *Report {
-	t.Helper()
-	r, err := Read(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func printed(t *testing.T, write func(*bytes.Buffer) error) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// keep copies what was drawn to where a person may look at it, when that is asked for.
-func keep(t *testing.T, name string, data []byte) {
-	t.Helper()
-	dir := os.Getenv("AIRTIDE_FIGURES")
-	if dir == "" {
-		return
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

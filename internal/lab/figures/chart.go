@@ -1,0 +1,61 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"airtide/internal/view/figure"
+)
+
+// maxEntries is how many series have a legend; more could not be told apart in it.
+const maxEntries = 24
+
+// chart is a figure of panels whose series have the same names and styles in all of them.
+type chart struct {
+	figure.Figure
+	names []string
+}
+
+// newChart is a chart with one legend above its panels.
+func newChart(title string) *chart {
+	return &chart{Figure: figure.Figure{
+		Title: title, Legend: figure.SharedLegend, Cells: make([]figure.Cell, 1),
+	}}
+}
+
+func (c *chart) add(p figure.Panel) {
+	p.Empty = cmp.Or(p.Empty, "no run has values here")
+	c.Cells[0].Panels = append(c.Cells[0].Panels, p)
+}
+
+// styleOf is the style of the series of a name.
+func (c *chart) styleOf(name string) figure.Style {
+	i := slices.Index(c.names, name)
+	if i < 0 {
+		i = len(c.names)
+		c.names = append(c.names, name)
+	}
+	return figure.StyleOf(i)
+}
+
+// lineStyleOf is the style of a line without markers.
+func (c *chart) lineStyleOf(name string) figure.Style {
+	s := c.styleOf(name)
+	s.Marker, s.Width = figure.NoMarker, 1
+	return s
+}
+
+// limitLegend leaves out a legend with too many entries and returns a word about it.
+func (c *chart) limitLegend(what string) string {
+	if len(c.names) <= maxEntries {
+		return ""
+	}
+	c.Legend = figure.NoLegend
+	return fmt.Sprintf("%d %s, without a legend", len(c.names), what)
+}
+
+// valueAxis is a vertical axis of values in a fixed unit.
+func valueAxis(label, unit string) figure.Axis {
+	return figure.Axis{Label: label, Unit: figure.Scale{{Name: unit, Size: 1}}}
+}

@@ -1,0 +1,96 @@
+package figures
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"airtide/internal/lab/judge"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/show"
+	"airtide/internal/view/figure"
+)
+
+// Names are the figures of an experiment. Without figures in its file, there is one for each
+// measurement with several values.
+func Names(r *show.Report) []string { return figuresOf(r).Names() }
+
+// Draw draws one figure by name, in a format of figure.Formats.
+func Draw(w io.Writer, format string, r *show.Report, name string, o figure.Options) error {
+	f, ok := figuresOf(r).Get(name)
+	if !ok {
+		return fmt.Errorf("figure %s: the experiment has none of this name, it has: %s",
+			name, strings.Join(Names(r), ", "))
+	}
+	c, err := build(r, f)
+	if err == nil {
+		err = c.Write(w, format, o)
+	}
+	if err != nil {
+		return fmt.Errorf("figure %s: %w", name, err)
+	}
+	return nil
+}
+
+// WriteAll draws all figures into files of a folder, which it makes. Written is called after each
+// file.
+func WriteAll(r *show.Report, dir string, formats []string, o figure.Options, written show.Progress) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making a folder for figures: %w", err)
+	}
+	names, number := Names(r), 0
+	for _, name := range names {
+		for _, format := range formats {
+			var b bytes.Buffer
+			if err := Draw(&b, format, r, name, o); err != nil {
+				return err
+			}
+			path := filepath.Join(dir, name+"."+format)
+			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+				return fmt.Errorf("writing a figure: %w", err)
+			}
+			if number++; written != nil {
+				written(path, number, len(names)*len(formats))
+			}
+		}
+	}
+	return nil
+}
+
+// figuresOf are the experiment's figures, or the figures that follow from its sweep.
+func figuresOf(r *show.Report) plan.Named[plan.Figure] {
+	e := r.Plan().Experiment
+	if len(e.Figures) > 0 {
+		return e.Figures
+	}
+	s := selectAll(r)
+	f := plan.Figure{Kind: "bars"}
+	for _, p := range s.parameters {
+		if values := s.values(p); len(values) > 1 && allNumbers(values) {
+			f.Kind, f.X = "lines", p
+			break
+		}
+	}
+	if f.X == "" && len(s.parameters) > 0 {
+		f.X = s.parameters[0]
+	}
+	var all plan.Named[plan.Figure]
+	for _, m := range e.Measure.Names() {
+		if f.X == "" && !(s.takesEach(m) && len(s.names(m)) > 0) {
+			continue // a single number
+		}
+		one := f
+		one.Y = plan.Names{m}
+		all = append(all, plan.Item[plan.Figure]{Name: m, Is: one})
+	}
+	return all
+}
+
+func allNumbers(values []judge.Param) bool {
+	return !slices.ContainsFunc(values, func(v judge.Param) bool { return math.IsNaN(v.Number) })
+}

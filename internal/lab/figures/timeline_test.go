@@ -1,0 +1,155 @@
+package figures
+
+import (
+	"net/netip"
+	"path/filepath"
+	"testing"
+
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
+	"airtide/test/results"
+)
+
+const timelineFile = `name: timeline
+title: Windows over time
+duration: 5 s
+warmup: 1 s
+repeats: 2
+terminals:
+  sta: {link: ethernet}
+servers:
+  server:
+flows:
+  up: {from: sta, to: server, protocol: tcp}
+sweep:
+  - {over: path.rtt, values: [20 ms, 200 ms]}
+  - {over: terminals.sta.congestion, values: [reno, cubic]}
+record:
+  tcp: all
+measure:
+  window: {quantity: cwnd}
+  goodput: {quantity: goodput}
+  k: {quantity: cubic_k}
+figures:
+  both: {kind: timeline, title: Both at 20 ms, y: [window, goodput], at: {rtt: 20 ms}}
+  k: {kind: timeline, y: k, at: {rtt: 20 ms, congestion: cubic}}
+  longer: {kind: timeline, y: window, at: {rtt: 200 ms}}
+  fixed: {kind: bars, x: congestion, y: goodput, at: {rtt: 20 ms}}
+`
+
+const timelineZeroNs = int64(500e9)
+
+// timelineScene has recordings of the runs at 20 ms alone.
+func timelineScene(t *testing.T) string {
+	ten := func(plan.Quantity, map[string]string, string, int) float64 { return 10 }
+	s := results.Scene{File: timelineFile, Seed: 1, Model: ten}
+	s.Skip = func(run plan.Run, _ int) bool { return run.Repeat == 2 }
+	s.Touch = func(r *result.Result) {
+		r.ZeroNs = timelineZeroNs
+		r.Machines = []result.Machine{{Name: "sta", Address: "10.0.0.1"}, {Name: "server", Address: "10.0.1.1"}}
+		r.Flows[0].Port = 20001
+		if r.Settings["rtt"].Text == "20 ms" {
+			r.Recordings = []result.File{{Machine: "sta", Name: "tcp.atr"}}
+		}
+	}
+	s.Leave = func(dir string, r *result.Result) {
+		if len(r.Recordings) > 0 {
+			recordWindow(t, filepath.Join(dir, "tcp.atr"))
+		}
+	}
+	return s.Make(t)
+}
+
+// recordWindow writes a window that grows to 400 packets and falls, beside iperf3's own connection.
+func recordWindow(t *testing.T, path string) {
+	t.Helper()
+	w, err := trace.Create(path, trace.HostMetadata(), trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, port := range map[tcp.FlowID]uint16{1: 40000, 2: 40001} {
+		err := w.Flow(&tcp.Flow{
+			ID: id, FirstNs: timelineZeroNs, Local: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), port),
+			Remote: netip.AddrPortFrom(netip.MustParseAddr("10.0.1.1"), 20001),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := tcp.NewBatch(1)
+	for i := range int64(500) {
+		for id := tcp.FlowID(1); id <= 2; id++ {
+			var s tcp.Sample
+			for f := range s.Values {
+				s.Values[f] = tcp.Absent
+			}
+			s.TimeNs, s.Flow = timelineZeroNs+i*1e7, id
+			s.Values[tcp.AckedBytes], s.Values[tcp.CwndPackets] = 1000, 4000 // of the one that does not count
+			if id == 2 {
+				s.Values[tcp.AckedBytes], s.Values[tcp.CwndPackets], s.Values[tcp.CubicKMs] = i*100_000, i%400+1, 2500
+			}
+			b.Append(&s)
+		}
+	}
+	if err := w.Samples(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTimelinesAreOfTheRecordingsOfRuns(t *testing.T) {
+	r := reportOf(t, timelineScene(t))
+	o := figure.Options{DPI: 100}
+	p := drawn(t, r, "both", o)
+	has(t, p, "Both at 20 ms", "time (s)", "window (packets)", "goodput (Mbit/s)", "reno", "cubic",
+		"repeat 1; measurements begin at 1 s")
+	p.CheckLayout(t)
+	has(t, drawn(t, r, "k", o), "k (s)", "Windows over time")
+	windows := chartOf(t, r, figureNamed(t, r, "both")).panelsOf()[0].Series
+	greatest := 0.0
+	for _, s := range windows {
+		for _, d := range s.Data {
+			greatest = max(greatest, d.Last)
+		}
+	}
+	if len(windows) != 2 || greatest != 400 {
+		t.Errorf("%d windows, the greatest %g, want 2 and 400 of the connection with the data", len(windows), greatest)
+	}
+	k := chartOf(t, r, figureNamed(t, r, "k")).panelsOf()[0].Series[0]
+	if k.Data[0].Last != 2.5 {
+		t.Errorf("K is %+v, want 2.5 s", k.Data[0])
+	}
+}
+
+func TestRunWithoutARecordingHasNoLines(t *testing.T) {
+	r := reportOf(t, timelineScene(t))
+	for _, s := range chartOf(t, r, figureNamed(t, r, "longer")).panelsOf()[0].Series {
+		if len(s.Data) != 0 {
+			t.Errorf("%s has %d samples", s.Name, len(s.Data))
+		}
+	}
+	has(t, drawn(t, r, "longer", figure.Options{DPI: 100}), "time (s)", "no run has values here")
+}
+
+func TestFixedParametersAreNoSeries(t *testing.T) {
+	r := reportOf(t, timelineScene(t))
+	if n := len(chartOf(t, r, figureNamed(t, r, "fixed")).panelsOf()[0].Series); n != 1 {
+		t.Errorf("%d series, want one: rtt is fixed", n)
+	}
+}
+
+func TestTimelineMayBeOfSomeFlows(t *testing.T) {
+	r := reportOf(t, timelineScene(t))
+	f := figureNamed(t, r, "both")
+	for flow, want := range map[string]int{"up": 2, "down": 0} {
+		f.Of = plan.Names{flow}
+		if n := len(chartOf(t, r, f).panelsOf()[0].Series); n != want {
+			t.Errorf("%d series of %s, want %d", n, flow, want)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package show
+
+import (
+	"bytes"
+	"testing"
+)
+
+func reportOf(t *testing.T, dir string) *Report {
+	t.Helper()
+	r, err := Read(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func printed(t *testing.T, write func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
