@@ -37,7 +37,7 @@ figures:
 // BenchScene has results of Bench.
 func BenchScene() Scene {
 	disciplines := map[string]float64{"fifo": 1, "fifo_per_station": 0.95, "fq_codel": 1.2, "airtime_fair": 2}
-	return Scene{File: Bench, Noise: 0.08, Seed: 3, Model: func(q plan.Quantity, s map[string]string, _ string, i int) float64 {
+	model := func(q plan.Quantity, s map[string]string, _ string, i int) float64 {
 		d := disciplines[s["discipline"]]
 		limit := map[string]float64{"10 Mbit/s": 3, "100 Mbit/s": 30, "1 Gbit/s": 60}[s["rate"]]
 		switch q {
@@ -47,5 +47,6 @@ func BenchScene() Scene {
 			return 30
 		}
 		return limit * d / float64(1+i)
-	}}
+	}
+	return Scene{File: Bench, Noise: 0.08, Seed: 3, Model: model}
 }

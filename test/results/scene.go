@@ -90,7 +90,9 @@ func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 		settings[name] = v.Text
 	}
 	for _, f := range setup.Flows {
-		r.Flows = append(r.Flows, result.Flow{Name: f.Name, Group: f.Group, From: f.From, To: f.To, Protocol: string(f.Flow.Protocol)})
+		r.Flows = append(r.Flows, result.Flow{
+			Name: f.Name, Group: f.Group, From: f.From, To: f.To, Protocol: string(f.Flow.Protocol),
+		})
 	}
 	for _, m := range p.Experiment.Measure {
 		var of []string
@@ -126,8 +128,10 @@ func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng
 	for at := int64(0); at < int64(setup.Duration); at += step {
 		w := &cell.Window{FromNs: at, ToNs: at + step}
 		seconds := float64(at) / 1e9
+		grown := 1 - math.Exp(-seconds)
 		for i, terminal := range setup.Terminals {
-			share := (1 - math.Exp(-seconds)) * (1 + 0.15*math.Sin(seconds*3+float64(i)) + 0.05*rng.NormFloat64()) / float64(len(setup.Terminals))
+			swing := 1 + 0.15*math.Sin(seconds*3+float64(i)) + 0.05*rng.NormFloat64()
+			share := grown * swing / float64(len(setup.Terminals))
 			w.Terminals = append(w.Terminals, cell.TerminalWindow{
 				Name: terminal.Name, AirtimePercent: 95 * share, Ethernet: terminal.Link == plan.Ethernet,
 				Queue:   cell.QueueWindow{MeanPackets: 400 * share * float64(i+1)},
@@ -135,7 +139,8 @@ func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng
 			})
 		}
 		for i, f := range setup.Flows {
-			w.Flows = append(w.Flows, cell.FlowWindow{Name: f.Name, ForwardMbps: 30 * (1 - math.Exp(-seconds)) * (1 + 0.1*math.Sin(seconds*4+float64(i)) + 0.04*rng.NormFloat64()) / float64(i+1)})
+			swing := 1 + 0.1*math.Sin(seconds*4+float64(i)) + 0.04*rng.NormFloat64()
+			w.Flows = append(w.Flows, cell.FlowWindow{Name: f.Name, ForwardMbps: 30 * grown * swing / float64(i+1)})
 		}
 		if err := series.Add(w); err != nil {
 			t.Fatal(err)
@@ -150,8 +155,8 @@ func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng
 // window is small.
 func FigureEight(t *testing.T) Scene {
 	// Fewer runs, since each is written to disk for good.
-	file := strings.NewReplacer("repeats: 5", "repeats: 3", "32 ms, 64 ms, 128 ms, 256 ms", "64 ms").Replace(Committed(t, "p1-fig8.yaml"))
-	return Scene{File: file, Noise: 0.01, Seed: 8, Model: func(q plan.Quantity, s map[string]string, _ string, _ int) float64 {
+	fewer := strings.NewReplacer("repeats: 5", "repeats: 3", "32 ms, 64 ms, 128 ms, 256 ms", "64 ms")
+	model := func(q plan.Quantity, s map[string]string, _ string, _ int) float64 {
 		window := 63.0
 		if s["system"] == "ubuntu-9.10" && s["direction"] == "reverse" {
 			window = 3000
@@ -169,12 +174,13 @@ func FigureEight(t *testing.T) Scene {
 			return rtt * 1e3
 		}
 		return rate
-	}}
+	}
+	return Scene{File: fewer.Replace(Committed(t, "p1-fig8.yaml")), Noise: 0.01, Seed: 8, Model: model}
 }
 
 // Quickstart has four terminals, two fast and two slow.
 func Quickstart(t *testing.T) Scene {
-	return Scene{File: Committed(t, "quickstart.yaml"), Noise: 0.05, Seed: 4, Model: func(q plan.Quantity, _ map[string]string, _ string, i int) float64 {
+	model := func(q plan.Quantity, _ map[string]string, _ string, i int) float64 {
 		switch q {
 		case "srtt":
 			return 40 + 10*float64(i)
@@ -182,5 +188,6 @@ func Quickstart(t *testing.T) Scene {
 			return []float64{30, 25, 20, 20}[i]
 		}
 		return []float64{120, 110, 25, 22}[i%4]
-	}}
+	}
+	return Scene{File: Committed(t, "quickstart.yaml"), Noise: 0.05, Seed: 4, Model: model}
 }

@@ -33,7 +33,8 @@ func axisOf(name string, values []judge.Param) parameterAxis {
 	if !allNumbers(values) {
 		return nameAxis(name, values)
 	}
-	sorted := slices.SortedFunc(slices.Values(values), func(a, b judge.Param) int { return cmp.Compare(a.Number, b.Number) })
+	byNumber := func(a, b judge.Param) int { return cmp.Compare(a.Number, b.Number) }
+	sorted := slices.SortedFunc(slices.Values(values), byNumber)
 	sorted = slices.CompactFunc(sorted, func(a, b judge.Param) bool { return a.Number == b.Number })
 	unit, size := unitOf(sorted)
 	a := parameterAxis{place: func(v judge.Param) float64 { return v.Number }}

@@ -21,7 +21,11 @@ func TestAxisFollowsTheValues(t *testing.T) {
 		ticks  string // in the unit
 		at     []float64
 	}{
-		"words": {[]judge.Param{param("reno", nan), param("cubic", nan)}, figure.Names, "", "reno cubic", []float64{0, 1}},
+		"words": {
+			[]judge.Param{param("reno", nan), param("cubic", nan)},
+			figure.Names, "", "reno cubic",
+			[]float64{0, 1},
+		},
 		"even": {
 			[]judge.Param{param("30", 30), param("10", 10), param("20", 20)},
 			"", "", "10 20 30",
