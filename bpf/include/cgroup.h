@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of the kernel's structures that lead from a socket to its cgroup and to those above; placed by CO-RE. */
+/* The parts of the kernel's structures that lead from a socket to its cgroup and to those above;
+ * placed by CO-RE. */
 #ifndef AIRTIDE_CGROUP_H
 #define AIRTIDE_CGROUP_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The filter over addresses, namespaces and cgroups, and the sets of those over processes (flow.h asks them).
- */
+/* The filter over addresses, namespaces and cgroups, and the sets of those over processes
+ * (flow.h asks them). */
 #ifndef AIRTIDE_FILTER_H
 #define AIRTIDE_FILTER_H
 
@@ -111,10 +110,9 @@ static __always_inline bool netns_passes(u32 inum)
 	return !filter_netns_n || listed(filter_netns, filter_netns_n, inum);
 }
 
-/*
- * Whether the filter leaves out the namespace of a socket. The frequent hooks ask it first: beside the monitors of many
- * namespaces each segment would cost as many looks into their tables, which is what it costs nearly all of them.
- */
+/* Whether the filter leaves out the namespace of a socket. The frequent hooks ask it first:
+ * beside the monitors of many namespaces each segment would cost as many looks into their
+ * tables, which is what it costs nearly all of them. */
 static __always_inline bool elsewhere(const struct sock *sk)
 {
 	return filter_netns_n && !netns_passes(sk->__sk_common.skc_net.net->ns.inum);

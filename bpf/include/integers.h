@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's names of integers, written out so that no header of the building machine is needed. */
+/* The kernel's names of integers, written out so that no header of the building machine is
+ * needed. */
 #ifndef AIRTIDE_INTEGERS_H
 #define AIRTIDE_INTEGERS_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The parts of the kernel's structures that airtide reads. Offsets are filled in at load from the running kernel's
- * BTF (CO-RE), so only names and types matter here; the order and what is left out do not. Fields that a kernel may
- * lack are read behind bpf_core_field_exists.
- */
+/* The parts of the kernel's structures that airtide reads. Offsets are filled in at load from
+ * the running kernel's BTF (CO-RE), so only names and types matter here; the order and what is
+ * left out do not. Fields that a kernel may lack are read behind bpf_core_field_exists. */
 #ifndef AIRTIDE_KERNEL_H
 #define AIRTIDE_KERNEL_H
 

@@ -7,7 +7,8 @@
 
 #include "kernel.h"
 
-/* Reads a field behind a pointer that was itself read: works on a BTF pointer and on a copied one alike. */
+/* Reads a field behind a pointer that was itself read: works on a BTF pointer and on a copied
+ * one alike. */
 #define chase(to, from) bpf_probe_read_kernel(&(to), sizeof(to), &(from))
 
 #define SK(tp) ((tp)->inet_conn.icsk_inet.sk)

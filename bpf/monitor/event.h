@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Events: how each is recognised stands in docs/reference/fields.md, with the kernel's file that it comes from.
- */
+/* Events: how each is recognised stands in docs/reference/fields.md, with the kernel's file that
+ * it comes from. */
 #ifndef AIRTIDE_EVENT_H
 #define AIRTIDE_EVENT_H
 
 #include "flow.h"
 #include "segment.h"
 
-/* Whether the kernel has tcp_cong_state_set (5.19); without it states are compared at each ACK and retransmission. */
+/* Whether the kernel has tcp_cong_state_set (5.19); without it states are compared at each ACK
+ * and retransmission. */
 volatile const bool has_cong_state_set;
 
 static __always_inline u8 ca_state_of(struct tcp_sock *tp)
@@ -66,7 +66,8 @@ static __always_inline struct event_record *event_start(struct flow_state *fs, s
 	return e;
 }
 
-/* How an event was found: by a hook or packet of its own, or by comparing the socket with how it was seen last. */
+/* How an event was found: by a hook or packet of its own, or by comparing the socket with how it
+ * was seen last. */
 enum found {
 	AT_ONCE,
 	BY_DIFFERENCE,
@@ -110,13 +111,12 @@ static __noinline int event_change(struct flow_state *fs, struct tcp_sock *tp, u
 	return 0;
 }
 
-/*
- * A reduction was undone when undo_marker, set on entering Recovery or Loss (tcp_init_undo), is zero again
- * (tcp_undo_cwnd_reduction in net/ipv4/tcp_input.c). tcp_enter_cwr and tcp_simple_retransmit clear it without undoing
- * anything; they clear prior_ssthresh as well, which is also zero where congestion is proven and nothing is restored.
- * The verdict came by DSACK when every retransmission has been reported (undo_retrans is 0), else by timestamps or
- * F-RTO (tcp_may_undo).
- */
+/* A reduction was undone when undo_marker, set on entering Recovery or Loss (tcp_init_undo), is
+ * zero again (tcp_undo_cwnd_reduction in net/ipv4/tcp_input.c). tcp_enter_cwr and
+ * tcp_simple_retransmit clear it without undoing anything; they clear prior_ssthresh as well,
+ * which is also zero where congestion is proven and nothing is restored. The verdict came by
+ * DSACK when every retransmission has been reported (undo_retrans is 0), else by timestamps or
+ * F-RTO (tcp_may_undo). */
 static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 state, u8 found)
 {
 	u32 marker;
@@ -142,13 +142,15 @@ static __noinline int check_undo(struct flow_state *fs, struct tcp_sock *tp, u8 
 	return 0;
 }
 
-/* Whether the tail-loss probe was a retransmission; only of such an ACK can say that it mended a loss. */
+/* Whether the tail-loss probe was a retransmission; only of such an ACK can say that it mended a
+ * loss. */
 static __always_inline bool probe_was_retransmission(struct tcp_sock *tp)
 {
 	return !bpf_core_field_exists(tp->tlp_retrans) || BPF_CORE_READ_BITFIELD(tp, tlp_retrans);
 }
 
-/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN, or the own device. */
+/* What is behind an entry into CWR (tcp_enter_cwr, tcp_process_tlp_ack): mended tail loss, ECN,
+ * or the own device. */
 static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *tp, u8 found)
 {
 	if (fs->tlp_high_seq && before(fs->tlp_high_seq, fs->last_ack) && probe_was_retransmission(tp)) {
@@ -161,10 +163,9 @@ static __always_inline void explain_cwr(struct flow_state *fs, struct tcp_sock *
 	event_value(fs, tp, EVENT_LOCAL_CONGESTION, 0, found);
 }
 
-/*
- * The retransmission timer clears icsk_pending before it calls tcp_enter_loss (tcp_write_timer_handler); the other way
- * into Loss, a path MTU decrease (tcp_simple_retransmit), leaves it set.
- */
+/* The retransmission timer clears icsk_pending before it calls tcp_enter_loss
+ * (tcp_write_timer_handler); the other way into Loss, a path MTU decrease
+ * (tcp_simple_retransmit), leaves it set. */
 static __always_inline bool in_retransmit_timer(struct tcp_sock *tp)
 {
 	return tp->inet_conn.icsk_pending == 0;
@@ -184,7 +185,8 @@ static __noinline int ca_state_changes(struct flow_state *fs, struct tcp_sock *t
 		}
 	}
 	if (now == old) {
-		/* Of those who set CWR only a tail-loss probe's ACK does so in CWR too (tcp_process_tlp_ack). */
+		/* Of those who set CWR only a tail-loss probe's ACK does so in CWR too
+		 * (tcp_process_tlp_ack). */
 		if (now == TCP_CA_CWR)
 			explain_cwr(fs, tp, found);
 		return 0;
@@ -220,10 +222,9 @@ static __noinline int ack_events(struct flow_state *fs, struct tcp_sock *tp, str
 	return 0;
 }
 
-/*
- * Timeouts that no hook has shown: where the kernel lacks tcp_cong_state_set and nothing could be sent, because the
- * segment was still in the own device's queue. They backed off all the same (tcp_retransmit_timer).
- */
+/* Timeouts that no hook has shown: where the kernel lacks tcp_cong_state_set and nothing could
+ * be sent, because the segment was still in the own device's queue. They backed off all the same
+ * (tcp_retransmit_timer). */
 static __noinline int unseen_timeouts(struct flow_state *fs, struct tcp_sock *tp)
 {
 	u32 backoff, rto;
@@ -259,10 +260,9 @@ static __noinline int cc_changed(struct flow_state *fs, struct tcp_sock *tp)
 	return 0;
 }
 
-/*
- * A tail loss that the last ACK told of (tcp_process_tlp_ack): CWR is over by the end of that ACK, so that only
- * tcp_cong_state_set shows it. It clears tlp_high_seq, as do entering Recovery or Loss, and a DSACK for the probe.
- */
+/* A tail loss that the last ACK told of (tcp_process_tlp_ack): CWR is over by the end of that
+ * ACK, so that only tcp_cong_state_set shows it. It clears tlp_high_seq, as do entering Recovery
+ * or Loss, and a DSACK for the probe. */
 static __noinline int unseen_tail_loss(struct flow_state *fs, struct tcp_sock *tp, u8 state)
 {
 	if (!fs || !tp || fs->dsack || state >= TCP_CA_CWR || !before(fs->tlp_high_seq, fs->last_ack) ||
@@ -276,7 +276,8 @@ static __noinline int unseen_tail_loss(struct flow_state *fs, struct tcp_sock *t
 	return 0;
 }
 
-/* Events that are seen by comparing the socket with how the last ACK or change of state found it. */
+/* Events that are seen by comparing the socket with how the last ACK or change of state found
+ * it. */
 static __always_inline void socket_differences(struct flow_state *fs, struct tcp_sock *tp)
 {
 	u8 state = ca_state_of(tp), zero;
@@ -311,7 +312,8 @@ static __always_inline void segment_events(struct flow_state *fs, struct tcp_soc
 
 	if (p->blocks || (p->ack == tp->snd_una && !p->payload && tp->packets_out))
 		ack_events(fs, tp, p);
-	/* Where AccECN is in use the bit is a part of a count (tcp_ecn_rcv_ecn_echo looks at the mode as well). */
+	/* Where AccECN is in use the bit is a part of a count (tcp_ecn_rcv_ecn_echo looks at the
+	 * mode as well). */
 	ece = (p->flags & FLAG_ECE) && (tp->ecn_flags & TCP_ECN_MODE_RFC3168);
 	if (ece && !fs->ece)
 		event_value(fs, tp, EVENT_ECN_ECHO, tp->delivered_ce, AT_ONCE);

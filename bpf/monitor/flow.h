@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Flows in the kernel: the table of sockets, what is remembered of each, and the filter, which is asked once a flow.
- * The table's key is the address of the socket; the entry goes when the socket is closed or destroyed.
- */
+/* Flows in the kernel: the table of sockets, what is remembered of each, and the filter, which
+ * is asked once a flow. The table's key is the address of the socket; the entry goes when the
+ * socket is closed or destroyed. */
 #ifndef AIRTIDE_FLOW_H
 #define AIRTIDE_FLOW_H
 
@@ -56,7 +55,8 @@ struct flow_state {
 	char comm[16];
 };
 
-/* Whose the sockets are is not asked: no hook on behalf of a reader, and nothing to look up at each segment. */
+/* Whose the sockets are is not asked: no hook on behalf of a reader, and nothing to look up at
+ * each segment. */
 volatile const bool without_owners;
 
 struct owner {
@@ -72,7 +72,8 @@ struct {
 	__type(value, struct flow_state);
 } flows SEC(".maps");
 
-/* Owners that user space has found by /proc, by socket inode: read once or twice a flow, so the oldest may go. */
+/* Owners that user space has found by /proc, by socket inode: read once or twice a flow, so the
+ * oldest may go. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -85,10 +86,8 @@ enum unfollowed {
 	UNFOLLOWED_NO_ROOM, /* counted; followed when there is room again */
 };
 
-/*
- * Sockets that are not followed. They have a table of their own, so that those which the filter rejects leave the room
- * to those which it wants; one that falls out is judged or counted again.
- */
+/* Sockets that are not followed. They have a table of their own, so that those which the filter
+ * rejects leave the room to those which it wants; one that falls out is judged or counted again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -128,7 +127,8 @@ static __always_inline u64 new_flow_id(void)
 	return *n << 12 | bpf_get_smp_processor_id();
 }
 
-/* Whether the owner passes: VERDICT_ACCEPT, VERDICT_REJECT, or VERDICT_UNDECIDED while there is none. */
+/* Whether the owner passes: VERDICT_ACCEPT, VERDICT_REJECT, or VERDICT_UNDECIDED while there is
+ * none. */
 static __always_inline u8 owner_verdict(struct flow_state *fs)
 {
 	if (!filter_pids_n && !filter_comms_n)
@@ -152,10 +152,12 @@ struct bpf_pidns_info { /* include/uapi/linux/bpf.h */
 	u32 tgid;
 };
 
-/* The file in /proc of the PID namespace of the monitor; 0 for the initial one, where every process has an id. */
+/* The file in /proc of the PID namespace of the monitor; 0 for the initial one, where every
+ * process has an id. */
 volatile const u64 pidns_dev, pidns_ino;
 
-/* The current process as the monitor sees it, 0 when it is of another namespace than the monitor's. */
+/* The current process as the monitor sees it, 0 when it is of another namespace than the
+ * monitor's. */
 static __always_inline u32 current_process(void)
 {
 	struct bpf_pidns_info ids;
@@ -167,10 +169,9 @@ static __always_inline u32 current_process(void)
 	return ids.tgid;
 }
 
-/*
- * The current process becomes the owner. Only for hooks that run on behalf of a system call. A thread may have a name
- * of its own; the process's, as in /proc/PID/comm, is that of the thread that leads the group.
- */
+/* The current process becomes the owner. Only for hooks that run on behalf of a system call. A
+ * thread may have a name of its own; the process's, as in /proc/PID/comm, is that of the thread
+ * that leads the group. */
 static __always_inline void own_by_current(struct flow_state *fs)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task(), *leader = NULL;
@@ -190,7 +191,8 @@ static __always_inline bool lacks_owner(const struct flow_state *fs)
 	return !without_owners && (!fs->pid || !fs->inode);
 }
 
-/* Takes up the inode once accept() has given the socket one, and the owner once user space has found it. */
+/* Takes up the inode once accept() has given the socket one, and the owner once user space has
+ * found it. */
 static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock *tp)
 {
 	struct owner *owner;
@@ -211,7 +213,8 @@ static __always_inline void refresh_owner(struct flow_state *fs, struct tcp_sock
 	fs->announce = 1;
 }
 
-/* Sends the flow record. False when the ring is full: the next hook tries again, so nothing is lost by it. */
+/* Sends the flow record. False when the ring is full: the next hook tries again, so nothing is
+ * lost by it. */
 static __noinline bool announce(struct flow_state *fs, struct tcp_sock *tp)
 {
 	const struct tcp_congestion_ops *ops;
@@ -328,7 +331,8 @@ static __noinline struct flow_state *new_flow(u64 key, struct tcp_sock *tp, bool
 	return fs;
 }
 
-/* Decides on a flow and announces it, as far as that is still to be done. False when nothing shall be sent of it. */
+/* Decides on a flow and announces it, as far as that is still to be done. False when nothing
+ * shall be sent of it. */
 static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 {
 	if (!fs || !tp)
@@ -350,10 +354,8 @@ static __noinline bool settle(struct flow_state *fs, struct tcp_sock *tp)
 			fs->announced = 0;
 		}
 	}
-	/*
-	 * An undecided flow is announced too: user space looks for its owner once it knows the inode. What a hook has
-	 * to say of a flow that could not be announced is lost.
-	 */
+	/* An undecided flow is announced too: user space looks for its owner once it knows the
+	 * inode. What a hook has to say of a flow that could not be announced is lost. */
 	if (fs->announce && !announce(fs, tp) && !fs->announced) {
 		if (fs->verdict == VERDICT_ACCEPT)
 			count(COUNTER_LOST);
@@ -371,10 +373,8 @@ static __noinline int reject_flow(u64 key)
 	return 0;
 }
 
-/*
- * The flow of a socket, created at first sight. NULL when it does not pass the filter, or not yet, or when the table
- * or the ring is full.
- */
+/* The flow of a socket, created at first sight. NULL when it does not pass the filter, or not
+ * yet, or when the table or the ring is full. */
 static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, bool inherited, bool by_process)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);
@@ -398,7 +398,8 @@ static __always_inline struct flow_state *flow_of(u64 key, struct tcp_sock *tp, 
 	return fs;
 }
 
-/* The socket is gone. User space hears it of flows of which it knows and no close event has told. */
+/* The socket is gone. User space hears it of flows of which it knows and no close event has
+ * told. */
 static __always_inline void forget_flow(u64 key, struct tcp_sock *tp)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);

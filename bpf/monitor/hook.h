@@ -17,7 +17,8 @@ static __always_inline struct flow_state *observe(u64 key, struct tcp_sock *tp, 
 	return fs;
 }
 
-/* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before this one left it. */
+/* tcp_probe fires at the top of tcp_rcv_established: the socket is still as the segment before
+ * this one left it. */
 static __always_inline void on_segment(u64 key, const struct sock *sk, struct tcp_sock *tp, const struct arrival *a)
 {
 	struct flow_state *fs = observe(key, tp, false);
@@ -34,10 +35,8 @@ static __always_inline void on_segment(u64 key, const struct sock *sk, struct tc
 	sample(fs, sk, tp, &p, sk->__sk_common.skc_state, now);
 }
 
-/*
- * The state is also set where there is no connection: when a child of a listener is made, before it has its addresses
- * (tcp_ca_openreq_child), and after a disconnect (tcp_disconnect).
- */
+/* The state is also set where there is no connection: when a child of a listener is made, before
+ * it has its addresses (tcp_ca_openreq_child), and after a disconnect (tcp_disconnect). */
 static __always_inline void on_ca_state(u64 key, struct tcp_sock *tp, u8 ca_state)
 {
 	u8 state = COMMON(tp).skc_state;
@@ -50,7 +49,8 @@ static __always_inline void on_ca_state(u64 key, struct tcp_sock *tp, u8 ca_stat
 		ca_state_changes(fs, tp, ca_state_of(tp), ca_state, AT_ONCE);
 }
 
-/* Which timer, if any, is behind a retransmission: tcp_write_timer_handler in net/ipv4/tcp_timer.c. */
+/* Which timer, if any, is behind a retransmission: tcp_write_timer_handler in
+ * net/ipv4/tcp_timer.c. */
 static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 {
 	u8 pending = tp->inet_conn.icsk_pending, ca_state = ca_state_of(tp);
@@ -67,7 +67,8 @@ static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 		if (pending == ICSK_TIME_REO_TIMEOUT) {
 			u64 expires;
 
-			/* An ACK may also find the timer pending; only a timer that has run out is the cause. */
+			/* An ACK may also find the timer pending; only a timer that has run out is the
+			 * cause. */
 			if (bpf_core_field_exists(tp->inet_conn.icsk_timeout))
 				expires = tp->inet_conn.icsk_timeout;
 			else if (bpf_core_field_exists(tp->inet_conn.icsk_retransmit_timer))
@@ -82,11 +83,10 @@ static __always_inline u8 cause_of(struct flow_state *fs, struct tcp_sock *tp)
 	return pending == ICSK_TIME_LOSS_PROBE ? CAUSE_TLP : CAUSE_OTHER;
 }
 
-/*
- * From 6.17 on the tracepoint also fires when nothing was sent, because the segment is still in the own device's queue
- * or has no route (__tcp_retransmit_skb); then total_retrans has not grown. A positive result is a segment that the
- * device refused: it counts, as the kernel counts it.
- */
+/* From 6.17 on the tracepoint also fires when nothing was sent, because the segment is still in
+ * the own device's queue or has no route (__tcp_retransmit_skb); then total_retrans has not
+ * grown. A positive result is a segment that the device refused: it counts, as the kernel counts
+ * it. */
 static __always_inline void on_retransmit(u64 key, struct tcp_sock *tp, const struct sk_buff *skb, int result)
 {
 	struct flow_state *fs = observe(key, tp, false);
@@ -153,7 +153,8 @@ static __always_inline u8 reason_of(struct flow_state *fs, struct tcp_sock *tp, 
 	}
 	if (old == TCP_SYN_SENT || old == TCP_SYN_RECV)
 		return REASON_ABORTED;
-	/* tcp_close with unread data or without lingering leaves at once and sends the reset afterwards. */
+	/* tcp_close with unread data or without lingering leaves at once and sends the reset
+	 * afterwards. */
 	if (old == TCP_ESTABLISHED)
 		return REASON_RESET_SENT;
 	return REASON_UNKNOWN;
@@ -171,15 +172,14 @@ static __always_inline void on_state(u64 key, struct tcp_sock *tp, int old, int 
 	struct flow_state *fs;
 
 	if (now == TCP_SYN_SENT) {
-		/*
-		 * connect() sets the state before it has a local port, so all else waits for the next hook. The same
-		 * socket may try again after a failure; it is another connection then.
-		 */
+		/* connect() sets the state before it has a local port, so all else waits for the next
+		 * hook. The same socket may try again after a failure; it is another connection then. */
 		on_destroy(key);
 		new_flow(key, tp, false, true);
 		return;
 	}
-	/* Sockets that listen, children without addresses, and sockets without a connection being closed. */
+	/* Sockets that listen, children without addresses, and sockets without a connection being
+	 * closed. */
 	if (now == TCP_LISTEN || old == TCP_LISTEN || now == TCP_SYN_RECV || old == TCP_CLOSE)
 		return;
 	if (now == TCP_ESTABLISHED) {
@@ -227,10 +227,8 @@ static __always_inline void on_reset(u64 key, u8 reason)
 		fs->reason = reason;
 }
 
-/*
- * tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. Only of use while a flow has no
- * owner, which is asked first since the hook is as frequent as reads are.
- */
+/* tcp_rcv_space_adjust runs in recvmsg: the current process is the one that reads. Only of use
+ * while a flow has no owner, which is asked first since the hook is as frequent as reads are. */
 static __always_inline bool wants_owner(u64 key)
 {
 	struct flow_state *fs = bpf_map_lookup_elem(&flows, &key);

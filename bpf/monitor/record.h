@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The records that tcp_monitor.bpf.c gives to user space. The Go types are generated from this file
- * (internal/observe/bpf/monitor_*_bpfel.go), so the layout stands here alone.
+/* The records that tcp_monitor.bpf.c gives to user space. The Go types are generated from this
+ * file (internal/observe/bpf/monitor_*_bpfel.go), so the layout stands here alone.
  *
- * Every record begins with its kind and has flow and time_ns in its second and third 64-bit word: user space merges the
- * rings by time.
+ * Every record begins with its kind and has flow and time_ns in its second and third 64-bit
+ * word: user space merges the rings by time.
  *
- * All numbers are the kernel's own units (jiffies, 1/8 us, raw sequence numbers); user space converts.
- */
+ * All numbers are the kernel's own units (jiffies, 1/8 us, raw sequence numbers); user space
+ * converts. */
 #ifndef AIRTIDE_RECORD_H
 #define AIRTIDE_RECORD_H
 
@@ -146,10 +145,9 @@ enum flow_flags {
 	FLOW_REJECTED = 4, /* was undecided and does not pass, or is gone: nothing more will come */
 };
 
-/*
- * Says who a flow is; sent at first sight, and again when the owner or inode becomes known. time_ns is when the flow
- * was first seen: of a connection opened by this host the time of connect().
- */
+/* Says who a flow is; sent at first sight, and again when the owner or inode becomes known.
+ * time_ns is when the flow was first seen: of a connection opened by this host the time of
+ * connect(). */
 struct flow_record {
 	__u8 kind;
 	__u8 flags;
@@ -210,7 +208,8 @@ enum ring_limits {
 	RING_LEVELS = 3,
 };
 
-/* A ring's ends, on cache lines of their own: one is the programs', the other user space's. Both only grow. */
+/* A ring's ends, on cache lines of their own: one is the programs', the other user space's. Both
+ * only grow. */
 struct ring_control {
 	__u64 produced;
 	__u64 unused[7];

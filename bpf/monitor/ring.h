@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The records' way to user space: rings of slots of one size, in arrays that user space maps.
+/* The records' way to user space: rings of slots of one size, in arrays that user space maps.
  *
- * The kernel's own ring buffer takes a lock and two atomic operations for each record, which was the largest part of a
- * sample's cost (docs/results/performance.md). Neither is needed here: a processor has one ring for each level of
- * nesting, so a ring has one writer at a time. A hook on a process's behalf is level 0; a soft interrupt that comes
- * meanwhile is level 1 and runs to its end before the other goes on; the iterator over sockets, which alone may be
- * preempted, adds a level.
+ * The kernel's own ring buffer takes a lock and two atomic operations for each record, which was
+ * the largest part of a sample's cost (docs/results/performance.md). Neither is needed here: a
+ * processor has one ring for each level of nesting, so a ring has one writer at a time. A hook
+ * on a process's behalf is level 0; a soft interrupt that comes meanwhile is level 1 and runs to
+ * its end before the other goes on; the iterator over sockets, which alone may be preempted,
+ * adds a level.
  *
- * A record counts once produced has grown beyond it. It is user space that waits long enough for processors that
- * reorder writes (internal/observe/bpf/ring.go).
- */
+ * A record counts once produced has grown beyond it. It is user space that waits long enough for
+ * processors that reorder writes (internal/observe/bpf/ring.go). */
 #ifndef AIRTIDE_RING_H
 #define AIRTIDE_RING_H
 
@@ -29,7 +28,8 @@ struct {
 	__type(value, struct ring_control);
 } ring_controls SEC(".maps");
 
-/* As large as a sample whose private state is the longest that user space can read: user space sets it. */
+/* As large as a sample whose private state is the longest that user space can read: user space
+ * sets it. */
 struct slot {
 	u8 bytes[sizeof(struct sample_record)];
 };
@@ -94,10 +94,8 @@ static __always_inline struct ring_control *own_ring(u32 *level, u32 *cpu)
 	return bpf_map_lookup_elem(&ring_controls, &which);
 }
 
-/*
- * Room for a record in the ring that is returned beside it; NULL, and counted, when the ring is full. submit() comes
- * before the next reserve().
- */
+/* Room for a record in the ring that is returned beside it; NULL, and counted, when the ring is
+ * full. submit() comes before the next reserve(). */
 static __always_inline void *reserve(struct ring_control **of)
 {
 	u32 level, cpu, at;

@@ -25,7 +25,8 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 		u8 backoff = tp->inet_conn.icsk_backoff, state = ca_state_of(tp);
 		u8 chrono = BPF_CORE_READ_BITFIELD(tp, chrono_type);
 
-		/* The chronograph that runs tells the limit: the peer's window, the send buffer, or else none. */
+		/* The chronograph that runs tells the limit: the peer's window, the send buffer, or else
+		 * none. */
 		if (chrono == TCP_CHRONO_BUSY)
 			chrono = 0;
 		if (fs->last_sample_ns && fs->cwnd == tp->snd_cwnd && fs->ssthresh == tp->snd_ssthresh &&
@@ -43,11 +44,9 @@ static __always_inline bool dense_enough(struct flow_state *fs, struct tcp_sock 
 	return true;
 }
 
-/*
- * sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need no check. With a
- * packet, socket_differences() and segment_events() have just copied some fields into the flow, where they are cheaper
- * to read.
- */
+/* sk is the same socket as tp. In a tp_btf program the verifier trusts it, and reads of it need
+ * no check. With a packet, socket_differences() and segment_events() have just copied some
+ * fields into the flow, where they are cheaper to read. */
 static __always_inline void sample(struct flow_state *fs, const struct sock *sk, struct tcp_sock *tp, struct packet *p,
 				   u8 state, u64 now)
 {
@@ -120,7 +119,8 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	s->chrono_stat[0] = tp->chrono_stat[0];
 	s->chrono_stat[1] = tp->chrono_stat[1];
 	s->chrono_stat[2] = tp->chrono_stat[2];
-	/* Younger than the oldest supported kernel; user space knows from BTF which of them are absent. */
+	/* Younger than the oldest supported kernel; user space knows from BTF which of them are
+	 * absent. */
 	s->bytes_retrans = bpf_core_field_exists(tp->bytes_retrans) ? tp->bytes_retrans : 0;
 	s->out_of_order = bpf_core_field_exists(tp->rcv_ooopack) ? tp->rcv_ooopack : 0;
 	s->dsack_dups = bpf_core_field_exists(tp->dsack_dups) ? tp->dsack_dups : 0;
@@ -146,7 +146,8 @@ static __always_inline void sample(struct flow_state *fs, const struct sock *sk,
 	fs->last_sample_ns = now;
 }
 
-/* The open event and a first sample of a flow that was open already when it could first be observed. */
+/* The open event and a first sample of a flow that was open already when it could first be
+ * observed. */
 static __noinline int open_late(struct flow_state *fs, struct tcp_sock *tp)
 {
 	u8 state;

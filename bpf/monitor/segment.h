@@ -34,7 +34,8 @@ struct packet {
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMP_PADDED 12
 
-/* More than any stack sends: a timestamp, SACK and the padding of both are six. It bounds the verifier's work. */
+/* More than any stack sends: a timestamp, SACK and the padding of both are six. It bounds the
+ * verifier's work. */
 #define MAX_OPTIONS 12
 
 /* Not on the stack: kernels before 5.12 refuse to read there at an offset that is not constant. */
@@ -97,7 +98,8 @@ static __noinline int parse_sack(struct packet *p, const u8 *header, u32 length)
 	return 0;
 }
 
-/* Where an arriving segment is, from its sk_buff, which the two kinds of programs read in their own ways. */
+/* Where an arriving segment is, from its sk_buff, which the two kinds of programs read in their
+ * own ways. */
 struct arrival {
 	const u8 *header;
 	const struct tcp_skb_cb *cb;
@@ -105,10 +107,9 @@ struct arrival {
 	bool typed; /* the program may read through typed pointers, which is cheaper than a copy */
 };
 
-/*
- * The acknowledgement number is TCP's own note of it: of segments that it joins in a socket's backlog the header keeps
- * the first's number, and the window and flags of all (tcp_add_backlog in net/ipv4/tcp_ipv4.c).
- */
+/* The acknowledgement number is TCP's own note of it: of segments that it joins in a socket's
+ * backlog the header keeps the first's number, and the window and flags of all (tcp_add_backlog
+ * in net/ipv4/tcp_ipv4.c). */
 static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const struct arrival *a)
 {
 	u32 size, control;
@@ -134,7 +135,8 @@ static __always_inline bool parse(struct packet *p, struct tcp_sock *tp, const s
 	p->flags = control >> 16;
 	p->window = (control & 0xffff) << BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	p->payload = a->len > size ? a->len - size : 0;
-	/* Nearly every header has a timestamp, which every segment then carries, and nothing besides. */
+	/* Nearly every header has a timestamp, which every segment then carries, and nothing
+	 * besides. */
 	if (size > TCP_HEADER + OPTION_TIMESTAMP_PADDED ||
 	    (size > TCP_HEADER && !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok)))
 		parse_sack(p, a->header, size - TCP_HEADER);

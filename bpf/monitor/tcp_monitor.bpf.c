@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Samples and events of TCP connections, per ACK. docs/reference/fields.md says how each event is recognised.
+/* Samples and events of TCP connections, per ACK. docs/reference/fields.md says how each event
+ * is recognised.
  *
- * Each hook comes twice: as tp_btf, where fields are read through typed pointers, and as raw_tp for kernels that
- * refuse tp_btf, where the whole tcp_sock is first copied into scratch memory and the same code reads the copy.
- * tcp_probe, which runs at each ACK, comes a third time, for kernels that can do with fewer checks.
- */
+ * Each hook comes twice: as tp_btf, where fields are read through typed pointers, and as raw_tp
+ * for kernels that refuse tp_btf, where the whole tcp_sock is first copied into scratch memory
+ * and the same code reads the copy. tcp_probe, which runs at each ACK, comes a third time, for
+ * kernels that can do with fewer checks. */
 #include "kernel.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
@@ -24,9 +24,10 @@ char LICENSE[] SEC("license") = "GPL";
 /* Whether tcp_retransmit_skb passes the result of the transmission as a third argument. */
 volatile const bool retransmit_has_result;
 
-/* --- tp_btf ------------------------------------------------------------------------------------------------- */
+/* --- tp_btf ------------------------------------------------------------------------------- */
 
-/* The same pointer, of which the verifier knows that it is a TCP socket: where it takes our word, without a call. */
+/* The same pointer, of which the verifier knows that it is a TCP socket: where it takes our
+ * word, without a call. */
 static __always_inline struct tcp_sock *tcp_sock_of(struct sock *sk)
 {
 	if (bpf_rdonly_cast)
@@ -48,11 +49,10 @@ static __always_inline void on_typed_segment(const struct sock *sk, struct tcp_s
 	leave();
 }
 
-/*
- * The kernel guards each load through a pointer that came of a cast or a helper with a check of the address, eight
- * instructions in place of one, and there are some eighty for an ACK. A global function is verified by itself, with
- * arguments that are trusted as declared (Linux 6.9), and a helper's pointer may be passed to it.
- */
+/* The kernel guards each load through a pointer that came of a cast or a helper with a check of
+ * the address, eight instructions in place of one, and there are some eighty for an ACK. A
+ * global function is verified by itself, with arguments that are trusted as declared (Linux
+ * 6.9), and a helper's pointer may be passed to it. */
 __noinline int on_trusted_segment(struct tcp_sock *tp __arg_trusted, struct sk_buff *skb __arg_trusted)
 {
 	on_typed_segment(&SK(tp), tp, skb);
@@ -159,10 +159,9 @@ int BPF_PROG(btf_tcp_rcv_space_adjust, struct sock *sk)
 	return 0;
 }
 
-/*
- * Walks the sockets of one network namespace (of the process that opens the iterator), so that connections which are
- * idle are known from the start. A socket that a hook sees at the same time is announced once: the table decides.
- */
+/* Walks the sockets of one network namespace (of the process that opens the iterator), so that
+ * connections which are idle are known from the start. A socket that a hook sees at the same
+ * time is announced once: the table decides. */
 SEC("iter/tcp")
 int walk_sockets(struct bpf_iter__tcp *ctx)
 {
@@ -184,7 +183,7 @@ int walk_sockets(struct bpf_iter__tcp *ctx)
 	return 0;
 }
 
-/* --- raw_tp ------------------------------------------------------------------------------------------------- */
+/* --- raw_tp ------------------------------------------------------------------------------- */
 
 #define SCRATCH_BYTES 4096
 

@@ -13,12 +13,12 @@ import (
 	"airtide/internal/tcp"
 )
 
-// privateState turns a congestion control's private memory (icsk_ca_priv) into fields. To add an algorithm: add its
-// fields to package tcp and an entry to privateStates.
+// privateState turns a congestion control's private memory (icsk_ca_priv) into fields. To add an
+// algorithm: add its fields to package tcp and an entry to privateStates.
 type privateState struct {
 	name string // of the algorithm
-	// structName is its private state in the kernel, of which members are read. Those of airtide's own algorithms have
-	// their places instead.
+	// structName is its private state in the kernel, of which members are read. Those of airtide's
+	// own algorithms have their places instead.
 	structName string
 	members    []string
 	places     members
@@ -65,8 +65,8 @@ func readU64(cc *[13]uint64, offset uint32) uint64 {
 	return cc[offset/8]>>32 | cc[offset/8+1]<<32
 }
 
-// resolve finds the members in the kernel's types, those of its modules included. A nil result without error says that
-// the kernel does not describe the structure.
+// resolve finds the members in the kernel's types, those of its modules included. A nil result
+// without error says that the kernel does not describe the structure.
 func (p *privateState) resolve(types *btf.Spec) (members, error) {
 	if p.places != nil {
 		return p.places, nil
@@ -88,15 +88,19 @@ func (p *privateState) resolve(types *btf.Spec) (members, error) {
 			return nil, fmt.Errorf("this kernel's struct %s has no member %s", p.structName, name)
 		}
 		if int(m.offset)+m.bytes() > privateSize {
-			return nil, fmt.Errorf("member %s of this kernel's struct %s lies at byte %d, behind the private memory", name, p.structName, m.offset)
+			return nil, fmt.Errorf(
+				"member %s of this kernel's struct %s lies at byte %d, behind the private memory", name,
+				p.structName, m.offset,
+			)
 		}
 		out[i] = m
 	}
 	return out, nil
 }
 
-// resolvePrivate finds the members of every algorithm that this kernel describes, by name of the algorithm, and says of
-// which it cannot tell the private state. A kernel may have another algorithm under a known name: only its state is absent.
+// resolvePrivate finds the members of every algorithm that this kernel describes, by name of the
+// algorithm, and says of which it cannot tell the private state. A kernel may have another
+// algorithm under a known name: only its state is absent.
 func resolvePrivate(types *btf.Spec) (all map[string]*privateDecoder, missing []string) {
 	all = map[string]*privateDecoder{}
 	there := availableAlgorithms()
@@ -109,7 +113,10 @@ func resolvePrivate(types *btf.Spec) (all map[string]*privateDecoder, missing []
 		case at != nil:
 			all[p.name] = &privateDecoder{state: p, at: at}
 		case slices.Contains(there, p.name):
-			missing = append(missing, fmt.Sprintf("private state of %s: the kernel does not describe its module's types (5.11 does)", p.name))
+			missing = append(
+				missing,
+				fmt.Sprintf("private state of %s: the kernel does not describe its module's types (5.11 does)", p.name),
+			)
 		}
 	}
 	return all, missing
@@ -185,9 +192,9 @@ var cubicState = privateState{
 	},
 }
 
-// cubicTarget is the window that bictcp_update in net/ipv4/tcp_cubic.c aims at:
-// origin + C (t + delayMin - K)^3 with C = 410/1024 per 1/1024 s units scaled by 2^40. Windows in packets, k in 1/1024 s,
-// the age of the epoch and delayMin in µs.
+// cubicTarget is the window that bictcp_update in net/ipv4/tcp_cubic.c aims at: origin + C (t +
+// delayMin - K)^3 with C = 410/1024 per 1/1024 s units scaled by 2^40. Windows in packets, k in
+// 1/1024 s, the age of the epoch and delayMin in µs.
 func cubicTarget(origin, k, ageUs, delayMinUs int64) int64 {
 	const cubeRTTScale = 410
 	t := (ageUs + delayMinUs) << bictcpHZ / 1e6
@@ -196,7 +203,8 @@ func cubicTarget(origin, k, ageUs, delayMinUs int64) int64 {
 	if negative {
 		offset = -offset
 	}
-	// 2^17 of 1/1024 s are two minutes past K, where the kernel's own arithmetic would overflow as well.
+	// 2^17 of 1/1024 s are two minutes past K, where the kernel's own arithmetic would overflow as
+	// well.
 	offset = min(offset, 1<<17)
 	delta := cubeRTTScale * offset * offset * offset >> (10 + 3*bictcpHZ)
 	if negative {
@@ -205,7 +213,8 @@ func cubicTarget(origin, k, ageUs, delayMinUs int64) int64 {
 	return origin + delta
 }
 
-// BBR_SCALE is 8 and BW_SCALE 24 (net/ipv4/tcp_bbr.c): gains count 1/256, bandwidth packets/µs in 2^-24.
+// BBR_SCALE is 8 and BW_SCALE 24 (net/ipv4/tcp_bbr.c): gains count 1/256, bandwidth packets/µs in
+// 2^-24.
 const (
 	bbrScale = 8
 	bwScale  = 24
@@ -215,7 +224,8 @@ var bbrState = privateState{
 	name: "bbr", structName: "bbr",
 	members: []string{"min_rtt_us", "mode", "pacing_gain", "cwnd_gain", "full_bw_reached", "bw"},
 	fields: []tcp.Field{
-		tcp.BBRMode, tcp.BBRBandwidthBps, tcp.BBRMinRttUs, tcp.BBRPacingGainPct, tcp.BBRCwndGainPct, tcp.BBRFullBandwidth,
+		tcp.BBRMode, tcp.BBRBandwidthBps, tcp.BBRMinRttUs, tcp.BBRPacingGainPct, tcp.BBRCwndGainPct,
+		tcp.BBRFullBandwidth,
 	},
 	decode: func(m members, s *monitorSampleRecord, _ *ticks, row *columns, i int) {
 		cc := &s.Cc
@@ -231,7 +241,8 @@ var bbrState = privateState{
 	},
 }
 
-// bbrBandwidth converts packets/µs in 2^-24 to bit/s; the product needs more than 64 bits above 500 Gbit/s.
+// bbrBandwidth converts packets/µs in 2^-24 to bit/s; the product needs more than 64 bits above 500
+// Gbit/s.
 func bbrBandwidth(bw, mss uint64) int64 {
 	high, low := bits.Mul64(bw*mss, 8e6)
 	return int64(high<<(64-bwScale) | low>>bwScale)

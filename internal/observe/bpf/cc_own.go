@@ -6,7 +6,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// ownStates are those of airtide's congestion controls. Assertions in bpf/congestion/cubic.h and bpf/congestion/compound.h hold the places.
+// ownStates are those of airtide's congestion controls. Assertions in bpf/congestion/cubic.h and
+// bpf/congestion/compound.h hold the places.
 func ownStates() []privateState {
 	word := func(i uint32) member { return member{offset: 4 * i, mask: math.MaxUint32} }
 	cubic := privateState{

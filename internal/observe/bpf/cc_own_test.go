@@ -23,7 +23,10 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = loaded.Close() })
 	n := newNetwork(t, 100*time.Millisecond)
-	obs := observeNetwork(t, n, Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "cubic_rtt"}, nil }})
+	obs := observeNetwork(
+		t, n,
+		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "cubic_rtt"}, nil }},
+	)
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
 	n.Client.Out.DropData(800, 1) // in slow start, with a window of more than 320 packets
 	send(t, client, server, 8000*mss)
@@ -38,13 +41,16 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 			}
 			age := float64(s.TimeNs-v[tcp.CubicEpochNs])/1e9 + float64(v[tcp.CubicDelayMinUs])/1e6
 			k := float64(v[tcp.CubicKMs]) / 1000
-			// The RTT in use is that of the epoch's beginning, or within an eighth of the smoothed one; a reference of a fifth
-			// of it makes C five times as large.
+			// The RTT in use is that of the epoch's beginning, or within an eighth of the smoothed
+			// one; a reference of a fifth of it makes C five times as large.
 			c := 0.4 * float64(v[tcp.SrttUs]) / reference
 			gap := float64(v[tcp.CubicOriginPackets]) - float64(target)
 			if want := c * math.Pow(k-age, 3); k-age > 0.5 && math.Abs(gap-want) > 0.3*want+3 {
 				off++
-				example = fmt.Sprintf("%.2f s into the epoch the target is %.1f packets below the origin, the curve %.1f", age, gap, want)
+				example = fmt.Sprintf(
+					"%.2f s into the epoch the target is %.1f packets below the origin, the curve %.1f", age, gap,
+					want,
+				)
 			}
 			checked++
 		}
@@ -61,14 +67,19 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 func TestOwnCompoundsStateIsRead(t *testing.T) {
 	t.Parallel()
 	const name = "compound_seen"
-	loaded, err := congestion.Load(congestion.Compound, congestion.Options{Name: name, Parameters: congestion.Compound.Defaults()})
+	loaded, err := congestion.Load(
+		congestion.Compound, congestion.Options{Name: name, Parameters: congestion.Compound.Defaults()},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = loaded.Close() })
 	const rtt = 50 * time.Millisecond
 	n := newNetwork(t, rtt)
-	obs := observeNetwork(t, n, Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "compound"}, nil }})
+	obs := observeNetwork(
+		t, n,
+		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "compound"}, nil }},
+	)
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
 	n.Client.Out.DropData(800, 1)
 	send(t, client, server, 8000*mss)
@@ -81,9 +92,12 @@ func TestOwnCompoundsStateIsRead(t *testing.T) {
 			if v[tcp.CubicKMs] != tcp.Absent {
 				t.Fatal("it has a state of CUBIC")
 			}
-			// Nothing waits on this path, so the delay part grows above the window at which it starts to work.
+			// Nothing waits on this path, so the delay part grows above the window at which it
+			// starts to work.
 			if v[tcp.CompoundDelayPackets] < 0 || v[tcp.CompoundDelayPackets] > v[tcp.CwndPackets] {
-				t.Fatalf("a delay part of %d packets in a window of %d", v[tcp.CompoundDelayPackets], v[tcp.CwndPackets])
+				t.Fatalf(
+					"a delay part of %d packets in a window of %d", v[tcp.CompoundDelayPackets], v[tcp.CwndPackets],
+				)
 			}
 			if g := v[tcp.CompoundGammaPackets]; g < 5 || g > 30 {
 				t.Fatalf("gamma is %d", g)

@@ -34,7 +34,10 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 		sender := r.events[r.flow(t, client).ID]
 		shut, again := ofKind(sender, tcp.EventZeroWindow), ofKind(sender, tcp.EventWindowOpen)
 		if len(shut) != closedWindow || len(shut) == 0 || len(again) != len(shut) {
-			t.Errorf("the window closed %d times and opened %d times, the server closed it %d times", len(shut), len(again), closedWindow)
+			t.Errorf(
+				"the window closed %d times and opened %d times, the server closed it %d times", len(shut),
+				len(again), closedWindow,
+			)
 		}
 		for _, e := range again {
 			if e.Value <= 0 {
@@ -50,7 +53,10 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 			limited = max(limited, s.Values[tcp.RwndLimitedUs])
 		}
 		if limited < 100_000 {
-			t.Errorf("limited by the peer's window for %d µs, want at least the first probe's 200 ms less one tick", limited)
+			t.Errorf(
+				"limited by the peer's window for %d µs, want at least the first probe's 200 ms less one tick",
+				limited,
+			)
 		}
 	})
 }
@@ -90,7 +96,10 @@ func TestAChangeOfCongestionControlIsSeen(t *testing.T) {
 			_, cubic := s.Get(tcp.CubicCnt)
 			_, bbr := s.Get(tcp.BBRMode)
 			if before := s.TimeNs < changes[0].TimeNs; cubic != before || bbr == before {
-				t.Fatalf("%d ns after the change: cubic's state there %t, bbr's %t", s.TimeNs-changes[0].TimeNs, cubic, bbr)
+				t.Fatalf(
+					"%d ns after the change: cubic's state there %t, bbr's %t", s.TimeNs-changes[0].TimeNs, cubic,
+					bbr,
+				)
 			}
 		}
 	})
@@ -117,7 +126,9 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 			send(t, client, server, 100*mss)
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
-			testnet.Eventually(t, 5*time.Second, "two timeouts", func() bool { return testnet.Info(t, client).Backoff >= 2 })
+			testnet.Eventually(
+				t, 5*time.Second, "two timeouts", func() bool { return testnet.Info(t, client).Backoff >= 2 },
+			)
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 			send(t, client, server, 10)
@@ -126,14 +137,17 @@ func TestOlderKernelsTellTheSameStory(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			obs.check(func(t *testing.T, r *recording) {
 				events := r.events[r.flow(t, client).ID]
-				if got, want := len(ofKind(events, tcp.EventTimeout)), int(after["TCPTimeouts"]-before["TCPTimeouts"]); got != want {
+				if got, want := len(ofKind(events, tcp.EventTimeout)), int(
+					after["TCPTimeouts"]-before["TCPTimeouts"],
+				); got != want {
 					t.Errorf("%d timeouts, the kernel counts %d", got, want)
 				}
 				causes := countCauses(events)
-				// A timeout may send nothing: when the segment is still in the own device's queue. Whether an ACK or RACK's
-				// timer finds the loss first is a matter of milliseconds.
+				// A timeout may send nothing: when the segment is still in the own device's queue.
+				// Whether an ACK or RACK's timer finds the loss first is a matter of milliseconds.
 				timeouts := int(after["TCPTimeouts"] - before["TCPTimeouts"])
-				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] == 0 || causes[tcp.CauseRTO] > timeouts {
+				if causes[tcp.CauseFast]+causes[tcp.CauseReordering] != 1 || causes[tcp.CauseRTO] == 0 ||
+					causes[tcp.CauseRTO] > timeouts {
 					t.Errorf("causes %v with %d timeouts", causes, timeouts)
 				}
 				states := statesOf(events)

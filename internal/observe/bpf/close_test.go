@@ -15,7 +15,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// An ending says how a connection ends and what each end is to say of it. ReasonNone is an end that nobody watches.
+// An ending says how a connection ends and what each end is to say of it. ReasonNone is an end that
+// nobody watches.
 type ending struct {
 	name           string
 	dial           testnet.Dial
@@ -144,8 +145,8 @@ func TestEachEndHasItsReason(t *testing.T) {
 }
 
 func TestAttemptsThatFail(t *testing.T) {
-	// A blocking connect(): a process that polls may take the error away before the socket closes, which the kernel
-	// announces first (ip_icmp_error) and acts upon then.
+	// A blocking connect(): a process that polls may take the error away before the socket closes,
+	// which the kernel announces first (ip_icmp_error) and acts upon then.
 	attempt := func(n *testnet.Network, to netip.AddrPort, timeout time.Duration) error {
 		return n.Client.Do(func() error {
 			family, address := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port())})
@@ -225,7 +226,8 @@ func TestAttemptsThatFail(t *testing.T) {
 					t.Fatalf("%d flows, want 1: %v", len(r.flows), r.flows)
 				}
 				f, events := r.flows[1], r.events[1]
-				// connect() sets the state before it has a port; the flow must have it all the same.
+				// connect() sets the state before it has a port; the flow must have it all the
+				// same.
 				if f.Local.Port() == 0 || f.Remote != netip.MustParseAddrPort(c.to) || f.PID == 0 || f.Inherited {
 					t.Errorf("flow %+v, want one from a port to %s", f, c.to)
 				}

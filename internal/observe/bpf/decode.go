@@ -72,8 +72,9 @@ type decoder struct {
 	absent   []int64           // their column, one for all: whoever reads it finds it in the processor's cache
 }
 
-// columns is the memory of a batch, at places that are known to the compiler, for a row touches every column. Were they
-// a power of two apart they would all fall into the same sets of the processor's cache: nine cache lines more spread them.
+// columns is the memory of a batch, at places that are known to the compiler, for a row touches
+// every column. Were they a power of two apart they would all fall into the same sets of the
+// processor's cache: nine cache lines more spread them.
 type columns [tcp.NumStored][batchRows + 9*64/8]int64
 
 // Fields behind members of tcp_sock that are younger than kernel 5.8, or that builds leave out.
@@ -94,7 +95,8 @@ func newDecoder(types *btf.Spec, hz int, private map[string]*privateDecoder) *de
 	return d
 }
 
-// newBatch makes a batch with all of its rows there, batchRows at most, in which the columns of private state are absent.
+// newBatch makes a batch with all of its rows there, batchRows at most, in which the columns of
+// private state are absent.
 func (d *decoder) newBatch(rows int) *tcp.Batch {
 	d.columns = new(columns)
 	b := &tcp.Batch{TimeNs: make([]int64, rows), Flow: make([]tcp.FlowID, rows)}
@@ -124,7 +126,8 @@ func (d *decoder) use(p *privateDecoder, b *tcp.Batch, i int) {
 // full says that the batch has no room for another row.
 func (d *decoder) full(b *tcp.Batch) bool { return d.rows == b.Len() }
 
-// deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows in between.
+// deliver hands the filled rows of the batch to f and begins anew. The batch keeps all of its rows
+// in between.
 func (d *decoder) deliver(b *tcp.Batch, f func(*tcp.Batch) error) error {
 	if d.rows == 0 {
 		return nil
@@ -164,8 +167,8 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// sample fills the next row; the batch must have one left. raw is a sample_record; private is the decoder of the flow's
-// algorithm or nil.
+// sample fills the next row; the batch must have one left. raw is a sample_record; private is the
+// decoder of the flow's algorithm or nil.
 func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b *tcp.Batch) {
 	s := (*monitorSampleRecord)(unsafe.Pointer(unsafe.SliceData(raw)))
 	i := d.rows & (batchRows - 1)
@@ -238,7 +241,8 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 	c[tcp.PacingRateBps][i] = orAbsent(int64(s.PacingRate)*8, s.PacingRate != unlimitedPacing)
 	c[tcp.AppLimited][i] = flag(s.Flags&withAppLimit != 0)
 
-	// tcp_get_info_chrono_stats in net/ipv4/tcp.c: the running chronograph counts up to now; busy is the sum.
+	// tcp_get_info_chrono_stats in net/ipv4/tcp.c: the running chronograph counts up to now; busy
+	// is the sum.
 	chrono := s.ChronoStat
 	if s.ChronoType >= chronoBusy && s.ChronoType <= chronoSndbuf {
 		chrono[s.ChronoType-1] += s.Jiffies - s.ChronoStart

@@ -21,8 +21,10 @@ func BenchmarkDecode(b *testing.B) {
 	for i := range records {
 		n := uint32(i)
 		records[i] = monitorSampleRecord{
-			Kind: 1, Flags: withPacket, TimeNs: uint64(20_000 * i), BytesAcked: uint64(1448 * i), SndUna: 1448 * n, Ack: 1448 * (n + 2),
-			SndNxt: 1448 * (n + 50), WriteSeq: 1448 * (n + 300), Cwnd: 50 + n/100, Ssthresh: 40, PacketsOut: 50, Mss: 1448,
+			Kind: 1, Flags: withPacket, TimeNs: uint64(20_000 * i), BytesAcked: uint64(1448 * i), SndUna: 1448 * n,
+			Ack:    1448 * (n + 2),
+			SndNxt: 1448 * (n + 50), WriteSeq: 1448 * (n + 300), Cwnd: 50 + n/100, Ssthresh: 40, PacketsOut: 50,
+			Mss:  1448,
 			Srtt: 8 * (20_000 + n%1000), Mdev: 4 * 900, Rtt: 20_000 + n%1500, MinRtt: 19_000, Rto: 56, Jiffies: n / 200,
 			RateDelivered: 50, RateIntervalUs: 20_000 + n%100, PacingRate: 3_600_000 + uint64(n%777), ChronoType: 1,
 		}

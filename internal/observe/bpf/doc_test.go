@@ -48,7 +48,11 @@ func TestGuideListsEveryField(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the table of fields in %s is not that of package tcp: run go test ./internal/observe/bpf -run TestGuide -update", guide)
+		t.Fatalf(
+			"the table of fields in %s is not that of package tcp: run go test ./internal/observe/bpf -run "+
+				"TestGuide -update",
+			guide,
+		)
 	}
 	if err := os.WriteFile(guide, []byte(before+tableBegins+fieldsTable()+tableEnds+after), 0o644); err != nil {
 		t.Fatal(err)
@@ -57,7 +61,8 @@ func TestGuideListsEveryField(t *testing.T) {
 
 var kernelFile = regexp.MustCompile("[a-z][a-z0-9_]*\\.c`")
 
-// rowsOf gathers the table rows of a section of the guide by the name that stands first in them. Each of them has to say
+// rowsOf gathers the table rows of a section of the guide by the name that stands first in
+// them. Each of them has to say
 // in which file of the kernel that is.
 func rowsOf(t *testing.T, section string) map[string][]string {
 	t.Helper()
@@ -105,8 +110,10 @@ func TestGuideNamesEveryEventCauseReasonAndHook(t *testing.T) {
 	rows = rowsOf(t, "Hooks")
 	for _, h := range hooks {
 		row := strings.Join(rows[h.Name], "")
-		if needed := strings.HasSuffix(row, " nothing works |"); !strings.HasPrefix(row, h.Since+" |") || needed != (h.Without == "") {
-			t.Errorf("%s says of `%s` %q: it is there since %s, and without it %q", guide, h.Name, row, h.Since, h.Without)
+		if needed := strings.HasSuffix(row, " nothing works |"); !strings.HasPrefix(row, h.Since+" |") ||
+			needed != (h.Without == "") {
+			t.Errorf("%s describes `%s` as %q: it exists since %s, and without it %q",
+				guide, h.Name, row, h.Since, h.Without)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func onPrefixes(prefixes ...string) (f filter.Filter) {
 	return f
 }
 
-// six are the ends of three connections, one of each family, by name: "v4 client", "mapped server", ...
+// six are the ends of three connections, one of each family, by name: "v4 client", "mapped server",
+// ...
 func six(t *testing.T, n *testnet.Network) map[string]*net.TCPConn {
 	t.Helper()
 	ends := map[string]*net.TCPConn{}
@@ -36,7 +37,8 @@ func six(t *testing.T, n *testnet.Network) map[string]*net.TCPConn {
 	return ends
 }
 
-// named turns the flows of a recording into the names of the ends, and what is none of them into its addresses.
+// named turns the flows of a recording into the names of the ends, and what is none of them into
+// its addresses.
 func named(r *recording, n *testnet.Network, ends map[string]*net.TCPConn) (names []string) {
 	for id, f := range r.flows {
 		name := f.String()
@@ -45,7 +47,8 @@ func named(r *recording, n *testnet.Network, ends map[string]*net.TCPConn) (name
 			if strings.HasSuffix(end, "server") {
 				netns = n.Server.NetNS
 			}
-			if f.NetNS == netns && tcp.Endpoint(f.Local) == endpoint(c.LocalAddr()) && tcp.Endpoint(f.Remote) == endpoint(c.RemoteAddr()) {
+			if f.NetNS == netns && tcp.Endpoint(f.Local) == endpoint(c.LocalAddr()) &&
+				tcp.Endpoint(f.Remote) == endpoint(c.RemoteAddr()) {
 				name = end
 			}
 		}
@@ -66,7 +69,11 @@ func TestFiltersLetThroughExactlyTheirFlows(t *testing.T) {
 		filter filter.Filter
 		want   func(end string) bool
 	}{
-		{"namespace", filter.Filter{NetNS: []uint32{1, n.Server.NetNS}}, func(end string) bool { return strings.HasSuffix(end, "server") }},
+		{
+			"namespace",
+			filter.Filter{NetNS: []uint32{1, n.Server.NetNS}},
+			func(end string) bool { return strings.HasSuffix(end, "server") },
+		},
 		{
 			"port", onPorts(1, portOf(old["v6 server"])),
 			func(end string) bool { return strings.HasPrefix(end, "v6") },
@@ -83,7 +90,8 @@ func TestFiltersLetThroughExactlyTheirFlows(t *testing.T) {
 		{"prefix of nobody", onPrefixes("10.96.0.0/11", "fd77:1::/32"), func(string) bool { return false }},
 		{
 			"all lists must match", filter.Filter{
-				NetNS: []uint32{n.Client.NetNS}, Prefixes: onPrefixes("10.77.0.0/24").Prefixes, PIDs: []uint32{uint32(os.Getpid())},
+				NetNS: []uint32{n.Client.NetNS}, Prefixes: onPrefixes("10.77.0.0/24").Prefixes,
+				PIDs: []uint32{uint32(os.Getpid())},
 			}, func(end string) bool { return end == "v4 client" || end == "mapped client" },
 		},
 	} {
@@ -134,8 +142,8 @@ func TestFiltersLetThroughExactlyTheirFlows(t *testing.T) {
 	}
 }
 
-// A flow's owner may be known only long after its first segment. Until then it is kept back, and nothing of it gets out
-// when it turns out not to pass.
+// A flow's owner may be known only long after its first segment. Until then it is kept back, and
+// nothing of it gets out when it turns out not to pass.
 func TestFiltersByOwner(t *testing.T) {
 	type scene struct {
 		n                        *testnet.Network
@@ -147,22 +155,42 @@ func TestFiltersByOwner(t *testing.T) {
 		filter func(s *scene) filter.Filter
 		want   []string
 	}{
-		{"process that dials", func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.dialer.pid()}} }, []string{"dialer"}},
-		{"process that accepts", func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.acceptor.pid()}} }, []string{"acceptor"}},
 		{
-			"process that accepts and only sends", func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.server.pid()}} },
+			"process that dials",
+			func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.dialer.pid()}} },
+			[]string{"dialer"},
+		},
+		{
+			"process that accepts",
+			func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.acceptor.pid()}} },
+			[]string{"acceptor"},
+		},
+		{
+			"process that accepts and only sends",
+			func(s *scene) filter.Filter { return filter.Filter{PIDs: []uint32{s.server.pid()}} },
 			[]string{"sender"},
 		},
-		{"names of processes", func(*scene) filter.Filter { return filter.Filter{Comms: []string{"dialer", "sender"}} }, []string{"dialer", "sender"}},
-		{"cgroup", func(s *scene) filter.Filter { return filter.Filter{Cgroups: []uint64{s.inner}} }, []string{"dialer"}},
-		{"cgroup above", func(s *scene) filter.Filter { return filter.Filter{Cgroups: []uint64{s.outer}} }, []string{"dialer"}},
+		{
+			"names of processes",
+			func(*scene) filter.Filter { return filter.Filter{Comms: []string{"dialer", "sender"}} },
+			[]string{"dialer", "sender"},
+		},
+		{
+			"cgroup", func(s *scene) filter.Filter { return filter.Filter{Cgroups: []uint64{s.inner}} },
+			[]string{"dialer"},
+		},
+		{
+			"cgroup above", func(s *scene) filter.Filter { return filter.Filter{Cgroups: []uint64{s.outer}} },
+			[]string{"dialer"},
+		},
 		{
 			"cgroup above, and name", func(s *scene) filter.Filter {
 				return filter.Filter{Cgroups: []uint64{s.outer}, Comms: []string{"acceptor"}}
 			}, nil,
 		},
 	} {
-		// One after the other: each source scans /proc for owners, and a dozen at once would only wait for each other.
+		// One after the other: each source scans /proc for owners, and a dozen at once would only
+		// wait for each other.
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, 0)
 			outer, inner := cgroupFolder(t)
@@ -178,7 +206,9 @@ func TestFiltersByOwner(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer file.Close()
-				return startHelper(t, n.Server, name, command, func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{file} }), to
+				return startHelper(t, n.Server, name, command, func(cmd *exec.Cmd) {
+					cmd.ExtraFiles = []*os.File{file}
+				}), to
 			}
 			var toAcceptor, toServer netip.AddrPort
 			s.acceptor, toAcceptor = serve("acceptor", "accept 1 1000")
@@ -216,7 +246,10 @@ func TestFiltersByOwner(t *testing.T) {
 			}
 			start := time.Now()
 			if len(c.want) > 0 {
-				obs.await(30*time.Second, "the owner", func(r *recording) bool { poke(); return len(names(r)) >= len(c.want) })
+				obs.await(
+					30*time.Second, "the owner",
+					func(r *recording) bool { poke(); return len(names(r)) >= len(c.want) },
+				)
 			}
 			// Long enough for the wrong ones to be found as well, on an emulated machine too.
 			found := time.Now()
@@ -229,7 +262,10 @@ func TestFiltersByOwner(t *testing.T) {
 				}
 				for id := range r.flows {
 					if len(r.samples[id]) == 0 || len(r.of(id, tcp.EventOpen)) != 1 {
-						t.Errorf("flow %d: %d samples, %d open events", id, len(r.samples[id]), len(r.of(id, tcp.EventOpen)))
+						t.Errorf(
+							"flow %d: %d samples, %d open events", id, len(r.samples[id]),
+							len(r.of(id, tcp.EventOpen)),
+						)
 					}
 				}
 				if n := len(r.source.flows.wanted); n != 0 {
@@ -288,7 +324,10 @@ func TestDensities(t *testing.T) {
 					if len(packets) > segments-90 || len(packets) < 20 {
 						t.Errorf("%d samples of %d segments, of which 100 changed nothing", len(packets), segments)
 					}
-					fields := []tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField, tcp.LostPackets, tcp.RetransmitsPackets, tcp.Backoff, tcp.RwndLimitedUs, tcp.SndbufLimitedUs}
+					fields := []tcp.Field{
+						tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField, tcp.LostPackets,
+						tcp.RetransmitsPackets, tcp.Backoff, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
+					}
 					states, unchanged := map[int64]bool{}, 0
 					for i, s := range packets {
 						states[s.Values[tcp.CAStateField]] = true
@@ -311,7 +350,10 @@ func TestDensities(t *testing.T) {
 					}
 					for i := 1; i < len(packets); i++ {
 						if gap := packets[i].TimeNs - packets[i-1].TimeNs; gap < int64(every) {
-							t.Errorf("samples %d and %d are %s apart, want at least %s", i-1, i, time.Duration(gap), every)
+							t.Errorf(
+								"samples %d and %d are %s apart, want at least %s", i-1, i, time.Duration(gap),
+								every,
+							)
 						}
 					}
 				}

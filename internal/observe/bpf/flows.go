@@ -13,8 +13,8 @@ type flow struct {
 	undecided bool
 }
 
-// flowTable finds flows by the kernel's id, which is a sequence number << 12 | processor, so that a slice a processor
-// serves for a map.
+// flowTable finds flows by the kernel's id, which is a sequence number << 12 | processor, so that a
+// slice a processor serves for a map.
 type flowTable struct {
 	byCPU  [][]*flow
 	last   tcp.FlowID

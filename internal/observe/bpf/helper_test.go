@@ -36,14 +36,16 @@ func TestMain(m *testing.M) {
 
 // help carries out a helper's command:
 //
-//	dial ADDRESS BYTES   connects and sends so many bytes
-//	accept COUNT BYTES   accepts so many connections from the listener at descriptor 3 and reads so many bytes of each
+//	dial ADDRESS BYTES   connects and sends BYTES
+//	accept COUNT BYTES   accepts COUNT connections from descriptor 3 and reads BYTES of each
 //	serve COUNT BYTES    accepts likewise, and only sends
 //
-// Then it says "ready" with the inodes of its sockets, and holds them until its standard input ends.
+// Then it says "ready" with the inodes of its sockets, and holds them until its standard input
+// ends.
 func help(args []string) error {
 	if name := os.Getenv("AIRTIDE_BPF_TEST_NAME"); name != "" {
-		// The name of the process is that of its first thread; the thread that calls the kernel has another.
+		// The name of the process is that of its first thread; the thread that calls the kernel has
+		// another.
 		if err := os.WriteFile("/proc/self/comm", []byte(name), 0); err != nil {
 			return err
 		}

@@ -35,28 +35,32 @@ const (
 type Options struct {
 	Filter  filter.Filter
 	Density filter.Density
-	// BufferBytes is the size of each processor's ring, rounded up to a power of two of records; 0 means
-	// DefaultBufferBytes.
+	// BufferBytes is the size of each processor's ring, rounded up to a power of two of records; 0
+	// means DefaultBufferBytes.
 	BufferBytes int
-	// MaxFlows is the number of sockets that can be followed at once; 0 means DefaultMaxFlows. Further sockets are
-	// counted as untracked.
+	// MaxFlows is the number of sockets that can be followed at once; 0 means DefaultMaxFlows.
+	// Further sockets are counted as untracked.
 	MaxFlows int
 	// Attach forces a program type.
 	Attach Attach
-	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it themselves.
+	// BTFPath is a file with the running kernel's BTF, for kernels that do not expose it
+	// themselves.
 	BTFPath string
-	// Drain is the time between two looks at the rings, by whatever thread there is; 0 lets it follow the load, from minDrain
-	// to maxDrain, on a thread that goes before others.
+	// Drain is the time between two looks at the rings, by whatever thread there is; 0 lets it
+	// follow the load, from minDrain to maxDrain, on a thread that goes before others.
 	Drain time.Duration
 	// BatchTime is how long samples wait for their batch to fill; 0 means DefaultBatchTime.
 	BatchTime time.Duration
 	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
 	NoOwners bool
-	// Aliases finds names under which congestion controls with another's private state are loaded: "fair" is "cubic_rtt".
+	// Aliases finds names under which congestion controls with another's private state are loaded:
+	// "fair" is "cubic_rtt".
 	Aliases func() (map[string]string, error)
-	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older kernel is observed.
+	// lacks are tracepoints that the kernel is taken not to have: tests see by it how an older
+	// kernel is observed.
 	lacks []string
-	// refuses are ways to attach, or the walk, that the kernel is taken to refuse: tests see by it what takes their place.
+	// refuses are ways to attach, or the walk, that the kernel is taken to refuse: tests see by it
+	// what takes their place.
 	refuses []string
 }
 
@@ -68,8 +72,8 @@ const (
 	minDrain           = 5 * time.Millisecond
 	maxDrain           = 40 * time.Millisecond
 	DefaultBatchTime   = 200 * time.Millisecond
-	// batchRows is what a block of the trace holds without another copy: one of half as many rows takes a fifth more space
-	// and no less time. A power of two.
+	// batchRows is what a block of the trace holds without another copy: one of half as many rows
+	// takes a fifth more space and no less time. A power of two.
 	batchRows = 4096
 )
 
@@ -106,7 +110,8 @@ func load(o Options) (*loaded, error) {
 	if err := o.Filter.Check(); err != nil {
 		return nil, err
 	}
-	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to the cgroup.
+	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to
+	// the cgroup.
 	_ = rlimit.RemoveMemlock()
 	types, err := kernelTypes(o.BTFPath)
 	if err != nil {
@@ -163,7 +168,8 @@ func (all refusals) join() (err error) {
 	return err
 }
 
-// loadEither loads with the iterator or without: a kernel that takes the hooks may still refuse it, for it is a program type of its own.
+// loadEither loads with the iterator or without: a kernel that takes the hooks may still refuse it,
+// for it is a program type of its own.
 func loadEither(way Attach, types *btf.Spec, o Options) (*loaded, error) {
 	l, err := loadAs(way, true, types, o)
 	if err == nil {
@@ -173,7 +179,14 @@ func loadEither(way Attach, types *btf.Spec, o Options) (*loaded, error) {
 	if retryErr != nil {
 		return nil, err
 	}
-	l.missing = append(l.missing, fmt.Sprintf("idle connections: each is seen at its next segment only, since the kernel refused iter/tcp (5.9 has it): %v", err))
+	l.missing = append(
+		l.missing,
+		fmt.Sprintf(
+			"idle connections: each is seen at its next segment only, since the kernel refused iter/tcp (5.9 "+
+				"has it): %v",
+			err,
+		),
+	)
 	return l, nil
 }
 
@@ -189,7 +202,9 @@ func (a Attach) without(refusal error) string {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("loading BPF programs (run as root, or with CAP_BPF and CAP_PERFMON; or use --source diag): %w", err)
+		return fmt.Errorf(
+			"loading BPF programs (run as root, or with CAP_BPF and CAP_PERFMON; or use --source diag): %w", err,
+		)
 	case errors.Is(err, ebpf.ErrNotSupported):
 		return fmt.Errorf("loading BPF programs (kernel 5.10 or newer is needed; use --source diag): %w", err)
 	}
@@ -227,7 +242,9 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 		}
 		if o.argsOf(types, h.Name) < 0 {
 			if h.Without == "" {
-				return nil, fmt.Errorf("the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since)
+				return nil, fmt.Errorf(
+					"the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since,
+				)
 			}
 			l.missing = append(l.missing, fmt.Sprintf("%s: %s (kernel %s has it)", h.Name, h.Without, h.Since))
 			continue
@@ -242,7 +259,10 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	private, undescribed := resolvePrivate(types)
 	l.private, l.missing = private, append(l.missing, undescribed...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
-		l.missing = append(l.missing, "private state of airtide's congestion controls under other names than their own: "+err.Error())
+		l.missing = append(
+			l.missing,
+			"private state of airtide's congestion controls under other names than their own: "+err.Error(),
+		)
 	}
 	privateWords := 0
 	for _, p := range l.private {
@@ -263,7 +283,11 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 		return nil, err
 	}
 	if !TellsOfRefusals(types) {
-		l.missing = append(l.missing, "the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event (kernel 6.17 has it)")
+		l.missing = append(
+			l.missing,
+			"the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event "+
+				"(kernel 6.17 has it)",
+		)
 	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
 	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
@@ -290,7 +314,8 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 			return nil, fmt.Errorf("asking for the private state of %s: %w", name, err)
 		}
 	}
-	// The state hooks come first, so that no flow is taken for an inherited one that was opened meanwhile.
+	// The state hooks come first, so that no flow is taken for an inherited one that was opened
+	// meanwhile.
 	for _, h := range hooks[1:] {
 		if err := l.attachHook(wanted, h); err != nil {
 			return nil, err
@@ -349,8 +374,9 @@ func configure(spec *ebpf.CollectionSpec, types *btf.Spec, o Options, values map
 // preallocateNot is BPF_F_NO_PREALLOC of include/uapi/linux/bpf.h.
 const preallocateNot = 1
 
-// allocatesInHooks says whether a table may grow while a hook runs. Before Linux 6.1, which gave BPF an allocator of its own, the
-// kernel warns of it in its log, for the hook may have interrupted the allocator (check_map_prealloc in kernel/bpf/verifier.c).
+// allocatesInHooks says whether a table may grow while a hook runs. Before Linux 6.1, which gave
+// BPF an allocator of its own, the kernel warns of it in its log, for the hook may have interrupted
+// the allocator (check_map_prealloc in kernel/bpf/verifier.c).
 func allocatesInHooks(types *btf.Spec) bool {
 	var allocator *btf.Struct
 	return types.TypeByName("bpf_mem_alloc", &allocator) == nil
@@ -359,8 +385,8 @@ func allocatesInHooks(types *btf.Spec) bool {
 // initialPIDNamespace is its number in every kernel (PROC_PID_INIT_INO of include/linux/proc_ns.h).
 const initialPIDNamespace = 0xeffffffc
 
-// nameNamespace tells the programs in which PID namespace this process is, so that processes have the ids that it and its user
-// know: in a container those of the container.
+// nameNamespace tells the programs in which PID namespace this process is, so that processes have
+// the ids that it and its user know: in a container those of the container.
 func nameNamespace(constants map[string]any) error {
 	const file = "/proc/self/ns/pid"
 	var s unix.Stat_t
@@ -370,7 +396,8 @@ func nameNamespace(constants map[string]any) error {
 	if s.Ino == initialPIDNamespace {
 		return nil
 	}
-	constants["pidns_dev"] = uint64(unix.Major(s.Dev))<<20 | uint64(unix.Minor(s.Dev)) // as the kernel writes it inside (MKDEV)
+	// as the kernel writes it inside (MKDEV)
+	constants["pidns_dev"] = uint64(unix.Major(s.Dev))<<20 | uint64(unix.Minor(s.Dev))
 	constants["pidns_ino"] = s.Ino
 	return nil
 }
@@ -384,7 +411,8 @@ func tickRate(jiffies *ebpf.Program) (int, error) {
 	return hz, nil
 }
 
-// hasMember says whether the kernel's structure has the member, so that what it lacks is absent and not zero.
+// hasMember says whether the kernel's structure has the member, so that what it lacks is absent and
+// not zero.
 func hasMember(types *btf.Spec, structName, member string) bool {
 	var s *btf.Struct
 	if err := types.TypeByName(structName, &s); err != nil {

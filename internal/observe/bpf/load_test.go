@@ -64,7 +64,8 @@ func TestLostRecordsAreCounted(t *testing.T) {
 	})
 }
 
-// stayOnOneProcessor keeps all threads of this process, and so the soft interrupts of its traffic, on one processor.
+// stayOnOneProcessor keeps all threads of this process, and so the soft interrupts of its traffic,
+// on one processor.
 func stayOnOneProcessor(t *testing.T) {
 	t.Helper()
 	var before, one unix.CPUSet
@@ -175,7 +176,10 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 	}
 	defer file.Close()
 	obs := observeNetwork(t, n, Options{})
-	peer := startHelper(t, n.Client, "peer", fmt.Sprintf("accept %d 1", count), func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{file} })
+	peer := startHelper(
+		t, n.Client, "peer", fmt.Sprintf("accept %d 1", count),
+		func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{file} },
+	)
 	address := listener.Addr().(*net.TCPAddr)
 	conns := make([]int, 0, count)
 	defer func() {
@@ -190,7 +194,9 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 				return err
 			}
 			conns = append(conns, fd)
-			if err := unix.Connect(fd, &unix.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())}); err != nil {
+			if err := unix.Connect(
+				fd, &unix.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())},
+			); err != nil {
 				return err
 			}
 			if _, err := unix.Write(fd, []byte{1}); err != nil {
@@ -212,7 +218,10 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			silent += btoi(len(r.samples[id]) < 2 || len(r.of(id, tcp.EventOpen)) != 1)
 		}
 		if len(r.flows) != 2*count || unowned != 0 || silent != 0 || r.loss.Total() != 0 || r.loss.Untracked != 0 {
-			t.Errorf("%d flows of %d, %d without owner, %d without samples, lost %+v", len(r.flows), 2*count, unowned, silent, r.loss)
+			t.Errorf(
+				"%d flows of %d, %d without owner, %d without samples, lost %+v", len(r.flows), 2*count, unowned,
+				silent, r.loss,
+			)
 		}
 	})
 }
@@ -250,8 +259,9 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// A link holds its program, so links are gone when programs are. The kernel frees after a grace period, and the
-		// library unmaps the programs' variables when the garbage collector finds them.
+		// A link holds its program, so links are gone when programs are. The kernel frees after a
+		// grace period, and the library unmaps the programs' variables when the garbage collector
+		// finds them.
 		testnet.Eventually(t, 5*time.Second, string(form)+" to leave nothing", func() bool {
 			runtime.GC()
 			for _, id := range programs {
@@ -271,7 +281,8 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 	}
 }
 
-// What the kernel refuses is replaced by the next best, which sees as much, and the description says what that costs.
+// What the kernel refuses is replaced by the next best, which sees as much, and the description
+// says what that costs.
 func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		refuses []string
@@ -282,14 +293,24 @@ func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 		{
 			[]string{string(AttachTrusted), string(AttachTPBTF)},
 			AttachRawTP,
-			[]string{"tp_btf_trusted: each record costs more", "tp_btf: each record costs more, since the kernel refused it: refused by a test"},
+			[]string{
+				"tp_btf_trusted: each record costs more",
+				"tp_btf: each record costs more, since the kernel refused it: refused by a test",
+			},
 		},
-		{[]string{walkProgram}, "", []string{"idle connections: each is seen at its next segment only", "refused by a test"}},
+		{
+			[]string{walkProgram},
+			"",
+			[]string{"idle connections: each is seen at its next segment only", "refused by a test"},
+		},
 	} {
 		t.Run(strings.Join(c.refuses, " "), func(t *testing.T) {
 			n := newNetwork(t, 0)
 			client, server := n.Connect(testnet.Dial{}) // idle when the observation begins
-			s := open(t, Options{refuses: c.refuses, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
+			s := open(
+				t,
+				Options{refuses: c.refuses, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}},
+			)
 			defer s.Close()
 			description := s.Description()
 			if c.attach != "" && s.loaded.attach != c.attach {
@@ -325,7 +346,8 @@ func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 		t.Fatal("opened though every way was refused")
 	}
 	const want = "as tp_btf and raw_tp: refused by a test"
-	if text := err.Error(); !strings.Contains(text, want) || strings.Count(text, "refused") != 1 || strings.Contains(text, "\n") {
+	if text := err.Error(); !strings.Contains(text, want) || strings.Count(text, "refused") != 1 ||
+		strings.Contains(text, "\n") {
 		t.Errorf("%q does not say %q, once and in one line", err, want)
 	}
 }
@@ -349,7 +371,11 @@ func TestRefusals(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"a filter that is too long", Options{Filter: filter.Filter{Ports: make([]uint16, filter.MaxPorts+1)}}, "at most 64"},
+		{
+			"a filter that is too long",
+			Options{Filter: filter.Filter{Ports: make([]uint16, filter.MaxPorts+1)}},
+			"at most 64",
+		},
 		{"a file that is no BTF", Options{BTFPath: "/proc/self/comm"}, "reading BTF from /proc/self/comm"},
 		{"a kernel without tcp_probe", Options{lacks: []string{"tcp_probe"}}, "--source diag"},
 		{"a kernel without inet_sock_set_state", Options{lacks: []string{"inet_sock_set_state"}}, "--source diag"},

@@ -19,17 +19,19 @@ type lossScenario struct {
 	cc      string // cubic when ""
 	sysctls map[string]string
 	drive   func(t *testing.T, n *testnet.Network, client, server *net.TCPConn)
-	// happened are the kernel's own counts by which the scenario has gone as meant. Where they say otherwise the machine
-	// stood still for longer than the path's delays can bear, and the scenario is played again.
+	// happened are the kernel's own counts by which the scenario has gone as meant. Where they say
+	// otherwise the machine stood still for longer than the path's delays can bear, and the
+	// scenario is played again.
 	happened counts
-	// judge is told whether changes of the congestion state show at the next ACK only, as before Linux 5.19.
+	// judge is told whether changes of the congestion state show at the next ACK only, as before
+	// Linux 5.19.
 	judge func(t *testing.T, events []tcp.Event, late bool)
 	// rows judges the sender's samples that segments caused; it may be nil.
 	rows func(t *testing.T, rows []tcp.Sample)
 }
 
-// counts are SNMP counters of the sender's namespace; "undone" is the sum of the four that count undone reductions, and
-// a counter that is not named must be 0 when it is one of quietCounters.
+// counts are SNMP counters of the sender's namespace; "undone" is the sum of the four that count
+// undone reductions, and a counter that is not named must be 0 when it is one of quietCounters.
 type counts map[string]int
 
 // quietCounters count what disturbs a scenario that does not ask for it.
@@ -84,17 +86,25 @@ var lossScenarios = []lossScenario{
 			}
 			first := sacks[0] // the receiver may have joined several segments
 			states := []tcp.CAState{tcp.CAOpen, tcp.CADisorder, tcp.CARecovery, tcp.CAOpen}
-			// The reordering timer may run before another ACK shows it, and an ACK that tells of three segments is the third duplicate one (RFC 6675, DupThresh).
+			// The reordering timer may run before another ACK shows it, and an ACK that tells of
+			// three segments is the third duplicate one (RFC 6675, DupThresh).
 			if b := first.Blocks[0]; late && again.Cause == tcp.CauseReordering || b.End-b.Start >= 3*mss {
 				states = slices.Delete(states, 1, 2)
 			}
 			wantStates(t, events, states...)
 			// The SYN counts as the first byte of the stream.
 			if again.Seq != 20*mss+1 || again.EndSeq != 21*mss+1 || again.CAState != tcp.CARecovery {
-				t.Errorf("sent again: %d to %d in %s, want the 21st segment in recovery", again.Seq, again.EndSeq, again.CAState)
+				t.Errorf(
+					"sent again: %d to %d in %s, want the 21st segment in recovery", again.Seq, again.EndSeq,
+					again.CAState,
+				)
 			}
-			if b := first.Blocks[0]; first.NumBlocks != 1 || b.Start != 21*mss+1 || b.End < 22*mss+1 || first.Seq != 20*mss+1 {
-				t.Errorf("first SACK: %d blocks, %+v behind %d, want one from %d behind %d", first.NumBlocks, b, first.Seq, 21*mss+1, 20*mss+1)
+			if b := first.Blocks[0]; first.NumBlocks != 1 || b.Start != 21*mss+1 || b.End < 22*mss+1 ||
+				first.Seq != 20*mss+1 {
+				t.Errorf(
+					"first SACK: %d blocks, %+v behind %d, want one from %d behind %d", first.NumBlocks, b,
+					first.Seq, 21*mss+1, 20*mss+1,
+				)
 			}
 		},
 	},
@@ -121,7 +131,9 @@ var lossScenarios = []lossScenario{
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.Blackout(true)
 			write(t, client, 10*mss)
-			testnet.Eventually(t, 20*time.Second, "three timeouts", func() bool { return testnet.Info(t, client).Backoff >= 3 })
+			testnet.Eventually(
+				t, 20*time.Second, "three timeouts", func() bool { return testnet.Info(t, client).Backoff >= 3 },
+			)
 			n.Client.Out.Blackout(false)
 			receive(t, server, 10*mss)
 		},
@@ -135,13 +147,17 @@ var lossScenarios = []lossScenario{
 				if i >= 3 && e.Value < timeouts[i-1].Value {
 					break // another row, of a machine that stood still after the blackout
 				}
-				if want := timeouts[0].Value << i; e.Value < want-4000 || e.Value > want+4000*int64(1+i) || e.Code != tcp.CodeTimeout {
+				if want := timeouts[0].Value << i; e.Value < want-4000 || e.Value > want+4000*int64(1+i) ||
+					e.Code != tcp.CodeTimeout {
 					t.Errorf("timeout %d after %d µs with code %d, want some %d", i, e.Value, e.Code, want)
 				}
 			}
 			causes := countCauses(events)
 			if causes[tcp.CauseRTO] != len(timeouts) || causes[tcp.CauseTLP] != 1 || causes[tcp.CauseRTORecovery] < 5 {
-				t.Errorf("%v after %d timeouts, want a probe, one retransmission each, and the rest of the window", causes, len(timeouts))
+				t.Errorf(
+					"%v after %d timeouts, want a probe, one retransmission each, and the rest of the window",
+					causes, len(timeouts),
+				)
 			}
 			states := statesOf(events)
 			if !slices.Contains(states, tcp.CALoss) || states[len(states)-1] != tcp.CAOpen {
@@ -181,7 +197,8 @@ var lossScenarios = []lossScenario{
 		judge: func(t *testing.T, events []tcp.Event, _ bool) {
 			wantCauses(t, events, map[tcp.Cause]int{})
 			reordered := ofKind(events, tcp.EventReordering)
-			if len(reordered) != 1 || reordered[0].Code != tcp.CodeReordering || reordered[0].Value < 3 || !reordered[0].FromSample {
+			if len(reordered) != 1 || reordered[0].Code != tcp.CodeReordering || reordered[0].Value < 3 ||
+				!reordered[0].FromSample {
 				t.Errorf("reordering events %+v, want one with the degree of at least 3", reordered)
 			}
 		},
@@ -189,7 +206,8 @@ var lossScenarios = []lossScenario{
 	{
 		name: "RACK's timer sends again what it waited for", rtt: 100 * time.Millisecond,
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
-			// With two segments behind it RACK waits for a quarter of the RTT, and nothing else comes meanwhile.
+			// With two segments behind it RACK waits for a quarter of the RTT, and nothing else
+			// comes meanwhile.
 			n.Client.Out.DropData(7, 1)
 			send(t, client, server, 10*mss)
 		},
@@ -283,7 +301,8 @@ var lossScenarios = []lossScenario{
 				if len(again) != 1 || again[0].Reason != tcp.ReasonNone {
 					t.Errorf("retransmissions %+v, want the one that went out", again)
 				}
-			} else if len(again) != 2 || again[0].Cause != tcp.CauseTLP || again[0].Reason != tcp.ReasonDeviceRefused || again[1].Reason != tcp.ReasonNone {
+			} else if len(again) != 2 || again[0].Cause != tcp.CauseTLP ||
+				again[0].Reason != tcp.ReasonDeviceRefused || again[1].Reason != tcp.ReasonNone {
 				t.Errorf("retransmissions %+v, want a refused probe and one that went out", again)
 			}
 			local := 1
@@ -299,7 +318,8 @@ var lossScenarios = []lossScenario{
 		name: "a tail loss is repaired while the device's refusal reduces the window", rtt: 20 * time.Millisecond,
 		drive: func(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 			n.Client.Out.DropData(9, 1)
-			n.Server.Out.Delay(150 * time.Millisecond) // the ACKs of the others come after the refused probe, and let one more be sent
+			// the ACKs of the others come after the refused probe, and let one more be sent
+			n.Server.Out.Delay(150 * time.Millisecond)
 			write(t, client, 10*mss)
 			time.Sleep(15 * time.Millisecond)
 			n.Client.Out.RefuseData(0, 1)
@@ -382,8 +402,8 @@ var lossScenarios = []lossScenario{
 	},
 }
 
-// lateAcks lets the ACKs of a window come after the retransmission timer. There is more to send than the window
-// takes, which F-RTO needs.
+// lateAcks lets the ACKs of a window come after the retransmission timer. There is more to send
+// than the window takes, which F-RTO needs.
 func lateAcks(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
 	send(t, client, server, 20*mss)
@@ -402,7 +422,8 @@ func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16
 	from, to := client.LocalAddr().(*net.TCPAddr).AddrPort(), client.RemoteAddr().(*net.TCPAddr).AddrPort()
 	i := testnet.Info(t, client)
 	var una uint32
-	// The message is believed when its sequence number lies within the window: find snd_una by TCP_REPAIR.
+	// The message is believed when its sequence number lies within the window: find snd_una by
+	// TCP_REPAIR.
 	err := testnet.Control(client, func(fd int) error {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_REPAIR, 1); err != nil {
 			return err

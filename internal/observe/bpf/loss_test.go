@@ -106,13 +106,14 @@ func (r *recording) logWhenFailed(t *testing.T, events []tcp.Event) {
 	t.Logf("lost: %+v", r.loss)
 	for _, e := range events {
 		t.Logf("%.1f ms: %s in %s, %s %s, %d>%d, %d-%d, value %d, cwnd %d, %+v", float64(e.TimeNs-events[0].TimeNs)/1e6,
-			e.Kind, e.CAState, e.Cause, e.Reason, e.From, e.To, e.Seq, e.EndSeq, e.Value, e.CwndPackets, e.Blocks[:e.NumBlocks])
+			e.Kind, e.CAState, e.Cause, e.Reason, e.From, e.To, e.Seq, e.EndSeq, e.Value, e.CwndPackets,
+			e.Blocks[:e.NumBlocks])
 	}
 }
 
-// silentTracepoint says whether every observer saw the same retransmissions and one less than the kernel counts: about
-// once in 600 timeouts Linux 6.18 calls neither tcp_cong_state_set nor tcp_retransmit_skb, for no observer (the kernel's
-// own trace events were silent too).
+// silentTracepoint says whether every observer saw the same retransmissions and one less than the
+// kernel counts: about once in 600 timeouts Linux 6.18 calls neither tcp_cong_state_set nor
+// tcp_retransmit_skb, for no observer (the kernel's own trace events were silent too).
 func (o *observation) silentTracepoint(t *testing.T, client net.Conn, kernel int) bool {
 	t.Helper()
 	for _, r := range o.recordings {
@@ -125,7 +126,8 @@ func (o *observation) silentTracepoint(t *testing.T, client net.Conn, kernel int
 	return true
 }
 
-// retransmissions counts retransmitted segments by cause: one event may carry several, which is what the kernel counts.
+// retransmissions counts retransmitted segments by cause: one event may carry several, which is
+// what the kernel counts.
 func retransmissions(events []tcp.Event) (causes map[tcp.Cause]int, segments int) {
 	causes = map[tcp.Cause]int{}
 	for _, e := range ofKind(events, tcp.EventRetransmit) {
@@ -136,7 +138,8 @@ func retransmissions(events []tcp.Event) (causes map[tcp.Cause]int, segments int
 	return causes, segments
 }
 
-// With Accurate ECN (after kernel 6.18) the ECE bit belongs to a counter; a mark must not be taken for local congestion.
+// With Accurate ECN (after kernel 6.18) the ECE bit belongs to a counter; a mark must not be taken
+// for local congestion.
 func TestAccurateECNIsNoLocalCongestion(t *testing.T) {
 	n := newNetwork(t, 20*time.Millisecond)
 	if err := n.Client.Sysctl("net.ipv4.tcp_ecn", "3"); err != nil {
@@ -169,9 +172,11 @@ func tellsOfRefusals(t *testing.T) bool {
 	return TellsOfRefusals(ownTypes(t))
 }
 
-// compareWithKernel holds the events of the namespace's only sender against the kernel's own counts, of which some
-// retransmissions are not told by an event.
-func compareWithKernel(t *testing.T, events []tcp.Event, counter func(name string) int, untold int, reorderingSeen int64) {
+// compareWithKernel holds the events of the namespace's only sender against the kernel's own
+// counts, of which some retransmissions are not told by an event.
+func compareWithKernel(
+	t *testing.T, events []tcp.Event, counter func(name string) int, untold int, reorderingSeen int64,
+) {
 	t.Helper()
 	causes, segments := retransmissions(events)
 	recoveries := 0
@@ -188,13 +193,22 @@ func compareWithKernel(t *testing.T, events []tcp.Event, counter func(name strin
 		{"retransmitted segments", segments, counter("RetransSegs") - untold},
 		{"timeouts", len(ofKind(events, tcp.EventTimeout)), counter("TCPTimeouts")},
 		{"fast retransmissions", causes[tcp.CauseFast] + causes[tcp.CauseReordering], counter("TCPFastRetrans")},
-		{"retransmissions after a timeout", causes[tcp.CauseRTORecovery] + causes[tcp.CauseOther], counter("TCPSlowStartRetrans")},
+		{
+			"retransmissions after a timeout", causes[tcp.CauseRTORecovery] + causes[tcp.CauseOther],
+			counter("TCPSlowStartRetrans"),
+		},
 		{"repaired tail losses", len(ofKind(events, tcp.EventTLPLoss)), counter("TCPLossProbeRecovery")},
-		{"DSACKs", len(ofKind(events, tcp.EventDsack)), counter("TCPDSACKRecv") + counter("TCPDSACKOfoRecv") + counter("TCPDSACKIgnoredDubious")},
+		{
+			"DSACKs", len(ofKind(events, tcp.EventDsack)),
+			counter("TCPDSACKRecv") + counter("TCPDSACKOfoRecv") + counter("TCPDSACKIgnoredDubious"),
+		},
 		{"recoveries", recoveries, counter("TCPSackRecovery") + counter("TCPRenoRecovery")},
 		{"undone reductions", len(ofKind(events, tcp.EventUndo)), undoneCount(counter)},
 		{"reordering", len(ofKind(events, tcp.EventReordering)), int(reorderingSeen)},
-		{"reordering", int(reorderingSeen), counter("TCPSACKReorder") + counter("TCPTSReorder") + counter("TCPRenoReorder")},
+		{
+			"reordering", int(reorderingSeen),
+			counter("TCPSACKReorder") + counter("TCPTSReorder") + counter("TCPRenoReorder"),
+		},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %d by the events, %d by the kernel's count", c.what, c.got, c.want)
@@ -212,7 +226,8 @@ func compareWithKernel(t *testing.T, events []tcp.Event, counter func(name strin
 	}
 }
 
-// compareBlocks holds the samples of segments with SACK blocks against the events that the same segments make.
+// compareBlocks holds the samples of segments with SACK blocks against the events that the same
+// segments make.
 func compareBlocks(t *testing.T, events []tcp.Event, rows []tcp.Sample) {
 	t.Helper()
 	type carried struct{ ack, blocks int64 }
@@ -269,8 +284,8 @@ func countCauses(events []tcp.Event) map[tcp.Cause]int {
 	return causes
 }
 
-// fastByAckOrTimer counts what RACK's timer found among what ACKs found: on a busy machine the timer may be first by a
-// few milliseconds, and the segment is lost either way.
+// fastByAckOrTimer counts what RACK's timer found among what ACKs found: on a busy machine the
+// timer may be first by a few milliseconds, and the segment is lost either way.
 func fastByAckOrTimer(causes map[tcp.Cause]int) map[tcp.Cause]int {
 	if n := causes[tcp.CauseReordering]; n > 0 {
 		causes[tcp.CauseFast] += n

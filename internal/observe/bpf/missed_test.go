@@ -53,7 +53,8 @@ func (s *tally) missed() uint64 {
 	return s.loss.Missed
 }
 
-// busy lets the connections send both ways as fast as they can, until end, which waits until all has arrived.
+// busy lets the connections send both ways as fast as they can, until end, which waits until all
+// has arrived.
 func busy(t *testing.T, conns []*net.TCPConn) (end func()) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -84,8 +85,9 @@ func busy(t *testing.T, conns []*net.TCPConn) (end func()) {
 	}
 }
 
-// With many flows a soft interrupt now and then delivers segments while the program runs already, for a process that works
-// through its socket's backlog. The kernel leaves the program out then: what there is no sample of is counted.
+// With many flows a soft interrupt now and then delivers segments while the program runs already,
+// for a process that works through its socket's backlog. The kernel leaves the program out then:
+// what there is no sample of is counted.
 func TestRunsThatTheKernelLeavesOutAreCounted(t *testing.T) {
 	if !hasMember(ownTypes(t), "bpf_prog_stats", "misses") {
 		t.Skip("needs kernel 5.12, which counts them")
@@ -99,8 +101,9 @@ func TestRunsThatTheKernelLeavesOutAreCounted(t *testing.T) {
 	t.Fatalf("in none of %d attempts did the kernel leave out runs and count all of them", attempts)
 }
 
-// runsAreLeftOut lets many flows send until runs are left out, and judges. False when none were; and when more are missing on
-// a kernel that leaves out programs, without counting, wherever process 1 is interrupted (bpf_prog_aux.init_owned).
+// runsAreLeftOut lets many flows send until runs are left out, and judges. False when none were;
+// and when more are missing on a kernel that leaves out programs, without counting, wherever
+// process 1 is interrupted (bpf_prog_aux.init_owned).
 func runsAreLeftOut(t *testing.T) bool {
 	n := newNetwork(t, 0)
 	s := open(t, Options{Attach: forms[0], Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
@@ -141,7 +144,8 @@ func runsAreLeftOut(t *testing.T) bool {
 			samples += seen.packets[id]
 		}
 	}
-	// Runs for the servers' ends, other hooks and other connections of the machine are left out as well.
+	// Runs for the servers' ends, other hooks and other connections of the machine are left out as
+	// well.
 	missing := segments - samples
 	switch {
 	case seen.loss.Missed == 0:

@@ -21,10 +21,12 @@ import (
 	"airtide/test/testnet"
 )
 
-// formVariable names the one way to attach that is tried, where loading takes long, as in an emulated machine.
+// formVariable names the one way to attach that is tried, where loading takes long, as in an
+// emulated machine.
 const formVariable = "AIRTIDE_BPF_TEST_FORM"
 
-// forms are the ways to attach that this kernel has. Every scenario is observed by all at once, so all see the same traffic.
+// forms are the ways to attach that this kernel has. Every scenario is observed by all at once, so
+// all see the same traffic.
 var forms = func() []Attach {
 	if only := os.Getenv(formVariable); only != "" {
 		return []Attach{Attach(only)}
@@ -165,7 +167,8 @@ func observeNetwork(t *testing.T, n *testnet.Network, o Options) *observation {
 	return observe(t, o)
 }
 
-// failOrSkip skips the test only where the kernel cannot run the programs, and fails it where it should.
+// failOrSkip skips the test only where the kernel cannot run the programs, and fails it where it
+// should.
 func failOrSkip(t *testing.T, err error) {
 	t.Helper()
 	switch {
@@ -190,7 +193,8 @@ func open(t *testing.T, o Options) *Source {
 	return s
 }
 
-// stop ends the observation, which delivers everything that has been recorded. It may be called again.
+// stop ends the observation, which delivers everything that has been recorded. It may be called
+// again.
 func (o *observation) stop() {
 	if o.stopped {
 		return

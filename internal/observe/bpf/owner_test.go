@@ -152,7 +152,8 @@ func TestOwners(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 			}
 		}
-		if opened := r.of(old.ID, tcp.EventOpen); len(opened) != 1 || opened[0].From != opened[0].To || !opened[0].FromSample {
+		if opened := r.of(old.ID, tcp.EventOpen); len(opened) != 1 || opened[0].From != opened[0].To ||
+			!opened[0].FromSample {
 			t.Errorf("the inherited flow opened %+v, want once, from established to established", opened)
 		}
 	})
@@ -185,10 +186,12 @@ func TestIdleConnectionsAreKnownFromTheStart(t *testing.T) {
 	})
 }
 
-// In a PID namespace of its own, as in a container, the monitor names processes as its user there does: filters by process
-// and owners work as they do outside.
+// In a PID namespace of its own, as in a container, the monitor names processes as its user there
+// does: filters by process and owners work as they do outside.
 func TestProcessesAreNamedAsInTheMonitorsPIDNamespace(t *testing.T) {
-	for _, tests := range []string{"^TestFiltersLetThroughExactlyTheirFlows$/^all_lists_must_match$", "^(TestOwners|TestFiltersByOwner)$"} {
+	for _, tests := range []string{
+		"^TestFiltersLetThroughExactlyTheirFlows$/^all_lists_must_match$", "^(TestOwners|TestFiltersByOwner)$",
+	} {
 		c := exec.Command("unshare", "--pid", "--fork", "--mount-proc", os.Args[0], "-test.v", "-test.run", tests)
 		said, err := c.CombinedOutput()
 		if err != nil || !strings.Contains(string(said), "--- PASS") || strings.Contains(string(said), "--- SKIP") {

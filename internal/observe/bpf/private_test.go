@@ -19,8 +19,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// cubicFloat is equation 1 of RFC 9438 with C = 0.4, as the kernel evaluates it: one minimum RTT ahead. Packets and
-// seconds.
+// cubicFloat is equation 1 of RFC 9438 with C = 0.4, as the kernel evaluates it: one minimum RTT
+// ahead. Packets and seconds.
 func cubicFloat(origin, k, age, delayMin float64) float64 {
 	return origin + 0.4*math.Pow(age+delayMin-k, 3)
 }
@@ -60,8 +60,8 @@ func TestBBRBandwidthConverts(t *testing.T) {
 	}
 }
 
-// After a loss at a large window and a long RTT CUBIC climbs back along its curve; the window must be where the
-// sampled parameters say.
+// After a loss at a large window and a long RTT CUBIC climbs back along its curve; the window must
+// be where the sampled parameters say.
 func TestCubicsStateExplainsItsWindow(t *testing.T) {
 	t.Parallel()
 	const rtt = 100 * time.Millisecond
@@ -74,10 +74,13 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 		}
 		var server *net.TCPConn
 		client, server = n.Connect(testnet.Dial{CongestionControl: "cubic"})
-		n.Client.Out.DropData(400, 1) // slow start from 10 packets has a window of some 200 by then, and of some 400 when it learns of the loss
+		// slow start from 10 packets has a window of some 200 by then, and of some 400 when it
+		// learns of the loss
+		n.Client.Out.DropData(400, 1)
 		send(t, client, server, 8000*mss)
 		quiet(t, client)
-		highest = testnet.Info(t, client).Snd_ssthresh // lower where the machine stood still and HyStart took it for a queue
+		// lower where the machine stood still and HyStart took it for a queue
+		highest = testnet.Info(t, client).Snd_ssthresh
 	}
 	obs.check(func(t *testing.T, r *recording) {
 		checked, seen, off, example := 0, 0, 0, ""
@@ -92,30 +95,44 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 				first = &s
 			}
 			// The epoch moves on by the time for which there was nothing to send.
-			if moved := v[tcp.CubicEpochNs] - first.Values[tcp.CubicEpochNs]; v[tcp.CubicWmaxPackets] < 200 || v[tcp.CubicOriginPackets] < 100 || moved < 0 || moved > 1e9 {
-				t.Fatalf("Wmax %d, origin %d, epoch at %d, first at %d", v[tcp.CubicWmaxPackets], v[tcp.CubicOriginPackets], v[tcp.CubicEpochNs], first.Values[tcp.CubicEpochNs])
+			if moved := v[tcp.CubicEpochNs] - first.Values[tcp.CubicEpochNs]; v[tcp.CubicWmaxPackets] < 200 ||
+				v[tcp.CubicOriginPackets] < 100 || moved < 0 || moved > 1e9 {
+				t.Fatalf(
+					"Wmax %d, origin %d, epoch at %d, first at %d", v[tcp.CubicWmaxPackets],
+					v[tcp.CubicOriginPackets], v[tcp.CubicEpochNs], first.Values[tcp.CubicEpochNs],
+				)
 			}
 			if d := v[tcp.CubicDelayMinUs]; d < int64(rtt/1000) || d > int64(rtt/1000)+20_000 {
 				t.Fatalf("minimum delay %d µs at an RTT of %s", d, rtt)
 			}
-			// K is the time that the curve takes from the window after the loss (0.7 of the one before) to the origin.
+			// K is the time that the curve takes from the window after the loss (0.7 of the one
+			// before) to the origin.
 			origin, k := float64(v[tcp.CubicOriginPackets]), float64(v[tcp.CubicKMs])/1000
 			if want := math.Cbrt((origin - float64(first.Values[tcp.CwndPackets])) / 0.4); math.Abs(k-want) > 0.15 {
-				t.Fatalf("K is %.2f s, from %d to %.0f packets it is %.2f s", k, first.Values[tcp.CwndPackets], origin, want)
+				t.Fatalf(
+					"K is %.2f s, from %d to %.0f packets it is %.2f s", k, first.Values[tcp.CwndPackets], origin,
+					want,
+				)
 			}
 			age := float64(s.TimeNs-v[tcp.CubicEpochNs]) / 1e9
 			delay := float64(v[tcp.CubicDelayMinUs]) / 1e6
 			seen++
 			if want := cubicFloat(origin, k, age, delay); math.Abs(float64(target)-want) > 2 {
 				off++
-				example = fmt.Sprintf("%.2f s into the epoch the target is %d packets, the curve's %.1f", age, target, want)
+				example = fmt.Sprintf(
+					"%.2f s into the epoch the target is %d packets, the curve's %.1f", age, target, want,
+				)
 			}
 			// The window may be ahead of the curve where Reno would be.
 			if age > 0.3 && age < k && v[tcp.CubicRenoPackets] < v[tcp.CwndPackets] {
-				ahead := 1.2 * math.Pow(age-k, 2) * delay // what the curve gains in the shortest RTT, by which the target is ahead
+				// what the curve gains in the shortest RTT, by which the target is ahead
+				ahead := 1.2 * math.Pow(age-k, 2) * delay
 				if lag := float64(target - v[tcp.CwndPackets]); lag < -2 || lag > 2.5*ahead+2 {
 					off++
-					example = fmt.Sprintf("%.2f s into the epoch the window is %d, the target %d, at most %.1f ahead", age, v[tcp.CwndPackets], target, 2.5*ahead+2)
+					example = fmt.Sprintf(
+						"%.2f s into the epoch the window is %d, the target %d, at most %.1f ahead", age,
+						v[tcp.CwndPackets], target, 2.5*ahead+2,
+					)
 				}
 				checked++
 			}
@@ -168,8 +185,12 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 		if v[tcp.BBRMinRttUs] != int64(want.minRTT) {
 			t.Errorf("minimum RTT %d µs, the kernel says %d", v[tcp.BBRMinRttUs], want.minRTT)
 		}
-		if v[tcp.BBRPacingGainPct] != int64(want.pacingGain)*100/256 || v[tcp.BBRCwndGainPct] != int64(want.cwndGain)*100/256 {
-			t.Errorf("gains %d and %d %%, the kernel says %d and %d of 256", v[tcp.BBRPacingGainPct], v[tcp.BBRCwndGainPct], want.pacingGain, want.cwndGain)
+		if v[tcp.BBRPacingGainPct] != int64(want.pacingGain)*100/256 ||
+			v[tcp.BBRCwndGainPct] != int64(want.cwndGain)*100/256 {
+			t.Errorf(
+				"gains %d and %d %%, the kernel says %d and %d of 256", v[tcp.BBRPacingGainPct],
+				v[tcp.BBRCwndGainPct], want.pacingGain, want.cwndGain,
+			)
 		}
 		least := int64(15e6)
 		if os.Getenv(formVariable) != "" {
@@ -183,7 +204,10 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 			mode := s.Values[tcp.BBRMode]
 			modes[mode] = true
 			if i == 1 && (mode != 0 || s.Values[tcp.BBRPacingGainPct] < 280 || s.Values[tcp.BBRFullBandwidth] != 0) {
-				t.Errorf("begins in mode %d with gain %d %%, want startup with 288 %%", mode, s.Values[tcp.BBRPacingGainPct])
+				t.Errorf(
+					"begins in mode %d with gain %d %%, want startup with 288 %%", mode,
+					s.Values[tcp.BBRPacingGainPct],
+				)
 			}
 		}
 		if !modes[0] || !modes[2] || v[tcp.BBRFullBandwidth] != 1 {
@@ -205,7 +229,10 @@ func TestEnumerationsEqualThoseOfPackageTCP(t *testing.T) {
 	}{
 		{"event_kind", "EVENT_", func(v uint64) string { return tcp.EventKind(v).String() }, int(tcp.EventTLPLoss)},
 		{"cause", "CAUSE_", func(v uint64) string { return tcp.Cause(v).String() }, int(tcp.CauseOther) + 1},
-		{"reason", "REASON_", func(v uint64) string { return tcp.Reason(v).String() }, int(tcp.ReasonDeviceRefused) + 1},
+		{
+			"reason", "REASON_", func(v uint64) string { return tcp.Reason(v).String() },
+			int(tcp.ReasonDeviceRefused) + 1,
+		},
 	} {
 		values := enumOf(t, spec.Types, c.enum)
 		if len(values) != c.count {
@@ -232,7 +259,8 @@ func enumOf(t *testing.T, types *btf.Spec, name string) map[string]uint64 {
 	return values
 }
 
-// A batch has the private fields of the algorithms of its own rows, also where two share fields, and a later one has none of them left.
+// A batch has the private fields of the algorithms of its own rows, also where two share fields,
+// and a later one has none of them left.
 func TestEachRowHasThePrivateFieldsOfItsAlgorithm(t *testing.T) {
 	private := map[string]*privateDecoder{}
 	for i := range privateStates {
@@ -292,10 +320,13 @@ func structOf(name string, members []string) *btf.Struct {
 	return s
 }
 
-// Another algorithm may go by a name that is known, as later versions of BBR do: its private state is absent, and nothing else.
+// Another algorithm may go by a name that is known, as later versions of BBR do: its private state
+// is absent, and nothing else.
 func TestAnAlgorithmOfUnknownStateLosesThatAlone(t *testing.T) {
 	cubic := structOf("bictcp", cubicState.members)
-	without := structOf("bbr", slices.DeleteFunc(slices.Clone(bbrState.members), func(m string) bool { return m == "bw" }))
+	without := structOf(
+		"bbr", slices.DeleteFunc(slices.Clone(bbrState.members), func(m string) bool { return m == "bw" }),
+	)
 	behind := structOf("bbr", bbrState.members)
 	last := &behind.Members[len(behind.Members)-1]
 	last.Type, last.Offset = &btf.Int{Name: "unsigned long", Size: 8}, btf.Bits(8*(privateSize-4))
@@ -305,7 +336,10 @@ func TestAnAlgorithmOfUnknownStateLosesThatAlone(t *testing.T) {
 		want string
 	}{
 		{without, "private state of bbr: this kernel's struct bbr has no member bw"},
-		{behind, "private state of bbr: member bw of this kernel's struct bbr lies at byte 100, behind the private memory"},
+		{
+			behind,
+			"private state of bbr: member bw of this kernel's struct bbr lies at byte 100, behind the private memory",
+		},
 	} {
 		b, err := btf.NewBuilder([]btf.Type{cubic, c.bbr}, nil)
 		if err != nil {
@@ -328,7 +362,10 @@ func TestAnAlgorithmOfUnknownStateLosesThatAlone(t *testing.T) {
 func TestASourceOpensBesideAnAlgorithmOfUnknownState(t *testing.T) {
 	known := privateStates
 	defer func() { privateStates = known }()
-	privateStates = append(slices.Clone(known), privateState{name: "reno", structName: "tcp_sock", members: []string{"no_such_member"}})
+	privateStates = append(
+		slices.Clone(known),
+		privateState{name: "reno", structName: "tcp_sock", members: []string{"no_such_member"}},
+	)
 	for _, form := range forms {
 		s := open(t, Options{Attach: form})
 		const want = "private state of reno: this kernel's struct tcp_sock has no member no_such_member"

@@ -23,8 +23,8 @@ const (
 	nestedShare = 8
 	// cacheLine is what slots are a multiple of.
 	cacheLine = 64
-	// ringRelease is after how many records room is given back to the programs: often enough for them, seldom enough for
-	// the cache line that they read.
+	// ringRelease is after how many records room is given back to the programs: often enough for
+	// them, seldom enough for the cache line that they read.
 	ringRelease = 128
 	// recordTimeOffset is where every record of record.h has its time.
 	recordTimeOffset = 16
@@ -38,8 +38,8 @@ type ringSizes struct {
 	slotSize int // bytes
 }
 
-// sizesFor gives each processor a ring of at least so many bytes. privateBytes of a congestion control's private state
-// are recorded.
+// sizesFor gives each processor a ring of at least so many bytes. privateBytes of a congestion
+// control's private state are recorded.
 func sizesFor(cpus, bytes, privateBytes int) ringSizes {
 	var s monitorSampleRecord
 	slot := max(int(unsafe.Offsetof(s.Cc))+privateBytes, eventSize, flowSize)
@@ -64,15 +64,16 @@ func (s ringSizes) configure(spec *ebpf.CollectionSpec) map[string]any {
 	return map[string]any{"ring_slots": uint32(s.slots), "nested_ring_slots": uint32(s.nested)}
 }
 
-// ring is one of bpf/monitor/ring.h: a sequence of records in slots of one size, written by the programs on one processor.
+// ring is one of bpf/monitor/ring.h: a sequence of records in slots of one size, written by the
+// programs on one processor.
 type ring struct {
 	control  *monitorRingControl
 	slots    []byte
 	slotSize int
 	mask     uint64
 
-	// Of the present look: where it is and where it ends; and what has been given back. They count records, as the
-	// control does.
+	// Of the present look: where it is and where it ends; and what has been given back. They count
+	// records, as the control does.
 	at, end, released uint64
 }
 
@@ -101,8 +102,9 @@ func (r *ring) release() {
 	}
 }
 
-// rings are the rings of all processors and levels. The records of a flow are spread over them, in order of time: the
-// socket's lock makes one processor finish its record before another begins the next.
+// rings are the rings of all processors and levels. The records of a flow are spread over them, in
+// order of time: the socket's lock makes one processor finish its record before another begins the
+// next.
 type rings struct {
 	list     []*ring
 	heads    []head
@@ -168,10 +170,10 @@ func (rs *rings) close() error {
 	return errors.Join(errs...)
 }
 
-// drain calls take with each record that was submitted before it is called, in the order of time, and returns the share
-// of the fullest ring that had been filled. What comes meanwhile is left for the next time: a record with a later time
-// could be seen before an earlier one of another processor. The bytes are valid during the call only and may be longer
-// than the record.
+// drain calls take with each record that was submitted before it is called, in the order of time,
+// and returns the share of the fullest ring that had been filled. What comes meanwhile is left for
+// the next time: a record with a later time could be seen before an earlier one of another
+// processor. The bytes are valid during the call only and may be longer than the record.
 func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 	horizon := rs.clock()
 	rs.heads = rs.heads[:0]
@@ -180,8 +182,8 @@ func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 		filled = max(filled, float64(r.end-r.at)/float64(r.mask+1))
 	}
 	if runtime.GOARCH != "amd64" {
-		// The programs have no memory barrier that every supported kernel offers. What was written before the counts that
-		// were just read is long visible after this.
+		// The programs have no memory barrier that every supported kernel offers. What was written
+		// before the counts that were just read is long visible after this.
 		time.Sleep(time.Millisecond)
 	}
 	defer func() {
@@ -213,7 +215,8 @@ func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 	return filled, nil
 }
 
-// earliest finds the ring with the earliest record, and until when it is the one: the earliest time of the others.
+// earliest finds the ring with the earliest record, and until when it is the one: the earliest time
+// of the others.
 func (rs *rings) earliest(horizon int64) (first int, limit int64) {
 	limit = horizon
 	for i := 1; i < len(rs.heads); i++ {

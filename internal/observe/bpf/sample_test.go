@@ -15,7 +15,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// meminfo reads SO_MEMINFO: the memory accounts of a socket (enum in include/uapi/linux/sock_diag.h).
+// meminfo reads SO_MEMINFO: the memory accounts of a socket (enum in
+// include/uapi/linux/sock_diag.h).
 func meminfo(t *testing.T, c *net.TCPConn) (m [9]uint32) {
 	t.Helper()
 	err := testnet.Control(c, func(fd int) error {
@@ -39,8 +40,10 @@ func memoryOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	const rmem, rcvbuf, wmem, sndbuf, forward, queued, backlog = 0, 1, 2, 3, 4, 5, 7
 	m := meminfo(t, c)
 	return map[tcp.Field]int64{
-		tcp.SendBufferBytes: int64(m[sndbuf]), tcp.ReceiveBufferBytes: int64(m[rcvbuf]), tcp.BacklogBytes: int64(m[backlog]),
-		tcp.SendMemoryBytes: int64(m[queued]), tcp.DeviceQueueBytes: int64(m[wmem]), tcp.ReceiveMemoryBytes: int64(m[rmem]),
+		tcp.SendBufferBytes: int64(m[sndbuf]), tcp.ReceiveBufferBytes: int64(m[rcvbuf]),
+		tcp.BacklogBytes:    int64(m[backlog]),
+		tcp.SendMemoryBytes: int64(m[queued]), tcp.DeviceQueueBytes: int64(m[wmem]),
+		tcp.ReceiveMemoryBytes: int64(m[rmem]),
 		tcp.ForwardMemoryBytes: int64(int32(m[forward])),
 	}
 }
@@ -50,7 +53,9 @@ func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	var unread, unacked, unsent int // unacked includes unsent
 	err := testnet.Control(c, func(fd int) (err error) {
-		for request, answer := range map[uint]*int{unix.SIOCINQ: &unread, unix.SIOCOUTQ: &unacked, unix.SIOCOUTQNSD: &unsent} {
+		for request, answer := range map[uint]*int{
+			unix.SIOCINQ: &unread, unix.SIOCOUTQ: &unacked, unix.SIOCOUTQNSD: &unsent,
+		} {
 			if *answer, err = unix.IoctlGetInt(fd, request); err != nil {
 				return err
 			}
@@ -66,8 +71,8 @@ func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	}
 }
 
-// expected is what TCP_INFO, SO_MEMINFO and ioctls say of a socket, as fields. The times that it was busy or limited are so
-// of a quiet one only.
+// expected is what TCP_INFO, SO_MEMINFO and ioctls say of a socket, as fields. The times that it
+// was busy or limited are so of a quiet one only.
 func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	t.Helper()
 	i := testnet.Info(t, c)
@@ -75,15 +80,18 @@ func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	if ssthresh >= infiniteSsthresh {
 		ssthresh = tcp.Absent
 	}
-	// tcpi_delivery_rate_app_limited, which package unix leaves out: a bit of the byte before tcpi_rto.
+	// tcpi_delivery_rate_app_limited, which package unix leaves out: a bit of the byte before
+	// tcpi_rto.
 	appLimited := *(*uint8)(unsafe.Add(unsafe.Pointer(i), unsafe.Offsetof(i.Rto)-1)) & 1
 	want := map[tcp.Field]int64{
 		tcp.StateField: int64(i.State), tcp.CAStateField: int64(i.Ca_state), tcp.Backoff: int64(i.Backoff),
 		tcp.CwndPackets: int64(i.Snd_cwnd), tcp.SsthreshPackets: ssthresh, tcp.MSSBytes: int64(i.Snd_mss),
 		tcp.InFlightPackets: int64(i.Unacked) - int64(i.Sacked) - int64(i.Lost) + int64(i.Retrans),
-		tcp.LostOutPackets:  int64(i.Lost), tcp.SackedOutPackets: int64(i.Sacked), tcp.RetransOutPackets: int64(i.Retrans),
+		tcp.LostOutPackets:  int64(i.Lost), tcp.SackedOutPackets: int64(i.Sacked),
+		tcp.RetransOutPackets: int64(i.Retrans),
 		tcp.ReorderingPackets: int64(i.Reordering), tcp.ReorderingSeen: int64(i.Reord_seen),
-		tcp.SrttUs: int64(i.Rtt), tcp.RttvarUs: int64(i.Rttvar), tcp.MinRttUs: int64(i.Min_rtt), tcp.RTOUs: int64(i.Rto),
+		tcp.SrttUs: int64(i.Rtt), tcp.RttvarUs: int64(i.Rttvar), tcp.MinRttUs: int64(i.Min_rtt),
+		tcp.RTOUs:         int64(i.Rto),
 		tcp.ReceiverRttUs: orAbsent(int64(i.Rcv_rtt), i.Rcv_rtt != 0), tcp.AppLimited: int64(appLimited),
 		tcp.AckedBytes: int64(i.Bytes_acked), tcp.ReceivedBytes: int64(i.Bytes_received),
 		tcp.SendWindowBytes: int64(i.Snd_wnd), tcp.ReceiveWindowBytes: int64(i.Rcv_wnd),
@@ -91,7 +99,8 @@ func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 		tcp.DeliveredPackets: int64(i.Delivered), tcp.DeliveredCEPackets: int64(i.Delivered_ce),
 		tcp.RetransmitsPackets: int64(i.Total_retrans), tcp.RetransmittedBytes: int64(i.Bytes_retrans),
 		tcp.DeliveryRateBps: int64(i.Delivery_rate) * 8, tcp.PacingRateBps: int64(i.Pacing_rate) * 8,
-		tcp.BusyUs: int64(i.Busy_time), tcp.RwndLimitedUs: int64(i.Rwnd_limited), tcp.SndbufLimitedUs: int64(i.Sndbuf_limited),
+		tcp.BusyUs: int64(i.Busy_time), tcp.RwndLimitedUs: int64(i.Rwnd_limited),
+		tcp.SndbufLimitedUs: int64(i.Sndbuf_limited),
 	}
 	maps.Copy(want, memoryOf(t, c))
 	maps.Copy(want, queuesOf(t, c))
@@ -104,7 +113,8 @@ func expected(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 	return want
 }
 
-// The next segment's sample shows the socket as the one before left it, which is what TCP_INFO shows until then.
+// The next segment's sample shows the socket as the one before left it, which is what TCP_INFO
+// shows until then.
 func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -163,7 +173,10 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 						}
 					}
 					if got.Values[tcp.Direction] != tcp.DirectionData || got.Values[tcp.TCPFlags]&16 == 0 {
-						t.Errorf("%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction], got.Values[tcp.TCPFlags])
+						t.Errorf(
+							"%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction],
+							got.Values[tcp.TCPFlags],
+						)
 					}
 				}
 				sender := r.flow(t, client)
@@ -192,13 +205,17 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	write(t, client, 1)
 	quiet(t, client)
 	write(t, client, 100_000)
-	testnet.Eventually(t, 5*time.Second, "the server to close its window", func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
+	testnet.Eventually(
+		t, 5*time.Second, "the server to close its window",
+		func() bool { return testnet.Info(t, client).Snd_wnd == 0 },
+	)
 	time.Sleep(500 * time.Millisecond) // see still
 	unsent := memoryOf(t, client)
 	maps.Copy(unsent, queuesOf(t, client))
 	write(t, server, 2)
 	time.Sleep(60 * time.Millisecond)
-	if unread[tcp.ReceiveMemoryBytes] < 3000 || unsent[tcp.SendMemoryBytes] < 30_000 || unread[tcp.ForwardMemoryBytes]+unsent[tcp.ForwardMemoryBytes] == 0 {
+	if unread[tcp.ReceiveMemoryBytes] < 3000 || unsent[tcp.SendMemoryBytes] < 30_000 ||
+		unread[tcp.ForwardMemoryBytes]+unsent[tcp.ForwardMemoryBytes] == 0 {
 		t.Fatalf("this shows nothing: %v, %v", unread, unsent)
 	}
 	if unread[tcp.ReceiveQueuedBytes] != 3000 || unsent[tcp.UnsentBytes] < 30_000 {
@@ -224,7 +241,8 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	})
 }
 
-// While nothing of what a socket sends arrives, its counts of segments all differ from zero and from each other.
+// While nothing of what a socket sends arrives, its counts of segments all differ from zero and
+// from each other.
 func TestSamplesAgreeWithTCPInfoWhileNothingArrives(t *testing.T) {
 	t.Parallel()
 	const attempts = 5
@@ -233,11 +251,15 @@ func TestSamplesAgreeWithTCPInfoWhileNothingArrives(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("in none of %d attempts did the socket come to such counts and was left alone between two timeouts", attempts)
+	t.Fatalf(
+		"in none of %d attempts did the socket come to such counts and was left alone between two timeouts",
+		attempts,
+	)
 }
 
-// agreesWhileNothingArrives lets a socket run into timeouts and compares. False when a timeout came between what the socket
-// said and the segment whose sample is to say the same, and when counts are alike.
+// agreesWhileNothingArrives lets a socket run into timeouts and compares. False when a timeout came
+// between what the socket said and the segment whose sample is to say the same, and when counts are
+// alike.
 func agreesWhileNothingArrives(t *testing.T) bool {
 	const rtt = 20 * time.Millisecond
 	n := newNetwork(t, 0)
@@ -252,7 +274,10 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 	n.Client.Out.DropData(0, 7) // of the ten of the first window
 	write(t, client, 40*mss)
 	n.Client.Out.Blackout(true)
-	testnet.Eventually(t, 10*time.Second, "the timer to have doubled twice", func() bool { return testnet.Info(t, client).Backoff >= 2 })
+	testnet.Eventually(
+		t, 10*time.Second, "the timer to have doubled twice",
+		func() bool { return testnet.Info(t, client).Backoff >= 2 },
+	)
 	want := expected(t, client)
 	for _, f := range []tcp.Field{tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs} {
 		delete(want, f) // they run on
@@ -271,14 +296,17 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 		return false
 	}
 	counts := map[int64]bool{0: true}
-	for _, f := range []tcp.Field{tcp.LostOutPackets, tcp.SackedOutPackets, tcp.RetransOutPackets, tcp.Backoff, tcp.CAStateField} {
+	for _, f := range []tcp.Field{
+		tcp.LostOutPackets, tcp.SackedOutPackets, tcp.RetransOutPackets, tcp.Backoff, tcp.CAStateField,
+	} {
 		if counts[want[f]] {
 			t.Logf("played again: %s is %d as another is: %v", f, want[f], want)
 			return false
 		}
 		counts[want[f]] = true
 	}
-	if want[tcp.CAStateField] != int64(tcp.CALoss) || want[tcp.UnackedBytes] == 0 || want[tcp.UnsentBytes] == 0 || want[tcp.InFlightPackets] == 0 {
+	if want[tcp.CAStateField] != int64(tcp.CALoss) || want[tcp.UnackedBytes] == 0 || want[tcp.UnsentBytes] == 0 ||
+		want[tcp.InFlightPackets] == 0 {
 		t.Fatalf("this shows nothing: %v", want)
 	}
 	obs.check(func(t *testing.T, r *recording) {
@@ -297,17 +325,18 @@ func agreesWhileNothingArrives(t *testing.T) bool {
 	return true
 }
 
-// still is quiet until no timer is left either: before Linux 6.0 a socket's timers give back its reserved memory, and run
-// out after all that they were set for has been done.
+// still is quiet until no timer is left either: before Linux 6.0 a socket's timers give back its
+// reserved memory, and run out after all that they were set for has been done.
 func still(t *testing.T, conns ...*net.TCPConn) {
 	t.Helper()
 	quiet(t, conns...)
 	time.Sleep(300 * time.Millisecond)
 }
 
-// roundTrips holds the latest round-trip time against what cannot be otherwise: it is longer than the path's delay, and
-// shorter than there has been a connection. TCP_INFO does not tell it. It may be below the smallest, which takes no notice of ACKs that
-// may have been delayed (tcp_update_rtt_min in tcp_input.c).
+// roundTrips holds the latest round-trip time against what cannot be otherwise: it is longer than
+// the path's delay, and shorter than there has been a connection. TCP_INFO does not tell it. It may
+// be below the smallest, which takes no notice of ACKs that may have been delayed
+// (tcp_update_rtt_min in tcp_input.c).
 func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Duration) {
 	t.Helper()
 	values := map[int64]bool{}
@@ -318,7 +347,10 @@ func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Durati
 		}
 		values[rtt] = true
 		if rtt < path.Microseconds() || rtt > (s.TimeNs-firstNs)/1000 {
-			t.Fatalf("sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs", i, (s.TimeNs-firstNs)/1000, path, rtt)
+			t.Fatalf(
+				"sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs", i,
+				(s.TimeNs-firstNs)/1000, path, rtt,
+			)
 		}
 	}
 	if len(values) < 10 {
@@ -326,16 +358,21 @@ func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Durati
 	}
 }
 
-// limits holds the flags against a transfer of many windows: cwnd is its limit and not the application, which are the
-// other way round at a socket that is just open.
+// limits holds the flags against a transfer of many windows: cwnd is its limit and not the
+// application, which are the other way round at a socket that is just open.
 func limits(t *testing.T, sender, receiver []tcp.Sample) {
 	t.Helper()
 	for _, rows := range [][]tcp.Sample{sender, receiver} {
 		if first := rows[0].Values; first[tcp.CwndLimited] != 0 || first[tcp.AppLimited] != 1 {
-			t.Errorf("just open: limited by cwnd %d, by the application %d, want 0 and 1", first[tcp.CwndLimited], first[tcp.AppLimited])
+			t.Errorf(
+				"just open: limited by cwnd %d, by the application %d, want 0 and 1", first[tcp.CwndLimited],
+				first[tcp.AppLimited],
+			)
 		}
 	}
-	if !slices.ContainsFunc(sender, func(s tcp.Sample) bool { return s.Values[tcp.CwndLimited] == 1 && s.Values[tcp.AppLimited] == 0 }) {
+	if !slices.ContainsFunc(
+		sender, func(s tcp.Sample) bool { return s.Values[tcp.CwndLimited] == 1 && s.Values[tcp.AppLimited] == 0 },
+	) {
 		t.Error("no sample of the sender says that cwnd and not the application was the limit")
 	}
 }
@@ -356,13 +393,21 @@ func TestEverySegmentIsSampled(t *testing.T) {
 	joinedServer := counters(t, n.Server)["TCPBacklogCoalesce"] - beforeServer["TCPBacklogCoalesce"]
 	seen := n.Server.Out.Counts()
 	obs.check(func(t *testing.T, r *recording) {
-		// Not in ESTABLISHED: the SYN-ACK at the client, the last ACK of the handshake at the server.
+		// Not in ESTABLISHED: the SYN-ACK at the client, the last ACK of the handshake at the
+		// server.
 		client, server := r.flow(t, client), r.flow(t, server)
 		if got, want := len(r.packets(client.ID)), int(sent.Segs_in)-1-int(joined); got != want {
-			t.Errorf("the sender has %d samples, its socket took in %d segments of which %d were joined", got, sent.Segs_in, joined)
+			t.Errorf(
+				"the sender has %d samples, its socket took in %d segments of which %d were joined", got,
+				sent.Segs_in, joined,
+			)
 		}
-		if got, want := len(r.packets(server.ID)), int(received.Segs_in)-1-int(joinedServer); got > want || got < want-2 {
-			t.Errorf("the receiver has %d samples, its socket took in %d segments of which %d were joined", got, received.Segs_in, joinedServer)
+		if got, want := len(r.packets(server.ID)), int(received.Segs_in)-1-int(joinedServer); got > want ||
+			got < want-2 {
+			t.Errorf(
+				"the receiver has %d samples, its socket took in %d segments of which %d were joined", got,
+				received.Segs_in, joinedServer,
+			)
 		}
 		if got, want := len(r.packets(client.ID)), int(seen.Acks+seen.Data)-int(joined); got != want {
 			t.Errorf("the sender has %d samples, %+v came over the wire and %d were joined", got, seen, joined)
@@ -387,15 +432,17 @@ func TestEverySegmentIsSampled(t *testing.T) {
 			t.Errorf("payload %d, highest ACK %d, sent %d and a SYN", payload, highest, want)
 		}
 		windows(t, r.packets(client.ID))
-		// Missed ones may be of other connections of this machine; of this one they would be missing above.
+		// Missed ones may be of other connections of this machine; of this one they would be
+		// missing above.
 		if n := r.loss.Total() - r.loss.Missed; n != 0 {
 			t.Errorf("%d records lost", n)
 		}
 	})
 }
 
-// windows holds the windows that segments advertise against those that the socket takes from them, which the next row
-// shows: of a segment that acknowledges more the socket takes it in any case (tcp_may_update_window in tcp_input.c).
+// windows holds the windows that segments advertise against those that the socket takes from them,
+// which the next row shows: of a segment that acknowledges more the socket takes it in any case
+// (tcp_may_update_window in tcp_input.c).
 func windows(t *testing.T, rows []tcp.Sample) {
 	t.Helper()
 	others := 0
@@ -411,7 +458,9 @@ func windows(t *testing.T, rows []tcp.Sample) {
 		}
 	}
 	if others == 0 {
-		t.Errorf("no segment of %d advertises another window than the one before, so this test shows nothing", len(rows))
+		t.Errorf(
+			"no segment of %d advertises another window than the one before, so this test shows nothing", len(rows),
+		)
 	}
 }
 
@@ -467,14 +516,15 @@ func TestSamplesAtChangesOfStateShowTheNewState(t *testing.T) {
 				states = append(states, tcp.State(s.Values[tcp.StateField]))
 			}
 		}
-		if len(states) < 4 || states[0] != tcp.StateEstablished || states[1] != tcp.StateFinWait1 || states[len(states)-1] != tcp.StateClose {
+		if len(states) < 4 || states[0] != tcp.StateEstablished || states[1] != tcp.StateFinWait1 ||
+			states[len(states)-1] != tcp.StateClose {
 			t.Errorf("states %v, want established, fin_wait1, ... close", states)
 		}
 	})
 }
 
-// tcp_probe fires on established connections only: of one that the peer has closed its half of there are the changes of
-// state and what has a hook of its own, while this end goes on sending.
+// tcp_probe fires on established connections only: of one that the peer has closed its half of
+// there are the changes of state and what has a hook of its own, while this end goes on sending.
 func TestAHalfClosedConnectionHasNoRowsOfSegments(t *testing.T) {
 	n := newNetwork(t, 20*time.Millisecond)
 	obs := observeNetwork(t, n, Options{})
@@ -483,7 +533,10 @@ func TestAHalfClosedConnectionHasNoRowsOfSegments(t *testing.T) {
 	if err := client.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	testnet.Eventually(t, 5*time.Second, "the FIN", func() bool { return tcp.State(testnet.Info(t, server).State) == tcp.StateCloseWait })
+	testnet.Eventually(
+		t, 5*time.Second, "the FIN",
+		func() bool { return tcp.State(testnet.Info(t, server).State) == tcp.StateCloseWait },
+	)
 	n.Server.Out.DropData(20, 1)
 	send(t, server, client, 100*mss)
 	quiet(t, server)

@@ -39,7 +39,8 @@ func Open(o Options) (*Source, error) {
 	return s, nil
 }
 
-// Close detaches the programs and frees everything. It is safe after a failed Run and must not run beside it.
+// Close detaches the programs and frees everything. It is safe after a failed Run and must not run
+// beside it.
 func (s *Source) Close() error {
 	return s.loaded.Close()
 }
@@ -52,11 +53,12 @@ func (s *Source) Description() string {
 // HZ is the kernel's tick rate, the resolution of RTO and of the limited times.
 func (s *Source) HZ() int { return s.loaded.hz }
 
-// slowTime and maxDrain together are what a recording that is killed may lose, which is to be less than a second.
+// slowTime and maxDrain together are what a recording that is killed may lose, which is to be less
+// than a second.
 const slowTime = 750 * time.Millisecond
 
-// Run delivers to the sink until the context ends, then drains what the kernel has recorded and returns nil. An error
-// of the sink ends it.
+// Run delivers to the sink until the context ends, then drains what the kernel has recorded and
+// returns nil. An error of the sink ends it.
 func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	batchTime := s.options.BatchTime
 	if batchTime <= 0 {
@@ -99,7 +101,8 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 		timer.Reset(wait)
 		now := time.Now()
 		slow := done || now.Sub(lastSlow) >= slowTime
-		// A recording is written down at the lost counts: nothing that is older shall wait here then.
+		// A recording is written down at the lost counts: nothing that is older shall wait here
+		// then.
 		if slow || now.Sub(lastBatch) >= batchTime {
 			lastBatch = now
 			if err := s.flush(sink); err != nil {
@@ -118,8 +121,9 @@ func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	}
 }
 
-// pace chooses the time until the next look at the rings from the last one and from the share of the fullest
-// that had filled by then. Long bursts find the processor's caches warm; an eighth leaves room for being late.
+// pace chooses the time until the next look at the rings from the last one and from the share of
+// the fullest that had filled by then. Long bursts find the processor's caches warm; an eighth
+// leaves room for being late.
 func pace(last time.Duration, filled float64) time.Duration {
 	const goal = 1.0 / 8
 	next := time.Duration(float64(last) * goal / max(filled, 1e-6))
@@ -223,7 +227,8 @@ func (s *Source) slowWork(sink tcp.Sink) error {
 	return sink.Lost(&s.loss)
 }
 
-// tellKernel makes an owner known to the programs, which decide by it where the filter asks for owners.
+// tellKernel makes an owner known to the programs, which decide by it where the filter asks for
+// owners.
 func (s *Source) tellKernel(inode uint64, p owner.Process) error {
 	o := struct {
 		PID  uint32
@@ -255,9 +260,9 @@ func (s *Source) readCounters() error {
 	return nil
 }
 
-// missedRuns counts how often the kernel left out a program because it was running already on the same processor: in a
-// soft interrupt on top of a process that works through its socket's backlog. Each is a record that was never made.
-// From kernel 5.12 on.
+// missedRuns counts how often the kernel left out a program because it was running already on the
+// same processor: in a soft interrupt on top of a process that works through its socket's backlog.
+// Each is a record that was never made. From kernel 5.12 on.
 func (s *Source) missedRuns() (n uint64) {
 	for _, p := range s.loaded.coll.Programs {
 		if stats, err := p.Stats(); err == nil {

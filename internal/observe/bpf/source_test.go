@@ -35,7 +35,8 @@ func (l *lossTimes) Lost(*tcp.Loss) error {
 	return nil
 }
 
-// A recording is written down at the lost counts: they come more often than once a second, and after all that came before.
+// A recording is written down at the lost counts: they come more often than once a second, and
+// after all that came before.
 func TestNothingWaitsForItsBatchWhenTheLostCountsCome(t *testing.T) {
 	n := newNetwork(t, 0)
 	s := open(t, Options{

@@ -14,7 +14,8 @@ type Tracepoint struct {
 	Without string
 }
 
-// Tracepoints lists those that the programs are attached to, so that doctor asks for what the source asks for.
+// Tracepoints lists those that the programs are attached to, so that doctor asks for what the
+// source asks for.
 func Tracepoints() []Tracepoint {
 	var all []Tracepoint
 	for _, h := range hooks {
@@ -38,7 +39,9 @@ var hooks = []hook{
 	{Tracepoint{"tcp_destroy_sock", "4.15", ""}, "btf_tcp_destroy_sock", "raw_tcp_destroy_sock"},
 	{Tracepoint{"tcp_retransmit_skb", "4.15", ""}, "btf_tcp_retransmit_skb", "raw_tcp_retransmit_skb"},
 	{
-		Tracepoint{"tcp_cong_state_set", "5.19", "congestion states are compared at each ACK and retransmission instead"},
+		Tracepoint{
+			"tcp_cong_state_set", "5.19", "congestion states are compared at each ACK and retransmission instead",
+		},
 		"btf_tcp_cong_state_set", "raw_tcp_cong_state_set",
 	},
 	{
@@ -65,8 +68,8 @@ func (h hook) program(way Attach) string {
 	return h.btf
 }
 
-// tracepointArgs returns the number of arguments of a tracepoint, -1 when the kernel lacks it. Every tracepoint with a
-// raw form has the type btf_trace_NAME, whose first argument is internal.
+// tracepointArgs returns the number of arguments of a tracepoint, -1 when the kernel lacks it.
+// Every tracepoint with a raw form has the type btf_trace_NAME, whose first argument is internal.
 func tracepointArgs(types *btf.Spec, name string) int {
 	var def *btf.Typedef
 	if err := types.TypeByName("btf_trace_"+name, &def); err != nil {
@@ -91,7 +94,8 @@ func (o Options) argsOf(types *btf.Spec, name string) int {
 	return tracepointArgs(types, name)
 }
 
-// TellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the own device refused: Linux 6.17.
+// TellsOfRefusals says whether tcp_retransmit_skb tells of retransmissions that the own device
+// refused: Linux 6.17.
 func TellsOfRefusals(types *btf.Spec) bool {
 	return tracepointArgs(types, "tcp_retransmit_skb") > 2
 }

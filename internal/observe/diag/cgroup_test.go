@@ -15,7 +15,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// connectAsChild makes a connection over loopback, prints its client's address and waits until its input ends.
+// connectAsChild makes a connection over loopback, prints its client's address and waits until its
+// input ends.
 func connectAsChild() {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err == nil {

@@ -22,8 +22,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// observeUnprivileged runs as nobody: it prints what it sees of a connection of its own and of one of its parent's,
-// whose port is in the environment, and what becomes of asking for all namespaces.
+// observeUnprivileged runs as nobody: it prints what it sees of a connection of its own and of one
+// of its parent's, whose port is in the environment, and what becomes of asking for all namespaces.
 func observeUnprivileged() {
 	fail := func(err error) {
 		if err != nil {
@@ -37,7 +37,11 @@ func observeUnprivileged() {
 	fail(err)
 	own, err := net.Dial("tcp4", l.Addr().String())
 	fail(err)
-	s, err := New(Options{Interval: 10 * time.Millisecond, Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), uint16(port)}}})
+	s, err := New(
+		Options{
+			Interval: 10 * time.Millisecond, Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), uint16(port)}},
+		},
+	)
 	fail(err)
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
@@ -53,7 +57,8 @@ func observeUnprivileged() {
 	last, _ := r.last(foreign.ID)
 	_, all := New(Options{AllNamespaces: true})
 	fmt.Println(os.Getuid(), mine.PID == uint32(os.Getpid()), foreign.PID, foreign.Inode != 0,
-		last.Values[tcp.CwndPackets] > 0, last.Values[tcp.SrttUs] > 0, last.Values[tcp.SendMemoryBytes] >= 0, errors.Is(all, ErrNeedRoot))
+		last.Values[tcp.CwndPackets] > 0, last.Values[tcp.SrttUs] > 0,
+		last.Values[tcp.SendMemoryBytes] >= 0, errors.Is(all, ErrNeedRoot))
 }
 
 func TestWithoutRootSamplesComeAndOwnProcessesAreNamed(t *testing.T) {
@@ -65,7 +70,11 @@ func TestWithoutRootSamplesComeAndOwnProcessesAreNamed(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if want := "65534 true 0 true true true true true"; err != nil || strings.TrimSpace(string(out)) != want {
-		t.Errorf("as nobody (user, own process named, foreign process, inode, cwnd, srtt, memory, all namespaces refused):\n got %s (%v)\nwant %s", out, err, want)
+		t.Errorf(
+			"as nobody (user, own process named, foreign process, inode, cwnd, srtt, memory, all namespaces "+
+				"refused):\n got %s (%v)\nwant %s",
+			out, err, want,
+		)
 	}
 }
 
@@ -106,7 +115,10 @@ func TestOverflowingQueueGivesRecovery(t *testing.T) {
 	if err := setCongestionControl(client, "cubic"); err != nil {
 		t.Fatal(err)
 	}
-	run(t, "tc", "-n", near.name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate", "50mbit", "burst", "10kb", "limit", "60kb")
+	run(
+		t, "tc", "-n", near.name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate", "50mbit", "burst", "10kb",
+		"limit", "60kb",
+	)
 	r, _, _ := start(t, Options{Filter: filter.Filter{NetNS: []uint32{near.inode}}})
 	transfer(t, client, server, 8<<20)
 	f, ok := r.find(client.LocalAddr())
@@ -150,7 +162,9 @@ func setCongestionControl(c *net.TCPConn, name string) error {
 		return err
 	}
 	var set error
-	if err := raw.Control(func(fd uintptr) { set = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) }); err != nil {
+	if err := raw.Control(
+		func(fd uintptr) { set = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name) },
+	); err != nil {
 		return err
 	}
 	return set
@@ -166,7 +180,8 @@ func TestBBRShowsItsPrivateState(t *testing.T) {
 	f, _ := r.find(client.LocalAddr())
 	eventually(t, "BBR's bandwidth", func() bool {
 		s, ok := r.last(f.ID)
-		return ok && s.Values[tcp.BBRBandwidthBps] > 1e6 && s.Values[tcp.BBRMinRttUs] != tcp.Absent && s.Values[tcp.BBRCwndGainPct] >= 100
+		return ok && s.Values[tcp.BBRBandwidthBps] > 1e6 && s.Values[tcp.BBRMinRttUs] != tcp.Absent &&
+			s.Values[tcp.BBRCwndGainPct] >= 100
 	})
 	if s, _ := r.last(f.ID); s.Values[tcp.BBRMode] != tcp.Absent || s.Values[tcp.CubicKMs] != tcp.Absent {
 		t.Errorf("bbr_mode %d, cubic_k_ms %d, want both absent", s.Values[tcp.BBRMode], s.Values[tcp.CubicKMs])

@@ -6,7 +6,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// past is what of a flow's last sample is compared with the next one. Values are Absent where the kernel has none.
+// past is what of a flow's last sample is compared with the next one. Values are Absent where the
+// kernel has none.
 type past struct {
 	state, caState         int64
 	backoff, totalRTO      int64
@@ -83,8 +84,8 @@ func (c *comparison) event(e tcp.Event) {
 	c.err = c.emit(&t)
 }
 
-// run emits the events in the order in which a reader expects them: what was learned from ACKs, what the sender
-// concluded, what it did.
+// run emits the events in the order in which a reader expects them: what was learned from ACKs,
+// what the sender concluded, what it did.
 func (c *comparison) run() error {
 	c.states()
 	c.acks()
@@ -113,9 +114,12 @@ func handshake(state int64) bool {
 // acks finds codes 1 and 3 and congestion marks.
 func (c *comparison) acks() {
 	if growth(c.before.dsackDups, c.now.dsackDups) > 0 {
-		c.event(tcp.Event{Kind: tcp.EventDsack, Code: tcp.CodeDupAck, Value: growth(c.before.dsackDups, c.now.dsackDups)})
+		c.event(
+			tcp.Event{Kind: tcp.EventDsack, Code: tcp.CodeDupAck, Value: growth(c.before.dsackDups, c.now.dsackDups)},
+		)
 	}
-	// Without SACK the kernel counts duplicate ACKs in sacked_out. Recovery is only entered upon them.
+	// Without SACK the kernel counts duplicate ACKs in sacked_out. Recovery is only entered upon
+	// them.
 	if c.now.sackedOut > 0 && c.before.sackedOut == 0 || c.entered(tcp.CARecovery) && c.before.sackedOut == 0 {
 		kind := tcp.EventDupAck
 		if c.options&optionSACK != 0 {
@@ -139,9 +143,9 @@ func (c *comparison) entered(s tcp.CAState) bool {
 	return c.now.caState == int64(s) && c.before.caState != int64(s)
 }
 
-// congestion finds changes of the congestion state and code 2. The state CWR is entered when the local queue refused a
-// packet and when the peer echoes congestion marks; it is called local only when marks are ruled out: not agreed upon,
-// or counted and none came.
+// congestion finds changes of the congestion state and code 2. The state CWR is entered when the
+// local queue refused a packet and when the peer echoes congestion marks; it is called local only
+// when marks are ruled out: not agreed upon, or counted and none came.
 func (c *comparison) congestion() {
 	if c.before.caState != c.now.caState {
 		c.event(tcp.Event{Kind: tcp.EventCAState, From: uint8(c.before.caState), To: uint8(c.now.caState)})
@@ -176,7 +180,8 @@ func (c *comparison) timeouts() int64 {
 	return n
 }
 
-// retransmissions makes one event of all that were sent again since the last sample; Value counts them.
+// retransmissions makes one event of all that were sent again since the last sample; Value counts
+// them.
 func (c *comparison) retransmissions(timeouts int64) {
 	n := growth(c.before.retransmits, c.now.retransmits)
 	if n == 0 {

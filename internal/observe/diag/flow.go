@@ -50,7 +50,10 @@ func (s *Source) take(sp *space, timeNs int64, msg []byte) error {
 }
 
 // errNoCgroups says that a filter cannot be applied.
-var errNoCgroups = errors.New("filter by cgroup: this kernel's inet_diag does not tell the cgroup of a socket (Linux 5.8 and newer with CONFIG_SOCK_CGROUP_DATA do)")
+var errNoCgroups = errors.New(
+	"filter by cgroup: this kernel's inet_diag does not tell the cgroup of a socket (Linux 5.8 and newer with " +
+		"CONFIG_SOCK_CGROUP_DATA do)",
+)
 
 func (s *Source) newFlow(sp *space, timeNs int64, a *answer) (*flow, error) {
 	fl := &flow{family: a.family, congestion: string(a.congestion)}
@@ -69,12 +72,13 @@ func (s *Source) newFlow(sp *space, timeNs int64, a *answer) (*flow, error) {
 	return fl, nil
 }
 
-// cgroupPatience is how long the path of a flow's cgroup is asked for: a cgroup that was made just before its socket is
-// found by the next walk over the tree (see owner.Cgroups), one that was removed never.
+// cgroupPatience is how long the path of a flow's cgroup is asked for: a cgroup that was made just
+// before its socket is found by the next walk over the tree (see owner.Cgroups), one that was
+// removed never.
 const cgroupPatience = int64(3 * time.Second)
 
-// findCgroup names the flow's cgroup and applies the part of the filter that does not need the owner. It returns true
-// when the path became known.
+// findCgroup names the flow's cgroup and applies the part of the filter that does not need the
+// owner. It returns true when the path became known.
 func (s *Source) findCgroup(fl *flow) bool {
 	ancestors := []uint64{fl.Cgroup}
 	if s.cgroups != nil && fl.Cgroup != 0 {
@@ -209,9 +213,9 @@ func (s *Source) flush() error {
 // verifyAtMost bounds the sockets that are asked for one by one after a poll; some 4 µs each.
 const verifyAtMost = 2000
 
-// settle deals with flows that a dump did not show. The walk over the kernel's table may miss a socket when a
-// neighbour leaves its bucket between two reads, so each is asked for by its addresses before it counts as gone; the
-// answer may also show that it went to TIME_WAIT.
+// settle deals with flows that a dump did not show. The walk over the kernel's table may miss a
+// socket when a neighbour leaves its bucket between two reads, so each is asked for by its
+// addresses before it counts as gone; the answer may also show that it went to TIME_WAIT.
 func (s *Source) settle(sp *space) error {
 	if sp.seen == len(sp.flows) {
 		return nil
@@ -241,7 +245,8 @@ func (s *Source) settle(sp *space) error {
 			}
 			continue
 		}
-		timeWait := parsed && len(a.info) == 0 && (tcp.State(a.state) == tcp.StateTimeWait || tcp.State(a.state) == tcp.StateFinWait2)
+		timeWait := parsed && len(a.info) == 0 &&
+			(tcp.State(a.state) == tcp.StateTimeWait || tcp.State(a.state) == tcp.StateFinWait2)
 		delete(sp.flows, cookie)
 		if err := s.end(fl, now, closeReason(fl.past.state, timeWait)); err != nil {
 			return err

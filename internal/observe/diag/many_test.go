@@ -124,12 +124,14 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			t.Errorf("flow %d has %d samples", id, n)
 		}
 	}
-	if highest := slices.Max(slices.Collect(maps.Keys(seen.flows))); len(seen.flows) != 2*connections || highest != 2*connections {
+	if highest := slices.Max(slices.Collect(maps.Keys(seen.flows))); len(seen.flows) != 2*connections ||
+		highest != 2*connections {
 		t.Errorf("%d flows, highest number %d, want %d: some came twice", len(seen.flows), highest, 2*connections)
 	}
 }
 
-// acceptElsewhere lets another process accept and hold the connections, for one may not have so many files open.
+// acceptElsewhere lets another process accept and hold the connections, for one may not have so
+// many files open.
 func acceptElsewhere(t *testing.T, l *net.TCPListener) {
 	t.Helper()
 	file, err := l.File()
@@ -154,7 +156,8 @@ func acceptElsewhere(t *testing.T, l *net.TCPListener) {
 	})
 }
 
-// acceptAsChild accepts what comes to the listener at descriptor 3, and holds it until its input ends.
+// acceptAsChild accepts what comes to the listener at descriptor 3, and holds it until its input
+// ends.
 func acceptAsChild() {
 	l, err := net.FileListener(os.NewFile(3, "listener"))
 	if err != nil {

@@ -10,11 +10,14 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// ErrNeedRoot says that other network namespaces were asked for without the privilege to enter them.
-var ErrNeedRoot = errors.New("observing other network namespaces needs root (CAP_SYS_ADMIN); run as root, or observe only the own one")
+// ErrNeedRoot says that other network namespaces were asked for without the privilege to enter
+// them.
+var ErrNeedRoot = errors.New(
+	"observing other network namespaces needs root (CAP_SYS_ADMIN); run as root, or observe only the own one",
+)
 
-// space is one network namespace that is polled. Its socket keeps the namespace alive, so it is closed as soon as
-// nothing else does.
+// space is one network namespace that is polled. Its socket keeps the namespace alive, so it is
+// closed as soon as nothing else does.
 type space struct {
 	ns    owner.NetNS
 	conn  *conn
@@ -22,8 +25,8 @@ type space struct {
 	seen  int              // flows in the current poll
 }
 
-// openIn opens a netlink socket in another network namespace. Only the opening thread has to be there for a moment: a
-// socket stays in the namespace in which it was made.
+// openIn opens a netlink socket in another network namespace. Only the opening thread has to be
+// there for a moment: a socket stays in the namespace in which it was made.
 func openIn(ns owner.NetNS) (c *conn, err error) {
 	err = owner.InNetNS(ns, func() error {
 		c, err = open()
@@ -56,7 +59,8 @@ func (s *Source) wanted() ([]owner.NetNS, error) {
 	return all, nil
 }
 
-// openFirst opens the namespaces that there are at the start, where a missing privilege or namespace is an error.
+// openFirst opens the namespaces that there are at the start, where a missing privilege or
+// namespace is an error.
 func (s *Source) openFirst() error {
 	list, err := s.wanted()
 	if err != nil {
@@ -65,7 +69,10 @@ func (s *Source) openFirst() error {
 	if !s.options.AllNamespaces {
 		for _, inode := range s.options.Filter.NetNS {
 			if !slices.ContainsFunc(list, func(n owner.NetNS) bool { return n.Inode == inode }) {
-				return fmt.Errorf("network namespace %d: no process lives in it and it is mounted nowhere, as far as may be seen", inode)
+				return fmt.Errorf(
+					"network namespace %d: no process lives in it and it is mounted nowhere, as far as may be seen",
+					inode,
+				)
 			}
 		}
 	}
@@ -81,11 +88,13 @@ func (s *Source) openFirst() error {
 			return err
 		}
 	}
-	// Some may be refused even to root (they belong to a user namespace further out), but not all others.
+	// Some may be refused even to root (they belong to a user namespace further out), but not all
+	// others.
 	if others := len(list) - 1; others > 0 && denied >= others {
 		return ErrNeedRoot
 	}
-	// Without root other users' namespaces are not even listed; entering the own one tells whether there is the right.
+	// Without root other users' namespaces are not even listed; entering the own one tells whether
+	// there is the right.
 	if s.options.AllNamespaces {
 		c, err := openIn(owner.NetNS{Inode: s.self, Path: "/proc/thread-self/ns/net"})
 		if err == nil {
@@ -123,7 +132,8 @@ func (s *Source) relist() error {
 	for _, ns := range list {
 		there[ns.Inode] = true
 		if s.spaces[ns.Inode] == nil {
-			// One that cannot be entered, or has gone since, is tried again next time; Description counts what is open.
+			// One that cannot be entered, or has gone since, is tried again next time; Description
+			// counts what is open.
 			if err := s.add(ns); err != nil && !errors.Is(err, ErrNeedRoot) && !errors.Is(err, owner.ErrNetNSGone) {
 				return err
 			}

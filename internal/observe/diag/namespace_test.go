@@ -17,8 +17,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// namespace makes a network namespace with a veth pair to another one; the returned functions dial from one to the
-// other. Everything is deleted after the test.
+// namespace makes a network namespace with a veth pair to another one; the returned functions dial
+// from one to the other. Everything is deleted after the test.
 type namespace struct {
 	name    string
 	inode   uint32
@@ -120,7 +120,13 @@ func connectPair(t *testing.T, near, far namespace) (client, server *net.TCPConn
 
 func TestAllNamespacesArePolledAndNewOnesFound(t *testing.T) {
 	needRoot(t)
-	r, s, stop := start(t, Options{Interval: 20 * time.Millisecond, AllNamespaces: true, Filter: filter.Filter{PIDs: []uint32{uint32(os.Getpid())}}})
+	r, s, stop := start(
+		t,
+		Options{
+			Interval: 20 * time.Millisecond, AllNamespaces: true,
+			Filter: filter.Filter{PIDs: []uint32{uint32(os.Getpid())}},
+		},
+	)
 	near, far := makePair(t) // after the start
 	eventually(t, "both are opened", func() bool { return near.socketsIn(t) == 1 && far.socketsIn(t) == 1 })
 	client, server := connectPair(t, near, far)

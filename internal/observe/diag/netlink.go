@@ -24,16 +24,21 @@ const (
 	attrBytecode = 1  // INET_DIAG_REQ_BYTECODE
 )
 
-// receiveBuffer holds one message buffer of a dump: the kernel fills at most 32 KiB at a time (netlink_dump).
+// receiveBuffer holds one message buffer of a dump: the kernel fills at most 32 KiB at a time
+// (netlink_dump).
 const receiveBuffer = 64 << 10
 
-// answerTimeout guards against a kernel that never answers; a dump is made by the system call itself.
+// answerTimeout guards against a kernel that never answers; a dump is made by the system call
+// itself.
 const answerTimeout = 5 * time.Second
 
-var errNoDiag = errors.New("this kernel has no inet_diag for TCP: build it with CONFIG_INET_TCP_DIAG or load the module: modprobe tcp_diag")
+var errNoDiag = errors.New(
+	"this kernel has no inet_diag for TCP: build it with CONFIG_INET_TCP_DIAG or load the module: modprobe tcp_diag",
+)
 
-// conn is a netlink socket in one network namespace. It is bound to the namespace in which it was opened and may be
-// used from any thread. The system calls are made directly, because a poll of 10 000 sockets has to make no garbage.
+// conn is a netlink socket in one network namespace. It is bound to the namespace in which it was
+// opened and may be used from any thread. The system calls are made directly, because a poll of 10
+// 000 sockets has to make no garbage.
 type conn struct {
 	fd  int
 	seq uint32
@@ -85,8 +90,8 @@ func (c *conn) receive() ([]byte, error) {
 	}
 }
 
-// dump sends a request and calls f with each answer, lent, and with the time at which the kernel made it. whole is
-// false when the kernel says that the list changed under the walk.
+// dump sends a request and calls f with each answer, lent, and with the time at which the kernel
+// made it. whole is false when the kernel says that the list changed under the walk.
 func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (whole bool, err error) {
 	if err := c.send(request); err != nil {
 		return false, fmt.Errorf("asking sock_diag: %w", err)
@@ -94,8 +99,8 @@ func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (who
 	whole = true
 	var failed error
 	for {
-		// The kernel fills the first buffer while it takes the request and each further one at the end of the read
-		// before, so what is read next was made just now.
+		// The kernel fills the first buffer while it takes the request and each further one at the
+		// end of the read before, so what is read next was made just now.
 		made := clock.Now()
 		b, err := c.receive()
 		if err != nil {
@@ -121,7 +126,8 @@ func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (who
 			case unix.NLMSG_ERROR:
 				return false, cmp.Or(failed, errorIn(body))
 			case msgGetSock, msgByFamily:
-				// After an error of the receiver the dump is still read to its end, so that the socket stays usable.
+				// After an error of the receiver the dump is still read to its end, so that the
+				// socket stays usable.
 				if failed == nil {
 					failed = f(made, body)
 				}
@@ -130,7 +136,8 @@ func (c *conn) dump(request []byte, f func(timeNs int64, msg []byte) error) (who
 	}
 }
 
-// get asks for the one socket with these addresses; the answer is nil when there is none. It is lent.
+// get asks for the one socket with these addresses; the answer is nil when there is none. It is
+// lent.
 func (c *conn) get(request []byte) ([]byte, error) {
 	if err := c.send(request); err != nil {
 		return nil, fmt.Errorf("asking sock_diag for a socket: %w", err)

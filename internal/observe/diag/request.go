@@ -10,16 +10,18 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flowStates are the states in which a socket carries a flow. LISTEN has no peer. TIME_WAIT has no socket any more, and
-// a server may hold hundreds of thousands of them.
+// flowStates are the states in which a socket carries a flow. LISTEN has no peer. TIME_WAIT has no
+// socket any more, and a server may hold hundreds of thousands of them.
 const flowStates = 1<<tcp.StateEstablished | 1<<tcp.StateSynSent | 1<<tcp.StateSynRecv | 1<<tcp.StateFinWait1 |
 	1<<tcp.StateFinWait2 | 1<<tcp.StateCloseWait | 1<<tcp.StateLastAck | 1<<tcp.StateClosing
 
-// extensions asks for tcp_info, the congestion control's name and private state, and the socket's memory. The private
-// state of BBR and DCTCP is asked for by the name of Vegas. INET_DIAG_CGROUP_ID comes unasked (Linux 5.8).
+// extensions asks for tcp_info, the congestion control's name and private state, and the socket's
+// memory. The private state of BBR and DCTCP is asked for by the name of Vegas. INET_DIAG_CGROUP_ID
+// comes unasked (Linux 5.8).
 const extensions = 1<<(attrInfo-1) | 1<<(attrVegasInfo-1) | 1<<(attrCong-1) | 1<<(attrSKMemInfo-1)
 
-// dumpRequest asks for all sockets with a flow, IPv4 and IPv6, that the filter's bytecode lets through.
+// dumpRequest asks for all sockets with a flow, IPv4 and IPv6, that the filter's bytecode lets
+// through.
 func dumpRequest(bytecode []byte) []byte {
 	n := unix.SizeofNlMsghdr + requestLen
 	if len(bytecode) > 0 {
@@ -27,7 +29,8 @@ func dumpRequest(bytecode []byte) []byte {
 	}
 	b := make([]byte, n)
 	header(b, msgGetSock, unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	// struct inet_diag_req: family, src_len, dst_len, ext, sockid, states, dbs. The family is not looked at.
+	// struct inet_diag_req: family, src_len, dst_len, ext, sockid, states, dbs. The family is not
+	// looked at.
 	req := b[unix.SizeofNlMsghdr:]
 	req[3] = extensions
 	binary.NativeEndian.PutUint32(req[4+sockIDLen:], flowStates)
@@ -40,8 +43,8 @@ func dumpRequest(bytecode []byte) []byte {
 	return b
 }
 
-// getRequest asks for the socket with these addresses, whatever its cookie: a TIME_WAIT entry that took the place of
-// the socket has another.
+// getRequest asks for the socket with these addresses, whatever its cookie: a TIME_WAIT entry that
+// took the place of the socket has another.
 func getRequest(family uint8, id *[sockIDLen]byte) []byte {
 	b := make([]byte, unix.SizeofNlMsghdr+requestV2Len)
 	header(b, msgByFamily, unix.NLM_F_REQUEST)
@@ -70,7 +73,8 @@ const (
 	opLen = 4 // struct inet_diag_bc_op
 )
 
-// condition is the argument of a condition, struct inet_diag_hostcond: family, prefix length, port, address.
+// condition is the argument of a condition, struct inet_diag_hostcond: family, prefix length, port,
+// address.
 type condition []byte
 
 func portCondition(port uint16) condition {
@@ -90,14 +94,14 @@ func prefixCondition(p netip.Prefix) condition {
 	return append(c, p.Addr().AsSlice()...)
 }
 
-// bytecode makes the kernel drop sockets that the filter's ports and prefixes cannot match, so that they are neither
-// copied nor looked at. It may let through more than the filter: Filter.Match decides. It is empty when neither ports
-// nor prefixes are given.
+// bytecode makes the kernel drop sockets that the filter's ports and prefixes cannot match, so that
+// they are neither copied nor looked at. It may let through more than the filter: Filter.Match
+// decides. It is empty when neither ports nor prefixes are given.
 //
-// The kernel's program can only jump forward; a socket passes when the jump ends exactly at the end, and is dropped
-// when it ends 4 bytes behind it. Each list becomes one conditional operation per entry and side: when it holds, the
-// jump that follows it leads behind the list; when it does not, the next operation is tried, and behind the last
-// comes a jump out of the program.
+// The kernel's program can only jump forward; a socket passes when the jump ends exactly at the
+// end, and is dropped when it ends 4 bytes behind it. Each list becomes one conditional operation
+// per entry and side: when it holds, the jump that follows it leads behind the list; when it does
+// not, the next operation is tried, and behind the last comes a jump out of the program.
 func bytecode(f *filter.Filter) []byte {
 	var lists [][]condition
 	if len(f.Ports) > 0 {
@@ -121,8 +125,8 @@ func bytecode(f *filter.Filter) []byte {
 	return program
 }
 
-// anyOf is the part of a program that goes on behind its own end when one of the conditions holds for either side.
-// behind is the length of what follows it in the program.
+// anyOf is the part of a program that goes on behind its own end when one of the conditions holds
+// for either side. behind is the length of what follows it in the program.
 func anyOf(list []condition, behind int) []byte {
 	length := opLen // of the jump out
 	for _, c := range list {

@@ -9,7 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// TestKernelFilterAgreesWithFilterMatch asks the kernel with and without the filter's program and compares.
+// TestKernelFilterAgreesWithFilterMatch asks the kernel with and without the filter's program and
+// compares.
 func TestKernelFilterAgreesWithFilterMatch(t *testing.T) {
 	client, server := connect(t, "tcp4", "127.0.0.1:0")
 	connect(t, "tcp6", "[::1]:0")
@@ -43,8 +44,17 @@ func TestKernelFilterAgreesWithFilterMatch(t *testing.T) {
 		{name: "all of IPv4", f: filter.Filter{Prefixes: prefixes("0.0.0.0/0")}},
 		{name: "all of IPv6", f: filter.Filter{Prefixes: prefixes("::/0")}},
 		{name: "no such prefix", f: filter.Filter{Prefixes: prefixes("192.0.2.0/24")}, none: true},
-		{name: "port and prefix", f: filter.Filter{Ports: []uint16{portOf(server.LocalAddr())}, Prefixes: prefixes("::1/128", "127.0.0.0/8")}},
-		{name: "port that the prefix excludes", f: filter.Filter{Ports: []uint16{portOf(server.LocalAddr())}, Prefixes: prefixes("::1/128")}, none: true},
+		{
+			name: "port and prefix",
+			f: filter.Filter{
+				Ports: []uint16{portOf(server.LocalAddr())}, Prefixes: prefixes("::1/128", "127.0.0.0/8"),
+			},
+		},
+		{
+			name: "port that the prefix excludes",
+			f:    filter.Filter{Ports: []uint16{portOf(server.LocalAddr())}, Prefixes: prefixes("::1/128")},
+			none: true,
+		},
 		{name: "as many as may be", f: many},
 	} {
 		program := bytecode(&c.f)

@@ -20,7 +20,8 @@ import (
 const (
 	DefaultInterval = 100 * time.Millisecond
 	leastInterval   = time.Millisecond
-	// No power of two, or the same row of all columns would fall into the same few lines of the processor's cache.
+	// No power of two, or the same row of all columns would fall into the same few lines of the
+	// processor's cache.
 	defaultBatchRows = 1000
 	relistInterval   = time.Second
 	// failuresInARow is how many polls may fail for want of memory before Run gives up.
@@ -30,10 +31,11 @@ const (
 // Options says what is observed and how often.
 type Options struct {
 	Interval time.Duration // between polls; 0 means DefaultInterval
-	// Filter picks flows. When it names network namespaces exactly those are polled (others than the own one need root).
+	// Filter picks flows. When it names network namespaces exactly those are polled (others than
+	// the own one need root).
 	Filter filter.Filter
-	// AllNamespaces polls every network namespace that a process lives in or that is mounted (needs root), new ones
-	// within a second.
+	// AllNamespaces polls every network namespace that a process lives in or that is mounted (needs
+	// root), new ones within a second.
 	AllNamespaces bool
 	BatchRows     int // most samples per batch; 0 means 1000
 	// NoOwners leaves out whose the sockets are. It is not for a filter by process.
@@ -154,7 +156,8 @@ func (s *Source) Stats() Stats {
 	return s.stats.s
 }
 
-// Description says in a line what this source is and how well it keeps up. It may be called from any goroutine.
+// Description says in a line what this source is and how well it keeps up. It may be called from
+// any goroutine.
 func (s *Source) Description() string {
 	st := s.Stats()
 	var b strings.Builder
@@ -175,9 +178,10 @@ func (s *Source) Description() string {
 	return b.String()
 }
 
-// Run polls until ctx ends, then polls once more, ends every flow with tcp.ReasonStillOpen and returns nil. All calls
-// of the sink come from the calling goroutine. A poll never starts sooner after the last one than that one took, so
-// polling costs at most half a processor; what is left out for it is counted.
+// Run polls until ctx ends, then polls once more, ends every flow with tcp.ReasonStillOpen and
+// returns nil. All calls of the sink come from the calling goroutine. A poll never starts sooner
+// after the last one than that one took, so polling costs at most half a processor; what is left
+// out for it is counted.
 func (s *Source) Run(ctx context.Context, sink tcp.Sink) error {
 	defer s.Close()
 	s.sink = sink

@@ -34,25 +34,32 @@ func TestTransferIsSampledInEveryAddressFamily(t *testing.T) {
 				return ok && there && s.Values[tcp.AckedBytes] >= n
 			})
 			stop()
-			if flow.PID != uint32(os.Getpid()) || flow.Comm == "" || flow.Inode == 0 || flow.NetNS == 0 || flow.CongestionControl == "" {
+			if flow.PID != uint32(os.Getpid()) || flow.Comm == "" || flow.Inode == 0 || flow.NetNS == 0 ||
+				flow.CongestionControl == "" {
 				t.Errorf("flow %+v", flow)
 			}
-			if want := client.RemoteAddr().(*net.TCPAddr).AddrPort(); flow.Remote.Port() != want.Port() || flow.Remote.Addr().Unmap() != want.Addr().Unmap() {
+			if want := client.RemoteAddr().(*net.TCPAddr).AddrPort(); flow.Remote.Port() != want.Port() ||
+				flow.Remote.Addr().Unmap() != want.Addr().Unmap() {
 				t.Errorf("remote %v, want %v", flow.Remote, want)
 			}
 			s, _ := r.last(flow.ID)
 			for f, want := range map[tcp.Field][2]int64{
-				tcp.AckedBytes: {n, n + 1}, tcp.SentBytes: {n, n + 1}, tcp.WrittenBytes: {n, n + 1}, // a SYN counts as one
+				// a SYN counts as one
+				tcp.AckedBytes: {n, n + 1}, tcp.SentBytes: {n, n + 1}, tcp.WrittenBytes: {n, n + 1},
 				tcp.UnackedBytes: {0, 0}, tcp.UnsentBytes: {0, 0}, tcp.InFlightPackets: {0, 0},
 				tcp.CwndPackets: {1, 1 << 20}, tcp.SrttUs: {1, 1e6}, tcp.MinRttUs: {1, 1e6}, tcp.RTOUs: {1000, 1e7},
-				tcp.MSSBytes: {500, 65535}, tcp.StateField: {1, 1}, tcp.BusyUs: {0, 1e8}, tcp.SendBufferBytes: {4096, 1 << 30},
+				tcp.MSSBytes: {500, 65535}, tcp.StateField: {1, 1}, tcp.BusyUs: {0, 1e8},
+				tcp.SendBufferBytes: {4096, 1 << 30},
 				tcp.DeliveryRateBps: {1e6, 1e13}, tcp.SendWindowBytes: {1, 1 << 30}, tcp.DeliveredPackets: {1, n},
 			} {
 				if v, ok := s.Get(f); !ok || v < want[0] || v > want[1] {
 					t.Errorf("%v: %d, %v, want %d to %d", f, v, ok, want[0], want[1])
 				}
 			}
-			for _, f := range []tcp.Field{tcp.AckBytes, tcp.TCPFlags, tcp.RttUs, tcp.CwndLimited, tcp.LostPackets, tcp.CubicKMs, tcp.Direction} {
+			for _, f := range []tcp.Field{
+				tcp.AckBytes, tcp.TCPFlags, tcp.RttUs, tcp.CwndLimited, tcp.LostPackets, tcp.CubicKMs,
+				tcp.Direction,
+			} {
 				if v, ok := s.Get(f); ok {
 					t.Errorf("%v: %d, want it absent: inet_diag does not tell it", f, v)
 				}
@@ -60,7 +67,10 @@ func TestTransferIsSampledInEveryAddressFamily(t *testing.T) {
 			other, _ := r.find(server.LocalAddr())
 			got, _ := r.last(other.ID)
 			if got.Values[tcp.ReceivedBytes] != n || got.Values[tcp.ReadBytes] != n {
-				t.Errorf("server received %d, read %d, want %d", got.Values[tcp.ReceivedBytes], got.Values[tcp.ReadBytes], n)
+				t.Errorf(
+					"server received %d, read %d, want %d", got.Values[tcp.ReceivedBytes],
+					got.Values[tcp.ReadBytes], n,
+				)
 			}
 		})
 	}
@@ -68,7 +78,15 @@ func TestTransferIsSampledInEveryAddressFamily(t *testing.T) {
 
 func TestV4MappedAddressesKeepTheirFamily(t *testing.T) {
 	c, s := connect(t, "tcp", ":0")
-	r, _, _ := start(t, Options{Filter: filter.Filter{Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Ports: []uint16{portOf(s.LocalAddr())}}})
+	r, _, _ := start(
+		t,
+		Options{
+			Filter: filter.Filter{
+				Prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+				Ports:    []uint16{portOf(s.LocalAddr())},
+			},
+		},
+	)
 	eventually(t, "both ends are seen", func() bool {
 		_, client := r.find(c.LocalAddr())
 		_, server := r.find(s.LocalAddr())
@@ -96,7 +114,9 @@ func TestStreamOffsetsOnlyGrowAndKeepTheirOrderUnderLoad(t *testing.T) {
 			t.Fatalf("sample %d: acked %d, sent %d, written %d", i, acked, sent, written)
 		}
 		if i > 0 {
-			for _, f := range []tcp.Field{tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.ReadBytes, tcp.ReceivedBytes} {
+			for _, f := range []tcp.Field{
+				tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.ReadBytes, tcp.ReceivedBytes,
+			} {
 				if s.Values[f] < before.Values[f] {
 					t.Fatalf("sample %d: %v fell from %d to %d", i, f, before.Values[f], s.Values[f])
 				}
@@ -119,7 +139,9 @@ func TestOpenAndCloseAreSeenWithTheirReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	r, _, stop := start(t, Options{Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), portOf(inheritedServer.LocalAddr())}}})
+	r, _, stop := start(
+		t, Options{Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), portOf(inheritedServer.LocalAddr())}}},
+	)
 	eventually(t, "the inherited connection is seen", func() bool { _, ok := r.find(inherited.LocalAddr()); return ok })
 
 	dial := func() (client, server *net.TCPConn) {
@@ -144,7 +166,10 @@ func TestOpenAndCloseAreSeenWithTheirReason(t *testing.T) {
 	leaving := func(e tcp.Event) bool {
 		return e.From == uint8(tcp.StateEstablished) && e.To >= uint8(tcp.StateFinWait1)
 	}
-	eventually(t, "its FIN is seen", func() bool { return slices.ContainsFunc(r.eventsOf(fl.ID, tcp.EventState), leaving) })
+	eventually(
+		t, "its FIN is seen",
+		func() bool { return slices.ContainsFunc(r.eventsOf(fl.ID, tcp.EventState), leaving) },
+	)
 	server.Close()
 	client.Close()
 	_ = reset.SetLinger(0) // closing sends a RST
@@ -217,8 +242,14 @@ func TestZeroWindowOnBothEnds(t *testing.T) {
 	}
 	sender, _ := r.find(client.LocalAddr())
 	receiver, _ := r.find(server.LocalAddr())
-	eventually(t, "the sender sees the peer's window close", func() bool { return len(r.eventsOf(sender.ID, tcp.EventZeroWindow)) > 0 })
-	eventually(t, "the receiver sees its own window close", func() bool { return len(r.eventsOf(receiver.ID, tcp.EventLocalZeroWindow)) > 0 })
+	eventually(
+		t, "the sender sees the peer's window close",
+		func() bool { return len(r.eventsOf(sender.ID, tcp.EventZeroWindow)) > 0 },
+	)
+	eventually(
+		t, "the receiver sees its own window close",
+		func() bool { return len(r.eventsOf(receiver.ID, tcp.EventLocalZeroWindow)) > 0 },
+	)
 	if s, _ := r.last(receiver.ID); s.Values[tcp.ReceiveQueuedBytes] <= 0 {
 		t.Errorf("receive_queued_bytes %d with data unread", s.Values[tcp.ReceiveQueuedBytes])
 	}

@@ -7,8 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// infoField is one field of the kernel's struct tcp_info (include/uapi/linux/tcp.h) that is sampled. The struct only
-// ever grew at its end, so a kernel has a field exactly when its struct reaches that far.
+// infoField is one field of the kernel's struct tcp_info (include/uapi/linux/tcp.h) that is
+// sampled. The struct only ever grew at its end, so a kernel has a field exactly when its struct
+// reaches that far.
 type infoField struct {
 	name   string
 	offset int
@@ -125,7 +126,8 @@ func (u unset) matches(v int64, size int) bool {
 	return false
 }
 
-// fill reads what a tells into r. What depends on earlier samples (the stream offsets) is not filled here.
+// fill reads what a tells into r. What depends on earlier samples (the stream offsets) is not
+// filled here.
 func (r *row) fill(a *answer) {
 	*r = absentRow
 	for i := range infoFields {
@@ -143,17 +145,20 @@ func (r *row) fill(a *answer) {
 		r[tcp.AppLimited] = int64(a.info[offRateFlags] & 1)
 	}
 	// tcp_packets_in_flight()
-	r[tcp.InFlightPackets] = number(a.info, offUnacked, 4) - r[tcp.SackedOutPackets] - r[tcp.LostOutPackets] + r[tcp.RetransOutPackets]
+	r[tcp.InFlightPackets] = number(
+		a.info, offUnacked, 4,
+	) - r[tcp.SackedOutPackets] - r[tcp.LostOutPackets] + r[tcp.RetransOutPackets]
 	r.fillMemory(a.memory)
 	r.fillBBR(a.bbr)
 }
 
-// fillMemory reads SK_MEMINFO_* (include/uapi/linux/sock_diag.h): an array of 32-bit values in bytes, without the
-// backlog before Linux 3.6.
+// fillMemory reads SK_MEMINFO_* (include/uapi/linux/sock_diag.h): an array of 32-bit values in
+// bytes, without the backlog before Linux 3.6.
 func (r *row) fillMemory(memory []byte) {
 	for i, f := range [...]tcp.Field{
 		0: tcp.ReceiveMemoryBytes, 1: tcp.ReceiveBufferBytes, 2: tcp.DeviceQueueBytes, 3: tcp.SendBufferBytes,
-		4: tcp.ForwardMemoryBytes, 5: tcp.SendMemoryBytes, 6: tcp.NumStored /* option memory: not sampled */, 7: tcp.BacklogBytes,
+		4: tcp.ForwardMemoryBytes, 5: tcp.SendMemoryBytes, 6: tcp.NumStored, /* option memory: not sampled */
+		7: tcp.BacklogBytes,
 	} {
 		if f != tcp.NumStored && len(memory) >= 4*(i+1) {
 			// sk_forward_alloc may be negative for a moment.
@@ -162,8 +167,8 @@ func (r *row) fillMemory(memory []byte) {
 	}
 }
 
-// fillBBR reads struct tcp_bbr_info: bandwidth in bytes per second as two halves, minimum RTT in µs, and the gains in
-// units of 1/256. The mode is not told.
+// fillBBR reads struct tcp_bbr_info: bandwidth in bytes per second as two halves, minimum RTT in
+// µs, and the gains in units of 1/256. The mode is not told.
 func (r *row) fillBBR(b []byte) {
 	if len(b) < 20 {
 		return
@@ -186,10 +191,11 @@ type streams struct {
 
 // fill computes sent_bytes, written_bytes and read_bytes, which only grow.
 //
-// The kernel takes idiag_wqueue (write_seq - snd_una) and idiag_rqueue (rcv_nxt - copied_seq) before it locks the
-// socket for tcp_info, and data may move in between. From 4.19 on the sending side is therefore taken from tcp_info
-// alone: bytes_sent - bytes_retrans, plus one for a SYN or a FIN that bytes_acked counts too. That extra is learned
-// whenever both ways agree to within the two bytes that it can be.
+// The kernel takes idiag_wqueue (write_seq - snd_una) and idiag_rqueue (rcv_nxt - copied_seq)
+// before it locks the socket for tcp_info, and data may move in between. From 4.19 on the sending
+// side is therefore taken from tcp_info alone: bytes_sent - bytes_retrans, plus one for a SYN or a
+// FIN that bytes_acked counts too. That extra is learned whenever both ways agree to within the two
+// bytes that it can be.
 func (s *streams) fill(r *row, a *answer) {
 	acked, received := r[tcp.AckedBytes], r[tcp.ReceivedBytes]
 	if acked == tcp.Absent {

@@ -31,7 +31,8 @@ func fullInfo() []byte {
 	return b
 }
 
-// TestShorterInfoOfOlderKernelsLeavesItsTailAbsent cuts tcp_info where kernels of the past ended it.
+// TestShorterInfoOfOlderKernelsLeavesItsTailAbsent cuts tcp_info where kernels of the past ended
+// it.
 func TestShorterInfoOfOlderKernelsLeavesItsTailAbsent(t *testing.T) {
 	for _, kernel := range []struct {
 		version string
@@ -39,7 +40,11 @@ func TestShorterInfoOfOlderKernelsLeavesItsTailAbsent(t *testing.T) {
 		absent  []tcp.Field // the first fields that it lacks
 		last    tcp.Field   // the last one that it has
 	}{
-		{"2.6", 104, []tcp.Field{tcp.PacingRateBps, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.ReadBytes}, tcp.RetransmitsPackets},
+		{
+			"2.6", 104,
+			[]tcp.Field{tcp.PacingRateBps, tcp.AckedBytes, tcp.SentBytes, tcp.WrittenBytes, tcp.ReadBytes},
+			tcp.RetransmitsPackets,
+		},
 		{"3.15", 120, []tcp.Field{tcp.AckedBytes}, tcp.PacingRateBps},
 		{"4.1", 136, []tcp.Field{tcp.MinRttUs, tcp.SentBytes}, tcp.WrittenBytes},
 		{"4.6", 160, []tcp.Field{tcp.DeliveryRateBps, tcp.AppLimited}, tcp.SentBytes},
@@ -112,7 +117,8 @@ func TestUnitsAndDerivedFields(t *testing.T) {
 	}
 }
 
-// TestValuesThatStandForNoneAreAbsent goes through the kernel's ways to say "not measured" and "no limit".
+// TestValuesThatStandForNoneAreAbsent goes through the kernel's ways to say "not measured" and "no
+// limit".
 func TestValuesThatStandForNoneAreAbsent(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -157,7 +163,8 @@ func TestValuesThatStandForNoneAreAbsent(t *testing.T) {
 	}
 }
 
-// TestStreamOffsets checks the arithmetic against data that moves while the kernel fills its answer.
+// TestStreamOffsets checks the arithmetic against data that moves while the kernel fills its
+// answer.
 func TestStreamOffsets(t *testing.T) {
 	type poll struct {
 		acked, bytesSent, retrans, received int64
@@ -168,10 +175,24 @@ func TestStreamOffsets(t *testing.T) {
 		name  string
 		polls []poll
 	}{
-		{"quiet server", []poll{{acked: 1000, bytesSent: 1000, received: 500, receiveQueue: 100, wantSent: 1000, wantWritten: 1000, wantRead: 400}}},
+		{
+			"quiet server",
+			[]poll{
+				{
+					acked: 1000, bytesSent: 1000, received: 500, receiveQueue: 100, wantSent: 1000,
+					wantWritten: 1000, wantRead: 400,
+				},
+			},
+		},
 		{"quiet client counts its SYN", []poll{{acked: 1001, bytesSent: 1000, wantSent: 1001, wantWritten: 1001}}},
-		{"client with data on the way", []poll{{acked: 1001, bytesSent: 3000, notSent: 50, sendQueue: 2050, wantSent: 3001, wantWritten: 3051}}},
-		{"retransmissions are not counted twice", []poll{{acked: 1001, bytesSent: 5000, retrans: 2000, sendQueue: 2000, wantSent: 3001, wantWritten: 3001}}},
+		{
+			"client with data on the way",
+			[]poll{{acked: 1001, bytesSent: 3000, notSent: 50, sendQueue: 2050, wantSent: 3001, wantWritten: 3051}},
+		},
+		{
+			"retransmissions are not counted twice",
+			[]poll{{acked: 1001, bytesSent: 5000, retrans: 2000, sendQueue: 2000, wantSent: 3001, wantWritten: 3001}},
+		},
 		{"queue taken before ACKs came in", []poll{
 			{acked: 1001, bytesSent: 1000, wantSent: 1001, wantWritten: 1001},
 			{acked: 9001, bytesSent: 12000, notSent: 100, sendQueue: 10000, wantSent: 12001, wantWritten: 12101},
@@ -184,7 +205,9 @@ func TestStreamOffsets(t *testing.T) {
 		var s streams
 		for i, p := range c.polls {
 			info := fullInfo()
-			for offset, v := range map[int]int64{120: p.acked, 128: p.received, offBytesSent: p.bytesSent, 208: p.retrans} {
+			for offset, v := range map[int]int64{
+				120: p.acked, 128: p.received, offBytesSent: p.bytesSent, 208: p.retrans,
+			} {
 				binary.NativeEndian.PutUint64(info[offset:], uint64(v))
 			}
 			binary.NativeEndian.PutUint32(info[offNotSent:], p.notSent)
@@ -192,7 +215,8 @@ func TestStreamOffsets(t *testing.T) {
 			var r row
 			r.fill(&a)
 			s.fill(&r, &a)
-			if r[tcp.SentBytes] != p.wantSent || r[tcp.WrittenBytes] != p.wantWritten || r[tcp.ReadBytes] != p.wantRead {
+			if r[tcp.SentBytes] != p.wantSent || r[tcp.WrittenBytes] != p.wantWritten ||
+				r[tcp.ReadBytes] != p.wantRead {
 				t.Errorf("%s, poll %d: sent %d, written %d, read %d, want %d, %d, %d", c.name, i, r[tcp.SentBytes],
 					r[tcp.WrittenBytes], r[tcp.ReadBytes], p.wantSent, p.wantWritten, p.wantRead)
 			}

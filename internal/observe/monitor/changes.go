@@ -6,15 +6,17 @@ import (
 	"airtide/internal/tcp"
 )
 
-// changing are the fields whose change makes a sample: those of the BPF programs (dense_enough in bpf/monitor/sample.h) as far as
-// inet_diag tells them. It has no count of the segments that were ever marked lost; those that are marked now stand for it.
+// changing are the fields whose change makes a sample: those of the BPF programs (dense_enough in
+// bpf/monitor/sample.h) as far as inet_diag tells them. It has no count of the segments that were
+// ever marked lost; those that are marked now stand for it.
 var changing = [...]tcp.Field{
 	tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField, tcp.LostOutPackets, tcp.RetransmitsPackets, tcp.Backoff,
 	tcp.StateField, // rows at its changes come at every density
 }
 
-// limitWindow is how far apart two samples are at least by which a limit is told: the kernel counts limited time in ticks
-// of up to 10 ms, so that of a lasting limit nothing may show from one poll to the next.
+// limitWindow is how far apart two samples are at least by which a limit is told: the kernel counts
+// limited time in ticks of up to 10 ms, so that of a lasting limit nothing may show from one poll
+// to the next.
 const limitWindow = int64(20 * time.Millisecond)
 
 // changes lets through the samples that differ from the flow's last one.
@@ -39,7 +41,8 @@ type shown struct {
 // situation is what has to be another for the next sample to be let through.
 type situation struct {
 	values [len(changing)]int64
-	// Whether the peer's window or the send buffer was a limit. The running limit itself is not told, but its time grows.
+	// Whether the peer's window or the send buffer was a limit. The running limit itself is not
+	// told, but its time grows.
 	rwnd, sndbuf bool
 }
 

@@ -1,5 +1,5 @@
-// Package monitor opens a source of samples and events: the kernel's TCP per ACK by BPF (package internal/observe/bpf), or
-// inet_diag polled (package internal/observe/diag).
+// Package monitor opens a source of samples and events: the kernel's TCP per ACK by BPF (package
+// internal/observe/bpf), or inet_diag polled (package internal/observe/diag).
 package monitor
 
 import (
@@ -41,8 +41,8 @@ type Options struct {
 	Density filter.Density
 	// Poll is the time between two polls of the diag source; 0 means its default.
 	Poll time.Duration
-	// AllNamespaces makes the diag source look into every network namespace, for which it needs root; the BPF source
-	// always sees all.
+	// AllNamespaces makes the diag source look into every network namespace, for which it needs
+	// root; the BPF source always sees all.
 	AllNamespaces bool
 	// BufferBytes and MaxFlows size the BPF source; 0 means its defaults.
 	BufferBytes int
@@ -53,15 +53,18 @@ type Options struct {
 	BTFPath string
 	// BatchTime is how long samples may wait for their batch to fill.
 	BatchTime time.Duration
-	// Drain is the time between two looks at what the BPF source's programs have recorded; 0 lets it follow the load.
+	// Drain is the time between two looks at what the BPF source's programs have recorded; 0 lets
+	// it follow the load.
 	Drain time.Duration
-	// NoOwners leaves out whose the sockets are, and with it all looks into /proc. It cannot be together with a filter by process.
+	// NoOwners leaves out whose the sockets are, and with it all looks into /proc. It cannot be
+	// together with a filter by process.
 	NoOwners bool
 }
 
 // Source delivers samples and events to a sink until its context ends.
 type Source interface {
-	// Run returns nil when the context has ended and everything has been delivered, or the first error.
+	// Run returns nil when the context has ended and everything has been delivered, or the first
+	// error.
 	Run(ctx context.Context, sink tcp.Sink) error
 	// Description is one line for people: which source, how attached, what is missing.
 	Description() string
@@ -141,15 +144,17 @@ func openDiag(o Options) (*Opened, error) {
 	if o.Density.Mode == filter.AtMost {
 		poll = max(poll, o.Density.Every)
 	}
-	s, err := diag.New(diag.Options{Interval: poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces, NoOwners: o.NoOwners})
+	s, err := diag.New(
+		diag.Options{Interval: poll, Filter: o.Filter, AllNamespaces: o.AllNamespaces, NoOwners: o.NoOwners},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("opening the diag source: %w", err)
 	}
 	return &Opened{Source: &polled{s, o.Density.Mode}, Kind: Diag, Interval: s.Interval()}, nil
 }
 
-// polled is the diag source with the density applied: it polls all flows alike, so what is not to be sampled is left
-// out here.
+// polled is the diag source with the density applied: it polls all flows alike, so what is not to
+// be sampled is left out here.
 type polled struct {
 	*diag.Source
 	mode filter.Mode

@@ -35,7 +35,8 @@ func steady(after time.Duration, fields map[tcp.Field]int64) *tcp.Sample {
 		s.Values[f] = tcp.Absent
 	}
 	for f, v := range map[tcp.Field]int64{
-		tcp.StateField: int64(tcp.StateEstablished), tcp.CwndPackets: 10, tcp.SsthreshPackets: 7, tcp.CAStateField: int64(tcp.CAOpen),
+		tcp.StateField: int64(tcp.StateEstablished), tcp.CwndPackets: 10, tcp.SsthreshPackets: 7,
+		tcp.CAStateField:   int64(tcp.CAOpen),
 		tcp.LostOutPackets: 0, tcp.RetransmitsPackets: 3, tcp.Backoff: 0, tcp.SrttUs: 20_000, tcp.InFlightPackets: 10,
 		tcp.BusyUs: 90_000, tcp.RwndLimitedUs: 40_000, tcp.SndbufLimitedUs: 20_000,
 	} {
@@ -86,12 +87,26 @@ func TestWhatChangesMakesASample(t *testing.T) {
 		{"a retransmission", map[tcp.Field]int64{tcp.RetransmitsPackets: 4}, true},
 		{"the back-off", map[tcp.Field]int64{tcp.Backoff: 1}, true},
 		{"the connection's state", map[tcp.Field]int64{tcp.StateField: int64(tcp.StateCloseWait)}, true},
-		{"the peer's window becomes the limit", map[tcp.Field]int64{tcp.RwndLimitedUs: 44_000, tcp.BusyUs: 94_000}, true},
-		{"the send buffer becomes the limit", map[tcp.Field]int64{tcp.SndbufLimitedUs: 24_000, tcp.BusyUs: 94_000}, true},
-		{"what is no change", map[tcp.Field]int64{tcp.SrttUs: 30_000, tcp.InFlightPackets: 4, tcp.BusyUs: 190_000}, false},
+		{
+			"the peer's window becomes the limit",
+			map[tcp.Field]int64{tcp.RwndLimitedUs: 44_000, tcp.BusyUs: 94_000},
+			true,
+		},
+		{
+			"the send buffer becomes the limit",
+			map[tcp.Field]int64{tcp.SndbufLimitedUs: 24_000, tcp.BusyUs: 94_000},
+			true,
+		},
+		{
+			"what is no change",
+			map[tcp.Field]int64{tcp.SrttUs: 30_000, tcp.InFlightPackets: 4, tcp.BusyUs: 190_000},
+			false,
+		},
 		{"nothing", nil, false},
 	} {
-		if got, want := passing(t, steady(0, nil), steady(poll, c.fields)), []bool{true, c.want}; !slices.Equal(got, want) {
+		if got, want := passing(
+			t, steady(0, nil), steady(poll, c.fields),
+		), []bool{true, c.want}; !slices.Equal(got, want) {
 			t.Errorf("%s: samples let through %v, want %v", c.name, got, want)
 		}
 	}
@@ -113,7 +128,8 @@ func TestALimitMakesASampleWhenItBeginsAndWhenItEnds(t *testing.T) {
 	}{
 		{"polls", rwndLimited(poll, 40, 40, 60, 160, 260, 260, 260), 3},
 		{"polls more often than the kernel's ticks of 4 ms", rwndLimited(
-			time.Millisecond, 40, 40, 40, 40, 44, 44, 44, 44, 48, 48, 48, 48, 52, 52, 52, 52, 56, 56, 56, 56, 60, 60, 60, 60, 64, 64, 64, 64, 68,
+			time.Millisecond, 40, 40, 40, 40, 44, 44, 44, 44, 48, 48, 48, 48, 52, 52, 52, 52, 56, 56, 56, 56, 60,
+			60, 60, 60, 64, 64, 64, 64, 68,
 		), 2},
 		{"a kernel before 4.10, which tells of none", []*tcp.Sample{
 			steady(0, map[tcp.Field]int64{tcp.RwndLimitedUs: tcp.Absent, tcp.SndbufLimitedUs: tcp.Absent}),
@@ -159,8 +175,9 @@ func TestBothSourcesCallTheSameAChange(t *testing.T) {
 		compared[m[1]] = true
 	}
 	here := map[string]tcp.Field{
-		"cwnd": tcp.CwndPackets, "ssthresh": tcp.SsthreshPackets, "lost": tcp.LostOutPackets, "total_retrans": tcp.RetransmitsPackets,
-		"backoff": tcp.Backoff, "sampled_ca_state": tcp.CAStateField,
+		"cwnd": tcp.CwndPackets, "ssthresh": tcp.SsthreshPackets, "lost": tcp.LostOutPackets,
+		"total_retrans": tcp.RetransmitsPackets,
+		"backoff":       tcp.Backoff, "sampled_ca_state": tcp.CAStateField,
 	}
 	for name, f := range here {
 		if !slices.Contains(changing[:], f) {
@@ -182,8 +199,14 @@ func TestTheIntervalIsThatOfThePolls(t *testing.T) {
 	}{
 		{Options{}, 100 * time.Millisecond},
 		{Options{Poll: 30 * time.Millisecond}, 30 * time.Millisecond},
-		{Options{Poll: 30 * time.Millisecond, Density: filter.Density{Mode: filter.AtMost, Every: 2 * time.Second}}, 2 * time.Second},
-		{Options{Poll: 3 * time.Second, Density: filter.Density{Mode: filter.AtMost, Every: 2 * time.Second}}, 3 * time.Second},
+		{
+			Options{Poll: 30 * time.Millisecond, Density: filter.Density{Mode: filter.AtMost, Every: 2 * time.Second}},
+			2 * time.Second,
+		},
+		{
+			Options{Poll: 3 * time.Second, Density: filter.Density{Mode: filter.AtMost, Every: 2 * time.Second}},
+			3 * time.Second,
+		},
 	} {
 		c.options.Source = Diag
 		o, err := Open(c.options)
@@ -207,11 +230,13 @@ func TestTwoSourcesThatFailAreOneLine(t *testing.T) {
 		want      string
 	}{
 		{
-			"for two reasons", fmt.Errorf("opening the bpf source: %w", os.ErrPermission), fmt.Errorf("opening the diag source: %w", os.ErrNotExist),
+			"for two reasons", fmt.Errorf("opening the bpf source: %w", os.ErrPermission),
+			fmt.Errorf("opening the diag source: %w", os.ErrNotExist),
 			"opening the bpf source: permission denied; opening the diag source: file does not exist",
 		},
 		{
-			"for one reason", fmt.Errorf("opening the bpf source: %w", tooLong.Check()), fmt.Errorf("opening the diag source: %w", tooLong.Check()),
+			"for one reason", fmt.Errorf("opening the bpf source: %w", tooLong.Check()),
+			fmt.Errorf("opening the diag source: %w", tooLong.Check()),
 			"opening the bpf or the diag source: " + tooLong.Check().Error(),
 		},
 	} {
@@ -219,7 +244,8 @@ func TestTwoSourcesThatFailAreOneLine(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if err := neither(os.ErrPermission, os.ErrNotExist); !errors.Is(err, os.ErrPermission) || !errors.Is(err, os.ErrNotExist) {
+	if err := neither(os.ErrPermission, os.ErrNotExist); !errors.Is(err, os.ErrPermission) ||
+		!errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%q does not wrap both", err)
 	}
 	if o, err := Open(Options{Source: Auto, Filter: tooLong}); err == nil {

@@ -38,8 +38,8 @@ func (o *owned) of(pid uint32) (flows, have int) {
 	return len(o.pids), have
 }
 
-// Of a connection that was there before, only a look into /proc can tell whose it is; of one that is opened and read from
-// meanwhile, the programs as well.
+// Of a connection that was there before, only a look into /proc can tell whose it is; of one that
+// is opened and read from meanwhile, the programs as well.
 func TestWithoutOwnersNobodyAsksWhoseSocketsAre(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	n.Connect(testnet.Dial{})

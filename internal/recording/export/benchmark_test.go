@@ -8,8 +8,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// BenchmarkExport measures each format with the 45 or so fields that a CUBIC sender has; one operation is one sample.
-// The batch is the same again and again, with times moved on, so that making it costs nothing.
+// BenchmarkExport measures each format with the 45 or so fields that a CUBIC sender has; one
+// operation is one sample. The batch is the same again and again, with times moved on, so that
+// making it costs nothing.
 func BenchmarkExport(b *testing.B) {
 	for _, format := range Formats() {
 		b.Run(string(format), func(b *testing.B) {

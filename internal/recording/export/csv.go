@@ -9,8 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// csvTables writes the tables as RFC 4180 text with a header line. A value that is not there is an empty cell.
-// A table that is not wanted has no output.
+// csvTables writes the tables as RFC 4180 text with a header line. A value that is not there is an
+// empty cell. A table that is not wanted has no output.
 type csvTables struct {
 	meta    *Meta
 	flows   flowTable

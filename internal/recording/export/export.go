@@ -1,13 +1,14 @@
-// Package export writes what a recording or a live monitor holds in the formats of other tools: Parquet and CSV tables
-// for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for Android's trace viewer. docs/reference/export-formats.md lists
-// the columns.
+// Package export writes what a recording or a live monitor holds in the formats of other tools:
+// Parquet and CSV tables for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for
+// Android's trace viewer. docs/reference/export-formats.md lists the columns.
 //
-// An [Exporter] is a [tcp.Sink]. It writes next to its destination and moves the result there in [Exporter.Close], so
-// that a file with the wanted name is always a whole one. When anything fails, what was written so far is removed:
-// the recording still exists, so the export can be repeated.
+// An [Exporter] is a [tcp.Sink]. It writes next to its destination and moves the result there in
+// [Exporter.Close], so that a file with the wanted name is always a whole one. When anything fails,
+// what was written so far is removed: the recording still exists, so the export can be repeated.
 //
-// A recording can be read twice: a first pass through a [Survey] tells which fields hold anything and what is finally
-// known of each flow, which gives narrower tables and Perfetto tracks under the right process.
+// A recording can be read twice: a first pass through a [Survey] tells which fields hold anything
+// and what is finally known of each flow, which gives narrower tables and Perfetto tracks under the
+// right process.
 package export
 
 import (
@@ -66,14 +67,15 @@ func ParseTable(name string) (Table, error) {
 
 // Options choose what is written.
 type Options struct {
-	// Fields are the fields of a sample to write, in this order; nil: all of them, and for Perfetto those of
-	// DefaultCounters.
+	// Fields are the fields of a sample to write, in this order; nil: all of them, and for Perfetto
+	// those of DefaultCounters.
 	Fields []tcp.Field
 	// Flows holds what is finally known of each flow, when a first pass has found it out.
 	Flows map[tcp.FlowID]*tcp.Flow
 	// Overwrite replaces existing files; without it they are an error.
 	Overwrite bool
-	// Table is the table that a single stream of CSV holds ("" means Samples). Files hold all tables.
+	// Table is the table that a single stream of CSV holds ("" means Samples). Files hold all
+	// tables.
 	Table Table
 	// Stdout is where the path "-" leads.
 	Stdout io.Writer
@@ -96,7 +98,8 @@ type encoder interface {
 	finish() error
 }
 
-// Exporter is a sink that writes a file. After an error it takes nothing more and returns that error again.
+// Exporter is a sink that writes a file. After an error it takes nothing more and returns that
+// error again.
 type Exporter struct {
 	encoder encoder
 	files   *outputs
@@ -106,8 +109,9 @@ type Exporter struct {
 
 // New begins an export to a path, or to Options.Stdout when the path is "-".
 //
-// Parquet and CSV are several tables. A path that ends in "/" or is a directory receives samples, events and flows as
-// files of these names; of any other path, OUT.parquet say, the siblings are OUT.events.parquet and OUT.flows.parquet.
+// Parquet and CSV are several tables. A path that ends in "/" or is a directory receives samples,
+// events and flows as files of these names; of any other path, OUT.parquet say, the siblings are
+// OUT.events.parquet and OUT.flows.parquet.
 func New(format Format, path string, meta Meta, options Options) (*Exporter, error) {
 	if _, err := ParseFormat(string(format)); err != nil {
 		return nil, err
@@ -157,7 +161,8 @@ func (x *Exporter) Lost(l *tcp.Loss) error {
 	return x.pass(func() error { return x.encoder.Lost(l) })
 }
 
-// pass hands a call on unless the export has failed before, and removes the files when it fails now.
+// pass hands a call on unless the export has failed before, and removes the files when it fails
+// now.
 func (x *Exporter) pass(call func() error) error {
 	if x.err != nil {
 		return x.err
@@ -189,8 +194,8 @@ func (x *Exporter) Close() error {
 	return nil
 }
 
-// Abort removes what was written so far, for instance because the user interrupted the export. After Close it does
-// nothing.
+// Abort removes what was written so far, for instance because the user interrupted the export.
+// After Close it does nothing.
 func (x *Exporter) Abort() {
 	if !x.closed && x.err == nil {
 		_ = x.fail(errAborted)

@@ -44,9 +44,19 @@ func TestAFolderReceivesTheThreeTables(t *testing.T) {
 func TestCSVOnStandardOutputIsOneTable(t *testing.T) {
 	fields := []tcp.Field{tcp.RttUs, tcp.SsthreshPackets, tcp.UnackedBytes}
 	for table, want := range map[Table][]string{
-		Samples: {"flow,time_ns,time,rtt_us,ssthresh_packets,unacked_bytes", "1,1000000000000,2023-11-14T22:13:20.123456789Z,20"},
-		Events:  {"flow,time_ns,time,kind,code,code_name,", "1,1000000000000,2023-11-14T22:13:20.123456789Z,open,0,,open,10,,0,,,syn_sent,established,"},
-		Flows:   {"flow,local,local_address,local_port,", "1,10.0.0.1:40000,10.0.0.1,40000,10.0.0.2:5201,10.0.0.2,5201,4026531840,77,/user.slice,4711,iperf3,99,cubic,"},
+		Samples: {
+			"flow,time_ns,time,rtt_us,ssthresh_packets,unacked_bytes",
+			"1,1000000000000,2023-11-14T22:13:20.123456789Z,20",
+		},
+		Events: {
+			"flow,time_ns,time,kind,code,code_name,",
+			"1,1000000000000,2023-11-14T22:13:20.123456789Z,open,0,,open,10,,0,,,syn_sent,established,",
+		},
+		Flows: {
+			"flow,local,local_address,local_port,",
+			"1,10.0.0.1:40000,10.0.0.1,40000,10.0.0.2:5201,10.0.0.2,5201," +
+				"4026531840,77,/user.slice,4711,iperf3,99,cubic,",
+		},
 	} {
 		lines := strings.Split(stream(t, CSV, 9, Options{Table: table, Fields: fields}, testMeta), "\n")
 		for i := range want {
@@ -86,7 +96,8 @@ func TestJSONLinesSayWhatEachLineIs(t *testing.T) {
 			t.Errorf("%d lines of type %s, want %d", counts[kind], kind, n)
 		}
 	}
-	if _, ok := first["ssthresh_packets"]; ok || first["cwnd_packets"] != 10.0 || first["time"] != "2023-11-14T22:13:20.123456789Z" {
+	if _, ok := first["ssthresh_packets"]; ok || first["cwnd_packets"] != 10.0 ||
+		first["time"] != "2023-11-14T22:13:20.123456789Z" {
 		t.Errorf("first sample %v", first)
 	}
 	if blocks := sack["blocks"].([]any); len(blocks) != 2 || blocks[1].(map[string]any)["end_bytes"] != 5792.0 {
@@ -160,7 +171,8 @@ func TestARecordingWithoutAnythingIsStillReadable(t *testing.T) {
 		Rows                int
 	}
 	runPython(t, &seen, "read_empty.py", filepath.Join(dir, "x.parquet"), filepath.Join(dir, "x.csv"))
-	if len(seen.Pandas) != 3+tcp.NumFields || !slices.Equal(seen.Pandas, seen.DuckDB) || !slices.Equal(seen.Pandas, seen.CSV) || seen.Rows != 0 {
+	if len(seen.Pandas) != 3+tcp.NumFields || !slices.Equal(seen.Pandas, seen.DuckDB) ||
+		!slices.Equal(seen.Pandas, seen.CSV) || seen.Rows != 0 {
 		t.Errorf("columns and rows of empty tables: %+v", seen)
 	}
 	var trace perfettoSeen

@@ -40,7 +40,8 @@ func TestAnExistingFileIsNotReplacedUnlessAsked(t *testing.T) {
 			if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 				t.Fatalf("error %v, want one that says that %s exists", err, path)
 			}
-			if content, _ := os.ReadFile(path); string(content) != "precious" || len(leftovers(t, filepath.Dir(path))) != 1 {
+			if content, _ := os.ReadFile(path); string(content) != "precious" ||
+				len(leftovers(t, filepath.Dir(path))) != 1 {
 				t.Fatalf("the file holds %q, the folder %v", content, leftovers(t, filepath.Dir(path)))
 			}
 			exportTo(t, format, path, 100, Options{Overwrite: true})
@@ -108,7 +109,8 @@ func TestNoFileHasItsNameBeforeItIsWhole(t *testing.T) {
 // fullDiskFolder tells the test binary to be the process of TestAFullDisk.
 const fullDiskFolder = "AIRTIDE_TEST_FULL_DISK"
 
-// TestAFullDisk runs this test again in a mount namespace of its own, with a file system of 256 KiB.
+// TestAFullDisk runs this test again in a mount namespace of its own, with a file system of 256
+// KiB.
 func TestAFullDisk(t *testing.T) {
 	if dir := os.Getenv(fullDiskFolder); dir != "" {
 		fillDisk(t, dir)

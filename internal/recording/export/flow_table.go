@@ -7,8 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flowTable keeps what is known of each flow: what Options.Flows says, else what was last announced. The table of flows
-// is written at the end, because a flow's owner is often only found after its first samples.
+// flowTable keeps what is known of each flow: what Options.Flows says, else what was last
+// announced. The table of flows is written at the end, because a flow's owner is often only found
+// after its first samples.
 type flowTable struct {
 	flows map[tcp.FlowID]*tcp.Flow
 	final map[tcp.FlowID]*tcp.Flow

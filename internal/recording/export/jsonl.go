@@ -7,8 +7,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// jsonLines writes one JSON object per line; "type" says which: recording (the first line), flow, sample, event, lost.
-// A value that is not there is left out.
+// jsonLines writes one JSON object per line; "type" says which: recording (the first line), flow,
+// sample, event, lost. A value that is not there is left out.
 type jsonLines struct {
 	meta   *Meta
 	out    *output

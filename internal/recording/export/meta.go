@@ -11,15 +11,17 @@ type Meta struct {
 	Kernel string // its kernel release, as uname -r prints it
 	Source string // "bpf" or "diag"
 	Tool   string // version of the program that recorded
-	// ClockMonotonicNs, ClockWallNs and ClockBootNs are readings of CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME
-	// taken at the same moment. Wall 0: unknown, there is no column with the wall time. Boot 0: unknown, a Perfetto
-	// trace then keeps to the monotonic clock and cannot be laid beside a trace from Android's own tracing.
+	// ClockMonotonicNs, ClockWallNs and ClockBootNs are readings of CLOCK_MONOTONIC, CLOCK_REALTIME
+	// and CLOCK_BOOTTIME taken at the same moment. Wall 0: unknown, there is no column with the
+	// wall time. Boot 0: unknown, a Perfetto trace then keeps to the monotonic clock and cannot be
+	// laid beside a trace from Android's own tracing.
 	ClockMonotonicNs int64
 	ClockWallNs      int64
 	ClockBootNs      int64
 }
 
-// wallNs converts a monotonic time to nanoseconds since 1970 UTC. It is only meaningful when hasWall.
+// wallNs converts a monotonic time to nanoseconds since 1970 UTC. It is only meaningful when
+// hasWall.
 func (m *Meta) wallNs(monotonicNs int64) int64 {
 	return m.ClockWallNs + monotonicNs - m.ClockMonotonicNs
 }
@@ -59,8 +61,9 @@ const wallLayout = "2006-01-02T15:04:05.000000000Z"
 
 func formatWall(unixNs int64) string { return time.Unix(0, unixNs).UTC().Format(wallLayout) }
 
-// wallClock prints times in wallLayout. Neighbouring samples share their second, so that part is kept: formatting it
-// anew for each of millions of samples would cost as much as the rest of the row.
+// wallClock prints times in wallLayout. Neighbouring samples share their second, so that part is
+// kept: formatting it anew for each of millions of samples would cost as much as the rest of the
+// row.
 type wallClock struct {
 	meta   *Meta
 	second int64

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputs are the files of one export. They are written under temporary names in the same folder and renamed together
-// at the end.
+// outputs are the files of one export. They are written under temporary names in the same folder
+// and renamed together at the end.
 type outputs struct {
 	overwrite bool
 	stdout    io.Writer
@@ -50,7 +50,9 @@ func (o *outputs) create(path string) (*output, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("opening output: %w", err)
 	default:
-		out.temporary = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.partial", filepath.Base(path), os.Getpid()))
+		out.temporary = filepath.Join(
+			filepath.Dir(path), fmt.Sprintf(".%s.%d.partial", filepath.Base(path), os.Getpid()),
+		)
 		out.file, err = os.OpenFile(out.temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 		if err != nil {
 			return nil, describe(path, err)
@@ -136,7 +138,8 @@ func (o *outputs) rename(from, to string) error {
 		case errors.Is(err, unix.EEXIST):
 			return o.taken(to)
 		}
-		// Some file systems, those of SD cards among them, cannot refuse to replace: look, then rename.
+		// Some file systems, those of SD cards among them, cannot refuse to replace: look, then
+		// rename.
 		if _, err := os.Lstat(to); err == nil {
 			return o.taken(to)
 		}
@@ -203,7 +206,8 @@ func (o *outputs) createTables(path, extension string) (samples, events, flows *
 	return samples, events, flows, err
 }
 
-// isStream says that a path leads to standard output, a pipe or a device, which hold one stream and not three tables.
+// isStream says that a path leads to standard output, a pipe or a device, which hold one stream and
+// not three tables.
 func isStream(path string) bool {
 	if path == "-" {
 		return true

@@ -9,8 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// parquetTables writes the three tables. Events and flows are few, so they go row by row through the library's
-// reflection; samples go column by column (parquet_samples.go).
+// parquetTables writes the three tables. Events and flows are few, so they go row by row through
+// the library's reflection; samples go column by column (parquet_samples.go).
 type parquetTables struct {
 	meta    *Meta
 	flows   flowTable
@@ -43,7 +43,9 @@ func newParquet(files *outputs, path string, meta *Meta, o *Options) (encoder, e
 	return &parquetTables{
 		meta: meta, flows: newFlowTable(o), flowOut: flows, options: options,
 		samples: newParquetSamples(samples, meta, o.fields(), options),
-		events:  parquet.NewGenericWriter[eventRow](events, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...),
+		events: parquet.NewGenericWriter[eventRow](
+			events, append(options, parquet.MaxRowsPerRowGroup(eventRowGroupRows))...,
+		),
 	}, nil
 }
 

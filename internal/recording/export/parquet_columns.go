@@ -9,9 +9,11 @@ import (
 )
 
 var errParquetStream = errors.New(
-	"parquet needs a file that can be written in any order and is three tables: name a file or a folder with -o, or take csv or jsonl for a stream")
+	"parquet needs a file that can be written in any order and is three tables: " +
+		"name a file or a folder with -o, or take csv or jsonl for a stream")
 
-// orderedGroup is a schema whose columns keep the order that they are given; parquet.Group sorts them by name.
+// orderedGroup is a schema whose columns keep the order that they are given; parquet.Group sorts
+// them by name.
 type orderedGroup struct {
 	parquet.Group
 	order []string
@@ -30,8 +32,8 @@ func (g orderedGroup) Fields() []parquet.Field {
 	return fields
 }
 
-// sampleColumns lists flow, time_ns, time and one column for each field. Whole numbers are stored as differences
-// (DELTA_BINARY_PACKED): counters and times grow by little, most gauges repeat.
+// sampleColumns lists flow, time_ns, time and one column for each field. Whole numbers are stored
+// as differences (DELTA_BINARY_PACKED): counters and times grow by little, most gauges repeat.
 func sampleColumns(meta *Meta, fields []tcp.Field) []sampleColumn {
 	integer := func(node parquet.Node) parquet.Node { return parquet.Encoded(node, &parquet.DeltaBinaryPacked) }
 	columns := []sampleColumn{{
@@ -71,8 +73,9 @@ func sampleColumns(meta *Meta, fields []tcp.Field) []sampleColumn {
 	return columns
 }
 
-// fillField reads a field, Absent as null. An optional value carries definition level 1 when it is there. Most fields
-// repeat their last value, and copying that is several times cheaper than making it anew.
+// fillField reads a field, Absent as null. An optional value carries definition level 1 when it is
+// there. Most fields repeat their last value, and copying that is several times cheaper than making
+// it anew.
 func fillField(f tcp.Field, column int) func([]parquet.Value, *tcp.Batch, int) {
 	null := parquet.NullValue().Level(0, 0, column)
 	narrow := isNarrow(f)

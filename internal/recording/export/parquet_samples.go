@@ -10,16 +10,17 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Sizes, in samples. Together they hold the memory to some 120 MB with all fields: two stages of 8-byte values, one page
-// for each column, and the compressed pages of one row group. Only the index of pages, which stands at the end of the
-// file, grows with the recording, by 2 bytes a sample.
+// Sizes, in samples. Together they hold the memory to some 120 MB with all fields: two stages of
+// 8-byte values, one page for each column, and the compressed pages of one row group. Only the
+// index of pages, which stands at the end of the file, grows with the recording, by 2 bytes a
+// sample.
 const (
 	stageRows    = 1 << 14 // encoded in one go, the columns shared among the processors
 	rowGroupRows = 1 << 19 // DuckDB and Arrow read row groups in parallel and skip them by their statistics
 )
 
-// parquetSamples writes the table of samples. While one stage is being encoded in the background the caller fills the
-// other, so that reading the recording and encoding overlap.
+// parquetSamples writes the table of samples. While one stage is being encoded in the background
+// the caller fills the other, so that reading the recording and encoding overlap.
 type parquetSamples struct {
 	columns  []sampleColumn
 	writer   *parquet.GenericWriter[any]
@@ -77,7 +78,8 @@ func appendRows(dst, src *tcp.Batch, from, to int) {
 	}
 }
 
-// encodeStage waits for the stage that is being encoded, writes the row group when it is full, and starts on the next.
+// encodeStage waits for the stage that is being encoded, writes the row group when it is full, and
+// starts on the next.
 func (p *parquetSamples) encodeStage() error {
 	if err := p.wait(); err != nil {
 		return err
@@ -110,8 +112,8 @@ func (p *parquetSamples) commit() error {
 	return err
 }
 
-// encode writes the columns of a stage. Columns are independent until the row group is committed, so each processor
-// takes every n-th of them.
+// encode writes the columns of a stage. Columns are independent until the row group is committed,
+// so each processor takes every n-th of them.
 func (p *parquetSamples) encode(b *tcp.Batch) error {
 	workers := min(runtime.GOMAXPROCS(0), len(p.columns))
 	errs := make([]error, workers)
@@ -133,7 +135,8 @@ func (p *parquetSamples) encode(b *tcp.Batch) error {
 	return nil
 }
 
-// valueRows is how many values are converted at a time: few enough (24 bytes each) to stay in the second-level cache.
+// valueRows is how many values are converted at a time: few enough (24 bytes each) to stay in the
+// second-level cache.
 const valueRows = 2048
 
 func (p *parquetSamples) encodeColumn(i int, b *tcp.Batch, values []parquet.Value) error {

@@ -8,12 +8,12 @@ import (
 	"airtide/internal/tcp"
 )
 
-// perfettoTrace writes a Perfetto trace: a process track for each process, under it a track for each flow that carries
-// the events as instants, and under that a track of slices for the congestion state and a counter track for each field.
-// Counters are written when they change.
+// perfettoTrace writes a Perfetto trace: a process track for each process, under it a track for
+// each flow that carries the events as instants, and under that a track of slices for the
+// congestion state and a counter track for each field. Counters are written when they change.
 //
-// Descriptors must stand before the first packet of their track, so a flow gets the process that is known of it at its
-// first sample or event; Options.Flows tells it better.
+// Descriptors must stand before the first packet of their track, so a flow gets the process that is
+// known of it at its first sample or event; Options.Flows tells it better.
 type perfettoTrace struct {
 	meta      *Meta
 	out       *output
@@ -36,22 +36,24 @@ type perfettoFlow struct {
 	lastNs    int64
 }
 
-// Track ids. A flow has room for a track for each field beside its own tracks; processes come after all flows.
+// Track ids. A flow has room for a track for each field beside its own tracks; processes come after
+// all flows.
 const (
-	lostTrackID    = 1
-	tracksPerFlow  = 128
-	caStateTrack   = 1
-	counterTracks  = 2
-	processTracks  = tracksPerFlow << 32
-	_              = uint(tracksPerFlow - counterTracks - tcp.NumFields) // does not compile when there are too many fields
+	lostTrackID   = 1
+	tracksPerFlow = 128
+	caStateTrack  = 1
+	counterTracks = 2
+	processTracks = tracksPerFlow << 32
+	// does not compile when there are too many fields
+	_              = uint(tracksPerFlow - counterTracks - tcp.NumFields)
 	lostTrackName  = "lost records"
 	caStateName    = "ca_state"
 	categoryEvents = "tcp"
 	categoryErrors = "tcp.error"
 )
 
-// DefaultCounters are the fields that become counter tracks when none are chosen. The congestion state is always there,
-// as slices.
+// DefaultCounters are the fields that become counter tracks when none are chosen. The congestion
+// state is always there, as slices.
 func DefaultCounters() []tcp.Field {
 	return []tcp.Field{
 		tcp.CwndPackets, tcp.SsthreshPackets, tcp.InFlightPackets, tcp.SrttUs, tcp.RttUs, tcp.MinRttUs, tcp.RTOUs,
@@ -98,7 +100,9 @@ func (p *perfettoTrace) writeStart() error {
 	if err := p.write(start); err != nil {
 		return err
 	}
-	system := message{}.nested(systemInfoUtsname, message{}.text(utsnameSysname, "Linux").text(utsnameRelease, p.meta.Kernel)).
+	system := message{}.nested(
+		systemInfoUtsname, message{}.text(utsnameSysname, "Linux").text(utsnameRelease, p.meta.Kernel),
+	).
 		text(systemInfoMachine, p.meta.Host)
 	return p.write(message{}.uint(packetSequenceID, sequence).nested(packetSystemInfo, system))
 }
@@ -150,12 +154,14 @@ func (p *perfettoTrace) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// caState ends the slice of the last state and begins one of the new state. Open, the normal case, is no slice, so that
-// the others stand out.
+// caState ends the slice of the last state and begins one of the new state. Open, the normal case,
+// is no slice, so that the others stand out.
 func (p *perfettoTrace) caState(flow *perfettoFlow, timeNs, state int64) error {
 	track := flow.track + caStateTrack
 	if flow.caState != tcp.Absent && flow.caState != int64(tcp.CAOpen) {
-		if err := p.writeEvent(timeNs, message{}.uint(eventType, typeSliceEnd).uint(eventTrack, track), nil); err != nil {
+		if err := p.writeEvent(
+			timeNs, message{}.uint(eventType, typeSliceEnd).uint(eventTrack, track), nil,
+		); err != nil {
 			return err
 		}
 	}
@@ -164,12 +170,16 @@ func (p *perfettoTrace) caState(flow *perfettoFlow, timeNs, state int64) error {
 		return nil
 	}
 	name, interned := p.intern(tcp.CAState(state).String())
-	begin := message{}.uint(eventType, typeSliceBegin).uint(eventTrack, track).uint(eventNameIID, name).text(eventCategories, categoryEvents)
+	begin := message{}.uint(eventType, typeSliceBegin).uint(eventTrack, track).uint(eventNameIID, name).text(
+		eventCategories, categoryEvents,
+	)
 	return p.writeEvent(timeNs, begin, interned)
 }
 
 func (p *perfettoTrace) writeEvent(timeNs int64, event, interned message) error {
-	packet := message{}.uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(packetSequenceFlags, sequenceNeedsState)
+	packet := message{}.uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(
+		packetSequenceFlags, sequenceNeedsState,
+	)
 	if interned != nil {
 		packet = packet.nested(packetInternedData, interned)
 	}
@@ -198,11 +208,14 @@ func (p *perfettoTrace) Event(e *tcp.Event) error {
 	if e.Code != tcp.CodeNone {
 		category = categoryErrors
 	}
-	event := message{}.uint(eventType, typeInstant).uint(eventTrack, flow.track).uint(eventNameIID, name).text(eventCategories, category)
+	event := message{}.uint(eventType, typeInstant).uint(eventTrack, flow.track).uint(eventNameIID, name).text(
+		eventCategories, category,
+	)
 	return p.writeEvent(e.TimeNs, annotate(event, newEventRow(e, p.meta)), interned)
 }
 
-// eventTitle is the kind of event, with the cause of a retransmission, which is what one looks for in the viewer.
+// eventTitle is the kind of event, with the cause of a retransmission, which is what one looks for
+// in the viewer.
 func eventTitle(e *tcp.Event) string {
 	if e.Cause != tcp.CauseNone {
 		return fmt.Sprintf("%s (%s)", e.Kind, e.Cause)
@@ -210,18 +223,23 @@ func eventTitle(e *tcp.Event) string {
 	return e.Kind.String()
 }
 
-// Lost writes an instant on a track of its own when records got lost: a gap in a counter is then not taken for calm.
+// Lost writes an instant on a track of its own when records got lost: a gap in a counter is then
+// not taken for calm.
 func (p *perfettoTrace) Lost(l *tcp.Loss) error {
 	if !p.lost.grown(l) {
 		return nil
 	}
 	if !p.lostTrack {
 		p.lostTrack = true
-		if err := p.write(descriptor(message{}.uint(trackUUID, lostTrackID).text(trackName, lostTrackName))); err != nil {
+		if err := p.write(
+			descriptor(message{}.uint(trackUUID, lostTrackID).text(trackName, lostTrackName)),
+		); err != nil {
 			return err
 		}
 	}
-	event := message{}.uint(eventType, typeInstant).uint(eventTrack, lostTrackID).text(eventName, lostTrackName).text(eventCategories, categoryErrors)
+	event := message{}.uint(eventType, typeInstant).uint(eventTrack, lostTrackID).text(eventName, lostTrackName).text(
+		eventCategories, categoryErrors,
+	)
 	return p.writeEvent(l.TimeNs, annotateInt(event, "total", int64(p.lost.last)), nil)
 }
 

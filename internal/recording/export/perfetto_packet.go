@@ -4,9 +4,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of the messages that a trace uses, from Perfetto's protos/perfetto/trace (trace.proto,
-// trace_packet.proto, clock_snapshot.proto, track_event/*.proto, interned_data/interned_data.proto) and
-// protos/perfetto/common (builtin_clock.proto, system_info.proto).
+// Field numbers of the messages that a trace uses, from Perfetto's protos/perfetto/trace
+// (trace.proto, trace_packet.proto, clock_snapshot.proto, track_event/*.proto,
+// interned_data/interned_data.proto) and protos/perfetto/common (builtin_clock.proto,
+// system_info.proto).
 const (
 	tracePacket = 1 // Trace.packet
 
@@ -102,8 +103,8 @@ func (m message) nested(field protowire.Number, inner message) message {
 // sequence is the trusted_packet_sequence_id of all packets: one writer, one sequence.
 const sequence = 1
 
-// appendCounter appends a whole packet with a counter's value. A recording has tens of these for each sample, so the
-// sizes are worked out instead of building the nested messages one by one.
+// appendCounter appends a whole packet with a counter's value. A recording has tens of these for
+// each sample, so the sizes are worked out instead of building the nested messages one by one.
 func appendCounter(dst []byte, timeNs int64, track uint64, value int64) []byte {
 	event := 2 + // type
 		1 + protowire.SizeVarint(track) +
@@ -112,7 +113,9 @@ func appendCounter(dst []byte, timeNs int64, track uint64, value int64) []byte {
 		2 + 2 + // sequence and flags
 		1 + protowire.SizeVarint(uint64(event)) + event
 	dst = protowire.AppendVarint(protowire.AppendTag(dst, tracePacket, protowire.BytesType), uint64(packet))
-	m := message(dst).uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(packetSequenceFlags, sequenceNeedsState)
+	m := message(dst).uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(
+		packetSequenceFlags, sequenceNeedsState,
+	)
 	m = protowire.AppendVarint(protowire.AppendTag(m, packetTrackEvent, protowire.BytesType), uint64(event))
 	return m.uint(eventType, typeCounter).uint(eventTrack, track).int(eventCounterValue, value)
 }

@@ -49,7 +49,8 @@ type perfettoSeen struct {
 const (
 	firstFlow = "flow 1 10.0.0.1:40000 > 10.0.0.2:5201 cubic"
 	thirdFlow = "flow 3 [2001:db8::1]:443 > [2001:db8::2]:50000"
-	// Timestamps are shown in the clock of Android's traces, which is half a second ahead of the monotonic clock.
+	// Timestamps are shown in the clock of Android's traces, which is half a second ahead of the
+	// monotonic clock.
 	bootOffsetNs = 500_000_000
 )
 
@@ -67,14 +68,22 @@ func TestPerfettoAcceptsTheTrace(t *testing.T) {
 	t.Run("every field is one of the published definitions", func(t *testing.T) {
 		d := seen.Definitions
 		if len(d.Unknown) > 0 || !d.FirstIsCleared || !slices.Equal(d.Sequences, []int{sequence}) {
-			t.Errorf("unknown fields %v, first packet clears state: %v, sequences %v", d.Unknown, d.FirstIsCleared, d.Sequences)
+			t.Errorf(
+				"unknown fields %v, first packet clears state: %v, sequences %v", d.Unknown, d.FirstIsCleared,
+				d.Sequences,
+			)
 		}
-		for _, track := range []string{firstFlow, thirdFlow, "iperf3", "sshd", "cwnd_packets", "ca_state", lostTrackName} {
+		for _, track := range []string{
+			firstFlow, thirdFlow, "iperf3", "sshd", "cwnd_packets", "ca_state", lostTrackName,
+		} {
 			if !slices.Contains(d.Tracks, track) {
 				t.Errorf("no track %q among %q", track, d.Tracks)
 			}
 		}
-		want := []string{"open", "sack", "retransmit (fast)", "timeout", "ca_state", "cc_change", "close", lostTrackName, lostTrackName}
+		want := []string{
+			"open", "sack", "retransmit (fast)", "timeout", "ca_state", "cc_change", "close", lostTrackName,
+			lostTrackName,
+		}
 		if !slices.Equal(d.Instants, want) {
 			t.Errorf("instants %q, want %q", d.Instants, want)
 		}
@@ -98,7 +107,8 @@ func TestPerfettoAcceptsTheTrace(t *testing.T) {
 	t.Run("congestion states are slices", func(t *testing.T) { checkStateSlices(t, &seen) })
 	t.Run("clock and host are told", func(t *testing.T) {
 		p := seen.Processor
-		if len(p.WallNs) != 1 || p.WallNs[0].V != testMeta.ClockWallNs || len(p.Release) != 1 || p.Release[0].V != "6.1.0" {
+		if len(p.WallNs) != 1 || p.WallNs[0].V != testMeta.ClockWallNs || len(p.Release) != 1 ||
+			p.Release[0].V != "6.1.0" {
 			t.Errorf("wall clock %v, kernel %v", p.WallNs, p.Release)
 		}
 	})
@@ -140,7 +150,8 @@ func checkInstants(t *testing.T, seen *perfettoSeen) {
 	if len(instants) != 9 {
 		t.Fatalf("%d instants, want 9: %+v", len(instants), instants)
 	}
-	if i := instants[1]; i.Name != "sack" || i.Category != categoryErrors || i.Track != firstFlow || i.TS != testStartNs+bootOffsetNs+3_000_000 {
+	if i := instants[1]; i.Name != "sack" || i.Category != categoryErrors || i.Track != firstFlow ||
+		i.TS != testStartNs+bootOffsetNs+3_000_000 {
 		t.Errorf("second instant %+v", i)
 	}
 	arguments := map[[2]string]string{}
@@ -168,7 +179,8 @@ func checkInstants(t *testing.T, seen *perfettoSeen) {
 	}
 }
 
-// checkStateSlices: the state moves on every 400 rounds of 30 µs, open, disorder, cwr, recovery, open.
+// checkStateSlices: the state moves on every 400 rounds of 30 µs, open, disorder, cwr, recovery,
+// open.
 func checkStateSlices(t *testing.T, seen *perfettoSeen) {
 	n := 0
 	for _, s := range seen.Processor.Slices {

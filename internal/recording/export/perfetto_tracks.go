@@ -23,7 +23,9 @@ func (p *perfettoTrace) flow(id tcp.FlowID) (*perfettoFlow, error) {
 	if flow == nil {
 		flow = &tcp.Flow{ID: id} // its announcement got lost
 	}
-	track := message{}.uint(trackUUID, f.track).text(trackName, flowTitle(flow)).text(trackDescription, flowDescription(flow)).
+	track := message{}.uint(trackUUID, f.track).text(trackName, flowTitle(flow)).text(
+		trackDescription, flowDescription(flow),
+	).
 		uint(trackChildOrdering, orderingExplicit).uint(trackMerge, mergeNone).uint(trackSiblingRank, uint64(id))
 	if flow.PID != 0 {
 		if err := p.process(flow); err != nil {
@@ -67,8 +69,9 @@ func flowDescription(f *tcp.Flow) string {
 
 // shareKeys names counters that are best seen on one scale.
 var shareKeys = map[tcp.Field]string{
-	tcp.CwndPackets: "window", tcp.InFlightPackets: "window", tcp.CubicWmaxPackets: "window", tcp.CubicTargetPackets: "window",
-	tcp.SrttUs: "rtt", tcp.RttUs: "rtt", tcp.MinRttUs: "rtt",
+	tcp.CwndPackets: "window", tcp.InFlightPackets: "window", tcp.CubicWmaxPackets: "window",
+	tcp.CubicTargetPackets: "window",
+	tcp.SrttUs:             "rtt", tcp.RttUs: "rtt", tcp.MinRttUs: "rtt",
 	tcp.SendQueuedBytes: "send queue", tcp.UnsentBytes: "send queue",
 }
 
@@ -91,7 +94,8 @@ func counterDescriptor(track, flowTrack uint64, k int, f tcp.Field) message {
 		nested(trackCounter, counter))
 }
 
-// annotate adds the columns of an event as debug annotations, by the names that they have in the other formats.
+// annotate adds the columns of an event as debug annotations, by the names that they have in the
+// other formats.
 func annotate(event message, r *eventRow) message {
 	event = annotateInt(event, "code", int64(r.Code))
 	for _, t := range []struct {
@@ -108,7 +112,9 @@ func annotate(event message, r *eventRow) message {
 		{"text", r.Text},
 	} {
 		if t.value != nil {
-			event = event.nested(eventAnnotations, message{}.text(annotationName, t.name).text(annotationString, *t.value))
+			event = event.nested(
+				eventAnnotations, message{}.text(annotationName, t.name).text(annotationString, *t.value),
+			)
 		}
 	}
 	for _, n := range []struct {
@@ -130,7 +136,9 @@ func annotate(event message, r *eventRow) message {
 		event = annotateInt(event, "cpu", int64(*r.CPU))
 	}
 	if r.FromSample != nil {
-		event = event.nested(eventAnnotations, message{}.text(annotationName, "from_sample").bool(annotationBool, *r.FromSample))
+		event = event.nested(
+			eventAnnotations, message{}.text(annotationName, "from_sample").bool(annotationBool, *r.FromSample),
+		)
 	}
 	return event
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// runPython runs a script of testdata with the Python that has the packages of test/requirements.txt, and decodes the
-// JSON that it prints.
+// runPython runs a script of testdata with the Python that has the packages of
+// test/requirements.txt, and decodes the JSON that it prints.
 func runPython(t *testing.T, result any, script string, args ...string) {
 	t.Helper()
 	python := os.Getenv("AIRTIDE_PYTHON")

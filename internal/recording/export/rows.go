@@ -7,8 +7,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// eventRow is an event as a row. A pointer is nil, and a text empty, where the column means nothing for the kind of
-// event. The parquet tags name the columns of CSV too.
+// eventRow is an event as a row. A pointer is nil, and a text empty, where the column means nothing
+// for the kind of event. The parquet tags name the columns of CSV too.
 type eventRow struct {
 	Type            string      `json:"type" parquet:"-"`
 	Flow            *uint32     `json:"flow,omitempty" parquet:"flow"`
@@ -36,15 +36,18 @@ type eventRow struct {
 	FromSample      *bool       `json:"from_sample,omitempty" parquet:"from_sample"`
 }
 
-// infiniteSsthresh is the kernel's value for "not set yet" (TCP_INFINITE_SSTHRESH in include/net/tcp.h).
+// infiniteSsthresh is the kernel's value for "not set yet" (TCP_INFINITE_SSTHRESH in
+// include/net/tcp.h).
 const infiniteSsthresh = 0x7fffffff
 
 func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 	flow, cpu := uint32(e.Flow), int32(e.CPU)
 	r := &eventRow{
-		Type: "event", Flow: &flow, TimeNs: e.TimeNs, Time: wallTime(meta, e.TimeNs), Kind: e.Kind.String(), Code: int32(e.Code),
-		CAState: text(e.CAState.String()), CwndPackets: number(e.CwndPackets), InFlightPackets: number(e.InFlightPackets),
-		Text: text(e.Text), CPU: &cpu, FromSample: &e.FromSample,
+		Type: "event", Flow: &flow, TimeNs: e.TimeNs, Time: wallTime(meta, e.TimeNs), Kind: e.Kind.String(),
+		Code:    int32(e.Code),
+		CAState: text(e.CAState.String()), CwndPackets: number(e.CwndPackets),
+		InFlightPackets: number(e.InFlightPackets),
+		Text:            text(e.Text), CPU: &cpu, FromSample: &e.FromSample,
 	}
 	if e.SsthreshPackets < infiniteSsthresh {
 		r.SsthreshPackets = number(e.SsthreshPackets)
@@ -59,7 +62,8 @@ func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 		r.Reason = text(e.Reason.String())
 	}
 	r.fromTo(e)
-	// A value that the kind does not call for is kept when there is one: nothing of a recording gets lost here.
+	// A value that the kind does not call for is kept when there is one: nothing of a recording
+	// gets lost here.
 	if e.Kind == tcp.EventDupAck || e.Kind == tcp.EventRetransmit || e.Seq != 0 {
 		r.SeqBytes = number(e.Seq)
 	}
@@ -102,7 +106,8 @@ func newLostRow(l *tcp.Loss, meta *Meta) *eventRow {
 	}
 }
 
-// lossWatch says when the counts have grown: a recording repeats them every second, and most repeat a zero.
+// lossWatch says when the counts have grown: a recording repeats them every second, and most repeat
+// a zero.
 type lossWatch struct{ last uint64 }
 
 func (w *lossWatch) grown(l *tcp.Loss) bool {
@@ -136,8 +141,10 @@ type flowRow struct {
 func newFlowRow(f *tcp.Flow, meta *Meta) *flowRow {
 	r := &flowRow{
 		Flow: uint32(f.ID), Local: tcp.Endpoint(f.Local), Remote: tcp.Endpoint(f.Remote), NetNS: known(f.NetNS),
-		CgroupID: known(f.Cgroup), Cgroup: text(f.CgroupPath), PID: known(f.PID), Comm: text(f.Comm), Inode: known(f.Inode),
-		CongestionControl: text(f.CongestionControl), FirstNs: f.FirstNs, FirstTime: wallTime(meta, f.FirstNs), Inherited: f.Inherited,
+		CgroupID: known(f.Cgroup), Cgroup: text(f.CgroupPath), PID: known(f.PID), Comm: text(f.Comm),
+		Inode:             known(f.Inode),
+		CongestionControl: text(f.CongestionControl), FirstNs: f.FirstNs, FirstTime: wallTime(meta, f.FirstNs),
+		Inherited: f.Inherited,
 	}
 	r.LocalAddress, r.LocalPort = addressAndPort(f.Local)
 	r.RemoteAddress, r.RemotePort = addressAndPort(f.Remote)
@@ -152,7 +159,8 @@ func addressAndPort(ap netip.AddrPort) (*string, *int32) {
 	return text(ap.Addr().Unmap().String()), &port
 }
 
-// number makes a value that is there, known one that is there unless it is zero, text one that is there unless empty.
+// number makes a value that is there, known one that is there unless it is zero, text one that is
+// there unless empty.
 func number[T uint32 | uint64 | int64](v T) *int64 { n := int64(v); return &n }
 
 func known[T uint32 | uint64](v T) *int64 {

@@ -63,7 +63,9 @@ type tablesSeen struct {
 func TestPandasDuckDBAndArrowReadTheSameAsWasWritten(t *testing.T) {
 	const samples = 40_000 // several stages
 	dir := t.TempDir()
-	parquetPath, csvPath, jsonPath := filepath.Join(dir, "x.parquet"), filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.jsonl")
+	parquetPath, csvPath, jsonPath := filepath.Join(
+		dir, "x.parquet",
+	), filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.jsonl")
 	x, err := New(Parquet, parquetPath, testMeta, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,8 @@ func TestPandasDuckDBAndArrowReadTheSameAsWasWritten(t *testing.T) {
 	if seen.RowGroups != 3 {
 		t.Errorf("%d row groups, want 3", seen.RowGroups)
 	}
-	if !slices.Equal(seen.Columns[:4], []string{"flow", "time_ns", "time", "ack_bytes"}) || len(seen.Columns) != 3+tcp.NumFields {
+	if !slices.Equal(seen.Columns[:4], []string{"flow", "time_ns", "time", "ack_bytes"}) ||
+		len(seen.Columns) != 3+tcp.NumFields {
 		t.Errorf("columns are not in the order of the fields: %v", seen.Columns)
 	}
 	if seen.TimeType != "timestamp[ns, tz=UTC]" {

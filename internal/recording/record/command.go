@@ -11,8 +11,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// commandGroup makes the command's cgroup and narrows the filter to it. nil when there is no command or everything is
-// to be recorded.
+// commandGroup makes the command's cgroup and narrows the filter to it. nil when there is no
+// command or everything is to be recorded.
 func commandGroup(o *Options) (*owner.Group, error) {
 	if len(o.Command) == 0 || o.All {
 		return nil, nil
@@ -33,7 +33,8 @@ func commandGroup(o *Options) (*owner.Group, error) {
 	return g, nil
 }
 
-// startCommand starts the command in the group. When ctx ends it is interrupted, and killed two seconds later.
+// startCommand starts the command in the group. When ctx ends it is interrupted, and killed two
+// seconds later.
 func startCommand(ctx context.Context, args []string, g *owner.Group) (*exec.Cmd, error) {
 	if len(args) == 0 {
 		return nil, nil

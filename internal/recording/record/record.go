@@ -1,5 +1,5 @@
-// Package record makes a recording: it opens a monitor, writes what it delivers into a trace, and stops at a signal,
-// after a time, or when a command that it runs has ended.
+// Package record makes a recording: it opens a monitor, writes what it delivers into a trace, and
+// stops at a signal, after a time, or when a command that it runs has ended.
 package record
 
 import (
@@ -21,16 +21,18 @@ type Options struct {
 	Path      string
 	Overwrite bool
 	Monitor   monitor.Options
-	// Tool is the version of the program, and Label the user's own note; both are kept in the recording.
+	// Tool is the version of the program, and Label the user's own note; both are kept in the
+	// recording.
 	Tool  string
 	Label string
 	// Duration ends the recording; 0 means not by time.
 	Duration time.Duration
-	// Command is run and ends the recording when it ends; its connections alone are recorded unless All is set.
+	// Command is run and ends the recording when it ends; its connections alone are recorded unless
+	// All is set.
 	Command []string
 	All     bool
-	// Notice is called with a line that the user should see, Progress about once a second, and Begun once, when everything
-	// from then on is recorded. All may be nil.
+	// Notice is called with a line that the user should see, Progress about once a second, and
+	// Begun once, when everything from then on is recorded. All may be nil.
 	Notice   func(string)
 	Progress func(Progress)
 	Begun    func()
@@ -60,11 +62,12 @@ type Result struct {
 	CommandError string `json:"command_error,omitempty"`
 }
 
-// settle is how long the recording goes on after the command has ended, for the last segments of its connections.
+// settle is how long the recording goes on after the command has ended, for the last segments of
+// its connections.
 const settle = 250 * time.Millisecond
 
-// Run records until ctx ends, the time is over, or the command has ended. The result is valid when something was
-// recorded, even beside an error such as a full disk.
+// Run records until ctx ends, the time is over, or the command has ended. The result is valid when
+// something was recorded, even beside an error such as a full disk.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Notice == nil {
 		o.Notice = func(string) {}
@@ -104,8 +107,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return s.result(source.Description()), errors.Join(runErr, closeErr)
 }
 
-// flushTime is when what has come is written down at the latest. The bpf source asks for it more often, by its lost
-// counts; diag has none, and may have nothing to deliver for long.
+// flushTime is when what has come is written down at the latest. The bpf source asks for it more
+// often, by its lost counts; diag has none, and may have nothing to deliver for long.
 const flushTime = 800 * time.Millisecond
 
 // session is a recording under way; it is the sink between the monitor and the trace.
@@ -205,8 +208,8 @@ func (s *session) Lost(l *tcp.Loss) error {
 	return s.flush()
 }
 
-// keep writes down what has come when nobody else has done so for flushTime, until ctx ends. It stops the recording when
-// that fails, of which the writer then tells whoever calls it next.
+// keep writes down what has come when nobody else has done so for flushTime, until ctx ends. It
+// stops the recording when that fails, of which the writer then tells whoever calls it next.
 func (s *session) keep(ctx context.Context, stop func()) {
 	timer := time.NewTimer(flushTime)
 	defer timer.Stop()

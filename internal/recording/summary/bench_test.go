@@ -20,10 +20,13 @@ func batchOf(rows int, flows tcp.FlowID) *tcp.Batch {
 		b.Flow[i] = 1 + tcp.FlowID(i/8)%flows // GRO and the softirq's turns make short trains
 		n := int64(i)
 		for f, v := range (values{
-			tcp.AckBytes: n*2896 + 2896, tcp.AckedBytes: n * 2896, tcp.SentBytes: n*2896 + 1e6, tcp.SegmentBytes: 0, tcp.SeqBytes: 0,
+			tcp.AckBytes: n*2896 + 2896, tcp.AckedBytes: n * 2896, tcp.SentBytes: n*2896 + 1e6, tcp.SegmentBytes: 0,
+			tcp.SeqBytes:      0,
 			tcp.ReceivedBytes: 0, tcp.CwndPackets: 100 + n%40/8, tcp.InFlightPackets: 90 + n%17, tcp.CAStateField: 0,
-			tcp.SrttUs: 10_000 + n%300, tcp.RttUs: 10_000 + n*37%2000, tcp.MinRttUs: 9000, tcp.DeliveredPackets: n * 2, tcp.LostPackets: 3,
-			tcp.RetransmitsPackets: 3, tcp.RetransmittedBytes: 4344, tcp.BusyUs: n * 10, tcp.RwndLimitedUs: 0, tcp.SndbufLimitedUs: 0,
+			tcp.SrttUs: 10_000 + n%300, tcp.RttUs: 10_000 + n*37%2000, tcp.MinRttUs: 9000,
+			tcp.DeliveredPackets: n * 2, tcp.LostPackets: 3,
+			tcp.RetransmitsPackets: 3, tcp.RetransmittedBytes: 4344, tcp.BusyUs: n * 10, tcp.RwndLimitedUs: 0,
+			tcp.SndbufLimitedUs: 0,
 		}) {
 			b.Cols[f][i] = v
 		}

@@ -12,7 +12,8 @@ import (
 // write writes the totals.
 func (t *Totals) write(out io.Writer, o TextOptions) {
 	fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %d samples, %d events\n",
-		o.bold(fmt.Sprintf("%-14s", "flows")), t.Flows, t.Open, t.Closed, durationText(t.DurationS), t.Samples, t.Events)
+		o.bold(fmt.Sprintf("%-14s", "flows")), t.Flows, t.Open, t.Closed, durationText(t.DurationS),
+		t.Samples, t.Events)
 	t.Figures.write(out, o)
 	line := func(text string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "lost records")), text) }
 	switch l := t.Loss; {
@@ -47,7 +48,9 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 		return fmt.Errorf("no flow %d: %s", id, r.choice())
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local), tcp.Endpoint(f.Remote))
+	fmt.Fprintf(
+		out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local), tcp.Endpoint(f.Remote),
+	)
 	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
 	field("process", f.process())
 	field("cgroup", orAbsent(f.CgroupPath))
@@ -104,7 +107,8 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 			milliseconds(d.Min), milliseconds(d.Median), milliseconds(d.P95), milliseconds(d.P99), milliseconds(d.Max))
 	}))
 	field("srtt", show(g.Srtt, func(s Spread) string {
-		return fmt.Sprintf("min %s, median %s, max %s ms; kernel's minimum %s", milliseconds(s.Min), milliseconds(s.Median),
+		return fmt.Sprintf(
+			"min %s, median %s, max %s ms; kernel's minimum %s", milliseconds(s.Min), milliseconds(s.Median),
 			milliseconds(s.Max), show(g.MinRttUs, milliseconds))
 	}))
 	packets := func(s Spread) string { return fmt.Sprintf("min %d, median %d, max %d packets", s.Min, s.Median, s.Max) }

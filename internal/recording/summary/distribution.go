@@ -10,8 +10,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// quantileAccuracy is the relative error of a quantile (Masson, Rim, Lee: DDSketch, VLDB 2019). At 1 % a sketch has
-// some 115 bins per decade of values.
+// quantileAccuracy is the relative error of a quantile (Masson, Rim, Lee: DDSketch, VLDB 2019). At
+// 1 % a sketch has some 115 bins per decade of values.
 const quantileAccuracy = 0.01
 
 var binOf = func() *mapping.CubicallyInterpolatedMapping {
@@ -22,8 +22,9 @@ var binOf = func() *mapping.CubicallyInterpolatedMapping {
 	return m
 }()
 
-// distribution collects values that are not negative. The extremes are exact, quantiles within quantileAccuracy.
-// It fills the store of a DDSketch itself, which takes half the time of going through the sketch.
+// distribution collects values that are not negative. The extremes are exact, quantiles within
+// quantileAccuracy. It fills the store of a DDSketch itself, which takes half the time of going
+// through the sketch.
 type distribution struct {
 	min, max int64
 	// run counts the latest value, which often comes again and is then passed on only once.

@@ -11,8 +11,8 @@ const (
 	numCauses   = int(tcp.CauseOther) + 1
 )
 
-// counter follows a counter of the kernel. It begins at zero, or, for a connection that was open before the
-// observation, at the first value seen.
+// counter follows a counter of the kernel. It begins at zero, or, for a connection that was open
+// before the observation, at the first value seen.
 type counter struct {
 	first, last int64
 	seen        bool
@@ -92,7 +92,8 @@ func newFlow(id tcp.FlowID) *flow {
 	return f
 }
 
-// describe takes a description. A later one knows more, for instance the owner; what it no longer knows is kept.
+// describe takes a description. A later one knows more, for instance the owner; what it no longer
+// knows is kept.
 func (f *flow) describe(d *tcp.Flow) {
 	old := f.Flow
 	f.Flow = *d
@@ -123,8 +124,8 @@ func (f *flow) see(timeNs int64) {
 	f.lastNs = max(f.lastNs, timeNs)
 }
 
-// startNs is where the flow's active time begins: at the first sight, or, when the connection had been open before,
-// at the first sample, which is the origin of its counters.
+// startNs is where the flow's active time begins: at the first sight, or, when the connection had
+// been open before, at the first sample, which is the origin of its counters.
 func (f *flow) startNs() int64 {
 	if f.Inherited || f.FirstNs <= 0 {
 		return f.firstSampleNs
@@ -159,8 +160,8 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.lost.add(r.lost)
 	f.retransmits.add(r.retransmits)
 	f.retransmittedBytes.add(r.retransmittedBytes)
-	// The state changes while an ACK is processed, which is after its sample: what a sample shows has held since the
-	// one before.
+	// The state changes while an ACK is processed, which is after its sample: what a sample shows
+	// has held since the one before.
 	if r.caState >= 0 && r.caState < int64(numCAStates) {
 		f.caNs[r.caState] += max(0, r.timeNs-sinceNs)
 		f.caOK = true

@@ -104,7 +104,9 @@ func (s *CAStateShare) list() []share {
 	if s == nil {
 		return nil
 	}
-	return []share{{"open", s.Open}, {"disorder", s.Disorder}, {"cwr", s.CWR}, {"recovery", s.Recovery}, {"loss", s.Loss}}
+	return []share{
+		{"open", s.Open}, {"disorder", s.Disorder}, {"cwr", s.CWR}, {"recovery", s.Recovery}, {"loss", s.Loss},
+	}
 }
 
 func (s *LimitedShare) list() []share {

@@ -2,9 +2,10 @@ package summary
 
 import "net/netip"
 
-// Rates are the goodputs, in Mbit/s, of those that a key names, in the order in which they come: the bytes of their flows in both
-// directions over the active time of the whole recording. Of a connection of which both ends were recorded the sender's end
-// counts. Nothing comes of a recording without active time.
+// Rates are the goodputs, in Mbit/s, of those that a key names, in the order in which they come:
+// the bytes of their flows in both directions over the active time of the whole recording. Of a
+// connection of which both ends were recorded the sender's end counts. Nothing comes of a recording
+// without active time.
 func (r *Report) Rates(key func(*Flow) string) (names []string, mbps []float64) {
 	if r.Totals.ActiveS == 0 {
 		return nil, nil

@@ -10,11 +10,19 @@ import (
 
 // Each connection counts once, by the end that sent more; both directions of it count.
 func TestRatesOfWhoever(t *testing.T) {
-	a, b, c := netip.MustParseAddrPort("192.0.2.1:1000"), netip.MustParseAddrPort("192.0.2.9:80"), netip.MustParseAddrPort("192.0.2.2:1000")
+	a, b, c := netip.MustParseAddrPort(
+		"192.0.2.1:1000",
+	), netip.MustParseAddrPort("192.0.2.9:80"), netip.MustParseAddrPort("192.0.2.2:1000")
 	bytes := func(n int64) *int64 { return &n }
 	report := Report{Flows: []Flow{
-		{Flow: tcp.Flow{Comm: "curl", Local: a, Remote: b}, Figures: Figures{AckedBytes: bytes(4e6), ReceivedBytes: bytes(1e6)}},
-		{Flow: tcp.Flow{Comm: "httpd", Local: b, Remote: a}, Figures: Figures{AckedBytes: bytes(1e6), ReceivedBytes: bytes(4e6)}},
+		{
+			Flow:    tcp.Flow{Comm: "curl", Local: a, Remote: b},
+			Figures: Figures{AckedBytes: bytes(4e6), ReceivedBytes: bytes(1e6)},
+		},
+		{
+			Flow:    tcp.Flow{Comm: "httpd", Local: b, Remote: a},
+			Figures: Figures{AckedBytes: bytes(1e6), ReceivedBytes: bytes(4e6)},
+		},
 		{Flow: tcp.Flow{Comm: "curl", Local: c, Remote: b}, Figures: Figures{AckedBytes: bytes(5e6)}},
 		{Flow: tcp.Flow{Comm: "idle", Local: c, Remote: a}},
 	}}

@@ -8,12 +8,13 @@ const (
 	binsPerWindow = 10
 	windowNs      = binNs * binsPerWindow
 	flowBins      = 16 // at least binsPerWindow, a power of two
-	// totalBins bridges the disorder between flows, which is at most a flush period (one second) either way.
+	// totalBins bridges the disorder between flows, which is at most a flush period (one second)
+	// either way.
 	totalBins = 64
 )
 
-// rateMeter finds the most bytes in any one second. It keeps a ring of bins; the second that begins with a bin is
-// judged as the bin leaves the ring.
+// rateMeter finds the most bytes in any one second. It keeps a ring of bins; the second that begins
+// with a bin is judged as the bin leaves the ring.
 type rateMeter struct {
 	bins    []int64
 	head    int64 // number of the newest bin: its time by binNs

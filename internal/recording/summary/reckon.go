@@ -47,7 +47,8 @@ func (f *flow) report(unseen *[256]bool) Flow {
 	return line
 }
 
-// chronoSpan is how far time and chronographs came between the first and the last sample that had them.
+// chronoSpan is how far time and chronographs came between the first and the last sample that had
+// them.
 func (f *flow) chronoSpan() chronographs {
 	if !f.chronoOK {
 		return chronographs{}
@@ -86,7 +87,9 @@ var codeKinds = [tcp.NumErrorCodes][]tcp.EventKind{
 }
 
 // count fills in what is counted from events, as far as the source can see them.
-func (g *Figures) count(causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int64, undone *[2]int64, unseen *[256]bool) {
+func (g *Figures) count(
+	causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int64, undone *[2]int64, unseen *[256]bool,
+) {
 	code := func(c tcp.ErrorCode) *int64 {
 		if !slices.ContainsFunc(codeKinds[c], func(k tcp.EventKind) bool { return !unseen[k] }) {
 			return nil
@@ -107,7 +110,8 @@ func (g *Figures) count(causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int6
 	if !unseen[tcp.EventUndo] {
 		g.Undone = &Undone{Timestamp: undone[0], Dsack: undone[1]}
 	}
-	if sent, delivered := g.Retransmissions.Packets, g.DeliveredPackets; sent != nil && delivered != nil && *delivered > 0 {
+	if sent, delivered := g.Retransmissions.Packets, g.DeliveredPackets; sent != nil && delivered != nil &&
+		*delivered > 0 {
 		pct := 100 * float64(*sent) / float64(*delivered)
 		g.Retransmissions.DeliveredPct = &pct
 	}
@@ -127,7 +131,8 @@ func caStateShare(ns [numCAStates]int64, ok bool) *CAStateShare {
 	}
 }
 
-// limitedShare reckons shares from a span. The kernel counts in jiffies, so the parts can exceed the whole a little.
+// limitedShare reckons shares from a span. The kernel counts in jiffies, so the parts can exceed
+// the whole a little.
 func limitedShare(span chronographs) *LimitedShare {
 	if span.timeNs <= 0 {
 		return nil

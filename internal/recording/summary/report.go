@@ -10,7 +10,8 @@ type Report struct {
 	Flows  []Flow `json:"flows"` // in the order in which they were first seen
 }
 
-// Totals sums up all flows. A connection between two namespaces of one host is two flows and counts twice.
+// Totals sums up all flows. A connection between two namespaces of one host is two flows and counts
+// twice.
 type Totals struct {
 	Flows  int `json:"flows"`
 	Open   int `json:"open_flows"`
@@ -46,7 +47,8 @@ type Figures struct {
 	StartNs   int64   `json:"start_ns"`
 	EndNs     int64   `json:"end_ns"`
 	DurationS float64 `json:"duration_s"`
-	// ActiveS reaches from the opening (or the first sample, if open before) to the last sample; rates are over it.
+	// ActiveS reaches from the opening (or the first sample, if open before) to the last sample;
+	// rates are over it.
 	ActiveS float64 `json:"active_s"`
 	Samples int64   `json:"samples"`
 	Events  int64   `json:"events"`
@@ -134,7 +136,8 @@ type CAStateShare struct {
 	Loss     float64 `json:"loss"`
 }
 
-// LimitedShare is the share of time, 0 to 1, by what held the sender back, from the kernel's chronographs.
+// LimitedShare is the share of time, 0 to 1, by what held the sender back, from the kernel's
+// chronographs.
 type LimitedShare struct {
 	Cwnd    float64 `json:"cwnd"`     // data outstanding and neither of the next two: the window or the network
 	Rwnd    float64 `json:"rwnd"`     // the peer's receive window

@@ -8,14 +8,16 @@ import (
 
 // Options change how a recording is summed up.
 type Options struct {
-	// Unseen lists the kinds of events that the source cannot see: what is counted from them alone is absent.
+	// Unseen lists the kinds of events that the source cannot see: what is counted from them alone
+	// is absent.
 	Unseen []tcp.EventKind
 }
 
 // Summary is a tcp.Sink.
 type Summary struct {
 	unseen [256]bool // by event kind
-	// dense holds flows by ID. The numbers come from a file, so one that is out of all proportion goes into sparse.
+	// dense holds flows by ID. The numbers come from a file, so one that is out of all proportion
+	// goes into sparse.
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
 	order  []*flow // in the order in which they were first seen
@@ -139,8 +141,9 @@ type row struct {
 	busy, rwndLimited, sndbufLimited                 int64
 }
 
-// read takes row i. A sample stands before its segment is processed, so what the segment itself acknowledges or
-// brings in order is added: the last one of a transfer is followed by no other sample.
+// read takes row i. A sample stands before its segment is processed, so what the segment itself
+// acknowledges or brings in order is added: the last one of a transfer is followed by no other
+// sample.
 func (c *columns) read(i int, r *row) {
 	r.timeNs = c.time[i]
 	r.acked = c.acked[i]

@@ -14,7 +14,10 @@ func TestRateIsOverActiveTime(t *testing.T) {
 	s.open(1, nil)
 	// 10 Mbit/s for 4 s: 125 kB in each 100 ms. Then silence, and the close 6 s later.
 	for i := int64(1); i <= 40; i++ {
-		s.sample(1, t0+i*100*ms, values{tcp.AckedBytes: (i - 1) * 125_000, tcp.AckBytes: i * 125_000, tcp.SentBytes: i * 125_000})
+		s.sample(
+			1, t0+i*100*ms,
+			values{tcp.AckedBytes: (i - 1) * 125_000, tcp.AckBytes: i * 125_000, tcp.SentBytes: i * 125_000},
+		)
 	}
 	s.event(tcp.Event{TimeNs: t0 + 10*sec, Flow: 1, Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
 	f := s.only()
@@ -37,7 +40,11 @@ func TestPeakIsTheBestSecond(t *testing.T) {
 		times []int64 // of ACKs for 100 kB each, in ms after the opening
 		want  float64 // bit/s; 0 for absent
 	}{
-		{"a burst that straddles whole seconds", []int64{500, 1550, 1650, 1750, 1850, 1950, 2050, 2150, 2250, 2350, 2450, 2550, 4000}, 10 * 800_000},
+		{
+			"a burst that straddles whole seconds",
+			[]int64{500, 1550, 1650, 1750, 1850, 1950, 2050, 2150, 2250, 2350, 2450, 2550, 4000},
+			10 * 800_000,
+		},
 		{"shorter than a second", []int64{100, 300, 900}, 0},
 		{"polled slower than bins", []int64{500, 1000, 1500, 2000, 2500, 3000}, 2 * 800_000},
 		{"polled slower than seconds", []int64{2000, 4000, 6000}, 400_000},
@@ -120,7 +127,10 @@ func TestQuantilesAreWithinOnePercent(t *testing.T) {
 	for i := range int64(20_000) {
 		rtt := int64(2000 * (1 + random.ExpFloat64()*5))
 		all = append(all, rtt)
-		s.sample(1, t0+i*ms, values{tcp.RttUs: rtt, tcp.SrttUs: 5000, tcp.CwndPackets: 10 + i%5, tcp.InFlightPackets: i % 3})
+		s.sample(
+			1, t0+i*ms,
+			values{tcp.RttUs: rtt, tcp.SrttUs: 5000, tcp.CwndPackets: 10 + i%5, tcp.InFlightPackets: i % 3},
+		)
 	}
 	slices.Sort(all)
 	f := s.only()
@@ -136,7 +146,10 @@ func TestQuantilesAreWithinOnePercent(t *testing.T) {
 }
 
 func TestAbsentStaysAbsent(t *testing.T) {
-	s := newScene(t, Options{Unseen: []tcp.EventKind{tcp.EventReordering, tcp.EventRetransmit, tcp.EventUndo, tcp.EventDupAck}})
+	s := newScene(
+		t,
+		Options{Unseen: []tcp.EventKind{tcp.EventReordering, tcp.EventRetransmit, tcp.EventUndo, tcp.EventDupAck}},
+	)
 	s.open(1, nil)
 	s.sample(1, t0+sec, nil)
 	s.sample(1, t0+3*sec, nil)
@@ -166,7 +179,10 @@ func TestAbsentStaysAbsent(t *testing.T) {
 func TestZeroIsNotAbsent(t *testing.T) {
 	s := newScene(t, Options{})
 	s.open(1, nil)
-	s.sample(1, t0+sec, values{tcp.AckedBytes: 0, tcp.RetransmitsPackets: 0, tcp.DeliveredPackets: 0, tcp.InFlightPackets: 0})
+	s.sample(
+		1, t0+sec,
+		values{tcp.AckedBytes: 0, tcp.RetransmitsPackets: 0, tcp.DeliveredPackets: 0, tcp.InFlightPackets: 0},
+	)
 	f := s.only()
 	is(t, "acked bytes", f.AckedBytes, 0)
 	is(t, "acked rate", f.AckedRateBps, 0)
@@ -206,7 +222,10 @@ func TestLimitedShares(t *testing.T) {
 			s := newScene(t, Options{})
 			s.open(1, nil)
 			s.sample(1, t0+sec, values{tcp.BusyUs: 7, tcp.RwndLimitedUs: 5, tcp.SndbufLimitedUs: 2})
-			s.sample(1, t0+11*sec, values{tcp.BusyUs: 7 + c.busy, tcp.RwndLimitedUs: 5 + c.rwnd, tcp.SndbufLimitedUs: 2 + c.sndbuf})
+			s.sample(
+				1, t0+11*sec,
+				values{tcp.BusyUs: 7 + c.busy, tcp.RwndLimitedUs: 5 + c.rwnd, tcp.SndbufLimitedUs: 2 + c.sndbuf},
+			)
 			is(t, "shares", s.only().LimitedShare, c.want)
 		})
 	}
@@ -247,7 +266,10 @@ func TestEventsAreCounted(t *testing.T) {
 		is(t, "code 2", g.Errors.LocalCongestion, 1)
 		is(t, "code 3", g.Errors.DupAck, 3)
 		is(t, "code 4", g.Errors.Timeout, 2)
-		is(t, "causes", g.Retransmissions.Causes, Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, Reordering: 1, SYN: 1, Other: 1})
+		is(
+			t, "causes", g.Retransmissions.Causes,
+			Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, Reordering: 1, SYN: 1, Other: 1},
+		)
 		is(t, "undone", g.Undone, Undone{Timestamp: 1, Dsack: 2})
 		is(t, "retransmitted of delivered", g.Retransmissions.DeliveredPct, 1)
 	}
@@ -278,10 +300,22 @@ func TestTotalsJoinFlows(t *testing.T) {
 	s.open(1, nil)
 	s.open(2, func(f *tcp.Flow) { f.FirstNs = t0 + sec })
 	for i := int64(1); i <= 10; i++ {
-		s.sample(1, t0+i*sec, values{tcp.AckedBytes: i * 1000, tcp.RttUs: 100, tcp.MinRttUs: 90, tcp.CwndPackets: 10, tcp.CAStateField: 0})
+		s.sample(
+			1, t0+i*sec,
+			values{
+				tcp.AckedBytes: i * 1000, tcp.RttUs: 100, tcp.MinRttUs: 90, tcp.CwndPackets: 10,
+				tcp.CAStateField: 0,
+			},
+		)
 	}
 	for i := int64(2); i <= 31; i++ {
-		s.sample(2, t0+i*sec, values{tcp.AckedBytes: i * 2000, tcp.RttUs: 400, tcp.MinRttUs: 80, tcp.SrttUs: 7, tcp.InFlightPackets: 0, tcp.CAStateField: 3})
+		s.sample(
+			2, t0+i*sec,
+			values{
+				tcp.AckedBytes: i * 2000, tcp.RttUs: 400, tcp.MinRttUs: 80, tcp.SrttUs: 7, tcp.InFlightPackets: 0,
+				tcp.CAStateField: 3,
+			},
+		)
 	}
 	g := s.Report().Totals
 	is(t, "acked bytes", g.AckedBytes, 72_000)
@@ -371,7 +405,10 @@ func TestReportIsRepeatable(t *testing.T) {
 	}
 	a, b := s.only(), quiet.only()
 	if *a.AckedPeakBps != *b.AckedPeakBps || *a.Rtt != *b.Rtt {
-		t.Errorf("with reports in between: peak %g, rtt %+v; without: %g, %+v", *a.AckedPeakBps, *a.Rtt, *b.AckedPeakBps, *b.Rtt)
+		t.Errorf(
+			"with reports in between: peak %g, rtt %+v; without: %g, %+v", *a.AckedPeakBps, *a.Rtt, *b.AckedPeakBps,
+			*b.Rtt,
+		)
 	}
 }
 
@@ -398,7 +435,12 @@ func TestSenselessValuesDoNoHarm(t *testing.T) {
 		}
 		id := tcp.FlowID(random.Uint32() >> random.IntN(32))
 		s.sample(id, wild(), v)
-		s.event(tcp.Event{TimeNs: wild(), Flow: id, Kind: tcp.EventKind(random.Uint32()), Cause: tcp.Cause(random.Uint32()), Reason: tcp.Reason(random.Uint32())})
+		s.event(
+			tcp.Event{
+				TimeNs: wild(), Flow: id, Kind: tcp.EventKind(random.Uint32()), Cause: tcp.Cause(random.Uint32()),
+				Reason: tcp.Reason(random.Uint32()),
+			},
+		)
 	}
 	r := s.Report()
 	if got := text(t, r, TextOptions{Width: 80}); len(r.Flows) == 0 || got == "" {

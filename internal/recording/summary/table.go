@@ -17,7 +17,8 @@ const topFlows = 20
 
 // TextOptions change how a report is written for people.
 type TextOptions struct {
-	// Width is that of the terminal in columns; 0 when there is no limit. Columns of the table that do not fit are left out.
+	// Width is that of the terminal in columns; 0 when there is no limit. Columns of the table that
+	// do not fit are left out.
 	Width  int
 	Colour bool
 }
@@ -43,8 +44,14 @@ var tableColumns = []column{
 	{"ACKED bit/s", false, 0, func(f *Flow) string { return rateText(f.AckedRateBps) }},
 	{"RECV bit/s", false, 1, func(f *Flow) string { return rateText(f.ReceiveRateBps) }},
 	{"RTT ms", false, 0, func(f *Flow) string { return f.medianRtt() }},
-	{"p99", false, 7, func(f *Flow) string { return show(f.Rtt, func(d Distribution) string { return milliseconds(d.P99) }) }},
-	{"CWND", false, 3, func(f *Flow) string { return show(f.Cwnd, func(s Spread) string { return fmt.Sprint(s.Median) }) }},
+	{
+		"p99", false, 7,
+		func(f *Flow) string { return show(f.Rtt, func(d Distribution) string { return milliseconds(d.P99) }) },
+	},
+	{
+		"CWND", false, 3,
+		func(f *Flow) string { return show(f.Cwnd, func(s Spread) string { return fmt.Sprint(s.Median) }) },
+	},
 	{"RETRANS", false, 0, func(f *Flow) string { return f.Retransmissions.text() }},
 	{"ERR 1/2/3/4", false, 2, func(f *Flow) string { return f.Errors.codes() }},
 	{"LIMITED BY", true, 8, func(f *Flow) string { return greatest(f.LimitedShare.list()) }},
@@ -102,7 +109,8 @@ func (f *Flow) controls() string {
 	return strings.Join(f.CongestionControls, ">")
 }
 
-// medianRtt is the median of the samples; a source without single round-trip times has smoothed ones, marked by ~.
+// medianRtt is the median of the samples; a source without single round-trip times has smoothed
+// ones, marked by ~.
 func (f *Flow) medianRtt() string {
 	if f.Rtt == nil && f.Srtt != nil {
 		return "~" + milliseconds(f.Srtt.Median)

@@ -59,8 +59,10 @@ func TestTableShowsEachFlow(t *testing.T) {
 	contains(t, got,
 		"flows          2 (2 open, 0 closed), 2.0s, 40 samples, 4 events\n",
 		"lost records   5 (per CPU 1: 5; 0 of flows that are not known, 0 never made), 1 flows not followed\n",
-		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  RTT ms   p99  CWND  RETRANS  ERR 1/2/3/4  LIMITED BY  END\n",
-		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80    12.0  12.0    40   2 0.1%      0/0/0/1  cwnd 75%    still_open\n",
+		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  "+
+			"RTT ms   p99  CWND  RETRANS  ERR 1/2/3/4  LIMITED BY  END\n",
+		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80  "+
+			"  12.0  12.0    40   2 0.1%      0/0/0/1  cwnd 75%    still_open\n",
 	)
 	if strings.Index(got, "\n   2  ") > strings.Index(got, "\n   1  ") {
 		t.Error("the flow with more bytes does not come first")
@@ -111,13 +113,15 @@ func TestDetailsOfOneFlow(t *testing.T) {
 	}
 	contains(t, out.String(),
 		"flow 2  10.0.0.1:5201 > 10.0.0.2:40000\n",
-		"process        iperf3 42\n", "cgroup         -\n", "life           2.0s, seen from its opening; end: still_open\n",
+		"process        iperf3 42\n", "cgroup         -\n",
+		"life           2.0s, seen from its opening; end: still_open\n",
 		"acked          400k bytes, 1.60M bit/s over 2.0s, peak 1.60M bit/s\n",
 		"rtt            min 12.0, median 12.0, p95 12.0, p99 12.0, max 12.0 ms\n",
 		"srtt           min 13.0, median 13.0, max 13.0 ms; kernel's minimum 11.0\n",
 		"cwnd           min 40, median 40, max 40 packets\n",
 		"retransmitted  2 packets, 2.90k bytes, 0.1% of 2000 delivered; 2 marked lost\n",
-		"  by cause     RTO 1\n", "errors         1 reordering 0, 2 local congestion 0, 3 duplicate ACK/SACK 0, 4 timeout 1\n",
+		"  by cause     RTO 1\n",
+		"errors         1 reordering 0, 2 local congestion 0, 3 duplicate ACK/SACK 0, 4 timeout 1\n",
 		"ca_state       open 100%\n", "limited by     cwnd 75%, sndbuf 25%\n",
 	)
 	err := report.WriteFlow(&out, 9, TextOptions{})
@@ -173,9 +177,9 @@ func TestJSONNames(t *testing.T) {
 	if err := json.Unmarshal(encoded, &value); err != nil {
 		t.Fatal(err)
 	}
-	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share cwnd_packets delivered_packets
-		duration_s end_ns errors events in_flight_packets limited_share lost_packets min_rtt_us receive_peak_bps receive_rate_bps
-		received_bytes retransmissions rtt_us samples srtt_us start_ns undone`)
+	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share
+		cwnd_packets delivered_packets duration_s end_ns errors events in_flight_packets limited_share
+		lost_packets min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions rtt_us samples srtt_us start_ns undone`)
 	flow := value["flows"].([]any)[0].(map[string]any)
 	for _, c := range []struct {
 		of   string
@@ -183,14 +187,24 @@ func TestJSONNames(t *testing.T) {
 		want []string
 	}{
 		{"the report", value, strings.Fields("flows totals")},
-		{"totals", value["totals"], append(strings.Fields("closed_flows flows flows_without_samples loss open_flows"), figures...)},
-		{"loss", value["totals"].(map[string]any)["loss"], strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows")},
-		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control congestion_controls
+		{
+			"totals", value["totals"],
+			append(strings.Fields("closed_flows flows flows_without_samples loss open_flows"), figures...),
+		},
+		{
+			"loss", value["totals"].(map[string]any)["loss"],
+			strings.Fields("lost_per_cpu lost_records missed_records orphan_records untracked_flows"),
+		},
+		{"a flow", flow, append(strings.Fields(`cgroup cgroup_id close_reason closed comm congestion_control
+			congestion_controls
 			first_ns flow inherited inode local netns pid remote`), figures...)},
 		{"rtt_us", flow["rtt_us"], strings.Fields("max median min p95 p99")},
 		{"cwnd_packets", flow["cwnd_packets"], strings.Fields("max median min")},
 		{"retransmissions", flow["retransmissions"], strings.Fields("bytes causes delivered_pct packets")},
-		{"causes", flow["retransmissions"].(map[string]any)["causes"], strings.Fields("fast other reordering rto rto_recovery syn tlp")},
+		{
+			"causes", flow["retransmissions"].(map[string]any)["causes"],
+			strings.Fields("fast other reordering rto rto_recovery syn tlp"),
+		},
 		{"errors", flow["errors"], strings.Fields("dup_ack local_congestion reordering timeout")},
 		{"undone", flow["undone"], strings.Fields("dsack timestamp")},
 		{"ca_state_share", flow["ca_state_share"], strings.Fields("cwr disorder loss open recovery")},
@@ -214,5 +228,8 @@ func TestJSONOfAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, string(encoded), `"rtt_us":null`, `"acked_rate_bps":null`, `"ca_state_share":null`, `"loss":null`, `"delivered_pct":null`)
+	contains(
+		t, string(encoded), `"rtt_us":null`, `"acked_rate_bps":null`, `"ca_state_share":null`, `"loss":null`,
+		`"delivered_pct":null`,
+	)
 }

@@ -17,7 +17,9 @@ type totals struct {
 }
 
 func newTotals() *totals {
-	return &totals{rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution()}
+	return &totals{
+		rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution(),
+	}
 }
 
 func (t *totals) add(f *flow, line *Flow) {

@@ -5,17 +5,18 @@ import (
 	"math/bits"
 )
 
-// Residuals are packed in groups of groupRows: a byte with the number of bits of each, 0 to 56 or 64, and then the bits
-// themselves, from the least significant bit of the first byte on. The packing loops are the hottest of this package:
-// eight residuals of w bits fill w bytes exactly, so that up to 16 bits no bits need to be carried from one eight to
-// the next. A shift by the same count each time is cheaper than by different ones.
+// Residuals are packed in groups of groupRows: a byte with the number of bits of each, 0 to 56 or
+// 64, and then the bits themselves, from the least significant bit of the first byte on. The
+// packing loops are the hottest of this package: eight residuals of w bits fill w bytes exactly, so
+// that up to 16 bits no bits need to be carried from one eight to the next. A shift by the same
+// count each time is cheaper than by different ones.
 const maxPackedBits = 56 // with up to 7 bits before them still one 64-bit word
 
 // maxGroups is the memory that packing n residuals may take, and write beyond.
 func maxGroups(n int) int { return n*8 + n/groupRows + 3*8 }
 
-// packGroup packs the first n residuals at out[at:] and returns where they end. seen is all of them or-ed together. It
-// may write beyond the end, but no further than maxGroups.
+// packGroup packs the first n residuals at out[at:] and returns where they end. seen is all of them
+// or-ed together. It may write beyond the end, but no further than maxGroups.
 func packGroup(out []byte, at int, r *[groupRows]uint64, n int, seen uint64) int {
 	width := uint(bits.Len64(seen))
 	if width > maxPackedBits {
@@ -96,7 +97,8 @@ func packWide(out []byte, at int, words []uint64, width uint) int {
 	return at
 }
 
-// unpackGroup reads n residuals of width bits from b, of which 8 bytes more than they take must be readable.
+// unpackGroup reads n residuals of width bits from b, of which 8 bytes more than they take must be
+// readable.
 func unpackGroup(b []byte, r *[groupRows]uint64, n int, width uint) {
 	mask := uint64(1)<<(width&63) - 1
 	switch {

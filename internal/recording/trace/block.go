@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// The version of the format that this package writes. A reader refuses a newer major version, and skips what it does
-// not know in a newer minor version: docs/reference/recording.md has the rules.
+// The version of the format that this package writes. A reader refuses a newer major version, and
+// skips what it does not know in a newer minor version: docs/reference/recording.md has the rules.
 const (
 	versionMajor = 1
 	versionMinor = 0
 )
 
-// marker starts every block, and therefore the file. Its bytes betray a transfer that changed line ends or dropped the
-// eighth bit, as PNG's signature does.
+// marker starts every block, and therefore the file. Its bytes betray a transfer that changed line
+// ends or dropped the eighth bit, as PNG's signature does.
 const marker = "\x89ATR\r\n\x1a\n"
 
 // headerLen is the length of a block's header; the payload follows.
@@ -90,7 +90,8 @@ func (h *header) put(block []byte) {
 	le.PutUint32(block[60:], checksum(block[:60]))
 }
 
-// parseHeader reads a header. It reports false when the bytes are not a whole header of a version that is known.
+// parseHeader reads a header. It reports false when the bytes are not a whole header of a version
+// that is known.
 func parseHeader(b []byte) (h header, ok bool) {
 	if len(b) < headerLen || string(b[:len(marker)]) != marker {
 		return h, false
@@ -109,8 +110,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, h.major == versionMajor && h.payloadLen <= maxPayload
 }
 
-// futureVersion returns the major version if the bytes start a block of a newer one. The first ten bytes of a block
-// stay the same in all versions.
+// futureVersion returns the major version if the bytes start a block of a newer one. The first ten
+// bytes of a block stay the same in all versions.
 func futureVersion(b []byte) (int, bool) {
 	if len(b) < 10 || string(b[:len(marker)]) != marker || b[9] <= versionMajor {
 		return 0, false

@@ -9,7 +9,8 @@ import (
 // window is how much of the file is read at once.
 const window = 1 << 18
 
-// blocks reads the blocks of a file one after the other, and finds the next whole one behind a damaged place.
+// blocks reads the blocks of a file one after the other, and finds the next whole one behind a
+// damaged place.
 type blocks struct {
 	file   io.ReaderAt
 	size   int64
@@ -46,8 +47,8 @@ func (b *blocks) at(offset int64, n int) ([]byte, error) {
 	return b.buf[from : from+int64(n)], nil
 }
 
-// next returns the next block whose header is whole. Its payload is still to be read and may be damaged. It returns
-// io.EOF behind the last one.
+// next returns the next block whose header is whole. Its payload is still to be read and may be
+// damaged. It returns io.EOF behind the last one.
 func (b *blocks) next() (header, error) {
 	for b.offset < b.size {
 		head, err := b.at(b.offset, headerLen)
@@ -72,8 +73,8 @@ func (b *blocks) next() (header, error) {
 	return header{}, io.EOF
 }
 
-// payload returns the payload of the block that next has returned, and goes on behind it. When it is damaged, then it
-// goes on at the next whole block, and ok is false.
+// payload returns the payload of the block that next has returned, and goes on behind it. When it
+// is damaged, then it goes on at the next whole block, and ok is false.
 func (b *blocks) payload(h *header) (p []byte, ok bool, err error) {
 	p, err = b.at(b.offset+headerLen, int(h.payloadLen))
 	if err != nil {
@@ -89,8 +90,9 @@ func (b *blocks) payload(h *header) (p []byte, ok bool, err error) {
 // skip goes on behind the block.
 func (b *blocks) skip(h *header) { b.offset += headerLen + int64(h.payloadLen) }
 
-// resync goes on at the next whole block behind from, and notes what lies between as damaged. When there is none and
-// tail is set, then it notes the rest of the file as an incomplete block, which is what a killed recording leaves.
+// resync goes on at the next whole block behind from, and notes what lies between as damaged. When
+// there is none and tail is set, then it notes the rest of the file as an incomplete block, which
+// is what a killed recording leaves.
 func (b *blocks) resync(from int64, reason string, tail bool) error {
 	search := from + 1
 	for {

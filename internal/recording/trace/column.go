@@ -9,13 +9,15 @@ import (
 	"airtide/internal/tcp"
 )
 
-// A column of a samples block is coded as residuals: the difference of each row to the row before, as zigzag numbers,
-// packed in groups of rows with as many bits as the group's longest residual needs. A constant column has no groups;
-// one whose rows are all tcp.Absent is not in the block at all. docs/reference/recording.md specifies the bytes.
+// A column of a samples block is coded as residuals: the difference of each row to the row before,
+// as zigzag numbers, packed in groups of rows with as many bits as the group's longest residual
+// needs. A constant column has no groups; one whose rows are all tcp.Absent is not in the block at
+// all. docs/reference/recording.md specifies the bytes.
 const (
 	// flagPacked: the column is not constant.
 	flagPacked = 1 << 0
-	// flagPresence: some rows are absent. Their run lengths are listed, and they repeat the value before them.
+	// flagPresence: some rows are absent. Their run lengths are listed, and they repeat the value
+	// before them.
 	flagPresence = 1 << 1
 	// flagReference: the column is coded as its difference to another column.
 	flagReference = 1 << 2
@@ -26,13 +28,13 @@ const (
 
 	groupRows = 32
 
-	// inlineRows is the number of rows below which groups stay with the head: compressing them on their own gains less
-	// than it costs there.
+	// inlineRows is the number of rows below which groups stay with the head: compressing them on
+	// their own gains less than it costs there.
 	inlineRows = 256
 )
 
-// zigzag maps small negative and positive numbers to small unsigned ones. Differences wrap modulo 2^64 on both sides,
-// so every int64 survives.
+// zigzag maps small negative and positive numbers to small unsigned ones. Differences wrap modulo
+// 2^64 on both sides, so every int64 survives.
 func zigzag(d int64) uint64 { return uint64(d<<1) ^ uint64(d>>63) }
 
 func unzigzag(z uint64) int64 { return int64(z>>1) ^ -int64(z&1) }
@@ -46,13 +48,14 @@ type columnEncoder struct {
 	presence []byte // of the column at hand
 }
 
-// reference is another column, already coded, that a column follows closely: v[i] is about from[i-lag].
+// reference is another column, already coded, that a column follows closely: v[i] is about
+// from[i-lag].
 type reference struct {
 	id, lag int
 }
 
-// allEqual says whether every value is the same. Comparing the column with itself shifted by one row is the fastest way
-// in Go: the comparison of byte strings is vectorised.
+// allEqual says whether every value is the same. Comparing the column with itself shifted by one
+// row is the fastest way in Go: the comparison of byte strings is vectorised.
 func allEqual[T int64 | tcp.FlowID](v []T) bool {
 	return v[0] == v[len(v)-1] && bytes.Equal(rawBytes(v[1:]), rawBytes(v[:len(v)-1]))
 }
@@ -68,7 +71,8 @@ func (e *columnEncoder) constant(id int, value int64) {
 	}
 }
 
-// varying adds a column whose values are not known to be all the same. When order is not nil, row i is v[order[i]].
+// varying adds a column whose values are not known to be all the same. When order is not nil, row i
+// is v[order[i]].
 func (e *columnEncoder) varying(id int, v []int64, order []uint16, ref reference) {
 	first := e.pack(v, order)
 	flags, bodyStart := byte(flagPacked), len(e.body)
@@ -117,8 +121,8 @@ func gather(to, from []int64, order []uint16) []int64 {
 	return to
 }
 
-// pack packs the column into groups, and makes the presence list if some rows are absent. It returns the value that the
-// first residual is against.
+// pack packs the column into groups, and makes the presence list if some rows are absent. It
+// returns the value that the first residual is against.
 func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 	e.packed = slices.Grow(e.packed[:0], maxGroups(len(v)))
 	out, at := e.packed[:cap(e.packed)], 0
@@ -138,7 +142,8 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 		if presence.absent {
 			expected = tcp.Absent
 		}
-		// A group after one without a change probably has none either, and to see that is cheaper than to code it.
+		// A group after one without a change probably has none either, and to see that is cheaper
+		// than to code it.
 		if steady && unchanged(v, order, start, end, expected) {
 			out[at] = 0
 			at++
@@ -148,8 +153,9 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 		before, mixed := last, presence.absent
 		if !mixed {
 			seen, last = differences(&residuals, v, order, start, end, before)
-			// A step to tcp.Absent is huge, so that only groups with huge steps are searched for it. Should such a step be
-			// small for all that, then it is coded like any other, which is longer and not wrong.
+			// A step to tcp.Absent is huge, so that only groups with huge steps are searched for
+			// it. Should such a step be small for all that, then it is coded like any other, which
+			// is longer and not wrong.
 			mixed = seen>>61 != 0 && hasAbsent(before, residuals[:end-start])
 		}
 		if mixed {
@@ -176,8 +182,10 @@ func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 	var difference int64
 	for len(order) >= 8 {
 		o := (*[8]uint16)(order)
-		difference |= (unchecked(v, o[0]) ^ value) | (unchecked(v, o[1]) ^ value) | (unchecked(v, o[2]) ^ value) | (unchecked(v, o[3]) ^ value) |
-			(unchecked(v, o[4]) ^ value) | (unchecked(v, o[5]) ^ value) | (unchecked(v, o[6]) ^ value) | (unchecked(v, o[7]) ^ value)
+		difference |= (unchecked(v, o[0]) ^ value) | (unchecked(v, o[1]) ^ value) |
+			(unchecked(v, o[2]) ^ value) | (unchecked(v, o[3]) ^ value) |
+			(unchecked(v, o[4]) ^ value) | (unchecked(v, o[5]) ^ value) |
+			(unchecked(v, o[6]) ^ value) | (unchecked(v, o[7]) ^ value)
 		order = order[8:]
 	}
 	for _, row := range order {
@@ -186,14 +194,17 @@ func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 	return difference == 0
 }
 
-// unchecked is v[row] without the check of its bounds: the rows of an order are those of a column, each once.
+// unchecked is v[row] without the check of its bounds: the rows of an order are those of a column,
+// each once.
 func unchecked(v []int64, row uint16) int64 {
 	return *(*int64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(v)), uintptr(row)*8))
 }
 
-// differences writes the residuals of the rows from start to end. It returns all of them or-ed together, and the last
-// value.
-func differences(residuals *[groupRows]uint64, v []int64, order []uint16, start, end int, last int64) (seen uint64, now int64) {
+// differences writes the residuals of the rows from start to end. It returns all of them or-ed
+// together, and the last value.
+func differences(
+	residuals *[groupRows]uint64, v []int64, order []uint16, start, end int, last int64,
+) (seen uint64, now int64) {
 	if order == nil {
 		for i, x := range v[start:end] {
 			r := zigzag(x - last)
@@ -224,15 +235,16 @@ func differences(residuals *[groupRows]uint64, v []int64, order []uint16, start,
 	return seen, last
 }
 
-// presenceList is the state of a column's presence list: the lengths of the runs of present, absent, present rows and so
-// on.
+// presenceList is the state of a column's presence list: the lengths of the runs of present,
+// absent, present rows and so on.
 type presenceList struct {
 	mixed  bool // the column has absent rows
 	absent bool // the last row was
 	start  int  // of the last run
 }
 
-// presentDifferences is differences for a column with absent rows, which repeat the value before them.
+// presentDifferences is differences for a column with absent rows, which repeat the value before
+// them.
 func (e *columnEncoder) presentDifferences(
 	residuals *[groupRows]uint64, v []int64, order []uint16, start, end int, last int64, p *presenceList,
 ) (seen uint64, now int64) {

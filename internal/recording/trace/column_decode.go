@@ -18,8 +18,8 @@ type codedColumn struct {
 	groups   []byte // inline, or compressed
 }
 
-// parseColumns reads the descriptions of a block's columns into byID, whose index is the column id. Columns of ids
-// beyond it are skipped.
+// parseColumns reads the descriptions of a block's columns into byID, whose index is the column id.
+// Columns of ids beyond it are skipped.
 func parseColumns(head, body []byte, byID []codedColumn) error {
 	clear(byID)
 	c := cursor{b: head}
@@ -151,7 +151,8 @@ func unpackGroups(first int64, groups []byte, out []int64) error {
 	return nil
 }
 
-// addReference adds the column that this one was coded as a difference to. That one must not have a reference itself.
+// addReference adds the column that this one was coded as a difference to. That one must not have a
+// reference itself.
 func (d *columnDecoder) addReference(c *codedColumn, out []int64) error {
 	if c.ref.id >= len(d.byID) || d.byID[c.ref.id].flags&(columnThere|flagReference|flagPresence) != columnThere {
 		return fmt.Errorf("%w: column %d cannot be its reference", errColumn, c.ref.id)

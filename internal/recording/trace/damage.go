@@ -19,11 +19,13 @@ type Damage struct {
 	SkippedBytes int64   `json:"skipped_bytes"`
 	// TailBytes is the length of an incomplete block at the end of the file.
 	TailBytes int64 `json:"tail_bytes"`
-	// UndefinedFlows counts flows whose definitions were lost; they were delivered with nothing but their IDs.
+	// UndefinedFlows counts flows whose definitions were lost; they were delivered with nothing but
+	// their IDs.
 	UndefinedFlows int `json:"undefined_flows"`
 	// UnknownBlocks counts blocks of kinds that this version does not know.
 	UnknownBlocks int `json:"unknown_blocks"`
-	// CleanEnd says that the recording was ended by Close. Without it, what came in the last second may be missing.
+	// CleanEnd says that the recording was ended by Close. Without it, what came in the last second
+	// may be missing.
 	CleanEnd bool `json:"clean_end"`
 	// Live says that a recording still writes the file, so that there is no end yet.
 	Live bool `json:"live"`
@@ -31,7 +33,8 @@ type Damage struct {
 
 const maxSkipped = 1000
 
-// Whole says that nothing is missing: all of the file was read and the recording had ended, or is still being made.
+// Whole says that nothing is missing: all of the file was read and the recording had ended, or is
+// still being made.
 func (d *Damage) Whole() bool {
 	return len(d.Skipped) == 0 && d.UndefinedFlows == 0 && d.UnknownBlocks == 0 && (d.CleanEnd || d.Live)
 }

@@ -14,7 +14,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// smallRecording makes a recording of some blocks of each kind, and says where each block starts and what it holds.
+// smallRecording makes a recording of some blocks of each kind, and says where each block starts
+// and what it holds.
 func smallRecording(t testing.TB) (file []byte, want *kept) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.atr")
@@ -84,8 +85,8 @@ func within(blocks []extent) (n [3]int) {
 	return n
 }
 
-// passOver says that a place is to be left out of a test of every place: most of those within the header blocks'
-// payloads, which are most of a small file and all alike.
+// passOver says that a place is to be left out of a test of every place: most of those within the
+// header blocks' payloads, which are most of a small file and all alike.
 func passOver(blocks []extent, at int) bool {
 	i := slices.IndexFunc(blocks, func(b extent) bool { return at < b.to })
 	return blocks[i].kind == blockHeader && at > blocks[i].from+headerLen && at < blocks[i].to-1 && at%16 != 0
@@ -116,7 +117,8 @@ func TestFileCutAnywhereKeepsEveryWholeBlock(t *testing.T) {
 			t.Fatalf("cut at %d: %v samples, events and losses, want %v", length, held(got), within(whole))
 		}
 		d := r.Damage()
-		if tail := length - whole[len(whole)-1].to; d.TailBytes != int64(tail) || d.CleanEnd || d.Whole() || len(d.Skipped) > 0 {
+		if tail := length - whole[len(whole)-1].to; d.TailBytes != int64(tail) || d.CleanEnd || d.Whole() ||
+			len(d.Skipped) > 0 {
 			t.Fatalf("cut at %d: %+v, want a tail of %d bytes", length, d, tail)
 		}
 	}
@@ -271,7 +273,8 @@ func TestBothHeadersDamagedIsAClearError(t *testing.T) {
 	for _, b := range extents(t, file)[:2] {
 		file[b.from+headerLen]++
 	}
-	if _, _, err := scanBytes(file, ScanOptions{}); !errors.Is(err, errMetadata) || !strings.Contains(err.Error(), "damaged") {
+	if _, _, err := scanBytes(file, ScanOptions{}); !errors.Is(err, errMetadata) ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("error: %v", err)
 	}
 }

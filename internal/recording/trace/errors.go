@@ -26,6 +26,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("opening trace %s: it has format version %d, and this airtide reads up to version %d; read it with a newer airtide",
+	return fmt.Sprintf(
+		"opening trace %s: it has format version %d, and this airtide reads up to version %d; read it with a "+
+			"newer airtide",
 		e.Path, e.Major, versionMajor)
 }

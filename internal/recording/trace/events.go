@@ -7,8 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// An event is a record: its length, and then the time since the event before, flow, kind, a set of the parts that are
-// not zero, and those parts in the order of their bits. docs/reference/recording.md specifies each.
+// An event is a record: its length, and then the time since the event before, flow, kind, a set of
+// the parts that are not zero, and those parts in the order of their bits.
+// docs/reference/recording.md specifies each.
 const (
 	partCode = 1 << iota
 	partCAState
@@ -28,7 +29,8 @@ const (
 	partFromSample // has no bytes
 )
 
-// appendEvent appends an event's record to b. beforeNs is the time of the event before it in the block, 0 for the first.
+// appendEvent appends an event's record to b. beforeNs is the time of the event before it in the
+// block, 0 for the first.
 func appendEvent(b []byte, e *tcp.Event, beforeNs int64, scratch []byte) (out, scratchOut []byte) {
 	r := binary.AppendVarint(scratch[:0], e.TimeNs-beforeNs)
 	r = binary.AppendUvarint(r, uint64(e.Flow))
@@ -36,7 +38,8 @@ func appendEvent(b []byte, e *tcp.Event, beforeNs int64, scratch []byte) (out, s
 	numbers := [...]uint64{
 		uint64(e.Code), uint64(e.CAState), uint64(e.CwndPackets), uint64(e.SsthreshPackets), uint64(e.InFlightPackets),
 		uint64(e.Cause), uint64(e.Reason), uint64(e.From), uint64(e.To),
-		zigzag(e.Seq), zigzag(e.EndSeq - e.Seq), zigzag(e.Value), uint64(e.NumBlocks), uint64(len(e.Text)), uint64(e.CPU),
+		zigzag(e.Seq), zigzag(e.EndSeq - e.Seq), zigzag(e.Value), uint64(e.NumBlocks), uint64(len(e.Text)),
+		uint64(e.CPU),
 	}
 	var parts uint64
 	for i, n := range numbers {
@@ -69,7 +72,8 @@ func appendEvent(b []byte, e *tcp.Event, beforeNs int64, scratch []byte) (out, s
 
 var errEvent = errors.New("malformed event")
 
-// parseEvents calls yield with each event of a block's decompressed payload. The event is only lent.
+// parseEvents calls yield with each event of a block's decompressed payload. The event is only
+// lent.
 func parseEvents(b []byte, yield func(*tcp.Event) error) error {
 	c := cursor{b: b}
 	var timeNs int64
@@ -118,7 +122,8 @@ func parseEvents(b []byte, yield func(*tcp.Event) error) error {
 	return nil
 }
 
-// cursor reads numbers from the start of b. It turns bad, and stays so, when b is too short or a number too large.
+// cursor reads numbers from the start of b. It turns bad, and stays so, when b is too short or a
+// number too large.
 type cursor struct {
 	b   []byte
 	bad bool

@@ -37,8 +37,9 @@ func createFile(path string, overwrite bool) (*os.File, error) {
 	return f, nil
 }
 
-// lock takes the file's write lock: a lock of the open file (Linux 3.15), which the kernel drops when the process ends,
-// and which a reader can ask for without taking it. A file system without locks is used without.
+// lock takes the file's write lock: a lock of the open file (Linux 3.15), which the kernel drops
+// when the process ends, and which a reader can ask for without taking it. A file system without
+// locks is used without.
 func lock(f *os.File) error {
 	l := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l)

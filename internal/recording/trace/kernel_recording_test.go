@@ -9,11 +9,12 @@ import (
 	"airtide/internal/tcp"
 )
 
-// kernelRecording holds real samples, from Linux 6.18, per ACK: both ends of CUBIC transfers over a shared bottleneck,
-// first with losses and then without; and made-up events with every part.
+// kernelRecording holds real samples, from Linux 6.18, per ACK: both ends of CUBIC transfers over a
+// shared bottleneck, first with losses and then without; and made-up events with every part.
 const kernelRecording = "testdata/kernel.atr"
 
-// This file was written once. It pins the format: every later version must read it, to the last value.
+// This file was written once. It pins the format: every later version must read it, to the last
+// value.
 func TestOldRecordingStaysReadable(t *testing.T) {
 	got, damage := scan(t, kernelRecording, ScanOptions{})
 	if !damage.Whole() {
@@ -45,7 +46,9 @@ func TestOldRecordingStaysReadable(t *testing.T) {
 	if !reflect.DeepEqual(got.events, wantEvents) {
 		t.Errorf("events:\n got %+v\nwant %+v", got.events, wantEvents)
 	}
-	if want := []tcp.Loss{{TimeNs: 1, PerCPU: []uint64{3, 4}, Untracked: 5, Orphans: 6}}; !reflect.DeepEqual(got.losses, want) {
+	if want := []tcp.Loss{
+		{TimeNs: 1, PerCPU: []uint64{3, 4}, Untracked: 5, Orphans: 6},
+	}; !reflect.DeepEqual(got.losses, want) {
 		t.Errorf("losses %+v, want %+v", got.losses, want)
 	}
 }

@@ -42,22 +42,24 @@ type Metadata struct {
 	// IntervalNs is the polling interval of the source diag.
 	IntervalNs int64 `json:"interval_ns,omitempty"`
 
-	// ClockMonotonicNs and ClockWallNs are CLOCK_MONOTONIC and CLOCK_REALTIME (since 1970) at the same moment at the
-	// start, to within ClockUncertaintyNs.
+	// ClockMonotonicNs and ClockWallNs are CLOCK_MONOTONIC and CLOCK_REALTIME (since 1970) at the
+	// same moment at the start, to within ClockUncertaintyNs.
 	ClockMonotonicNs   int64 `json:"clock_monotonic_ns"`
 	ClockWallNs        int64 `json:"clock_wall_ns"`
 	ClockUncertaintyNs int64 `json:"clock_uncertainty_ns"`
-	// ClockBootNs is CLOCK_BOOTTIME at that moment, which runs on while the host sleeps; 0 in recordings without it.
+	// ClockBootNs is CLOCK_BOOTTIME at that moment, which runs on while the host sleeps; 0 in
+	// recordings without it.
 	ClockBootNs int64 `json:"clock_boot_ns,omitempty"`
 }
 
-// WallNs turns a recorded time into nanoseconds since 1970. It does not follow steps of the wall clock that came during
-// the recording.
+// WallNs turns a recorded time into nanoseconds since 1970. It does not follow steps of the wall
+// clock that came during the recording.
 func (m *Metadata) WallNs(monotonicNs int64) int64 {
 	return monotonicNs - m.ClockMonotonicNs + m.ClockWallNs
 }
 
-// HostMetadata describes this host and takes the clocks. The caller adds what it knows of the recording.
+// HostMetadata describes this host and takes the clocks. The caller adds what it knows of the
+// recording.
 func HostMetadata() Metadata {
 	m := Metadata{Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	m.Host, _ = os.Hostname()
@@ -76,7 +78,8 @@ func HostMetadata() Metadata {
 	return m
 }
 
-// readClocks reads the wall clock between two readings of the monotonic clock, and keeps the closest of some tries.
+// readClocks reads the wall clock between two readings of the monotonic clock, and keeps the
+// closest of some tries.
 func readClocks() (monotonicNs, wallNs, uncertaintyNs int64) {
 	for try := range 8 {
 		before := clock.Now()
@@ -109,7 +112,8 @@ const (
 type description struct {
 	Metadata Metadata `json:"metadata"`
 	Columns  []column `json:"columns"`
-	// Names are the names of numbers in events: of kinds, codes and so on. A name's place is its number.
+	// Names are the names of numbers in events: of kinds, codes and so on. A name's place is its
+	// number.
 	Names map[string][]string `json:"names"`
 }
 
@@ -136,7 +140,8 @@ func describe(m Metadata) description {
 	return d
 }
 
-// names lists the names of the numbers from 0 on. A number without a name prints as something that ends in itself.
+// names lists the names of the numbers from 0 on. A number without a name prints as something that
+// ends in itself.
 func names(name func(uint8) string) (all []string) {
 	for i := range uint8(255) {
 		if n := name(i); strings.HasSuffix(n, fmt.Sprintf("_%d", i)) {

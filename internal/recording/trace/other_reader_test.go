@@ -78,9 +78,11 @@ func sumsUp(t *testing.T, path string) otherReading {
 		e := &got.events[i]
 		other := otherEvent{
 			TimeNs: e.TimeNs, Flow: e.Flow, Kind: e.Kind, Code: e.Code, CAState: e.CAState, Cwnd: e.CwndPackets,
-			Ssthresh: e.SsthreshPackets, InFlight: e.InFlightPackets, Cause: e.Cause, Reason: e.Reason, From: e.From, To: e.To,
-			Seq: e.Seq, EndSeq: e.EndSeq, Value: e.Value, Blocks: [][2]int64{}, Text: hex.EncodeToString([]byte(e.Text)),
-			CPU: e.CPU, FromSample: e.FromSample,
+			Ssthresh: e.SsthreshPackets, InFlight: e.InFlightPackets, Cause: e.Cause, Reason: e.Reason,
+			From: e.From, To: e.To,
+			Seq: e.Seq, EndSeq: e.EndSeq, Value: e.Value, Blocks: [][2]int64{},
+			Text: hex.EncodeToString([]byte(e.Text)),
+			CPU:  e.CPU, FromSample: e.FromSample,
 		}
 		for _, b := range e.Blocks[:e.NumBlocks] {
 			other.Blocks = append(other.Blocks, [2]int64{b.Start, b.End})
@@ -90,7 +92,8 @@ func sumsUp(t *testing.T, path string) otherReading {
 	return r
 }
 
-// readByOther reads a file with testdata/reader.py, which knows docs/reference/recording.md and nothing of this package.
+// readByOther reads a file with testdata/reader.py, which knows docs/reference/recording.md and
+// nothing of this package.
 func readByOther(t *testing.T, path string) (r otherReading) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -111,8 +114,12 @@ func readByOther(t *testing.T, path string) (r otherReading) {
 func TestAnotherReaderReadsTheSame(t *testing.T) {
 	t.Parallel()
 	got, want := readByOther(t, kernelRecording), sumsUp(t, kernelRecording)
-	if got.Samples != want.Samples || got.End["samples"] != float64(want.Samples) || got.End["events"] != float64(len(want.Events)) {
-		t.Errorf("%d samples, and the end block says %v; want %d and %d events", got.Samples, got.End, want.Samples, len(want.Events))
+	if got.Samples != want.Samples || got.End["samples"] != float64(want.Samples) ||
+		got.End["events"] != float64(len(want.Events)) {
+		t.Errorf(
+			"%d samples, and the end block says %v; want %d and %d events", got.Samples, got.End, want.Samples,
+			len(want.Events),
+		)
 	}
 	varied := 0
 	for name, c := range want.Columns {

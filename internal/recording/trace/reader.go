@@ -9,7 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Reader reads a recording, also one that is still being written: a scan then delivers what is there by now.
+// Reader reads a recording, also one that is still being written: a scan then delivers what is
+// there by now.
 type Reader struct {
 	path        string
 	file        *os.File // nil when the bytes come from elsewhere
@@ -140,13 +141,14 @@ func (r *Reader) Close() error {
 // Damage says what the last scan could not read.
 func (r *Reader) Damage() Damage { return r.damage }
 
-// Totals returns what the recording holds without scanning it. It reports false when the recording was not ended
-// cleanly: then only a scan can tell.
+// Totals returns what the recording holds without scanning it. It reports false when the recording
+// was not ended cleanly: then only a scan can tell.
 func (r *Reader) Totals() (Totals, bool) {
 	var t Totals
 	size := r.Size()
 	b := blocks{file: r.source, size: size}
-	// The end block is the last one and short: it is the last marker in the file whose block is whole.
+	// The end block is the last one and short: it is the last marker in the file whose block is
+	// whole.
 	for b.offset = max(0, size-window); ; {
 		h, err := b.next()
 		if err != nil {

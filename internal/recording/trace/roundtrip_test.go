@@ -142,8 +142,9 @@ func TestPackedGroupsOfEveryWidth(t *testing.T) {
 func everyEvent() []tcp.Event {
 	all := tcp.Event{
 		TimeNs: 1e12, Flow: math.MaxUint32, Kind: tcp.EventSack, Code: tcp.CodeDupAck, CAState: tcp.CARecovery,
-		CwndPackets: math.MaxUint32, SsthreshPackets: 7, InFlightPackets: 8, Cause: tcp.CauseTLP, Reason: tcp.ReasonUndoDsack,
-		From: 255, To: 1, Seq: 1 << 40, EndSeq: 1<<40 + 1448, Value: math.MinInt64, NumBlocks: 4,
+		CwndPackets: math.MaxUint32, SsthreshPackets: 7, InFlightPackets: 8, Cause: tcp.CauseTLP,
+		Reason: tcp.ReasonUndoDsack,
+		From:   255, To: 1, Seq: 1 << 40, EndSeq: 1<<40 + 1448, Value: math.MinInt64, NumBlocks: 4,
 		Blocks: [tcp.MaxBlocks]tcp.Block{{Start: 1, End: 2}, {Start: -5, End: 1 << 50}, {Start: 3, End: 1}, {}},
 		Text:   "cubic\x00\xff", CPU: math.MaxUint16, FromSample: true,
 	}
@@ -165,8 +166,12 @@ func everyEvent() []tcp.Event {
 func TestEverythingComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.atr")
 	m := HostMetadata()
-	m.Tool, m.Label, m.Command, m.Source, m.SourceDetail = "0.1", "first floor", []string{"iperf3", "-c", "ap"}, "bpf", "tp_btf"
-	m.Filter, m.Density, m.IntervalNs, m.HZ = filter.Filter{Ports: []uint16{443}, Comms: []string{"curl"}}, "every", 1e8, 250
+	m.Tool, m.Label, m.Command, m.Source, m.SourceDetail = "0.1", "first floor", []string{
+		"iperf3", "-c", "ap",
+	}, "bpf", "tp_btf"
+	m.Filter, m.Density, m.IntervalNs, m.HZ = filter.Filter{
+		Ports: []uint16{443}, Comms: []string{"curl"},
+	}, "every", 1e8, 250
 	w, err := Create(path, m, Options{})
 	must(t, err)
 	var want kept

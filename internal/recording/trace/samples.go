@@ -8,7 +8,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Column ids in files that this package writes. A file names its columns itself, so they may differ between versions.
+// Column ids in files that this package writes. A file names its columns itself, so they may differ
+// between versions.
 const (
 	columnTime  = 0
 	columnFlow  = 1
@@ -16,8 +17,8 @@ const (
 	numColumns  = columnField + int(tcp.NumStored)
 )
 
-// references are the fields that follow another one closely. tcp_probe fires before the segment is processed, so that
-// the socket's values are what the segment before has brought.
+// references are the fields that follow another one closely. tcp_probe fires before the segment is
+// processed, so that the socket's values are what the segment before has brought.
 var references = [tcp.NumStored]struct {
 	field tcp.Field
 	lag   int
@@ -116,8 +117,8 @@ func (e *samplesEncoder) following(f int, v, ahead []int64) {
 	e.varying(id, v, nil, reference{columnField + int(ref.field), ref.lag})
 }
 
-// subtract writes v[i] - ahead[i-lag] for each row; before the first row, ahead is taken to be ahead[0]. difference may
-// be v.
+// subtract writes v[i] - ahead[i-lag] for each row; before the first row, ahead is taken to be
+// ahead[0]. difference may be v.
 func subtract(difference, v, ahead []int64, lag int) {
 	for i := range min(lag, len(v)) {
 		difference[i] = v[i] - ahead[0]
@@ -132,8 +133,8 @@ func subtract(difference, v, ahead []int64, lag int) {
 	}
 }
 
-// worthReference compares on some rows whether the column changes more than its difference to the one ahead. Columns
-// with absent rows stay as they are, for their difference would hide that.
+// worthReference compares on some rows whether the column changes more than its difference to the
+// one ahead. Columns with absent rows stay as they are, for their difference would hide that.
 func worthReference(v, ahead []int64, lag int) bool {
 	const stride = 13 // a prime, so that patterns such as one ACK per two segments do not fool it
 	if slices.Contains(v, tcp.Absent) || slices.Contains(ahead, tcp.Absent) {
@@ -148,8 +149,8 @@ func worthReference(v, ahead []int64, lag int) bool {
 	return difference < own
 }
 
-// sortByFlow finds the order of rows by flow that keeps the order within each flow: a radix sort by as many digits as
-// the range of the flow IDs needs.
+// sortByFlow finds the order of rows by flow that keeps the order within each flow: a radix sort by
+// as many digits as the range of the flow IDs needs.
 func (e *samplesEncoder) sortByFlow(flow []tcp.FlowID) {
 	const digit = 11
 	n := len(flow)

@@ -11,7 +11,8 @@ import (
 
 var errSamples = errors.New("malformed samples block")
 
-// samplesDecoder turns the payloads of samples blocks into batches. It keeps its memory from block to block.
+// samplesDecoder turns the payloads of samples blocks into batches. It keeps its memory from block
+// to block.
 type samplesDecoder struct {
 	columnDecoder
 	timeID, flowID int
@@ -63,7 +64,8 @@ func (s *selection) hasFlow(f tcp.FlowID) bool { return s.flows == nil || s.flow
 
 func (s *selection) hasTime(ns int64) bool { return ns >= s.fromNs && ns < s.toNs }
 
-// newSamplesDecoder maps the file's columns to fields by name. Columns with other names are never looked at.
+// newSamplesDecoder maps the file's columns to fields by name. Columns with other names are never
+// looked at.
 func newSamplesDecoder(columns []column) (*samplesDecoder, error) {
 	d := &samplesDecoder{timeID: -1, flowID: -1}
 	for f := range d.fieldID {
@@ -91,8 +93,9 @@ func newSamplesDecoder(columns []column) (*samplesDecoder, error) {
 	return d, nil
 }
 
-// decode decodes the selected rows of a block. The batch is valid until the next call, and read only: columns without
-// change stay in place from block to block, and all absent ones are the same memory.
+// decode decodes the selected rows of a block. The batch is valid until the next call, and read
+// only: columns without change stay in place from block to block, and all absent ones are the same
+// memory.
 func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 	if n < 1 || n > maxRows || len(payload) < 4 {
 		return nil, errSamples

@@ -13,23 +13,25 @@ import (
 
 // ScanOptions say what a scan delivers.
 type ScanOptions struct {
-	// Fields are the fields to decode, computed ones included; nil means all. The others are absent in the samples.
+	// Fields are the fields to decode, computed ones included; nil means all. The others are absent
+	// in the samples.
 	Fields []tcp.Field
 	// Flows are the flows to deliver; nil means all.
 	Flows []tcp.FlowID
-	// FromNs and ToNs bound the times of samples and events; ToNs is exclusive, and 0 means without bound.
+	// FromNs and ToNs bound the times of samples and events; ToNs is exclusive, and 0 means without
+	// bound.
 	FromNs, ToNs int64
 }
 
 // maxUndefined bounds how many flows without a definition a scan remembers.
 const maxUndefined = 1 << 20
 
-// Scan delivers the recording to a sink, in the order of the file. Samples come in batches that are grouped by flow,
-// and in the order of time within each flow. The definition of a flow comes before its data, and again when it was
-// recorded again. A batch must not be changed by the sink.
+// Scan delivers the recording to a sink, in the order of the file. Samples come in batches that are
+// grouped by flow, and in the order of time within each flow. The definition of a flow comes before
+// its data, and again when it was recorded again. A batch must not be changed by the sink.
 //
-// Damage is no error: Scan skips it, goes on behind it, and Damage says what was skipped. The error is that of reading
-// the file, or of the sink.
+// Damage is no error: Scan skips it, goes on behind it, and Damage says what was skipped. The error
+// is that of reading the file, or of the sink.
 func (r *Reader) Scan(o ScanOptions, sink tcp.Sink) error {
 	samples, err := newSamplesDecoder(r.description.Columns)
 	if err != nil {

@@ -85,16 +85,18 @@ func TestScanOfSomeFlowsAndTimes(t *testing.T) {
 	path, all := recorded(t, b, events)
 	middle, later := b.TimeNs[b.Len()/3], b.TimeNs[b.Len()/2]
 	for name, o := range map[string]ScanOptions{
-		"one flow":           {Flows: []tcp.FlowID{2}},
-		"two flows":          {Flows: []tcp.FlowID{1, 5}},
-		"no flow":            {Flows: []tcp.FlowID{}},
-		"another flow":       {Flows: []tcp.FlowID{99}},
-		"from":               {FromNs: middle},
-		"to":                 {ToNs: middle},
-		"between":            {FromNs: middle, ToNs: later},
-		"nothing between":    {FromNs: 1, ToNs: 2},
-		"flow and time":      {Flows: []tcp.FlowID{3, 4}, FromNs: middle, ToNs: later},
-		"flow, time, fields": {Flows: []tcp.FlowID{3}, FromNs: middle, Fields: []tcp.Field{tcp.AckedBytes, tcp.AckBytes}},
+		"one flow":        {Flows: []tcp.FlowID{2}},
+		"two flows":       {Flows: []tcp.FlowID{1, 5}},
+		"no flow":         {Flows: []tcp.FlowID{}},
+		"another flow":    {Flows: []tcp.FlowID{99}},
+		"from":            {FromNs: middle},
+		"to":              {ToNs: middle},
+		"between":         {FromNs: middle, ToNs: later},
+		"nothing between": {FromNs: 1, ToNs: 2},
+		"flow and time":   {Flows: []tcp.FlowID{3, 4}, FromNs: middle, ToNs: later},
+		"flow, time, fields": {
+			Flows: []tcp.FlowID{3}, FromNs: middle, Fields: []tcp.Field{tcp.AckedBytes, tcp.AckBytes},
+		},
 	} {
 		var want kept
 		chosen := func(id tcp.FlowID, ns int64) bool {
@@ -175,7 +177,8 @@ func TestTotalsNeedAnEnd(t *testing.T) {
 	must(t, err)
 	defer r.Close()
 	totals, ok := r.Totals()
-	if !ok || totals.Samples != uint64(b.Len()) || totals.FirstNs != slices.Min(b.TimeNs) || totals.LastNs != slices.Max(b.TimeNs) {
+	if !ok || totals.Samples != uint64(b.Len()) || totals.FirstNs != slices.Min(b.TimeNs) ||
+		totals.LastNs != slices.Max(b.TimeNs) {
 		t.Errorf("totals %+v, %v", totals, ok)
 	}
 	open := filepath.Join(t.TempDir(), "y.atr")

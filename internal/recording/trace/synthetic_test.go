@@ -12,8 +12,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK: about as random as the kernel's
-// values are, and no more.
+// sender simulates one end of a bulk transfer as a monitor would sample it, per ACK: about as
+// random as the kernel's values are, and no more.
 type sender struct {
 	id                     tcp.FlowID
 	rng                    *rand.Rand
@@ -84,7 +84,8 @@ func (s *sender) next(row *tcp.Sample) {
 	v[tcp.DeviceQueueBytes] = r.Int64N(4) * 2304
 	v[tcp.ForwardMemoryBytes] = r.Int64N(4096)
 	v[tcp.DeliveredPackets] = s.delivered
-	v[tcp.RetransmitsPackets], v[tcp.LostPackets], v[tcp.RetransmittedBytes] = s.retransmits, s.retransmits, s.retransmits*mss
+	v[tcp.RetransmitsPackets], v[tcp.LostPackets] = s.retransmits, s.retransmits
+	v[tcp.RetransmittedBytes] = s.retransmits * mss
 	v[tcp.DeliveryRateBps] = int64(float64(cwnd*mss*8) / rtt * 1e6)
 	v[tcp.PacingRateBps] = int64(1.2 * float64(cwnd*mss*8) / s.srtt * 1e6)
 	v[tcp.BusyUs] = s.ackNs / 4e6 * 4000
@@ -95,7 +96,9 @@ func (s *sender) next(row *tcp.Sample) {
 		v[tcp.BBRMode], v[tcp.BBRPacingGainPct], v[tcp.BBRCwndGainPct], v[tcp.BBRFullBandwidth] = 2, 100, 200, 1
 		v[tcp.BBRBandwidthBps], v[tcp.BBRMinRttUs] = 100e6+s.delivered/1000, 7800
 	} else {
-		v[tcp.CubicKMs], v[tcp.CubicWmaxPackets], v[tcp.CubicOriginPackets] = int64(k*1000), int64(s.wmax), int64(s.wmax)
+		v[tcp.CubicKMs], v[tcp.CubicWmaxPackets], v[tcp.CubicOriginPackets] = int64(
+			k*1000,
+		), int64(s.wmax), int64(s.wmax)
 		v[tcp.CubicEpochNs], v[tcp.CubicTargetPackets] = s.epochNs/4e6*4e6, int64(target)
 		v[tcp.CubicRenoPackets], v[tcp.CubicDelayMinUs] = cwnd, 7800
 		v[tcp.CubicCnt] = max(2, int64(s.cwnd/max(0.1, target-s.cwnd)))
@@ -130,7 +133,8 @@ func flowNumber(id tcp.FlowID) *tcp.Flow {
 		ID:     id,
 		Local:  netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(id)}), uint16(id)),
 		Remote: netip.MustParseAddrPort("[2001:db8::1]:443"),
-		PID:    uint32(id) + 1000, Comm: "iperf3", CongestionControl: "cubic", FirstNs: int64(id) * 1e6, Inherited: id%2 == 0,
+		PID:    uint32(id) + 1000, Comm: "iperf3", CongestionControl: "cubic", FirstNs: int64(id) * 1e6,
+		Inherited: id%2 == 0,
 	}
 }
 

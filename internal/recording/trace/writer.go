@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// directRows: a batch of at least as many samples becomes a block as it is; smaller ones are gathered first. In
-	// blocks of this size a sample takes about a tenth more space and time than in full ones.
+	// directRows: a batch of at least as many samples becomes a block as it is; smaller ones are
+	// gathered first. In blocks of this size a sample takes about a tenth more space and time than
+	// in full ones.
 	directRows = 2048
 	// maxAgeNs is how old, by the time of samples and events, what is gathered may get.
 	maxAgeNs = int64(1e9)
@@ -30,9 +31,9 @@ type Options struct {
 	Overwrite bool
 }
 
-// Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least each second and Close
-// at the end. After an error nothing more is written, every call returns that error, and what has been written before
-// stays readable.
+// Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least
+// each second and Close at the end. After an error nothing more is written, every call returns that
+// error, and what has been written before stays readable.
 type Writer struct {
 	path  string
 	file  blockFile
@@ -68,7 +69,8 @@ type blockFile interface {
 	Seek(offset int64, whence int) (int64, error)
 }
 
-// Create starts a recording. It refuses a file that exists, unless o allows it, and one that is being recorded to.
+// Create starts a recording. It refuses a file that exists, unless o allows it, and one that is
+// being recorded to.
 func Create(path string, m Metadata, o Options) (*Writer, error) {
 	f, err := createFile(path, o.Overwrite)
 	if err != nil {
@@ -239,7 +241,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Stats returns the counts so far. Samples and events count when they are taken, blocks and bytes when written.
+// Stats returns the counts so far. Samples and events count when they are taken, blocks and bytes
+// when written.
 func (w *Writer) Stats() Stats { return w.stats }
 
 func (w *Writer) writeFlows() error {
@@ -298,7 +301,8 @@ func (w *Writer) writeLost() error {
 		return w.err
 	}
 	w.hasLost = false
-	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked && w.lost.Orphans == r.Orphans && w.lost.Missed == r.Missed {
+	if r := w.lostReported; r != nil && slices.Equal(w.lost.PerCPU, r.PerCPU) && w.lost.Untracked == r.Untracked &&
+		w.lost.Orphans == r.Orphans && w.lost.Missed == r.Missed {
 		return nil
 	}
 	reported := w.lost
@@ -314,7 +318,10 @@ func (w *Writer) writeLost() error {
 
 // writeEnd writes the clean end.
 func (w *Writer) writeEnd() {
-	t := Totals{Samples: w.stats.Samples, Events: w.stats.Events, Flows: w.stats.Flows, Blocks: w.stats.Blocks + 1, Lost: w.lost}
+	t := Totals{
+		Samples: w.stats.Samples, Events: w.stats.Events, Flows: w.stats.Flows, Blocks: w.stats.Blocks + 1,
+		Lost: w.lost,
+	}
 	if w.first <= w.last {
 		t.FirstNs, t.LastNs = w.first, w.last
 	}
@@ -340,7 +347,8 @@ func (w *Writer) write(h header, payload []byte) error {
 // startBlock makes room for the header of a block, to which the caller appends the payload.
 func (w *Writer) startBlock() { w.block = slices.Grow(w.block[:0], headerLen)[:headerLen] }
 
-// finishBlock writes the block with one call. If that fails, then it takes back what was written of it.
+// finishBlock writes the block with one call. If that fails, then it takes back what was written of
+// it.
 func (w *Writer) finishBlock(h header) error {
 	if w.err != nil {
 		return w.err
@@ -358,7 +366,8 @@ func (w *Writer) finishBlock(h header) error {
 	return nil
 }
 
-// takeBack cuts the file after the last whole block. Should that fail too, then a reader reports a truncated tail.
+// takeBack cuts the file after the last whole block. Should that fail too, then a reader reports a
+// truncated tail.
 func (w *Writer) takeBack() {
 	if w.file.Truncate(w.size) == nil {
 		_, _ = w.file.Seek(w.size, io.SeekStart)

@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// recordUntilKilled records 100 samples each 10 ms, flushes each 100 ms and prints how many samples were flushed.
+// recordUntilKilled records 100 samples each 10 ms, flushes each 100 ms and prints how many samples
+// were flushed.
 func recordUntilKilled(path string) {
 	w, err := Create(path, HostMetadata(), Options{})
 	if err != nil {
@@ -111,7 +112,8 @@ func TestExistingFileIsNotOverwrittenUnasked(t *testing.T) {
 	if _, damage := scan(t, path, ScanOptions{}); !damage.Whole() {
 		t.Errorf("damage: %s", &damage)
 	}
-	if _, err := Create(t.TempDir(), HostMetadata(), Options{Overwrite: true}); err == nil || !strings.Contains(err.Error(), "regular file") {
+	if _, err := Create(t.TempDir(), HostMetadata(), Options{Overwrite: true}); err == nil ||
+		!strings.Contains(err.Error(), "regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	if _, err := Create(filepath.Join(path, "below"), HostMetadata(), Options{}); err == nil {
