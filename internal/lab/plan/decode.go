@@ -1,24 +1,22 @@
 package plan
 
 import (
+	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"airtide/internal/units"
 )
 
 // decoder turns nodes into Go values. Fields go by their json tags; those without omitzero are required. It goes on after
 // a problem, so that one check names all of them.
 type decoder struct {
 	problems *Problems
-}
-
-// quantity is a type that is written as one word or number with a unit.
-type quantity interface {
-	// parse reads the text; its error is what was expected.
-	parse(text string) error
 }
 
 // selfDecoding types read nodes by themselves.
@@ -46,13 +44,15 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 	case selfDecoding:
 		target.decode(d, n, path)
 		return
-	case quantity:
+	case encoding.TextUnmarshaler:
 		text, ok := d.text(n, path)
 		if !ok {
 			return
 		}
-		if err := target.parse(text); err != nil {
-			d.expected(n, path, err.Error())
+		if err := target.UnmarshalText([]byte(text)); err != nil {
+			d.expected(n, path, expectation(target, err))
+		} else if duration, ok := target.(*Duration); ok && *duration > maxDuration {
+			d.expected(n, path, expectedDuration)
 		}
 		return
 	case choice:
@@ -98,6 +98,20 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 	default:
 		panic(fmt.Sprintf("plan: %s: no way to decode a %s", path, v.Type()))
 	}
+}
+
+// expectation returns what the value should have been, by the error of reading it.
+func expectation(target encoding.TextUnmarshaler, err error) string {
+	syntax, ok := errors.AsType[*units.SyntaxError](err)
+	if !ok {
+		return err.Error()
+	}
+	if _, ok := target.(*Duration); ok {
+		bounded := *syntax
+		bounded.Expected = expectedDuration
+		syntax = &bounded
+	}
+	return syntax.Want()
 }
 
 // text is a scalar's.

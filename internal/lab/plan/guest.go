@@ -45,9 +45,10 @@ const expectedRatio = "how many times as fast as real time, 1/10 to 1000, such a
 
 var ratioRegexp = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}|/[0-9]{1,6})?$`)
 
-func (r *ClockRatio) parse(text string) error {
+// UnmarshalText reads a ratio. It stays as it is written.
+func (r *ClockRatio) UnmarshalText(text []byte) error {
 	*r = ClockRatio(text)
-	if v := r.Value(); !ratioRegexp.MatchString(text) || !(v >= 0.1 && v <= 1000) {
+	if v := r.Value(); !ratioRegexp.Match(text) || !(v >= 0.1 && v <= 1000) {
 		return errors.New(expectedRatio)
 	}
 	return nil

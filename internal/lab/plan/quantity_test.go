@@ -1,10 +1,16 @@
 package plan
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"testing"
 )
+
+type quantity interface {
+	encoding.TextUnmarshaler
+	fmt.Stringer
+}
 
 func TestQuantitiesAreReadAndWritten(t *testing.T) {
 	for _, c := range []struct {
@@ -27,13 +33,10 @@ func TestQuantitiesAreReadAndWritten(t *testing.T) {
 			t.Errorf("%s is %g, expected %g", c.text, got, c.number)
 		}
 		shown := ""
-		for _, q := range []interface {
-			quantity
-			fmt.Stringer
-		}{new(Rate), new(Duration), new(Limit), new(Size), new(Share)} {
-			if q.parse(c.text) == nil && shown == "" {
+		for _, q := range []quantity{new(Rate), new(Duration), new(Limit), new(Size), new(Share)} {
+			if q.UnmarshalText([]byte(c.text)) == nil && shown == "" {
 				shown = q.String()
-				if q.parse(shown) != nil || numberOf(shown) != c.number {
+				if q.UnmarshalText([]byte(shown)) != nil || numberOf(shown) != c.number {
 					t.Errorf("%s is written as %s, which is something else", c.text, shown)
 				}
 			}
@@ -42,9 +45,9 @@ func TestQuantitiesAreReadAndWritten(t *testing.T) {
 			t.Errorf("%s is written as %q, expected %q", c.text, shown, c.shown)
 		}
 	}
-	for _, text := range []string{"", "fast", "54", "54 Mbps", "-1 ms", "1e3 ms", "1 ms ms", "1. ms", ".5 s", "99999999999 Gbit/s", "NaN", "Inf s", "200 h"} {
+	for _, text := range []string{"", "fast", "54", "54 MHz", "-1 ms", "1 ms ms", "1. ms", ".5 s", "99999999999 Gbit/s", "NaN", "Inf s"} {
 		for _, q := range []quantity{new(Rate), new(Duration), new(Limit), new(Size), new(Share)} {
-			if err := q.parse(text); err == nil {
+			if err := q.UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as the %T %v", text, q, q)
 			}
 		}

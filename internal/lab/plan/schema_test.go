@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"airtide/experiments"
+	"airtide/internal/units"
 )
 
 var update = flag.Bool("update", false, "write experiment.schema.json anew")
@@ -50,11 +51,11 @@ func schema(t *testing.T) *jsonschema.Schema {
 	options := &jsonschema.ForOptions{TypeSchemas: types}
 	add := func(of reflect.Type, s *jsonschema.Schema) { types[of] = s }
 
-	add(reflect.TypeFor[Rate](), orNumber(text(pattern(rateUnits)), 0, 0))
-	add(reflect.TypeFor[Duration](), orNumber(text(pattern(timeUnits)), 0, 0))
-	add(reflect.TypeFor[Size](), orNumber(text(pattern(byteUnits)), 0, 0))
-	add(reflect.TypeFor[Limit](), text(pattern(append([]unit{{"packets", 1}, {"packet", 1}}, byteUnits...))))
-	add(reflect.TypeFor[Share](), orNumber(text(`^`+number+` *%$`), 0, 1))
+	add(reflect.TypeFor[Rate](), orNumber(text(units.RatePattern), 0, 0))
+	add(reflect.TypeFor[Duration](), orNumber(text(units.DurationPattern), 0, 0))
+	add(reflect.TypeFor[Size](), orNumber(text(units.SizePattern), 0, 0))
+	add(reflect.TypeFor[Limit](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(packetsRegexp.String()), text(units.SizePattern)}})
+	add(reflect.TypeFor[Share](), orNumber(text(`^`+units.NumberPattern+` *%$`), 0, 1))
 	for _, c := range []choice{
 		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
@@ -187,7 +188,7 @@ func TestExperimentsFollowTheSchema(t *testing.T) {
 func TestSchemaRefusesWhatTheCheckerRefuses(t *testing.T) {
 	r := published(t)
 	for _, change := range [][2]string{
-		{"phy_rate: 65 Mbit/s", "phy_rate: 65 Mbps"},
+		{"phy_rate: 65 Mbit/s", "phy_rate: 65 MHz"},
 		{"phy_rate: 65 Mbit/s", "phy_rate: 65"},
 		{"phy_rate", "phyrate"},
 		{"standard: n", "standard: be"},

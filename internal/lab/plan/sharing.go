@@ -9,6 +9,7 @@ import (
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
 	"airtide/internal/share/message"
+	"airtide/internal/units"
 )
 
 // Sharing is how a terminal shares the access point with the others.
@@ -46,10 +47,11 @@ type Alpha string
 
 const expectedAlpha = "a number from 0 on, or inf"
 
-var alphaRegexp = regexp.MustCompile(`^(` + number + `|inf)$`)
+var alphaRegexp = regexp.MustCompile(`^(` + units.NumberPattern + `|inf)$`)
 
-func (a *Alpha) parse(text string) error {
-	if !alphaRegexp.MatchString(text) {
+// UnmarshalText reads a number from 0 on, or inf. It stays as it is written.
+func (a *Alpha) UnmarshalText(text []byte) error {
+	if !alphaRegexp.Match(text) {
 		return errors.New(expectedAlpha)
 	}
 	*a = Alpha(text)

@@ -1,0 +1,64 @@
+package units
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a time in nanoseconds. As a *Duration it is a flag.
+type Duration time.Duration
+
+const expectedDuration = "a time in ns, us, ms, s, min or h, such as 20 ms"
+
+// ParseDuration reads a duration such as 20 ms, 1.5 s or 1m30s.
+func ParseDuration(text string) (Duration, error) {
+	v, err := times.parse(text, expectedDuration)
+	if err == nil {
+		return Duration(v), nil
+	}
+	sum := 0.0
+	for rest := text; ; {
+		m := partRegexp.FindStringSubmatch(rest)
+		if m == nil {
+			return 0, err
+		}
+		number, parseErr := strconv.ParseFloat(m[1], 64)
+		u, ok := times.lookUp(m[4])
+		if parseErr != nil || !ok {
+			return 0, err
+		}
+		sum += number * u.size
+		if rest = strings.TrimRight(rest[len(m[0]):], " "); rest == "" {
+			break
+		}
+	}
+	if sum >= math.MaxInt64 {
+		return 0, err
+	}
+	return Duration(math.Round(sum)), nil
+}
+
+// String is the exact duration in ns, us, ms or s: 20 ms.
+func (d Duration) String() string {
+	if d == 0 {
+		return "0 s"
+	}
+	return times.print(int64(d))
+}
+
+// Seconds is the duration in seconds.
+func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
+
+// MarshalText writes String.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) error { return d.Set(string(text)) }
+
+// Set reads a flag's value.
+func (d *Duration) Set(text string) error { return set(d, text, ParseDuration) }
+
+// Type names the kind of value in help texts.
+func (*Duration) Type() string { return "duration" }

@@ -1,0 +1,49 @@
+package units
+
+import (
+	"math"
+	"strings"
+)
+
+// Size is a number of bytes. As a *Size it is a flag.
+type Size int64
+
+const expectedSize = "a size in B, kB, MB, GB, KiB, MiB or GiB, such as 64 kB"
+
+// ParseSize reads a size such as 64 kB or 2 MiB.
+func ParseSize(text string) (Size, error) {
+	v, err := sizes.parse(text, expectedSize)
+	return Size(v), err
+}
+
+// String is the exact size: 64 kB.
+func (s Size) String() string { return sizes.print(int64(s)) }
+
+// Short is the size with three digits: 1.23 MB.
+func (s Size) Short() string { return Sizes.Format(float64(s)) }
+
+// MarshalText writes String.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what ParseSize reads.
+func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+
+// Set reads a flag's value.
+func (s *Size) Set(text string) error { return set(s, text, ParseSize) }
+
+// Type names the kind of value in help texts.
+func (*Size) Type() string { return "size" }
+
+// ParseBufferSize reads a size, a bare number of bytes, or a number with k, M or G of 1024 as socket tools have it.
+func ParseBufferSize(text string) (Size, error) {
+	number, factor := text, 1.0
+	for i, prefix := range []string{"k", "M", "G"} {
+		if n, ok := strings.CutSuffix(text, prefix); ok {
+			number, factor = n, math.Pow(1024, float64(i+1))
+		}
+	}
+	if v, ok := ParseNumber(number); ok && v*factor < math.MaxInt64 {
+		return Size(math.Round(v * factor)), nil
+	}
+	return ParseSize(text)
+}
