@@ -54,7 +54,7 @@ func appendBuckets(b []byte, counts []uint64) []byte {
 	return b
 }
 
-// readBuckets reads what appendBuckets has written, and says whether it is that.
+// readBuckets decodes the form of appendBuckets. It returns false for anything else.
 func readBuckets(b []byte, counts []uint64) bool {
 	for at := uint64(0); len(b) > 0; {
 		step, n := binary.Uvarint(b)
@@ -71,7 +71,7 @@ func readBuckets(b []byte, counts []uint64) bool {
 	return true
 }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText decodes the form of MarshalText.
 func (h *Histogram) UnmarshalText(text []byte) error {
 	h.Reset()
 	b, err := base64.RawStdEncoding.AppendDecode(nil, text)

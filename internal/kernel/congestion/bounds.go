@@ -10,9 +10,9 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Scope is the sockets that bounds are for: All, those of a cgroup or one socket. Bounds of a
-// socket go before those of its cgroup, these before those of the cgroups above it, and these
-// before those for all.
+// Scope is a set of sockets with common bounds: all sockets, those of a cgroup, or one socket. The
+// bounds of a socket take precedence over those of its cgroup, then of its parent cgroups, then
+// over those for all.
 type Scope struct {
 	kind scopeKind
 	id   uint64
@@ -81,7 +81,7 @@ func OpenBounds(name string) (*Bounder, error) {
 	return b, nil
 }
 
-// Close lets go of the bounds; those that were set stay.
+// Close closes the maps. Bounds that were set stay in force.
 func (b *Bounder) Close() error {
 	var errs []error
 	for _, m := range []*ebpf.Map{b.changed, b.all, b.cgroups, b.sockets, b.lease} {
@@ -90,9 +90,8 @@ func (b *Bounder) Close() error {
 	return errors.Join(errs...)
 }
 
-// Maps are where the bounds of sockets stand, by cookie, and what is to be written
-// (CLOCK_MONOTONIC, ns) after each change: for BPF programs that set bounds themselves. They belong
-// to the Bounder.
+// Maps returns the map of socket bounds by cookie, and the map in which each change writes the time
+// (CLOCK_MONOTONIC, ns). BPF programs use them to set bounds. The maps belong to the Bounder.
 func (b *Bounder) Maps() (sockets, changed *ebpf.Map) { return b.sockets, b.changed }
 
 // Set sets the bounds of a scope. Each socket follows at its next ACK, or when it sends after a
@@ -122,7 +121,7 @@ func (b *Bounder) Lease(untilNs int64) error {
 	return nil
 }
 
-// Get reads the bounds of a scope itself; none are 0.
+// Get returns the bounds of exactly this scope, or zero bounds.
 func (b *Bounder) Get(s Scope) (Bounds, error) {
 	var bounds cubicBoundCcBounds
 	m, key := b.place(s)
@@ -133,7 +132,7 @@ func (b *Bounder) Get(s Scope) (Bounds, error) {
 	return Bounds{Lower: bounds.Lower, Upper: bounds.Upper}, nil
 }
 
-// place is where the bounds of a scope stand.
+// place returns the map and the key of a scope.
 func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
 	switch s.kind {
 	case scopeCgroup:
@@ -144,8 +143,8 @@ func (b *Bounder) place(s Scope) (m *ebpf.Map, key any) {
 	return b.all, uint32(0)
 }
 
-// change writes bounds and then another generation, at which sockets look anew. The generation is
-// the time, so that two processes cannot choose the same and no lock is needed.
+// change writes bounds, then a new generation that makes sockets read their bounds again. The
+// generation is the time, so two processes cannot choose the same, and no lock is needed.
 func (b *Bounder) change(s Scope, bounds Bounds) error {
 	m, key := b.place(s)
 	var err error

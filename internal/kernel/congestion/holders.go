@@ -31,7 +31,7 @@ func holders(id link.ID) (pids []int) {
 	return pids
 }
 
-// fdinfo reads a number from what /proc tells about a descriptor.
+// fdinfo reads a number from a descriptor's fdinfo file in /proc.
 func fdinfo(path, field string) (uint64, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What callers may want to tell apart.
+// Errors that callers may test for.
 var (
-	// ErrInUse says that a congestion control of this name is registered already.
+	// ErrInUse means that a congestion control with this name is registered already.
 	ErrInUse = errors.New("the name is in use")
-	// ErrNotLoaded says that no congestion control of airtide has this name.
+	// ErrNotLoaded means that no congestion control of airtide has this name.
 	ErrNotLoaded = errors.New("not loaded by airtide")
-	// ErrNotSupported says that this kernel cannot load congestion controls, or may not.
+	// ErrNotSupported means that the kernel lacks struct_ops or refuses it to this process.
 	ErrNotSupported = errors.New("this kernel cannot load congestion controls")
 )
 
 // opsType is the kernel's structure that a congestion control fills in.
 const opsType = "tcp_congestion_ops"
 
-// Available lists the congestion controls that the kernel knows now, loaded ones included.
+// Available returns the congestion controls that the kernel knows, including loaded ones.
 func Available() ([]string, error) {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {
@@ -36,7 +36,7 @@ func Available() ([]string, error) {
 	return names, nil
 }
 
-// explain says what an error of loading means on this kernel.
+// explain adds the likely cause on this kernel to a loading error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):
@@ -54,7 +54,7 @@ func explain(err error) error {
 	return err
 }
 
-// lacking says what the kernel lacks, judged by its types; "" when it has all.
+// lacking names the feature that the kernel lacks according to its BTF, or returns "".
 func lacking(load func() (*btf.Spec, error)) string {
 	types, err := load()
 	if err != nil {
@@ -71,7 +71,7 @@ func lacking(load func() (*btf.Spec, error)) string {
 	return ""
 }
 
-// isBPFFS says whether a folder lies on a mounted BPF file system.
+// isBPFFS reports whether a folder is on a mounted BPF file system.
 func isBPFFS(folder string) bool {
 	var s unix.Statfs_t
 	return unix.Statfs(folder, &s) == nil && s.Type == unix.BPF_FS_MAGIC

@@ -50,7 +50,7 @@ func List(bpffs string) ([]Entry, error) {
 	return all, nil
 }
 
-// Find is the entry of a name; ErrNotLoaded when there is none.
+// Find returns the entry with a name, or ErrNotLoaded.
 func Find(bpffs, name string) (*Entry, error) {
 	all, err := List(bpffs)
 	if err != nil {
@@ -75,7 +75,7 @@ func named(all []Entry, name string) (*Entry, error) {
 	return nil, fmt.Errorf("%s: %w", name, ErrNotLoaded)
 }
 
-// Registered is List without what keeps each, which takes far longer to find out.
+// Registered is List without the holders of each entry, which take far longer to find.
 func Registered() ([]Entry, error) {
 	for {
 		all, err := walkLinks()
@@ -213,7 +213,8 @@ func mapsOfProgram(id ebpf.ProgramID, names map[string]ebpf.MapID) error {
 	return nil
 }
 
-// read opens a map of the congestion control for f; without such a map f is not called.
+// read opens a map of the congestion control and calls f with it. Without such a map it does not
+// call f.
 func (e *Entry) read(name string, f func(*ebpf.Map) error) error {
 	id, ok := e.maps[name]
 	if !ok {

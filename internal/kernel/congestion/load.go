@@ -11,11 +11,11 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 )
 
-// DefaultBPFFS is where the BPF file system is mounted by custom.
+// DefaultBPFFS is the usual mount point of the BPF file system.
 const DefaultBPFFS = "/sys/fs/bpf"
 
-// pinFolder lies below the BPF file system; a pinned congestion control is a file of its name in
-// it.
+// pinFolder is the folder of pinned congestion controls on the BPF file system. The file has the
+// name of the congestion control.
 const pinFolder = "airtide/cc"
 
 // Options say how to load.
@@ -26,13 +26,13 @@ type Options struct {
 	Parameters Parameters
 	// Pin makes it outlive the process.
 	Pin bool
-	// BPFFS is where the BPF file system is mounted; "" means DefaultBPFFS.
+	// BPFFS is the mount point of the BPF file system. An empty string means DefaultBPFFS.
 	BPFFS string
 }
 
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_]{1,15}$`)
 
-// CheckName tells whether a congestion control can have a name.
+// CheckName returns an error if a congestion control cannot have this name.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("name %q: want 1 to 15 letters, digits and underscores", name)
@@ -106,13 +106,13 @@ func register(k Kind, o Options) (link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The link keeps what it needs of them.
+	// The link keeps references to the programs and maps that it needs.
 	defer objects.Close()
 	return link.AttachStructOps(link.StructOpsOptions{Map: objects.Maps["congestion_ops"]})
 }
 
-// preparePin makes the folder for pins and returns the file's path. It mounts the BPF file system
-// where nothing is.
+// preparePin creates the folder for pins and returns the path of the pin. It mounts the BPF file
+// system if necessary.
 func preparePin(bpffs, name string) (string, error) {
 	if bpffs == "" {
 		bpffs = DefaultBPFFS

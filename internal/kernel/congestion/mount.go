@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnsureBPFFS mounts a BPF file system where none is; "" means DefaultBPFFS.
+// EnsureBPFFS mounts a BPF file system if there is none. An empty path means DefaultBPFFS.
 func EnsureBPFFS(at string) error {
 	if at == "" {
 		at = DefaultBPFFS
@@ -21,7 +21,7 @@ func EnsureBPFFS(at string) error {
 	return nil
 }
 
-// mountBPFFS mounts a BPF file system, as bpftool does where systemd has not.
+// mountBPFFS mounts a BPF file system, as bpftool does on systems without systemd.
 func mountBPFFS(at string) error {
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return err

@@ -52,8 +52,7 @@ func loadOps(spec *ebpf.CollectionSpec) (*ebpf.Collection, error) {
 	return ebpf.NewCollection(spec)
 }
 
-// layout is where the kernel's structure, as a registered map shows it, holds the name and the
-// programs' numbers.
+// layout locates the name and the program IDs in the kernel structure of a registered map.
 type layout struct {
 	name      uint32
 	functions []uint32
@@ -79,7 +78,8 @@ func kernelLayout() (*layout, error) {
 	return l, nil
 }
 
-// kernelOps is the kernel's structure, and where it lies in the value of a registered map.
+// kernelOps returns tcp_congestion_ops from the kernel's BTF, and its offset in the value of a
+// registered map.
 func kernelOps() (ops *btf.Struct, at btf.Bits, err error) {
 	types, err := btf.LoadKernelSpec()
 	if err != nil {

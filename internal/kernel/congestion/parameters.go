@@ -21,8 +21,8 @@ var magic = [8]int8{'a', 'i', 'r', 't', 'i', 'd', 'e'}
 
 func steps(v float64, per float64) uint32 { return uint32(math.Round(v * per)) }
 
-// toWire encodes parameters for a kernel whose clock has hz ticks per second. The time ratio scales
-// the ticks of a real second. Whole ticks suffice: rounding is below 1 % even at the lowest rates.
+// toWire encodes parameters for a kernel with hz ticks per second. The time ratio scales the ticks
+// of a real second. Rounding to whole ticks changes a value by less than 1 %.
 func toWire(k Kind, p Parameters, hz int) wire {
 	num, den := p.TimeRatio()
 	w := wire{

@@ -11,8 +11,7 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// TickRate is the kernel's CONFIG_HZ: how many ticks (jiffies), in which it counts its timers, a
-// second has.
+// TickRate returns the kernel's CONFIG_HZ, the number of timer ticks (jiffies) per second.
 func TickRate() (int, error) {
 	hz, err := clock.TickRate(readJiffies)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // tries are names that are tried before giving up: 32^3 are possible.
 const tries = 20
 
-// LoadUnique loads a congestion control, not pinned, under a name that nobody else has: the kind's
-// with an underscore and three letters behind it.
+// LoadUnique loads an unpinned congestion control under a unique name: the kind's name, an
+// underscore and three letters.
 func LoadUnique(k Kind, p Parameters) (l *Loaded, err error) {
 	for range tries {
 		l, err = Load(k, Options{Name: withSuffix(k), Parameters: p})

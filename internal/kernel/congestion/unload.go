@@ -10,11 +10,11 @@ import (
 )
 
 // Unload unregisters a pinned congestion control of airtide and waits until its name is free. It
-// returns how many sockets use it still: they, and namespaces whose default it is, keep it until
-// they end or choose another.
+// returns the number of sockets that still use it. These sockets, and namespaces with this default,
+// keep it until they end or choose another one.
 //
-// What airtide did not load is ErrNotLoaded. What is not pinned is its process's to end, which the
-// error names.
+// The error is ErrNotLoaded if airtide did not load it. For an unpinned one the error names the
+// process that has to end.
 func Unload(ctx context.Context, bpffs, name string) (sockets uint64, err error) {
 	e, err := Find(bpffs, name)
 	if err != nil {

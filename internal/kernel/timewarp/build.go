@@ -57,7 +57,7 @@ func Build(ctx context.Context, o BuildOptions) (path string, err error) {
 	return path, install(built, path)
 }
 
-// checkHeaders finds the headers and says what is wrong with them before make does so at length.
+// checkHeaders finds the kernel headers and returns an error that is clearer than that of make.
 func checkHeaders(headers string) (string, error) {
 	if headers == "" {
 		headers = filepath.Join("/lib/modules", Release(), "build")
@@ -93,7 +93,7 @@ func checkHeaders(headers string) (string, error) {
 	return headers, lines.Err()
 }
 
-// lastLines is how much of what make printed an error repeats.
+// lastLines is the number of output lines of make that an error repeats.
 const lastLines = 15
 
 func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {

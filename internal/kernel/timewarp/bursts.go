@@ -11,8 +11,7 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// scaledBursts is what has to be known to take back what makes TCP gather as much at once as at N =
-// 1.
+// scaledBursts holds the previous values of the settings that keep bursts as large as at N = 1.
 type scaledBursts struct {
 	NetNS uint32 `json:"netns"`
 	// Before and Set are values of settings in net/ipv4, by name.
@@ -23,14 +22,12 @@ type scaledBursts struct {
 // mostPacingRatio is the kernel's, in percent (net/ipv4/sysctl_net_ipv4.c).
 const mostPacingRatio = 1000
 
-// burstSettings are those of net/ipv4 that N changes, and what they become.
+// burstSettings are the settings of net/ipv4 that depend on N, with their new values.
 //
-// A segment holds what TCP sends in a millisecond, by sk_pacing_rate, the window over the
-// round-trip time times a ratio in percent, and besides the more the shorter the round-trip time
-// is: gso_max_size >> (min_rtt >> tcp_tso_rtt_log) (tcp_tso_autosize, net/ipv4/tcp_output.c). As
-// many bytes may wait in the device's queue (tcp_small_queue_check). By a clock that goes N times
-// faster all that is N times less, and small segments fill a send buffer with less data, so that
-// the window is smaller too.
+// TCP sizes a burst as sk_pacing_rate times 1 ms plus gso_max_size >> (min_rtt >> tcp_tso_rtt_log)
+// (tcp_tso_autosize, net/ipv4/tcp_output.c). tcp_small_queue_check limits the device's queue to the
+// same size. With a clock N times as fast both are N times smaller. Small segments fill a send
+// buffer with less data, so the window shrinks too.
 var burstSettings = map[string]func(before int, n float64) int{
 	"tcp_pacing_ss_ratio": scaledRatio,
 	"tcp_pacing_ca_ratio": scaledRatio,
@@ -43,11 +40,10 @@ func scaledRatio(before int, n float64) int {
 	return min(max(int(math.Round(float64(before)*n)), 1), mostPacingRatio)
 }
 
-// errPaced says that bursts cannot be as large as at N = 1.
+// errPaced means that bursts cannot be as large as at N = 1.
 var errPaced = errors.New("the queueing discipline fq paces by the same rate")
 
-// setBursts takes back what an earlier N made of bursts, and scales them for this N if that is
-// wanted.
+// setBursts restores the burst settings of an earlier N, then scales them for this N if wanted.
 func (k *Kernel) setBursts(s *state, r Ratio, wanted bool) error {
 	if err := k.undoBursts(s); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Kind is a counter of the kernel that tells of errors of TCP.
+// Kind is a kernel counter of TCP errors.
 type Kind struct {
 	Name  string // as in /proc/net/snmp (Tcp) and /proc/net/netstat (TcpExt)
 	About string
 }
 
-// Kinds are the counters that show what accelerated time does to TCP.
+// Kinds are the counters that show the effect of accelerated time on TCP.
 var Kinds = []Kind{
 	{"RetransSegs", "segments sent again"},
 	{"TCPTimeouts", "retransmission timeouts"},
@@ -36,7 +36,7 @@ var Kinds = []Kind{
 	{"TCPAbortOnTimeout", "connections given up after timeouts"},
 }
 
-// Errors are counters by their names. What this kernel does not count is absent.
+// Errors maps counter names to values. Counters that the kernel lacks are absent.
 type Errors map[string]uint64
 
 // ReadErrors reads the counters of Kinds in the network namespace of this process.
@@ -44,7 +44,7 @@ func (k *Kernel) ReadErrors() (Errors, error) {
 	return ErrorsFrom(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(k.proc, name)) })
 }
 
-// ErrorsFrom reads the counters of another kernel or namespace. read reads a file of its /proc,
+// ErrorsFrom reads the counters of another kernel or namespace. read returns a file of its /proc,
 // such as net/snmp.
 func ErrorsFrom(read func(name string) ([]byte, error)) (Errors, error) {
 	all := map[string]uint64{}
@@ -83,7 +83,7 @@ func parseCounters(text, protocol string, into map[string]uint64) error {
 			return fmt.Errorf("%d names and %d values of %s", len(names), len(values), protocol)
 		}
 		for i, value := range values {
-			// One of them (MaxConn) is -1, and none of those is asked for here.
+			// MaxConn is -1 and not a counter of Kinds, so values that do not parse are skipped.
 			if n, err := strconv.ParseUint(value, 10, 64); err == nil {
 				into[names[i]] = n
 			}
@@ -93,7 +93,7 @@ func parseCounters(text, protocol string, into map[string]uint64) error {
 	return fmt.Errorf("no counters of %s", protocol)
 }
 
-// Since is what came on top of earlier counters.
+// Since returns the growth since earlier counters.
 func (e Errors) Since(earlier Errors) Errors {
 	d := Errors{}
 	for name, n := range e {

@@ -15,7 +15,7 @@ import (
 // whatever becomes of the process that loaded it, since N does.
 const cubicName = "timewarp_cubic"
 
-// scaledCubic is what has to be known to take it back.
+// scaledCubic holds the values needed to undo it.
 type scaledCubic struct {
 	NetNS uint32 `json:"netns"` // whose new connections use it
 	// Before is the congestion control that they had before.
@@ -78,7 +78,7 @@ func (k *Kernel) defaultCC() string {
 	return k.ipv4("tcp_congestion_control")
 }
 
-// inNetNS calls f in the network namespace with this inode. One that has ended is no error.
+// inNetNS calls f in the network namespace with this inode. An ended namespace is no error.
 func inNetNS(inode uint32, f func() error) error {
 	if self, err := owner.SelfNetNS(); err != nil || self == inode {
 		return errors.Join(err, f())

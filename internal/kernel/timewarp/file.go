@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is where built modules lie, in a folder for each kernel release.
+// Folder holds built modules, in one folder for each kernel release.
 const Folder = "/var/lib/airtide/timewarp"
 
 // Release is the release of the running kernel, as uname -r prints it.
@@ -23,8 +23,9 @@ func Release() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// FindModule finds the module for a kernel release: the one that airtide built, else DKMS's. One
-// that was built from other sources than those in this binary does not count.
+// FindModule returns the path of the module for a kernel release: first the one built by airtide,
+// then the one built by DKMS. A module built from other sources than those of this binary is
+// skipped.
 func FindModule(release string) (string, error) { return findModule("/", release) }
 
 // findModule is FindModule in the file system below a folder.
@@ -71,8 +72,7 @@ func ModuleRelease(path string) (string, error) {
 	return release, nil
 }
 
-// moduleFact is what a module (not compressed) tells of itself under a key, "" where that is
-// nothing.
+// moduleFact returns the value of a modinfo key of an uncompressed module, or "".
 func moduleFact(path, key string) (string, error) {
 	f, err := elf.Open(path)
 	if err != nil {

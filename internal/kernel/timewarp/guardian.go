@@ -8,18 +8,18 @@ import (
 	"syscall"
 )
 
-// guardian is a process that takes everything back when the one of Run has ended without doing so,
-// however it ended: it is told by the end of its standard input, which the kernel closes. It has a
-// session of its own, so that what ends the processes of a terminal does not end it.
+// guardian is a process that undoes everything after Run's process has ended without doing so. It
+// notices the end on its standard input, which the kernel closes. It has its own session, so
+// signals to a terminal's processes do not reach it.
 type guardian struct {
 	process *exec.Cmd
 	input   *os.File
 }
 
-// dismissal is what a guardian is told when all has been taken back.
+// dismissal is the message to a guardian after a complete undo.
 const dismissal = "done"
 
-// startGuardian starts this program anew with arguments that make it call Guard.
+// startGuardian executes this program again with arguments that make it call Guard.
 func startGuardian(args []string) (*guardian, error) {
 	fail := func(err error) (*guardian, error) {
 		return nil, fmt.Errorf("starting who takes time back when this process is killed: %w", err)
@@ -44,16 +44,15 @@ func startGuardian(args []string) (*guardian, error) {
 	return g, nil
 }
 
-// dismiss ends it. One that has been killed before is not missed any more.
+// dismiss ends the guardian. A guardian that was killed is ignored.
 func (g *guardian) dismiss() {
 	_, _ = g.input.WriteString(dismissal)
 	g.input.Close()
 	_ = g.process.Wait()
 }
 
-// Guard waits for the end of a Run that has started this process with this as its standard input,
-// and takes back what it has left. It gives nil where there is nothing to take back, since Run has
-// done it, or another process has meanwhile.
+// Guard waits for the end of the Run that started this process, then undoes its changes. run is the
+// standard input that Run passed. Guard returns nil if there is nothing to undo.
 func (k *Kernel) Guard(run io.Reader) (*Undone, error) {
 	said, err := io.ReadAll(run)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel asks BPF programs of cgroups for TCP's initial RTO (BPF_SOCK_OPS_TIMEOUT_INIT, Linux
-// 4.13), and nobody else. The one of bpf/timewarp/rto.bpf.c stands at the root of all cgroups, for
-// as long as N differs from 1: not by a link, which would end with a process, while N does not.
+// Only a BPF program of a cgroup can set TCP's initial RTO (BPF_SOCK_OPS_TIMEOUT_INIT, Linux 4.13).
+// bpf/timewarp/rto.bpf.c is attached to the root cgroup while N differs from 1. It is attached
+// without a link, because a link would end with the process, and N does not.
 
-// rootCgroup opens the root of the unified hierarchy, wherever it is mounted or not (Linux 5.2).
+// rootCgroup opens the root of the unified hierarchy, mounted or not (Linux 5.2).
 func rootCgroup() (fd int, err error) {
 	fs, err := unix.Fsopen("cgroup2", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -31,7 +31,7 @@ func rootCgroup() (fd int, err error) {
 	return fd, nil
 }
 
-// attachInitialRTO attaches the program in place of one that is there already.
+// attachInitialRTO attaches the program and replaces an attached one.
 func attachInitialRTO(at uint64) error {
 	if err := detachInitialRTO(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func attachInitialRTO(at uint64) error {
 	return nil
 }
 
-// detachInitialRTO detaches every such program, also one that a killed process has left.
+// detachInitialRTO detaches all such programs, including those of killed processes.
 func detachInitialRTO() error {
 	root, err := rootCgroup()
 	if err != nil {
@@ -83,7 +83,7 @@ func detachInitialRTO() error {
 	return nil
 }
 
-// eachInitialRTO calls f with every such program, which it finds by its name.
+// eachInitialRTO calls f with each attached program of this name.
 func eachInitialRTO(root int, f func(*ebpf.Program) error) error {
 	attached, err := link.QueryPrograms(link.QueryOptions{Target: root, Attach: ebpf.AttachCGroupSockOps})
 	if errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.EINVAL) {

@@ -14,7 +14,7 @@ import (
 // moduleName is the name of the module and of its clock source.
 const moduleName = "timewarp"
 
-// ErrNoModules says that this kernel was built without loadable modules.
+// ErrNoModules means that the kernel was built without loadable modules.
 var ErrNoModules = errors.New("this kernel has no loadable modules (CONFIG_MODULES), " +
 	"so its clock cannot be accelerated; still works: airtide timewarp build --kernel-headers DIR builds the module for " +
 	"another kernel, and every other verb")
@@ -52,9 +52,9 @@ func (k *Kernel) parameter(name string) string {
 	return filepath.Join(k.sys, "module", moduleName, "parameters", name)
 }
 
-// Support says why this kernel cannot load the module, or nil.
+// Support returns the reason why this kernel cannot load the module, or nil.
 func (k *Kernel) Support() error {
-	// A module from no file can only fail: the error tells whether it could have worked.
+	// Loading a module without a file always fails. The error shows whether a real load could work.
 	switch err := k.finitModule(-1, "", 0); {
 	case errors.Is(err, unix.EBADF):
 		return nil
@@ -73,13 +73,13 @@ func (k *Kernel) Support() error {
 	}
 }
 
-// Loaded says whether the module is loaded.
+// Loaded reports whether the module is loaded.
 func (k *Kernel) Loaded() bool {
 	_, err := os.Stat(k.parameter("ratio"))
 	return err == nil
 }
 
-// CurrentClockSource is the clock source by which the kernel keeps time.
+// CurrentClockSource returns the kernel's current clock source.
 func (k *Kernel) CurrentClockSource() (string, error) {
 	name, err := readLine(k.clockSource("current_clocksource"))
 	if err != nil {
@@ -88,7 +88,7 @@ func (k *Kernel) CurrentClockSource() (string, error) {
 	return name, nil
 }
 
-// otherClockSources are those that can be selected besides timewarp, best first.
+// otherClockSources returns the available clock sources besides timewarp, best first.
 func (k *Kernel) otherClockSources() ([]string, error) {
 	text, err := readLine(k.clockSource("available_clocksource"))
 	if err != nil {
@@ -103,8 +103,7 @@ func (k *Kernel) otherClockSources() ([]string, error) {
 	return others, nil
 }
 
-// selectClockSource makes the kernel keep time by a clock source, or by the one that it likes best
-// ("").
+// selectClockSource selects a clock source, or the kernel's preferred one for an empty name.
 func (k *Kernel) selectClockSource(name string) error {
 	if err := k.writeClockSource(k.clockSource("current_clocksource"), name); err != nil {
 		return fmt.Errorf("selecting clock source %s: %w", name, err)

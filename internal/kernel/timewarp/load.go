@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Load loads the module from a file ("": where FindModule finds it), selects its clock source and
-// leaves N at 1. It takes back first what a killed process left, and says so.
+// Load loads the module from a file, selects its clock source and leaves N at 1. For an empty path
+// it uses FindModule. It first undoes the changes of a killed process and returns them.
 func (k *Kernel) Load(path string) (left *Undone, err error) {
 	return k.begin(func() error { return k.load(path, false) })
 }
@@ -27,7 +27,7 @@ func (k *Kernel) Set(r Ratio, t TCP) (*Changed, error) {
 	return c, err
 }
 
-// begin does something under the lock, after what a killed process left is taken back.
+// begin calls do under the lock, after undoing the changes of a killed process.
 func (k *Kernel) begin(do func() error) (left *Undone, err error) {
 	if err := k.Support(); err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (k *Kernel) insert(path string) error {
 	return nil
 }
 
-// decompresses says why the kernel would not decompress a module. It does so in one format, or in
-// none.
+// decompresses returns an error if the kernel cannot decompress this module. A kernel supports one
+// format or none.
 func (k *Kernel) decompresses(path string) error {
 	format, err := readLine(filepath.Join(k.sys, "module/compression"))
 	if err != nil {
@@ -140,7 +140,7 @@ func (k *Kernel) decompresses(path string) error {
 	return nil
 }
 
-// hint says what an error of the kernel means for this module.
+// hint explains a kernel error for this module.
 func hint(err error) string {
 	switch {
 	case errors.Is(err, unix.EEXIST):
@@ -195,8 +195,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	return lacks, k.writeState(s)
 }
 
-// change does what set is for, up to the change of the ratio, which is the last. When it fails the
-// ratio is as it was, and the rest is not.
+// change does the work of set. The ratio changes last: if change fails, the ratio is unchanged, but
+// other settings may have changed.
 func (k *Kernel) change(s *state, old, r Ratio, t TCP) (lacks []string, err error) {
 	if lacks, err = k.followTCP(r, t, s); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (k *Kernel) change(s *state, old, r Ratio, t TCP) (lacks []string, err erro
 	return lacks, err
 }
 
-// changeBack makes TCP and watchdogs what they were at the ratio, which has not changed.
+// changeBack restores the settings of TCP and watchdogs for the unchanged ratio.
 func (k *Kernel) changeBack(s *state, old Ratio, before TCP) error {
 	_, err := k.followTCP(old, before, s)
 	if err != nil {

@@ -12,7 +12,7 @@ type Ratio struct{ Num, Den uint32 }
 // One is real time.
 var One = Ratio{1, 1}
 
-// The limits of the module: those of N, and those of both terms.
+// Limits of the module for N and for the terms of the fraction.
 const (
 	slowest = 10   // N is at least 1/10
 	fastest = 1000 // and at most 1000
@@ -63,7 +63,7 @@ func (r Ratio) Float() float64 { return float64(r.Num) / float64(r.Den) }
 // MarshalText makes a ratio a string in JSON, because a fraction is no number there.
 func (r Ratio) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText decodes the form of MarshalText.
 func (r *Ratio) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseRatio(string(text))
 	return err

@@ -12,20 +12,21 @@ import (
 	"time"
 )
 
-// RunOptions say what Run does.
+// RunOptions are the options of Run.
 type RunOptions struct {
 	Ratio   Ratio
 	TCP     TCP
 	Module  string // the module's file, "" for where FindModule finds it
 	Command []string
-	// Guardian are arguments with which this program calls Guard, for when this process is killed.
-	// Without any it is left to the next process to take everything back.
+	// Guardian holds the arguments with which this program calls Guard. Without them the next
+	// process has to undo the changes of a killed one.
 	Guardian []string
-	// Notice is given what was found and put right before the command began. It may be nil.
+	// Notice is called with the changes of a killed process that were undone before the command
+	// began. It may be nil.
 	Notice func(*Undone)
 }
 
-// Result is what came of a command in warped time.
+// Result is the outcome of a command in warped time.
 type Result struct {
 	Ratio    Ratio   `json:"ratio"`
 	RealNs   int64   `json:"real_ns"`        // by the scheduler's clock
@@ -39,7 +40,7 @@ type Result struct {
 	// the namespace grew by real time.
 	RTO         RTO  `json:"rto"`
 	ScaledCubic bool `json:"scaled_cubic"`
-	// Lacks say what TCP should have done and this kernel cannot.
+	// Lacks lists the TCP settings that this kernel does not support.
 	Lacks []string `json:"lacks,omitempty"`
 }
 
@@ -47,10 +48,9 @@ type Result struct {
 // killed.
 const killAfter = time.Minute
 
-// Run loads the module, sets N, runs the command with this process's standard files, and takes
-// everything back: also when ctx ends, upon which the command is asked to end (SIGTERM). What it
-// leaves when it is killed is taken back by its guardian; or, where that was killed too, by the
-// next Run, Load or Set, or by Unload.
+// Run loads the module, sets N, runs the command with this process's standard files, and undoes
+// everything. If ctx ends, the command gets SIGTERM. If this process is killed, its guardian undoes
+// everything; if the guardian was killed too, the next Run, Load, Set or Unload does.
 func (k *Kernel) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if err := k.Support(); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"airtide/kmod"
 )
 
-// sourcesKey is what a module names the sources by that it was built from.
+// sourcesKey is the modinfo key with the hash of a module's sources.
 const sourcesKey = "airtide_sources"
 
 func sources() fs.FS {
@@ -21,8 +21,8 @@ func sources() fs.FS {
 	return files
 }
 
-// sourcesHash tells these sources from others. kmod/timewarp/Kbuild computes it in the same way, so
-// that DKMS's modules have it too.
+// sourcesHash returns the hash of the embedded sources. kmod/timewarp/Kbuild computes the same hash
+// for modules built by DKMS.
 func sourcesHash() string {
 	hash := sha256.New()
 	all, err := fs.ReadDir(sources(), ".") // by their names, as make sorts them
@@ -42,8 +42,8 @@ func sourcesHash() string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// checkSources says that a module (not compressed) is not of the sources in this binary. One that
-// names none is of older ones.
+// checkSources returns an error if an uncompressed module was built from other sources than those
+// of this binary. A module without a hash is older.
 func checkSources(path string) error {
 	hash, err := moduleFact(path, sourcesKey)
 	if err != nil {

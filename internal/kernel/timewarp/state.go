@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is what has to be known to take everything back. It lies in a file from before the first
-// change until after the last one is undone.
+// state holds everything needed for an undo. Its file exists from before the first change until
+// after the last undo.
 type state struct {
-	// Before is the clock source in whose place timewarp was selected.
+	// Before is the clock source that timewarp replaced.
 	Before string `json:"clock_source_before"`
-	// Temporary is set while a command runs in warped time. One that is found without a process was
-	// killed.
+	// Temporary is set while a command runs in warped time. If it is set without a running process,
+	// the process was killed.
 	Temporary bool `json:"temporary"`
 	// Watchdogs are the kernel's timeouts at ratio 1, by their files.
 	Watchdogs map[string]int `json:"watchdogs"`
@@ -42,7 +42,7 @@ func (s *state) ahead(now Reading) time.Duration {
 
 func (k *Kernel) statePath() string { return filepath.Join(k.state, "timewarp.json") }
 
-// readState reads the state. An error wraps os.ErrNotExist where there is none.
+// readState reads the state. Without a state the error wraps os.ErrNotExist.
 func (k *Kernel) readState() (*state, error) {
 	text, err := os.ReadFile(k.statePath())
 	if err != nil {
@@ -80,7 +80,7 @@ func (k *Kernel) removeState() error {
 	return nil
 }
 
-// ErrBusy says that another process changes time, or runs a command in warped time.
+// ErrBusy means that another process changes time or runs a command in warped time.
 var ErrBusy = errors.New("another airtide timewarp is at work: wait until its command ends, or end it")
 
 func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.lock") }
@@ -114,7 +114,7 @@ func (k *Kernel) lockAs(how int) (*os.File, error) {
 	return nil, fmt.Errorf("reserving the clock: %w", err)
 }
 
-// busy says whether another process holds the lock.
+// busy reports whether another process holds the lock.
 func (k *Kernel) busy() bool {
 	f, err := os.Open(k.lockPath())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Reading is both clocks at one moment, as the module reads them: the scheduler's, which stays
+// Reading is the module's reading of both clocks at one moment: the scheduler's clock, which stays
 // real, and CLOCK_MONOTONIC.
 type Reading struct {
 	RealNs   int64 `json:"real_ns"`
@@ -46,7 +46,7 @@ func (k *Kernel) Ratio() (Ratio, error) {
 	return r, nil
 }
 
-// Status is how it stands.
+// Status is the present state of the module, the clock and TCP.
 type Status struct {
 	Loaded      bool   `json:"loaded"`
 	Selected    bool   `json:"selected"` // timewarp is the clock source
@@ -55,14 +55,15 @@ type Status struct {
 	ScaledCubic bool   `json:"scaled_cubic"`  // new connections of a namespace grow by real time
 	ClockSource string `json:"clock_source"`
 	Before      string `json:"clock_source_before,omitempty"` // "" unless airtide selected timewarp
-	// How long N is what it is, by both clocks; 0 where airtide did not set it.
+	// RealNs and the next field are the durations since the last change of N, by both clocks. They
+	// are 0 if airtide did not set N.
 	RealNs   int64 `json:"real_ns_at_ratio"`
 	WarpedNs int64 `json:"warped_ns_at_ratio"`
 	// AheadNs is how much CLOCK_MONOTONIC and the date went ahead of real time since airtide
 	// selected timewarp.
 	AheadNs int64 `json:"ahead_ns"`
-	// Stays is whether N is 1 because another clock source was selected, and what set did for an
-	// earlier N is still there.
+	// Stays means that N is 1 because another clock source was selected, while the settings for an
+	// earlier N are still in force.
 	Stays bool `json:"settings_of_an_earlier_ratio"`
 	// Running is whether a command runs in warped time, Left whether a killed process left it like
 	// this.
@@ -70,7 +71,7 @@ type Status struct {
 	Left    bool `json:"left_by_killed_process"`
 }
 
-// Status looks how it stands. It fails where the kernel has no modules.
+// Status reads the present state. It returns an error if the kernel has no modules.
 func (k *Kernel) Status() (*Status, error) {
 	s := &Status{Ratio: One, Loaded: k.Loaded()}
 	if err := k.Support(); errors.Is(err, ErrNoModules) {
@@ -115,7 +116,7 @@ func (k *Kernel) Status() (*Status, error) {
 	return s, nil
 }
 
-// scaled says whether something besides the module is as N wants it.
+// scaled reports whether a setting outside of the module still follows N.
 func (k *Kernel) scaled(st *state) bool {
 	if st.Cubic != nil || st.Bursts != nil {
 		return true

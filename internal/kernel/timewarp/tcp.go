@@ -12,10 +12,10 @@ import (
 // RTO says how TCP's retransmission timeout follows N.
 type RTO string
 
-// The ways. kmod/timewarp/tcp.c tells what each computes.
+// The RTO modes. kmod/timewarp/tcp.c documents their formulas.
 const (
-	// its bounds (200 ms at least, 1 s at first) are N times as long: in real time it is as at N =
-	// 1. So are bursts
+	// RTOBounds multiplies TCP's bounds (200 ms minimum, 1 s initial) and its bursts by N, so that
+	// they are in real time as at N = 1.
 	RTOBounds RTO = "bounds"
 	RTOPaper  RTO = "paper" // all of it is N times as long, as Onozato et al. have it
 	RTONone   RTO = "none"  // it does not
@@ -37,7 +37,7 @@ func ParseRTO(text string) (RTO, error) {
 	return "", fmt.Errorf("rto %q: want bounds, paper or none", shorten(text))
 }
 
-// TCP says how TCP follows N.
+// TCP describes how TCP follows N.
 type TCP struct {
 	RTO RTO // "" for RTOBounds
 	// ScaledCubic gives new connections of this network namespace a CUBIC that grows by real time
@@ -45,12 +45,11 @@ type TCP struct {
 	ScaledCubic bool
 }
 
-// Changed is what a change of N did besides.
+// Changed lists the side effects of a change of N.
 type Changed struct {
-	// Left is what was taken back before, because a killed process had left it; nil where nothing
-	// was.
+	// Left holds the undone changes of a killed process, or nil.
 	Left *Undone `json:"left,omitempty"`
-	// Lacks say what TCP should do and this kernel cannot.
+	// Lacks lists the TCP settings that this kernel does not support.
 	Lacks []string `json:"lacks,omitempty"`
 }
 
@@ -61,8 +60,8 @@ func (k *Kernel) tcpNow(s *state) (t TCP, err error) {
 	return t, err
 }
 
-// followTCP makes TCP follow N from the next change of the ratio on. Without a state the module is
-// somebody else's, and there would be no place to note a congestion control to be taken back.
+// followTCP prepares TCP for the next change of the ratio. Without a state another program loaded
+// the module, and a changed congestion control could not be undone.
 func (k *Kernel) followTCP(r Ratio, t TCP, s *state) (lacks []string, err error) {
 	rto, err := ParseRTO(string(t.RTO))
 	if err != nil {
@@ -131,7 +130,7 @@ func (k *Kernel) RTO() (RTO, error) {
 	return ParseRTO(text)
 }
 
-// initialRTOAt is where the module says how long the initial timeout is.
+// initialRTOAt returns the kernel address of the module's initial timeout.
 func (k *Kernel) initialRTOAt() (uint64, error) {
 	text, err := readLine(k.parameter("initial_rto_at"))
 	if err != nil {

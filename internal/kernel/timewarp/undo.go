@@ -10,18 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Undone is what taking it back did.
+// Undone lists the results of an undo.
 type Undone struct {
 	ClockSource string `json:"clock_source"` // by which the kernel keeps time now
 	AheadNs     int64  `json:"ahead_ns"`     // by how much the clock went ahead of real time
-	// DateSet is whether the date was set back by that. It is not where a program keeps the date by
-	// NTP.
+	// DateSet means that the date was set back. It is not set back if an NTP program adjusts it.
 	DateSet bool `json:"date_set"`
 }
 
-// Unload sets N to 1, restores the clock source that was there before, unloads the module and sets
-// the date back. It does so after a crash too; an error wraps ErrNothing where there is nothing to
-// do.
+// Unload sets N to 1, restores the previous clock source, unloads the module and sets the date
+// back, also after a crash. If there is nothing to do, the error wraps ErrNothing.
 func (k *Kernel) Unload() (*Undone, error) {
 	if err := k.Support(); err != nil {
 		return nil, err
@@ -43,11 +41,10 @@ func (k *Kernel) Unload() (*Undone, error) {
 	return k.undo(s)
 }
 
-// ErrNothing says that the module is not loaded.
+// ErrNothing means that the module is not loaded.
 var ErrNothing = errors.New("the module is not loaded")
 
-// undoLeft takes back what a killed process left. The lock is held, so there is no such process any
-// more.
+// undoLeft undoes the changes of a killed process. The lock is held, so no such process is running.
 func (k *Kernel) undoLeft() (*Undone, error) {
 	s, err := k.readState()
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,11 +56,10 @@ func (k *Kernel) undoLeft() (*Undone, error) {
 	return k.undo(s)
 }
 
-// undo takes everything back, as far as it was done.
+// undo reverts all changes that were made.
 func (k *Kernel) undo(s *state) (*Undone, error) {
 	u := &Undone{}
-	// What fails here does not keep the clock from being put right; the state stays, for another
-	// try.
+	// A failure here must not prevent the repair of the clock. The state stays for another try.
 	tcpErr := errors.Join(k.undoCubic(s), k.undoBursts(s), k.detachInitialRTO())
 	if k.Loaded() {
 		if err := k.writeRatio(One); err != nil {
@@ -102,8 +98,7 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 	return u, k.removeState()
 }
 
-// restoreClockSource selects the clock source that was there before, or the best other one where
-// that is not known.
+// restoreClockSource selects the previous clock source, or the best other one if it is unknown.
 func (k *Kernel) restoreClockSource(before string) error {
 	now, err := k.CurrentClockSource()
 	if err != nil || now != moduleName {

@@ -19,14 +19,14 @@ const (
 	// lockupMost is the longest time that it takes for lockups of processors, in seconds
 	// (proc_watchdog_thresh).
 	lockupMost = 60
-	// softSlowest is the N from which down soft lockups are reported that are none: timers stamp a
-	// processor as alive every 2/5 of the time by the clock, and it is held to be locked up after
-	// twice the time by sched_clock, which is real (is_softlockup).
+	// softSlowest is the N below which the kernel reports soft lockups without a cause. A timer
+	// marks a processor as alive every 2/5 of the limit by the warped clock. The check compares
+	// with twice the limit by sched_clock, which is real (is_softlockup).
 	softSlowest = 1.0 / 5
 )
 
-// watchdogFiles are the kernel's timeouts, by the warped clock, after which it reports something as
-// stuck that may have taken a moment of real time, and what switches them on.
+// watchdogFiles are the files of the kernel's watchdog timeouts, measured by the warped clock, and
+// of their switches.
 type watchdogFiles struct {
 	stall, suppressStall string   // of RCU, in seconds, and whether it says nothing
 	lockup, hard, soft   string   // of processors, in seconds, and whether hard and soft ones are looked for
@@ -48,7 +48,7 @@ func (k *Kernel) watchdogs() watchdogFiles {
 	}
 }
 
-// readWatchdogs reads what there is of them, by their files.
+// readWatchdogs reads the existing watchdog timeouts by file.
 func (k *Kernel) readWatchdogs() (map[string]int, error) {
 	w := k.watchdogs()
 	values := map[string]int{}
@@ -65,11 +65,11 @@ func (k *Kernel) readWatchdogs() (map[string]int, error) {
 	return values, nil
 }
 
-// setWatchdogs fits them to N. What can not be made as long is switched off.
+// setWatchdogs scales the timeouts with N. A timeout that would be too long is switched off.
 func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 	var failed error
 	for file, value := range k.watchdogs().fitted(real, r) {
-		// Only where it changes: what is written begins the search for lockups anew, and a kernel
+		// An unchanged value is not written: a write restarts the lockup detector, and a kernel
 		// without one refuses it.
 		if now, err := readNumber(file); err == nil && now == value {
 			continue
@@ -81,7 +81,7 @@ func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 	return failed
 }
 
-// fitted is what they are at N, by what they are at 1.
+// fitted returns the timeouts at N for the timeouts at N = 1.
 func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
 	n := int(math.Ceil(max(1, r.Float())))
 	values := map[string]int{}
@@ -94,8 +94,8 @@ func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
 		case w.stall:
 			values[file] = min(value*n, max(value, stallMost))
 		case w.lockup:
-			// Soft lockups are found by sched_clock, which is real: without a search for hard ones
-			// nothing is too short.
+			// Soft lockups are found by sched_clock, which is real. Without the hard lockup
+			// detector no timeout is too short.
 			if real[w.hard] != 0 && value*n <= lockupMost {
 				values[file] = value * n
 			}

@@ -18,8 +18,8 @@ import (
 type Options struct {
 	// Keep lets it last when the process ends, until Undo.
 	Keep bool
-	// BPFFS is where the BPF file system is mounted, and mounted where it is not; "" means
-	// congestion.DefaultBPFFS.
+	// BPFFS is the mount point of the BPF file system, which is mounted if necessary. An empty
+	// string means congestion.DefaultBPFFS.
 	BPFFS string
 }
 
@@ -43,15 +43,15 @@ type Applied struct {
 	followed chan struct{}
 }
 
-// followEvery is how often it is looked after what the kernel does not keep by itself.
+// followEvery is the interval at which settings are restored that the kernel changes by itself.
 const followEvery = time.Second
 
-// Apply sets what is wanted on the sockets that are there and on those that begin from now on,
-// until Close. A tune that a killed process has left is taken back first.
+// Apply sets values on existing sockets and on new sockets until Close. It first undoes tunes of
+// killed processes.
 //
-// What cannot be done for single sockets is told by Report. Errors are bad settings, a kernel that
-// cannot do it (ErrNotSupported), or that nothing could be done at all; then nothing is left
-// changed.
+// Report lists the settings that failed on single sockets. Apply returns an error for invalid
+// settings, for a kernel without support (ErrNotSupported), and if nothing could be changed; then
+// nothing stays changed.
 func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, error) {
 	if err := errors.Join(s.Check(), to.Check()); err != nil {
 		return nil, err
@@ -183,9 +183,9 @@ func (a *Applied) attach(d *desk) error {
 	return nil
 }
 
-// Change sets other values in place of those before, on the same sockets and on those to come. What
-// is zero now and was not before stays as it is on sockets that were changed, until the tune ends.
-// The minimum RTO cannot change between what sockets and what routes can do.
+// Change replaces the settings on the same sockets and on new ones. A setting that becomes zero
+// stays on the sockets that have it until the tune ends. The minimum RTO cannot change between
+// values for sockets and values for routes.
 func (a *Applied) Change(ctx context.Context, to Settings) error {
 	if err := errors.Join(to.Check(), checkCongestionControl(to.CongestionControl)); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (a *Applied) Change(ctx context.Context, to Settings) error {
 	return a.apply(ctx, d)
 }
 
-// Close ends it: everything goes back to what it was, unless it is to be kept.
+// Close restores all previous values, unless the tune is to be kept.
 func (a *Applied) Close() error {
 	if a.options.Keep {
 		a.end()
@@ -224,8 +224,8 @@ func (a *Applied) Close() error {
 	return err
 }
 
-// Undo takes everything back, what was to be kept too. One that was undone by somebody else is
-// nothing more to do.
+// Undo restores all previous values, even if the tune was to be kept. It returns without error if
+// another process has undone the tune.
 func (a *Applied) Undo(ctx context.Context) (*Undone, error) {
 	if a.end() {
 		return &Undone{ID: a.ID}, nil
@@ -241,7 +241,7 @@ func (a *Applied) Undo(ctx context.Context) (*Undone, error) {
 	return d.undo(ctx, a.kernel, s)
 }
 
-// end lets go of what this process holds; it says whether that was done before.
+// end releases the resources of this process. It reports whether that was done before.
 func (a *Applied) end() (before bool) {
 	if a.stop != nil {
 		a.stop()

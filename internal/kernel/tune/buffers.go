@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fixed is a socket whose buffers a tune has fixed, and what there was before.
+// fixed is a socket with fixed buffer sizes, with the sizes from before the tune.
 type fixed struct {
 	send, receive int // bytes as the kernel keeps them; 0 leaves a buffer alone
 	locks         int // SO_BUF_LOCK
 }
 
-// fixedBuffers picks, of a tune's records before it is taken back, the sockets whose buffers go
-// back to what they were: by inode.
+// fixedBuffers returns the sockets, by inode, whose buffers have to be restored.
 func fixedBuffers(records []socketsTuneRecord) map[uint64]fixed {
 	found := map[uint64]fixed{}
 	for i := range records {

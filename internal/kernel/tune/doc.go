@@ -1,12 +1,12 @@
-// Package tune sets limits on TCP sockets that are there and on those that begin, picked by
-// process, cgroup, port, prefix or network namespace, and takes them back: bounds of the congestion
-// window, congestion control, pacing rate, buffers, timeouts.
+// Package tune sets limits on existing and new TCP sockets and restores the previous values. The
+// limits are bounds of the congestion window, congestion control, pacing rate, buffers and
+// timeouts. Sockets are selected by process, cgroup, port, prefix or network namespace.
 //
-// Sockets that are there are changed by a walk in the kernel (a BPF program of type iter/tcp, Linux
-// 5.16), which holds each socket's lock; those that begin by a program at a cgroup (sock_ops). What
-// was there before is remembered with the socket, in a storage that the kernel drops with it, so
-// that another process can take it back, and several tunes of one socket can end in any order.
-// Everything a tune leaves for others lies below the BPF file system, in a folder of its own.
+// A BPF iterator (iter/tcp, Linux 5.16) changes existing sockets and holds each socket's lock. A
+// sock_ops program at a cgroup changes new sockets. Previous values are kept in a socket storage
+// that the kernel frees with the socket. Another process can therefore restore them, and several
+// tunes of one socket can end in any order. The state of a tune is in its own folder on the BPF
+// file system.
 //
-// docs/guide/tune.md explains what each setting does and what cannot be taken back.
+// docs/guide/tune.md explains each setting and the values that cannot be restored.
 package tune

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// follow looks after what the kernel does not keep by itself: a window clamp, which it moves when
-// it learns how much memory segments take, and the routes of peers that come.
+// follow restores the settings that the kernel changes by itself: window clamps, which move when
+// the kernel learns the memory size of segments, and the routes of new peers.
 func (a *Applied) follow() {
 	clamp, routes := a.session.Settings.WindowClampBytes != 0, a.session.Settings.rtoMinByRoute()
 	if !clamp && !routes {
@@ -23,7 +23,7 @@ func (a *Applied) follow() {
 				return
 			case <-time.After(followEvery):
 			}
-			// What fails now is tried again, and shown by Report.
+			// A failure is repeated at the next interval and shown by Report.
 			_ = a.lookAfter(ctx, clamp, routes)
 		}
 	}()
@@ -57,7 +57,8 @@ func (a *Applied) walk(ctx context.Context, mode socketsTuneMode, f func(*socket
 	return a.programs.walk(ctx, a.kernel, mode, a.session.number(), a.session.Selection.NetNS, f)
 }
 
-// setRoutes gives each peer of a changed socket a route with the minimum RTO, where it takes one.
+// setRoutes gives each peer of a changed socket a route with the minimum RTO if the peer's route
+// allows it.
 func (a *Applied) setRoutes(ctx context.Context, d *desk) error {
 	s := a.session
 	if !s.Settings.rtoMinByRoute() {

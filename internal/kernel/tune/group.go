@@ -6,12 +6,12 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// Group is a cgroup for one command, so that its sockets and those of its children are told from
-// others. Its ID is what Selection.Cgroups takes.
+// Group is a cgroup for one command, so that the sockets of the command and its children can be
+// selected. Selection.Cgroups takes its ID.
 type Group struct{ *owner.Group }
 
-// NewGroup makes a cgroup below that of this process, and removes those that killed processes have
-// left there.
+// NewGroup creates a cgroup below that of this process. It removes cgroups of killed processes
+// there.
 func NewGroup() (*Group, error) {
 	groups, err := owner.OpenCgroups()
 	if err != nil {
@@ -24,6 +24,6 @@ func NewGroup() (*Group, error) {
 	return &Group{g}, nil
 }
 
-// Close removes the group. While a process of the command goes on running it stays, and the error
-// says so.
+// Close removes the group. If a process of the command is still running, the group stays and the
+// error says so.
 func (g *Group) Close() error { return g.Remove("a later tune") }

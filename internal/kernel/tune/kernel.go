@@ -19,18 +19,18 @@ import (
 	"airtide/internal/kernel/congestion/kind"
 )
 
-// What callers may want to tell apart.
+// Errors that callers may test for.
 var (
-	// ErrNotSupported says that this kernel cannot do what is asked, or that this process may not.
+	// ErrNotSupported means that the kernel lacks a feature or refuses it to this process.
 	ErrNotSupported = errors.New("not supported here")
-	// ErrNoSuch says that no tune has this number.
+	// ErrNoSuch means that no tune has this ID.
 	ErrNoSuch = errors.New("there is no such tune")
 
 	errNoIterator = errors.New("changing sockets from BPF needs Linux 5.16 (bpf_setsockopt in iter/tcp)")
 	errNoRTOMax   = fmt.Errorf("%w: the maximum RTO of a socket needs Linux 6.15 (TCP_RTO_MAX_MS)", ErrNotSupported)
 )
 
-// kernel is what must be known of the running one.
+// kernel holds the properties of the running kernel.
 type kernel struct {
 	hz        int
 	hasRTOMax bool
@@ -41,8 +41,8 @@ func examineKernel() (*kernel, error) {
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("%w: changing other processes' sockets needs root", ErrNotSupported)
 	}
-	// Refused without CAP_SYS_RESOURCE, and not needed from kernel 5.11 on, where memory counts to
-	// the cgroup.
+	// This fails without CAP_SYS_RESOURCE. Linux 5.11 and later charge BPF memory to the cgroup and
+	// do not need it.
 	_ = rlimit.RemoveMemlock()
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -63,7 +63,7 @@ func examineKernel() (*kernel, error) {
 	return k, nil
 }
 
-// checkCongestionControl says whether sockets can be given one.
+// checkCongestionControl returns an error if sockets cannot use the congestion control.
 func checkCongestionControl(name string) error {
 	if name == "" {
 		return nil
@@ -86,8 +86,8 @@ func checkCongestionControl(name string) error {
 func coreLimit(name string) (int64, error) {
 	text, err := os.ReadFile("/proc/sys/net/core/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// older kernels show it in their first network namespace only; what they cut is told by
-		// each socket
+		// Older kernels show the limit in their first network namespace only. Each socket reports a
+		// value that was cut.
 		return math.MaxInt64, nil
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func coreLimit(name string) (int64, error) {
 	return n, nil
 }
 
-// explain says what an error of loading means.
+// explain adds the likely cause to a loading error.
 func explain(err error) error {
 	var refused *ebpf.VerifierError
 	switch {

@@ -8,7 +8,7 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// Of TCP's states (include/net/tcp_states.h), the one that this package asks for by itself.
+// stateListen is TCP_LISTEN (include/net/tcp_states.h).
 const stateListen = 10
 
 // chooseByProcess finds the sockets of the chosen processes, and the ports at which they listen.

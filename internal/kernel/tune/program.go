@@ -38,14 +38,14 @@ const (
 	hookProgram    = "tune_new"
 )
 
-// load loads the programs for a selection, nil when only sockets that were changed before are to be
-// walked.
+// load loads the programs for a selection. A nil selection loads only the walk over changed
+// sockets.
 func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 	spec, err := loadSockets()
 	if err != nil {
 		return nil, fmt.Errorf("reading the embedded object: %w", err)
 	}
-	// What is not needed is not verified.
+	// Unused programs are removed, so that the kernel does not verify them.
 	if s == nil {
 		delete(spec.Programs, hookProgram)
 		delete(spec.Programs, applyProgram)
@@ -76,7 +76,7 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 	return p, nil
 }
 
-// constants are those that the programs are specialised with.
+// constants returns the constants that specialise the programs.
 func (s *Selection) constants() (map[string]any, error) {
 	cookies, err := netnsCookies(s.NetNS)
 	if err != nil {
@@ -113,8 +113,8 @@ func netnsCookies(inodes []uint32) (cookies [filter.MaxNetNS]uint64, err error) 
 	return cookies, nil
 }
 
-// connectBounds lets the programs set the bounds of each cubic_bound that is loaded. Kernels
-// without struct_ops have none.
+// connectBounds gives the programs access to the bounds of each loaded cubic_bound. Kernels without
+// struct_ops have none.
 func (p *programs) connectBounds() error {
 	all, err := congestion.Registered()
 	if errors.Is(err, congestion.ErrNotSupported) {

@@ -33,7 +33,7 @@ func text(name [16]int8) string {
 	return string(b)
 }
 
-// socket turns a record into what is reported.
+// socket converts a record of the programs into a report entry.
 func (k *kernel) socket(r *socketsTuneRecord) Socket {
 	s := Socket{
 		Cookie: r.Cookie, NetNS: r.Netns, Cgroup: r.Cgroup, New: r.Slot.Flags&uint32(socketsTuneSlotFlagsTUNE_NEW) != 0,
@@ -73,7 +73,7 @@ func (k *kernel) socket(r *socketsTuneRecord) Socket {
 
 func has(mask uint32, x setting) bool { return mask&(1<<x) != 0 }
 
-// judge says whether a value is what was wanted, and why not.
+// judge compares a value with the wanted value and sets the error.
 func (v *Value) judge(equal bool, r *socketsTuneRecord, x setting) {
 	v.Later = has(r.Superseded, x)
 	v.OK = equal || v.Later

@@ -15,7 +15,7 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// Report is what a tune has done, read from the kernel now.
+// Report is the present state of a tune, read from the kernel.
 type Report struct {
 	ID        string    `json:"id"`
 	PID       int       `json:"pid"`
@@ -32,9 +32,9 @@ type Report struct {
 
 // Counts sum up a report.
 type Counts struct {
-	// Matched sockets are Changed, Failed, Connecting, Gone and NoRoom together.
+	// Matched is the sum of Changed, Failed, Connecting, Gone and NoRoom.
 	Matched int `json:"matched"`
-	// New are those of them that began since.
+	// New counts the matched sockets that began after the tune.
 	New int `json:"new"`
 	// Changed have each value that was wanted, as read back.
 	Changed int `json:"changed"`
@@ -42,18 +42,18 @@ type Counts struct {
 	Failed int `json:"failed"`
 	// Connecting have not been changed yet.
 	Connecting int `json:"connecting"`
-	// Gone have ended.
+	// Gone counts the matched sockets that have ended.
 	Gone int `json:"gone"`
 	// NoRoom could not be remembered, for too many tunes have changed them or memory lacked, and so
 	// were left alone.
 	NoRoom int `json:"no_room"`
 	// Handshakes were given an initial RTO.
 	Handshakes int `json:"handshakes"`
-	// Held is how many times a window clamp that the kernel had moved was set anew.
+	// Held counts the repairs of a window clamp that the kernel had moved.
 	Held int `json:"held"`
 }
 
-// Socket is one that a tune has changed.
+// Socket is a socket changed by a tune.
 type Socket struct {
 	Cookie            uint64         `json:"cookie"`
 	Local             netip.AddrPort `json:"local"`
@@ -71,13 +71,13 @@ type Socket struct {
 	inode             uint64
 }
 
-// Failed says whether a value is not what was wanted.
+// Failed reports whether a value differs from the wanted value.
 func (s *Socket) Failed() bool {
 	return slices.ContainsFunc(s.Values, func(v Value) bool { return !v.OK })
 }
 
-// Value is a setting of a socket: whole numbers in the unit of the name, or the name of a
-// congestion control. 0 stands for unlimited.
+// Value is a setting of a socket: an integer in the unit of the name, or the name of a congestion
+// control. Zero means unlimited.
 type Value struct {
 	Name   string `json:"name"`
 	Before any    `json:"before"`
@@ -86,7 +86,7 @@ type Value struct {
 	OK     bool   `json:"ok"`
 	// By is how it was set, for the bounds of the window.
 	By string `json:"by,omitempty"`
-	// Error says why it is not what was wanted.
+	// Error is the reason why the value differs from the wanted value.
 	Error string `json:"error,omitempty"`
 	// Later is set when a later tune has set the same, which counts.
 	Later bool `json:"later,omitempty"`
@@ -111,7 +111,7 @@ type Sysctl struct {
 	OK     bool   `json:"ok"`
 }
 
-// Report reads from the kernel what each socket has now.
+// Report reads the present value of each socket from the kernel.
 func (a *Applied) Report(ctx context.Context) (*Report, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,8 +121,8 @@ func (a *Applied) Report(ctx context.Context) (*Report, error) {
 	return report(ctx, a.kernel, a.programs, a.programs.Maps[countsMap], a.session, a.errors)
 }
 
-// Show reports on all tunes that are in force, the oldest first. What killed processes have left is
-// among them.
+// Show returns the reports of all tunes in force, the oldest first, including those of killed
+// processes.
 func Show(ctx context.Context, bpffs string) ([]Report, error) {
 	k, d, err := openThere(ctx, bpffs)
 	if err != nil || d == nil {
@@ -213,7 +213,7 @@ func (r *Report) count(counts *ebpf.Map) error {
 	c.Handshakes = int(n[socketsTuneCountTUNE_COUNT_INITIAL_RTO])
 	c.Held = int(n[socketsTuneCountTUNE_COUNT_HELD])
 	remembered := int(n[socketsTuneCountTUNE_COUNT_LIVE]) + c.New
-	// One that began between the walk and the counts is not gone: it is told by the next report.
+	// A socket that began between the walk and the counts is reported by the next report.
 	c.Gone = max(0, remembered-c.Changed-c.Failed-c.Connecting)
 	c.Matched = remembered + c.NoRoom
 	return nil

@@ -15,26 +15,26 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// A minimum RTO above what the socket option takes can be had by a route's rto_min, which goes
-// before all else and works on connections that are there, and by the sysctl tcp_rto_min_us, with
-// which sockets begin (Linux 6.11). Both are for more than one socket.
+// A minimum RTO above the limit of the socket option needs a route's rto_min, which overrides all
+// other settings and affects existing connections, or the sysctl tcp_rto_min_us for new sockets
+// (Linux 6.11). Both affect more than one socket.
 
 // route is a route to one peer that has a minimum RTO of ours.
 type route struct {
 	NetNS    uint32 `json:"netns"`
 	To       string `json:"to"`
 	MinRTOMs int    `json:"min_rto_ms"`
-	// OldMs is what an earlier tune's route had there; 0 when there was none.
+	// OldMs is the minimum RTO of an earlier tune's route, or 0.
 	OldMs int `json:"old_ms,omitempty"`
 }
 
 // routeProtocol marks our routes (proto 197 in ip route).
 const routeProtocol = netlink.RouteProtocol(197)
 
-// errRouteWithout says that no minimum RTO can be had for a peer by its route.
+// errRouteWithout means that the route of a peer cannot carry a minimum RTO.
 var errRouteWithout = errors.New("this route takes no minimum RTO")
 
-// inNetNS calls f in the namespace with this inode; one that has ended is no error.
+// inNetNS calls f in the namespace with this inode. An ended namespace is no error.
 func inNetNS(inode uint32, f func() error) error {
 	list, err := namespaces([]uint32{inode})
 	if err == nil {
@@ -50,9 +50,9 @@ func hostPrefix(a netip.Addr) *net.IPNet {
 	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(a.BitLen(), a.BitLen())}
 }
 
-// setRoute gives the peer a route of its own with the minimum RTO, like the one that leads there
-// now. Before it changes anything it calls remember with the minimum RTO of an earlier tune's
-// route. It is for the namespace of this thread.
+// setRoute adds a host route to the peer with the minimum RTO and the attributes of the present
+// route. First it calls remember with the minimum RTO of an earlier tune's route. It works in the
+// namespace of the calling thread.
 func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	fail := func(why error) error { return fmt.Errorf("route to %s: %w", to, why) }
 	now, err := routeTo(to)
@@ -113,7 +113,7 @@ func routeTo(to netip.Addr) (*netlink.Route, error) {
 	return &found[0], nil
 }
 
-// hostRoute is the route of the main table that is for this address alone; nil when there is none.
+// hostRoute returns the host route of an address in the main table, or nil.
 func hostRoute(to netip.Addr) (*netlink.Route, error) {
 	family := netlink.FAMILY_V4
 	if to.Is6() {
@@ -135,8 +135,8 @@ func removeRoute(to netip.Addr) error {
 	return netlink.RouteDel(own)
 }
 
-// undoRoute takes a route back, unless a later tune has set it too: that one gets what was there
-// before.
+// undoRoute removes a route. If a later tune has set the same route, that tune inherits the
+// previous value.
 func undoRoute(r route, later []*session) (changed *session, err error) {
 	for _, s := range later {
 		for i := range s.Routes {
@@ -184,8 +184,8 @@ func readSysctl(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// setRTOMinSysctl sets with which minimum RTO sockets of a namespace begin. Before it changes
-// anything it calls remember.
+// setRTOMinSysctl sets the minimum RTO of new sockets in a namespace. First it calls remember with
+// the previous value.
 func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error {
 	s := sysctl{NetNS: netns, Name: rtoMinSysctl, New: strconv.FormatUint(uint64(us), 10)}
 	err := inNetNS(netns, func() (err error) {

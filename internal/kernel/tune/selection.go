@@ -8,15 +8,15 @@ import (
 	"airtide/internal/sockets/filter"
 )
 
-// Selection picks sockets. Its words are those of the monitor's filter.
+// Selection selects sockets, with the same terms as the monitor's filter.
 type Selection struct {
 	filter.Filter
-	// All picks every socket of the machine; it is to be asked for, since so much can be harmed by
-	// it.
+	// All selects every socket of the machine. It has to be set explicitly, since it can do much
+	// harm.
 	All bool `json:"all,omitempty"`
 }
 
-// Check tells what is wrong with a selection.
+// Check returns an error for an invalid selection.
 func (s *Selection) Check() error {
 	if s.Empty() && !s.All {
 		return errors.New("no sockets are picked: name a port, host, process, cgroup or network namespace, or all")
@@ -27,15 +27,15 @@ func (s *Selection) Check() error {
 	return s.Filter.Check()
 }
 
-// byProcess says whether sockets are picked by their processes.
+// byProcess reports whether sockets are selected by process.
 func (s *Selection) byProcess() bool { return len(s.PIDs)+len(s.Comms) > 0 }
 
-// onlyNetNS says whether whole network namespaces are picked, with all of their sockets.
+// onlyNetNS reports whether whole network namespaces are selected.
 func (s *Selection) onlyNetNS() bool {
 	return len(s.NetNS) > 0 && len(s.Ports)+len(s.Prefixes)+len(s.Cgroups) == 0 && !s.byProcess()
 }
 
-// String names what is picked, as flags of the command line.
+// String returns the selection as command line flags.
 func (s *Selection) String() string {
 	if s.All {
 		return "all"

@@ -22,11 +22,12 @@ import (
 	"airtide/internal/kernel/congestion"
 )
 
-// session is what a tune leaves in its folder for others, as JSON in a map.
+// session is the state of a tune for other processes, as JSON in a map in the tune's folder.
 type session struct {
 	ID  string `json:"id"`
 	PID int    `json:"pid"`
-	// when the process was started, by which it is told from a later one of the same number
+	// Started is the start time of the process. It distinguishes the process from a later one with
+	// the same PID.
 	Started uint64    `json:"started"`
 	Begun   time.Time `json:"begun"`
 	// the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
@@ -44,7 +45,7 @@ func (s *session) number() uint64 {
 	return n
 }
 
-// running says whether the process that began it is there still.
+// running reports whether the process of the tune still exists.
 func (s *session) running() bool {
 	started, err := processStart(s.PID)
 	return err == nil && started == s.Started
@@ -64,8 +65,8 @@ func processStart(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// desk is the folder in the BPF file system where all tunes lie, locked: one process at a time
-// changes anything there.
+// desk is the locked folder of all tunes on the BPF file system. Only one process changes it at a
+// time.
 type desk struct {
 	folder  string
 	lock    *os.File
@@ -87,7 +88,7 @@ func deskAt(bpffs string) string {
 	return filepath.Join(bpffs, deskFolder)
 }
 
-// nothingThere says that no tune was ever begun here; nothing is mounted or made for looking.
+// nothingThere reports that no tune was ever started here. It does not mount or create anything.
 func nothingThere(bpffs string) bool {
 	_, err := os.Stat(deskAt(bpffs))
 	return errors.Is(err, os.ErrNotExist)
@@ -96,7 +97,7 @@ func nothingThere(bpffs string) bool {
 // lockPatience is how long to wait between two tries for the lock.
 const lockPatience = 5 * time.Millisecond
 
-// openDesk locks the folder, and makes what is missing.
+// openDesk locks the folder and creates what is missing.
 func openDesk(ctx context.Context, bpffs string) (*desk, error) {
 	if err := congestion.EnsureBPFFS(bpffs); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func openDesk(ctx context.Context, bpffs string) (*desk, error) {
 	return d, nil
 }
 
-// openThere is openDesk for looking at what is there: nil when no tune was ever begun here.
+// openThere is openDesk without creating anything. It returns nil if no tune was ever started here.
 func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
 	k, err := examineKernel()
 	if err != nil || nothingThere(bpffs) {
@@ -142,8 +143,8 @@ func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
 	return k, d, err
 }
 
-// openSession opens the desk, and reads what is remembered of a tune: another tune's end may have
-// changed it.
+// openSession opens the desk and reads the state of a tune, which the end of another tune may have
+// changed.
 func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error) {
 	d, err := openDesk(ctx, bpffs)
 	if err != nil {
@@ -195,7 +196,7 @@ func (d *desk) sessions() ([]*session, error) {
 		}
 		s, err := d.read(e.Name())
 		if errors.Is(err, os.ErrNotExist) {
-			// Its beginner died before it had said what it is: it has changed nothing.
+			// The process died before it wrote its state, so it has changed nothing.
 			if err := removeFolder(filepath.Join(d.folder, e.Name())); err != nil {
 				return nil, err
 			}
@@ -238,7 +239,7 @@ func (d *desk) read(id string) (*session, error) {
 	return s, nil
 }
 
-// write says in the session's folder what it is now, before it changes anything.
+// write stores the state of a tune before the tune changes anything.
 func (d *desk) write(s *session) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -258,7 +259,7 @@ func (d *desk) write(s *session) error {
 			&ebpf.MapSpec{Name: "tune_info", Type: ebpf.Array, KeySize: 4, ValueSize: infoBytes, MaxEntries: 1},
 		)
 		if err == nil {
-			// Pinned last, so that nobody reads it half.
+			// The map is pinned last, so that no process reads a part of it.
 			defer m.Close()
 			return errors.Join(m.Put(uint32(0), value), m.Pin(path))
 		}
@@ -307,8 +308,8 @@ func (d *desk) path(s *session, name string) string { return filepath.Join(d.fol
 func (d *desk) end(s *session) error { return removeFolder(filepath.Join(d.folder, s.ID)) }
 
 func removeFolder(path string) error {
-	// The BPF file system removes no folder that is not empty, and os.RemoveAll asks each file for
-	// what it does not have.
+	// The BPF file system removes only empty folders, and os.RemoveAll uses operations that its
+	// files lack.
 	files, err := os.ReadDir(path)
 	for _, f := range files {
 		err = errors.Join(err, os.Remove(filepath.Join(path, f.Name())))

@@ -10,17 +10,17 @@ import (
 	"airtide/internal/kernel/congestion"
 )
 
-// Settings are what is to be set; what is zero is left alone.
+// Settings are the values to set. Zero means no change.
 type Settings struct {
-	// CongestionControl is the name of one that the kernel has or that is loaded (package
-	// congestion).
+	// CongestionControl is the name of an available congestion control, including those loaded by
+	// package congestion.
 	CongestionControl string `json:"congestion_control,omitempty"`
-	// CwndMinPackets and CwndMaxPackets bound the congestion window: by cubic_bound where a socket
-	// runs it, at any time and without losing ssthresh. Elsewhere the upper bound is the socket
-	// option TCP_BPF_SNDCWND_CLAMP, which overwrites ssthresh, and there is no lower one.
+	// CwndMinPackets and CwndMaxPackets bound the congestion window. On sockets with cubic_bound
+	// they change at any time and leave ssthresh alone. On other sockets the upper bound is the
+	// socket option TCP_BPF_SNDCWND_CLAMP, which overwrites ssthresh, and there is no lower bound.
 	CwndMinPackets uint32 `json:"cwnd_min_packets,omitempty"`
 	CwndMaxPackets uint32 `json:"cwnd_max_packets,omitempty"`
-	// InitialWindowPackets is the window with which new sockets begin.
+	// InitialWindowPackets is the initial congestion window of new sockets.
 	InitialWindowPackets uint32 `json:"initial_window_packets,omitempty"`
 	// PacingRateBps is the highest rate at which a socket sends, in bit/s.
 	PacingRateBps uint64 `json:"pacing_rate_bps,omitempty"`
@@ -45,7 +45,7 @@ type Settings struct {
 	MaxDelayedAckUs uint32 `json:"max_delayed_ack_us,omitempty"`
 }
 
-// Limits of the settings, those of the kernel where nothing else is said.
+// Limits of the settings. They are the kernel's limits unless a comment says otherwise.
 const (
 	// MaxOptionRTOUs is the largest minimum RTO that a socket option takes: TCP_RTO_MIN.
 	MaxOptionRTOUs = 200_000
@@ -57,11 +57,11 @@ const (
 	minRTOMaxUs    = 1_000_000
 	maxRTOMaxUs    = 120_000_000
 	largestClamp   = 0xffff << 14
-	// largestMinRTOUs is what tcp_rto_min_us and a route may reasonably ask for: the largest RTO.
+	// largestMinRTOUs is the largest RTO, the upper limit for tcp_rto_min_us and for routes.
 	largestMinRTOUs = maxRTOMaxUs
 )
 
-// Check tells what is wrong with the settings, whatever the kernel.
+// Check returns an error for settings that no kernel accepts.
 func (s Settings) Check() error {
 	if s == (Settings{}) {
 		return errors.New("nothing to set is given")
@@ -117,19 +117,19 @@ func (s Settings) Check() error {
 
 func microseconds(us uint32) time.Duration { return time.Duration(us) * time.Microsecond }
 
-// rtoMinBySocket says whether the minimum RTO can be set on a socket.
+// rtoMinBySocket reports whether a socket option can set the minimum RTO.
 func (s Settings) rtoMinBySocket() bool { return s.MinRTOUs != 0 && s.MinRTOUs <= MaxOptionRTOUs }
 
-// rtoMinByRoute says whether it takes routes and the sysctl.
+// rtoMinByRoute reports whether the minimum RTO needs routes and the sysctl.
 func (s Settings) rtoMinByRoute() bool { return s.MinRTOUs > MaxOptionRTOUs }
 
-// onlyNew says that there is nothing to set on sockets that are there.
+// onlyNew reports whether the settings concern new sockets only.
 func (s Settings) onlyNew() bool {
 	s.InitialRTOUs, s.InitialWindowPackets = 0, 0
 	return s == Settings{}
 }
 
-// String lists what is set, as flags of the command line.
+// String returns the settings as command line flags.
 func (s Settings) String() string {
 	var parts []string
 	add := func(set bool, format string, v any) {

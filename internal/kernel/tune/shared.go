@@ -8,7 +8,7 @@ import (
 
 func routeKey(netns uint32, to string) string { return fmt.Sprintf("%d %s", netns, to) }
 
-// readRest reads back what is for more than one socket: routes and sysctls.
+// readRest reads back the settings that affect more than one socket: routes and sysctls.
 func (r *Report) readRest(s *session, failed map[string]string) error {
 	for _, one := range s.Routes {
 		to, err := netip.ParseAddr(one.To)
@@ -31,7 +31,7 @@ func (r *Report) readRest(s *session, failed map[string]string) error {
 		}
 		r.Routes = append(r.Routes, out)
 	}
-	// Those that could not even be begun.
+	// Routes and sysctls that could not be set at all.
 	for key, why := range failed {
 		var netns uint32
 		var to string

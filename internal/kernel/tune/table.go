@@ -10,12 +10,12 @@ type setting = socketsTuneSetting
 
 const settingCC = socketsTuneSettingTUNE_CC
 
-// property is what there is to a setting of the kernel: its name in reports, and its value there.
+// property describes a setting of the kernel: its name in reports and its value in the kernel.
 type property struct {
 	name string
-	// shown turns what the kernel keeps into the unit of the name.
+	// shown converts the kernel's value into the unit of the name.
 	shown func(k *kernel, kept int64) int64
-	// own says that a report shows it; others follow from those that do.
+	// own means that reports show the setting. The other settings follow from those.
 	own bool
 }
 
@@ -37,7 +37,7 @@ func bits(_ *kernel, v int64) int64 {
 	return 8 * v
 }
 
-// packets shows a clamp that is none as 0.
+// packets shows an unlimited clamp as 0.
 func packets(_ *kernel, v int64) int64 {
 	if v >= 1<<31-1 {
 		return 0
@@ -67,7 +67,7 @@ const (
 	byOption = "socket option"
 )
 
-// wire turns settings into what the programs take. On what the kernel cannot do it says so.
+// wire encodes settings for the programs. It returns an error for a setting that the kernel lacks.
 func (k *kernel) wire(session uint64, s Settings) (*socketsTuneConfig, error) {
 	c := &socketsTuneConfig{Session: session, TickUs: uint32(1_000_000 / k.hz)}
 	set := func(x setting, want int64, option int32) {

@@ -9,7 +9,7 @@ import (
 // mostNamed is how many failures a text names one by one.
 const mostNamed = 20
 
-// WriteText sums a report up, and names what failed.
+// WriteText writes a summary of the report and the failed settings.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	c := r.Counts
@@ -55,7 +55,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeBounds says how windows were bounded, for one of the ways costs the flow its ssthresh.
+// writeBounds names the way in which windows were bounded, because TCP_BPF_SNDCWND_CLAMP overwrites
+// ssthresh.
 func (r *Report) writeBounds(b *strings.Builder) {
 	by := map[string]int{}
 	for i := range r.Sockets {
@@ -111,7 +112,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Failed says whether anything is not as it was wanted.
+// Failed reports whether any setting differs from the wanted value.
 func (r *Report) Failed() bool {
 	for _, o := range r.Routes {
 		if !o.OK {
@@ -126,7 +127,7 @@ func (r *Report) Failed() bool {
 	return r.Counts.Failed+r.Counts.NoRoom > 0
 }
 
-// State says in a word what keeps the tune.
+// State describes how long the tune stays in force.
 func (r *Report) State() string {
 	switch {
 	case r.Keep:

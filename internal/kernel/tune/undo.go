@@ -13,9 +13,9 @@ import (
 // Undone is a tune that was taken back.
 type Undone struct {
 	ID string `json:"id"`
-	// Sockets are those that were there still.
+	// Sockets counts the restored sockets.
 	Sockets int `json:"sockets"`
-	// FixedBuffers are sockets whose buffers stay fixed, because no process holds them any more.
+	// FixedBuffers counts sockets whose buffers stay fixed because no process holds them any more.
 	FixedBuffers int `json:"fixed_buffers,omitempty"`
 }
 
@@ -33,8 +33,8 @@ func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
 	return d.undo(ctx, k, s)
 }
 
-// UndoAll takes back what was kept and what killed processes have left; with running, the tunes of
-// processes that are running too.
+// UndoAll undoes kept tunes and those of killed processes. With running it also undoes those of
+// running processes.
 func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) {
 	k, d, err := openThere(ctx, bpffs)
 	if err != nil || d == nil {
@@ -44,7 +44,7 @@ func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) 
 	return d.undoThose(ctx, k, func(s *session) bool { return running || s.Keep || !s.running() })
 }
 
-// removeDead takes back what killed processes have left.
+// removeDead undoes the tunes of killed processes.
 func (d *desk) removeDead(ctx context.Context, k *kernel) ([]Undone, error) {
 	return d.undoThose(ctx, k, func(s *session) bool { return !s.Keep && !s.running() })
 }
@@ -58,7 +58,7 @@ func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bo
 		if !which(s) {
 			continue
 		}
-		// Another's end may have changed what this one has to bring back.
+		// The end of another tune may have changed the values to restore.
 		if s, err = d.find(s.ID); err != nil {
 			return done, err
 		}
@@ -71,8 +71,7 @@ func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bo
 	return done, nil
 }
 
-// undo takes back one. Each step can be done twice, so that what was interrupted is finished by the
-// next call.
+// undo undoes a tune. Each step can be repeated, so the next call completes an interrupted undo.
 func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error) {
 	fail := func(err error) (*Undone, error) { return nil, fmt.Errorf("undoing tune %s: %w", s.ID, err) }
 	if err := d.stopHooks(s); err != nil {
@@ -125,7 +124,7 @@ func (d *desk) stopHooks(s *session) error {
 	return err
 }
 
-// undoRest takes back what is not in sockets.
+// undoRest restores routes and sysctls.
 func (d *desk) undoRest(s *session) error {
 	if len(s.Routes)+len(s.Sysctls) == 0 {
 		return nil
@@ -153,7 +152,7 @@ func (d *desk) undoRest(s *session) error {
 	return nil
 }
 
-// handOver remembers what a later session was given to bring back, if it was.
+// handOver stores the values that a later session inherited.
 func (d *desk) handOver(to *session, err error) error {
 	if err != nil || to == nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// namespaces finds the network namespaces with these inodes, all when none are given.
+// namespaces returns the network namespaces with these inodes, or all of them without inodes.
 func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 	list, _, err := owner.ListNetNS()
 	if err != nil {
@@ -35,8 +35,9 @@ func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 	return found, nil
 }
 
-// walk goes through the sockets of namespaces (inodes, none for all) in a mode, and hands what it
-// tells to f. Namespaces that end meanwhile are passed over. One walk of the programs at a time.
+// walk runs the programs in a mode over the sockets of namespaces and calls f with each record.
+// Without inodes it walks all namespaces. It skips namespaces that end meanwhile. Only one walk may
+// run at a time.
 func (p *programs) walk(
 	ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32,
 	f func(*socketsTuneRecord),

@@ -1,38 +1,36 @@
-// Package allocate shares one access point among terminals: the alpha-fair allocation (J. Mo, J.
-// Walrand, "Fair end-to-end window-based congestion control", IEEE/ACM ToN 2000) under two limits.
-// It is pure: no clock, no input or output.
+// Package allocate computes the alpha-fair allocation of one access point (J. Mo, J. Walrand, "Fair
+// end-to-end window-based congestion control", IEEE/ACM ToN 2000) under two limits. It has no clock
+// and no I/O.
 //
-//	maximise   sum(w_i U(x_i)),  U(x) = x^(1-alpha) / (1-alpha), and ln x where alpha = 1
-//	subject to sum(x_i / M_i) <= A   the airtime, of which M_i is what terminal i reaches alone
+//	maximise   sum(w_i U(x_i)),  U(x) = x^(1-alpha) / (1-alpha), ln x for alpha = 1
+//	subject to sum(x_i / M_i) <= A   airtime; M_i is the standalone rate of terminal i
 //	           sum(x_i)       <= C   the wire behind the access point
 //	           0 <= x_i <= demand_i
 //
-// Its optimum has two prices, lambda of airtime and mu of the wire, and each terminal takes what it
-// can pay:
+// The optimum has two prices, lambda for airtime and mu for the wire:
 //
 //	x_i = min(demand_i, (w_i / (lambda/M_i + mu))^(1/alpha))
 //
-// alpha = 1 is proportional fairness: with the airtime alone equal airtime, with the wire alone
-// equal rates. alpha = 0 puts the total first and infinity fairness (max-min). The exponent takes
-// the weights' force as alpha grows: at infinity they have none.
+// alpha = 1 is proportional fairness: equal airtime if only the airtime limits, equal rates if only
+// the wire limits. alpha = 0 maximises the total, infinity is max-min fairness. Weights lose their
+// effect as alpha grows. Rates, demands and C share one unit.
 //
-// # How it is found
+// # Algorithm
 //
-// Where one limit alone is enough, so that what it gives keeps the other too, that is the optimum.
-// Else both bind, and rho = mu/lambda is found by bisection. At a given rho both limits become one,
-// sum(x_i (1/M_i + rho)) <= A + rho C, of which the optimum is one level that is raised until all
-// is used up ([Solver]). It uses more than C of the wire and less than A of the airtime, or less
-// and more, or exactly both: then it is the optimum of the whole.
+// If the optimum under one limit keeps the other limit, it is the optimum. Otherwise both limits
+// bind, and bisection finds rho = mu/lambda. For a given rho the limits are replaced by their joint
+// limit, sum(x_i (1/M_i + rho)) <= A + rho C, whose optimum is found by raising one level until the
+// budget is spent ([Solver]). That optimum uses too much of one limit and too little of the other,
+// or exactly both: then it is the solution.
 //
-// The bisection converges because that turns over but once. Let x be the optimum at rho, with more
-// than C of the wire. At any smaller rho, x leaves something of the joint limit, so the optimum y
-// there is better than x. Then y cannot be within the joint limit at rho, where x was the best. It
-// is within that at the smaller rho, so what it uses grows with rho: y, too, has more than C of the
-// wire. It is done on the logarithm of rho, between ratios beyond which one of the prices is lost
-// in rounding. Halving would take some 60 steps. What is used of both goes from one end to the
-// other nearly as a logistic curve does, so that secants through its log odds take about ten. For
-// alpha = 0 it goes by steps, where two terminals change places: the next rho is where those two do
-// that were served last at both ends.
+// Bisection converges because the sign changes only once. Let x be the optimum at rho and let it
+// use more than C. At a smaller rho, x leaves a part of the joint limit unused, so the optimum y
+// there is better than x. Then y exceeds the joint limit at rho, where x was the best, but not at
+// the smaller rho. So y also uses more than C.
 //
-// Rates, demands and C are in one unit, whichever.
+// The search runs on the logarithm of rho, between the ratios at which one price is lost in
+// rounding. Bisection would take about 60 steps. As a function of log rho, the use of the limits is
+// nearly a logistic curve, so secants through its log odds take about ten steps. For alpha = 0 the
+// use is a step function: a step is where two terminals change their order, and the search tries
+// the terminals that were served last at both ends.
 package allocate

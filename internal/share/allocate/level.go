@@ -13,9 +13,8 @@ func (p prices) times(by float64) prices {
 	return prices{p.airtime * by, p.wire * by}
 }
 
-// fill shares out the limits as one, each counted by its price, for alpha > 0: x = min(demand, t
-// (w/cost)^(1/alpha)), with the greatest t at which what is spent is within the budget. It returns
-// the prices in units of utility.
+// fill solves the problem with one joint limit for alpha > 0: x = min(demand, t (w/cost)^(1/alpha))
+// with the greatest t within the budget. It returns the prices in units of utility.
 func (s *Solver) fill(p prices, l Limits) prices {
 	s.setCosts(p)
 	s.reference = 0
@@ -52,15 +51,15 @@ func (s *Solver) fill(p prices, l Limits) prices {
 	return p.times(math.Exp(-s.alpha * (math.Log(t) - s.reference)))
 }
 
-// setCosts reckons what one unit of rate costs each terminal.
+// setCosts computes the cost of one unit of rate for each terminal.
 func (s *Solver) setCosts(p prices) {
 	for i, v := range s.inverse {
 		s.cost[i] = p.airtime*v + p.wire
 	}
 }
 
-// budget is what both limits are worth at these prices. A limit that costs nothing counts for
-// nothing, be it infinite.
+// budget returns the value of both limits at these prices. A limit with price 0 counts 0, even if
+// it is infinite.
 func (p prices) budget(l Limits) float64 {
 	b := p.airtime * l.Airtime
 	if p.wire > 0 {
@@ -77,7 +76,7 @@ func (s *Solver) everyone() []int {
 	return s.all
 }
 
-// refer makes factors of the exponents of some terminals, of which the greatest is 1.
+// refer scales the factors of some terminals so that the greatest factor is 1.
 func (s *Solver) refer(who []int) {
 	s.reference = math.Inf(-1)
 	for _, i := range who {
@@ -92,13 +91,12 @@ func (s *Solver) refer(who []int) {
 const faint = 1e-150
 
 // pour raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times
-// x is the budget. It returns the level, infinite when the demands come first, and the sum of cost
-// times factor of those that are below theirs.
+// x is the budget. It returns the level, which is infinite if all demands are met first, and the
+// sum of cost times factor of the terminals below their demand.
 //
-// What is spent is a concave function of t, made of straight lines, and each round is a step of
-// Newton's method from the left: the level at which the budget would be used up if nobody else had
-// a demand. It never passes the true level, so those that have all by then have all at the end, and
-// it ends when there are no more of them.
+// The spent sum is a concave, piecewise linear function of t. Each round is a step of Newton's
+// method from the left. A step never passes the true level, so a terminal that reaches its demand
+// stays there, and the rounds end when no more terminals reach it.
 func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
 	for len(who) > 0 {
 		slope = 0

@@ -15,37 +15,36 @@ const (
 )
 
 var (
-	// FairnessFirst is max-min fairness: nobody can get more without somebody who has no more
-	// getting less.
+	// FairnessFirst is max-min fairness: no terminal can get more unless another terminal with at
+	// most the same rate gets less.
 	FairnessFirst = math.Inf(1)
-	// Unlimited is the demand of a terminal that takes what it gets, and the capacity of a wire
-	// that is not known.
+	// Unlimited is the demand of a greedy terminal and the capacity of an unknown wire.
 	Unlimited = math.Inf(1)
 )
 
-// Terminal is one that wants a share.
+// Terminal is a terminal that wants a share.
 type Terminal struct {
 	// Name is for messages. Without one they name the place in the list, from 1 on.
 	Name string
 	// Max is the rate that it reaches alone: M.
 	Max float64
-	// Weight is what its utility counts for; 0 stands for 1.
+	// Weight is the factor of the terminal's utility; 0 means 1.
 	Weight float64
-	// Demand is the rate beyond which it has nothing to send, or Unlimited. Zero is a terminal that
-	// sends nothing.
+	// Demand is the rate beyond which the terminal has nothing to send, or Unlimited. Zero means
+	// that it sends nothing.
 	Demand float64
 }
 
-// Limits are what the terminals share.
+// Limits are the limits that the terminals share.
 type Limits struct {
-	// Airtime is the share of time to be given out; 0 stands for 1, all of it.
+	// Airtime is the share of time to allocate; 0 means 1.
 	Airtime float64
-	// Wire is the capacity behind the access point in the unit of the rates, or Unlimited when it
-	// is not known.
+	// Wire is the capacity behind the access point in the unit of the rates, or Unlimited if it is
+	// unknown.
 	Wire float64
 }
 
-// check says what is wrong with a problem.
+// check returns an error for an invalid problem.
 func check(alpha float64, l Limits, terminals []Terminal) error {
 	switch {
 	case len(terminals) == 0:

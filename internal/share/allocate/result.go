@@ -6,21 +6,22 @@ import "fmt"
 type Result struct {
 	// Shares are the terminals' rates, in their order.
 	Shares []float64
-	// Lambda and Mu are the prices of airtime and wire: by how much what is maximised would grow
-	// with one more unit of the limit. That is the sum of utilities; for FairnessFirst, the least
-	// rate that is not held by its demand. They pass the range of numbers (0, or infinity) where
-	// alpha is so great that utilities do.
+	// Lambda and Mu are the prices of airtime and wire: the growth of the objective for one more
+	// unit of the limit. The objective is the sum of utilities, or for FairnessFirst the smallest
+	// rate below its demand. For a very large alpha the prices may underflow to 0 or overflow to
+	// infinity.
 	Lambda, Mu float64
-	// Airtime is what is used of it, sum(x/M), and Total of the wire, sum(x).
+	// Airtime is the used airtime, sum(x/M). Total is the used capacity of the wire, sum(x).
 	Airtime, Total float64
-	// Binds says what keeps the shares from being greater.
+	// Binds is the limit that keeps the shares from growing.
 	Binds Limit
 }
 
-// Limit is what keeps shares from being greater.
+// Limit is a limit that keeps shares from growing.
 type Limit uint8
 
-// Demand: all terminals get what they ask for. The other limits are used up, to one part in 10^9.
+// Demand means that all terminals get their demand. The other limits are used up to one part in
+// 10^9.
 const (
 	Demand Limit = iota
 	Airtime
@@ -43,7 +44,7 @@ func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 // tolerance is the part of a limit that may be left when it counts as used up.
 const tolerance = 1e-9
 
-// result sums up the shares. What rounding has put above a limit is taken from all.
+// result computes the totals. It scales the shares down if rounding put them above a limit.
 func (s *Solver) result(l Limits, met bool, price prices) Result {
 	r := Result{Shares: s.share, Lambda: price.airtime, Mu: price.wire}
 	r.Airtime, r.Total = s.used()

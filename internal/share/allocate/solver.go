@@ -2,8 +2,8 @@ package allocate
 
 import "math"
 
-// Solver keeps its memory from one problem to the next: it allocates only when the number of
-// terminals grows. The zero value is ready. It is not for several goroutines at once.
+// Solver reuses its memory: it allocates only if the number of terminals grows. The zero value is
+// ready. It must not be used by several goroutines at once.
 type Solver struct {
 	alpha                           float64
 	inverse, weight, demand, share  []float64 // inverse of Max: the airtime for one unit of rate
@@ -30,7 +30,7 @@ func (s *Solver) Solve(alpha float64, l Limits, terminals []Terminal) (Result, e
 		l.Airtime = 1
 	}
 	s.take(alpha, terminals)
-	// What all ask for is the optimum when it can be had.
+	// The demands are the optimum if they keep both limits.
 	copy(s.share, s.demand)
 	if air, total := s.used(); air <= l.Airtime && total <= l.Wire {
 		return s.result(l, true, prices{}), nil
@@ -67,7 +67,7 @@ func (s *Solver) take(alpha float64, terminals []Terminal) {
 	}
 }
 
-// used is what the shares take of both limits.
+// used returns the airtime and the rate that the shares use.
 func (s *Solver) used() (air, total float64) {
 	for i, x := range s.share {
 		air += x * s.inverse[i]
@@ -89,13 +89,12 @@ func (s *Solver) fair(l Limits) prices {
 	return s.balance(l)
 }
 
-// even is a lean that rounding makes of none.
+// even is a lean that counts as zero, because of rounding.
 const even = 1e-14
 
-// balance finds the ratio of the prices at which both limits are used up. Over the ratio's
-// logarithm the lean goes from one end to the other as a logistic curve does, nearly: how far it
-// has come is taken as log odds, which are nearly a straight line, and its zero is looked for by
-// secants. Where these do not narrow the interval it is halved.
+// balance finds the ratio of prices at which both limits are used up. As a function of the ratio's
+// logarithm, the lean is nearly a logistic curve. Its log odds are nearly linear, so secants find
+// the zero. If a secant does not narrow the interval, balance halves it.
 func (s *Solver) balance(l Limits) prices {
 	low, high := s.ratios()
 	price := s.fill(prices{1, high}, l)
@@ -140,21 +139,21 @@ func (s *Solver) balance(l Limits) prices {
 	return price
 }
 
-// mostLooks is as many as halving the interval takes, and some.
+// mostLooks is above the number of steps that halving needs.
 const mostLooks = 100
 
 // epsilon is by how much the next number after 1 is greater.
 const epsilon = 1.0 / (1 << 52)
 
-// lean says to which side the shares lean that use up the joint limit: above zero they have too
-// much of the wire, and so less than all airtime. It weighs the rounding of both alike.
+// lean returns a positive value if the shares use too much of the wire and too little airtime, a
+// negative value in the opposite case. It weighs the rounding of both alike.
 func (s *Solver) lean(l Limits) float64 {
 	air, total := s.used()
 	return total/l.Wire - air/l.Airtime
 }
 
-// ratios spans the ratios of the wire's price to that of airtime between which both matter to
-// somebody: outside of them the sum of both is, in numbers of 53 bits, one of them.
+// ratios returns the range of price ratios within which both prices matter to at least one
+// terminal. Outside of it, one price is lost in the rounding of the sum (53 bits).
 func (s *Solver) ratios() (low, high float64) {
 	const lost = 1.0 / (1 << 54)
 	least, most := math.Inf(1), 0.0

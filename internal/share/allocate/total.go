@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ties says who goes first of those that bring as much for the same price.
+// ties is the order of terminals with the same value for the same price.
 type ties int
 
 const (
@@ -15,14 +15,13 @@ const (
 	lessWire             // who needs less of the wire, and so more airtime: the same for the wire's price
 )
 
-// totalFirst finds an optimum for alpha = 0, a linear program, and its prices. At given prices the
-// optimum is greedy: who brings most for the price of what it uses goes first. Where both limits
-// bind, the prices are those at which two kinds of terminals bring the same; just below and just
-// above them the one kind or the other goes first, both orders are optimal, and the mix of both
-// that uses up both limits is the optimum.
+// totalFirst solves the linear program of alpha = 0 and returns its prices. At given prices the
+// optimum is greedy: terminals with the highest value for their price go first. If both limits
+// bind, two kinds of terminals have the same value at the optimal prices. Serving either kind first
+// is optimal, and the optimum is the mix that uses up both limits.
 //
-// Optima are many where terminals bring the same: they are then put at one level as far as the
-// limits allow, so that like terminals get the same.
+// If terminals have the same value, the optimum is not unique. Then they get equal rates as far as
+// the limits allow.
 func (s *Solver) totalFirst(l Limits) prices {
 	air, wire := prices{airtime: 1}, prices{wire: 1}
 	price := s.greedy(air, l, together)
@@ -49,8 +48,8 @@ func (s *Solver) totalFirst(l Limits) prices {
 	s.greedy(prices{1, low}, l, together)
 	s.keep()
 	price = s.greedy(prices{1, high}, l, together)
-	// What rounding leaves of the one limit is little of it where the other has the greater part of
-	// the price.
+	// The limit with the smaller part of the price may keep a rest from rounding, which is a small
+	// part of it.
 	if high*l.Wire > l.Airtime {
 		s.mix(s.airtime, l.Airtime)
 	} else {
@@ -63,17 +62,18 @@ func (s *Solver) airtime() float64 { air, _ := s.used(); return air }
 
 func (s *Solver) total() float64 { _, total := s.used(); return total }
 
-// span is where the ratio of the wire's price to that of airtime lies: below it there is too much
-// of the wire. atLow and atHigh are who gets a part of what it wants at its ends, -1 while that is
-// not known.
+// span is an interval of the ratio of the wire's price to that of airtime. Below it the shares use
+// too much of the wire. atLow and atHigh are the terminals with a partial demand at its ends, or -1
+// if unknown.
 type span struct {
 	low, high     float64
 	atLow, atHigh int
 }
 
-// turn finds two neighbouring ratios between which it turns over. There two terminals change
-// places: as a rule those that get a part of what they want at the two ends. So the next look is
-// where these do and just beside, for rounding hides on which side of it, and else in the middle.
+// turn finds two neighbouring ratios between which the lean changes its sign. There two terminals
+// change their order, usually those with a partial demand at the two ends. So the next step tries
+// the ratio at which these two have the same value, and its neighbours because of rounding, and
+// otherwise the middle.
 func (s *Solver) turn(l Limits) (low, high float64) {
 	r := span{atLow: -1, atHigh: -1}
 	r.low, r.high = s.ratios()
@@ -90,7 +90,7 @@ func (s *Solver) turn(l Limits) (low, high float64) {
 	}
 }
 
-// look narrows a span at a ratio, and says whether that lies in it.
+// look narrows a span at a ratio. It reports whether the ratio is inside of the span.
 func (s *Solver) look(r *span, at float64, l Limits) bool {
 	if !(at > r.low && at < r.high) {
 		return false
@@ -104,7 +104,7 @@ func (s *Solver) look(r *span, at float64, l Limits) bool {
 	return true
 }
 
-// meeting is the ratio of prices at which two terminals bring the same; 0 where there is none.
+// meeting returns the ratio of prices at which two terminals have the same value, or 0.
 func (s *Solver) meeting(a, b int) float64 {
 	if a < 0 || b < 0 || s.weight[a] == s.weight[b] {
 		return 0
@@ -112,9 +112,9 @@ func (s *Solver) meeting(a, b int) float64 {
 	return (s.weight[a]*s.inverse[b] - s.weight[b]*s.inverse[a]) / (s.weight[b] - s.weight[a])
 }
 
-// greedy serves terminals by what they bring for their price until the budget is used up. It
-// returns the prices in units of what the last one brings. Who that is it finds without putting all
-// in order, as in quicksort of which one side is left.
+// greedy serves terminals in the order of their value for the price until the budget is used up. It
+// returns the prices in units of the last terminal's value. It finds that terminal by partial
+// quicksort.
 func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	s.setCosts(p)
 	value := s.exponent
@@ -148,8 +148,8 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	return prices{}
 }
 
-// part puts those first that bring more than one of them, then those that bring as much. It returns
-// how many they are.
+// part moves the terminals with a higher value than the pivot to the front, then those with the
+// same value. It returns the numbers of both.
 func (s *Solver) part(who []int) (more, same int) {
 	value := s.exponent
 	a, b, c := value[who[0]], value[who[len(who)/2]], value[who[len(who)-1]]
@@ -171,7 +171,7 @@ func (s *Solver) part(who []int) (more, same int) {
 	return more, less - more
 }
 
-// asked is what it costs to give some all that they ask for.
+// asked returns the cost of all demands of some terminals.
 func (s *Solver) asked(who []int) (sum float64) {
 	for _, i := range who {
 		sum += s.cost[i] * s.demand[i]
@@ -191,8 +191,8 @@ func (s *Solver) none(who []int) {
 	}
 }
 
-// level serves those that bring the same, together or some of them first. They want more than the
-// budget.
+// level serves terminals with the same value, together or some of them first. Their demand exceeds
+// the budget.
 func (s *Solver) level(who []int, budget float64, t ties) {
 	if t != together {
 		slices.SortFunc(who, func(i, j int) int {
@@ -221,8 +221,8 @@ func (s *Solver) level(who []int, budget float64, t ties) {
 // keep puts the shares aside.
 func (s *Solver) keep() { copy(s.another, s.share) }
 
-// mix joins the shares with those put aside, so that what they use is the limit. The ones use more,
-// the others less.
+// mix combines the shares with the stored ones so that their use equals the limit. One set uses
+// more than the limit, the other less.
 func (s *Solver) mix(use func() float64, limit float64) {
 	one := use()
 	s.share, s.another = s.another, s.share

@@ -12,7 +12,7 @@ const MinBound = 2
 // MaxBound is the largest, in packets: CUBIC's arithmetic ends there.
 const MaxBound = 1 << 30
 
-// Bounds of a congestion window in packets; 0 is none.
+// Bounds limits a congestion window, in packets. Zero means no limit.
 type Bounds struct {
 	Lower uint32 `json:"lower,omitempty"`
 	Upper uint32 `json:"upper,omitempty"`

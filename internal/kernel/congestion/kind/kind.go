@@ -56,7 +56,7 @@ func All() []Kind {
 // About describes a kind in one line.
 func (k Kind) About() string { return k.description().about }
 
-// Defaults are the parameters of a kind if none are given.
+// Defaults returns the default parameters of a kind.
 func (k Kind) Defaults() Parameters { return k.description().defaults }
 
 // Check refuses a name that is not a kind. The error lists the kinds.
