@@ -52,6 +52,14 @@ const (
 	Right
 )
 
+// String is left or right.
+func (s Side) String() string {
+	if s == Right {
+		return "right"
+	}
+	return "left"
+}
+
 func (p *Panel) weight() float64 {
 	if p.Weight == 0 {
 		return 1

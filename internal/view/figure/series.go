@@ -13,6 +13,9 @@ const (
 	Points                   // markers only
 )
 
+// String is the name of the kind, as in JSON.
+func (k SeriesKind) String() string { return [...]string{"step", "line", "bars", "points"}[k] }
+
 // Series is one quantity over x.
 type Series struct {
 	Name  string // in the legend; an empty name has no entry
