@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"airtide/internal/lab/judge"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -38,7 +39,7 @@ func axisOf(name string, values []judge.Param) parameterAxis {
 	sorted = slices.CompactFunc(sorted, func(a, b judge.Param) bool { return a.Number == b.Number })
 	unit, size := unitOf(sorted)
 	a := parameterAxis{place: func(v judge.Param) float64 { return v.Number }}
-	a.Axis = figure.Axis{Label: words(name), Unit: figure.Scale{{Name: unit, Size: size}}}
+	a.Axis = figure.Axis{Label: words(name), Unit: units.Scale{{Name: unit, Size: size}}}
 	for _, v := range sorted {
 		a.Ticks = append(a.Ticks, v.Number)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -57,5 +58,5 @@ func (c *chart) limitLegend(what string) string {
 
 // valueAxis is a vertical axis of values in a fixed unit.
 func valueAxis(label, unit string) figure.Axis {
-	return figure.Axis{Label: label, Unit: figure.Scale{{Name: unit, Size: 1}}}
+	return figure.Axis{Label: label, Unit: units.Scale{{Name: unit, Size: 1}}}
 }

@@ -1,6 +1,10 @@
 package figure
 
-import "time"
+import (
+	"time"
+
+	"airtide/internal/units"
+)
 
 // AxisKind is how an axis places values.
 type AxisKind string
@@ -18,7 +22,7 @@ const (
 // Axis is the x axis of a figure, or a vertical axis of a panel. The empty kind is Linear.
 type Axis struct {
 	Label string
-	Unit  Scale
+	Unit  units.Scale
 	Kind  AxisKind
 	// Min and Max bound the axis; without them the data do. A Time or Clock axis must have both.
 	Min, Max *float64

@@ -3,10 +3,11 @@ package figure
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
+
+	"airtide/internal/units"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 	barTint   = 50  // percentage of ink in the area of a bar
 	maxValues = 16  // bars of a panel that have their values written above them
 	valueFont = 0.8 // of the text's font size
+
+	valueDigits = 4 // as papers print, and more than repeats of a run agree in
 )
 
 // drawBars draws the series of bars, one beside the other at each x, with their values above them
@@ -45,7 +48,7 @@ func (p *plotted) drawBars() {
 					top = max(top, min(d.High, p.y.of(s.Side).hi))
 				}
 				at := vg.Point{X: middle, Y: p.atY(s.Side, top) + 2}
-				p.write(p.valueSize(), at, alignCentre, fourDigits(d.Last))
+				p.write(p.valueSize(), at, alignCentre, units.Digits(d.Last, valueDigits))
 			}
 		}
 	}
@@ -76,20 +79,9 @@ func (p *plotted) valueSize() font.Length { return p.textSize * valueFont }
 func (p *plotted) hasValues(width vg.Length) bool {
 	return p.fewBars() && !slices.ContainsFunc(p.barSeries(), func(s *Series) bool {
 		return slices.ContainsFunc(s.Data, func(d Sample) bool {
-			return widthOf(p.valueSize(), fourDigits(d.Last)) > width
+			return widthOf(p.valueSize(), units.Digits(d.Last, valueDigits)) > width
 		})
 	})
-}
-
-// fourDigits writes a value with four significant digits and no exponent.
-func fourDigits(v float64) string {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return "0"
-	}
-	// Rounded first: 999.99 has no decimals left.
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
-	decimals := 3 - int(math.Floor(math.Log10(math.Abs(rounded))))
-	return strconv.FormatFloat(v, 'f', min(max(decimals, 0), 9), 64)
 }
 
 // drawBar draws a tinted and hatched area.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"airtide/internal/units"
 )
 
 // sampleFigure is the figure of the documentation of JSON: an RTT with a gap, and a timeout.
@@ -16,7 +18,7 @@ func sampleFigure() *Figure {
 	return &Figure{
 		Title: "iperf3, cubic", X: Axis{Label: "time", Kind: Time, Min: &from, Max: &to},
 		Cells: []Cell{{Panels: []Panel{{
-			Left:   Axis{Label: "RTT", Unit: Scale{{Name: "µs", Size: 1}, {Name: "ms", Size: 1e3, From: 1e3}}},
+			Left:   Axis{Label: "RTT", Unit: units.Scale{{Name: "µs", Size: 1}, {Name: "ms", Size: 1e3, From: 1e3}}},
 			Series: []Series{rtt},
 			Marks: []Marks{{
 				Name: "4 timeout", Style: Style{Ink: Text}, Level: 4000, Data: []Mark{{X: 6.2e9, Count: 1}},

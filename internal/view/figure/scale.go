@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"airtide/internal/units"
 )
 
 // headroom above the highest value, as a part of the range, so that it does not run into the frame.
@@ -46,7 +48,7 @@ func (s *scale) settleVertical() {
 		s.lo = min(s.lo, 0)
 	}
 	if s.hi <= s.lo {
-		s.hi = s.lo + s.Unit.unitFor(math.Inf(-1)).Size
+		s.hi = s.lo + s.unitFor(math.Inf(-1)).Size
 	}
 	s.hi += (s.hi - s.lo) * headroom
 }
@@ -105,12 +107,20 @@ func logBoundsWithZero(ticks []float64) (lo, hi, zero, gap float64) {
 	return zero - 0.3*step, last + 0.3*step, zero, zero + 0.6*step
 }
 
-func (s *scale) unit() Unit {
+func (s *scale) unit() units.Step {
 	most := s.hi / (1 + headroom)
 	if len(s.Ticks) > 0 {
 		most = slices.Max(s.Ticks)
 	}
-	return s.Unit.unitFor(most)
+	return s.unitFor(most)
+}
+
+// unitFor is the unit for values up to most. An axis without units has a nameless one.
+func (s *scale) unitFor(most float64) units.Step {
+	if len(s.Unit) == 0 {
+		return units.Unitless[0]
+	}
+	return s.Unit.For(most)
 }
 
 // norm is the place of a value: 0 at the start of the axis, 1 at its end. A value outside of a

@@ -4,11 +4,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"airtide/internal/units"
 )
 
 // The x axis has a place inside for each of its ticks, in the unit of the axis.
 func TestXAxisPlacesItsTicks(t *testing.T) {
-	ms := Scale{{Name: "ms", Size: 1e-3}}
+	ms := units.Scale{{Name: "ms", Size: 1e-3}}
 	for name, c := range map[string]struct {
 		axis   Axis
 		labels string

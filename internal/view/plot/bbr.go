@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -19,7 +20,7 @@ var bbrFigure = definition{
 
 func bbrRates(v *view) figure.Panel {
 	return figure.Panel{
-		Left: figure.Axis{Label: "rate", Unit: bitRate},
+		Left: figure.Axis{Label: "rate", Unit: units.Rates},
 		Series: []figure.Series{
 			v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6)),
 			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 0.9))),
@@ -43,7 +44,7 @@ func bbrRTT(v *view) figure.Panel {
 func bbrMode(v *view) figure.Panel {
 	return figure.Panel{
 		Left:  figure.Axis{Label: "mode", Kind: figure.Names, Names: bbrModes},
-		Right: &figure.Axis{Label: "pacing gain", Unit: percent},
+		Right: &figure.Axis{Label: "pacing gain", Unit: units.Percents},
 		Series: []figure.Series{
 			v.line("mode", tcp.BBRMode, solid(figure.Dim, 1.4)),
 			v.right("pacing gain (right)", tcp.BBRPacingGainPct, solid(figure.Blue, 1)),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -20,7 +21,7 @@ var cubicFigure = definition{
 
 func cubicK(v *view) figure.Panel {
 	return figure.Panel{
-		Left:   figure.Axis{Label: "K", Unit: milliseconds},
+		Left:   figure.Axis{Label: "K", Unit: units.Milliseconds},
 		Series: []figure.Series{v.line("K", tcp.CubicKMs, solid(figure.Blue, 1.3))},
 		Weight: 0.8, Empty: v.withoutStateOf("CUBIC"),
 	}
@@ -28,7 +29,7 @@ func cubicK(v *view) figure.Panel {
 
 func cubicWindow(v *view) figure.Panel {
 	return figure.Panel{
-		Left: figure.Axis{Label: "window", Unit: packets},
+		Left: figure.Axis{Label: "window", Unit: units.Packets},
 		Series: []figure.Series{
 			limit(v.line("Reno's window", tcp.CubicRenoPackets, dotted(figure.Green, 1))),
 			v.line("Wmax", tcp.CubicWmaxPackets, dashDot(figure.Vermillion, 1.1)),

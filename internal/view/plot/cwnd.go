@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -32,7 +33,7 @@ func cwndPanel(v *view) figure.Panel {
 	state.Shade = true
 	p := figure.Panel{
 		Left:  figure.Axis{Label: "ca_state, error code", Kind: figure.Names, Names: caStates},
-		Right: &figure.Axis{Label: "cwnd", Unit: packets},
+		Right: &figure.Axis{Label: "cwnd", Unit: units.Packets},
 		Series: []figure.Series{
 			state,
 			limit(v.right("ssthresh (right)", tcp.SsthreshPackets, dashed(figure.Orange, 1))),

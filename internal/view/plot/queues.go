@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -17,7 +18,7 @@ var queuesFigure = definition{
 
 func sendQueuePanel(v *view) figure.Panel {
 	return figure.Panel{
-		Left: figure.Axis{Label: "send queue", Unit: octets},
+		Left: figure.Axis{Label: "send queue", Unit: units.Sizes},
 		Series: []figure.Series{
 			v.line("queued", tcp.SendQueuedBytes, solid(figure.Text, 1.1)),
 			v.line("unacknowledged", tcp.UnackedBytes, dashed(figure.Blue, 1)),
@@ -32,7 +33,7 @@ func sendQueuePanel(v *view) figure.Panel {
 
 func receiveQueuePanel(v *view) figure.Panel {
 	return figure.Panel{
-		Left: figure.Axis{Label: "receive queue", Unit: octets},
+		Left: figure.Axis{Label: "receive queue", Unit: units.Sizes},
 		Series: []figure.Series{
 			v.line("queued", tcp.ReceiveQueuedBytes, solid(figure.Text, 1.1)),
 			v.line("backlog", tcp.BacklogBytes, dashed(figure.Purple, 1)),

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -16,7 +17,7 @@ var ratesFigure = definition{
 
 func ratesPanel(v *view) figure.Panel {
 	p := figure.Panel{
-		Left: figure.Axis{Label: "rate", Unit: bitRate},
+		Left: figure.Axis{Label: "rate", Unit: units.Rates},
 		Series: []figure.Series{
 			limit(v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6))),
 			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 1))),

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -33,7 +34,7 @@ var causeMarks = [tcp.CauseOther + 1]struct {
 
 func sequencePanel(v *view) figure.Panel {
 	p := figure.Panel{
-		Left:  figure.Axis{Label: "stream offset", Unit: octets, Floating: true},
+		Left:  figure.Axis{Label: "stream offset", Unit: units.Sizes, Floating: true},
 		Empty: "no stream was recorded here",
 	}
 	if v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) {

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -74,7 +75,7 @@ func (v *view) growth(f tcp.Field) int64 {
 
 // rttAxis is the axis of round-trip times.
 func (v *view) rttAxis() figure.Axis {
-	a := figure.Axis{Label: "RTT", Unit: microseconds}
+	a := figure.Axis{Label: "RTT", Unit: units.Microseconds}
 	if v.o.LogRTT {
 		a.Kind = figure.Log
 	}

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -14,7 +15,7 @@ var windowsFigure = definition{
 
 func windowsPanel(v *view) figure.Panel {
 	return figure.Panel{
-		Left: figure.Axis{Label: "window", Unit: octets},
+		Left: figure.Axis{Label: "window", Unit: units.Sizes},
 		Series: []figure.Series{
 			v.line("in flight", tcp.InFlightBytes, solid(figure.Sky, 0.8)),
 			v.line("cwnd x MSS", cwndBytes, solid(figure.Blue, 1.3)),
