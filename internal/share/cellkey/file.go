@@ -13,7 +13,7 @@ import (
 // longestFile is more than a key with any space around it needs.
 const longestFile = 1024
 
-// Read reads a key from a file, which nobody but its owner may be able to read or write.
+// Read reads a key from a file. The file must be readable and writable by its owner only.
 func Read(path string) (Key, error) {
 	if strings.HasPrefix(strings.TrimSpace(path), family) {
 		// Not shown: an error that names the file would show the key.
@@ -36,7 +36,7 @@ func read(path string) (Key, error) {
 		return Key{}, bare(err)
 	}
 	defer f.Close()
-	// Of the open file: what a path leads to may change between two looks.
+	// The open file is examined, because the path may lead to another file later.
 	info, err := f.Stat()
 	if err != nil {
 		return Key{}, bare(err)
@@ -61,8 +61,8 @@ func read(path string) (Key, error) {
 	return Parse(string(text))
 }
 
-// Create writes a key into a new file that only its owner can read and write. A file that is there
-// already stays.
+// Create writes a key into a new file that only its owner can read and write. It does not replace
+// an existing file.
 func Create(path string, k Key) error {
 	if k.Zero() {
 		return errors.New("writing the cell key: there is no key")

@@ -1,6 +1,6 @@
-// Package cellkey is the secret that the terminals of one cell share: it makes one, writes it down
-// as text, reads it from a file, and derives from it what messages need. No error and no formatting
-// verb shows a key.
+// Package cellkey is the secret that the terminals of a cell share. It generates a key, encodes it
+// as text, reads it from a file and derives the keys for messages. No error and no formatting verb
+// shows a key.
 package cellkey
 
 import (
@@ -18,9 +18,9 @@ const Size = 32
 // TagSize is the length of a cell's tag in bytes.
 const TagSize = 4
 
-// Tag tells cells apart in clear: a datagram of a cell with another key is known by it without
-// decrypting. Two cells have the same one with a probability of 2^-32, and then the datagrams of
-// the other fail to decrypt.
+// Tag is the plaintext mark of a cell in each datagram, so that datagrams of other cells are
+// rejected without decryption. Two cells have the same tag with a probability of 2^-32; then
+// decryption fails.
 type Tag [TagSize]byte
 
 // String is the tag in hexadecimal.
@@ -36,10 +36,10 @@ func New() Key {
 	return k
 }
 
-// Zero says that this is no key.
+// Zero reports whether the key is unset.
 func (k Key) Zero() bool { return k == Key{} }
 
-// What derived values are for. Each names its own, so that no two of them are ever equal.
+// Purposes of derived values. Different purposes give different values.
 const (
 	tagPurpose     = "airtide share 1: tag of the cell"
 	sessionPurpose = "airtide share 1: key of session "
@@ -55,14 +55,14 @@ func (k Key) Session(session uint64) [Size]byte {
 	return [Size]byte(k.derive(string(info), Size))
 }
 
-// BSS is an access point's BSSID as members tell it each other: enough to tell access points apart.
-// It is never 0, which stands for one that is not known.
+// BSS returns the hash by which members name an access point. It is never 0, which means an unknown
+// access point.
 func (k Key) BSS(bssid [6]byte) uint32 {
 	return max(binary.LittleEndian.Uint32(k.derive(bssPurpose+string(bssid[:]), 4)), 1)
 }
 
-// derive is HKDF-Expand with SHA-256 (RFC 5869). A key is uniformly random already, so there is
-// nothing to extract (section 3.3 there).
+// derive is HKDF-Expand with SHA-256 (RFC 5869). It needs no extract step, because a key is
+// uniformly random (section 3.3).
 func (k Key) derive(purpose string, length int) []byte {
 	derived, err := hkdf.Expand(sha256.New, k.secret[:], purpose, length)
 	if err != nil {
@@ -79,7 +79,7 @@ func (k Key) String() string {
 	return "key of cell " + k.Tag().String()
 }
 
-// Format writes String for every verb: none shows the secret.
+// Format writes String for every verb, so that no verb shows the secret.
 func (k Key) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(k.String())) }
 
 // LogValue is String.

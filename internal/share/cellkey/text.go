@@ -13,7 +13,8 @@ const (
 	family     = "airtide-cell-"
 	textPrefix = family + "1:"
 	sumSize    = 4
-	// textDigits are those of a key with its checksum: 36 bytes, which need no padding.
+	// textDigits is the number of base64 digits of a key with its checksum: 36 bytes without
+	// padding.
 	textDigits = (Size + sumSize) * 8 / 6
 )
 
@@ -21,22 +22,21 @@ const (
 // stand in a URL.
 var digits = base64.RawURLEncoding.Strict()
 
-// Text is the key as it is written down: airtide-cell-1: and 48 digits of base64, the last of which
-// hold a checksum. It is the secret itself.
+// Text returns the secret as text: airtide-cell-1: and 48 base64 digits, the last of which are a
+// checksum.
 func (k Key) Text() string {
 	sum := checksum(k.secret[:])
 	return textPrefix + digits.EncodeToString(append(k.secret[:], sum[:]...))
 }
 
-// checksum is the beginning of a hash, and says nothing that the text which it stands in does not
-// say.
+// checksum returns the first bytes of a hash. It reveals nothing that the text does not contain.
 func checksum(secret []byte) [sumSize]byte {
 	whole := sha256.Sum256(append([]byte(textPrefix), secret...))
 	return [sumSize]byte(whole[:sumSize])
 }
 
-// Parse reads a key as Text writes it, with space around it. The error says what is wrong with the
-// text and shows none of it.
+// Parse decodes the form of Text, with surrounding white space. An error describes the mistake and
+// shows no part of the text.
 func Parse(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	body, ok := strings.CutPrefix(text, textPrefix)

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// cell is one that the hub serves.
+// cell is a cell that the hub serves.
 type cell struct {
 	tag   cellkey.Tag
 	relay *message.Relay
@@ -20,7 +20,8 @@ type cell struct {
 	lost  uint64 // bundles that could not be sent
 }
 
-// mostLocal is of how many sources that is known; then it is learnt anew.
+// mostLocal is the greatest number of sources whose local address is remembered. Beyond it all are
+// forgotten and learnt again.
 const mostLocal = 4 * message.DefaultMaxPeers
 
 func newCell(k cellkey.Key) *cell {
@@ -34,8 +35,8 @@ func newCell(k cellkey.Key) *cell {
 func (c *cell) take(p packet, nowNs int64) {
 	source := p.from
 	if source.Port() == p.socket.port() {
-		// As a terminal has it that hears this one by itself. Another port is what terminals behind
-		// one address are told apart by.
+		// Members know a source by its address without a port. A port is kept only for terminals
+		// behind a common address.
 		source = netip.AddrPortFrom(source.Addr(), 0)
 	}
 	reply, reason := c.relay.Take(source, p.datagram, nowNs)
@@ -50,7 +51,7 @@ func (c *cell) take(p packet, nowNs int64) {
 	}
 }
 
-// send sends what is due.
+// send sends the bundles that are due.
 func (c *cell) send(sockets []*socket, nowNs int64) {
 	c.relay.Send(nowNs, func(source netip.AddrPort, bundle []byte) {
 		for _, s := range sockets {
@@ -77,7 +78,7 @@ func (c *cell) count(err error) {
 type Status struct {
 	Time  time.Time `json:"time"`
 	Cells []Cell    `json:"cells"`
-	// Datagrams that are of no cell here, by what is wrong with them.
+	// Datagrams counts rejected datagrams by reason.
 	Datagrams map[string]int `json:"datagrams"`
 }
 

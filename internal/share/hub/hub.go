@@ -1,6 +1,7 @@
-// Package hub is a meeting place on the wired side, for terminals whose access point lets none hear
-// another: each sends its reports there, and the hub passes them on to the other members of its
-// cell (message.Relay). It serves several cells, each with a key of its own, over IPv4 and IPv6.
+// Package hub is a relay on the wired side for terminals whose access point does not forward
+// datagrams between them. Each terminal sends its reports to the hub, and the hub passes them on to
+// the other members of the cell (message.Relay). A hub serves several cells, each with its own key,
+// over IPv4 and IPv6.
 package hub
 
 import (
@@ -18,7 +19,7 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Config says whom a hub serves.
+// Config lists the cells and addresses of a hub.
 type Config struct {
 	// Keys of the cells, at least one.
 	Keys []cellkey.Key
@@ -36,7 +37,7 @@ type Hub struct {
 	mutex   sync.Mutex // of all below
 	cells   map[cellkey.Tag]*cell
 	order   []*cell
-	// Datagrams of no cell here, by what became of them.
+	// strange counts the datagrams of unknown cells by reason.
 	strange [message.NumReasons]uint64
 	wake    chan struct{} // something is due earlier than it was
 }
@@ -130,7 +131,7 @@ func (h *Hub) send(ctx context.Context) error {
 	}
 }
 
-// tell tells each second how the cells are doing.
+// tell reports the state of the cells once a second.
 func (h *Hub) tell(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

@@ -16,8 +16,8 @@ import (
 	"airtide/internal/share/message"
 )
 
-// socket is that of one family. It knows to which of the machine's addresses a datagram came, and
-// answers from there: a terminal takes bundles from the address only that it was given.
+// socket is the socket of one address family. It answers from the local address at which a datagram
+// arrived, because a terminal accepts bundles only from its configured address.
 type socket struct {
 	*net.UDPConn
 	six bool
@@ -31,8 +31,8 @@ type packet struct {
 	datagram []byte
 }
 
-// listen opens a socket for an address, or without one those of both families; a family that the
-// machine lacks is left out.
+// listen opens a socket for an address. Without an address it opens sockets for both families and
+// skips a family that the machine lacks.
 func listen(at netip.AddrPort) ([]*socket, error) {
 	var sockets []*socket
 	var errs []error
@@ -126,8 +126,7 @@ func (s *socket) destination(control []byte) netip.Addr {
 	return address.Unmap()
 }
 
-// send sends a datagram from a local address, or where that is not known from the one that the
-// route gives.
+// send sends a datagram from a local address. If that is unknown, the route decides.
 func (s *socket) send(datagram []byte, to netip.AddrPort, local netip.Addr) error {
 	var control []byte
 	if local.IsValid() {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is where terminals listen, and Group4 and Group6 where they meet: the first scoped to the
-// organisation (RFC 2365), the second to the link.
+// Port is the UDP port of terminals. Group4 (organisation scope, RFC 2365) and Group6 (link scope)
+// are their multicast groups.
 const Port = 4748
 
 // The groups.
@@ -27,9 +27,9 @@ var (
 	Group6 = netip.MustParseAddr("ff02::4:4748")
 )
 
-// Config says how to reach the others.
+// Config lists the ways to reach other terminals.
 type Config struct {
-	// Interface is where to meet by multicast; "" is nowhere.
+	// Interface is the interface for multicast. An empty name means no multicast.
 	Interface string
 	// Port to listen on, 0 for Port. All members of a group use the same.
 	Port uint16
@@ -37,7 +37,7 @@ type Config struct {
 	Peers []netip.AddrPort
 }
 
-// Addresses are those of the peers, without zones.
+// Addresses returns the addresses of the peers without zones.
 func (c *Config) Addresses() (all []netip.Addr) {
 	for _, p := range c.Peers {
 		all = append(all, p.Addr().WithZone(""))
@@ -48,7 +48,7 @@ func (c *Config) Addresses() (all []netip.Addr) {
 // Families are versions of IP.
 type Families struct{ Four, Six bool }
 
-// Both says whether it is both.
+// Both reports whether both families are set.
 func (f Families) Both() bool { return f.Four && f.Six }
 
 func (f Families) has(six bool) bool { return six && f.Six || !six && f.Four }
@@ -69,9 +69,9 @@ type conn struct {
 	six   bool
 }
 
-// Open opens the sockets. One family that the machine lacks is left out, and multicast over one of
-// which the interface has no address; without either there is an error. A port that is in use is
-// one that another agent has.
+// Open opens the sockets. It skips a family that the machine lacks, and multicast in a family
+// without an address of the interface. It returns an error if neither family works. A port in use
+// means that another agent is running.
 func Open(c Config) (*Link, error) {
 	if c.Interface == "" && len(c.Peers) == 0 {
 		return nil, errors.New(
@@ -116,7 +116,8 @@ func Open(c Config) (*Link, error) {
 	return l, nil
 }
 
-// familiesOf are those of an interface's addresses: over another one nobody could answer.
+// familiesOf returns the families of an interface's addresses. Without an address, no answer could
+// arrive.
 func familiesOf(device *net.Interface) (f Families, err error) {
 	all, err := device.Addrs()
 	for _, a := range all {
@@ -150,8 +151,8 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 	if err := c.join(device, group); err != nil {
 		return nil, errors.Join(fmt.Errorf("multicast on %s: %w", device.Name, err), u.Close())
 	}
-	// Without a zone: join has said by which interface, and the numbers that package net keeps for
-	// their names may be a minute old.
+	// The group needs no zone, because join has selected the interface. The interface numbers that
+	// package net caches may be a minute old.
 	c.group = netip.AddrPortFrom(group, port)
 	return c, nil
 }
@@ -159,8 +160,8 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 // classSelector5 is the mark of signalling (CS5, RFC 4594), as type of service and traffic class.
 const classSelector5 = 40 << 2
 
-// mark asks for the access category of video (RFC 8325): reports wait behind nobody's bulk
-// transfer, least of all where the cell is so full that it needs them.
+// mark requests the video access category (RFC 8325), so that reports do not wait behind bulk
+// transfers in a full cell.
 func (c *conn) mark() error {
 	if c.six {
 		return ipv6.NewPacketConn(c).SetTrafficClass(classSelector5)
@@ -186,7 +187,7 @@ func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	)
 }
 
-// Groups are the families by whose groups the link meets others.
+// Groups returns the families in which the link uses multicast.
 func (l *Link) Groups() (f Families) {
 	for _, c := range l.conns {
 		f.Four = f.Four || c.group.IsValid() && !c.six
@@ -195,9 +196,9 @@ func (l *Link) Groups() (f Families) {
 	return f
 }
 
-// Send sends a datagram to all peers, and to the groups of some families: each takes airtime of its
-// own. It goes on after an error; what could not be sent to anybody is an error, since then nobody
-// hears this terminal.
+// Send sends a datagram to all peers and to the groups of the given families. Each group takes
+// airtime. Send continues after an error. It returns an error if the datagram could not be sent to
+// any destination.
 func (l *Link) Send(datagram []byte, groups Families) error {
 	var errs []error
 	sent := 0
@@ -224,10 +225,9 @@ func (l *Link) Send(datagram []byte, groups Families) error {
 	return nil
 }
 
-// Receive gives each datagram that comes to take, which may keep neither it nor block for long,
-// until the context ends or the link is closed; then it returns nil. Calls of take do not overlap.
-// Where datagrams are from is without a zone: a terminal is the same when its interface has another
-// name.
+// Receive calls take with each datagram until the context ends or the link is closed; then it
+// returns nil. take must not keep the datagram or block for long. Calls do not overlap. The source
+// address has no zone, so that it does not depend on the interface.
 func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datagram []byte)) error {
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range l.conns {

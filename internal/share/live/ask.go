@@ -26,11 +26,12 @@ func (f *Failure) Unwrap() error { return f.Err }
 // ErrNone is when no agent runs here.
 var ErrNone = errors.New("no agent runs here; airtide share run --key FILE starts one")
 
-// longest answer in bytes that is read: that of a thousand peers has some 200 kB.
+// longest is the greatest size of an answer, in bytes. The answer of an agent with a thousand peers
+// has about 200 kB.
 const longest = 16 << 20
 
-// Ask asks all agents that run on this machine, in whatever namespaces, in the order of their
-// names. Those that gave no answer are failures. That there are none at all is ErrNone.
+// Ask asks all agents on this machine, in all network namespaces, in the order of their names.
+// Agents without an answer are returned as failures. Without any agent the error is ErrNone.
 func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	agents, err := agents()
 	if err != nil {
@@ -74,7 +75,7 @@ func agents() ([]found, error) {
 	return find()
 }
 
-// answer reads what an agent says.
+// answer reads the status of an agent.
 func (f found) answer(ctx context.Context) (*Report, error) {
 	switch {
 	case errors.Is(f.err, unix.EAGAIN): // too many wait for it already

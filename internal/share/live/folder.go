@@ -19,9 +19,8 @@ const (
 	lockFile = "lock"
 )
 
-// lock keeps others from making or removing sockets until unlock: between the two steps in which a
-// socket comes to life it looks like one whose process is dead. The kernel unlocks it when the
-// process ends.
+// lock prevents other processes from creating or removing sockets until unlock. During its creation
+// a socket looks like that of a dead process. The kernel releases the lock when the process ends.
 func lock() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -40,8 +39,7 @@ type found struct {
 	err  error    // why there is no connection
 }
 
-// find connects to all agents. Sockets on which nobody listens are removed; it is to be called
-// under the lock.
+// find connects to all agents and removes sockets without a listener. Call it under the lock.
 func find() (all []found, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// Report is what an agent says of itself.
+// Report is an agent's answer: its name, network namespace and status.
 type Report struct {
 	Agent string `json:"agent"` // its name among all on this machine
 	NetNS uint32 `json:"network_namespace"`
@@ -34,7 +34,7 @@ type Server struct {
 }
 
 const (
-	// patience is how long an agent may take to its next status, and somebody who asks to read it.
+	// patience is the time limit for an agent's next status, and for a reader of the answer.
 	patience = time.Second
 	// mostAtOnce are answered at the same time; others wait.
 	mostAtOnce = 8
@@ -104,14 +104,14 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
-// answer writes the next status. Whoever asks an agent that stands still gets no answer.
+// answer writes the next status. A stalled agent gives no answer.
 func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var text []byte
 	err := s.tap.Look(ctx, func(status share.Status) {
-		// what cannot be written, such as not a number, leaves no answer
+		// A status that JSON cannot encode, such as NaN, gives no answer.
 		text, _ = json.Marshal(Report{s.name, s.netns, status})
 	})
 	if err != nil || text == nil {

@@ -107,12 +107,12 @@ func terminal(w io.Writer, name string, t *share.Terminal) {
 	fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
 }
 
-// rate is one in Mbit/s, where it is known or limits.
+// rate formats a rate in Mbit/s. It returns "" for an unknown or unlimited rate.
 func rate(bps float64) string {
 	return known(bps > 0, mbps(bps))
 }
 
-// known leaves out what is not known, or not limited.
+// known returns text if the value is known, otherwise "".
 func known(is bool, text string) string {
 	if !is {
 		return "-"

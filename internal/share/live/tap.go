@@ -8,9 +8,9 @@ import (
 	"airtide/internal/share"
 )
 
-// Tap lets others look at an agent's status. They get its next one, not the last: an agent at which
-// nobody looks pays nothing, and one that stands still is not taken for one that goes on. The zero
-// value is ready.
+// Tap gives other goroutines access to an agent's next status. The agent has no cost while nobody
+// asks, and the status of a stalled agent is never taken for a current one. The zero value is
+// ready.
 type Tap struct {
 	mutex   sync.Mutex
 	waiting []*look
@@ -21,7 +21,7 @@ type look struct {
 	done chan struct{}
 }
 
-// Step is the agent's: it shows a status to those who wait. It belongs into share.Config.Step.
+// Step passes a status to the waiting readers. The agent calls it as share.Config.Step.
 func (t *Tap) Step(s share.Status) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -32,9 +32,9 @@ func (t *Tap) Step(s share.Status) {
 	t.waiting = t.waiting[:0]
 }
 
-// Look calls at with the agent's next status, in the agent's own time: it must be quick, and keep
-// nothing of the status, whose slices are used again. When the context ends first, at is not
-// called, and the context's cause is the error.
+// Look calls at with the agent's next status on the agent's goroutine. at must be quick and must
+// not keep the status, whose slices are reused. If the context ends first, Look returns its cause
+// and does not call at.
 func (t *Tap) Look(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
 	t.mutex.Lock()

@@ -16,13 +16,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Exporter tells a collector.
+// Exporter sends metrics to a collector.
 type Exporter struct {
 	provider *sdk.MeterProvider
 	closing  atomic.Bool // the agent has ended: there is nothing to look at
 }
 
-// defaultPath is where collectors take metrics (OTLP specification, OTLP/HTTP request).
+// defaultPath is the path for metrics at collectors (OTLP specification, OTLP/HTTP request).
 const defaultPath = "/v1/metrics"
 
 // parseCollector reads a collector's URL. Without a path it is the usual one.
@@ -37,16 +37,16 @@ func parseCollector(text string) (string, error) {
 	return u.String(), nil
 }
 
-// Check says whether a URL can be a collector's.
+// Check returns an error for a URL that no collector can have.
 func Check(collector string) error {
 	_, err := parseCollector(collector)
 	return err
 }
 
-// Export tells a collector at a URL by OTLP over HTTP, in protobuf, until Close: once a minute, or
-// as often as the environment says (OTEL_METRIC_EXPORT_INTERVAL in milliseconds; headers,
-// certificates and time limits have variables of theirs too, see OpenTelemetry's list). What could
-// not be told is told to notice, once until it changes.
+// Export sends metrics to a collector by OTLP over HTTP with protobuf until Close. The default
+// interval is one minute. OpenTelemetry's environment variables set the interval
+// (OTEL_METRIC_EXPORT_INTERVAL in milliseconds), headers, certificates and time limits. notice is
+// called with an error once until the error changes.
 func Export(collector, version string, look Look, notice func(string)) (*Exporter, error) {
 	at, err := parseCollector(collector)
 	if err != nil {
@@ -121,8 +121,7 @@ func (e *Exporter) observe(meter metric.Meter, look Look) error {
 // closePatience is how long that may take.
 const closePatience = 2 * time.Second
 
-// Close ends, when the collector has taken what is on its way, or after two seconds. The agent may
-// have ended before.
+// Close waits up to two seconds for pending metrics. The agent may have ended before.
 func (e *Exporter) Close() error {
 	e.closing.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)

@@ -1,5 +1,5 @@
-// Package metrics hands out how an agent of airtide share is doing: to Prometheus, which asks for
-// it (Serve), and by OTLP to a collector that is told (Export).
+// Package metrics publishes the status of a running agent of airtide share: to Prometheus, which
+// pulls it (Serve), and to an OTLP collector (Export).
 package metrics
 
 import (
@@ -9,7 +9,7 @@ import (
 	"airtide/internal/share"
 )
 
-// Look calls at with the agent's next status, as live.Tap does; at keeps nothing of it.
+// Look calls at with the agent's next status, as live.Tap does. at must not keep the status.
 type Look func(ctx context.Context, at func(share.Status)) error
 
 // patience is how long the next status may take.
@@ -131,7 +131,7 @@ type point struct {
 	value float64
 }
 
-// points are what a status says. What is not known has no point.
+// points returns the metrics of a status. An unknown value has no point.
 func points(s *share.Status) []point {
 	var all []point
 	add := func(d *definition, of string, value float64) { all = append(all, point{d, of, value}) }

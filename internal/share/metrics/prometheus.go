@@ -19,11 +19,11 @@ const prefix = "airtide_share_"
 // collector asks the agent when it is asked itself.
 type collector struct{ look Look }
 
-// Describe says nothing: which terminals there will be is not known (prometheus.Collector).
+// Describe sends no descriptions, because the terminals are not known in advance
+// (prometheus.Collector).
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives the next status. When there is none, because the agent stands still, the scrape
-// fails, and says so.
+// Collect sends the next status. If the agent is stalled, the scrape fails with an error.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	all, cell, policy, err := c.look.points(context.Background())
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *point) labelValues() []string {
 	return []string{p.of}
 }
 
-// Handler answers scrapes with the agent's metrics and those of its process.
+// Handler serves the metrics of the agent and of its process.
 func Handler(look Look) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{look}, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -97,7 +97,7 @@ func Serve(address string, look Look) (*Server, error) {
 	return s, nil
 }
 
-// Address is where it listens.
+// Address returns the listening address.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
 // Close ends at once.

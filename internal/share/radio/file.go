@@ -14,22 +14,22 @@ import (
 	"strings"
 )
 
-// Told is what a file says of the PHY rate, where nl80211 does not tell it: of radios with drivers
-// of their own, of a bridge between the terminal and its radio, of an emulated radio.
+// Told is the content of a PHY rate file. It is used if nl80211 does not know the rate: for radios
+// with proprietary drivers, for a bridge between terminal and radio, and for emulated radios.
 type Told struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
 	Streams    int     `json:"streams"`  // in space; 0 stands for 1
-	// BSSID is that of the access point, such as 02:00:00:00:00:01, and FrequencyMHz that of the
-	// channel. Both may be left out.
+	// BSSID is the access point's address, such as 02:00:00:00:00:01. FrequencyMHz is the channel's
+	// frequency. Both are optional.
 	BSSID        string `json:"bssid,omitempty"`
 	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
 }
 
-// mostTold is how long such a file may be.
+// mostTold is the greatest size of the file, in bytes.
 const mostTold = 4096
 
-// Write puts it into a file in one step, so that nobody reads the half of it.
+// Write replaces the file atomically.
 func (t Told) Write(path string) error {
 	text, err := json.Marshal(t)
 	if err == nil {
@@ -44,7 +44,7 @@ func (t Told) Write(path string) error {
 	return nil
 }
 
-// parse reads what a file says. A rate of 0 stands for none, as between two access points.
+// parse decodes the file. A rate of 0 means no rate, for example between two access points.
 func parse(text []byte) (PHY, error) {
 	var t Told
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -90,9 +90,9 @@ type file struct {
 	said   string // what was said last, "" while all is well
 }
 
-// BeginFile reads a file (Told) twice a second until Close. What is wrong with it at the beginning
-// is an error; later nothing is known while something is, and notice is called once with a line
-// that says what.
+// BeginFile reads a file (Told) twice a second until Close. An invalid file is an error at the
+// beginning. Later an invalid file means an unknown rate, and notice is called once with the
+// reason.
 func BeginFile(path string, notice func(string)) (*Radio, error) {
 	f := &file{path: filepath.Clean(path), notice: notice}
 	if _, err := f.read(); err != nil {
@@ -134,5 +134,5 @@ func (f *file) now() (PHY, error) {
 	return p, nil
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (*file) Close() error { return nil }

@@ -2,7 +2,7 @@ package radio
 
 import "math"
 
-// Generation is that of a rate.
+// Generation is the 802.11 generation of a rate.
 type Generation uint8
 
 // The generations.
@@ -28,7 +28,7 @@ type PHY struct {
 	Place
 }
 
-// Place is where a station is.
+// Place is the access point and the channel of a station.
 type Place struct {
 	BSSID BSSID // of its access point
 	MHz   int   // of its channel; 0 is not known
@@ -37,8 +37,8 @@ type Place struct {
 // BSSID names an access point; the zero value is not known.
 type BSSID [6]byte
 
-// What an exchange consists of, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15
-// to 19 and 21; 802.11ax-2021, clause 27).
+// Parts of a frame exchange, in seconds and bytes (IEEE 802.11-2020, 10.3.2, 10.6.6, clauses 15 to
+// 19 and 21; 802.11ax-2021, clause 27).
 const (
 	sifs        = 16e-6
 	slot        = 9e-6
@@ -58,14 +58,14 @@ const (
 	ofdmHeader = 20e-6
 )
 
-// Goodput is what a bulk TCP upload of a station alone carries at a PHY rate, in bit/s; 0 for a
-// rate of 0. In turn, the station sends an A-MPDU of as many packets as 64 frames and 4 ms hold,
-// and the access point one of the ACKs for it, one for two segments:
+// Goodput returns the TCP goodput of a bulk upload of a station alone at a PHY rate, in bit/s, or 0
+// for a rate of 0. The station sends A-MPDUs of f packets, limited to 64 frames and 4 ms. The access
+// point answers each with an A-MPDU of one ACK for two segments. There is no loss and no collision.
 //
 //	goodput = f x 8 x 1448 / (access(f of 1500 bytes) + access(f/2 of 52 bytes))
 //	access  = SIFS + (3 + 4.8) slots + preamble + 8 x frames / rate + SIFS + BlockAck
 //
-// No loss and no collision. Legacy rates have one packet an access, and an ACK every second time.
+// Legacy rates have one packet in each access, and an ACK every second time.
 func Goodput(p PHY) float64 {
 	if p.Bps <= 0 || math.IsInf(p.Bps, 0) || math.IsNaN(p.Bps) {
 		return 0

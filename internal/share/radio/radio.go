@@ -1,5 +1,5 @@
-// Package radio asks nl80211, or a file, at what PHY rate this terminal sends over Wi-Fi and to
-// which access point, and reckons what TCP carries at it.
+// Package radio reads the PHY rate and the access point of this terminal from nl80211 or from a
+// file, and computes the TCP goodput at that rate.
 package radio
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// ErrNone is where there is nothing to ask: a kernel without nl80211, or an interface that is no
-// station of an access point.
+// ErrNone means that there is no Wi-Fi: the kernel lacks nl80211, or the interface is not a station
+// of an access point.
 var ErrNone = errors.New("no Wi-Fi")
 
-// Radio is what is known of this terminal's PHY rate, until Close.
+// Radio holds this terminal's PHY rate until Close.
 type Radio struct {
 	source source
 
@@ -33,7 +33,7 @@ type Radio struct {
 	last  []PHY // the last few, the newest at the end
 }
 
-// source is who tells the rate at which the terminal sends now.
+// source provides the present rate.
 type source interface {
 	now() (PHY, error)
 	Close() error
@@ -52,8 +52,8 @@ const (
 	median   = 3
 )
 
-// openStation finds the Wi-Fi interface of a name in this thread's network namespace. Errors that
-// wrap ErrNone say why there is none.
+// openStation opens the Wi-Fi interface with a name in this thread's network namespace. Errors wrap
+// ErrNone if it is no Wi-Fi station.
 func openStation(name string) (*station, error) {
 	client, err := wifi.New()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,8 +85,8 @@ func findStation(client *wifi.Client, name string) (*station, error) {
 	return nil, fmt.Errorf("%w: interface %s has none", ErrNone, name)
 }
 
-// Find is the interface by which the first of some addresses is reached, or without any the one of
-// the default route.
+// Find returns the interface of the route to the first of some addresses, or without addresses that
+// of the default route.
 func Find(peers []netip.Addr) (string, error) {
 	to := net.IPv4(192, 0, 2, 1) // documentation: has no route but the default one (RFC 5737)
 	if len(peers) > 0 {
@@ -103,8 +103,8 @@ func Find(peers []netip.Addr) (string, error) {
 	return link.Attrs().Name, nil
 }
 
-// Begin opens the radio of an interface, or without a name of that by which addresses are reached
-// (Find), and asks for its rate twice a second until Close.
+// Begin opens the radio of an interface and reads its rate twice a second until Close. Without a
+// name it uses the interface returned by Find.
 func Begin(name string, peers []netip.Addr) (*Radio, error) {
 	if name == "" {
 		var err error
@@ -140,8 +140,7 @@ func (r *Radio) run(ctx context.Context) {
 	}
 }
 
-// ask takes in the rate of now. While there is none, as between two access points, nothing is
-// known.
+// ask reads the present rate. Without a rate, as between two access points, the state is unknown.
 func (r *Radio) ask() {
 	phy, err := r.source.now()
 	r.mutex.Lock()
@@ -173,7 +172,8 @@ func (s *station) now() (PHY, error) {
 	return phy, nil
 }
 
-// channel is where the interface is now, in MHz; it may have gone to another band.
+// channel returns the present frequency of the interface in MHz. The station may have changed the
+// band.
 func (s *station) channel() int {
 	all, err := s.Interfaces()
 	if err != nil {
@@ -187,9 +187,8 @@ func (s *station) channel() int {
 	return 0
 }
 
-// of is what a station's access point is sent. With 802.11be its address may be that of several
-// links at once, under which no station of an earlier generation knows the access point: then it is
-// left out.
+// of returns the rate towards the station's access point. With 802.11be the address may be that of
+// several links at once, which stations of earlier generations do not know; then it is left out.
 func of(s *wifi.StationInfo) PHY {
 	p := PHY{Bps: float64(s.TransmitBitrate), Streams: 1}
 	switch s.TransmitRateInfo.ModulationType {
@@ -213,16 +212,16 @@ func of(s *wifi.StationInfo) PHY {
 
 // State is how a station is doing. Zeros are not known.
 type State struct {
-	// PHYBps is the median of the last three PHY rates, and AloneBps what TCP carries alone at it,
-	// in bit/s.
+	// PHYBps is the median of the last three PHY rates. AloneBps is the TCP goodput of a station
+	// alone at this rate. Both are in bit/s.
 	PHYBps, AloneBps float64
-	// Single says that each packet goes by itself there.
+	// Single means that the radio does not aggregate frames.
 	Single bool
 	// Place is the newest.
 	Place
 }
 
-// State is that of now.
+// State returns the present state.
 func (r *Radio) State() State {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

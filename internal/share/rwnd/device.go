@@ -32,7 +32,7 @@ func openDevices(name string) (d devices, err error) {
 	return d, nil
 }
 
-// look attaches to what has come, and closes the links of what has gone.
+// look attaches to new interfaces and closes the links of removed ones.
 func (d *devices) look(leaves, arrives *ebpf.Program) error {
 	return d.inside(func() error {
 		all, err := net.Interfaces()
@@ -90,7 +90,7 @@ func (d *devices) detach(index int) error {
 	return errors.Join(errs...)
 }
 
-// inside runs f in the namespace in which the devices are.
+// inside runs f in the namespace of the devices.
 func (d *devices) inside(f func() error) error {
 	return thread.Do(func() error {
 		var here, there unix.Stat_t
@@ -117,7 +117,7 @@ func (d *devices) close() error {
 	return errors.Join(append(errs, d.namespace.Close())...)
 }
 
-// wire is an end as it stands in memory in network order.
+// wire returns an address and port in network byte order.
 func wire(a netip.AddrPort) (address [4]uint32, port uint16) {
 	bytes := a.Addr().As16()
 	for i := range address {

@@ -1,5 +1,4 @@
-// Package rwnd bounds the receive windows that a terminal advertises to those who send to it, in
-// the packets that leave its interfaces, and measures round-trip times of what it receives. No
-// socket is changed: the programs that do it go with the process, however it ends, and bounds hold
-// by a lease besides. Needs Linux 6.6 (TCX) and root.
+// Package rwnd bounds the receive windows that a terminal advertises, by changing the packets that
+// leave its interfaces. It also measures round-trip times of received data. It changes no socket:
+// its programs end with the process, and bounds are leased. It needs Linux 6.6 (TCX) and root.
 package rwnd

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotSupported says that this kernel cannot do it, or that this process may not.
+// ErrNotSupported means that the kernel lacks a feature or refuses it to this process.
 var ErrNotSupported = errors.New("not supported here")
 
 // Ends are the addresses of a connection; IPv4 in either form.
@@ -21,12 +21,13 @@ type Ends struct{ Local, Remote netip.AddrPort }
 // Bound is the window of one connection.
 type Bound struct {
 	Ends
-	// Bytes is the largest window; 0 is none, and the connection is only measured. It is rounded up
-	// to what the connection's window scale can say.
+	// Bytes is the largest window. 0 means no bound; the connection is only measured. The value is
+	// rounded up to a multiple of the connection's window scale.
 	Bytes uint32
 }
 
-// Windows are those of one network namespace. They are not for several goroutines at once.
+// Windows bounds the windows of one network namespace. It must not be used by several goroutines at
+// once.
 type Windows struct {
 	objects windowObjects
 	devices devices
@@ -34,16 +35,16 @@ type Windows struct {
 	flows   map[windowRwndFlow]*flow
 }
 
-// flow is what is set and was seen of a connection.
+// flow holds the bound and the last counters of a connection.
 type flow struct {
 	bytes  uint32
 	listed bool // among those of the Set that runs
 	last   windowRwndSeen
 }
 
-// Begin attaches to an interface of the network namespace in which the calling thread is, or to all
-// but the loopback when device is "". No window is bounded until Set and Renew. A kernel that
-// cannot is ErrNotSupported.
+// Begin attaches to an interface of the calling thread's network namespace, or to all interfaces
+// but loopback if device is "". No window is bounded before Set and Renew. The error is
+// ErrNotSupported if the kernel lacks TCX.
 func Begin(device string) (w *Windows, err error) {
 	// Kernels before 5.11 count BPF memory against a limit.
 	if err := rlimit.RemoveMemlock(); err != nil {
@@ -65,7 +66,7 @@ func Begin(device string) (w *Windows, err error) {
 	return w, nil
 }
 
-// Look attaches to interfaces that have come since, and lets go of those that have gone.
+// Look attaches to new interfaces and detaches from removed ones.
 func (w *Windows) Look() error {
 	if err := w.devices.look(w.objects.Leaves, w.objects.Arrives); err != nil {
 		return fmt.Errorf("bounding receive windows: %w", err)
@@ -73,8 +74,8 @@ func (w *Windows) Look() error {
 	return nil
 }
 
-// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process.
-// Before the first call none hold.
+// Renew extends the lease of all bounds to a monotonic time. Bounds end then even if this process
+// hangs or is killed. Without a lease no bound is in force.
 func (w *Windows) Renew(until time.Duration) error {
 	w.order.UntilNs = uint64(until)
 	return w.give()
@@ -87,8 +88,8 @@ func (w *Windows) give() error {
 	return nil
 }
 
-// Set sets the bounds of connections and lifts those of connections that are not named, which are
-// no longer measured either.
+// Set replaces the bounds of all connections. A connection without a bound is neither bounded nor
+// measured.
 func (w *Windows) Set(bounds []Bound) error {
 	for _, f := range w.flows {
 		f.listed = false
@@ -137,20 +138,20 @@ func gone(err error) error {
 	return err
 }
 
-// Seen is what was seen of a connection between two calls of Measure.
+// Seen is a measurement of a connection between two calls of Measure.
 type Seen struct {
 	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement
 	// that leaves to the first data that its sender sent having it; 0 without any, as of
 	// connections without TCP timestamps.
 	RTT, MinRTT time.Duration
-	// InUse is the part of them at whose end the sender had used a window that was bounded here.
+	// InUse is the share of round trips in which the sender used the whole bounded window.
 	InUse float64
-	// Bounded counts segments whose window was made smaller.
+	// Bounded counts the segments whose window was reduced.
 	Bounded int
 }
 
-// Measure tells what was seen of connections that Set has named, since the last call; of others
-// nothing.
+// Measure returns the measurements of connections named by Set since the last call. Other
+// connections have none.
 func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
 	all := make([]Seen, len(ends))
 	for i, e := range ends {
@@ -169,7 +170,7 @@ func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
 	return all, w.give()
 }
 
-// grown is what came since the last time.
+// grown returns the growth since the last call.
 func (f *flow) grown(now windowRwndSeen, period uint64) (s Seen) {
 	s.Bounded = int(now.Bounded - f.last.Bounded)
 	if n := now.Rtts - f.last.Rtts; n > 0 {
