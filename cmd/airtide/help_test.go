@@ -175,7 +175,7 @@ func monitorLines(t *testing.T) string {
 	defer r.Close()
 	var out bytes.Buffer
 	err = screen.JSONLines(t.Context(), screen.NewTable(screen.TableOptions{}), screen.Options{
-		Source: func(_ context.Context, sink tcp.Sink) error { return r.Scan(trace.ScanOptions{}, sink) },
+		Source: func(ctx context.Context, sink tcp.Sink) error { return r.Scan(ctx, trace.ScanOptions{}, sink) },
 		Once:   true, Events: true, Interval: time.Second, Output: &out,
 	})
 	if err != nil {

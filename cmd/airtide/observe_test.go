@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -259,7 +260,7 @@ func sampled(t *testing.T, path string) *samples {
 		return s // nothing was written yet
 	}
 	defer r.Close()
-	if err := r.Scan(trace.ScanOptions{Fields: []tcp.Field{}}, s); err != nil {
+	if err := r.Scan(context.Background(), trace.ScanOptions{Fields: []tcp.Field{}}, s); err != nil {
 		t.Fatal(err)
 	}
 	return s

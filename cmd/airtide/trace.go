@@ -38,7 +38,7 @@ func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, s
 		of = " of " + wholeSeconds(t.LastNs-from)
 	}
 	how := func() string { return fmt.Sprintf("%s %s: %s%s", doing, r.path, wholeSeconds(s.at.Load()-from), of) }
-	return telling(r.begun, how, func() error { return r.Scan(o, s) })
+	return telling(r.begun, how, func() error { return r.Scan(ctx, o, s) })
 }
 
 func wholeSeconds(ns int64) string { return max(0, time.Duration(ns)).Truncate(time.Second).String() }

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -103,7 +104,7 @@ func (t *timeSeries) readRecording(
 	all := plot.NewFieldSeries(fields, plot.Options{
 		OriginNs: clock.ZeroNs, To: time.Duration(run.DurationS * 1e9 * clock.Ratio),
 	})
-	if err := file.Scan(trace.ScanOptions{Fields: fields}, all); err != nil {
+	if err := file.Scan(context.Background(), trace.ScanOptions{Fields: fields}, all); err != nil {
 		return err
 	}
 	for _, sender := range senders {

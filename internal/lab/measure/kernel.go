@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -34,7 +35,7 @@ func ReadKernel(path string, clock result.Clock, from, to time.Duration, senders
 		tcp.SrttUs, tcp.RttUs, tcp.CwndPackets, tcp.AckedBytes, tcp.CAStateField, tcp.CubicKMs, tcp.SendWindowBytes,
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
-	if err := r.Scan(trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
+	if err := r.Scan(context.Background(), trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
 		return nil, "", err
 	}
 	if d := r.Damage(); !d.Whole() {

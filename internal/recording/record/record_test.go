@@ -34,7 +34,7 @@ func written(t *testing.T, path string) (samples int, m trace.Metadata) {
 	}
 	defer r.Close()
 	var sink rows
-	if err := r.Scan(trace.ScanOptions{}, &sink); err != nil {
+	if err := r.Scan(context.Background(), trace.ScanOptions{}, &sink); err != nil {
 		t.Fatal(err)
 	}
 	return sink.n, r.Metadata()

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -98,7 +99,7 @@ func benchmarkRead(b *testing.B, fields []tcp.Field) {
 			defer r.Close()
 			b.ResetTimer()
 			for range b.N {
-				must(b, r.Scan(ScanOptions{Fields: fields}, tcp.Discard{}))
+				must(b, r.Scan(context.Background(), ScanOptions{Fields: fields}, tcp.Discard{}))
 			}
 			n := float64(b.N) * float64(w.Stats().Samples)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/sample")

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 )
@@ -17,8 +18,17 @@ type blocks struct {
 	offset int64 // of the next block
 	damage Damage
 
+	ctx context.Context
+	// unchecked is how many more bytes may be checked in search of a whole block.
+	unchecked int64
+
 	buf      []byte // of the file from bufStart on
 	bufStart int64
+}
+
+// newBlocks starts at the beginning of a file. The context interrupts a search for a whole block.
+func newBlocks(ctx context.Context, file io.ReaderAt, size int64) blocks {
+	return blocks{file: file, size: size, ctx: ctx, unchecked: freeChecked + checkedRatio*size}
 }
 
 // at returns n bytes of the file, fewer at its end. They are valid until the next call.
@@ -51,6 +61,9 @@ func (b *blocks) at(offset int64, n int) ([]byte, error) {
 // damaged. It returns io.EOF behind the last one.
 func (b *blocks) next() (header, error) {
 	for b.offset < b.size {
+		if b.ctx.Err() != nil {
+			return header{}, errInterrupted
+		}
 		head, err := b.at(b.offset, headerLen)
 		if err != nil {
 			return header{}, err
@@ -95,7 +108,10 @@ func (b *blocks) skip(h *header) { b.offset += headerLen + int64(h.payloadLen) }
 // is what a killed recording leaves.
 func (b *blocks) resync(from int64, reason string, tail bool) error {
 	search := from + 1
-	for {
+	for b.unchecked > 0 {
+		if b.ctx.Err() != nil {
+			return errInterrupted
+		}
 		part, err := b.at(search, window)
 		if err != nil {
 			return err
@@ -120,9 +136,12 @@ func (b *blocks) resync(from int64, reason string, tail bool) error {
 		}
 		search++
 	}
-	if tail {
+	switch {
+	case b.unchecked <= 0:
+		b.damage.skip(from, b.size, "too many damaged blocks")
+	case tail:
 		b.damage.TailBytes = b.size - from
-	} else {
+	default:
 		b.damage.skip(from, b.size, reason)
 	}
 	b.offset = b.size
@@ -139,6 +158,10 @@ func (b *blocks) whole(offset int64) (bool, error) {
 	if !ok {
 		return false, nil
 	}
+	if offset+headerLen+int64(h.payloadLen) > b.size {
+		return false, nil
+	}
+	b.unchecked -= int64(h.payloadLen)
 	p, err := b.at(offset+headerLen, int(h.payloadLen))
 	return err == nil && len(p) == int(h.payloadLen) && checksum(p) == h.payloadSum, err
 }

@@ -18,10 +18,13 @@ type codedColumn struct {
 	groups   []byte // inline, or compressed
 }
 
-// parseColumns reads the descriptions of a block's columns into byID, whose index is the column id.
-// Columns of ids beyond it are skipped.
-func parseColumns(head, body []byte, byID []codedColumn) error {
-	clear(byID)
+// parseColumns reads the descriptions of a block's columns into byID. It skips columns with ids
+// beyond byID, and forgets the block before.
+func (d *columnDecoder) parseColumns(head, body []byte) error {
+	for _, id := range d.present {
+		d.byID[id], d.decoded[id] = codedColumn{}, nil
+	}
+	d.present = d.present[:0]
 	c := cursor{b: head}
 	for len(c.b) > 0 {
 		var col codedColumn
@@ -50,8 +53,9 @@ func parseColumns(head, body []byte, byID []codedColumn) error {
 			return errColumn
 		}
 		col.flags |= columnThere
-		if id < uint64(len(byID)) {
-			byID[id] = col
+		if id < uint64(len(d.byID)) {
+			d.byID[id] = col
+			d.present = append(d.present, id)
 		}
 	}
 	return nil
@@ -63,6 +67,7 @@ const columnThere = 0x80
 // columnDecoder decodes columns. It keeps its memory from block to block.
 type columnDecoder struct {
 	byID      []codedColumn
+	present   []uint64  // ids of the columns in this block
 	decoded   [][]int64 // the columns of this block that are decoded already, by id; nil for the others
 	groups    []byte
 	reference []int64

@@ -24,14 +24,15 @@ func compress(dst, src []byte) []byte {
 
 var errTooLong = errors.New("decompressed data would be longer than it can be")
 
-// decompress decompresses src into the memory of buf, which grows when needed but never for more
-// than limit bytes. At least decodePadding bytes of capacity are left behind the result.
+// decompress decompresses src into the memory of buf, which grows if needed. It refuses a result
+// longer than limit, or longer than the Snappy format allows for src. At least decodePadding bytes
+// of capacity follow the result.
 func decompress(buf, src []byte, limit int) ([]byte, error) {
 	n, err := s2.DecodedLen(src)
 	if err != nil {
 		return nil, err
 	}
-	if n > limit {
+	if n > limit || n > maxExpansion*len(src) {
 		return nil, errTooLong
 	}
 	buf = slices.Grow(buf[:0], n+decodePadding)

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -64,7 +65,7 @@ func scanBytes(file []byte, o ScanOptions) (*kept, *Reader, error) {
 		return nil, nil, err
 	}
 	var k kept
-	return &k, r, r.Scan(o, &k)
+	return &k, r, r.Scan(context.Background(), o, &k)
 }
 
 // held counts what a sink got: samples, events and losses.

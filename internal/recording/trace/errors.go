@@ -16,6 +16,9 @@ var (
 	// ErrExists: the file is there already.
 	ErrExists = errors.New("exists already; choose another file, or allow it to be overwritten")
 
+	// errInterrupted: the context of a scan has ended.
+	errInterrupted = errors.New("interrupted")
+
 	errMetadata = errors.New("malformed description of the recording")
 )
 

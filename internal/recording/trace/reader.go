@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func newReader(path string, source io.ReaderAt, size int64) (*Reader, error) {
 	if size == 0 {
 		return nil, fmt.Errorf("opening trace %s: %w", path, ErrEmpty)
 	}
-	b := blocks{file: source, size: size}
+	b := newBlocks(context.Background(), source, size)
 	start, err := b.at(0, headerLen)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func newReader(path string, source io.ReaderAt, size int64) (*Reader, error) {
 
 // describe reads the payload of a header block.
 func (r *Reader) describe(payload []byte) error {
-	text, err := decompress(nil, payload, maxDecoded)
+	text, err := decompress(nil, payload, maxDescription)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errMetadata, err)
 	}
@@ -146,7 +147,7 @@ func (r *Reader) Damage() Damage { return r.damage }
 func (r *Reader) Totals() (Totals, bool) {
 	var t Totals
 	size := r.Size()
-	b := blocks{file: r.source, size: size}
+	b := newBlocks(context.Background(), r.source, size)
 	// The end block is the last one and short: it is the last marker in the file whose block is
 	// whole.
 	for b.offset = max(0, size-window); ; {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -34,7 +35,7 @@ func scan(t testing.TB, path string, o ScanOptions) (*kept, Damage) {
 	must(t, err)
 	defer r.Close()
 	var k kept
-	must(t, r.Scan(o, &k))
+	must(t, r.Scan(context.Background(), o, &k))
 	return &k, r.Damage()
 }
 

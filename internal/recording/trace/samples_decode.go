@@ -71,6 +71,9 @@ func newSamplesDecoder(columns []column) (*samplesDecoder, error) {
 	for f := range d.fieldID {
 		d.fieldID[f] = -1
 	}
+	if len(columns) > maxColumns {
+		return nil, fmt.Errorf("%w: %d columns, at most %d are possible", errMetadata, len(columns), maxColumns)
+	}
 	highest := 0
 	for _, c := range columns {
 		if c.ID < 0 || c.ID > math.MaxUint16 {
@@ -108,10 +111,9 @@ func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 	if d.head, err = decompress(d.head, payload[:headLen], maxDecoded); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSamples, err)
 	}
-	if err := parseColumns(d.head, payload[headLen:], d.byID); err != nil {
+	if err := d.parseColumns(d.head, payload[headLen:]); err != nil {
 		return nil, err
 	}
-	clear(d.decoded)
 	if len(d.absent) < n {
 		d.absent = make([]int64, n)
 		fill(d.absent, tcp.Absent)

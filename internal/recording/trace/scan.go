@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,16 +24,13 @@ type ScanOptions struct {
 	FromNs, ToNs int64
 }
 
-// maxUndefined bounds how many flows without a definition a scan remembers.
-const maxUndefined = 1 << 20
-
 // Scan delivers the recording to a sink, in the order of the file. Samples come in batches that are
 // grouped by flow, and in the order of time within each flow. The definition of a flow comes before
 // its data, and again when it was recorded again. A batch must not be changed by the sink.
 //
 // Damage is no error: Scan skips it, goes on behind it, and Damage says what was skipped. The error
 // is that of reading the file, or of the sink.
-func (r *Reader) Scan(o ScanOptions, sink tcp.Sink) error {
+func (r *Reader) Scan(ctx context.Context, o ScanOptions, sink tcp.Sink) error {
 	samples, err := newSamplesDecoder(r.description.Columns)
 	if err != nil {
 		return err
@@ -40,9 +38,10 @@ func (r *Reader) Scan(o ScanOptions, sink tcp.Sink) error {
 	samples.want = wanted(o.Fields)
 	samples.selection = newSelection(&o)
 	s := scanning{
-		blocks: blocks{file: r.source, size: r.Size()}, samples: samples, sink: sink,
+		blocks: newBlocks(ctx, r.source, r.Size()), samples: samples, sink: sink,
 		defined: make(map[tcp.FlowID]bool),
 	}
+	s.limits = newLimits(s.size)
 	s.damage.Live = r.file != nil && locked(r.file)
 	err = s.run()
 	r.damage = s.damage
@@ -86,11 +85,11 @@ func wanted(fields []tcp.Field) (want [tcp.NumStored]bool) {
 // scanning is a scan under way.
 type scanning struct {
 	blocks
-	samples   *samplesDecoder
-	sink      tcp.Sink
-	defined   map[tcp.FlowID]bool // flows that the sink has been told of
-	undefined int
-	text      []byte
+	samples *samplesDecoder
+	sink    tcp.Sink
+	defined map[tcp.FlowID]bool // flows that the sink knows
+	limits  limits
+	text    []byte
 }
 
 // sinkError is an error of the sink, which ends the scan; other errors within a block are damage.
@@ -148,6 +147,9 @@ func (s *scanning) block(h *header, payload []byte) (err error) {
 	case blockEvents:
 		return parseEvents(s.text, s.deliverEvent)
 	case blockLoss:
+		if len(s.text) > maxLossText {
+			return fmt.Errorf("malformed lost counts: %w", errLongText)
+		}
 		var l tcp.Loss
 		if err := json.Unmarshal(s.text, &l); err != nil {
 			return fmt.Errorf("malformed lost counts: %w", err)
@@ -179,11 +181,29 @@ func (s *scanning) deliverFlows() error {
 		if !s.samples.selection.hasFlow(f.ID) {
 			continue
 		}
-		s.defined[f.ID] = true
+		if !take(&s.limits.definitions, 1) {
+			return errManyFlows
+		}
+		if err := s.admit(f.ID); err != nil {
+			return err
+		}
+		cutFlow(&f)
 		if err := s.sink.Flow(&f); err != nil {
 			return sinkError{err}
 		}
 	}
+}
+
+// admit counts a flow that is delivered for the first time.
+func (s *scanning) admit(id tcp.FlowID) error {
+	if s.defined[id] {
+		return nil
+	}
+	if !take(&s.limits.flows, 1) {
+		return errManyFlows
+	}
+	s.defined[id] = true
+	return nil
 }
 
 // define tells the sink of a flow whose definition was lost.
@@ -191,16 +211,19 @@ func (s *scanning) define(id tcp.FlowID, ns int64) error {
 	if s.defined[id] {
 		return nil
 	}
-	if s.undefined++; s.undefined > maxUndefined {
-		return errors.New("too many flows without a definition")
+	if err := s.admit(id); err != nil {
+		return err
 	}
-	s.defined[id] = true
 	s.damage.UndefinedFlows++
 	return fromSink(s.sink.Flow(&tcp.Flow{ID: id, FirstNs: ns}))
 }
 
 func (s *scanning) deliverSamples(h *header, payload []byte) error {
-	batch, err := s.samples.decode(payload, int(min(h.count, maxRows+1)))
+	rows := min(h.count, maxRows+1)
+	if !take(&s.limits.rows, int64(rows)) {
+		return errManyRows
+	}
+	batch, err := s.samples.decode(payload, int(rows))
 	if err != nil || batch.Len() == 0 {
 		return err
 	}
@@ -215,6 +238,10 @@ func (s *scanning) deliverSamples(h *header, payload []byte) error {
 }
 
 func (s *scanning) deliverEvent(e *tcp.Event) error {
+	if !take(&s.limits.rows, 1) {
+		return errManyRows
+	}
+	e.Text = cutText(e.Text, maxText)
 	if !s.samples.selection.hasTime(e.TimeNs) || !s.samples.selection.hasFlow(e.Flow) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -161,7 +162,7 @@ func TestErrorOfTheSinkEndsTheScan(t *testing.T) {
 	defer r.Close()
 	for _, at := range []string{"flow", "samples", "event"} {
 		want := errors.New("full")
-		if err := r.Scan(ScanOptions{}, failing{at: at, err: want}); !errors.Is(err, want) {
+		if err := r.Scan(context.Background(), ScanOptions{}, failing{at: at, err: want}); !errors.Is(err, want) {
 			t.Errorf("error at %s: %v", at, err)
 		}
 		if d := r.Damage(); d.SkippedBytes > 0 {

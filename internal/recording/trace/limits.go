@@ -1,0 +1,77 @@
+package trace
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"airtide/internal/tcp"
+)
+
+// Limits of a scan. Each grows with the size of the file, so that a small file takes neither much
+// memory nor much time. docs/design/recording.md compares them with the leanest recordings.
+const (
+	freeFlows     = 4096 // flows in a file of any size
+	bytesPerFlow  = 24   // the leanest recording needs 28 bytes for a flow
+	freeRows      = 1 << 19
+	rowsPerByte   = 1 // the leanest recording needs 3 bytes for a sample
+	repeatedFlows = 8 // definitions for each flow, on average
+	freeChecked   = 64 << 20
+	checkedRatio  = 8 // bytes checked behind damaged places, for each byte of the file
+)
+
+// Limits of single values. Longer text is cut.
+const (
+	maxName        = 64   // bytes of a process or congestion control; the kernel allows 16
+	maxPath        = 4096 // bytes of a cgroup's path (PATH_MAX)
+	maxText        = 4096 // bytes of an event's text
+	maxDescription = 4 << 20
+	maxLossText    = 256 << 10
+	maxColumns     = 1024
+	// maxExpansion is the largest ratio that the Snappy format reaches: a copy of 64 bytes takes 3.
+	maxExpansion = 22
+)
+
+var (
+	errManyFlows = errors.New("more flows than a file of this size can hold")
+	errManyRows  = errors.New("more samples or events than a file of this size can hold")
+	errLongText  = errors.New("longer than it can be")
+)
+
+// limits counts down what a scan may still deliver.
+type limits struct {
+	flows       int64 // different ones
+	definitions int64
+	rows        int64 // samples and events, delivered or not
+}
+
+func newLimits(size int64) limits {
+	flows := freeFlows + size/bytesPerFlow
+	return limits{flows: flows, definitions: repeatedFlows * flows, rows: freeRows + rowsPerByte*size}
+}
+
+// take takes n from what is left, and reports whether that much was left.
+func take(left *int64, n int64) bool {
+	if *left < n {
+		return false
+	}
+	*left -= n
+	return true
+}
+
+// cutFlow cuts the texts of a flow to their limits.
+func cutFlow(f *tcp.Flow) {
+	f.Comm = cutText(f.Comm, maxName)
+	f.CongestionControl = cutText(f.CongestionControl, maxName)
+	f.CgroupPath = cutText(f.CgroupPath, maxPath)
+}
+
+// cutText cuts a text to a length in bytes, between two characters.
+func cutText(s string, length int) string {
+	if len(s) <= length {
+		return s
+	}
+	for length > 0 && !utf8.RuneStart(s[length]) {
+		length--
+	}
+	return s[:length]
+}
