@@ -2,8 +2,11 @@ package message
 
 import (
 	"cmp"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
+	"net/netip"
 	"slices"
 )
 
@@ -44,6 +47,31 @@ func (r *Receiver) rotate(nowNs int64) {
 	r.rotatedNs = nowNs
 }
 
+// sourceKey is a hub's secret. It makes a challenge of its own for each source.
+type sourceKey [sha256.Size]byte
+
+// newSourceKey returns a random key.
+func newSourceKey(r *Receiver) *sourceKey {
+	k := &sourceKey{}
+	for i := 0; i < len(k); i += 8 {
+		binary.LittleEndian.PutUint64(k[i:], r.number())
+	}
+	return k
+}
+
+// challengeFor returns the challenge that a source has to answer. A terminal's reports carry one
+// challenge for all sources. A hub's challenge is a keyed hash of the rotation and the source
+// address, so a member cannot answer it for an address at which it does not receive.
+func (r *Receiver) challengeFor(rotating uint64, source netip.AddrPort) uint64 {
+	if r.bySource == nil {
+		return rotating
+	}
+	h := hmac.New(sha256.New, r.bySource[:])
+	text, _ := source.MarshalBinary() // never fails
+	h.Write(binary.LittleEndian.AppendUint64(text, rotating))
+	return max(binary.LittleEndian.Uint64(h.Sum(nil)), 1)
+}
+
 // rotationNs is how long a challenge stays the present one.
 func (r *Receiver) rotationNs() int64 { return max(shortestRotationNs, periodsPerRotation*r.periodNs) }
 
@@ -60,12 +88,12 @@ func (r *Receiver) rotateWhenDue(nowNs int64) {
 
 // proof is the newest rotation whose challenge a report answers, zero if that is none which is taken, and whether the sender
 // has no answer of oneself.
-func (r *Receiver) proof(b *body) (rotation uint64, wanting bool) {
-	if answered, wanting := b.echoed(r.challenge); answered {
+func (r *Receiver) proof(b *body, from netip.AddrPort) (rotation uint64, wanting bool) {
+	if answered, wanting := b.echoed(r.challengeFor(r.challenge, from)); answered {
 		return r.rotation, wanting
 	}
 	if r.previous != 0 {
-		if answered, wanting := b.echoed(r.previous); answered {
+		if answered, wanting := b.echoed(r.challengeFor(r.previous, from)); answered {
 			return r.rotation - 1, wanting
 		}
 	}

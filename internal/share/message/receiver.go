@@ -33,7 +33,8 @@ type Receiver struct {
 
 	session             uint64
 	challenge, previous uint64
-	rotation            uint64 // counts challenges, from 1
+	bySource            *sourceKey // of a hub; nil for a terminal
+	rotation            uint64     // counts challenges, from 1
 	rotatedNs           int64
 
 	sessions map[uint64]*session
@@ -147,7 +148,8 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 		case !s.confirmed(r.rotation) || s.silent(nowNs, r.periodNs):
 			r.release(s)
 			s.source, s.second = from, netip.AddrPort{}
-		case b.report.BothFamilies && !s.second.IsValid() && from.Addr().Is6() != s.source.Addr().Is6():
+			r.forgetProof(s)
+		case r.bySource == nil && b.report.BothFamilies && !s.second.IsValid() && from.Addr().Is6() != s.source.Addr().Is6():
 			s.second = from
 		case b.report.State != Leaving: // a good-bye counts from wherever it has gone
 			// Passed on by somebody else. Its number stays free for the original.
@@ -164,7 +166,7 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	if !s.accepted {
 		s.report.PeriodMs = b.report.PeriodMs
 	}
-	proof, wanting := r.proof(b)
+	proof, wanting := r.proof(b, from)
 	if wanting {
 		s.answers = min(s.answers, answersAtOnce-1)
 	}
@@ -186,6 +188,14 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	r.holders[s.source] = s
 	s.report, s.accepted = b.report, true
 	return b.report, Accepted
+}
+
+// forgetProof makes a session that came to another source answer a hub's challenge again.
+func (r *Receiver) forgetProof(s *session) {
+	if r.bySource != nil && s.proven != 0 {
+		s.proven = 0
+		r.proven--
+	}
 }
 
 // release takes the source from a session that holds it.

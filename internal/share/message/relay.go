@@ -41,6 +41,7 @@ type passing struct {
 func NewRelay(c Config, nowNs int64) *Relay {
 	r := NewReceiver(Config{Key: c.Key, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true}}, nowNs)
 	r.hubs.itself = true
+	r.bySource = newSourceKey(r)
 	h := &Relay{r: r, waiting: map[uint64]*passing{}, lastNs: nowNs - ShortestPeriodNs, periodNs: ShortestPeriodNs}
 	h.begin()
 	return h
@@ -59,7 +60,7 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 	report, reason := h.r.Receive(from, datagram, nowNs)
 	switch reason {
 	case Unconfirmed:
-		return h.seal(nil, false), reason
+		return h.seal(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), nil, false), reason
 	case Accepted:
 		if len(h.waiting) == 0 {
 			h.firstNs = nowNs
@@ -105,13 +106,13 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 				continue
 			}
 			if size+p.size() > MaxDatagram && len(h.entries) > 0 {
-				give(to.Source, h.seal(h.entries, true))
+				give(to.Source, h.seal(to.Source, h.entries, true))
 				h.entries, size = h.entries[:0], shortestBundle
 			}
 			h.entries, size = append(h.entries, p.entry), size+p.size()
 		}
 		if len(h.entries) > 0 {
-			give(to.Source, h.seal(h.entries, true))
+			give(to.Source, h.seal(to.Source, h.entries, true))
 		}
 	}
 	clear(h.waiting)
@@ -137,12 +138,12 @@ func (h *Relay) reckon() {
 	}
 }
 
-func (h *Relay) seal(entries []entry, confirmed bool) []byte {
+func (h *Relay) seal(to netip.AddrPort, entries []entry, confirmed bool) []byte {
 	if h.sequence == math.MaxUint32 {
 		h.begin()
 	}
 	h.sequence++
-	h.body = appendBundle(h.body[:0], h.r.challenge, confirmed, entries)
+	h.body = appendBundle(h.body[:0], h.r.challengeFor(h.r.challenge, to), confirmed, entries)
 	h.datagram = sealBundle(h.datagram[:0], h.aead, header{h.r.tag, h.session, h.sequence}, h.body)
 	return h.datagram
 }

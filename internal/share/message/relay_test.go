@@ -217,7 +217,7 @@ func TestBundlesThatDoNotCount(t *testing.T) {
 			at += 50 * ms // so that the rate is no reason
 		}
 	}
-	fresh := m.hub.seal(nil, true)
+	fresh := m.hub.seal(a.at, nil, true)
 	for i := range fresh {
 		changed := append([]byte(nil), fresh...)
 		changed[i] ^= 0x40
@@ -229,7 +229,7 @@ func TestBundlesThatDoNotCount(t *testing.T) {
 	}
 	want(t, "unchanged", a.Take(hubAt, fresh, at), Bundled)
 	other := NewRelay(Config{Key: cellkey.New()}, 0)
-	want(t, "of another cell", a.Take(hubAt, other.seal(nil, true), at), OtherCell)
+	want(t, "of another cell", a.Take(hubAt, other.seal(a.at, nil, true), at), OtherCell)
 }
 
 func TestSessionsOfHubsAreBounded(t *testing.T) {
@@ -237,7 +237,7 @@ func TestSessionsOfHubsAreBounded(t *testing.T) {
 	a := behindHub(k, 1, 0)
 	for i := range 1000 {
 		h := NewRelay(Config{Key: k}, 0)
-		a.Take(hubAt, h.seal(nil, true), int64(i)*second)
+		a.Take(hubAt, h.seal(a.at, nil, true), int64(i)*second)
 	}
 	if n := len(a.hubs.sessions); n > mostHubs {
 		t.Errorf("%d sessions of hubs are known", n)
@@ -277,4 +277,85 @@ func FuzzBundle(f *testing.F) {
 			t.Error("a bundle made a peer out of nothing")
 		}
 	})
+}
+
+// TestAHubIsNoReflector has a member of the cell forge source addresses. It has answered the hub's
+// challenge at its own address and knows everything that the hub sent there. An address that has
+// not answered by itself never gets more bytes than came from it.
+func TestAHubIsNoReflector(t *testing.T) {
+	for _, sessions := range []int{1, 2, 16, 256, 1024} {
+		t.Run(fmt.Sprintf("%d sessions", sessions), func(t *testing.T) {
+			k := cellkey.New()
+			hub := NewRelay(Config{Key: k, Random: rand.NewPCG(99, 9)}, 0)
+			own := address(1)
+			victim4 := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.7"), 0)
+			victim6 := netip.AddrPortFrom(netip.MustParseAddr("2001:db8::7"), 0)
+			from, to := map[netip.AddrPort]int{}, map[netip.AddrPort]int{}
+			sequence := uint32(0)
+			var challenges []uint64 // all that the hub sent to the member's own address
+			learn := func(bundle []byte) {
+				h, err := parseHeaderOf(magicBundle, shortestBundle, bundle)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plain, err := open(nil, sessionCipher(k, h.session), h, bundle)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := decodeBundle(plain)
+				if err != nil {
+					t.Fatal(err)
+				}
+				challenges = append(challenges, b.challenge)
+				challenges = challenges[max(0, len(challenges)-2):]
+			}
+			give := func(at netip.AddrPort, bundle []byte) {
+				to[at] += len(bundle)
+				if at == own {
+					learn(bundle)
+				}
+			}
+			send := func(source netip.AddrPort, session uint64, both bool, nowNs int64) {
+				sequence++
+				report := goodReport()
+				report.BothFamilies = both
+				d := sealed(t, k, session, sequence, report, 7, challenges...)
+				from[source] += len(d)
+				if reply, _ := hub.Take(source, d, nowNs); reply != nil {
+					give(source, reply)
+				}
+			}
+			now := int64(0)
+			for round := range 8 {
+				for i := range sessions {
+					session := uint64(i + 1)
+					now += 30 * ms
+					send(own, session, true, now)     // learns the challenge, and answers it
+					send(own, session, true, now)     // is confirmed
+					send(victim6, session, true, now) // as the second address of one that hears both
+					send(victim4, session, true, now)
+					send(netip.AddrPortFrom(victim4.Addr(), uint16(1000+i)), session+1<<20, false, now)
+					if hub.DueNs() <= now {
+						hub.Send(now, give)
+					}
+				}
+				if round%2 == 1 {
+					now += 40 * second // the sessions are silent, and move to the victim
+					for i := range min(sessions, 64) {
+						now += 30 * ms
+						send(victim4, uint64(i+1), false, now)
+						hub.Send(now, give)
+					}
+				}
+			}
+			if to[own] == 0 {
+				t.Error("the member itself got nothing")
+			}
+			for at, bytes := range to {
+				if at != own && bytes > from[at] {
+					t.Errorf("%v got %d bytes for %d", at, bytes, from[at])
+				}
+			}
+		})
+	}
 }
