@@ -12,32 +12,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addresses watches the terminal's own: those of an interface, or without one those from which it reaches its peers. A flow keeps the address
+// addressWatch watches the terminal's own: those of an interface, or without one those from which it reaches its peers. A flow keeps the address
 // that it began with, and a session is known to others by that of its reports, so that with other addresses an agent begins anew.
-type addresses struct {
+type addressWatch struct {
 	netlink *netlink.Handle // of the network namespace in which it was opened
 	device  string
 	peers   []netip.Addr
-	known   home          // where the agent is
-	other   home          // where it seems to be, one look ago
+	known   addressSet    // where the agent is
+	other   addressSet    // where it seems to be, one look ago
 	lookAt  time.Duration // when it is looked next
 }
 
-// home is an interface by its number, which another one of the same name does not have, with its addresses in order.
-type home struct {
+// addressSet is an interface by its number, which another one of the same name does not have, with its addresses in order.
+type addressSet struct {
 	index int
 	all   []netip.Addr
 }
 
-func (h home) equal(o home) bool { return h.index == o.index && slices.Equal(h.all, o.all) }
+func (h addressSet) equal(o addressSet) bool { return h.index == o.index && slices.Equal(h.all, o.all) }
 
 // lookForAddresses is how often it is looked. Addresses come and go together; what is so in two looks has settled.
 const lookForAddresses = 250 * time.Millisecond
 
 var errNoAddress = errors.New("has no address")
 
-func openAddresses(c *Config) (*addresses, error) {
-	a := &addresses{device: c.Interface, peers: c.Link.Addresses()}
+func openAddresses(c *Config) (*addressWatch, error) {
+	a := &addressWatch{device: c.Interface, peers: c.Link.Addresses()}
 	var err error
 	if a.netlink, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 		return nil, fmt.Errorf("looking for own addresses: %w", err)
@@ -46,14 +46,14 @@ func openAddresses(c *Config) (*addresses, error) {
 }
 
 // take notes what they are now. An interface without any is errNoAddress.
-func (a *addresses) take() (err error) {
+func (a *addressWatch) take() (err error) {
 	a.known, err = a.look()
-	a.other = home{}
+	a.other = addressSet{}
 	return err
 }
 
 // look finds what they are. Without an interface there may be none: then there is no route to a peer now.
-func (a *addresses) look() (h home, err error) {
+func (a *addressWatch) look() (h addressSet, err error) {
 	if a.device == "" {
 		for _, to := range a.peers {
 			if routes, err := a.netlink.RouteGet(to.AsSlice()); err == nil {
@@ -87,7 +87,7 @@ func (a *addresses) look() (h home, err error) {
 }
 
 // moved says whether they have become others, and stay so.
-func (a *addresses) moved(now time.Duration) bool {
+func (a *addressWatch) moved(now time.Duration) bool {
 	if now < a.lookAt {
 		return false
 	}
@@ -108,7 +108,7 @@ func gone(err error) bool {
 }
 
 // await waits until there are some. tell is called with why it waits, again and again.
-func (a *addresses) await(ctx context.Context, tell func(why string)) error {
+func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
 	for {
@@ -126,7 +126,7 @@ func (a *addresses) await(ctx context.Context, tell func(why string)) error {
 }
 
 // prefixes pick the flows of the interface's addresses; without an interface they are none, which picks all.
-func (a *addresses) prefixes() (all []netip.Prefix) {
+func (a *addressWatch) prefixes() (all []netip.Prefix) {
 	if a.device == "" {
 		return nil
 	}
@@ -136,4 +136,4 @@ func (a *addresses) prefixes() (all []netip.Prefix) {
 	return all
 }
 
-func (a *addresses) close() { a.netlink.Close() }
+func (a *addressWatch) close() { a.netlink.Close() }

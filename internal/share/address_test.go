@@ -87,7 +87,7 @@ func TestAddressesSettleBeforeTheyCount(t *testing.T) {
 	peer := Config{}
 	peer.Link.Peers = append(peer.Link.Peers, netip.AddrPortFrom(n.Server.V4, 4748))
 	for name, c := range map[string]Config{"interface": {Interface: "eth0"}, "peer": peer} {
-		var at *addresses
+		var at *addressWatch
 		if err := n.Client.Do(func() (err error) {
 			if at, err = openAddresses(&c); err == nil {
 				err = at.take()

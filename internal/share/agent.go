@@ -8,184 +8,77 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"airtide/internal/share/control"
+	"airtide/internal/share/flow"
 	"airtide/internal/share/hold"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
 	"airtide/internal/share/own"
+	"airtide/internal/share/probe"
 	"airtide/internal/share/radio"
 	"airtide/internal/share/rwnd"
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
 	"airtide/internal/sys/clock"
-	"airtide/internal/tcp"
 )
 
 const (
 	// stepEvery is how often an agent decides.
 	stepEvery = 100 * time.Millisecond
-	// sampleEvery is how densely the agent sees its flows: some samples a step of each, and little work.
-	sampleEvery = 10 * time.Millisecond
-	// silence of all the others after which bounds are lifted.
-	silence = time.Second
-	// pauses of the mean length are nothing unusual, so many; where reports come seldom, as by a hub in a large cell, that takes longer.
-	pauses = 4
-	// lease is how long bounds outlive the agent's last step: it may be killed, or stand still.
-	lease = 800 * time.Millisecond
+	// minSilenceLimit is the least time without any report after which bounds are lifted.
+	minSilenceLimit = time.Second
+	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports are
+	// rare, as with a hub in a large cell.
+	silenceGaps = 4
+	// boundLease is how long bounds outlive the agent's last step, if it is killed or stands still.
+	boundLease = 800 * time.Millisecond
 )
 
-// agent is one that runs.
+// agent connects the core of one session to the kernel and to the peers. It decides nothing.
 type agent struct {
-	config   Config
-	link     *link.Link
-	mutex    sync.Mutex // of the receiver, which datagrams come to at any time
+	config  Config
+	again   bool // an earlier session had other addresses
+	at      *addressWatch
+	link    *link.Link
+	reports reports
+	sampler *own.Flows
+	windows *rwnd.Windows // receive windows; nil if the kernel cannot bound them
+	hold    *hold.Hold    // congestion windows; nil if nothing is bounded
+	ready   bool          // flows are attached
+	core    *control.Core
+	place   place
+	out     control.Outputs // of the last step
+	told    string          // the last reason that the user was told
+
+	newInterfacesAt time.Duration // when to look for new interfaces
+}
+
+// reports are the terminal's and those of its peers.
+type reports struct {
+	mutex    sync.Mutex // of the receiver: datagrams come at any time
 	receiver *message.Receiver
 	sender   *message.Sender
-	flows    *own.Flows
-	control  *control.Controller
-	at       *addresses
-	again    bool       // it was at other addresses before
-	ready    bool       // the grip on its flows is taken
-	hold     *hold.Hold // nil where nothing is held
-	self     self
-	balance  control.Balance
-	decision control.Decision // the last one
-	decided  time.Duration    // when
-	idleAt   time.Duration    // when the terminal carried next to nothing for the last time
-	since    time.Duration    // how long after the decision before
-	patience time.Duration    // how long silence of all the others is nothing unusual
-	session  uint64
-	together together
-	place    radio.Place   // where it is, as far as that is known
-	bss      uint32        // the same as terminals tell it each other
-	meets    link.Families // over which it meets others
-	groups   link.Families // over which the last report went to all
-	peers    []message.Peer
-	// elsewhere is how many terminals are heard besides that are at another access point.
+	groups   link.Families // that the last report was sent to
+	datagram []byte
+	peers    []message.Peer // at this access point
+	// elsewhere is how many terminals at other access points are heard.
 	elsewhere int
-	datagram  []byte
-	status    Status
-	why       string // the last one that was told
 }
 
-// Run shares until the context ends; then bounds are lifted and the others told. Needs root, for BPF; a kernel that cannot bound
-// windows is an error unless the policy is Observe.
-func Run(ctx context.Context, c Config) (err error) {
-	if c.Policy == "" {
-		c.Policy = control.Shares
-	}
-	if err := c.check(); err != nil {
-		return err
-	}
-	if c.Notice == nil {
-		c.Notice = func(string) {}
-	}
-	if c.Weight == 0 {
-		c.Weight = 1
-	}
-	namespace, err := owner.SelfNetNS()
-	if err != nil {
-		return fmt.Errorf("sharing: %w", err)
-	}
-	at, err := openAddresses(&c)
-	if err != nil {
-		return fmt.Errorf("sharing: %w", err)
-	}
-	defer at.close()
-	if err := at.take(); err != nil {
-		return fmt.Errorf("sharing: %w", err)
-	}
-	for again := false; ; again = true {
-		moved, err := stay(ctx, c, at, filter.Filter{NetNS: []uint32{namespace}, Prefixes: at.prefixes()}, again)
-		if err != nil || !moved {
-			return err
-		}
-		if err := at.await(ctx, c.waits); err != nil {
-			return fmt.Errorf("sharing: %w", err)
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-	}
-}
-
-// errMoved ends what an agent does with addresses that it no longer has.
-var errMoved = errors.New("this terminal has other addresses and begins anew")
-
-// stay shares as long as the terminal's addresses are what they are; moved says that they have become others, and again that they have
-// before.
-func stay(ctx context.Context, c Config, at *addresses, flows filter.Filter, again bool) (moved bool, err error) {
-	now := clock.Now()
-	a := &agent{
-		config: c, at: at, again: again, control: control.New(c.Control), flows: own.New(now),
-		self: self{maximum: c.MaxBps, single: c.SingleFrames, weight: c.Weight, flows: map[tcp.FlowID]*flow{}},
-	}
-	if a.link, err = link.Open(c.Link); err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, a.link.Close()) }()
-	var unbound error // told later: who lacks rights is told what for first
-	if a.self.windows, unbound = rwnd.Begin(c.Interface); unbound == nil {
-		defer func() { err = errors.Join(err, a.self.windows.Close()) }()
-	}
-	a.meets = a.link.Groups()
-	a.groups = a.meets
-	if c.Radio != nil {
-		a.tuned(c.Radio())
-	}
-	a.receiver = message.NewReceiver(message.Config{Key: c.Key, Link: a.way(), Hubs: c.Link.Addresses()}, now)
-	a.sender = message.NewSender(a.receiver, now)
-	a.session = a.receiver.Session()
-	a.together.turns = control.NewTurns(a.session)
-	return a.run(ctx, flows, unbound)
-}
-
-// run lets the parts work until the context ends or one fails. Others are met while the grip on the flows is taken.
-func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
-	parts, ctx := errgroup.WithContext(ctx)
-	var g grip
-	ready := make(chan *hold.Hold, 1)
-	parts.Go(func() (err error) {
-		if g, err = takeGrip(ctx, &a.config, flows); err != nil {
-			if ctx.Err() != nil {
-				return nil // it was to end before it had begun
-			}
-			return fmt.Errorf("sharing: %w", err)
-		}
-		if errors.Is(unbound, rwnd.ErrNotSupported) {
-			a.config.Notice("what this terminal receives is not bounded: " + unbound.Error())
-		} else if unbound != nil {
-			return fmt.Errorf("sharing: %w", unbound)
-		}
-		ready <- g.hold
-		return g.source.Run(ctx, a.flows)
-	})
-	parts.Go(func() error { return a.link.Receive(ctx, a.hear) })
-	parts.Go(func() error { return a.loop(ctx, ready) })
-	err = parts.Wait()
-	if moved = errors.Is(err, errMoved); moved {
-		err = nil
-	}
-	return moved, errors.Join(err, g.close())
-}
-
+// loop decides every 100 ms, at the beginning and end of probes, and sends reports that are due.
 func (a *agent) loop(ctx context.Context, ready <-chan *hold.Hold) error {
-	defer a.leave()
+	defer a.sendLeaving()
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
-	due := time.NewTimer(0)
-	defer due.Stop()
-	turn := time.NewTimer(stepEvery)
-	defer turn.Stop()
+	report := time.NewTimer(0)
+	defer report.Stop()
+	probe := time.NewTimer(stepEvery)
+	defer probe.Stop()
 	step := func() error {
 		now := clock.Now()
 		err := a.step(ctx, now)
-		if next, known := a.together.turns.Next(time.Duration(now)); known {
-			turn.Reset(next - time.Duration(now))
+		if a.out.NextProbe > 0 {
+			probe.Reset(a.out.NextProbe - time.Duration(now))
 		}
-		due.Reset(a.tell(clock.Now())) // there may be something that others are to hear at once
+		report.Reset(a.sendReport(clock.Now())) // an extra report may be due at once
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -201,39 +94,160 @@ func (a *agent) loop(ctx context.Context, ready <-chan *hold.Hold) error {
 			if err := step(); err != nil {
 				return err
 			}
-		case <-turn.C:
+		case <-probe.C:
 			if err := step(); err != nil {
 				return err
 			}
-		case <-due.C:
-			due.Reset(a.tell(clock.Now()))
+		case <-report.C:
+			report.Reset(a.sendReport(clock.Now()))
 		}
 	}
 }
 
-// hear takes a datagram in.
-func (a *agent) hear(from netip.AddrPort, datagram []byte) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
+// step decides once, and applies the outputs.
+func (a *agent) step(ctx context.Context, nowNs int64) error {
+	now := time.Duration(nowNs)
+	if a.at.moved(now) {
+		return a.clearBounds(ctx, now)
+	}
+	in, counts, err := a.inputs(nowNs)
+	if err != nil {
+		return err
+	}
+	a.out = a.core.Step(now, in)
+	if a.config.Record != nil {
+		a.config.Record(now, in, a.out)
+	}
+	for _, line := range a.out.Notices {
+		a.config.Notice(line)
+	}
+	if a.out.ReportNow {
+		a.reports.sender.Hurry()
+	}
+	if !in.Ready {
+		if a.again {
+			a.config.publishWaiting(errMoved.Error())
+		}
+		return nil
+	}
+	if err := a.apply(ctx, now); err != nil {
+		return err
+	}
+	a.publish(counts)
+	return nil
 }
 
-// tell sends a report when it is due, and returns how long it is until the next may be.
-func (a *agent) tell(now int64) time.Duration {
-	a.mutex.Lock()
-	due := a.sender.DueNs(now)
+// inputs measures everything that a step decides by.
+func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReasons]uint64, err error) {
+	now := time.Duration(nowNs)
+	if a.config.Radio != nil {
+		in.Radio, in.NewAccessPoint = a.updateRadio(a.config.Radio())
+	}
+	if in.Flows, in.Host, err = a.sample(now); err != nil {
+		return in, counts, err
+	}
+	r := &a.reports
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	in.Silence, in.SilenceLimit = a.collectPeers(nowNs)
+	in.Peers, in.Ready, in.MayReportEarly = r.peers, a.ready, r.sender.MayHurry()
+	r.receiver.SetLink(a.reportLink())
+	return in, r.receiver.Counts(), nil
+}
+
+// sample asks what the flows did since the last step, and what was seen of their receive windows.
+func (a *agent) sample(now time.Duration) ([]flow.Sample, flow.HostSample, error) {
+	samples, host := a.sampler.Take(int64(now))
+	if a.windows == nil {
+		return samples, host, nil
+	}
+	if now >= a.newInterfacesAt {
+		a.newInterfacesAt = now + newInterfacesEvery
+		if err := a.windows.Look(); err != nil {
+			return nil, host, fmt.Errorf("sharing: %w", err)
+		}
+	}
+	ends := make([]rwnd.Ends, len(samples))
+	for i, s := range samples {
+		ends[i] = rwnd.Ends{Local: s.Local, Remote: s.Remote}
+	}
+	seen, err := a.windows.Measure(ends)
+	if err != nil {
+		return nil, host, fmt.Errorf("sharing: %w", err)
+	}
+	for i, w := range seen {
+		samples[i].ReceiveWindow = flow.WindowSample{MeanRTT: w.RTT, LeastRTT: w.MinRTT, InUse: w.InUse}
+	}
+	return samples, host, nil
+}
+
+// newInterfacesEvery is how often the agent looks for new interfaces.
+const newInterfacesEvery = 2 * time.Second
+
+// apply sets the bounds of the last step in the kernel.
+func (a *agent) apply(ctx context.Context, now time.Duration) error {
+	if a.hold != nil {
+		if err := a.hold.Renew(now + boundLease); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+		if _, err := a.hold.Set(ctx, now, a.out.Send); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+	}
+	if a.windows != nil {
+		all := make([]rwnd.Bound, len(a.out.Receive))
+		for i, b := range a.out.Receive {
+			all[i] = rwnd.Bound{Ends: rwnd.Ends{Local: b.Local, Remote: b.Remote}, Bytes: b.Bytes}
+		}
+		if err := errors.Join(a.windows.Renew(now+boundLease), a.windows.Set(all)); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+	}
+	return nil
+}
+
+// clearBounds lifts all bounds at once, before anything that takes longer, and returns errMoved.
+func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
+	var errs []error
+	if a.hold != nil {
+		_, err := a.hold.Set(ctx, now, nil)
+		errs = append(errs, err)
+	}
+	if a.windows != nil {
+		errs = append(errs, a.windows.Set(nil))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	a.config.Notice(errMoved.Error())
+	a.config.publishWaiting(errMoved.Error())
+	return errMoved
+}
+
+// receive takes a datagram.
+func (a *agent) receive(from netip.AddrPort, datagram []byte) {
+	a.reports.mutex.Lock()
+	defer a.reports.mutex.Unlock()
+	a.reports.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
+}
+
+// sendReport sends a report if it is due, and returns the time until the next may be due.
+func (a *agent) sendReport(now int64) time.Duration {
+	r := &a.reports
+	r.mutex.Lock()
+	due := r.sender.DueNs(now)
 	if due > now {
-		a.mutex.Unlock()
+		r.mutex.Unlock()
 		return time.Duration(due - now)
 	}
-	err := a.seal(a.state(), now)
-	four, six := a.receiver.Families(now)
-	a.groups = reaching(a.meets, four, six)
-	a.receiver.SetLink(a.way())
-	next := a.sender.DueNs(now)
-	a.mutex.Unlock()
+	err := a.seal(a.out.Report, a.out.Probe, now)
+	four, six := r.receiver.Families(now)
+	r.groups = familiesToReachAll(a.link.Groups(), four, six)
+	r.receiver.SetLink(a.reportLink())
+	next := r.sender.DueNs(now)
+	r.mutex.Unlock()
 	if err == nil {
-		err = a.link.Send(a.datagram, a.groups)
+		err = a.link.Send(r.datagram, r.groups)
 	}
 	if err != nil {
 		a.config.Notice(err.Error())
@@ -241,118 +255,39 @@ func (a *agent) tell(now int64) time.Duration {
 	return time.Duration(max(next-now, 1e6))
 }
 
-// state is what the agent says that it does.
-func (a *agent) state() message.State {
-	switch {
-	case a.config.Policy == control.Observe:
-		return message.Observing
-	case a.status.Held:
-		return message.Controlling
-	}
-	return message.LetGo
-}
-
-// keeps is the share that the terminal keeps to, 0 for none.
-func (a *agent) keeps() float64 {
-	if !a.status.Held {
-		return 0
-	}
-	return a.status.ShareBps
-}
-
-func (a *agent) seal(state message.State, now int64) (err error) {
-	report := a.self.report(state, a.keeps())
-	report.BSS, report.BothFamilies = a.bss, a.meets.Both()
-	if state != message.Leaving {
-		report.Turn = a.together.turns.Saying(time.Duration(now))
-	}
-	a.datagram, err = a.sender.Seal(a.datagram[:0], report, now)
+func (a *agent) seal(report message.Report, announced probe.Proposal, now int64) (err error) {
+	r := &a.reports
+	report.BSS, report.BothFamilies, report.Turn = a.place.bss, a.link.Groups().Both(), announced.At(time.Duration(now))
+	r.datagram, err = r.sender.Seal(r.datagram[:0], report, now)
 	return err
 }
 
-// leave says good-bye, so that the others need not wait for the silence.
-func (a *agent) leave() {
-	a.mutex.Lock()
-	err := a.seal(message.Leaving, clock.Now())
-	a.mutex.Unlock()
+// sendLeaving tells the peers that this terminal leaves, so that they need not wait for its silence.
+func (a *agent) sendLeaving() {
+	report := a.out.Report
+	report.State = message.Leaving
+	a.reports.mutex.Lock()
+	err := a.seal(report, probe.Proposal{}, clock.Now())
+	a.reports.mutex.Unlock()
 	if err == nil {
-		_ = a.link.Send(a.datagram, a.groups)
+		_ = a.link.Send(a.reports.datagram, a.reports.groups)
 	}
 }
 
-// step decides anew and keeps the flows to it.
-func (a *agent) step(ctx context.Context, nowNs int64) error {
-	now := time.Duration(nowNs)
-	if a.at.moved(now) {
-		return a.letGo(ctx, now)
+// updateRadio takes the state of the radio, and says whether the terminal has come to another access
+// point. Between two access points it is still at the last.
+func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
+	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.AloneBps, SingleFrames: s.Single}
+	if s.MHz > 0 {
+		a.place.MHz = s.MHz
 	}
-	if a.config.Radio != nil {
-		a.tuned(a.config.Radio())
+	if s.BSSID == (radio.BSSID{}) || s.BSSID == a.place.BSSID {
+		return r, false
 	}
-	if err := a.self.take(now, a.flows.Take(nowNs)); err != nil {
-		return err
+	moved = a.place.BSSID != (radio.BSSID{})
+	a.place.BSSID, a.place.bss = s.BSSID, a.config.Key.BSS(s.BSSID)
+	if moved {
+		a.config.Notice("this terminal is at another access point now, whose terminals it shares with")
 	}
-	a.mutex.Lock()
-	quiet := a.gather(nowNs)
-	a.receiver.SetLink(a.way())
-	counts := a.receiver.Counts()
-	a.mutex.Unlock()
-	if !a.ready {
-		if a.again {
-			a.config.waits(errMoved.Error())
-		}
-		return nil
-	}
-	a.together.hears(now, a)
-	if a.config.Step != nil {
-		a.describe(counts)
-	}
-	bounds, why := a.decide(now, quiet)
-	if a.hold == nil {
-		bounds, why = noBounds, "this terminal only observes"
-	} else {
-		if err := a.hold.Renew(now + lease); err != nil {
-			return fmt.Errorf("sharing: %w", err)
-		}
-		if _, err := a.hold.Set(ctx, now, bounds.up); err != nil {
-			return fmt.Errorf("sharing: %w", err)
-		}
-	}
-	if a.self.windows != nil {
-		if err := errors.Join(a.self.windows.Renew(now+lease), a.self.windows.Set(a.receiveBounds(bounds.down))); err != nil {
-			return fmt.Errorf("sharing: %w", err)
-		}
-	}
-	a.status.Held, a.status.Why = why == "", why
-	a.status.Windows = bounds.list(a.self.flows)
-	if why != a.why {
-		a.why = why
-		if why != "" {
-			a.config.Notice("no bounds: " + why)
-		} else {
-			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.peers)))
-		}
-	}
-	if a.config.Step != nil {
-		a.config.Step(a.status)
-	}
-	return nil
-}
-
-// letGo lifts all bounds at once, before what takes longer, and returns errMoved.
-func (a *agent) letGo(ctx context.Context, now time.Duration) error {
-	var errs []error
-	if a.hold != nil {
-		_, err := a.hold.Set(ctx, now, nil)
-		errs = append(errs, err)
-	}
-	if a.self.windows != nil {
-		errs = append(errs, a.self.windows.Set(nil))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("sharing: %w", err)
-	}
-	a.config.Notice(errMoved.Error())
-	a.config.waits(errMoved.Error())
-	return errMoved
+	return r, moved
 }

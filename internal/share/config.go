@@ -3,6 +3,7 @@ package share
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"airtide/internal/observe/monitor"
 	"airtide/internal/share/cellkey"
@@ -38,6 +39,8 @@ type Config struct {
 	// Notice is called with a line that the user should see, Step after each step. Both may be nil.
 	Notice func(string)
 	Step   func(Status)
+	// Record is called with the inputs and outputs of each step, after it. It may be nil.
+	Record func(now time.Duration, in control.Inputs, out control.Outputs)
 }
 
 func (c *Config) check() error {

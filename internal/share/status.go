@@ -1,6 +1,7 @@
 package share
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"time"
@@ -90,33 +91,55 @@ type Window struct {
 	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
 }
 
-// waits shows that there is nothing to share by.
-func (c *Config) waits(why string) {
+// publishWaiting shows that the agent waits, and why.
+func (c *Config) publishWaiting(reason string) {
 	if c.Step != nil {
-		s := Status{Why: why, Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{}}
+		s := Status{Why: reason, Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{}}
 		s.describe(c)
 		c.Step(s)
 	}
 }
 
-// describe fills in what the status says of the terminals.
-func (a *agent) describe(counts [message.NumReasons]uint64) {
-	s := &a.status
+// publish tells the user, and those who look on, what the last step decided.
+func (a *agent) publish(counts [message.NumReasons]uint64) {
+	if reason := a.out.Reason; reason != a.told {
+		a.told = reason
+		if reason != "" {
+			a.config.Notice("no bounds: " + reason)
+		} else {
+			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.reports.peers)))
+		}
+	}
+	if a.config.Step != nil {
+		a.config.Step(a.statusOf(counts))
+	}
+}
+
+// statusOf is the status after the last step. counts are the received datagrams.
+func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
+	v := &a.out.View
 	s.describe(&a.config)
-	s.Elsewhere = a.elsewhere
-	s.Own = seen(a.self.report(a.state(), a.keeps()))
-	s.Peers = make([]Terminal, 0, len(a.peers))
-	for _, p := range a.peers {
+	s.Held, s.Why, s.Elsewhere, s.Own = a.out.Reason == "", a.out.Reason, a.reports.elsewhere, seen(v.Own)
+	s.Peers = make([]Terminal, 0, len(a.reports.peers))
+	for _, p := range a.reports.peers {
 		t := seen(p.Report)
 		t.Address = p.Source.Addr().String()
 		s.Peers = append(s.Peers, t)
 	}
-	s.Turn, s.Effect, s.Foreign = "", nil, a.together.foreign(&a.self)
-	if kind := a.together.phase.Kind; kind != message.NoTurn {
-		s.Turn = kind.String()
+	s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit = v.ShareBps, v.TotalBps, v.WireBps, v.Limit
+	s.QueueTargetUs, s.Correction, s.Foreign = v.QueueTargetUs, v.Correction, v.ForeignQueues
+	if v.Probe != message.NoTurn {
+		s.Turn = v.Probe.String()
 	}
-	if e := a.together.effect; e != nil {
+	if e := v.Benefit; e != nil {
 		s.Effect = &Effect{e.With.Total, e.Without.Total, e.With.RTT.Microseconds(), e.Without.RTT.Microseconds(), e.Least, e.Helps()}
+	}
+	s.Windows = []Window{}
+	for _, b := range a.out.Send {
+		s.Windows = append(s.Windows, Window{Local: b.Local, Remote: b.Remote, Packets: b.Packets})
+	}
+	for _, b := range v.Receive {
+		s.Windows = append(s.Windows, Window{Local: b.Local, Remote: b.Remote, ReceiveBytes: b.Bytes})
 	}
 	s.Datagrams = map[string]int{}
 	for reason, n := range counts {
@@ -124,6 +147,7 @@ func (a *agent) describe(counts [message.NumReasons]uint64) {
 			s.Datagrams[message.Reason(reason).String()] = int(n)
 		}
 	}
+	return s
 }
 
 // describe fills in whose status it is, and when.

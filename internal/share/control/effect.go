@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
 )
 
 // Effect is what the cell delivers with bounds, and without them in a short time in which all let go together.
@@ -92,7 +93,7 @@ type tally struct {
 
 // Step takes in what is delivered now, in a phase of Turns that came so long after the one before. It returns the effect when one has just been
 // found.
-func (t *Trial) Step(now time.Duration, phase Phase, since time.Duration, all []Terminal) (e Effect, found bool) {
+func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration, all []Terminal) (e Effect, found bool) {
 	f := figuresOf(all)
 	step := min(now-t.last, time.Second)
 	t.last = now

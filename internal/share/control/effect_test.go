@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
 )
+
+const ms = time.Millisecond
 
 // trial holds bounds, lifts them and holds them again; with and without are totals and RTTs.
 func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect, found bool) {
@@ -15,9 +18,9 @@ func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect
 	}
 	now, free := begin, free
 	for ; now < begin+20*time.Second; now += 100 * ms {
-		t.Step(now, Phase{}, now-begin, at(with))
+		t.Step(now, probe.Active{}, now-begin, at(with))
 	}
-	phase := Phase{message.Free, false, now, now + free}
+	phase := probe.Active{Kind: message.Free, Own: false, Begin: now, End: now + free}
 	for ; now < phase.End; now += 100 * ms {
 		f := with // windows have not grown yet
 		if now > phase.Begin+settled/2 {
@@ -27,7 +30,7 @@ func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect
 			return e, false
 		}
 	}
-	return t.Step(now, Phase{}, 0, at(with))
+	return t.Step(now, probe.Active{}, 0, at(with))
 }
 
 func TestBoundsAreComparedWithNone(t *testing.T) {
@@ -94,13 +97,13 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 				}
 				begin := now
 				for ; now < begin+20*time.Second; now += 100 * ms {
-					tr.Step(now, Phase{}, now-begin, at(250*ms, c.fast, c.slow, now-begin))
+					tr.Step(now, probe.Active{}, now-begin, at(250*ms, c.fast, c.slow, now-begin))
 				}
-				phase := Phase{message.Free, false, now, now + 3*time.Second}
+				phase := probe.Active{Kind: message.Free, Own: false, Begin: now, End: now + 3*time.Second}
 				for ; now < phase.End; now += 100 * ms {
 					tr.Step(now, phase, 0, at(300*ms, 1, 1, now-begin))
 				}
-				e, found := tr.Step(now, Phase{}, 0, at(250*ms, c.fast, c.slow, now-begin))
+				e, found := tr.Step(now, probe.Active{}, 0, at(250*ms, c.fast, c.slow, now-begin))
 				if !found || math.Abs(e.Least-c.least) > 1e-6 {
 					t.Fatalf("%s: found %v, %+v", c.what, found, e)
 				}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
 )
 
 // Maximum finds what a terminal reaches alone: in turns in which it is alone, and when the others happen to be quiet. Until it has been alone the
@@ -97,7 +98,7 @@ type Own struct {
 
 // Step takes in what was seen in a step of a length, in a phase that holds since before the step. It says whether it has found the maximum by
 // a turn.
-func (m *Maximum) Step(now, step time.Duration, phase Phase, o Own) (found bool) {
+func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
 	alone := phase.Kind == message.Solo && phase.Own
 	if alone && o.Greedy && now-step >= phase.Begin+soloSettles(o.RTT, o.Mean) {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
 )
 
 // solo lets a terminal have a turn of its own in which it delivers a rate with a delay.
 func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (found bool) {
 	const step = 50 * ms
-	phase := Phase{message.Solo, true, now, now + 400*ms}
+	phase := probe.Active{Kind: message.Solo, Own: true, Begin: now, End: now + 400*ms}
 	for t := now + step; t <= phase.End; t += step {
 		r := rate
 		if t <= now+100*ms {
@@ -19,7 +20,7 @@ func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (fou
 		}
 		m.Step(t, step, phase, Own{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
 	}
-	return m.Step(phase.End+step, step, Phase{}, Own{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+	return m.Step(phase.End+step, step, probe.Active{}, Own{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
 }
 
 func (m *Maximum) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
@@ -33,7 +34,7 @@ func (m *Maximum) is100(t *testing.T, what string) {
 
 func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 	var m Maximum
-	m.Step(0, 100*ms, Phase{}, Own{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
+	m.Step(0, 100*ms, probe.Active{}, Own{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
 	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
 		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
 	}
@@ -91,7 +92,7 @@ func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
 	} {
 		var m Maximum
 		for now := time.Duration(0); now < c.quiet; now += 100 * ms {
-			m.Step(now, 100*ms, Phase{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+			m.Step(now, 100*ms, probe.Active{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
 		}
 		m.is100(t, "alone")
 		if m.Wants(10*time.Second, 4, Decision{Correction: 1}) != c.again {
@@ -110,7 +111,7 @@ func TestATurnIsLongEnoughToCount(t *testing.T) {
 			}
 			for at := time.Duration(0); at < stepGap; at += 10 * ms {
 				var m Maximum
-				phase := Phase{message.Solo, true, time.Second, time.Second + length}
+				phase := probe.Active{Kind: message.Solo, Own: true, Begin: time.Second, End: time.Second + length}
 				own := Own{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
 				before := phase.Begin
 				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends
@@ -118,7 +119,7 @@ func TestATurnIsLongEnoughToCount(t *testing.T) {
 					m.Step(now, now-before, phase, own)
 					before = now
 				}
-				if !m.Step(phase.End+stepGap, stepGap, Phase{}, own) || !m.near(50e6) {
+				if !m.Step(phase.End+stepGap, stepGap, probe.Active{}, own) || !m.near(50e6) {
 					t.Fatalf("%s and %s: a turn of %s with steps at %s shows %g", base, mean, length, at, m.Value())
 				}
 			}

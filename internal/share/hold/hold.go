@@ -12,18 +12,8 @@ import (
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/tune"
+	"airtide/internal/share/control"
 )
-
-// Bound is the window of one flow.
-type Bound struct {
-	Local, Remote netip.AddrPort
-	// Packets is the upper bound of the congestion window; 0 is none.
-	Packets uint32
-	// Least is the lower bound, not above the upper one; 0 is none. It brings a window back at once that was bounded by less.
-	Least uint32
-	// Pause leaves one packet on its way instead, whatever the bounds say.
-	Pause bool
-}
 
 // Hold is in force until Close. It is not for several goroutines at once.
 type Hold struct {
@@ -77,7 +67,7 @@ func (h *Hold) Renew(until time.Duration) error {
 
 // Set sets the bounds of flows, by now as a monotonic time, and lifts those of flows that are not named. It returns how many of
 // the flows are not held, since their sockets were not found yet or have ended.
-func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (missing int, err error) {
+func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
 	for _, b := range bounds {
 		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {
 			h.lookNs = now
@@ -93,7 +83,7 @@ func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (miss
 			missing++
 			continue
 		}
-		if s, bounded := b.setting(); bounded {
+		if s, bounded := settingOf(b); bounded {
 			wanted[cookie] = s
 		}
 	}
@@ -116,7 +106,7 @@ func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []Bound) (miss
 	return missing, nil
 }
 
-func (b *Bound) setting() (s setting, bounded bool) {
+func settingOf(b control.SendBound) (s setting, bounded bool) {
 	if b.Pause {
 		return setting{pause: true}, true
 	}

@@ -10,6 +10,7 @@ import (
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/tune"
+	"airtide/internal/share/control"
 	"airtide/internal/sockets/filter"
 	"airtide/internal/sys/clock"
 	"airtide/test/testnet"
@@ -17,18 +18,18 @@ import (
 
 func TestSettingOfABound(t *testing.T) {
 	for _, c := range []struct {
-		bound   Bound
+		bound   control.SendBound
 		want    setting
 		bounded bool
 	}{
-		{Bound{}, setting{}, false},
-		{Bound{Packets: 40}, setting{Bounds: congestion.Bounds{Upper: 40}}, true},
-		{Bound{Packets: 40, Least: 30}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 30}}, true},
-		{Bound{Packets: 40, Least: 50}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 40}}, true},
-		{Bound{Packets: 1, Least: 1}, setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}}, true},
-		{Bound{Packets: 40, Least: 30, Pause: true}, setting{pause: true}, true},
+		{control.SendBound{}, setting{}, false},
+		{control.SendBound{Packets: 40}, setting{Bounds: congestion.Bounds{Upper: 40}}, true},
+		{control.SendBound{Packets: 40, Least: 30}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 30}}, true},
+		{control.SendBound{Packets: 40, Least: 50}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 40}}, true},
+		{control.SendBound{Packets: 1, Least: 1}, setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}}, true},
+		{control.SendBound{Packets: 40, Least: 30, Pause: true}, setting{pause: true}, true},
 	} {
-		if got, bounded := c.bound.setting(); got != c.want || bounded != c.bounded {
+		if got, bounded := settingOf(c.bound); got != c.want || bounded != c.bounded {
 			t.Errorf("%+v: %+v, %v", c.bound, got, bounded)
 		}
 	}
@@ -65,9 +66,9 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 		}
 	}()
 	now := func() time.Duration { return time.Duration(clock.Now()) }
-	set := func(lease time.Duration, b Bound) {
+	set := func(lease time.Duration, b control.SendBound) {
 		t.Helper()
-		var bounds []Bound
+		var bounds []control.SendBound
 		for _, f := range flows {
 			b.Local, b.Remote = netip.MustParseAddrPort(f.LocalAddr().String()), netip.MustParseAddrPort(f.RemoteAddr().String())
 			bounds = append(bounds, b)
@@ -90,15 +91,15 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 			return true
 		})
 	}
-	set(time.Hour, Bound{Packets: 6})
+	set(time.Hour, control.SendBound{Packets: 6})
 	all("windows of 6 packets", func(packets uint32) bool { return packets <= 6 })
-	set(time.Hour, Bound{Packets: 6, Pause: true})
+	set(time.Hour, control.SendBound{Packets: 6, Pause: true})
 	all("windows of one packet", func(packets uint32) bool { return packets <= 1 })
-	set(time.Hour, Bound{Packets: 10, Least: 10})
+	set(time.Hour, control.SendBound{Packets: 10, Least: 10})
 	all("windows of 10 packets again", func(packets uint32) bool { return packets == 10 })
-	set(100*time.Millisecond, Bound{Packets: 6})
+	set(100*time.Millisecond, control.SendBound{Packets: 6})
 	all("windows beyond the bound when it is not renewed", func(packets uint32) bool { return packets > 14 })
-	set(time.Hour, Bound{Packets: 6})
+	set(time.Hour, control.SendBound{Packets: 6})
 	all("windows of 6 packets", func(packets uint32) bool { return packets <= 6 })
 	if _, err := h.Set(t.Context(), now(), nil); err != nil {
 		t.Fatal(err)

@@ -9,49 +9,19 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/share/flow"
 	"airtide/internal/tcp"
 )
-
-// State is a terminal's flows between two calls of Take.
-type State struct {
-	// Up and Down are acknowledged and received payload, in bit/s.
-	Up, Down float64
-	// Greedy says that a flow had more to send than its window let through.
-	Greedy bool
-	// MinRTT, RTT and RTT95 are the smallest, the mean and the 95th percentile of round-trip times of flows that send; 0
-	// without any.
-	MinRTT, RTT, RTT95 time.Duration
-	// QueuedBytes are written and not acknowledged.
-	QueuedBytes int64
-	// Retransmits counts segments sent again, Errors the events by code (P4 table 2).
-	Retransmits int64
-	Errors      [tcp.NumErrorCodes]int64
-	// Flows are those that are open, in the order in which they were first seen.
-	Flows []Flow
-}
-
-// Flow is one of them.
-type Flow struct {
-	*tcp.Flow
-	// Up and Down as in State.
-	Up, Down float64
-	Greedy   bool
-	MinRTT   time.Duration // the kernel's of the last minutes, or of the handshake; 0 while it is not known
-	MSS      int           // bytes; 0 while it is not known
-	// RTT and LeastRTT are the mean and the smallest of what it sends since the last Take, ReceiverRTT the kernel's estimate for what
-	// it receives; 0 without any.
-	RTT, LeastRTT, ReceiverRTT time.Duration
-}
 
 // Flows is the sink that keeps them. Its methods may be called from several goroutines.
 type Flows struct {
 	mutex sync.Mutex
-	flows map[tcp.FlowID]*flow
+	flows map[tcp.FlowID]*flowState
 	last  int64 // ns
 }
 
-// flow is one of them since the last Take.
-type flow struct {
+// flowState is one flow since the last Take.
+type flowState struct {
 	info            tcp.Flow
 	closed          bool
 	samples, greedy int
@@ -87,7 +57,7 @@ func (c *counter) take() int64 {
 }
 
 // New makes an empty one that counts from a time on (CLOCK_MONOTONIC, ns).
-func New(nowNs int64) *Flows { return &Flows{flows: map[tcp.FlowID]*flow{}, last: nowNs} }
+func New(nowNs int64) *Flows { return &Flows{flows: map[tcp.FlowID]*flowState{}, last: nowNs} }
 
 // Flow takes a flow in.
 func (f *Flows) Flow(info *tcp.Flow) error {
@@ -96,7 +66,7 @@ func (f *Flows) Flow(info *tcp.Flow) error {
 	if known := f.flows[info.ID]; known != nil {
 		known.info = *info
 	} else {
-		f.flows[info.ID] = &flow{info: *info}
+		f.flows[info.ID] = &flowState{info: *info}
 	}
 	return nil
 }
@@ -113,7 +83,7 @@ func (f *Flows) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-func (f *flow) see(at func(tcp.Field) int64) {
+func (f *flowState) see(at func(tcp.Field) int64) {
 	f.samples++
 	f.acked.see(at(tcp.AckedBytes))
 	f.received.see(at(tcp.ReceivedBytes))
@@ -144,7 +114,7 @@ func (f *flow) see(at func(tcp.Field) int64) {
 
 // isGreedy: the window is in use and more is waiting. Where the source does not see what waits (inet_diag of old kernels),
 // the kernel's own mark of application-limited delivery decides.
-func (f *flow) isGreedy(at func(tcp.Field) int64) bool {
+func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 	unsent, inFlight, cwnd := at(tcp.UnsentBytes), at(tcp.InFlightPackets), at(tcp.CwndPackets)
 	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {
 		return at(tcp.AppLimited) == 0
@@ -174,17 +144,16 @@ func (f *Flows) Event(e *tcp.Event) error {
 func (f *Flows) Lost(*tcp.Loss) error { return nil }
 
 // Take sums up what happened since the last call. now is CLOCK_MONOTONIC in ns.
-func (f *Flows) Take(nowNs int64) State {
+func (f *Flows) Take(nowNs int64) (samples []flow.Sample, s flow.HostSample) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	var s State
 	seconds := math.Max(float64(nowNs-f.last)/1e9, 1e-6)
 	f.last = nowNs
 	var rtts []float64
 	for _, id := range slices.Sorted(maps.Keys(f.flows)) {
 		known := f.flows[id]
 		one := known.take(seconds)
-		s.add(known, &one)
+		add(&s, known, &one)
 		rtts = append(rtts, known.rtts...)
 		known.rtts = known.rtts[:0]
 		known.errors, known.samples, known.greedy = [tcp.NumErrorCodes]int64{}, 0, 0
@@ -192,40 +161,37 @@ func (f *Flows) Take(nowNs int64) State {
 			delete(f.flows, id)
 			continue
 		}
-		s.Flows = append(s.Flows, one)
+		samples = append(samples, one)
 	}
-	s.RTT, s.RTT95 = meanAnd95(rtts)
-	return s
+	s.MeanRTT, s.RTT95 = meanAnd95(rtts)
+	return samples, s
 }
 
-func (f *flow) take(seconds float64) Flow {
-	info := f.info
-	one := Flow{
-		Flow: &info, Up: float64(f.acked.take()) * 8 / seconds, Down: float64(f.received.take()) * 8 / seconds,
+func (f *flowState) take(seconds float64) flow.Sample {
+	one := flow.Sample{
+		ID: f.info.ID, Local: f.info.Local, Remote: f.info.Remote,
+		SendRate: float64(f.acked.take()) * 8 / seconds, ReceiveRate: float64(f.received.take()) * 8 / seconds,
 		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond, MSS: int(f.mss),
 	}
 	if f.samples > 0 {
 		one.ReceiverRTT = time.Duration(f.receiverRTT) * time.Microsecond
 	}
 	if len(f.rtts) > 0 {
-		one.RTT, _ = meanAnd95(slices.Clone(f.rtts))
+		one.MeanRTT, _ = meanAnd95(slices.Clone(f.rtts))
 		one.LeastRTT = time.Duration(slices.Min(f.rtts) * float64(time.Microsecond))
 	}
 	return one
 }
 
-func (s *State) add(f *flow, one *Flow) {
-	s.Up, s.Down = s.Up+one.Up, s.Down+one.Down
-	s.Greedy = s.Greedy || one.Greedy
+// add adds a flow to the sums.
+func add(s *flow.HostSample, f *flowState, one *flow.Sample) {
+	s.SendRate, s.ReceiveRate = s.SendRate+one.SendRate, s.ReceiveRate+one.ReceiveRate
 	s.Retransmits += f.retransmits.take()
 	for code, n := range f.errors {
 		s.Errors[code] += n
 	}
 	if !f.closed {
 		s.QueuedBytes += f.queued
-	}
-	if one.Up > 0 && one.MinRTT > 0 && (s.MinRTT == 0 || one.MinRTT < s.MinRTT) {
-		s.MinRTT = one.MinRTT
 	}
 }
 

@@ -39,18 +39,18 @@ func TestWhatHappenedBetweenTwoReports(t *testing.T) {
 	_ = f.Event(&tcp.Event{Flow: 1, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout})
 	_ = f.Event(&tcp.Event{Flow: 2, Kind: tcp.EventClose})
 	_ = f.Event(&tcp.Event{Flow: 9, Kind: tcp.EventTimeout, Code: tcp.CodeTimeout})
-	s := f.Take(1e9)
-	if s.Up != 1e6 || s.Down != 2e6 || !s.Greedy || s.Retransmits != 2 || s.Errors[tcp.CodeTimeout] != 1 {
+	flows, s := f.Take(1e9)
+	if s.SendRate != 1e6 || s.ReceiveRate != 2e6 || s.Retransmits != 2 || s.Errors[tcp.CodeTimeout] != 1 {
 		t.Errorf("%+v", s)
 	}
-	if s.MinRTT != 2*time.Millisecond || s.RTT != 10*time.Millisecond || s.RTT95 != 15*time.Millisecond || s.QueuedBytes != 2e6-1e6-125000 {
+	if len(flows) != 1 || flows[0].MinRTT != 2*time.Millisecond || s.MeanRTT != 10*time.Millisecond || s.RTT95 != 15*time.Millisecond || s.QueuedBytes != 2e6-1e6-125000 {
 		t.Errorf("%+v", s)
 	}
-	if len(s.Flows) != 1 || s.Flows[0].ID != 1 || s.Flows[0].MSS != 1448 || !s.Flows[0].Greedy || s.Flows[0].Up != 1e6 {
-		t.Errorf("flows %+v", s.Flows)
+	if len(flows) != 1 || flows[0].ID != 1 || flows[0].MSS != 1448 || !flows[0].Greedy || flows[0].SendRate != 1e6 {
+		t.Errorf("flows %+v", flows)
 	}
 	// Nothing new.
-	if s = f.Take(2e9); s.Up != 0 || s.Down != 0 || s.Greedy || s.Retransmits != 0 || s.Errors != [tcp.NumErrorCodes]int64{} || s.RTT != 0 || len(s.Flows) != 1 {
+	if flows, s = f.Take(2e9); s.SendRate != 0 || s.ReceiveRate != 0 || len(flows) != 1 || flows[0].Greedy || s.Retransmits != 0 || s.Errors != [tcp.NumErrorCodes]int64{} || s.MeanRTT != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -72,8 +72,8 @@ func TestWhoHasMoreToSend(t *testing.T) {
 		f := New(0)
 		_ = f.Flow(&tcp.Flow{ID: 1})
 		_ = f.Samples(sample(1, c.values))
-		if s := f.Take(1e9); s.Greedy != c.want {
-			t.Errorf("%s: greedy %v", c.name, s.Greedy)
+		if flows, _ := f.Take(1e9); len(flows) != 1 || flows[0].Greedy != c.want {
+			t.Errorf("%s: greedy %v", c.name, flows)
 		}
 	}
 }

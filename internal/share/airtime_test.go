@@ -1,0 +1,180 @@
+package share
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/internal/share/link"
+	"airtide/internal/share/message"
+	"airtide/internal/share/own"
+	"airtide/internal/share/radio"
+)
+
+// terminal is an agent without sockets and without flows, at an access point.
+type terminal struct {
+	*agent
+	at      radio.State
+	noted   []string
+	session uint64
+}
+
+func newTerminal(key cellkey.Key, at radio.State) *terminal {
+	t := &terminal{at: at}
+	c := Config{Key: key, Policy: control.Observe, Notice: func(line string) { t.noted = append(t.noted, line) }, Radio: func() radio.State { return t.at }}
+	t.agent = &agent{config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true, sampler: own.New(0)}
+	r := message.NewReceiver(message.Config{Key: key}, 0)
+	t.reports.receiver, t.reports.sender, t.session = r, message.NewSender(r, 0), r.Session()
+	t.core = control.NewCore(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})
+	return t
+}
+
+// speak lets all report and decide, so many times.
+func speak(t *testing.T, all []*terminal, nowNs *int64, times int) {
+	t.Helper()
+	for range times {
+		*nowNs += int64(200 * time.Millisecond)
+		for i, from := range all {
+			if err := from.step(t.Context(), *nowNs); err != nil {
+				t.Fatal(err)
+			}
+			if err := from.seal(from.out.Report, from.out.Probe, *nowNs); err != nil {
+				t.Fatal(err)
+			}
+			for j, to := range all {
+				if i != j {
+					to.reports.receiver.Take(addressOf(i), from.reports.datagram, *nowNs)
+				}
+			}
+		}
+	}
+}
+
+func addressOf(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 0)
+}
+
+// counted are the numbers of the terminals that count with one.
+func counted(t *terminal, all []*terminal) (numbers []int) {
+	for i, other := range all {
+		if slices.ContainsFunc(t.reports.peers, func(p message.Peer) bool { return p.Report.Session == other.session }) {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
+// TestTerminalsOfOneAccessPointReckonWithEachOther: two access points are on one network, and one terminal goes from the one to the other.
+func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
+	near := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 1}, MHz: 5180}}
+	far := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 2}, MHz: 5180}}
+	key := cellkey.New()
+	all := []*terminal{newTerminal(key, near), newTerminal(key, near), newTerminal(key, far), newTerminal(key, radio.State{})}
+	now := int64(time.Hour)
+	expect := func(what string, elsewhere int, want ...[]int) {
+		t.Helper()
+		for i, terminal := range all {
+			if got := counted(terminal, all); !slices.Equal(got, want[i]) {
+				t.Errorf("%s: with number %d count %v, want %v", what, i, got, want[i])
+			}
+		}
+		if all[0].reports.elsewhere != elsewhere {
+			t.Errorf("%s: number 0 hears %d elsewhere, want %d", what, all[0].reports.elsewhere, elsewhere)
+		}
+	}
+	speak(t, all, &now, 10)
+	expect("at two access points", 1, []int{1, 3}, []int{0, 3}, []int{3}, []int{0, 1, 2})
+
+	moved := 0
+	all[0].config.Record = func(_ time.Duration, in control.Inputs, _ control.Outputs) {
+		if in.NewAccessPoint {
+			moved++
+		}
+	}
+	session := all[0].session
+	all[0].at = radio.State{} // between the two it is still at the first
+	speak(t, all, &now, 1)
+	expect("between them", 1, []int{1, 3}, []int{0, 3}, []int{3}, []int{0, 1, 2})
+	if moved != 0 {
+		t.Error("between them its core was told of another access point")
+	}
+	all[0].at = far
+	now += int64(100 * time.Millisecond)
+	if err := all[0].step(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	if got := counted(all[0], all); !slices.Equal(got, []int{2, 3}) {
+		t.Errorf("at the other, with it count %v at once", got)
+	}
+	if moved != 1 {
+		t.Errorf("at the other its core was told of it %d times", moved)
+	}
+	speak(t, all, &now, 2)
+	expect("at the other", 1, []int{2, 3}, []int{3}, []int{0, 3}, []int{0, 1, 2})
+	if said := strings.Join(all[0].noted, "\n"); strings.Count(said, "another access point") != 1 || all[0].session != session {
+		t.Errorf("it said %q", said)
+	}
+	if said := strings.Join(all[1].noted, "\n"); strings.Contains(said, "another access point") {
+		t.Errorf("who stayed said %q", said)
+	}
+}
+
+// TestSilenceIsThatOfOnesOwnAccessPoint: reports of another one say nothing of the cell, and do not make seldom ones look late.
+func TestSilenceIsThatOfOnesOwnAccessPoint(t *testing.T) {
+	at := func(last byte) radio.State {
+		return radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, last}, MHz: 5180}}
+	}
+	key := cellkey.New()
+	all := []*terminal{newTerminal(key, at(1)), newTerminal(key, at(1))}
+	for range 14 {
+		all = append(all, newTerminal(key, at(2)))
+	}
+	now := int64(time.Hour)
+	speak(t, all, &now, 20)
+	if len(all[0].reports.peers) != 1 || all[0].reports.elsewhere != 14 {
+		t.Fatalf("%d peers and %d elsewhere", len(all[0].reports.peers), all[0].reports.elsewhere)
+	}
+	period := time.Duration(all[0].reports.peers[0].Report.PeriodMs) * time.Millisecond
+	if _, limit := all[0].collectPeers(now); limit < 3*period {
+		t.Errorf("it waits for %s, where the only other one reports every %s", limit, period)
+	}
+	speak(t, append([]*terminal{all[0]}, all[2:]...), &now, 5)
+	if quiet, _ := all[0].collectPeers(now); quiet < 900*time.Millisecond {
+		t.Errorf("nobody of its cell has been heard for a second, and it takes that for %s", quiet)
+	}
+}
+
+// TestMulticastGoesAtTheLowestRateOfTheBand unless that is told.
+func TestMulticastGoesAtTheLowestRateOfTheBand(t *testing.T) {
+	for _, c := range []struct {
+		mhz  int
+		told float64
+		want message.Rate
+	}{
+		{0, 0, 1000}, {2437, 0, 1000}, {5180, 0, 6000}, {5955, 0, 6000}, {0, 5.5e6, 5500}, {2437, 12e6, 12_000}, {5180, 1e6, 1000},
+	} {
+		a := &agent{config: Config{MulticastBps: c.told, Link: link.Config{Interface: "wlan0"}}}
+		a.updateRadio(radio.State{Place: radio.Place{MHz: c.mhz}})
+		a.updateRadio(radio.State{}) // not known for a moment
+		if got := a.reportLink().MulticastKbps; got != c.want {
+			t.Errorf("at %d MHz, told %g bit/s: %d kbit/s, want %d", c.mhz, c.told, got, c.want)
+		}
+	}
+}
+
+// TestALinkReachesWhomItCan: over what it has.
+func TestALinkReachesWhomItCan(t *testing.T) {
+	both, four, six := link.Families{Four: true, Six: true}, link.Families{Four: true}, link.Families{Six: true}
+	for _, c := range []struct{ have, wanted, got link.Families }{
+		{both, both, both}, {both, four, four}, {both, six, six}, {four, both, four}, {four, six, four}, {six, four, six}, {link.Families{}, both, link.Families{}},
+	} {
+		if got := familiesToReachAll(c.have, c.wanted.Four, c.wanted.Six); got != c.got {
+			t.Errorf("of %+v for %+v: %+v", c.have, c.wanted, got)
+		}
+	}
+}

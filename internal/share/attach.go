@@ -1,0 +1,63 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"airtide/internal/kernel/tune"
+	"airtide/internal/observe/monitor"
+	"airtide/internal/share/control"
+	"airtide/internal/share/hold"
+	"airtide/internal/sockets/filter"
+)
+
+// sampleEvery is the least time between two samples of a flow: some samples in each step.
+const sampleEvery = 10 * time.Millisecond
+
+// attachment sees an agent's flows and bounds their congestion windows. It belongs to the terminal's
+// addresses.
+type attachment struct {
+	source monitor.Source
+	hold   *hold.Hold // nil if nothing is bounded
+}
+
+// attach loads both at once, since each takes half a second of a processor.
+func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, err error) {
+	parts := errgroup.Group{}
+	parts.Go(func() error {
+		source, err := monitor.Open(monitor.Options{
+			Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery},
+			// A terminal's few flows fill no ring in that time.
+			BatchTime: stepEvery / 4, Drain: stepEvery / 2, NoOwners: true,
+		})
+		if err == nil {
+			g.source = source
+		}
+		return err
+	})
+	if c.Policy != control.Observe {
+		parts.Go(func() (err error) {
+			g.hold, err = hold.Begin(ctx, tune.Selection{Filter: flows})
+			return err
+		})
+	}
+	if err := parts.Wait(); err != nil {
+		return attachment{}, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+// close lifts all bounds.
+func (g *attachment) close() error {
+	var errs []error
+	if g.hold != nil {
+		errs = append(errs, g.hold.Close())
+	}
+	if g.source != nil {
+		errs = append(errs, g.source.Close())
+	}
+	return errors.Join(errs...)
+}

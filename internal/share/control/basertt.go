@@ -1,0 +1,225 @@
+package control
+
+import (
+	"time"
+
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+)
+
+const (
+	// rttProbeMin is the least time between RTT probes. It doubles up to rttProbeMax while nothing
+	// changes: foreign queues do not show in every probe.
+	rttProbeMin, rttProbeMax = 2500 * time.Millisecond, 5 * time.Minute
+	// rttProbeAfterChange is the time after a change, and rttProbeForeign the time beside foreign queues.
+	rttProbeAfterChange, rttProbeForeign = 10 * time.Second, 30 * time.Second
+	// longestRTTProbe is how long an RTT probe may last.
+	longestRTTProbe = 800 * time.Millisecond
+	// foreignQueue is the delay in an RTT probe from which on a foreign queue stands.
+	foreignQueue = 10 * time.Millisecond
+)
+
+// rttProbe finds base RTTs and foreign queues: delay that remains while all participants keep a few
+// packets in flight. The zero value begins.
+type rttProbe struct {
+	paths    map[flow.Key]*path
+	reported reportedForeign
+	interval probeInterval
+	joinedAt time.Duration // a terminal began to bound its windows
+}
+
+// path is what RTT probes found for one direction of a flow.
+type path struct {
+	probeMin   time.Duration // least RTT in the present probe; 0 without
+	probeSum   time.Duration // of the mean RTTs of probeSteps steps in it
+	probeSteps int
+	foreignRTT time.Duration // mean RTT in the last probe that found a foreign queue; 0: none stands
+	missed     bool          // the last probe did not find it
+}
+
+// reportedForeign is what peers report of foreign queues.
+type reportedForeign struct {
+	delay  time.Duration // 0 without
+	at     time.Duration // of the last such report
+	stands bool          // a peer reports one now
+}
+
+// probeInterval says when this terminal may ask for the next RTT probe.
+type probeInterval struct {
+	at, every time.Duration // of the last request, and the time until the next
+}
+
+func (r *rttProbe) path(key flow.Key) *path {
+	if r.paths == nil {
+		r.paths = map[flow.Key]*path{}
+	}
+	if r.paths[key] == nil {
+		r.paths[key] = &path{}
+	}
+	return r.paths[key]
+}
+
+func (r *rttProbe) prune(flows *flow.Set) {
+	for key := range r.paths {
+		if flows.Flow(key.ID) == nil {
+			delete(r.paths, key)
+		}
+	}
+}
+
+// drainTime is how long queues with a mean RTT take to drain in an RTT probe.
+func drainTime(mean time.Duration) time.Duration { return max(60*time.Millisecond, mean*3/2) }
+
+// rttProbeLength is how long an RTT probe lasts if the mean RTT before it is mean.
+func rttProbeLength(mean time.Duration) time.Duration {
+	return min((drainTime(mean) + 3*message.TurnLengthStep/2).Truncate(message.TurnLengthStep), longestRTTProbe)
+}
+
+// sample takes the RTTs of a step in an RTT probe that began at begin. mean is the mean RTT before it.
+func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set) {
+	if now-step < begin+drainTime(mean) {
+		return
+	}
+	for _, f := range flows.All() {
+		for _, receive := range []bool{false, true} {
+			d, p := f.Direction(receive), r.path(flow.Key{ID: f.ID, Receive: receive})
+			if d.LeastRTT > 0 && (p.probeMin == 0 || d.LeastRTT < p.probeMin) {
+				p.probeMin = d.LeastRTT
+			}
+			if d.MeanRTT > 0 {
+				p.probeSum += d.MeanRTT
+				p.probeSteps++
+			}
+		}
+	}
+}
+
+// conclude takes the result of an RTT probe for every path, and says whether any path has become
+// longer.
+func (r *rttProbe) conclude(flows *flow.Set) (longer bool) {
+	for _, f := range flows.All() {
+		for _, receive := range []bool{false, true} {
+			if r.path(flow.Key{ID: f.ID, Receive: receive}).conclude(f.Direction(receive)) {
+				longer = true
+			}
+		}
+	}
+	return longer
+}
+
+func (p *path) conclude(d *flow.Direction) (longer bool) {
+	if p.probeMin > 0 {
+		if longer = LongerPath(d.BaseRTT, p.probeMin); longer || p.probeMin < d.BaseRTT {
+			d.BaseRTT = p.probeMin
+		}
+	}
+	if p.probeSteps > 0 {
+		switch mean := p.probeSum / time.Duration(p.probeSteps); {
+		case mean >= d.BaseRTT+d.BaseRTT/5+foreignQueue: // paths are not steady
+			p.foreignRTT, p.missed = mean, false
+		case p.foreignRTT > 0 && !p.missed:
+			p.missed = true
+		default:
+			p.foreignRTT, p.missed = 0, false
+		}
+	}
+	p.probeMin, p.probeSum, p.probeSteps = 0, 0, 0
+	return longer
+}
+
+// foreignHere says whether this terminal found a foreign queue.
+func (r *rttProbe) foreignHere() bool { return r.any(func(p *path) bool { return p.foreignRTT > 0 }) }
+
+// missed says whether a foreign queue stood, and the last RTT probe did not find it.
+func (r *rttProbe) missed() bool { return r.any(func(p *path) bool { return p.missed }) }
+
+// foreign says whether a foreign queue stands, by this terminal's probes or by reports.
+func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.delay > 0 }
+
+// countMiss counts as a probe that missed every foreign queue, and says whether there are any: the queue
+// may have been that of a terminal that has just joined.
+func (r *rttProbe) countMiss() bool {
+	for _, p := range r.paths {
+		p.missed = p.foreignRTT > 0
+	}
+	return r.missed()
+}
+
+func (r *rttProbe) any(is func(*path) bool) bool {
+	for _, p := range r.paths {
+		if is(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignRTT returns the RTT that foreign queues make for a direction, and whether the last probe missed
+// them; 0: none stand. A slow terminal sees few packets in a probe, so the findings of peers count like
+// its own: all packets wait in the same access point.
+func (r *rttProbe) foreignRTT(key flow.Key, d *flow.Direction) (rtt time.Duration, missed bool) {
+	if p := r.paths[key]; p != nil && p.foreignRTT > 0 {
+		return p.foreignRTT, p.missed
+	}
+	if r.reported.delay > 0 {
+		return d.BaseRTT + r.reported.delay, !r.reported.stands
+	}
+	return 0, false
+}
+
+// pause is the time until this terminal may ask for the next RTT probe. Foreign queues do not show to
+// every terminal in every probe: while a peer reports one, the time is that beside foreign queues, but
+// not just after a terminal has joined, whose queue it may have been.
+func (r *rttProbe) pause(now time.Duration) time.Duration {
+	if r.reported.stands && now-r.joinedAt >= joinTime {
+		return max(r.interval.every, rttProbeForeign)
+	}
+	return r.interval.every
+}
+
+// update takes the newest reports. A report counts until the next RTT probe has ended, or should have.
+func (f *reportedForeign) update(now time.Duration, peers []message.Peer) {
+	delay := foreignDelay(peers)
+	if f.stands = delay > 0; f.stands || now-f.at >= 2*rttProbeMin {
+		f.delay, f.at = delay, now
+	}
+}
+
+// endProbe forgets foreign queues that nobody reports after an RTT probe.
+func (f *reportedForeign) endProbe() {
+	if !f.stands {
+		f.delay = 0
+	}
+}
+
+// foreignDelay returns the delay of foreign queues by the reports of peers; 0 without. It is the least,
+// since each contains the peer's own queue. RTTs are short now and then all the same.
+func foreignDelay(peers []message.Peer) (delay time.Duration) {
+	for i := range peers {
+		if !peers[i].Report.ForeignQueues {
+			continue
+		}
+		t := TerminalOf(&peers[i])
+		if d := max(t.RTT-t.MinRTT, foreignQueue); delay == 0 || d < delay {
+			delay = d
+		}
+	}
+	return delay
+}
+
+// setNext sets the time until the next RTT probe. soon: the path seems longer, or foreign queues did not
+// show this once. changed: foreign queues have come or gone. foreign: they stand, so that a probe costs
+// those who hold back.
+func (p *probeInterval) setNext(now time.Duration, soon, changed, foreign bool) {
+	p.at = now
+	p.every = min(max(2*p.every, rttProbeMin), rttProbeMax)
+	switch {
+	case changed:
+		p.every = rttProbeAfterChange
+	case soon:
+		p.every = rttProbeMin
+	}
+	if foreign {
+		p.every = max(p.every, rttProbeForeign)
+	}
+}

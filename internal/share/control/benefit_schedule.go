@@ -1,0 +1,84 @@
+package control
+
+import (
+	"time"
+
+	"airtide/internal/share/probe"
+)
+
+// benefit says when to compare the cell with and without bounds, and what came of it.
+type benefit struct {
+	trial        Trial
+	judged       Judgement
+	last         *Effect
+	reason       string        // bounds were found not to help
+	reasonAt     time.Duration // when
+	boundSince   time.Duration // 0 while nothing is bounded
+	probedAt     time.Duration // of the last release probe; 0: never
+	foreignSince time.Duration // since when foreign queues stand; 0 without
+}
+
+const (
+	// firstReleaseProbe is how long windows are bounded before the first release probe.
+	firstReleaseProbe = time.Minute
+	// releaseProbeEvery and releaseProbeLength: release probes take 1 % of the time.
+	releaseProbeEvery  = 200 * time.Second
+	releaseProbeLength = 2 * time.Second
+	// releaseTime is how long windows are released if bounds do not help.
+	releaseTime = 5 * time.Minute
+	// Foreign traffic takes what bounded terminals leave. Beside it release probes come sooner and last
+	// longer: the first after firstForeignProbe, the next after as long if a terminal had less, or else
+	// every foreignProbeEvery.
+	firstForeignProbe, foreignProbeEvery = 10 * time.Second, time.Minute
+	foreignReleaseProbeLength            = 3 * time.Second
+)
+
+// trackForeign notes since when foreign queues stand without a miss of this terminal.
+func (b *benefit) trackForeign(now time.Duration, r *rttProbe) {
+	switch {
+	case r.missed() || !r.foreign():
+		b.foreignSince = 0
+	case b.foreignSince == 0:
+		b.foreignSince = now
+	}
+}
+
+// wantsSecondRTTProbe says whether an RTT probe has to come before the next release probe: a terminal that
+// has less counts only if foreign queues still stand.
+func (b *benefit) wantsSecondRTTProbe(lastRTTProbe time.Duration) bool {
+	return b.foreignSince > 0 && b.judged.Doubts() && lastRTTProbe < b.probedAt
+}
+
+// wantsReleaseProbe says whether a release probe is due.
+func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
+	first, every, since := firstReleaseProbe, releaseProbeEvery, b.boundSince
+	if b.foreignSince > 0 {
+		first, every, since = firstForeignProbe, foreignProbeEvery, max(since, b.foreignSince)
+		if b.judged.Doubts() {
+			every = first
+		}
+	}
+	return now-since >= first && (b.probedAt == 0 || now-b.probedAt >= every)
+}
+
+// compare takes the rates of a step, and returns why bounds do not help if that has just been found.
+func (b *benefit) compare(now time.Duration, active probe.Active, since time.Duration, all []Terminal) (reason string) {
+	e, found := b.trial.Step(now, active, since, all)
+	if !found {
+		return ""
+	}
+	b.last = &e
+	if reason = b.judged.Take(e, b.foreignSince > 0); reason != "" {
+		b.reason, b.reasonAt = reason, now
+	}
+	return reason
+}
+
+// releaseReason is what the status says while windows are released.
+func (b *benefit) releaseReason(now time.Duration) string {
+	const released = "all have let go for a while"
+	if b.reason == "" || now-b.reasonAt > releaseTime {
+		return released
+	}
+	return released + ": sharing does not help, " + b.reason
+}

@@ -1,0 +1,355 @@
+package control
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
+)
+
+// Core makes every decision of one terminal's agent. It is pure: time and all that is measured come
+// in as Inputs. It is not for several goroutines at once.
+type Core struct {
+	config Config
+	radio  Radio
+
+	flows      flow.Set        // estimates of own flows
+	host       flow.HostSample // of the last step
+	counts     message.Counts  // since the session began
+	members    membership      // who bounds its windows, and since when
+	schedule   *probe.Schedule // agreed probes
+	probe      probeState
+	standalone Maximum
+	drop       Fall
+	baseRTT    rttProbe // base RTTs and foreign queues
+	benefit    benefit
+	targets    *Controller
+	decision   Decision // the last one
+	windows    windowController
+
+	bounded bool          // by the last step
+	share   float64       // of the last step, in bit/s; 0 without
+	idleAt  time.Duration // when the terminal carried next to nothing for the last time
+	decided time.Duration // when the last step decided
+	elapsed time.Duration // from the decision before; LongestStep at most
+
+	notices   []string // of this step
+	reportNow bool     // of this step
+}
+
+// probeState is the probe that ran in the last step, and what was so before it.
+type probeState struct {
+	active  probe.Active
+	ended   time.Duration // when the last one ended; 0: never
+	meanRTT time.Duration // greatest mean RTT of all terminals outside probes
+	baseRTT time.Duration // least base RTT of this terminal
+	wire    bool          // the wire was taken to limit
+}
+
+const (
+	// settleTime and settleRTTs base RTTs pass after a probe until rates are those of the shares again.
+	// Windows that come back at once make a burst. It is answered a round trip later, and only the
+	// following round trips are as before.
+	settleTime = 600 * time.Millisecond
+	settleRTTs = 3
+)
+
+// NewCore makes the core of a terminal.
+func NewCore(c Config) *Core {
+	return &Core{config: c, targets: New(c.Options), schedule: probe.New(c.Session)}
+}
+
+// FirstReport is what the terminal reports before the first step.
+func (c *Core) FirstReport(r Radio) message.Report {
+	c.updateRadio(r)
+	return c.report()
+}
+
+func (c *Core) updateRadio(r Radio) {
+	c.radio = r
+	c.radio.SingleFrames = r.SingleFrames || c.config.SingleFrames
+}
+
+// Step decides anew. now is a monotonic time. It is to be called every 50 to 500 ms, and if a probe
+// begins or ends.
+func (c *Core) Step(now time.Duration, in Inputs) (out Outputs) {
+	c.notices, c.reportNow = nil, false
+	c.updateRadio(in.Radio)
+	if in.NewAccessPoint {
+		c.reset()
+	}
+	c.updateFlows(now, in)
+	if in.Ready {
+		c.measure(now, in)
+		c.view(&out.View)
+		var b bounds
+		b, out.Reason = c.decide(now, in, &out.View)
+		if c.config.Policy == Observe {
+			b, out.Reason = noBounds, "this terminal only observes"
+		}
+		c.list(b, &out)
+		c.bounded = out.Reason == ""
+	}
+	out.Report = c.report()
+	out.Probe = c.schedule.Announced(now)
+	out.NextProbe, _ = c.schedule.NextChange(now)
+	out.ReportNow, out.Notices = c.reportNow, c.notices
+	return out
+}
+
+// reset forgets what belongs to a cell that the terminal has left. Base RTTs are found anew.
+func (c *Core) reset() {
+	c.targets, c.decision = New(c.config.Options), Decision{}
+	c.schedule, c.probe = probe.New(c.config.Session), probeState{}
+	c.members, c.benefit, c.drop = nil, benefit{}, Fall{}
+	c.standalone = Maximum{}
+	c.baseRTT = rttProbe{}
+	c.windows.reset()
+}
+
+func (c *Core) updateFlows(now time.Duration, in Inputs) {
+	c.flows.Update(now, in.Flows, &in.Host)
+	c.baseRTT.prune(&c.flows)
+	c.windows.prune(&c.flows)
+	c.host = in.Host
+	c.counts.Retransmissions += uint32(in.Host.Retransmits)
+	for code := range c.counts.Errors {
+		c.counts.Errors[code] += uint32(in.Host.Errors[code+1])
+	}
+}
+
+// measure updates the schedule and every estimate by what happened in the probe, or without a probe,
+// since the last step.
+func (c *Core) measure(now time.Duration, in Inputs) {
+	before, step := c.probe.active, c.flows.Elapsed()
+	others, oldest := 0.0, now
+	for i := range in.Peers {
+		p := &in.Peers[i]
+		oldest = min(oldest, time.Duration(p.HeardNs))
+		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
+	}
+	c.schedule.Update(now, in.Peers)
+	c.baseRTT.reported.update(now, in.Peers)
+	joined, sends := c.members.update(now, in.Peers)
+	if joined {
+		c.baseRTT.joinedAt = now
+		if c.baseRTT.countMiss() {
+			c.baseRTT.interval.every = 0 // at once
+		}
+	}
+	if sends {
+		c.targets.Met()
+	}
+	c.targets.Others(c.baseRTT.foreign())
+	c.benefit.trackForeign(now, &c.baseRTT)
+	base, mean := c.flows.RTTs()
+	c.probe.baseRTT = base
+	found := c.standalone.Step(now, step, before, Own{
+		Rate: c.host.SendRate + c.host.ReceiveRate, Smooth: c.flows.Rate(), Greedy: c.flows.Greedy(),
+		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT, Others: others,
+		Heard: len(in.Peers) > 0 && now-oldest < in.SilenceLimit,
+	})
+	if found {
+		c.targets.Restart()
+	}
+	if before.Kind == message.Still {
+		c.baseRTT.sample(now, step, before.Begin, c.probe.meanRTT, &c.flows)
+	} else if c.probe.settled(now) { // queues that fill again after a probe would say nothing
+		c.probe.meanRTT = mean
+		for i := range in.Peers {
+			c.probe.meanRTT = max(c.probe.meanRTT, time.Duration(in.Peers[i].Report.SmoothedRTTUs)*time.Microsecond)
+		}
+	}
+	c.probe.active = c.schedule.Active(now)
+	if before.Kind != message.NoTurn && c.probe.active.Kind != before.Kind {
+		c.probe.ended = now
+		if before.Kind == message.Still {
+			c.concludeRTTProbe(now)
+		}
+	}
+}
+
+func (c *Core) concludeRTTProbe(now time.Duration) {
+	foreignBefore := c.baseRTT.foreignHere()
+	longer := c.baseRTT.conclude(&c.flows)
+	if longer {
+		c.targets.LongerPath()
+		c.decision = Decision{} // it is made anew at once, while windows may come back at once
+	}
+	foreign, missed := c.baseRTT.foreignHere(), c.baseRTT.missed()
+	c.baseRTT.reported.endProbe()
+	c.baseRTT.interval.setNext(now, longer || missed, foreign != foreignBefore, foreign && !missed)
+}
+
+// settled says whether no probe runs, and rates are those of the shares.
+func (p *probeState) settled(now time.Duration) bool {
+	return p.active.Kind == message.NoTurn && (p.ended == 0 || now-p.ended >= settleTime+settleRTTs*p.baseRTT)
+}
+
+// decide finds the bounds of the flows, or the reason why there are none.
+func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason string) {
+	c.share = 0
+	c.elapsed = min(now-c.decided, LongestStep)
+	c.decided = now
+	defer func() {
+		if reason != "" {
+			c.benefit.boundSince = 0
+		}
+	}()
+	switch {
+	case len(in.Peers) == 0:
+		return b, "no other terminal is heard"
+	case in.Silence > in.SilenceLimit:
+		return b, "nobody has been heard for too long"
+	case c.standaloneRate() == 0:
+		return b, "it is not known what this terminal reaches alone"
+	}
+	if c.config.Policy == EqualCapPolicy {
+		return c.equalCap(now, in, v), ""
+	}
+	all := c.terminals(now, in)
+	c.compareBenefit(now, in, all)
+	if c.probe.active.Kind == message.Free {
+		return b, c.benefit.releaseReason(now)
+	}
+	if c.decision.Share == 0 || c.probe.settled(now) {
+		var err error
+		if c.decision, err = c.targets.Step(now, 0, all); err != nil {
+			return b, err.Error()
+		}
+		c.proposeProbe(now, in)
+	}
+	d := c.decision
+	c.share = d.Share
+	v.ShareBps, v.TotalBps, v.Limit = d.Share, d.Total, d.Binds.String()
+	v.QueueTargetUs, v.Correction = d.QueueTarget.Microseconds(), d.Correction
+	if !math.IsInf(d.Capacity, 1) {
+		v.WireBps = d.Capacity
+	}
+	b = c.shareWindows(now, d)
+	c.overrideForProbe(now, &b)
+	return b, ""
+}
+
+// proposeProbe asks the peers for a probe if one is needed: an RTT probe if the path is suspected, a
+// rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
+// windows are bounded.
+func (c *Core) proposeProbe(now time.Duration, in Inputs) {
+	d := c.decision
+	if c.benefit.boundSince == 0 {
+		c.benefit.boundSince = now
+	}
+	wire := !math.IsInf(d.Capacity, 1)
+	if wire && !c.probe.wire {
+		c.standalone.Suspect(now)
+	}
+	c.probe.wire = wire
+	lead := leadTime(in)
+	base, mean := c.flows.RTTs()
+	queued := c.flows.Greedy() && mean-base >= d.QueueTarget && c.benefit.foreignSince == 0
+	if d.Share > 0 && c.drop.Step(c.elapsed, c.flows.Rate()/d.Share, queued) {
+		c.standalone.Fell(now)
+	}
+	proposed := false
+	switch {
+	case d.Doubt && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
+		proposed = c.proposeRTTProbe(now, lead)
+	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Wants(now, 1+len(in.Peers), d):
+		proposed = c.schedule.Propose(now, message.Solo, SoloLength(base, c.probe.meanRTT), lead)
+	case c.isCoordinator(in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
+		proposed = c.proposeRTTProbe(now, lead)
+	case c.isCoordinator(in.Peers) && c.benefit.wantsReleaseProbe(now):
+		length := releaseProbeLength
+		if c.benefit.foreignSince > 0 {
+			length = foreignReleaseProbeLength
+		}
+		if proposed = c.schedule.Propose(now, message.Free, length, lead); proposed {
+			c.benefit.probedAt = now
+		}
+	}
+	if proposed {
+		c.reportNow = in.MayReportEarly
+	}
+}
+
+func (c *Core) proposeRTTProbe(now, lead time.Duration) bool {
+	proposed := c.schedule.Propose(now, message.Still, rttProbeLength(c.probe.meanRTT), lead)
+	if proposed {
+		c.baseRTT.interval.at = now
+	}
+	return proposed
+}
+
+// compareBenefit compares the cell with and without bounds, and releases all windows if bounds do not
+// help. All terminals see that; the coordinator asks for the release.
+func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
+	reason := c.benefit.compare(now, c.probe.active, now-c.probe.ended, all)
+	if reason == "" || !c.isCoordinator(in.Peers) {
+		return
+	}
+	c.schedule.ReleaseUntil(now + releaseTime)
+	c.benefit.boundSince, c.benefit.probedAt = 0, 0
+	c.notices = append(c.notices, fmt.Sprintf("sharing does not help: %s; letting go for %s", reason, releaseTime))
+}
+
+// isCoordinator says whether this terminal asks for release probes: its session is the lowest.
+func (c *Core) isCoordinator(peers []message.Peer) bool {
+	for i := range peers {
+		if r := &peers[i].Report; r.State != message.Observing && r.Session < c.config.Session {
+			return false
+		}
+	}
+	return true
+}
+
+// leadTime is how long before a probe its announcement goes out, so that all peers hear of it: two
+// reports, of which one goes at once if it may.
+func leadTime(in Inputs) time.Duration {
+	period := time.Duration(0)
+	for i := range in.Peers {
+		period = max(period, time.Duration(in.Peers[i].Report.PeriodMs)*time.Millisecond)
+	}
+	reports := time.Duration(2)
+	if in.MayReportEarly {
+		reports = 1
+	}
+	return min(reports*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
+}
+
+func peersSend(peers []message.Peer) bool {
+	for i := range peers {
+		if peers[i].Report.UploadKbps+peers[i].Report.DownloadKbps > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// standaloneRate returns the terminal's standalone rate in bit/s by the best source; 0: not known.
+func (c *Core) standaloneRate() float64 {
+	switch {
+	case c.config.StandaloneBps > 0:
+		return c.config.StandaloneBps
+	case c.radio.StandaloneBps > 0:
+		return c.radio.StandaloneBps
+	}
+	return c.standalone.Value()
+}
+
+// measuresStandalone says whether nobody tells the standalone rate.
+func (c *Core) measuresStandalone() bool {
+	return c.config.StandaloneBps == 0 && c.radio.StandaloneBps == 0
+}
+
+// view shows what was measured, before the step decides.
+func (c *Core) view(v *View) {
+	v.Own = c.report()
+	v.Probe, v.ForeignQueues = c.probe.active.Kind, c.baseRTT.foreign()
+	if e := c.benefit.last; e != nil {
+		effect := *e
+		v.Benefit = &effect
+	}
+}

@@ -1,0 +1,189 @@
+package control
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/share/allocate"
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
+)
+
+// TestJustAfterAProbeQueuesAreNotAsBefore: the length of an RTT probe follows from queues outside
+// probes, not while they fill again.
+func TestJustAfterAProbeQueuesAreNotAsBefore(t *testing.T) {
+	const now, longest, mean = time.Minute, 80 * time.Millisecond, 3 * time.Millisecond
+	const base, far = 2 * time.Millisecond, 200 * time.Millisecond
+	for _, c := range []struct{ base, since, want time.Duration }{
+		{base, settleTime / 2, longest},
+		{base, settleTime + 3*base, mean},
+		{far, settleTime + 2*far, longest}, // the burst has only just been answered
+		{far, settleTime + 3*far, far + mean - base},
+	} {
+		core := NewCore(Config{Session: 1})
+		core.flows.Send = flow.Total{Rate: 1e6, BaseRTT: c.base, Delay: mean - base}
+		core.probe.ended, core.probe.meanRTT = now-c.since, longest
+		core.measure(now, Inputs{})
+		if got := core.probe.meanRTT; got != c.want {
+			t.Errorf("%s after a probe, with a path of %s: %s, want %s", c.since, c.base, got, c.want)
+		}
+	}
+}
+
+// TestBoundsThatDoNotHelpAreLetGo: the agent of the lowest session asks all to let go for five minutes, and says so; the others leave it to it.
+func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
+	const step = 100 * time.Millisecond
+	for _, c := range []struct {
+		what          string
+		session       uint64
+		with, without float64 // of all, in bit/s
+		release       bool
+	}{
+		{"they cost a quarter", 1, 90e6, 120e6, true},
+		{"they cost a quarter, and another one says so", 3, 90e6, 120e6, false},
+		{"they help", 1, 240e6, 120e6, false},
+	} {
+		core := NewCore(Config{Session: c.session})
+		core.benefit.boundSince, core.benefit.probedAt = 1, 1
+		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
+		now := time.Hour
+		for _, part := range []struct {
+			phase probe.Active
+			total float64
+			steps int
+		}{
+			{probe.Active{}, c.with, 100},
+			{probe.Active{Kind: message.Free, Begin: now + 100*step, End: now + 120*step}, c.without, 20},
+			{probe.Active{}, c.with, 1},
+		} {
+			core.probe.active = part.phase
+			for range part.steps {
+				core.compareBenefit(now, in, []Terminal{{Rate: part.total / 2, RTT: 20 * time.Millisecond}, {Rate: part.total / 2, RTT: 20 * time.Millisecond}})
+				now += step
+			}
+		}
+		if core.benefit.last == nil || core.benefit.last.Helps() != (c.with > c.without) {
+			t.Fatalf("%s: effect %+v", c.what, core.benefit.last)
+		}
+		free := func(at time.Duration) bool {
+			return core.schedule.Active(at).Kind == message.Free && core.schedule.Announced(at).At(at).Kind == message.Free
+		}
+		if free(now) != c.release || free(now+releaseTime-time.Second) != c.release || free(now+releaseTime) {
+			t.Errorf("%s: all are free now %t, in the end %t, afterwards %t", c.what, free(now), free(now+releaseTime-time.Second), free(now+releaseTime))
+		}
+		told := len(core.notices) == 1 && strings.Contains(core.notices[0], "does not help: 90 Mbit/s in all with bounds, 120 without; letting go for 5m0s")
+		if told != c.release || (core.benefit.boundSince == 0) != c.release {
+			t.Errorf("%s: it said %q", c.what, core.notices)
+		}
+	}
+}
+
+// TestBesideOthersNobodyHasLess: two of some take part beside others whose queues stand. The total is as it would be and round-trip times are
+// shorter, but one of the two has less than it would have without: after the second trial all let go, and everybody says why.
+func TestBesideOthersNobodyHasLess(t *testing.T) {
+	const step = 100 * time.Millisecond
+	for _, c := range []struct {
+		what    string
+		session uint64
+		foreign time.Duration
+		slow    float64 // what it has with bounds, of 20 Mbit/s
+		lets    bool
+	}{
+		{"one has less", 1, 60 * time.Millisecond, 17.6e6, true},
+		{"one has less, and another one asks", 3, 60 * time.Millisecond, 17.6e6, true},
+		{"nobody has less", 1, 60 * time.Millisecond, 19.8e6, false},
+		{"there are no others", 1, 0, 17.6e6, false},
+	} {
+		core := NewCore(Config{Session: c.session})
+		core.benefit.boundSince, core.baseRTT.reported.delay = 1, c.foreign
+		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
+		now := time.Hour
+		run := func(phase probe.Active, slow float64, length time.Duration) {
+			core.probe.active = phase
+			for end := now + length; now < end; now += step {
+				core.benefit.trackForeign(now, &core.baseRTT)
+				rtt := 250 * time.Millisecond
+				if phase.Kind == message.Free {
+					rtt = 300 * time.Millisecond
+				}
+				core.compareBenefit(now, in, []Terminal{
+					{Rate: slow, RTT: rtt, Demand: allocate.Unlimited},
+					{Source: source(1), Rate: 28e6, RTT: rtt, Demand: allocate.Unlimited},
+				})
+			}
+		}
+		for trial := range 2 {
+			run(probe.Active{}, c.slow, 15*time.Second)
+			run(probe.Active{Kind: message.Free, Begin: now, End: now + foreignReleaseProbeLength}, 20e6, foreignReleaseProbeLength)
+			run(probe.Active{}, c.slow, step)
+			released := core.schedule.Active(now).Kind == message.Free
+			if want := c.lets && c.session == 1 && trial == 1; released != want || (len(core.notices) > 0) != want {
+				t.Errorf("%s: after trial %d all are free %t, it said %q", c.what, trial+1, released, core.notices)
+			}
+		}
+		if told := strings.Contains(core.benefit.releaseReason(now), "a terminal has 0.88 of what it has without"); told != c.lets {
+			t.Errorf("%s: its status says %q", c.what, core.benefit.releaseReason(now))
+		}
+		if again := core.benefit.releaseReason(now + releaseTime + time.Second); strings.Contains(again, "help") {
+			t.Errorf("%s: long after its status says %q", c.what, again)
+		}
+	}
+}
+
+// TestBesideOthersItIsTriedSooner: when their queues have stood for a while, and again soon when a terminal was found to have less, when all
+// have held back once more.
+func TestBesideOthersItIsTriedSooner(t *testing.T) {
+	less := Effect{Least: 0.9}
+	less.With.Total, less.Without.Total = 1, 1
+	for _, c := range []struct {
+		what                string
+		beside, held, tried time.Duration // how long ago; 0 is never
+		doubts              bool
+		looked              time.Duration // how long ago
+		tries, looks        bool
+	}{
+		{"all take part", 0, firstForeignProbe, 0, false, 0, false, false},
+		{"all take part, for long", 0, firstReleaseProbe, 0, false, 0, true, false},
+		{"others' queues have begun", firstForeignProbe / 2, time.Hour, 0, false, 0, false, false},
+		{"bounds have begun beside others", time.Hour, firstForeignProbe / 2, 0, false, 0, false, false},
+		{"others' queues stand", firstForeignProbe, time.Hour, 0, false, 0, true, false},
+		{"it was tried", time.Hour, time.Hour, foreignProbeEvery / 2, false, 0, false, false},
+		{"it was tried long ago", time.Hour, time.Hour, foreignProbeEvery, false, 0, true, false},
+		{"somebody had less", time.Hour, time.Hour, firstForeignProbe, true, foreignProbeEvery, true, true},
+		{"somebody had less, and others' queues are there still", time.Hour, time.Hour, firstForeignProbe, true, time.Second, true, false},
+		{"somebody had less just now", time.Hour, time.Hour, firstForeignProbe / 2, true, time.Second, false, false},
+	} {
+		const now = 10 * time.Hour
+		ago := func(d time.Duration) time.Duration {
+			if d == 0 {
+				return 0
+			}
+			return now - d
+		}
+		w := &benefit{foreignSince: ago(c.beside), boundSince: ago(c.held), probedAt: ago(c.tried)}
+		if c.doubts {
+			w.judged.Take(less, true)
+		}
+		if w.wantsReleaseProbe(now) != c.tries || w.wantsSecondRTTProbe(ago(c.looked)) != c.looks {
+			t.Errorf("%s: tries %t, looks again %t", c.what, w.wantsReleaseProbe(now), w.wantsSecondRTTProbe(ago(c.looked)))
+		}
+	}
+}
+
+// TestAnotherAccessPointIsAnotherCell: what was measured in the old one is forgotten.
+func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
+	c := NewCore(Config{Session: 1, Weight: 1})
+	in := Inputs{Ready: true, SilenceLimit: time.Second, Host: flow.HostSample{SendRate: 40e6}}
+	for i := range 10 {
+		c.Step(time.Minute+time.Duration(i)*100*time.Millisecond, in)
+	}
+	if c.standaloneRate() == 0 {
+		t.Fatal("no standalone rate was seen")
+	}
+	in.NewAccessPoint, in.Host, in.Ready = true, flow.HostSample{}, false
+	if c.Step(time.Minute+time.Second, in); c.standaloneRate() != 0 {
+		t.Errorf("it still goes by a standalone rate of %g bit/s", c.standaloneRate())
+	}
+}

@@ -1,0 +1,107 @@
+package control
+
+import (
+	"net/netip"
+	"time"
+
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
+)
+
+// Config is what does not change while a core runs.
+type Config struct {
+	Policy Policy
+	// Options say how to allocate.
+	Options Options
+	// Weight is the terminal's in the allocation.
+	Weight float64
+	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is measured.
+	StandaloneBps float64
+	// CapacityBps is what the policy equal-cap divides, in bit/s.
+	CapacityBps float64
+	// SingleFrames says that the radio sends each packet by itself, whatever Inputs.Radio says.
+	SingleFrames bool
+	// BoundReceive says that the kernel can bound receive windows.
+	BoundReceive bool
+	// Session orders the terminal among its peers.
+	Session uint64
+}
+
+// Inputs is what one step decides by.
+type Inputs struct {
+	Flows []flow.Sample   `json:"flows"`
+	Host  flow.HostSample `json:"host"`
+	Radio Radio           `json:"radio"`
+	// Peers are the newest reports of the other terminals at this access point, in order of their sessions.
+	Peers []message.Peer `json:"peers"`
+	// Silence is the time since any of them was heard. Above SilenceLimit bounds are lifted.
+	Silence      time.Duration `json:"silence"`
+	SilenceLimit time.Duration `json:"silence_limit"`
+	// MayReportEarly says that a report may be sent now beside the regular ones.
+	MayReportEarly bool `json:"may_report_early"`
+	// Ready says that bounds can be set.
+	Ready bool `json:"ready"`
+	// NewAccessPoint says that the terminal has moved to another cell since the last step.
+	NewAccessPoint bool `json:"new_access_point,omitempty"`
+}
+
+// Radio is what the radio tells. Zero values are not known.
+type Radio struct {
+	PHYBps        float64 `json:"phy_bps,omitempty"`
+	StandaloneBps float64 `json:"standalone_bps,omitempty"` // what TCP carries at that rate
+	SingleFrames  bool    `json:"single_frames,omitempty"`
+}
+
+// Outputs is what one step decided.
+type Outputs struct {
+	// Send and Receive are the bounds in force; Receive also lists the flows that are only measured.
+	Send    []SendBound    `json:"send"`
+	Receive []ReceiveBound `json:"receive"`
+	// Reason says why nothing is bounded; "" if bounds are in force.
+	Reason string `json:"reason,omitempty"`
+	// Report is the next report. The caller fills in the access point and the address families.
+	Report message.Report `json:"report"`
+	// Probe is announced with the reports until the next step.
+	Probe probe.Proposal `json:"probe"`
+	// ReportNow asks for an extra report at once.
+	ReportNow bool `json:"report_now,omitempty"`
+	// NextProbe is when a probe begins or ends next, and the next step is due; 0: none is known.
+	NextProbe time.Duration `json:"next_probe,omitempty"`
+	// Notices are lines for the user.
+	Notices []string `json:"notices,omitempty"`
+	View    View     `json:"view"`
+}
+
+// SendBound bounds the congestion window of one flow.
+type SendBound struct {
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	// Packets is the upper bound, and Least the lower one; 0 is none.
+	Packets uint32 `json:"packets"`
+	Least   uint32 `json:"least,omitempty"`
+	// Pause keeps one packet in flight, whatever the bounds are.
+	Pause bool `json:"pause,omitempty"`
+}
+
+// ReceiveBound bounds the receive window of one flow.
+type ReceiveBound struct {
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	Bytes  uint32         `json:"bytes"` // 0: the flow is only measured
+}
+
+// View is what the status shows of a step.
+type View struct {
+	Own           message.Report   `json:"own"` // as before this step's decision
+	ShareBps      float64          `json:"share_bps"`
+	TotalBps      float64          `json:"total_bps"`
+	WireBps       float64          `json:"wire_bps,omitempty"` // 0: not known to limit
+	Limit         string           `json:"limit,omitempty"`
+	QueueTargetUs int64            `json:"queue_target_us,omitempty"`
+	Correction    float64          `json:"correction,omitempty"`
+	Receive       []ReceiveBound   `json:"receive"` // those that are bounded, as the decision was
+	Probe         message.TurnKind `json:"probe,omitempty"`
+	ForeignQueues bool             `json:"foreign_queues,omitempty"`
+	Benefit       *Effect          `json:"benefit,omitempty"`
+}

@@ -1,0 +1,218 @@
+package control
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"airtide/internal/share/allocate"
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/tcp"
+)
+
+// TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they carry.
+func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
+	c := NewCore(Config{StandaloneBps: 25e6, Weight: 1})
+	var in Inputs
+	peer := func(heard time.Duration, kbps message.Rate) message.Peer {
+		return message.Peer{HeardNs: int64(heard), Report: message.Report{
+			PeriodMs: 200, MaxKbps: 25_000, UploadKbps: kbps, ApplicationLimited: true, DemandKbps: kbps, Weight: 1000,
+		}}
+	}
+	idle, busy, unknown := peer(900*time.Millisecond, 0), peer(900*time.Millisecond, 5000), peer(900*time.Millisecond, 0)
+	unknown.Report.MaxKbps = 0
+	in.Peers = []message.Peer{idle, busy, unknown}
+	demands := func(now time.Duration, rate float64) []float64 {
+		c.host = flow.HostSample{SendRate: rate}
+		all := c.terminals(now, in)
+		if len(all) != 3 {
+			t.Fatalf("%d terminals, want this one and two of which it is known what they reach", len(all))
+		}
+		return []float64{all[1].Demand, all[2].Demand}
+	}
+	all, five := math.Inf(1), 5e6
+	for _, step := range []struct {
+		now, heard time.Duration // of the idle one
+		rate       float64
+		want       float64
+	}{
+		{1000 * time.Millisecond, 900 * time.Millisecond, 0, 0},     // nothing to carry: nothing to leave room for
+		{1100 * time.Millisecond, 900 * time.Millisecond, 2e6, all}, // it begins
+		{1200 * time.Millisecond, 1150 * time.Millisecond, 9e6, all},
+		{1300 * time.Millisecond, 1250 * time.Millisecond, 9e6, 0}, // told again, late enough
+		{9000 * time.Millisecond, 8900 * time.Millisecond, 9e6, 0},
+		{9100 * time.Millisecond, 9050 * time.Millisecond, 0, 0},
+		{9200 * time.Millisecond, 9050 * time.Millisecond, 9e6, all}, // and again
+	} {
+		in.Peers[0].HeardNs = int64(step.heard)
+		if got := demands(step.now, step.rate); got[0] != step.want || got[1] != five {
+			t.Errorf("at %s: the idle one is taken to want %g, the other one %g, want %g and %g", step.now, got[0], got[1], step.want, five)
+		}
+	}
+}
+
+// TestNoWindowIsBelowTheLeast: a share may be less than a packet in a round trip.
+func TestNoWindowIsBelowTheLeast(t *testing.T) {
+	for bytes, want := range map[float64]uint32{100: LeastWindow, 2.9 * 1448: 2, 3.1 * 1448: 3, math.Inf(1): math.MaxInt32} {
+		b := bounds{}
+		b.addSend(window{bytes: bytes, flow: &flow.Flow{MSS: 1448}})
+		if got := b.send[0].Packets; got != want {
+			t.Errorf("a window of %g bytes is bounded by %d packets, want %d", bytes, got, want)
+		}
+	}
+}
+
+// TestWhoIsToHaveNothingHasTheSmallestWindows: where the total comes first a slow terminal has no share, which is not to be without bounds.
+func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
+	const now = time.Minute
+	busy := flow.Direction{
+		BaseRTT: 2 * time.Millisecond, Rate: 10e6, LastRTT: 20 * time.Millisecond, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+	}
+	c := NewCore(Config{StandaloneBps: 50e6, Weight: 1, Session: 1, Options: Options{Alpha: new(allocate.TotalFirst)}})
+	f := &flow.Flow{ID: 1, MSS: 1448, Send: busy}
+	c.flows.Add(f)
+	c.flows.Send = flow.Total{Rate: 10e6, Greedy: true, BaseRTT: busy.BaseRTT}
+	in := Inputs{MayReportEarly: true, SilenceLimit: time.Hour, Peers: []message.Peer{{HeardNs: int64(now), Report: message.Report{
+		State: message.Controlling, PeriodMs: 200, MaxKbps: 500_000, UploadKbps: 400_000,
+		Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
+	}}}}
+	var v View
+	b, why := c.decide(now, in, &v)
+	if why != "" || c.decision.Share != 0 || len(b.send) != 1 || b.send[0].Packets != LeastWindow {
+		t.Errorf("a share of %g, bounds %+v, %q", c.decision.Share, b.send, why)
+	}
+	c.flows.Send, f.Send = flow.Total{}, flow.Direction{}
+	if b, _ := c.decide(now+time.Second, in, &v); len(b.send) != 0 {
+		t.Errorf("of one that carries nothing: %+v", b.send)
+	}
+}
+
+// TestFlowsOfOneDirectionDivideItsShare: by what they want, but each an equal part at least, which one that wants little makes no use of.
+func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
+	const now, base, share = time.Minute, 20 * time.Millisecond, 40e6
+	window := func(part float64, base time.Duration) float64 { return part * share * base.Seconds() / 8 }
+	for _, c := range []struct {
+		what         string
+		rates        [2]float64
+		greedy       [2]bool
+		first, other float64 // parts of the share
+	}{
+		{"both want all", [2]float64{30e6, 10e6}, [2]bool{true, true}, 0.5, 0.5},
+		{"the other one wants little", [2]float64{38e6, 1e6}, [2]bool{true, false}, 1 - 1.25/40, 0.5},
+		{"neither wants much", [2]float64{1e6, 2e6}, [2]bool{false, false}, 0.5, 0.5 + 1.25/80},
+	} {
+		core := NewCore(Config{})
+		core.share = share
+		for i, rate := range c.rates {
+			d := flow.Direction{BaseRTT: base, Rate: rate, ActiveUntil: 2 * now}
+			if c.greedy[i] {
+				d.GreedyUntil = 2 * now
+			}
+			core.flows.Add(&flow.Flow{ID: tcp.FlowID(i + 1), MSS: 1448, Send: d})
+		}
+		all := core.flowWindows(now, false, 1, false, window)
+		for i, part := range []float64{c.first, c.other} {
+			if want := window(part, base); math.Abs(all[i].bytes/want-1) > 0.03 {
+				t.Errorf("%s: flow %d has a window of %.0f bytes, want %.0f", c.what, i+1, all[i].bytes, want)
+			}
+		}
+		if sum := all[0].bytes + all[1].bytes; sum > 1.5*window(1, base) {
+			t.Errorf("%s: windows of %.0f bytes together, of %.0f", c.what, sum, window(1, base))
+		}
+	}
+}
+
+// TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those that only receive are none.
+func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
+	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
+	c := NewCore(Config{CapacityBps: 100e6})
+	c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now}})
+	c.host.MeanRTT = 2 * base
+	var in Inputs
+	for _, kbps := range []message.Rate{5000, 0, 7000} {
+		in.Peers = append(in.Peers, message.Peer{Report: message.Report{UploadKbps: kbps}})
+	}
+	b := c.equalCap(now, in, &View{})
+	want := 100e6 / 3 * base.Seconds() / (8 * mss) / 2
+	if len(b.send) != 1 || math.Abs(float64(b.send[0].Packets)-want) > 1 {
+		t.Errorf("windows %+v, want one of %.1f packets", b.send, want)
+	}
+}
+
+// TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip time is 250 ms, or 1.5 times what is claimed
+// (docs/reference/share-messages.md), and the least of several claims counts. When the claim ends, the share's window is back.
+func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
+	const (
+		base, queue = 2 * time.Millisecond, 8 * time.Millisecond
+		rate        = 20e6 // all that the path carries for this one
+		share       = rate * 0.010 / 8
+	)
+	claim := func(rtt time.Duration) message.Peer {
+		return message.Peer{Report: message.Report{ForeignQueues: true, MinRTTUs: 1, SmoothedRTTUs: uint32(rtt.Microseconds())}}
+	}
+	honest := message.Peer{Report: message.Report{MinRTTUs: 2000, SmoothedRTTUs: 12_000}}
+	for _, c := range []struct {
+		what  string
+		peers []message.Peer
+		most  time.Duration
+	}{
+		{"little", []message.Peer{honest, claim(0)}, foreignRTTTarget},
+		{"half a second", []message.Peer{claim(500 * time.Millisecond), honest}, 780 * time.Millisecond},
+		{"a minute, the most", []message.Peer{claim(time.Minute), honest}, 91 * time.Second},
+		{"a minute, beside one that finds such queues", []message.Peer{claim(time.Minute), claim(40 * time.Millisecond)}, foreignRTTTarget},
+	} {
+		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
+		core, peers := NewCore(Config{}), c.peers
+		core.flows.Add(f)
+		core.decision.QueueTarget, core.elapsed, core.share = queue, 100*time.Millisecond, rate
+		longest := time.Duration(0)
+		window := func(now time.Duration) float64 {
+			f.Send.ActiveUntil, f.Send.GreedyUntil = now+time.Second, now+time.Second
+			core.baseRTT.reported = reportedForeign{delay: foreignDelay(peers), stands: true}
+			all := core.flowWindows(now, false, 1, false, func(float64, time.Duration) float64 { return share })
+			// All that the window holds waits in this one's own queue: the claim is a lie.
+			f.Send.LastRTT = max(base, time.Duration(all[0].bytes*8/rate*float64(time.Second)))
+			return all[0].bytes
+		}
+		now := time.Minute
+		for range 3000 {
+			now += core.elapsed
+			window(now)
+			longest = max(longest, f.Send.LastRTT)
+		}
+		// The mean that the window follows is smoothed, so that the window goes too far at first.
+		if most := c.most * 8 / 5; longest > most || f.Send.LastRTT > c.most*21/20 {
+			t.Errorf("%s is claimed: a round-trip time of %s at the longest, %s at last, want %s", c.what, longest, f.Send.LastRTT, c.most)
+		}
+		peers = []message.Peer{honest}
+		if got := window(now + core.elapsed); got != share {
+			t.Errorf("%s was claimed, and no longer: a window of %.0f bytes, want %.0f", c.what, got, share)
+		}
+	}
+}
+
+// TestWindowsOfATerminalAreWholeAggregatesTogether: each in proportion, and the greatest has what is left over.
+func TestWindowsOfATerminalAreWholeAggregatesTogether(t *testing.T) {
+	for _, c := range []struct {
+		packets, want []float64
+	}{
+		{[]float64{70.4}, []float64{64}},
+		{[]float64{40, 30}, []float64{37, 27}},
+		{[]float64{35, 33, 2}, []float64{33, 30, 1}},
+		{[]float64{64}, []float64{64}},
+		{[]float64{10.5, 20}, []float64{10.5, 20}},
+		{nil, nil},
+	} {
+		var all []window
+		for _, p := range c.packets {
+			all = append(all, window{flow: &flow.Flow{MSS: 1448}, bytes: p * 1448})
+		}
+		roundToAggregates(all)
+		for i, w := range all {
+			if got := w.bytes / 1448; math.Abs(got-c.want[i]) > 1e-9 {
+				t.Errorf("of %v packets window %d became %g, want %g", c.packets, i+1, got, c.want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package flow
+
+import (
+	"cmp"
+	"math"
+	"net/netip"
+	"time"
+
+	"airtide/internal/tcp"
+)
+
+// Unlimited is the demand of a greedy flow or terminal.
+var Unlimited = math.Inf(1)
+
+const (
+	// rateTime is the time constant of rates: some tens of medium accesses of each of sixteen stations.
+	rateTime = 300 * time.Millisecond
+	// greedyTime is how long a direction counts as greedy after its window was full while data waited.
+	greedyTime = time.Second
+	// activeTime is how long a direction counts as active after it carried something.
+	activeTime = time.Second
+	// headroom is the factor by which a flow that is limited by its application may grow at once.
+	headroom = 1.25
+	// MinDemand in bit/s is the least demand of anything that carries a little.
+	MinDemand = 1e6
+	// defaultMSS in bytes stands for an unknown MSS.
+	defaultMSS = 1448
+	// fullWindowPart is the part of round trips with a full receive window from which on the window limits. It is below 1 because senders
+	// gather segments.
+	fullWindowPart = 0.25
+	// answerRate in bit/s is the most that answers to sent data carry in their first step. A download carries more.
+	answerRate = 1e5
+)
+
+// Flow is one open flow of this terminal.
+type Flow struct {
+	ID            tcp.FlowID
+	Local, Remote netip.AddrPort
+	MSS           int // bytes
+	Send, Receive Direction
+	// ReceiveBound is the receive window in force, in bytes; 0 is none.
+	ReceiveBound uint32
+	present      bool // in the newest samples
+}
+
+// Direction holds the estimates of one direction of a flow.
+type Direction struct {
+	Rate        float64       // bit/s, smoothed
+	ActiveUntil time.Duration // 0: nothing was carried yet
+	GreedyUntil time.Duration
+	BaseRTT     time.Duration // 0 while it is not known
+	MeanRTT     time.Duration
+	LeastRTT    time.Duration // mean and least of the last step; 0 without any
+	LastRTT     time.Duration // the newest mean
+}
+
+// Key names one direction of a flow.
+type Key struct {
+	ID      tcp.FlowID
+	Receive bool
+}
+
+// Total sums up one direction of all flows.
+type Total struct {
+	Rate    float64 // bit/s, smoothed
+	Greedy  bool
+	BaseRTT time.Duration // the least of all
+	Delay   time.Duration // mean excess of round-trip times over base RTTs, weighted by rates
+	Flows   int           // active flows
+}
+
+func (f *Flow) updateSend(now time.Duration, gain float64, s *Sample) {
+	f.Send.updateRate(now, gain, s.SendRate)
+	if s.Greedy {
+		f.Send.GreedyUntil = now + greedyTime
+	}
+	f.Send.updateRTT(s.MeanRTT, s.LeastRTT, s.MinRTT)
+}
+
+func (f *Flow) updateReceive(now time.Duration, gain float64, s *Sample) {
+	first := f.Receive.ActiveUntil == 0
+	f.Receive.updateRate(now, gain, s.ReceiveRate)
+	w := s.ReceiveWindow
+	if w.InUse >= fullWindowPart || first && s.ReceiveRate > answerRate || f.ReceiveBound == 0 && s.ReceiveRate > MinDemand {
+		// A flow that has just begun, or is not bounded, may have more to receive.
+		f.Receive.GreedyUntil = now + greedyTime
+	}
+	f.Receive.updateRTT(cmp.Or(w.MeanRTT, s.ReceiverRTT), w.LeastRTT, s.MinRTT)
+}
+
+func (d *Direction) updateRate(now time.Duration, gain, rate float64) {
+	d.Rate += gain * (rate - d.Rate)
+	if rate > 0 {
+		d.ActiveUntil = now + activeTime
+	}
+}
+
+// updateRTT takes the round-trip times of a step. The kernel's minimum counts only at first: the kernel remembers it for five minutes,
+// and the path may have changed since.
+func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
+	d.MeanRTT, d.LeastRTT = mean, least
+	if mean > 0 {
+		d.LastRTT = mean
+	}
+	if d.BaseRTT == 0 {
+		d.BaseRTT = kernelMin
+	}
+	if least > 0 && (d.BaseRTT == 0 || least < d.BaseRTT) {
+		d.BaseRTT = least
+	}
+}
+
+// Active says whether the direction carried something lately and its base RTT is known.
+func (d *Direction) Active(now time.Duration) bool { return now < d.ActiveUntil && d.BaseRTT > 0 }
+
+// Demand returns the rate in bit/s beyond which the direction has nothing to carry. share in bit/s is the terminal's.
+func (d *Direction) Demand(now time.Duration, share float64) float64 {
+	return demand(d.Rate, now < d.GreedyUntil, share/8)
+}
+
+// Demand returns the rate in bit/s beyond which the direction has nothing to carry. An idle direction keeps a 32nd part of the terminal's
+// share.
+func (t *Total) Demand(share float64) float64 { return demand(t.Rate, t.Greedy, share/32) }
+
+func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, receive bool) {
+	*t = Total{Rate: t.Rate + gain*(rate-t.Rate)}
+	rates, delays := 0.0, 0.0
+	for _, f := range flows {
+		d := f.Direction(receive)
+		t.Greedy = t.Greedy || now < d.GreedyUntil
+		if now >= d.ActiveUntil {
+			continue
+		}
+		t.Flows++
+		if d.BaseRTT > 0 && (t.BaseRTT == 0 || d.BaseRTT < t.BaseRTT) {
+			t.BaseRTT = d.BaseRTT
+		}
+		if d.MeanRTT > 0 && d.BaseRTT > 0 {
+			rates += d.Rate
+			delays += d.Rate * float64(max(d.MeanRTT-d.BaseRTT, 0))
+		}
+	}
+	if rates > 0 {
+		t.Delay = time.Duration(delays / rates)
+	}
+}
+
+// demand returns the rate in bit/s beyond which there is nothing to carry. least is kept for anything that carries a little.
+func demand(rate float64, greedy bool, least float64) float64 {
+	switch {
+	case greedy:
+		return Unlimited
+	case rate == 0:
+		return 0
+	}
+	return max(headroom*rate, min(MinDemand, least))
+}

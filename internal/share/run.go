@@ -1,0 +1,123 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"airtide/internal/share/control"
+	"airtide/internal/share/hold"
+	"airtide/internal/share/link"
+	"airtide/internal/share/message"
+	"airtide/internal/share/own"
+	"airtide/internal/share/rwnd"
+	"airtide/internal/sockets/filter"
+	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/clock"
+)
+
+// Run shares until the context ends. Then it lifts all bounds and tells the peers. It needs root, for
+// BPF. A kernel that cannot bound congestion windows is an error unless the policy is Observe.
+func Run(ctx context.Context, c Config) (err error) {
+	if c.Policy == "" {
+		c.Policy = control.Shares
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Notice == nil {
+		c.Notice = func(string) {}
+	}
+	if c.Weight == 0 {
+		c.Weight = 1
+	}
+	namespace, err := owner.SelfNetNS()
+	if err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	at, err := openAddresses(&c)
+	if err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	defer at.close()
+	if err := at.take(); err != nil {
+		return fmt.Errorf("sharing: %w", err)
+	}
+	for again := false; ; again = true {
+		flows := filter.Filter{NetNS: []uint32{namespace}, Prefixes: at.prefixes()}
+		moved, err := runSession(ctx, c, at, flows, again)
+		if err != nil || !moved {
+			return err
+		}
+		if err := at.await(ctx, c.publishWaiting); err != nil {
+			return fmt.Errorf("sharing: %w", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// errMoved ends a session at addresses that the terminal no longer has.
+var errMoved = errors.New("this terminal has other addresses and begins anew")
+
+// runSession shares until the context ends or the terminal's addresses change. moved says that they
+// have changed, and again that they have before.
+func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Filter, again bool) (moved bool, err error) {
+	now := clock.Now()
+	a := &agent{config: c, at: at, again: again, sampler: own.New(now)}
+	if a.link, err = link.Open(c.Link); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, a.link.Close()) }()
+	var unbound error // reported later: a missing right is reported by the main purpose first
+	if a.windows, unbound = rwnd.Begin(c.Interface); unbound == nil {
+		defer func() { err = errors.Join(err, a.windows.Close()) }()
+	} else {
+		a.windows = nil
+	}
+	a.reports.groups = a.link.Groups()
+	var told control.Radio
+	if c.Radio != nil {
+		told, _ = a.updateRadio(c.Radio())
+	}
+	r := message.NewReceiver(message.Config{Key: c.Key, Link: a.reportLink(), Hubs: c.Link.Addresses()}, now)
+	a.reports.receiver, a.reports.sender = r, message.NewSender(r, now)
+	a.core = control.NewCore(control.Config{
+		Policy: c.Policy, Options: c.Control, Weight: c.Weight, StandaloneBps: c.MaxBps, CapacityBps: c.CapacityBps,
+		SingleFrames: c.SingleFrames, BoundReceive: a.windows != nil, Session: r.Session(),
+	})
+	a.out.Report = a.core.FirstReport(told)
+	return a.run(ctx, flows, unbound)
+}
+
+// run lets all parts work until the context ends or one fails. Peers are heard while flows are attached.
+func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
+	parts, ctx := errgroup.WithContext(ctx)
+	var at attachment
+	ready := make(chan *hold.Hold, 1)
+	parts.Go(func() (err error) {
+		if at, err = attach(ctx, &a.config, flows); err != nil {
+			if ctx.Err() != nil {
+				return nil // the session ended before it had begun
+			}
+			return fmt.Errorf("sharing: %w", err)
+		}
+		if errors.Is(unbound, rwnd.ErrNotSupported) {
+			a.config.Notice("what this terminal receives is not bounded: " + unbound.Error())
+		} else if unbound != nil {
+			return fmt.Errorf("sharing: %w", unbound)
+		}
+		ready <- at.hold
+		return at.source.Run(ctx, a.sampler)
+	})
+	parts.Go(func() error { return a.link.Receive(ctx, a.receive) })
+	parts.Go(func() error { return a.loop(ctx, ready) })
+	err = parts.Wait()
+	if moved = errors.Is(err, errMoved); moved {
+		err = nil
+	}
+	return moved, errors.Join(err, at.close())
+}
