@@ -13,17 +13,18 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Comparison holds results against the first of them.
+// Comparison compares results with the first of them.
 type Comparison struct {
-	// Results are the folders, the first being what the others are held against.
+	// Results are the folders. The others are compared with the first.
 	Results []string `json:"results"`
-	// Parameters are those of the results' sweeps, in the order in which they come up.
+	// Parameters are the parameters of all sweeps, in the order of the results.
 	Parameters []string   `json:"parameters"`
 	Points     []Compared `json:"points"`
-	// Only tells of points and measurements that not all results have, or that are not the same figure.
+	// Only names points and measurements that not all results have, or that differ in their
+	// meaning.
 	Only []string `json:"only,omitempty"`
-	// Intervals counts the differences that have one, Significant those whose interval leaves out zero. Where there is no
-	// difference, one in twenty is still found significant.
+	// Intervals counts the differences with an interval, Significant those of an interval without
+	// zero. If nothing differs, one in twenty is still found significant.
 	Intervals   int `json:"intervals"`
 	Significant int `json:"significant"`
 }
@@ -38,15 +39,17 @@ type Compared struct {
 	Other       judge.Summary  `json:"other"`
 	// Difference is other minus first, with its 95 % bootstrap interval.
 	Difference judge.Estimate `json:"difference"`
-	// Ratio is other over first, nil where it has no value.
+	// Ratio is other over first, nil if it has no value.
 	Ratio *float64 `json:"ratio"`
-	// Significant says that zero lies outside the interval; nil where single runs allow none.
+	// Significant is true if the interval is without zero. It is nil if single runs have no
+	// interval.
 	Significant *bool `json:"significant"`
 
-	other int // the place of With among the results
+	other int // index of With in the results
 }
 
-// Compare holds the second and all further results against the first, at the points that they share.
+// Compare compares the second and all further results with the first, at the points that they
+// share.
 func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 	if len(reports) < 2 {
 		return nil, errors.New("comparing results: give at least two")
@@ -64,12 +67,13 @@ func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 		c.compare(reports[0], other, i+1, p)
 	}
 	if len(c.Points) == 0 {
-		return nil, fmt.Errorf("comparing results: nothing is in both:\n  %s", strings.Join(c.Only, "\n  "))
+		return nil, fmt.Errorf("comparing results: they share nothing:\n  %s", strings.Join(c.Only, "\n  "))
 	}
 	return c, nil
 }
 
-func (c *Comparison) compare(first, other *Report, place int, progress Progress) {
+// compare adds the differences of one result, the i-th, from the first.
+func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 	points := map[string]*Point{}
 	for i := range other.Points {
 		points[key(other.Points[i].Settings)] = &other.Points[i]
@@ -92,8 +96,8 @@ func (c *Comparison) compare(first, other *Report, place int, progress Progress)
 			c.only(other, "measurement "+m.Name)
 		}
 	}
-	for i, p := range first.Points {
-		progress.tell("comparing points", i+1, len(first.Points))
+	for n, p := range first.Points {
+		progress.report("comparing points", n+1, len(first.Points))
 		theirs := points[key(p.Settings)]
 		if theirs == nil {
 			c.only(first, "point "+p.name())
@@ -102,7 +106,7 @@ func (c *Comparison) compare(first, other *Report, place int, progress Progress)
 		delete(points, key(p.Settings))
 		for _, m := range names {
 			c.Points = append(c.Points, c.point(first, other, p, *theirs, m))
-			c.Points[len(c.Points)-1].other = place
+			c.Points[len(c.Points)-1].other = i
 		}
 	}
 	for _, p := range other.Points {
@@ -112,8 +116,9 @@ func (c *Comparison) compare(first, other *Report, place int, progress Progress)
 	}
 }
 
-func (c *Comparison) only(r *Report, what string) {
-	if text := fmt.Sprintf("%s is only in %s", what, r.Dir); !slices.Contains(c.Only, text) {
+// only notes a point or a measurement that one result has alone.
+func (c *Comparison) only(r *Report, name string) {
+	if text := fmt.Sprintf("%s is only in %s", name, r.Dir); !slices.Contains(c.Only, text) {
 		c.Only = append(c.Only, text)
 	}
 }
@@ -163,7 +168,7 @@ func (p *Point) name() string {
 	return p.ID
 }
 
-// key is the same for the same settings, whatever their order and however a quantity is written.
+// key is equal for equal settings, in any order and with quantities in any unit.
 func key(settings []plan.Setting) string {
 	parts := make([]string, len(settings))
 	for i, s := range settings {

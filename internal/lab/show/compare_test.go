@@ -11,7 +11,7 @@ import (
 	"airtide/test/results"
 )
 
-func TestCompareFindsWhatDiffers(t *testing.T) {
+func TestCompareFindsDifferences(t *testing.T) {
 	first := results.BenchScene()
 	faster := results.BenchScene()
 	faster.Seed = 9
@@ -23,11 +23,15 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		return model(q, s, of, i)
 	}
 	// Another way to write a value is the same point; one value is new.
-	faster.File = strings.NewReplacer("[10 Mbit/s, 100 Mbit/s, 1 Gbit/s]", "[100000 kbit/s, 1 Gbit/s]", "  best: {quantity: goodput, take: max}\n", "",
-		"y: [total, best, ping]", "y: [total, ping]", "  each_tradeoff: {kind: scatter, title: Each flow, x: best, y: goodput, series: discipline}\n", "",
+	faster.File = strings.NewReplacer("[10 Mbit/s, 100 Mbit/s, 1 Gbit/s]", "[100000 kbit/s, 1 Gbit/s]",
+		"  best: {quantity: goodput, take: max}\n", "",
+		"y: [total, best, ping]", "y: [total, ping]",
+		"  each_tradeoff: {kind: scatter, title: Each flow, x: best, y: goodput, series: discipline}\n", "",
 		"airtime: {quantity: airtime, take: each}", "airtime: {quantity: airtime, take: sum}").Replace(results.Bench)
 	faster.Model = func(q plan.Quantity, s map[string]string, of string, i int) float64 {
-		written := map[string]string{"discipline": s["discipline"], "rate": strings.Replace(s["rate"], "100000 kbit/s", "100 Mbit/s", 1)}
+		written := map[string]string{
+			"discipline": s["discipline"], "rate": strings.Replace(s["rate"], "100000 kbit/s", "100 Mbit/s", 1),
+		}
 		if q == "goodput" {
 			return 2 * model(q, written, of, i)
 		}
@@ -56,8 +60,10 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		t.Errorf("%d compared, %d with an interval, %d significant", len(c.Points), c.Intervals, c.Significant)
 	}
 	out := printed(t, func(b *bytes.Buffer) error { return c.WriteText(b, TextOptions{}) })
-	contains(t, out, "A "+a.Dir, "B "+b.Dir, "total (Mbit/s)", "discipline rate first other difference 95 % interval ratio significant", "B - A",
-		"point discipline=fifo,rate=10Mbits is only in "+a.Dir, "measurement best is only in "+a.Dir, "measurement airtime is each of airtime in "+a.Dir,
+	contains(t, out, "A "+a.Dir, "B "+b.Dir, "total (Mbit/s)",
+		"discipline rate first other difference 95 % interval ratio significant", "B - A",
+		"point discipline=fifo,rate=10Mbits is only in "+a.Dir, "measurement best is only in "+a.Dir,
+		"measurement airtime is each of airtime in "+a.Dir,
 		"chance would find 1.200")
 	if !json.Valid([]byte(printed(t, func(b *bytes.Buffer) error { return c.WriteJSON(b) }))) {
 		t.Error("not JSON")
@@ -68,7 +74,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 }
 
 // The same cell twice: chance may find some differences, but few.
-func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
+func TestCompareFindsLittleIfNothingDiffers(t *testing.T) {
 	one, other := results.BenchScene(), results.BenchScene()
 	other.Seed = 77
 	c, err := Compare(nil, reportOf(t, one.Make(t)), reportOf(t, other.Make(t)))
@@ -83,7 +89,8 @@ func TestCompareFindsLittleWhereNothingDiffers(t *testing.T) {
 func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	quick := reportOf(t, results.Quickstart(t).Make(t))
 	single := results.Quickstart(t)
-	single.File = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2", "repeats: 1").Replace(single.File)
+	single.File = strings.NewReplacer("name: quickstart", "name: quick-once", "repeats: 2",
+		"repeats: 1").Replace(single.File)
 	again := reportOf(t, single.Make(t))
 	c, err := Compare(nil, quick, again, quick)
 	if err != nil {
@@ -95,7 +102,7 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 		t.Errorf("%d intervals", c.Intervals)
 	}
 	_, err = Compare(nil, quick, reportOf(t, results.BenchScene().Make(t)))
-	if err == nil || !strings.Contains(err.Error(), "nothing is in both") {
+	if err == nil || !strings.Contains(err.Error(), "they share nothing") {
 		t.Errorf("nothing in common: %v", err)
 	}
 	if _, err = Compare(nil, quick); err == nil {

@@ -9,32 +9,21 @@ import (
 	"airtide/internal/lab/judge"
 )
 
-// WriteCSV writes a row for each figure: point, measurement, and flow or terminal (empty for what was taken of all). All
-// digits are kept, and what there is not is empty.
+// WriteCSV writes a row for each point and measurement, and for each flow or terminal of it. The
+// column "of" is empty in a row of all flows or terminals. Numbers have all digits, and a missing
+// number is empty.
 func (r *Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := append([]string{"experiment"}, r.Parameters...)
-	if err := out.Write(append(head, "measurement", "unit", "take", "of", "mean", "sd", "median", "low", "high", "runs", "jain")); err != nil {
+	head = append(head, "measurement", "unit", "take", "of")
+	head = append(head, "mean", "sd", "median", "low", "high", "runs", "jain")
+	if err := out.Write(head); err != nil {
 		return err
 	}
-	for _, p := range r.Points {
-		for _, m := range p.Measurements {
-			row := func(take, of string, s judge.Summary, jain *judge.Summary) error {
-				index := ""
-				if jain != nil {
-					index = exact(jain.Mean)
-				}
-				cells := append(append([]string{r.Experiment}, p.texts()...), m.Name, m.Unit, take, of)
-				return out.Write(append(cells, exact(s.Mean), exact(s.SD), exact(s.Median), exact(s.Interval.Low), exact(s.Interval.High),
-					strconv.Itoa(s.Runs), index))
-			}
-			if err := row(string(m.Take), "", m.Summary, m.Jain); err != nil {
+	for i := range r.Points {
+		for k := range r.Points[i].Measurements {
+			if err := r.writeRows(out, &r.Points[i], &r.Points[i].Measurements[k]); err != nil {
 				return err
-			}
-			for _, e := range m.Each {
-				if err := row("", e.Of, e.Summary, nil); err != nil {
-					return err
-				}
 			}
 		}
 	}
@@ -42,7 +31,30 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// exact is a figure with all its digits.
+// writeRows writes the rows of a measurement at a point.
+func (r *Report) writeRows(out *csv.Writer, p *Point, m *Measurement) error {
+	write := func(take, of string, s judge.Summary, jain string) error {
+		row := append([]string{r.Experiment}, p.texts()...)
+		row = append(row, m.Name, m.Unit, take, of, exact(s.Mean), exact(s.SD), exact(s.Median))
+		row = append(row, exact(s.Interval.Low), exact(s.Interval.High), strconv.Itoa(s.Runs), jain)
+		return out.Write(row)
+	}
+	jain := ""
+	if m.Jain != nil {
+		jain = exact(m.Jain.Mean)
+	}
+	if err := write(string(m.Take), "", m.Summary, jain); err != nil {
+		return err
+	}
+	for _, e := range m.Each {
+		if err := write("", e.Of, e.Summary, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exact is a number with all its digits, empty if it is missing.
 func exact(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

@@ -1,4 +1,3 @@
-// Package show presents results: tables and claims of one result (text, JSON, CSV), the figures of its experiment and the
-// time series of its runs (PNG, SVG), and the difference between results. It reads folders of package result and writes
-// only where it is told to; all figures are of finished, valid runs, and what is missing is said.
+// Package show prints results: tables of measurements, claims and their verdicts, and comparisons
+// of results, as text, CSV and JSON.
 package show

@@ -3,37 +3,46 @@ package show
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"airtide/internal/lab/result"
+	"airtide/internal/view/terminal"
 )
 
-// WriteList writes results as a table, the newest of each experiment last.
+// WriteList writes results as a table, the newest of each experiment last, and the problems of
+// unreadable ones below it.
 func WriteList(w io.Writer, entries []result.Entry, o TextOptions) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(w, "no results")
 		return err
 	}
-	t := table{head: []string{"experiment", "started (UTC)", "state", "folder", "runs", "failed"}, words: 4}
+	t := &terminal.Table{Columns: words("experiment", "started (UTC)", "state", "folder")}
+	t.Columns = append(t.Columns, figures("runs", "failed")...)
 	for _, e := range entries {
-		state := "unfinished"
-		switch {
-		case e.Problem != "":
-			state = o.paint(red, "unreadable")
-		case e.Running:
-			state = o.paint(yellow, "running")
-		case e.Finished == e.Runs:
-			state = o.paint(green, "finished")
-		}
-		t.add(e.Experiment, e.Started.Format("2006-01-02 15:04:05"), state, e.Dir, fmt.Sprintf("%d/%d", e.Finished, e.Runs), fmt.Sprint(e.Failed))
+		t.Add(e.Experiment, e.Started.Format("2006-01-02 15:04:05"), stateOf(&e, o), e.Dir,
+			fmt.Sprintf("%d/%d", e.Finished, e.Runs), fmt.Sprint(e.Failed))
 	}
-	if err := t.write(w, ""); err != nil {
+	if err := t.Write(w, o.Width, o.Colour); err != nil {
 		return err
 	}
-	for _, e := range slices.DeleteFunc(slices.Clone(entries), func(e result.Entry) bool { return e.Problem == "" }) {
+	for _, e := range entries {
+		if e.Problem == "" {
+			continue
+		}
 		if _, err := fmt.Fprintln(w, e.Problem); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func stateOf(e *result.Entry, o TextOptions) string {
+	switch {
+	case e.Problem != "":
+		return o.paint(red, "unreadable")
+	case e.Running:
+		return o.paint(yellow, "running")
+	case e.Finished == e.Runs:
+		return o.paint(green, "finished")
+	}
+	return "unfinished"
 }

@@ -11,7 +11,7 @@ import (
 	"airtide/test/results"
 )
 
-func TestListSaysHowFarResultsAre(t *testing.T) {
+func TestListHasTheStateOfResults(t *testing.T) {
 	s := results.Quickstart(t)
 	done := s.Make(t)
 	s.Skip = func(_ plan.Run, n int) bool { return n == 0 }
@@ -36,6 +36,7 @@ func TestListSaysHowFarResultsAre(t *testing.T) {
 	contains(t, printed(t, func(b *bytes.Buffer) error { return WriteList(b, all, TextOptions{}) }),
 		"experiment started (UTC) state folder runs failed",
 		"quickstart 2026-05-04 03:02:01 finished "+done+" 2/2 0",
-		"unfinished "+begun+" 1/2 0", "running "+running.Dir+" 1/2", "unreadable "+broken, "does not read its experiment")
+		"unfinished "+begun+" 1/2 0", "running "+running.Dir+" 1/2", "unreadable "+broken,
+		"does not read its experiment")
 	contains(t, printed(t, func(b *bytes.Buffer) error { return WriteList(b, nil, TextOptions{}) }), "no results")
 }

@@ -3,30 +3,18 @@ package show
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"airtide/internal/lab/judge"
+	"airtide/internal/units"
 )
 
-// absent stands for a figure that there is not.
+// absent stands for a missing number.
 const absent = "-"
 
-// digits of printed figures: what a paper prints, and more than repeats of a run agree in.
+// digits of printed numbers: as papers print, and more than repeats of a run agree in.
 const digits = 4
 
-// number writes a value with four significant digits and no exponent.
-func number(v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return absent
-	case v == 0:
-		return "0"
-	}
-	// Rounded first: 999.99 has no decimals left.
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
-	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(rounded))))
-	return strconv.FormatFloat(v, 'f', min(max(decimals, 0), 9), 64)
-}
+func number(v float64) string { return units.Digits(v, digits) }
 
 func interval(i judge.Interval) string {
 	if math.IsNaN(i.Low) || math.IsNaN(i.High) {
@@ -35,7 +23,7 @@ func interval(i judge.Interval) string {
 	return fmt.Sprintf("%s .. %s", number(i.Low), number(i.High))
 }
 
-// withUnit names a measurement with its unit.
+// withUnit is the name of a measurement with its unit.
 func withUnit(name, unit string) string {
 	if unit == "" {
 		return name

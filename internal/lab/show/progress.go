@@ -1,10 +1,10 @@
 package show
 
-// Progress is told how far something is that may take long: what is being done, and which of how many it is at. It may be
-// nil.
+// Progress is called with the step of a long task: its name, its number, and the number of steps.
+// It may be nil.
 type Progress func(doing string, number, of int)
 
-func (p Progress) tell(doing string, number, of int) {
+func (p Progress) report(doing string, number, of int) {
 	if p != nil {
 		p(doing, number, of)
 	}

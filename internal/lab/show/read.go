@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -12,14 +11,16 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Read sums up the result in a folder, finished or not.
+// Read summarises the result in a folder, finished or not.
 func Read(dir string, p Progress) (*Report, error) {
 	f, err := result.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	e := f.Plan.Experiment
-	r := &Report{Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, folder: f, plan: f.Plan, seed: e.Seed}
+	r := &Report{
+		Experiment: e.Name, Title: e.Title, Source: e.Source, Dir: f.Dir, folder: f, plan: f.Plan, seed: e.Seed,
+	}
 	for _, parameter := range f.Plan.Parameters {
 		r.Parameters = append(r.Parameters, parameter.Name)
 	}
@@ -27,7 +28,7 @@ func Read(dir string, p Progress) (*Report, error) {
 		return nil, err
 	}
 	for i := range f.Plan.Points {
-		p.tell("summing up points", i+1, len(f.Plan.Points))
+		p.report("summing up points", i+1, len(f.Plan.Points))
 		r.Points = append(r.Points, r.point(&f.Plan.Points[i]))
 	}
 	if err := r.judge(p); err != nil {
@@ -46,14 +47,14 @@ func (r *Report) gather(f *result.Folder, p Progress) error {
 	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
 	have := map[string]bool{}
 	for i, run := range f.Plan.Runs {
-		p.tell("reading runs", i+1, len(f.Plan.Runs))
+		p.report("reading runs", i+1, len(f.Plan.Runs))
 		one, err := f.Result(run)
 		switch {
 		case err != nil:
 			r.Runs.Unreadable = append(r.Runs.Unreadable, err.Error())
 		case one == nil: // not finished
 		case !one.Valid:
-			// A lab does not finish what is not valid; somebody may have changed the file.
+			// A finished run is valid, so the file was changed.
 			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
 		default:
 			have[one.Run] = true
@@ -69,7 +70,7 @@ func (r *Report) gather(f *result.Folder, p Progress) error {
 	return nil
 }
 
-// point sums up the runs of a point.
+// point summarises the runs of a point.
 func (r *Report) point(p *plan.Point) Point {
 	runs := r.Results(p.ID)
 	point := Point{ID: p.ID, Settings: p.Settings, Runs: len(runs)}
@@ -109,7 +110,7 @@ func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Resul
 
 func (r *Report) summarise(values []float64) judge.Summary { return judge.Summarise(values, r.seed) }
 
-// Values has one value for each run that has one.
+// Values are the values of a measurement, one for each run that has one.
 func Values(measurement string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
@@ -120,7 +121,7 @@ func Values(measurement string, runs []*result.Result) []float64 {
 	return values
 }
 
-// valueOf is a run's value, or the mean of its values.
+// valueOf is the value of a run, or the mean of its values.
 func valueOf(run *result.Result, measurement string) (float64, bool) {
 	values := run.Measurements[measurement].Values
 	sum := 0.0
@@ -131,7 +132,7 @@ func valueOf(run *result.Result, measurement string) (float64, bool) {
 	return mean, !math.IsNaN(mean)
 }
 
-// ValuesOf has the value of a flow or terminal for each run that has it.
+// ValuesOf are the values of a flow or terminal, one for each run that has it.
 func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
@@ -143,17 +144,17 @@ func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 	return known(values)
 }
 
-// known leaves out what could not be had.
+// known leaves out values that could not be measured.
 func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
 
-// judge holds the claims against the runs.
+// judge decides the claims by the runs.
 func (r *Report) judge(p Progress) error {
 	runs := make([]judge.Run, len(r.results))
 	for i, one := range r.results {
 		runs[i] = one.Judged()
 	}
 	for i, c := range r.plan.Claims {
-		p.tell("judging claims", i+1, len(r.plan.Claims))
+		p.report("judging claims", i+1, len(r.plan.Claims))
 		verdict, err := c.Is.Judge(runs, r.seed)
 		if err != nil {
 			return fmt.Errorf("claim %s: %w", c.Name, err)
@@ -163,48 +164,3 @@ func (r *Report) judge(p Progress) error {
 	}
 	return nil
 }
-
-// warnings are what a run and its engine warn of, each once.
-func warnings(r *result.Result) []string {
-	all := slices.Clone(r.Warnings)
-	if r.Engine != nil {
-		all = append(all, r.Engine.Warnings...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// warn collects what the runs warn of, and what does not fit together.
-func (r *Report) warn() {
-	said, lacking := map[string]int{}, map[string]int{}
-	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, one := range r.results {
-		for _, w := range warnings(one) {
-			said[w]++
-		}
-		versions[one.System.Airtide], kernels[one.System.Kernel], files[one.Experiment.SHA256] = true, true, true
-		for _, m := range r.plan.Experiment.Measure {
-			if values := one.Measurements[m.Name].Values; len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
-				lacking[m.Name]++
-			}
-		}
-	}
-	mixed := func(what string, of map[string]bool) {
-		if len(of) > 1 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs were made by %d %s: %v", len(of), what, slices.Sorted(maps.Keys(of))))
-		}
-	}
-	mixed("versions of airtide", versions)
-	mixed("kernels", kernels)
-	if len(files) > 1 {
-		r.Warnings = append(r.Warnings, "the experiment's file was changed between runs, in what does not change them (see experiment.*.yaml)")
-	}
-	for _, m := range slices.Sorted(maps.Keys(lacking)) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the runs lack values of %s", count(lacking[m], r.Runs.Finished), m))
-	}
-	for _, w := range slices.Sorted(maps.Keys(said)) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s (in %s runs)", w, count(said[w], r.Runs.Finished)))
-	}
-}
-
-func count(n, of int) string { return fmt.Sprintf("%d of %d", n, of) }

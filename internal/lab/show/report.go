@@ -8,7 +8,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Report is a result summed up: what is printed, and written as JSON.
+// Report is the summary of a result.
 type Report struct {
 	Experiment string `json:"experiment"`
 	Title      string `json:"title,omitempty"`
@@ -16,7 +16,7 @@ type Report struct {
 	Dir        string `json:"dir"`
 
 	Runs RunCount `json:"runs"`
-	// Warnings say what a reader should know before using the figures.
+	// Warnings are reasons to be careful with the numbers.
 	Warnings []string `json:"warnings,omitempty"`
 
 	Parameters []string `json:"parameters"`
@@ -38,11 +38,11 @@ func (r *Report) Finished() []*result.Result { return r.results }
 // RunDir is the folder of a run.
 func (r *Report) RunDir(run string) string { return r.folder.RunDir(run) }
 
-// RunCount says how many of the planned runs there are figures of.
+// RunCount counts the planned and the finished runs.
 type RunCount struct {
 	Planned  int `json:"planned"`
 	Finished int `json:"finished"`
-	// Missing runs are not finished yet, or every attempt failed.
+	// Missing are runs that are not finished yet, or of which every attempt failed.
 	Missing    []string         `json:"missing,omitempty"`
 	Unreadable []string         `json:"unreadable,omitempty"`
 	Failures   []result.Failure `json:"failures,omitempty"`
@@ -62,11 +62,11 @@ type Measurement struct {
 	Quantity plan.Quantity `json:"quantity"`
 	Unit     string        `json:"unit"`
 	Take     plan.Take     `json:"take"`
-	// Summary is of one value per run: what was taken, or the mean of the run's values where each is kept.
+	// Summary is of one value per run. If a run keeps each value, it is their mean.
 	Summary judge.Summary `json:"summary"`
-	// Jain is the index of each run's values, where a run has several.
+	// Jain is the index of the values of each run, if a run has several.
 	Jain *judge.Summary `json:"jain,omitempty"`
-	// Each is by flow or terminal, where there are several.
+	// Each is by flow or terminal, if there are several.
 	Each []Each `json:"each,omitempty"`
 }
 
@@ -84,8 +84,7 @@ type Claim struct {
 	Verdict judge.Verdict `json:"verdict"`
 }
 
-// Refuted says whether a claim is not held: what the exit status of a check depends on. One that the runs do not decide
-// is not refuted.
+// Refuted is true if a claim is not held. A claim that the runs do not decide is not refuted.
 func (r *Report) Refuted() bool {
 	return slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Verdict.Outcome == judge.NotHeld })
 }

@@ -5,17 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/view/terminal"
 )
 
-// TextOptions change how a report is written for people.
+// TextOptions change the text of a report.
 type TextOptions struct {
-	// Colour marks outcomes; for terminals only.
+	// Colour marks outcomes and titles, for terminals.
 	Colour bool
-	// Each adds the values by flow or terminal of all measurements, also of those that take them together.
+	// Width is the number of columns of the terminal, 0 for no limit.
+	Width int
+	// Each adds the values by flow or terminal of all measurements, also of those that combine
+	// them.
 	Each bool
 }
 
@@ -32,13 +37,13 @@ func (o TextOptions) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// maxListed is how many missing runs and failed attempts are told one by one.
+// maxListed is how many missing runs and failed attempts are listed.
 const maxListed = 10
 
-// WriteText writes what runs there are, the measurements and the claims.
+// WriteText writes the finished and missing runs, the measurements and the claims.
 func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, strings.Join(filled(r.Experiment, r.Title), ": "))
+	fmt.Fprintln(out, joined(": ", r.Experiment, r.Title))
 	if r.Source != "" {
 		fmt.Fprintf(out, "repeats %s\n", r.Source)
 	}
@@ -54,26 +59,25 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	return out.Flush()
 }
 
-func filled(texts ...string) []string {
-	var out []string
-	for _, t := range texts {
-		if t != "" {
-			out = append(out, t)
-		}
-	}
-	return out
+// joined joins the texts that are not empty.
+func joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
-// writeRuns tells what the figures rest on, and what is missing.
+// writeRuns counts the finished runs and lists the missing and failed ones.
 func (r *Report) writeRuns(out io.Writer, o TextOptions) {
-	fmt.Fprintf(out, "%d of %d runs finished, at %d points\n", r.Runs.Finished, r.Runs.Planned, len(r.Points))
-	list := func(what string, texts []string) {
+	points := "points"
+	if len(r.Points) == 1 {
+		points = "point"
+	}
+	fmt.Fprintf(out, "%d of %d runs finished, at %d %s\n", r.Runs.Finished, r.Runs.Planned, len(r.Points), points)
+	list := func(name string, texts []string) {
 		for i, text := range texts {
 			if i == maxListed {
 				fmt.Fprintf(out, "  and %d more\n", len(texts)-i)
 				return
 			}
-			fmt.Fprintf(out, "  %s %s\n", o.paint(yellow, what), strings.ReplaceAll(text, "\n", " "))
+			fmt.Fprintf(out, "  %s %s\n", o.paint(yellow, name), strings.ReplaceAll(text, "\n", " "))
 		}
 	}
 	list("missing:", r.Runs.Missing)
@@ -86,59 +90,79 @@ func (r *Report) writeRuns(out io.Writer, o TextOptions) {
 	list("warning:", r.Warnings)
 }
 
-// writeMeasurement writes the table of one measurement: a row for each point, and below it those of its flows or
-// terminals.
+// words and figures are columns of text and of numbers.
+func words(titles ...string) (columns []terminal.Column) {
+	for _, t := range titles {
+		columns = append(columns, terminal.Column{Title: t})
+	}
+	return columns
+}
+
+func figures(titles ...string) (columns []terminal.Column) {
+	for _, t := range titles {
+		columns = append(columns, terminal.Column{Title: t, Right: true})
+	}
+	return columns
+}
+
+// writeMeasurement writes the table of one measurement: a row for each point, and below it a row
+// for each of its flows or terminals.
 func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptions) error {
-	first := r.Points[0].Measurements[i]
 	each, jain := false, false
 	for _, p := range r.Points {
 		m := p.Measurements[i]
 		each = each || len(m.Each) > 0 && (o.Each || m.Take == plan.Each)
 		jain = jain || m.Jain != nil
 	}
-	title := withUnit(name, first.Unit)
-	if string(first.Quantity) != name {
-		title += ", " + string(first.Quantity)
-	}
-	if first.Take != plan.Each {
-		title += fmt.Sprintf(", %s of a run", first.Take)
-	}
-	fmt.Fprintln(out, title)
-
-	t := table{head: append([]string{}, r.Parameters...), words: len(r.Parameters)}
+	fmt.Fprintln(out, measurementTitle(name, &r.Points[0].Measurements[i]))
+	t := &terminal.Table{Indent: "  ", Columns: words(r.Parameters...)}
 	if each {
-		t.head, t.words = append(t.head, "of"), t.words+1
+		t.Columns = append(t.Columns, words("of")...)
 	}
-	t.head = append(t.head, "mean", "sd", "median", "95 % interval", "runs")
+	t.Columns = append(t.Columns, figures("mean", "sd", "median", "95 % interval", "runs")...)
 	if jain {
-		t.head = append(t.head, "Jain")
+		t.Columns = append(t.Columns, figures("Jain")...)
 	}
 	for _, p := range r.Points {
 		m := p.Measurements[i]
 		row := p.texts()
 		if each {
-			row = append(row, map[bool]string{true: "mean", false: string(m.Take)}[m.Take == plan.Each])
+			of := string(m.Take)
+			if m.Take == plan.Each {
+				of = "mean"
+			}
+			row = append(row, of)
 		}
-		row = append(row, figures(m.Summary)...)
+		row = append(row, summaryCells(m.Summary)...)
 		if jain {
-			row = append(row, jainText(m.Jain))
+			row = append(row, jainCell(m.Jain))
 		}
-		t.add(row...)
+		t.Add(row...)
 		if !each {
 			continue
 		}
 		for _, e := range m.Each {
 			row := append(make([]string, len(r.Parameters)), e.Of)
-			row = append(row, figures(e.Summary)...)
-			if jain {
-				row = append(row, "")
-			}
-			t.add(row...)
+			t.Add(append(row, summaryCells(e.Summary)...)...)
 		}
 	}
-	return t.write(out, "  ")
+	return t.Write(out, o.Width, o.Colour)
 }
 
+// measurementTitle is the name of a measurement with its unit, its quantity and the values it
+// takes.
+func measurementTitle(name string, m *Measurement) string {
+	title := withUnit(name, m.Unit)
+	if string(m.Quantity) != name {
+		title += ", " + string(m.Quantity)
+	}
+	if m.Take != plan.Each {
+		title += fmt.Sprintf(", %s of a run", m.Take)
+	}
+	return title
+}
+
+// texts are the settings of the point.
 func (p *Point) texts() []string {
 	var texts []string
 	for _, s := range p.Settings {
@@ -147,18 +171,19 @@ func (p *Point) texts() []string {
 	return texts
 }
 
-func figures(s judge.Summary) []string {
+func summaryCells(s judge.Summary) []string {
 	return []string{number(s.Mean), number(s.SD), number(s.Median), interval(s.Interval), fmt.Sprint(s.Runs)}
 }
 
-func jainText(s *judge.Summary) string {
+func jainCell(s *judge.Summary) string {
 	if s == nil {
 		return absent
 	}
 	return number(s.Mean)
 }
 
-// writeClaims writes each claim with the source's words and the figures behind its verdict.
+// writeClaims writes each claim with the words of its source, its verdict and the numbers behind
+// it.
 func (r *Report) writeClaims(out io.Writer, o TextOptions) {
 	if len(r.Claims) == 0 {
 		return
@@ -167,15 +192,13 @@ func (r *Report) writeClaims(out io.Writer, o TextOptions) {
 	for _, c := range r.Claims {
 		counts[c.Verdict.Outcome]++
 	}
-	fmt.Fprintf(out, "\nclaims: %d held, %d not held, %d not decided\n", counts[judge.Held], counts[judge.NotHeld], counts[judge.NotDecided])
+	fmt.Fprintf(out, "\nclaims: %d held, %d not held, %d not decided\n",
+		counts[judge.Held], counts[judge.NotHeld], counts[judge.NotDecided])
 	colours := map[judge.Outcome]string{judge.Held: green, judge.NotHeld: red, judge.NotDecided: yellow}
 	for _, c := range r.Claims {
-		fmt.Fprintf(out, "  %s %s\n", o.paint(colours[c.Verdict.Outcome], fmt.Sprintf("%-11s", c.Verdict.Outcome)), c.Name)
-		says := fmt.Sprintf("%q", c.Says)
-		if c.Where != "" {
-			says += ", " + c.Where
-		}
-		fmt.Fprintf(out, "      %s\n", says)
+		outcome := fmt.Sprintf("%-11s", c.Verdict.Outcome)
+		fmt.Fprintf(out, "  %s %s\n", o.paint(colours[c.Verdict.Outcome], outcome), c.Name)
+		fmt.Fprintf(out, "      %s\n", joined(", ", fmt.Sprintf("%q", c.Says), c.Where))
 		for _, comparison := range c.Verdict.Comparisons {
 			fmt.Fprintf(out, "      %s\n", comparison.Text)
 		}

@@ -29,7 +29,8 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// exactly has values without noise, so that the figures can be worked out by hand: 19, 20, 21 in the three repeats.
+// exactly has values without noise, so that the figures can be worked out by hand: 19, 20, 21 in
+// the three repeats.
 func exactly(t *testing.T) string {
 	t.Helper()
 	const file = `name: exact
@@ -56,13 +57,14 @@ claims:
 		for name, m := range r.Measurements {
 			x := 18 + float64(r.Repeat)
 			take, _ := map[string]plan.Take{"goodput": plan.Each, "total": plan.Sum}[name]
-			r.Measurements[name] = result.NewMeasurement(plan.Measurement{Quantity: "goodput", Take: take}, m.Of, []float64{x, x / 2})
+			r.Measurements[name] = result.NewMeasurement(plan.Measurement{Quantity: "goodput", Take: take}, m.Of,
+				[]float64{x, x / 2})
 		}
 	}
 	return s.Make(t)
 }
 
-func TestTablesSayWhatWasMeasured(t *testing.T) {
+func TestTablesHaveTheMeasurements(t *testing.T) {
 	r := reportOf(t, exactly(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out,
@@ -84,7 +86,8 @@ func TestTablesSayWhatWasMeasured(t *testing.T) {
 	if !r.Refuted() {
 		t.Error("no claim is said to be refuted")
 	}
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Each: true}) }), "sum 30.00", "upload1 20.00")
+	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{Each: true}) }), "sum 30.00",
+		"upload1 20.00")
 }
 
 func TestSweepIsInTheColumns(t *testing.T) {
@@ -97,7 +100,7 @@ func TestSweepIsInTheColumns(t *testing.T) {
 	}
 }
 
-func TestMissingAndFailedRunsAreTold(t *testing.T) {
+func TestMissingAndFailedRunsAreListed(t *testing.T) {
 	s := results.Quickstart(t)
 	s.File = strings.Replace(s.File, "repeats: 2", "repeats: 4", 1)
 	s.Skip = func(_ plan.Run, n int) bool { return n == 1 }
@@ -127,7 +130,8 @@ func TestMissingAndFailedRunsAreTold(t *testing.T) {
 	}
 	r := reportOf(t, dir)
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
-		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json", "failed: r=2, attempt 1: the engine fell behind",
+		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json",
+		"failed: r=2, attempt 1: the engine fell behind",
 		"the engine runs at ordinary priority (in 2 of 2 runs)", "1 of 2 of the runs lack values of srtt", "2 kernels")
 	if srtt := r.Points[0].Measurement("srtt").Summary; srtt.Runs != 1 || math.IsNaN(srtt.Mean) {
 		t.Errorf("srtt over the runs that have it: %+v", srtt)
@@ -139,7 +143,8 @@ func TestResultWithoutRuns(t *testing.T) {
 	s := results.FigureEight(t)
 	s.Skip = func(plan.Run, int) bool { return true }
 	r := reportOf(t, s.Make(t))
-	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }), "0 of 48 runs finished", "and 38 more", "- - - - 0", "0 held, 0 not held, 5 not decided")
+	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
+		"0 of 48 runs finished", "and 38 more", "- - - - 0", "0 held, 0 not held, 5 not decided")
 	printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
 	printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) })
 }
@@ -174,11 +179,13 @@ func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := back.Points[0].Measurements[0]
-	if back.Experiment != "exact" || back.Runs.Finished != 3 || m.Name != "goodput" || m.Unit != "Mbit/s" || m.Summary.Mean != 15 || m.Summary.SD != 0.75 ||
-		math.Abs(m.Jain.Mean-0.9) > 1e-9 || m.Each[1].Of != "upload2" || m.Each[1].Summary.Mean != 10 || back.Claims[1].Verdict.Outcome != "not held" {
+	if back.Experiment != "exact" || back.Runs.Finished != 3 || m.Name != "goodput" || m.Unit != "Mbit/s" ||
+		m.Summary.Mean != 15 || m.Summary.SD != 0.75 || math.Abs(m.Jain.Mean-0.9) > 1e-9 ||
+		m.Each[1].Of != "upload2" || m.Each[1].Summary.Mean != 10 || back.Claims[1].Verdict.Outcome != "not held" {
 		t.Errorf("got %+v", back)
 	}
-	rows, err := csv.NewReader(strings.NewReader(printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) }))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(printed(t,
+		func(b *bytes.Buffer) error { return r.WriteCSV(b) }))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,10 +197,14 @@ func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
 		t.Errorf("%d rows, want a head, two measurements and their two flows each", len(rows))
 	}
 	for i, want := range []struct{ measurement, of, mean, jain string }{
-		{"goodput", "", "15", "0.9"}, {"goodput", "upload1", "20", ""}, {"goodput", "upload2", "10", ""}, {"total", "", "30", ""},
+		{"goodput", "", "15", "0.9"},
+		{"goodput", "upload1", "20", ""},
+		{"goodput", "upload2", "10", ""},
+		{"total", "", "30", ""},
 	} {
 		row := rows[i+1]
-		if row[column["measurement"]] != want.measurement || row[column["of"]] != want.of || row[column["mean"]] != want.mean {
+		if row[column["measurement"]] != want.measurement || row[column["of"]] != want.of ||
+			row[column["mean"]] != want.mean {
 			t.Errorf("row %d: %v", i, row)
 		}
 		if jain, _ := strconv.ParseFloat(row[column["jain"]], 64); want.jain != "" && math.Abs(jain-0.9) > 1e-9 {
@@ -203,7 +214,10 @@ func TestJSONAndCSVHaveTheSameFigures(t *testing.T) {
 }
 
 func TestNumbersHaveFourDigits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 94.15: "94.15", 0.01234: "0.01234", 123456: "123456", -3.14159: "-3.142", 1e-7: "0.000000100", 999.99: "1000"} {
+	for v, want := range map[float64]string{
+		0: "0", 94.15: "94.15", 0.01234: "0.01234", 123456: "123456", -3.14159: "-3.142", 1e-7: "0.000000100",
+		999.99: "1000",
+	} {
 		if got := number(v); got != want {
 			t.Errorf("%v is written %s, want %s", v, got, want)
 		}
@@ -213,7 +227,7 @@ func TestNumbersHaveFourDigits(t *testing.T) {
 	}
 }
 
-func TestWhatTheEngineWarnsOfIsTold(t *testing.T) {
+func TestWarningsOfTheEngineAreListed(t *testing.T) {
 	s := results.Quickstart(t)
 	s.Touch = func(r *result.Result) {
 		r.Warnings = []string{"it runs at ordinary priority"}

@@ -107,7 +107,8 @@ func TestCurveShowsTheHeldValueAtTheStart(t *testing.T) {
 		{210, 300, 0, 0, false}, // gone
 	} {
 		if lo, hi, ok := c.extremes(x.from, x.to); ok != x.ok || ok && (lo != x.lo || hi != x.hi) {
-			t.Errorf("extremes from %d to %d are %d, %d, %v; want %d, %d, %v", x.from, x.to, lo, hi, ok, x.lo, x.hi, x.ok)
+			t.Errorf("extremes from %d to %d are %d, %d, %v; want %d, %d, %v",
+				x.from, x.to, lo, hi, ok, x.lo, x.hi, x.ok)
 		}
 	}
 }

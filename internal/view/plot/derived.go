@@ -2,16 +2,15 @@ package plot
 
 import "airtide/internal/tcp"
 
-// Measures that figures draw and that are not fields of a sample. They are numbered behind the
-// fields.
+// Derived fields, which follow from fields of a sample. They are numbered behind those.
 const (
 	cwndBytes        = tcp.Field(tcp.NumFields) + iota // cwnd_packets * mss_bytes
 	ssthreshBytes                                      // ssthresh_packets * mss_bytes
-	sendEdgeBytes                                      // acked_bytes + send_window_bytes: the last byte that may be sent
-	receiveEdgeBytes                                   // received_bytes + receive_window_bytes: the last byte that may come
+	sendEdgeBytes                                      // acked_bytes + send_window_bytes
+	receiveEdgeBytes                                   // received_bytes + receive_window_bytes
 )
 
-// sourcesOf lists the stored fields that a field or measure is made from.
+// sourcesOf lists the stored fields that a field, derived or not, is made from.
 func sourcesOf(f tcp.Field) []tcp.Field {
 	switch f {
 	case cwndBytes:
@@ -26,29 +25,29 @@ func sourcesOf(f tcp.Field) []tcp.Field {
 	return f.Sources()
 }
 
-// valueAt is a field or measure of row i, tcp.Absent when a part of it is absent.
-func valueAt(b *tcp.Batch, m tcp.Field, i int) int64 {
-	if m < tcp.NumStored {
-		return b.Cols[m][i]
+// valueAt is the value of a field, derived or not, in row i. It is tcp.Absent if a part of it is.
+func valueAt(b *tcp.Batch, f tcp.Field, i int) int64 {
+	if f < tcp.NumStored {
+		return b.Cols[f][i]
 	}
-	switch m {
+	switch f {
 	case cwndBytes, ssthreshBytes:
-		x, y := operands(b, m, i)
+		x, y := operands(b, f, i)
 		if x == tcp.Absent || y == tcp.Absent {
 			return tcp.Absent
 		}
 		return x * y
 	case sendEdgeBytes, receiveEdgeBytes:
-		x, y := operands(b, m, i)
+		x, y := operands(b, f, i)
 		if x == tcp.Absent || y == tcp.Absent {
 			return tcp.Absent
 		}
 		return x + y
 	}
-	return b.At(m, i)
+	return b.At(f, i)
 }
 
-func operands(b *tcp.Batch, m tcp.Field, i int) (int64, int64) {
-	sources := sourcesOf(m)
+func operands(b *tcp.Batch, f tcp.Field, i int) (int64, int64) {
+	sources := sourcesOf(f)
 	return b.At(sources[0], i), b.At(sources[1], i)
 }

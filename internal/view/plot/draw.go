@@ -124,5 +124,6 @@ func nothingThere(flows []*FlowSeries, o Options) error {
 	if o.To != 0 {
 		end = o.To.String()
 	}
-	return fmt.Errorf("figure: nothing to draw: %s %s between %v and %s; choose other bounds", subject, verb, o.From, end)
+	return fmt.Errorf("figure: nothing to draw: %s %s between %v and %s; choose other bounds",
+		subject, verb, o.From, end)
 }

@@ -27,11 +27,16 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 		texts []string
 	}{
 		{"cwnd", Cwnd, Options{}, upload, []string{
-			"ca_state, error code", "cwnd (packets)", "time (s)", "0 open", "1 disorder", "2 CWR", "3 recovery", "4 loss",
-			"ca_state", "cwnd (right)", "ssthresh (right)", "1 reordering (1)", "2 local congestion (1)", "4 timeout (1)",
-			"iperf3, 192.0.2.10:50424 > 198.51.100.7:5201, cubic",
+			"ca_state, error code", "cwnd (packets)", "time (s)", "0 open", "1 disorder", "2 CWR", "3 recovery",
+			"4 loss", "ca_state", "cwnd (right)", "ssthresh (right)", "1 reordering (1)", "2 local congestion (1)",
+			"4 timeout (1)", "iperf3, 192.0.2.10:50424 > 198.51.100.7:5201, cubic",
 		}},
-		{"rtt", RTT, Options{}, upload, []string{"RTT (ms)", "time (s)", "latest RTT", "smoothed RTT (srtt)", "minimum RTT", "40"}},
+		{
+			"rtt", RTT,
+			Options{},
+			upload,
+			[]string{"RTT (ms)", "time (s)", "latest RTT", "smoothed RTT (srtt)", "minimum RTT", "40"},
+		},
 		{"rtt of a receiver", RTT, Options{}, download, []string{"receiver's RTT estimate"}},
 		{"queues", Queues, Options{}, upload, []string{
 			"send queue (kB)", "receive queue (kB)", "queued", "unacknowledged", "unsent", "device queue",
@@ -40,19 +45,42 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 		{"rates", Rates, Options{}, upload, []string{"rate (Mbit/s)", "goodput sent", "delivery rate", "pacing rate"}},
 		{"rates of a receiver", Rates, Options{}, download, []string{"rate (Mbit/s)", "goodput received"}},
 		{"windows", Windows, Options{}, upload, []string{
-			"window (kB)", "in flight", "cwnd x MSS", "ssthresh x MSS", "send window (peer's) (up to 3146 kB)", "receive window (own)",
+			"window (kB)", "in flight", "cwnd x MSS", "ssthresh x MSS", "send window (peer's) (up to 3146 kB)",
+			"receive window (own)",
 		}},
-		{"cubic", Cubic, Options{}, upload, []string{"K (s)", "window (packets)", "K", "Wmax", "target", "Reno's window", "cwnd"}},
-		{"cubic of another control", Cubic, Options{}, bbr, []string{"no CUBIC state here: the flow's congestion control is bbr"}},
+		{
+			"cubic", Cubic,
+			Options{},
+			upload,
+			[]string{"K (s)", "window (packets)", "K", "Wmax", "target", "Reno's window", "cwnd"},
+		},
+		{
+			"cubic of another control", Cubic,
+			Options{},
+			bbr,
+			[]string{"no CUBIC state here: the flow's congestion control is bbr"},
+		},
 		{"bbr", BBR, Options{}, bbr, []string{
-			"rate (Mbit/s)", "bandwidth estimate", "RTT (ms)", "BBR's minimum RTT", "mode", "startup", "probe_rtt", "pacing gain (%)",
+			"rate (Mbit/s)", "bandwidth estimate", "RTT (ms)", "BBR's minimum RTT", "mode", "startup", "probe_rtt",
+			"pacing gain (%)",
 		}},
 		{"sequence", Sequence, Options{}, upload, []string{
-			"stream offset (MB)", "sent", "acknowledged", "window edge", "fast retransmit (6)", "RTO (1)", "after RTO (6)",
+			"stream offset (MB)", "sent", "acknowledged", "window edge", "fast retransmit (6)", "RTO (1)",
+			"after RTO (6)",
 		}},
 		{"sequence of a receiver", Sequence, Options{}, download, []string{"received", "read", "receive window edge"}},
-		{"overview", Overview, Options{}, upload, []string{"cwnd (packets)", "RTT (ms)", "rate (Mbit/s)", "send queue (kB)", "time (s)"}},
-		{"own title and note", RTT, Options{Title: "Figure 7", Note: "3 records were lost"}, upload, []string{"Figure 7", "3 records were lost"}},
+		{
+			"overview", Overview,
+			Options{},
+			upload,
+			[]string{"cwnd (packets)", "RTT (ms)", "rate (Mbit/s)", "send queue (kB)", "time (s)"},
+		},
+		{
+			"own title and note", RTT,
+			Options{Title: "Figure 7", Note: "3 records were lost"},
+			upload,
+			[]string{"Figure 7", "3 records were lost"},
+		},
 		{"time of day", RTT, Options{Wall: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)}, upload, []string{
 			"time of day, 2026-03-14 UTC", "15:09:28", "15:09:30",
 		}},
@@ -117,7 +145,10 @@ func byHand(t *testing.T, kinds []Kind, o Options, set func(i int, s *tcp.Sample
 // As many marks are drawn as events happened, when they are far enough apart to be told apart.
 func TestEveryErrorIsMarked(t *testing.T) {
 	var events []tcp.Event
-	for code, n := range map[tcp.ErrorCode]int{tcp.CodeReordering: 2, tcp.CodeLocalCongestion: 3, tcp.CodeDupAck: 7, tcp.CodeTimeout: 4} {
+	counts := map[tcp.ErrorCode]int{
+		tcp.CodeReordering: 2, tcp.CodeLocalCongestion: 3, tcp.CodeDupAck: 7, tcp.CodeTimeout: 4,
+	}
+	for code, n := range counts {
 		for i := range n {
 			events = append(events, tcp.Event{TimeNs: origin + int64(i+1)*1e9, Code: code})
 		}
@@ -142,7 +173,9 @@ func TestEveryErrorIsMarked(t *testing.T) {
 			t.Errorf("%d marks of %s, want %d", c.got, c.what, c.want)
 		}
 	}
-	for _, want := range []string{"1 reordering (2)", "2 local congestion (3)", "3 duplicate ACK, SACK (7)", "4 timeout (4)"} {
+	for _, want := range []string{
+		"1 reordering (2)", "2 local congestion (3)", "3 duplicate ACK, SACK (7)", "4 timeout (4)",
+	} {
 		if !picture.Has(want) {
 			t.Errorf("the legend lacks %q: %s", want, picture.All())
 		}
@@ -164,11 +197,15 @@ func TestManyErrorsShareMarks(t *testing.T) {
 	}
 }
 
+// caChange is a change of the congestion state, at a time since the origin.
+func caChange(ns int64, from, to tcp.CAState) tcp.Event {
+	return tcp.Event{TimeNs: origin + ns, Kind: tcp.EventCAState, From: uint8(from), To: uint8(to)}
+}
+
 // The figure of a state that comes and goes between two samples shows it.
 func TestStateBetweenSamplesIsDrawn(t *testing.T) {
 	flows := byHand(t, []Kind{Cwnd}, Options{}, func(_ int, s *tcp.Sample) { s.Values[tcp.CAStateField] = 0 },
-		tcp.Event{TimeNs: origin + 5_010_000_000, Kind: tcp.EventCAState, From: uint8(tcp.CAOpen), To: uint8(tcp.CARecovery)},
-		tcp.Event{TimeNs: origin + 5_020_000_000, Kind: tcp.EventCAState, From: uint8(tcp.CARecovery), To: uint8(tcp.CAOpen)})
+		caChange(5_010_000_000, tcp.CAOpen, tcp.CARecovery), caChange(5_020_000_000, tcp.CARecovery, tcp.CAOpen))
 	if _, hi, ok := flows[0].caState().extremes(origin, origin+10e9); !ok || hi != int64(tcp.CARecovery) {
 		t.Errorf("the highest state is %d, want recovery", hi)
 	}
@@ -332,7 +369,9 @@ func TestPNGHasSizeAndResolution(t *testing.T) {
 				colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
 			}
 		}
-		for _, want := range [][3]uint32{{0xFF, 0xFF, 0xFF}, {0, 0, 0}, {0x00, 0x72, 0xB2}, {0xE6, 0x9F, 0x00}, {0xD5, 0x5E, 0x00}} {
+		for _, want := range [][3]uint32{
+			{0xFF, 0xFF, 0xFF}, {0, 0, 0}, {0x00, 0x72, 0xB2}, {0xE6, 0x9F, 0x00}, {0xD5, 0x5E, 0x00},
+		} {
 			if colours[want] < 50 {
 				t.Errorf("only %d pixels of colour %02X: a part of the figure is missing", colours[want], want)
 			}
@@ -341,7 +380,8 @@ func TestPNGHasSizeAndResolution(t *testing.T) {
 }
 
 func TestGreyStyleHasNoColour(t *testing.T) {
-	for _, p := range drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey}).Paths {
+	picture := drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey})
+	for _, p := range picture.Paths {
 		for _, part := range strings.Split(p.Style, "#")[1:] {
 			if part[0:2] != part[2:4] || part[2:4] != part[4:6] {
 				t.Fatalf("a coloured path in the grey style: %s", p.Style)

@@ -51,7 +51,11 @@ func TestDrawRefuses(t *testing.T) {
 		{"too many flows", "png", RTT, many, Options{Grid: true}, "choose at most 60"},
 		{"flow without samples", "png", RTT, silent.Flows(), Options{}, "flow 3 has no sample and no event"},
 		{"time without samples", "png", RTT, one, Options{From: time.Hour}, "between 1h0m0s and the end"},
-		{"end before start", "png", RTT, one, Options{From: 2 * time.Second, To: time.Second}, "the end (1s) must come after the start (2s)"},
+		{
+			"end before start", "png", RTT, one,
+			Options{From: 2 * time.Second, To: time.Second},
+			"the end (1s) must come after the start (2s)",
+		},
 		{"unknown figure", "png", "pie", one, Options{}, "want one of cwnd, rtt, queues"},
 		{"unknown format", "gif", RTT, one, Options{}, "want one of png, svg, pdf"},
 		{"unknown style", "png", RTT, one, Options{Style: "neon"}, "want colour or grey"},

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-var pictures = flag.String("pictures", "", "also write every sample figure in every format into this folder, to be looked at")
+var pictures = flag.String("pictures", "",
+	"also write every sample figure in every format into this folder, to be looked at")
 
 // sample is a figure of made-up connections.
 type sample struct {
@@ -24,10 +25,22 @@ type sample struct {
 
 func samples() []sample {
 	terminals := []synthetic{
-		{id: 1, start: 0.1, end: 10, mbit: 40, rttMs: 20, buffer: 80, own: "192.0.2.11:40001", remote: "198.51.100.7:5201"},
-		{id: 2, start: 0.2, end: 10, mbit: 48, rttMs: 20, buffer: 90, timeoutAt: 7, own: "192.0.2.12:40002", remote: "198.51.100.7:5201"},
-		{id: 3, start: 3.0, end: 10, mbit: 8, rttMs: 22, buffer: 40, localAt: 6, own: "192.0.2.13:40003", remote: "198.51.100.7:5201"},
-		{id: 4, start: 0.2, end: 8, mbit: 6, rttMs: 24, buffer: 40, own: "[2001:db8:1234:5678::21]:50424", remote: "[2001:db8:9999::7]:5201"},
+		{
+			id: 1, start: 0.1, end: 10, mbit: 40, rttMs: 20, buffer: 80, own: "192.0.2.11:40001",
+			remote: "198.51.100.7:5201",
+		},
+		{
+			id: 2, start: 0.2, end: 10, mbit: 48, rttMs: 20, buffer: 90, timeoutAt: 7, own: "192.0.2.12:40002",
+			remote: "198.51.100.7:5201",
+		},
+		{
+			id: 3, start: 3.0, end: 10, mbit: 8, rttMs: 22, buffer: 40, localAt: 6, own: "192.0.2.13:40003",
+			remote: "198.51.100.7:5201",
+		},
+		{
+			id: 4, start: 0.2, end: 8, mbit: 6, rttMs: 24, buffer: 40, own: "[2001:db8:1234:5678::21]:50424",
+			remote: "[2001:db8:9999::7]:5201",
+		},
 	}
 	up := []synthetic{upload}
 	down, bbr := upload, upload
@@ -47,7 +60,13 @@ func samples() []sample {
 		{"grid", Cwnd, Options{Grid: true}, terminals},
 
 		{"rtt-log", RTT, Options{LogRTT: true}, up},
-		{"rtt-time-of-day", RTT, Options{Wall: time.Date(2026, 3, 14, 15, 9, 26, 5e8, time.UTC), Note: "3 records were lost while recording"}, up},
+		{
+			"rtt-time-of-day", RTT,
+			Options{
+				Wall: time.Date(2026, 3, 14, 15, 9, 26, 5e8, time.UTC), Note: "3 records were lost while recording",
+			},
+			up,
+		},
 		{"cwnd-grey", Cwnd, Options{Style: Grey}, up},
 		{"cwnd-column", Cwnd, Options{WidthCm: 8.5, HeightCm: 6.5}, up},
 		{"windows-grey", Windows, Options{Style: Grey}, up},
@@ -104,7 +123,8 @@ func TestGuideHasAPictureOfEachFigure(t *testing.T) {
 		byName[s.name] = s
 	}
 	shown := map[Kind]bool{}
-	for _, match := range regexp.MustCompile(`\]\(\.\./(img/plot-([a-z-]+)\.png)\)`).FindAllStringSubmatch(string(guide), -1) {
+	picture := regexp.MustCompile(`\]\(\.\./(img/plot-([a-z-]+)\.png)\)`)
+	for _, match := range picture.FindAllStringSubmatch(string(guide), -1) {
 		path, s := filepath.Join("../../../docs", match[1]), byName[match[2]]
 		if s.name == "" {
 			t.Errorf("the guide shows %s, which is no sample", match[1])

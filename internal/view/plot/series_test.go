@@ -95,7 +95,8 @@ func TestBounds(t *testing.T) {
 	// Between two samples nothing changes, but the value is there.
 	o = Options{From: 5010 * time.Millisecond, To: 5090 * time.Millisecond}
 	flows = byHand(t, []Kind{Cwnd}, o, func(i int, s *tcp.Sample) { s.Values[tcp.CwndPackets] = int64(i) })
-	if lo, hi, ok := flows[0].curve(tcp.CwndPackets).extremes(origin+int64(o.From), origin+int64(o.To)); !ok || lo != 50 || hi != 50 {
+	lo, hi, ok := flows[0].curve(tcp.CwndPackets).extremes(origin+int64(o.From), origin+int64(o.To))
+	if !ok || lo != 50 || hi != 50 {
 		t.Errorf("between two samples the curve is %d..%d, %v; want the held 50", lo, hi, ok)
 	}
 	drawSVG(t, Cwnd, flows, o).CheckLayout(t)
@@ -103,7 +104,9 @@ func TestBounds(t *testing.T) {
 
 // Goodput is bytes over time, also in the windows at the ends, which are shorter.
 func TestGoodput(t *testing.T) {
-	for _, window := range []time.Duration{0, 300 * time.Millisecond, time.Second, 1234567 * time.Microsecond, 7 * time.Second, time.Hour} {
+	for _, window := range []time.Duration{
+		0, 300 * time.Millisecond, time.Second, 1234567 * time.Microsecond, 7 * time.Second, time.Hour,
+	} {
 		flows := byHand(t, []Kind{Rates}, Options{}, func(i int, s *tcp.Sample) {
 			s.Values[tcp.AckedBytes] = int64(i) * 125_000 // 10 Mbit/s
 			s.Values[tcp.ReceivedBytes] = 0

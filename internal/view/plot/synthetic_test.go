@@ -103,10 +103,16 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 			timeout = 0
 			event(tcp.Event{TimeNs: nsOf(now), Kind: tcp.EventTimeout, Code: tcp.CodeTimeout, Value: int64(rtt * 3e6)})
 			change(now, tcp.CALoss)
-			event(tcp.Event{TimeNs: nsOf(now), Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO, Seq: int64(acked), EndSeq: int64(acked) + mss})
+			event(tcp.Event{
+				TimeNs: nsOf(now), Kind: tcp.EventRetransmit, Cause: tcp.CauseRTO, Seq: int64(acked),
+				EndSeq: int64(acked) + mss,
+			})
 			for i := range 6 {
 				at := int64(acked) + int64(i+1)*mss
-				event(tcp.Event{TimeNs: nsOf(now + 0.01 + 0.004*float64(i)), Kind: tcp.EventRetransmit, Cause: tcp.CauseRTORecovery, Seq: at, EndSeq: at + mss})
+				event(tcp.Event{
+					TimeNs: nsOf(now + 0.01 + 0.004*float64(i)), Kind: tcp.EventRetransmit, Cause: tcp.CauseRTORecovery,
+					Seq: at, EndSeq: at + mss,
+				})
 			}
 			wmax, cwnd, slowStart, until = cwnd, 1, true, now+4*rtt
 		case reorder != 0 && now >= reorder:
@@ -127,7 +133,10 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 			reduce(now)
 			for i := range 3 {
 				at := int64(acked) + int64(i)*mss
-				event(tcp.Event{TimeNs: nsOf(now + float64(i)*0.002), Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Seq: at, EndSeq: at + mss})
+				event(tcp.Event{
+					TimeNs: nsOf(now + float64(i)*0.002), Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Seq: at,
+					EndSeq: at + mss,
+				})
 			}
 		case slowStart:
 			cwnd++
@@ -218,7 +227,9 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 }
 
 // upload is a typical connection of ten seconds.
-var upload = synthetic{id: 1, start: 0.1, end: 10, mbit: 48, rttMs: 20, buffer: 90, timeoutAt: 6.2, reorderAt: 3.1, localAt: 8.4}
+var upload = synthetic{
+	id: 1, start: 0.1, end: 10, mbit: 48, rttMs: 20, buffer: 90, timeoutAt: 6.2, reorderAt: 3.1, localAt: 8.4,
+}
 
 // collect plays connections to a Series of all figures.
 func collect(t testing.TB, kinds []Kind, o Options, flows ...synthetic) []*FlowSeries {

@@ -1,0 +1,85 @@
+package show
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	"airtide/internal/view/terminal"
+)
+
+// WriteText writes a table for each measurement.
+func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
+	out := bufio.NewWriter(w)
+	for i, dir := range c.Results {
+		fmt.Fprintf(out, "%s  %s\n", letter(i), dir)
+	}
+	var titles []string
+	tables := map[string]*terminal.Table{} // by title
+	for _, p := range c.Points {
+		title := withUnit(p.Measurement, p.Unit)
+		if tables[title] == nil {
+			titles, tables[title] = append(titles, title), c.newTable()
+		}
+		tables[title].Add(c.row(p, o)...)
+	}
+	for _, title := range titles {
+		fmt.Fprintf(out, "\n%s\n", title)
+		if err := tables[title].Write(out, o.Width, o.Colour); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "\n%d of %d differences are significant at 5 %%; "+
+		"if there were none, chance would find %s\n",
+		c.Significant, c.Intervals, number(float64(c.Intervals)/20))
+	for _, text := range c.Only {
+		fmt.Fprintln(out, text)
+	}
+	return out.Flush()
+}
+
+func (c *Comparison) newTable() *terminal.Table {
+	t := &terminal.Table{Indent: "  ", Columns: append(words(c.Parameters...), words("")...)}
+	numbers := figures("first", "other", "difference", "95 % interval", "ratio", "significant")
+	t.Columns = append(t.Columns, numbers...)
+	return t
+}
+
+// letter names a result in a table.
+func letter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return strconv.Itoa(i + 1)
+}
+
+func (c *Comparison) row(p Compared, o TextOptions) []string {
+	ratio, significant := absent, o.paint(yellow, "one run")
+	if p.Ratio != nil {
+		ratio = number(*p.Ratio)
+	}
+	switch {
+	case p.First.Runs == 0 || p.Other.Runs == 0:
+		significant = o.paint(yellow, "no values")
+	case p.Significant != nil && *p.Significant:
+		significant = o.paint(green, "yes")
+	case p.Significant != nil:
+		significant = "no"
+	}
+	return append(p.texts(c.Parameters), letter(p.other)+" - A", number(p.First.Mean), number(p.Other.Mean),
+		number(p.Difference.Value), interval(p.Difference.Interval), ratio, significant)
+}
+
+// texts are the settings in the order of some parameters.
+func (p *Compared) texts(parameters []string) []string {
+	row := make([]string, len(parameters))
+	for i, name := range parameters {
+		for _, s := range p.Settings {
+			if s.Parameter == name {
+				row[i] = s.Value.Text
+			}
+		}
+	}
+	return row
+}
