@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -209,5 +210,25 @@ func TestUnusableDestinationsAreRefusedAtOnce(t *testing.T) {
 	}
 	if names := leftovers(t, dir); len(names) != 0 {
 		t.Errorf("refusals left %v", names)
+	}
+}
+
+func TestPlantedLinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "out.jsonl")
+	planted := filepath.Join(dir, fmt.Sprintf(".out.jsonl.%d.partial", os.Getpid()))
+	if err := os.Symlink(victim, planted); err != nil {
+		t.Fatal(err)
+	}
+	exportTo(t, JSONLines, path, 10, Options{})
+	if content, _ := os.ReadFile(victim); string(content) != "precious" {
+		t.Errorf("the victim of a planted link holds %q", content)
+	}
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the export is %v, %v", info, err)
 	}
 }

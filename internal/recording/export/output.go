@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,13 +51,10 @@ func (o *outputs) create(path string) (*output, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("opening output: %w", err)
 	default:
-		out.temporary = filepath.Join(
-			filepath.Dir(path), fmt.Sprintf(".%s.%d.partial", filepath.Base(path), os.Getpid()),
-		)
-		out.file, err = os.OpenFile(out.temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-		if err != nil {
+		if out.file, err = createTemporary(path); err != nil {
 			return nil, describe(path, err)
 		}
+		out.temporary = out.file.Name()
 	}
 	if out.file == nil {
 		out.Writer = bufio.NewWriterSize(named{out, o.stdout}, 1<<18)
@@ -65,6 +63,19 @@ func (o *outputs) create(path string) (*output, error) {
 	}
 	o.files = append(o.files, out)
 	return out, nil
+}
+
+// createTemporary creates a file beside path, with an unpredictable name that does not exist yet.
+// Its mode follows the umask, which os.CreateTemp would not.
+func createTemporary(path string) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.partial", filepath.Base(path), rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if try < 100 && errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		return f, err
+	}
 }
 
 func (o *outputs) taken(path string) error {
