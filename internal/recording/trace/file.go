@@ -8,15 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createFile opens a file to record to and locks it.
+// createFile opens a file to record to and locks it. Only its owner can read it, because it holds
+// addresses and process names. It does not follow a symbolic link.
 func createFile(path string, overwrite bool) (*os.File, error) {
-	flags := os.O_RDWR | os.O_CREATE
+	flags := os.O_RDWR | os.O_CREATE | unix.O_NOFOLLOW
 	if !overwrite {
 		flags |= os.O_EXCL
-	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	} else if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("creating trace %s: it is not a regular file, and a recording must be one", path)
 	}
-	f, err := os.OpenFile(path, flags, 0o644)
+	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		if beingWritten(path) {
 			return nil, fmt.Errorf("creating trace: %s %w", path, ErrLocked)
@@ -30,7 +31,7 @@ func createFile(path string, overwrite bool) (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("creating trace: %s %w", path, err)
 	}
-	if err := f.Truncate(0); err != nil {
+	if err := errors.Join(f.Chmod(0o600), f.Truncate(0)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("creating trace: %w", err)
 	}

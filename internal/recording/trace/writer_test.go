@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -280,4 +281,38 @@ func TestWritingAllocatesNothingOnceWarm(t *testing.T) {
 		t.Errorf("%.1f allocations per block", n)
 	}
 	must(t, w.Close())
+}
+
+func TestRecordingIsReadableByItsOwnerAlone(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	path := filepath.Join(t.TempDir(), "x.atr")
+	must(t, os.WriteFile(path, nil, 0o666))
+	for _, o := range []Options{{Overwrite: true}, {}} {
+		w, err := Create(path, Metadata{}, o)
+		must(t, err)
+		must(t, w.Close())
+		info, err := os.Stat(path)
+		must(t, err)
+		if info.Mode() != 0o600 {
+			t.Errorf("mode %s", info.Mode())
+		}
+		must(t, os.Remove(path))
+	}
+}
+
+func TestRecordingDoesNotFollowALink(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	must(t, os.WriteFile(victim, []byte("precious"), 0o600))
+	path := filepath.Join(t.TempDir(), "x.atr")
+	must(t, os.Symlink(victim, path))
+	for _, o := range []Options{{Overwrite: true}, {}} {
+		if w, err := Create(path, Metadata{}, o); err == nil {
+			w.Close()
+			t.Error("the link was followed")
+		}
+	}
+	if content, _ := os.ReadFile(victim); string(content) != "precious" {
+		t.Errorf("the victim of a link holds %q", content)
+	}
 }
