@@ -34,7 +34,8 @@ func (s *Size) Set(text string) error { return set(s, text, ParseSize) }
 // Type names the kind of value in help texts.
 func (*Size) Type() string { return "size" }
 
-// ParseBufferSize reads a size, a bare number of bytes, or a number with k, M or G of 1024 as socket tools have it.
+// ParseBufferSize reads a size, a bare number of bytes, or a number with k, M or G of 1024 as
+// socket tools have it.
 func ParseBufferSize(text string) (Size, error) {
 	number, factor := text, 1.0
 	for i, prefix := range []string{"k", "M", "G"} {

@@ -55,15 +55,30 @@ var (
 			{"T", 1e12},
 		},
 		5,
-		map[string]string{"kb/s": "kbit/s", "mb/s": "Mbit/s", "gb/s": "Gbit/s", "kbits/s": "kbit/s", "mbits/s": "Mbit/s", "gbits/s": "Gbit/s"},
+		map[string]string{
+			"kb/s": "kbit/s", "mb/s": "Mbit/s", "gb/s": "Gbit/s",
+			"kbits/s": "kbit/s", "mbits/s": "Mbit/s", "gbits/s": "Gbit/s",
+		},
 	}
 	sizes = table{
 		[]unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}},
 		4,
-		map[string]string{"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB", "ki": "KiB", "mi": "MiB", "gi": "GiB"},
+		map[string]string{
+			"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB", "ki": "KiB", "mi": "MiB", "gi": "GiB",
+		},
 	}
 	times = table{
-		[]unit{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"m", 60e9}, {"µs", 1e3}, {"μs", 1e3}},
+		[]unit{
+			{"ns", 1},
+			{"us", 1e3},
+			{"ms", 1e6},
+			{"s", 1e9},
+			{"min", 60e9},
+			{"h", 3600e9},
+			{"m", 60e9},
+			{"µs", 1e3},
+			{"μs", 1e3},
+		},
 		4,
 		map[string]string{
 			"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
@@ -72,7 +87,7 @@ var (
 	}
 )
 
-// Patterns for a JSON schema. They match all texts of their quantity except a bare zero, which may be a number there.
+// Patterns for a JSON schema. They match all texts of their quantity.
 var (
 	RatePattern     = rates.pattern()
 	SizePattern     = sizes.pattern()

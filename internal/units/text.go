@@ -36,7 +36,8 @@ func ThreeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// Digits writes a number with so many significant digits and without an exponent, "-" if it is not finite.
+// Digits writes a number with so many significant digits and without an exponent, "-" if it is not
+// finite.
 func Digits(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -53,7 +54,8 @@ func Digits(v float64, digits int) string {
 // Ms writes microseconds as milliseconds with three digits and without the unit.
 func Ms(us int64) string { return ThreeDigits(float64(us) / 1000) }
 
-// Percent writes a share of 0 to 1 in per cent, with "<" for a share that rounds to zero: 0.3 %, <0.1 %.
+// Percent writes a share of 0 to 1 in per cent, with "<" for a share that rounds to zero: 0.3 %,
+// <0.1 %.
 func Percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.001:

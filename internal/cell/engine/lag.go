@@ -2,8 +2,9 @@ package engine
 
 import (
 	"fmt"
-	"math/bits"
 	"strconv"
+
+	"airtide/internal/stats"
 )
 
 // histogram counts durations in classes 3 % wide: 32 to each power of two.
@@ -14,10 +15,10 @@ type histogram struct {
 }
 
 const (
-	subBits = 5
+	octave = stats.Buckets(5)
 	// classes covers durations up to 2^41 ns (36 minutes). Longer durations count in the last
 	// class.
-	classes = (41 - subBits + 1) << subBits
+	classes = (41 - int(octave) + 1) << int(octave)
 )
 
 func (h *histogram) record(ns int64) {
@@ -27,33 +28,16 @@ func (h *histogram) record(ns int64) {
 	h.max = max(h.max, ns)
 }
 
-func class(ns int64) int {
-	if ns < 1<<subBits {
-		return int(ns)
-	}
-	shift := bits.Len64(uint64(ns)) - subBits - 1
-	return min(shift<<subBits+int(ns>>shift), classes-1)
-}
-
-// upper is the longest duration of a class.
-func upper(class int) int64 {
-	if class < 1<<subBits {
-		return int64(class)
-	}
-	shift := class>>subBits - 1
-	return int64(class-shift<<subBits+1)<<shift - 1
-}
+// class returns the class of a duration from 0 on.
+func class(ns int64) int { return min(octave.Index(ns), classes-1) }
 
 // quantile is the duration that a share q of all did not exceed, as the upper end of its class.
 func (h *histogram) quantile(q float64) int64 {
-	rank := uint64(q * float64(h.total))
-	if float64(rank) < q*float64(h.total) {
-		rank++
-	}
+	rank := stats.Rank(q, h.total)
 	var seen uint64
 	for i, n := range h.counts {
 		if seen += n; n > 0 && seen >= rank {
-			return min(upper(i), h.max)
+			return min(octave.Upper(i), h.max)
 		}
 	}
 	return h.max

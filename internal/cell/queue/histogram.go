@@ -1,17 +1,13 @@
 package queue
 
-import (
-	"math"
-	"math/bits"
-)
+import "airtide/internal/stats"
 
-// An octave of values has 2^subBits buckets. A quantile is the middle of its bucket, so it is off
+// An octave of values has 2^octave buckets. A quantile is the middle of its bucket, so it is off
 // by at most 1/32.
 const (
-	subBits    = 4
-	subBuckets = 1 << subBits
-	maxOctave  = 43 // 2^44 ns are 4.9 hours
-	buckets    = (maxOctave - subBits + 2) * subBuckets
+	octave    = stats.Buckets(4)
+	maxOctave = 43 // 2^44 ns are 4.9 hours
+	buckets   = (maxOctave - int(octave) + 2) << int(octave)
 )
 
 // Histogram counts values of zero and more (times in nanoseconds, lengths) in buckets of
@@ -24,25 +20,11 @@ type Histogram struct {
 	min, max int64
 }
 
-func bucketOf(v int64) int {
-	if v < subBuckets {
-		return int(v)
-	}
-	octave := bits.Len64(uint64(v)) - 1
-	if octave > maxOctave {
-		return buckets - 1
-	}
-	return (octave-subBits+1)*subBuckets + int(v>>(octave-subBits))&(subBuckets-1)
-}
+// bucketOf returns the bucket of a value from 0 on.
+func bucketOf(v int64) int { return min(octave.Index(v), buckets-1) }
 
 // middle returns the value that represents a bucket.
-func middle(bucket int) int64 {
-	if bucket < subBuckets {
-		return int64(bucket)
-	}
-	shift := bucket/subBuckets - 1
-	return int64(subBuckets+bucket%subBuckets)<<shift + (int64(1)<<shift)/2
-}
+func middle(bucket int) int64 { return octave.Middle(bucket) }
 
 // Add counts a value. A negative one counts as zero.
 func (h *Histogram) Add(v int64) {
@@ -97,8 +79,7 @@ func (h *Histogram) Quantile(share float64) int64 {
 	if h.count == 0 {
 		return 0
 	}
-	rank := uint64(math.Ceil(share * float64(h.count)))
-	rank = min(max(rank, 1), h.count)
+	rank := stats.Rank(share, h.count)
 	// The extremes are known better than their buckets say.
 	if rank == 1 {
 		return h.min

@@ -42,7 +42,7 @@ type Times [timesBuckets]uint64
 // maxTimesOctave: a queue of more than 65535 packets counts as one of these.
 const (
 	maxTimesOctave = 15
-	timesBuckets   = (maxTimesOctave - subBits + 2) * subBuckets
+	timesBuckets   = (maxTimesOctave - int(octave) + 2) << int(octave)
 )
 
 func (t *Times) add(value, ns int64) {

@@ -37,15 +37,6 @@ func (p *Param) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the bounds, or null for an interval that could not be formed.
-func (i Interval) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(i.Low) || math.IsNaN(i.High) {
-		return []byte("null"), nil
-	}
-	type plain Interval
-	return json.Marshal(plain(i))
-}
-
 // MarshalJSON writes null for a value that there is not.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {

@@ -12,6 +12,7 @@ import (
 
 	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
+	"airtide/internal/stats"
 )
 
 // Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each axis of its sweep.
@@ -65,7 +66,7 @@ func (v Vocabulary) options() []expr.Option {
 		expr.Function("at", func(args ...any) (any, error) { return args[0].(Set).at(args[1].(map[string]any)), nil },
 			new(func(Set, map[string]any) Set)),
 		expr.Function("mean", ofValues(func(x []float64) float64 { return stat.Mean(x, nil) }), figure),
-		expr.Function("median", ofValues(Median), figure),
+		expr.Function("median", ofValues(stats.Median), figure),
 		expr.Function("sd", ofValues(func(x []float64) float64 { return stat.StdDev(x, nil) }), figure),
 		expr.Function("min", ofValues(func(x []float64) float64 { return extreme(x, floats.Min) }), figure),
 		expr.Function("max", ofValues(func(x []float64) float64 { return extreme(x, floats.Max) }), figure),

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"airtide/internal/stats"
 )
 
 // Set is a measurement over some of the runs: what a measurement's name stands for in a claim.
@@ -75,22 +77,7 @@ func (s Set) rankCorrelation(axis string) float64 {
 	if slices.ContainsFunc(xs, math.IsNaN) || len(xs) < 2 {
 		return math.NaN()
 	}
-	return stat.Correlation(ranks(xs), ranks(ys), nil)
-}
-
-// ranks gives each value its place in the order, equal ones the mean of theirs.
-func ranks(values []float64) []float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	r := make([]float64, len(values))
-	for i, v := range values {
-		first, found := slices.BinarySearch(sorted, v)
-		last := first
-		for found && last+1 < len(sorted) && sorted[last+1] == v {
-			last++
-		}
-		r[i] = float64(first+last) / 2
-	}
-	return r
+	return stat.Correlation(stats.Ranks(xs), stats.Ranks(ys), nil)
 }
 
 // extreme is the least or greatest of the values, NaN without any.

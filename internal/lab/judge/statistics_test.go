@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"airtide/internal/stats"
 )
 
 const tolerance = 1e-9
@@ -36,7 +38,7 @@ func TestSummaryHasTheTextbookFigures(t *testing.T) {
 	if one := Summarise([]float64{3}, 1); one.Mean != 3 || !math.IsNaN(one.SD) || !math.IsNaN(one.Interval.Low) {
 		t.Errorf("one run gave %+v: its spread cannot be known", one)
 	}
-	if equal := Summarise([]float64{3, 3, 3}, 1); equal.Interval != (Interval{3, 3}) || equal.SD != 0 {
+	if equal := Summarise([]float64{3, 3, 3}, 1); equal.Interval != (Interval{Low: 3, High: 3}) || equal.SD != 0 {
 		t.Errorf("three equal runs gave %+v", equal)
 	}
 }
@@ -89,7 +91,7 @@ func TestIntervalHoldsTheTrueMean(t *testing.T) {
 			for i := range x {
 				x[i] = 10 + 2*rng.NormFloat64()
 			}
-			in := bootstrap(x, func(v []float64) float64 { return stat.Mean(v, nil) }, uint64(e))
+			in := stats.Bootstrap(x, func(v []float64) float64 { return stat.Mean(v, nil) }, uint64(e))
 			if in.Low <= 10 && 10 <= in.High {
 				held++
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/vm"
+
+	"airtide/internal/stats"
 )
 
 // Outcome says whether a claim holds.
@@ -102,24 +104,24 @@ func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVer
 	}
 	n := fewest(groups, used)
 	cv := ComparisonVerdict{
-		Left:   Estimate{left, noInterval, n},
-		Right:  Estimate{right, noInterval, n},
-		Margin: Estimate{margin, noInterval, n},
+		Left:   Estimate{left, stats.UnknownInterval, n},
+		Right:  Estimate{right, stats.UnknownInterval, n},
+		Margin: Estimate{margin, stats.UnknownInterval, n},
 	}
 	if n >= 2 && !math.IsNaN(margin) {
-		rng := rand.New(rand.NewPCG(seed, stream))
+		rng := stats.Resampler(seed)
 		drawn := make([]*Run, len(all))
 		env := c.vocabulary.environment(drawn, nil) // looks at drawn, which each resample fills anew
-		var lefts, rights, margins [resamples]float64
-		for i := range resamples {
+		var lefts, rights, margins [stats.Resamples]float64
+		for i := range stats.Resamples {
 			resample(groups, drawn, rng)
 			if lefts[i], rights[i], margins[i], err = sides(env); err != nil {
 				return ComparisonVerdict{}, err
 			}
 		}
-		cv.Left.Interval = percentiles(lefts[:], left, n)
-		cv.Right.Interval = percentiles(rights[:], right, n)
-		cv.Margin.Interval = percentiles(margins[:], margin, n)
+		cv.Left.Interval = stats.IntervalOf(lefts[:], left, n)
+		cv.Right.Interval = stats.IntervalOf(rights[:], right, n)
+		cv.Margin.Interval = stats.IntervalOf(margins[:], margin, n)
 	}
 	cv.Outcome = decide(cmp.operator, cv.Margin.Interval)
 	cv.Text = cmp.describe(cv)

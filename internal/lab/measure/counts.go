@@ -7,9 +7,8 @@ import (
 	"sort"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"airtide/internal/cell"
+	"airtide/internal/stats"
 )
 
 // Counts are a cell's counters of flows and of the access point's queue at times during a run, to take rates of any part of it.
@@ -88,5 +87,5 @@ func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
 	for i, m := range means {
 		packets[i], weights[i] = m.packets, m.ns
 	}
-	return stat.Quantile(quantile, stat.Empirical, packets, weights)
+	return stats.WeightedQuantile(packets, weights, quantile)
 }

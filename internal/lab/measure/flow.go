@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/internal/stats"
 )
 
 // flow is a quantity of one flow.
@@ -40,7 +40,7 @@ func (r *Run) flow(m plan.Measurement, i int) float64 {
 		for _, p := range r.pings(flow) {
 			ms = append(ms, p.Ms)
 		}
-		return judge.Median(ms)
+		return stats.Median(ms)
 	default:
 		if k, ok := r.Kernel[setup.Name]; ok {
 			if v, known := k[q]; known {

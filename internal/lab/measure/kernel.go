@@ -14,6 +14,7 @@ import (
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/trace"
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -60,7 +61,7 @@ var times = []plan.Quantity{"srtt", "rtt_p95", "cubic_k"}
 type connection struct {
 	flow                              tcp.Flow
 	acked                             int64
-	srtt, cwnd, state, cubicK, window overTime
+	srtt, cwnd, state, cubicK, window timeMean
 	rtts                              []float64 // us
 	falls                             falls
 	busy, rwndLimited, sndbufLimited  growth
@@ -107,7 +108,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		c.sndbufLimited.add(before, b.At(tcp.SndbufLimitedUs, i))
 		c.falls.add(before, b.At(tcp.CAStateField, i), b.At(tcp.CwndPackets, i))
 		if before {
-			c.srtt.most, c.cwnd.most = 0, 0
+			c.cwnd.RestartGreatest()
 		}
 	}
 	return nil
@@ -162,20 +163,20 @@ func together(all []*connection) Kernel {
 		}
 		return stat.Mean(known, nil)
 	}
-	over := func(o func(*connection) *overTime, unit float64) float64 {
-		return mean(func(c *connection) float64 { return o(c).mean(c.toNs) / unit })
+	over := func(o func(*connection) *timeMean, unit float64) float64 {
+		return mean(func(c *connection) float64 { return o(c).Mean(c.toNs) / unit })
 	}
 	limited := func(o func(*connection) *growth) float64 {
-		return mean(func(c *connection) float64 { return 100 * o(c).of() / c.busy.of() })
+		return mean(func(c *connection) float64 { return 100 * o(c).value() / c.busy.value() })
 	}
 	k := Kernel{
-		"srtt":           over(func(c *connection) *overTime { return &c.srtt }, 1e3),
+		"srtt":           over(func(c *connection) *timeMean { return &c.srtt }, 1e3),
 		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(c.rtts) / 1e3 }),
-		"cwnd":           over(func(c *connection) *overTime { return &c.cwnd }, 1),
-		"ca_state":       over(func(c *connection) *overTime { return &c.state }, 1),
-		"cubic_k":        over(func(c *connection) *overTime { return &c.cubicK }, 1e3),
-		"send_window":    over(func(c *connection) *overTime { return &c.window }, 1e3),
-		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.end() }),
+		"cwnd":           over(func(c *connection) *timeMean { return &c.cwnd }, 1),
+		"ca_state":       over(func(c *connection) *timeMean { return &c.state }, 1),
+		"cubic_k":        over(func(c *connection) *timeMean { return &c.cubicK }, 1e3),
+		"send_window":    over(func(c *connection) *timeMean { return &c.window }, 1e3),
+		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.Last() }),
 		"cwnd_kept":      mean(func(c *connection) float64 { return 100 * c.falls.kept() }),
 		"rwnd_limited":   limited(func(c *connection) *growth { return &c.rwndLimited }),
 		"sndbuf_limited": limited(func(c *connection) *growth { return &c.sndbufLimited }),
@@ -183,8 +184,8 @@ func together(all []*connection) Kernel {
 	}
 	var most []float64
 	for _, c := range all {
-		if c.cwnd.known {
-			most = append(most, float64(max(c.cwnd.most, c.cwnd.last)))
+		if greatest := c.cwnd.Greatest(); !math.IsNaN(greatest) {
+			most = append(most, greatest)
 		}
 		k["retransmits"] += float64(c.retransmits)
 		k["reordering"] += float64(c.codes[tcp.CodeReordering])
@@ -199,9 +200,6 @@ func together(all []*connection) Kernel {
 }
 
 func percentile95(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
 	slices.Sort(values)
-	return stat.Quantile(0.95, stat.Empirical, values, nil)
+	return stats.Quantile(values, 0.95)
 }

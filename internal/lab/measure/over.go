@@ -3,70 +3,39 @@ package measure
 import (
 	"math"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
-// overTime is the mean of a value that holds until the next one.
-type overTime struct {
-	sum, ns     float64
-	last, since int64
-	most        int64
-	known       bool
-}
+// timeMean is the mean over time of a field that may be absent.
+type timeMean struct{ stats.TimeMean }
 
-func (o *overTime) add(atNs, value int64) {
-	if value == tcp.Absent {
-		return
+func (m *timeMean) add(atNs, value int64) {
+	if value != tcp.Absent {
+		m.Add(atNs, value)
 	}
-	if o.known {
-		o.sum += float64(o.last) * float64(atNs-o.since)
-		o.ns += float64(atNs - o.since)
-	}
-	o.last, o.since, o.known = value, atNs, true
-	o.most = max(o.most, value)
-}
-
-// mean up to a time.
-func (o *overTime) mean(toNs int64) float64 {
-	if !o.known {
-		return math.NaN()
-	}
-	rest := float64(max(toNs-o.since, 0))
-	if o.ns+rest == 0 {
-		return float64(o.last)
-	}
-	return (o.sum + float64(o.last)*rest) / (o.ns + rest)
-}
-
-// end is the last value, NaN without any.
-func (o *overTime) end() float64 {
-	if !o.known {
-		return math.NaN()
-	}
-	return float64(o.last)
 }
 
 // growth is by how much a counter grows in the measured time.
-type growth struct {
-	first, last int64
-	known       bool
-}
+type growth struct{ stats.Counter }
 
+// add notes a reading, which may be absent or from before the measured time.
 func (g *growth) add(before bool, value int64) {
 	if value == tcp.Absent {
 		return
 	}
-	if before || !g.known {
-		g.first, g.known = value, true
+	g.Add(value)
+	if before {
+		g.Restart()
 	}
-	g.last = value
 }
 
-func (g *growth) of() float64 {
-	if !g.known {
-		return math.NaN()
+// value is the growth, NaN without a reading.
+func (g *growth) value() float64 {
+	if v, ok := g.Growth(); ok {
+		return float64(v)
 	}
-	return float64(g.last - g.first)
+	return math.NaN()
 }
 
 // falls are what fast recoveries leave of the congestion window: its size when the connection is open again, over the one

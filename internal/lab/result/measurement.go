@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"airtide/internal/fairness"
-	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/stats"
 )
 
 // Measurement is a figure of one run.
@@ -42,7 +42,7 @@ func taken(take plan.Take, each []float64) Values {
 		plan.Mean:   func(x []float64) float64 { return stat.Mean(x, nil) },
 		plan.Min:    floats.Min,
 		plan.Max:    floats.Max,
-		plan.Median: judge.Median,
+		plan.Median: stats.Median,
 		plan.Jain:   fairness.Jain,
 	}[take]
 	switch {

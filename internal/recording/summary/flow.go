@@ -3,39 +3,38 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
 const (
 	numCAStates = int(tcp.CALoss) + 1
 	numCauses   = int(tcp.CauseOther) + 1
+
+	// Tenths of a second that the peak rate of a flow, and of all flows, keeps. All flows need more: their samples are out
+	// of order by up to a flush period, one second.
+	flowRateBins  = 16
+	totalRateBins = 64
 )
 
 // counter follows a counter of the kernel. It begins at zero, or, for a connection that was open
 // before the observation, at the first value seen.
-type counter struct {
-	first, last int64
-	seen        bool
-}
+type counter struct{ stats.Counter }
 
 func (c *counter) add(v int64) {
-	if v == tcp.Absent {
-		return
+	if v != tcp.Absent {
+		c.Add(v)
 	}
-	if !c.seen {
-		c.first, c.seen = v, true
-	}
-	c.last = v
 }
 
 // total is the count that belongs to the observation, nil when it was never seen.
 func (c *counter) total(inherited bool) *int64 {
-	if !c.seen {
-		return nil
-	}
-	n := c.last
+	n, seen := c.Last()
 	if inherited {
-		n -= c.first
+		n, seen = c.Growth()
+	}
+	if !seen {
+		return nil
 	}
 	return &n
 }
@@ -51,7 +50,7 @@ type flow struct {
 	firstSampleNs, lastSampleNs int64
 
 	acked, received              stream
-	rtt, srtt, cwnd, inFlight    distribution
+	rtt, srtt, cwnd, inFlight    stats.Sketch
 	minRtt                       int64
 	delivered, lost, retransmits counter
 	retransmittedBytes           counter
@@ -73,7 +72,7 @@ type flow struct {
 // stream follows the bytes of one direction.
 type stream struct {
 	counter
-	rate *rateMeter
+	rate *stats.PeakRate
 }
 
 // chronographs are the times of tcp_chrono_type (include/linux/tcp.h) at a moment.
@@ -84,11 +83,11 @@ type chronographs struct {
 
 func newFlow(id tcp.FlowID) *flow {
 	f := &flow{
-		rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution(),
+		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
 		minRtt: tcp.Absent, reason: tcp.ReasonStillOpen,
 	}
 	f.ID = id
-	f.acked.rate, f.received.rate = newRateMeter(flowBins), newRateMeter(flowBins)
+	f.acked.rate, f.received.rate = stats.NewPeakRate(flowRateBins), stats.NewPeakRate(flowRateBins)
 	return f
 }
 
@@ -149,10 +148,10 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 
 	ackedBytes = f.acked.move(r.acked, sinceNs, r.timeNs, f.Inherited)
 	receivedBytes = f.received.move(r.received, sinceNs, r.timeNs, f.Inherited)
-	f.rtt.add(r.rtt)
-	f.srtt.add(r.srtt)
-	f.cwnd.add(r.cwnd)
-	f.inFlight.add(r.inFlight)
+	f.rtt.Add(r.rtt)
+	f.srtt.Add(r.srtt)
+	f.cwnd.Add(r.cwnd)
+	f.inFlight.Add(r.inFlight)
 	if r.minRtt != tcp.Absent && (f.minRtt == tcp.Absent || r.minRtt < f.minRtt) {
 		f.minRtt = r.minRtt
 	}
@@ -181,17 +180,18 @@ func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
 		return 0
 	}
 	var grown int64
+	last, seen := s.Last()
 	switch {
-	case s.seen:
-		grown = offset - s.last
+	case seen:
+		grown = offset - last
 	case !inherited:
 		grown = offset
 	}
-	if s.seen && grown <= 0 {
+	if seen && grown <= 0 {
 		return 0 // an old ACK
 	}
 	s.add(offset)
-	s.rate.spread(sinceNs, nowNs, grown)
+	s.rate.Spread(sinceNs, nowNs, grown)
 	return grown
 }
 

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -26,7 +27,7 @@ func (f *flow) report(unseen *[256]bool) Flow {
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
 			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
-			Rtt: f.rtt.report(), Srtt: f.srtt.spread(), Cwnd: f.cwnd.spread(), InFlight: f.inFlight.spread(),
+			Rtt: distributionOf(&f.rtt), Srtt: spreadOf(&f.srtt), Cwnd: spreadOf(&f.cwnd), InFlight: spreadOf(&f.inFlight),
 			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
 			Retransmissions: Retransmissions{
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),
@@ -59,7 +60,7 @@ func (f *flow) chronoSpan() chronographs {
 	}
 }
 
-func (g *Figures) setRates(up, down *rateMeter) {
+func (g *Figures) setRates(up, down *stats.PeakRate) {
 	rate := func(bytes *int64) *float64 {
 		if bytes == nil || g.ActiveS <= 0 {
 			return nil
@@ -67,11 +68,11 @@ func (g *Figures) setRates(up, down *rateMeter) {
 		bps := float64(*bytes) * 8 / g.ActiveS
 		return &bps
 	}
-	peak := func(bytes *int64, m *rateMeter) *float64 {
-		if bytes == nil || g.ActiveS < seconds(windowNs) {
+	peak := func(bytes *int64, m *stats.PeakRate) *float64 {
+		if bytes == nil || g.ActiveS < seconds(stats.PeakWindowNs) {
 			return nil
 		}
-		bps := m.peakBps()
+		bps := m.Bps()
 		return &bps
 	}
 	g.AckedRateBps, g.ReceiveRateBps = rate(g.AckedBytes), rate(g.ReceivedBytes)

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -21,8 +22,8 @@ type Summary struct {
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
 	order  []*flow // in the order in which they were first seen
-	up     *rateMeter
-	down   *rateMeter
+	up     *stats.PeakRate
+	down   *stats.PeakRate
 	loss   *tcp.Loss
 }
 
@@ -31,7 +32,7 @@ const maxDense = 1 << 20
 
 // New makes an empty summary.
 func New(o Options) *Summary {
-	s := &Summary{sparse: map[tcp.FlowID]*flow{}, up: newRateMeter(totalBins), down: newRateMeter(totalBins)}
+	s := &Summary{sparse: map[tcp.FlowID]*flow{}, up: stats.NewPeakRate(totalRateBins), down: stats.NewPeakRate(totalRateBins)}
 	for _, k := range o.Unseen {
 		s.unseen[k] = true
 	}
@@ -88,8 +89,8 @@ func (s *Summary) Samples(b *tcp.Batch) error {
 		}
 		c.read(i, &row)
 		up, down, since := f.sample(&row)
-		s.up.spread(since, row.timeNs, up)
-		s.down.spread(since, row.timeNs, down)
+		s.up.Spread(since, row.timeNs, up)
+		s.down.Spread(since, row.timeNs, down)
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package summary
 
-import "airtide/internal/tcp"
+import (
+	"airtide/internal/stats"
+	"airtide/internal/tcp"
+)
 
 // totals adds up flows.
 type totals struct {
 	Totals
-	rtt, srtt, cwnd, inFlight distribution
+	rtt, srtt, cwnd, inFlight stats.Sketch
 	caNs                      [numCAStates]int64
 	caOK                      bool
 	span                      chronographs
@@ -18,7 +21,7 @@ type totals struct {
 
 func newTotals() *totals {
 	return &totals{
-		rtt: newDistribution(), srtt: newDistribution(), cwnd: newDistribution(), inFlight: newDistribution(),
+		rtt: stats.NewSketch(), srtt: stats.NewSketch(), cwnd: stats.NewSketch(), inFlight: stats.NewSketch(),
 	}
 }
 
@@ -53,10 +56,10 @@ func (t *totals) add(f *flow, line *Flow) {
 	if line.MinRttUs != nil && (t.MinRttUs == nil || *line.MinRttUs < *t.MinRttUs) {
 		t.MinRttUs = line.MinRttUs
 	}
-	t.rtt.merge(&f.rtt)
-	t.srtt.merge(&f.srtt)
-	t.cwnd.merge(&f.cwnd)
-	t.inFlight.merge(&f.inFlight)
+	t.rtt.Merge(&f.rtt)
+	t.srtt.Merge(&f.srtt)
+	t.cwnd.Merge(&f.cwnd)
+	t.inFlight.Merge(&f.inFlight)
 	t.caOK = t.caOK || f.caOK
 	addArray(t.caNs[:], f.caNs[:])
 	addArray(t.causes[:], f.causes[:])
@@ -73,7 +76,7 @@ func (t *totals) report(s *Summary) Totals {
 	t.DurationS = seconds(t.EndNs - t.StartNs)
 	t.ActiveS = max(0, seconds(t.activeTo-t.activeFrom))
 	t.setRates(s.up, s.down)
-	t.Rtt, t.Srtt, t.Cwnd, t.InFlight = t.rtt.report(), t.srtt.spread(), t.cwnd.spread(), t.inFlight.spread()
+	t.Rtt, t.Srtt, t.Cwnd, t.InFlight = distributionOf(&t.rtt), spreadOf(&t.srtt), spreadOf(&t.cwnd), spreadOf(&t.inFlight)
 	t.CAStateShare = caStateShare(t.caNs, t.caOK)
 	t.LimitedShare = limitedShare(t.span)
 	t.count(&t.causes, &t.codes, &t.undone, &s.unseen)

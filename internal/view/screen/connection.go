@@ -3,6 +3,7 @@ package screen
 import (
 	"slices"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -18,7 +19,7 @@ type connection struct {
 	closedNs int64
 	reason   tcp.Reason
 
-	acked, received meter
+	acked, received stats.Meter
 	errors          [tcp.NumErrorCodes]int64
 	retransmits     int64 // events, not the kernel's counter
 	history         history
@@ -65,10 +66,10 @@ func (c *connection) take(s *tcp.Sample, windowNs int64) {
 		c.ca, c.caNs = v, s.TimeNs
 	}
 	if v, ok := s.Get(tcp.AckedBytes); ok {
-		c.acked.add(s.TimeNs, v, windowNs)
+		c.acked.Add(s.TimeNs, v, windowNs)
 	}
 	if v, ok := s.Get(tcp.ReceivedBytes); ok {
-		c.received.add(s.TimeNs, v, windowNs)
+		c.received.Add(s.TimeNs, v, windowNs)
 	}
 }
 

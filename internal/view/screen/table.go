@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -58,7 +59,7 @@ type Table struct {
 	delayNs    int64
 	latestNs   int64 // time of the newest sample of any flow
 	samples    int64
-	samplesIn  meter
+	samplesIn  stats.Meter
 	loss       tcp.Loss
 	untracked  uint64        // flows that found this table full
 	touched    []*connection // scratch of Samples
@@ -137,7 +138,7 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	}
 	t.samples += int64(b.Len())
 	if t.latestNs != 0 {
-		t.samplesIn.add(t.latestNs, t.samples, t.windowNs)
+		t.samplesIn.Add(t.latestNs, t.samples, t.windowNs)
 	}
 	return nil
 }
@@ -189,9 +190,17 @@ func (t *Table) fill(r *Row, c *connection, nowNs int64) {
 			*n = tcp.Absent
 		}
 	}
-	r.SendRate = Value(c.acked.perSecond(nowNs, t.windowNs, t.delayNs)).times(8)
-	r.ReceiveRate = Value(c.received.perSecond(nowNs, t.windowNs, t.delayNs)).times(8)
+	r.SendRate = t.rate(&c.acked, nowNs).times(8)
+	r.ReceiveRate = t.rate(&c.received, nowNs).times(8)
 	r.Idle = !r.Closed && r.SendRate <= 0 && r.ReceiveRate <= 0 && !c.youngerThan(nowNs-t.windowNs-t.delayNs)
+}
+
+// rate returns a meter's growth per second, absent if there are too few readings.
+func (t *Table) rate(m *stats.Meter, nowNs int64) Value {
+	if v, ok := m.PerSecond(nowNs, t.windowNs, t.delayNs); ok {
+		return Value(v)
+	}
+	return tcp.Absent
 }
 
 func (t *Table) prune(nowNs int64) {
@@ -242,7 +251,7 @@ func (t *Table) Status(nowNs int64) Status {
 	t.prune(nowNs)
 	return Status{
 		Source: t.source.Name, Flows: len(t.flows), Samples: t.samples,
-		SamplesPerSecond: Value(t.samplesIn.perSecond(nowNs, t.windowNs, t.delayNs)),
+		SamplesPerSecond: t.rate(&t.samplesIn, nowNs),
 		Lost:             t.loss.Total(), LostPerCPU: append([]uint64{}, t.loss.PerCPU...),
 		Untracked: t.loss.Untracked + t.untracked,
 	}

@@ -1,0 +1,29 @@
+package judge
+
+import (
+	"gonum.org/v1/gonum/stat"
+
+	"airtide/internal/stats"
+)
+
+// Interval holds a value with 95 % confidence. Low and High are NaN if there were too few runs.
+type Interval = stats.Interval
+
+// Summary is a measurement at one point, over the runs of the point.
+type Summary struct {
+	Runs   int     `json:"runs"`
+	Mean   float64 `json:"mean"`
+	SD     float64 `json:"sd"`
+	Median float64 `json:"median"`
+	// Interval is the 95 % bootstrap interval of the mean.
+	Interval Interval `json:"interval"`
+}
+
+// Summarise gives the statistics of one value per run. The standard deviation is that of a sample (n-1 below the line),
+// and NaN for a single run.
+func Summarise(values []float64, seed uint64) Summary {
+	mean := func(x []float64) float64 { return stat.Mean(x, nil) }
+	s := Summary{Runs: len(values), Mean: mean(values), SD: stat.StdDev(values, nil), Median: stats.Median(values)}
+	s.Interval = stats.Bootstrap(values, mean, seed)
+	return s
+}
