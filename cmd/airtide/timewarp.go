@@ -21,7 +21,7 @@ hours. It is done by a kernel module, which is built here from sources in this b
 time follows: sleeps, timeouts, TCP. The network around does not, so TCP sees round trips that are N times as long.
 
 Once loaded it lasts until it is unloaded, which restores the clock source and sets the date back by what it went ahead.
-docs/design/timewarp.md tells what is warped and what stays real.`,
+docs/guide/timewarp.md tells what is warped and what stays real.`,
 		Example: `  airtide timewarp build                     build the module for this kernel
   airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
   airtide timewarp load

@@ -36,7 +36,7 @@ type Config struct {
 // Defaults for zero fields of Config.
 const (
 	// DefaultLagLimit is four times the time that it takes to deliver the 64 packets of an A-MPDU
-	// one by one. Below this limit, rates do not depend on lateness (docs/design/architecture.md).
+	// one by one. Below this limit, rates do not depend on lateness (docs/design/decisions.md).
 	DefaultLagLimit = 2 * time.Millisecond
 
 	DefaultSlots    = 32768

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A shownCommand is a command line of airtide in the documentation.
+type shownCommand struct {
+	page string
+	line string
+	args []string // without the program's name
+}
+
+var fencedBlock = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")
+
+// shownCommands returns the command lines in the fenced and indented blocks of README.md and docs: lines that begin with
+// "airtide" or "$ airtide". Comments, pipes and redirections end a command.
+func shownCommands(t *testing.T) []shownCommand {
+	t.Helper()
+	var all []shownCommand
+	read := func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, block := range fencedBlock.FindAllStringSubmatch(string(text), -1) {
+			lines = append(lines, strings.Split(block[1], "\n")...)
+		}
+		for line := range strings.Lines(fencedBlock.ReplaceAllString(string(text), "")) {
+			if strings.HasPrefix(line, "    ") {
+				lines = append(lines, line)
+			}
+		}
+		for _, line := range lines {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+			words := splitCommand(line)
+			// Output of airtide begins with its name, too: "airtide  lost 0".
+			if len(words) > 1 && words[0] == "airtide" && !strings.HasPrefix(line, "airtide  ") {
+				all = append(all, shownCommand{filepath.Base(path), line, words[1:]})
+			}
+		}
+	}
+	read("../../README.md")
+	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			read(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// splitCommand returns the words of a shell command up to a comment, pipe, redirection or semicolon.
+func splitCommand(line string) []string {
+	var words []string
+	var word strings.Builder
+	started := false
+	var quote rune
+	flush := func() {
+		if started {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		started = false
+	}
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, started = r, true
+		case r == ' ' || r == '\t':
+			flush()
+		case !started && r == '#', r == '|', r == '>', r == ';', r == '&':
+			flush()
+			return words
+		default:
+			started = true
+			word.WriteRune(r)
+		}
+	}
+	flush()
+	return words
+}
+
+// parse finds the command of a line and reads its flags and arguments, without running it.
+func (s shownCommand) parse() error {
+	cmd, rest, err := newRoot().Find(s.args)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if cmd.Run == nil && cmd.RunE == nil {
+		return misuse{io.EOF}
+	}
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return err
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// Verbs, flags and the number of arguments of every shown command are those of the program.
+func TestShownCommandsAreUnderstood(t *testing.T) {
+	all := shownCommands(t)
+	if len(all) < 60 {
+		t.Errorf("only %d commands were found", len(all))
+	}
+	verbs := map[string]bool{}
+	for _, s := range all {
+		if err := s.parse(); err != nil {
+			t.Errorf("%s: %q: %v", s.page, s.line, err)
+		}
+		verbs[s.args[0]] = true
+	}
+	for _, cmd := range newRoot().Commands() {
+		if name := cmd.Name(); !verbs[name] && cmd.IsAvailableCommand() && !slices.Contains([]string{"completion", "help", "version"}, name) {
+			t.Errorf("no page shows airtide %s", name)
+		}
+	}
+	if (shownCommand{args: []string{"info", "--nosuch", "a.atr"}}).parse() == nil || (shownCommand{args: []string{"info"}}).parse() == nil {
+		t.Error("a wrong command is understood")
+	}
+}
+
+// runsAnywhere says if a shown command needs neither root nor a network nor a result of a lab run.
+func (s shownCommand) runsAnywhere() bool {
+	line := strings.Join(s.args, " ")
+	switch s.args[0] {
+	case "plot", "export":
+		return true
+	case "info":
+		return !strings.Contains(line, "results/")
+	case "fairness":
+		return !strings.Contains(line, "--result")
+	case "share":
+		return strings.HasPrefix(line, "share key")
+	case "lab":
+		return line == "lab list" || strings.HasPrefix(line, "lab check")
+	}
+	return false
+}
+
+// Every shown command that can run anywhere does run, in the order of its page, on a recording that stands in the repository.
+// Those that need the kernel run under the build tag "kernel".
+func TestShownCommandsRun(t *testing.T) {
+	recorded, err := os.ReadFile(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	experiment, err := os.ReadFile("../../experiments/quickstart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPage := map[string][]shownCommand{}
+	for _, s := range shownCommands(t) {
+		if s.runsAnywhere() {
+			byPage[s.page] = append(byPage[s.page], s)
+		}
+	}
+	n := 0
+	for page, commands := range byPage {
+		t.Run(page, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for _, s := range commands {
+				for _, word := range s.args {
+					switch filepath.Ext(word) {
+					case ".atr":
+						writeFile(t, word, recorded)
+					case ".yaml":
+						writeFile(t, word, experiment)
+					}
+				}
+				args := slices.Clone(s.args)
+				if s.args[0] == "plot" || s.args[0] == "export" {
+					args = append(args, "--force") // a page may show the same output twice
+				}
+				for i := len(args) - 1; i > 0; i-- {
+					switch {
+					case args[i-1] == "--from" || args[i-1] == "--to": // the recording is shorter than those of the pages
+						args = slices.Delete(args, i-1, i+1)
+					case args[i-1] == "-o" && filepath.IsAbs(args[i]): // an output of the system goes to this folder instead
+						args[i] = "absolute-" + filepath.Base(args[i])
+					}
+				}
+				if _, stderr, status := run(t, args...); status != 0 {
+					t.Errorf("%q: status %d: %s", s.line, status, stderr)
+				}
+				n++
+			}
+		})
+	}
+	if n < 25 {
+		t.Errorf("only %d commands were run", n)
+	}
+}
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

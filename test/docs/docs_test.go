@@ -1,0 +1,154 @@
+// Package docs holds the tests of the documentation: links, anchors and the rules of its text.
+// The commands that it shows are tested in cmd/airtide.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+const root = "../.."
+
+// pages returns the text of README.md and of every page below docs, by its path from the repository's root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	read := func(path string) {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path] = string(text)
+	}
+	read("README.md")
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			relative, _ := filepath.Rel(root, path)
+			read(relative)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var (
+	fence    = regexp.MustCompile("(?ms)^```.*?^```$")
+	code     = regexp.MustCompile("`[^`\n]*`")
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+)
+
+// anchors returns the anchors that GitHub gives to the headings of a page.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		title := strings.ToLower(linkText.ReplaceAllString(m[1], "$1"))
+		all[strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return r
+			}
+			return -1
+		}, title)] = true
+	}
+	return all
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	for path, text := range all {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			target, anchor, _ := strings.Cut(m[1], "#")
+			to := path
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s: %s leads nowhere", path, m[1])
+			} else if anchor != "" && !anchors(all[to])[anchor] {
+				t.Errorf("%s: %s has no heading #%s", path, to, anchor)
+			}
+		}
+	}
+}
+
+// Every page is reached from the index, page by page.
+func TestEveryPageIsReached(t *testing.T) {
+	all := pages(t)
+	reached := map[string]bool{}
+	var follow func(string)
+	follow = func(path string) {
+		if reached[path] || all[path] == "" {
+			return
+		}
+		reached[path] = true
+		for _, m := range link.FindAllStringSubmatch(all[path], -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			follow(filepath.Join(filepath.Dir(path), target))
+		}
+	}
+	follow("docs/index.md")
+	for path := range all {
+		if !reached[path] && path != "README.md" {
+			t.Errorf("no link leads from docs/index.md to %s", path)
+		}
+	}
+}
+
+var paperCode = regexp.MustCompile(`\bP[1-5]\b`)
+
+// The short codes of the papers are for docs/papers.md. Names of experiments such as p4-fig8 are no codes.
+func TestPapersAreNamed(t *testing.T) {
+	for path, text := range pages(t) {
+		if path != "docs/papers.md" {
+			for i, line := range strings.Split(text, "\n") {
+				if paperCode.MatchString(line) {
+					t.Errorf("%s:%d names a paper by its code: %s", path, i+1, line)
+				}
+			}
+		}
+	}
+}
+
+// Prose has at most 100 columns. Headings, tables, code, pictures and generated parts may be longer.
+func TestProseIsNarrow(t *testing.T) {
+	generated := regexp.MustCompile(`(?s)<!-- \S+ begin.*?-->.*?<!-- \S+ end -->`)
+	for path, text := range pages(t) {
+		prose := fence.ReplaceAllStringFunc(generated.ReplaceAllStringFunc(text, blank), blank)
+		for i, line := range strings.Split(prose, "\n") {
+			if n := len([]rune(line)); n > 100 && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "![") {
+				t.Errorf("%s:%d has %d columns", path, i+1, n)
+			}
+		}
+	}
+}
+
+// blank keeps the lines of a text and drops the rest.
+func blank(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) }
+
+func TestDocumentationIsEnglish(t *testing.T) {
+	for path, text := range pages(t) {
+		for i, line := range strings.Split(text, "\n") {
+			for _, r := range line {
+				if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+					t.Errorf("%s:%d is not in English", path, i+1)
+					break
+				}
+			}
+		}
+	}
+}
