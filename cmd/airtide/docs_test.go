@@ -191,7 +191,7 @@ func TestShownCommandsRun(t *testing.T) {
 				}
 				for i := len(args) - 1; i > 0; i-- {
 					switch {
-					case args[i-1] == "--from" || args[i-1] == "--to": // the recording is shorter than those of the pages
+					case args[0] == "plot" && (args[i-1] == "--from" || args[i-1] == "--to"): // the recording is shorter than those of the pages
 						args = slices.Delete(args, i-1, i+1)
 					case args[i-1] == "-o" && filepath.IsAbs(args[i]): // an output of the system goes to this folder instead
 						args[i] = "absolute-" + filepath.Base(args[i])

@@ -98,7 +98,7 @@ func (f *fairnessFlags) print(out io.Writer, one judged) error {
 	line("total"+unit, rateFigure(float64(one.Total)), best(o.Total, rateFigure))
 	line("Jain's index", indexFigure(float64(one.Jain)), best(o.Jain, indexFigure))
 	line("of rate/alone", indexFigure(float64(one.Normalised)), best(o.Normalised, indexFigure))
-	line("P4's printed form", indexFigure(float64(one.Printed)), "")
+	line("printed form", indexFigure(float64(one.Printed)), "")
 	line("airtime", indexFigure(float64(one.Airtime)), best(o.Airtime, indexFigure))
 	line("distance (nats)", indexFigure(float64(one.Distance)), "")
 	if err := t.Flush(); err != nil {

@@ -75,7 +75,7 @@ func TestFairnessOfFigures(t *testing.T) {
 		t.Errorf("max-min: %+v", r)
 	}
 	out := mustRun(t, "fairness", "30", "28", "9", "8", "--max", "400,500,50,50")
-	for _, want := range []string{"distance (nats)    0.869", "of rate/alone      0.831  optimum 1.000", "proportionally fair; it is limited by airtime"} {
+	for _, want := range []string{"distance (nats)  0.869", "of rate/alone    0.831  optimum 1.000", "proportionally fair; it is limited by airtime"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

@@ -69,7 +69,7 @@ nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
 	fl.StringVar(&f.device, "interface", "", "interface by which the access point is reached: flows of its addresses, multicast on it")
 	fl.StringSliceVar(&f.peers, "peer", nil, "address, or address:port, of a terminal to tell by unicast, or of a hub (repeatable)")
 	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
-	fl.StringVar(&f.policy, "policy", string(control.Shares), "shares, equal-cap (our reconstruction of P4's middleware), or observe")
+	fl.StringVar(&f.policy, "policy", string(control.Shares), "shares, equal-cap (our reconstruction of the middleware of Matsuno et al. 2021), or observe")
 	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
 	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
 	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
