@@ -1,5 +1,10 @@
 package figure
 
+import (
+	"cmp"
+	"slices"
+)
+
 // reachOfLimits is how far above the other values, as a factor, a limit may lie and still be inside
 // the panel.
 const reachOfLimits = 1.8
@@ -92,6 +97,9 @@ func (p *Panel) includeValues(y panelScales, from float64) {
 		if !ok || s.Limit {
 			continue
 		}
+		if s.Clip {
+			hi = s.usualMax(hi, from)
+		}
 		a := y.of(s.Side)
 		if a.Kind == Log && lo <= 0 { // a logarithm has no zero: the least positive value is not known, so a guess
 			lo = min(hi, 1)
@@ -113,6 +121,42 @@ func (p *Panel) includeValues(y panelScales, from float64) {
 	if p.fewBars() { // the values above the bars need room
 		y.left.include(y.left.lo, y.left.hi+0.05*(y.left.hi-min(y.left.lo, 0)))
 	}
+}
+
+// A clipped series leaves out values that it has for less than rareShare of its time, if they are
+// more than spikeFactor times the usual ones. The usual ones get room of usualRoom.
+const (
+	rareShare   = 0.01
+	spikeFactor = 3
+	usualRoom   = 1.3
+)
+
+// usualMax is the greatest value without rare spikes. Most is the greatest value at or above an x.
+func (s *Series) usualMax(most, from float64) float64 {
+	type held struct{ value, time float64 }
+	var all []held
+	total := 0.0
+	for i := range s.Data {
+		d := &s.Data[i]
+		if d.absent() || i+1 == len(s.Data) {
+			continue
+		}
+		start, end := max(d.X, from), s.Data[i+1].X
+		spike := min(max(d.End-start, 0), end-start) // the time in which the value may be at its maximum
+		all = append(all, held{d.Max, spike}, held{d.Last, end - start - spike})
+		total += end - start
+	}
+	slices.SortFunc(all, func(a, b held) int { return cmp.Compare(b.value, a.value) })
+	rare := 0.0
+	for _, h := range all {
+		if rare += h.time; rare > rareShare*total {
+			if most > spikeFactor*h.value && h.value > 0 {
+				return usualRoom * h.value
+			}
+			return most
+		}
+	}
+	return most
 }
 
 // includeLimits widens the axes to those limits that are not far above everything else.

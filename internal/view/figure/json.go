@@ -80,6 +80,7 @@ type jsonSeries struct {
 	Style jsonStyle `json:"style"`
 	Shade bool      `json:"shade,omitempty"`
 	Limit bool      `json:"limit,omitempty"`
+	Clip  bool      `json:"clip,omitempty"`
 	X     []number  `json:"x"`
 	Y     []number  `json:"y"`
 	Low   []number  `json:"low,omitempty"`
@@ -191,7 +192,7 @@ func describeStyle(s Style) jsonStyle {
 func describeSeries(s *Series, y panelScales, x *scale, maxPoints int) jsonSeries {
 	out := jsonSeries{
 		Name: s.Name, Side: s.Side.String(), Kind: s.Kind.String(), Style: describeStyle(s.Style),
-		Shade: s.Shade, Limit: s.Limit,
+		Shade: s.Shade, Limit: s.Limit, Clip: s.Clip,
 	}
 	var xs, ys, lows, highs []float64
 	intervals := false

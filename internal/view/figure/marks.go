@@ -22,8 +22,9 @@ type Mark struct {
 
 // Rule is a thin dashed upright line.
 type Rule struct {
-	X    float64
-	Name string
+	X     float64
+	Name  string
+	Label bool // writes the name beside the line
 }
 
 func (m *Marks) count() int {

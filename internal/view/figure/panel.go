@@ -70,6 +70,15 @@ func (p *plotted) drawRule(r *Rule) {
 	style := p.stroke(Style{Ink: Text, Width: 0.6})
 	style.Dashes = []vg.Length{2, 2}
 	c.StrokeLine2(style, x, p.area.Min.Y, x, p.area.Max.Y)
+	if !r.Label {
+		return
+	}
+	size := p.tickSize
+	at, width := vg.Point{X: x + tickGap, Y: p.area.Max.Y - size*1.1}, widthOf(size, r.Name)
+	if at.X+width > p.area.Max.X-tickGap {
+		at.X = x - tickGap - width
+	}
+	p.write(size, at, alignLeft, r.Name)
 }
 
 // drawMarks draws the events of one class. Of markers that would fall on the same dot, one is

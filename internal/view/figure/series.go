@@ -24,6 +24,8 @@ type Series struct {
 	Style Style
 	Data  []Sample
 	Shade bool // fills the area below the steps
+	// Clip lets rare spikes leave the panel, and the legend says so.
+	Clip bool
 	// Limit marks a bound that may lie far above everything else. It then leaves the panel instead
 	// of squeezing the other series, and the legend says so.
 	Limit bool

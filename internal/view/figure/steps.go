@@ -101,14 +101,44 @@ func (p *plotted) drawSteps() {
 		}
 	}
 	for i := range p.Series {
+		thin := p.thinning(pieces[i], p.Series[i].Style.Width)
 		for _, x := range pieces[i] {
 			style := p.Series[i].Style
+			style.Width *= thin
 			if x.band {
 				style.Dash, style.Width = Solid, min(style.Width, 0.4)
 			}
 			c.StrokeLines(p.stroke(style), c.ClipLinesXY(x.lines...)...)
 		}
 	}
+}
+
+// A line that covers more than maxCover of the panel is drawn thinner, down to leastWidth points, so
+// that lines behind it can be seen.
+const (
+	maxCover   = 0.12
+	leastWidth = 0.35
+)
+
+// thinning is the factor for the width of a line, given in points.
+func (p *plotted) thinning(pieces []piece, width float64) float64 {
+	var length vg.Length
+	for _, x := range pieces {
+		if x.band {
+			continue
+		}
+		for _, l := range x.lines {
+			for i := 1; i < len(l); i++ {
+				length += vg.Length(math.Abs(float64(l[i].Y - l[i-1].Y)))
+			}
+		}
+	}
+	area := (p.area.Max.X - p.area.Min.X) * (p.area.Max.Y - p.area.Min.Y)
+	cover := float64(length*vg.Points(width)) / float64(area)
+	if cover <= maxCover || width <= leastWidth {
+		return 1
+	}
+	return max(leastWidth/width, maxCover/cover)
 }
 
 // A band is decided on blocks of columns, so that a line that only rises steeply does not become

@@ -22,11 +22,12 @@ func bbrRates(v *view) figure.Panel {
 	return figure.Panel{
 		Left: figure.Axis{Label: "rate", Unit: units.Rates},
 		Series: []figure.Series{
-			v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6)),
+			clip(v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6))),
 			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 0.9))),
-			v.line("bandwidth estimate", tcp.BBRBandwidthBps, solid(figure.Blue, 1.3)),
+			clip(v.line("bandwidth estimate", tcp.BBRBandwidthBps, solid(figure.Blue, 1.3))),
 		},
-		Empty: v.withoutStateOf("BBR"),
+		Rules: v.controlRules(true),
+		Empty: "no rate was recorded here",
 	}
 }
 
@@ -37,18 +38,23 @@ func bbrRTT(v *view) figure.Panel {
 			v.line("latest RTT", tcp.RttUs, solid(figure.Sky, 0.6)),
 			v.line("BBR's minimum RTT", tcp.BBRMinRttUs, dashed(figure.Vermillion, 1.1)),
 		},
-		Empty: v.withoutStateOf("BBR"),
+		Rules: v.controlRules(false),
+		Empty: "no round-trip time was measured here",
 	}
 }
 
 func bbrMode(v *view) figure.Panel {
-	return figure.Panel{
+	p := figure.Panel{
 		Left:  figure.Axis{Label: "mode", Kind: figure.Names, Names: bbrModes},
 		Right: &figure.Axis{Label: "pacing gain", Unit: units.Percents},
-		Series: []figure.Series{
-			v.line("mode", tcp.BBRMode, solid(figure.Dim, 1.4)),
-			v.right("pacing gain (right)", tcp.BBRPacingGainPct, solid(figure.Blue, 1)),
-		},
+		Rules: v.controlRules(false),
 		Empty: v.withoutStateOf("BBR"),
 	}
+	if v.hasState(tcp.BBRMode) {
+		p.Series = []figure.Series{
+			v.line("mode", tcp.BBRMode, solid(figure.Dim, 1.4)),
+			v.right("pacing gain (right)", tcp.BBRPacingGainPct, solid(figure.Blue, 1)),
+		}
+	}
+	return p
 }

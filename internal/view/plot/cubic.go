@@ -20,11 +20,14 @@ var cubicFigure = definition{
 }
 
 func cubicK(v *view) figure.Panel {
-	return figure.Panel{
-		Left:   figure.Axis{Label: "K", Unit: units.Milliseconds},
-		Series: []figure.Series{v.line("K", tcp.CubicKMs, solid(figure.Blue, 1.3))},
-		Weight: 0.8, Empty: v.withoutStateOf("CUBIC"),
+	p := figure.Panel{
+		Left: figure.Axis{Label: "K", Unit: units.Milliseconds}, Weight: 0.8,
+		Rules: v.controlRules(true), Empty: v.withoutStateOf("CUBIC"),
 	}
+	if v.hasState(tcp.CubicKMs) {
+		p.Series = []figure.Series{v.line("K", tcp.CubicKMs, solid(figure.Blue, 1.3))}
+	}
+	return p
 }
 
 func cubicWindow(v *view) figure.Panel {
@@ -36,6 +39,7 @@ func cubicWindow(v *view) figure.Panel {
 			v.line("cwnd", tcp.CwndPackets, solid(figure.Blue, 1.3)),
 			limit(v.line("target", tcp.CubicTargetPackets, dashed(figure.Orange, 1))),
 		},
+		Rules: v.controlRules(false),
 		Empty: "no congestion window was recorded here",
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"airtide/internal/view/figure"
 )
@@ -35,11 +37,16 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 		return nil, err
 	}
 	d := definitions[kind]
-	f := &figure.Figure{Title: o.Title, Note: o.Note, X: v.timeAxis(), HeightCm: d.heightCm}
+	f := &figure.Figure{Title: o.Title, X: v.timeAxis(), HeightCm: d.heightCm}
+	notes := []string{o.Note}
 	for _, flow := range flows {
 		v.FlowSeries = flow
 		f.Cells = append(f.Cells, figure.Cell{Title: flow.label(), Panels: d.panels(&v)})
+		if d.note != nil {
+			notes = append(notes, d.note(&v))
+		}
 	}
+	f.Note = joinNotes(notes...)
 	if o.Grid {
 		f.Columns = gridColumns(len(flows))
 		rows := (len(flows) + f.Columns - 1) / f.Columns
@@ -48,6 +55,17 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 		f.Title = cmp.Or(f.Title, f.Cells[0].Title)
 	}
 	return f, nil
+}
+
+// joinNotes joins the notes that are not empty, each once.
+func joinNotes(notes ...string) string {
+	var all []string
+	for _, n := range notes {
+		if n != "" && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func checkFlows(flows []*FlowSeries, grid bool) error {
@@ -85,6 +103,9 @@ func viewOf(flows []*FlowSeries, o Options) (view, error) {
 		first, last = min(first, f.FirstNs), max(last, f.LastNs)
 	}
 	v.from, v.to = v.origin+int64(o.From), v.origin+int64(o.To)
+	if o.From == 0 {
+		v.from = min(v.from, first) // events may come before the start of the recording
+	}
 	if last < first || (o.To != 0 && first > v.to) || last < v.from {
 		return v, nothingThere(flows, o)
 	}
@@ -92,9 +113,6 @@ func viewOf(flows []*FlowSeries, o Options) (view, error) {
 		v.to = max(last, v.from)
 	}
 	if o.From == 0 && float64(first-v.origin) > originShare*float64(v.to-v.origin) {
-		v.from = first
-	}
-	if o.From == 0 && first < v.from {
 		v.from = first
 	}
 	if v.to <= v.from { // a single moment

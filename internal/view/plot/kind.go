@@ -32,6 +32,7 @@ type definition struct {
 	segments bool        // collects retransmitted segments and SACK blocks
 	heightCm float64     // default height
 	panels   func(*view) []figure.Panel
+	note     func(*view) string // a word about unusual values, or nil
 }
 
 // kinds is in the order in which a list of figures is shown.

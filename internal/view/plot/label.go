@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"airtide/internal/tcp"
@@ -27,11 +28,11 @@ func (fs *FlowSeries) label() string {
 }
 
 func (fs *FlowSeries) congestionControl() string {
-	cc := fs.Flow.CongestionControl
+	names := []string{fs.Flow.CongestionControl}
 	for _, next := range fs.controls {
-		if next != cc {
-			cc += ", then " + next
+		if !slices.Contains(names, next.name) {
+			names = append(names, next.name)
 		}
 	}
-	return strings.TrimPrefix(cc, ", then ")
+	return strings.TrimPrefix(strings.Join(names, ", then "), ", then ")
 }

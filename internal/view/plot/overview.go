@@ -3,7 +3,6 @@ package plot
 import (
 	"slices"
 
-	"airtide/internal/tcp"
 	"airtide/internal/view/figure"
 )
 
@@ -11,6 +10,7 @@ var overviewFigure = definition{
 	doc:      "cwnd, rtt, rates and queues on one time axis",
 	fields:   slices.Concat(cwndFigure.fields, rttFigure.fields, ratesFigure.fields, queuesFigure.fields),
 	heightCm: 22,
+	note:     (*view).goodputNote,
 	panels: func(v *view) []figure.Panel {
 		return []figure.Panel{cwndPanel(v), rttPanel(v), ratesPanel(v), busierQueuePanel(v)}
 	},
@@ -18,7 +18,7 @@ var overviewFigure = definition{
 
 // busierQueuePanel shows the queue of the direction with more bytes.
 func busierQueuePanel(v *view) figure.Panel {
-	if v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) {
+	if v.receives() {
 		return receiveQueuePanel(v)
 	}
 	p := sendQueuePanel(v)

@@ -13,6 +13,7 @@ var ratesFigure = definition{
 	fields:   []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes, tcp.DeliveryRateBps, tcp.PacingRateBps},
 	heightCm: 10,
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{ratesPanel(v)} },
+	note:     (*view).goodputNote,
 }
 
 func ratesPanel(v *view) figure.Panel {
@@ -36,6 +37,29 @@ func ratesPanel(v *view) figure.Panel {
 		p.Series = append(p.Series, v.draw("goodput received", v.goodput(tcp.ReceivedBytes), second))
 	}
 	return p
+}
+
+// catchUp is the goodput, as a factor of the delivery rate at the same time, that is explained.
+const catchUp = 1.2
+
+// goodputNote explains goodput above the delivery rate. After a recovery, one cumulative
+// acknowledgement covers all data that arrived behind the loss.
+func (v *view) goodputNote() string {
+	rate := v.curve(tcp.DeliveryRateBps)
+	for _, b := range v.goodput(tcp.AckedBytes).between(v.from, v.to) {
+		end := b.t0 + v.window()
+		_, delivered, ok := rate.extremes(b.t0, end)
+		if !ok || float64(b.max) <= catchUp*float64(delivered) {
+			continue
+		}
+		losses := v.marks[markCode+markClass(tcp.CodeDupAck)].count(v.from, end) +
+			v.marks[markCode+markClass(tcp.CodeTimeout)].count(v.from, end)
+		if losses > 0 {
+			return "goodput above the delivery rate: an ACK after recovery covers all data behind the loss"
+		}
+		return "goodput above the delivery rate: ACKs came in bursts"
+	}
+	return ""
 }
 
 // window is the time in nanoseconds over which goodput is averaged.

@@ -12,10 +12,43 @@ var sequenceFigure = definition{
 	doc: "time-sequence: sent, acknowledged, window edge, retransmissions by cause, SACK blocks",
 	fields: []tcp.Field{
 		tcp.SentBytes, tcp.AckedBytes, sendEdgeBytes, tcp.ReceivedBytes, tcp.ReadBytes, receiveEdgeBytes,
+		tcp.UnackedBytes, tcp.SendWindowBytes, tcp.ReceiveQueuedBytes, tcp.ReceiveWindowBytes,
 	},
 	segments: true,
 	heightCm: 12,
-	panels:   func(v *view) []figure.Panel { return []figure.Panel{sequencePanel(v)} },
+	panels:   sequencePanels,
+}
+
+// longStream is the number of windows in a stream from which its lines would be one, so that a
+// second panel shows how far they are ahead of the acknowledged or read bytes.
+const longStream = 20
+
+func sequencePanels(v *view) []figure.Panel {
+	stream := sequencePanel(v)
+	if v.receives() {
+		if v.growth(tcp.ReceivedBytes) <= longStream*v.greatest(tcp.ReceiveWindowBytes) {
+			return []figure.Panel{stream}
+		}
+		return []figure.Panel{stream, {
+			Left: figure.Axis{Label: "not read", Unit: units.Sizes}, Weight: 0.7,
+			Series: []figure.Series{
+				limit(v.line("receive window", tcp.ReceiveWindowBytes, dashDot(figure.Orange, 0.9))),
+				v.line("received", tcp.ReceiveQueuedBytes, solid(figure.Blue, 1)),
+			},
+			Empty: "no receive queue was recorded here",
+		}}
+	}
+	if v.growth(tcp.AckedBytes) <= longStream*v.greatest(tcp.SendWindowBytes) {
+		return []figure.Panel{stream}
+	}
+	return []figure.Panel{stream, {
+		Left: figure.Axis{Label: "ahead of ACK", Unit: units.Sizes}, Weight: 0.7,
+		Series: []figure.Series{
+			limit(v.line("send window", tcp.SendWindowBytes, dashDot(figure.Orange, 0.9))),
+			v.line("sent, not acknowledged", tcp.UnackedBytes, solid(figure.Blue, 1)),
+		},
+		Empty: "no send queue was recorded here",
+	}}
 }
 
 var causeMarks = [tcp.CauseOther + 1]struct {
@@ -37,7 +70,7 @@ func sequencePanel(v *view) figure.Panel {
 		Left:  figure.Axis{Label: "stream offset", Unit: units.Sizes, Floating: true},
 		Empty: "no stream was recorded here",
 	}
-	if v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) {
+	if v.receives() {
 		p.Series = []figure.Series{
 			limit(v.line("receive window edge", receiveEdgeBytes, dashDot(figure.Orange, 0.9))),
 			v.line("received", tcp.ReceivedBytes, solid(figure.Blue, 1.2)),

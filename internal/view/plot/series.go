@@ -41,11 +41,17 @@ type FlowSeries struct {
 	FirstNs, LastNs int64
 
 	series    *Series
-	controls  []string // congestion controls that took over later
-	held      []int64  // last values before the start of the figure, by measure
-	curves    []curve  // by measure
-	caChanges curve    // the congestion state by its own events, which may fall between samples
+	controls  []controlChange
+	held      []int64 // last values before the start of the figure, by measure
+	curves    []curve // by measure
+	caChanges curve   // the congestion state by its own events, which may fall between samples
 	marks     [numMarkClasses]marks
+}
+
+// controlChange is a change of the congestion control.
+type controlChange struct {
+	ns   int64
+	name string
 }
 
 // NewSeries makes a Series for figures of the given flows, of all when none is given. Of the
@@ -217,9 +223,7 @@ func (s *Series) Event(e *tcp.Event) error {
 		}
 		fs.caChanges.add(max(e.TimeNs, from), int64(e.To))
 	case tcp.EventCCChange:
-		if !slices.Contains(fs.controls, e.Text) {
-			fs.controls = append(fs.controls, e.Text)
-		}
+		fs.controls = append(fs.controls, controlChange{e.TimeNs, e.Text})
 	}
 	if e.TimeNs < from {
 		return nil

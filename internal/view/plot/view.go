@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"math"
+
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/figure"
@@ -31,6 +33,12 @@ func (v *view) right(name string, f tcp.Field, style figure.Style) figure.Series
 // limit marks a series as a bound that may lie far above the others.
 func limit(s figure.Series) figure.Series {
 	s.Limit = true
+	return s
+}
+
+// clip lets rare spikes of a series leave the panel.
+func clip(s figure.Series) figure.Series {
+	s.Clip = true
 	return s
 }
 
@@ -67,11 +75,46 @@ func (v *view) marksOf(class markClass) []figure.Mark {
 	return marks
 }
 
+// controlRules mark the changes of the congestion control, which lead to gaps in its state.
+func (v *view) controlRules(label bool) []figure.Rule {
+	var rules []figure.Rule
+	for _, c := range v.controls {
+		if c.ns > v.from && c.ns < v.to {
+			rules = append(rules, figure.Rule{X: v.x(c.ns), Name: c.name, Label: label})
+		}
+	}
+	return rules
+}
+
+// leastState is the part of the figure's time in which a congestion control must show its state, or
+// the panel explains why it does not.
+const leastState = 0.02
+
+// hasState is true if the private state of a congestion control is there for long enough.
+func (v *view) hasState(f tcp.Field) bool {
+	samples, known := v.samples(v.curve(f)), 0.0
+	for i := 1; i < len(samples); i++ {
+		if !math.IsNaN(samples[i-1].Last) {
+			known += min(samples[i].X, v.x(v.to)) - max(samples[i-1].X, v.x(v.from))
+		}
+	}
+	return known > 0 && known >= leastState*float64(v.to-v.from)
+}
+
 // growth is how much a counter grew.
 func (v *view) growth(f tcp.Field) int64 {
 	lo, hi, _ := v.curve(f).extremes(v.from, v.to)
 	return hi - lo
 }
+
+// greatest is the greatest value of a field, zero if it is absent.
+func (v *view) greatest(f tcp.Field) int64 {
+	_, hi, _ := v.curve(f).extremes(v.from, v.to)
+	return hi
+}
+
+// receives is true if the flow received more than it sent.
+func (v *view) receives() bool { return v.growth(tcp.ReceivedBytes) > v.growth(tcp.AckedBytes) }
 
 // rttAxis is the axis of round-trip times.
 func (v *view) rttAxis() figure.Axis {
