@@ -106,12 +106,12 @@ func (n *network) attachServer(p *port, host *namespace) error {
 		if p.fd, err = openTUN(device); err != nil {
 			return err
 		}
-		return errors.Join(n.opened(p), n.countLosses(p, device, "tx_dropped"))
+		return errors.Join(n.prepare(p), n.countLosses(p, device, "tx_dropped"))
 	})
 }
 
-// opened prepares a port after its descriptor was opened.
-func (n *network) opened(p *port) error {
+// prepare prepares a port after its descriptor was opened.
+func (n *network) prepare(p *port) error {
 	n.undone(func() { _ = unix.Close(p.fd) })
 	p.super = n.supers
 	return setOffloads(p.fd, n.supers)
@@ -164,7 +164,7 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 			return err
 		}
 		return errors.Join(
-			n.opened(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"),
+			n.prepare(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"),
 			n.countLosses(p, name, "rx_dropped"),
 		)
 	})

@@ -27,7 +27,7 @@ type Engine struct {
 	orders   *os.File
 	pipe     *os.File // from which answers come
 	answers  *bufio.Reader
-	complain *complaint
+	complain *outputHead
 	mutex    sync.Mutex // one order at a time
 	ended    chan struct{}
 	waitErr  error
@@ -49,7 +49,7 @@ func Start(ctx context.Context, c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the engine's configuration: %w", err)
 	}
-	e := &Engine{complain: &complaint{}, ended: make(chan struct{})}
+	e := &Engine{complain: &outputHead{}, ended: make(chan struct{})}
 	if err := e.launch(&c); err != nil {
 		return nil, fmt.Errorf("starting the engine: %w", err)
 	}
@@ -155,11 +155,11 @@ func (e *Engine) exchange(order []byte) (a answer, err error) {
 	case err == nil:
 		return a, writeErr
 	}
-	return a, e.why(err)
+	return a, e.exitReason(err)
 }
 
-// why returns the reason why the engine does not answer.
-func (e *Engine) why(err error) error {
+// exitReason returns the reason why the engine does not answer.
+func (e *Engine) exitReason(err error) error {
 	select {
 	case <-e.ended:
 	case <-time.After(time.Second):
@@ -211,7 +211,7 @@ func (e *Engine) Ended() <-chan struct{} { return e.ended }
 func (e *Engine) Stop() error {
 	select {
 	case <-e.ended:
-		return e.why(io.ErrUnexpectedEOF)
+		return e.exitReason(io.ErrUnexpectedEOF)
 	default:
 	}
 	return e.end()
@@ -246,22 +246,22 @@ func (e *Engine) awaitEnd() {
 	}
 }
 
-// complaint keeps the first bytes of the engine's standard error, which name the cause of a panic.
-type complaint struct {
+// outputHead keeps the first bytes of the engine's standard error, which name the cause of a panic.
+type outputHead struct {
 	mutex sync.Mutex
 	text  []byte
 }
 
 const complaintBytes = 4096
 
-func (c *complaint) Write(b []byte) (int, error) {
+func (c *outputHead) Write(b []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.text = append(c.text, b[:min(len(b), complaintBytes-len(c.text))]...)
 	return len(b), nil
 }
 
-func (c *complaint) String() string {
+func (c *outputHead) String() string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return strings.TrimSpace(string(c.text))

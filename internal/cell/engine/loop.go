@@ -120,7 +120,7 @@ func (l *loop) run() {
 		if now-l.tickNs >= tickEveryNs {
 			l.tick(now)
 		}
-		if !l.obey() {
+		if !l.execute() {
 			return
 		}
 		l.wait()
@@ -219,8 +219,8 @@ func (l *loop) tick(now int64) {
 	}
 }
 
-// obey executes an order and reports whether the loop continues.
-func (l *loop) obey() bool {
+// execute executes an order and reports whether the loop continues.
+func (l *loop) execute() bool {
 	order := l.order.Load()
 	if order == orderNone {
 		return true

@@ -62,8 +62,8 @@ func (l *loop) acceptOutside(p *port, frame []byte, kind uint16) bool {
 	return false
 }
 
-// ours reports whether the engine answers for an address.
-func (l *loop) ours(p *port, a netip.Addr) bool {
+// answersFor reports whether the engine answers for an address.
+func (l *loop) answersFor(p *port, a netip.Addr) bool {
 	if a == p.outside.linkLocal || slices.Contains(p.Gateway, a) {
 		return true
 	}
@@ -88,7 +88,7 @@ func (l *loop) arp(p *port, b []byte) {
 	sender, target := netip.AddrFrom4([4]byte(b[14:18])), netip.AddrFrom4([4]byte(b[24:28]))
 	from := mac(b[8:14])
 	l.learn(p, sender, from)
-	if binary.BigEndian.Uint16(b[6:]) == 1 && l.ours(p, target) {
+	if binary.BigEndian.Uint16(b[6:]) == 1 && l.answersFor(p, target) {
 		p.sendARP(2, from, target, sender)
 	}
 }
@@ -116,7 +116,7 @@ func (l *loop) discovery(p *port, ip []byte, from mac) {
 	} else {
 		source = netip.MustParseAddr("ff02::1")
 	}
-	if l.ours(p, target) {
+	if l.answersFor(p, target) {
 		// Router, solicited, override; the target's address in the option of type 2.
 		p.sendDiscovery(icmpAdvertisement, 0xe0, 2, from, target, source, target)
 	}

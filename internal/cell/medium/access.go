@@ -124,18 +124,18 @@ type contender struct {
 	accessNs int64
 	onAir    bool
 
-	// together means that the contender counts as part of a step. Then end is the slot at which the
+	// inStep means that the contender counts as part of a step. Then end is the slot at which the
 	// back-off ends. slots and startNs are not updated, and accessNs only tells whether there is
 	// something to send.
-	together bool
-	step     int32
-	after    int32
-	end      int64
+	inStep bool
+	step   int32
+	after  int32
+	end    int64
 }
 
-// withOthers is the accessNs of a contender with something to send that counts together with
+// countedInStep is the accessNs of a contender with something to send that counts together with
 // others.
-const withOthers = never - 2
+const countedInStep = never - 2
 
 func newContender(a Access, c *Config) contender {
 	n := contender{

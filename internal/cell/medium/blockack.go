@@ -49,8 +49,8 @@ func (l *link) add(p *queue.Packet) {
 	l.waiting++
 }
 
-// repeats reports whether the link has frames or a BlockAckReq to send that are in no queue.
-func (l *link) repeats() bool { return l.waiting > 0 || l.bar }
+// hasRepeats reports whether the link has frames or a BlockAckReq to send that are in no queue.
+func (l *link) hasRepeats() bool { return l.waiting > 0 || l.bar }
 
 // retry counts a failed attempt for each unreceived frame of a transmission. Frames that have
 // reached the retry limit are abandoned and appended to dropped.

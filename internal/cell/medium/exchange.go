@@ -26,7 +26,7 @@ func (m *Medium) access(nowNs int64) {
 		if i == 0 {
 			m.downs[m.lastDown].TXOPs++
 		}
-		c.onAir, c.together, c.slots = true, false, 0
+		c.onAir, c.inStep, c.slots = true, false, 0
 		m.onAir = append(m.onAir, i)
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
 	}
@@ -41,7 +41,7 @@ func (m *Medium) access(nowNs int64) {
 		m.phase = sending
 		m.txopStartNs = firstNs
 	}
-	m.tell(nowNs)
+	m.runCallbacks(nowNs)
 }
 
 // due are the contenders that transmit before a time, in their order.
@@ -134,7 +134,7 @@ func (m *Medium) repeatOnly() (station int, ok bool) {
 	s := m.lastDown
 	for range m.terminals {
 		s = (s + 1) % len(m.terminals)
-		if m.terminals[s].down.repeats() && m.apQueue.LenOf(s) == 0 {
+		if m.terminals[s].down.hasRepeats() && m.apQueue.LenOf(s) == 0 {
 			return s, true
 		}
 	}
@@ -164,7 +164,7 @@ func (m *Medium) arrive(nowNs int64) {
 		if unanswered {
 			m.charge(t)
 			m.fail(i)
-			m.rest(nowNs, m.eifsNs)
+			m.becomeIdle(nowNs, m.eifsNs)
 			return
 		}
 	}
@@ -207,17 +207,17 @@ func (m *Medium) succeed(nowNs int64) {
 	}
 	m.listDown(t.link)
 	m.backlog(i, nowNs)
-	if c.txopNs > 0 && m.wants(i) {
+	if c.txopNs > 0 && m.hasFrames(i) {
 		left := c.txopNs - (nowNs - m.txopStartNs) - m.sifsNs
 		if left > 0 && m.transmit(i, nowNs, nowNs+m.sifsNs, left, false) {
 			m.phase = sending
 			m.nextNs = t.endNs
-			m.tell(nowNs)
+			m.runCallbacks(nowNs)
 			return
 		}
 	}
 	c.draw(m.rand)
-	m.rest(nowNs, 0)
+	m.becomeIdle(nowNs, 0)
 }
 
 // collide is the end of the longest of the PPDUs that collided.
@@ -235,7 +235,7 @@ func (m *Medium) collide(nowNs int64) {
 	if m.eifsAfterCollision {
 		extra = m.eifsNs
 	}
-	m.rest(nowNs, extra)
+	m.becomeIdle(nowNs, extra)
 }
 
 // fail handles a missing acknowledgement at the sender.
@@ -276,7 +276,7 @@ func (m *Medium) charge(t *transmission) {
 
 // listDown keeps the number of down links that have something to repeat.
 func (m *Medium) listDown(l *link) {
-	if l.owner != 0 || l.listed == l.repeats() {
+	if l.owner != 0 || l.listed == l.hasRepeats() {
 		return
 	}
 	l.listed = !l.listed
@@ -287,15 +287,15 @@ func (m *Medium) listDown(l *link) {
 	}
 }
 
-// rest restarts the count of idle slots after a transmission. Contenders that heard an erroneous
+// becomeIdle restarts the count of idle slots after a transmission. Contenders that heard an erroneous
 // frame wait for EIFS, extraNs longer. The sender waits until the time of the acknowledgement is
 // over, then for AIFS or DIFS (10.23.2.4 c).
-func (m *Medium) rest(nowNs, extraNs int64) {
+func (m *Medium) becomeIdle(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	if m.beacons.nextNs <= nowNs {
 		m.beacons.failed = failed
 		m.beacon(nowNs + m.beacons.pifsNs)
-		m.tell(nowNs)
+		m.runCallbacks(nowNs)
 		return
 	}
 	m.listen(nowNs, extraNs, failed)
@@ -305,16 +305,16 @@ func (m *Medium) rest(nowNs, extraNs int64) {
 func (m *Medium) listen(nowNs, extraNs int64, failed bool) {
 	m.phase = idle
 	if len(m.steps) == 0 {
-		m.countEach(nowNs, extraNs, failed)
+		m.restartEach(nowNs, extraNs, failed)
 	} else {
-		m.countTogether(nowNs, extraNs, failed)
+		m.restartStep(nowNs, extraNs, failed)
 	}
 	m.nextNs = m.earliest()
-	m.tell(nowNs)
+	m.runCallbacks(nowNs)
 }
 
-// countEach restarts the count of slots for each contender separately.
-func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
+// restartEach restarts the count of slots for each contender separately.
+func (m *Medium) restartEach(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for i := range m.contenders {
 		c := &m.contenders[i]
@@ -328,9 +328,9 @@ func (m *Medium) countEach(nowNs, extraNs int64, failed bool) {
 	}
 }
 
-// countTogether restarts the count of slots for all contenders as one step, except for those whose
+// restartStep restarts the count of slots for all contenders as one step, except for those whose
 // slots start at another time.
-func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
+func (m *Medium) restartStep(nowNs, extraNs int64, failed bool) {
 	var idle idleSlots
 	for k := range m.steps {
 		s := &m.steps[k]
@@ -367,15 +367,15 @@ func (m *Medium) countTogether(nowNs, extraNs int64, failed bool) {
 func (m *Medium) leftAir(i int, nowNs int64, failed bool) (fromNs int64, wants bool) {
 	m.contenders[i].onAir = false
 	if !failed {
-		return nowNs, m.wants(i)
+		return nowNs, m.hasFrames(i)
 	}
 	m.backlog(i, nowNs)
 	t := &m.transmissions[i]
-	return max(nowNs, t.endNs+t.radio.timeoutNs), m.wants(i)
+	return max(nowNs, t.endNs+t.radio.timeoutNs), m.hasFrames(i)
 }
 
-// tell runs the callbacks that were postponed until the state was consistent.
-func (m *Medium) tell(nowNs int64) {
+// runCallbacks runs the callbacks that were postponed until the state was consistent.
+func (m *Medium) runCallbacks(nowNs int64) {
 	for _, p := range m.dropped {
 		m.drop(p, queue.PlaceRetryLimit, nowNs)
 	}

@@ -157,15 +157,15 @@ func New(c Config) (*Medium, error) {
 	return m, nil
 }
 
-// few is the number of contenders up to which counting each one is as fast as a step.
-const few = 8
+// smallGroup is the number of contenders up to which counting each one is as fast as a step.
+const smallGroup = 8
 
 // group finds the contenders that may count together. At first each one counts separately.
 func (m *Medium) group() {
 	for i := range m.contenders {
 		c := &m.contenders[i]
 		m.apart = append(m.apart, int32(i))
-		if len(m.contenders) <= few {
+		if len(m.contenders) <= smallGroup {
 			continue
 		}
 		k := slices.IndexFunc(m.steps, func(s step) bool {
@@ -263,11 +263,11 @@ func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 	}
 }
 
-// wants reports whether a contender has something to send.
-func (m *Medium) wants(i int) bool {
+// hasFrames reports whether a contender has something to send.
+func (m *Medium) hasFrames(i int) bool {
 	if i == 0 {
 		return m.repeating > 0 || m.apQueue.Len() > 0
 	}
 	t := &m.terminals[i-1]
-	return t.up.repeats() || t.queue.Head() != nil
+	return t.up.hasRepeats() || t.queue.Head() != nil
 }

@@ -117,9 +117,9 @@ func (s *step) freeze(m *Medium, heardNs int64) {
 // join adds a contender whose slots start at the same time as those of the step.
 func (s *step) join(m *Medium, i int32, wants bool) {
 	c := &m.contenders[i]
-	c.together, c.end, c.accessNs = true, s.passed+c.slots, never
+	c.inStep, c.end, c.accessNs = true, s.passed+c.slots, never
 	if wants {
-		c.accessNs = withOthers
+		c.accessNs = countedInStep
 		s.add(m, i)
 	}
 }
@@ -127,10 +127,10 @@ func (s *step) join(m *Medium, i int32, wants bool) {
 // leave makes a contender without packets count separately.
 func (m *Medium) leave(i int) {
 	c := &m.contenders[i]
-	if !c.together {
+	if !c.inStep {
 		return
 	}
 	s := &m.steps[c.step]
-	c.together, c.startNs, c.slots = false, s.startNs, max(0, c.end-s.passed)
+	c.inStep, c.startNs, c.slots = false, s.startNs, max(0, c.end-s.passed)
 	m.apart = append(m.apart, int32(i))
 }

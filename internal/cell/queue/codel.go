@@ -64,8 +64,8 @@ func (s *codelState) controlLaw(fromNs int64, c *CoDel) int64 {
 	return fromNs + int64(float64(c.IntervalNs)/math.Sqrt(float64(s.count)))
 }
 
-// sacrifice marks the packet and returns it, or drops it and returns nil.
-func (q *FQCoDel) sacrifice(p *Packet, c *CoDel, nowNs int64) *Packet {
+// markOrDrop marks the packet and returns it, or drops it and returns nil.
+func (q *FQCoDel) markOrDrop(p *Packet, c *CoDel, nowNs int64) *Packet {
 	if c.ECN && markCE(p.Data) {
 		q.stations[p.Station].Marked++
 		return p
@@ -86,7 +86,7 @@ func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 		s.dropping = mayDrop
 		for s.dropping && nowNs >= s.dropNextNs {
 			s.count++
-			if marked := q.sacrifice(p, c, nowNs); marked != nil {
+			if marked := q.markOrDrop(p, c, nowNs); marked != nil {
 				s.dropNextNs = s.controlLaw(s.dropNextNs, c)
 				return marked
 			}
@@ -100,7 +100,7 @@ func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 	if !mayDrop {
 		return p
 	}
-	marked := q.sacrifice(p, c, nowNs)
+	marked := q.markOrDrop(p, c, nowNs)
 	if marked == nil {
 		p = f.waiting.pop()
 		s.mayDrop(p, f.waiting.bytes, c, nowNs)

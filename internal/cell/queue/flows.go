@@ -62,9 +62,9 @@ func (q *FQCoDel) enqueue(p *Packet) {
 	}
 }
 
-// fattest returns the flow queue with the most bytes, or nil if all are empty. It examines only
+// longestFlow returns the flow queue with the most bytes, or nil if all are empty. It examines only
 // flow queues in use.
-func (q *FQCoDel) fattest() *flowQueue {
+func (q *FQCoDel) longestFlow() *flowQueue {
 	var most *flowQueue
 	for s := range q.shares {
 		for _, l := range [...]flowList{q.shares[s].new, q.shares[s].old} {

@@ -92,14 +92,14 @@ func (q *FQCoDel) Push(p *Packet, nowNs int64) {
 	q.enqueue(p)
 	q.enter(p.Station, p, nowNs)
 	q.turns.arrived(p.Station, nowNs)
-	for q.options.Limit.Over(q.Len(), q.Bytes()) && q.dropFromFattest(nowNs) {
+	for q.options.Limit.Over(q.Len(), q.Bytes()) && q.dropFromLongestFlow(nowNs) {
 	}
 }
 
-// dropFromFattest drops a packet from the longest flow queue. It returns false if Head has promised
+// dropFromLongestFlow drops a packet from the longest flow queue. It returns false if Head has promised
 // all packets.
-func (q *FQCoDel) dropFromFattest(nowNs int64) bool {
-	f := q.fattest()
+func (q *FQCoDel) dropFromLongestFlow(nowNs int64) bool {
+	f := q.longestFlow()
 	if f == nil {
 		return false
 	}

@@ -16,8 +16,8 @@ type guardian struct {
 	input   *os.File
 }
 
-// dismissal is the message to a guardian after a complete undo.
-const dismissal = "done"
+// dismissMessage is the message to a guardian after a complete undo.
+const dismissMessage = "done"
 
 // startGuardian executes this program again with arguments that make it call Guard.
 func startGuardian(args []string) (*guardian, error) {
@@ -46,7 +46,7 @@ func startGuardian(args []string) (*guardian, error) {
 
 // dismiss ends the guardian. A guardian that was killed is ignored.
 func (g *guardian) dismiss() {
-	_, _ = g.input.WriteString(dismissal)
+	_, _ = g.input.WriteString(dismissMessage)
 	g.input.Close()
 	_ = g.process.Wait()
 }
@@ -58,7 +58,7 @@ func (k *Kernel) Guard(run io.Reader) (*Undone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the end of a command in warped time: %w", err)
 	}
-	if string(said) == dismissal {
+	if string(said) == dismissMessage {
 		return nil, nil
 	}
 	lock, err := k.awaitLock()

@@ -121,7 +121,7 @@ func TestAGuardianThatIsNotNeededChangesNothing(t *testing.T) {
 	}
 	leave(t, f)
 	broken := errors.New("broken")
-	if u, err := f.Guard(strings.NewReader(dismissal)); u != nil || err != nil || !f.Loaded() {
+	if u, err := f.Guard(strings.NewReader(dismissMessage)); u != nil || err != nil || !f.Loaded() {
 		t.Errorf("dismissed: %+v, %v", u, err)
 	}
 	if u, err := f.Guard(iotest.ErrReader(broken)); u != nil || !errors.Is(err, broken) || !f.Loaded() {

@@ -63,7 +63,7 @@ func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, 
 	if err := checkCongestionControl(to.CongestionControl); err != nil {
 		return nil, err
 	}
-	d, err := openDesk(ctx, o.BPFFS)
+	d, err := openStore(ctx, o.BPFFS)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, 
 }
 
 // begin attaches the hooks, and then changes the sockets that are there.
-func (a *Applied) begin(ctx context.Context, d *desk) error {
+func (a *Applied) begin(ctx context.Context, d *sessionStore) error {
 	if err := a.configure(a.session.Settings); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *Applied) configure(to Settings) error {
 }
 
 // apply changes the sockets that are there.
-func (a *Applied) apply(ctx context.Context, d *desk) error {
+func (a *Applied) apply(ctx context.Context, d *sessionStore) error {
 	s := a.session
 	if s.Selection.byProcess() {
 		if err := a.programs.chooseByProcess(ctx, a.kernel, &s.Selection); err != nil {
@@ -150,7 +150,7 @@ func (a *Applied) apply(ctx context.Context, d *desk) error {
 }
 
 // attach hooks into the cgroups that are picked, or into the root.
-func (a *Applied) attach(d *desk) error {
+func (a *Applied) attach(d *sessionStore) error {
 	groups, err := owner.OpenCgroups()
 	if err != nil {
 		return fmt.Errorf("catching new sockets: %w", err)

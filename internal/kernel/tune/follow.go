@@ -24,12 +24,12 @@ func (a *Applied) follow() {
 			case <-time.After(followEvery):
 			}
 			// A failure is repeated at the next interval and shown by Report.
-			_ = a.lookAfter(ctx, clamp, routes)
+			_ = a.restoreMoved(ctx, clamp, routes)
 		}
 	}()
 }
 
-func (a *Applied) lookAfter(ctx context.Context, clamp, routes bool) error {
+func (a *Applied) restoreMoved(ctx context.Context, clamp, routes bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -59,7 +59,7 @@ func (a *Applied) walk(ctx context.Context, mode socketsTuneMode, f func(*socket
 
 // setRoutes gives each peer of a changed socket a route with the minimum RTO if the peer's route
 // allows it.
-func (a *Applied) setRoutes(ctx context.Context, d *desk) error {
+func (a *Applied) setRoutes(ctx context.Context, d *sessionStore) error {
 	s := a.session
 	if !s.Settings.rtoMinByRoute() {
 		return nil

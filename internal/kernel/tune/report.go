@@ -124,7 +124,7 @@ func (a *Applied) Report(ctx context.Context) (*Report, error) {
 // Show returns the reports of all tunes in force, the oldest first, including those of killed
 // processes.
 func Show(ctx context.Context, bpffs string) ([]Report, error) {
-	k, d, err := openThere(ctx, bpffs)
+	k, d, err := openExistingStore(ctx, bpffs)
 	if err != nil || d == nil {
 		return nil, err
 	}

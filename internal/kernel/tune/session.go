@@ -65,9 +65,9 @@ func processStart(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// desk is the locked folder of all tunes on the BPF file system. Only one process changes it at a
+// sessionStore is the locked folder of all tunes on the BPF file system. Only one process changes it at a
 // time.
-type desk struct {
+type sessionStore struct {
 	folder  string
 	lock    *os.File
 	storage *ebpf.Map
@@ -88,8 +88,8 @@ func deskAt(bpffs string) string {
 	return filepath.Join(bpffs, deskFolder)
 }
 
-// nothingThere reports that no tune was ever started here. It does not mount or create anything.
-func nothingThere(bpffs string) bool {
+// neverUsed reports that no tune was ever started here. It does not mount or create anything.
+func neverUsed(bpffs string) bool {
 	_, err := os.Stat(deskAt(bpffs))
 	return errors.Is(err, os.ErrNotExist)
 }
@@ -97,12 +97,12 @@ func nothingThere(bpffs string) bool {
 // lockPatience is how long to wait between two tries for the lock.
 const lockPatience = 5 * time.Millisecond
 
-// openDesk locks the folder and creates what is missing.
-func openDesk(ctx context.Context, bpffs string) (*desk, error) {
+// openStore locks the folder and creates what is missing.
+func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	if err := congestion.EnsureBPFFS(bpffs); err != nil {
 		return nil, err
 	}
-	d := &desk{folder: deskAt(bpffs)}
+	d := &sessionStore{folder: deskAt(bpffs)}
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		return nil, fmt.Errorf("making a folder for what is remembered: %w", err)
 	}
@@ -133,20 +133,20 @@ func openDesk(ctx context.Context, bpffs string) (*desk, error) {
 	return d, nil
 }
 
-// openThere is openDesk without creating anything. It returns nil if no tune was ever started here.
-func openThere(ctx context.Context, bpffs string) (*kernel, *desk, error) {
+// openExistingStore is openDesk without creating anything. It returns nil if no tune was ever started here.
+func openExistingStore(ctx context.Context, bpffs string) (*kernel, *sessionStore, error) {
 	k, err := examineKernel()
-	if err != nil || nothingThere(bpffs) {
+	if err != nil || neverUsed(bpffs) {
 		return nil, nil, err
 	}
-	d, err := openDesk(ctx, bpffs)
+	d, err := openStore(ctx, bpffs)
 	return k, d, err
 }
 
 // openSession opens the desk and reads the state of a tune, which the end of another tune may have
 // changed.
-func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error) {
-	d, err := openDesk(ctx, bpffs)
+func openSession(ctx context.Context, bpffs, id string) (*sessionStore, *session, error) {
+	d, err := openStore(ctx, bpffs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +159,7 @@ func openSession(ctx context.Context, bpffs, id string) (*desk, *session, error)
 }
 
 // openStorage opens the storage that all tunes share, or makes it.
-func (d *desk) openStorage() error {
+func (d *sessionStore) openStorage() error {
 	spec, err := loadSockets()
 	if err != nil {
 		return err
@@ -181,10 +181,10 @@ func (d *desk) openStorage() error {
 	return nil
 }
 
-func (d *desk) close() error { return errors.Join(d.storage.Close(), d.lock.Close()) }
+func (d *sessionStore) close() error { return errors.Join(d.storage.Close(), d.lock.Close()) }
 
 // sessions reads all that are there, the oldest first.
-func (d *desk) sessions() ([]*session, error) {
+func (d *sessionStore) sessions() ([]*session, error) {
 	entries, err := os.ReadDir(d.folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.folder, err)
@@ -211,7 +211,7 @@ func (d *desk) sessions() ([]*session, error) {
 	return all, nil
 }
 
-func (d *desk) find(id string) (*session, error) {
+func (d *sessionStore) find(id string) (*session, error) {
 	s, err := d.read(id)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s (airtide tune show)", ErrNoSuch, id)
@@ -219,7 +219,7 @@ func (d *desk) find(id string) (*session, error) {
 	return s, err
 }
 
-func (d *desk) read(id string) (*session, error) {
+func (d *sessionStore) read(id string) (*session, error) {
 	if id != filepath.Base(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNoSuch, id)
 	}
@@ -240,7 +240,7 @@ func (d *desk) read(id string) (*session, error) {
 }
 
 // write stores the state of a tune before the tune changes anything.
-func (d *desk) write(s *session) error {
+func (d *sessionStore) write(s *session) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (d *desk) write(s *session) error {
 }
 
 // begin makes the folder of a new session.
-func (d *desk) begin(sel Selection, to Settings, keep bool) (*session, error) {
+func (d *sessionStore) begin(sel Selection, to Settings, keep bool) (*session, error) {
 	started, err := processStart(os.Getpid())
 	if err != nil {
 		return nil, fmt.Errorf("reading when this process started: %w", err)
@@ -302,10 +302,12 @@ func (d *desk) begin(sel Selection, to Settings, keep bool) (*session, error) {
 	}
 }
 
-func (d *desk) path(s *session, name string) string { return filepath.Join(d.folder, s.ID, name) }
+func (d *sessionStore) path(s *session, name string) string {
+	return filepath.Join(d.folder, s.ID, name)
+}
 
 // end removes the session's folder.
-func (d *desk) end(s *session) error { return removeFolder(filepath.Join(d.folder, s.ID)) }
+func (d *sessionStore) end(s *session) error { return removeFolder(filepath.Join(d.folder, s.ID)) }
 
 func removeFolder(path string) error {
 	// The BPF file system removes only empty folders, and os.RemoveAll uses operations that its

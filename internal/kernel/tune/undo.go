@@ -36,7 +36,7 @@ func Undo(ctx context.Context, bpffs, id string) (*Undone, error) {
 // UndoAll undoes kept tunes and those of killed processes. With running it also undoes those of
 // running processes.
 func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) {
-	k, d, err := openThere(ctx, bpffs)
+	k, d, err := openExistingStore(ctx, bpffs)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) 
 }
 
 // removeDead undoes the tunes of killed processes.
-func (d *desk) removeDead(ctx context.Context, k *kernel) ([]Undone, error) {
+func (d *sessionStore) removeDead(ctx context.Context, k *kernel) ([]Undone, error) {
 	return d.undoThose(ctx, k, func(s *session) bool { return !s.Keep && !s.running() })
 }
 
-func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bool) (done []Undone, err error) {
+func (d *sessionStore) undoThose(ctx context.Context, k *kernel, which func(*session) bool) (done []Undone, err error) {
 	all, err := d.sessions()
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (d *desk) undoThose(ctx context.Context, k *kernel, which func(*session) bo
 }
 
 // undo undoes a tune. Each step can be repeated, so the next call completes an interrupted undo.
-func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error) {
+func (d *sessionStore) undo(ctx context.Context, k *kernel, s *session) (*Undone, error) {
 	fail := func(err error) (*Undone, error) { return nil, fmt.Errorf("undoing tune %s: %w", s.ID, err) }
 	if err := d.stopHooks(s); err != nil {
 		return fail(err)
@@ -103,7 +103,7 @@ func (d *desk) undo(ctx context.Context, k *kernel, s *session) (*Undone, error)
 }
 
 // stopHooks lets new sockets be.
-func (d *desk) stopHooks(s *session) error {
+func (d *sessionStore) stopHooks(s *session) error {
 	m, err := ebpf.LoadPinnedMap(d.path(s, configMap), nil)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // it did not come so far
@@ -125,7 +125,7 @@ func (d *desk) stopHooks(s *session) error {
 }
 
 // undoRest restores routes and sysctls.
-func (d *desk) undoRest(s *session) error {
+func (d *sessionStore) undoRest(s *session) error {
 	if len(s.Routes)+len(s.Sysctls) == 0 {
 		return nil
 	}
@@ -140,20 +140,20 @@ func (d *desk) undoRest(s *session) error {
 		}
 	}
 	for _, r := range s.Routes {
-		if err := d.handOver(undoRoute(r, later)); err != nil {
+		if err := d.inherit(undoRoute(r, later)); err != nil {
 			return err
 		}
 	}
 	for _, c := range s.Sysctls {
-		if err := d.handOver(undoSysctl(c, later)); err != nil {
+		if err := d.inherit(undoSysctl(c, later)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// handOver stores the values that a later session inherited.
-func (d *desk) handOver(to *session, err error) error {
+// inherit stores the values that a later session inherited.
+func (d *sessionStore) inherit(to *session, err error) error {
 	if err != nil || to == nil {
 		return err
 	}

@@ -35,9 +35,9 @@ func (s *Solver) fill(p prices, l Limits) prices {
 		for i, c := range s.cost {
 			s.exponent[i] = math.Log(s.weight[i]/c) / s.alpha
 		}
-		s.refer(s.everyone())
+		s.normaliseFactors(s.everyone())
 	}
-	t, slope := s.pour(s.everyone(), p.budget(l))
+	t, slope := s.raiseLevel(s.everyone(), p.budget(l))
 	switch {
 	case math.IsInf(t, 1):
 		return prices{}
@@ -76,8 +76,8 @@ func (s *Solver) everyone() []int {
 	return s.all
 }
 
-// refer scales the factors of some terminals so that the greatest factor is 1.
-func (s *Solver) refer(who []int) {
+// normaliseFactors scales the factors of some terminals so that the greatest factor is 1.
+func (s *Solver) normaliseFactors(who []int) {
 	s.reference = math.Inf(-1)
 	for _, i := range who {
 		s.reference = max(s.reference, s.exponent[i])
@@ -90,14 +90,14 @@ func (s *Solver) refer(who []int) {
 // faint is a factor that would soon be lost in rounding to zero.
 const faint = 1e-150
 
-// pour raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times
+// raiseLevel raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times
 // x is the budget. It returns the level, which is infinite if all demands are met first, and the
 // sum of cost times factor of the terminals below their demand.
 //
 // The spent sum is a concave, piecewise linear function of t. Each round is a step of Newton's
 // method from the left. A step never passes the true level, so a terminal that reaches its demand
 // stays there, and the rounds end when no more terminals reach it.
-func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
+func (s *Solver) raiseLevel(who []int, budget float64) (t, slope float64) {
 	for len(who) > 0 {
 		slope = 0
 		most := 0.0
@@ -106,7 +106,7 @@ func (s *Solver) pour(who []int, budget float64) (t, slope float64) {
 			most = max(most, s.factor[i])
 		}
 		if most < faint && s.alpha > 0 && s.alpha != 1 && s.alpha != 2 && !math.IsInf(s.alpha, 1) {
-			s.refer(who)
+			s.normaliseFactors(who)
 			t = 0
 			continue
 		}

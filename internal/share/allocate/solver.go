@@ -89,8 +89,8 @@ func (s *Solver) fair(l Limits) prices {
 	return s.balance(l)
 }
 
-// even is a lean that counts as zero, because of rounding.
-const even = 1e-14
+// leanTolerance is a lean that counts as zero, because of rounding.
+const leanTolerance = 1e-14
 
 // balance finds the ratio of prices at which both limits are used up. As a function of the ratio's
 // logarithm, the lean is nearly a logistic curve. Its log odds are nearly linear, so secants find
@@ -98,12 +98,12 @@ const even = 1e-14
 func (s *Solver) balance(l Limits) prices {
 	low, high := s.ratios()
 	price := s.fill(prices{1, high}, l)
-	most := -s.lean(l)
+	most := -s.wireExcess(l)
 	if most <= 0 {
 		return price
 	}
 	price = s.fill(prices{1, low}, l)
-	least := s.lean(l)
+	least := s.wireExcess(l)
 	if least <= 0 {
 		return price
 	}
@@ -111,10 +111,10 @@ func (s *Solver) balance(l Limits) prices {
 	at := min(max(math.Log(l.Airtime/l.Wire), from+1), to-1)
 	was, slope := math.NaN(), -1.0
 	before := 0.0
-	for range mostLooks {
+	for range maxSteps {
 		price = s.fill(prices{1, math.Exp(at)}, l)
-		lean := s.lean(l)
-		if math.Abs(lean) <= even {
+		lean := s.wireExcess(l)
+		if math.Abs(lean) <= leanTolerance {
 			break
 		}
 		wide := to - from
@@ -139,15 +139,15 @@ func (s *Solver) balance(l Limits) prices {
 	return price
 }
 
-// mostLooks is above the number of steps that halving needs.
-const mostLooks = 100
+// maxSteps is above the number of steps that halving needs.
+const maxSteps = 100
 
 // epsilon is by how much the next number after 1 is greater.
 const epsilon = 1.0 / (1 << 52)
 
-// lean returns a positive value if the shares use too much of the wire and too little airtime, a
+// wireExcess returns a positive value if the shares use too much of the wire and too little airtime, a
 // negative value in the opposite case. It weighs the rounding of both alike.
-func (s *Solver) lean(l Limits) float64 {
+func (s *Solver) wireExcess(l Limits) float64 {
 	air, total := s.used()
 	return total/l.Wire - air/l.Airtime
 }

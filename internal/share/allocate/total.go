@@ -31,7 +31,7 @@ func (s *Solver) totalFirst(l Limits) prices {
 	s.keep()
 	s.greedy(air, l, lessWire)
 	if _, total := s.used(); total <= l.Wire {
-		s.mix(s.total, l.Wire)
+		s.combine(s.total, l.Wire)
 		return price
 	}
 	price = s.greedy(wire, l, together)
@@ -41,7 +41,7 @@ func (s *Solver) totalFirst(l Limits) prices {
 	s.keep()
 	s.greedy(wire, l, lessAir)
 	if air, _ := s.used(); air <= l.Airtime {
-		s.mix(s.airtime, l.Airtime)
+		s.combine(s.airtime, l.Airtime)
 		return price
 	}
 	low, high := s.turn(l)
@@ -49,11 +49,11 @@ func (s *Solver) totalFirst(l Limits) prices {
 	s.keep()
 	price = s.greedy(prices{1, high}, l, together)
 	// The limit with the smaller part of the price may keep a rest from rounding, which is a small
-	// part of it.
+	// partition of it.
 	if high*l.Wire > l.Airtime {
-		s.mix(s.airtime, l.Airtime)
+		s.combine(s.airtime, l.Airtime)
 	} else {
-		s.mix(s.total, l.Wire)
+		s.combine(s.total, l.Wire)
 	}
 	return price
 }
@@ -78,25 +78,25 @@ func (s *Solver) turn(l Limits) (low, high float64) {
 	r := span{atLow: -1, atHigh: -1}
 	r.low, r.high = s.ratios()
 	for {
-		if at := s.meeting(r.atLow, r.atHigh); s.look(&r, at, l) {
+		if at := s.equalValueRatio(r.atLow, r.atHigh); s.narrow(&r, at, l) {
 			for beside := epsilon; beside <= 64*epsilon; beside *= 8 {
-				s.look(&r, at*(1-beside), l)
-				s.look(&r, at*(1+beside), l)
+				s.narrow(&r, at*(1-beside), l)
+				s.narrow(&r, at*(1+beside), l)
 			}
 		}
-		if !s.look(&r, math.Sqrt(r.low)*math.Sqrt(r.high), l) {
+		if !s.narrow(&r, math.Sqrt(r.low)*math.Sqrt(r.high), l) {
 			return r.low, r.high
 		}
 	}
 }
 
-// look narrows a span at a ratio. It reports whether the ratio is inside of the span.
-func (s *Solver) look(r *span, at float64, l Limits) bool {
+// narrow narrows a span at a ratio. It reports whether the ratio is inside of the span.
+func (s *Solver) narrow(r *span, at float64, l Limits) bool {
 	if !(at > r.low && at < r.high) {
 		return false
 	}
 	s.greedy(prices{1, at}, l, together)
-	if s.lean(l) > 0 {
+	if s.wireExcess(l) > 0 {
 		r.low, r.atLow = at, s.last
 	} else {
 		r.high, r.atHigh = at, s.last
@@ -104,8 +104,8 @@ func (s *Solver) look(r *span, at float64, l Limits) bool {
 	return true
 }
 
-// meeting returns the ratio of prices at which two terminals have the same value, or 0.
-func (s *Solver) meeting(a, b int) float64 {
+// equalValueRatio returns the ratio of prices at which two terminals have the same value, or 0.
+func (s *Solver) equalValueRatio(a, b int) float64 {
 	if a < 0 || b < 0 || s.weight[a] == s.weight[b] {
 		return 0
 	}
@@ -124,10 +124,10 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	}
 	budget := p.budget(l)
 	for who := s.order; len(who) > 0; {
-		more, same := s.part(who)
-		before, with := s.asked(who[:more]), 0.0
+		more, same := s.partition(who)
+		before, with := s.demandCost(who[:more]), 0.0
 		if before <= budget {
-			with = s.asked(who[more : more+same])
+			with = s.demandCost(who[more : more+same])
 		}
 		switch {
 		case before > budget:
@@ -148,9 +148,9 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	return prices{}
 }
 
-// part moves the terminals with a higher value than the pivot to the front, then those with the
+// partition moves the terminals with a higher value than the pivot to the front, then those with the
 // same value. It returns the numbers of both.
-func (s *Solver) part(who []int) (more, same int) {
+func (s *Solver) partition(who []int) (more, same int) {
 	value := s.exponent
 	a, b, c := value[who[0]], value[who[len(who)/2]], value[who[len(who)-1]]
 	pivot := max(min(a, b), min(max(a, b), c))
@@ -171,8 +171,8 @@ func (s *Solver) part(who []int) (more, same int) {
 	return more, less - more
 }
 
-// asked returns the cost of all demands of some terminals.
-func (s *Solver) asked(who []int) (sum float64) {
+// demandCost returns the cost of all demands of some terminals.
+func (s *Solver) demandCost(who []int) (sum float64) {
 	for _, i := range who {
 		sum += s.cost[i] * s.demand[i]
 	}
@@ -209,11 +209,11 @@ func (s *Solver) level(who []int, budget float64, t ties) {
 				to++
 			}
 		}
-		if level, _ := s.pour(s.all[:copy(s.all, who[from:to])], budget); !math.IsInf(level, 1) {
+		if level, _ := s.raiseLevel(s.all[:copy(s.all, who[from:to])], budget); !math.IsInf(level, 1) {
 			s.none(who[to:])
 			return
 		}
-		budget = max(budget-s.asked(who[from:to]), 0)
+		budget = max(budget-s.demandCost(who[from:to]), 0)
 		from = to
 	}
 }
@@ -221,9 +221,9 @@ func (s *Solver) level(who []int, budget float64, t ties) {
 // keep puts the shares aside.
 func (s *Solver) keep() { copy(s.another, s.share) }
 
-// mix combines the shares with the stored ones so that their use equals the limit. One set uses
+// combine combines the shares with the stored ones so that their use equals the limit. One set uses
 // more than the limit, the other less.
-func (s *Solver) mix(use func() float64, limit float64) {
+func (s *Solver) combine(use func() float64, limit float64) {
 	one := use()
 	s.share, s.another = s.another, s.share
 	other := use()

@@ -41,7 +41,7 @@ func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	if len(agents) == 0 {
 		return nil, nil, ErrNone
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	reports, errs := make([]*Report, len(agents)), make([]error, len(agents))
 	var all sync.WaitGroup

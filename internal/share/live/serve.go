@@ -34,8 +34,8 @@ type Server struct {
 }
 
 const (
-	// patience is the time limit for an agent's next status, and for a reader of the answer.
-	patience = time.Second
+	// answerTimeout is the time limit for an agent's next status, and for a reader of the answer.
+	answerTimeout = time.Second
 	// mostAtOnce are answered at the same time; others wait.
 	mostAtOnce = 8
 )
@@ -90,7 +90,7 @@ func (s *Server) accept(ctx context.Context) {
 		}
 		if err != nil { // no descriptors left, say
 			select {
-			case <-time.After(patience):
+			case <-time.After(answerTimeout):
 				continue
 			case <-ctx.Done():
 				return
@@ -107,7 +107,7 @@ func (s *Server) accept(ctx context.Context) {
 // answer writes the next status. A stalled agent gives no answer.
 func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var text []byte
 	err := s.tap.Look(ctx, func(status share.Status) {
@@ -117,7 +117,7 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	if err != nil || text == nil {
 		return
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(patience))
+	_ = conn.SetWriteDeadline(time.Now().Add(answerTimeout))
 	_, _ = conn.Write(append(text, '\n'))
 }
 

@@ -26,8 +26,8 @@ type Told struct {
 	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
 }
 
-// mostTold is the greatest size of the file, in bytes.
-const mostTold = 4096
+// maxFileSize is the greatest size of the file, in bytes.
+const maxFileSize = 4096
 
 // Write replaces the file atomically.
 func (t Told) Write(path string) error {
@@ -107,7 +107,7 @@ func (f *file) read() (PHY, error) {
 		return PHY{}, fmt.Errorf("reading the PHY rate: %w", err)
 	}
 	defer from.Close()
-	text, err := io.ReadAll(io.LimitReader(from, mostTold))
+	text, err := io.ReadAll(io.LimitReader(from, maxFileSize))
 	if err != nil {
 		return PHY{}, fmt.Errorf("reading the PHY rate: %w", err)
 	}

@@ -34,7 +34,7 @@ func openDevices(name string) (d devices, err error) {
 
 // look attaches to new interfaces and closes the links of removed ones.
 func (d *devices) look(leaves, arrives *ebpf.Program) error {
-	return d.inside(func() error {
+	return d.inNamespace(func() error {
 		all, err := net.Interfaces()
 		if err != nil {
 			return err
@@ -90,8 +90,8 @@ func (d *devices) detach(index int) error {
 	return errors.Join(errs...)
 }
 
-// inside runs f in the namespace of the devices.
-func (d *devices) inside(f func() error) error {
+// inNamespace runs f in the namespace of the devices.
+func (d *devices) inNamespace(f func() error) error {
 	return thread.Do(func() error {
 		var here, there unix.Stat_t
 		if err := errors.Join(unix.Stat(ownNamespace, &here), unix.Fstat(int(d.namespace.Fd()), &there)); err != nil {
