@@ -67,6 +67,9 @@ func (p *Panel) weight() float64 {
 	return p.Weight
 }
 
+// HasData is true if the panel has a value or an event.
+func (p *Panel) HasData() bool { return !p.empty() }
+
 func (p *Panel) empty() bool {
 	for i := range p.Series {
 		if _, _, ok := p.Series[i].extremes(); ok {

@@ -12,11 +12,12 @@ import (
 // Font sizes in points for a figure as wide as a page, readable in print at three fifths of the
 // size.
 const (
-	pageFont = 10.5
-	gridFont = 8.5
-	noteFont = 7.5
-	margin   = vg.Length(5)
-	cellGap  = vg.Length(9)
+	pageFont  = 10.5
+	gridFont  = 8.5
+	noteFont  = 7.5
+	leastFont = 6 // of a note
+	margin    = vg.Length(5)
+	cellGap   = vg.Length(9)
 )
 
 // fontOf is the font size for a width. A smaller figure has smaller letters, though less so than
@@ -57,8 +58,9 @@ func (s *sheet) draw(paper vg.Rectangle) error {
 	}
 	width := area.Max.X - area.Min.X
 	if s.Note != "" {
-		s.writeLine(noteFont, vg.Point{X: area.Min.X, Y: area.Min.Y + noteFont*0.25}, width, s.Note)
-		area.Min.Y += noteFont * lineHeight
+		size := max(leastFont, min(noteFont, fontOf(noteFont, paper.Max.X-paper.Min.X)))
+		s.writeLine(size, vg.Point{X: area.Min.X, Y: area.Min.Y + size*0.25}, width, s.Note)
+		area.Min.Y += size * lineHeight
 	}
 	if s.Title != "" && !s.noTitle {
 		if grid {

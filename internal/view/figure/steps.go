@@ -113,8 +113,8 @@ func (p *plotted) drawSteps() {
 	}
 }
 
-// A line that covers more than maxCover of the panel is drawn thinner, down to leastWidth points, so
-// that lines behind it can be seen.
+// A line that covers more than maxCover of the panel is drawn thinner, down to leastWidth points,
+// so that lines behind it can be seen.
 const (
 	maxCover   = 0.12
 	leastWidth = 0.35

@@ -1,6 +1,10 @@
 package figure
 
-import "image/color"
+import (
+	"fmt"
+	"image/color"
+	"strings"
+)
 
 // Theme decides the colours of a figure.
 type Theme struct {
@@ -35,12 +39,30 @@ var (
 	Dark = &Theme{
 		Paper: rgb(0x16181D),
 		Inks: map[Ink]color.RGBA{
-			Text: rgb(0xECECEC), Blue: rgb(0x4BA3E3), Vermillion: rgb(0xF27935), Green: rgb(0x2CC295),
-			Purple: rgb(0xDE93BE), Orange: rgb(0xF0B429), Sky: rgb(0x8FD0F7), Dim: rgb(0x9A9A9A), Grid: rgb(0x3A3D45),
+			Text: rgb(0xECECEC), Blue: rgb(0x5CB8FF), Vermillion: rgb(0xF27935), Green: rgb(0x2CC295),
+			Purple: rgb(0xDE93BE), Orange: rgb(0xF0B429), Sky: rgb(0x6C9DBD), Dim: rgb(0x9A9A9A), Grid: rgb(0x3A3D45),
 		},
 		Tint: 40,
 	}
 )
+
+// themes are the themes by name. Colour and grey are the names of the flag --style.
+var themes = map[string]*Theme{
+	"light": Light, "colour": Light, "color": Light,
+	"print": Print, "grey": Print, "gray": Print,
+	"dark": Dark,
+}
+
+// ThemeNames are the names of the themes, without the other spellings that ThemeOf accepts.
+var ThemeNames = []string{"light", "print", "dark"}
+
+// ThemeOf is the theme of a name.
+func ThemeOf(name string) (*Theme, error) {
+	if t := themes[name]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("unknown theme %q: want %s", name, strings.Join(ThemeNames, ", "))
+}
 
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xFF}

@@ -11,10 +11,11 @@ var bbrModes = []string{"startup", "drain", "probe_bw", "probe_rtt"}
 var bbrFigure = definition{
 	doc: "BBR's bandwidth and RTT estimates, mode and pacing gain",
 	fields: []tcp.Field{
-		tcp.BBRBandwidthBps, tcp.DeliveryRateBps, tcp.PacingRateBps, tcp.RttUs, tcp.BBRMinRttUs,
+		tcp.BBRBandwidthBps, tcp.DeliveryRateBps, tcp.PacingRateBps, tcp.RttUs, tcp.SrttUs, tcp.BBRMinRttUs,
 		tcp.BBRMode, tcp.BBRPacingGainPct,
 	},
 	heightCm: 16,
+	together: []quantity{bandwidthOfFlows, rttOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{bbrRates(v), bbrRTT(v), bbrMode(v)} },
 }
 

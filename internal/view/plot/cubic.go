@@ -16,6 +16,7 @@ var cubicFigure = definition{
 		tcp.CubicKMs, tcp.CwndPackets, tcp.CubicTargetPackets, tcp.CubicWmaxPackets, tcp.CubicRenoPackets,
 	},
 	heightCm: 13,
+	together: []quantity{kOfFlows, cwndOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{cubicK(v), cubicWindow(v)} },
 }
 

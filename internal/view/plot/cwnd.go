@@ -13,6 +13,7 @@ var cwndFigure = definition{
 	doc:      "congestion state and error codes (left), cwnd and ssthresh (right)",
 	fields:   []tcp.Field{tcp.CwndPackets, tcp.SsthreshPackets, tcp.CAStateField},
 	heightCm: 10,
+	together: []quantity{cwndOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{cwndPanel(v)} },
 }
 

@@ -29,6 +29,12 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	notes := []string{o.Note}
+	if o.Grid && !o.Minor {
+		var note string
+		flows, note = withoutMinor(flows)
+		notes = append(notes, note)
+	}
 	if err := checkFlows(flows, o.Grid); err != nil {
 		return nil, err
 	}
@@ -37,8 +43,11 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 		return nil, err
 	}
 	d := definitions[kind]
+	if len(flows) > 1 && !o.Grid {
+		f := together(&v, d, flows)
+		return f, nil
+	}
 	f := &figure.Figure{Title: o.Title, X: v.timeAxis(), HeightCm: d.heightCm}
-	notes := []string{o.Note}
 	for _, flow := range flows {
 		v.FlowSeries = flow
 		f.Cells = append(f.Cells, figure.Cell{Title: flow.label(), Panels: d.panels(&v)})
@@ -48,12 +57,14 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 	}
 	f.Note = joinNotes(notes...)
 	if o.Grid {
-		f.Columns = gridColumns(len(flows))
-		rows := (len(flows) + f.Columns - 1) / f.Columns
+		notes = append(notes, dropEmpty(f))
+		f.Columns = gridColumns(len(f.Cells))
+		rows := (len(f.Cells) + f.Columns - 1) / f.Columns
 		f.HeightCm = float64(rows)*max(gridPanelCm, d.heightCm*gridPanelPart) + 1
 	} else {
 		f.Title = cmp.Or(f.Title, f.Cells[0].Title)
 	}
+	f.Note = joinNotes(notes...)
 	return f, nil
 }
 
@@ -72,8 +83,9 @@ func checkFlows(flows []*FlowSeries, grid bool) error {
 	switch {
 	case len(flows) == 0:
 		return errors.New("figure: nothing to draw: no flow was chosen, or the recording has none")
-	case len(flows) > 1 && !grid:
-		return fmt.Errorf("figure: %d flows were chosen: choose one, or draw them side by side as a grid", len(flows))
+	case len(flows) > MaxTogether && !grid:
+		return fmt.Errorf("figure: %d flows do not fit one panel: choose at most %d, or draw them as a grid",
+			len(flows), MaxTogether)
 	case len(flows) > MaxGrid:
 		return fmt.Errorf("figure: %d flows do not fit one grid: choose at most %d", len(flows), MaxGrid)
 	}

@@ -33,6 +33,7 @@ type definition struct {
 	heightCm float64     // default height
 	panels   func(*view) []figure.Panel
 	note     func(*view) string // a word about unusual values, or nil
+	together []quantity         // of several flows in one panel each
 }
 
 // kinds is in the order in which a list of figures is shown.
@@ -70,7 +71,7 @@ func (k Kind) Doc() string { return definitions[k].doc }
 
 // Fields lists the stored fields that the figure reads, so that a reader can skip all others.
 func (k Kind) Fields() []tcp.Field {
-	var fields []tcp.Field
+	fields := []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes} // for the volume of flows
 	for _, f := range definitions[k].fields {
 		fields = append(fields, sourcesOf(f)...)
 	}

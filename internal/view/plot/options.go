@@ -8,14 +8,15 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// Style is a choice of colours.
+// Style is the name of a theme.
 type Style string
 
-// Styles. Lines differ in their dashes and marks in their shapes in both, so Colour survives a
-// black and white printer as well.
+// Styles. Lines differ in their dashes and marks in their shapes in all of them, so Colour survives
+// a black and white printer as well.
 const (
 	Colour Style = "colour" // the palette of Okabe and Ito, which colour-blind readers can tell apart
 	Grey   Style = "grey"   // black and greys only
+	Dark   Style = "dark"   // light lines on dark paper
 )
 
 // Options are the part of a recording that is drawn, and its look. The zero value is a good figure
@@ -43,8 +44,11 @@ type Options struct {
 	DPI               int
 	Style             Style
 
-	// Grid draws several flows side by side with the same axes.
+	// Grid draws several flows side by side with the same axes. Without it, several flows are drawn
+	// in one panel.
 	Grid bool
+	// Minor keeps flows of few bytes in a grid, such as the control connection of iperf3.
+	Minor bool
 	// LogRTT makes the axes of round-trip times logarithmic.
 	LogRTT bool
 	// Window is the time over which goodput is averaged; 0 for a hundredth of the figure, at least
@@ -84,13 +88,14 @@ func (o *Options) check() error {
 }
 
 func (o *Options) theme() (*figure.Theme, error) {
-	switch o.Style {
-	case "", Colour:
+	if o.Style == "" {
 		return figure.Light, nil
-	case Grey:
-		return figure.Print, nil
 	}
-	return nil, fmt.Errorf("figure: unknown style %q: want %s or %s", o.Style, Colour, Grey)
+	t, err := figure.ThemeOf(string(o.Style))
+	if err != nil {
+		return nil, fmt.Errorf("figure: unknown style %q: want %s, %s or %s", o.Style, Colour, Grey, Dark)
+	}
+	return t, nil
 }
 
 func (o *Options) figureOptions() figure.Options {

@@ -27,9 +27,6 @@ func TestFormatOf(t *testing.T) {
 // What cannot be drawn is refused with what to do, before anything is written.
 func TestDrawRefuses(t *testing.T) {
 	one := collect(t, kinds, Options{}, upload)
-	second := upload
-	second.id = 2
-	two := collect(t, []Kind{RTT}, Options{}, upload, second)
 	silent := NewSeries([]Kind{RTT}, nil, Options{OriginNs: origin})
 	if err := silent.Flow(&tcp.Flow{ID: 3}); err != nil {
 		t.Fatal(err)
@@ -47,7 +44,7 @@ func TestDrawRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no flow", "png", RTT, nil, Options{}, "no flow was chosen"},
-		{"two flows in one", "png", RTT, two, Options{}, "choose one, or draw them side by side"},
+		{"too many flows in one panel", "png", RTT, many[:25], Options{}, "choose at most 24, or draw them as a grid"},
 		{"too many flows", "png", RTT, many, Options{Grid: true}, "choose at most 60"},
 		{"flow without samples", "png", RTT, silent.Flows(), Options{}, "flow 3 has no sample and no event"},
 		{"time without samples", "png", RTT, one, Options{From: time.Hour}, "between 1h0m0s and the end"},
@@ -58,7 +55,7 @@ func TestDrawRefuses(t *testing.T) {
 		},
 		{"unknown figure", "png", "pie", one, Options{}, "want one of cwnd, rtt, queues"},
 		{"unknown format", "gif", RTT, one, Options{}, "want one of png, svg, pdf"},
-		{"unknown style", "png", RTT, one, Options{Style: "neon"}, "want colour or grey"},
+		{"unknown style", "png", RTT, one, Options{Style: "neon"}, "want colour, grey or dark"},
 		{"too small", "png", RTT, one, Options{WidthCm: 2}, "too small to be read"},
 		{"too low", "png", Overview, one, Options{HeightCm: 8}, "too low for what it has to show: make it at least"},
 		{"too large", "png", RTT, one, Options{WidthCm: 5000}, "want at most 200 cm"},

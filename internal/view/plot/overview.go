@@ -10,6 +10,7 @@ var overviewFigure = definition{
 	doc:      "cwnd, rtt, rates and queues on one time axis",
 	fields:   slices.Concat(cwndFigure.fields, rttFigure.fields, ratesFigure.fields, queuesFigure.fields),
 	heightCm: 22,
+	together: []quantity{cwndOfFlows, rttOfFlows, goodputOfFlows, queueOfFlows},
 	note:     (*view).goodputNote,
 	panels: func(v *view) []figure.Panel {
 		return []figure.Panel{cwndPanel(v), rttPanel(v), ratesPanel(v), busierQueuePanel(v)}

@@ -13,6 +13,7 @@ var queuesFigure = definition{
 		tcp.ReceiveQueuedBytes, tcp.BacklogBytes, tcp.ReceiveBufferBytes,
 	},
 	heightCm: 13,
+	together: []quantity{queueOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{sendQueuePanel(v), receiveQueuePanel(v)} },
 }
 

@@ -12,6 +12,7 @@ var ratesFigure = definition{
 	doc:      "goodput, delivery rate and pacing rate",
 	fields:   []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes, tcp.DeliveryRateBps, tcp.PacingRateBps},
 	heightCm: 10,
+	together: []quantity{goodputOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{ratesPanel(v)} },
 	note:     (*view).goodputNote,
 }

@@ -9,6 +9,7 @@ var rttFigure = definition{
 	doc:      "round-trip time: latest, smoothed and minimum",
 	fields:   []tcp.Field{tcp.RttUs, tcp.SrttUs, tcp.MinRttUs, tcp.ReceiverRttUs},
 	heightCm: 10,
+	together: []quantity{rttOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{rttPanel(v)} },
 }
 

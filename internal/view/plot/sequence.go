@@ -16,6 +16,7 @@ var sequenceFigure = definition{
 	},
 	segments: true,
 	heightCm: 12,
+	together: []quantity{streamOfFlows},
 	panels:   sequencePanels,
 }
 

@@ -22,6 +22,7 @@ const (
 type Series struct {
 	fields   []tcp.Field
 	segments bool
+	volumes  bool                // counts the bytes of flows
 	picked   map[tcp.FlowID]bool // nil: all
 	o        Options
 	origin   bool // o.OriginNs is known
@@ -36,15 +37,19 @@ type FlowSeries struct {
 	Flow tcp.Flow
 	// Samples and Events count what lay within the bounds, at whatever density it is kept.
 	Samples, Events int
+	// Bytes is the growth of the acknowledged or received bytes within the bounds, the greater of
+	// both.
+	Bytes int64
 	// FirstNs and LastNs are the times of the first and the last sample or event; a value is held
 	// until LastNs.
 	FirstNs, LastNs int64
 
 	series    *Series
 	controls  []controlChange
-	held      []int64 // last values before the start of the figure, by measure
-	curves    []curve // by measure
-	caChanges curve   // the congestion state by its own events, which may fall between samples
+	held      []int64  // last values before the start of the figure, by measure
+	curves    []curve  // by measure
+	counters  [2]int64 // acknowledged and received bytes at the first sample
+	caChanges curve    // the congestion state by its own events, which may fall between samples
 	marks     [numMarkClasses]marks
 }
 
@@ -62,6 +67,7 @@ func NewSeries(kinds []Kind, flows []tcp.FlowID, o Options) *Series {
 		d := definitions[k]
 		s.fields = append(s.fields, d.fields...)
 		s.segments = s.segments || d.segments
+		s.volumes = true
 	}
 	slices.Sort(s.fields)
 	s.fields = slices.Compact(s.fields)
@@ -159,6 +165,9 @@ func (s *Series) Samples(b *tcp.Batch) error {
 			continue
 		}
 		fs.Samples++
+		if s.volumes {
+			fs.addVolume(max(0, b.Cols[tcp.AckedBytes][i]), max(0, b.Cols[tcp.ReceivedBytes][i]))
+		}
 		for j, f := range s.fields {
 			c := &fs.curves[j]
 			if c.empty() && fs.held[j] != tcp.Absent {
@@ -172,6 +181,13 @@ func (s *Series) Samples(b *tcp.Batch) error {
 		s.shrink()
 	}
 	return nil
+}
+
+func (fs *FlowSeries) addVolume(acked, received int64) {
+	if fs.Samples == 1 {
+		fs.counters = [2]int64{acked, received}
+	}
+	fs.Bytes = max(fs.Bytes, acked-fs.counters[0], received-fs.counters[1])
 }
 
 // reaches notes that the flow was alive at time t and says whether that concerns the figure.

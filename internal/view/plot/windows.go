@@ -10,6 +10,7 @@ var windowsFigure = definition{
 	doc:      "cwnd, bytes in flight and the windows that both ends grant",
 	fields:   []tcp.Field{cwndBytes, ssthreshBytes, tcp.InFlightBytes, tcp.SendWindowBytes, tcp.ReceiveWindowBytes},
 	heightCm: 10,
+	together: []quantity{inFlightOfFlows},
 	panels:   func(v *view) []figure.Panel { return []figure.Panel{windowsPanel(v)} },
 }
 
