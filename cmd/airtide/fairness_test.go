@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"airtide/internal/cell"
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 )
 
@@ -150,7 +151,11 @@ measure:
 func ran(t *testing.T) *result.Folder {
 	t.Helper()
 	begun := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	f, err := result.Create(t.TempDir(), []byte(twoTerminals), begun)
+	p, err := plan.Read("experiment.yaml", []byte(twoTerminals))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Create(t.TempDir(), p, begun)
 	if err != nil {
 		t.Fatal(err)
 	}

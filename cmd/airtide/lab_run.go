@@ -51,7 +51,7 @@ the experiment is not held, with --json and --quiet too; a claim that is not dec
 				return p.Print(cmd.OutOrStdout(), plan.Overhead)
 			}
 			return f.run(cmd, func(o lab.Options) (*lab.Outcome, error) {
-				return lab.Run(cmd.Context(), root, file, o)
+				return lab.Run(cmd.Context(), root, p, o)
 			})
 		},
 	}
@@ -80,14 +80,18 @@ long as the finished runs fit it: more repeats, more values of a sweep, other cl
 			if err != nil {
 				return err
 			}
-			var data []byte
+			var now *plan.Plan // nil is as it was
 			if file != "" {
-				if data, err = readExperiment(file); err != nil {
+				data, err := readExperiment(file)
+				if err != nil {
+					return err
+				}
+				if now, err = plan.Read(file, data); err != nil {
 					return err
 				}
 			}
 			return f.run(cmd, func(o lab.Options) (*lab.Outcome, error) {
-				return lab.Resume(cmd.Context(), dir, data, o)
+				return lab.Resume(cmd.Context(), dir, now, o)
 			})
 		},
 	}

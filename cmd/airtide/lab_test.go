@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 )
 
@@ -118,7 +119,11 @@ func TestResultsAreCompleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := result.Create(dir, text, time.Now())
+	p, err := plan.Read("experiment.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Create(dir, p, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +236,11 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 // resultOf is a result whose runs have these rates.
 func resultOf(t *testing.T, rates [2]float64) string {
 	t.Helper()
-	f, err := result.Create(t.TempDir(), []byte(judgedExperiment), time.Now())
+	p, err := plan.Read("experiment.yaml", []byte(judgedExperiment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Create(t.TempDir(), p, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

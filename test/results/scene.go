@@ -48,7 +48,11 @@ type Scene struct {
 // Make makes a folder of results and returns where it is.
 func (s Scene) Make(t *testing.T) string {
 	t.Helper()
-	f, err := result.Create(t.TempDir(), []byte(s.File), Begun)
+	p, err := plan.Read("experiment.yaml", []byte(s.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Create(t.TempDir(), p, Begun)
 	if err != nil {
 		t.Fatal(err)
 	}

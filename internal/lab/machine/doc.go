@@ -1,7 +1,7 @@
-// Package machine makes a network namespace a machine of an experiment: it gives it the TCP that the plan asks for and
-// reads back what it has (Apply, Read), and runs programs in it that cannot outlive this process (Start). What a result
-// must say of the computer below is here as well: the versions of the tools, what the kernel logged during a run, and where
-// the processors' time went.
+// Package machine runs the machines of an experiment: network namespaces of the cell, and virtual
+// machines in their place (Machine). A machine gets the TCP settings of the plan, tells its settings,
+// and runs programs that cannot outlive this process.
 //
-// The namespaces are made by others, for the cell; they are named as below /run/netns.
+// The package also reads the computer below the machines: versions of tools, the kernel's log during
+// a run, and processor time.
 package machine

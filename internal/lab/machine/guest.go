@@ -5,32 +5,43 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+	"net/netip"
+	"path/filepath"
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/vm"
 )
 
-// GuestOptions say what a virtual machine has.
+// Guest is a virtual machine in the place of a namespace.
+type Guest struct {
+	*vm.Guest
+	name      string
+	address   netip.Addr
+	clockRate float64
+}
+
+// GuestOptions describe a virtual machine.
 type GuestOptions struct {
-	// Namespace of the cell whose place in the network it takes: it has its addresses, and its device carries what the
-	// guest sends.
-	Namespace string
+	// Place is the namespace of the cell whose place in the network it takes. The guest has its
+	// name and addresses, and sends through its device.
+	Place     *Namespace
+	ClockRate float64
 	Kernel    vm.Kernel
-	// Tools that are to be run in it.
+	// Tools are copied into the guest.
 	Tools []Tool
-	// Modules of its kernel to be loaded, and files that it gets, by their paths in it.
+	// Modules of its kernel are loaded.
 	Modules []string
-	Files   map[string]string
-	// Console, if not nil, gets what its kernel prints.
+	// Files are copied into the guest, by their paths in it.
+	Files map[string]string
+	// Console, if not nil, gets the output of its kernel.
 	Console io.Writer
 }
 
-// Boot boots a virtual machine in the place of a namespace, whose own stack is idle from then on. It ends with Close, and
-// with this process.
-func Boot(ctx context.Context, o GuestOptions) (*vm.Guest, error) {
-	fail := func(err error) (*vm.Guest, error) {
-		return nil, fmt.Errorf("putting a virtual machine in the place of %s: %w", o.Namespace, err)
+// Boot boots a virtual machine in the place of a namespace, whose own stack falls silent.
+// It ends with Close, and with this process.
+func Boot(ctx context.Context, o GuestOptions) (*Guest, error) {
+	fail := func(err error) (*Guest, error) {
+		return nil, fmt.Errorf("putting a virtual machine in the place of %s: %w", o.Place.Namespace, err)
 	}
 	c := vm.Config{Kernel: o.Kernel, Modules: o.Modules, Files: o.Files, Console: o.Console}
 	for _, t := range o.Tools {
@@ -41,7 +52,7 @@ func Boot(ctx context.Context, o GuestOptions) (*vm.Guest, error) {
 		c.Programs = append(c.Programs, path)
 	}
 	var err error
-	if c.Net, err = place(o.Namespace); err != nil {
+	if c.Net, err = connectGuest(o.Place.Namespace); err != nil {
 		return fail(err)
 	}
 	defer c.Net.Tap.Close()
@@ -49,7 +60,68 @@ func Boot(ctx context.Context, o GuestOptions) (*vm.Guest, error) {
 	if err != nil {
 		return fail(err)
 	}
-	return g, nil
+	return &Guest{Guest: g, name: o.Place.name, address: o.Place.address, clockRate: o.ClockRate}, nil
+}
+
+// Name is the machine's name in the plan.
+func (g *Guest) Name() string { return g.name }
+
+// Address is its address in the cell.
+func (g *Guest) Address() netip.Addr { return g.address }
+
+// ClockRate is the speed at which its clock is to run, in units of real time.
+func (g *Guest) ClockRate() float64 { return g.clockRate }
+
+// Start runs a program in the guest. A cgroup is refused.
+func (g *Guest) Start(c Command) (*Process, error) {
+	if c.Cgroup != nil {
+		return nil, fmt.Errorf("starting %s: a program in a virtual machine cannot be in a cgroup of this one", c.Path)
+	}
+	running, err := g.Guest.Start(context.Background(), vm.Command{
+		Path: c.Path, Args: c.Args, Dir: c.Dir, Env: environment(), Stdout: c.Stdout, Stderr: c.Stderr,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(c, func(s signal) { running.Signal(s) })
+	p.started = running.Started()
+	go func() {
+		p.err = running.Err()
+		p.ended = running.Ended()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// ReadNet reads a file below the guest's /proc/net.
+func (g *Guest) ReadNet(ctx context.Context, file string) ([]byte, error) {
+	return g.ReadFile(ctx, filepath.Join("/proc/net", file))
+}
+
+// MakeFile makes a file of zeros in the guest.
+func (g *Guest) MakeFile(ctx context.Context, path string, size int64) error {
+	return g.Guest.MakeFile(ctx, path, nil, size)
+}
+
+// ApplyStack gives the guest the stack of a plan.
+func (g *Guest) ApplyStack(ctx context.Context, s plan.Stack) (missing []string, err error) {
+	to := settingsOf(s)
+	if s.Congestion != "" {
+		to.Sysctls = append([]sysctl{{Name: congestionSysctl, Value: s.Congestion}}, to.Sysctls...)
+	}
+	if err := g.Call(ctx, applyFunction, to, &missing); err != nil {
+		return nil, fmt.Errorf("setting up the stack of a virtual machine with kernel %s: %w", g.Release, err)
+	}
+	return missing, nil
+}
+
+// ReadState reads the settings of the guest's TCP. All sysctls are the guest's own.
+func (g *Guest) ReadState(ctx context.Context) (State, error) {
+	var s State
+	if err := g.Call(ctx, readFunction, nil, &s); err != nil {
+		return s, fmt.Errorf("reading the stack of a virtual machine: %w", err)
+	}
+	return s, nil
 }
 
 // The functions that the host calls in a guest.
@@ -58,7 +130,7 @@ const (
 	readFunction  = "machine.read"
 )
 
-// GuestFunctions are this package's part in a guest, for vm.Main.
+// GuestFunctions are the functions of this package in a guest, for vm.Main.
 var GuestFunctions = map[string]vm.Function{
 	applyFunction: func(input json.RawMessage) (any, error) {
 		var s settings
@@ -67,80 +139,13 @@ var GuestFunctions = map[string]vm.Function{
 		}
 		return s.apply()
 	},
-	readFunction: func(json.RawMessage) (any, error) { return readHere() },
+	readFunction: func(json.RawMessage) (any, error) { return readState() },
 }
 
-// readHere reads the stack of the namespace that the thread is in.
-func readHere() (s State, err error) {
-	if s.Sysctls, err = readSysctls(); err != nil {
-		return s, err
-	}
-	s.Routes, err = readRoutes()
-	return s, err
-}
-
-// ApplyInGuest gives a guest the stack of a plan, as Apply does.
-func ApplyInGuest(ctx context.Context, g *vm.Guest, s plan.Stack) (lacking []string, err error) {
-	to := settingsOf(s)
-	if s.Congestion != "" {
-		to.Sysctls = append([]sysctl{{Name: congestionSysctl, Value: s.Congestion}}, to.Sysctls...)
-	}
-	if err := g.Call(ctx, applyFunction, to, &lacking); err != nil {
-		return nil, fmt.Errorf("setting up the stack of a virtual machine with kernel %s: %w", g.Release, err)
-	}
-	return lacking, nil
-}
-
-// ReadGuest reads what a guest's TCP has. A guest is a computer by itself: all is among its sysctls.
-func ReadGuest(ctx context.Context, g *vm.Guest) (State, error) {
-	var s State
-	if err := g.Call(ctx, readFunction, nil, &s); err != nil {
-		return s, fmt.Errorf("reading the stack of a virtual machine: %w", err)
-	}
-	return s, nil
-}
-
-// CongestionModule is the module of a congestion control of a kernel that has it as one, else nothing.
+// CongestionModule is the kernel module of a congestion control; none if the kernel has it built in.
 func CongestionModule(k vm.Kernel, congestion string) []string {
 	if name := "tcp_" + congestion; congestion != "" && k.HasModule(name) {
 		return []string{name}
 	}
 	return nil
-}
-
-// startInGuest runs a command in the guest.
-func startInGuest(c Command) (*Process, error) {
-	command := vm.Command{Path: c.Path, Args: c.Args, Dir: c.Dir, Env: environment()}
-	if c.Stdout != nil {
-		command.Stdout = c.Stdout
-	}
-	if c.Stderr != nil {
-		command.Stderr = c.Stderr
-	}
-	if c.Cgroup != nil {
-		return nil, fmt.Errorf("starting %s: a program in a virtual machine cannot be in a cgroup of this one", c.Path)
-	}
-	inside, err := c.Guest.Start(context.Background(), command)
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{guest: inside, started: inside.Started(), done: make(chan struct{})}
-	go func() {
-		p.err = inside.Err()
-		p.ended = inside.Ended()
-		close(p.done)
-	}()
-	return p, nil
-}
-
-// ReadFile reads a file as the machine sees it: of a namespace what its threads are shown, which matters below /proc/net.
-func ReadFile(ctx context.Context, namespace string, g *vm.Guest, path string) (content []byte, err error) {
-	if g != nil {
-		return g.ReadFile(ctx, path)
-	}
-	err = In(namespace, func() error {
-		content, err = os.ReadFile(path)
-		return err
-	})
-	return content, err
 }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// cellDevice is what a machine of the cell calls its interface, overlay what is put on it for a guest.
-	cellDevice = "eth0"
-	overlay    = "guest0"
-	// overlayPackets is how many packets wait for a guest that does not look: as many as for the cell's own devices.
-	overlayPackets = 8192
+	// cellDevice is the interface of a machine in the cell; a guest's macvtap is on it.
+	cellDevice  = "eth0"
+	macvtapName = "guest0"
+	// macvtapPackets is the length of the guest's queue, as long as those of the cell's own devices.
+	macvtapPackets = 8192
 )
 
-// place puts a macvtap on the device of a namespace, which takes over all that comes in there, and reads what a guest needs
-// to be in the namespace's place. What the guest sends leaves by the device, and waits there as the namespace's own packets
-// do. The macvtap ends with the namespace.
-func place(namespace string) (n *vm.Net, err error) {
+// connectGuest puts a macvtap on the device of a namespace and reads the settings that a guest needs
+// in the namespace's place. The macvtap takes all incoming packets; outgoing packets wait in the
+// device's queue. It ends with the namespace.
+func connectGuest(namespace string) (n *vm.Net, err error) {
 	err = In(namespace, func() error {
 		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
@@ -39,25 +39,25 @@ func place(namespace string) (n *vm.Net, err error) {
 		if n, err = readNet(links, link); err != nil {
 			return err
 		}
-		n.Tap, err = overlayOn(links, link)
+		n.Tap, err = addMacvtap(links, link)
 		return err
 	})
 	return n, err
 }
 
-func overlayOn(links *netlink.Handle, link netlink.Link) (*os.File, error) {
+func addMacvtap(links *netlink.Handle, link netlink.Link) (*os.File, error) {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.ParentIndex, attrs.TxQLen = overlay, link.Attrs().Index, overlayPackets
-	err := links.LinkAdd(&netlink.Macvtap{Macvlan: netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}})
-	if err != nil {
+	attrs.Name, attrs.ParentIndex, attrs.TxQLen = macvtapName, link.Attrs().Index, macvtapPackets
+	macvlan := netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}
+	if err := links.LinkAdd(&netlink.Macvtap{Macvlan: macvlan}); err != nil {
 		return nil, fmt.Errorf("making a macvtap (the kernel needs CONFIG_MACVTAP): %w", err)
 	}
-	tap, err := links.LinkByName(overlay)
+	tap, err := links.LinkByName(macvtapName)
 	if err != nil {
 		return nil, fmt.Errorf("finding the macvtap: %w", err)
 	}
-	// The namespace itself is to be silent.
-	for _, device := range []string{overlay, cellDevice} {
+	// The namespace itself must be silent.
+	for _, device := range []string{macvtapName, cellDevice} {
 		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+device+"/disable_ipv6", []byte("1"), 0)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("silencing %s: %w", device, err)
@@ -66,14 +66,14 @@ func overlayOn(links *netlink.Handle, link netlink.Link) (*os.File, error) {
 	if err := links.LinkSetUp(tap); err != nil {
 		return nil, fmt.Errorf("setting the macvtap up: %w", err)
 	}
-	fd, err := engine.OpenMacvtap(overlay, tap.Attrs().Index)
+	fd, err := engine.OpenMacvtap(macvtapName, tap.Attrs().Index)
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), overlay), nil
+	return os.NewFile(uintptr(fd), macvtapName), nil
 }
 
-// readNet reads a device's addresses, and the routers beyond it that need not be asked for.
+// readNet reads a device's addresses and its permanent neighbours, which are routers.
 func readNet(links *netlink.Handle, link netlink.Link) (*vm.Net, error) {
 	n := &vm.Net{MAC: link.Attrs().HardwareAddr, MTU: link.Attrs().MTU}
 	addresses, err := links.AddrList(link, netlink.FAMILY_ALL)

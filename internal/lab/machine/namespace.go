@@ -1,23 +1,111 @@
 package machine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/lab/plan"
 	"airtide/internal/sys/thread"
 )
+
+// Namespace is a machine in a network namespace below /run/netns.
+type Namespace struct {
+	// Namespace is its name below /run/netns.
+	Namespace string
+	name      string
+	address   netip.Addr
+}
+
+// NewNamespace is the machine of an existing namespace.
+func NewNamespace(name, namespace string, address netip.Addr) *Namespace {
+	return &Namespace{namespace, name, address}
+}
+
+// Name is the machine's name in the plan.
+func (n *Namespace) Name() string { return n.name }
+
+// Address is its address in the cell.
+func (n *Namespace) Address() netip.Addr { return n.address }
+
+// ClockRate is 1.
+func (n *Namespace) ClockRate() float64 { return 1 }
+
+// Start runs a program in the namespace.
+func (n *Namespace) Start(c Command) (*Process, error) { return start(n.Namespace, c) }
+
+// ReadNet reads a file below /proc/net as a thread in the namespace sees it.
+func (n *Namespace) ReadNet(_ context.Context, file string) (content []byte, err error) {
+	err = In(n.Namespace, func() error {
+		content, err = os.ReadFile(filepath.Join("/proc/thread-self/net", file))
+		return err
+	})
+	return content, err
+}
+
+// MakeFile makes a file of zeros on this computer. Its zeros take no room on the disk.
+func (n *Namespace) MakeFile(_ context.Context, path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
+}
+
+// ApplyStack gives the namespace the stack of a plan. Open connections keep their settings, except
+// for the bounds of buffers.
+func (n *Namespace) ApplyStack(_ context.Context, s plan.Stack) (missing []string, err error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("setting up the stack of %s: %w", n.Namespace, explain(err))
+	}
+	if s.Congestion != "" {
+		if err := setCongestion(n.Namespace, s.Congestion); err != nil {
+			return fail(err)
+		}
+	}
+	err = In(n.Namespace, func() (err error) {
+		missing, err = settingsOf(s).apply()
+		return err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return missing, nil
+}
+
+// ReadState reads the settings of the namespace, and those of the whole computer.
+func (n *Namespace) ReadState(context.Context) (State, error) {
+	var s State
+	err := In(n.Namespace, func() (err error) {
+		s, err = readState()
+		return err
+	})
+	if err == nil {
+		s.Computer, err = readSysctls()
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("reading the stack of %s: %w", n.Namespace, err)
+	}
+	for name := range s.Sysctls {
+		delete(s.Computer, name)
+	}
+	return s, nil
+}
 
 const (
 	namespaceFolder = "/run/netns"
 	ownNamespace    = "/proc/thread-self/ns/net"
 )
 
-// In calls f on a thread inside a network namespace. Sockets that f opens stay there; goroutines that it starts do not.
+// In calls f on a thread inside a network namespace. Sockets that f opens stay in the namespace;
+// goroutines that it starts do not.
 func In(namespace string, f func() error) error {
 	return thread.Do(func() error {
 		if err := enter(namespace); err != nil {
@@ -27,7 +115,8 @@ func In(namespace string, f func() error) error {
 	})
 }
 
-// enter moves this thread into a namespace. That of the computer itself is refused: an experiment must not change it.
+// enter moves this thread into a namespace. It refuses the computer's own namespace, which an
+// experiment must not change.
 func enter(namespace string) error {
 	fd, err := open(namespace)
 	if err != nil {
@@ -48,7 +137,7 @@ var home = func() (st unix.Stat_t) {
 
 func open(namespace string) (int, error) {
 	if namespace == "" || namespace == "." || namespace == ".." || strings.Contains(namespace, "/") {
-		return -1, fmt.Errorf("%q is no name of a network namespace: one below %s is needed", namespace, namespaceFolder)
+		return -1, fmt.Errorf("%q is not the name of a network namespace below %s", namespace, namespaceFolder)
 	}
 	fd, err := unix.Open(filepath.Join(namespaceFolder, namespace), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {

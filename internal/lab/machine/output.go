@@ -1,18 +1,97 @@
 package machine
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 )
 
-// tailBytes and tailLines bound what of a tool's output goes into a message.
+// Output is the output of a program. It goes to a file, and its last line stays in memory.
+type Output struct {
+	// Watch, if not nil, gets each whole line.
+	Watch func(line string)
+
+	mutex   sync.Mutex
+	file    *os.File
+	partial []byte // a line that has not ended
+	last    []byte
+	err     error // of the file
+}
+
+// CreateOutput makes the file of a program's output. Without a path the output has no file.
+func CreateOutput(path string) (*Output, error) {
+	if path == "" {
+		return &Output{}, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("making a file for the output of a program: %w", err)
+	}
+	return &Output{file: f}, nil
+}
+
+// Write never fails, so that a full disk does not end the program. Close has the file's error.
+func (o *Output) Write(text []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.file != nil && o.err == nil {
+		_, o.err = o.file.Write(text)
+	}
+	for rest := text; len(rest) > 0; {
+		line, after, whole := bytes.Cut(rest, []byte{'\n'})
+		o.partial = append(o.partial, line...)
+		if rest = after; !whole {
+			break
+		}
+		o.last = append(o.last[:0], o.partial...)
+		o.partial = o.partial[:0]
+		if o.Watch != nil {
+			o.Watch(string(o.last))
+		}
+	}
+	return len(text), nil
+}
+
+// LastLine is the last whole line; empty without any.
+func (o *Output) LastLine() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return string(o.last)
+}
+
+// lastWords is the last line of a program that has ended, also if no newline follows it.
+func (o *Output) lastWords() string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if text := strings.TrimSpace(string(o.partial)); text != "" {
+		return text
+	}
+	return strings.TrimSpace(string(o.last))
+}
+
+// Close closes the file. The error is the first of all writes, such as that of a full disk.
+func (o *Output) Close() error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.file == nil {
+		return o.err
+	}
+	err := errors.Join(o.err, o.file.Close())
+	o.file, o.err = nil, nil
+	return err
+}
+
+// tailBytes and tailLines bound the part of a tool's output that a message has.
 const (
 	tailBytes = 600
 	tailLines = 4
 )
 
-// Tail is the end of what a tool has written to a file, in one line, for a message; empty where there is nothing.
+// Tail is the end of a tool's output file in one line, for a message; empty if there is none.
 func Tail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

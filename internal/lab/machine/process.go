@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -11,49 +13,51 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/thread"
-	"airtide/internal/vm"
 )
 
-// Command is a program to run on a machine. It is given no input, a short environment of its own, and no shell.
+// Command is a program to run on a machine. It has no input, no shell, and a short environment.
 type Command struct {
-	Namespace string
-	// Guest, where it is not nil, is the virtual machine in which it is to run, in place of the namespace.
-	Guest *vm.Guest
-	Path  string
-	Args  []string
-	Dir   string
-	// Stdout and Stderr take what it prints; nil throws it away. They may be the same file.
-	Stdout, Stderr *os.File
-	// Cgroup, where it is not nil, is the folder of the cgroup that the program is to be in.
+	Path string
+	Args []string
+	Dir  string
+	// Stdout and Stderr take its output; nil throws it away. An *os.File is given to the program
+	// itself, and both may be the same one. An *Output also remembers the last line.
+	Stdout, Stderr io.Writer
+	// Cgroup, if not nil, is the folder of the program's cgroup.
 	Cgroup *os.File
 }
 
-// Process is a program that runs, or has run.
+// Process is a program that runs or has run.
 type Process struct {
-	cmd     *exec.Cmd
-	guest   *vm.Process // in place of cmd
+	send    func(signal)
+	stderr  *Output // nil if nobody remembers its lines
 	started time.Time
 	done    chan struct{}
 	ended   time.Time
 	err     error
 }
 
-// starts are carried out one after another by a thread that lives as long as this process, because the kernel sends the
-// signal of a parent's death when the thread that was the parent ends.
+type signal = syscall.Signal
+
+func newProcess(c Command, send func(signal)) *Process {
+	p := &Process{send: send, started: time.Now(), done: make(chan struct{})}
+	p.stderr, _ = c.Stderr.(*Output)
+	return p
+}
+
+// starts are carried out one after another by a thread that lives as long as this process: the kernel
+// sends the signal of a parent's death when the thread that was the parent ends.
 var (
 	starts  = make(chan func())
 	starter sync.Once
 )
 
-// Start runs a program on a machine, so that nothing of it can be left over: it is the first process of a PID namespace,
-// so that when it ends the kernel kills all that it has started, wherever that has gone (pid_namespaces(7)); and the
-// kernel kills it when this process dies, however that happens (PR_SET_PDEATHSIG). It has a session of its own, so that
-// Ctrl-C reaches this process alone. Being the first, it does not die of signals other than SIGKILL for which it has no
-// handler.
-func Start(c Command) (*Process, error) {
-	if c.Guest != nil {
-		return startInGuest(c)
-	}
+// start runs a program in a namespace so that nothing of it can be left over. It is the first process
+// of a PID namespace, so its end kills all that it has started (pid_namespaces(7)). It dies with this
+// process (PR_SET_PDEATHSIG), and has a session of its own, so Ctrl-C reaches this process alone.
+//
+// As the first process of its namespace it ignores signals without a handler, except SIGKILL.
+func start(namespace string, c Command) (*Process, error) {
 	starter.Do(func() {
 		thread.Go(func() {
 			for f := range starts {
@@ -61,40 +65,33 @@ func Start(c Command) (*Process, error) {
 			}
 		})
 	})
-	type result struct {
-		p   *Process
-		err error
-	}
-	started := make(chan result, 1)
+	var p *Process
+	var err error
+	started := make(chan struct{})
 	starts <- func() {
-		p, err := start(c)
-		started <- result{p, err}
+		p, err = startHere(namespace, c)
+		close(started)
 	}
-	r := <-started
-	if r.err != nil {
-		return nil, fmt.Errorf("starting %s on %s: %w", c.Path, c.Namespace, r.err)
+	<-started
+	if err != nil {
+		return nil, fmt.Errorf("starting %s on %s: %w", c.Path, namespace, err)
 	}
-	return r.p, nil
+	return p, nil
 }
 
-// start leaves the thread in the namespace: each start enters its own first.
-func start(c Command) (*Process, error) {
-	if err := enter(c.Namespace); err != nil {
+// startHere leaves the thread in the namespace: each start enters its own first.
+func startHere(namespace string, c Command) (*Process, error) {
+	if err := enter(namespace); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Env = c.Dir, environment()
-	if c.Stdout != nil {
-		cmd.Stdout = c.Stdout
-	}
-	if c.Stderr != nil {
-		cmd.Stderr = c.Stderr
-	}
+	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, Cloneflags: unix.CLONE_NEWPID}
 	if c.Cgroup != nil {
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.Cgroup.Fd())
 	}
-	p := &Process{cmd: cmd, started: time.Now(), done: make(chan struct{})}
+	p := newProcess(c, func(s signal) { _ = cmd.Process.Signal(s) })
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -106,7 +103,7 @@ func start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// environment keeps what the user has set from changing what programs do: proxies, languages, libraries.
+// environment hides the user's settings from programs: proxies, languages, libraries.
 func environment() []string {
 	env := []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	if dir, ok := os.LookupEnv("TMPDIR"); ok {
@@ -115,35 +112,67 @@ func environment() []string {
 	return env
 }
 
-// Started is when it was started.
+// Started is the time of its start.
 func (p *Process) Started() time.Time { return p.started }
 
-// Done is closed when it has ended, and all that it started with it.
+// Done is closed when the program has ended, with all that it started.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ended is when it ended, after Done.
+// Ended waits for its end and is the time of it.
 func (p *Process) Ended() time.Time {
 	<-p.done
 	return p.ended
 }
 
-// Err is how it ended, after Done: nil for status 0, else an *exec.ExitError or a *vm.ExitError.
+// Err waits for its end: nil for status 0, else an *exec.ExitError or a *vm.ExitError.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// Signal sends a signal; to a process that has ended it does nothing.
-func (p *Process) Signal(s syscall.Signal) {
-	if p.guest != nil {
-		p.guest.Signal(s)
-		return
+// LastLine is the last line of its standard error, if that is an *Output, or else how it ended.
+func (p *Process) LastLine() string {
+	<-p.done
+	if p.stderr != nil && p.stderr.lastWords() != "" {
+		return p.stderr.lastWords()
 	}
-	_ = p.cmd.Process.Signal(s)
+	return fmt.Sprint(p.err)
 }
 
-// Kill kills the process with all that it has started, and waits until they are gone.
+// Signal sends a signal. It does nothing if the program has ended.
+func (p *Process) Signal(s syscall.Signal) { p.send(s) }
+
+// Kill kills the program with all that it has started, and waits until they are gone.
 func (p *Process) Kill() {
 	p.Signal(unix.SIGKILL)
 	<-p.done
+}
+
+// ErrKilled is the error of a program that did not end after its signal.
+var ErrKilled = errors.New("it did not end in time and was killed")
+
+// Stop asks the program to end by a signal and awaits that.
+func (p *Process) Stop(s syscall.Signal, patience time.Duration) error {
+	p.Signal(s)
+	return p.Await(patience)
+}
+
+// Await waits for the program and kills it if it does not end in time (ErrKilled). Another end than
+// status 0 is an error with its last line.
+func (p *Process) Await(patience time.Duration) error {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case <-p.done:
+	case <-timeout.C:
+		p.Kill()
+		return ErrKilled
+	}
+	switch {
+	case p.err == nil:
+		return nil
+	case p.stderr == nil || p.stderr.lastWords() == "":
+		return p.err
+	}
+	return fmt.Errorf("%w: %s", p.err, p.stderr.lastWords())
 }

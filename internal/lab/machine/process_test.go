@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +18,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// inside lists the processes in a network namespace.
-func inside(t *testing.T, inode uint32) []string {
+// processesIn lists the processes in a network namespace.
+func processesIn(t *testing.T, inode uint32) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
 	if err != nil {
@@ -43,9 +44,9 @@ func temporary(t *testing.T) *os.File {
 	return f
 }
 
-func mustStart(t *testing.T, c Command) *Process {
+func mustStart(t *testing.T, h *testnet.Host, c Command) *Process {
 	t.Helper()
-	p, err := Start(c)
+	p, err := of(h).Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +59,8 @@ func TestAProgramRunsOnItsMachine(t *testing.T) {
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	for _, h := range []*testnet.Host{n.Client, n.Server, n.Client} {
 		out := temporary(t)
-		p := mustStart(t, Command{
-			Namespace: h.Name, Path: "/bin/sh", Dir: "/usr",
+		p := mustStart(t, h, Command{
+			Path: "/bin/sh", Dir: "/usr",
 			Args: []string{"-c", "readlink /proc/self/ns/net; pwd; echo $http_proxy$LC_ALL; exit 3"}, Stdout: out, Stderr: out,
 		})
 		var exit *exec.ExitError
@@ -82,10 +83,10 @@ const daemons = `sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sl
 func TestNothingOfAKilledProgramIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	out := temporary(t)
-	p := mustStart(t, Command{Namespace: n.Client.Name, Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: out})
-	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(inside(t, n.Client.NetNS)) == 6 })
+	p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: out})
+	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
 	p.Kill()
-	if left := inside(t, n.Client.NetNS); len(left) > 0 {
+	if left := processesIn(t, n.Client.NetNS); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 	p.Signal(unix.SIGTERM) // does no harm
@@ -104,18 +105,95 @@ func TestTheMainThreadStaysAtHome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found := inside(t, n.Client.NetNS); len(found) > 0 {
+	if found := processesIn(t, n.Client.NetNS); len(found) > 0 {
 		t.Errorf("in the namespace: %v", found)
+	}
+}
+
+func TestStopWaitsAndKills(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	for _, c := range []struct {
+		name, script string
+		want         string // "" is no error
+	}{
+		{"ends well", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done", ""},
+		{"ends badly", "trap 'echo a fault >&2; exit 3' TERM; echo ready; while :; do sleep 0.01; done", "exit status 3: a fault"},
+		{"does not end", "trap '' TERM; echo ready; while :; do sleep 0.01; done", ErrKilled.Error()},
+	} {
+		out, said := temporary(t), &Output{}
+		p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", c.script}, Stdout: out, Stderr: said})
+		testnet.Eventually(t, 5*time.Second, "the program to be ready", func() bool { return Tail(out.Name()) == "ready" })
+		err := p.Stop(unix.SIGTERM, time.Second)
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	if left := processesIn(t, n.Client.NetNS); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
+func TestOutputKeepsTheLastWholeLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent.jsonl")
+	long := strings.Repeat("x", 1<<17)
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"half", ""},
+		{"one\n", "one"},
+		{"one\ntwo\nhal", "two"},
+		{long + "\n" + long + "\n" + "half", long},
+		{long + "\n", long},
+		{long, ""},
+		{"one\n\n", ""},
+	} {
+		for _, size := range []int{1, 7, 1 << 20} { // of each write
+			o, err := CreateOutput(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rest := []byte(c.text); len(rest) > 0; {
+				n := min(size, len(rest))
+				if _, err := o.Write(rest[:n]); err != nil {
+					t.Fatal(err)
+				}
+				rest = rest[n:]
+			}
+			if line := o.LastLine(); line != c.want {
+				t.Errorf("of %d bytes by %d the last line has %d, want %d", len(c.text), size, len(line), len(c.want))
+			}
+			if err := o.Close(); err != nil {
+				t.Error(err)
+			}
+			if text, err := os.ReadFile(path); err != nil || string(text) != c.text {
+				t.Errorf("the file has %d bytes of %d: %v", len(text), len(c.text), err)
+			}
+		}
+	}
+}
+
+func TestAFullDiskDoesNotFailAProgram(t *testing.T) {
+	o, err := CreateOutput("/dev/full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := o.Write([]byte("a line\n")); n != 7 || err != nil {
+		t.Errorf("writing: %d, %v", n, err)
+	}
+	if line := o.LastLine(); line != "a line" {
+		t.Errorf("the last line is %q", line)
+	}
+	if err := o.Close(); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("closing: %v", err)
 	}
 }
 
 func TestNothingOfAProgramThatEndsIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	p := mustStart(t, Command{Namespace: n.Client.Name, Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}})
+	p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}})
 	if err := p.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if left := inside(t, n.Client.NetNS); len(left) > 0 {
+	if left := processesIn(t, n.Client.NetNS); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 }
@@ -128,7 +206,7 @@ func TestMain(m *testing.M) {
 	if namespace == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := Start(Command{Namespace: namespace, Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: os.Stdout}); err != nil {
+	if _, err := NewNamespace("", namespace, netip.Addr{}).Start(Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: os.Stdout}); err != nil {
 		os.Exit(1)
 	}
 	select {}
@@ -148,19 +226,20 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the child printed %q (%v)", line, err)
 	}
-	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(inside(t, n.Client.NetNS)) == 6 })
+	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait()
-	testnet.Eventually(t, 5*time.Second, "everything to be gone", func() bool { return len(inside(t, n.Client.NetNS)) == 0 })
+	testnet.Eventually(t, 5*time.Second, "everything to be gone", func() bool { return len(processesIn(t, n.Client.NetNS)) == 0 })
 }
 
 func TestAProgramThatCannotStartIsNamed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	for _, c := range []Command{{Namespace: n.Client.Name, Path: "/no/such/program"}, {Namespace: "airtide-not-there", Path: "/bin/true"}} {
-		if _, err := Start(c); err == nil || !strings.Contains(err.Error(), c.Path) || !strings.Contains(err.Error(), c.Namespace) {
-			t.Errorf("starting %+v: %v", c, err)
+	for namespace, program := range map[string]string{n.Client.Name: "/no/such/program", "airtide-not-there": "/bin/true"} {
+		_, err := NewNamespace("", namespace, netip.Addr{}).Start(Command{Path: program})
+		if err == nil || !strings.Contains(err.Error(), program) || !strings.Contains(err.Error(), namespace) {
+			t.Errorf("starting %s on %s: %v", program, namespace, err)
 		}
 	}
 }

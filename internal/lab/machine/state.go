@@ -10,56 +10,37 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/lab/result"
 )
 
-// State is what a machine's TCP ran with, for the result.
+// State is the settings of a machine's TCP, for the result.
 type State struct {
-	// Sysctls of the namespace: all of net.ipv4 and net.core but those of devices, neighbours and keys.
+	// Sysctls are net.ipv4 and net.core of the namespace, without those of devices, neighbours and keys.
 	Sysctls map[string]string `json:"sysctls"`
-	// Computer has those of them that are not per namespace and hold for every machine (tcp_mem, netdev_max_backlog).
+	// Computer has the sysctls that are not per namespace (tcp_mem, netdev_max_backlog); none in a guest.
 	Computer map[string]string `json:"computer"`
-	Routes   []Route           `json:"routes"`
+	Routes   []result.Route    `json:"routes"`
 }
 
-// Route is one to other machines. A field that is zero is the kernel's default.
-type Route struct {
-	To             string `json:"to"` // a prefix, or default
-	Via            string `json:"via,omitempty"`
-	Device         string `json:"device"`
-	MTU            int    `json:"mtu,omitempty"`
-	InitialWindow  int    `json:"initial_window_segments,omitempty"`
-	InitialReceive int    `json:"initial_receive_window_segments,omitempty"`
-	Congestion     string `json:"congestion,omitempty"`
+// readState reads the settings of the namespace that the thread is in.
+func readState() (s State, err error) {
+	if s.Sysctls, err = readSysctls(); err != nil {
+		return s, err
+	}
+	s.Routes, err = readRoutes()
+	return s, err
 }
 
-// Read reads what a machine's TCP has.
-func Read(namespace string) (State, error) {
-	var s State
-	err := In(namespace, func() (err error) {
-		s, err = readHere()
-		return err
-	})
-	if err == nil {
-		s.Computer, err = readSysctls()
-	}
-	if err != nil {
-		return State{}, fmt.Errorf("reading the stack of %s: %w", namespace, err)
-	}
-	for name := range s.Sysctls {
-		delete(s.Computer, name)
-	}
-	return s, nil
-}
-
-// readSysctls reads those that the calling thread is shown. What only root may read is a key, or a switch that reads
-// nothing (tcp_fastopen_key, route.flush).
+// readSysctls reads the sysctls that the kernel shows the calling thread. It skips files that only
+// root may read: keys, and switches that read nothing (tcp_fastopen_key, route.flush).
 func readSysctls() (map[string]string, error) {
 	all := map[string]string{}
 	for _, folder := range []string{"net/core", "net/ipv4"} {
 		err := filepath.WalkDir(filepath.Join(sysctlFolder, folder), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return nil // the module that it belongs to has just been unloaded
+				return nil // its module has just been unloaded
 			case err != nil:
 				return err
 			case d.IsDir() && (d.Name() == "conf" || d.Name() == "neigh"):
@@ -88,7 +69,7 @@ func readSysctls() (map[string]string, error) {
 	return all, nil
 }
 
-func readRoutes() ([]Route, error) {
+func readRoutes() ([]result.Route, error) {
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("opening netlink: %w", err)
@@ -98,9 +79,9 @@ func readRoutes() ([]Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []Route{}
+	list := []result.Route{}
 	for _, r := range routes {
-		route := Route{
+		route := result.Route{
 			To: "default", MTU: r.MTU, InitialWindow: r.InitCwnd, InitialReceive: r.InitRwnd, Congestion: r.Congctl,
 		}
 		if r.Dst != nil {

@@ -16,6 +16,8 @@ type Plan struct {
 	// Parameters of the sweep, with their values as the file writes them.
 	Parameters []Parameter `json:"parameters"`
 	Points     []Point     `json:"points"`
+	// Source is the experiment's file.
+	Source []byte `json:"-"`
 	// Runs in the order in which they are to be done.
 	Runs []Run `json:"runs"`
 	// Claims by name, ready to be judged.
@@ -63,7 +65,7 @@ func Read(file string, data []byte) (*Plan, error) {
 	if len(problems) > 0 {
 		return nil, problems.err()
 	}
-	p := &Plan{}
+	p := &Plan{Source: data}
 	for _, par := range parameters {
 		p.Parameters = append(p.Parameters, Parameter{par.name, par.values})
 	}

@@ -24,7 +24,7 @@ const (
 // Folder is the result of one experiment on disk.
 type Folder struct {
 	Dir string
-	// Plan is made of the folder's experiment.yaml.
+	// Plan is that of the folder's experiment.yaml.
 	Plan *plan.Plan
 	// SHA256 is that of the file, in hexadecimal.
 	SHA256 string
@@ -32,13 +32,9 @@ type Folder struct {
 	lock *os.File // nil when opened for reading
 }
 
-// Create makes the folder of a new result below root, and locks it until Close. Now is in its name. Of two in the same
-// second, the latter has a number behind its name.
-func Create(root string, file []byte, now time.Time) (*Folder, error) {
-	p, err := plan.Read(experimentFile, file)
-	if err != nil {
-		return nil, err
-	}
+// Create makes the folder of a new result below root, and locks it until Close. Now is in its name. A
+// second folder of the same second has a number behind its name.
+func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	parent := filepath.Join(root, p.Experiment.Name)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, explained(fmt.Errorf("making a folder for results: %w", err))
@@ -51,8 +47,8 @@ func Create(root string, file []byte, now time.Time) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{Dir: dir, Plan: p, SHA256: hash(file), lock: l}
-	if err := f.writePlan(file); err != nil {
+	f := &Folder{Dir: dir, Plan: p, SHA256: hash(p.Source), lock: l}
+	if err := f.writePlan(); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -78,7 +74,7 @@ func newFolder(name string) (string, error) {
 }
 
 // writePlan writes the experiment's file last: a folder that has it is complete.
-func (f *Folder) writePlan(file []byte) error {
+func (f *Folder) writePlan() error {
 	for _, dir := range []string{runsDir, attemptsDir} {
 		if err := os.MkdirAll(filepath.Join(f.Dir, dir), 0o755); err != nil {
 			return explained(fmt.Errorf("making a folder of the result: %w", err))
@@ -87,7 +83,7 @@ func (f *Folder) writePlan(file []byte) error {
 	if err := writeJSON(filepath.Join(f.Dir, planFile), f.Plan); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(f.Dir, experimentFile), file)
+	return writeFile(filepath.Join(f.Dir, experimentFile), f.Plan.Source)
 }
 
 // Open opens a result for reading, also while a lab writes into it.

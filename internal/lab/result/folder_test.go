@@ -22,7 +22,7 @@ func exists(path string) bool {
 
 func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
 	root := t.TempDir()
-	f := create(t, root, small)
+	f := mustCreate(t, root, small)
 	if want := filepath.Join(root, "small", "20260504-030201"); f.Dir != want {
 		t.Errorf("made %s, want %s", f.Dir, want)
 	}
@@ -58,7 +58,7 @@ func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
 }
 
 func TestFinishedRunIsNeverOverwritten(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	finish(t, f, f.Plan.Runs[0])
 	path := filepath.Join(f.RunDir(f.Plan.Runs[0].ID), resultFile)
 	before, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func TestFinishedRunIsNeverOverwritten(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the result changed: %v", err)
 	}
-	again := create(t, filepath.Dir(filepath.Dir(f.Dir)), small) // in the same second
+	again := mustCreate(t, filepath.Dir(filepath.Dir(f.Dir)), small) // in the same second
 	if again.Dir == f.Dir {
 		t.Error("two results share a folder")
 	}
@@ -78,7 +78,7 @@ func TestFinishedRunIsNeverOverwritten(t *testing.T) {
 
 // What a killed lab leaves is no result, and is kept aside when the run is made again.
 func TestInterruptedRunIsRepeated(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	run := f.Plan.Runs[0]
 	a, err := f.Begin(run)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 	}
 	f.Close()
 
-	f, err = Resume(f.Dir, nil)
+	f, err = resume(f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 }
 
 func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	run := f.Plan.Runs[0]
 	for _, reason := range []string{"the engine fell behind by 3 ms", "iperf3 died"} {
 		a, err := f.Begin(run)
@@ -149,7 +149,7 @@ func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
 
 // A result must not speak of files that are not there, nor be that of another run.
 func TestUnfinishedResultIsRefused(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	a, err := f.Begin(f.Plan.Runs[0])
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestUnfinishedResultIsRefused(t *testing.T) {
 }
 
 func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	finish(t, f, f.Plan.Runs...)
 	path := filepath.Join(f.RunDir(f.Plan.Runs[1].ID), resultFile)
 	if err := os.Truncate(path, 100); err != nil {
@@ -180,7 +180,7 @@ func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
 	}
 	says(t, problems[0], path, "move its folder away")
 	f.Close()
-	_, err := Resume(f.Dir, nil)
+	_, err := resume(f.Dir, nil)
 	says(t, err, path)
 
 	// A result that lies in another run's folder.
@@ -199,11 +199,11 @@ func TestDamagedResultIsNamedAndTheOthersAreRead(t *testing.T) {
 }
 
 func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	if !locked(f.Dir) {
 		t.Error("a result being written is not locked")
 	}
-	_, err := Resume(f.Dir, nil)
+	_, err := resume(f.Dir, nil)
 	says(t, err, "another airtide (process ", f.Dir)
 	if _, err := Open(f.Dir); err != nil {
 		t.Errorf("reading beside the writer: %v", err)
@@ -214,7 +214,7 @@ func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
 	if locked(f.Dir) {
 		t.Error("the lock outlives its holder")
 	}
-	again, err := Resume(f.Dir, nil)
+	again, err := resume(f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestTwoLabsDoNotWriteTheSameResult(t *testing.T) {
 
 // A lock held by a process that is killed holds nobody up.
 func TestKilledLabLeavesNoLock(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	f.Close()
 	cmd := exec.Command("flock", "-F", filepath.Join(f.Dir, lockFile), "sh", "-c", "echo held; exec sleep 1000")
 	out, err := cmd.StdoutPipe()
@@ -236,13 +236,13 @@ func TestKilledLabLeavesNoLock(t *testing.T) {
 	if _, err := out.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Resume(f.Dir, nil)
+	_, err = resume(f.Dir, nil)
 	says(t, err, "another airtide")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	again, err := Resume(f.Dir, nil)
+	again, err := resume(f.Dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestFullDiskKeepsFinishedRuns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	f := create(t, disk, small)
+	f := mustCreate(t, disk, small)
 	finish(t, f, f.Plan.Runs[0])
 	run := f.Plan.Runs[1]
 	a, err := f.Begin(run)
@@ -287,7 +287,7 @@ func TestFullDiskKeepsFinishedRuns(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = Resume(f.Dir, nil); err != nil {
+	if f, err = resume(f.Dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
@@ -306,10 +306,11 @@ func TestListAndLatest(t *testing.T) {
 	_, err := Latest(root, "small")
 	says(t, err, "no result of small", "run it first")
 
-	first := create(t, root, small)
+	first := mustCreate(t, root, small)
 	finish(t, first, first.Plan.Runs[:3]...)
 	first.Close()
-	second, err := Create(root, []byte(strings.Replace(small, "name: small", "name: small\ntitle: Two of them", 1)), begun.Add(time.Hour))
+	titled := strings.Replace(small, "name: small", "name: small\ntitle: Two of them", 1)
+	second, err := create(root, titled, begun.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,10 +355,10 @@ func TestOpenExplainsWhatIsNoResult(t *testing.T) {
 	_, err := Open(t.TempDir())
 	says(t, err, "holds no result", "experiment.yaml")
 	dir := t.TempDir()
-	if _, err := Resume(dir, nil); err == nil || exists(filepath.Join(dir, lockFile)) {
+	if _, err := resume(dir, nil); err == nil || exists(filepath.Join(dir, lockFile)) {
 		t.Errorf("resuming nothing: %v", err)
 	}
-	_, err = Create(t.TempDir(), []byte("name: x\n"), begun)
+	_, err = create(t.TempDir(), "name: x\n", begun)
 	if problems := (plan.Problems{}); !errors.As(err, &problems) {
 		t.Errorf("a bad experiment: %v", err)
 	}

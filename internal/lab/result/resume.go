@@ -11,41 +11,38 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Changed says that an experiment's file no longer fits the runs that were made of it.
+// Changed is the error of an experiment's file that no longer fits its finished runs.
 type Changed struct {
 	Dir string
-	// What changed, a line for each.
+	// What changed, one line each.
 	What []string
 }
 
 func (c *Changed) Error() string {
-	return fmt.Sprintf("the experiment has changed since %s was begun, and its finished runs would not fit those to come:\n  %s\nundo the change, or begin a new result",
-		c.Dir, strings.Join(c.What, "\n  "))
+	return fmt.Sprintf("the experiment has changed since %s was begun, and its finished runs would not fit those to come:\n"+
+		"  %s\nundo the change, or begin a new result", c.Dir, strings.Join(c.What, "\n  "))
 }
 
-// Resume opens a result to do the runs that are missing, and locks it until Close. File is the experiment's as it is now,
-// nil for that of the result. Claims, figures, titles, more repeats and more values of a sweep may differ; what changes
-// the finished runs is a *Changed. The file as it was is kept as experiment.<n>.yaml.
-func Resume(dir string, file []byte) (*Folder, error) {
-	// Not a folder that is no result: the lock would leave a file in it.
-	if _, err := Open(dir); err != nil {
-		return nil, err
-	}
-	l, err := lock(dir)
+// Resume opens a result that was opened for reading, to do its missing runs. It locks the result until
+// Close. The plan is the experiment as it is now, nil for the result's own. Claims, figures, titles, more repeats and more values
+// of a sweep may differ; a change of finished runs is a *Changed. The file as it was is kept as
+// experiment.<n>.yaml.
+func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
+	l, err := lock(f.Dir)
 	if err != nil {
 		return nil, err
 	}
-	f, err := resumed(dir, file)
+	next, err := f.resume(p)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
-	f.lock = l
-	return f, nil
+	next.lock = l
+	return next, nil
 }
 
-func resumed(dir string, file []byte) (*Folder, error) {
-	f, err := Open(dir)
+func (f *Folder) resume(p *plan.Plan) (*Folder, error) {
+	f, err := f.reread()
 	if err != nil {
 		return nil, err
 	}
@@ -53,21 +50,26 @@ func resumed(dir string, file []byte) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if file == nil || hash(file) == f.SHA256 {
+	if p == nil || hash(p.Source) == f.SHA256 {
 		return f, nil
 	}
-	p, err := plan.Read(experimentFile, file)
-	if err != nil {
-		return nil, err
-	}
 	if what := changes(f.Plan, p, finished); len(what) > 0 {
-		return nil, &Changed{dir, what}
+		return nil, &Changed{f.Dir, what}
 	}
 	if err := f.keepFile(); err != nil {
 		return nil, err
 	}
-	next := &Folder{Dir: dir, Plan: p, SHA256: hash(file)}
-	return next, next.writePlan(file)
+	next := &Folder{Dir: f.Dir, Plan: p, SHA256: hash(p.Source)}
+	return next, next.writePlan()
+}
+
+// reread opens the result again if another process has changed its file before it was locked.
+func (f *Folder) reread() (*Folder, error) {
+	file, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
+	if err == nil && hash(file) == f.SHA256 {
+		return &Folder{Dir: f.Dir, Plan: f.Plan, SHA256: f.SHA256}, nil
+	}
+	return Open(f.Dir)
 }
 
 // keepFile keeps the experiment's file under the next free number.

@@ -23,13 +23,13 @@ func TestResumeRefusesWhatWouldNotFit(t *testing.T) {
 		"measurements": {"take: sum", "take: max", []string{"measure.total.take: was sum, is max"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := create(t, t.TempDir(), small)
+			f := mustCreate(t, t.TempDir(), small)
 			finish(t, f, f.Plan.Runs[:2]...)
 			f.Close()
 			if !strings.Contains(small, c.old) {
 				t.Fatalf("the experiment has no %q", c.old)
 			}
-			_, err := Resume(f.Dir, []byte(strings.Replace(small, c.old, c.now, 1)))
+			_, err := resume(f.Dir, []byte(strings.Replace(small, c.old, c.now, 1)))
 			if changed := (*Changed)(nil); !errors.As(err, &changed) {
 				t.Fatalf("got %v", err)
 			}
@@ -45,12 +45,12 @@ func TestResumeRefusesWhatWouldNotFit(t *testing.T) {
 }
 
 func TestResumeTakesWhatFits(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	finish(t, f, f.Plan.Runs[:2]...)
 	f.Close()
 	more := strings.NewReplacer("repeats: 2", "repeats: 3", "[0 ms, 16 ms]", "[0 ms, 8 ms, 16 ms]").Replace(small) +
 		"claims:\n  fast: {says: It is fast, holds: mean(total) > 10}\n"
-	f, err := Resume(f.Dir, []byte(more))
+	f, err := resume(f.Dir, []byte(more))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +82,9 @@ func TestResumeTakesWhatFits(t *testing.T) {
 
 // Before the first run is finished, nothing binds the file but its name.
 func TestResumeWithoutFinishedRunsTakesAnything(t *testing.T) {
-	f := create(t, t.TempDir(), small)
+	f := mustCreate(t, t.TempDir(), small)
 	f.Close()
-	f, err := Resume(f.Dir, []byte(strings.Replace(small, "100 Mbit/s", "1 Gbit/s", 1)))
+	f, err := resume(f.Dir, []byte(strings.Replace(small, "100 Mbit/s", "1 Gbit/s", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

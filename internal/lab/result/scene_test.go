@@ -108,9 +108,9 @@ func writeFiles(t *testing.T, dir string, r *Result) {
 	}
 }
 
-func create(t *testing.T, root, file string) *Folder {
+func mustCreate(t *testing.T, root, file string) *Folder {
 	t.Helper()
-	f, err := Create(root, []byte(file), begun)
+	f, err := create(root, file, begun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,4 +140,29 @@ func says(t *testing.T, err error, texts ...string) {
 			t.Errorf("got %v, expected it to say %q", err, text)
 		}
 	}
+}
+
+// create makes a result of an experiment's text.
+func create(root, text string, now time.Time) (*Folder, error) {
+	p, err := plan.Read(experimentFile, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return Create(root, p, now)
+}
+
+// resume opens a result to do its missing runs; nil means its own experiment.
+func resume(dir string, file []byte) (*Folder, error) {
+	f, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if file == nil {
+		return f.Resume(nil)
+	}
+	p, err := plan.Read(experimentFile, file)
+	if err != nil {
+		return nil, err
+	}
+	return f.Resume(p)
 }

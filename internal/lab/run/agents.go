@@ -1,127 +1,145 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/cell"
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
 	"airtide/internal/share/cellkey"
+	"airtide/internal/share/radio"
 )
 
-// agent is one terminal's agent, airtide share run, with what it says of itself in a file.
+// agents are the processes "airtide share run" of terminals that share, and their hubs
+// ("airtide share hub"). All have one key.
+type agents struct {
+	setup    *plan.Setup
+	dir      string
+	machines *machines
+	// events start, stop and change agents during the run.
+	events []event
+	all    []*agent
+}
+
+// agent is one process. Its output is kept in a file.
 type agent struct {
 	machine string
 	file    string
 	process *machine.Process
-	stdout  *os.File
-	stderr  *os.File
-	ending  bool // it was asked to end
+	stdout  *machine.Output
+	stderr  *machine.Output
+	// stopping was set by the runner: another end is an error.
+	stopping bool
 }
 
 const (
 	keyFile     = "cell.key"
-	agentName   = "share-" // and the machine
+	agentName   = "share-" // with the machine's name behind it
 	agentSuffix = ".jsonl"
+	hubName     = "hub-"
 )
 
-// startAgents starts an agent on each terminal that shares, all with one key and each with the addresses of the others, since the cell
-// carries no multicast, or of its hub; and waits until all know each other, as they do in a cell that was there before. What is to
-// happen to them in mid-run, an agent's start among it, is left to changeAgents.
-func (a *attempt) startAgents(ctx context.Context) error {
-	sharing := map[string]plan.TerminalSetup{}
+// Start starts an agent on each terminal that shares, and waits until all know each other. The cell
+// carries no multicast: each agent gets the addresses of the others, or of its hub. Agents that start
+// later are left to events.
+func (a *agents) Start(ctx context.Context) error {
+	terminals := map[string]plan.TerminalSetup{}
+	hubs := map[string]bool{}
 	for _, t := range a.setup.Terminals {
 		if t.Share.Agent() {
-			sharing[t.Name] = t
+			terminals[t.Name] = t
+			hubs[t.Share.Hub] = true
 		}
 	}
-	if len(sharing) == 0 {
+	if len(terminals) == 0 {
 		return nil
 	}
 	key := filepath.Join(a.dir, keyFile)
-	if err := os.Remove(key); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("making the cell's key: %w", err)
-	}
-	if err := cellkey.Create(key, cellkey.New()); err != nil {
+	if err := makeKey(key); err != nil {
 		return fmt.Errorf("making the cell's key: %w", err)
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this program, for the agents: %w", err)
 	}
-	var hosts []cell.Host
-	for _, h := range a.cell.Hosts() {
-		if _, shares := sharing[h.Name]; shares {
-			hosts = append(hosts, h)
+	var sharing machine.Set
+	for _, m := range a.machines.namespaces {
+		if _, ok := terminals[m.Name()]; ok {
+			sharing = append(sharing, m)
 		}
-	}
-	hubs := map[string]cell.Host{}
-	for _, h := range a.cell.Hosts() {
-		if !slices.ContainsFunc(hosts, func(t cell.Host) bool { return sharing[t.Name].Share.Hub == h.Name }) {
-			continue
-		}
-		hubs[h.Name] = h
-		if err := a.startAgent(program, h, "hub-"+h.Name, "share", "hub", "--key", key, "--json"); err != nil {
-			return err
-		}
-	}
-	first := len(a.agents)
-	for _, h := range hosts {
-		t := sharing[h.Name]
-		args := agentArguments(key, h, hosts, hubs, t)
-		if t.Share.KnowsPHY {
-			file := a.phyFile(t.Name)
-			if err := tellPHY(file, t.Radio.PHY[0]); err != nil {
+		if hubs[m.Name()] {
+			if err := a.start(program, m, hubName, "share", "hub", "--key", key, "--json"); err != nil {
 				return err
 			}
-			args = append(args, "--phy-file", file)
 		}
-		start := func() error { return a.startAgent(program, h, agentName+h.Name, args...) }
+	}
+	var first []*agent
+	for _, m := range sharing {
+		t := terminals[m.Name()]
+		args := agentArguments(key, t, a.peers(m, sharing, t.Share.Hub))
+		if t.Share.KnowsPHY {
+			if err := writePHY(a.phyPath(t.Name), t.Radio.PHY[0]); err != nil {
+				return err
+			}
+			args = append(args, "--phy-file", a.phyPath(t.Name))
+		}
+		start := func() error { return a.start(program, m, agentName, args...) }
 		if t.Share.Start > 0 {
-			a.changes = append(a.changes, change{t.Share.Start, start})
+			a.at(t.Share.Start, start)
 		} else if err := start(); err != nil {
 			return err
+		} else {
+			first = append(first, a.all[len(a.all)-1])
 		}
 		if t.Share.Stop > 0 {
-			a.changes = append(a.changes, change{t.Share.Stop, func() error { return a.stopAgent(h.Name) }})
+			a.at(t.Share.Stop, func() error { return a.ask(m.Name()) })
 		}
-		a.addPHYChanges(t)
+		a.planPHY(t)
 	}
-	agents := a.agents[first:]
-	ctx, cancel := context.WithTimeout(ctx, agentPatience+time.Duration(len(agents))*agentLoading)
-	defer cancel()
-	for _, one := range agents {
-		if err := one.knows(ctx, len(agents)-1); err != nil {
-			return err
-		}
-	}
-	return nil
+	return awaitPeers(ctx, first)
 }
 
-// agentArguments are those of a terminal's agent, whose peers are the others or a hub.
-func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string]cell.Host, t plan.TerminalSetup) []string {
+// at plans a change of an agent during the run.
+func (a *agents) at(t plan.Duration, do func() error) {
+	a.events = append(a.events, event{time.Duration(t), func(context.Context) error { return do() }})
+}
+
+// makeKey makes a new key in place of that of an earlier attempt.
+func makeKey(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return cellkey.Create(path, cellkey.New())
+}
+
+// peers are the addresses that an agent tells: the other agents or its hub.
+func (a *agents) peers(own machine.Machine, sharing machine.Set, hub string) (peers []string) {
+	if hub != "" {
+		return []string{a.machines.namespaces.Get(hub).Address().String()}
+	}
+	for _, m := range sharing {
+		if m.Name() != own.Name() {
+			peers = append(peers, m.Address().String())
+		}
+	}
+	return peers
+}
+
+// agentArguments are the arguments of a terminal's agent.
+func agentArguments(key string, t plan.TerminalSetup, peers []string) []string {
 	s := t.Share
 	args := []string{"share", "run", "--key", key, "--policy", string(s.Policy), "--json"}
-	if s.Hub != "" {
-		args = append(args, "--peer", hubs[s.Hub].Address.String())
-	}
-	for _, h := range all {
-		if s.Hub == "" && h.Name != host.Name {
-			args = append(args, "--peer", h.Address.String())
-		}
+	for _, peer := range peers {
+		args = append(args, "--peer", peer)
 	}
 	if s.MaxRate > 0 {
 		args = append(args, "--max-rate", fmt.Sprintf("%dbit", s.MaxRate))
@@ -141,154 +159,162 @@ func agentArguments(key string, host cell.Host, all []cell.Host, hubs map[string
 	return args
 }
 
-// startAgent starts an agent, or a hub, whose output is kept under a name.
-func (a *attempt) startAgent(program string, host cell.Host, name string, args ...string) error {
-	one := &agent{machine: host.Name, file: name + agentSuffix}
-	var err error
-	if one.stdout, err = os.Create(filepath.Join(a.dir, one.file)); err != nil {
-		return fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+// start starts an agent or a hub.
+func (a *agents) start(program string, m machine.Machine, kind string, args ...string) (err error) {
+	fail := func(err error) error { return fmt.Errorf("starting the agent of %s: %w", m.Name(), err) }
+	one := &agent{machine: m.Name(), file: kind + m.Name() + agentSuffix}
+	if one.stdout, err = machine.CreateOutput(filepath.Join(a.dir, one.file)); err != nil {
+		return fail(err)
 	}
-	a.agents = append(a.agents, one)
-	if one.stderr, err = os.Create(filepath.Join(a.dir, name+".log")); err != nil {
-		return fmt.Errorf("starting the agent of %s: %w", host.Name, err)
+	a.all = append(a.all, one)
+	if one.stderr, err = machine.CreateOutput(filepath.Join(a.dir, kind+m.Name()+".log")); err != nil {
+		return fail(err)
 	}
-	one.process, err = machine.Start(machine.Command{
-		Namespace: host.Namespace, Path: program, Args: args, Dir: a.dir, Stdout: one.stdout, Stderr: one.stderr,
+	one.process, err = m.Start(machine.Command{
+		Path: program, Args: args, Dir: a.dir, Stdout: one.stdout, Stderr: one.stderr,
 	})
 	return err
 }
 
 const (
-	// agentPatience is how long an agent may take to start, and to end.
+	// agentPatience is the time for an agent to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is what each agent that starts, or ends, beside it may add: it loads its programs for a second of a processor, of which
-	// a busy machine gives it a part.
+	// agentLoading is the extra time for each agent beside it. An agent loads its programs for a second
+	// of processor time, of which a busy machine gives it a part.
 	agentLoading = 6 * time.Second
 )
 
-// knows waits until the agent knows so many others.
-func (a *agent) knows(ctx context.Context, others int) error {
+func patience(n int) time.Duration { return agentPatience + time.Duration(n)*agentLoading }
+
+// awaitPeers waits until each agent knows all others.
+func awaitPeers(ctx context.Context, all []*agent) error {
+	ctx, cancel := context.WithTimeout(ctx, patience(len(all)))
+	defer cancel()
+	for _, one := range all {
+		if err := one.awaitPeers(ctx, len(all)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *agent) awaitPeers(ctx context.Context, want int) error {
 	for {
-		known, err := a.known()
-		if err != nil || known >= others {
+		known, err := a.peerCount()
+		if err != nil || known >= want {
 			return err
 		}
 		select {
 		case <-a.process.Done():
-			return fmt.Errorf("the agent of %s has ended: %s", a.machine, a.complaint())
+			return fmt.Errorf("the agent of %s has ended: %s", a.machine, a.process.LastLine())
 		case <-ctx.Done():
 			if known < 0 {
 				return fmt.Errorf("the agent of %s says nothing: %w", a.machine, ctx.Err())
 			}
-			return fmt.Errorf("the agent of %s knows %d of %d others: %w", a.machine, known, others, ctx.Err())
+			return fmt.Errorf("the agent of %s knows %d of %d others: %w", a.machine, known, want, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// known is how many others the agent has said last that it knows, -1 before it has said anything.
-func (a *agent) known() (int, error) {
-	line, err := lastLine(a.stdout.Name())
-	if err != nil {
-		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
-	}
-	if line == nil {
+// peerCount is the number of peers in the agent's last status, -1 before the first.
+func (a *agent) peerCount() (int, error) {
+	line := a.stdout.LastLine()
+	if line == "" {
 		return -1, nil
 	}
 	var status struct {
 		Peers []json.RawMessage `json:"peers"`
 	}
-	if err := json.Unmarshal(line, &status); err != nil {
-		return 0, fmt.Errorf("reading what the agent of %s says: %w", a.machine, err)
+	if err := json.Unmarshal([]byte(line), &status); err != nil {
+		return 0, fmt.Errorf("reading the status of the agent of %s: %w", a.machine, err)
 	}
 	return len(status.Peers), nil
 }
 
-// lastLine is the last whole line of a file that grows; nil while there is none. Not all of the file is read: agents of a crowd say some megabytes
-// while the others load.
-func lastLine(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	end, err := f.Seek(0, io.SeekEnd)
-	for size := int64(1 << 14); err == nil; size *= 4 {
-		from := max(end-size, 0)
-		text := make([]byte, end-from)
-		if _, err = f.ReadAt(text, from); err != nil {
-			break
-		}
-		whole := bytes.LastIndexByte(text, '\n')
-		begin := bytes.LastIndexByte(text[:max(whole, 0)], '\n') + 1
-		switch {
-		case whole >= 0 && (begin > 0 || from == 0):
-			return text[begin:whole], nil
-		case from == 0:
-			return nil, nil
+// ask asks the agent of a machine to end, and does not wait.
+func (a *agents) ask(name string) error {
+	for _, one := range a.all {
+		if one.file == agentName+name+agentSuffix {
+			return one.ask()
 		}
 	}
-	return nil, err
+	return fmt.Errorf("the agent of %s was never started", name)
 }
 
-// complaint is the last line of what it said.
-func (a *agent) complaint() string {
-	text, err := os.ReadFile(a.stderr.Name())
-	if lines := strings.Split(strings.TrimSpace(string(text)), "\n"); err == nil && lines[len(lines)-1] != "" {
-		return lines[len(lines)-1]
+// ask asks an agent to end. An agent that ended before is an error: its terminal did not share.
+func (a *agent) ask() error {
+	if a.process == nil || a.stopping {
+		return nil
 	}
-	return fmt.Sprint(a.process.Err())
+	select {
+	case <-a.process.Done():
+		return fmt.Errorf("the agent of %s has ended in mid-run: %s", a.machine, a.process.LastLine())
+	default:
+		a.process.Signal(unix.SIGTERM)
+		a.stopping = true
+		return nil
+	}
 }
 
-// endAgents ends all of them together: each takes a second to give back what it holds.
-func (a *attempt) endAgents() error {
+// Stop ends all agents at once: each takes a second to restore the kernel.
+func (a *agents) Stop() error {
 	var errs []error
-	for _, one := range a.agents {
-		errs = append(errs, one.stop())
+	for _, one := range a.all {
+		errs = append(errs, one.ask())
 	}
-	patience := time.Now().Add(agentPatience + time.Duration(len(a.agents))*agentLoading)
-	for _, one := range a.agents {
-		errs = append(errs, one.await(patience))
+	deadline := time.Now().Add(patience(len(a.all)))
+	for _, one := range a.all {
+		errs = append(errs, one.await(time.Until(deadline)))
 	}
 	return errors.Join(errs...)
 }
 
-// stop asks the agent to end. One that has ended before, without being asked, is an error: its terminal did not share.
-func (a *agent) stop() error {
-	if a.process == nil || a.ending {
+// await waits for the end of an agent that was asked.
+func (a *agent) await(patience time.Duration) (err error) {
+	defer func() {
+		err = errors.Join(err, a.stdout.Close())
+		if a.stderr != nil {
+			err = errors.Join(err, a.stderr.Close())
+		}
+	}()
+	if !a.stopping {
 		return nil
 	}
-	select {
-	case <-a.process.Done():
-		return fmt.Errorf("the agent of %s has ended in mid-run: %s", a.machine, a.complaint())
-	default:
-		a.process.Signal(unix.SIGTERM)
-		a.ending = true
-		return nil
-	}
-}
-
-// await waits for the end of an agent that was asked to, until a time.
-func (a *agent) await(patience time.Time) (err error) {
-	defer func() { err = errors.Join(err, a.stdout.Close(), a.closeLog()) }()
-	if !a.ending {
-		return nil
-	}
-	select {
-	case <-a.process.Done():
-	case <-time.After(time.Until(patience)):
-		a.process.Kill()
+	switch err := a.process.Await(patience); {
+	case errors.Is(err, machine.ErrKilled):
 		return fmt.Errorf("the agent of %s did not end in time", a.machine)
-	}
-	if a.process.Err() != nil {
-		return fmt.Errorf("the agent of %s: %s", a.machine, a.complaint())
+	case err != nil:
+		return fmt.Errorf("the agent of %s: %s", a.machine, a.process.LastLine())
 	}
 	return nil
 }
 
-func (a *agent) closeLog() error {
-	if a.stderr == nil {
-		return nil
+// Files has the output of each agent and hub.
+func (a *agents) Files() (all []result.File) {
+	for _, one := range a.all {
+		all = append(all, result.File{Machine: one.machine, Name: one.file})
 	}
-	return a.stderr.Close()
+	return all
+}
+
+// phyPath is the file with a terminal's PHY rate, in place of nl80211.
+func (a *agents) phyPath(terminal string) string {
+	return filepath.Join(a.dir, "phy-"+terminal+".json")
+}
+
+// planPHY plans the changes of a PHY rate that the agent reads from a file.
+func (a *agents) planPHY(t plan.TerminalSetup) {
+	if !t.Share.KnowsPHY {
+		return
+	}
+	for _, step := range t.Radio.PHY[1:] {
+		a.at(step.At, func() error { return writePHY(a.phyPath(t.Name), step) })
+	}
+}
+
+func writePHY(file string, s plan.PHYStep) error {
+	return radio.Told{
+		PHYRateBps: float64(s.PHY.RateBps), Standard: s.PHY.Standard.String(), Streams: s.PHY.Streams,
+	}.Write(file)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"airtide/internal/cell"
@@ -18,220 +20,157 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// attempt carries out one run in dir. Where it comes so far, the result says whether it may be used.
+// part is a piece of an attempt that runs beside the traffic. Stop also cleans up after a Start that
+// failed, and does nothing if Start was not reached.
+type part interface {
+	Start(ctx context.Context) error
+	Stop() error
+}
+
+// attempt is one try of one run, with its files in dir. It alone writes the result.
 type attempt struct {
-	lab      *lab
+	plan     *plan.Plan
 	run      plan.Run
 	setup    *plan.Setup
 	dir      string
+	computer *computer
 	progress *progress
+	result   *result.Result
 
-	cell      *cell.Cell
-	controls  *setup.CongestionControls
-	ports     []uint16 // of the flows
-	session   *workload.Session
-	recording *recording
-	captures  []*capture
-	agents    []*agent
-	changes   []change // of agents in mid-run
-	guests    []*guest
-	log       *machine.KernelLog
-	poller    *poller
-	before    machine.ProcessorTime
-	computer  map[string]string // sysctls that hold for all namespaces
+	cell       *cellPart
+	congestion *congestionPart
+	machines   *machines
+	traffic    *traffic
+	tcp        *tcpRecorder
+	guestTCP   *guestRecorder
+	packets    *packetRecorder
+	log        *logRecorder
+	agents     *agents
+	clocks     *clocks
+	// parts that Start was called of.
+	started []part
 
-	result *result.Result
+	sampler  *cellSampler
+	counters *tcpCounters
 }
 
-func (l *lab) attempt(ctx context.Context, run plan.Run, dir string, p *progress) (*attempt, error) {
+func newAttempt(p *plan.Plan, run plan.Run, dir string, c *computer, lagLimit time.Duration, progress *progress) *attempt {
+	s := p.Points[run.Point].Setup
 	a := &attempt{
-		lab: l, run: run, setup: l.plan.Points[run.Point].Setup, dir: dir, progress: p, result: result.New(l.plan, run),
+		plan: p, run: run, setup: s, dir: dir, computer: c, progress: progress, result: result.New(p, run),
 	}
-	stop := p.every(progressInterval)
-	defer stop()
-	err := a.carryOut(ctx)
-	if closeErr := a.close(); err == nil {
-		err = closeErr
+	a.cell = &cellPart{setup: s, seed: run.Seed, lagLimit: lagLimit}
+	a.congestion = &congestionPart{setup: s}
+	a.machines = &machines{setup: s, dir: dir, cell: a.cell, congestion: a.congestion}
+	a.traffic = &traffic{setup: s, dir: dir, seed: run.Seed, congestion: a.congestion, machines: a.machines}
+	a.tcp = &tcpRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, machines: a.machines}
+	a.guestTCP = &guestRecorder{dir: dir, tool: c.tool, record: s.RecordTCP, machines: a.machines}
+	a.packets = &packetRecorder{dir: dir, record: s.RecordPackets, machines: a.machines}
+	a.log = &logRecorder{dir: dir}
+	a.agents = &agents{setup: s, dir: dir, machines: a.machines}
+	a.clocks = &clocks{machines: a.machines}
+	return a
+}
+
+// parts are in the order in which they start, and in the order in which they stop. Recordings stop
+// after the agents, so they have the end of the agents' work.
+func (a *attempt) parts() (start, stop []part) {
+	start = []part{
+		a.cell, a.congestion, a.machines, a.traffic, a.guestTCP, a.tcp, a.packets, a.log, a.agents, a.clocks,
+	}
+	stop = []part{
+		a.traffic, a.agents, a.clocks, a.packets, a.tcp, a.guestTCP, a.machines, a.cell, a.congestion, a.log,
+	}
+	return start, stop
+}
+
+// try makes the attempt. Without an error its result is valid.
+func (a *attempt) try(ctx context.Context) (*result.Result, error) {
+	start, stop := a.parts()
+	err := a.start(ctx, start)
+	if err == nil {
+		err = a.send(ctx)
+	}
+	var stopErrors []error
+	for _, p := range stop {
+		if slices.Contains(a.started, p) {
+			stopErrors = append(stopErrors, p.Stop())
+		}
+	}
+	if err == nil {
+		err = errors.Join(stopErrors...)
 	}
 	a.result.Ended = time.Now()
+	a.describe()
 	if err != nil {
-		return a, err
+		return a.result, err
 	}
-	p.at("measuring")
-	return a, a.finish(ctx)
+	a.progress.enter("measuring")
+	if err = a.summarise(ctx); err == nil && !a.result.Valid {
+		err = errors.New(a.result.Problems[0])
+	}
+	if err != nil && late(a.sampler.to) {
+		err = &LateError{err}
+	}
+	return a.result, err
 }
 
-const progressInterval = 500 * time.Millisecond
-
-// carryOut sets up, sends, and leaves what close is to end.
-func (a *attempt) carryOut(ctx context.Context) error {
-	steps := []func(context.Context) error{a.startCell, a.startServers, a.startRecordings, a.startAgents, a.warpGuests, a.send}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
+func (a *attempt) start(ctx context.Context, parts []part) error {
+	for _, p := range parts {
+		a.started = append(a.started, p)
+		if err := p.Start(ctx); err != nil {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
 
-// startCell makes the cell and gives its machines their TCP.
-func (a *attempt) startCell(ctx context.Context) (err error) {
-	if a.ports, err = workload.Ports(workload.FirstPort, a.setup.Flows); err != nil {
+var errEngine = errors.New("the cell's engine has ended in mid-run")
+
+// send runs the traffic from time zero to the end, and counts meanwhile.
+func (a *attempt) send(ctx context.Context) (err error) {
+	warmup, end := time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration)
+	c := a.cell.cell
+	if a.sampler, err = newCellSampler(a.dir, c, warmup); err != nil {
 		return err
 	}
-	var flows []cell.Flow
-	for i, f := range a.setup.Flows {
-		flows = append(flows, cell.Flow{Name: f.Name, Port: a.ports[i], From: f.From, To: f.To})
-	}
-	config := setup.CellConfig(a.setup, flows, a.run.Seed)
-	config.Engine.LagLimit = a.lab.LagLimit
-	if a.cell, err = cell.Start(ctx, config); err != nil {
-		return err
-	}
-	a.result.Warnings = append(a.result.Warnings, a.cell.Warnings()...)
-	if err := a.loadCongestion(); err != nil {
-		return err
-	}
-	lacking, err := setup.ApplyStacks(a.cell, a.controls.In(a.setup))
+	a.counters = &tcpCounters{machines: a.machines.all}
+	before, err := machine.ReadProcessorTime()
 	if err != nil {
-		return err
+		return errors.Join(fmt.Errorf("reading the processors' time: %w", err), a.sampler.series.Close())
 	}
-	a.result.Warnings = append(a.result.Warnings, lacking...)
-	if err := a.bootGuests(ctx); err != nil {
-		return err
+	if err := c.Begin(); err != nil {
+		return errors.Join(err, a.sampler.series.Close())
 	}
-	for _, h := range a.cell.Hosts() {
-		m, err := a.describeMachine(ctx, h)
-		if err != nil {
-			return fmt.Errorf("reading what %s has: %w", h.Name, err)
-		}
-		a.result.Machines = append(a.result.Machines, m)
-	}
-	return nil
-}
-
-// loadCongestion loads the congestion controls that the kernel has not.
-func (a *attempt) loadCongestion() (err error) {
-	if a.controls, err = setup.LoadCongestion(a.setup); err != nil {
-		return err
-	}
-	for _, c := range a.setup.CongestionControls {
-		a.result.CongestionControls = append(a.result.CongestionControls, result.CongestionControl{
-			Name: c.Name, Kind: c.Kind, LoadedAs: a.controls.Loaded[c.Name], Parameters: c.Parameters, Bounds: c.Bounds,
-		})
-	}
-	return nil
-}
-
-func (a *attempt) startServers(ctx context.Context) (err error) {
-	var machines []workload.Machine
-	for _, h := range a.cell.Hosts() {
-		g := a.guest(h.Name)
-		machines = append(machines, workload.Machine{
-			Name: h.Name, Namespace: h.Namespace, Address: h.Address, Guest: g.machine(), Clock: g.ratio(),
-		})
-	}
-	a.session, err = workload.Prepare(ctx, a.controls.In(a.setup).Flows, machines, workload.Options{Folder: a.dir, Seed: a.run.Seed})
-	return err
-}
-
-func (a *attempt) startRecordings(ctx context.Context) (err error) {
-	var hosts []cell.Host
-	for _, h := range a.hosts(a.setup.RecordTCP) {
-		if g := a.guest(h.Name); g == nil {
-			hosts = append(hosts, h)
-		} else if err := a.recordGuest(ctx, g); err != nil {
-			return err
-		}
-	}
-	if len(hosts) > 0 {
-		if a.recording, err = startRecording(ctx, a.dir, a.lab.Tool, hosts); err != nil {
-			return err
-		}
-	}
-	for _, h := range a.hosts(a.setup.RecordPackets) {
-		c, err := startCapture(a.dir, h, a.guest(h.Name) != nil)
-		if err != nil {
-			return err
-		}
-		a.captures = append(a.captures, c)
-	}
-	if a.log, err = machine.MarkKernelLog(); err != nil {
-		a.result.Warnings = append(a.result.Warnings, "the kernel's log is not kept: "+err.Error())
-		a.log, err = nil, nil
-	}
-	return err
-}
-
-// hosts are the machines of a list of names.
-func (a *attempt) hosts(names []string) []cell.Host {
-	wanted := map[string]bool{}
-	for _, n := range names {
-		wanted[n] = true
-	}
-	var hosts []cell.Host
-	for _, h := range a.cell.Hosts() {
-		if wanted[h.Name] {
-			hosts = append(hosts, h)
-		}
-	}
-	return hosts
-}
-
-// send lets the flows run, from time zero to the end, and counts meanwhile.
-func (a *attempt) send(ctx context.Context) error {
-	series, err := result.CreateSeries(filepath.Join(a.dir, result.SeriesFile))
-	if err != nil {
-		return err
-	}
-	a.poller = &poller{
-		cell: a.cell, interval: time.Duration(a.setup.RecordInterval), warmup: time.Duration(a.setup.Warmup),
-		end: time.Duration(a.setup.Duration), series: series,
-	}
-	var bounds []time.Duration
-	for _, f := range a.setup.Flows {
-		bounds = append(bounds, time.Duration(f.Start), time.Duration(f.Flow.Stop))
-	}
-	if a.before, err = machine.ReadProcessorTime(); err != nil {
-		return errors.Join(fmt.Errorf("reading the processors' time: %w", err), series.Close())
-	}
-	if err := a.cell.Begin(); err != nil {
-		return errors.Join(err, series.Close())
-	}
-	if answers, err := live.Serve(a.lab.plan.Experiment.Name+" "+a.run.ID, a.cell); err != nil {
-		a.result.Warnings = append(a.result.Warnings, "airtide cell status does not show this run: "+err.Error())
+	if answers, err := live.Serve(a.plan.Experiment.Name+" "+a.run.ID, c); err != nil {
+		a.warn("airtide cell status does not show this run: " + err.Error())
 	} else {
 		defer answers.Close()
 	}
 	zero := time.Now()
 	a.result.ZeroNs = clock.Now()
 	a.result.Started = zero
-	a.progress.sending(zero)
+	a.progress.setZero(zero)
 
-	// An engine that dies takes the run with it.
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-a.cell.Ended():
-			cancel(errEngine)
-		case <-ctx.Done():
-		}
-	}()
-	polled := make(chan error, 1)
-	go func() {
-		err := a.poller.run(ctx, zero, bounds)
-		polled <- errors.Join(err, series.Close())
-	}()
-	counted := make(chan error, 1)
-	go func() { counted <- a.count(ctx, zero) }()
-	changed := make(chan error, 1)
-	go func() { changed <- a.changeAgents(ctx, zero) }()
-	results := a.session.Run(ctx, zero)
-	err = errors.Join(<-polled, <-counted, <-changed)
+	ctx, cancel := withEngine(ctx, c)
+	defer cancel()
+	// Each timeline has its own goroutine: a slow agent delays no counter.
+	timelines := [][]event{
+		a.sampler.events(time.Duration(a.setup.RecordInterval), end, flowTimes(a.setup)),
+		a.counters.events(warmup, end),
+		a.agents.events,
+	}
+	errs := make([]error, len(timelines), len(timelines)+1)
+	var all sync.WaitGroup
+	for i, events := range timelines {
+		all.Go(func() { errs[i] = runTimeline(ctx, zero, events) })
+	}
+	flows := a.traffic.session.Run(ctx, zero)
+	all.Wait()
+	err = errors.Join(append(errs, a.sampler.series.Close())...)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -239,77 +178,218 @@ func (a *attempt) send(ctx context.Context) error {
 	if timeErr != nil {
 		return fmt.Errorf("reading the processors' time: %w", timeErr)
 	}
-	a.result.StolenPercent = after.StolenPercent(a.before)
-	if err := a.measureClocks(ctx); err != nil {
+	a.result.StolenPercent = after.StolenPercent(before)
+	if err := a.clocks.readRates(ctx); err != nil {
 		return err
 	}
-	a.addFlows(results)
+	a.result.Flows = flows
 	a.result.Series = result.SeriesFile
 	return err
 }
 
-var errEngine = errors.New("the cell's engine has ended in mid-run")
-
-// close ends everything that runs, also after an error, and the recordings last.
-func (a *attempt) close() error {
-	var errs []error
-	if a.session != nil {
-		errs = append(errs, a.session.Close())
-	}
-	errs = append(errs, a.endAgents())
-	for _, c := range a.captures {
-		errs = append(errs, c.end())
-	}
-	if a.recording != nil {
-		errs = append(errs, a.recording.end())
-	}
-	for _, g := range a.guests {
-		errs = append(errs, a.endGuest(g))
-	}
-	if a.cell != nil {
+// withEngine ends with the cell's engine (errEngine).
+func withEngine(ctx context.Context, c *cell.Cell) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
 		select {
-		case <-a.cell.Ended(): // said already
-		default:
-			errs = append(errs, a.cell.Stop())
+		case <-c.Ended():
+			cancel(errEngine)
+		case <-ctx.Done():
 		}
-	}
-	if a.controls != nil {
-		errs = append(errs, a.controls.Close())
-	}
-	if a.log != nil {
-		errs = append(errs, a.keepLog(), a.log.Close())
-	}
-	return errors.Join(errs...)
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
-// finish judges the run and takes its measurements.
-func (a *attempt) finish(ctx context.Context) error {
+func (a *attempt) warn(warnings ...string) {
+	a.result.Warnings = append(a.result.Warnings, warnings...)
+}
+
+// describe writes the parts into the result, as far as the attempt came.
+func (a *attempt) describe() {
 	r := a.result
-	system, err := a.lab.describeSystem(ctx)
+	sent := r.Warnings
+	r.Warnings = slices.Concat(a.cell.warnings(), a.machines.warnings, a.log.warnings, sent)
+	r.CongestionControls = a.congestion.described()
+	r.Machines = a.machines.described
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		m.Clock = a.clocks.rate(m.Name)
+		if a.counters != nil {
+			m.Counters = a.counters.growth[m.Name]
+		}
+	}
+	r.Problems = append(a.clocks.problems(), a.machines.problems...)
+	for _, f := range a.guestTCP.Files() {
+		r.Recordings = append(r.Recordings, a.clocks.place(f, r.ZeroNs))
+	}
+	r.Recordings = append(r.Recordings, a.tcp.Files()...)
+	r.Captures = a.packets.Files()
+	r.Sharing = a.agents.Files()
+	r.KernelLog = a.log.file
+}
+
+// summarise judges the run and takes its measurements.
+func (a *attempt) summarise(ctx context.Context) error {
+	r := a.result
+	system, err := a.computer.describe(ctx)
 	if err != nil {
 		return err
 	}
 	r.System = *system
-	r.System.Sysctls = a.computer
-	r.Cell = a.poller.window()
-	r.Engine = a.poller.to.Engine
+	r.System.Sysctls = a.machines.sysctls
+	r.Cell = a.sampler.window()
+	r.Engine = a.sampler.to.Engine
 	for _, f := range r.Flows {
 		if f.Error != "" {
 			r.Problems = append(r.Problems, fmt.Sprintf("flow %s: %s", f.Name, f.Error))
 		}
 	}
-	r.Problems = append(r.Problems, emulatorProblems(a.poller.to, r.StolenPercent)...)
-	m := measure.Run{Setup: a.setup, Flows: r.Flows, Machines: r.Machines, Window: r.Cell, Counts: &a.poller.counts}
+	r.Problems = append(r.Problems, emulatorProblems(a.sampler.to, r.StolenPercent)...)
+	m := measure.Run{
+		Setup: a.setup, Flows: r.Flows, Machines: r.Machines, Window: r.Cell, Counts: &a.sampler.counts,
+		Kernel: map[string]measure.Kernel{},
+	}
 	if err := a.readRecordings(&m); err != nil {
 		return err
 	}
-	for _, c := range a.captures {
-		r.Captures = append(r.Captures, result.File{Machine: c.machine, Name: c.file})
-	}
-	for _, agent := range a.agents {
-		r.Sharing = append(r.Sharing, result.File{Machine: agent.machine, Name: agent.file})
-	}
-	r.Measurements = m.Take(a.lab.plan.Experiment.Measure)
+	r.Measurements = m.Take(a.plan.Experiment.Measure)
 	r.Valid = len(r.Problems) == 0
 	return nil
+}
+
+// readRecordings adds the kernels' recordings to a measurement.
+func (a *attempt) readRecordings(m *measure.Run) error {
+	for _, f := range a.guestTCP.Files() {
+		file := a.clocks.place(f, a.result.ZeroNs)
+		if err := a.readRecording(m, file, a.guestTCP.loss(f.Machine), f.Machine); err != nil {
+			return err
+		}
+	}
+	files := a.tcp.Files()
+	if len(files) == 0 {
+		return nil
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Machine)
+	}
+	return a.readRecording(m, files[0], a.tcp.loss(), names...)
+}
+
+// readRecording adds the flows that some machines send, from one recording.
+func (a *attempt) readRecording(m *measure.Run, file result.File, loss string, machines ...string) error {
+	kernel, damage, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(a.result.ZeroNs),
+		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, a.result, machines...))
+	if err != nil {
+		return fmt.Errorf("reading the recording: %w", err)
+	}
+	for flow, k := range kernel {
+		m.Kernel[flow] = k
+	}
+	for _, warning := range []string{loss, damage} {
+		if warning != "" {
+			a.warn(warning)
+		}
+	}
+	return nil
+}
+
+// cellPart is the emulated cell.
+type cellPart struct {
+	setup    *plan.Setup
+	seed     uint64
+	lagLimit time.Duration
+	cell     *cell.Cell
+}
+
+func (c *cellPart) Start(ctx context.Context) error {
+	ports, err := workload.Ports(workload.FirstPort, c.setup.Flows)
+	if err != nil {
+		return err
+	}
+	var flows []cell.Flow
+	for i, f := range c.setup.Flows {
+		flows = append(flows, cell.Flow{Name: f.Name, Port: ports[i], From: f.From, To: f.To})
+	}
+	config := setup.CellConfig(c.setup, flows, c.seed)
+	config.Engine.LagLimit = c.lagLimit
+	c.cell, err = cell.Start(ctx, config)
+	return err
+}
+
+// Stop leaves a cell alone that has ended by itself: send has told the error.
+func (c *cellPart) Stop() error {
+	if c.cell == nil {
+		return nil
+	}
+	select {
+	case <-c.cell.Ended():
+		return nil
+	default:
+		return c.cell.Stop()
+	}
+}
+
+func (c *cellPart) warnings() []string {
+	if c.cell == nil {
+		return nil
+	}
+	return c.cell.Warnings()
+}
+
+// congestionPart is the congestion controls of airtide that the run loads.
+type congestionPart struct {
+	setup    *plan.Setup
+	controls *setup.CongestionControls
+}
+
+func (c *congestionPart) Start(context.Context) (err error) {
+	c.controls, err = setup.LoadCongestion(c.setup)
+	return err
+}
+
+func (c *congestionPart) Stop() error {
+	if c.controls == nil {
+		return nil
+	}
+	return c.controls.Close()
+}
+
+// loaded is the setup with the kernel's names of the congestion controls.
+func (c *congestionPart) loaded() *plan.Setup { return c.controls.In(c.setup) }
+
+func (c *congestionPart) described() (all []result.CongestionControl) {
+	if c.controls == nil {
+		return nil
+	}
+	for _, one := range c.setup.CongestionControls {
+		all = append(all, result.CongestionControl{
+			Name: one.Name, Kind: one.Kind, LoadedAs: c.controls.Loaded[one.Name],
+			Parameters: one.Parameters, Bounds: one.Bounds,
+		})
+	}
+	return all
+}
+
+// traffic is the flows and their servers.
+type traffic struct {
+	setup      *plan.Setup
+	dir        string
+	seed       uint64
+	congestion *congestionPart
+	machines   *machines
+	session    *workload.Session
+}
+
+func (t *traffic) Start(ctx context.Context) (err error) {
+	t.session, err = workload.Prepare(ctx, t.congestion.loaded().Flows, t.machines.all,
+		workload.Options{Folder: t.dir, Seed: t.seed})
+	return err
+}
+
+func (t *traffic) Stop() error {
+	if t.session == nil {
+		return nil
+	}
+	return t.session.Close()
 }

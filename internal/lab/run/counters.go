@@ -3,51 +3,50 @@ package run
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"path"
 	"time"
 
 	"airtide/internal/kernel/timewarp"
 	"airtide/internal/lab/machine"
 )
 
-// count reads TCP's counters of all machines at the warm-up and at the end of the run, and keeps what came between.
-func (a *attempt) count(ctx context.Context, zero time.Time) error {
-	var before map[string]timewarp.Errors
-	for i, at := range []time.Duration{time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration)} {
-		if err := sleepUntil(ctx, zero.Add(at)); err != nil {
-			return err
-		}
-		now, err := a.readCounters(ctx)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			before = now
-			continue
-		}
-		for k := range a.result.Machines {
-			m := &a.result.Machines[k]
-			m.Counters = now[m.Name].Since(before[m.Name])
-		}
-	}
-	return nil
+// tcpCounters reads the TCP error counters of all machines at warm-up and at the end.
+type tcpCounters struct {
+	machines machine.Set
+	before   map[string]timewarp.Errors
+	// growth is the increase between the two, by machine; nil before the end.
+	growth map[string]map[string]uint64
 }
 
-func (a *attempt) readCounters(ctx context.Context) (map[string]timewarp.Errors, error) {
+// events read the counters.
+func (c *tcpCounters) events(warmup, end time.Duration) []event {
+	return []event{
+		{warmup, func(ctx context.Context) (err error) {
+			c.before, err = c.read(ctx)
+			return err
+		}},
+		{end, func(ctx context.Context) error {
+			after, err := c.read(ctx)
+			if err != nil {
+				return err
+			}
+			c.growth = map[string]map[string]uint64{}
+			for name, errors := range after {
+				c.growth[name] = errors.Since(c.before[name])
+			}
+			return nil
+		}},
+	}
+}
+
+func (c *tcpCounters) read(ctx context.Context) (map[string]timewarp.Errors, error) {
 	all := map[string]timewarp.Errors{}
-	for _, h := range a.cell.Hosts() {
-		g := a.guest(h.Name).machine()
-		proc := "/proc/thread-self"
-		if g != nil {
-			proc = "/proc"
-		}
-		counters, err := timewarp.ErrorsFrom(func(name string) ([]byte, error) {
-			return machine.ReadFile(ctx, h.Namespace, g, filepath.Join(proc, name))
-		})
+	for _, m := range c.machines {
+		counters, err := timewarp.ErrorsFrom(func(name string) ([]byte, error) { return m.ReadNet(ctx, path.Base(name)) })
 		if err != nil {
-			return nil, fmt.Errorf("machine %s: %w", h.Name, err)
+			return nil, fmt.Errorf("machine %s: %w", m.Name(), err)
 		}
-		all[h.Name] = counters
+		all[m.Name()] = counters
 	}
 	return all, nil
 }

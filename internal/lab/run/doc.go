@@ -1,4 +1,6 @@
-// Package run runs experiments: for each run of a plan it sets up the cell and its machines, starts what is to be
-// recorded, sends the traffic, and keeps what all of them tell as one result. Runs that were finished are kept whatever
-// happens later, and what is missing can be done another time.
+// Package run runs experiments. A scheduler gives the runs of a plan to workers. Each run is tried by an
+// attempt, which is built of parts: the cell, its machines, the traffic, recordings, agents and clocks.
+// An attempt writes one result.
+//
+// Finished runs are kept whatever happens later, and missing runs can be done another time.
 package run

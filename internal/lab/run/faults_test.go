@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 )
 
@@ -24,7 +25,12 @@ const childVariable = "AIRTIDE_TEST_LAB"
 
 func child(root string) {
 	lockPath = filepath.Join(root, "lab.lock")
-	_, err := Run(context.Background(), root, []byte(smallFair), Options{
+	p, err := plan.Read("small.yaml", []byte(smallFair))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_, err = Run(context.Background(), root, p, Options{
 		LagLimit: time.Minute,
 		Progress: func(p Progress) {
 			if p.Elapsed > 0 {
@@ -157,7 +163,7 @@ func TestAWorkloadThatDiesFailsItsRunAlone(t *testing.T) {
 			}
 		}
 	}
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(small), o)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
 	if !errors.Is(err, ErrFailed) || outcome.Finished != 1 || len(outcome.Failed) != 1 || !strings.Contains(outcome.Failed[0].Reason, "flow upload") {
 		t.Errorf("outcome %+v, error %v", outcome, err)
 	}
@@ -175,7 +181,7 @@ func TestAFullDiskKeepsFinishedRuns(t *testing.T) {
 			fill(root)
 		}
 	}
-	outcome, err := Run(t.Context(), root, []byte(small), o)
+	outcome, err := Run(t.Context(), root, planOf(t, small), o)
 	if err == nil || outcome == nil || outcome.Finished != 1 || !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("outcome %+v, error %v", outcome, err)
 	}

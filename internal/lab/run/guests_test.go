@@ -61,27 +61,26 @@ func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 		{"10", 1, 0.01, true},
 		{"", 1.001, 0, false},
 	} {
-		g := &guest{name: "phone", setup: &plan.GuestSetup{}, clock: c.clock, clockWithin: c.within}
-		g.setup.Time.Ratio = c.ratio
-		if said := g.judgeClock(); (said != "") != c.wrong || c.wrong && !strings.Contains(said, "phone") {
+		g := &guestClock{name: "phone", asked: c.ratio.Value(), rate: c.clock, rateError: c.within}
+		if said := g.problem(); (said != "") != c.wrong || c.wrong && !strings.Contains(said, "phone") {
 			t.Errorf("%+v: %q", c, said)
 		}
 	}
 	for said, complaint := range map[string]string{
 		"": "", "a line\n": "", "one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
 	} {
-		a := &attempt{dir: t.TempDir(), result: &result.Result{}}
-		console, err := os.Create(filepath.Join(a.dir, consoleFile("phone")))
+		m := &machines{dir: t.TempDir()}
+		console, err := os.Create(filepath.Join(m.dir, consoleFile("phone")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := console.WriteString(said); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.keepConsole(&guest{name: "phone", console: console}); err != nil {
+		if err := m.saveConsole(&guest{name: "phone", console: console}); err != nil {
 			t.Error(err)
 		}
-		if got := strings.Join(a.result.Problems, "; "); got != complaint {
+		if got := strings.Join(m.problems, "; "); got != complaint {
 			t.Errorf("%q makes the problems %q, want %q", said, got, complaint)
 		}
 		if _, err := os.Stat(console.Name()); (err == nil) != (said != "") {
@@ -203,7 +202,7 @@ measure:
 // guestRun runs an experiment of one run, and checks that its files are there and whole. A complaint of a guest's kernel fails the run.
 func guestRun(t *testing.T, o Options, text string) *result.Result {
 	t.Helper()
-	out, err := Run(t.Context(), t.TempDir(), []byte(text), o)
+	out, err := Run(t.Context(), t.TempDir(), planOf(t, text), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 
+	"airtide/internal/kernel/timewarp"
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/setup"
@@ -12,18 +14,16 @@ import (
 	"airtide/internal/vm"
 )
 
-// Preflight says what this machine lacks to run an experiment, all of it at once.
-func Preflight(p *plan.Plan) error {
+// preflight names everything at once that this machine lacks to run an experiment.
+func preflight(p *plan.Plan) error {
 	var problems []error
 	if os.Geteuid() != 0 {
 		problems = append(problems, errors.New("network namespaces need root: run it with sudo"))
 	}
-	for _, device := range []string{"/dev/net/tun"} {
-		if _, err := os.Stat(device); err != nil {
-			problems = append(problems, fmt.Errorf("%w: the servers of an experiment need TUN (modprobe tun)", err))
-		}
+	if _, err := os.Stat("/dev/net/tun"); err != nil {
+		problems = append(problems, fmt.Errorf("%w: the servers of an experiment need TUN (modprobe tun)", err))
 	}
-	if len(guestKernels(p, func(*plan.GuestSetup) bool { return true })) > 0 {
+	if len(guestKernels(p, anyGuest)) > 0 {
 		if err := vm.Available(); err != nil {
 			problems = append(problems, err)
 		}
@@ -36,10 +36,11 @@ func Preflight(p *plan.Plan) error {
 	return errors.Join(append(problems, congestionProblems(p)...)...)
 }
 
-// congestionProblems tries to load each congestion control that a point needs: whether a kernel can, it says best itself.
+// congestionProblems tries to load each congestion control of the plan. Only the kernel knows whether
+// it can.
 func congestionProblems(p *plan.Plan) (problems []error) {
 	tried := map[plan.CongestionSetup]bool{}
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	for i := range p.Points {
 		for _, c := range p.Points[i].Setup.CongestionControls {
 			if tried[c] {
@@ -50,8 +51,8 @@ func congestionProblems(p *plan.Plan) (problems []error) {
 			if err == nil {
 				err = controls.Close()
 			}
-			if err != nil && !said[err.Error()] {
-				said[err.Error()] = true
+			if err != nil && !reported[err.Error()] {
+				reported[err.Error()] = true
 				problems = append(problems, err)
 			}
 		}
@@ -59,7 +60,7 @@ func congestionProblems(p *plan.Plan) (problems []error) {
 	return problems
 }
 
-// tools are those that an experiment needs.
+// tools are the programs that an experiment needs, each once.
 func tools(p *plan.Plan) []machine.Tool {
 	var all []machine.Tool
 	seen := map[string]bool{}
@@ -78,6 +79,57 @@ func tools(p *plan.Plan) []machine.Tool {
 		}
 		if len(s.RecordPackets) > 0 {
 			need(machine.Tcpdump)
+		}
+	}
+	return all
+}
+
+// fetchKernels gets the kernels of the plan's guests from Debian's archive, unless the cache has them.
+// For guests with their own clock it builds the module with the kernel's headers.
+func (o *Options) fetchKernels(ctx context.Context, p *plan.Plan) error {
+	for _, kernel := range guestKernels(p, anyGuest) {
+		if _, err := vm.Cached(string(kernel)); !errors.Is(err, vm.ErrNoKernel) {
+			continue
+		}
+		o.Notice(fmt.Sprintf("fetching Debian's kernel %s into %s", kernel, vm.Folder))
+		if _, err := vm.Fetch(ctx, string(kernel)); err != nil {
+			return err
+		}
+	}
+	for _, kernel := range guestKernels(p, ownClock) {
+		k, err := vm.Cached(string(kernel))
+		if err != nil {
+			return err
+		}
+		if _, err := timewarp.FindModule(k.Release); err == nil {
+			continue
+		}
+		o.Notice(fmt.Sprintf("building the module for accelerated time, for kernel %s", k.Release))
+		headers, err := vm.FetchHeaders(ctx, string(kernel))
+		if err != nil {
+			return err
+		}
+		if _, err := timewarp.Build(ctx, timewarp.BuildOptions{Headers: headers, Make: []string{"CC=gcc"}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func anyGuest(*plan.GuestSetup) bool { return true }
+
+func ownClock(g *plan.GuestSetup) bool { return g.Time.Ratio != "" }
+
+// guestKernels are the kernels of the chosen guests, each once.
+func guestKernels(p *plan.Plan, chosen func(*plan.GuestSetup) bool) []plan.GuestKernel {
+	var all []plan.GuestKernel
+	seen := map[plan.GuestKernel]bool{}
+	for i := range p.Points {
+		for _, t := range p.Points[i].Setup.Terminals {
+			if t.Guest != nil && chosen(t.Guest) && !seen[t.Guest.Kernel] {
+				seen[t.Guest.Kernel] = true
+				all = append(all, t.Guest.Kernel)
+			}
 		}
 	}
 	return all

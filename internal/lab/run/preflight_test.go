@@ -28,8 +28,9 @@ flows:
 record: {packets: all}
 `
 
-// preflight hides what the machine is to lack, in a mount namespace of this process, and prints what is said of it.
-func preflight(lacks string) {
+// lackingMachine hides what the machine is to lack, in a mount namespace of this process, and prints
+// the preflight.
+func lackingMachine(lacks string) {
 	fail := func(err error) {
 		if err != nil {
 			fmt.Println("failed:", err)
@@ -50,7 +51,7 @@ func preflight(lacks string) {
 	if !root {
 		fail(syscall.Setuid(65534))
 	}
-	fmt.Println(Preflight(p))
+	fmt.Println(preflight(p))
 	os.Exit(0)
 }
 

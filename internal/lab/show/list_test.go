@@ -16,7 +16,11 @@ func TestListHasTheStateOfResults(t *testing.T) {
 	done := s.Make(t)
 	s.Skip = func(_ plan.Run, n int) bool { return n == 0 }
 	begun := s.Make(t)
-	running, err := result.Resume(s.Make(t), nil)
+	opened, err := result.Open(s.Make(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, err := opened.Resume(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

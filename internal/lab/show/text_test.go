@@ -113,7 +113,11 @@ func TestMissingAndFailedRunsAreListed(t *testing.T) {
 		}
 	}
 	dir := s.Make(t)
-	f, err := result.Resume(dir, nil)
+	f, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err = f.Resume(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -14,55 +14,61 @@ import (
 
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
 	"airtide/internal/vm"
 )
 
-// errInterrupted is the error of what ctx has ended.
+// errInterrupted is the error of a flow that ctx has ended.
 var errInterrupted = errors.New("interrupted before its end")
 
-// span is the time of a flow.
-type span struct {
+// period is the time of a flow.
+type period struct {
 	start, stop time.Time
-	// deadline is when a program that has not ended is killed.
+	// deadline is the time at which a program is killed that has not ended.
 	deadline time.Time
 }
 
-// run carries out the flow.
-func (f *flow) run(ctx context.Context, zero time.Time) Result {
-	r := Result{Flow: f.Name, Protocol: f.Flow.Protocol, From: f.From, To: f.To, Port: f.port, Files: []string{}}
-	when := span{start: zero.Add(time.Duration(f.Start)), stop: zero.Add(time.Duration(f.Flow.Stop))}
+// run runs the flow's programs. The result has an Error if it failed.
+func (f *flow) run(ctx context.Context, zero time.Time) *outcome {
+	r := &outcome{Flow: result.Flow{
+		Name: f.Name, Group: f.Group, From: f.From, To: f.To,
+		Protocol: string(f.Flow.Protocol), Direction: string(f.Flow.Direction), Port: f.port,
+	}}
+	when := period{start: zero.Add(time.Duration(f.Start)), stop: zero.Add(time.Duration(f.Flow.Stop))}
 	when.deadline = when.stop.Add(f.options.Grace)
 	if err := waitUntil(ctx, when.start); err != nil {
 		r.Error = err.Error()
 		return r
 	}
-	r.StartNs = time.Since(zero).Nanoseconds()
-	carry := map[plan.Protocol]func(context.Context, span, *Result) error{
+	r.started = time.Since(zero)
+	r.StartS = r.started.Seconds()
+	run := map[plan.Protocol]func(context.Context, period, *outcome) error{
 		plan.TCP: f.iperf, plan.UDP: f.iperf,
 		plan.HTTPPut: f.http, plan.HTTPGet: f.http, plan.Transfers: f.http, plan.Web: f.web,
 		plan.Ping: f.ping,
 	}[f.Flow.Protocol]
-	if err := carry(ctx, when, &r); err != nil {
+	if err := run(ctx, when, r); err != nil {
 		r.Error = err.Error()
 		if f.server != nil && !errors.Is(err, errInterrupted) {
-			r.Error += f.server.epitaph()
+			r.Error += f.server.failure()
 		}
 	}
-	r.EndNs = time.Since(zero).Nanoseconds()
+	r.StopS = time.Since(zero).Seconds()
+	r.finish()
 	return r
 }
 
-// epitaphTime is what may pass from when a client sees its server's connections close until the server's end is known.
-const epitaphTime = 200 * time.Millisecond
+// serverEndTime is the longest time between the close of a server's connections and its known end.
+const serverEndTime = 200 * time.Millisecond
 
-// epitaph says of a server that has died that it has.
-func (o *server) epitaph() string {
-	timeout := time.NewTimer(epitaphTime)
+// failure says that a server has died; empty if it runs.
+func (o *server) failure() string {
+	timeout := time.NewTimer(serverEndTime)
 	defer timeout.Stop()
 	select {
 	case <-o.process.Done():
 		if o.process.Err() != nil {
-			return fmt.Sprintf(" (%s has ended: %s)", o, o.words())
+			return fmt.Sprintf(" (%s has ended: %s)", o, o.lastWords())
 		}
 	case <-timeout.C:
 	}
@@ -82,25 +88,24 @@ func waitUntil(ctx context.Context, at time.Time) error {
 }
 
 // client starts a program on the machine that opens the flow's connections.
-func (f *flow) client(args []string, stdout, stderr *os.File) (*machine.Process, error) {
-	c := machine.Command{
-		Namespace: f.from.Namespace, Guest: f.from.Guest, Path: f.tools[f.Flow.Protocol], Args: args, Dir: "/", Stdout: stdout, Stderr: stderr,
-	}
+func (f *flow) client(args []string, stdout, stderr io.Writer) (*machine.Process, error) {
+	c := machine.Command{Path: f.tools[f.Flow.Protocol], Args: args, Dir: "/", Stdout: stdout, Stderr: stderr}
 	if f.group != nil {
 		c.Cgroup = f.group.Dir()
 	}
-	return machine.Start(c)
+	return f.from.Start(c)
 }
 
-// end is how a program came to its end.
+// end is the end of a program.
 type end struct {
 	signaled bool  // at its stop
 	err      error // of exec
 }
 
-// await waits for a program, sends it a signal at its stop, and kills it at the deadline: then, and when ctx ends, the
-// error says so.
-func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, signal unix.Signal, deadline time.Time) (end, error) {
+// await waits for a program and sends it a signal at its stop. At the deadline, and when ctx ends, it
+// kills the program and returns an error.
+func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, signal unix.Signal, deadline time.Time,
+) (end, error) {
 	atStop, atDeadline := time.NewTimer(time.Until(stop)), time.NewTimer(time.Until(deadline))
 	defer atStop.Stop()
 	defer atDeadline.Stop()
@@ -115,7 +120,8 @@ func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, si
 			p.Signal(signal)
 		case <-atDeadline.C:
 			p.Kill()
-			return e, fmt.Errorf("%s from %s to %s hung: it did not end within %s of its stop and was killed", f.program(), f.From, f.To, deadline.Sub(stop))
+			return e, fmt.Errorf("%s from %s to %s hung: it did not end within %s of its stop and was killed",
+				f.program(), f.From, f.To, deadline.Sub(stop))
 		case <-ctx.Done():
 			p.Kill()
 			return e, errInterrupted
@@ -123,28 +129,28 @@ func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, si
 	}
 }
 
-// program is the name of the client's.
+// program is the name of the client's program.
 func (f *flow) program() string { return clients[f.Flow.Protocol].Programs[0] }
 
-// failed is the error of a client that has ended by itself.
-func (f *flow) failed(words string) error {
-	return fmt.Errorf("%s from %s to %s (%s) failed: %s", f.program(), f.From, f.To, f.target(), words)
+// failed is the error of a client that ended by itself.
+func (f *flow) failed(reason string) error {
+	return fmt.Errorf("%s from %s to %s (%s) failed: %s", f.program(), f.From, f.To, f.target(), reason)
 }
 
 // unreached is the error of a client that had no connection.
-func (f *flow) unreached(words string) error {
-	return fmt.Errorf("%s could not reach %s (%s): %s: %s", f.From, f.To, f.target(), f.program(), words)
+func (f *flow) unreached(reason string) error {
+	return fmt.Errorf("%s could not reach %s (%s): %s: %s", f.From, f.To, f.target(), f.program(), reason)
 }
 
 func (f *flow) target() string {
 	if f.port == 0 {
-		return f.to.Address.String()
+		return f.to.Address().String()
 	}
-	return hostPort(f.to.Address, f.port)
+	return hostPort(f.to.Address(), f.port)
 }
 
-// words is what a program said, or how it ended if it said nothing or was killed.
-func words(said string, err error) string {
+// reason is a program's message, or how it ended if it printed nothing or was killed.
+func reason(said string, err error) string {
 	said = strings.TrimSpace(said)
 	var exit *exec.ExitError
 	var inGuest *vm.ExitError

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,12 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 )
 
+// clocked is a machine with a clock of a rate.
+type clocked struct {
+	machine.Machine
+	rate float64
+}
+
+func (c clocked) ClockRate() float64 { return c.rate }
+
 // fast is a flow from a machine whose clock runs ten times as fast.
 func fast(protocol plan.Protocol) *flow {
-	f := &flow{Session: &Session{}, from: Machine{Name: "phone", Clock: 10}}
+	f := &flow{Session: &Session{}, from: clocked{rate: 10}, to: machine.NewNamespace("server", "", netip.Addr{})}
 	f.options.setDefaults()
 	f.Flow.Protocol, f.Flow.Parallel, f.Flow.Rate = protocol, 1, 20e6
 	return f
@@ -60,19 +70,20 @@ func TestReportsAreInRealTime(t *testing.T) {
 	if err != nil || len(reports) != 1 || reports[0].ConnectTime != 0.05 || reports[0].TotalTime != 0.4 {
 		t.Errorf("curl reports %+v, %v", reports, err)
 	}
-	client := &iperfReport{}
-	client.Intervals = append(client.Intervals, struct {
-		Streams []iperfStream `json:"streams"`
-	}{[]iperfStream{{Start: 10, End: 20, Bytes: 7, Sender: true}}})
-	client.inRealTime(10)
-	if s := client.Intervals[0].Streams[0]; s.Start != 1 || s.End != 2 || s.Bytes != 7 {
+	client, err := parseIperf([]byte(`{"end": {"streams": [
+		{"sender": {"start": 10, "end": 20, "bytes": 7, "jitter_ms": 30}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.toRealTime(10)
+	if s := client.End.Streams[0].Sender; s.Start != 1 || s.End != 2 || s.Bytes != 7 || s.JitterMs != 3 {
 		t.Errorf("iperf3 reports %+v", s)
 	}
 }
 
 func TestAMachineWithoutAClockOfItsOwn(t *testing.T) {
 	f := fast(plan.TCP)
-	f.from.Clock = 0
+	f.from = machine.NewNamespace("phone", "", netip.Addr{})
 	args := f.iperfArgs(10 * time.Second)
 	if got := strings.Join([]string{after(args, "--interval"), after(args, "--time"), after(args, "--bitrate")}, " "); got != "1 3610 20000000" {
 		t.Errorf("iperf3 is told %s", got)

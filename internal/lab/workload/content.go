@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// content is the folder with what httpd serves and needs. It lies where temporary files do, not in the run's folder,
-// because httpd serves as a user that may not see that.
+// content is the folder of httpd's documents and its own files. It lies among temporary files, since
+// httpd's user may not see the run's folder.
 type content struct{ root string }
 
 const (
@@ -26,7 +26,7 @@ const (
 	accepted     = "Status: 204 No Content\r\n\r\n"
 )
 
-// plainPath is what needs no quoting in httpd's configuration.
+// plainPath needs no quoting in httpd's configuration.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+@=:-]+$`)
 
 func newContent() (*content, error) {
@@ -44,12 +44,13 @@ func newContent() (*content, error) {
 
 func (c *content) fill() error {
 	if !plainPath.MatchString(c.root) {
-		return fmt.Errorf("the folder for temporary files has a name that httpd does not take, %q: set TMPDIR to one of letters, digits and _./-", c.root)
+		return fmt.Errorf("httpd does not take the name of the folder for temporary files, %q: "+
+			"set TMPDIR to one of letters, digits and _./-", c.root)
 	}
 	if err := os.Mkdir(c.documents(), 0o755); err != nil {
 		return fmt.Errorf("making httpd's documents: %w", err)
 	}
-	// What others may do is not to depend on the user's umask.
+	// The rights of others must not depend on the user's umask.
 	for _, folder := range []string{c.root, c.documents()} {
 		if err := os.Chmod(folder, 0o755); err != nil {
 			return fmt.Errorf("opening httpd's documents to its user: %w", err)
@@ -77,18 +78,9 @@ func (c *content) file(name, text string, size int64) error {
 	return nil
 }
 
-// upload makes a file of a size for curl to send, once.
-func (c *content) upload(size int64) (string, error) {
-	path := filepath.Join(c.root, "upload-"+strconv.FormatInt(size, 10))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return "", fmt.Errorf("making a file to upload: %w", err)
-	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		return "", fmt.Errorf("making a file of %d bytes to upload: %w", size, err)
-	}
-	return path, nil
+// uploadPath is the file of a size that curl sends, on curl's machine.
+func (c *content) uploadPath(size int64) string {
+	return filepath.Join(c.root, "upload-"+strconv.FormatInt(size, 10))
 }
 
 func (c *content) documents() string { return filepath.Join(c.root, "documents") }

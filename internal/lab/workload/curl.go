@@ -14,25 +14,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
 )
 
-// mostTransfers is more than there is ever time for.
+// mostTransfers is more than any flow has time for.
 const mostTransfers = 10_000_000
 
-// curlArgs are those of every curl. It writes a line for each transfer to its standard error, which unlike its
-// standard output is not buffered, so that what was written is there when curl is killed. For the same reason each value and each
-// letter between two is a system call: curl's own JSON of all it knows has 1500, which in an emulated machine take as long
-// as a short transfer.
+// curlArgs are the arguments of every curl. It writes a line for each transfer to its standard error,
+// which is not buffered, so the lines are there when curl is killed. Each value costs a system call:
+// curl's own JSON has 1500, which in an emulated machine take as long as a short transfer.
 func (f *flow) curlArgs() []string {
 	return []string{
 		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
-		"--connect-timeout", seconds(f.from.warped(f.options.ConnectTimeout)),
+		"--connect-timeout", seconds(f.guestTime(f.options.ConnectTimeout)),
 		"--output", "/dev/null", "--write-out", `%{stderr}` + curlFormat + `\n`,
 	}
 }
 
-// httpArgs are those for http_put, http_get and transfers. The requests of a flow with a size are those of one curl, which
-// makes them one after another: over one connection, but for transfers, where the server closes each after its answer.
+// httpArgs are the arguments for http_put, http_get and transfers. One curl makes the requests of a
+// flow with a size, one after another, over one connection. For transfers the server closes the
+// connection after each answer.
 func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 	args := f.curlArgs()
 	size := int64(f.Flow.Size)
@@ -53,9 +54,9 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 		// Without the header curl would ask first whether the server takes more than 1 MB, and wait for its answer.
 		args = append(args, "--header", "Expect:", "--upload-file", source)
 	}
-	url := "http://" + hostPort(f.to.Address, f.port) + "/" + document
+	url := "http://" + hostPort(f.to.Address(), f.port) + "/" + document
 	if size == 0 {
-		return append(args, "--max-time", seconds(f.from.warped(left)), url), nil
+		return append(args, "--max-time", seconds(f.guestTime(left)), url), nil
 	}
 	count := mostTransfers
 	if f.Flow.Transfers > 0 {
@@ -65,8 +66,8 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 }
 
 // http carries out http_put, http_get and transfers: a curl for each of the flow's connections.
-func (f *flow) http(ctx context.Context, when span, r *Result) error {
-	return f.each(r, func(i int, out *os.File, begun func()) error {
+func (f *flow) http(ctx context.Context, when period, r *outcome) error {
+	return f.perConnection(r, func(i int, out *os.File, begun func()) error {
 		args, err := f.httpArgs(time.Until(when.stop))
 		if err != nil {
 			return err
@@ -76,7 +77,8 @@ func (f *flow) http(ctx context.Context, when span, r *Result) error {
 		if err != nil {
 			return err
 		}
-		// With a size, curl would go on: it is killed, and what it was at does not count. Without, it ends by itself.
+		// With a size curl would go on: it is killed, and its last transfer does not count. Without a size
+		// it ends by itself.
 		kill := when.stop
 		if f.Flow.Size == 0 {
 			kill = when.deadline.Add(time.Second)
@@ -89,13 +91,14 @@ func (f *flow) http(ctx context.Context, when span, r *Result) error {
 		if err != nil {
 			return err
 		}
-		return f.judge(reports, said, e)
+		return f.checkReports(reports, said, e)
 	})
 }
 
-// each calls carry for each of the flow's connections, with a file for what its curl says, and puts together what
-// they report. carry calls begun at the start of a transfer; one of which it does not, began when the one before ended.
-func (f *flow) each(r *Result, carry func(i int, out *os.File, begun func()) error) error {
+// perConnection calls run for each of the flow's connections, with a file for its curl's output, and
+// adds up the reports. Run calls begun at the start of a transfer. Without that call a transfer counts
+// from the end of the transfer before.
+func (f *flow) perConnection(r *outcome, run func(i int, out *os.File, begun func()) error) error {
 	errs := make([]error, f.Flow.Parallel)
 	files := make([]*os.File, f.Flow.Parallel)
 	for i := range files {
@@ -105,47 +108,47 @@ func (f *flow) each(r *Result, carry func(i int, out *os.File, begun func()) err
 		}
 		defer out.Close()
 		files[i] = out
-		r.Files = append(r.Files, out.Name())
+		r.addOutput(out.Name())
 	}
 	began := time.Now()
-	starts := make([][]int64, len(files))
+	starts := make([][]time.Duration, len(files))
 	var all sync.WaitGroup
 	for i := range files {
-		begun := func() { starts[i] = append(starts[i], r.StartNs+time.Since(began).Nanoseconds()) }
-		all.Go(func() { errs[i] = carry(i, files[i], begun) })
+		begun := func() { starts[i] = append(starts[i], r.started+time.Since(began)) }
+		all.Go(func() { errs[i] = run(i, files[i], begun) })
 	}
 	all.Wait()
-	t := &Traffic{DurationNs: time.Since(began).Nanoseconds()}
+	t := &traffic{duration: time.Since(began)}
 	for i, out := range files {
 		reports, _, err := f.readCurl(out.Name())
 		if err != nil {
 			return err
 		}
-		next := r.StartNs
+		next := r.started
 		for k, c := range reports {
 			if k < len(starts[i]) {
 				next = starts[i][k]
 			}
-			t.ReceivedBytes += c.bytes(f.Flow.Protocol)
+			t.receivedBytes += c.bytes(f.Flow.Protocol)
+			took := duration(c.TotalTime)
 			if c.ExitCode == 0 {
-				transfer := c.transfer(i, f.Flow.Protocol)
-				transfer.StartNs = next
-				r.Transfers = append(r.Transfers, transfer)
+				r.Transfers = append(r.Transfers, result.Transfer{
+					AtS: next.Seconds(), TookS: took.Seconds(), Bytes: c.bytes(f.Flow.Protocol),
+				})
 			}
-			next += nanoseconds(c.TotalTime)
+			next += took
 		}
 	}
-	t.SentBytes = t.ReceivedBytes
-	t.RateBps = float64(t.ReceivedBytes) * 8e9 / float64(max(1, t.DurationNs))
+	t.rateBps = float64(t.receivedBytes) * 8e9 / float64(max(1, t.duration))
 	if f.Flow.Protocol == plan.HTTPGet || f.Flow.Protocol == plan.Web {
-		r.Reverse = t
+		r.reverse = t
 	} else {
-		r.Forward = t
+		r.forward = t
 	}
 	return firstOf(errs)
 }
 
-// firstOf joins errors that say the same: the connections of a flow fail alike.
+// firstOf joins errors without repeating a message: the connections of a flow fail alike.
 func firstOf(errs []error) error {
 	var different []error
 	said := map[string]bool{}
@@ -161,31 +164,32 @@ func firstOf(errs []error) error {
 // curl's exit status for a time limit (libcurl-errors(3)).
 const curlTimedOut = 28
 
-// judge says whether a curl did what it should.
-func (f *flow) judge(reports []curlReport, said string, e end) error {
+// checkReports returns an error if a curl did not do its work.
+func (f *flow) checkReports(reports []curlReport, said string, e end) error {
 	completed := 0
 	for _, c := range reports {
 		if c.ExitCode == 0 {
 			completed++
 			if f.Flow.Protocol == plan.Transfers && c.Connections != 1 {
-				return fmt.Errorf("curl from %s to %s opened %d connections for a transfer that should have one of its own", f.From, f.To, c.Connections)
+				return fmt.Errorf("curl from %s to %s opened %d connections for a transfer that should have one of its own",
+					f.From, f.To, c.Connections)
 			}
 			continue
 		}
 		switch {
 		case c.ConnectTime == 0:
-			return f.unreached(words(c.Message, e.err))
+			return f.unreached(reason(c.Message, e.err))
 		case f.Flow.Size == 0 && c.ExitCode == curlTimedOut:
 			return nil // the end of its time
 		default:
-			return f.failed(words(c.Message, e.err))
+			return f.failed(reason(c.Message, e.err))
 		}
 	}
 	switch {
 	case !e.signaled && e.err != nil:
-		return f.failed(words(said, e.err))
+		return f.failed(reason(said, e.err))
 	case f.Flow.Size == 0:
-		return f.failed(fmt.Sprintf("it ended before its stop: %s", words(said, e.err)))
+		return f.failed(fmt.Sprintf("it ended before its stop: %s", reason(said, e.err)))
 	case completed == 0:
 		return f.failed(fmt.Sprintf("not one transfer of %s was completed until its stop", f.Flow.Size))
 	}
@@ -197,24 +201,27 @@ type curlReport struct {
 	ExitCode    int
 	Connections int // newly opened
 	LocalPort   uint16
-	ConnectTime float64 // s; 0 where there never was a connection
+	ConnectTime float64 // s; 0 without a connection
 	TotalTime   float64
 	Uploaded    int64
 	Downloaded  int64
 	Message     string // "" unless it failed
 }
 
-// curlFormat is what curl writes of a transfer, in the order of curlReport; the message, which has spaces, is the last.
-const curlFormat = `%{exitcode} %{num_connects} %{local_port} %{time_connect} %{time_total} %{size_upload} %{size_download} %{errormsg}`
+// curlFormat is curl's report of a transfer, in the order of curlReport. The message has spaces and is
+// the last.
+const curlFormat = `%{exitcode} %{num_connects} %{local_port} %{time_connect} %{time_total} ` +
+	`%{size_upload} %{size_download} %{errormsg}`
 
-// parseCurl reads a line of curlFormat, and says whether it is one.
+// parseCurl reads a line of curlFormat. It reports false for another line.
 func parseCurl(line string) (c curlReport, ok bool) {
-	words := strings.SplitN(line, " ", 8)
-	if len(words) < 8 {
+	fields := strings.SplitN(line, " ", 8)
+	if len(fields) < 8 {
 		return c, false
 	}
-	c.Message = words[7]
-	_, err := fmt.Sscan(line, &c.ExitCode, &c.Connections, &c.LocalPort, &c.ConnectTime, &c.TotalTime, &c.Uploaded, &c.Downloaded)
+	c.Message = fields[7]
+	_, err := fmt.Sscan(line,
+		&c.ExitCode, &c.Connections, &c.LocalPort, &c.ConnectTime, &c.TotalTime, &c.Uploaded, &c.Downloaded)
 	return c, err == nil
 }
 
@@ -225,36 +232,29 @@ func (c curlReport) bytes(p plan.Protocol) int64 {
 	return c.Uploaded
 }
 
-func (c curlReport) transfer(connection int, p plan.Protocol) Transfer {
-	t := Transfer{Connection: connection, Bytes: c.bytes(p), DurationNs: nanoseconds(c.TotalTime), LocalPort: c.LocalPort}
-	if c.Connections > 0 {
-		t.ConnectNs = nanoseconds(c.ConnectTime)
-	}
-	return t
-}
-
-// upload makes a file for curl to send, where curl runs.
+// upload makes a file for curl to send, on curl's machine.
 func (f *flow) upload(size int64) (string, error) {
-	if f.from.Guest == nil {
-		return f.content.upload(size)
-	}
-	path := fmt.Sprintf("/tmp/upload-%d", size)
 	ctx, cancel := context.WithTimeout(context.Background(), f.options.Grace)
 	defer cancel()
-	return path, f.from.Guest.MakeFile(ctx, path, nil, size)
+	path := f.content.uploadPath(size)
+	if err := f.from.MakeFile(ctx, path, size); err != nil {
+		return "", fmt.Errorf("making a file of %d bytes to upload: %w", size, err)
+	}
+	return path, nil
 }
 
-// readCurl reads the reports of the flow's curl in real time, and what else it said.
+// readCurl reads the reports of the flow's curl in real time, and its last other line.
 func (f *flow) readCurl(path string) ([]curlReport, string, error) {
 	reports, said, err := readCurl(path)
 	for i := range reports {
-		reports[i].ConnectTime /= f.from.clock()
-		reports[i].TotalTime /= f.from.clock()
+		reports[i].ConnectTime /= f.from.ClockRate()
+		reports[i].TotalTime /= f.from.ClockRate()
 	}
 	return reports, said, err
 }
 
-// readCurl reads the reports, and what else curl said last. A report that is cut off is of a curl that was killed as it wrote.
+// readCurl reads the reports, and curl's last other line. A report is cut off if curl was killed while
+// writing it.
 func readCurl(path string) (reports []curlReport, said string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/test/testnet"
 )
@@ -34,9 +35,9 @@ func everyProtocol() []plan.FlowSetup {
 }
 
 // begin runs a session in the background.
-func begin(ctx context.Context, s *Session) <-chan []Result {
-	done := make(chan []Result, 1)
-	go func() { done <- s.Run(ctx, time.Now()) }()
+func begin(ctx context.Context, s *Session) <-chan []*outcome {
+	done := make(chan []*outcome, 1)
+	go func() { done <- s.run(ctx, time.Now()) }()
 	return done
 }
 
@@ -45,7 +46,7 @@ func awaitProgram(t *testing.T, h *testnet.Host, program string, count int) (pid
 	t.Helper()
 	testnet.Eventually(t, 10*time.Second, fmt.Sprintf("%d %s on %s", count, program, h.Name), func() bool {
 		pids = nil
-		for _, p := range inside(t, h) {
+		for _, p := range processesIn(t, h) {
 			if pid, name, _ := strings.Cut(p, " "); name == program {
 				n, _ := strconv.Atoi(pid)
 				pids = append(pids, n)
@@ -95,14 +96,14 @@ func signal(t *testing.T, pid int, s unix.Signal) {
 	}
 }
 
-func says(t *testing.T, r Result, want ...string) {
+func says(t *testing.T, r *outcome, want ...string) {
 	t.Helper()
 	if r.Error == "" {
-		t.Errorf("%s has no error", r.Flow)
+		t.Errorf("%s has no error", r.Name)
 	}
 	for _, w := range want {
 		if !strings.Contains(r.Error, w) {
-			t.Errorf("the error of %s, %q, does not say %q", r.Flow, r.Error, w)
+			t.Errorf("the error of %s, %q, does not say %q", r.Name, r.Error, w)
 		}
 	}
 }
@@ -138,7 +139,7 @@ func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
 			}
 			r := (<-done)[0]
 			says(t, r, c.want...)
-			between(t, "end", r.EndNs, 1.4e9, 8e9)
+			between(t, "end", r.StopS, 1.4, 8)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
@@ -177,8 +178,8 @@ func TestWhatDiesIsReported(t *testing.T) {
 			}
 			r := (<-done)[0]
 			says(t, r, c.want...)
-			if r.EndNs > 15e9 {
-				t.Errorf("it was noticed after %d ns only", r.EndNs)
+			if r.StopS > 15 {
+				t.Errorf("it was noticed after %g s only", r.StopS)
 			}
 		})
 	}
@@ -189,11 +190,11 @@ func TestWhoCannotReachWhomIsSaid(t *testing.T) {
 	s := prepare(t, everyProtocol(), machines(n), Options{ConnectTimeout: 500 * time.Millisecond})
 	// The server's address goes with all that listens there; neither its host nor its neighbour answers for another.
 	for i := range s.flows {
-		s.flows[i].to.Address = netip.MustParseAddr("10.77.0.99")
+		s.flows[i].to = machine.NewNamespace("server", n.Server.Name, netip.MustParseAddr("10.77.0.99"))
 		s.flows[i].Flow.Stop = plan.Duration(1500 * time.Millisecond)
 	}
-	for _, r := range s.Run(t.Context(), time.Now()) {
-		says(t, r, "phone could not reach server (10.77.0.99", clients[r.Protocol].Programs[0]+": ")
+	for _, r := range s.run(t.Context(), time.Now()) {
+		says(t, r, "phone could not reach server (10.77.0.99", clients[plan.Protocol(r.Protocol)].Programs[0]+": ")
 	}
 }
 
@@ -212,12 +213,12 @@ func TestEverythingEndsWithTheContext(t *testing.T) {
 	awaitProgram(t, n.Client, "ping", 1)
 	cancel()
 	results := <-done
-	if left := inside(t, n.Client); len(left) > 0 {
+	if left := processesIn(t, n.Client); len(left) > 0 {
 		t.Errorf("clients still running: %v", left)
 	}
 	for _, r := range results {
 		if r.Error != errInterrupted.Error() {
-			t.Errorf("the error of %s is %q", r.Flow, r.Error)
+			t.Errorf("the error of %s is %q", r.Name, r.Error)
 		}
 	}
 	if err := s.Close(); err != nil {
@@ -250,9 +251,9 @@ func TestMain(m *testing.M) {
 	if len(names) == 0 {
 		os.Exit(m.Run())
 	}
-	s, err := Prepare(context.Background(), everyProtocol(), []Machine{
-		{Name: "phone", Namespace: names[0], Address: netip.MustParseAddr("10.77.0.1")},
-		{Name: "server", Namespace: names[1], Address: netip.MustParseAddr("10.77.0.2")},
+	s, err := Prepare(context.Background(), everyProtocol(), machine.Set{
+		machine.NewNamespace("phone", names[0], netip.MustParseAddr("10.77.0.1")),
+		machine.NewNamespace("server", names[1], netip.MustParseAddr("10.77.0.2")),
 	}, Options{Folder: names[2]})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -279,7 +280,7 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 	}
 	_ = child.Wait()
 	testnet.Eventually(t, 5*time.Second, "everything to be gone", func() bool {
-		return len(inside(t, n.Client)) == 0 && len(inside(t, n.Server)) == 0
+		return len(processesIn(t, n.Client)) == 0 && len(processesIn(t, n.Server)) == 0
 	})
 	// Its folder goes when the next begins.
 	folders := filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(child.Process.Pid)+"-*")

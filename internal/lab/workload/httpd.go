@@ -77,7 +77,7 @@ type (
 )
 
 // startHTTPD starts a machine's httpd for its flows.
-func (s *Session) startHTTPD(on Machine, flows []*flow) error {
+func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	path, err := machine.Httpd.Path()
 	if err != nil {
 		return fmt.Errorf("flow %s (%s): %w", flows[0].Name, flows[0].Flow.Protocol, err)
@@ -87,7 +87,7 @@ func (s *Session) startHTTPD(on Machine, flows []*flow) error {
 			return err
 		}
 	}
-	root := filepath.Join(s.content.root, on.Name)
+	root := filepath.Join(s.content.root, on.Name())
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return fmt.Errorf("making a folder for httpd: %w", err)
 	}
@@ -101,11 +101,11 @@ func (s *Session) startHTTPD(on Machine, flows []*flow) error {
 	for _, f := range flows {
 		o.ports = append(o.ports, f.port)
 		once := f.Flow.Protocol == plan.Transfers || f.Flow.Protocol == plan.Web
-		listen = append(listen, httpdListen{hostPort(on.Address, f.port), once})
+		listen = append(listen, httpdListen{hostPort(on.Address(), f.port), once})
 		connections += 2 * f.Flow.Parallel // one may be closing while the next begins
 	}
 	processes := connections/httpdThreads + 1
-	config, err := s.create("httpd-" + on.Name + ".conf")
+	config, err := s.create("httpd-" + on.Name() + ".conf")
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Session) startHTTPD(on Machine, flows []*flow) error {
 		return fmt.Errorf("finding httpd's configuration: %w", err)
 	}
 	o.answers = o.httpAnswers
-	return s.serve(o, path, []string{"-D", "FOREGROUND", "-f", name}, "httpd-"+on.Name+".log")
+	return s.serve(o, path, []string{"-D", "FOREGROUND", "-f", name}, "httpd-"+on.Name()+".log")
 }
 
 // httpdModules are those that the configuration needs; which of them are compiled in differs.
@@ -147,7 +147,7 @@ func (o *server) httpAnswers() error {
 	var c net.Conn
 	err := machine.In(o.on.Namespace, func() (err error) {
 		dialer := net.Dialer{Timeout: answerTime}
-		c, err = dialer.DialContext(context.Background(), "tcp", hostPort(o.on.Address, o.ports[0]))
+		c, err = dialer.DialContext(context.Background(), "tcp", hostPort(o.on.Address(), o.ports[0]))
 		return err
 	})
 	if err != nil {

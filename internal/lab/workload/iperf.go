@@ -13,8 +13,8 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// iperfSpare is more time than iperf3 needs: it takes whole seconds only, so that it is given more and is interrupted at
-// its stop, upon which both ends report as usual.
+// iperfSpare is added to a flow's time. iperf3 takes whole seconds only, so it is given more and
+// interrupted at its stop; both ends then report as usual.
 const iperfSpare = time.Hour
 
 // iperfInterval is the time between a server's reports, in s.
@@ -23,9 +23,9 @@ const iperfInterval = "1"
 // iperfMaxInterval is the most that iperf3 takes, in s.
 const iperfMaxInterval = 60
 
-// iperfInterval is that of the client's reports: a second of real time, where iperf3 takes that.
+// iperfInterval is the interval of the client's reports: a second of real time, if iperf3 takes it.
 func (f *flow) iperfInterval() string {
-	return strconv.FormatFloat(min(f.from.clock(), iperfMaxInterval), 'f', -1, 64)
+	return strconv.FormatFloat(min(f.from.ClockRate(), iperfMaxInterval), 'f', -1, 64)
 }
 
 func (s *Session) startIperf(f *flow) error {
@@ -36,21 +36,23 @@ func (s *Session) startIperf(f *flow) error {
 	f.server = &server{name: "iperf3", on: f.to, ports: []uint16{f.port}}
 	return s.serve(f.server, path, []string{
 		"--server", "--one-off", "--json", "--interval", iperfInterval,
-		"--bind", f.to.Address.String(), "--port", strconv.Itoa(int(f.port)),
+		"--bind", f.to.Address().String(), "--port", strconv.Itoa(int(f.port)),
 	}, f.Name+"-server.json")
 }
 
 // iperfMaxTime is the most that iperf3 takes, in s.
 const iperfMaxTime = 86400
 
-// iperfArgs are the client's, by its machine's clock. A rate is the flow's: iperf3 wants that of each connection.
+// iperfArgs are the client's arguments, by its machine's clock. The plan's rate is the whole flow's;
+// iperf3 wants the rate of each connection.
 func (f *flow) iperfArgs(left time.Duration) []string {
 	args := []string{
-		"--client", f.to.Address.String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval", f.iperfInterval(),
-		"--time", strconv.Itoa(min(int(math.Ceil(f.from.warped(left+iperfSpare).Seconds())), iperfMaxTime)),
-		"--connect-timeout", strconv.FormatInt(f.from.warped(f.options.ConnectTimeout).Milliseconds(), 10),
+		"--client", f.to.Address().String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval", f.iperfInterval(),
+		"--time", strconv.Itoa(min(int(math.Ceil(f.guestTime(left+iperfSpare).Seconds())), iperfMaxTime)),
+		"--connect-timeout", strconv.FormatInt(f.guestTime(f.options.ConnectTimeout).Milliseconds(), 10),
 		"--parallel", strconv.Itoa(f.Flow.Parallel),
-		"--bitrate", strconv.FormatInt(int64(float64(f.Flow.Rate)/f.from.clock())/int64(f.Flow.Parallel), 10), // 0: without bound
+		// 0 is without bound.
+		"--bitrate", strconv.FormatInt(int64(float64(f.Flow.Rate)/f.from.ClockRate())/int64(f.Flow.Parallel), 10),
 	}
 	if f.Flow.Protocol == plan.UDP {
 		args = append(args, "--udp", "--length", strconv.FormatInt(int64(f.Flow.Length), 10))
@@ -68,13 +70,14 @@ func (f *flow) iperfArgs(left time.Duration) []string {
 }
 
 // iperf carries out tcp and udp.
-func (f *flow) iperf(ctx context.Context, when span, r *Result) error {
+func (f *flow) iperf(ctx context.Context, when period, r *outcome) error {
 	out, err := f.create(f.Name + "-client.json")
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	r.Files = append(r.Files, out.Name(), f.server.output.Name())
+	r.addOutput(out.Name())
+	r.addOutput(f.server.output.Name())
 	p, err := f.client(f.iperfArgs(time.Until(when.stop)), out, out)
 	if err != nil {
 		return err
@@ -85,19 +88,19 @@ func (f *flow) iperf(ctx context.Context, when span, r *Result) error {
 	}
 	client, err := readIperf(out.Name())
 	if err == nil {
-		client.inRealTime(f.from.clock())
+		client.toRealTime(f.from.ClockRate())
 	}
 	switch {
 	case err != nil:
-		return f.failed(words(machine.Tail(out.Name()), e.err))
+		return f.failed(reason(machine.Tail(out.Name()), e.err))
 	case len(client.Start.Connected) == 0 && e.signaled:
 		return f.unreached("no connection until its stop")
 	case len(client.Start.Connected) == 0:
-		return f.unreached(words(client.Error, e.err))
+		return f.unreached(reason(client.Error, e.err))
 	case !e.signaled:
-		return f.failed(words(client.Error, e.err))
+		return f.failed(reason(client.Error, e.err))
 	}
-	// The server has heard of the end, and writes its half.
+	// The server knows of the end and writes its half.
 	timeout := time.NewTimer(time.Until(when.deadline))
 	defer timeout.Stop()
 	select {
@@ -110,13 +113,13 @@ func (f *flow) iperf(ctx context.Context, when span, r *Result) error {
 	}
 	server, err := readIperf(f.server.output.Name())
 	if err != nil {
-		return fmt.Errorf("%s left no result: %s", f.server, f.server.words())
+		return fmt.Errorf("%s left no result: %s", f.server, f.server.lastWords())
 	}
 	if f.Flow.Direction != plan.Reverse {
-		r.Forward = traffic(f.Flow, client, server, client)
+		r.forward = trafficOf(f.Flow, client, server, client)
 	}
 	if f.Flow.Direction != plan.Forward {
-		r.Reverse = traffic(f.Flow, server, client, client)
+		r.reverse = trafficOf(f.Flow, server, client, client)
 	}
 	return nil
 }

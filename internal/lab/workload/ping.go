@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/lab/machine"
+	"airtide/internal/lab/result"
 )
 
 // ping sends requests until the flow's stop, and waits for the last answers.
-func (f *flow) ping(ctx context.Context, when span, r *Result) error {
+func (f *flow) ping(ctx context.Context, when period, r *outcome) error {
 	interval := time.Duration(f.Flow.Interval)
 	count := max(1, int(math.Ceil(float64(time.Until(when.stop))/float64(interval))))
 	if f.Flow.Transfers > 0 {
@@ -25,11 +26,11 @@ func (f *flow) ping(ctx context.Context, when span, r *Result) error {
 		return err
 	}
 	defer out.Close()
-	r.Files = append(r.Files, out.Name())
+	r.addOutput(out.Name())
 	patience := f.options.Grace / 2 // then ping is asked to sum up
 	p, err := f.client([]string{
-		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.from.warped(interval)), "-s", strconv.FormatInt(int64(f.Flow.Length), 10),
-		"-W", seconds(f.from.warped(patience)), f.to.Address.String(),
+		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.guestTime(interval)), "-s", strconv.FormatInt(int64(f.Flow.Length), 10),
+		"-W", seconds(f.guestTime(patience)), f.to.Address().String(),
 	}, out, out)
 	if err != nil {
 		return err
@@ -42,15 +43,18 @@ func (f *flow) ping(ctx context.Context, when span, r *Result) error {
 	if err != nil {
 		return err
 	}
-	pings, ok := readPing(string(text))
+	answers, ok := readPing(string(text))
 	if !ok {
-		return f.failed(words(machine.Tail(out.Name()), e.err))
+		return f.failed(reason(machine.Tail(out.Name()), e.err))
 	}
-	for i := range pings.RTTs {
-		pings.RTTs[i].Ns = int64(float64(pings.RTTs[i].Ns) / f.from.clock())
+	r.Pings = &result.Pings{Sent: answers.sent, Received: answers.received}
+	for _, a := range answers.all {
+		at := r.started + time.Duration(a.sequence-1)*interval
+		rtt := time.Duration(float64(a.rtt) / f.from.ClockRate())
+		r.Pings.RTTs = append(r.Pings.RTTs, result.Echo{AtS: at.Seconds(), Ms: float64(rtt) / 1e6})
 	}
-	if r.Ping = pings; pings.Received == 0 {
-		return f.unreached("no answer to " + strconv.FormatInt(pings.Sent, 10) + " requests: " + words(machine.Tail(out.Name()), e.err))
+	if answers.received == 0 {
+		return f.unreached("no answer to " + strconv.FormatInt(answers.sent, 10) + " requests: " + reason(machine.Tail(out.Name()), e.err))
 	}
 	return nil
 }
@@ -60,23 +64,33 @@ var (
 	pingSummary = regexp.MustCompile(`(?m)^(\d+) packets transmitted, (\d+) received`)
 )
 
-// readPing takes the output of iputils' ping apart. Without its summary it is not whole. An answer that came twice is
-// marked by ping, and does not match.
-func readPing(text string) (*Pings, bool) {
+// pingAnswers is the output of ping.
+type pingAnswers struct {
+	sent, received int64
+	all            []answer // in the order of their arrival
+}
+
+type answer struct {
+	sequence int64 // of the request, from 1 on
+	rtt      time.Duration
+}
+
+// readPing parses the output of iputils' ping. It reports false for output without a summary, which is
+// not whole. Ping marks a duplicate answer, which then does not match.
+func readPing(text string) (p pingAnswers, ok bool) {
 	summary := pingSummary.FindStringSubmatch(text)
 	if summary == nil {
-		return nil, false
+		return p, false
 	}
-	p := &Pings{RTTs: []RTT{}}
-	p.Sent, _ = strconv.ParseInt(summary[1], 10, 64) // digits
-	p.Received, _ = strconv.ParseInt(summary[2], 10, 64)
+	p.sent, _ = strconv.ParseInt(summary[1], 10, 64) // digits
+	p.received, _ = strconv.ParseInt(summary[2], 10, 64)
 	for _, m := range pingAnswer.FindAllStringSubmatch(text, -1) {
 		sequence, _ := strconv.ParseInt(m[1], 10, 64)
 		ms, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
-			return nil, false
+			return p, false
 		}
-		p.RTTs = append(p.RTTs, RTT{sequence, nanoseconds(ms / 1e3)})
+		p.all = append(p.all, answer{sequence, duration(ms / 1e3)})
 	}
 	return p, true
 }

@@ -18,11 +18,11 @@ import (
 // server is a program that answers.
 type server struct {
 	name    string // of the program
-	on      Machine
+	on      *machine.Namespace
 	ports   []uint16 // TCP
 	process *machine.Process
 	output  *os.File
-	// answers, where it is not nil, checks a server that listens.
+	// answers, if not nil, checks a server that listens.
 	answers func() error
 }
 
@@ -73,9 +73,7 @@ func (s *Session) serve(o *server, path string, args []string, file string) erro
 	if o.output, err = s.create(file); err != nil {
 		return err
 	}
-	o.process, err = machine.Start(machine.Command{
-		Namespace: o.on.Namespace, Path: path, Args: args, Dir: "/", Stdout: o.output, Stderr: o.output,
-	})
+	o.process, err = o.on.Start(machine.Command{Path: path, Args: args, Dir: "/", Stdout: o.output, Stderr: o.output})
 	if err != nil {
 		o.output.Close()
 		return err
@@ -84,8 +82,8 @@ func (s *Session) serve(o *server, path string, args []string, file string) erro
 	return nil
 }
 
-// words is how a server that has ended did, and what it said last.
-func (o *server) words() string {
+// lastWords is how a server ended, and its last lines.
+func (o *server) lastWords() string {
 	how := "it ended"
 	if err := o.process.Err(); err != nil {
 		how = err.Error()
@@ -97,7 +95,7 @@ func (o *server) words() string {
 }
 
 func (o *server) String() string {
-	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name, o.on.Address)
+	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name(), o.on.Address())
 }
 
 // listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a socket listens.
@@ -121,9 +119,10 @@ func (o *server) ready(ctx context.Context, limit time.Duration) error {
 		select {
 		case <-poll.C:
 		case <-o.process.Done():
-			return fmt.Errorf("%s did not start: %s", o, o.words())
+			return fmt.Errorf("%s did not start: %s", o, o.lastWords())
 		case <-timeout.C:
-			return fmt.Errorf("%s does not listen on port %d after %s; it says: %q", o, o.ports[missing], limit, machine.Tail(o.output.Name()))
+			return fmt.Errorf("%s does not listen on port %d after %s; it says: %q",
+				o, o.ports[missing], limit, machine.Tail(o.output.Name()))
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s to start: %w", o, ctx.Err())
 		}

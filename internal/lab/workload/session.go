@@ -1,44 +1,24 @@
 package workload
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
-	"airtide/internal/vm"
+	"airtide/internal/lab/result"
 )
-
-// Machine is one end of flows.
-type Machine struct {
-	Name      string
-	Namespace string // below /run/netns
-	Address   netip.Addr
-	// Guest, where it is not nil, is the virtual machine that is in the namespace's place. Only clients can be there.
-	Guest *vm.Guest
-	// Clock is how many times as fast as real time the machine's clock runs; 0 means 1. Options and reports of flows are in
-	// real time.
-	Clock float64
-}
-
-// warped is a time by the machine's clock.
-func (m Machine) warped(d time.Duration) time.Duration { return time.Duration(float64(d) * m.clock()) }
-
-func (m Machine) clock() float64 { return cmp.Or(m.Clock, 1) }
 
 // Options of a session. Zero values stand for the defaults.
 type Options struct {
-	// Folder, which must exist, takes what the programs write.
+	// Folder, which must exist, takes the output of programs.
 	Folder string
-	// Seed of what is random: the sizes and pauses of web.
+	// Seed of the sizes and pauses of web.
 	Seed uint64
 	// FirstPort of the flows' ports; default FirstPort.
 	FirstPort uint16
@@ -73,14 +53,15 @@ type Session struct {
 type flow struct {
 	plan.FlowSetup
 	*Session
-	from, to Machine
-	port     uint16
-	server   *server // nil for ping
-	// group has the clients of a flow with a congestion control that its program has no option for.
+	from   machine.Machine
+	to     *machine.Namespace
+	port   uint16
+	server *server // nil for ping
+	// group has the clients of a flow whose program has no option for its congestion control.
 	group *machine.CongestionGroup
 }
 
-// clients is the program that a protocol's client is.
+// clients is the client's program of each protocol.
 var clients = map[plan.Protocol]machine.Tool{
 	plan.TCP: machine.Iperf3, plan.UDP: machine.Iperf3,
 	plan.HTTPPut: machine.Curl, plan.HTTPGet: machine.Curl, plan.Transfers: machine.Curl, plan.Web: machine.Curl,
@@ -88,7 +69,7 @@ var clients = map[plan.Protocol]machine.Tool{
 }
 
 // Prepare starts the servers of the flows and waits until they answer. The session must be closed.
-func Prepare(ctx context.Context, flows []plan.FlowSetup, machines []Machine, o Options) (s *Session, err error) {
+func Prepare(ctx context.Context, flows []plan.FlowSetup, machines machine.Set, o Options) (s *Session, err error) {
 	o.setDefaults()
 	s = &Session{options: o, tools: map[plan.Protocol]string{}}
 	defer func() {
@@ -108,15 +89,8 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines []Machine, o 
 		}
 		names[setup.Name] = true
 		f := &flow{FlowSetup: setup, Session: s, port: ports[i]}
-		for _, end := range []struct {
-			name string
-			is   *Machine
-		}{{setup.From, &f.from}, {setup.To, &f.to}} {
-			at := slices.IndexFunc(machines, func(m Machine) bool { return m.Name == end.name })
-			if at < 0 {
-				return s, fmt.Errorf("flow %s is of the machine %s, which is not there", setup.Name, end.name)
-			}
-			*end.is = machines[at]
+		if err := f.findMachines(machines); err != nil {
+			return s, err
 		}
 		tool, ok := clients[setup.Flow.Protocol]
 		if !ok {
@@ -141,6 +115,28 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines []Machine, o 
 	return s, nil
 }
 
+// findMachines finds both ends of the flow. Only a namespace can be a server.
+func (f *flow) findMachines(machines machine.Set) error {
+	if f.from = machines.Get(f.From); f.from == nil {
+		return fmt.Errorf("flow %s is of the machine %s, which is not there", f.Name, f.From)
+	}
+	to := machines.Get(f.To)
+	if to == nil {
+		return fmt.Errorf("flow %s is of the machine %s, which is not there", f.Name, f.To)
+	}
+	server, ok := to.(*machine.Namespace)
+	if !ok {
+		return fmt.Errorf("flow %s is to %s: a virtual machine cannot be a server", f.Name, f.To)
+	}
+	f.to = server
+	return nil
+}
+
+// guestTime is a time by the clock of the flow's client.
+func (f *flow) guestTime(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * f.from.ClockRate())
+}
+
 // prepareCongestion makes sure of the flow's own congestion control. iperf3 has an option for it, curl has not.
 func (f *flow) prepareCongestion() (err error) {
 	if f.Flow.Congestion == "" {
@@ -155,17 +151,24 @@ func (f *flow) prepareCongestion() (err error) {
 	return err
 }
 
-// Run carries out the flows, whose times count from time zero, and returns when all have ended: at the latest a grace
-// after the last stop. When ctx ends, so do they, at once. The results are in the order of the flows; those of flows that
-// failed have an Error.
-func (s *Session) Run(ctx context.Context, zero time.Time) []Result {
-	results := make([]Result, len(s.flows))
+// Run runs the flows and returns their results in the same order. Times count from time zero. It ends
+// at the latest a grace after the last stop, and at once with ctx. A failed flow has an Error.
+func (s *Session) Run(ctx context.Context, zero time.Time) []result.Flow {
+	var flows []result.Flow
+	for _, o := range s.run(ctx, zero) {
+		flows = append(flows, o.Flow)
+	}
+	return flows
+}
+
+func (s *Session) run(ctx context.Context, zero time.Time) []*outcome {
+	outcomes := make([]*outcome, len(s.flows))
 	var all sync.WaitGroup
 	for i, f := range s.flows {
-		all.Go(func() { results[i] = f.run(ctx, zero) })
+		all.Go(func() { outcomes[i] = f.run(ctx, zero) })
 	}
 	all.Wait()
-	return results
+	return outcomes
 }
 
 // Close ends the servers and removes their files.
@@ -192,11 +195,11 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// create makes a file in the run's folder, appended to by all that write to it.
+// create makes a file in the run's folder. All writers append to it.
 func (s *Session) create(name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.options.Folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("making a file for what a program writes: %w", err)
+		return nil, fmt.Errorf("making a file for the output of a program: %w", err)
 	}
 	return f, nil
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,15 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/test/testnet"
 )
 
 // machines are the two of a network.
-func machines(n *testnet.Network) []Machine {
-	return []Machine{
-		{Name: "phone", Namespace: n.Client.Name, Address: n.Client.V4},
-		{Name: "server", Namespace: n.Server.Name, Address: n.Server.V4},
+func machines(n *testnet.Network) machine.Set {
+	return machine.Set{
+		machine.NewNamespace("phone", n.Client.Name, n.Client.V4),
+		machine.NewNamespace("server", n.Server.Name, n.Server.V4),
 	}
 }
 
@@ -34,7 +36,7 @@ func setup(name string, stop time.Duration, f plan.Flow) plan.FlowSetup {
 	return plan.FlowSetup{Name: name, Group: name, From: "phone", To: "server", Flow: f}
 }
 
-func prepare(t *testing.T, flows []plan.FlowSetup, m []Machine, o Options) *Session {
+func prepare(t *testing.T, flows []plan.FlowSetup, m machine.Set, o Options) *Session {
 	t.Helper()
 	if o.Folder == "" {
 		o.Folder = t.TempDir()
@@ -51,24 +53,24 @@ func prepare(t *testing.T, flows []plan.FlowSetup, m []Machine, o Options) *Sess
 	return s
 }
 
-// carryOut runs flows that must succeed, and gives their results by name.
-func carryOut(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSetup) map[string]Result {
+// mustRun runs flows that must succeed, and gives their outcomes by name.
+func mustRun(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSetup) map[string]*outcome {
 	t.Helper()
 	s := prepare(t, flows, machines(n), o)
-	results := map[string]Result{}
-	for i, r := range s.Run(t.Context(), time.Now()) {
+	results := map[string]*outcome{}
+	for i, r := range s.run(t.Context(), time.Now()) {
 		if r.Error != "" {
-			t.Errorf("%s: %s", r.Flow, r.Error)
+			t.Errorf("%s: %s", r.Name, r.Error)
 		}
-		if r.Flow != flows[i].Name || r.Protocol != flows[i].Flow.Protocol || len(r.Files) == 0 {
+		if r.Name != flows[i].Name || r.Protocol != string(flows[i].Flow.Protocol) || len(r.Output) == 0 {
 			t.Errorf("result %d is %+v, want that of flow %s", i, r, flows[i].Name)
 		}
-		for _, file := range r.Files {
-			if _, err := os.Stat(file); err != nil {
-				t.Errorf("what %s wrote: %v", r.Flow, err)
+		for _, file := range r.Output {
+			if _, err := os.Stat(filepath.Join(s.options.Folder, file)); err != nil {
+				t.Errorf("the output of %s: %v", r.Name, err)
 			}
 		}
-		results[r.Flow] = r
+		results[r.Name] = r
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -77,8 +79,8 @@ func carryOut(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSet
 	return results
 }
 
-// inside lists the processes in a network namespace.
-func inside(t *testing.T, h *testnet.Host) []string {
+// processesIn lists the processes in a network namespace.
+func processesIn(t *testing.T, h *testnet.Host) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
 	if err != nil {
@@ -102,7 +104,7 @@ func inside(t *testing.T, h *testnet.Host) []string {
 func nothingLeft(t *testing.T, n *testnet.Network) {
 	t.Helper()
 	for _, h := range []*testnet.Host{n.Client, n.Server} {
-		if left := inside(t, h); len(left) > 0 {
+		if left := processesIn(t, h); len(left) > 0 {
 			t.Errorf("still running on %s: %v", h.Name, left)
 		}
 	}
@@ -121,6 +123,26 @@ func limit(t *testing.T, n *testnet.Network, bps uint64) {
 	}
 }
 
+// curlReports reads the reports of all curls of a flow.
+func curlReports(t *testing.T, o Options, r *outcome) (all []curlReport) {
+	t.Helper()
+	for _, file := range r.Output {
+		reports, _, err := readCurl(filepath.Join(o.Folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range reports {
+			if c.ExitCode == 0 {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// other is a machine that is no namespace.
+type other struct{ machine.Machine }
+
 func between[T int64 | float64](t *testing.T, what string, got, low, high T) {
 	t.Helper()
 	if got < low || got > high {
@@ -133,32 +155,26 @@ func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
 	limit(t, n, 50e6)
 	for _, way := range []plan.Way{plan.Forward, plan.Reverse, plan.Both} {
 		t.Run(string(way), func(t *testing.T) {
-			r := carryOut(t, n, Options{}, setup("bulk", 2500*time.Millisecond, plan.Flow{Protocol: plan.TCP, Direction: way, Parallel: 2, Congestion: "cubic"}))["bulk"]
-			if (r.Forward != nil) != (way != plan.Reverse) || (r.Reverse != nil) != (way != plan.Forward) {
-				t.Fatalf("forward %v, reverse %v for %s", r.Forward, r.Reverse, way)
+			o := Options{Folder: t.TempDir()}
+			r := mustRun(t, n, o, setup("bulk", 2500*time.Millisecond, plan.Flow{
+				Protocol: plan.TCP, Direction: way, Parallel: 2, Congestion: "cubic",
+			}))["bulk"]
+			if (r.forward != nil) != (way != plan.Reverse) || (r.reverse != nil) != (way != plan.Forward) {
+				t.Fatalf("forward %v, reverse %v for %s", r.forward, r.reverse, way)
 			}
-			for name, d := range map[string]*Traffic{"forward": r.Forward, "reverse": r.Reverse} {
+			for name, d := range map[string]*traffic{"forward": r.forward, "reverse": r.reverse} {
 				if d == nil {
 					continue
 				}
-				between(t, name+" rate", d.RateBps, 5e6, 51e6)
-				between(t, name+" duration", d.DurationNs, 1.5e9, 2.9e9)
-				between(t, name+" bytes sent", d.SentBytes, d.ReceivedBytes, 3*d.ReceivedBytes)
-				var sent, received int64
-				for _, i := range d.Intervals {
-					sent += i.SentBytes
-					received += i.ReceivedBytes
-				}
-				if len(d.Intervals) < 3 || sent != d.SentBytes || received != d.ReceivedBytes {
-					t.Errorf("%s: %d intervals with %d bytes sent and %d received, want at least 3 with %d and %d",
-						name, len(d.Intervals), sent, received, d.SentBytes, d.ReceivedBytes)
-				}
+				between(t, name+" rate", d.rateBps, 5e6, 51e6)
+				between(t, name+" duration", int64(d.duration), 1.5e9, 2.9e9)
 			}
-			text, err := os.ReadFile(r.Files[0])
+			text, err := os.ReadFile(filepath.Join(o.Folder, r.Output[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(string(text), `"sender_tcp_congestion":	"cubic"`) && !strings.Contains(string(text), `"receiver_tcp_congestion":	"cubic"`) {
+			if !strings.Contains(string(text), `"sender_tcp_congestion":	"cubic"`) &&
+				!strings.Contains(string(text), `"receiver_tcp_congestion":	"cubic"`) {
 				t.Errorf("the flow's congestion control was not cubic")
 			}
 		})
@@ -167,8 +183,8 @@ func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
 
 func TestARateIsTheFlowsAndNotOfEachConnection(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	r := carryOut(t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}))["calls"]
-	between(t, "rate", r.Forward.RateBps, 6e6, 10e6)
+	r := mustRun(t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}))["calls"]
+	between(t, "rate", r.forward.rateBps, 6e6, 10e6)
 }
 
 func TestLossesOfDatagramsAreCounted(t *testing.T) {
@@ -177,35 +193,36 @@ func TestLossesOfDatagramsAreCounted(t *testing.T) {
 	if err := n.Client.Rate(10e6, 30_000); err != nil {
 		t.Fatal(err)
 	}
-	results := carryOut(t, n, Options{},
+	results := mustRun(t, n, Options{},
 		setup("light", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 2e6, Length: 1200, Direction: plan.Reverse}),
 		setup("heavy", 2*time.Second, plan.Flow{Protocol: plan.UDP, Rate: 20e6, Length: 1470}))
-	light, heavy := results["light"].Reverse, results["heavy"].Forward
+	light, heavy := results["light"].reverse, results["heavy"].forward
 	if light == nil || heavy == nil {
 		t.Fatalf("results %+v", results)
 	}
-	between(t, "rate of the light flow", light.RateBps, 1.5e6, 2.5e6)
-	if light.DatagramsLost != 0 || light.SentBytes != light.DatagramsSent*1200 || light.ReceivedBytes != light.DatagramsReceived*1200 {
+	between(t, "rate of the light flow", light.rateBps, 1.5e6, 2.5e6)
+	if light.lost != 0 || light.receivedBytes != light.received*1200 {
 		t.Errorf("the light flow's traffic is %+v", light)
 	}
-	between(t, "rate of the heavy flow", heavy.RateBps, 1e6, 10.5e6)
-	between(t, "datagrams that it lost", heavy.DatagramsLost, heavy.DatagramsSent/10, heavy.DatagramsSent*95/100)
+	between(t, "rate of the heavy flow", heavy.rateBps, 1e6, 10.5e6)
+	between(t, "datagrams that it lost", heavy.lost, heavy.sent/10, heavy.sent*95/100)
 }
 
 func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	limit(t, n, 100e6)
-	results := carryOut(t, n, Options{},
+	o := Options{Folder: t.TempDir()}
+	results := mustRun(t, n, o,
 		setup("put", 2*time.Second, plan.Flow{Protocol: plan.HTTPPut, Parallel: 2}),
 		setup("get", 2*time.Second, plan.Flow{Protocol: plan.HTTPGet, Parallel: 2}),
 		setup("puts", 20*time.Second, plan.Flow{Protocol: plan.HTTPPut, Size: 200e3, Transfers: 5}),
 		setup("gets", 20*time.Second, plan.Flow{Protocol: plan.HTTPGet, Size: 200e3, Transfers: 5, Parallel: 3}))
-	for name, d := range map[string]*Traffic{"put": results["put"].Forward, "get": results["get"].Reverse} {
+	for name, d := range map[string]*traffic{"put": results["put"].forward, "get": results["get"].reverse} {
 		if d == nil {
 			t.Fatalf("%s has no traffic in its direction", name)
 		}
-		between(t, name+" rate", d.RateBps, 5e6, 105e6)
-		between(t, name+" duration", d.DurationNs, 1.9e9, 4e9)
+		between(t, name+" rate", d.rateBps, 5e6, 105e6)
+		between(t, name+" duration", int64(d.duration), 1.9e9, 4e9)
 		if len(results[name].Transfers) != 0 {
 			t.Errorf("%s completed %d transfers, want none: it is cut off", name, len(results[name].Transfers))
 		}
@@ -217,13 +234,13 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 		}
 		opened, connections := 0, map[uint16]bool{}
 		for _, tr := range transfers {
-			if tr.Bytes != 200e3 || tr.DurationNs < 10e6 {
+			if tr.Bytes != 200e3 || tr.TookS < 0.01 {
 				t.Errorf("%s: transfer %+v, want 200000 bytes at 100 Mbit/s or less", name, tr)
 			}
-			if tr.ConnectNs > 0 {
-				opened++
-			}
-			connections[tr.LocalPort] = true
+		}
+		for _, c := range curlReports(t, o, results[name]) {
+			opened += c.Connections
+			connections[c.LocalPort] = true
 		}
 		if opened != want/5 || len(connections) != want/5 {
 			t.Errorf("%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened, len(connections), want)
@@ -234,8 +251,8 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 func TestAnUploadMayBeGreaterThanHTTPDTakesByDefault(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	const size = 1<<30 + 1
-	r := carryOut(t, n, Options{}, setup("put", time.Minute, plan.Flow{Protocol: plan.HTTPPut, Size: size, Transfers: 1}))["put"]
-	if len(r.Transfers) != 1 || r.Transfers[0].Bytes != size || r.Forward.ReceivedBytes != size {
+	r := mustRun(t, n, Options{}, setup("put", time.Minute, plan.Flow{Protocol: plan.HTTPPut, Size: size, Transfers: 1}))["put"]
+	if len(r.Transfers) != 1 || r.Transfers[0].Bytes != size || r.forward.receivedBytes != size {
 		t.Errorf("transfers %+v, want one of %d bytes", r.Transfers, size)
 	}
 }
@@ -243,7 +260,8 @@ func TestAnUploadMayBeGreaterThanHTTPDTakesByDefault(t *testing.T) {
 func TestEachTransferHasAConnectionOfItsOwn(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	limit(t, n, 100e6)
-	r := carryOut(t, n, Options{},
+	o := Options{Folder: t.TempDir()}
+	r := mustRun(t, n, o,
 		setup("counted", 20*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 100e3, Transfers: 20}),
 		setup("timed", 2*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 100e3}))
 	if got := len(r["counted"].Transfers); got != 20 {
@@ -251,16 +269,21 @@ func TestEachTransferHasAConnectionOfItsOwn(t *testing.T) {
 	}
 	ports := map[uint16]bool{}
 	for _, tr := range r["counted"].Transfers {
-		ports[tr.LocalPort] = true
-		if tr.Bytes != 100e3 || tr.ConnectNs <= 0 || tr.DurationNs < tr.ConnectNs {
-			t.Errorf("transfer %+v, want 100000 bytes with a handshake", tr)
+		if tr.Bytes != 100e3 {
+			t.Errorf("transfer %+v, want 100000 bytes", tr)
+		}
+	}
+	for _, c := range curlReports(t, o, r["counted"]) {
+		ports[c.LocalPort] = true
+		if c.Connections != 1 || c.ConnectTime <= 0 || c.TotalTime < c.ConnectTime {
+			t.Errorf("transfer %+v, want one with a handshake", c)
 		}
 	}
 	if len(ports) != 20 {
 		t.Errorf("the transfers had %d ports, want 20", len(ports))
 	}
 	between(t, "transfers in 2 s", int64(len(r["timed"].Transfers)), 5, 250)
-	between(t, "time of the timed flow", r["timed"].EndNs-r["timed"].StartNs, 1.9e9, 4e9)
+	between(t, "time of the timed flow", r["timed"].StopS-r["timed"].StartS, 1.9, 4)
 }
 
 func TestTransfersHaveTheCongestionControlOfTheirFlow(t *testing.T) {
@@ -299,7 +322,7 @@ func TestWebFollowsFromItsSeed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	flow := setup("surf", 30*time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2})
 	sizes := func(seed uint64) (all []int64) {
-		for _, tr := range carryOut(t, n, Options{Seed: seed}, flow)["surf"].Transfers {
+		for _, tr := range mustRun(t, n, Options{Seed: seed}, flow)["surf"].Transfers {
 			all = append(all, tr.Bytes)
 		}
 		return all
@@ -326,13 +349,13 @@ func TestWebFollowsFromItsSeed(t *testing.T) {
 
 func TestPingIsAnswered(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	r := carryOut(t, n, Options{}, setup("echo", 1500*time.Millisecond, plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200}))["echo"]
-	p := r.Ping
+	r := mustRun(t, n, Options{}, setup("echo", 1500*time.Millisecond, plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200}))["echo"]
+	p := r.Pings
 	if p == nil || p.Sent < 14 || p.Sent > 15 || p.Received != p.Sent || len(p.RTTs) != int(p.Received) {
 		t.Fatalf("pings %+v, want 15 answered", p)
 	}
 	for i, rtt := range p.RTTs {
-		if rtt.Sequence != int64(i+1) || rtt.Ns <= 0 || rtt.Ns > 50e6 {
+		if at := r.StartS + 0.1*float64(i); math.Abs(rtt.AtS-at) > 1e-6 || rtt.Ms <= 0 || rtt.Ms > 50 {
 			t.Errorf("ping %d is %+v, want well below a second", i, rtt)
 		}
 	}
@@ -351,21 +374,23 @@ func TestFlowsStartAndStopAtTheirTimes(t *testing.T) {
 		flows = append(flows, f)
 	}
 	s := prepare(t, flows, machines(n), Options{})
-	for i, r := range s.Run(t.Context(), time.Now().Add(200*time.Millisecond)) {
+	for i, r := range s.run(t.Context(), time.Now().Add(200*time.Millisecond)) {
 		if r.Error != "" {
 			t.Fatal(r.Error)
 		}
-		start := int64(i) * 300e6
-		between(t, "start", r.StartNs, start, start+299e6)
-		between(t, "end", r.EndNs, 3e9, 6e9)
-		between(t, "duration", r.Forward.DurationNs, 1e9, 3.1e9-start)
+		start := float64(i) * 0.3
+		between(t, "start", r.StartS, start, start+0.299)
+		between(t, "end", r.StopS, 3, 6)
+		between(t, "duration", r.forward.duration.Seconds(), 1, 3.1-start)
 	}
 }
 
 func TestIPv6(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	m := machines(n)
-	m[0].Address, m[1].Address = n.Client.V6, n.Server.V6
+	m := machine.Set{
+		machine.NewNamespace("phone", n.Client.Name, n.Client.V6),
+		machine.NewNamespace("server", n.Server.Name, n.Server.V6),
+	}
 	s := prepare(t, []plan.FlowSetup{
 		setup("bulk", time.Second, plan.Flow{Protocol: plan.TCP}),
 		setup("one", 20*time.Second, plan.Flow{Protocol: plan.Transfers, Size: 1e6, Transfers: 3}),
@@ -373,7 +398,7 @@ func TestIPv6(t *testing.T) {
 	}, m, Options{})
 	for _, r := range s.Run(t.Context(), time.Now()) {
 		if r.Error != "" {
-			t.Errorf("%s: %s", r.Flow, r.Error)
+			t.Errorf("%s: %s", r.Name, r.Error)
 		}
 	}
 }
@@ -406,19 +431,22 @@ func TestFlowsThatCannotBePreparedAreNamed(t *testing.T) {
 	}
 	defer listener.Close()
 	elsewhere := machines(n)
-	elsewhere[1].Address = netip.MustParseAddr("192.0.2.1")
+	elsewhere[1] = machine.NewNamespace("server", n.Server.Name, netip.MustParseAddr("192.0.2.1"))
 	gone := machines(n)
-	gone[1].Namespace = "airtide-not-there"
+	gone[1] = machine.NewNamespace("server", "airtide-not-there", n.Server.V4)
+	guest := machines(n)
+	guest[1] = other{guest[1]}
 	web := setup("surf", time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: 1e9})
 	for _, c := range []struct {
 		name     string
 		flows    []plan.FlowSetup
-		machines []Machine
+		machines machine.Set
 		port     uint16
 		want     []string
 	}{
 		{"two of a name", []plan.FlowSetup{tcp, tcp}, machines(n), 0, []string{"two flows are named bulk"}},
 		{"a machine that is not there", []plan.FlowSetup{stranger}, machines(n), 0, []string{"bulk", "nobody"}},
+		{"a server in a guest", []plan.FlowSetup{tcp}, guest, 0, []string{"bulk", "cannot be a server"}},
 		{"iperf3's port taken", []plan.FlowSetup{tcp}, machines(n), at.Port(), []string{"iperf3 on server", "cannot have port", "another program"}},
 		{"httpd's port taken", []plan.FlowSetup{web}, machines(n), at.Port(), []string{"httpd on server", "cannot have port", "another program"}},
 		{"an address that is another's", []plan.FlowSetup{tcp}, elsewhere, 0, []string{"iperf3 on server (192.0.2.1)", "did not start"}},

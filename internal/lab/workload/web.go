@@ -14,8 +14,8 @@ import (
 
 // web carries out short downloads by so many users at once as the flow has parallel. A user downloads, pauses, and goes
 // on; each download is a curl with a connection of its own. Sizes and pauses are exponential, and follow from the seed.
-func (f *flow) web(ctx context.Context, when span, r *Result) error {
-	return f.each(r, func(i int, out *os.File, begun func()) error {
+func (f *flow) web(ctx context.Context, when period, r *outcome) error {
+	return f.perConnection(r, func(i int, out *os.File, begun func()) error {
 		random := f.random(i)
 		for done := 0; f.Flow.Transfers == 0 || done < f.Flow.Transfers; done++ {
 			size := max(1, int64(random.ExpFloat64()*float64(f.Flow.Size)))
@@ -43,8 +43,8 @@ func (f *flow) web(ctx context.Context, when span, r *Result) error {
 // errStopped says that the flow's stop came during a download.
 var errStopped = errors.New("stopped")
 
-func (f *flow) download(ctx context.Context, when span, size int64, out *os.File) error {
-	url := "http://" + hostPort(f.to.Address, f.port) + "/" + zerosName
+func (f *flow) download(ctx context.Context, when period, size int64, out *os.File) error {
+	url := "http://" + hostPort(f.to.Address(), f.port) + "/" + zerosName
 	p, err := f.client(append(f.curlArgs(), "--range", "0-"+strconv.FormatInt(size-1, 10), url), nil, out)
 	if err != nil {
 		return err
@@ -64,11 +64,11 @@ func (f *flow) download(ctx context.Context, when span, size int64, out *os.File
 	}
 	if n := len(reports); n > 0 && reports[n-1].ExitCode != 0 {
 		if reports[n-1].ConnectTime == 0 {
-			return f.unreached(words(reports[n-1].Message, e.err))
+			return f.unreached(reason(reports[n-1].Message, e.err))
 		}
 		said = reports[n-1].Message
 	}
-	return f.failed(words(said, e.err))
+	return f.failed(reason(said, e.err))
 }
 
 // random is a user's source of random numbers: it depends on the flow's name, so that a further flow leaves those of the

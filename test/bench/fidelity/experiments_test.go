@@ -32,7 +32,11 @@ claims:
 `
 
 func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
-	f, err := result.Create(t.TempDir(), []byte(oneRow), time.Now())
+	p, err := plan.Read("experiment.yaml", []byte(oneRow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Create(t.TempDir(), p, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

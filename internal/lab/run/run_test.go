@@ -17,6 +17,7 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/vm"
 )
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		child(file)
 	}
 	if lacks := os.Getenv(preflightVariable); lacks != "" {
-		preflight(lacks)
+		lackingMachine(lacks)
 	}
 	os.Exit(m.Run())
 }
@@ -64,6 +65,16 @@ claims:
     says: it carries something
     holds: mean(total) > 1
 `
+
+// planOf is the plan of an experiment's text.
+func planOf(t *testing.T, text string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Read("experiment.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 // newLab keeps labs of tests apart from each other, and makes a test wait for nobody: how late packets are on a machine
 // that is busy with other tests says nothing about the lab.
@@ -108,7 +119,7 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 		text, _ := os.ReadFile(lockPath)
 		held = string(text)
 	}
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(small), o)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +245,7 @@ func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
 		"count: 2, radio: {", "count: 2, radio: {refuses: true, queue: 20 packets, ", "repeats: 2", "repeats: 1",
 		"measure:\n", "measure:\n  refused: {quantity: local_congestion, take: sum}\n",
 	).Replace(small)
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(file), o)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, file), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +269,7 @@ func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
 		"flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
 		"measure:\n", "measure:\n  fairness: {quantity: goodput, take: jain}\n  share: {quantity: share, take: each}\n",
 	).Replace(small)
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(file), o)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, file), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,49 +304,33 @@ func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
 	}
 }
 
-func TestWhatWasInterruptedIsResumed(t *testing.T) {
+func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 	o := newLab(t)
 	before := namespaces(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Progress = func(p Progress) {
-		if p.Number == 2 && p.Elapsed > 300*time.Millisecond {
+		if p.Elapsed > 300*time.Millisecond {
 			cancel()
 		}
 	}
-	outcome, err := Run(ctx, t.TempDir(), []byte(small), o)
-	if err == nil || !strings.Contains(err.Error(), "lab resume") || outcome == nil || outcome.Finished != 1 {
+	outcome, err := Run(ctx, t.TempDir(), planOf(t, small), o)
+	if err == nil || !strings.Contains(err.Error(), "lab resume") || outcome == nil || outcome.Finished != 0 {
 		t.Fatalf("outcome %+v, error %v", outcome, err)
 	}
 	if left := leftovers(t, before); left != nil {
 		t.Errorf("namespaces are left: %v", left)
 	}
-	var did []string
-	o.Progress = func(p Progress) {
-		if !slices.Contains(did, p.Run) {
-			did = append(did, p.Run)
-		}
-	}
-	outcome, err = Resume(t.Context(), outcome.Dir, nil, o)
-	if err != nil || outcome.Finished != 2 || len(did) != 1 {
-		t.Errorf("outcome %+v after %v, error %v", outcome, did, err)
-	}
 }
 
-func TestARunThatFellBehindDoesNotCount(t *testing.T) {
+func TestALateEngineMakesAnAttemptLate(t *testing.T) {
 	o := newLab(t)
-	o.LagLimit = time.Nanosecond
-	one := strings.Replace(small, "repeats: 2", "repeats: 1", 1)
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(one), o)
-	if !errors.Is(err, ErrFailed) || outcome.Finished != 0 || len(outcome.Failed) != 1 || !strings.Contains(outcome.Failed[0].Reason, "fell behind") {
-		t.Fatalf("outcome %+v, error %v", outcome, err)
-	}
-	f, err := result.Open(outcome.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	failures, err := f.Failures()
-	if err != nil || len(failures) != attempts {
-		t.Errorf("%d attempts kept, want %d: %v", len(failures), attempts, err)
+	p := planOf(t, small)
+	s := &scheduler{plan: p, Options: o.serialiseCallbacks()}
+	a := newAttempt(p, p.Runs[0], t.TempDir(), &computer{tool: o.Tool}, time.Nanosecond, &progress{scheduler: s})
+	s.AtOnce = 1
+	r, err := a.try(t.Context())
+	if _, late := errors.AsType[*LateError](err); !late || !strings.Contains(err.Error(), "fell behind") || r == nil || r.Valid {
+		t.Errorf("result %+v, error %v", r, err)
 	}
 }
 
@@ -346,7 +341,7 @@ func TestTwoLabsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	_, err = Run(t.Context(), root, []byte(small), o)
+	_, err = Run(t.Context(), root, planOf(t, small), o)
 	if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "first (process") {
 		t.Errorf("the second says %v", err)
 	}
@@ -380,11 +375,11 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 			delete(sending, p.Run)
 		}
 	}
-	outcome, err := Run(t.Context(), t.TempDir(), []byte(strings.Replace(small, "repeats: 2", "repeats: 5", 1)), o)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outcome.Finished != 5 || !together {
+	if outcome.Finished != 2 || !together {
 		t.Errorf("outcome %+v, two runs at a time: %v", outcome, together)
 	}
 	f, err := result.Open(outcome.Dir)
@@ -392,7 +387,7 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	results, problems := f.Results()
-	if len(results) != 5 || len(problems) > 0 {
+	if len(results) != 2 || len(problems) > 0 {
 		t.Errorf("%d results, problems %v", len(results), problems)
 	}
 	for _, r := range results {
@@ -402,17 +397,5 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 	}
 	if left := leftovers(t, before); left != nil {
 		t.Errorf("namespaces are left: %v", left)
-	}
-}
-
-func TestAFileThatIsWrongMakesNothing(t *testing.T) {
-	o := newLab(t)
-	root := t.TempDir()
-	_, err := Run(t.Context(), root, []byte("name: x\nterminal: {}\n"), o)
-	if err == nil || !strings.Contains(err.Error(), "terminal") {
-		t.Errorf("error %v", err)
-	}
-	if entries, _ := os.ReadDir(root); len(entries) > 0 {
-		t.Errorf("it left %v", entries)
 	}
 }

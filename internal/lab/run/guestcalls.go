@@ -15,44 +15,44 @@ import (
 	"airtide/internal/vm"
 )
 
-// Functions of this package in a virtual machine, beside package machine's.
+// Functions of this package in a guest.
 const (
 	recordFunction = "lab.record"
 	stopFunction   = "lab.stop"
-	warpFunction   = "lab.warp"
+	clockFunction  = "lab.clock"
 )
 
-// Where things are in a virtual machine.
+// Files in a guest.
 const (
-	guestRecording = "/run/tcp.atr"
-	guestModule    = "/timewarp.ko"
+	guestRecordingFile = "/run/tcp.atr"
+	guestModule        = "/timewarp.ko"
 )
 
-// warp says how a virtual machine's clock is to run.
-type warp struct {
+// clockSetting is the setting of a guest's clock.
+type clockSetting struct {
 	Ratio      string `json:"ratio"`
 	RTO        string `json:"rto"`
 	ScaleCUBIC bool   `json:"scale_cubic"`
 }
 
-// GuestFunctions are what a virtual machine of the lab can do, for vm.Main.
+// GuestFunctions are the functions of a guest of the lab, for vm.Main.
 func GuestFunctions() map[string]vm.Function {
-	var r guestRecorder
-	functions := map[string]vm.Function{recordFunction: r.start, stopFunction: r.stop, warpFunction: warpTime}
+	var r guestTCP
+	functions := map[string]vm.Function{recordFunction: r.start, stopFunction: r.stop, clockFunction: setClock}
 	maps.Copy(functions, machine.GuestFunctions)
 	return functions
 }
 
-// guestRecorder records a virtual machine's TCP, inside it.
-type guestRecorder struct {
+// guestTCP records the TCP of the guest that this process runs in.
+type guestTCP struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	result *record.Result
 	err    error
 }
 
-// start returns when all is recorded from then on.
-func (r *guestRecorder) start(input json.RawMessage) (any, error) {
+// start returns when the recording has begun.
+func (r *guestTCP) start(input json.RawMessage) (any, error) {
 	var tool string
 	if err := json.Unmarshal(input, &tool); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (r *guestRecorder) start(input json.RawMessage) (any, error) {
 	go func() {
 		defer close(r.done)
 		r.result, r.err = record.Run(ctx, record.Options{
-			Path: guestRecording, Tool: tool, Monitor: monitor.Options{Source: monitor.Auto}, Begun: func() { close(begun) },
+			Path: guestRecordingFile, Tool: tool, Monitor: monitor.Options{Source: monitor.Auto}, Begun: func() { close(begun) },
 		})
 	}()
 	select {
@@ -75,8 +75,8 @@ func (r *guestRecorder) start(input json.RawMessage) (any, error) {
 	}
 }
 
-// stop ends the recording and says what it has become.
-func (r *guestRecorder) stop(json.RawMessage) (any, error) {
+// stop ends the recording and returns its result.
+func (r *guestTCP) stop(json.RawMessage) (any, error) {
 	if r.cancel == nil {
 		return nil, errors.New("nothing is being recorded")
 	}
@@ -85,17 +85,17 @@ func (r *guestRecorder) stop(json.RawMessage) (any, error) {
 	return r.result, r.err
 }
 
-// warpTime loads the module and sets the ratio, and says what the kernel lacks to follow it.
-func warpTime(input json.RawMessage) (any, error) {
-	var w warp
-	if err := json.Unmarshal(input, &w); err != nil {
+// setClock loads the module and sets the ratio. It returns the parts of the kernel that cannot follow.
+func setClock(input json.RawMessage) (any, error) {
+	var s clockSetting
+	if err := json.Unmarshal(input, &s); err != nil {
 		return nil, err
 	}
-	ratio, err := timewarp.ParseRatio(w.Ratio)
+	ratio, err := timewarp.ParseRatio(s.Ratio)
 	if err != nil {
 		return nil, err
 	}
-	rto, err := timewarp.ParseRTO(w.RTO)
+	rto, err := timewarp.ParseRTO(s.RTO)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func warpTime(input json.RawMessage) (any, error) {
 	if _, err := k.Load(guestModule); err != nil {
 		return nil, err
 	}
-	changed, err := k.Set(ratio, timewarp.TCP{RTO: rto, ScaledCubic: w.ScaleCUBIC})
+	changed, err := k.Set(ratio, timewarp.TCP{RTO: rto, ScaledCubic: s.ScaleCUBIC})
 	if err != nil {
 		return nil, err
 	}

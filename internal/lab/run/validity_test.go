@@ -6,7 +6,6 @@ import (
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
-	"airtide/internal/lab/result"
 )
 
 func TestWhatTheEmulatorLosesMakesARunNotValid(t *testing.T) {
@@ -22,7 +21,7 @@ func TestWhatTheEmulatorLosesMakesARunNotValid(t *testing.T) {
 		name   string
 		change func(*cell.Status)
 		want   []string
-		behind bool
+		late   bool
 	}{
 		{"nothing", func(*cell.Status) {}, nil, false},
 		{"late", func(s *cell.Status) { s.Engine.LagExceeded = true }, []string{"fell behind", "12.5 %"}, true},
@@ -40,9 +39,8 @@ func TestWhatTheEmulatorLosesMakesARunNotValid(t *testing.T) {
 				t.Errorf("%s: %q lacks %q", c.name, problems, want)
 			}
 		}
-		a := &attempt{poller: &poller{to: s}, result: &result.Result{Engine: s.Engine}}
-		if a.behind() != c.behind {
-			t.Errorf("%s: behind is %t", c.name, a.behind())
+		if late(s) != c.late {
+			t.Errorf("%s: late is %t", c.name, late(s))
 		}
 	}
 	if problems := emulatorProblems(nil, 0); problems != nil {

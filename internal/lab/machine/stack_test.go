@@ -13,13 +13,16 @@ import (
 	"airtide/test/testnet"
 )
 
+// of is the machine of a host of the test's network.
+func of(h *testnet.Host) *Namespace { return NewNamespace(h.Name, h.Name, h.V4) }
+
 func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	allowed, err := readSysctl(allowedPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lacking, err := Apply(n.Client.Name, plan.Stack{
+	missing, err := of(n.Client).ApplyStack(t.Context(), plan.Stack{
 		Congestion:    "cubic",
 		ReceiveBuffer: plan.Buffer{Min: 4095, Default: 87380, Max: 110208},
 		SendBuffer:    plan.Buffer{Min: 4096, Default: 16384, Max: 110208},
@@ -32,10 +35,10 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(lacking, []string{"net.ipv4.tcp_nonsense"}) {
-		t.Errorf("%q is lacking", lacking)
+	if !slices.Equal(missing, []string{"net.ipv4.tcp_nonsense"}) {
+		t.Errorf("%q is missing", missing)
 	}
-	state, err := Read(n.Client.Name)
+	state, err := of(n.Client).ReadState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +77,14 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 
 func TestMachinesDoNotShareAStack(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	before, err := Read(n.Server.Name)
+	before, err := of(n.Server).ReadState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Apply(n.Client.Name, plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}}); err != nil {
+	if _, err := of(n.Client).ApplyStack(t.Context(), plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}}); err != nil {
 		t.Fatal(err)
 	}
-	after, err := Read(n.Server.Name)
+	after, err := of(n.Server).ReadState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,7 @@ func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
 		{"a buffer without bytes", plan.Stack{SendBuffer: plan.Buffer{Min: 0, Default: 1, Max: 2}}, []string{"net.ipv4.tcp_wmem"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Apply(n.Client.Name, c.stack)
+			_, err := of(n.Client).ApplyStack(t.Context(), c.stack)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -163,7 +166,7 @@ func TestOnlyAMachineOfItsOwnIsEntered(t *testing.T) {
 
 func TestTheStateHasWhatHoldsForTheWholeComputer(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	state, err := Read(n.Client.Name)
+	state, err := of(n.Client).ReadState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

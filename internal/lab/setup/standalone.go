@@ -12,23 +12,22 @@ import (
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/live"
-	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 )
 
-// RunOptions say how a cell of its own is run.
+// RunOptions are the options of a cell without an experiment.
 type RunOptions struct {
-	// Duration after which it ends; 0 means that ctx or the command ends it.
+	// Duration of the cell; 0 means that ctx or the command ends it.
 	Duration time.Duration
-	// Command, if any, is run beside the cell, which ends with it. Its environment names the machines: AIRTIDE_NS_NAME
-	// has the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
+	// Command, if any, runs beside the cell and ends it. Its environment names the machines:
+	// AIRTIDE_NS_NAME is the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
 	Command []string
-	// Ready is told once packets flow and the schedules have begun.
-	// What it should know besides comes with it, a line each.
+	// Ready is called once packets flow and the schedules have begun.
 	Ready func(c *cell.Cell, warnings []string) error
 }
 
-// Run runs the cell of a file: it makes the machines, gives them their TCP, begins, and answers live.Ask until it ends.
+// Run runs the cell of a file: it makes the machines, sets up their TCP, begins, and answers live.Ask
+// until the end.
 func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	controls, err := LoadCongestion(f.Setup)
 	if err != nil {
@@ -45,7 +44,7 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 			err = stopErr
 		}
 	}()
-	warnings, err := ApplyStacks(c, controls.In(f.Setup))
+	warnings, err := ApplyStacks(ctx, Namespaces(c), controls.In(f.Setup))
 	if err != nil {
 		return err
 	}
@@ -79,44 +78,12 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	case <-ctx.Done():
 	}
 	if len(o.Command) > 0 {
-		<-command // ended by ctx; how is no fault of its own
+		<-command // ended by ctx, which is no failure
 	}
 	return nil
 }
 
-// ApplyStacks gives the machines the TCP of the setup. The warnings name what a machine lacks of it.
-func ApplyStacks(c *cell.Cell, s *plan.Setup) (warnings []string, err error) {
-	stacks := map[string]plan.Stack{}
-	guests := map[string]bool{}
-	for _, t := range s.Terminals {
-		stacks[t.Name], guests[t.Name] = t.Stack, t.Guest != nil
-	}
-	for _, server := range s.Servers {
-		stacks[server.Name] = server.Stack
-	}
-	for _, h := range c.Hosts() {
-		if h.Namespace == "" || guests[h.Name] {
-			continue // outside, another machine's own affair; or a virtual machine has a stack of its own
-		}
-		lacking, err := machine.Apply(h.Namespace, stacks[h.Name])
-		if err != nil {
-			return nil, fmt.Errorf("setting up %s: %w", h.Name, err)
-		}
-		warnings = append(warnings, Lacking(h.Name, lacking)...)
-	}
-	return warnings, nil
-}
-
-// Lacking says of each optional sysctl that a machine has none of it.
-func Lacking(machine string, sysctls []string) []string {
-	var all []string
-	for _, name := range sysctls {
-		all = append(all, fmt.Sprintf("%s: its kernel has no sysctl %s of a network namespace, so it is not set", machine, name))
-	}
-	return all
-}
-
-// commandDelay is how long a command may take to end after SIGINT.
+// commandDelay is the time for a command to end after SIGINT.
 const commandDelay = 5 * time.Second
 
 func runCommand(ctx context.Context, c *cell.Cell, command []string) error {

@@ -1,0 +1,55 @@
+package machine
+
+import (
+	"context"
+	"net/netip"
+
+	"airtide/internal/lab/plan"
+)
+
+// Machine is a terminal or a server of a run: a namespace, or a guest in its place.
+type Machine interface {
+	Name() string
+	Address() netip.Addr
+	// ClockRate is the speed at which its clock is to run, in units of real time; 1 in a namespace.
+	ClockRate() float64
+	// Start runs a program. Nothing of it outlives this process.
+	Start(Command) (*Process, error)
+	// ReadNet reads a file below the machine's /proc/net.
+	ReadNet(ctx context.Context, file string) ([]byte, error)
+	// MakeFile makes a file of zeros for programs on the machine. Its size is in bytes.
+	MakeFile(ctx context.Context, path string, size int64) error
+	// ApplyStack gives the machine the stack of a plan and reads each value back.
+	// Missing are the optional sysctls (plan.OptionalSysctl) that its kernel does not have.
+	ApplyStack(ctx context.Context, s plan.Stack) (missing []string, err error)
+	// ReadState reads the settings of the machine's TCP.
+	ReadState(ctx context.Context) (State, error)
+}
+
+// Set is all machines of a run.
+type Set []Machine
+
+// Get finds a machine by its name; nil if there is none.
+func (s Set) Get(name string) Machine {
+	for _, m := range s {
+		if m.Name() == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Named are the machines in a list of names, in the order of the set.
+func (s Set) Named(names []string) Set {
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	var all Set
+	for _, m := range s {
+		if wanted[m.Name()] {
+			all = append(all, m)
+		}
+	}
+	return all
+}

@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+// Options are the options of an experiment.
+type Options struct {
+	// Tool is the version of this program, for the results.
+	Tool string
+	// LagLimit bounds the lateness of packets in a valid run: 1 % may leave the cell later, and 0.1 %
+	// ten times later. 0 means engine.DefaultLagLimit.
+	LagLimit time.Duration
+	// AtOnce is the number of runs at a time, each in its own cell; 0 means 1. Runs at once save time
+	// if one leaves the processors idle. A run that is late because of another does not count.
+	AtOnce int
+	// Notice gets messages for the user, Progress the state of each run about every half second.
+	// Both may be nil. No two calls overlap.
+	Notice   func(string)
+	Progress func(Progress)
+}
+
+// Progress is the state of one run.
+type Progress struct {
+	// Run is its id. It is number Number of Total; Finished of them are done. Attempt counts from 1.
+	Run                     string
+	Number, Total, Finished int
+	Attempt                 int
+	// Stage is a word for the current step.
+	Stage string
+	// Elapsed is the time since the run's time zero, negative before it. Left is the time until all runs
+	// are done.
+	Elapsed, Left time.Duration
+}
+
+// Outcome is the end of an experiment.
+type Outcome struct {
+	Dir      string           `json:"dir"`
+	Total    int              `json:"runs"`
+	Finished int              `json:"finished"`
+	Failed   []result.Failure `json:"failed,omitempty"`
+}
+
+// MaxAtOnce is the limit of Options.AtOnce.
+const MaxAtOnce = 64
+
+// ErrFailed is the error of an experiment in which some runs have no result.
+var ErrFailed = errors.New("some runs failed")
+
+// Run runs an experiment from its beginning, into a new folder below root. If the error comes with an
+// outcome, finished runs are kept.
+func Run(ctx context.Context, root string, p *plan.Plan, o Options) (*Outcome, error) {
+	return o.execute(ctx, p, func() (*result.Folder, error) { return result.Create(root, p, time.Now()) })
+}
+
+// Resume does the missing runs of a result. The plan is the experiment as it is now; nil means the
+// result's own.
+func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome, error) {
+	f, err := result.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	now := p
+	if now == nil {
+		now = f.Plan
+	}
+	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(p) })
+}
+
+// execute does the missing runs of a result. It makes nothing on disk before it knows that the machine
+// can do the runs.
+func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result.Folder, error)) (*Outcome, error) {
+	if err := preflight(p); err != nil {
+		return nil, err
+	}
+	o = o.serialiseCallbacks()
+	if err := o.fetchKernels(ctx, p); err != nil {
+		return nil, err
+	}
+	reserved, err := lockMachine("experiment " + p.Experiment.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer reserved.Close()
+	folder, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	computer := &computer{tool: o.Tool}
+	return newScheduler(folder, o, func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {
+		return newAttempt(folder.Plan, run, dir, computer, o.LagLimit, p).try(ctx)
+	}).run(ctx)
+}
+
+// serialiseCallbacks lets no two callbacks overlap and none be nil.
+func (o Options) serialiseCallbacks() Options {
+	var mutex sync.Mutex
+	notice, progress := o.Notice, o.Progress
+	o.Notice = func(line string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if notice != nil {
+			notice(line)
+		}
+	}
+	o.Progress = func(p Progress) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if progress != nil {
+			progress(p)
+		}
+	}
+	return o
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"airtide/internal/cell"
+	"airtide/internal/lab/measure"
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+// cellSampler reads the cell's counters during a run: for the time series at each interval, and for
+// the measurements at warm-up and end.
+type cellSampler struct {
+	cell   *cell.Cell
+	warmup time.Duration
+	series *result.Series
+
+	counts         measure.Counts
+	from, to, last *cell.Status // at warm-up, the latest, and the latest in the series
+}
+
+func newCellSampler(dir string, c *cell.Cell, warmup time.Duration) (*cellSampler, error) {
+	series, err := result.CreateSeries(filepath.Join(dir, result.SeriesFile))
+	if err != nil {
+		return nil, err
+	}
+	return &cellSampler{cell: c, warmup: warmup, series: series}, nil
+}
+
+// sample is a time at which the counters are read. A window of the time series may end there.
+type sample struct {
+	at       time.Duration
+	inSeries bool
+}
+
+// events read the counters from time zero to the end. Extra times are those at which flows begin and
+// end.
+func (c *cellSampler) events(interval, end time.Duration, extra []time.Duration) []event {
+	var events []event
+	for _, s := range samples(interval, end, append(extra, c.warmup)) {
+		events = append(events, event{s.at, func(context.Context) error { return c.take(s) }})
+	}
+	return events
+}
+
+// samples are the times from 0 to the end, one each interval, with the times between.
+func samples(interval, end time.Duration, between []time.Duration) []sample {
+	var all []sample
+	for t := time.Duration(0); t < end; t += interval {
+		all = append(all, sample{t, true})
+	}
+	all = append(all, sample{end, true})
+	for _, t := range between {
+		if t > 0 && t < end && !slices.ContainsFunc(all, func(s sample) bool { return s.at == t }) {
+			all = append(all, sample{t, false})
+		}
+	}
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+func (c *cellSampler) take(at sample) error {
+	s, err := c.cell.Status()
+	if err != nil {
+		return fmt.Errorf("reading the cell's counters: %w", err)
+	}
+	c.counts.Add(s)
+	if at.at == c.warmup {
+		c.from = s
+	}
+	c.to = s
+	if !at.inSeries {
+		return nil
+	}
+	last := c.last
+	c.last = s
+	if last == nil {
+		return nil
+	}
+	return c.series.Add(cell.Between(last, s))
+}
+
+// window has the counters between warm-up and end; nil if the run did not come so far.
+func (c *cellSampler) window() *cell.Window {
+	if c.from == nil || c.to == nil || c.to.TimeNs <= c.from.TimeNs {
+		return nil
+	}
+	return cell.Between(c.from, c.to)
+}
+
+// flowTimes are the times at which flows begin and end.
+func flowTimes(s *plan.Setup) (times []time.Duration) {
+	for _, f := range s.Flows {
+		times = append(times, time.Duration(f.Start), time.Duration(f.Flow.Stop))
+	}
+	return times
+}

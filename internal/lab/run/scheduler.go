@@ -1,0 +1,265 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
+)
+
+const (
+	// attempts is the limit of attempts of one run.
+	attempts = 5
+	// failuresInARow end an experiment: the next run would fail too.
+	failuresInARow = 3
+)
+
+// try makes one attempt of a run, with its files in dir. Without an error the result is valid. A
+// *LateError asks for another attempt. The result of a failed attempt is kept if it is not nil.
+type try func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error)
+
+// LateError is the error of an attempt in which the emulator was late. Another attempt may be better.
+type LateError struct{ Err error }
+
+func (e *LateError) Error() string { return e.Err.Error() }
+
+func (e *LateError) Unwrap() error { return e.Err }
+
+// scheduler gives the missing runs of one result to workers.
+type scheduler struct {
+	Options
+	folder *result.Folder
+	plan   *plan.Plan
+	try    try
+
+	mutex   sync.Mutex
+	waiting []plan.Run
+	outcome Outcome
+	failed  int // in a row
+	// overhead is the mean time of the runs so far besides their duration.
+	overhead     time.Duration
+	overheadRuns int
+}
+
+func newScheduler(folder *result.Folder, o Options, t try) *scheduler {
+	o.AtOnce = max(1, min(o.AtOnce, MaxAtOnce))
+	return &scheduler{Options: o, folder: folder, plan: folder.Plan, try: t, overhead: plan.Overhead}
+}
+
+// errEnded ends the other workers.
+var errEnded = errors.New("the experiment has ended")
+
+// run does the missing runs.
+func (s *scheduler) run(ctx context.Context) (*Outcome, error) {
+	var err error
+	if s.waiting, err = s.folder.Remaining(); err != nil {
+		return nil, err
+	}
+	o := &s.outcome
+	total := len(s.plan.Runs)
+	*o = Outcome{Dir: s.folder.Dir, Total: total, Finished: total - len(s.waiting)}
+	workers, each := errgroup.WithContext(ctx)
+	for range min(s.AtOnce, len(s.waiting)) {
+		workers.Go(func() error { return s.work(each) })
+	}
+	err = workers.Wait()
+	switch {
+	case ctx.Err() != nil && o.Finished < o.Total:
+		return o, fmt.Errorf("interrupted after %d of %d runs: airtide lab resume %s does the rest",
+			o.Finished, o.Total, o.Dir)
+	case err != nil:
+		return o, fmt.Errorf("stopped after %d of %d runs (airtide lab resume %s does the rest): %w",
+			o.Finished, o.Total, o.Dir, err)
+	case len(o.Failed) > 0:
+		return o, fmt.Errorf("%w: %d of %d; airtide lab resume %s tries them again",
+			ErrFailed, len(o.Failed), o.Total, o.Dir)
+	}
+	return o, nil
+}
+
+// work does runs until none is waiting.
+func (s *scheduler) work(ctx context.Context) error {
+	for {
+		p := s.take()
+		if p == nil {
+			return nil
+		}
+		if err := s.settle(ctx, p.run, s.runUntilValid(ctx, p)); err != nil {
+			return err
+		}
+	}
+}
+
+// take takes the next waiting run, with its progress; nil if there is none.
+func (s *scheduler) take() *progress {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	total := len(s.plan.Runs)
+	p := &progress{scheduler: s, run: s.waiting[0], rest: s.waiting, number: total - len(s.waiting) + 1, total: total}
+	s.waiting = s.waiting[1:]
+	return p
+}
+
+// settle counts a run that is over. Its error ends the experiment.
+func (s *scheduler) settle(ctx context.Context, run plan.Run, err error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch {
+	case err == nil:
+		s.outcome.Finished, s.failed = s.outcome.Finished+1, 0
+		return nil
+	case ctx.Err() != nil:
+		return errEnded // by the user, or by another worker with an error of its own
+	}
+	s.outcome.Failed = append(s.outcome.Failed, result.Failure{Run: run.ID, Reason: err.Error()})
+	s.Notice(fmt.Sprintf("run %s failed: %v", run.ID, err))
+	if s.failed++; s.failed == failuresInARow || fatal(err) {
+		return err
+	}
+	return nil
+}
+
+// fatal reports whether every other run would fail in the same way.
+func fatal(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, os.ErrPermission)
+}
+
+// runUntilValid makes attempts of a run until one is valid, or fails other than by being late.
+func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
+	for n := 1; ; n++ {
+		began := time.Now()
+		attempt, err := s.folder.Begin(p.run)
+		if err != nil {
+			return err
+		}
+		p.begin(attempt.Number)
+		dir, err := filepath.Abs(attempt.Dir) // agents start in another folder
+		if err != nil {
+			return fmt.Errorf("beginning run %s: %w", p.run.ID, err)
+		}
+		stop := p.every(progressInterval)
+		r, err := s.try(ctx, p.run, dir, p)
+		stop()
+		switch {
+		case err == nil:
+			if err := attempt.Finish(r); err != nil {
+				return err
+			}
+			s.learnOverhead(time.Since(began) - time.Duration(s.plan.Points[p.run.Point].Setup.Duration))
+			return nil
+		case ctx.Err() != nil:
+			// The files of this attempt are put aside when the run begins again.
+			return context.Cause(ctx)
+		}
+		if failErr := attempt.Fail(err.Error(), r); failErr != nil {
+			return errors.Join(err, failErr)
+		}
+		if _, late := errors.AsType[*LateError](err); !late || n == attempts {
+			return err
+		}
+		s.Notice(fmt.Sprintf("run %s: %v; repeating it", p.run.ID, err))
+	}
+}
+
+// learnOverhead takes the time of a run besides its duration into the mean.
+func (s *scheduler) learnOverhead(overhead time.Duration) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.overheadRuns == 0 {
+		s.overhead = 0
+	}
+	s.overheadRuns++
+	s.overhead += (overhead - s.overhead) / time.Duration(s.overheadRuns)
+}
+
+// timeLeft estimates the time for some runs and those under way, from the beginning of the first.
+func (s *scheduler) timeLeft(runs []plan.Run) (left time.Duration, finished int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.plan.Estimate(runs, s.overhead) / time.Duration(s.AtOnce), s.outcome.Finished
+}
+
+// progress tells the state of one run.
+type progress struct {
+	scheduler     *scheduler
+	run           plan.Run
+	rest          []plan.Run // the run and those after it
+	number, total int
+
+	mutex   sync.Mutex
+	attempt int
+	stage   string
+	zero    time.Time
+	began   time.Time
+}
+
+const progressInterval = 500 * time.Millisecond
+
+func (p *progress) begin(attempt int) {
+	p.mutex.Lock()
+	p.attempt, p.zero, p.began = attempt, time.Time{}, time.Now()
+	p.mutex.Unlock()
+	p.enter("setting up")
+}
+
+// enter names the step that begins now.
+func (p *progress) enter(stage string) {
+	p.mutex.Lock()
+	p.stage = stage
+	p.mutex.Unlock()
+	p.tell()
+}
+
+// setZero begins the traffic at the run's time zero.
+func (p *progress) setZero(zero time.Time) {
+	p.mutex.Lock()
+	p.zero = zero
+	p.mutex.Unlock()
+	p.enter("running")
+}
+
+func (p *progress) tell() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	estimate, finished := p.scheduler.timeLeft(p.rest)
+	left := estimate - time.Since(p.began)
+	at := Progress{
+		Run: p.run.ID, Number: p.number, Total: p.total, Finished: finished, Attempt: p.attempt, Stage: p.stage,
+		Elapsed: -1, Left: max(left, 0),
+	}
+	if !p.zero.IsZero() {
+		at.Elapsed = time.Since(p.zero)
+	}
+	p.scheduler.Progress(at)
+}
+
+// every tells the state again and again until stop is called.
+func (p *progress) every(d time.Duration) (stop func()) {
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		t := time.NewTicker(d)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				p.tell()
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() { close(ended); <-over }
+}
