@@ -90,7 +90,7 @@ func drawPlot(ctx context.Context, path, out, format string, kind plot.Kind, ids
 		return err
 	}
 	defer r.Close()
-	o.OriginNs = r.Metadata().ClockMonotonicNs
+	o.OriginNs, o.Minor = r.Metadata().ClockMonotonicNs, len(ids) > 0
 	if len(ids) == 0 && !o.Grid {
 		id, err := busiestFlow(ctx, r)
 		if err != nil {
