@@ -16,8 +16,17 @@ func ParseSize(text string) (Size, error) {
 	return Size(v), err
 }
 
-// String is the exact size: 64 kB.
-func (s Size) String() string { return sizes.print(int64(s)) }
+// String is the exact size in a decimal or a binary unit, whichever takes fewer digits: 64 kB, 2 MiB.
+func (s Size) String() string {
+	decimal, binary := sizes.print(int64(s)), binarySizes.print(int64(s))
+	if s >= 1<<10 && digits(binary) < digits(decimal) {
+		return binary
+	}
+	return decimal
+}
+
+// digits counts the letters of a printed number, without its unit.
+func digits(printed string) int { return strings.IndexByte(printed, ' ') }
 
 // Short is the size with three digits: 1.23 MB.
 func (s Size) Short() string { return Sizes.Format(float64(s)) }

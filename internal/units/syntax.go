@@ -67,6 +67,10 @@ var (
 			"byte": "B", "bytes": "B", "k": "kB", "m": "MB", "g": "GB", "ki": "KiB", "mi": "MiB", "gi": "GiB",
 		},
 	}
+	binarySizes = table{
+		units:     []unit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}},
+		canonical: 4,
+	}
 	times = table{
 		[]unit{
 			{"ns", 1},
