@@ -152,3 +152,32 @@ func TestDocumentationIsEnglish(t *testing.T) {
 		}
 	}
 }
+
+// Experiments print English: the original words of a paper stand in comments. Outside of the papers' folder, where the
+// names of files begin with the codes, nothing names a paper by its code.
+func TestExperimentsPrintEnglish(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "experiments/*/*.yaml"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d experiments (%v)", len(files), err)
+	}
+	for _, path := range append(files, filepath.Join(root, "experiments/quickstart.yaml")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			value, comment := line, strings.HasPrefix(strings.TrimSpace(line), "#")
+			if !comment && strings.IndexFunc(value, func(r rune) bool {
+				return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+			}) >= 0 {
+				t.Errorf("%s:%d prints Japanese", path, i+1)
+			}
+			if paperCode.MatchString(line) {
+				t.Errorf("%s:%d names a paper by its code: %s", path, i+1, line)
+			}
+			if comment && !strings.Contains(line, "「") && !strings.Contains(line, "Made by go generate") && len([]rune(line)) > 100 {
+				t.Errorf("%s:%d has %d columns", path, i+1, len([]rune(line)))
+			}
+		}
+	}
+}
