@@ -19,29 +19,29 @@ import (
 	"airtide/internal/kernel/timewarp"
 )
 
-// ccParameters are the flags that set parameters. Each counts only when it is given.
+// ccParameters are the flags that set parameters. A flag that is not given changes nothing.
 type ccParameters struct {
 	congestion.Parameters
 	rttRef    time.Duration
 	timeRatio string
 }
 
-// ccParameterFlags are their names.
+// ccParameterFlags are the names of the flags.
 var ccParameterFlags = []string{"rtt-ref", "beta", "no-hystart", "gamma", "gamma-low", "gamma-high", "lambda", "low-window"}
 
 func (p *ccParameters) define(fl *pflag.FlagSet) {
-	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it is CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)")
-	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: what remains of the window after a loss (default 0.7, the kernel's 717/1024)")
-	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until loss")
-	fl.StringVar(&p.timeRatio, "time-ratio", "", "CUBIC: how many times as fast as real time this kernel's clock runs: N or P/Q (default 1)")
-	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: packets that may wait in the path, at first (default 30)")
-	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: least gamma (default 5)")
+	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it equals CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)")
+	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)")
+	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until the first loss")
+	fl.StringVar(&p.timeRatio, "time-ratio", "", "CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)")
+	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: initial number of packets that may wait in the path (default 30)")
+	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: smallest gamma (default 5)")
 	fl.Float64Var(&p.GammaHigh, "gamma-high", 0, "Compound: largest gamma (default 30)")
 	fl.Float64Var(&p.Lambda, "lambda", 0, "Compound: weight of a new gamma, 0 to 1 (default 0.25)")
-	fl.Uint32Var(&p.LowWindow, "low-window", 0, "Compound: packets below which it is Reno (default 38)")
+	fl.Uint32Var(&p.LowWindow, "low-window", 0, "Compound: window in packets below which it equals Reno (default 38)")
 }
 
-// of gives the kind's parameters: its defaults, and what the flags change.
+// of returns the parameters of a kind: its defaults, changed by the given flags.
 func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Parameters, error) {
 	out := k.Defaults()
 	for _, name := range ccParameterFlags {

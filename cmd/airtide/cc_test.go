@@ -58,7 +58,7 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	if out := mustRun(t, "__complete", "cc", "unload", "--bpffs", folder, ""); !strings.Contains(out, name) {
 		t.Errorf("unload does not complete: %s", out)
 	}
-	if _, stderr, status := run(t, "cc", "load", "compound", "--as", name); status != exitFailed || !strings.Contains(stderr, "in use") {
+	if _, stderr, status := run(t, "cc", "load", "compound", "--as", name); status != statusFailed || !strings.Contains(stderr, "in use") {
 		t.Errorf("a name in use gives status %d: %s", status, stderr)
 	}
 	if out := mustRun(t, "cc", "unload", name, "--bpffs", folder); !strings.Contains(out, "is unloaded") {
@@ -67,7 +67,7 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	if isAvailable(t, name) {
 		t.Error("it is there still")
 	}
-	if _, stderr, status := run(t, "cc", "unload", name, "--bpffs", folder); status != exitFailed || !strings.Contains(stderr, "not loaded") {
+	if _, stderr, status := run(t, "cc", "unload", name, "--bpffs", folder); status != statusFailed || !strings.Contains(stderr, "not loaded") {
 		t.Errorf("unloading twice gives status %d: %s", status, stderr)
 	}
 }
@@ -127,7 +127,7 @@ func TestCCMisuse(t *testing.T) {
 		{"unload"},
 		{"reload"},
 	} {
-		if _, stderr, status := run(t, append([]string{"cc"}, args...)...); status != exitMisuse || !strings.Contains(stderr, "--help") {
+		if _, stderr, status := run(t, append([]string{"cc"}, args...)...); status != statusMisuse || !strings.Contains(stderr, "--help") {
 			t.Errorf("airtide cc %v gives status %d: %s", args, status, stderr)
 		}
 	}
@@ -154,7 +154,7 @@ func TestCCWithoutRoot(t *testing.T) {
 		// The binary may lie where only root looks.
 		cmd.Path = "/proc/self/exe"
 		_, stderr, status := runCmd(t, cmd)
-		if status != exitFailed || !strings.Contains(stderr, "root") {
+		if status != statusFailed || !strings.Contains(stderr, "root") {
 			t.Errorf("%v gives status %d: %s", args, status, stderr)
 		}
 	}

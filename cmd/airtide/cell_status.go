@@ -6,84 +6,78 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell/live"
-	"airtide/internal/view/screen"
 )
 
-func newCellStatus() *cobra.Command {
+func newCellStatus(t *terminal.Terminal) *cobra.Command {
 	var (
-		asJSON, once bool
-		interval     time.Duration
+		asJSON   jsonFlag
+		once     bool
+		interval time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "status [PID]",
-		Short: "Watch the cells that run",
-		Long: `Shows the airtime, rates, collisions, queues and drops of the cells that run on this machine, or of the one that a
-process runs, over each interval: on a terminal a table that is updated until Ctrl-C, otherwise and with --once one table,
-with --json a line of JSON for each cell and interval.`,
+		Short: "Watch the running cells",
+		Long: `Shows airtime, rates, collisions, queues and drops over each interval: of all cells on this machine, or of the cell of
+one process. On a terminal, a table is updated until Ctrl-C. In a pipe or with --once, one table is printed. With --json,
+each cell prints a line of JSON per interval.`,
 		Example: `  airtide cell status
   airtide cell status --once --interval 10s
   airtide cell status --json | jq '.window.terminals[] | {name, airtime_percent}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return misuse{fmt.Errorf("unexpected argument %q", args[1])}
+				return usageError{fmt.Errorf("unexpected argument %q", args[1])}
 			}
 			return nil
 		},
 		ValidArgsFunction: completeCell,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if interval <= 0 {
-				return misuse{fmt.Errorf("--interval %s: want a positive time", interval)}
+				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
 			}
 			var only int
 			if len(args) > 0 {
 				var err error
 				if only, err = strconv.Atoi(args[0]); err != nil || only <= 0 {
-					return misuse{fmt.Errorf("%q is no process number", args[0])}
+					return usageError{fmt.Errorf("%q is not a process id", args[0])}
 				}
 			}
-			before, show := "", showTable
-			switch {
-			case asJSON:
-				show = func(w io.Writer, s *live.Seen) error { return json.NewEncoder(w).Encode(s) }
-			case screen.IsTerminal(os.Stdout) && !once:
-				before = clearScreen
-			default:
-				once = true
+			print := t.Redraw
+			if bool(asJSON) || once || !t.Screen {
+				once = once || !bool(asJSON)
+				print = t.Print
 			}
 			err := live.Watch(cmd.Context(), only, interval, once, func(all []*live.Seen) error {
-				// In one piece, so that nothing flickers.
-				var b bytes.Buffer
-				b.WriteString(before)
+				var b bytes.Buffer // printed in one piece, so that nothing flickers
 				for _, s := range all {
-					if err := show(&b, s); err != nil {
+					if err := writeCell(&b, s, bool(asJSON)); err != nil {
 						return err
 					}
 				}
-				_, err := b.WriteTo(cmd.OutOrStdout())
-				return err
+				return print(b.Bytes())
 			})
 			if errors.Is(err, syscall.EPIPE) {
-				return nil // the reader has seen enough
+				return nil // the reader of the pipe has gone
 			}
 			return err
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&asJSON, "json", false, "print lines of JSON")
-	fl.BoolVar(&once, "once", false, "observe for one interval, print, and end")
+	asJSON.register(fl, "print lines of JSON")
+	fl.BoolVar(&once, "once", false, "observe for one interval, print, and exit")
 	fl.DurationVarP(&interval, "interval", "i", time.Second, "time between two updates")
 	return cmd
 }
 
-// completeCell offers the processes that run cells.
+// completeCell completes the ids of processes that run cells.
 func completeCell(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	pids, err := live.Find()
 	if err != nil || len(args) > 0 {
@@ -96,10 +90,10 @@ func completeCell(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// clearScreen puts the cursor at the top left and clears what is below (ECMA-48 CUP and ED).
-const clearScreen = "\x1b[H\x1b[J"
-
-func showTable(w io.Writer, s *live.Seen) error {
+func writeCell(w io.Writer, s *live.Seen, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(s)
+	}
 	if err := s.Table(w); err != nil {
 		return err
 	}

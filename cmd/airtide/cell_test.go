@@ -155,19 +155,19 @@ func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"cell", "walk"}, exitMisuse, "walk"},
-		{[]string{"cell", "run"}, exitMisuse, "FILE"},
-		{[]string{"cell", "run", good, "more"}, exitMisuse, "more"},
-		{[]string{"cell", "run", good, "--"}, exitMisuse, "--"},
-		{[]string{"cell", "run", good, "--duration", "-1s"}, exitMisuse, "--duration"},
-		{[]string{"cell", "run", "/no/such/file"}, exitFailed, "/no/such/file"},
-		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: az}}}")}, exitFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
-		{[]string{"cell", "run", good, "--", "false"}, exitFailed, "false failed"},
-		{[]string{"cell", "run", good, "--", "/no/such/program"}, exitFailed, "/no/such/program"},
-		{[]string{"cell", "status", "some"}, exitMisuse, "some"},
-		{[]string{"cell", "status", "1", "2"}, exitMisuse, `"2"`},
-		{[]string{"cell", "status", "--interval", "0s"}, exitMisuse, "--interval"},
-		{[]string{"cell", "status", "1"}, exitFailed, "process 1 runs no cell"},
+		{[]string{"cell", "walk"}, statusMisuse, "walk"},
+		{[]string{"cell", "run"}, statusMisuse, "FILE"},
+		{[]string{"cell", "run", good, "more"}, statusMisuse, "more"},
+		{[]string{"cell", "run", good, "--"}, statusMisuse, "--"},
+		{[]string{"cell", "run", good, "--duration", "-1s"}, statusMisuse, "--duration"},
+		{[]string{"cell", "run", "/no/such/file"}, statusFailed, "/no/such/file"},
+		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: az}}}")}, statusFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
+		{[]string{"cell", "run", good, "--", "false"}, statusFailed, "false failed"},
+		{[]string{"cell", "run", good, "--", "/no/such/program"}, statusFailed, "/no/such/program"},
+		{[]string{"cell", "status", "some"}, statusMisuse, "some"},
+		{[]string{"cell", "status", "1", "2"}, statusMisuse, `"2"`},
+		{[]string{"cell", "status", "--interval", "0s"}, statusMisuse, "--interval"},
+		{[]string{"cell", "status", "1"}, statusFailed, "process 1 runs no cell"},
 	} {
 		_, stderr, status := run(t, c.args...)
 		if status != c.status || !strings.Contains(stderr, c.says) {

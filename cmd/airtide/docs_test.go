@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"airtide/internal/view/terminal"
 )
 
 // A shownCommand is a command line of airtide in the documentation.
@@ -98,7 +100,7 @@ func splitCommand(line string) []string {
 
 // parse finds the command of a line and reads its flags and arguments, without running it.
 func (s shownCommand) parse() error {
-	cmd, rest, err := newRoot().Find(s.args)
+	cmd, rest, err := newRoot(&terminal.Terminal{}).Find(s.args)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (s shownCommand) parse() error {
 		return err
 	}
 	if cmd.Run == nil && cmd.RunE == nil {
-		return misuse{io.EOF}
+		return usageError{io.EOF}
 	}
 	if err := cmd.ValidateRequiredFlags(); err != nil {
 		return err
@@ -127,7 +129,7 @@ func TestShownCommandsAreUnderstood(t *testing.T) {
 		}
 		verbs[s.args[0]] = true
 	}
-	for _, cmd := range newRoot().Commands() {
+	for _, cmd := range newRoot(&terminal.Terminal{}).Commands() {
 		if name := cmd.Name(); !verbs[name] && cmd.IsAvailableCommand() && !slices.Contains([]string{"completion", "help", "version"}, name) {
 			t.Errorf("no page shows airtide %s", name)
 		}

@@ -2,7 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -10,32 +11,32 @@ import (
 	"airtide/internal/kernel/timewarp"
 )
 
-func newDoctor() *cobra.Command {
+func newDoctor(t *terminal.Terminal) *cobra.Command {
 	var (
 		o      doctor.Options
-		asJSON bool
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what this kernel and machine can do, and what is missing",
-		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions) and tells what is
-missing, what that costs, and how to get it. Nothing on the machine is changed.
+		Short: "Show what this kernel and machine can do, and what is missing",
+		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions). For everything that is
+missing, it prints the consequence and how to get it. Nothing on the machine is changed.
 
-Exit status 1 when nothing that needs the kernel can run.`,
+The exit status is 1 if nothing that needs the kernel can run.`,
 		Example: `  airtide doctor
   airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Where there is none, the report says how to get one.
+			// Without a module the report says how to build one.
 			o.TimewarpModule, _ = timewarp.FindModule(timewarp.Release())
 			r, err := doctor.Examine(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), r)
+				err = t.JSON(r)
 			} else {
-				err = r.WriteText(cmd.OutOrStdout(), useColor(os.Stdout))
+				err = r.WriteText(t.Out, t.Colour)
 			}
 			if err != nil {
 				return fmt.Errorf("printing the report: %w", err)
@@ -43,15 +44,15 @@ Exit status 1 when nothing that needs the kernel can run.`,
 			return reportStatus(r)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, where the kernel has none")
+	asJSON.register(cmd.Flags(), "print the report as JSON")
+	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, if the kernel has none")
 	return cmd
 }
 
-// reportStatus makes the exit status of a report that has been printed: scripts ask by it whether the machine is of any use.
+// reportStatus tells scripts by the exit status whether this machine can run anything.
 func reportStatus(r *doctor.Report) error {
 	if r.Usable() {
 		return nil
 	}
-	return exitStatus(exitFailed)
+	return exitStatus(statusFailed)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/export"
@@ -14,59 +16,59 @@ import (
 	"airtide/internal/tcp"
 )
 
-func newExport() *cobra.Command {
+func newExport(t *terminal.Terminal) *cobra.Command {
 	var (
-		out, to, table string
-		fields         []string
-		flows          []uint
-		force          bool
+		out       outputFlags
+		to, table string
+		fields    []string
+		flows     []uint
 	)
 	cmd := &cobra.Command{
 		Use:   "export FILE --to FORMAT -o OUT",
 		Short: "Export a recording to Parquet, CSV, JSON lines or Perfetto",
-		Long: `Exports a recording for pandas, DuckDB, spreadsheets (parquet, csv), scripts (jsonl) and the Perfetto trace viewer
-(perfetto). Parquet and CSV are three tables: samples in OUT, events and flows in files beside it, or all three in
-OUT when it is a folder. Absent values are null (empty in CSV, left out in JSON lines), never zero.`,
+		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the Perfetto trace viewer
+(perfetto). Parquet and CSV have three tables: samples in OUT, events and flows in files beside it; or all three in OUT
+if it is a folder. Absent values are null (empty in CSV, left out in JSON lines), never zero.`,
 		Example: `  airtide export upload.atr --to parquet -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
   airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
   airtide export upload.atr --to perfetto -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				return misuse{errors.New("no output: give one with -o OUT (- for stdout)")}
+			if out.path == "" {
+				return usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
 			}
 			if to == "" {
-				return misuse{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
+				return usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
 			}
 			format, err := export.ParseFormat(to)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
-			o := export.Options{Overwrite: force, Stdout: os.Stdout}
+			o := export.Options{Overwrite: out.force, Stdout: os.Stdout}
 			if table != "" {
 				if o.Table, err = export.ParseTable(table); err != nil {
-					return misuse{err}
+					return usageError{err}
 				}
 			}
 			for _, name := range fields {
 				f, ok := tcp.FieldByName(strings.TrimSpace(name))
 				if !ok {
-					return misuse{fmt.Errorf("unknown field %q: docs/reference/fields.md lists them", name)}
+					return usageError{fmt.Errorf("unknown field %q: docs/reference/fields.md lists them", name)}
 				}
 				o.Fields = append(o.Fields, f)
 			}
-			return exportTrace(cmd.Context(), args[0], out, format, flowIDs(flows), o)
+			return exportTrace(cmd.Context(), t, args[0], out.path, format, flowIDs(flows), o)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&out, "output", "o", "", "file or folder to write, - for stdout (required)")
+	out.register(fl, "file or folder to write, - for standard output (required)")
 	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (required)")
-	fl.StringVar(&table, "table", "", "table to write to stdout with csv: samples, events or flows")
+	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
 	fl.StringSliceVar(&fields, "fields", nil, "only these fields (default: all)")
 	fl.UintSliceVar(&flows, "flow", nil, "only these flows (default: all)")
-	fl.BoolVarP(&force, "force", "f", false, "overwrite existing files")
-	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
+	fixed(cmd, "table", "samples", "events", "flows")
 	return cmd
 }
 
@@ -78,8 +80,10 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
-func exportTrace(ctx context.Context, path, out string, format export.Format, ids []tcp.FlowID, o export.Options) error {
-	r, err := openTrace(path)
+func exportTrace(
+	ctx context.Context, t *terminal.Terminal, path, out string, format export.Format, ids []tcp.FlowID, o export.Options,
+) error {
+	r, err := openTrace(t, path)
 	if err != nil {
 		return err
 	}
@@ -94,7 +98,7 @@ func exportTrace(ctx context.Context, path, out string, format export.Format, id
 		return err
 	}
 	if format == export.CSV && o.Fields == nil {
-		o.Fields = survey.Fields() // columns that are empty throughout only make a CSV wide
+		o.Fields = survey.Fields() // columns without any value would only widen the CSV
 	}
 	m := r.Metadata()
 	x, err := export.New(format, out, export.Meta{

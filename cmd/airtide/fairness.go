@@ -8,37 +8,41 @@ import (
 	"strconv"
 	"strings"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 
 	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
 )
 
-// fairnessFlags are the figures that go with the rates: as they are given, and as they are read.
+// fairnessFlags are the flags as the user gives them and as they are read.
 type fairnessFlags struct {
-	max, weights        []string
-	capacity, alpha     string
-	least               string
-	result, results, by string
-	asJSON              bool
-	alone, weighing     []float64
-	wire, objective     float64
-	leastRate           float64 // in Mbit/s
-	unit                string  // of all rates; empty where figures have none
+	max, weights    []string
+	capacity, alpha string
+	least           string
+	result, by      string
+	results         resultsFlag
+	asJSON          jsonFlag
+	alone, weighing []float64
+	wire, objective float64
+	leastRate       float64 // in Mbit/s
+	unit            string  // of all rates; empty if numbers have none
 }
 
-func newFairness() *cobra.Command {
+func newFairness(t *terminal.Terminal) *cobra.Command {
 	var f fairnessFlags
 	cmd := &cobra.Command{
 		Use:   "fairness {RATE... | FILE.atr | --result RESULT}",
-		Short: "Judge how terminals share: Jain's index, the normalised one, the distance from the optimum",
-		Long: `Judges rates of terminals that share an access point: Jain's index, Jain's index of the rates over what each terminal reaches
-alone (--max), P4's improved index as printed, the total, the airtime used, and the distance from the optimum of
-proportional fairness within airtime and wire (--capacity), in nats. What needs --max is absent without it.
+		Short: "Judge how terminals share: Jain's index, the normalised index, the distance from the optimum",
+		Long: `Judges the rates of terminals that share an access point. It prints Jain's index; Jain's index of the rates over the
+rates that each terminal reaches alone (--max); the improved index as printed in Matsuno et al. 2021; the total; the
+airtime used; and the distance in nats from the optimum of proportional fairness within airtime and wire (--capacity).
+Rows marked "-" need --max.
 
-Rates are figures, all with a unit such as 30Mbit or all without; or those of a recording, by flow, process or peer; or those of
-an experiment's result, by terminal or flow: each run, and the mean over the runs of each point. There, rates are in Mbit/s,
-and so are plain figures beside them.`,
+Rates are numbers, all with a unit such as 30Mbit or all without. Or they are the rates of a recording, by flow, process
+or peer. Or they are the rates of an experiment's result, by terminal or flow: each run, and the mean over the runs of
+each point. Rates of recordings and results are in Mbit/s, as are numbers without a unit next to them.`,
 		Example: `  airtide fairness 30 28 9 8 --max 400,500,50,50
   airtide fairness 30Mbit 28Mbit 9Mbit 8Mbit --max 400Mbit,500Mbit,50Mbit,50Mbit --capacity 1Gbit --json
   airtide fairness upload.atr --least 10kbit
@@ -47,36 +51,35 @@ and so are plain figures beside them.`,
   airtide fairness --result results/my/20260131-120000/runs/r=1/result.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.sourceGiven(args); err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
-			out := cmd.OutOrStdout()
 			if f.result != "" {
-				return f.judgeResult(out)
+				return f.judgeResult(t)
 			}
 			if len(args) == 1 && isFile(args[0]) {
-				return f.judgeRecording(cmd.Context(), out, args[0])
+				return f.judgeRecording(cmd.Context(), t, args[0])
 			}
 			one, err := f.figures(args)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
-			return f.print(out, one)
+			return f.print(t, one)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"atr"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.max, "max", nil, "what each terminal reaches alone, in the order of the rates")
-	fl.StringSliceVar(&f.weights, "weights", nil, "what each terminal counts for in the optimum (default 1 each)")
-	fl.StringVar(&f.capacity, "capacity", "", "of the wire behind the access point (default: no limit)")
-	fl.StringVar(&f.alpha, "alpha", "1", "what is best: 0 the total, 1 proportional fairness, inf max-min fairness, or between")
-	fl.StringVar(&f.result, "result", "", "folder of an experiment's result, a run's result.json, or an experiment's name for its newest result")
-	fl.StringVar(&f.by, "by", "", "whose rates: of a result, terminal (default) or flow; of a recording, flow (default), process or peer")
-	fl.StringVar(&f.least, "least", "", "of a recording, leave out rates below this: a control connection is a flow, too")
-	fl.BoolVar(&f.asJSON, "json", false, "print JSON")
-	resultsFlag(cmd, &f.results)
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"terminal", "flow", "process", "peer"}, cobra.ShellCompDirectiveNoFileComp))
+	fl.StringSliceVar(&f.max, "max", nil, "rates that the terminals reach alone, in the order of the rates")
+	fl.StringSliceVar(&f.weights, "weights", nil, "weights of the terminals in the optimum (default 1 each)")
+	fl.StringVar(&f.capacity, "capacity", "", "rate of the wire behind the access point (default: no limit)")
+	fl.StringVar(&f.alpha, "alpha", "1", "optimum: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
+	fl.StringVar(&f.result, "result", "", "folder of a result, result.json of a run, or name of an experiment for its newest result")
+	fl.StringVar(&f.by, "by", "", "sum of rates: terminal (default) or flow of a result; flow (default), process or peer of a recording")
+	fl.StringVar(&f.least, "least", "", "leave out rates of a recording below this rate, such as control connections")
+	f.asJSON.register(fl, "print JSON")
+	f.results.register(cmd)
+	fixed(cmd, "by", "terminal", "flow", "process", "peer")
 	return cmd
 }
 
@@ -92,11 +95,11 @@ func (f *fairnessFlags) sourceGiven(args []string) (err error) {
 	case f.result != "" && len(args) > 0:
 		return fmt.Errorf("--result and %q: give one of them", args[0])
 	case f.result == "" && len(args) == 0:
-		return errors.New("no rates: give figures, a recording, or --result")
+		return errors.New("no rates: give numbers, a recording, or --result")
 	case figures && f.by != "":
-		return errors.New("--by goes with a recording or --result")
+		return errors.New("--by needs a recording or --result")
 	case f.least != "" && (figures || f.result != ""):
-		return errors.New("--least goes with a recording")
+		return errors.New("--least needs a recording")
 	}
 	if f.objective, err = strconv.ParseFloat(f.alpha, 64); err != nil || !(f.objective >= 0) {
 		return fmt.Errorf("--alpha %q: want 0 or more, or inf", f.alpha)
@@ -120,7 +123,7 @@ func (f *fairnessFlags) sourceGiven(args []string) (err error) {
 	return f.readRates("")
 }
 
-// figures are rates that the command line has. An argument may hold several, with commas between.
+// figures reads rates from the command line. An argument may hold several, separated by commas.
 func (f *fairnessFlags) figures(args []string) (judged, error) {
 	var texts []string
 	for _, arg := range args {
@@ -133,7 +136,7 @@ func (f *fairnessFlags) figures(args []string) (judged, error) {
 		case err != nil:
 			return one, err
 		case i > 0 && unit != f.unit:
-			return one, errors.New("some rates have a unit and some have none: give all or none")
+			return one, errors.New("some rates have a unit and some have none: give all or none a unit")
 		}
 		f.unit = unit
 		one.Rates, one.Names = append(one.Rates, v), append(one.Names, strconv.Itoa(i+1))
@@ -144,7 +147,8 @@ func (f *fairnessFlags) figures(args []string) (judged, error) {
 	return one, f.judge(&one)
 }
 
-// readRates reads --max and --capacity. Plain numbers are in the unit of the rates where that is not asked for.
+// readRates reads --max and --capacity. If asked is empty, numbers without a unit are in the unit
+// of the rates.
 func (f *fairnessFlags) readRates(asked string) error {
 	for _, text := range f.max {
 		v, unit, err := parseRate(text)
@@ -172,9 +176,9 @@ func (f *fairnessFlags) sameUnit(flag, unit, asked string) error {
 		return nil
 	}
 	if f.unit == "" {
-		return fmt.Errorf("--%s has a unit and the rates have none: give all or none", flag)
+		return fmt.Errorf("--%s has a unit and the rates have none: give all or none a unit", flag)
 	}
-	return fmt.Errorf("--%s has no unit and the rates have: give all or none", flag)
+	return fmt.Errorf("--%s has no unit and the rates have one: give all or none a unit", flag)
 }
 
 // judge fills in the indices.
@@ -184,11 +188,11 @@ func (f *fairnessFlags) judge(one *judged) error {
 		figures int
 	}{{"max", len(f.alone)}, {"weights", len(f.weighing)}} {
 		if of.figures > 0 && of.figures != len(one.Rates) {
-			return misuse{fmt.Errorf("--%s has %s for %s", of.flag, counted(of.figures, "figure"), one.who())}
+			return usageError{fmt.Errorf("--%s has %s for %s", of.flag, counted(of.figures, "figure"), one.who())}
 		}
 	}
 	if f.weighing != nil && f.alone == nil {
-		return misuse{errors.New("--weights are those of the optimum, which needs --max")}
+		return usageError{errors.New("--weights needs --max: weights belong to the optimum")}
 	}
 	in, err := fairness.Of(fairness.Case{
 		Names: one.Names, Rates: one.Rates, Max: f.alone, Weights: f.weighing, Wire: f.wire, Alpha: f.objective,
@@ -203,10 +207,10 @@ func (f *fairnessFlags) judge(one *judged) error {
 	return nil
 }
 
-// mbits is the unit of rates that have one.
+// mbits is the unit of rates with a unit.
 const mbits = "Mbit/s"
 
-// parseRate reads a number, as it is or, with a unit, in Mbit/s.
+// parseRate reads a number: in Mbit/s if it has a unit, otherwise as it is.
 func parseRate(text string) (v float64, unit string, err error) {
 	text = strings.TrimSpace(text)
 	number := strings.TrimRight(text, "kMGbitps/ ")
@@ -225,7 +229,7 @@ func parseRate(text string) (v float64, unit string, err error) {
 			}
 		}
 	}
-	return 0, "", fmt.Errorf("%q has a unit that is none of bit, kbit, Mbit and Gbit", text)
+	return 0, "", fmt.Errorf("%q has an unknown unit: want bit, kbit, Mbit or Gbit", text)
 }
 
 func alphaName(alpha float64) string {

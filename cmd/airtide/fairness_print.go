@@ -2,20 +2,20 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
+
+	"airtide/internal/view/terminal"
 
 	"airtide/internal/fairness"
 )
 
-// judged is one case with what was found; its JSON.
+// judged is one case with its indices. It is the JSON of the verb.
 type judged struct {
 	Run      string    `json:"run,omitempty"`
 	Point    string    `json:"point,omitempty"`
-	Unit     string    `json:"unit,omitempty"` // of all rates; none where the figures had none
-	Of       string    `json:"of"`             // whose rates: terminal, flow, process, peer
+	Unit     string    `json:"unit,omitempty"` // of all rates; empty if the numbers had none
+	Of       string    `json:"of"`             // what has a rate: terminal, flow, process or peer
 	Names    []string  `json:"names"`
 	Rates    []float64 `json:"rates"`
 	Max      []float64 `json:"max"`
@@ -36,7 +36,7 @@ type judgedMean struct {
 	fairness.Means
 }
 
-// who says whose rates they are.
+// who names the owners of the rates.
 func (j *judged) who() string {
 	text := fmt.Sprintf("%s (%s)", counted(len(j.Names), "rate"), strings.Join(j.Names, ", "))
 	if j.Run != "" {
@@ -53,64 +53,66 @@ func counted(n int, what string) string {
 }
 
 // print prints one case.
-func (f *fairnessFlags) print(out io.Writer, one judged) error {
+func (f *fairnessFlags) print(t *terminal.Terminal, one judged) error {
 	if f.asJSON {
-		return printJSON(out, one)
+		return t.JSON(one)
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	unit := ""
 	if f.unit != "" {
 		unit = " " + f.unit
 	}
-	if one.Optimum == nil {
-		fmt.Fprintf(t, "%s\tRATE%s\t\n", strings.ToUpper(one.Of), unit)
-	} else {
-		fmt.Fprintf(t, "%s\tRATE%s\tALONE\tRATE/ALONE\tOPTIMUM\t\n", strings.ToUpper(one.Of), unit)
+	columns := []string{strings.ToUpper(one.Of), "RATE" + unit}
+	if one.Optimum != nil {
+		columns = append(columns, "ALONE", "RATE/ALONE", "OPTIMUM")
+	}
+	rates := &terminal.Table{}
+	for _, title := range columns {
+		rates.Columns = append(rates.Columns, terminal.Column{Title: title, Right: true})
 	}
 	for i, x := range one.Rates {
-		fmt.Fprintf(t, "%s\t%s\t", one.Names[i], rateFigure(x))
+		cells := []string{one.Names[i], rateFigure(x)}
 		if o := one.Optimum; o != nil {
-			fmt.Fprintf(t, "%s\t%s\t%s\t", rateFigure(one.Max[i]), indexFigure(x/one.Max[i]), rateFigure(o.Shares[i]))
+			cells = append(cells, rateFigure(one.Max[i]), indexFigure(x/one.Max[i]), rateFigure(o.Shares[i]))
 		}
-		fmt.Fprintln(t)
+		rates.Add(cells...)
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	fmt.Fprintln(out)
-	t = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name, of, optimal string) {
-		if one.Optimum != nil && optimal != "" {
-			optimal = "optimum " + optimal
+	indices := &terminal.Table{Columns: make([]terminal.Column, 3)}
+	line := func(name string, value, optimal fairness.Number, figure func(float64) string) {
+		best := ""
+		if one.Optimum != nil && !math.IsNaN(float64(optimal)) {
+			best = "optimum " + figure(float64(optimal))
 		}
-		fmt.Fprintln(t, strings.TrimRight(name+"\t"+of+"\t"+optimal, "\t"))
+		indices.Add(name, figure(float64(value)), best)
 	}
 	o := one.Optimum
 	if o == nil {
 		o = &fairness.Optimum{}
 	}
-	best := func(v fairness.Number, figure func(float64) string) string {
-		if one.Optimum == nil {
-			return ""
-		}
-		return figure(float64(v))
+	none := fairness.Number(math.NaN())
+	line("total"+unit, one.Total, o.Total, rateFigure)
+	line("Jain's index", one.Jain, o.Jain, indexFigure)
+	line("of rate/alone", one.Normalised, o.Normalised, indexFigure)
+	line("printed form", one.Printed, none, indexFigure)
+	line("airtime", one.Airtime, o.Airtime, indexFigure)
+	line("distance (nats)", one.Distance, none, indexFigure)
+	if err := t.Table(rates); err != nil {
+		return err
 	}
-	line("total"+unit, rateFigure(float64(one.Total)), best(o.Total, rateFigure))
-	line("Jain's index", indexFigure(float64(one.Jain)), best(o.Jain, indexFigure))
-	line("of rate/alone", indexFigure(float64(one.Normalised)), best(o.Normalised, indexFigure))
-	line("printed form", indexFigure(float64(one.Printed)), "")
-	line("airtime", indexFigure(float64(one.Airtime)), best(o.Airtime, indexFigure))
-	line("distance (nats)", indexFigure(float64(one.Distance)), "")
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("printing: %w", err)
+	if err := t.Printf("\n"); err != nil {
+		return err
+	}
+	if err := t.Table(indices); err != nil {
+		return err
 	}
 	if one.Optimum == nil {
-		fmt.Fprintln(out, "\nWhat is not there needs --max, what each terminal reaches alone.")
-		return nil
+		return t.Printf("\nRows marked \"-\" need --max, the rates that the terminals reach alone.\n")
 	}
-	fmt.Fprintf(out, "\nThe optimum is %s; it is limited by %s.\n", alphaName(float64(o.Alpha)), limitName(o.LimitedBy.String()))
+	err := t.Printf("\nThe optimum is %s; it is limited by %s.\n", alphaName(float64(o.Alpha)), limitName(o.LimitedBy.String()))
+	if err != nil {
+		return err
+	}
 	if one.Airtime > 1+1e-9 || one.Capacity != nil && float64(one.Total) > *one.Capacity*(1+1e-9) {
-		fmt.Fprintln(out, "The rates are beyond the limits: --max or --capacity is too low, and so is the distance.")
+		return t.Printf("The rates exceed the limits: --max or --capacity is too low, and so is the distance.\n")
 	}
 	return nil
 }
@@ -123,19 +125,23 @@ func limitName(limit string) string {
 }
 
 // printResult prints the runs of a result and the means.
-func (f *fairnessFlags) printResult(out io.Writer, all judgedResult) error {
+func (f *fairnessFlags) printResult(t *terminal.Terminal, all judgedResult) error {
 	if f.asJSON {
-		return printJSON(out, all)
+		return t.JSON(all)
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row := func(name string, total, jain, normalised, printed, airtime, distance fairness.Number) {
-		fmt.Fprintf(t, "%s\t%s", name, rateFigure(float64(total)))
-		for _, v := range []fairness.Number{jain, normalised, printed, airtime, distance} {
-			fmt.Fprint(t, "\t", indexFigure(float64(v)))
+	table := &terminal.Table{}
+	for _, title := range []string{
+		"RUN", "TOTAL Mbit/s", "JAIN", "OF RATE/ALONE", "PRINTED", "AIRTIME", "DISTANCE",
+	} {
+		table.Columns = append(table.Columns, terminal.Column{Title: title})
+	}
+	row := func(name string, total fairness.Number, indices ...fairness.Number) {
+		cells := []string{name, rateFigure(float64(total))}
+		for _, v := range indices {
+			cells = append(cells, indexFigure(float64(v)))
 		}
-		fmt.Fprintln(t)
+		table.Add(cells...)
 	}
-	fmt.Fprintln(t, "RUN\tTOTAL Mbit/s\tJAIN\tOF RATE/ALONE\tPRINTED\tAIRTIME\tDISTANCE")
 	for _, r := range all.Runs {
 		row(r.Run, r.Total, r.Jain, r.Normalised, r.Printed, r.Airtime, r.Distance)
 	}
@@ -146,13 +152,10 @@ func (f *fairnessFlags) printResult(out io.Writer, all judgedResult) error {
 		}
 		row(name, m.Total, m.Jain, m.Normalised, m.Printed, m.Airtime, m.Distance)
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return t.Table(table)
 }
 
-// rateFigure has four digits, or those of the whole number.
+// rateFigure prints four digits, or a whole number.
 func rateFigure(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -176,5 +179,8 @@ func indexFigure(v float64) string {
 	case math.IsInf(v, 0):
 		return "infinite"
 	}
-	return fmt.Sprintf("%.3f", v+0) // without a minus before zero
+	if math.Abs(v) < 0.0005 {
+		v = 0 // without a minus before zero
+	}
+	return fmt.Sprintf("%.3f", v)
 }

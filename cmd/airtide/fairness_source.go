@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+
+	"airtide/internal/view/terminal"
 
 	"airtide/internal/fairness"
 	"airtide/internal/lab/plan"
@@ -18,16 +19,16 @@ import (
 )
 
 // judgeRecording judges the flows, processes or peers of a recording.
-func (f *fairnessFlags) judgeRecording(ctx context.Context, out io.Writer, path string) error {
+func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal, path string) error {
 	key := map[string]func(*summary.Flow) string{
 		"flow":    func(fl *summary.Flow) string { return fmt.Sprintf("%d %s", fl.ID, tcp.Endpoint(fl.Remote)) },
 		"process": func(fl *summary.Flow) string { return fmt.Sprintf("%s/%d", cmp.Or(fl.Comm, "?"), fl.PID) },
 		"peer":    func(fl *summary.Flow) string { return fl.Remote.Addr().Unmap().String() },
 	}[cmp.Or(f.by, "flow")]
 	if key == nil {
-		return misuse{fmt.Errorf("--by %q: a recording has flow, process and peer", f.by)}
+		return usageError{fmt.Errorf("--by %q: a recording has flow, process and peer", f.by)}
 	}
-	r, err := openTrace(path)
+	r, err := openTrace(t, path)
 	if err != nil {
 		return err
 	}
@@ -39,20 +40,22 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, out io.Writer, path 
 	r.warnDamage()
 	report := s.Report()
 	if report.Totals.ActiveS == 0 {
-		return fmt.Errorf("%s: nothing was sent for long enough to have a rate", path)
+		return fmt.Errorf("%s: no flow sent for long enough to have a rate", path)
 	}
-	one, err := f.recorded(&report, key)
+	one, err := f.recorded(t, &report, key)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := f.judge(&one); err != nil {
 		return err
 	}
-	return f.print(out, one)
+	return f.print(t, one)
 }
 
-// recorded are the rates of those that a key names, without the negligible ones.
-func (f *fairnessFlags) recorded(report *summary.Report, key func(*summary.Flow) string) (judged, error) {
+// recorded returns the rates by key, without those below --least.
+func (f *fairnessFlags) recorded(
+	t *terminal.Terminal, report *summary.Report, key func(*summary.Flow) string,
+) (judged, error) {
 	names, rates := report.Rates(key)
 	one := judged{Of: cmp.Or(f.by, "flow")}
 	for i, rate := range rates {
@@ -61,18 +64,18 @@ func (f *fairnessFlags) recorded(report *summary.Report, key func(*summary.Flow)
 		}
 	}
 	if out := len(rates) - len(one.Rates); out > 0 {
-		fmt.Fprintf(os.Stderr, "airtide: %d of %s left out: below --least %s\n", out, counted(len(rates), "rate"), f.least)
+		t.Warnf("%d of %s left out: below --least %s", out, counted(len(rates), "rate"), f.least)
 	}
 	if len(one.Rates) == 0 {
-		return one, errors.New("no flow of it has a rate to judge")
+		return one, errors.New("no flow has a rate to judge")
 	}
 	return one, nil
 }
 
 // judgeResult judges one run, or the runs of a result and each point's mean.
-func (f *fairnessFlags) judgeResult(out io.Writer) error {
+func (f *fairnessFlags) judgeResult(t *terminal.Terminal) error {
 	if f.by != "" && f.by != "terminal" && f.by != "flow" {
-		return misuse{fmt.Errorf("--by %q: a result has terminal and flow", f.by)}
+		return usageError{fmt.Errorf("--by %q: a result has terminal and flow", f.by)}
 	}
 	if st, err := os.Stat(f.result); err == nil && !st.IsDir() {
 		r, err := result.Read(f.result)
@@ -80,15 +83,15 @@ func (f *fairnessFlags) judgeResult(out io.Writer) error {
 			return err
 		}
 		if !r.Valid {
-			fmt.Fprintf(os.Stderr, "airtide: %s: this run is not valid\n", f.result)
+			t.Warnf("%s: this run is not valid", f.result)
 		}
 		one, err := f.run(r)
 		if err != nil {
 			return err
 		}
-		return f.print(out, one)
+		return f.print(t, one)
 	}
-	dir, err := resultDir(f.results, f.result)
+	dir, err := f.results.find(f.result)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (f *fairnessFlags) judgeResult(out io.Writer) error {
 	points := map[string][]fairness.Indices{}
 	for _, r := range runs {
 		if !r.Valid {
-			fmt.Fprintf(os.Stderr, "airtide: %s is left out: the run is not valid\n", filepath.Join(dir, "runs", r.Run))
+			t.Warnf("%s is left out: the run is not valid", filepath.Join(dir, "runs", r.Run))
 			continue
 		}
 		one, err := f.run(r)
@@ -122,7 +125,7 @@ func (f *fairnessFlags) judgeResult(out io.Writer) error {
 			all.Means = append(all.Means, judgedMean{p.ID, fairness.Mean(of)})
 		}
 	}
-	return f.printResult(out, all)
+	return f.printResult(t, all)
 }
 
 // run judges the goodput of one run.

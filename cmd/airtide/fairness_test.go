@@ -81,10 +81,10 @@ func TestFairnessOfFigures(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if out := mustRun(t, "fairness", "300", "--max", "40"); !strings.Contains(out, "beyond the limits") {
+	if out := mustRun(t, "fairness", "300", "--max", "40"); !strings.Contains(out, "exceed the limits") {
 		t.Errorf("rates that cannot be:\n%s", out)
 	}
-	if out := mustRun(t, "fairness", "3", "4"); !strings.Contains(out, "needs --max") || strings.Contains(out, "NaN") {
+	if out := mustRun(t, "fairness", "3", "4"); !strings.Contains(out, "need --max") || strings.Contains(out, "NaN") {
 		t.Errorf("without --max:\n%s", out)
 	}
 }
@@ -114,7 +114,7 @@ func TestFairnessMisused(t *testing.T) {
 		{"--result x --by peer", "terminal and flow"},
 	} {
 		stdout, stderr, status := run(t, append([]string{"fairness"}, strings.Fields(c.args)...)...)
-		if status != exitMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") != 2 {
+		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") != 2 {
 			t.Errorf("airtide fairness %s: status %d, %q, %q", c.args, status, stdout, stderr)
 		}
 	}
@@ -123,7 +123,7 @@ func TestFairnessMisused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{text}, {"no-such-file.atr"}, {"--result", text}, {"--result", "nothing", "--results", t.TempDir()}} {
-		if _, stderr, status := run(t, append([]string{"fairness"}, args...)...); status != exitFailed || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, status := run(t, append([]string{"fairness"}, args...)...); status != statusFailed || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("airtide fairness %v: status %d, %q", args, status, stderr)
 		}
 	}
@@ -223,7 +223,7 @@ func TestFairnessOfAResult(t *testing.T) {
 	if strings.Count(out, "mean of 2 runs at rtt=") != 2 || strings.Contains(out, "NaN") {
 		t.Errorf("\n%s", out)
 	}
-	if _, stderr, status := run(t, "fairness", "--result", f.Dir, "--max", "1,2,3"); status != exitMisuse || !strings.Contains(stderr, "tablet, phone") {
+	if _, stderr, status := run(t, "fairness", "--result", f.Dir, "--max", "1,2,3"); status != statusMisuse || !strings.Contains(stderr, "tablet, phone") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -238,7 +238,7 @@ func TestFairnessOfARecording(t *testing.T) {
 	if r := fairnessOf(t, path, "--by", "peer", "--max", "100000"); fmt.Sprint(r.Names) != "[127.0.0.1]" || r.Airtime == nil {
 		t.Errorf("%+v", r)
 	}
-	if _, stderr, status := run(t, "fairness", path, "--least", "1000Gbit"); status != exitFailed || !strings.Contains(stderr, "--least") {
+	if _, stderr, status := run(t, "fairness", path, "--least", "1000Gbit"); status != statusFailed || !strings.Contains(stderr, "--least") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flowIDs is nil, which means all flows, when none was given.
+// flowIDs is nil, which means all flows, if none is given.
 func flowIDs(list []uint) (ids []tcp.FlowID) {
 	for _, n := range list {
 		ids = append(ids, tcp.FlowID(n))
@@ -18,17 +18,17 @@ func flowIDs(list []uint) (ids []tcp.FlowID) {
 	return ids
 }
 
-// needFlows is a misuse when the recording lacks a flow that was asked for; it says which there are.
+// needFlows refuses a flow that the recording lacks and lists the flows that it has.
 func needFlows(ctx context.Context, r *reading, asked []tcp.FlowID, has func(tcp.FlowID) bool) error {
 	i := slices.IndexFunc(asked, func(id tcp.FlowID) bool { return !has(id) })
 	if i < 0 {
 		return nil
 	}
-	there := &flowList{}
-	if err := r.scan(ctx, "listing the flows of", trace.ScanOptions{Fields: []tcp.Field{}}, there); err != nil {
+	existing := &flowList{}
+	if err := r.scan(ctx, "listing the flows of", trace.ScanOptions{Fields: []tcp.Field{}}, existing); err != nil {
 		return err
 	}
-	return misuse{fmt.Errorf("%s has no flow %d: it has %s", r.path, asked[i], there)}
+	return usageError{fmt.Errorf("%s has no flow %d: it has %s", r.path, asked[i], existing)}
 }
 
 // flowList is a sink that keeps the numbers of the flows.

@@ -25,6 +25,7 @@ import (
 	sharelive "airtide/internal/share/live"
 	"airtide/internal/tcp"
 	"airtide/internal/view/screen"
+	"airtide/internal/view/terminal"
 )
 
 // jsonOf prints what a verb prints with --json, or as JSON lines, with everything that it can hold.
@@ -70,7 +71,7 @@ func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot())
+	walk(newRoot(&terminal.Terminal{}))
 	if filters < 10 {
 		t.Errorf("%d examples with jq were found", filters)
 	}
@@ -221,7 +222,7 @@ func TestRecordingsAreCalledAlikeEverywhere(t *testing.T) {
 		}
 		texts[page] = string(text)
 	}
-	for _, cmd := range newRoot().Commands() {
+	for _, cmd := range newRoot(&terminal.Terminal{}).Commands() {
 		texts[cmd.CommandPath()+" --help"] = cmd.Example
 	}
 	read, found := regexp.MustCompile(`airtide (?:info|plot|export|record -o) ([\w./-]+\.\w+)`), 0

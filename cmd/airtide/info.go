@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -14,23 +15,23 @@ import (
 	"airtide/internal/tcp"
 )
 
-func newInfo() *cobra.Command {
+func newInfo(t *terminal.Terminal) *cobra.Command {
 	var (
-		asJSON bool
+		asJSON jsonFlag
 		flow   uint
 	)
 	cmd := &cobra.Command{
 		Use:   "info FILE",
-		Short: "Tell what is in a recording",
-		Long: `Sums up a recording: where and how it was made, and per connection its rates, round-trip times, congestion window,
-retransmissions by cause, errors by code, and what limited it. A damaged or unfinished recording is read as far as it
-goes, and what is missing is told.`,
+		Short: "Show what is in a recording",
+		Long: `Summarises a recording: where and how it was made, and for each connection its rates, round-trip times, congestion
+window, retransmissions by cause, errors by code, and what limited it. A damaged or unfinished recording is read as far
+as possible, and the missing part is reported.`,
 		Example: `  airtide info upload.atr
   airtide info upload.atr --flow 1
   airtide info upload.atr --json | jq '.flows[] | {flow, acked_rate_bps}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := openTrace(args[0])
+			r, err := openTrace(t, args[0])
 			if err != nil {
 				return err
 			}
@@ -48,25 +49,24 @@ goes, and what is missing is told.`,
 					return err
 				}
 			}
-			out := cmd.OutOrStdout()
 			switch {
-			case asJSON:
-				return printJSON(out, infoJSON{meta, r.Damage(), report})
+			case bool(asJSON):
+				return t.JSON(infoJSON{meta, r.Damage(), report})
 			case flow > 0:
-				err = report.WriteFlow(out, tcp.FlowID(flow), summary.TextOptions{Colour: useColor(os.Stdout)})
+				err = report.WriteFlow(t.Out, tcp.FlowID(flow), summary.TextOptions{Colour: t.Colour})
 			default:
-				writeMetadata(out, args[0], meta)
-				err = report.WriteText(out, summary.TextOptions{Colour: useColor(os.Stdout)})
+				writeMetadata(t.Out, args[0], meta)
+				err = report.WriteText(t.Out, summary.TextOptions{Colour: t.Colour})
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
-	cmd.Flags().UintVar(&flow, "flow", 0, "print all about one flow")
+	asJSON.register(cmd.Flags(), "print everything as JSON")
+	cmd.Flags().UintVar(&flow, "flow", 0, "print everything about one flow")
 	return cmd
 }
 
-// infoJSON is the order of the JSON: how it was recorded, what is damaged, what is in it.
+// infoJSON is the JSON of info: how the recording was made, its damage, its summary.
 type infoJSON struct {
 	Recording trace.Metadata `json:"recording"`
 	Damage    trace.Damage   `json:"damage"`
@@ -92,7 +92,7 @@ func writeMetadata(w io.Writer, path string, m trace.Metadata) {
 	fmt.Fprintln(w)
 }
 
-// unseen are the kinds of events that a source cannot see, whose counts are absent and not zero.
+// unseen lists the kinds of events that a source cannot see. Their counts are absent, not zero.
 func unseen(source string) []tcp.EventKind {
 	if source == "diag" {
 		return []tcp.EventKind{tcp.EventUndo, tcp.EventTLPLoss}

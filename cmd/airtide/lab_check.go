@@ -3,31 +3,36 @@ package main
 import (
 	"fmt"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/plan"
 )
 
-func newLabCheck() *cobra.Command {
-	var asJSON, schema bool
+func newLabCheck(t *terminal.Terminal) *cobra.Command {
+	var (
+		asJSON jsonFlag
+		schema bool
+	)
 	cmd := &cobra.Command{
 		Use:   "check EXPERIMENT...",
-		Short: "Say what is wrong with experiments' files",
-		Long: `Checks experiments without running them. Each problem names file, line and column, what was found and what was
-expected. The exit status is 1 when there is any.
+		Short: "Check the files of experiments",
+		Long: `Checks experiments without running them. Each problem names file, line and column, the text found and what was expected.
+The exit status is 1 if there is a problem.
 
 --schema prints the JSON schema of the files, for editors.`,
 		Example: `  airtide lab check my.yaml
   airtide lab check --schema > experiment.schema.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !schema {
-				return misuse{fmt.Errorf("missing argument EXPERIMENT")}
+				return usageError{fmt.Errorf("missing argument EXPERIMENT")}
 			}
 			return nil
 		},
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
+			out := t.Out
 			if schema {
 				_, err := out.Write(plan.Schema)
 				return err
@@ -52,7 +57,7 @@ expected. The exit status is 1 when there is any.
 				all = append(all, c)
 			}
 			if asJSON {
-				if err := printJSON(out, all); err != nil {
+				if err := t.JSON(all); err != nil {
 					return err
 				}
 			} else {
@@ -61,22 +66,22 @@ expected. The exit status is 1 when there is any.
 						fmt.Fprintln(out, p)
 					}
 					if len(c.Problems) == 0 {
-						fmt.Fprintf(out, "%s: right: %d points, %d runs\n", c.File, c.Points, c.Runs)
+						fmt.Fprintf(out, "%s: valid, %s, %s\n", c.File, counted(c.Points, "point"), counted(c.Runs, "run"))
 					}
 				}
 			}
 			if wrong > 0 {
-				return exitStatus(exitFailed)
+				return exitStatus(statusFailed)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON.register(cmd.Flags(), "print as JSON")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of an experiment's file")
 	return cmd
 }
 
-// problems are the messages of an error, one for each problem of a file.
+// problems are the messages of an error, one for each problem of the file.
 func problems(err error) []string {
 	list, ok := err.(plan.Problems)
 	if !ok {

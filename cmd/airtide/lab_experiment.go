@@ -16,7 +16,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// readExperiment reads an experiment's file, or one that comes with airtide, by its name.
+// readExperiment reads the file of an experiment, or by its name one that comes with airtide.
 func readExperiment(arg string) ([]byte, error) {
 	data, err := os.ReadFile(arg)
 	if err == nil {
@@ -40,22 +40,11 @@ func readPlan(arg string) (*plan.Plan, error) {
 	return plan.Read(arg, data)
 }
 
-// resultDir is the folder of a result: the argument itself, or the newest result of an experiment.
-func resultDir(root, arg string) (string, error) {
-	if _, err := os.Stat(filepath.Join(arg, "experiment.yaml")); err == nil {
-		return arg, nil
-	}
-	if strings.Contains(arg, "/") {
-		return "", fmt.Errorf("%s is no result's folder", arg)
-	}
-	return result.Latest(root, strings.TrimSuffix(arg, experiments.Ending))
-}
-
 func completeExperiment(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return experiments.Names(), cobra.ShellCompDirectiveDefault
 }
 
-// completeResult offers one of completeResults.
+// completeResult completes one argument by completeResults.
 func completeResult(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -63,7 +52,7 @@ func completeResult(cmd *cobra.Command, args []string, word string) ([]string, c
 	return completeResults(cmd, args, word)
 }
 
-// completeResults offers the experiments that have results, and the folders of these. There may be others elsewhere.
+// completeResults completes the experiments with results, and the folders of the results.
 func completeResults(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	root, err := cmd.Flags().GetString("results")
 	if err != nil {
@@ -83,8 +72,21 @@ func completeResults(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.
 	return append(names, folders...), cobra.ShellCompDirectiveDefault
 }
 
-// resultsFlag registers where results are kept.
-func resultsFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVarP(root, "results", "o", "results", "folder in which results are kept")
+// resultsFlag is the folder that holds the folders of results.
+type resultsFlag string
+
+func (f *resultsFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVarP((*string)(f), "results", "o", "results", "folder of all results")
 	_ = cmd.MarkFlagDirname("results")
+}
+
+// find returns the folder of a result: the argument itself, or the newest result of an experiment.
+func (f resultsFlag) find(arg string) (string, error) {
+	if _, err := os.Stat(filepath.Join(arg, "experiment.yaml")); err == nil {
+		return arg, nil
+	}
+	if strings.Contains(arg, "/") {
+		return "", fmt.Errorf("%s is not the folder of a result", arg)
+	}
+	return result.Latest(string(f), strings.TrimSuffix(arg, experiments.Ending))
 }

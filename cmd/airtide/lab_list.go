@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"text/tabwriter"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -13,18 +13,18 @@ import (
 	"airtide/internal/lab/show"
 )
 
-func newLabList() *cobra.Command {
+func newLabList(t *terminal.Terminal) *cobra.Command {
 	var (
-		root   string
-		asJSON bool
+		root   resultsFlag
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the experiments that come with airtide, and the results there are",
+		Short: "List the experiments that come with airtide, and existing results",
 		Example: `  airtide lab list
   airtide lab list -o /data/results
   airtide lab list --json | jq -r '.results[] | select(.finished < .runs) | .dir'`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type experiment struct {
 				Name   string `json:"name"`
@@ -49,31 +49,37 @@ func newLabList() *cobra.Command {
 				})
 			}
 			var err error
-			if list.Results, err = result.List(root); err != nil {
+			if list.Results, err = result.List(string(root)); err != nil {
 				return err
 			}
-			out := cmd.OutOrStdout()
 			if asJSON {
-				return printJSON(out, list)
+				return t.JSON(list)
 			}
-			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "EXPERIMENT\tRUNS\tTIME\tSOURCE\tTITLE")
+			table := &terminal.Table{Columns: []terminal.Column{
+				{Title: "EXPERIMENT"},
+				{Title: "RUNS", Right: true, Optional: 1},
+				{Title: "TIME", Right: true, Optional: 2},
+				{Title: "TITLE", Least: 30},
+				{Title: "SOURCE", Least: 20, Optional: 3},
+			}}
 			for _, e := range list.Experiments {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", e.Name, e.Runs, short(e.TimeS), e.Source, e.Title)
+				table.Add(e.Name, fmt.Sprint(e.Runs), short(e.TimeS), e.Title, e.Source)
 			}
-			if err := w.Flush(); err != nil || len(list.Results) == 0 {
+			if err := t.Table(table); err != nil || len(list.Results) == 0 {
 				return err
 			}
-			fmt.Fprintln(out)
-			return show.WriteList(out, list.Results, show.TextOptions{Colour: useColor(os.Stdout)})
+			if err := t.Printf("\n"); err != nil {
+				return err
+			}
+			return show.WriteList(t.Out, list.Results, show.TextOptions{Colour: t.Colour})
 		},
 	}
-	resultsFlag(cmd, &root)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	root.register(cmd)
+	asJSON.register(cmd.Flags(), "print as JSON")
 	return cmd
 }
 
-// short prints seconds as people say them.
+// short prints a time in seconds as seconds or minutes.
 func short(s int) string {
 	if s < 120 {
 		return fmt.Sprintf("%d s", s)

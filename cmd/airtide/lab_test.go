@@ -53,7 +53,7 @@ func rightExperiment(t *testing.T) string {
 func TestLabCheckNamesThePlace(t *testing.T) {
 	path := cellFile(t, shortExperiment)
 	stdout, _, status := run(t, "lab", "check", path)
-	if status != exitFailed || !strings.HasPrefix(stdout, path+":8:") || !strings.Contains(stdout, "did you mean phy_rate?") {
+	if status != statusFailed || !strings.HasPrefix(stdout, path+":8:") || !strings.Contains(stdout, "did you mean phy_rate?") {
 		t.Errorf("status %d: %s", status, stdout)
 	}
 	stdout, _, status = run(t, "lab", "check", "--json", path, "quickstart")
@@ -62,7 +62,7 @@ func TestLabCheckNamesThePlace(t *testing.T) {
 		Runs     int
 		Problems []string
 	}
-	if err := json.Unmarshal([]byte(stdout), &checked); err != nil || status != exitFailed {
+	if err := json.Unmarshal([]byte(stdout), &checked); err != nil || status != statusFailed {
 		t.Fatalf("status %d, %v: %s", status, err, stdout)
 	}
 	if len(checked) != 2 || len(checked[0].Problems) != 1 || len(checked[1].Problems) != 0 || checked[1].Runs == 0 {
@@ -104,7 +104,7 @@ func TestWithoutRootTheUserIsToldSo(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		stdout, stderr, status := runCmd(t, cmd)
-		if status != exitFailed || !strings.Contains(stderr, c.says) || stdout != "" {
+		if status != statusFailed || !strings.Contains(stderr, c.says) || stdout != "" {
 			t.Errorf("airtide %s: exit status %d: %s%s", strings.Join(c.args, " "), status, stdout, stderr)
 		}
 	}
@@ -181,11 +181,11 @@ func TestLabFromFileToClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := cellFile(t, strings.Replace(string(text), "mean(srtt) < 60000", "mean(srtt) > 60000", 1))
-	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != exitNotHeld || !strings.Contains(out, "not held") {
+	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != statusNotHeld || !strings.Contains(out, "not held") {
 		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
 	}
 	for _, flag := range []string{"--json", "--quiet"} {
-		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != exitNotHeld || strings.Contains(out, "not held") {
+		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != statusNotHeld || strings.Contains(out, "not held") {
 			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
 		}
 	}
@@ -195,7 +195,7 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "4/4") {
 		t.Errorf("the list is\n%s", out)
 	}
-	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != exitFailed || !strings.Contains(stderr, "nothing") {
+	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != statusFailed || !strings.Contains(stderr, "nothing") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -217,7 +217,7 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 		outcome string
 		rates   [2]float64
 		status  int
-	}{{"held", [2]float64{18, 18.1}, 0}, {"not decided", [2]float64{19, 22}, 0}, {"not held", [2]float64{22, 22.1}, exitNotHeld}} {
+	}{{"held", [2]float64{18, 18.1}, 0}, {"not decided", [2]float64{19, 22}, 0}, {"not held", [2]float64{22, 22.1}, statusNotHeld}} {
 		dir := resultOf(t, c.rates)
 		out, stderr, status := run(t, "lab", "show", dir)
 		if status != c.status || !strings.Contains(out, "1 "+c.outcome) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +55,7 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"lab", "show", "testdata", "--json", "--csv"}, "json"},
 	} {
 		stdout, stderr, status := run(t, c.args...)
-		if status != exitMisuse || !strings.Contains(stderr, c.want) || stdout != "" {
+		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" {
 			t.Errorf("airtide %s: status %d, %q, %q", strings.Join(c.args, " "), status, stdout, stderr)
 		}
 		if strings.Count(stderr, "\n") > 2 {
@@ -78,7 +80,7 @@ func TestFilesThatAreNoRecordings(t *testing.T) {
 			{"info", path}, {"plot", path, "-o", filepath.Join(dir, "x.png")}, {"export", path, "--to", "csv", "-o", filepath.Join(dir, "x.csv")},
 		} {
 			_, stderr, status := run(t, args...)
-			if status != exitFailed || !strings.Contains(stderr, path) || strings.Count(stderr, "\n") != 1 {
+			if status != statusFailed || !strings.Contains(stderr, path) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
 			}
 		}
@@ -154,7 +156,7 @@ func TestHelpOfEachVerbHasExamples(t *testing.T) {
 			look(c)
 		}
 	}
-	look(newRoot())
+	look(newRoot(&terminal.Terminal{}))
 	if out := mustRun(t, "lab", "list", "--help"); !strings.Contains(out, "Examples:") {
 		t.Errorf("examples are not printed: %s", out)
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +17,13 @@ import (
 	"airtide/internal/view/screen"
 )
 
-func newMonitor() *cobra.Command {
+func newMonitor(t *terminal.Terminal) *cobra.Command {
 	var (
-		source                     sourceFlags
-		interval                   time.Duration
-		asJSON, once, events, idle bool
-		sort, find                 string
+		source             sourceFlags
+		interval           time.Duration
+		asJSON             jsonFlag
+		once, events, idle bool
+		sort, find         string
 	)
 	cmd := &cobra.Command{
 		Use:   "monitor",
@@ -29,12 +31,12 @@ func newMonitor() *cobra.Command {
 		Long: `Shows every TCP connection with its congestion window, round-trip times, queues, rates and errors, updated live.
 
 On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one connection,
-? shows all keys, q quits. Otherwise, and with --once, a plain table is printed; with --json, lines of JSON.`,
+? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with --json, lines of JSON.`,
 		Example: `  airtide monitor
   airtide monitor --port 443 --sort srtt_us
   airtide monitor --once
   airtide monitor --json --events | jq 'select(.type == "event")'`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			mo, err := source.options()
 			if err != nil {
@@ -42,42 +44,42 @@ On a terminal it is a full-screen table: arrows move, s sorts, / filters, p paus
 			}
 			order, err := screen.ParseSort(sort)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
 			if interval < 0 {
-				return misuse{fmt.Errorf("--interval %s: want a positive time", interval)}
+				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
 			}
-			if events && !asJSON {
-				return misuse{errors.New("--events goes with --json")}
+			if events && !bool(asJSON) {
+				return usageError{errors.New("--events needs --json")}
 			}
-			return watch(cmd.Context(), mo, screen.Options{
+			return watch(cmd.Context(), t, mo, screen.Options{
 				Interval: interval, Once: once, Events: events, Sort: order,
-				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: cmd.OutOrStdout(),
-			}, asJSON)
+				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: t.Out,
+			}, bool(asJSON))
 		},
 	}
 	source.register(cmd)
 	fl := cmd.Flags()
 	fl.DurationVarP(&interval, "interval", "i", 0, "time between two updates (default 1s, 0.5s on the full screen)")
-	fl.BoolVar(&asJSON, "json", false, "print lines of JSON")
-	fl.BoolVar(&once, "once", false, "observe for one interval, print, and end")
-	fl.BoolVar(&events, "events", false, "with --json: a line for each event too")
+	asJSON.register(fl, "print lines of JSON")
+	fl.BoolVar(&once, "once", false, "observe for one interval, print, and exit")
+	fl.BoolVar(&events, "events", false, "with --json: also print a line for each event")
 	fl.StringVar(&sort, "sort", screen.SortByRate, "order of the rows: "+strings.Join(screen.SortKeys(), ", "))
-	fl.StringVar(&find, "find", "", "only rows that contain these words")
-	fl.BoolVar(&idle, "hide-idle", false, "leave out connections without recent traffic")
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(screen.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
+	fl.StringVar(&find, "find", "", "show only rows that contain these words")
+	fl.BoolVar(&idle, "hide-idle", false, "hide connections without recent traffic")
+	fixed(cmd, "sort", screen.SortKeys()...)
 	return cmd
 }
 
-// watch opens the source and shows it in the way that suits the output.
-func watch(ctx context.Context, mo monitor.Options, o screen.Options, asJSON bool) error {
+// watch opens the source and shows it as JSON, as a plain table or on the full screen.
+func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o screen.Options, asJSON bool) error {
 	src, err := monitor.Open(mo)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	if src.Fallback != nil {
-		fmt.Fprintf(os.Stderr, "airtide: bpf is not available, taking diag: %v\n", src.Fallback)
+		t.Warnf("bpf is not available, taking diag: %v", src.Fallback)
 	}
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}
@@ -88,15 +90,15 @@ func watch(ctx context.Context, mo monitor.Options, o screen.Options, asJSON boo
 	table.SetSource(seen)
 	o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, sink) }
 	switch {
-	case asJSON:
+	case bool(asJSON):
 		err = screen.JSONLines(ctx, table, o)
-	case o.Once || !screen.IsTerminal(os.Stdout):
+	case o.Once || !t.Screen:
 		err = screen.Plain(ctx, table, o)
 	default:
 		err = screen.Run(ctx, table, o)
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // the reader has seen enough
+		return nil // the reader of the pipe has gone
 	}
 	return err
 }

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a pseudo-terminal with somebody who reads along.
-type terminal struct {
+// pseudoTerminal is a terminal whose output is collected.
+type pseudoTerminal struct {
 	master, slave *os.File
 	mu            sync.Mutex
 	shown         bytes.Buffer
 }
 
-func openTerminal(t *testing.T) *terminal {
+func openTerminal(t *testing.T) *pseudoTerminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func openTerminal(t *testing.T) *terminal {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { slave.Close() })
-	term := &terminal{master: master, slave: slave}
+	term := &pseudoTerminal{master: master, slave: slave}
 	go func() {
 		b := make([]byte, 4096)
 		for {
@@ -58,7 +58,7 @@ func openTerminal(t *testing.T) *terminal {
 	return term
 }
 
-func (term *terminal) waitFor(t *testing.T, text string) {
+func (term *pseudoTerminal) waitFor(t *testing.T, text string) {
 	t.Helper()
 	waitFor(t, fmt.Sprintf("the terminal to show %q", text), func() bool {
 		term.mu.Lock()
@@ -67,14 +67,14 @@ func (term *terminal) waitFor(t *testing.T, text string) {
 	})
 }
 
-func (term *terminal) press(t *testing.T, key string) {
+func (term *pseudoTerminal) press(t *testing.T, key string) {
 	t.Helper()
 	if _, err := term.master.WriteString(key); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (term *terminal) modes(t *testing.T) unix.Termios {
+func (term *pseudoTerminal) modes(t *testing.T) unix.Termios {
 	t.Helper()
 	m, err := unix.IoctlGetTermios(int(term.slave.Fd()), unix.TCGETS)
 	if err != nil {

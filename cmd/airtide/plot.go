@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"airtide/internal/view/terminal"
+
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/trace"
@@ -16,18 +18,18 @@ import (
 	"airtide/internal/view/plot"
 )
 
-func newPlot() *cobra.Command {
+func newPlot(t *terminal.Terminal) *cobra.Command {
 	var (
-		out, kind, style string
-		flows            []uint
-		force            bool
-		o                plot.Options
+		out         outputFlags
+		kind, style string
+		flows       []uint
+		o           plot.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o FIGURE",
 		Short: "Draw figures from a recording",
-		Long: `Draws one connection of a recording as PNG, SVG or PDF, chosen by the ending of the output; with --grid several
-connections side by side with the same axes.
+		Long: `Draws one connection of a recording, or with --grid several connections side by side with the same axes. The suffix of
+the output chooses PNG, SVG or PDF.
 
 Figures:
 ` + figureList(),
@@ -36,42 +38,42 @@ Figures:
   airtide plot upload.atr --grid --flow 1,2,3,4 -o all.png`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				return misuse{errors.New("no output file: give one with -o FIGURE")}
+			if out.path == "" {
+				return usageError{errors.New("no output file: give one with -o FIGURE")}
 			}
 			k, err := plot.ParseKind(kind)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
-			format, err := plot.FormatOf(out)
+			format, err := plot.FormatOf(out.path)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
 			o.Style = plot.Style(style)
-			return drawPlot(cmd.Context(), args[0], out, format, k, flowIDs(flows), force, o)
+			return drawPlot(cmd.Context(), t, args[0], out, format, k, flowIDs(flows), o)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&out, "output", "o", "", "figure to write: .png, .svg or .pdf (required)")
-	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "which figure; see above")
-	fl.UintSliceVar(&flows, "flow", nil, "flow numbers, as airtide info shows them (default: the flow with most traffic, with --grid all)")
+	out.register(fl, "figure to write: .png, .svg or .pdf (required)")
+	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "kind of figure; see above")
+	fl.UintSliceVar(&flows, "flow", nil, "flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
 	fl.DurationVar(&o.From, "from", 0, "start of the figure, from the start of the recording")
 	fl.DurationVar(&o.To, "to", 0, "end of the figure, from the start of the recording (default: its end)")
 	fl.StringVar(&o.Title, "title", "", "title (default: the flow)")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "no title")
 	fl.Float64Var(&o.WidthCm, "width", 0, "width in cm (default 16)")
-	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: what the figure needs)")
+	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: as the figure needs)")
 	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
 	fl.StringVar(&style, "style", string(plot.Colour), "colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
 	fl.DurationVar(&o.Window, "window", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
-	fl.BoolVarP(&force, "force", "f", false, "overwrite an existing file")
 	names := make([]string, 0, len(plot.Kinds()))
 	for _, k := range plot.Kinds() {
 		names = append(names, string(k))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	fixed(cmd, "kind", names...)
+	fixed(cmd, "style", string(plot.Colour), string(plot.Grey))
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
 }
@@ -84,8 +86,11 @@ func figureList() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func drawPlot(ctx context.Context, path, out, format string, kind plot.Kind, ids []tcp.FlowID, force bool, o plot.Options) error {
-	r, err := openTrace(path)
+func drawPlot(
+	ctx context.Context, t *terminal.Terminal, path string, out outputFlags, format string, kind plot.Kind,
+	ids []tcp.FlowID, o plot.Options,
+) error {
+	r, err := openTrace(t, path)
 	if err != nil {
 		return err
 	}
@@ -112,7 +117,7 @@ func drawPlot(ctx context.Context, path, out, format string, kind plot.Kind, ids
 		return err
 	}
 	o.Note = missing(series.LostRecords(), r.Damage())
-	f, err := createOutput(out, force)
+	f, err := out.create()
 	if err != nil {
 		return err
 	}
@@ -125,13 +130,13 @@ func drawPlot(ctx context.Context, path, out, format string, kind plot.Kind, ids
 		err = closeErr
 	}
 	if err != nil {
-		_ = os.Remove(out)
-		return fmt.Errorf("drawing %s: %w", out, err)
+		_ = os.Remove(out.path)
+		return fmt.Errorf("drawing %s: %w", out.path, err)
 	}
 	return nil
 }
 
-// missing is the note of a figure whose recording lacks something.
+// missing is the note in a figure whose recording is incomplete.
 func missing(lost uint64, d trace.Damage) string {
 	var notes []string
 	if lost > 0 {
@@ -141,17 +146,4 @@ func missing(lost uint64, d trace.Damage) string {
 		notes = append(notes, "recording: "+d.String())
 	}
 	return strings.Join(notes, "; ")
-}
-
-// createOutput makes a file and refuses to overwrite one unless told to.
-func createOutput(path string, force bool) (*os.File, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s exists: choose another name or overwrite it with --force", path)
-	}
-	return f, err
 }

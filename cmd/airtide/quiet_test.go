@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/terminal"
 )
 
 func TestWhatIsLostIsSaidHoweverQuiet(t *testing.T) {
@@ -47,7 +48,7 @@ func TestLossIsSaidWithWhatWouldHelp(t *testing.T) {
 		{tcp.Loss{Untracked: 3}, "3 times a flow could not be followed because the table was full: raise --max-flows\n"},
 	} {
 		var b strings.Builder
-		printLoss(&b, &c.loss)
+		printLoss(&terminal.Terminal{Err: &b}, &c.loss)
 		if b.String() != c.want {
 			t.Errorf("%q, want %q", b.String(), c.want)
 		}

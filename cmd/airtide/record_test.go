@@ -62,7 +62,7 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 func TestOutputThatExistsOrIsBeingWrittenIsNotTouched(t *testing.T) {
 	path := recording(t)
 	before, _ := os.ReadFile(path)
-	if _, stderr, status := run(t, "record", "-o", path, "-d", "1s"); status != exitFailed || !strings.Contains(stderr, path) {
+	if _, stderr, status := run(t, "record", "-o", path, "-d", "1s"); status != statusFailed || !strings.Contains(stderr, path) {
 		t.Errorf("an existing file gives status %d: %s", status, stderr)
 	}
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
@@ -75,7 +75,7 @@ func TestOutputThatExistsOrIsBeingWrittenIsNotTouched(t *testing.T) {
 	}
 	waitFor(t, "the recording to begin", func() bool { st, err := os.Stat(busy); return err == nil && st.Size() > 0 })
 	_, stderr, status := run(t, "record", "-f", "-o", busy, "-d", "1s")
-	if status != exitFailed || !strings.Contains(stderr, "another") {
+	if status != statusFailed || !strings.Contains(stderr, "another") {
 		t.Errorf("a file that is being written gives status %d: %s", status, stderr)
 	}
 	_ = first.Process.Signal(os.Interrupt)
@@ -99,7 +99,7 @@ func TestAFullDiskEndsTheRecordingAndKeepsWhatWasWritten(t *testing.T) {
 	go busyTraffic(stop)
 	defer close(stop)
 	_, stderr, status := run(t, "record", "-o", path, "-d", "20s")
-	if status != exitFailed || strings.Count(stderr, "no space left") != 1 {
+	if status != statusFailed || strings.Count(stderr, "no space left") != 1 {
 		t.Fatalf("status %d, want 1 and the error once: %s", status, stderr)
 	}
 	if r := info(t, path); r.Totals.Samples == 0 || r.Damage.SkippedBytes != 0 {
@@ -329,13 +329,13 @@ func TestTwoRecordingsAtOnceDoNotDisturbEachOther(t *testing.T) {
 func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 	needRoot(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != exitFailed || !strings.Contains(stderr, "kept") {
+	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != statusFailed || !strings.Contains(stderr, "kept") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if !info(t, path).Damage.CleanEnd {
 		t.Error("the recording is not whole")
 	}
-	if _, stderr, status := run(t, "record", "-o", path+"2", "--", "/no/such/program"); status != exitFailed || !strings.Contains(stderr, "/no/such/program") {
+	if _, stderr, status := run(t, "record", "-o", path+"2", "--", "/no/such/program"); status != statusFailed || !strings.Contains(stderr, "/no/such/program") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if left := cgroupsLeft(t); left != "" {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -15,31 +15,31 @@ import (
 	"airtide/internal/share/link"
 )
 
-func newShareHub() *cobra.Command {
+func newShareHub(t *terminal.Terminal) *cobra.Command {
 	var (
 		keys   []string
 		listen string
-		asJSON bool
+		asJSON jsonFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "hub --key FILE [flags]",
-		Short: "Pass on what terminals say, where access points let none hear another",
-		Long: `Runs on the wired side, on any machine that the terminals reach. Terminals that are given it by --peer send it their reports; it
-passes those of members of a cell on to the others of that cell, sealed as they are. It needs the keys of the cells, to tell
-members from strangers, and no root.`,
+		Short: "Relay reports between terminals whose access point separates them",
+		Long: `Runs on the wired side, on any machine that the terminals reach. Terminals that name it by --peer send it their reports.
+The hub passes the reports of a member of a cell on to the other members, still encrypted. It needs the keys of the cells
+to recognise members. It does not need root.`,
 		Example: `  airtide share hub --key cell.key
   airtide share hub --key cell.key --key guests.key --listen 192.168.1.2:4748
   airtide share run --key cell.key --peer 192.168.1.2 --max-rate 400Mbit       on each terminal`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(keys) == 0 {
 				return errNoKey
 			}
 			at, err := parseListen(listen)
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
-			c := hub.Config{Listen: at, Step: sayHub(cmd, asJSON)}
+			c := hub.Config{Listen: at, Step: printHub(t, bool(asJSON))}
 			for _, path := range keys {
 				k, err := cellkey.Read(path)
 				if err != nil {
@@ -52,29 +52,28 @@ members from strangers, and no root.`,
 				return err
 			}
 			defer h.Close()
-			fmt.Fprintf(os.Stderr, "listening on port %d\n", h.Port())
+			t.Notef("listening on port %d", h.Port())
 			return h.Run(cmd.Context())
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&keys, "key", nil, "file with a cell's key (required, repeatable)")
-	fl.StringVar(&listen, "listen", fmt.Sprintf(":%d", link.Port), "address and port, or one of them; without an address all of this machine's")
-	fl.BoolVar(&asJSON, "json", false, "print how the cells are doing as a line of JSON each second")
+	fl.StringVar(&listen, "listen", fmt.Sprintf(":%d", link.Port), "address, port or both (default address: all of this machine)")
+	asJSON.register(fl, "print the state of the cells as a line of JSON each second")
 	return cmd
 }
 
-// sayHub tells how many terminals there are when that changes, or all that is known each second.
-func sayHub(cmd *cobra.Command, asJSON bool) func(hub.Status) {
+// printHub prints the number of terminals when it changes, or with JSON the status each second.
+func printHub(t *terminal.Terminal, asJSON bool) func(hub.Status) {
 	terminals := map[string]int{}
-	out := json.NewEncoder(cmd.OutOrStdout())
 	return func(s hub.Status) {
 		if asJSON {
-			_ = out.Encode(s)
+			_ = t.JSONLine(s)
 		}
 		for _, c := range s.Cells {
 			if before, known := terminals[c.Cell]; !known || before != c.Terminals {
 				terminals[c.Cell] = c.Terminals
-				fmt.Fprintf(os.Stderr, "cell %s: %d terminals\n", c.Cell, c.Terminals)
+				t.Notef("cell %s: %d terminals", c.Cell, c.Terminals)
 			}
 		}
 	}

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"strconv"
 	"time"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ import (
 	"airtide/internal/share/radio"
 )
 
-// shareFlags are those of share run as they are given.
+// shareFlags are the flags of share run as the user gives them.
 type shareFlags struct {
 	key, device, policy, maximum, capacity, source, phyFile string
 	multicast, alpha                                        string
@@ -29,69 +30,77 @@ type shareFlags struct {
 	port                                                    uint16
 	weight                                                  float64
 	single                                                  bool
-	asJSON                                                  bool
+	asJSON                                                  jsonFlag
 	metrics, otlp                                           string
 }
 
-func newShareRun() *cobra.Command {
+func newShareRun(t *terminal.Terminal) *cobra.Command {
 	var f shareFlags
 	cmd := &cobra.Command{
 		Use:   "run --key FILE [flags]",
 		Short: "Take part in sharing until Ctrl-C",
-		Long: `Takes part in sharing: sees this network namespace's connections, tells the other terminals, and bounds the congestion windows of
-what it sends. Without others, and when they fall silent for a second, nothing is bound; when it ends, however that is,
-everything is as before.
+		Long: `Takes part in sharing: sees the connections of this network namespace, reports to the other terminals, and bounds the
+congestion windows of what this terminal sends. Without other terminals, or when they have been silent for a second,
+nothing is bounded. When the agent ends, however it ends, everything is restored. Needs root.
 
-What this terminal reaches alone decides its share of the airtime. Give it by --max-rate; else it follows from the PHY rate that
-nl80211 tells, and where there is no Wi-Fi it is found. Needs root.`,
+The rate that this terminal reaches alone decides its share of the airtime. Set it by --max-rate. Otherwise it follows
+from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
 		Example: `  airtide share run --key cell.key --interface wlan0 --max-rate 400Mbit
-  airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   where access points keep multicast back
-  airtide share run --key cell.key --peer 192.168.1.2      where airtide share hub runs
+  airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   if the access point blocks multicast
+  airtide share run --key cell.key --peer 192.168.1.2      address of a running airtide share hub
   airtide share run --key cell.key --interface wlan0 --metrics localhost:9478 --otlp http://collector:4318
   airtide share run --key cell.key --interface wlan0 --policy observe --json`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.key == "" {
 				return errNoKey
 			}
 			c, err := f.config()
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
 			if c.Key, err = cellkey.Read(f.key); err != nil {
 				return err
 			}
-			return f.run(cmd, c)
+			return f.run(cmd.Context(), t, c)
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.key, "key", "", "file with the cell's key (required)")
-	fl.StringVar(&f.device, "interface", "", "interface by which the access point is reached: flows of its addresses, multicast on it")
-	fl.StringSliceVar(&f.peers, "peer", nil, "address, or address:port, of a terminal to tell by unicast, or of a hub (repeatable)")
+	fl.StringVar(&f.device, "interface", "", "interface to the access point: flows of its addresses, multicast on it")
+	fl.StringSliceVar(&f.peers, "peer", nil, "address or address:port of a hub, or of a terminal to reach by unicast (repeatable)")
 	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
-	fl.StringVar(&f.policy, "policy", string(control.Shares), "shares, equal-cap (our reconstruction of the middleware of Matsuno et al. 2021), or observe")
-	fl.StringVar(&f.maximum, "max-rate", "", "what this terminal reaches alone, such as 400Mbit")
-	fl.StringVar(&f.capacity, "capacity", "", "what equal-cap divides, such as 1Gbit")
-	fl.Float64Var(&f.weight, "weight", 1, "what this terminal counts for, 0.1 to 10")
-	fl.StringVar(&f.alpha, "alpha", "1", "what is fair, the same on all terminals: 0 puts the total first, 1 is proportional fairness, inf is max-min")
-	fl.StringVar(&f.multicast, "multicast-rate", "", "at what the access point sends multicast (default 6Mbit above 2.4 GHz, else 1Mbit)")
-	fl.StringVar(&f.phyFile, "phy-file", "", "file that tells the PHY rate of now where nl80211 does not (docs/design/sharing.md); read twice a second")
-	fl.BoolVar(&f.single, "single-frames", false, "the radio has no aggregates (802.11a, b, g); where there is Wi-Fi, nl80211 tells")
-	fl.StringVar(&f.source, "source", string(monitor.Auto), "where samples come from: auto, bpf or diag")
-	fl.StringVar(&f.metrics, "metrics", "", "serve metrics to Prometheus at this address, such as localhost:9478: http://ADDRESS/metrics")
-	fl.StringVar(&f.otlp, "otlp", "", "tell metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
-	fl.BoolVar(&f.asJSON, "json", false, "print how it is doing as a line of JSON each second")
-	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"shares", "equal-cap", "observe"}, cobra.ShellCompDirectiveNoFileComp))
+	fl.StringVar(&f.policy, "policy", string(control.Shares),
+		"shares, equal-cap (our reconstruction of the middleware of Matsuno et al. 2021), or observe")
+	fl.StringVar(&f.maximum, "max-rate", "", "rate that this terminal reaches alone, such as 400Mbit")
+	fl.StringVar(&f.capacity, "capacity", "", "rate that equal-cap divides, such as 1Gbit")
+	fl.Float64Var(&f.weight, "weight", 1, "weight of this terminal, 0.1 to 10")
+	fl.StringVar(&f.alpha, "alpha", "1", "fairness, the same on all terminals: "+
+		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
+	fl.StringVar(&f.multicast, "multicast-rate", "",
+		"rate at which the access point sends multicast (default 6Mbit above 2.4 GHz, otherwise 1Mbit)")
+	fl.StringVar(&f.phyFile, "phy-file", "", "file with the current PHY rate, if nl80211 does not report it "+
+		"(docs/design/sharing.md); read twice a second")
+	fl.BoolVar(&f.single, "single-frames", false,
+		"the radio does not aggregate frames (802.11a, b, g); on Wi-Fi, nl80211 reports it")
+	fl.StringVar(&f.source, "source", string(monitor.Auto), "source of samples: auto, bpf or diag")
+	fl.StringVar(&f.metrics, "metrics", "",
+		"serve Prometheus metrics at http://ADDRESS/metrics; ADDRESS such as localhost:9478")
+	fl.StringVar(&f.otlp, "otlp", "",
+		"send metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
+	f.asJSON.register(fl, "print the state as a line of JSON each second")
+	fixed(cmd, "policy", "shares", "equal-cap", "observe")
+	fixed(cmd, "source", "auto", "bpf", "diag")
 	return cmd
 }
 
-// run shares, and lets others look on.
-func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
-	c.Notice = func(line string) { fmt.Fprintln(os.Stderr, line) }
+// run runs the agent with its status socket, metrics and radio.
+func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Config) (err error) {
+	c.Notice = func(line string) { t.Notef("%s", line) }
 	tap := &live.Tap{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
 	if server, err := live.Serve(c.Key.Tag(), tap); err != nil {
-		c.Notice(err.Error()) // it shares without being asked, then
+		c.Notice(err.Error()) // it shares without a status socket
 	} else {
 		defer closed(server)
 	}
@@ -118,19 +127,18 @@ func (f *shareFlags) run(cmd *cobra.Command, c share.Config) (err error) {
 	case !errors.Is(err, radio.ErrNone):
 		c.Notice(err.Error())
 	}
-	out := json.NewEncoder(cmd.OutOrStdout())
 	last := time.Time{}
 	c.Step = func(s share.Status) {
 		tap.Step(s)
 		if f.asJSON && s.Time.Sub(last) >= time.Second {
 			last = s.Time
-			_ = out.Encode(s)
+			_ = t.JSONLine(s)
 		}
 	}
-	return share.Run(cmd.Context(), c)
+	return share.Run(ctx, c)
 }
 
-// radio is what tells the PHY rate.
+// radio is the source of the PHY rate.
 func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
 	if f.phyFile != "" {
 		return radio.BeginFile(f.phyFile, c.Notice)
@@ -139,7 +147,10 @@ func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
 }
 
 func (f *shareFlags) config() (c share.Config, err error) {
-	c = share.Config{Interface: f.device, Weight: f.weight, SingleFrames: f.single, Link: link.Config{Interface: f.device, Port: f.port}}
+	c = share.Config{
+		Interface: f.device, Weight: f.weight, SingleFrames: f.single,
+		Link: link.Config{Interface: f.device, Port: f.port},
+	}
 	if c.Policy, err = control.ParsePolicy(f.policy); err != nil {
 		return c, err
 	}

@@ -2,62 +2,61 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"syscall"
 	"time"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share/live"
-	"airtide/internal/view/screen"
 )
 
-func newShareStatus() *cobra.Command {
+func newShareStatus(t *terminal.Terminal) *cobra.Command {
 	var (
-		asJSON, watch bool
-		interval      time.Duration
+		asJSON   jsonFlag
+		watch    bool
+		interval time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how the agents on this machine are doing",
-		Long: `Shows of each agent that runs on this machine, in whatever network namespace: the terminals that it hears, what they reach and
-deliver, its share, what limits the cell, whether bounds are held and if not why, and what became of the datagrams it received.
-With --watch again and again until Ctrl-C, on a terminal in place. Needs root, as the agents do.
+		Short: "Show the state of the agents on this machine",
+		Long: `Shows the state of each agent on this machine, in any network namespace: the terminals in contact, the rates that they
+reach alone and that they deliver, the share of the agent, the limit of the cell, whether windows are bounded and if not
+why, and the fate of received datagrams. With --watch the table is updated until Ctrl-C. Needs root.
 
-When no agent runs here, or one does not answer within a second, the exit status is 1.`,
+The exit status is 1 if no agent runs here or if an agent does not answer within a second.`,
 		Example: `  airtide share status
   airtide share status --watch --interval 5s
   airtide share status --json | jq '{held, why, share_bps, peers: [.peers[] | {address, rate_bps}]}'`,
-		Args: exactArgs(),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval <= 0 {
-				return misuse{fmt.Errorf("--interval %s: want a positive time", interval)}
+				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
 			}
 			if cmd.Flags().Changed("interval") && !watch {
-				return misuse{errors.New("--interval is the time between two updates of --watch")}
+				return usageError{errors.New("--interval is the time between two updates of --watch")}
 			}
-			before, show := "", showAgent
-			switch {
-			case asJSON:
-				show = func(w io.Writer, r *live.Report) error { return json.NewEncoder(w).Encode(r) }
-			case watch && screen.IsTerminal(os.Stdout):
-				before = clearScreen
+			print := t.Print
+			if watch && !bool(asJSON) {
+				print = t.Redraw
 			}
 			for {
-				failures, err := showAgents(cmd, before, show)
+				failures, err := showAgents(cmd.Context(), bool(asJSON), print)
 				switch {
 				case cmd.Context().Err() != nil, errors.Is(err, syscall.EPIPE):
-					return nil // the user, or the reader, has seen enough
+					return nil // interrupted, or the reader of the pipe has gone
 				case err != nil:
 					return err
 				case !watch:
 					return failures
 				case failures != nil:
-					fmt.Fprintf(os.Stderr, "airtide: %v\n", failures) // the agent may be starting
+					t.Warnf("%v", failures) // the agent may be starting
 				}
 				select {
 				case <-cmd.Context().Done():
@@ -68,33 +67,35 @@ When no agent runs here, or one does not answer within a second, the exit status
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&asJSON, "json", false, "print a line of JSON for each agent")
-	fl.BoolVarP(&watch, "watch", "w", false, "go on until Ctrl-C")
+	asJSON.register(fl, "print a line of JSON for each agent")
+	fl.BoolVarP(&watch, "watch", "w", false, "update until Ctrl-C")
 	fl.DurationVarP(&interval, "interval", "i", time.Second, "time between two updates of --watch")
 	return cmd
 }
 
-// showAgents shows all agents once, in one piece, so that nothing flickers. Those that do not answer are failures.
-func showAgents(cmd *cobra.Command, before string, show func(io.Writer, *live.Report) error) (failures, err error) {
-	reports, silent, err := live.Ask(cmd.Context())
+// showAgents prints all agents once, in one piece, so that nothing flickers. Agents that do not
+// answer are failures.
+func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (failures, err error) {
+	reports, silent, err := live.Ask(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.WriteString(before)
 	for _, r := range reports {
-		if err := show(&b, r); err != nil {
+		if err := writeAgent(&b, r, asJSON); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range silent {
 		failures = errors.Join(failures, f)
 	}
-	_, err = b.WriteTo(cmd.OutOrStdout())
-	return failures, err
+	return failures, print(b.Bytes())
 }
 
-func showAgent(w io.Writer, r *live.Report) error {
+func writeAgent(w io.Writer, r *live.Report, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
 	if err := r.Table(w); err != nil {
 		return err
 	}

@@ -181,21 +181,21 @@ func TestShareMisuse(t *testing.T) {
 		says   string
 		status int
 	}{
-		{[]string{"hub"}, "--key", exitMisuse},
-		{[]string{"run", "--interface", "lo"}, "--key", exitMisuse},
-		{[]string{"hub", "--key", key, "--listen", "nowhere"}, "--listen", exitMisuse},
-		{[]string{"hub", "--key", key, "--listen", ":0"}, "--listen", exitMisuse},
-		{[]string{"hub", "--key", key, "--key", key}, "two keys", exitFailed},
-		{[]string{"hub", "--key", "/no/such/file"}, "/no/such/file", exitFailed},
-		{[]string{"status", "now"}, "now", exitMisuse},
-		{[]string{"status", "--watch", "--interval", "0s"}, "--interval", exitMisuse},
-		{[]string{"status", "--interval", "1s"}, "--watch", exitMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"}, "/no/such/rate", exitFailed},
-		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", exitMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "-1"}, `--alpha "-1"`, exitMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "nan"}, `--alpha "nan"`, exitMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--multicast-rate", "6"}, "--multicast-rate", exitMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", exitFailed},
+		{[]string{"hub"}, "--key", statusMisuse},
+		{[]string{"run", "--interface", "lo"}, "--key", statusMisuse},
+		{[]string{"hub", "--key", key, "--listen", "nowhere"}, "--listen", statusMisuse},
+		{[]string{"hub", "--key", key, "--listen", ":0"}, "--listen", statusMisuse},
+		{[]string{"hub", "--key", key, "--key", key}, "two keys", statusFailed},
+		{[]string{"hub", "--key", "/no/such/file"}, "/no/such/file", statusFailed},
+		{[]string{"status", "now"}, "now", statusMisuse},
+		{[]string{"status", "--watch", "--interval", "0s"}, "--interval", statusMisuse},
+		{[]string{"status", "--interval", "1s"}, "--watch", statusMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"}, "/no/such/rate", statusFailed},
+		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", statusMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "-1"}, `--alpha "-1"`, statusMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "nan"}, `--alpha "nan"`, statusMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--multicast-rate", "6"}, "--multicast-rate", statusMisuse},
+		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", statusFailed},
 	} {
 		stdout, stderr, status := run(t, append([]string{"share"}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.says) || stdout != "" {

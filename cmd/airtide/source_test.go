@@ -53,7 +53,7 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 		cmd.Path, cmd.Dir = binary, dir
 		return runCmd(t, asNobody(cmd))
 	}
-	if _, stderr, status := nobody("record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr")); status != exitFailed ||
+	if _, stderr, status := nobody("record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr")); status != statusFailed ||
 		!strings.Contains(stderr, "root") || !strings.Contains(stderr, "--source diag") {
 		t.Errorf("bpf without root: status %d: %s", status, stderr)
 	}

@@ -1,31 +1,33 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
 )
 
-// guardVerb is what run starts this program with, for when it is killed. No user needs it.
+// guardVerb is the hidden verb by which run starts its guard. The guard restores the clock if run
+// is killed.
 const guardVerb = "guard"
 
-func newTimewarpGuard() *cobra.Command {
+func newTimewarpGuard(t *terminal.Terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:    guardVerb,
-		Short:  "Take back what a killed run has left, at the end of standard input",
+		Short:  "Restore the clock after a killed run, at the end of standard input",
 		Hidden: true,
-		Args:   exactArgs(),
+		Args:   noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			// What ends run ends this one too, but later.
+			// The signals that end run must not end its guard.
 			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			u, err := timewarp.Running().Guard(os.Stdin)
 			if u != nil {
-				fmt.Fprintf(os.Stderr, "airtide: run was killed, and what it left was taken back: %s\n", undoneText(u))
+				t.Warnf("run was killed, and its changes were undone: %s", undoneText(u))
 			}
 			return err
 		},

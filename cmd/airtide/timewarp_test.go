@@ -37,7 +37,7 @@ func TestTimewarpMisuse(t *testing.T) {
 		{[]string{"timewarp", "run", "-N", "10", "true"}, "behind --"},
 	} {
 		stdout, stderr, status := run(t, c.args...)
-		if status != exitMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") > 2 {
+		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") > 2 {
 			t.Errorf("airtide %s: status %d, %q, %q", strings.Join(c.args, " "), status, stdout, stderr)
 		}
 	}
@@ -54,7 +54,7 @@ func TestTimewarpOnThisKernel(t *testing.T) {
 			{"timewarp", "run", "-N", "2", "--", "true"},
 		} {
 			_, stderr, status := run(t, args...)
-			if status != exitFailed || !strings.Contains(stderr, "CONFIG_MODULES") || !strings.Contains(stderr, "still works") || strings.Count(stderr, "\n") != 1 {
+			if status != statusFailed || !strings.Contains(stderr, "CONFIG_MODULES") || !strings.Contains(stderr, "still works") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
 			}
 		}
@@ -68,7 +68,7 @@ func TestTimewarpOnThisKernel(t *testing.T) {
 
 func TestTimewarpBuildNeedsHeaders(t *testing.T) {
 	_, stderr, status := run(t, "timewarp", "build", "--kernel-headers", t.TempDir(), "-o", t.TempDir()+"/x.ko")
-	if status != exitFailed || !strings.Contains(stderr, "no headers of a configured kernel") {
+	if status != statusFailed || !strings.Contains(stderr, "no headers of a configured kernel") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }

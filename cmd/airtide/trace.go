@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
+
+	"airtide/internal/view/terminal"
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
@@ -15,47 +16,49 @@ import (
 // reading is a recording that a verb reads.
 type reading struct {
 	*trace.Reader
-	path   string
-	begun  time.Time
-	warned bool
+	terminal *terminal.Terminal
+	path     string
+	begun    time.Time
+	warned   bool
 }
 
-func openTrace(path string) (*reading, error) {
+func openTrace(t *terminal.Terminal, path string) (*reading, error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &reading{Reader: r, path: path, begun: time.Now()}, nil
+	return &reading{Reader: r, terminal: t, path: path, begun: time.Now()}, nil
 }
 
-// scan delivers the recording until the context ends. On a terminal it says how far it is once the verb has taken long.
+// scan delivers the recording until the context ends. It shows progress once the verb has taken long.
 func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, sink tcp.Sink) error {
 	from := r.Metadata().ClockMonotonicNs
 	s := &watched{ctx: ctx, sink: sink}
 	s.at.Store(from)
 	of := ""
-	if t, ok := r.Totals(); ok {
-		of = " of " + wholeSeconds(t.LastNs-from)
+	if totals, ok := r.Totals(); ok {
+		of = " of " + wholeSeconds(totals.LastNs-from)
 	}
 	how := func() string { return fmt.Sprintf("%s %s: %s%s", doing, r.path, wholeSeconds(s.at.Load()-from), of) }
-	return telling(r.begun, how, func() error { return r.Scan(ctx, o, s) })
+	return r.terminal.Wait(r.begun, how, func() error { return r.Scan(ctx, o, s) })
 }
 
 func wholeSeconds(ns int64) string { return max(0, time.Duration(ns)).Truncate(time.Second).String() }
 
-// warnDamage says what a scan could not read, once: a scan for one flow passes over blocks that another has found damaged.
+// warnDamage reports, once, what could not be read. A scan for one flow skips blocks that a
+// scan of all flows finds damaged.
 func (r *reading) warnDamage() {
 	if d := r.Damage(); !d.Whole() && !r.warned {
 		r.warned = true
-		fmt.Fprintf(os.Stderr, "airtide: %s: %s\n", r.path, &d)
+		r.terminal.Warnf("%s: %s", r.path, &d)
 	}
 }
 
-// watched is a sink whose scan stops when the context ends, and which knows up to what time it has come.
+// watched is a sink that stops the scan when the context ends and knows how far the scan is.
 type watched struct {
 	ctx  context.Context
 	sink tcp.Sink
-	at   atomic.Int64 // read by who tells how far it is
+	at   atomic.Int64 // time of the last record in ns; read while the scan runs
 }
 
 func (w *watched) reach(ns int64) error {
@@ -96,7 +99,7 @@ func (w *watched) Lost(l *tcp.Loss) error {
 	return w.sink.Lost(l)
 }
 
-// busiestFlow finds the flow that moved most bytes.
+// busiestFlow finds the flow that moved the most bytes.
 func busiestFlow(ctx context.Context, r *reading) (tcp.FlowID, error) {
 	v := newVolume()
 	o := trace.ScanOptions{Fields: []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes}}
@@ -109,11 +112,12 @@ func busiestFlow(ctx context.Context, r *reading) (tcp.FlowID, error) {
 	return v.busiest(), nil
 }
 
-// volume sums up what each flow moved; a sender counts before a receiver of as much.
+// volume sums up the bytes that each flow moved. Of a sender and a receiver of equal volume it
+// prefers the sender.
 type volume struct {
 	tcp.Discard
 	bytes map[tcp.FlowID]int64
-	// before is what was acknowledged and received before the recording, of flows that are older.
+	// before holds the bytes acknowledged and received before the recording, for older flows.
 	before map[tcp.FlowID][2]int64
 	old    map[tcp.FlowID]bool
 	order  []tcp.FlowID

@@ -18,6 +18,7 @@ import (
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/view/terminal"
 )
 
 // kernelRecording is a real recording that stands in the repository, of 14 flows.
@@ -35,7 +36,7 @@ func TestAFlowThatIsNotThereIsMisuse(t *testing.T) {
 		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "parquet", "--flow", "99"},
 	} {
 		stdout, stderr, status := run(t, args...)
-		if status != exitMisuse || !strings.Contains(stderr, "has no flow ") || !strings.Contains(stderr, "it has 1 to 14\n") || stdout != "" {
+		if status != statusMisuse || !strings.Contains(stderr, "has no flow ") || !strings.Contains(stderr, "it has 1 to 14\n") || stdout != "" {
 			t.Errorf("airtide %s: status %d: %q, %q", strings.Join(args, " "), status, stdout, stderr)
 		}
 	}
@@ -119,7 +120,7 @@ func TestAnInterruptEndsWhoReadsARecording(t *testing.T) {
 		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "jsonl"},
 		{"fairness", kernelRecording},
 	} {
-		root, out := newRoot(), &bytes.Buffer{}
+		root, out := newRoot(&terminal.Terminal{}), &bytes.Buffer{}
 		root.SetArgs(args)
 		root.SetOut(out)
 		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") || out.Len() > 0 {
@@ -166,8 +167,8 @@ func (e *each) Event(*tcp.Event) error   { e.do(); return nil }
 func (e *each) Lost(*tcp.Loss) error     { e.do(); return nil }
 
 func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
-	shown := stderrIsATerminal(t)
-	r, err := openTrace(kernelRecording)
+	live, shown := liveTerminal(t)
+	r, err := openTrace(live, kernelRecording)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +179,10 @@ func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	if text := shown(); text != "" {
 		t.Errorf("what takes no time says %q", text)
 	}
-	r.begun = time.Now().Add(-quietFor)
+	r.begun = time.Now().Add(-time.Minute)
 	whole, _ := r.Totals()
-	want := fmt.Sprintf("%sreading %s: ", clearLine(true), kernelRecording)
+	const erase = "\r\x1b[K"
+	want := fmt.Sprintf("%sreading %s: ", erase, kernelRecording)
 	slow := &each{func() {
 		waitFor(t, "the first words", func() bool { return strings.Contains(shown(), want) })
 	}}
@@ -188,11 +190,11 @@ func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := " of " + wholeSeconds(whole.LastNs-r.Metadata().ClockMonotonicNs)
-	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+clearLine(true)) })
+	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+erase) })
 }
 
-// stderrIsATerminal puts a pseudo-terminal in the place of standard error until the test ends, and tells what it shows.
-func stderrIsATerminal(t *testing.T) (shown func() string) {
+// liveTerminal is a pseudo-terminal in the place of standard error. The function returns what it shows.
+func liveTerminal(t *testing.T) (live *terminal.Terminal, shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -204,10 +206,7 @@ func stderrIsATerminal(t *testing.T) (shown func() string) {
 	if err := errors.Join(numberErr, lockErr, err); err != nil {
 		t.Fatal(err)
 	}
-	before := os.Stderr
-	os.Stderr = slave
 	t.Cleanup(func() {
-		os.Stderr = before
 		slave.Close()
 		master.Close()
 	})
@@ -225,7 +224,8 @@ func stderrIsATerminal(t *testing.T) (shown func() string) {
 			mu.Unlock()
 		}
 	}()
-	return func() string {
+	smart := func(string) string { return "" }
+	return terminal.New(os.Stdout, slave, smart), func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return text.String()
@@ -334,7 +334,7 @@ func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 		{"fairness", path},
 	} {
 		stdout, stderr, status := run(t, args...)
-		if status != exitFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 || stdout != "" {
+		if status != statusFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 || stdout != "" {
 			t.Errorf("airtide %s: status %d: %d bytes of output, %q", strings.Join(args, " "), status, len(stdout), stderr)
 		}
 	}

@@ -2,39 +2,39 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
-	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/tune"
 )
 
-func newTune() *cobra.Command {
+func newTune(t *terminal.Terminal) *cobra.Command {
 	var (
-		pick   sourceFlags
+		pick   selectionFlags
 		all    bool
 		set    tuneFlags
 		o      tune.Options
-		asJSON bool
-		quiet  bool
+		bpffs  bpffsFlag
+		asJSON jsonFlag
+		quiet  quietFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "tune [selection] [settings] [--keep] [-- command ...]",
 		Short: "Set limits on live and new TCP sockets",
-		Long: `Sets limits on TCP sockets that are there and on those that begin: bounds of the congestion window, congestion control,
-pacing rate, buffers, timeouts. They are picked by port, host, process, cgroup and network namespace; each kind that is given
-must match. With a command and without a selection they are those of the command and its children.
+		Long: `Sets limits on existing and new TCP sockets: bounds of the congestion window, congestion control, pacing rate, buffers,
+timeouts. Port, host, process, cgroup and network namespace select the sockets; each given kind must match. With a command
+and without a selection, the sockets of the command and its children are changed.
 
-Each socket is read back after it was changed; what failed is named, and the exit status is then 1. Everything goes back to
-what it was on Ctrl-C, or when the command ends, unless --keep is given: then it lasts until airtide tune undo. What a killed
-process leaves is taken back by the next tune, or by undo.
+Each socket is read back after the change. If a change failed, the socket is named and the exit status is 1. Everything is
+restored on Ctrl-C or when the command ends. With --keep it lasts until airtide tune undo. The changes of a killed process
+are restored by the next tune or undo. If a command is given, the exit status is the status of the command.
 
-docs/guide/tune.md tells what each setting does, and what cannot be taken back.`,
+docs/guide/tune.md describes each setting, and which of them cannot be restored.`,
 		Example: `  airtide tune --port 5201 --cwnd-max 100
   airtide tune --netns server --cc reno --rto-min 40ms --keep
   airtide tune --process curl --pacing-rate 20M -- curl -O http://192.0.2.1/file
@@ -43,52 +43,51 @@ docs/guide/tune.md tells what each setting does, and what cannot be taken back.`
   airtide tune undo`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
-				return misuse{fmt.Errorf("unexpected argument %q: show, undo, or a command behind --", args[0])}
+				return usageError{fmt.Errorf("unexpected argument %q: show, undo, or a command behind --", args[0])}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, command []string) error {
 			if cmd.ArgsLenAtDash() == 0 && len(command) == 0 {
-				return misuse{errors.New("no command behind --")}
+				return usageError{errors.New("no command behind --")}
 			}
 			if cmd.Flags().NFlag() == 0 && len(command) == 0 {
 				return cmd.Help()
 			}
 			to, err := set.settings()
 			if err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
 			sel := tune.Selection{All: all}
 			if sel.Filter, err = pick.filter(); err != nil {
-				return misuse{err}
+				return usageError{err}
 			}
 			if !sel.Empty() || all || len(command) == 0 {
 				if err := sel.Check(); err != nil {
-					return misuse{err}
+					return usageError{err}
 				}
 			}
-			out := tuneOutput{out: cmd.OutOrStdout(), json: asJSON, quiet: quiet, keep: o.Keep, command: len(command) > 0}
+			o.BPFFS = string(bpffs)
+			out := tuneOutput{Terminal: t, json: bool(asJSON), quiet: bool(quiet), keep: o.Keep, command: len(command) > 0}
 			return tuneUntil(cmd.Context(), sel, to, o, command, &out)
 		},
 	}
 	fl := cmd.Flags()
-	selectionFlags(cmd, &pick)
+	pick.register(fl, "sockets")
 	fl.BoolVar(&all, "all", false, "all sockets of this machine")
 	set.register(cmd)
-	fl.BoolVarP(&o.Keep, "keep", "k", false, "keep it when this process ends, until airtide tune undo")
-	fl.BoolVar(&asJSON, "json", false, "print lines of JSON: when it is in force and when it ends, each with all sockets")
-	fl.BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors")
-	bpffsFlag(cmd, &o.BPFFS)
-	cmd.AddCommand(newTuneShow(), newTuneUndo())
+	fl.BoolVarP(&o.Keep, "keep", "k", false, "keep the changes when this process ends, until airtide tune undo")
+	asJSON.register(fl, "print lines of JSON: at the start and at the end, each with all sockets")
+	quiet.register(fl, "print only errors")
+	bpffs.register(fl)
+	cmd.AddCommand(newTuneShow(t), newTuneUndo(t))
 	return cmd
 }
 
-func bpffsFlag(cmd *cobra.Command, at *string) {
-	cmd.Flags().StringVar(at, "bpffs", congestion.DefaultBPFFS, "where the BPF file system is mounted")
-}
-
-// tuneUntil applies the settings, waits or runs the command, and takes them back.
-func tuneUntil(ctx context.Context, sel tune.Selection, to tune.Settings, o tune.Options, command []string, out *tuneOutput) (err error) {
+// tuneUntil applies the settings, waits or runs the command, and restores everything.
+func tuneUntil(
+	ctx context.Context, sel tune.Selection, to tune.Settings, o tune.Options, command []string, out *tuneOutput,
+) (err error) {
 	var group *tune.Group
 	if len(command) > 0 && sel.Empty() && !sel.All {
 		if group, err = tune.NewGroup(); err != nil {
@@ -101,7 +100,7 @@ func tuneUntil(ctx context.Context, sel tune.Selection, to tune.Settings, o tune
 		a       *tune.Applied
 		applied *tune.Report
 	)
-	err = patiently("changing sockets", func() error {
+	err = out.WaitFor("changing sockets", func() error {
 		if a, err = tune.Apply(ctx, sel, to, o); err != nil {
 			return err
 		}
@@ -112,7 +111,6 @@ func tuneUntil(ctx context.Context, sel tune.Selection, to tune.Settings, o tune
 		return err
 	}
 	defer func() {
-		// Only what goes wrong is left to be said.
 		err = errors.Join(err, a.Close())
 	}()
 	if err == nil {
@@ -126,18 +124,18 @@ func tuneUntil(ctx context.Context, sel tune.Selection, to tune.Settings, o tune
 	} else if !o.Keep {
 		<-ctx.Done()
 	}
-	if err := errors.Join(out.end(a)); err != nil {
+	if err := out.end(a); err != nil {
 		return err
 	}
 	if err == nil && applied.Failed() {
-		err = exitStatus(exitFailed)
+		err = exitStatus(statusFailed)
 	}
 	return err
 }
 
-// tuneOutput prints what becomes of a tune.
+// tuneOutput prints the start and the end of a tune.
 type tuneOutput struct {
-	out                        io.Writer
+	*terminal.Terminal
 	json, quiet, keep, command bool
 }
 
@@ -150,17 +148,17 @@ type tuneLine struct {
 
 func (o *tuneOutput) applied(r *tune.Report, removed []tune.Undone) error {
 	if o.json {
-		return json.NewEncoder(o.out).Encode(tuneLine{Type: "applied", Removed: removed, Report: r})
+		return o.JSONLine(tuneLine{Type: "applied", Removed: removed, Report: r})
 	}
 	for _, u := range removed {
-		fmt.Fprintf(os.Stderr, "airtide: tune %s of a killed process was taken back first (%d sockets)\n", u.ID, u.Sockets)
+		o.Warnf("restored the changes of a killed process first: tune %s, %d sockets", u.ID, u.Sockets)
 	}
 	if o.quiet {
 		return nil
 	}
-	w := o.out
+	w := o.Out
 	if o.command {
-		w = os.Stderr // the command's output is its own
+		w = o.Err // standard output is the command's
 	}
 	if err := r.WriteText(w); err != nil {
 		return err
@@ -170,24 +168,24 @@ func (o *tuneOutput) applied(r *tune.Report, removed []tune.Undone) error {
 	case o.keep:
 		_, err = fmt.Fprintf(w, "It lasts until: airtide tune undo %s\n", r.ID)
 	case !o.command:
-		_, err = fmt.Fprintln(w, "New sockets are changed when they begin. Ctrl-C takes everything back.")
+		_, err = fmt.Fprintln(w, "New sockets are changed when they start. Ctrl-C restores everything.")
 	}
 	return err
 }
 
-// end prints how it stands at the end, and takes it back unless it is kept.
+// end prints the state at the end and restores everything unless it is kept.
 func (o *tuneOutput) end(a *tune.Applied) error {
 	if o.keep && !o.command {
 		return nil
 	}
-	ctx := context.Background() // it is done after Ctrl-C too
+	ctx := context.Background() // also after Ctrl-C
 	r, err := a.Report(ctx)
 	if err != nil {
 		return err
 	}
 	line := tuneLine{Type: "ended", Report: r}
 	if !o.keep {
-		err := patiently("taking everything back", func() error {
+		err := o.WaitFor("restoring everything", func() error {
 			line.Undone, err = a.Undo(ctx)
 			return err
 		})
@@ -197,13 +195,13 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 	}
 	switch {
 	case o.json:
-		return json.NewEncoder(o.out).Encode(line)
+		return o.JSONLine(line)
 	case o.quiet:
 		return nil
 	}
-	w := o.out
+	w := o.Out
 	if o.command {
-		w = os.Stderr
+		w = o.Err
 	}
 	if err := r.WriteText(w); err != nil || o.keep {
 		return err
@@ -212,9 +210,9 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 }
 
 func printUndone(w io.Writer, u tune.Undone) error {
-	_, err := fmt.Fprintf(w, "tune %s is taken back, on %d sockets that are there still\n", u.ID, u.Sockets)
+	_, err := fmt.Fprintf(w, "tune %s is undone on %d sockets that still exist\n", u.ID, u.Sockets)
 	if err == nil && u.FixedBuffers > 0 {
-		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their buffers fixed until they end\n", u.FixedBuffers)
+		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n", u.FixedBuffers)
 	}
 	return err
 }

@@ -13,17 +13,7 @@ import (
 	"airtide/internal/kernel/tune"
 )
 
-// selectionFlags are the words of record and monitor that pick flows, for sockets.
-func selectionFlags(cmd *cobra.Command, f *sourceFlags) {
-	fl := cmd.Flags()
-	fl.StringSliceVarP(&f.ports, "port", "p", nil, "sockets with this local or remote port (repeatable)")
-	fl.StringSliceVar(&f.hosts, "host", nil, "sockets with this local or remote address or prefix (repeatable)")
-	fl.StringSliceVar(&f.processes, "process", nil, "sockets of this process id or name (repeatable)")
-	fl.StringSliceVar(&f.cgroups, "cgroup", nil, "sockets of this cgroup v2 path, name or id, and below (repeatable)")
-	fl.StringSliceVar(&f.netns, "netns", nil, "sockets of this network namespace: name, path, inode or pid:N (repeatable)")
-}
-
-// tuneFlags are the settings as they are written.
+// tuneFlags are the settings as the user writes them.
 type tuneFlags struct {
 	tune.Settings
 	pacing, sndbuf, rcvbuf, lowat, clamp string
@@ -32,9 +22,10 @@ type tuneFlags struct {
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Uint32Var(&f.CwndMaxPackets, "cwnd-max", 0, "upper bound of the congestion window in packets: by cubic_bound where a socket runs it, else by the socket option, which overwrites ssthresh")
-	fl.Uint32Var(&f.CwndMinPackets, "cwnd-min", 0, "lower bound in packets (cubic_bound only)")
-	fl.Uint32Var(&f.InitialWindowPackets, "initial-window", 0, "congestion window in packets with which new sockets begin")
+	fl.Uint32Var(&f.CwndMaxPackets, "cwnd-max", 0,
+		"upper bound of the congestion window in packets (sockets without cubic_bound: by the socket option, which overwrites ssthresh)")
+	fl.Uint32Var(&f.CwndMinPackets, "cwnd-min", 0, "lower bound of the congestion window in packets (cubic_bound only)")
+	fl.Uint32Var(&f.InitialWindowPackets, "initial-window", 0, "congestion window in packets with which new sockets start")
 	fl.StringVar(&f.CongestionControl, "cc", "", "congestion control")
 	fl.StringVar(&f.pacing, "pacing-rate", "", "highest sending rate in bit/s, such as 20M")
 	fl.StringVar(&f.sndbuf, "send-buffer", "", "send buffer in bytes as SO_SNDBUF takes it, such as 256k")
@@ -42,8 +33,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.lowat, "notsent-lowat", "", "bytes that may wait unsent (TCP_NOTSENT_LOWAT)")
 	fl.StringVar(&f.clamp, "window-clamp", "", "largest window in bytes that a receiver advertises (TCP_WINDOW_CLAMP)")
 	fl.DurationVar(&f.initialRTO, "rto-initial", 0, "timeout of SYN and SYN-ACK of new connections")
-	fl.DurationVar(&f.minRTO, "rto-min", 0, "least retransmission timeout; above 200ms by routes to the peers")
-	fl.DurationVar(&f.maxRTO, "rto-max", 0, "largest retransmission timeout, 1s to 120s (Linux 6.15)")
+	fl.DurationVar(&f.minRTO, "rto-min", 0, "minimum retransmission timeout; above 200ms by routes to the peers")
+	fl.DurationVar(&f.maxRTO, "rto-max", 0, "maximum retransmission timeout, 1s to 120s (Linux 6.15)")
 	fl.DurationVar(&f.delack, "delayed-ack", 0, "longest delay of an ACK, at most 200ms")
 	_ = cmd.RegisterFlagCompletionFunc("cc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		names, _ := congestion.Available()

@@ -62,10 +62,10 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 	if out := mustRun(t, "__complete", "tune", "undo", "--bpffs", folder, ""); !strings.Contains(out, r.ID) {
 		t.Errorf("undo does not complete: %s", out)
 	}
-	if _, stderr, status := run(t, "tune", "undo", "beef", "--bpffs", folder); status != exitFailed || !strings.Contains(stderr, "no such tune") {
+	if _, stderr, status := run(t, "tune", "undo", "beef", "--bpffs", folder); status != statusFailed || !strings.Contains(stderr, "no such tune") {
 		t.Errorf("an unknown one gives status %d: %s", status, stderr)
 	}
-	if out := mustRun(t, "tune", "undo", "--bpffs", folder); !strings.Contains(out, r.ID+" is taken back, on 1 sockets") {
+	if out := mustRun(t, "tune", "undo", "--bpffs", folder); !strings.Contains(out, r.ID+" is undone on 1 sockets") {
 		t.Errorf("undone as\n%s", out)
 	}
 	if got := lowatOf(t, conn); got != before {
@@ -158,7 +158,7 @@ func TestTuneThatFailsOnASocket(t *testing.T) {
 	conn, _ := n.Connect(testnet.Dial{CongestionControl: "cubic"})
 	netns := strconv.FormatUint(uint64(n.Client.NetNS), 10)
 	out, stderr, status := run(t, "tune", "--netns", netns, "--cwnd-min", "4", "--keep", "--bpffs", folder)
-	if status != exitFailed || !strings.Contains(out, conn.LocalAddr().String()) || !strings.Contains(out, "cubic_bound") || stderr != "" {
+	if status != statusFailed || !strings.Contains(out, conn.LocalAddr().String()) || !strings.Contains(out, "cubic_bound") || stderr != "" {
 		t.Errorf("status %d: %s%s", status, out, stderr)
 	}
 	mustRun(t, "tune", "undo", "--bpffs", folder)
@@ -184,12 +184,12 @@ func TestTuneMisuse(t *testing.T) {
 		{"show", "more"},
 		{"undo", "--running", "abc"},
 	} {
-		if _, stderr, status := run(t, append([]string{"tune"}, args...)...); status != exitMisuse || !strings.Contains(stderr, "--help") {
+		if _, stderr, status := run(t, append([]string{"tune"}, args...)...); status != statusMisuse || !strings.Contains(stderr, "--help") {
 			t.Errorf("airtide tune %v gives status %d: %s", args, status, stderr)
 		}
 	}
 	needRoot(t)
-	if _, stderr, status := run(t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t)); status != exitFailed || !strings.Contains(stderr, "this kernel has") {
+	if _, stderr, status := run(t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t)); status != statusFailed || !strings.Contains(stderr, "this kernel has") {
 		t.Errorf("an unknown congestion control gives status %d: %s", status, stderr)
 	}
 }
@@ -201,7 +201,7 @@ func TestTuneWithoutRoot(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Dir = "/"
 		cmd.Path = "/proc/self/exe"
-		if _, stderr, status := runCmd(t, cmd); status != exitFailed || !strings.Contains(stderr, "root") || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, status := runCmd(t, cmd); status != statusFailed || !strings.Contains(stderr, "root") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v gives status %d: %s", args, status, stderr)
 		}
 	}

@@ -85,3 +85,9 @@ func (t *Terminal) Notef(format string, values ...any) {
 	t.clear()
 	fmt.Fprintf(t.Err, format+"\n", values...)
 }
+
+// Print prints a text that is complete.
+func (t *Terminal) Print(text []byte) error {
+	_, err := t.Out.Write(text)
+	return err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"airtide/internal/kernel/congestion"
+)
+
+// jsonFlag is --json.
+type jsonFlag bool
+
+func (f *jsonFlag) register(fl *pflag.FlagSet, usage string) {
+	fl.BoolVar((*bool)(f), "json", false, usage)
+}
+
+// quietFlag is --quiet.
+type quietFlag bool
+
+func (f *quietFlag) register(fl *pflag.FlagSet, usage string) {
+	fl.BoolVarP((*bool)(f), "quiet", "q", false, usage)
+}
+
+// bpffsFlag is --bpffs.
+type bpffsFlag string
+
+func (f *bpffsFlag) register(fl *pflag.FlagSet) {
+	fl.StringVar((*string)(f), "bpffs", congestion.DefaultBPFFS, "mount point of the BPF file system")
+}
+
+// outputFlags are those of a verb that writes a file.
+type outputFlags struct {
+	path  string
+	force bool
+}
+
+func (f *outputFlags) register(fl *pflag.FlagSet, usage string) {
+	fl.StringVarP(&f.path, "output", "o", "", usage)
+	fl.BoolVarP(&f.force, "force", "f", false, "overwrite an existing file")
+}
+
+// create makes the file. It replaces an existing file only with --force.
+func (f *outputFlags) create() (*os.File, error) {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if f.force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(f.path, flags, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s exists: choose another name or overwrite it with --force", f.path)
+	}
+	return file, err
+}
+
+// noArgs refuses arguments, and exactArgs asks for one argument of each name.
+var noArgs = exactArgs()
+
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usageError{fmt.Errorf("missing argument %s", names[len(args)])}
+		}
+		if len(args) > len(names) {
+			return usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
+		}
+		return nil
+	}
+}
+
+// argsBeforeCommand asks for one argument of each name. A command may follow behind "--".
+func argsBeforeCommand(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args = args[:dash]
+		}
+		if len(args) > len(names) {
+			return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[len(names)])}
+		}
+		return exactArgs(names...)(cmd, args)
+	}
+}
+
+// commandOf is the command behind "--", or nil.
+func commandOf(cmd *cobra.Command, args []string) ([]string, error) {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		return nil, nil
+	}
+	if dash == len(args) {
+		return nil, usageError{errors.New("no command behind --")}
+	}
+	return args[dash:], nil
+}
+
+// fixed completes a flag with values.
+func fixed(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// group is a verb that only has verbs below it.
+func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.Args = func(_ *cobra.Command, args []string) error { return unknownVerb(args) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
+func unknownVerb(args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unknown verb %q", args[0])}
+	}
+	return nil
+}

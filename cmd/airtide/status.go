@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"airtide/internal/view/terminal"
+)
+
+// Exit statuses. A verb that runs a command ends with the status of the command.
+const (
+	statusFailed  = 1
+	statusMisuse  = 2 // wrong flags or arguments
+	statusNotHeld = 3 // a claim of an experiment is not held
+)
+
+// usageError is a mistake in the command line. A hint at --help follows it.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// statusError has an exit status of its own and needs no further words.
+type statusError interface {
+	error
+	ExitStatus() int
+}
+
+// exitStatus ends the program after everything has been printed.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// ExitStatus implements statusError.
+func (s exitStatus) ExitStatus() int { return int(s) }
+
+// finish prints the error of a verb and returns the exit status of the program.
+func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	if s, ok := errors.AsType[statusError](err); ok {
+		return s.ExitStatus()
+	}
+	t.Warnf("%v", err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		t.Notef("See '%s --help'.", cmd.CommandPath())
+		return statusMisuse
+	}
+	return statusFailed
+}
