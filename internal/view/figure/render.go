@@ -24,7 +24,7 @@ import (
 // paper.
 type Options struct {
 	Theme             *Theme  // nil for Light
-	WidthCm, HeightCm float64 // zero for 16 cm (24 cm for a grid of three columns) and for what the figure needs
+	WidthCm, HeightCm float64 // zero for 16 cm (24 cm in three columns) and the needed height
 	DPI               int     // of a PNG, zero for 300
 	NoTitle           bool
 }

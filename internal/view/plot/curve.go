@@ -8,10 +8,10 @@ import (
 	"airtide/internal/tcp"
 )
 
-// noGap says that a bucket's last value is held until the next bucket.
+// noGap is the gap of a bucket whose last value is held until the next bucket.
 const noGap = math.MaxInt64
 
-// bucket is what a curve keeps of the values of one span of time.
+// bucket is the values of one span of time. Times are in monotonic nanoseconds.
 type bucket struct {
 	t0, t1                int64 // times of the first and the last value
 	gap                   int64 // when the value became absent after t1, or noGap
@@ -29,7 +29,7 @@ type curve struct {
 }
 
 // add appends the value v at time t, tcp.Absent for none. Values come in the order of time; a late
-// one is put where it belongs.
+// value is inserted.
 func (c *curve) add(t, v int64) {
 	n := len(c.buckets)
 	if v == tcp.Absent {
@@ -55,7 +55,7 @@ func (c *curve) add(t, v int64) {
 	}
 }
 
-// insert puts in a value that came late.
+// insert adds a value that came late.
 func (c *curve) insert(b bucket) {
 	i, found := slices.BinarySearchFunc(c.buckets, b.t0>>c.shift, func(o bucket, span int64) int {
 		return cmp.Compare(o.t0>>c.shift, span)
@@ -73,35 +73,25 @@ func (c *curve) insert(b bucket) {
 	}
 }
 
-// shrink doubles the span until limit leaves room for a quarter more. Merging until there is room,
-// instead of once, keeps the cost per value constant when the values are sparse.
+// shrink doubles the span until a quarter of the limit is free.
 func (c *curve) shrink(limit int) {
 	c.limit = limit
-	for len(c.buckets) > limit*3/4 {
-		c.shift++
-		kept := c.buckets[:1]
-		for _, b := range c.buckets[1:] {
-			if last := &kept[len(kept)-1]; last.t0>>c.shift == b.t0>>c.shift {
-				*last = joined(*last, b)
-			} else {
-				kept = append(kept, b)
-			}
-		}
-		c.buckets = kept
-	}
+	c.buckets, c.shift = thinned(c.buckets, c.shift, limit)
 }
 
-// joined merges b into the earlier a.
-func joined(a, b bucket) bucket {
+func (b bucket) start() int64 { return b.t0 }
+
+// joined merges the next bucket.
+func (b bucket) joined(next bucket) bucket {
 	return bucket{
-		t0: a.t0, t1: b.t1, gap: b.gap,
-		first: a.first, min: min(a.min, b.min), max: max(a.max, b.max), last: b.last,
+		t0: b.t0, t1: next.t1, gap: next.gap,
+		first: b.first, min: min(b.min, next.min), max: max(b.max, next.max), last: next.last,
 	}
 }
 
 func (c *curve) empty() bool { return len(c.buckets) == 0 }
 
-// between is the part of the curve that shows between two times: the bucket whose value is held at
+// between is the visible part of the curve between two times. The bucket whose value is held at
 // from comes first.
 func (c *curve) between(from, to int64) []bucket {
 	start, _ := slices.BinarySearchFunc(c.buckets, from, func(b bucket, t int64) int { return cmp.Compare(b.t0, t) })
@@ -112,10 +102,10 @@ func (c *curve) between(from, to int64) []bucket {
 	return c.buckets[min(start, end):end]
 }
 
-// extremes are the least and the greatest value that show between two times.
+// extremes are the least and the greatest visible value between two times.
 func (c *curve) extremes(from, to int64) (lo, hi int64, ok bool) {
 	for i, b := range c.between(from, to) {
-		if b.t1 < from { // only the value that is held shows
+		if b.t1 < from { // only the held value is visible
 			b.min, b.max = b.last, b.last
 		}
 		if i == 0 {
@@ -126,8 +116,8 @@ func (c *curve) extremes(from, to int64) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
-// at is the value of a counter at time t, interpolated between the values around it: a counter that
-// is looked at now and then has grown in between.
+// at is the value of a counter at time t, interpolated between the values around it, since a
+// counter that is sampled now and then has grown in between. It is false before the first value.
 func (c *curve) at(t int64) (float64, bool) {
 	i, _ := slices.BinarySearchFunc(c.buckets, t, func(b bucket, t int64) int { return cmp.Compare(b.t0, t+1) })
 	if i == 0 {

@@ -13,7 +13,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Every figure names its axes with units and lists in its legend what it shows.
+// Every figure names its axes with units and its curves in a legend.
 func TestFiguresNameAxesAndCurves(t *testing.T) {
 	bbr := upload
 	bbr.bbr = true
@@ -142,7 +142,7 @@ func byHand(t *testing.T, kinds []Kind, o Options, set func(i int, s *tcp.Sample
 	return s.Flows()
 }
 
-// As many marks are drawn as events happened, when they are far enough apart to be told apart.
+// There is a mark for each event, if the events are far enough apart.
 func TestEveryErrorIsMarked(t *testing.T) {
 	var events []tcp.Event
 	counts := map[tcp.ErrorCode]int{
@@ -333,7 +333,7 @@ func frameOf(t *testing.T, p image.Image) image.Rectangle {
 	return frame
 }
 
-// A PNG has the asked size in pixels, says its resolution, and is not blank.
+// A PNG has the chosen size in pixels and its resolution, and is not blank.
 func TestPNGHasSizeAndResolution(t *testing.T) {
 	flows := collect(t, []Kind{Cwnd}, Options{}, upload)
 	for _, c := range []struct {

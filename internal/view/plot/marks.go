@@ -7,8 +7,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// mark is a number of events of one class that happened in one span of time, and what part of the
-// stream they touched.
+// mark is the events of one class in one span of time, and their part of the stream.
 type mark struct {
 	t      int64 // of the first
 	n      int
@@ -16,17 +15,17 @@ type mark struct {
 }
 
 // marks are the events of one class. Like a curve they are bounded: neighbours merge when the list
-// is full, but the events are counted and none goes unmarked.
+// is full. All events are counted.
 type marks struct {
 	shift uint
 	limit int
 	list  []mark
 }
 
-// markClass says what the marks of a list stand for.
+// markClass is the kind of events of a list of marks.
 type markClass uint8
 
-// Classes of marks. The first ones are the error codes of P4.
+// Classes of marks. The first are the error codes of Matsuno et al. 2021.
 const (
 	markCode       = markClass(0) // + tcp.ErrorCode
 	markRetransmit = markClass(tcp.NumErrorCodes)
@@ -42,7 +41,7 @@ func (m *marks) add(t, lo, hi int64) {
 		i, _ = slices.BinarySearchFunc(m.list, t, func(o mark, t int64) int { return cmp.Compare(o.t, t) })
 	}
 	if m.shift > 0 && i > 0 && m.list[i-1].t>>m.shift == t>>m.shift {
-		m.list[i-1] = m.list[i-1].and(k)
+		m.list[i-1] = m.list[i-1].joined(k)
 		return
 	}
 	m.list = slices.Insert(m.list, i, k)
@@ -51,25 +50,16 @@ func (m *marks) add(t, lo, hi int64) {
 	}
 }
 
-// and merges a later mark.
-func (k mark) and(o mark) mark {
-	return mark{t: k.t, n: k.n + o.n, lo: min(k.lo, o.lo), hi: max(k.hi, o.hi)}
+func (k mark) start() int64 { return k.t }
+
+// joined merges the next mark.
+func (k mark) joined(next mark) mark {
+	return mark{t: k.t, n: k.n + next.n, lo: min(k.lo, next.lo), hi: max(k.hi, next.hi)}
 }
 
 func (m *marks) shrink(limit int) {
 	m.limit = limit
-	for len(m.list) > limit*3/4 {
-		m.shift++
-		kept := m.list[:1]
-		for _, k := range m.list[1:] {
-			if last := &kept[len(kept)-1]; last.t>>m.shift == k.t>>m.shift {
-				*last = last.and(k)
-			} else {
-				kept = append(kept, k)
-			}
-		}
-		m.list = kept
-	}
+	m.list, m.shift = thinned(m.list, m.shift, limit)
 }
 
 // between are the marks from one time to another.

@@ -24,7 +24,7 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-// What cannot be drawn is refused with what to do, before anything is written.
+// Figures that cannot be drawn are refused with advice, before anything is written.
 func TestDrawRefuses(t *testing.T) {
 	one := collect(t, kinds, Options{}, upload)
 	silent := NewSeries([]Kind{RTT}, nil, Options{OriginNs: origin})

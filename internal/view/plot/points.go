@@ -9,17 +9,16 @@ import (
 // Point is a value of a field at a time.
 type Point struct{ TimeNs, Value int64 }
 
-// NewFieldSeries makes a Series that collects fields of all flows, to be read by FlowSeries.Points.
-// Of the options it uses OriginNs, From and To.
+// NewFieldSeries makes a Series of fields of all flows, for FlowSeries.Points. Of the options it
+// uses OriginNs, From and To.
 func NewFieldSeries(fields []tcp.Field, o Options) *Series {
 	s := NewSeries(nil, nil, o)
 	s.fields = slices.Compact(slices.Sorted(slices.Values(fields)))
 	return s
 }
 
-// Points are a collected field over time, in stretches between which it was absent. Where more
-// values came than are kept, the first, the least, the greatest and the last of each span of time
-// stand for them.
+// Points are a field over time, in stretches between which it was absent. If there were more values
+// than are kept, a span of time has its first, least, greatest and last value.
 func (fs *FlowSeries) Points(f tcp.Field) [][]Point {
 	var all [][]Point
 	var stretch []Point

@@ -8,9 +8,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Bounds of what a Series keeps. A curve of 8192 buckets has at least 3072 after they were merged,
-// more than a figure of 16 cm has pixels at 300 dpi (1890). The total holds 64 MiB of buckets;
-// beyond it all curves become coarser.
+// Bounds of a Series. A curve of 8192 buckets has at least 3072 after a merge, more than a figure
+// of 16 cm has pixels at 300 dpi (1890). All curves together have at most 64 MiB of buckets; beyond
+// it they become coarser.
 const (
 	curveLimit    = 8192
 	minCurveLimit = 64
@@ -18,7 +18,7 @@ const (
 	markLimit     = 8192
 )
 
-// Series is a tcp.Sink that collects what figures need of some flows.
+// Series is a tcp.Sink that collects the data of figures of some flows.
 type Series struct {
 	fields   []tcp.Field
 	segments bool
@@ -30,33 +30,6 @@ type Series struct {
 	rows     int  // since memory was last checked
 	flows    map[tcp.FlowID]*FlowSeries
 	lost     tcp.Loss
-}
-
-// FlowSeries is what a Series has collected of one flow.
-type FlowSeries struct {
-	Flow tcp.Flow
-	// Samples and Events count what lay within the bounds, at whatever density it is kept.
-	Samples, Events int
-	// Bytes is the growth of the acknowledged or received bytes within the bounds, the greater of
-	// both.
-	Bytes int64
-	// FirstNs and LastNs are the times of the first and the last sample or event; a value is held
-	// until LastNs.
-	FirstNs, LastNs int64
-
-	series    *Series
-	controls  []controlChange
-	held      []int64  // last values before the start of the figure, by measure
-	curves    []curve  // by measure
-	counters  [2]int64 // acknowledged and received bytes at the first sample
-	caChanges curve    // the congestion state by its own events, which may fall between samples
-	marks     [numMarkClasses]marks
-}
-
-// controlChange is a change of the congestion control.
-type controlChange struct {
-	ns   int64
-	name string
 }
 
 // NewSeries makes a Series for figures of the given flows, of all when none is given. Of the
@@ -90,7 +63,7 @@ func (s *Series) Flows() []*FlowSeries {
 	return all
 }
 
-// LostRecords is what the observation could not deliver, for a note below the figure.
+// LostRecords is the number of records that the recording lacks, for a note below the figure.
 func (s *Series) LostRecords() uint64 { return s.lost.Total() }
 
 // Flow implements tcp.Sink.
@@ -109,7 +82,7 @@ func (s *Series) Lost(l *tcp.Loss) error {
 	return nil
 }
 
-// flow finds or makes a flow's series, nil when the flow was not asked for.
+// flow finds or makes the series of a flow. It is nil if the flow was not chosen.
 func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 	if fs := s.flows[id]; fs != nil {
 		return fs
@@ -131,8 +104,8 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 	return fs
 }
 
-// bounds are the times between which things are kept; t starts the time axis when nothing else
-// does.
+// bounds are the times between which samples and events are kept. A Series without an origin starts
+// at t.
 func (s *Series) bounds(t int64) (from, to int64) {
 	if !s.origin {
 		s.origin, s.o.OriginNs = true, t
@@ -183,26 +156,7 @@ func (s *Series) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-func (fs *FlowSeries) addVolume(acked, received int64) {
-	if fs.Samples == 1 {
-		fs.counters = [2]int64{acked, received}
-	}
-	fs.Bytes = max(fs.Bytes, acked-fs.counters[0], received-fs.counters[1])
-}
-
-// reaches notes that the flow was alive at time t and says whether that concerns the figure.
-func (fs *FlowSeries) reaches(t, from, to int64) bool {
-	if t > to {
-		if fs.FirstNs <= to { // so its last value is held until the end of the figure
-			fs.LastNs = max(fs.LastNs, to)
-		}
-		return false
-	}
-	fs.FirstNs, fs.LastNs = min(fs.FirstNs, max(t, from)), max(fs.LastNs, t)
-	return true
-}
-
-// shrink makes all curves coarser when there are too many buckets.
+// shrink makes all curves coarser if there are too many buckets.
 func (s *Series) shrink() {
 	total := 0
 	for _, fs := range s.flows {
@@ -265,18 +219,3 @@ func (s *Series) Event(e *tcp.Event) error {
 	}
 	return nil
 }
-
-// curve is what was collected of a field or measure; empty when it was absent throughout.
-func (fs *FlowSeries) curve(m tcp.Field) *curve {
-	i, ok := slices.BinarySearch(fs.series.fields, m)
-	if !ok {
-		return &curve{}
-	}
-	c := &fs.curves[i]
-	if c.empty() && fs.held[i] != tcp.Absent && fs.Samples == 0 && fs.LastNs > fs.start() {
-		c.add(fs.start(), fs.held[i]) // no sample lies within the bounds, but the flow lived on beyond them
-	}
-	return c
-}
-
-func (fs *FlowSeries) start() int64 { return fs.series.o.OriginNs + int64(fs.series.o.From) }
