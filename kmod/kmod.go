@@ -1,4 +1,5 @@
-// Package kmod holds the sources of the kernel modules, so that the static binary can build them where it runs.
+// Package kmod embeds the sources of the kernel module, so that the static binary can build it on
+// the machine where it runs.
 package kmod
 
 import "embed"

@@ -7,7 +7,8 @@
  *   each round    diff = win (1 - baseRTT / RTT), the packets that wait; RTT is the round's minimum
  *                 diff < gamma:  delay part += max(0, alpha win^(3/4) - 1)
  *                 otherwise:     delay part -= eta diff, not below 0
- *   each loss     both parts are halved; gamma moves towards 3/4 of what the Reno part had in the queue
+ *   each loss     both parts are halved; gamma moves towards 3/4 of the Reno part's
+ *                 packets in the queue
  *   each timeout  delay part 0, gamma as at first, baseRTT as the smoothed RTT
  *
  * with alpha 1/8, eta 1. Below low_window packets, and in slow start, it is Reno. The draft

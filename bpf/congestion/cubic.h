@@ -3,7 +3,8 @@
  * follows net/ipv4/tcp_cubic.c of Linux 6.18 (v2.3) step by step, with three forms of the cubic:
  *
  *   plain  W(t) = Wmax + C (t - K)^3,   K = cbrt((Wmax - W0) / C)
- *   K      the cubic as it is,          K = cbrt((Wmax - W0) / C) * cbrt(RTT_ref / RTT)   (Kozu et al., CANDAR 2013)
+ *   K      the cubic as it is,          K = cbrt((Wmax - W0) / C) * cbrt(RTT_ref / RTT)
+ *          (Kozu et al., CANDAR 2013)
  *   C      W(t) = Wmax + C' (t - K)^3,  K = cbrt((Wmax - W0) / C'),  C' = C * RTT / RTT_ref
  *
  * What differs from the kernel: the cube root is exact (the kernel's is within about 0.2 % on

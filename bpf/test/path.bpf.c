@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Loses, marks and delays the TCP segments that pass one end of a veth. User space steers it through slots of
- * one number each: counts that run down here and orders from there then do not overwrite each other.
- */
+/* Loses, marks and delays the TCP segments that pass one end of a veth. User space steers it
+ * through slots of one number each: counts that run down here and orders from there then do not
+ * overwrite each other. */
 #include "skb.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -9,8 +9,7 @@ char LICENSE[] SEC("license") = "GPL";
 /* The filter's namespaces again, by their cookies: what a handshake without a socket tells. */
 volatile const u64 filter_netns_cookies[MAX_FILTER];
 
-/* --- who
- * ------------------------------------------------------------------------------------------------------ */
+/* Selection of sockets. */
 
 static __always_inline bool by_process(void)
 {
@@ -66,8 +65,7 @@ static __always_inline bool socket_passes(struct tcp_sock *tp)
 	return address_passes(&a) && netns_passes(netns_of(tp)) && cgroup_passes(cgroup_pointer(tp));
 }
 
-/* --- sockets that are there
- * --------------------------------------------------------------------------------------- */
+/* Existing sockets. */
 
 enum tune_mode {
 	TUNE_LIST, /* the sockets that pass, without their processes being asked */
@@ -315,8 +313,7 @@ int walk_release(struct bpf_iter__tcp___tune *ctx)
 	return 0;
 }
 
-/* --- sockets that begin
- * --------------------------------------------------------------------------------------------- */
+/* New sockets. */
 
 /* The part of a hook's context that is read. include/uapi/linux/bpf.h; not relocated. */
 struct bpf_sock;

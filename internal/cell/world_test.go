@@ -252,14 +252,12 @@ func TestAWindowKnowsItsOwnExtremes(t *testing.T) {
 		one := Between(from, d.status()).Terminals[0]
 		return one.Up, one.Queue
 	}
-	if up, q := bursts(
-		200,
-	); up.AggregationMax != 64 || up.AggregationMedian != 64 || q.MaxPackets < 190 || q.MaxPackets > 200 || q.P95Packets >= q.MaxPackets {
+	if up, q := bursts(200); up.AggregationMax != 64 || up.AggregationMedian != 64 ||
+		q.MaxPackets < 190 || q.MaxPackets > 200 || q.P95Packets >= q.MaxPackets {
 		t.Errorf("bursts of 200 packets: %+v, %+v", up, q)
 	}
-	if up, q := bursts(
-		10,
-	); up.AggregationMax < 5 || up.AggregationMax > 10 || up.AggregationP95 > up.AggregationMax || q.MaxPackets < 5 || q.MaxPackets > 10 || q.P95Packets > 1 {
+	if up, q := bursts(10); up.AggregationMax < 5 || up.AggregationMax > 10 ||
+		up.AggregationP95 > up.AggregationMax || q.MaxPackets < 5 || q.MaxPackets > 10 || q.P95Packets > 1 {
 		t.Errorf("bursts of 10 packets: %+v, %+v", up, q)
 	}
 }

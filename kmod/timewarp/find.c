@@ -9,7 +9,7 @@
 #include "timewarp.h"
 
 #ifndef CONFIG_KPROBES
-#error "timewarp needs a kernel with CONFIG_KPROBES=y, by which it finds functions that are not exported"
+#error "timewarp needs a kernel with CONFIG_KPROBES=y, to find functions that are not exported"
 #endif
 
 /* How far the address lies behind the beginning of its function, which is what %pS prints:

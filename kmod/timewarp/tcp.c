@@ -7,8 +7,8 @@
  * that:
  *
  *   bounds  RTO = srtt + max(rttvar, N * minimum): in real time what it is at N = 1
- *   paper   RTO = N * (srtt + max(rttvar, minimum)), as Onozato et al. changed __tcp_set_rto: srtt and rttvar, which
- *           have grown by N already, grow by N again
+ *   paper   RTO = N * (srtt + max(rttvar, minimum)), as Onozato et al. changed __tcp_set_rto:
+ *           srtt and rttvar, which have grown by N already, grow by N again
  *
  * Both give the initial RTO to a BPF program, since the kernel asks for it there alone
  * (BPF_SOCK_OPS_TIMEOUT_INIT).

@@ -38,9 +38,15 @@ func TestAConfigurationThatCannotBeIsRefused(t *testing.T) {
 		{"a name twice", func(c *Config) { c.Ports[1].Name = "station" }, `two ports are named "station"`},
 		{"a name with a slash", func(c *Config) { c.Ports[0].Name = "../x" }, "letters, digits"},
 		{"an unknown kind", func(c *Config) { c.Ports[0].Kind = "phone" }, "use station, server or outside"},
-		{"a subnet for a host", func(c *Config) { c.Ports[0].Addresses[0] = netip.MustParsePrefix("10.0.0.1/24") }, "write 10.0.0.1/32"},
+		{
+			"a subnet for a host", func(c *Config) { c.Ports[0].Addresses[0] = netip.MustParsePrefix("10.0.0.1/24") },
+			"write 10.0.0.1/32",
+		},
 		{"no address", func(c *Config) { c.Ports[0].Addresses = nil }, "no address"},
-		{"a station without number", func(c *Config) { c.Ports[0].Station = NoStation }, "cannot have station number -1"},
+		{
+			"a station without number", func(c *Config) { c.Ports[0].Station = NoStation },
+			"cannot have station number -1",
+		},
 		{"a server with number", func(c *Config) { c.Ports[1].Station = 3 }, "a server cannot have station number 3"},
 		{"an MTU too large for a slot", func(c *Config) { c.Ports[0].MTU = 9000 }, "not within 576..1984"},
 		{"an MTU too small for IPv6", func(c *Config) { c.Ports[0].MTU = 600 }, "at least 1280"},

@@ -253,19 +253,22 @@ func TestWhatAProcessMayNotDoIsSaid(t *testing.T) {
 			"without root",
 			[]string{"setpriv", "--bounding-set=-all"},
 			false,
-			"starting the engine: it makes network namespaces and devices, which needs root (CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_MKNOD is missing): run it with sudo",
+			"starting the engine: it makes network namespaces and devices, which needs root " +
+				"(CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_MKNOD is missing): run it with sudo",
 		},
 		{
 			"without /dev/net/tun",
 			[]string{"unshare", "--mount", "sh", "-c", `mount -t tmpfs none /dev/net && exec "$0"`},
 			false,
-			"attaching port \"server\": opening /dev/net/tun: no such file or directory: load the kernel's module with `modprobe tun`",
+			"attaching port \"server\": opening /dev/net/tun: no such file or directory: " +
+				"load the kernel's module with `modprobe tun`",
 		},
 		{
 			"without a real-time priority",
 			[]string{"setpriv", "--bounding-set=-sys_nice"},
 			true,
-			"the engine has no real-time priority (SCHED_RR) and will fall behind when processors are busy; it needs CAP_SYS_NICE",
+			"the engine has no real-time priority (SCHED_RR) and will fall behind when " +
+				"processors are busy; it needs CAP_SYS_NICE",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

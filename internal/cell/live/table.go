@@ -82,7 +82,8 @@ func row(w io.Writer, t *cell.TerminalWindow) {
 		float64(t.PHYRateBps)/1e6,
 		t.AirtimePercent, t.SentMbps, t.ReceivedMbps, t.Up.CollisionsPercent, t.Up.RetriesPercent,
 		t.Up.AggregationFrames, t.Up.AggregationP95,
-		t.Queue.MeanPackets, t.Queue.P95Packets, t.Queue.Sojourn.MedianMs, t.APQueue.MeanPackets, t.APQueue.P95Packets, t.APQueue.Sojourn.MedianMs, t.Drops.Total())
+		t.Queue.MeanPackets, t.Queue.P95Packets, t.Queue.Sojourn.MedianMs,
+		t.APQueue.MeanPackets, t.APQueue.P95Packets, t.APQueue.Sojourn.MedianMs, t.Drops.Total())
 }
 
 func wire(w io.Writer, name string, wire *cell.WireWindow) {

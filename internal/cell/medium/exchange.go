@@ -287,9 +287,9 @@ func (m *Medium) listDown(l *link) {
 	}
 }
 
-// becomeIdle restarts the count of idle slots after a transmission. Contenders that heard an erroneous
-// frame wait for EIFS, extraNs longer. The sender waits until the time of the acknowledgement is
-// over, then for AIFS or DIFS (10.23.2.4 c).
+// becomeIdle restarts the count of idle slots after a transmission. Contenders that heard an
+// erroneous frame wait for EIFS, extraNs longer. The sender waits until the time of the
+// acknowledgement is over, then for AIFS or DIFS (10.23.2.4 c).
 func (m *Medium) becomeIdle(nowNs, extraNs int64) {
 	failed := m.phase == collided || m.phase == sending
 	if m.beacons.nextNs <= nowNs {

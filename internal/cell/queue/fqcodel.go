@@ -96,8 +96,8 @@ func (q *FQCoDel) Push(p *Packet, nowNs int64) {
 	}
 }
 
-// dropFromLongestFlow drops a packet from the longest flow queue. It returns false if Head has promised
-// all packets.
+// dropFromLongestFlow drops a packet from the longest flow queue. It returns false if Head has
+// promised all packets.
 func (q *FQCoDel) dropFromLongestFlow(nowNs int64) bool {
 	f := q.longestFlow()
 	if f == nil {

@@ -16,7 +16,8 @@ const moduleName = "timewarp"
 
 // ErrNoModules means that the kernel was built without loadable modules.
 var ErrNoModules = errors.New("this kernel has no loadable modules (CONFIG_MODULES), " +
-	"so its clock cannot be accelerated; still works: airtide timewarp build --kernel-headers DIR builds the module for " +
+	"so its clock cannot be accelerated; still works: airtide timewarp build --kernel-headers DIR builds the " +
+	"module for " +
 	"another kernel, and every other verb")
 
 // Kernel is the running kernel as this package sees it.

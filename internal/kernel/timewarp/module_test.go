@@ -64,7 +64,8 @@ func tickDevices(t testing.TB) string {
 	var s strings.Builder
 	for _, line := range strings.Split(string(must(os.ReadFile("/proc/timer_list"))(t)), "\n") {
 		if regexp.MustCompile(
-			`^(Tick Device|Per CPU device|Broadcast device|Clock Event Device| (mult|shift|max_delta_ns|min_delta_ns):)`,
+			`^(Tick Device|Per CPU device|Broadcast device|Clock Event Device|` +
+				` (mult|shift|max_delta_ns|min_delta_ns):)`,
 		).MatchString(line) {
 			s.WriteString(line + "\n")
 		}

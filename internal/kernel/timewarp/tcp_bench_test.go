@@ -141,7 +141,8 @@ func BenchmarkCongestionControls(t *testing.B) {
 				"%s at ratio %s: %.2f Mbit/s of real time, %d sent again, %d recoveries, %d timeouts, path at "+
 					"most %s late",
 				cc, r,
-				float64(received)*8/took.Seconds()/1e6, e["RetransSegs"], e["TCPSackRecovery"], e["TCPTimeouts"], real(p.late, r).Round(time.Millisecond))
+				float64(received)*8/took.Seconds()/1e6, e["RetransSegs"], e["TCPSackRecovery"], e["TCPTimeouts"],
+				real(p.late, r).Round(time.Millisecond))
 		}
 	}
 }
@@ -218,7 +219,8 @@ func BenchmarkInternetRTT(t *testing.B) {
 			t.Logf(
 				"RTT %s, %s: %.2f Mbit/s of real time, %d timeouts, %d sent again, %d SYNs again, path at most %s late",
 				rtt, way.name,
-				float64(received)*8/took.Seconds()/1e6, e["TCPTimeouts"], e["RetransSegs"], e["TCPSynRetrans"], real(p.late, way.ratio).Round(time.Millisecond))
+				float64(received)*8/took.Seconds()/1e6, e["TCPTimeouts"], e["RetransSegs"], e["TCPSynRetrans"],
+				real(p.late, way.ratio).Round(time.Millisecond))
 		}
 	}
 }

@@ -65,8 +65,8 @@ func processStart(pid int) (uint64, error) {
 	return strconv.ParseUint(fields[19], 10, 64)
 }
 
-// sessionStore is the locked folder of all tunes on the BPF file system. Only one process changes it at a
-// time.
+// sessionStore is the locked folder of all tunes on the BPF file system. Only one process changes
+// it at a time.
 type sessionStore struct {
 	folder  string
 	lock    *os.File
@@ -133,7 +133,8 @@ func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	return d, nil
 }
 
-// openExistingStore is openDesk without creating anything. It returns nil if no tune was ever started here.
+// openExistingStore is openDesk without creating anything. It returns nil if no tune was ever
+// started here.
 func openExistingStore(ctx context.Context, bpffs string) (*kernel, *sessionStore, error) {
 	k, err := examineKernel()
 	if err != nil || neverUsed(bpffs) {

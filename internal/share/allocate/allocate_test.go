@@ -189,11 +189,31 @@ func TestWhatIsNoProblem(t *testing.T) {
 		{"negative airtime", 1, Limits{Airtime: -1, Wire: 1}, designed(), "airtime of -1"},
 		{"unlimited airtime", 1, Limits{Airtime: math.Inf(1), Wire: 1}, designed(), "airtime of +Inf"},
 		{"zero rate alone", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Max = 0 }), "tablet1: found a rate of 0"},
-		{"rate alone is no number", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Max = math.NaN() }), "tablet1: found a rate of NaN"},
+		{
+			"rate alone is no number", 1,
+			Limits{Wire: 1},
+			with(func(t *Terminal) { t.Max = math.NaN() }),
+			"tablet1: found a rate of NaN",
+		},
 		{"infinite rate alone", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Max = math.Inf(1) }), "tablet1"},
-		{"rate alone too small to divide by", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Max = 5e-324 }), "tablet1"},
-		{"negative weight", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Weight = -1 }), "tablet1: found a weight of -1"},
-		{"demand is no number", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Demand = math.NaN() }), "tablet1: found a demand of NaN"},
+		{
+			"rate alone too small to divide by", 1,
+			Limits{Wire: 1},
+			with(func(t *Terminal) { t.Max = 5e-324 }),
+			"tablet1",
+		},
+		{
+			"negative weight", 1,
+			Limits{Wire: 1},
+			with(func(t *Terminal) { t.Weight = -1 }),
+			"tablet1: found a weight of -1",
+		},
+		{
+			"demand is no number", 1,
+			Limits{Wire: 1},
+			with(func(t *Terminal) { t.Demand = math.NaN() }),
+			"tablet1: found a demand of NaN",
+		},
 		{"without a name", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Name, t.Max = "", 0 }), "terminal 3"},
 	} {
 		if _, err := Solve(c.alpha, c.limits, c.terminals); err == nil || !strings.Contains(err.Error(), c.says) {

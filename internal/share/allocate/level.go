@@ -90,9 +90,9 @@ func (s *Solver) normaliseFactors(who []int) {
 // faint is a factor that would soon be lost in rounding to zero.
 const faint = 1e-150
 
-// raiseLevel raises the level t of some terminals, x = min(demand, t factor), until the sum of cost times
-// x is the budget. It returns the level, which is infinite if all demands are met first, and the
-// sum of cost times factor of the terminals below their demand.
+// raiseLevel raises the level t of some terminals, x = min(demand, t factor), until the sum of cost
+// times x is the budget. It returns the level, which is infinite if all demands are met first, and
+// the sum of cost times factor of the terminals below their demand.
 //
 // The spent sum is a concave, piecewise linear function of t. Each round is a step of Newton's
 // method from the left. A step never passes the true level, so a terminal that reaches its demand

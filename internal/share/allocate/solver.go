@@ -145,8 +145,8 @@ const maxSteps = 100
 // epsilon is by how much the next number after 1 is greater.
 const epsilon = 1.0 / (1 << 52)
 
-// wireExcess returns a positive value if the shares use too much of the wire and too little airtime, a
-// negative value in the opposite case. It weighs the rounding of both alike.
+// wireExcess returns a positive value if the shares use too much of the wire and too little
+// airtime, a negative value in the opposite case. It weighs the rounding of both alike.
 func (s *Solver) wireExcess(l Limits) float64 {
 	air, total := s.used()
 	return total/l.Wire - air/l.Airtime

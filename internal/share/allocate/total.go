@@ -148,8 +148,8 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	return prices{}
 }
 
-// partition moves the terminals with a higher value than the pivot to the front, then those with the
-// same value. It returns the numbers of both.
+// partition moves the terminals with a higher value than the pivot to the front, then those with
+// the same value. It returns the numbers of both.
 func (s *Solver) partition(who []int) (more, same int) {
 	value := s.exponent
 	a, b, c := value[who[0]], value[who[len(who)/2]], value[who[len(who)-1]]

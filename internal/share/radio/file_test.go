@@ -70,13 +70,15 @@ func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		``:  "want JSON such as",
 		`x`: "want JSON such as",
-		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 2, "mcs": 9}`:             "mcs",
-		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 2} {}`:                    "more than one",
-		`{"phy_rate_bps": 866.7, "standard": "802.11ac", "streams": 2}`:                     "phy_rate_bps is 866.7",
-		`{"phy_rate_bps": -1, "standard": "802.11ac", "streams": 2}`:                        "phy_rate_bps is -1",
-		`{"phy_rate_bps": 1e9, "standard": "VHT", "streams": 2}`:                            `"VHT": want one of 802.11a, 802.11ac`,
-		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 9}`:                       "streams is 9",
-		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "bssid": "access point"}`:            `bssid is "access point": want an address`,
+		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 2, "mcs": 9}`: "mcs",
+		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 2} {}`:        "more than one",
+		`{"phy_rate_bps": 866.7, "standard": "802.11ac", "streams": 2}`:         "phy_rate_bps is 866.7",
+		`{"phy_rate_bps": -1, "standard": "802.11ac", "streams": 2}`:            "phy_rate_bps is -1",
+		`{"phy_rate_bps": 1e9, "standard": "VHT", "streams": 2}`: "" +
+			`"VHT": want one of 802.11a, 802.11ac`,
+		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "streams": 9}`: "streams is 9",
+		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "bssid": "access point"}`: "" +
+			`bssid is "access point": want an address`,
 		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "bssid": "00:00:5e:00:53:00:00:01"}`: "bssid is",
 		`{"phy_rate_bps": 1e9, "standard": "802.11ac", "frequency_mhz": -1}`:                "frequency_mhz is -1",
 	} {

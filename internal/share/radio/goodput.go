@@ -59,8 +59,9 @@ const (
 )
 
 // Goodput returns the TCP goodput of a bulk upload of a station alone at a PHY rate, in bit/s, or 0
-// for a rate of 0. The station sends A-MPDUs of f packets, limited to 64 frames and 4 ms. The access
-// point answers each with an A-MPDU of one ACK for two segments. There is no loss and no collision.
+// for a rate of 0. The station sends A-MPDUs of f packets, limited to 64 frames and 4 ms. The
+// access point answers each with an A-MPDU of one ACK for two segments. There is no loss and no
+// collision.
 //
 //	goodput = f x 8 x 1448 / (access(f of 1500 bytes) + access(f/2 of 52 bytes))
 //	access  = SIFS + (3 + 4.8) slots + preamble + 8 x frames / rate + SIFS + BlockAck

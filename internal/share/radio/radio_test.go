@@ -20,7 +20,9 @@ func TestGoodputAgreesWithTCPAlone(t *testing.T) {
 		phy      PHY
 		measured float64
 	}{
-		{PHY{Bps: 866.7e6, Generation: VHT, Streams: 2}, 599e6}, {PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, 338e6}, {PHY{Bps: 65e6, Generation: HT, Streams: 1}, 52e6},
+		{PHY{Bps: 866.7e6, Generation: VHT, Streams: 2}, 599e6},
+		{PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, 338e6},
+		{PHY{Bps: 65e6, Generation: HT, Streams: 1}, 52e6},
 	} {
 		if got := Goodput(c.phy); math.Abs(got/c.measured-1) > 0.06 {
 			t.Errorf("%+v: %.1f Mbit/s, measured were %.1f", c.phy, got/1e6, c.measured/1e6)
@@ -49,10 +51,14 @@ func TestGoodputGrowsWithTheRate(t *testing.T) {
 func TestWhatTheKernelSaysOfARate(t *testing.T) {
 	told := wifi.StationInfo{
 		HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 1}, TransmitBitrate: 866_700_000, TransmitRateInfo: wifi.RateInfo{
-			ModulationType: wifi.RateModulationInfoTypeVHT, Modulation: wifi.VHTModulationInfo{BaseModulationInfo: wifi.BaseModulationInfo{MCS: 9, NSS: 2}},
+			ModulationType: wifi.RateModulationInfoTypeVHT,
+			Modulation: wifi.VHTModulationInfo{
+				BaseModulationInfo: wifi.BaseModulationInfo{MCS: 9, NSS: 2},
+			},
 		},
 	}
-	if got := of(&told); got != (PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: Place{BSSID: BSSID{2, 0, 0, 0, 0, 1}}}) {
+	place := Place{BSSID: BSSID{2, 0, 0, 0, 0, 1}}
+	if got := of(&told); got != (PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: place}) {
 		t.Errorf("got %+v", got)
 	}
 	// With several links at once the address is that of none of them.
