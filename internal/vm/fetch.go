@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"airtide/internal/sys/lock"
 )
 
 // Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It takes apt and dpkg, and
@@ -152,15 +152,7 @@ func newApt(suite, architecture string) (*apt, error) {
 
 // lock keeps other processes from the same suite until it is closed.
 func (a *apt) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(a.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
-	}
-	return f, nil
+	return lock.Wait(filepath.Join(a.dir, "lock"))
 }
 
 func (a *apt) run(ctx context.Context, program string, args ...string) (string, error) {

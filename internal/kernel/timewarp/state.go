@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"airtide/internal/sys/lock"
 )
 
 // state holds everything needed for an undo. Its file exists from before the first change until
@@ -87,39 +87,24 @@ func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.loc
 
 // lock keeps other processes away until the file is closed, which the end of the process does too.
 // It is ErrBusy while another one does.
-func (k *Kernel) lock() (*os.File, error) { return k.lockAs(unix.LOCK_EX | unix.LOCK_NB) }
+func (k *Kernel) lock() (*os.File, error) { return k.lockBy(lock.Try) }
 
-// awaitLock is lock when no other process keeps this one away any more.
-func (k *Kernel) awaitLock() (*os.File, error) { return k.lockAs(unix.LOCK_EX) }
+// awaitLock is lock, but waits for another process.
+func (k *Kernel) awaitLock() (*os.File, error) { return k.lockBy(lock.Wait) }
 
-func (k *Kernel) lockAs(how int) (*os.File, error) {
+func (k *Kernel) lockBy(take func(path string) (*os.File, error)) (*os.File, error) {
 	if err := os.MkdirAll(k.state, 0o755); err != nil {
 		return nil, fmt.Errorf("reserving the clock: %w", err)
 	}
-	f, err := os.OpenFile(k.lockPath(), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := take(k.lockPath())
+	if errors.Is(err, lock.ErrHeld) {
+		return nil, ErrBusy
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reserving the clock: %w", err)
 	}
-	err = unix.EINTR
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Flock(int(f.Fd()), how)
-	}
-	if err == nil {
-		return f, nil
-	}
-	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, ErrBusy
-	}
-	return nil, fmt.Errorf("reserving the clock: %w", err)
+	return f, nil
 }
 
 // busy reports whether another process holds the lock.
-func (k *Kernel) busy() bool {
-	f, err := os.Open(k.lockPath())
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
+func (k *Kernel) busy() bool { return lock.Held(k.lockPath()) }

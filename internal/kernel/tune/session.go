@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/sys/lock"
 )
 
 // session is the state of a tune for other processes, as JSON in a map in the tune's folder.
@@ -111,8 +112,8 @@ func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 		return nil, fmt.Errorf("opening %s: %w", d.folder, err)
 	}
 	for {
-		err = unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK) {
+		err = lock.TryFile(d.lock)
+		if !errors.Is(err, lock.ErrHeld) {
 			break
 		}
 		select {

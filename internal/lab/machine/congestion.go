@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/lock"
 )
 
 const (
@@ -54,8 +56,8 @@ func whileAllowed(name string, f func() error) (err error) {
 		return fmt.Errorf("congestion control %s is not in %s, which cannot be written: %w", name, "net.ipv4.tcp_allowed_congestion_control", err)
 	}
 	defer file.Close()
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("locking %s: %w", allowedPath, err)
+	if err := lock.WaitFile(file); err != nil {
+		return err
 	}
 	before, err := readSysctl(allowedPath)
 	if err != nil {

@@ -43,7 +43,7 @@ func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := lock(dir)
+	l, err := lockResult(dir)
 	if err != nil {
 		return nil, err
 	}

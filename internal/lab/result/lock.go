@@ -8,26 +8,21 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"airtide/internal/sys/lock"
 )
 
 const lockFile = "lock"
 
-// lock makes this process the only one that writes into a result. The kernel drops the lock with the process, however it
+// lockResult makes this process the only one that writes into a result. The kernel drops the lock with the process, however it
 // ends, so no lock is ever left behind; the file itself stays.
-func lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644)
+func lockResult(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockFile)
+	f, err := lock.Try(path)
+	if errors.Is(err, lock.ErrHeld) {
+		return nil, fmt.Errorf("another airtide%s writes into %s: wait for it, or stop it", lockOwner(path), dir)
+	}
 	if err != nil {
 		return nil, explained(fmt.Errorf("locking the result: %w", err))
-	}
-	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		owner := holder(f)
-		f.Close()
-		return nil, fmt.Errorf("another airtide%s writes into %s: wait for it, or stop it", owner, dir)
-	case err != nil:
-		f.Close()
-		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -39,8 +34,13 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// holder names the process that holds a lock.
-func holder(f *os.File) string {
+// lockOwner names the process that holds a lock.
+func lockOwner(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
 	b := make([]byte, 20)
 	n, _ := f.ReadAt(b, 0)
 	if pid := strings.TrimSpace(string(b[:n])); pid != "" {
@@ -51,10 +51,5 @@ func holder(f *os.File) string {
 
 // locked says whether a process writes into a result.
 func locked(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, lockFile))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	return lock.Held(filepath.Join(dir, lockFile))
 }

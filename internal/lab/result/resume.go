@@ -28,7 +28,7 @@ func (c *Changed) Error() string {
 // of a sweep may differ; a change of finished runs is a *Changed. The file as it was is kept as
 // experiment.<n>.yaml.
 func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
-	l, err := lock(f.Dir)
+	l, err := lockResult(f.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"airtide/internal/sys/lock"
 )
 
 // lockPath is held by the lab that runs on this machine.
@@ -21,16 +21,11 @@ func lockMachine(experiment string) (*os.File, error) {
 	if err := os.MkdirAll("/run/airtide", 0o755); err != nil {
 		return nil, fmt.Errorf("reserving the machine: %w", err)
 	}
-	f, err := os.OpenFile(lockPath, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("reserving the machine: %w", err)
+	f, err := lock.Try(lockPath)
+	if errors.Is(err, lock.ErrHeld) {
+		return nil, fmt.Errorf("%w: wait for %s, or stop it", ErrBusy, lockHolder())
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(f, 256))
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: wait for %s, or stop it", ErrBusy, strings.TrimSpace(string(holder)))
-		}
+	if err != nil {
 		return nil, fmt.Errorf("reserving the machine: %w", err)
 	}
 	err = f.Truncate(0)
@@ -42,4 +37,15 @@ func lockMachine(experiment string) (*os.File, error) {
 		return nil, fmt.Errorf("reserving the machine: %w", err)
 	}
 	return f, nil
+}
+
+// lockHolder names the experiment that holds the lock.
+func lockHolder() string {
+	f, err := os.Open(lockPath)
+	if err != nil {
+		return "it"
+	}
+	defer f.Close()
+	name, _ := io.ReadAll(io.LimitReader(f, 256))
+	return strings.TrimSpace(string(name))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	syslock "airtide/internal/sys/lock"
 )
 
 // folder has a socket for each running agent.
@@ -22,12 +24,9 @@ const (
 // lock prevents other processes from creating or removing sockets until unlock. During its creation
 // a socket looks like that of a dead process. The kernel releases the lock when the process ends.
 func lock() (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f, err := syslock.Wait(filepath.Join(folder, lockFile))
 	if err != nil {
 		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }
