@@ -181,3 +181,21 @@ func TestExperimentsPrintEnglish(t *testing.T) {
 		}
 	}
 }
+
+// A guide of a verb begins with a command of that verb.
+func TestGuidesBeginWithACommand(t *testing.T) {
+	for path, text := range pages(t) {
+		folder, name := filepath.Split(path)
+		verb := strings.TrimSuffix(name, ".md")
+		if folder != "docs/guide/" || verb == "getting-started" || verb == "symptoms" {
+			continue
+		}
+		if !strings.HasPrefix(text, "# airtide "+verb+": ") {
+			t.Errorf("%s does not begin with its verb", path)
+		}
+		_, rest, _ := strings.Cut(text, "\n")
+		if !strings.HasPrefix(rest, "\n```\n$ airtide "+verb) {
+			t.Errorf("%s does not show a command first", path)
+		}
+	}
+}
