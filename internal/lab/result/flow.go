@@ -12,8 +12,8 @@ type Flow struct {
 	Port      uint16  `json:"port,omitempty" jsonschema:"At the machine that answers; 0 for ping."`
 	StartS    float64 `json:"start_s" jsonschema:"When it was started, since time zero of the run."`
 	StopS     float64 `json:"stop_s" jsonschema:"When it ended."`
-	// Command is what ran on From.
-	Command []string `json:"command"`
+	// Command is null in results of older versions.
+	Command []string `json:"command" jsonschema:"The first client on from, with its arguments; null if none was started."`
 	// Error says why the tool failed, in one line; what it printed is in Output.
 	Error  string   `json:"error,omitempty"`
 	Output []string `json:"output,omitempty" jsonschema:"Files with what the tool printed."`

@@ -60,7 +60,7 @@ func TestSchemaFollowsTheTypes(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(made, Schema) {
-		t.Error("result.schema.json differs from the types: write it by go test ./lab/result -run SchemaFollows -update")
+		t.Error("result.schema.json differs from the types: write it by go test ./internal/lab/result -run SchemaFollows -update")
 	}
 }
 

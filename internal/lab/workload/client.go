@@ -53,6 +53,7 @@ func (f *flow) run(ctx context.Context, zero time.Time) *outcome {
 			r.Error += f.server.failure()
 		}
 	}
+	r.Command = f.command
 	r.StopS = time.Since(zero).Seconds()
 	r.finish()
 	return r
@@ -93,6 +94,7 @@ func (f *flow) client(args []string, stdout, stderr io.Writer) (*machine.Process
 	if f.group != nil {
 		c.Cgroup = f.group.Dir()
 	}
+	f.first.Do(func() { f.command = append([]string{c.Path}, args...) })
 	return f.from.Start(c)
 }
 

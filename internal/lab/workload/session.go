@@ -59,6 +59,9 @@ type flow struct {
 	server *server // nil for ping
 	// group has the clients of a flow whose program has no option for its congestion control.
 	group *machine.CongestionGroup
+	// command is the first client's.
+	first   sync.Once
+	command []string
 }
 
 // clients is the client's program of each protocol.

@@ -65,6 +65,9 @@ func mustRun(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSetu
 		if r.Name != flows[i].Name || r.Protocol != string(flows[i].Flow.Protocol) || len(r.Output) == 0 {
 			t.Errorf("result %d is %+v, want that of flow %s", i, r, flows[i].Name)
 		}
+		if c := r.Command; len(c) < 2 || filepath.Base(c[0]) != clients[flows[i].Flow.Protocol].Programs[0] {
+			t.Errorf("the command of %s is %q", r.Name, c)
+		}
 		for _, file := range r.Output {
 			if _, err := os.Stat(filepath.Join(s.options.Folder, file)); err != nil {
 				t.Errorf("the output of %s: %v", r.Name, err)
