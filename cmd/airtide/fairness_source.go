@@ -11,7 +11,6 @@ import (
 	"airtide/internal/view/terminal"
 
 	"airtide/internal/fairness"
-	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
@@ -134,30 +133,16 @@ func (f *fairnessFlags) run(r *result.Result) (judged, error) {
 	if r.Cell == nil {
 		return one, fmt.Errorf("run %s: the cell counted nothing", r.Run)
 	}
-	rates := map[string][2]float64{}
-	for _, w := range r.Cell.Flows {
-		rates[w.Name] = [2]float64{w.ForwardMbps, w.ReverseMbps}
-	}
-	terminals := map[string]float64{}
-	for _, flow := range r.Flows {
-		both, counted := rates[flow.Name]
-		if !counted || flow.Protocol == string(plan.Ping) {
-			continue
+	goodputs := r.Goodput(r.Cell)
+	if f.by == "flow" {
+		for _, flow := range r.Flows {
+			if goodput, ok := goodputs.Flows[flow.Name]; ok {
+				one.Names, one.Rates = append(one.Names, flow.Name), append(one.Rates, goodput)
+			}
 		}
-		goodput := max(both[0], both[1])
-		if flow.Direction == string(plan.Both) {
-			goodput = both[0] + both[1]
-		}
-		if f.by == "flow" {
-			one.Names, one.Rates = append(one.Names, flow.Name), append(one.Rates, goodput)
-		}
-		for _, end := range []string{flow.From, flow.To} {
-			terminals[end] += goodput
-		}
-	}
-	if f.by != "flow" {
+	} else {
 		for _, t := range r.Cell.Terminals {
-			if goodput, sends := terminals[t.Name]; sends {
+			if goodput, ok := goodputs.Machines[t.Name]; ok {
 				one.Names, one.Rates = append(one.Names, t.Name), append(one.Rates, goodput)
 			}
 		}

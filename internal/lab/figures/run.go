@@ -102,19 +102,15 @@ func valueIn(w *cell.Window, terminal string, value terminalValue) float64 {
 	return math.NaN()
 }
 
-// terminalGoodput adds up the flows of a terminal, both directions, in Mbit/s.
+// terminalGoodput is the goodput of a terminal in Mbit/s.
 func terminalGoodput(r *result.Result) terminalValue {
-	ends := map[string][2]string{}
-	for _, f := range r.Flows {
-		ends[f.Name] = [2]string{f.From, f.To}
-	}
+	goodputs := map[*cell.Window]result.Goodput{}
 	return func(w *cell.Window, t *cell.TerminalWindow) float64 {
-		sum := 0.0
-		for _, f := range w.Flows {
-			if e := ends[f.Name]; e[0] == t.Name || e[1] == t.Name {
-				sum += f.ForwardMbps + f.ReverseMbps
-			}
+		g, ok := goodputs[w]
+		if !ok {
+			g = r.Goodput(w)
+			goodputs[w] = g
 		}
-		return sum
+		return g.Machines[t.Name]
 	}
 }

@@ -56,8 +56,8 @@ func readTimeSeries(r *show.Report, run *result.Result) (*timeSeries, error) {
 		}
 		for _, w := range windows {
 			at := float64(w.FromNs+w.ToNs) / 2
-			for _, f := range w.Flows {
-				t.goodput[f.Name] = append(t.goodput[f.Name], figure.Point(at, f.ForwardMbps+f.ReverseMbps))
+			for flow, mbps := range run.Goodput(w).Flows {
+				t.goodput[flow] = append(t.goodput[flow], figure.Point(at, mbps))
 			}
 		}
 	}

@@ -68,13 +68,11 @@ func (r *Run) goodput(m plan.Measurement, f *plan.FlowSetup) float64 {
 // rate is the goodput between two times since time zero.
 func (r *Run) rate(f *plan.FlowSetup, from, to time.Duration) float64 {
 	forward, reverse := r.Counts.Rates(f.Name, from, to)
-	switch {
-	case f.Flow.Direction == plan.Both:
-		return forward + reverse
-	case f.Flow.SendsBack():
-		return reverse
+	goodput, ok := f.Flow.Goodput(forward, reverse)
+	if !ok {
+		return math.NaN()
 	}
-	return forward
+	return goodput
 }
 
 // peakTime is that over which a peak is taken.

@@ -103,6 +103,20 @@ type FlowSetup struct {
 	Flow  Flow     `json:"flow"`
 }
 
+// Goodput is the payload rate of the flow's data, of the rates towards its port and from it. Replies to
+// the data do not count. Ping has no goodput.
+func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
+	switch {
+	case !Quantity("goodput").Suits(f.Protocol):
+		return 0, false
+	case f.Direction == Both:
+		return forward + reverse, true
+	case f.SendsBack():
+		return reverse, true
+	}
+	return forward, true
+}
+
 // SendsBack says that the data goes from the machine that answers to the one that opens the connection.
 func (f Flow) SendsBack() bool {
 	return f.Protocol == HTTPGet || f.Protocol == Web || f.Direction == Reverse
