@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,22 +50,30 @@ as possible, and the missing part is reported.`,
 					return err
 				}
 			}
-			switch {
-			case bool(asJSON):
+			if asJSON {
 				return t.JSON(infoJSON{meta, r.Damage(), report})
-			case flow > 0:
-				err = report.WriteFlow(t.Out, tcp.FlowID(flow), summary.TextOptions{Colour: t.Colour})
-			default:
-				writeMetadata(t.Out, args[0], meta)
-				err = report.WriteText(t.Out, summary.TextOptions{Colour: t.Colour})
 			}
-			return err
+			var text bytes.Buffer
+			o := summary.TextOptions{Width: t.Width, Colour: t.Colour}
+			if flow > 0 {
+				err = report.WriteFlow(&text, tcp.FlowID(flow), o)
+			} else {
+				writeMetadata(&text, args[0], meta)
+				err = report.WriteText(&text, o)
+			}
+			if err != nil {
+				return err
+			}
+			return t.PrintWrapped(text.String(), infoIndent)
 		},
 	}
 	asJSON.register(cmd.Flags(), "print everything as JSON")
 	cmd.Flags().UintVar(&flow, "flow", 0, "print everything about one flow")
 	return cmd
 }
+
+// infoIndent is the width of the names in front of the totals.
+const infoIndent = 15
 
 // infoJSON is the JSON of info: how the recording was made, its damage, its summary.
 type infoJSON struct {

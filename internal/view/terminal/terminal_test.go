@@ -130,3 +130,17 @@ func TestTableWithoutTitlesHasNoHead(t *testing.T) {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
+
+func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
+	for width, want := range map[int]string{
+		0:  "flows  14 open, 0 closed\nacked  8\n",
+		24: "flows  14 open, 0 closed\nacked  8\n",
+		16: "flows  14 open,\n    0 closed\nacked  8\n",
+	} {
+		var b bytes.Buffer
+		term := &Terminal{Out: &b, Width: width}
+		if err := term.PrintWrapped("flows  14 open, 0 closed\nacked  8\n", 7); err != nil || b.String() != want {
+			t.Errorf("width %d: %q, want %q (%v)", width, b.String(), want, err)
+		}
+	}
+}
