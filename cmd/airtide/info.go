@@ -5,15 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
-
-	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newInfo(t *terminal.Terminal) *cobra.Command {
@@ -82,7 +83,9 @@ type infoJSON struct {
 	summary.Report
 }
 
-func writeMetadata(w io.Writer, path string, m trace.Metadata) {
+// writeMetadata prints how a recording was made. Its texts may come from another person's file.
+func writeMetadata(out io.Writer, path string, m trace.Metadata) {
+	w := &strings.Builder{}
 	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", path,
 		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), m.Host, m.Kernel, m.Arch)
 	fmt.Fprintf(w, "source %s; density %s", m.SourceDetail, m.Density)
@@ -98,7 +101,7 @@ func writeMetadata(w io.Writer, path string, m trace.Metadata) {
 			fmt.Fprintf(w, "; filter %s", f)
 		}
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(out, "%s\n", units.PrintableText(w.String(), false))
 }
 
 // unseen lists the kinds of events that a source cannot see. Their counts are absent, not zero.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"airtide/internal/units"
 )
 
 // mostNamed is how many failures a text names one by one.
@@ -51,7 +53,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		)
 	}
 	r.writeFailures(&b)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, units.PrintableText(b.String(), false))
 	return err
 }
 
@@ -102,7 +104,7 @@ func (s *Socket) process() string {
 	if s.PID == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s %d)", s.Comm, s.PID)
+	return fmt.Sprintf(" (%s %d)", units.Printable(s.Comm), s.PID)
 }
 
 func count(n int, what string) string {

@@ -15,7 +15,7 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	head := append([]string{}, c.Parameters...)
 	head = append(head, "measurement", "unit", "first", "other")
 	head = append(head, "first_mean", "first_runs", "other_mean", "other_runs")
-	if err := out.Write(append(head, "difference", "low", "high", "ratio", "significant")); err != nil {
+	if err := out.Write(cells(append(head, "difference", "low", "high", "ratio", "significant"))); err != nil {
 		return err
 	}
 	for _, p := range c.Points {
@@ -31,7 +31,7 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 		row = append(row, exact(p.Other.Mean), strconv.Itoa(p.Other.Runs))
 		row = append(row, exact(p.Difference.Value))
 		row = append(row, exact(p.Difference.Interval.Low), exact(p.Difference.Interval.High), ratio, significant)
-		if err := out.Write(row); err != nil {
+		if err := out.Write(cells(row)); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 package show
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,7 +11,7 @@ import (
 
 // WriteText writes a table for each measurement.
 func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
-	out := bufio.NewWriter(w)
+	out := &bytes.Buffer{}
 	for i, dir := range c.Results {
 		fmt.Fprintf(out, "%s  %s\n", letter(i), dir)
 	}
@@ -36,7 +36,7 @@ func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
 	for _, text := range c.Only {
 		fmt.Fprintln(out, text)
 	}
-	return out.Flush()
+	return writePrintable(w, out, o)
 }
 
 func (c *Comparison) newTable() *terminal.Table {

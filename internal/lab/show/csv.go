@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"airtide/internal/lab/judge"
+	"airtide/internal/units"
 )
 
 // WriteCSV writes a row for each point and measurement, and for each flow or terminal of it. The
@@ -17,7 +18,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	head := append([]string{"experiment"}, r.Parameters...)
 	head = append(head, "measurement", "unit", "take", "of")
 	head = append(head, "mean", "sd", "median", "low", "high", "runs", "jain")
-	if err := out.Write(head); err != nil {
+	if err := out.Write(cells(head)); err != nil {
 		return err
 	}
 	for i := range r.Points {
@@ -37,7 +38,7 @@ func (r *Report) writeRows(out *csv.Writer, p *Point, m *Measurement) error {
 		row := append([]string{r.Experiment}, p.texts()...)
 		row = append(row, m.Name, m.Unit, take, of, exact(s.Mean), exact(s.SD), exact(s.Median))
 		row = append(row, exact(s.Interval.Low), exact(s.Interval.High), strconv.Itoa(s.Runs), jain)
-		return out.Write(row)
+		return out.Write(cells(row))
 	}
 	jain := ""
 	if m.Jain != nil {
@@ -52,6 +53,14 @@ func (r *Report) writeRows(out *csv.Writer, p *Point, m *Measurement) error {
 		}
 	}
 	return nil
+}
+
+// cells protects the cells of a row from being read as formulas.
+func cells(row []string) []string {
+	for i := range row {
+		row[i] = units.Cell(row[i])
+	}
+	return row
 }
 
 // exact is a number with all its digits, empty if it is missing.

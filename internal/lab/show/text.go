@@ -1,7 +1,7 @@
 package show
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +10,7 @@ import (
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -42,7 +43,7 @@ const maxListed = 10
 
 // WriteText writes the finished and missing runs, the measurements and the claims.
 func (r *Report) WriteText(w io.Writer, o TextOptions) error {
-	out := bufio.NewWriter(w)
+	out := &bytes.Buffer{}
 	fmt.Fprintln(out, joined(": ", r.Experiment, r.Title))
 	if r.Source != "" {
 		fmt.Fprintf(out, "repeats %s\n", r.Source)
@@ -56,7 +57,14 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 		}
 	}
 	r.writeClaims(out, o)
-	return out.Flush()
+	return writePrintable(w, out, o)
+}
+
+// writePrintable writes a text whose control characters are replaced: titles, names and reasons come
+// from files that may be another person's.
+func writePrintable(w io.Writer, text *bytes.Buffer, o TextOptions) error {
+	_, err := io.WriteString(w, units.PrintableText(text.String(), o.Colour))
+	return err
 }
 
 // joined joins the texts that are not empty.

@@ -241,3 +241,20 @@ func TestWarningsOfTheEngineAreListed(t *testing.T) {
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
 		"it runs at ordinary priority (in 2 of 2 runs)", "7 packets were lost (in 2 of 2 runs)")
 }
+
+func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
+	for _, colour := range []bool{false, true} {
+		r := reportOf(t, exactly(t))
+		r.Title, r.Source = "\x1b]0;owned\a", "=cmd"
+		r.Warnings = []string{"\x1b[2Jcleared"}
+		var out bytes.Buffer
+		if err := r.WriteText(&out, TextOptions{Colour: colour}); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"\a", "\x1b]", "\x1b[2J"} {
+			if strings.Contains(out.String(), bad) {
+				t.Errorf("%q is in %q", bad, out.String())
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // csvTables writes the tables as RFC 4180 text with a header line. A value that is not there is an
@@ -181,7 +182,7 @@ func (c csvColumn) cell(v reflect.Value) string {
 	case v.Kind() == reflect.Bool:
 		return strconv.FormatBool(v.Bool())
 	}
-	return v.String()
+	return units.Cell(v.String())
 }
 
 func (t *csvTable[Row]) close() error {

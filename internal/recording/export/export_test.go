@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,22 @@ func TestCSVOnStandardOutputIsOneTable(t *testing.T) {
 	samples := strings.Split(stream(t, CSV, 9, Options{Fields: fields}, testMeta), "\n")
 	if !strings.HasSuffix(samples[1], ",,57920") || !strings.HasSuffix(samples[2], ",60,57920") {
 		t.Errorf("absent ssthresh is no empty cell, or the computed field is wrong: %q, %q", samples[1], samples[2])
+	}
+}
+
+func TestCSVTextIsNoFormula(t *testing.T) {
+	var out bytes.Buffer
+	x, err := New(CSV, "-", testMeta, Options{Table: Flows, Stdout: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(x.Flow(&tcp.Flow{ID: 1, Comm: "=cmd|' /C calc'!A0", CgroupPath: "@SUM(A1)"}), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{",'=cmd|' /C calc'!A0,", ",'@SUM(A1),"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %q", want, out.String())
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // write writes the totals.
@@ -53,7 +54,7 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 	)
 	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
 	field("process", f.process())
-	field("cgroup", orAbsent(f.CgroupPath))
+	field("cgroup", orAbsent(units.Printable(f.CgroupPath)))
 	netns := absent
 	if f.NetNS != 0 {
 		netns = fmt.Sprint(f.NetNS)

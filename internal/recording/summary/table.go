@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // topFlows is how many flows the table shows.
@@ -97,16 +98,16 @@ func (f *Flow) process() string {
 	case f.PID == 0 && f.Comm == "":
 		return absent
 	case f.PID == 0:
-		return f.Comm
+		return units.Printable(f.Comm)
 	}
-	return fmt.Sprintf("%s %d", f.Comm, f.PID)
+	return fmt.Sprintf("%s %d", units.Printable(f.Comm), f.PID)
 }
 
 func (f *Flow) controls() string {
 	if len(f.CongestionControls) == 0 {
 		return absent
 	}
-	return strings.Join(f.CongestionControls, ">")
+	return units.Printable(strings.Join(f.CongestionControls, ">"))
 }
 
 // medianRtt is the median of the samples; a source without single round-trip times has smoothed

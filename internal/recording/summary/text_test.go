@@ -233,3 +233,23 @@ func TestJSONOfAbsent(t *testing.T) {
 		`"delivered_pct":null`,
 	)
 }
+
+func TestTextHasNoControlCharacters(t *testing.T) {
+	const hostile = "\x1b]0;owned\a\x1b[2J\nline"
+	s := newScene(t, Options{})
+	s.open(1, nil)
+	f := tcp.Flow{ID: 1, PID: 7, Comm: hostile, CgroupPath: "/" + hostile, CongestionControl: hostile}
+	if err := s.Flow(&f); err != nil {
+		t.Fatal(err)
+	}
+	report := s.Report()
+	var flow bytes.Buffer
+	if err := report.WriteFlow(&flow, 1, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{text(t, report, TextOptions{}), flow.String()} {
+		if strings.ContainsAny(text, "\x1b\a") || strings.Contains(text, "\nline") {
+			t.Errorf("the text of a hostile process reached the terminal: %q", text)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // Sizes of the detail pane.
@@ -237,7 +238,7 @@ func eventText(e *RecentEvent) string {
 	case tcp.EventWindowOpen:
 		detail = scaledText(Value(e.Value)) + " bytes"
 	case tcp.EventCCChange:
-		detail = clean(e.Text)
+		detail = units.Printable(e.Text)
 	}
 	text := strings.TrimRight(name+"  "+detail, " ")
 	if e.Count > 1 {

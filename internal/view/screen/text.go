@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // absentText stands for a value that is not known.
@@ -18,17 +18,7 @@ func orDash(t Text) string {
 	if t == "" {
 		return absentText
 	}
-	return clean(string(t))
-}
-
-// clean makes a text from outside harmless to the terminal: a process may name itself with escape sequences.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
+	return units.Printable(string(t))
 }
 
 func processText(r *Row) string {
@@ -36,7 +26,7 @@ func processText(r *Row) string {
 	case r.Comm == "" && r.PID == tcp.Absent:
 		return absentText
 	case r.PID == tcp.Absent:
-		return clean(string(r.Comm))
+		return units.Printable(string(r.Comm))
 	}
 	return fmt.Sprintf("%s/%d", orDash(r.Comm), r.PID)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // View draws the whole screen: exactly height lines, none wider than the terminal.
@@ -62,7 +63,7 @@ func (m *ui) header() string {
 	}
 	parts = append(parts, part{loss, lossStyle.Render}, part{flows, m.styles.title.Render})
 	if m.status.Source != "" {
-		parts = append(parts, part{clean(m.status.Source), m.styles.dim.Render})
+		parts = append(parts, part{units.Printable(m.status.Source), m.styles.dim.Render})
 	}
 	parts = append(parts,
 		part{scaledText(m.status.SamplesPerSecond) + " samples/s", m.styles.dim.Render},
@@ -89,7 +90,7 @@ func (m *ui) footer() string {
 		state = append(state, "sort "+m.sortText())
 	}
 	if m.filter.Text != "" {
-		state = append(state, "filter "+clean(m.filter.Text))
+		state = append(state, "filter "+units.Printable(m.filter.Text))
 	}
 	if m.filter.HideIdle {
 		state = append(state, "idle hidden")
