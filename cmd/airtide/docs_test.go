@@ -211,6 +211,7 @@ func TestShownCommandsRun(t *testing.T) {
 	}
 }
 
+// writeFile writes a file of the test.
 func writeFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
