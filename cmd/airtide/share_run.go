@@ -20,6 +20,7 @@ import (
 	"airtide/internal/share/live"
 	"airtide/internal/share/metrics"
 	"airtide/internal/share/radio"
+	"airtide/internal/share/steplog"
 )
 
 // shareFlags are the flags of share run as the user gives them.
@@ -31,7 +32,7 @@ type shareFlags struct {
 	weight                                                  float64
 	single                                                  bool
 	asJSON                                                  jsonFlag
-	metrics, otlp                                           string
+	metrics, otlp, record                                   string
 }
 
 func newShareRun(t *terminal.Terminal) *cobra.Command {
@@ -84,6 +85,8 @@ from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
 	fl.BoolVar(&f.single, "single-frames", false,
 		"the radio does not aggregate frames (802.11a, b, g); on Wi-Fi, nl80211 reports it")
 	fl.StringVar(&f.source, "source", string(monitor.Auto), "source of samples: auto, bpf or diag")
+	fl.StringVar(&f.record, "record", "",
+		"record the inputs and outputs of each step to this file, as gzipped JSON lines")
 	fl.StringVar(&f.metrics, "metrics", "",
 		"serve Prometheus metrics at http://ADDRESS/metrics; ADDRESS such as localhost:9478")
 	fl.StringVar(&f.otlp, "otlp", "",
@@ -117,6 +120,14 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 			return err
 		}
 		defer closed(exporter)
+	}
+	if f.record != "" {
+		w, err := steplog.Create(f.record)
+		if err != nil {
+			return err
+		}
+		defer closed(w)
+		c.Record = w
 	}
 	switch r, err := f.radio(&c); {
 	case err == nil:

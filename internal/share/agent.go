@@ -116,7 +116,7 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	}
 	a.out = a.core.Step(now, in)
 	if a.config.Record != nil {
-		a.config.Record(now, in, a.out)
+		a.config.Record.Step(now, in, a.out)
 	}
 	for _, line := range a.out.Notices {
 		a.config.Notice(line)

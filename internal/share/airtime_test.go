@@ -69,6 +69,16 @@ func counted(t *terminal, all []*terminal) (numbers []int) {
 	return numbers
 }
 
+// moveCounter counts how often a core is told of another access point.
+type moveCounter struct{ n int }
+
+func (m *moveCounter) Begin(control.Config) {}
+func (m *moveCounter) Step(_ time.Duration, in control.Inputs, _ control.Outputs) {
+	if in.NewAccessPoint {
+		m.n++
+	}
+}
+
 // TestTerminalsOfOneAccessPointReckonWithEachOther: two access points are on one network, and one terminal goes from the one to the other.
 func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	near := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 1}, MHz: 5180}}
@@ -90,17 +100,13 @@ func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	speak(t, all, &now, 10)
 	expect("at two access points", 1, []int{1, 3}, []int{0, 3}, []int{3}, []int{0, 1, 2})
 
-	moved := 0
-	all[0].config.Record = func(_ time.Duration, in control.Inputs, _ control.Outputs) {
-		if in.NewAccessPoint {
-			moved++
-		}
-	}
+	moves := &moveCounter{}
+	all[0].config.Record = moves
 	session := all[0].session
 	all[0].at = radio.State{} // between the two it is still at the first
 	speak(t, all, &now, 1)
 	expect("between them", 1, []int{1, 3}, []int{0, 3}, []int{3}, []int{0, 1, 2})
-	if moved != 0 {
+	if moves.n != 0 {
 		t.Error("between them its core was told of another access point")
 	}
 	all[0].at = far
@@ -111,8 +117,8 @@ func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	if got := counted(all[0], all); !slices.Equal(got, []int{2, 3}) {
 		t.Errorf("at the other, with it count %v at once", got)
 	}
-	if moved != 1 {
-		t.Errorf("at the other its core was told of it %d times", moved)
+	if moves.n != 1 {
+		t.Errorf("at the other its core was told of it %d times", moves.n)
 	}
 	speak(t, all, &now, 2)
 	expect("at the other", 1, []int{2, 3}, []int{3}, []int{0, 3}, []int{0, 1, 2})

@@ -13,6 +13,13 @@ import (
 	"airtide/internal/share/radio"
 )
 
+// Recorder records the steps of an agent.
+type Recorder interface {
+	// Begin is called before the first step of each session.
+	Begin(c control.Config)
+	Step(now time.Duration, in control.Inputs, out control.Outputs)
+}
+
 // Config says how an agent shares.
 type Config struct {
 	Key  cellkey.Key
@@ -39,8 +46,8 @@ type Config struct {
 	// Notice is called with a line that the user should see, Step after each step. Both may be nil.
 	Notice func(string)
 	Step   func(Status)
-	// Record is called with the inputs and outputs of each step, after it. It may be nil.
-	Record func(now time.Duration, in control.Inputs, out control.Outputs)
+	// Record takes each step. It may be nil.
+	Record Recorder
 }
 
 func (c *Config) check() error {

@@ -85,10 +85,14 @@ func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Fi
 	}
 	r := message.NewReceiver(message.Config{Key: c.Key, Link: a.reportLink(), Hubs: c.Link.Addresses()}, now)
 	a.reports.receiver, a.reports.sender = r, message.NewSender(r, now)
-	a.core = control.NewCore(control.Config{
+	config := control.Config{
 		Policy: c.Policy, Options: c.Control, Weight: c.Weight, StandaloneBps: c.MaxBps, CapacityBps: c.CapacityBps,
 		SingleFrames: c.SingleFrames, BoundReceive: a.windows != nil, Session: r.Session(),
-	})
+	}
+	a.core = control.NewCore(config)
+	if c.Record != nil {
+		c.Record.Begin(config)
+	}
 	a.out.Report = a.core.FirstReport(told)
 	return a.run(ctx, flows, unbound)
 }

@@ -86,6 +86,9 @@ func (a *agents) Start(ctx context.Context) error {
 	for _, m := range sharing {
 		t := terminals[m.Name()]
 		args := agentArguments(key, t, a.peers(m, sharing, t.Share.Hub))
+		if folder := os.Getenv(recordAgents); folder != "" {
+			args = append(args, "--record", filepath.Join(folder, m.Name()+".json.gz"))
+		}
 		if t.Share.KnowsPHY {
 			if err := writePHY(a.phyPath(t.Name), t.Radio.PHY[0]); err != nil {
 				return err
@@ -133,6 +136,9 @@ func (a *agents) peers(own machine.Machine, sharing machine.Set, hub string) (pe
 	}
 	return peers
 }
+
+// recordAgents names a folder in the environment. If it is set, every agent records its steps there.
+const recordAgents = "AIRTIDE_RECORD_AGENTS"
 
 // agentArguments are the arguments of a terminal's agent.
 func agentArguments(key string, t plan.TerminalSetup, peers []string) []string {

@@ -33,9 +33,10 @@ type Terminal struct {
 // Options are how to decide; the zero value is proportional fairness.
 type Options struct {
 	// Alpha says what is fair (package internal/share/allocate); nil stands for allocate.Proportional.
-	Alpha *float64
+	Alpha *float64 `json:"alpha,omitempty"`
 	// MinQueue and MaxQueue are the bounds of the queue target; 0 stands for DefaultMinQueue and DefaultMaxQueue.
-	MinQueue, MaxQueue time.Duration
+	MinQueue time.Duration `json:"min_queue,omitempty"`
+	MaxQueue time.Duration `json:"max_queue,omitempty"`
 }
 
 // Limits of the queue target, and what it is made of.

@@ -11,21 +11,21 @@ import (
 
 // Config is what does not change while a core runs.
 type Config struct {
-	Policy Policy
+	Policy Policy `json:"policy"`
 	// Options say how to allocate.
-	Options Options
+	Options Options `json:"options"`
 	// Weight is the terminal's in the allocation.
-	Weight float64
+	Weight float64 `json:"weight"`
 	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is measured.
-	StandaloneBps float64
+	StandaloneBps float64 `json:"standalone_bps,omitempty"`
 	// CapacityBps is what the policy equal-cap divides, in bit/s.
-	CapacityBps float64
+	CapacityBps float64 `json:"capacity_bps,omitempty"`
 	// SingleFrames says that the radio sends each packet by itself, whatever Inputs.Radio says.
-	SingleFrames bool
+	SingleFrames bool `json:"single_frames,omitempty"`
 	// BoundReceive says that the kernel can bound receive windows.
-	BoundReceive bool
+	BoundReceive bool `json:"bound_receive"`
 	// Session orders the terminal among its peers.
-	Session uint64
+	Session uint64 `json:"session"`
 }
 
 // Inputs is what one step decides by.
@@ -93,7 +93,7 @@ type ReceiveBound struct {
 
 // View is what the status shows of a step.
 type View struct {
-	Own           message.Report   `json:"own"` // as before this step's decision
+	Own           message.Report   `json:"-"` // as before this step's decision
 	ShareBps      float64          `json:"share_bps"`
 	TotalBps      float64          `json:"total_bps"`
 	WireBps       float64          `json:"wire_bps,omitempty"` // 0: not known to limit

@@ -1,0 +1,36 @@
+package message
+
+import (
+	"fmt"
+	"slices"
+)
+
+// indexOf returns the index of a name, to read what MarshalText has written.
+func indexOf(names []string, text []byte, what string) (uint8, error) {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return 0, fmt.Errorf("%s %q: want one of %q", what, text, names)
+	}
+	return uint8(i), nil
+}
+
+// UnmarshalText reads the state's name.
+func (s *State) UnmarshalText(text []byte) error {
+	i, err := indexOf(stateNames[:], text, "state")
+	*s = State(i)
+	return err
+}
+
+// UnmarshalText reads the source's name.
+func (s *Source) UnmarshalText(text []byte) error {
+	i, err := indexOf(sourceNames[:], text, "source")
+	*s = Source(i)
+	return err
+}
+
+// UnmarshalText reads the kind's name.
+func (k *TurnKind) UnmarshalText(text []byte) error {
+	i, err := indexOf(turnNames[:], text, "turn")
+	*k = TurnKind(i)
+	return err
+}

@@ -1,0 +1,69 @@
+package steplog_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"airtide/internal/share/control"
+	"airtide/internal/share/steplog"
+	"airtide/test/scenario"
+)
+
+// TestARecordingReplays: a core that gets the recorded inputs has the recorded outputs.
+func TestARecordingReplays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "steps.json.gz")
+	w, err := steplog.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := 0
+	for seed := range uint64(4) {
+		walk, c := scenario.NewWalk(seed, time.Hour)
+		if seed == 1 {
+			c.Options.Alpha = new(math.Inf(1))
+		}
+		core := control.NewCore(c)
+		w.Begin(c)
+		for range 300 {
+			in := walk.Step()
+			w.Step(walk.Now, in, core.Step(walk.Now, in))
+			written++
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var core *control.Core
+	read := 0
+	err = steplog.Replay(path, steplog.Handler{
+		Begin: func(c control.Config) { core = control.NewCore(c) },
+		Step: func(now time.Duration, in control.Inputs, want control.Outputs) error {
+			read++
+			got := core.Step(now, in)
+			a, _ := json.Marshal(strip(got))
+			b, _ := json.Marshal(strip(want))
+			if string(a) != string(b) {
+				return fmt.Errorf("step %d:\n%s\n%s", read, a, b)
+			}
+			return nil
+		},
+	})
+	if err != nil || read != written {
+		t.Errorf("%d of %d steps: %v", read, written, err)
+	}
+}
+
+// strip leaves out addresses, which a recording numbers anew.
+func strip(out control.Outputs) (numbers []any) {
+	for _, b := range out.Send {
+		numbers = append(numbers, b.Packets, b.Least, b.Pause)
+	}
+	for _, b := range out.Receive {
+		numbers = append(numbers, b.Bytes)
+	}
+	return append(numbers, out.Reason, out.Report, out.Probe, out.ReportNow, out.NextProbe, out.Notices, out.View.TotalBps)
+}

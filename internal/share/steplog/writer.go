@@ -1,0 +1,62 @@
+package steplog
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"airtide/internal/share/control"
+)
+
+// Writer records steps to a file. The first error ends the recording, and Close returns it. A Writer is
+// not for several goroutines at once.
+type Writer struct {
+	file    *os.File
+	zip     *gzip.Writer
+	encoder *json.Encoder
+	peers   peers
+	aliases aliases
+	err     error
+}
+
+// Create begins a recording in a file that only its owner may read.
+func Create(path string) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("recording steps: %w", err)
+	}
+	w := &Writer{file: file, zip: gzip.NewWriter(file), aliases: aliases{}}
+	w.encoder = json.NewEncoder(w.zip)
+	return w, nil
+}
+
+// Begin records the configuration of a core whose steps follow.
+func (w *Writer) Begin(c control.Config) {
+	w.peers = peers{}
+	w.write(entry{Session: sessionOf(c)})
+}
+
+// Step records one step.
+func (w *Writer) Step(now time.Duration, in control.Inputs, out control.Outputs) {
+	in, out = w.aliases.rename(in, out)
+	e := entry{Now: now, In: &in, Out: &out}
+	in.Peers, e.Gone = w.peers.changes(in.Peers)
+	w.write(e)
+}
+
+func (w *Writer) write(e entry) {
+	if w.err == nil {
+		w.err = w.encoder.Encode(e)
+	}
+}
+
+// Close ends the recording.
+func (w *Writer) Close() error {
+	if err := errors.Join(w.err, w.zip.Close(), w.file.Close()); err != nil {
+		return fmt.Errorf("recording steps: %w", err)
+	}
+	return nil
+}
