@@ -122,7 +122,7 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 		a.config.Notice(line)
 	}
 	if a.out.ReportNow {
-		a.reports.sender.Hurry()
+		a.reports.sender.SendEarly()
 	}
 	if !in.Ready {
 		if a.again {
@@ -150,7 +150,7 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	in.Silence, in.SilenceLimit = a.collectPeers(nowNs)
-	in.Peers, in.Ready, in.MayReportEarly = r.peers, a.ready, r.sender.MayHurry()
+	in.Peers, in.Ready, in.MayReportEarly = r.peers, a.ready, r.sender.MaySendEarly()
 	r.receiver.SetLink(a.reportLink())
 	return in, r.receiver.Counts(), nil
 }
@@ -257,7 +257,7 @@ func (a *agent) sendReport(now int64) time.Duration {
 
 func (a *agent) seal(report message.Report, announced probe.Proposal, now int64) (err error) {
 	r := &a.reports
-	report.BSS, report.BothFamilies, report.Turn = a.place.bss, a.link.Groups().Both(), announced.At(time.Duration(now))
+	report.BSS, report.BothFamilies, report.Probe = a.place.bss, a.link.Groups().Both(), announced.At(time.Duration(now))
 	r.datagram, err = r.sender.Seal(r.datagram[:0], report, now)
 	return err
 }

@@ -66,7 +66,7 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 		defer r.mutex.Unlock()
 		s.Windows = slices.Clone(s.Windows)
 		r.status = s
-		if s.Turn == "solo" && len(s.Windows) > 0 {
+		if s.Turn == "rate" && len(s.Windows) > 0 {
 			r.solos++
 		}
 	}

@@ -86,6 +86,6 @@ func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	for i := range r.peers {
 		newest = max(newest, r.peers[i].HeardNs)
 	}
-	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.PauseNs(r.elsewhere)))
+	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.MeanGapNs(r.elsewhere)))
 	return time.Duration(nowNs - newest), limit
 }

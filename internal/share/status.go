@@ -128,7 +128,7 @@ func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
 	}
 	s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit = v.ShareBps, v.TotalBps, v.WireBps, v.Limit
 	s.QueueTargetUs, s.Correction, s.Foreign = v.QueueTargetUs, v.Correction, v.ForeignQueues
-	if v.Probe != message.NoTurn {
+	if v.Probe != message.NoProbe {
 		s.Turn = v.Probe.String()
 	}
 	if e := v.Benefit; e != nil {

@@ -36,7 +36,7 @@ func (t *together) adapt(now time.Duration, b *bounds, self *self) {
 		b.atLeast(unknownPackets, flows)
 	}
 	switch {
-	case t.phase.Kind == message.Solo && t.phase.Own:
+	case t.phase.Kind == message.RateProbe && t.phase.Own:
 		for i := range b.up {
 			b.up[i].Packets = uint32(min(solo*float64(b.up[i].Packets), math.MaxInt32))
 		}
@@ -47,14 +47,14 @@ func (t *together) adapt(now time.Duration, b *bounds, self *self) {
 		for i := range b.up {
 			b.up[i].Least = b.up[i].Packets
 		}
-	case t.phase.Kind == message.Solo:
+	case t.phase.Kind == message.RateProbe:
 		for i := range b.up {
 			b.up[i].Pause = true
 		}
 		for id := range b.down {
 			b.down[id] = uint32(flows[id].mss)
 		}
-	case t.phase.Kind == message.Still:
+	case t.phase.Kind == message.RTTProbe:
 		for i := range b.up {
 			b.up[i].Packets = min(b.up[i].Packets, stillPackets)
 		}

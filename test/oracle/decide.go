@@ -45,7 +45,7 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 	}
 	all := a.terminals(now)
 	a.together.compare(now, a, all)
-	if a.together.phase.Kind == message.Free {
+	if a.together.phase.Kind == message.ReleaseProbe {
 		return b, a.together.free(now)
 	}
 	if a.decision.Share == 0 || a.together.usual(now) {

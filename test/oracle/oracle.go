@@ -48,15 +48,15 @@ type (
 		Limit                           string
 		QueueTargetUs                   int64
 		Correction                      float64
-		Turn                            message.TurnKind
+		Turn                            message.ProbeKind
 		Foreign                         bool
 		Effect                          *control.Effect
 	}
 	sender struct{ may, hurried bool }
 )
 
-func (s *sender) MayHurry() bool { return s.may }
-func (s *sender) Hurry()         { s.hurried = s.may }
+func (s *sender) MaySendEarly() bool { return s.may }
+func (s *sender) SendEarly()         { s.hurried = s.may }
 
 type config struct {
 	Policy       control.Policy

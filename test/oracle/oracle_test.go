@@ -72,7 +72,7 @@ func TestCoreDecidesAsBeforeInACell(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps, %d with bounds, by probe: %v", steps, bound, kinds)
-	if bound < steps/4 || kinds["solo"] == 0 || kinds["still"] == 0 || kinds["free"] == 0 {
+	if bound < steps/4 || kinds["rate"] == 0 || kinds["rtt"] == 0 || kinds["release"] == 0 {
 		t.Error("too little has happened")
 	}
 }

@@ -88,5 +88,5 @@ func (t *together) pause(now time.Duration) time.Duration {
 
 // stillLength is how long all have to hold back for queues that make for such a mean round-trip time to be empty for a while.
 func stillLength(mean time.Duration) time.Duration {
-	return min((stillAfter(mean) + 3*message.TurnLengthStep/2).Truncate(message.TurnLengthStep), longestStill)
+	return min((stillAfter(mean) + 3*message.ProbeLengthStep/2).Truncate(message.ProbeLengthStep), longestStill)
 }

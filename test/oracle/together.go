@@ -56,7 +56,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	all := make([]control.Heard, len(a.peers))
 	others, oldest := 0.0, now
 	for i, p := range a.peers {
-		all[i] = control.Heard{Session: p.Report.Session, Turn: p.Report.Turn, At: time.Duration(p.HeardNs)}
+		all[i] = control.Heard{Session: p.Report.Session, Turn: p.Report.Probe, At: time.Duration(p.HeardNs)}
 		oldest = min(oldest, time.Duration(p.HeardNs))
 		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
 	}
@@ -83,7 +83,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 	if found {
 		a.control.Restart()
 	}
-	if before.Kind == message.Still {
+	if before.Kind == message.RTTProbe {
 		a.self.still(now, step, before.Begin, t.before)
 	} else if t.usual(now) { // queues that are about to fill again after a turn would say nothing
 		t.before = mean
@@ -92,9 +92,9 @@ func (t *together) hears(now time.Duration, a *agent) {
 		}
 	}
 	t.phase = t.turns.Phase(now)
-	if before.Kind != message.NoTurn && t.phase.Kind != before.Kind {
+	if before.Kind != message.NoProbe && t.phase.Kind != before.Kind {
 		t.resumed = now
-		if before.Kind == message.Still {
+		if before.Kind == message.RTTProbe {
 			stood := a.self.foreign()
 			longer := a.self.renewBases()
 			if longer {
@@ -110,7 +110,7 @@ func (t *together) hears(now time.Duration, a *agent) {
 
 // usual says whether windows are and have been those of the shares.
 func (t *together) usual(now time.Duration) bool {
-	return t.phase.Kind == message.NoTurn && (t.resumed == 0 || now-t.resumed >= settleAfter+settleRounds*t.base)
+	return t.phase.Kind == message.NoProbe && (t.resumed == 0 || now-t.resumed >= settleAfter+settleRounds*t.base)
 }
 
 // asks asks the others for what the terminal needs. It is called while bounds are held.
@@ -132,13 +132,13 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	asked := false
 	switch {
 	case d.Doubt && now-t.still.at >= t.pause(now):
-		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
+		if asked = t.turns.Ask(now, message.RTTProbe, stillLength(t.before), lead); asked {
 			t.still.at = now
 		}
 	case a.self.searches() && greedy && othersCarry(a.peers) && a.self.found.Wants(now, 1+len(a.peers), d):
-		asked = t.turns.Ask(now, message.Solo, control.SoloLength(base, t.before), lead)
+		asked = t.turns.Ask(now, message.RateProbe, control.SoloLength(base, t.before), lead)
 	case t.leads(a) && t.looksAgain():
-		if asked = t.turns.Ask(now, message.Still, stillLength(t.before), lead); asked {
+		if asked = t.turns.Ask(now, message.RTTProbe, stillLength(t.before), lead); asked {
 			t.still.at = now
 		}
 	case t.leads(a) && t.triesNow(now):
@@ -146,12 +146,12 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 		if t.besideAt > 0 {
 			length = besideLength
 		}
-		if asked = t.turns.Ask(now, message.Free, length, lead); asked {
+		if asked = t.turns.Ask(now, message.ReleaseProbe, length, lead); asked {
 			t.triedAt = now
 		}
 	}
 	if asked {
-		a.sender.Hurry()
+		a.sender.SendEarly()
 	}
 }
 
@@ -232,10 +232,10 @@ func (a *agent) lead() time.Duration {
 		period = max(period, time.Duration(p.Report.PeriodMs)*time.Millisecond)
 	}
 	reports := time.Duration(2)
-	if a.sender.MayHurry() {
+	if a.sender.MaySendEarly() {
 		reports = 1
 	}
-	return min(reports*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
+	return min(reports*period+100*time.Millisecond, max(period, message.LatestProbe-100*time.Millisecond))
 }
 
 func othersCarry(peers []message.Peer) bool {

@@ -319,12 +319,12 @@ func (t *Terminal) apply() {
 // tell sends a terminal's report to all others.
 func (c *Cell) tell(t *Terminal) {
 	r := t.Last.Report
-	r.Session, r.PeriodMs, r.Turn = t.Config.Session, 200, t.Last.Probe.At(c.Now)
+	r.Session, r.PeriodMs, r.Probe = t.Config.Session, 200, t.Last.Probe.At(c.Now)
 	if t.hostile {
 		r.MaxKbps, r.ApplicationLimited = 1_000_000, false
 		r.ForeignQueues = c.random.IntN(3) == 0
 		if c.random.IntN(4) == 0 {
-			r.Turn = message.TurnIn(message.TurnKind(1+c.random.IntN(3)), 0, 800*time.Millisecond)
+			r.Probe = message.ProbeIn(message.ProbeKind(1+c.random.IntN(3)), 0, 800*time.Millisecond)
 		}
 	}
 	for _, o := range c.Terminals {

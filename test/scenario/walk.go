@@ -194,9 +194,9 @@ func (w *Walk) report(p *message.Peer) {
 	case 4:
 		m.SingleFrames = !m.SingleFrames
 	}
-	m.Turn = message.Turn{}
+	m.Probe = message.Probe{}
 	if r.IntN(25) == 0 {
-		kind := message.TurnKind(1 + r.IntN(3))
-		m.Turn = message.TurnIn(kind, time.Duration(r.IntN(1500))*time.Millisecond, time.Duration(r.IntN(10))*message.TurnLengthStep)
+		kind := message.ProbeKind(1 + r.IntN(3))
+		m.Probe = message.ProbeIn(kind, time.Duration(r.IntN(1500))*time.Millisecond, time.Duration(r.IntN(10))*message.ProbeLengthStep)
 	}
 }

@@ -72,7 +72,7 @@ func drainTime(mean time.Duration) time.Duration { return max(60*time.Millisecon
 
 // rttProbeLength is how long an RTT probe lasts if the mean RTT before it is mean.
 func rttProbeLength(mean time.Duration) time.Duration {
-	return min((drainTime(mean) + 3*message.TurnLengthStep/2).Truncate(message.TurnLengthStep), longestRTTProbe)
+	return min((drainTime(mean) + 3*message.ProbeLengthStep/2).Truncate(message.ProbeLengthStep), longestRTTProbe)
 }
 
 // sample takes the RTTs of a step in an RTT probe that began at begin. mean is the mean RTT before it.

@@ -97,7 +97,7 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	if got := window(before); got != before {
 		t.Fatalf("a window of %.0f bytes with nobody else", got)
 	}
-	c.probe.active = probe.Active{Kind: message.Still}
+	c.probe.active = probe.Active{Kind: message.RTTProbe}
 	p.foreignRTT, f.Send.Rate = foreign, inTurn
 	for range 3 {
 		if got := window(before / 10); got != before {
@@ -176,7 +176,7 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 		core := NewCore(Config{Session: 1})
 		core.flows.Add(&flow.Flow{ID: 1, Send: flow.Direction{BaseRTT: 2 * time.Millisecond}})
 		*core.baseRTT.path(flow.Key{ID: 1}) = path{foreignRTT: 60 * time.Millisecond, probeSum: c.rtt, probeSteps: 1}
-		core.probe.active = probe.Active{Kind: message.Still}
+		core.probe.active = probe.Active{Kind: message.RTTProbe}
 		if core.measure(time.Minute, Inputs{}); core.baseRTT.interval.every != c.want {
 			t.Errorf("after a probe with RTTs of %s the next comes after %s, want %s", c.rtt, core.baseRTT.interval.every, c.want)
 		}

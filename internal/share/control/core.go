@@ -155,7 +155,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	if found {
 		c.targets.Restart()
 	}
-	if before.Kind == message.Still {
+	if before.Kind == message.RTTProbe {
 		c.baseRTT.sample(now, step, before.Begin, c.probe.meanRTT, &c.flows)
 	} else if c.probe.settled(now) { // queues that fill again after a probe would say nothing
 		c.probe.meanRTT = mean
@@ -164,9 +164,9 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		}
 	}
 	c.probe.active = c.schedule.Active(now)
-	if before.Kind != message.NoTurn && c.probe.active.Kind != before.Kind {
+	if before.Kind != message.NoProbe && c.probe.active.Kind != before.Kind {
 		c.probe.ended = now
-		if before.Kind == message.Still {
+		if before.Kind == message.RTTProbe {
 			c.concludeRTTProbe(now)
 		}
 	}
@@ -186,7 +186,7 @@ func (c *Core) concludeRTTProbe(now time.Duration) {
 
 // settled says whether no probe runs, and rates are those of the shares.
 func (p *probeState) settled(now time.Duration) bool {
-	return p.active.Kind == message.NoTurn && (p.ended == 0 || now-p.ended >= settleTime+settleRTTs*p.baseRTT)
+	return p.active.Kind == message.NoProbe && (p.ended == 0 || now-p.ended >= settleTime+settleRTTs*p.baseRTT)
 }
 
 // decide finds the bounds of the flows, or the reason why there are none.
@@ -212,7 +212,7 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	}
 	all := c.terminals(now, in)
 	c.compareBenefit(now, in, all)
-	if c.probe.active.Kind == message.Free {
+	if c.probe.active.Kind == message.ReleaseProbe {
 		return b, c.benefit.releaseReason(now)
 	}
 	if c.decision.Share == 0 || c.probe.settled(now) {
@@ -258,7 +258,7 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	case d.Doubt && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Wants(now, 1+len(in.Peers), d):
-		proposed = c.schedule.Propose(now, message.Solo, SoloLength(base, c.probe.meanRTT), lead)
+		proposed = c.schedule.Propose(now, message.RateProbe, SoloLength(base, c.probe.meanRTT), lead)
 	case c.isCoordinator(in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.isCoordinator(in.Peers) && c.benefit.wantsReleaseProbe(now):
@@ -266,7 +266,7 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 		if c.benefit.foreignSince > 0 {
 			length = foreignReleaseProbeLength
 		}
-		if proposed = c.schedule.Propose(now, message.Free, length, lead); proposed {
+		if proposed = c.schedule.Propose(now, message.ReleaseProbe, length, lead); proposed {
 			c.benefit.probedAt = now
 		}
 	}
@@ -276,7 +276,7 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 }
 
 func (c *Core) proposeRTTProbe(now, lead time.Duration) bool {
-	proposed := c.schedule.Propose(now, message.Still, rttProbeLength(c.probe.meanRTT), lead)
+	proposed := c.schedule.Propose(now, message.RTTProbe, rttProbeLength(c.probe.meanRTT), lead)
 	if proposed {
 		c.baseRTT.interval.at = now
 	}
@@ -316,7 +316,7 @@ func leadTime(in Inputs) time.Duration {
 	if in.MayReportEarly {
 		reports = 1
 	}
-	return min(reports*period+100*time.Millisecond, max(period, message.LatestTurn-100*time.Millisecond))
+	return min(reports*period+100*time.Millisecond, max(period, message.LatestProbe-100*time.Millisecond))
 }
 
 func peersSend(peers []message.Peer) bool {

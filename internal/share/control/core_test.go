@@ -55,7 +55,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 			steps int
 		}{
 			{probe.Active{}, c.with, 100},
-			{probe.Active{Kind: message.Free, Begin: now + 100*step, End: now + 120*step}, c.without, 20},
+			{probe.Active{Kind: message.ReleaseProbe, Begin: now + 100*step, End: now + 120*step}, c.without, 20},
 			{probe.Active{}, c.with, 1},
 		} {
 			core.probe.active = part.phase
@@ -68,7 +68,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 			t.Fatalf("%s: effect %+v", c.what, core.benefit.last)
 		}
 		free := func(at time.Duration) bool {
-			return core.schedule.Active(at).Kind == message.Free && core.schedule.Announced(at).At(at).Kind == message.Free
+			return core.schedule.Active(at).Kind == message.ReleaseProbe && core.schedule.Announced(at).At(at).Kind == message.ReleaseProbe
 		}
 		if free(now) != c.release || free(now+releaseTime-time.Second) != c.release || free(now+releaseTime) {
 			t.Errorf("%s: all are free now %t, in the end %t, afterwards %t", c.what, free(now), free(now+releaseTime-time.Second), free(now+releaseTime))
@@ -105,7 +105,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 			for end := now + length; now < end; now += step {
 				core.benefit.trackForeign(now, &core.baseRTT)
 				rtt := 250 * time.Millisecond
-				if phase.Kind == message.Free {
+				if phase.Kind == message.ReleaseProbe {
 					rtt = 300 * time.Millisecond
 				}
 				core.compareBenefit(now, in, []Terminal{
@@ -116,9 +116,9 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		}
 		for trial := range 2 {
 			run(probe.Active{}, c.slow, 15*time.Second)
-			run(probe.Active{Kind: message.Free, Begin: now, End: now + foreignReleaseProbeLength}, 20e6, foreignReleaseProbeLength)
+			run(probe.Active{Kind: message.ReleaseProbe, Begin: now, End: now + foreignReleaseProbeLength}, 20e6, foreignReleaseProbeLength)
 			run(probe.Active{}, c.slow, step)
-			released := core.schedule.Active(now).Kind == message.Free
+			released := core.schedule.Active(now).Kind == message.ReleaseProbe
 			if want := c.lets && c.session == 1 && trial == 1; released != want || (len(core.notices) > 0) != want {
 				t.Errorf("%s: after trial %d all are free %t, it said %q", c.what, trial+1, released, core.notices)
 			}

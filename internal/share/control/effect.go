@@ -98,18 +98,18 @@ func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration,
 	step := min(now-t.last, time.Second)
 	t.last = now
 	switch {
-	case phase.Kind == message.Free && now-phase.Begin >= settled:
+	case phase.Kind == message.ReleaseProbe && now-phase.Begin >= settled:
 		t.free(step, all)
 		t.sum.Total += f.Total * step.Seconds()
 		t.sum.RTT += time.Duration(float64(f.RTT) * step.Seconds())
 		t.seconds += step.Seconds()
-	case phase.Kind != message.Free && t.seconds > longestTrial:
+	case phase.Kind != message.ReleaseProbe && t.seconds > longestTrial:
 		*t = Trial{last: now} // bounds were lifted for other reasons
-	case phase.Kind != message.Free && t.seconds > 0:
+	case phase.Kind != message.ReleaseProbe && t.seconds > 0:
 		e = Effect{t.with, Figures{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}, t.least(), now}
 		found = t.known >= withTime
 		t.sum, t.seconds = Figures{}, 0
-	case phase.Kind == message.NoTurn && since >= settled:
+	case phase.Kind == message.NoProbe && since >= settled:
 		t.bound(step, all)
 		gain := gainOf(step, t.known)
 		t.known += step

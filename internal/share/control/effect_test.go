@@ -20,7 +20,7 @@ func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect
 	for ; now < begin+20*time.Second; now += 100 * ms {
 		t.Step(now, probe.Active{}, now-begin, at(with))
 	}
-	phase := probe.Active{Kind: message.Free, Own: false, Begin: now, End: now + free}
+	phase := probe.Active{Kind: message.ReleaseProbe, Own: false, Begin: now, End: now + free}
 	for ; now < phase.End; now += 100 * ms {
 		f := with // windows have not grown yet
 		if now > phase.Begin+settled/2 {
@@ -99,7 +99,7 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 				for ; now < begin+20*time.Second; now += 100 * ms {
 					tr.Step(now, probe.Active{}, now-begin, at(250*ms, c.fast, c.slow, now-begin))
 				}
-				phase := probe.Active{Kind: message.Free, Own: false, Begin: now, End: now + 3*time.Second}
+				phase := probe.Active{Kind: message.ReleaseProbe, Own: false, Begin: now, End: now + 3*time.Second}
 				for ; now < phase.End; now += 100 * ms {
 					tr.Step(now, phase, 0, at(300*ms, 1, 1, now-begin))
 				}

@@ -93,15 +93,15 @@ type ReceiveBound struct {
 
 // View is what the status shows of a step.
 type View struct {
-	Own           message.Report   `json:"-"` // as before this step's decision
-	ShareBps      float64          `json:"share_bps"`
-	TotalBps      float64          `json:"total_bps"`
-	WireBps       float64          `json:"wire_bps,omitempty"` // 0: not known to limit
-	Limit         string           `json:"limit,omitempty"`
-	QueueTargetUs int64            `json:"queue_target_us,omitempty"`
-	Correction    float64          `json:"correction,omitempty"`
-	Receive       []ReceiveBound   `json:"receive"` // those that are bounded, as the decision was
-	Probe         message.TurnKind `json:"probe,omitempty"`
-	ForeignQueues bool             `json:"foreign_queues,omitempty"`
-	Benefit       *Effect          `json:"benefit,omitempty"`
+	Own           message.Report    `json:"-"` // as before this step's decision
+	ShareBps      float64           `json:"share_bps"`
+	TotalBps      float64           `json:"total_bps"`
+	WireBps       float64           `json:"wire_bps,omitempty"` // 0: not known to limit
+	Limit         string            `json:"limit,omitempty"`
+	QueueTargetUs int64             `json:"queue_target_us,omitempty"`
+	Correction    float64           `json:"correction,omitempty"`
+	Receive       []ReceiveBound    `json:"receive"` // those that are bounded, as the decision was
+	Probe         message.ProbeKind `json:"probe,omitempty"`
+	ForeignQueues bool              `json:"foreign_queues,omitempty"`
+	Benefit       *Effect           `json:"benefit,omitempty"`
 }

@@ -76,7 +76,7 @@ func best(turn []stretch) (rate float64) {
 // rates are those of the turn: the others' last packets, which have the mean's queues before them, and a window that grows.
 func SoloLength(base, mean time.Duration) time.Duration {
 	least := soloSettles(base, mean) + counted + stepGap
-	return min((least + message.TurnLengthStep - 1).Truncate(message.TurnLengthStep), time.Second)
+	return min((least + message.ProbeLengthStep - 1).Truncate(message.ProbeLengthStep), time.Second)
 }
 
 // soloSettles is told with SoloLength.
@@ -100,7 +100,7 @@ type Own struct {
 // a turn.
 func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
-	alone := phase.Kind == message.Solo && phase.Own
+	alone := phase.Kind == message.RateProbe && phase.Own
 	if alone && o.Greedy && now-step >= phase.Begin+soloSettles(o.RTT, o.Mean) {
 		m.turn = append(m.turn, stretch{step.Seconds(), o.Rate * step.Seconds()})
 		m.queued = m.queued || o.Delay >= soloQueue
@@ -108,7 +108,7 @@ func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (foun
 	if !alone && len(m.turn) > 0 {
 		found = m.conclude(now)
 	}
-	if phase.Kind != message.NoTurn || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
+	if phase.Kind != message.NoProbe || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
 		m.quietFor = 0
 		return found
 	}

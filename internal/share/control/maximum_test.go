@@ -12,7 +12,7 @@ import (
 // solo lets a terminal have a turn of its own in which it delivers a rate with a delay.
 func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (found bool) {
 	const step = 50 * ms
-	phase := probe.Active{Kind: message.Solo, Own: true, Begin: now, End: now + 400*ms}
+	phase := probe.Active{Kind: message.RateProbe, Own: true, Begin: now, End: now + 400*ms}
 	for t := now + step; t <= phase.End; t += step {
 		r := rate
 		if t <= now+100*ms {
@@ -106,12 +106,12 @@ func TestATurnIsLongEnoughToCount(t *testing.T) {
 	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
 		for mean := base; mean < time.Second; mean += 7 * ms {
 			length := SoloLength(base, mean)
-			if length%message.TurnLengthStep != 0 || length > message.LongestTurn {
+			if length%message.ProbeLengthStep != 0 || length > message.LongestProbe {
 				t.Fatalf("%s and %s: %s is not what a report can say", base, mean, length)
 			}
 			for at := time.Duration(0); at < stepGap; at += 10 * ms {
 				var m Maximum
-				phase := probe.Active{Kind: message.Solo, Own: true, Begin: time.Second, End: time.Second + length}
+				phase := probe.Active{Kind: message.RateProbe, Own: true, Begin: time.Second, End: time.Second + length}
 				own := Own{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
 				before := phase.Begin
 				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends

@@ -36,7 +36,7 @@ func (c *Core) overrideForProbe(now time.Duration, b *bounds) {
 	}
 	factor, active := c.standalone.Window(), c.probe.active
 	switch {
-	case active.Kind == message.Solo && active.Own:
+	case active.Kind == message.RateProbe && active.Own:
 		for i := range b.send {
 			b.send[i].Packets = uint32(min(factor*float64(b.send[i].Packets), math.MaxInt32))
 		}
@@ -45,14 +45,14 @@ func (c *Core) overrideForProbe(now time.Duration, b *bounds) {
 		}
 		b.raiseTo(SoloPackets)
 		b.restoreAtOnce()
-	case active.Kind == message.Solo:
+	case active.Kind == message.RateProbe:
 		for i := range b.send {
 			b.send[i].Pause = true
 		}
 		for i := range b.receive {
 			b.receive[i].bytes = uint32(b.receive[i].flow.MSS)
 		}
-	case active.Kind == message.Still:
+	case active.Kind == message.RTTProbe:
 		for i := range b.send {
 			b.send[i].Packets = min(b.send[i].Packets, rttProbePackets)
 		}

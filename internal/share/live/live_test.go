@@ -42,7 +42,7 @@ func example() share.Status {
 			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"),
 			ReceiveBytes: 65536,
 		}},
-		Turn:      "free",
+		Turn:      "release",
 		Foreign:   true,
 		Elsewhere: 3,
 		Effect: &share.Effect{

@@ -71,7 +71,7 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 		MinRTTUs: r.MinRTTUs, SmoothedRTTUs: r.SmoothedRTTUs, RTT95Us: r.RTT95Us, QueuedBytes: r.QueuedBytes,
 		Retransmissions: r.Retransmissions, Errors: r.Errors, BSS: r.BSS,
 	}
-	f.Flags = r.Turn.flags()
+	f.Flags = r.Probe.flags()
 	if r.ApplicationLimited {
 		f.Flags |= flagApplicationLimited
 	}
@@ -129,7 +129,7 @@ func decodeBody(b []byte) (body, error) {
 		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
-		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Turn: turnOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0,
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Probe: probeOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0,
 		SingleFrames: f.Flags&flagSingleFrames != 0, BothFamilies: f.Flags&flagBothFamilies != 0, BSS: f.BSS, Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {

@@ -111,7 +111,7 @@ func TestTerminalsElsewhereMakeNobodyHeardMoreOften(t *testing.T) {
 	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)
 	acquaint(t, a, c, 0)
-	if all, one := a.PauseNs(0), a.PauseNs(1); one < 2*all-1 || a.PauseNs(2) != 0 {
-		t.Errorf("a pause of %d ms of two, %d of one, %d of none", all/ms, one/ms, a.PauseNs(2)/ms)
+	if all, one := a.MeanGapNs(0), a.MeanGapNs(1); one < 2*all-1 || a.MeanGapNs(2) != 0 {
+		t.Errorf("a pause of %d ms of two, %d of one, %d of none", all/ms, one/ms, a.MeanGapNs(2)/ms)
 	}
 }

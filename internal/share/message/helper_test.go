@@ -25,7 +25,7 @@ func plausible(r *rand.Rand) Report {
 		QueuedBytes: uint32(r.Uint64N(MostQueuedBytes + 1)), FlowsUp: uint16(r.Uint64()), FlowsDown: uint16(r.Uint64()),
 		Counts: Counts{r.Uint32(), [4]uint32{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32()}},
 	}
-	p.Turn = turnOf(uint16(r.Uint64()))
+	p.Probe = probeOf(uint16(r.Uint64()))
 	if r.Uint64()%4 != 0 {
 		p.MaxKbps, p.MaxSource = max(1, rate()), PHY+Source(r.Uint64N(3))
 	}

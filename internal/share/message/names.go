@@ -29,8 +29,8 @@ func (s *Source) UnmarshalText(text []byte) error {
 }
 
 // UnmarshalText reads the kind's name.
-func (k *TurnKind) UnmarshalText(text []byte) error {
-	i, err := indexOf(turnNames[:], text, "turn")
-	*k = TurnKind(i)
+func (k *ProbeKind) UnmarshalText(text []byte) error {
+	i, err := indexOf(probeNames[:], text, "turn")
+	*k = ProbeKind(i)
 	return err
 }

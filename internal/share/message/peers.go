@@ -101,9 +101,9 @@ func (r *Receiver) Session() uint64 { return r.session }
 // that the network is gone than silence of one tells that it has gone.
 func (r *Receiver) AcceptedNs() int64 { return r.acceptedNs }
 
-// PauseNs is the mean time between two moments at which others are heard: their reports come one by one, or those in a hub's
+// MeanGapNs is the mean time between two moments at which others are heard: their reports come one by one, or those in a hub's
 // bundle at once. So many of them are left aside. Without others it is 0.
-func (r *Receiver) PauseNs(aside int) int64 {
+func (r *Receiver) MeanGapNs(aside int) int64 {
 	others := r.Terminals(r.nowNs) - itself - aside
 	if others <= 0 {
 		return 0

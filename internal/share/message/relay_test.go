@@ -131,7 +131,7 @@ func TestTerminalsMeetAtAHub(t *testing.T) {
 				}
 				return false
 			})
-			if pause := m.agents[0].PauseNs(0); longest > 4*pause || longest < pause {
+			if pause := m.agents[0].MeanGapNs(0); longest > 4*pause || longest < pause {
 				t.Errorf("nobody was heard for %.2f s, where %.2f s were the mean", float64(longest)/1e9, float64(pause)/1e9)
 			}
 			if !m.complete(end) {

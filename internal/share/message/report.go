@@ -86,8 +86,8 @@ type Report struct {
 	BoundKbps Rate `json:"bound_kbps"`
 	// Weight in thousandths.
 	Weight uint16 `json:"weight_thousandths"`
-	// Turn is what it asks the others for.
-	Turn Turn `json:"turn,omitzero"`
+	// Probe is what it asks the others for.
+	Probe Probe `json:"turn,omitzero"`
 	// ForeignQueues says that it found, while all held back, that others who do not take part have queues stand.
 	ForeignQueues bool `json:"foreign_queues"`
 	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no aggregates.
@@ -136,7 +136,7 @@ func (r *Report) Check() error {
 	if r.MaxSource >= numSources {
 		return fmt.Errorf("there is no source %d of a maximum", r.MaxSource)
 	}
-	if err := r.Turn.check(); err != nil {
+	if err := r.Probe.check(); err != nil {
 		return err
 	}
 	if (r.MaxKbps == 0) != (r.MaxSource == Unknown) {

@@ -212,27 +212,27 @@ func TestCountsTellWhatHappenedBetweenAnyTwoReports(t *testing.T) {
 
 func TestTurnsAreBroughtToWhatAReportCanSay(t *testing.T) {
 	for _, c := range []struct {
-		kind       TurnKind
+		kind       ProbeKind
 		in, length time.Duration
-		want       Turn
+		want       Probe
 	}{
-		{Solo, 610 * time.Millisecond, 390 * time.Millisecond, Turn{Solo, 600, 400}},
-		{Still, -time.Second, 200 * time.Millisecond, Turn{Still, 0, 200}},
-		{Free, LatestTurn, LongestTurn, Turn{Free, 1575, 3000}},
-		{Free, LatestTurn + TurnBeginStep, time.Second, Turn{}},
-		{Free, 0, LongestTurn + TurnLengthStep, Turn{}},
-		{Solo, 0, 0, Turn{}},
-		{NoTurn, time.Second, time.Second, Turn{}},
-		{numTurnKinds, time.Second, time.Second, Turn{}},
+		{RateProbe, 610 * time.Millisecond, 390 * time.Millisecond, Probe{RateProbe, 600, 400}},
+		{RTTProbe, -time.Second, 200 * time.Millisecond, Probe{RTTProbe, 0, 200}},
+		{ReleaseProbe, LatestProbe, LongestProbe, Probe{ReleaseProbe, 1575, 3000}},
+		{ReleaseProbe, LatestProbe + ProbeBeginStep, time.Second, Probe{}},
+		{ReleaseProbe, 0, LongestProbe + ProbeLengthStep, Probe{}},
+		{RateProbe, 0, 0, Probe{}},
+		{NoProbe, time.Second, time.Second, Probe{}},
+		{numProbeKinds, time.Second, time.Second, Probe{}},
 	} {
-		turn := TurnIn(c.kind, c.in, c.length)
-		if turn != c.want || turnOf(turn.flags()) != turn {
-			t.Errorf("%s in %s for %s: %+v, read as %+v", c.kind, c.in, c.length, turn, turnOf(turn.flags()))
+		turn := ProbeIn(c.kind, c.in, c.length)
+		if turn != c.want || probeOf(turn.flags()) != turn {
+			t.Errorf("%s in %s for %s: %+v, read as %+v", c.kind, c.in, c.length, turn, probeOf(turn.flags()))
 		}
 	}
 	r := goodReport()
-	for _, impossible := range []Turn{{Solo, 10, 400}, {Solo, 25, 300}, {NoTurn, 25, 0}, {numTurnKinds, 25, 400}, {Free, 1600, 400}} {
-		r.Turn = impossible
+	for _, impossible := range []Probe{{RateProbe, 10, 400}, {RateProbe, 25, 300}, {NoProbe, 25, 0}, {numProbeKinds, 25, 400}, {ReleaseProbe, 1600, 400}} {
+		r.Probe = impossible
 		if err := r.Check(); err == nil {
 			t.Errorf("%+v was taken", impossible)
 		}
@@ -266,7 +266,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
 	full.State, full.ApplicationLimited, full.ForeignQueues, full.SingleFrames, full.MaxKbps, full.MaxSource = Controlling, true, true, true, 7, Configured
 	full.BothFamilies = true
-	full.Turn = Turn{Solo, 25, 400}
+	full.Probe = Probe{RateProbe, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -46,12 +46,12 @@ func (s *Sender) regularNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
 
-// Hurry makes a report due at once, where MayHurry says so: what is new is heard sooner, and twice within a period. A later report is left out
+// SendEarly makes a report due at once, where MaySendEarly says so: what is new is heard sooner, and twice within a period. A later report is left out
 // for it, until which there is no other such one, so that they are no more.
-func (s *Sender) Hurry() { s.extra = s.MayHurry() }
+func (s *Sender) SendEarly() { s.extra = s.MaySendEarly() }
 
-// MayHurry says whether there may be a report now beside those that are due.
-func (s *Sender) MayHurry() bool { return !s.extra && !s.owed }
+// MaySendEarly says whether there may be a report now beside those that are due.
+func (s *Sender) MaySendEarly() bool { return !s.extra && !s.owed }
 
 func (s *Sender) periodNs(nowNs int64) int64 { return s.r.reckonPeriodNs(nowNs) }
 

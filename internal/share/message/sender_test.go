@@ -15,7 +15,7 @@ func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 	begin, regular := now, a.DueNs(now)
 	period := regular - begin
 	now += period / 3
-	a.Hurry()
+	a.SendEarly()
 	if due := a.DueNs(now); due != now {
 		t.Fatalf("an urgent report is due %d ms later", (due-now)/ms)
 	}
@@ -23,7 +23,7 @@ func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 		a.send(t, now)
 		sent = append(sent, now)
 		if len(sent) == 1 {
-			if a.MayHurry() {
+			if a.MaySendEarly() {
 				t.Error("another one may go at once")
 			}
 			if due := a.DueNs(now); due != regular {
@@ -32,7 +32,7 @@ func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 		}
 		now = a.DueNs(now)
 	}
-	if !a.MayHurry() {
+	if !a.MaySendEarly() {
 		t.Error("there may be no such report any more")
 	}
 	if pause := sent[2] - sent[1]; pause < 2*period*8/10 || pause > 2*period*12/10 {
@@ -42,9 +42,9 @@ func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 		t.Errorf("a report every %d ms, where periods are %d ms", mean/ms, period/ms)
 	}
 	// One that is due anyway costs nothing.
-	a.Hurry()
+	a.SendEarly()
 	a.send(t, now)
-	if !a.MayHurry() {
+	if !a.MaySendEarly() {
 		t.Error("a report that was due counts as one more")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"airtide/internal/share/message"
 )
 
-// Active is the probe that runs at a time. Its kind is message.NoTurn outside probes.
+// Active is the probe that runs at a time. Its kind is message.NoProbe outside probes.
 type Active struct {
-	Kind       message.TurnKind
+	Kind       message.ProbeKind
 	Own        bool // this terminal proposed it
 	Begin, End time.Duration
 }
@@ -16,21 +16,21 @@ type Active struct {
 // Proposal is a probe that this terminal announces to its peers. Times are absolute. The zero value
 // announces nothing.
 type Proposal struct {
-	Kind  message.TurnKind `json:"kind,omitempty"`
-	Begin time.Duration    `json:"begin,omitempty"`
-	End   time.Duration    `json:"end,omitempty"`
+	Kind  message.ProbeKind `json:"kind,omitempty"`
+	Begin time.Duration     `json:"begin,omitempty"`
+	End   time.Duration     `json:"end,omitempty"`
 	// Repeat says that the probe runs already and is announced until its end.
 	Repeat bool `json:"repeat,omitempty"`
 }
 
 // At returns the announcement of a report that is sent at a time.
-func (p Proposal) At(now time.Duration) message.Turn {
+func (p Proposal) At(now time.Duration) message.Probe {
 	switch {
 	case p.Repeat && now < p.End:
-		left := min(p.End-now, message.LongestTurn)
-		return message.TurnIn(p.Kind, 0, left.Round(message.TurnLengthStep))
+		left := min(p.End-now, message.LongestProbe)
+		return message.ProbeIn(p.Kind, 0, left.Round(message.ProbeLengthStep))
 	case !p.Repeat && now < p.Begin:
-		return message.TurnIn(p.Kind, p.Begin-now, p.End-p.Begin)
+		return message.ProbeIn(p.Kind, p.Begin-now, p.End-p.Begin)
 	}
-	return message.Turn{}
+	return message.Probe{}
 }

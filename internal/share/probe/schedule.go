@@ -22,9 +22,9 @@ type Schedule struct {
 	waitingSince time.Duration    // for an RTT probe that peers announced; 0: not waiting
 }
 
-// slot is one probe with its times. Its kind is message.NoTurn if there is none.
+// slot is one probe with its times. Its kind is message.NoProbe if there is none.
 type slot struct {
-	kind       message.TurnKind
+	kind       message.ProbeKind
 	begin, end time.Duration
 }
 
@@ -81,11 +81,11 @@ func (s *Schedule) Update(now time.Duration, peers []message.Peer) {
 
 // endSlot clears a probe that is over.
 func (s *Schedule) endSlot(now time.Duration, a *slot) {
-	if a.kind == message.NoTurn || now < a.end {
+	if a.kind == message.NoProbe || now < a.end {
 		return
 	}
 	s.ended = max(s.ended, a.end)
-	if a.kind == message.Still {
+	if a.kind == message.RTTProbe {
 		s.rttEnded, s.waitingSince = max(s.rttEnded, a.end), 0
 	}
 	*a = slot{}
@@ -93,7 +93,7 @@ func (s *Schedule) endSlot(now time.Duration, a *slot) {
 
 // isAnswered says whether a slot is an RTT probe that would follow another one too soon.
 func (s *Schedule) isAnswered(a slot) bool {
-	return a.kind == message.Still && s.rttEnded > 0 &&
+	return a.kind == message.RTTProbe && s.rttEnded > 0 &&
 		a.begin >= s.rttEnded && a.begin < s.rttEnded+rttProbeReuse
 }
 
@@ -106,22 +106,22 @@ func (s *Schedule) refill(now time.Duration) {
 
 // updateSlot takes one report. A probe that has begun goes on, whatever a later report says.
 func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
-	turn := p.Report.Turn
+	turn := p.Report.Probe
 	begin := time.Duration(p.HeardNs) + time.Duration(turn.InMs)*time.Millisecond
 	fresh := slot{turn.Kind, begin, begin + time.Duration(turn.ForMs)*time.Millisecond}
 	switch {
-	case fresh.kind == message.NoTurn:
+	case fresh.kind == message.NoProbe:
 		if now < a.begin {
 			*a = slot{}
 		}
 	case now >= fresh.end || s.isAnswered(fresh):
-	case fresh.kind == message.Free:
+	case fresh.kind == message.ReleaseProbe:
 		*a = fresh
 	case a.kind == fresh.kind && now < a.end && fresh.begin-a.begin < sameProbe && a.begin-fresh.begin < sameProbe:
 		if now < a.begin && fresh.begin < a.begin { // this report was faster
 			*a = fresh
 		}
-	case a.kind != message.NoTurn && now >= a.begin && now < a.end:
+	case a.kind != message.NoProbe && now >= a.begin && now < a.end:
 	case s.charge(fresh):
 		*a = fresh
 	}
@@ -130,7 +130,7 @@ func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
 // charge takes the length of a probe from the budget, and says whether there was enough.
 func (s *Schedule) charge(a slot) bool {
 	length := a.end - a.begin
-	if a.kind == message.Free {
+	if a.kind == message.ReleaseProbe {
 		return true
 	}
 	if length > s.budget {
@@ -141,14 +141,14 @@ func (s *Schedule) charge(a slot) bool {
 }
 
 func (a slot) overlaps(b slot) bool {
-	return a.kind != message.NoTurn && b.kind != message.NoTurn && a.begin < b.end && b.begin < a.end
+	return a.kind != message.NoProbe && b.kind != message.NoProbe && a.begin < b.end && b.begin < a.end
 }
 
 // Propose plans a probe of this terminal. It begins after a lead time in which all peers should hear
 // of it, and after the probes that are known. It returns whether a new probe is planned now: if a
 // peer has announced an RTT probe, that one serves.
-func (s *Schedule) Propose(now time.Duration, kind message.TurnKind, length, lead time.Duration) bool {
-	if s.planned.kind != message.NoTurn || kind == message.Still && s.peersWillProbe(now) {
+func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, lead time.Duration) bool {
+	if s.planned.kind != message.NoProbe || kind == message.RTTProbe && s.peersWillProbe(now) {
 		return false
 	}
 	begin := max(now+lead, s.ended+gap)
@@ -160,7 +160,7 @@ func (s *Schedule) Propose(now time.Duration, kind message.TurnKind, length, lea
 			}
 		}
 	}
-	if message.TurnIn(kind, begin-now, length) == (message.Turn{}) {
+	if message.ProbeIn(kind, begin-now, length) == (message.Probe{}) {
 		return false
 	}
 	proposed := slot{kind, begin, begin + length}
@@ -176,9 +176,9 @@ func (s *Schedule) Propose(now time.Duration, kind message.TurnKind, length, lea
 // keeps nobody from having one.
 func (s *Schedule) peersWillProbe(now time.Duration) bool {
 	for _, a := range s.announced {
-		if a.kind == message.Still && now < a.end {
+		if a.kind == message.RTTProbe && now < a.end {
 			s.waitingSince = cmp.Or(s.waitingSince, now)
-			return now-s.waitingSince < message.LatestTurn
+			return now-s.waitingSince < message.LatestProbe
 		}
 	}
 	return false
@@ -191,7 +191,7 @@ func (s *Schedule) ReleaseUntil(t time.Duration) { s.releaseUntil = t }
 func (s *Schedule) Announced(now time.Duration) Proposal {
 	switch {
 	case now < s.releaseUntil:
-		return Proposal{Kind: message.Free, End: s.releaseUntil, Repeat: true}
+		return Proposal{Kind: message.ReleaseProbe, End: s.releaseUntil, Repeat: true}
 	case now < s.planned.begin:
 		return Proposal{Kind: s.planned.kind, Begin: s.planned.begin, End: s.planned.end}
 	}
@@ -201,7 +201,7 @@ func (s *Schedule) Announced(now time.Duration) Proposal {
 // Active returns the probe that runs now.
 func (s *Schedule) Active(now time.Duration) Active {
 	if now < s.releaseUntil {
-		return Active{Kind: message.Free, Own: true, Begin: now, End: s.releaseUntil}
+		return Active{Kind: message.ReleaseProbe, Own: true, Begin: now, End: s.releaseUntil}
 	}
 	var active Active
 	lowest := s.session
@@ -209,7 +209,7 @@ func (s *Schedule) Active(now time.Duration) Active {
 		active = Active{s.planned.kind, true, s.planned.begin, s.planned.end}
 	}
 	for session, a := range s.announced {
-		if a.contains(now) && (active.Kind == message.NoTurn || session < lowest) {
+		if a.contains(now) && (active.Kind == message.NoProbe || session < lowest) {
 			lowest = session
 			active = Active{a.kind, false, a.begin, a.end}
 		}
@@ -218,7 +218,7 @@ func (s *Schedule) Active(now time.Duration) Active {
 }
 
 func (a slot) contains(now time.Duration) bool {
-	return a.kind != message.NoTurn && now >= a.begin && now < a.end
+	return a.kind != message.NoProbe && now >= a.begin && now < a.end
 }
 
 // NextChange returns when a probe begins or ends next; false if none is known.
@@ -233,7 +233,7 @@ func (s *Schedule) NextChange(now time.Duration) (next time.Duration, known bool
 		all = append(all, *a)
 	}
 	for _, one := range all {
-		if one.kind != message.NoTurn {
+		if one.kind != message.NoProbe {
 			see(one.begin)
 			see(one.end)
 		}

@@ -23,8 +23,8 @@ type members struct {
 }
 
 // peerOf is a peer with a session that announces a probe in a report that came at a time.
-func peerOf(session uint64, turn message.Turn, at time.Duration) message.Peer {
-	return message.Peer{Report: message.Report{Session: session, Turn: turn}, HeardNs: int64(at)}
+func peerOf(session uint64, turn message.Probe, at time.Duration) message.Peer {
+	return message.Peer{Report: message.Report{Session: session, Probe: turn}, HeardNs: int64(at)}
 }
 
 func newMembers(n int, period time.Duration, loss float64) *members {
@@ -81,7 +81,7 @@ func TestEachGetsItsTurn(t *testing.T) {
 			phases := m.phases()
 			for i, turns := range m.turns {
 				if alone[i] < 250*ms {
-					turns.Propose(m.now, message.Solo, 400*ms, 500*ms)
+					turns.Propose(m.now, message.RateProbe, 400*ms, 500*ms)
 				}
 				if !phases[i].Own {
 					continue
@@ -89,7 +89,7 @@ func TestEachGetsItsTurn(t *testing.T) {
 				anyhow += 10 * ms
 				others := 0
 				for j, p := range phases {
-					if j != i && p.Kind == message.Solo && !p.Own {
+					if j != i && p.Kind == message.RateProbe && !p.Own {
 						others++
 					} else if j != i && p.Own {
 						both += 10 * ms
@@ -115,7 +115,7 @@ func TestATurnIsKeptThoughReportsDiffer(t *testing.T) {
 		turns.Update(now, []message.Peer{h})
 	}
 	ask := func(in, at time.Duration) message.Peer {
-		return peerOf(4, message.TurnIn(message.Solo, in, 400*ms), at)
+		return peerOf(4, message.ProbeIn(message.RateProbe, in, 400*ms), at)
 	}
 	hear(1000*ms, ask(600*ms, 1000*ms))
 	hear(1200*ms, ask(375*ms, 1200*ms)) // a faster one: at 1575
@@ -123,21 +123,21 @@ func TestATurnIsKeptThoughReportsDiffer(t *testing.T) {
 	if next, known := turns.NextChange(1400 * ms); !known || next != 1575*ms {
 		t.Errorf("it begins at %s, %v", next, known)
 	}
-	if p := turns.Active(1574 * ms); p.Kind != message.NoTurn {
+	if p := turns.Active(1574 * ms); p.Kind != message.NoProbe {
 		t.Errorf("too early: %+v", p)
 	}
-	hear(1600*ms, peerOf(4, message.Turn{}, 1600*ms)) // what has begun is not said any more
-	if p := turns.Active(1600 * ms); p.Kind != message.Solo || p.Own || p.End != 1975*ms {
+	hear(1600*ms, peerOf(4, message.Probe{}, 1600*ms)) // what has begun is not said any more
+	if p := turns.Active(1600 * ms); p.Kind != message.RateProbe || p.Own || p.End != 1975*ms {
 		t.Errorf("in the turn: %+v", p)
 	}
-	hear(1980*ms, peerOf(4, message.Turn{}, 1980*ms))
-	if p := turns.Active(1980 * ms); p.Kind != message.NoTurn || turns.ended != 1975*ms {
+	hear(1980*ms, peerOf(4, message.Probe{}, 1980*ms))
+	if p := turns.Active(1980 * ms); p.Kind != message.NoProbe || turns.ended != 1975*ms {
 		t.Errorf("behind it: %+v, ended at %s", p, turns.ended)
 	}
 	// One that is called off.
 	hear(3000*ms, ask(600*ms, 3000*ms))
-	hear(3200*ms, peerOf(4, message.Turn{}, 3200*ms))
-	if p := turns.Active(3700 * ms); p.Kind != message.NoTurn {
+	hear(3200*ms, peerOf(4, message.Probe{}, 3200*ms))
+	if p := turns.Active(3700 * ms); p.Kind != message.NoProbe {
 		t.Errorf("called off: %+v", p)
 	}
 }
@@ -149,8 +149,8 @@ func TestWhoAsksWithoutEndIsHeldToABound(t *testing.T) {
 	const length = 100 * time.Second
 	for now := time.Duration(0); now < length; now += 10 * ms {
 		session := 4 + uint64(now/time.Second) // again and again another
-		turns.Update(now, []message.Peer{peerOf(session, message.TurnIn(message.Solo, 0, 400*ms), now), peerOf(3, message.Turn{}, now)})
-		if turns.Active(now).Kind == message.Solo {
+		turns.Update(now, []message.Peer{peerOf(session, message.ProbeIn(message.RateProbe, 0, 400*ms), now), peerOf(3, message.Probe{}, now)})
+		if turns.Active(now).Kind == message.RateProbe {
 			held += 10 * ms
 		}
 	}
@@ -169,7 +169,7 @@ func TestAllAreReleasedWhileOneSaysSo(t *testing.T) {
 	for m.now < begun+19*time.Second {
 		m.step()
 		for i, p := range m.phases() {
-			if p.Kind != message.Free && m.now > begun+2*time.Second {
+			if p.Kind != message.ReleaseProbe && m.now > begun+2*time.Second {
 				t.Fatalf("after %s terminal %d is not released", m.now-begun, i+1)
 			}
 		}
@@ -178,7 +178,7 @@ func TestAllAreReleasedWhileOneSaysSo(t *testing.T) {
 		m.step()
 	}
 	for i, p := range m.phases() {
-		if p.Kind != message.NoTurn {
+		if p.Kind != message.NoProbe {
 			t.Errorf("terminal %d is still released", i+1)
 		}
 	}
@@ -186,10 +186,10 @@ func TestAllAreReleasedWhileOneSaysSo(t *testing.T) {
 
 func TestNothingIsAskedForThatCannotBeSaid(t *testing.T) {
 	turns := New(1)
-	if turns.Propose(0, message.Solo, 400*ms, 10*time.Second) || turns.Propose(0, message.Solo, 20*time.Second, 500*ms) {
+	if turns.Propose(0, message.RateProbe, 400*ms, 10*time.Second) || turns.Propose(0, message.RateProbe, 20*time.Second, 500*ms) {
 		t.Error("a report has no room for it")
 	}
-	if !turns.Propose(0, message.Solo, 400*ms, 500*ms) || turns.Propose(0, message.Solo, 400*ms, 500*ms) {
+	if !turns.Propose(0, message.RateProbe, 400*ms, 500*ms) || turns.Propose(0, message.RateProbe, 400*ms, 500*ms) {
 		t.Error("one at a time")
 	}
 }
@@ -206,7 +206,7 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 			for end := m.now + d; m.now < end; {
 				m.step()
 				for i, x := range m.turns {
-					still := x.Active(m.now).Kind == message.Still
+					still := x.Active(m.now).Kind == message.RTTProbe
 					if still && !was[i] {
 						begins[i]++
 					}
@@ -215,7 +215,7 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 					}
 					was[i] = still
 					if wants > 0 && m.now >= wants+time.Duration(i)*apart && seen[i] < wants {
-						x.Propose(m.now, message.Still, 200*ms, 600*ms)
+						x.Propose(m.now, message.RTTProbe, 200*ms, 600*ms)
 					}
 				}
 			}
@@ -225,7 +225,7 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 			t.Errorf("asked %s apart, they held back %v times, want once", apart, begins)
 		}
 		wants = 0
-		if !m.turns[3].Propose(m.now, message.Still, 200*ms, 600*ms) {
+		if !m.turns[3].Propose(m.now, message.RTTProbe, 200*ms, 600*ms) {
 			t.Errorf("asked %s apart: later there may be no other", apart)
 		}
 		run(2 * time.Second)
@@ -240,8 +240,8 @@ func TestWhoAsksForWhatNeverComesKeepsNobodyFromIt(t *testing.T) {
 	x := New(1)
 	begin, asked := time.Hour, time.Duration(0)
 	for now := begin; now < begin+5*time.Second && asked == 0; now += 100 * ms {
-		x.Update(now, []message.Peer{peerOf(2, message.TurnIn(message.Still, time.Second, 200*ms), now)})
-		if x.Propose(now, message.Still, 200*ms, 300*ms) {
+		x.Update(now, []message.Peer{peerOf(2, message.ProbeIn(message.RTTProbe, time.Second, 200*ms), now)})
+		if x.Propose(now, message.RTTProbe, 200*ms, 300*ms) {
 			asked = now - begin
 		}
 	}

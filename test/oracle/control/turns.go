@@ -23,20 +23,20 @@ type Turns struct {
 }
 
 type turn struct {
-	kind       message.TurnKind
+	kind       message.ProbeKind
 	begin, end time.Duration
 }
 
 // Heard is the newest report of another terminal.
 type Heard struct {
 	Session uint64
-	Turn    message.Turn
+	Turn    message.Probe
 	At      time.Duration // when it came
 }
 
-// Phase is what is done at a time. Kind is message.NoTurn outside turns.
+// Phase is what is done at a time. Kind is message.NoProbe outside turns.
 type Phase struct {
-	Kind       message.TurnKind
+	Kind       message.ProbeKind
 	Own        bool // this terminal has asked for it
 	Begin, End time.Duration
 }
@@ -94,11 +94,11 @@ func (t *Turns) Hear(now time.Duration, all []Heard) {
 
 // end clears a turn that is over.
 func (t *Turns) end(now time.Duration, a *turn) {
-	if a.kind == message.NoTurn || now < a.end {
+	if a.kind == message.NoProbe || now < a.end {
 		return
 	}
 	t.ended = max(t.ended, a.end)
-	if a.kind == message.Still {
+	if a.kind == message.RTTProbe {
 		t.stood, t.waits = max(t.stood, a.end), 0
 	}
 	*a = turn{}
@@ -106,7 +106,7 @@ func (t *Turns) end(now time.Duration, a *turn) {
 
 // isAnswered says whether a turn is one in which all would hold back again too soon.
 func (t *Turns) isAnswered(a turn) bool {
-	return a.kind == message.Still && t.stood > 0 && a.begin >= t.stood && a.begin < t.stood+answered
+	return a.kind == message.RTTProbe && t.stood > 0 && a.begin >= t.stood && a.begin < t.stood+answered
 }
 
 func (t *Turns) fill(now time.Duration) {
@@ -121,18 +121,18 @@ func (t *Turns) hear(now time.Duration, a *turn, h Heard) {
 	begin := h.At + time.Duration(h.Turn.InMs)*time.Millisecond
 	fresh := turn{h.Turn.Kind, begin, begin + time.Duration(h.Turn.ForMs)*time.Millisecond}
 	switch {
-	case fresh.kind == message.NoTurn:
+	case fresh.kind == message.NoProbe:
 		if now < a.begin {
 			*a = turn{}
 		}
 	case now >= fresh.end || t.isAnswered(fresh):
-	case fresh.kind == message.Free:
+	case fresh.kind == message.ReleaseProbe:
 		*a = fresh
 	case a.kind == fresh.kind && now < a.end && fresh.begin-a.begin < sameTurn && a.begin-fresh.begin < sameTurn:
 		if now < a.begin && fresh.begin < a.begin { // a report that was faster
 			*a = fresh
 		}
-	case a.kind != message.NoTurn && now >= a.begin && now < a.end:
+	case a.kind != message.NoProbe && now >= a.begin && now < a.end:
 	case t.takes(fresh):
 		*a = fresh
 	}
@@ -141,7 +141,7 @@ func (t *Turns) hear(now time.Duration, a *turn, h Heard) {
 // takes has a turn in which some hold back count, and says whether it may be.
 func (t *Turns) takes(one turn) bool {
 	length := one.end - one.begin
-	if one.kind == message.Free {
+	if one.kind == message.ReleaseProbe {
 		return true
 	}
 	if length > t.left {
@@ -152,13 +152,13 @@ func (t *Turns) takes(one turn) bool {
 }
 
 func (t turn) overlaps(o turn) bool {
-	return t.kind != message.NoTurn && o.kind != message.NoTurn && t.begin < o.end && o.begin < t.end
+	return t.kind != message.NoProbe && o.kind != message.NoProbe && t.begin < o.end && o.begin < t.end
 }
 
 // Ask plans a turn of this terminal, to begin after a lead in which all others should hear of it, and behind the turns that are known. It
 // says whether there is one planned now that was not before: when somebody else has asked all to hold back, that will do.
-func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.Duration) bool {
-	if t.planned.kind != message.NoTurn || kind == message.Still && t.othersAsk(now) {
+func (t *Turns) Ask(now time.Duration, kind message.ProbeKind, length, lead time.Duration) bool {
+	if t.planned.kind != message.NoProbe || kind == message.RTTProbe && t.othersAsk(now) {
 		return false
 	}
 	begin := max(now+lead, t.ended+betweenTurns)
@@ -170,7 +170,7 @@ func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.
 			}
 		}
 	}
-	if message.TurnIn(kind, begin-now, length) == (message.Turn{}) {
+	if message.ProbeIn(kind, begin-now, length) == (message.Probe{}) {
 		return false
 	}
 	asked := turn{kind, begin, begin + length}
@@ -185,9 +185,9 @@ func (t *Turns) Ask(now time.Duration, kind message.TurnKind, length, lead time.
 // turn is told before: who asks again and again for what never comes keeps nobody from it.
 func (t *Turns) othersAsk(now time.Duration) bool {
 	for _, a := range t.heard {
-		if a.kind == message.Still && now < a.end {
+		if a.kind == message.RTTProbe && now < a.end {
 			t.waits = cmp.Or(t.waits, now)
-			return now-t.waits < message.LatestTurn
+			return now-t.waits < message.LatestProbe
 		}
 	}
 	return false
@@ -197,20 +197,20 @@ func (t *Turns) othersAsk(now time.Duration) bool {
 func (t *Turns) Release(until time.Duration) { t.freeTo = until }
 
 // Saying is what the next report asks for.
-func (t *Turns) Saying(now time.Duration) message.Turn {
+func (t *Turns) Saying(now time.Duration) message.Probe {
 	switch {
 	case now < t.freeTo:
-		return message.TurnIn(message.Free, 0, min(t.freeTo-now, message.LongestTurn).Round(message.TurnLengthStep))
+		return message.ProbeIn(message.ReleaseProbe, 0, min(t.freeTo-now, message.LongestProbe).Round(message.ProbeLengthStep))
 	case now < t.planned.begin:
-		return message.TurnIn(t.planned.kind, t.planned.begin-now, t.planned.end-t.planned.begin)
+		return message.ProbeIn(t.planned.kind, t.planned.begin-now, t.planned.end-t.planned.begin)
 	}
-	return message.Turn{}
+	return message.Probe{}
 }
 
 // Phase is what is done now.
 func (t *Turns) Phase(now time.Duration) Phase {
 	if now < t.freeTo {
-		return Phase{Kind: message.Free, Own: true, Begin: now, End: t.freeTo}
+		return Phase{Kind: message.ReleaseProbe, Own: true, Begin: now, End: t.freeTo}
 	}
 	var phase Phase
 	lowest := t.own
@@ -218,7 +218,7 @@ func (t *Turns) Phase(now time.Duration) Phase {
 		phase = Phase{t.planned.kind, true, t.planned.begin, t.planned.end}
 	}
 	for session, a := range t.heard {
-		if a.holds(now) && (phase.Kind == message.NoTurn || session < lowest) {
+		if a.holds(now) && (phase.Kind == message.NoProbe || session < lowest) {
 			lowest = session
 			phase = Phase{a.kind, false, a.begin, a.end}
 		}
@@ -227,7 +227,7 @@ func (t *Turns) Phase(now time.Duration) Phase {
 }
 
 func (t turn) holds(now time.Duration) bool {
-	return t.kind != message.NoTurn && now >= t.begin && now < t.end
+	return t.kind != message.NoProbe && now >= t.begin && now < t.end
 }
 
 // Next is when a turn begins or ends next; false when none is known.
@@ -242,7 +242,7 @@ func (t *Turns) Next(now time.Duration) (next time.Duration, known bool) {
 		all = append(all, *a)
 	}
 	for _, one := range all {
-		if one.kind != message.NoTurn {
+		if one.kind != message.NoProbe {
 			see(one.begin)
 			see(one.end)
 		}
@@ -255,18 +255,18 @@ func (t *Turns) Since(now time.Duration) time.Duration { return now - t.ended }
 
 // Announced is what Saying tells until the next step. It was added to the frozen code.
 func (t *Turns) Announced(now time.Duration) struct {
-	Kind       message.TurnKind
+	Kind       message.ProbeKind
 	Begin, End time.Duration
 	Repeat     bool
 } {
 	a := struct {
-		Kind       message.TurnKind
+		Kind       message.ProbeKind
 		Begin, End time.Duration
 		Repeat     bool
 	}{}
 	switch {
 	case now < t.freeTo:
-		a.Kind, a.End, a.Repeat = message.Free, t.freeTo, true
+		a.Kind, a.End, a.Repeat = message.ReleaseProbe, t.freeTo, true
 	case now < t.planned.begin:
 		a.Kind, a.Begin, a.End = t.planned.kind, t.planned.begin, t.planned.end
 	}
