@@ -62,6 +62,28 @@ func (r *Row) Seeds() int {
 	return 6
 }
 
+// Name is the row's name in the experiments of TCP, where it is unique.
+func (r *Row) Name() string {
+	whole := func(mbps float64) string { return fmt.Sprint(int(mbps)) }
+	parts := []string{r.PHY, whole(r.RateMbps), fmt.Sprint("n", r.N)}
+	if r.Slow > 0 {
+		parts = append(parts, fmt.Sprintf("%dx%s", r.Slow, whole(r.SlowMbps)))
+	}
+	if r.AMPDU == 0 {
+		parts = append(parts, "noagg")
+	}
+	if r.WireMbps != 1000 {
+		parts = append(parts, fmt.Sprint("wire", r.WireMbps))
+	}
+	if kind, ok := strings.CutPrefix(r.Case, "S-"); ok {
+		parts = append(parts, strings.ToLower(strings.ReplaceAll(kind, "-", "_")))
+		if strings.HasPrefix(kind, "apfifo") {
+			parts = append(parts, fmt.Sprint(r.APLimit))
+		}
+	}
+	return strings.Join(append(parts, r.Direction, r.Protocol), "_")
+}
+
 func (r *Row) String() string {
 	return fmt.Sprintf("%s %s %g n%d+%d %s wire %d %s", r.Case, r.PHY, r.RateMbps, r.N, r.Slow, r.Direction, r.WireMbps, r.Options)
 }

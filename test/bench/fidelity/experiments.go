@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/show"
 	"airtide/test/bench/benchlab"
+	"airtide/test/ns3"
 )
 
 // experiments runs some one after another. One without a result gives an empty report beside its error.
@@ -44,8 +43,14 @@ func (f *fidelity) papers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// said takes the reference's figures out of a claim's words.
-var said = regexp.MustCompile(`goodput ([\d.]+) Mbit/s .* AP backlog ([\d.]+) packets, RTT ([\d.]+) ms`)
+// references are the rows of ns-3's TCP, by the names of the claims.
+func references() map[string]ns3.Row {
+	all := map[string]ns3.Row{}
+	for _, row := range ns3.Rows("cubic", "reno") {
+		all[row.Name()] = row
+	}
+	return all
+}
 
 // tcpHeader are the columns of tcpRow.
 const tcpHeader = "| row | goodput, Mbit/s: ns-3 | airtide | deviation | AP backlog, packets: ns-3 | airtide | RTT, ms: ns-3 | airtide | Jain | ACKs per segment | runs | late at most, ms (99 %) | taken by the host, % |"
@@ -54,10 +59,16 @@ const tcpHeader = "| row | goodput, Mbit/s: ns-3 | airtide | deviation | AP back
 func (f *fidelity) tcp(ctx context.Context) error {
 	fmt.Println("Goodput as packets leave the cell. The last columns are the worst of a row's runs.\n\n" + tcpHeader + "\n" + strings.Repeat("|---", strings.Count(tcpHeader, "|")-1) + "|")
 	var errs []error
+	known := references()
 	for r, err := range f.experiments(ctx, "ns3-tcp", "ns3-tcp-mixed") {
 		errs = append(errs, err)
 		for _, c := range r.Claims {
-			if row, ok := tcpRow(r, c); ok {
+			reference, ok := known[c.Name]
+			if !ok {
+				errs = append(errs, fmt.Errorf("%s: ns-3 has no row for the claim %s", r.Experiment, c.Name))
+				continue
+			}
+			if row, ok := tcpRow(r, c, reference); ok {
 				fmt.Println(row.text)
 				f.verdicts.add("TCP: goodput within 10 % of ns-3's", c.Name, math.Abs(row.deviation) <= 10)
 				f.verdicts.add("TCP: AP backlog within a factor of 3 of ns-3's", c.Name, row.backlogs >= 1./3 && row.backlogs <= 3)
@@ -73,22 +84,17 @@ type tcpResult struct {
 	deviation, backlogs float64
 }
 
-// tcpRow is the row of a claim, which has the reference's figures in its words.
-func tcpRow(r *show.Report, c show.Claim) (row tcpResult, ok bool) {
+// tcpRow is the row of a claim beside its reference. It reports false if the claim has no runs.
+func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok bool) {
 	p := point(r, c.Name)
-	figures := said.FindStringSubmatch(c.Says)
-	if p == nil || p.Runs == 0 || figures == nil {
+	if p == nil || p.Runs == 0 {
 		return row, false
-	}
-	var reference [3]float64 // goodput, backlog, RTT
-	for i, text := range figures[1:] {
-		reference[i], _ = strconv.ParseFloat(text, 64)
 	}
 	total, _ := summary(p, "total")
 	backlog, _ := summary(p, "ap_queue")
 	srtt, _ := summary(p, "srtt")
 	_, jain := summary(p, "goodput")
-	row.deviation, row.backlogs = 100*(total.Mean/reference[0]-1), backlog.Mean/reference[1]
+	row.deviation, row.backlogs = 100*(total.Mean/reference.Goodput-1), backlog.Mean/reference.Backlog
 	var segments, acks int64
 	var lateMs, stolen float64
 	for _, run := range r.Results(p.ID) {
@@ -107,8 +113,8 @@ func tcpRow(r *show.Report, c show.Claim) (row tcpResult, ok bool) {
 	if strings.Contains(c.Name, "_up_") && segments > 0 { // else the acknowledgements are not what fills the access point's queue
 		ratio = fmt.Sprintf("%.2f", float64(acks)/float64(segments))
 	}
-	row.text = fmt.Sprintf("| %s | %s | %.2f | %+.1f %% | %.0f | %.0f | %.0f | %.0f | %s | %s | %d | %.1f | %.1f |",
-		c.Name, figures[1], total.Mean, row.deviation, reference[1], backlog.Mean, reference[2], srtt.Mean, jain, ratio, p.Runs, lateMs, stolen)
+	row.text = fmt.Sprintf("| %s | %.2f | %.2f | %+.1f %% | %.0f | %.0f | %.0f | %.0f | %s | %s | %d | %.1f | %.1f |",
+		c.Name, reference.Goodput, total.Mean, row.deviation, reference.Backlog, backlog.Mean, reference.RTTMs, srtt.Mean, jain, ratio, p.Runs, lateMs, stolen)
 	return row, true
 }
 

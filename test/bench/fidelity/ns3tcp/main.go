@@ -89,30 +89,6 @@ func fail(err error) {
 
 type row struct{ ns3.Row }
 
-// name tells rows apart.
-func (r row) name() string {
-	parts := []string{r.PHY, whole(r.RateMbps), fmt.Sprint("n", r.N)}
-	if r.Slow > 0 {
-		parts = append(parts, fmt.Sprintf("%dx%s", r.Slow, whole(r.SlowMbps)))
-	}
-	if r.AMPDU == 0 {
-		parts = append(parts, "noagg")
-	}
-	if r.WireMbps != 1000 {
-		parts = append(parts, fmt.Sprint("wire", r.WireMbps))
-	}
-	if kind, ok := strings.CutPrefix(r.Case, "S-"); ok {
-		parts = append(parts, strings.ToLower(strings.ReplaceAll(kind, "-", "_")))
-		if strings.HasPrefix(kind, "apfifo") {
-			parts = append(parts, fmt.Sprint(r.APLimit))
-		}
-	}
-	return strings.Join(append(parts, r.Direction, r.Protocol), "_")
-}
-
-// whole is a number without what is behind the point.
-func whole(mbps float64) string { return fmt.Sprint(int(mbps)) }
-
 // smallBuffer is the send buffer of the rows with sndbuf.
 const smallBuffer = "{min: 4096 B, default: 16384 B, max: 262144 B}"
 
@@ -126,7 +102,7 @@ type experiment struct {
 func (e *experiment) set(path, value string) { fmt.Fprintf(&e.points, "        %s: %s\n", path, value) }
 
 func (e *experiment) add(r row) {
-	name := r.name()
+	name := r.Name()
 	fmt.Fprintf(&e.points, "      %s:\n", name)
 	for i, group := range e.groups {
 		slow := i > 0 || r.N == 0

@@ -26,16 +26,16 @@ func TestEveryRowOfTheReferenceIsInAnExperiment(t *testing.T) {
 	reference := ns3.Rows("cubic", "reno")
 	for _, line := range reference {
 		r := row{line}
-		s := rows[r.name()]
+		s := rows[r.Name()]
 		if s == nil {
-			t.Errorf("%s is in no experiment", r.name())
+			t.Errorf("%s is in no experiment", r.Name())
 			continue
 		}
 		if s.Cell.EIFSAfterCollision != r.Has("preambleDet=0") {
-			t.Errorf("%s: EIFS after collisions is %v", r.name(), s.Cell.EIFSAfterCollision)
+			t.Errorf("%s: EIFS after collisions is %v", r.Name(), s.Cell.EIFSAfterCollision)
 		}
 		if long := s.Duration == 60e9; long != (r.Case == "S-long60s") {
-			t.Errorf("%s lasts %s", r.name(), s.Duration)
+			t.Errorf("%s lasts %s", r.Name(), s.Duration)
 		}
 	}
 	if len(rows) != len(reference) {
