@@ -16,11 +16,12 @@ const (
 	TCG Accelerator = "tcg" // by emulation, many times slower
 )
 
-// kvmTrial is what a guest may take to boot by KVM where it is not known whether KVM works. There are virtual machines
-// that offer it and in which a guest never gets anywhere.
+// kvmTrial is what a guest may take to boot by KVM where it is not known whether KVM works. There
+// are virtual machines that offer it and in which a guest never gets anywhere.
 const kvmTrial = 15 * time.Second
 
-// Files of this machine, which tests put elsewhere. The verdict says whether KVM works on it, since its start.
+// Files of this machine, which tests put elsewhere. The verdict says whether KVM works on it, since
+// its start.
 var (
 	verdictFile = "/run/airtide/kvm"
 	kvmDevice   = "/dev/kvm"

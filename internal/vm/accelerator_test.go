@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A verdict on KVM lasts until the machine starts anew, and is asked for only where there is a device.
+// A verdict on KVM lasts until the machine starts anew, and is asked for only where there is a
+// device.
 func TestAVerdictOnKVMLastsAsLongAsTheMachineRuns(t *testing.T) {
 	dir := t.TempDir()
 	for file, name := range map[*string]string{&verdictFile: "run/kvm", &kvmDevice: "dev-kvm", &bootIDFile: "boot_id"} {

@@ -45,7 +45,8 @@ func TestToolsAreLent(t *testing.T) {
 	}
 }
 
-// What is unpacked becomes a root in which programs find their libraries, also when it is one already.
+// What is unpacked becomes a root in which programs find their libraries, also when it is one
+// already.
 func TestARootIsFinished(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a device needs root")
@@ -65,7 +66,11 @@ func TestARootIsFinished(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, "dev/null")); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Errorf("dev/null is %v, %v", info, err)
 	}
-	got := installed.FindAllStringSubmatch("NOTE: This is only a simulation!\nInst make (4.4.1 Debian:unstable [amd64])\nConf make (4.4.1)\nInst libc6 (2.41)\n", -1)
+	got := installed.FindAllStringSubmatch(
+		"NOTE: This is only a simulation!\nInst make (4.4.1 Debian:unstable [amd64])\nConf make (4.4.1)\nInst "+
+			"libc6 (2.41)\n",
+		-1,
+	)
 	if len(got) != 2 || got[0][1] != "make" || got[1][1] != "libc6" {
 		t.Errorf("to be unpacked are %v", got)
 	}

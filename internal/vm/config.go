@@ -11,10 +11,11 @@ import (
 // Config says what a guest is.
 type Config struct {
 	Kernel Kernel
-	// Program is the file of this program as the guest runs it; empty for this process's own. A guest of another
-	// architecture needs one that was built for it.
+	// Program is the file of this program as the guest runs it; empty for this process's own. A
+	// guest of another architecture needs one that was built for it.
 	Program string
-	// Programs of the host that can be run in the guest, by their files; they have the same paths there.
+	// Programs of the host that can be run in the guest, by their files; they have the same paths
+	// there.
 	Programs []string
 	// Files of the host that the guest has, by their paths in the guest.
 	Files map[string]string
@@ -26,14 +27,16 @@ type Config struct {
 	Net *Net
 	// Accelerator is empty for KVM where it works, and emulation elsewhere.
 	Accelerator Accelerator
-	// Console, if not nil, gets what the guest's kernel prints. One call is over before the next begins.
+	// Console, if not nil, gets what the guest's kernel prints. One call is over before the next
+	// begins.
 	Console io.Writer
 }
 
-// Net is a guest's network: its interface eth0, and the way out by routers that it need not ask for.
+// Net is a guest's network: its interface eth0, and the way out by routers that it need not ask
+// for.
 type Net struct {
-	// Tap is a TAP or macvtap opened for reading and writing, with a virtio header in front of frames. It stays the
-	// caller's to close.
+	// Tap is a TAP or macvtap opened for reading and writing, with a virtio header in front of
+	// frames. It stays the caller's to close.
 	Tap *os.File `json:"-"`
 	// MAC is the interface's address.
 	MAC       []byte         `json:"mac"`

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// archive writes an initramfs in the kernel's format (newc, Documentation/driver-api/early-userspace/buffer-format.rst):
-// uncompressed, which boots fastest.
+// archive writes an initramfs in the kernel's format (newc,
+// Documentation/driver-api/early-userspace/buffer-format.rst): uncompressed, which boots fastest.
 type archive struct {
 	to      io.Writer
 	written int64
@@ -42,7 +42,8 @@ func (a *archive) entry(name string, mode uint32, size int64, major, minor uint3
 	}
 	name = strings.TrimPrefix(name, "/")
 	a.inode++
-	a.write(fmt.Appendf(nil, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", a.inode, mode, 0, 0, 1, 0, size, 0, 0,
+	a.write(fmt.Appendf(
+		nil, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", a.inode, mode, 0, 0, 1, 0, size, 0, 0,
 		major, minor, len(name)+1, 0))
 	a.write(append([]byte(name), 0))
 	a.align()

@@ -1,5 +1,5 @@
-// Package vm boots virtual machines that serve as terminals: a kernel of Debian's under qemu, with this program as its
-// only process at first and no disk.
+// Package vm boots virtual machines that serve as terminals: a kernel of Debian's under qemu, with
+// this program as its only process at first and no disk.
 //
 // Its duties:
 //   - Debian's kernels, fetched and unpacked into a cache: kernel.go, fetch.go, headers.go, package.go, root.go
@@ -11,5 +11,6 @@
 //   - the guest from inside, as process 1: inside.go, mount.go, network.go, serve.go
 //   - what the two say to each other over a virtio-serial port: frame.go
 //
-// Nothing of a guest is left when its process here ends, whatever ends it: it has no files, and the kernel ends qemu.
+// Nothing of a guest is left when its process here ends, whatever ends it: it has no files, and the
+// kernel ends qemu.
 package vm

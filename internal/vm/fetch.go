@@ -15,8 +15,8 @@ import (
 	"airtide/internal/sys/lock"
 )
 
-// Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It takes apt and dpkg, and
-// installs nothing.
+// Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It
+// takes apt and dpkg, and installs nothing.
 func Fetch(ctx context.Context, version string) (Kernel, error) {
 	return FetchFor(ctx, version, runtime.GOARCH)
 }
@@ -65,15 +65,18 @@ type apt struct {
 	options []string
 }
 
-// fetch unpacks the packages that choose names into a folder below the suite's. The folder appears whole or not at all:
-// prepare, if it is not nil, changes the unpacked files before they get their name, while other processes wait.
+// fetch unpacks the packages that choose names into a folder below the suite's. The folder appears
+// whole or not at all: prepare, if it is not nil, changes the unpacked files before they get their
+// name, while other processes wait.
 func fetch(
 	ctx context.Context, suite, architecture, into string,
 	choose func(*apt) ([]string, error), prepare func(unpacked string) error,
 ) error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand", program,
+			return fmt.Errorf(
+				"it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand",
+				program,
 				filepath.Join(place(suite, architecture), into))
 		}
 	}
@@ -141,8 +144,10 @@ func newApt(suite, architecture string) (*apt, error) {
 		}
 	}
 	for _, o := range []string{
-		"Dir::Etc::sourcelist=" + a.dir + "/sources.list", "Dir::Etc::sourceparts=-", "Dir::State::lists=" + a.dir + "/lists",
-		"Dir::Cache=" + a.dir + "/cache", "Dir::State::status=" + a.dir + "/status", "APT::Architecture=" + architecture,
+		"Dir::Etc::sourcelist=" + a.dir + "/sources.list", "Dir::Etc::sourceparts=-",
+		"Dir::State::lists=" + a.dir + "/lists",
+		"Dir::Cache=" + a.dir + "/cache", "Dir::State::status=" + a.dir + "/status",
+		"APT::Architecture=" + architecture,
 		"APT::Architectures::=" + architecture, "APT::Sandbox::User=root",
 	} {
 		a.options = append(a.options, "-o", o)

@@ -27,7 +27,8 @@ const (
 	frameEnd     kind = 'x' // end as JSON
 )
 
-// frame is one message: a byte for its kind, number and length with 4 bytes each (big endian), and the body.
+// frame is one message: a byte for its kind, number and length with 4 bytes each (big endian), and
+// the body.
 type frame struct {
 	kind   kind
 	number uint32

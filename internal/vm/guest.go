@@ -45,7 +45,8 @@ type request struct {
 // bootLimit is what a guest may take to boot: much, for qemu may get little of the processors.
 const bootLimit = 5 * time.Minute
 
-// Start boots a guest and waits until it is ready. It ends with Close, and with this process; ctx is for the boot alone.
+// Start boots a guest and waits until it is ready. It ends with Close, and with this process; ctx
+// is for the boot alone.
 func Start(ctx context.Context, c Config) (*Guest, error) {
 	fail := func(err error) (*Guest, error) { return nil, fmt.Errorf("starting a virtual machine: %w", err) }
 	if err := c.check(); err != nil {
@@ -272,8 +273,8 @@ func (g *Guest) MakeFile(ctx context.Context, path string, data []byte, size int
 	return nil
 }
 
-// Call calls one of the functions that Main was given, in the guest, and decodes what it returns into output, unless that
-// is nil.
+// Call calls one of the functions that Main was given, in the guest, and decodes what it returns
+// into output, unless that is nil.
 func (g *Guest) Call(ctx context.Context, name string, input, output any) error {
 	text, err := json.Marshal(input)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// serveVariable makes the test's program, in a guest, listen at an address and send back what it gets.
+// serveVariable makes the test's program, in a guest, listen at an address and send back what it
+// gets.
 const serveVariable = "VM_TEST_ECHO"
 
 func TestMain(m *testing.M) {
@@ -65,7 +66,8 @@ func echo(address string) error {
 	return errors.Join(err, c.Close())
 }
 
-// needs skips a test where guests cannot be had. They have kernel 6.1, or the one that the environment names.
+// needs skips a test where guests cannot be had. They have kernel 6.1, or the one that the
+// environment names.
 func needs(t *testing.T) Kernel {
 	t.Helper()
 	if testing.Short() {
@@ -193,17 +195,20 @@ func TestAGuest(t *testing.T) {
 func runsPrograms(t *testing.T, g *Guest) {
 	var out, complaint bytes.Buffer
 	p, err := g.Start(t.Context(), Command{
-		Path: "/bin/sh", Args: []string{"-c", "echo $WORD; echo oops >&2; exit 3"}, Env: []string{"WORD=word"}, Dir: "/tmp",
+		Path: "/bin/sh", Args: []string{"-c", "echo $WORD; echo oops >&2; exit 3"}, Env: []string{"WORD=word"},
+		Dir:    "/tmp",
 		Stdout: &out, Stderr: &complaint,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var exit *ExitError
-	if err := p.Err(); !errors.As(err, &exit) || exit.Status != 3 || out.String() != "word\n" || complaint.String() != "oops\n" {
+	if err := p.Err(); !errors.As(err, &exit) || exit.Status != 3 || out.String() != "word\n" ||
+		complaint.String() != "oops\n" {
 		t.Errorf("it printed %q and %q and ended with %v", &out, &complaint, err)
 	}
-	if _, err := g.Start(t.Context(), Command{Path: "/bin/none"}); err == nil || !strings.Contains(err.Error(), "/bin/none") {
+	if _, err := g.Start(t.Context(), Command{Path: "/bin/none"}); err == nil ||
+		!strings.Contains(err.Error(), "/bin/none") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 	// All of what it started ends with a program, and holds its output no longer.
@@ -251,13 +256,17 @@ func callsFunctions(t *testing.T, g *Guest) {
 	}
 }
 
-// firstPacketLimit is what it may take from a guest's start to its first packet, besides what others take of this machine meanwhile.
+// firstPacketLimit is what it may take from a guest's start to its first packet, besides what
+// others take of this machine meanwhile.
 const firstPacketLimit = 15 * time.Second
 
 // hasNetwork also holds the time since the guest's start against the limit.
 func hasNetwork(t *testing.T, g *Guest, c cable, began time.Time, before held) {
 	said, write := io.Pipe()
-	p, err := g.Start(t.Context(), Command{Path: Program, Env: []string{serveVariable + "=192.0.2.2:7"}, Stdout: write, Stderr: write})
+	p, err := g.Start(
+		t.Context(),
+		Command{Path: Program, Env: []string{serveVariable + "=192.0.2.2:7"}, Stdout: write, Stderr: write},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +277,9 @@ func hasNetwork(t *testing.T, g *Guest, c cable, began time.Time, before held) {
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	sent, got := bytes.Repeat([]byte("0123456789abcdef"), 1<<16), []byte(nil)
 	err = c.do(func() error {
-		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp", "192.0.2.2:7")
+		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(
+			context.Background(), "tcp", "192.0.2.2:7",
+		)
 		if err != nil {
 			return err
 		}
@@ -291,7 +302,8 @@ func hasNetwork(t *testing.T, g *Guest, c cable, began time.Time, before held) {
 			return err
 		}
 		others := now.since(before)
-		t.Logf("the first packet came %.1f s after the start, with %.1f s of the processors, of which others took %.1f s",
+		t.Logf(
+			"the first packet came %.1f s after the start, with %.1f s of the processors, of which others took %.1f s",
 			took.Seconds(), used.Seconds(), others.Seconds())
 		if took-others > firstPacketLimit {
 			t.Errorf("the first packet came after %s, of which others took %s: want %s", took, others, firstPacketLimit)
@@ -409,7 +421,8 @@ func TestAGuestWhoseQemuDies(t *testing.T) {
 	if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "the virtual machine has ended: qemu: signal: killed") {
+	if err := p.Err(); err == nil ||
+		!strings.Contains(err.Error(), "the virtual machine has ended: qemu: signal: killed") {
 		t.Errorf("its program ends with %v", err)
 	}
 	if _, err := g.Start(t.Context(), Command{Path: "/bin/sleep"}); err == nil {

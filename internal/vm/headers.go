@@ -10,13 +10,14 @@ import (
 	"runtime"
 )
 
-// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else from Debian's archive.
+// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else
+// from Debian's archive.
 func FetchHeaders(ctx context.Context, version string) (string, error) {
 	return FetchHeadersFor(ctx, version, runtime.GOARCH)
 }
 
-// FetchHeadersFor is FetchHeaders for an architecture, by the name that Go gives it. Another's are for a cross compiler: the
-// programs among them are this machine's.
+// FetchHeadersFor is FetchHeaders for an architecture, by the name that Go gives it. Another's are
+// for a cross compiler: the programs among them are this machine's.
 func FetchHeadersFor(ctx context.Context, version, architecture string) (string, error) {
 	k, err := FetchFor(ctx, version, architecture)
 	if err != nil {
@@ -44,7 +45,8 @@ func FetchHeadersFor(ctx context.Context, version, architecture string) (string,
 		text, err := a.run(ctx, "apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests",
 			"--no-conflicts", "--no-breaks", "--no-replaces", "linux-headers-"+k.Release)
 		if err != nil {
-			return nil, fmt.Errorf("there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w",
+			return nil, fmt.Errorf(
+				"there are no headers of kernel %s any more: remove %s, and the newer kernel is fetched: %w",
 				k.Release, folder, err)
 		}
 		return wanted.FindAllString(text, -1), nil
@@ -62,7 +64,8 @@ func FetchHeadersFor(ctx context.Context, version, architecture string) (string,
 	return headers, nil
 }
 
-// lendTools gives headers the programs of others of the same version. Both are folders that stand for /usr.
+// lendTools gives headers the programs of others of the same version. Both are folders that stand
+// for /usr.
 func lendTools(from, to string) error {
 	tools, err := filepath.Glob(filepath.Join(from, "lib/linux-kbuild-*"))
 	if err != nil {
@@ -79,8 +82,8 @@ func lendTools(from, to string) error {
 	return nil
 }
 
-// moveHeaders changes the paths in a folder of headers, which expect to lie in /usr/src, to the root below which they
-// will lie.
+// moveHeaders changes the paths in a folder of headers, which expect to lie in /usr/src, to the
+// root below which they will lie.
 func moveHeaders(headers, root string) error {
 	makefile := filepath.Join(headers, "Makefile")
 	text, err := os.ReadFile(makefile)

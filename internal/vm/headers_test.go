@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Stand-ins for the programs of apt. The archive has headers, whose Makefile includes a file below /usr/src, and the
-// programs to build with.
+// Stand-ins for the programs of apt. The archive has headers, whose Makefile includes a file below
+// /usr/src, and the programs to build with.
 const (
 	fakeAptCache = `#!/bin/sh
 echo linux-headers-6.1.0-1
@@ -38,11 +38,14 @@ esac
 `
 )
 
-// TestHeadersAreMovedOnceByTwoFetchers fetches the headers for guests of two architectures into an empty cache at
-// once. The guest of the other architecture needs the programs among this machine's headers too.
+// TestHeadersAreMovedOnceByTwoFetchers fetches the headers for guests of two architectures into an
+// empty cache at once. The guest of the other architecture needs the programs among this machine's
+// headers too.
 func TestHeadersAreMovedOnceByTwoFetchers(t *testing.T) {
 	programs := t.TempDir()
-	for name, text := range map[string]string{"apt-cache": fakeAptCache, "apt-get": fakeAptGet, "dpkg-deb": fakeDpkgDeb} {
+	for name, text := range map[string]string{
+		"apt-cache": fakeAptCache, "apt-get": fakeAptGet, "dpkg-deb": fakeDpkgDeb,
+	} {
 		if err := os.WriteFile(filepath.Join(programs, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,8 @@ type task struct {
 	Net     *Net     `json:"net,omitempty"`
 }
 
-// baseModules are those that every guest needs, where they are not built in: its devices, and what shows sockets.
+// baseModules are those that every guest needs, where they are not built in: its devices, and what
+// shows sockets.
 var baseModules = []string{"virtio_pci", "virtio_console", "tcp_diag"}
 
 // image makes the initramfs of a guest, in memory.

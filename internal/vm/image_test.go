@@ -43,7 +43,8 @@ func TestAnArchiveIsRead(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for _, want := range []string{
-		`^drwxr-xr-x .* bin$`, `^drwxr-xr-x .* bin/some$`, `^-rwxr-xr-x .* 3 .* bin/some/program$`, `^drwxr-xr-x .* etc$`,
+		`^drwxr-xr-x .* bin$`, `^drwxr-xr-x .* bin/some$`, `^-rwxr-xr-x .* 3 .* bin/some/program$`,
+		`^drwxr-xr-x .* etc$`,
 		`^-rwxr-xr-x .* 11 .* etc/host$`, `^lrwxrwxrwx .* init -> /bin/some/program$`, `^crw------- .* dev/console$`,
 	} {
 		if !regexp.MustCompile("(?m)" + want).Match(text) {
@@ -101,7 +102,8 @@ func writeModules(t *testing.T, modules map[string]string, builtin string) strin
 
 func TestModulesAreLoadedBehindThoseThatTheyNeed(t *testing.T) {
 	m, err := readModules(writeModules(t, map[string]string{
-		"net/virtio_net": "net-failover,virtio", "net/net-failover": "failover", "net/failover": "", "virtio": "ring", "broken": "none",
+		"net/virtio_net": "net-failover,virtio", "net/net-failover": "failover", "net/failover": "",
+		"virtio": "ring", "broken": "none",
 	}, "kernel/drivers/virtio/ring.ko\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +119,9 @@ func TestModulesAreLoadedBehindThoseThatTheyNeed(t *testing.T) {
 	if want := []string{"virtio", "failover", "net_failover", "virtio_net"}; !slices.Equal(got, want) {
 		t.Errorf("loaded are %v, want %v", got, want)
 	}
-	for name, want := range map[string]string{"missing": "has no module missing", "broken": "has no module none, which broken needs"} {
+	for name, want := range map[string]string{
+		"missing": "has no module missing", "broken": "has no module none, which broken needs",
+	} {
 		if _, err := m.load(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -143,7 +147,8 @@ func TestKernelsOfAFolder(t *testing.T) {
 		t.Errorf("one without modules: %v", err)
 	}
 	write("lib/modules/6.1.0-1/modules.builtin")
-	if k, err := unpacked(root); err != nil || k.Release != "6.1.0-1" || k.Modules != filepath.Join(root, "lib/modules/6.1.0-1") {
+	if k, err := unpacked(root); err != nil || k.Release != "6.1.0-1" ||
+		k.Modules != filepath.Join(root, "lib/modules/6.1.0-1") {
 		t.Errorf("%+v, %v", k, err)
 	}
 	write("boot/vmlinuz-6.1.0-2")
@@ -156,7 +161,8 @@ func TestKernelsOfAFolder(t *testing.T) {
 		t.Errorf("one without: %v", err)
 	}
 	write("usr/lib/modules/7.2/vmlinuz")
-	if k, err := unpacked(root); err != nil || k.Release != "7.2" || k.Modules != filepath.Join(root, "usr/lib/modules/7.2") {
+	if k, err := unpacked(root); err != nil || k.Release != "7.2" ||
+		k.Modules != filepath.Join(root, "usr/lib/modules/7.2") {
 		t.Errorf("as Debian 14 has them: %+v, %v", k, err)
 	}
 	if _, err := Cached("2.4"); err == nil || !strings.Contains(err.Error(), "one of 5.10, 6.1, 6.12") {

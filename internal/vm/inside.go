@@ -19,7 +19,8 @@ func IsGuest() bool { return os.Getpid() == 1 && os.Getenv(guestVariable) != "" 
 // Function is one that the host can call in a guest: JSON in, and what is returned as JSON out.
 type Function func(input json.RawMessage) (output any, err error)
 
-// Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never returns.
+// Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never
+// returns.
 func Main(functions map[string]Function) {
 	if err := inside(functions); err != nil {
 		fmt.Fprintf(os.Stderr, "airtide: the guest: %v\n", err)
@@ -29,7 +30,8 @@ func Main(functions map[string]Function) {
 	select {} // the first process must not end
 }
 
-// mounted, in the environment in place of what the kernel's parameter says, is said of a guest whose file systems are there.
+// mounted, in the environment in place of what the kernel's parameter says, is said of a guest
+// whose file systems are there.
 const mounted = "mounted"
 
 func inside(functions map[string]Function) error {
@@ -92,7 +94,8 @@ func loadModule(path string) error {
 // portLimit is what the port may take to appear.
 const portLimit = time.Minute
 
-// openPort opens the virtio-serial port to the host. Its driver learns its name from qemu some time after it was loaded.
+// openPort opens the virtio-serial port to the host. Its driver learns its name from qemu some time
+// after it was loaded.
 func openPort() (*os.File, error) {
 	for deadline := time.Now().Add(portLimit); ; time.Sleep(time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")

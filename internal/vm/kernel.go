@@ -16,15 +16,16 @@ const Folder = "/var/cache/airtide/kernels"
 // cache is Folder, except in tests.
 var cache = Folder
 
-// debians are the kernels that can be had, each by the suite of Debian that has it. Kernel 6.12 comes from bookworm's
-// backports, whose modules are built by the tools of Debian 12.
+// debians are the kernels that can be had, each by the suite of Debian that has it. Kernel 6.12
+// comes from bookworm's backports, whose modules are built by the tools of Debian 12.
 var debians = []struct{ version, suite string }{
 	{"5.10", "bullseye"},
 	{"6.1", "bookworm"},
 	{"6.12", "bookworm-backports"},
 }
 
-// Newest is the version of the newest kernel that Debian has, which nothing here promises to work with.
+// Newest is the version of the newest kernel that Debian has, which nothing here promises to work
+// with.
 const Newest = "newest"
 
 // newestSuite is the suite of Debian that has it.
@@ -115,7 +116,9 @@ func unpacked(root string) (Kernel, error) {
 		}
 	}
 	if len(found) != 1 {
-		return Kernel{}, fmt.Errorf("%s has %d kernels where one is wanted: remove it, and one is fetched again", root, len(found))
+		return Kernel{}, fmt.Errorf(
+			"%s has %d kernels where one is wanted: remove it, and one is fetched again", root, len(found),
+		)
 	}
 	k := found[0]
 	// Packages of some suites have /usr/lib in place of /lib.

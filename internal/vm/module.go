@@ -25,7 +25,8 @@ type modules struct {
 	builtin map[string]bool
 }
 
-// readModules lists the modules of a folder like /lib/modules/RELEASE, as a package has it: without depmod's lists.
+// readModules lists the modules of a folder like /lib/modules/RELEASE, as a package has it: without
+// depmod's lists.
 func readModules(folder string) (*modules, error) {
 	m := &modules{folder: folder, files: map[string]string{}, builtin: map[string]bool{}}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -107,7 +108,10 @@ func readModule(ctx context.Context, path string) ([]byte, error) {
 	c.Stderr = &complaint
 	content, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("decompressing module %s (Debian: apt install xz-utils): %w: %s", path, err, bytes.TrimSpace(complaint.Bytes()))
+		return nil, fmt.Errorf(
+			"decompressing module %s (Debian: apt install xz-utils): %w: %s", path, err,
+			bytes.TrimSpace(complaint.Bytes()),
+		)
 	}
 	return content, nil
 }

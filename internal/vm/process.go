@@ -16,7 +16,8 @@ type Command struct {
 	Args []string `json:"args,omitempty"`
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir,omitempty"`
-	// Stdout and Stderr take what it prints; nil throws it away. They are called from one goroutine.
+	// Stdout and Stderr take what it prints; nil throws it away. They are called from one
+	// goroutine.
 	Stdout io.Writer `json:"-"`
 	Stderr io.Writer `json:"-"`
 }
@@ -45,7 +46,8 @@ type Process struct {
 	err     error
 }
 
-// Start runs a program in the guest as the first process of a PID namespace: when it ends, so does all that it has started.
+// Start runs a program in the guest as the first process of a PID namespace: when it ends, so does
+// all that it has started.
 func (g *Guest) Start(ctx context.Context, c Command) (*Process, error) {
 	fail := func(err error) (*Process, error) {
 		return nil, fmt.Errorf("starting %s in the virtual machine: %w", c.Path, err)
@@ -84,8 +86,8 @@ func (g *Guest) Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// Run runs a program to its end. The error of one that ended badly has what it printed to its standard error, where c does
-// not take that.
+// Run runs a program to its end. The error of one that ended badly has what it printed to its
+// standard error, where c does not take that.
 func (g *Guest) Run(ctx context.Context, c Command) error {
 	var said strings.Builder
 	if c.Stderr == nil {
@@ -111,7 +113,8 @@ func (g *Guest) Run(ctx context.Context, c Command) error {
 	return err
 }
 
-// Started is when it was started, Ended when it ended, by this machine's clock; Ended waits for that.
+// Started is when it was started, Ended when it ended, by this machine's clock; Ended waits for
+// that.
 func (p *Process) Started() time.Time { return p.started }
 
 // Ended is when it ended, after Done.
@@ -123,7 +126,8 @@ func (p *Process) Ended() time.Time {
 // Done is closed when it has ended, and all that it started with it.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how it ended, after Done: nil for status 0, else an *ExitError, or why the guest has ended.
+// Err is how it ended, after Done: nil for status 0, else an *ExitError, or why the guest has
+// ended.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err

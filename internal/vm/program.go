@@ -15,8 +15,8 @@ import (
 // listTime is what the dynamic linker may take to say what a program needs.
 const listTime = 10 * time.Second
 
-// libraries are the files that a program of the host needs, as its own dynamic linker finds them, and the linker; none for
-// a static program.
+// libraries are the files that a program of the host needs, as its own dynamic linker finds them,
+// and the linker; none for a static program.
 func libraries(ctx context.Context, program string) ([]string, error) {
 	linker, err := interpreter(program)
 	if err != nil || linker == "" {
@@ -32,7 +32,8 @@ func libraries(ctx context.Context, program string) ([]string, error) {
 	}
 	all := []string{linker}
 	for line := range strings.Lines(string(text)) {
-		// "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)"; without an arrow it is the linker, or the kernel's own.
+		// "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)"; without an arrow it is the
+		// linker, or the kernel's own.
 		_, found, ok := strings.Cut(line, " => ")
 		if !ok {
 			continue

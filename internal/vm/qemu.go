@@ -25,9 +25,10 @@ type emulator struct {
 	console, boot string // parameters of the kernel
 }
 
-// emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most of the time of emulated
-// arm64; qemu's takes little. Without ERMS, by which the kernel copies and clears memory byte by byte, which qemu carries out byte by
-// byte (loading BPF programs took 20 % less without). A TSC that the kernel takes for unstable would give it a slow clock.
+// emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most
+// of the time of emulated arm64; qemu's takes little. Without ERMS, by which the kernel copies and
+// clears memory byte by byte, which qemu carries out byte by byte (loading BPF programs took 20 %
+// less without). A TSC that the kernel takes for unstable would give it a slow clock.
 var emulators = map[string]emulator{
 	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-erms", "ttyS0", "tsc=reliable no_timer_check"},
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max,pauth-impdef=on", "ttyAMA0", ""},
@@ -61,15 +62,16 @@ const (
 	tapFd
 )
 
-// sendBuffer is how much of what a guest sends may wait in its TAP, in bytes: what a driver's own ring takes. More waits in
-// the guest, where TCP knows of it.
+// sendBuffer is how much of what a guest sends may wait in its TAP, in bytes: what a driver's own
+// ring takes. More waits in the guest, where TCP knows of it.
 const sendBuffer = 64 << 10
 
 func (c *Config) arguments(e emulator, a Accelerator) []string {
 	model, accelerator := "host", string(a)
 	if a == TCG {
-		// One thread for all of a guest's processors: with one each, qemu 7.2 now and then carries out an instruction that the kernel
-		// has meanwhile replaced (static branches), and the kernel panics with "Oops: int3".
+		// One thread for all of a guest's processors: with one each, qemu 7.2 now and then carries
+		// out an instruction that the kernel has meanwhile replaced (static branches), and the
+		// kernel panics with "Oops: int3".
 		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
 	}
 	// What is a warning and worse, of which WARN() is the least.
@@ -78,7 +80,8 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
 		"-machine", e.machine, "-accel", accelerator, "-cpu", model,
 		"-m", strconv.Itoa(c.MemoryMB), "-smp", strconv.Itoa(c.CPUs),
-		"-kernel", c.Kernel.Image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", imageFd), "-append", strings.Join(kernel, " "),
+		"-kernel", c.Kernel.Image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", imageFd), "-append",
+		strings.Join(kernel, " "),
 		"-device", "virtio-serial-pci", "-chardev", fmt.Sprintf("socket,id=control,fd=%d", controlFd),
 		"-device", "virtserialport,chardev=control,name=" + portName,
 	}
@@ -89,8 +92,9 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 	return args
 }
 
-// withoutInstructions leaves cmpxchg16b out for kernels before 7: 6.12 crashes when qemu 7.2 emulates it. Later ones need it to allocate
-// memory in BPF programs (kmalloc_nolock in mm/slub.c), and do not crash.
+// withoutInstructions leaves cmpxchg16b out for kernels before 7: 6.12 crashes when qemu 7.2
+// emulates it. Later ones need it to allocate memory in BPF programs (kmalloc_nolock in mm/slub.c),
+// and do not crash.
 func (k Kernel) withoutInstructions() string {
 	major, _, _ := strings.Cut(k.Release, ".")
 	if n, err := strconv.Atoi(major); k.architecture() != "amd64" || err == nil && n >= 7 {
@@ -116,8 +120,8 @@ type qemu struct {
 	err     error // after ended
 }
 
-// launch starts qemu. It has a session of its own, so that Ctrl-C reaches this process alone, and the kernel kills it when
-// this process dies.
+// launch starts qemu. It has a session of its own, so that Ctrl-C reaches this process alone, and
+// the kernel kills it when this process dies.
 func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	e := emulators[c.Kernel.architecture()]
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -130,7 +134,10 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 		unix.Close(pair[0])
 		return nil, fmt.Errorf("making the guest's port: %w", err)
 	}
-	q := &qemu{control: os.NewFile(uintptr(pair[0]), "control"), console: &console{to: c.Console}, ended: make(chan struct{})}
+	q := &qemu{
+		control: os.NewFile(uintptr(pair[0]), "control"), console: &console{to: c.Console},
+		ended: make(chan struct{}),
+	}
 	q.command = exec.Command(e.program, c.arguments(e, a)...)
 	q.command.Stdout, q.command.Stderr = q.console, q.console
 	q.command.ExtraFiles = []*os.File{theirs, image}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FetchRoot is a folder with packages of a kernel's suite and all that they need, from the cache or else from Debian's archive: a root to
-// change into, for programs that want newer libraries than this machine has. It lies in the cache
-// under a name.
+// FetchRoot is a folder with packages of a kernel's suite and all that they need, from the cache or
+// else from Debian's archive: a root to change into, for programs that want newer libraries than
+// this machine has. It lies in the cache under a name.
 func FetchRoot(ctx context.Context, version, name string, packages ...string) (string, error) {
 	const architecture = "amd64"
 	suite, err := suiteOf(version)
@@ -23,7 +23,9 @@ func FetchRoot(ctx context.Context, version, name string, packages ...string) (s
 	}
 	root := filepath.Join(place(suite, architecture), name)
 	err = fetch(ctx, suite, architecture, name, func(a *apt) ([]string, error) {
-		text, err := a.run(ctx, "apt-get", append([]string{"install", "--simulate", "--no-install-recommends"}, packages...)...)
+		text, err := a.run(
+			ctx, "apt-get", append([]string{"install", "--simulate", "--no-install-recommends"}, packages...)...,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +61,8 @@ func finishRoot(root string) error {
 		}
 	}
 	null := int(unix.Mkdev(1, 3)) // Documentation/admin-guide/devices.txt
-	if err := unix.Mknod(filepath.Join(root, "dev/null"), unix.S_IFCHR|0o666, null); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := unix.Mknod(filepath.Join(root, "dev/null"), unix.S_IFCHR|0o666, null); err != nil &&
+		!errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("making its /dev/null: %w", err)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Claim is an expression over measurements that runs can be held against: comparisons of numbers, joined by and, or, not.
+// Claim is an expression over measurements that runs can be held against: comparisons of numbers,
+// joined by and, or, not.
 type Claim struct {
 	expression string
 	vocabulary Vocabulary
@@ -41,7 +42,8 @@ type comparison struct {
 type side struct {
 	text    string
 	program *vm.Program
-	// constant says that it is the same whatever the runs are, so that an interval need not be shown.
+	// constant says that it is the same whatever the runs are, so that an interval need not be
+	// shown.
 	constant bool
 }
 
@@ -52,7 +54,8 @@ type joined struct {
 
 type negated struct{ term term }
 
-// Compile reads a claim and checks it against the measurements and axes there are. Its error is a *Mistake.
+// Compile reads a claim and checks it against the measurements and axes there are. Its error is a
+// *Mistake.
 func Compile(expression string, v Vocabulary) (*Claim, error) {
 	options := append(v.options(), expr.AsBool(), expr.WarnOnAny())
 	program, err := expr.Compile(expression, options...)
@@ -101,10 +104,14 @@ func (b *builder) term(n ast.Node) (term, error) {
 			right, err := b.side(n.Right)
 			return &comparison{n.Operator, left, right}, err
 		case "==", "!=":
-			return nil, b.mistake(n, "measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1")
+			return nil, b.mistake(
+				n, "measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1",
+			)
 		}
 	}
-	return nil, b.mistake(n, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", n.String()))
+	return nil, b.mistake(
+		n, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", n.String()),
+	)
 }
 
 func (b *builder) side(n ast.Node) (side, error) {
@@ -113,7 +120,9 @@ func (b *builder) side(n ast.Node) (side, error) {
 	if w.err != nil {
 		return side{}, w.err
 	}
-	program, err := expr.Compile(n.String(), append(b.claim.vocabulary.options(), expr.AsFloat64(), expr.WarnOnAny())...)
+	program, err := expr.Compile(
+		n.String(), append(b.claim.vocabulary.options(), expr.AsFloat64(), expr.WarnOnAny())...,
+	)
 	if err != nil {
 		m := asMistake(err)
 		return side{}, b.mistake(n, m.Message)
@@ -169,7 +178,13 @@ func (w *walker) checkPlace(n ast.Node) {
 			return
 		}
 		if values := w.claim.vocabulary.Axes[key.Value]; !slices.Contains(values, value.Value) {
-			w.err = w.mistake(value, fmt.Sprintf("%s takes no value %q in the sweep, expected one of: %s", key.Value, value.Value, strings.Join(values, ", ")))
+			w.err = w.mistake(
+				value,
+				fmt.Sprintf(
+					"%s takes no value %q in the sweep, expected one of: %s", key.Value, value.Value,
+					strings.Join(values, ", "),
+				),
+			)
 			return
 		}
 	}

@@ -40,13 +40,22 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		want  Outcome
 	}{
 		{`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) < mean(at(goodput, {protocol: "udp", rtt: "0 ms"}))`, Held},
-		{`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > mean(at(goodput, {protocol: "udp", rtt: "0 ms"}))`, NotHeld},
-		{`mean(at(goodput, {protocol: "tcp", rtt: "512 ms"})) < 0.1 * mean(at(goodput, {protocol: "tcp", rtt: "0 ms"}))`, Held},
+		{
+			`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > mean(at(goodput, {protocol: "udp", rtt: "0 ms"}))`,
+			NotHeld,
+		},
+		{
+			`mean(at(goodput, {protocol: "tcp", rtt: "512 ms"})) < 0.1 * mean(at(goodput, {protocol: "tcp", rtt: "0 ms"}))`,
+			Held,
+		},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25`, NotDecided},
 		{`abs(mean(at(goodput, {protocol: "udp"})) - 25) < 1`, Held},
 		{`rank_correlation(at(goodput, {protocol: "tcp"}), "rtt") <= -0.9`, Held},
 		{`rank_correlation(at(goodput, {protocol: "tcp"}), "rtt") > 0`, NotHeld},
-		{`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > 19 and mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) < 21`, Held},
+		{
+			`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > 19 and mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) < 21`,
+			Held,
+		},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 and mean(goodput) > 100`, NotHeld},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 or mean(goodput) > 1`, Held},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 and mean(goodput) > 1`, NotDecided},
@@ -58,7 +67,10 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		{`abs(distance(at(each, {protocol: "udp"}), [100, 100, 50, 50])) < 1e-6`, Held},
 		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100]) > 0.69`, Held},
 		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100], 75) < 0.1`, Held},
-		{`total(at(each, {protocol: "udp"})) >= 75 and median(goodput) > 1 and sd(goodput) > 0.1 and min(goodput) < max(goodput)`, Held},
+		{
+			`total(at(each, {protocol: "udp"})) >= 75 and median(goodput) > 1 and sd(goodput) > 0.1 and min(goodput) < max(goodput)`,
+			Held,
+		},
 	} {
 		claim, err := Compile(c.claim, vocabulary)
 		if err != nil {
@@ -131,12 +143,21 @@ func TestOutcomeDoesNotDependOnTheWriting(t *testing.T) {
 		var runs []Run
 		for range 4 {
 			for _, protocol := range []string{"tcp", "udp"} {
-				runs = append(runs, Run{Point: map[string]Param{"protocol": {Text: protocol}}, Values: map[string][]float64{"goodput": {10 + rng.NormFloat64()}}})
+				runs = append(
+					runs,
+					Run{
+						Point:  map[string]Param{"protocol": {Text: protocol}},
+						Values: map[string][]float64{"goodput": {10 + rng.NormFloat64()}},
+					},
+				)
 			}
 		}
 		const a, b = `mean(at(goodput, {protocol: "tcp"}))`, `mean(at(goodput, {protocol: "udp"}))`
 		var outcomes []Outcome
-		for _, text := range []string{a + " < " + b, b + " > " + a, "1000*" + a + " < 1000*" + b, a + " - " + b + " < 0", "not (" + a + " >= " + b + ")"} {
+		for _, text := range []string{
+			a + " < " + b, b + " > " + a, "1000*" + a + " < 1000*" + b, a + " - " + b + " < 0",
+			"not (" + a + " >= " + b + ")",
+		} {
 			claim, err := Compile(text, vocabulary)
 			if err != nil {
 				t.Fatal(err)
@@ -163,8 +184,14 @@ func TestMistakesInClaimsAreNamedAndPlaced(t *testing.T) {
 		{`mean(goodptu) < 3`, "unknown name goodptu", 6},
 		{`mean(goodput) == 3`, "never exactly equal", 15},
 		{`mean(goodput)`, "expected bool", 1},
-		{`mean(at(goodput, {rtt: "17 ms"})) < 3`, `rtt takes no value "17 ms" in the sweep, expected one of: 0 ms, 16 ms, 512 ms`, 24},
-		{`mean(at(goodput, {rrt: "16 ms"})) < 3`, `"rrt" is no parameter of the sweep, expected one of: protocol, rtt`, 19},
+		{
+			`mean(at(goodput, {rtt: "17 ms"})) < 3`,
+			`rtt takes no value "17 ms" in the sweep, expected one of: 0 ms, 16 ms, 512 ms`, 24,
+		},
+		{
+			`mean(at(goodput, {rrt: "16 ms"})) < 3`,
+			`"rrt" is no parameter of the sweep, expected one of: protocol, rtt`, 19,
+		},
 		{`rank_correlation(goodput, "delay") < 0`, `"delay" is no parameter of the sweep`, 27},
 		{`mean(3) < 3`, "cannot use int as argument", 6},
 		{`goodput < 3`, "invalid operation", 9},

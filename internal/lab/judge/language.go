@@ -15,7 +15,8 @@ import (
 	"airtide/internal/stats"
 )
 
-// Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each axis of its sweep.
+// Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each
+// axis of its sweep.
 type Vocabulary struct {
 	Measurements []string
 	Axes         map[string][]string
@@ -39,7 +40,8 @@ var Functions = map[string]string{
 	"abs":              "abs(x): the distance from zero",
 }
 
-// options are the language of claims: expr without its own functions, with those above, and the measurements by name.
+// options are the language of claims: expr without its own functions, with those above, and the
+// measurements by name.
 func (v Vocabulary) options() []expr.Option {
 	ofValues := func(figure func([]float64) float64) func(...any) (any, error) {
 		return func(args ...any) (any, error) { return figure(args[0].(Set).pooled()), nil }
@@ -84,7 +86,8 @@ func (v Vocabulary) options() []expr.Option {
 	}
 }
 
-// distance is that of each run's rates from the proportionally fair optimum within airtime and wire, mean over runs.
+// distance is that of each run's rates from the proportionally fair optimum within airtime and
+// wire, mean over runs.
 func distance(args ...any) (any, error) {
 	c := fairness.Case{Alpha: allocate.Proportional}
 	var err error

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Param is the value of a swept parameter at a point: its text as the experiment's file has it, and its number in base
-// units (bit/s, seconds, bytes, 1), NaN where it is no quantity.
+// Param is the value of a swept parameter at a point: its text as the experiment's file has it, and
+// its number in base units (bit/s, seconds, bytes, 1), NaN where it is no quantity.
 type Param struct {
 	Text   string  `json:"text"`
 	Number float64 `json:"number"`
@@ -17,7 +17,8 @@ type Param struct {
 type Run struct {
 	// Point has the value of each axis of the sweep.
 	Point map[string]Param
-	// Values has the measurements by name: one value, or one for each terminal or flow where a measurement says so.
+	// Values has the measurements by name: one value, or one for each terminal or flow where a
+	// measurement says so.
 	Values map[string][]float64
 }
 

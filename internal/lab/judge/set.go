@@ -61,8 +61,9 @@ func (s Set) perRun(figure func(values []float64) float64) float64 {
 	return stat.Mean(of, nil)
 }
 
-// rankCorrelation is Spearman's correlation between an axis of the sweep and the mean of the measurement at each of its
-// values: 1 when the measurement only rises with it, -1 when it only falls.
+// rankCorrelation is Spearman's correlation between an axis of the sweep and the mean of the
+// measurement at each of its values: 1 when the measurement only rises with it, -1 when it only
+// falls.
 func (s Set) rankCorrelation(axis string) float64 {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	s.each(func(r *Run, v []float64) {

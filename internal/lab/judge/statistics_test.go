@@ -31,7 +31,8 @@ func TestSummaryHasTheTextbookFigures(t *testing.T) {
 	if s.Runs != 8 || s.Mean != 5 || s.Median != 4.5 || !near(s.SD, math.Sqrt(32.0/7)) {
 		t.Errorf("got %+v, expected mean 5, median 4.5, sd sqrt(32/7)", s)
 	}
-	// Student's interval is 5 -+ 2.365 * 2.138 / sqrt(8) = 3.21 .. 6.79; the bootstrap's has its width and leans to the right.
+	// Student's interval is 5 -+ 2.365 * 2.138 / sqrt(8) = 3.21 .. 6.79; the bootstrap's has its
+	// width and leans to the right.
 	if s.Interval.Low < 3.1 || s.Interval.Low > 3.5 || s.Interval.High < 6.7 || s.Interval.High > 7.2 {
 		t.Errorf("the interval is %v, expected some 3.3 to 6.9", s.Interval)
 	}
@@ -50,7 +51,9 @@ func TestSummaryMovesWithItsValues(t *testing.T) {
 		for i := range x {
 			moved[i] = 3*x[i] + 7
 		}
-		rand.New(rand.NewPCG(seed, 2)).Shuffle(len(x), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rand.New(rand.NewPCG(seed, 2)).Shuffle(len(x), func(i, j int) {
+			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+		})
 		a, b, c := Summarise(x, seed), Summarise(moved, seed), Summarise(shuffled, seed)
 		for _, pair := range [][2]float64{
 			{3*a.Mean + 7, b.Mean},
@@ -75,9 +78,9 @@ func TestSummaryMovesWithItsValues(t *testing.T) {
 	}
 }
 
-// An interval is worth its name when it holds the true mean as often as it says. The plain percentile interval of three
-// values cannot do so in more than 75 % (all three lie on one side of the mean in a quarter of all cases), that of five in
-// some 84 %.
+// An interval is worth its name when it holds the true mean as often as it says. The plain
+// percentile interval of three values cannot do so in more than 75 % (all three lie on one side of
+// the mean in a quarter of all cases), that of five in some 84 %.
 func TestIntervalHoldsTheTrueMean(t *testing.T) {
 	for _, c := range []struct {
 		runs     int
@@ -97,7 +100,10 @@ func TestIntervalHoldsTheTrueMean(t *testing.T) {
 			}
 		}
 		if share := float64(held) / experiments; share < c.from || share > c.to {
-			t.Errorf("95 %% intervals of %d runs hold the true mean in %.3f of experiments, expected %.2f to %.2f", c.runs, share, c.from, c.to)
+			t.Errorf(
+				"95 %% intervals of %d runs hold the true mean in %.3f of experiments, expected %.2f to %.2f",
+				c.runs, share, c.from, c.to,
+			)
 		}
 	}
 }

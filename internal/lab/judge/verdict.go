@@ -14,7 +14,8 @@ import (
 // Outcome says whether a claim holds.
 type Outcome string
 
-// The outcomes. A comparison is decided when the whole 95 % interval of the difference lies on one side of it.
+// The outcomes. A comparison is decided when the whole 95 % interval of the difference lies on one
+// side of it.
 const (
 	Held       Outcome = "held"
 	NotHeld    Outcome = "not held"
@@ -30,8 +31,8 @@ type Verdict struct {
 	Text string `json:"text"`
 }
 
-// ComparisonVerdict is one comparison of a claim with its figures. Margin is how far it is inside (above 0) or outside of
-// what is claimed, in the unit of the two sides.
+// ComparisonVerdict is one comparison of a claim with its figures. Margin is how far it is inside
+// (above 0) or outside of what is claimed, in the unit of the two sides.
 type ComparisonVerdict struct {
 	Outcome Outcome  `json:"outcome"`
 	Left    Estimate `json:"left"`
@@ -40,15 +41,17 @@ type ComparisonVerdict struct {
 	Text    string   `json:"text"`
 }
 
-// Estimate is a figure over the runs with its interval. Runs is the smallest number of repeats at a point behind it.
+// Estimate is a figure over the runs with its interval. Runs is the smallest number of repeats at a
+// point behind it.
 type Estimate struct {
 	Value    float64  `json:"value"`
 	Interval Interval `json:"interval"`
 	Runs     int      `json:"runs"`
 }
 
-// Judge holds the claim against runs. Repeats are drawn anew within each point, with the measurements of a run kept
-// together, as often as the bootstrap needs; the same seed gives the same verdict.
+// Judge holds the claim against runs. Repeats are drawn anew within each point, with the
+// measurements of a run kept together, as often as the bootstrap needs; the same seed gives the
+// same verdict.
 func (c *Claim) Judge(runs []Run, seed uint64) (Verdict, error) {
 	v := Verdict{Expression: c.expression}
 	var failed error
@@ -181,7 +184,9 @@ func (cmp *comparison) describe(cv ComparisonVerdict) string {
 	case cv.Outcome == NotDecided && math.IsNaN(cv.Margin.Interval.Low):
 		return text + ": not decided, some runs have no values"
 	case cv.Outcome == NotDecided:
-		return fmt.Sprintf("%s, %d runs: not decided, the margin %s straddles the limit", text, cv.Margin.Runs, cv.Margin)
+		return fmt.Sprintf(
+			"%s, %d runs: not decided, the margin %s straddles the limit", text, cv.Margin.Runs, cv.Margin,
+		)
 	}
 	return fmt.Sprintf("%s, %d runs: %s", text, cv.Margin.Runs, cv.Outcome)
 }
@@ -201,8 +206,8 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Value, e.Interval.Low, e.Interval.High)
 }
 
-// outcome of a joined term follows Kleene's three-valued logic: what is not decided matters only where it could turn the
-// result. All terms are judged, so that all figures are shown.
+// outcome of a joined term follows Kleene's three-valued logic: what is not decided matters only
+// where it could turn the result. All terms are judged, so that all figures are shown.
 func (j joined) outcome(decide func(*comparison) Outcome) Outcome {
 	decisive, neutral := NotHeld, Held
 	if j.operator == "or" {

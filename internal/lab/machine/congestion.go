@@ -19,9 +19,10 @@ const (
 	allowedPath      = sysctlFolder + "/net/ipv4/tcp_allowed_congestion_control"
 )
 
-// setCongestion makes a congestion control the default of a namespace. Writing the name has the kernel load its module.
-// From 5.15 on a namespace takes only what the computer allows its unprivileged users
-// (tcp_set_default_congestion_control); what it does not allow is allowed for as long as this needs.
+// setCongestion makes a congestion control the default of a namespace. Writing the name has the
+// kernel load its module. From 5.15 on a namespace takes only what the computer allows its
+// unprivileged users (tcp_set_default_congestion_control); what it does not allow is allowed for as
+// long as this needs.
 func setCongestion(namespace, name string) error {
 	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
 	err := set()
@@ -44,7 +45,8 @@ func noCongestion(name string) error {
 		name, strings.ReplaceAll(available, " ", ", "), name)
 }
 
-// allowing makes one of this process at a time change what is allowed; the lock on the file does so among processes.
+// allowing makes one of this process at a time change what is allowed; the lock on the file does so
+// among processes.
 var allowing sync.Mutex
 
 // whileAllowed calls f while unprivileged users may choose the congestion control too.
@@ -53,7 +55,10 @@ func whileAllowed(name string, f func() error) (err error) {
 	defer allowing.Unlock()
 	file, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("congestion control %s is not in %s, which cannot be written: %w", name, "net.ipv4.tcp_allowed_congestion_control", err)
+		return fmt.Errorf(
+			"congestion control %s is not in %s, which cannot be written: %w", name,
+			"net.ipv4.tcp_allowed_congestion_control", err,
+		)
 	}
 	defer file.Close()
 	if err := lock.WaitFile(file); err != nil {
@@ -72,7 +77,9 @@ func whileAllowed(name string, f func() error) (err error) {
 	}
 	defer func() {
 		if back := os.WriteFile(allowedPath, []byte(before), 0); back != nil {
-			err = errors.Join(err, fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back))
+			err = errors.Join(
+				err, fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back),
+			)
 		}
 	}()
 	return f()

@@ -17,7 +17,8 @@ import (
 	"airtide/internal/sockets/owner"
 )
 
-// CheckCongestion makes sure that the kernel has a congestion control, and has it load its module if it is one.
+// CheckCongestion makes sure that the kernel has a congestion control, and has it load its module
+// if it is one.
 func CheckCongestion(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 	if err != nil {
@@ -34,8 +35,9 @@ func CheckCongestion(name string) error {
 	return nil
 }
 
-// CongestionGroup gives the connections of programs that have no option for it a congestion control of their own: programs
-// started in its cgroup have it from each connect() on. It needs cgroup v2 and Linux 5.8.
+// CongestionGroup gives the connections of programs that have no option for it a congestion control
+// of their own: programs started in its cgroup have it from each connect() on. It needs cgroup v2
+// and Linux 5.8.
 type CongestionGroup struct {
 	path  string
 	dir   *os.File
@@ -78,7 +80,8 @@ func (g *CongestionGroup) attach(congestion string) (err error) {
 	}
 	for _, at := range []ebpf.AttachType{ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect} {
 		p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-			Name: "airtide_flow_cc", Type: ebpf.CGroupSockAddr, AttachType: at, Instructions: chooseCongestion(congestion), License: "GPL",
+			Name: "airtide_flow_cc", Type: ebpf.CGroupSockAddr, AttachType: at,
+			Instructions: chooseCongestion(congestion), License: "GPL",
 		})
 		if err != nil {
 			return fmt.Errorf("loading the program that chooses it: %w", err)
@@ -93,7 +96,8 @@ func (g *CongestionGroup) attach(congestion string) (err error) {
 	return nil
 }
 
-// chooseCongestion is setsockopt(TCP_CONGESTION) on the socket that connects; where that fails, so does connect().
+// chooseCongestion is setsockopt(TCP_CONGESTION) on the socket that connects; where that fails, so
+// does connect().
 func chooseCongestion(name string) asm.Instructions {
 	text := make([]byte, congestionNameMax)
 	copy(text, name)

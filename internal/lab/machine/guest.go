@@ -142,7 +142,8 @@ var GuestFunctions = map[string]vm.Function{
 	readFunction: func(json.RawMessage) (any, error) { return readState() },
 }
 
-// CongestionModule is the kernel module of a congestion control; none if the kernel has it built in.
+// CongestionModule is the kernel module of a congestion control; none if the kernel has it built
+// in.
 func CongestionModule(k vm.Kernel, congestion string) []string {
 	if name := "tcp_" + congestion; congestion != "" && k.HasModule(name) {
 		return []string{name}

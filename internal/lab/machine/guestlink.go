@@ -18,13 +18,14 @@ const (
 	// cellDevice is the interface of a machine in the cell; a guest's macvtap is on it.
 	cellDevice  = "eth0"
 	macvtapName = "guest0"
-	// macvtapPackets is the length of the guest's queue, as long as those of the cell's own devices.
+	// macvtapPackets is the length of the guest's queue, as long as those of the cell's own
+	// devices.
 	macvtapPackets = 8192
 )
 
-// connectGuest puts a macvtap on the device of a namespace and reads the settings that a guest needs
-// in the namespace's place. The macvtap takes all incoming packets; outgoing packets wait in the
-// device's queue. It ends with the namespace.
+// connectGuest puts a macvtap on the device of a namespace and reads the settings that a guest
+// needs in the namespace's place. The macvtap takes all incoming packets; outgoing packets wait in
+// the device's queue. It ends with the namespace.
 func connectGuest(namespace string) (n *vm.Net, err error) {
 	err = In(namespace, func() error {
 		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)

@@ -12,7 +12,8 @@ import (
 // KernelLog reads what the kernel logs from a mark on.
 type KernelLog struct{ fd int }
 
-// MarkKernelLog makes a mark at the end of the kernel's log. Reading it may be refused in a container.
+// MarkKernelLog makes a mark at the end of the kernel's log. Reading it may be refused in a
+// container.
 func MarkKernelLog() (*KernelLog, error) {
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -28,8 +29,8 @@ func MarkKernelLog() (*KernelLog, error) {
 // kmsgRecord is more than one record of /dev/kmsg can have (PRINTK_MESSAGE_MAX in the kernel).
 const kmsgRecord = 8192
 
-// Lines are what was logged since the mark or the last call, as dmesg shows it: [seconds since boot] message. Where the
-// kernel has overwritten records before they were read, a line says so.
+// Lines are what was logged since the mark or the last call, as dmesg shows it: [seconds since
+// boot] message. Where the kernel has overwritten records before they were read, a line says so.
 func (k *KernelLog) Lines() ([]string, error) {
 	var lines []string
 	buf := make([]byte, kmsgRecord)
@@ -54,8 +55,8 @@ func (k *KernelLog) Lines() ([]string, error) {
 // Close ends the reading.
 func (k *KernelLog) Close() error { return unix.Close(k.fd) }
 
-// kmsgLine takes a record apart: priority,sequence,µs since boot,flags;message, and below it lines that begin with a space
-// (Documentation/ABI/testing/dev-kmsg).
+// kmsgLine takes a record apart: priority,sequence,µs since boot,flags;message, and below it lines
+// that begin with a space (Documentation/ABI/testing/dev-kmsg).
 func kmsgLine(record string) (string, bool) {
 	head, message, ok := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")

@@ -45,16 +45,17 @@ func newProcess(c Command, send func(signal)) *Process {
 	return p
 }
 
-// starts are carried out one after another by a thread that lives as long as this process: the kernel
-// sends the signal of a parent's death when the thread that was the parent ends.
+// starts are carried out one after another by a thread that lives as long as this process: the
+// kernel sends the signal of a parent's death when the thread that was the parent ends.
 var (
 	starts  = make(chan func())
 	starter sync.Once
 )
 
-// start runs a program in a namespace so that nothing of it can be left over. It is the first process
-// of a PID namespace, so its end kills all that it has started (pid_namespaces(7)). It dies with this
-// process (PR_SET_PDEATHSIG), and has a session of its own, so Ctrl-C reaches this process alone.
+// start runs a program in a namespace so that nothing of it can be left over. It is the first
+// process of a PID namespace, so its end kills all that it has started (pid_namespaces(7)). It dies
+// with this process (PR_SET_PDEATHSIG), and has a session of its own, so Ctrl-C reaches this
+// process alone.
 //
 // As the first process of its namespace it ignores signals without a handler, except SIGKILL.
 func start(namespace string, c Command) (*Process, error) {

@@ -61,7 +61,8 @@ func TestAProgramRunsOnItsMachine(t *testing.T) {
 		out := temporary(t)
 		p := mustStart(t, h, Command{
 			Path: "/bin/sh", Dir: "/usr",
-			Args: []string{"-c", "readlink /proc/self/ns/net; pwd; echo $http_proxy$LC_ALL; exit 3"}, Stdout: out, Stderr: out,
+			Args: []string{"-c", "readlink /proc/self/ns/net; pwd; echo $http_proxy$LC_ALL; exit 3"}, Stdout: out,
+			Stderr: out,
 		})
 		var exit *exec.ExitError
 		if err := p.Err(); !errors.As(err, &exit) || exit.ExitCode() != 3 {
@@ -77,14 +78,18 @@ func TestAProgramRunsOnItsMachine(t *testing.T) {
 	}
 }
 
-// daemons detach themselves in the ways that programs have: a fork in the background, a session of its own.
+// daemons detach themselves in the ways that programs have: a fork in the background, a session of
+// its own.
 const daemons = `sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ; echo ready; wait`
 
 func TestNothingOfAKilledProgramIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	out := temporary(t)
 	p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: out})
-	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
+	testnet.Eventually(
+		t, 5*time.Second, "the daemons to be there",
+		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 },
+	)
 	p.Kill()
 	if left := processesIn(t, n.Client.NetNS); len(left) > 0 {
 		t.Errorf("still running: %v", left)
@@ -117,12 +122,17 @@ func TestStopWaitsAndKills(t *testing.T) {
 		want         string // "" is no error
 	}{
 		{"ends well", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done", ""},
-		{"ends badly", "trap 'echo a fault >&2; exit 3' TERM; echo ready; while :; do sleep 0.01; done", "exit status 3: a fault"},
+		{
+			"ends badly", "trap 'echo a fault >&2; exit 3' TERM; echo ready; while :; do sleep 0.01; done",
+			"exit status 3: a fault",
+		},
 		{"does not end", "trap '' TERM; echo ready; while :; do sleep 0.01; done", ErrKilled.Error()},
 	} {
 		out, said := temporary(t), &Output{}
 		p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", c.script}, Stdout: out, Stderr: said})
-		testnet.Eventually(t, 5*time.Second, "the program to be ready", func() bool { return Tail(out.Name()) == "ready" })
+		testnet.Eventually(
+			t, 5*time.Second, "the program to be ready", func() bool { return Tail(out.Name()) == "ready" },
+		)
 		err := p.Stop(unix.SIGTERM, time.Second)
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -189,7 +199,9 @@ func TestAFullDiskDoesNotFailAProgram(t *testing.T) {
 
 func TestNothingOfAProgramThatEndsIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}})
+	p := mustStart(
+		t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}},
+	)
 	if err := p.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +218,9 @@ func TestMain(m *testing.M) {
 	if namespace == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := NewNamespace("", namespace, netip.Addr{}).Start(Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: os.Stdout}); err != nil {
+	if _, err := NewNamespace("", namespace, netip.Addr{}).Start(
+		Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: os.Stdout},
+	); err != nil {
 		os.Exit(1)
 	}
 	select {}
@@ -226,17 +240,24 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the child printed %q (%v)", line, err)
 	}
-	testnet.Eventually(t, 5*time.Second, "the daemons to be there", func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
+	testnet.Eventually(
+		t, 5*time.Second, "the daemons to be there",
+		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 },
+	)
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait()
-	testnet.Eventually(t, 5*time.Second, "everything to be gone", func() bool { return len(processesIn(t, n.Client.NetNS)) == 0 })
+	testnet.Eventually(
+		t, 5*time.Second, "everything to be gone", func() bool { return len(processesIn(t, n.Client.NetNS)) == 0 },
+	)
 }
 
 func TestAProgramThatCannotStartIsNamed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	for namespace, program := range map[string]string{n.Client.Name: "/no/such/program", "airtide-not-there": "/bin/true"} {
+	for namespace, program := range map[string]string{
+		n.Client.Name: "/no/such/program", "airtide-not-there": "/bin/true",
+	} {
 		_, err := NewNamespace("", namespace, netip.Addr{}).Start(Command{Path: program})
 		if err == nil || !strings.Contains(err.Error(), program) || !strings.Contains(err.Error(), namespace) {
 			t.Errorf("starting %s on %s: %v", program, namespace, err)
@@ -274,7 +295,8 @@ func TestVersionsNameEachTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, begins := range map[string]string{
-		"iperf3": "iperf 3.", "curl": "curl ", "ping": "ping from iputils", "httpd": "Server version: Apache/2", "tcpdump": "tcpdump version ", "kernel": "",
+		"iperf3": "iperf 3.", "curl": "curl ", "ping": "ping from iputils", "httpd": "Server version: Apache/2",
+		"tcpdump": "tcpdump version ", "kernel": "",
 	} {
 		if v := versions[name]; v == "" || !strings.HasPrefix(v, begins) {
 			t.Errorf("version of %s is %q", name, v)
@@ -302,7 +324,8 @@ func TestTheKernelLogBeginsAtTheMark(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.Join(lines, "\n")
-		if strings.Count(text, "airtide test: ") != 1 || !strings.HasSuffix(text, "airtide test: "+line) && !strings.Contains(text, "airtide test: "+line+"\n") {
+		if strings.Count(text, "airtide test: ") != 1 || !strings.HasSuffix(text, "airtide test: "+line) &&
+			!strings.Contains(text, "airtide test: "+line+"\n") {
 			t.Errorf("lines are %q, want %q once", text, line)
 		}
 	}

@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// ProcessorTime is how much time the processors of this computer have spent since it started, in the kernel's steps of 10 ms.
+// ProcessorTime is how much time the processors of this computer have spent since it started, in
+// the kernel's steps of 10 ms.
 type ProcessorTime struct {
 	All  time.Duration
 	Busy time.Duration
-	// Stolen is what the host of a virtual machine gave to others ("steal" in proc_stat(5)); it is in All and not in Busy.
+	// Stolen is what the host of a virtual machine gave to others ("steal" in proc_stat(5)); it is
+	// in All and not in Busy.
 	Stolen time.Duration
 }
 

@@ -70,7 +70,9 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 		client, _ := n.Connect(testnet.Dial{V6: v6})
 		congestion, window := testnet.CongestionControl(t, client), testnet.Info(t, client).Snd_cwnd
 		if congestion != "cubic" || window != 3 {
-			t.Errorf("IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion, window)
+			t.Errorf(
+				"IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion, window,
+			)
 		}
 	}
 }
@@ -81,7 +83,9 @@ func TestMachinesDoNotShareAStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := of(n.Client).ApplyStack(t.Context(), plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}}); err != nil {
+	if _, err := of(n.Client).ApplyStack(
+		t.Context(), plan.Stack{Congestion: "reno", Sysctls: map[string]string{"net.ipv4.tcp_timestamps": "0"}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	after, err := of(n.Server).ReadState(t.Context())
@@ -103,19 +107,39 @@ func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
 		stack plan.Stack
 		want  []string
 	}{
-		{"an unknown congestion control", plan.Stack{Congestion: "compound"}, []string{"no congestion control compound", "it has", "reno", "cubic"}},
-		{"an optional one's value out of range", one("-net.ipv4.tcp_timestamps", "777"), []string{"net.ipv4.tcp_timestamps", `"777"`, "refuses"}},
+		{
+			"an unknown congestion control",
+			plan.Stack{Congestion: "compound"},
+			[]string{"no congestion control compound", "it has", "reno", "cubic"},
+		},
+		{
+			"an optional one's value out of range", one("-net.ipv4.tcp_timestamps", "777"),
+			[]string{"net.ipv4.tcp_timestamps", `"777"`, "refuses"},
+		},
 		{"an unknown sysctl", one("net.ipv4.tcp_nonsense", "1"), []string{"no sysctl net.ipv4.tcp_nonsense"}},
-		{"one that is not per namespace", one("net.ipv4.tcp_mem", "1 2 3"), []string{"net.ipv4.tcp_mem", "not per network namespace"}},
-		{"one that can only be read", one("net.core.rmem_max", "1000000"), []string{"net.core.rmem_max", "whole computer"}},
+		{
+			"one that is not per namespace", one("net.ipv4.tcp_mem", "1 2 3"),
+			[]string{"net.ipv4.tcp_mem", "not per network namespace"},
+		},
+		{
+			"one that can only be read", one("net.core.rmem_max", "1000000"),
+			[]string{"net.core.rmem_max", "whole computer"},
+		},
 		{"one that is not of the network", one("vm.swappiness", "1"), []string{"vm.swappiness", "whole computer"}},
 		{"a way out", one("net/../vm/swappiness", "1"), []string{"no name of a sysctl"}},
 		{"no name", one("tcp_sack", "1"), []string{"no name of a sysctl"}},
 		{"a folder", one("net.ipv4.conf", "1"), []string{"folder"}},
-		{"a value out of range", one("net.ipv4.tcp_timestamps", "777"), []string{"net.ipv4.tcp_timestamps", `"777"`, "refuses"}},
+		{
+			"a value out of range", one("net.ipv4.tcp_timestamps", "777"),
+			[]string{"net.ipv4.tcp_timestamps", `"777"`, "refuses"},
+		},
 		{"a value of another kind", one("net.ipv4.tcp_sack", "yes"), []string{"net.ipv4.tcp_sack", "refuses"}},
 		{"a value that is cut", one("net.ipv4.tcp_sack", "1 1"), []string{"net.ipv4.tcp_sack"}},
-		{"a buffer without bytes", plan.Stack{SendBuffer: plan.Buffer{Min: 0, Default: 1, Max: 2}}, []string{"net.ipv4.tcp_wmem"}},
+		{
+			"a buffer without bytes",
+			plan.Stack{SendBuffer: plan.Buffer{Min: 0, Default: 1, Max: 2}},
+			[]string{"net.ipv4.tcp_wmem"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := of(n.Client).ApplyStack(t.Context(), c.stack)
@@ -171,7 +195,10 @@ func TestTheStateHasWhatHoldsForTheWholeComputer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if state.Computer["net.ipv4.tcp_mem"] == "" || state.Sysctls["net.ipv4.tcp_mem"] != "" {
-		t.Errorf("tcp_mem is %q of the computer and %q of the machine", state.Computer["net.ipv4.tcp_mem"], state.Sysctls["net.ipv4.tcp_mem"])
+		t.Errorf(
+			"tcp_mem is %q of the computer and %q of the machine", state.Computer["net.ipv4.tcp_mem"],
+			state.Sysctls["net.ipv4.tcp_mem"],
+		)
 	}
 	for name := range state.Sysctls {
 		if strings.Contains(name, "_key") {

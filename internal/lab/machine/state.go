@@ -16,9 +16,11 @@ import (
 
 // State is the settings of a machine's TCP, for the result.
 type State struct {
-	// Sysctls are net.ipv4 and net.core of the namespace, without those of devices, neighbours and keys.
+	// Sysctls are net.ipv4 and net.core of the namespace, without those of devices, neighbours and
+	// keys.
 	Sysctls map[string]string `json:"sysctls"`
-	// Computer has the sysctls that are not per namespace (tcp_mem, netdev_max_backlog); none in a guest.
+	// Computer has the sysctls that are not per namespace (tcp_mem, netdev_max_backlog); none in a
+	// guest.
 	Computer map[string]string `json:"computer"`
 	Routes   []result.Route    `json:"routes"`
 }

@@ -32,13 +32,18 @@ var (
 	// Tcpdump captures packets. Its headers suffice to follow TCP with all its options.
 	Tcpdump = Tool{[]string{"tcpdump"}, "tcpdump", "--version"}
 	// qemu runs virtual machines (vm).
-	qemu = Tool{[]string{"qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]}, "qemu-system", "--version"}
+	qemu = Tool{
+		[]string{"qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]},
+		"qemu-system", "--version",
+	}
 )
 
 // Path finds the tool in PATH and where system programs are, which is not in everyone's PATH.
 func (t Tool) Path() (string, error) {
 	for _, p := range t.Programs {
-		for _, name := range []string{p, filepath.Join("/usr/sbin", p), filepath.Join("/usr/local/sbin", p), filepath.Join("/sbin", p)} {
+		for _, name := range []string{
+			p, filepath.Join("/usr/sbin", p), filepath.Join("/usr/local/sbin", p), filepath.Join("/sbin", p),
+		} {
 			if path, err := exec.LookPath(name); err == nil {
 				return filepath.Abs(path)
 			}
@@ -68,17 +73,21 @@ func (t Tool) Version(ctx context.Context) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// Versions are those of the kernel and of the tools, by name; a tool that is not there has none. airtide's own version
-// is the caller's to add.
+// Versions are those of the kernel and of the tools, by name; a tool that is not there has none.
+// airtide's own version is the caller's to add.
 func Versions(ctx context.Context) (map[string]string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return nil, fmt.Errorf("asking the kernel for its version: %w", err)
 	}
 	versions := map[string]string{
-		"kernel": unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Version[:]) + " " + unix.ByteSliceToString(u.Machine[:]),
+		"kernel": unix.ByteSliceToString(
+			u.Release[:],
+		) + " " + unix.ByteSliceToString(u.Version[:]) + " " + unix.ByteSliceToString(u.Machine[:]),
 	}
-	for name, t := range map[string]Tool{"iperf3": Iperf3, "curl": Curl, "ping": Ping, "httpd": Httpd, "tcpdump": Tcpdump, "qemu": qemu} {
+	for name, t := range map[string]Tool{
+		"iperf3": Iperf3, "curl": Curl, "ping": Ping, "httpd": Httpd, "tcpdump": Tcpdump, "qemu": qemu,
+	} {
 		if _, err := t.Path(); err != nil {
 			continue
 		}

@@ -10,7 +10,8 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// two is a run of two terminals on a wire of 100 Mbit/s: fast has 60 Mbit/s for a second, then 20; slow has 10.
+// two is a run of two terminals on a wire of 100 Mbit/s: fast has 60 Mbit/s for a second, then 20;
+// slow has 10.
 func two() *Run {
 	setup := &plan.Setup{
 		Duration: plan.Duration(2 * time.Second), RecordInterval: plan.Duration(100 * time.Millisecond),
@@ -19,8 +20,14 @@ func two() *Run {
 			{Name: "fast", Share: plan.Sharing{MaxRate: 400e6}}, {Name: "slow", Share: plan.Sharing{MaxRate: 50e6}},
 		},
 		Flows: []plan.FlowSetup{
-			{Name: "a", From: "fast", To: "server", Flow: plan.Flow{Protocol: plan.TCP, Stop: plan.Duration(2 * time.Second)}},
-			{Name: "b", From: "slow", To: "server", Flow: plan.Flow{Protocol: plan.TCP, Stop: plan.Duration(2 * time.Second)}},
+			{
+				Name: "a", From: "fast", To: "server",
+				Flow: plan.Flow{Protocol: plan.TCP, Stop: plan.Duration(2 * time.Second)},
+			},
+			{
+				Name: "b", From: "slow", To: "server",
+				Flow: plan.Flow{Protocol: plan.TCP, Stop: plan.Duration(2 * time.Second)},
+			},
 		},
 	}
 	r := &Run{Setup: setup, Flows: make([]result.Flow, 2), Counts: &Counts{}}
@@ -51,7 +58,11 @@ func TestAPartOfARunIsMeasured(t *testing.T) {
 		{"peak", plan.Measurement{Quantity: "goodput_peak"}, 60},
 		{"peak from one second", plan.Measurement{Quantity: "goodput_peak", From: second}, 20},
 		{"of the radio", plan.Measurement{Quantity: "part_of_max"}, 40. / 400},
-		{"of what it reaches alone: the wire's", plan.Measurement{Quantity: "part_of_alone"}, 40 / (100. * 1448 / 1538)},
+		{
+			"of what it reaches alone: the wire's",
+			plan.Measurement{Quantity: "part_of_alone"},
+			40 / (100. * 1448 / 1538),
+		},
 	} {
 		if got := r.flow(c.m, 0); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %g, want %g", c.name, got, c.want)
@@ -69,7 +80,8 @@ func TestAPartOfARunIsMeasured(t *testing.T) {
 func TestDistanceIsFromTheOptimumOfTheCell(t *testing.T) {
 	r := two()
 	distance := plan.Measurement{Quantity: "distance"}
-	// The airtime needed is 0.1 + 0.2. The optimum has both limits: x + y = 94.15, x / 400 + y / 50 = 1.
+	// The airtime needed is 0.1 + 0.2. The optimum has both limits: x + y = 94.15, x / 400 + y / 50
+	// = 1.
 	y := (1 - 94.148/400) / (1./50 - 1./400)
 	want := (math.Log((94.148-y)/40) + math.Log(y/10)) / 2
 	if got := r.cell(distance); math.Abs(got-want) > 1e-3 {

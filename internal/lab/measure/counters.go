@@ -8,7 +8,9 @@ import (
 
 // counters are the kernel's counters that a quantity of a terminal is the sum of.
 var counters = map[plan.Quantity][]string{
-	"tcp_errors":             {"RetransSegs", "TCPTimeouts", "TCPDSACKRecv", "TCPSackRecovery", "TCPRenoRecovery", "TCPRetransFail"},
+	"tcp_errors": {
+		"RetransSegs", "TCPTimeouts", "TCPDSACKRecv", "TCPSackRecovery", "TCPRenoRecovery", "TCPRetransFail",
+	},
 	"tcp_retransmits":        {"RetransSegs"},
 	"tcp_timeouts":           {"TCPTimeouts"},
 	"tcp_duplicates":         {"TCPDSACKRecv"},

@@ -11,12 +11,14 @@ import (
 func TestCountersOfATerminal(t *testing.T) {
 	r := &Run{Machines: []result.Machine{
 		{Name: "phone", Counters: map[string]uint64{
-			"RetransSegs": 5, "TCPTimeouts": 4, "TCPDSACKRecv": 3, "TCPSackRecovery": 1, "TCPRenoRecovery": 1, "TCPLossUndo": 2, "TCPSpuriousRTOs": 1,
+			"RetransSegs": 5, "TCPTimeouts": 4, "TCPDSACKRecv": 3, "TCPSackRecovery": 1, "TCPRenoRecovery": 1,
+			"TCPLossUndo": 2, "TCPSpuriousRTOs": 1,
 		}},
 		{Name: "board"},
 	}}
 	for q, want := range map[plan.Quantity]float64{
-		"tcp_errors": 14, "tcp_retransmits": 5, "tcp_timeouts": 4, "tcp_duplicates": 3, "tcp_recoveries": 2, "tcp_spurious_timeouts": 3,
+		"tcp_errors": 14, "tcp_retransmits": 5, "tcp_timeouts": 4, "tcp_duplicates": 3, "tcp_recoveries": 2,
+		"tcp_spurious_timeouts":  3,
 		"tcp_failed_retransmits": 0,
 	} {
 		if got := r.terminal(q, "phone"); got != want {

@@ -11,7 +11,8 @@ import (
 	"airtide/internal/stats"
 )
 
-// Counts are a cell's counters of flows and of the access point's queue at times during a run, to take rates of any part of it.
+// Counts are a cell's counters of flows and of the access point's queue at times during a run, to
+// take rates of any part of it.
 type Counts struct {
 	timesNs []int64
 	// queued is the access point's queue, in packets by nanoseconds.
@@ -37,8 +38,8 @@ func (c *Counts) Add(s *cell.Status) {
 	}
 }
 
-// Rates are a flow's payload towards its port and from it in Mbit/s, between the statuses nearest to two times since time
-// zero; NaN when the flow or such a time was not counted.
+// Rates are a flow's payload towards its port and from it in Mbit/s, between the statuses nearest
+// to two times since time zero; NaN when the flow or such a time was not counted.
 func (c *Counts) Rates(flow string, from, to time.Duration) (forward, reverse float64) {
 	if c == nil || c.flows[flow] == nil {
 		return math.NaN(), math.NaN()
@@ -67,7 +68,8 @@ func (c *Counts) nearest(ns int64) int {
 	return at
 }
 
-// apBacklog is a quantile of what waited in the access point, of the means between the statuses, by their time; NaN without any.
+// apBacklog is a quantile of what waited in the access point, of the means between the statuses, by
+// their time; NaN without any.
 func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
 	if c == nil || len(c.timesNs) < 2 {
 		return math.NaN()

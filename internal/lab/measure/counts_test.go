@@ -8,12 +8,14 @@ import (
 	"airtide/internal/cell"
 )
 
-// counted has a flow of 1 byte per microsecond (8 Mbit/s) forward and a quarter of that back, looked at each 100 ms.
+// counted has a flow of 1 byte per microsecond (8 Mbit/s) forward and a quarter of that back,
+// looked at each 100 ms.
 func counted() *Counts {
 	c := &Counts{}
 	for ms := int64(0); ms <= 1000; ms += 100 {
 		c.Add(&cell.Status{TimeNs: ms * 1e6, Flows: []cell.FlowStatus{{
-			Name: "up", Forward: cell.Delivered{PayloadBytes: ms * 1000}, Reverse: cell.Delivered{PayloadBytes: ms * 250},
+			Name: "up", Forward: cell.Delivered{PayloadBytes: ms * 1000},
+			Reverse: cell.Delivered{PayloadBytes: ms * 250},
 		}}})
 	}
 	return c

@@ -53,7 +53,9 @@ func (r *Run) flow(m plan.Measurement, i int) float64 {
 
 // span is the part of the measured time in which a flow was to send, since time zero.
 func (r *Run) span(m plan.Measurement, f *plan.FlowSetup) (from, to time.Duration) {
-	return time.Duration(max(cmp.Or(m.From, r.Setup.Warmup), f.Start)), time.Duration(min(cmp.Or(m.To, r.Setup.Duration), f.Flow.Stop))
+	return time.Duration(max(cmp.Or(m.From, r.Setup.Warmup), f.Start)), time.Duration(
+		min(cmp.Or(m.To, r.Setup.Duration), f.Flow.Stop),
+	)
 }
 
 // goodput in Mbit/s, of both directions where there are both; NaN when the flow was not to send.
@@ -121,7 +123,8 @@ func (r *Run) alone(terminal string) float64 {
 	return math.NaN()
 }
 
-// ways says in which directions a flow's data goes: up when its sender is a terminal, whoever opens the connection.
+// ways says in which directions a flow's data goes: up when its sender is a terminal, whoever opens
+// the connection.
 func (r *Run) ways(f *plan.FlowSetup) (up, down bool) {
 	if f.Flow.Direction == plan.Both {
 		return true, true
@@ -141,7 +144,8 @@ func (r *Run) wires(up, down bool) (mbps float64) {
 	return mbps
 }
 
-// tcpOver is what TCP with timestamps gets out of an Ethernet wire: 1448 bytes of payload in 1538 byte times.
+// tcpOver is what TCP with timestamps gets out of an Ethernet wire: 1448 bytes of payload in 1538
+// byte times.
 func tcpOver(w plan.Wire) float64 { return float64(w.Rate) / 1e6 * 1448 / 1538 }
 
 func reported(f *result.Flow) float64 {
@@ -154,7 +158,8 @@ func reported(f *result.Flow) float64 {
 	return *f.ReportedMbps
 }
 
-// transfers counts those that began after the warm-up and completed, or takes the mean of their times in seconds.
+// transfers counts those that began after the warm-up and completed, or takes the mean of their
+// times in seconds.
 func (r *Run) transfers(q plan.Quantity, f *result.Flow) float64 {
 	var took []float64
 	for _, t := range f.Transfers {

@@ -18,14 +18,17 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Kernel is what the kernel's recording says of a flow's senders in the measured time, by quantity. Means are over time, and
-// over connections where there are several; counts are sums. What the recording does not say is NaN.
+// Kernel is what the kernel's recording says of a flow's senders in the measured time, by quantity.
+// Means are over time, and over connections where there are several; counts are sums. What the
+// recording does not say is NaN.
 type Kernel map[plan.Quantity]float64
 
-// ReadKernel reads the senders' connections from a recording, by its clock; from and to count from time zero in real time,
-// and so do the results. A flow without a connection is not in the result. damage says what the recording lacks, empty
-// when it is whole.
-func ReadKernel(path string, clock result.Clock, from, to time.Duration, senders []Sender) (of map[string]Kernel, damage string, err error) {
+// ReadKernel reads the senders' connections from a recording, by its clock; from and to count from
+// time zero in real time, and so do the results. A flow without a connection is not in the result.
+// damage says what the recording lacks, empty when it is whole.
+func ReadKernel(
+	path string, clock result.Clock, from, to time.Duration, senders []Sender,
+) (of map[string]Kernel, damage string, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, "", err
@@ -45,7 +48,7 @@ func ReadKernel(path string, clock result.Clock, from, to time.Duration, senders
 	of = map[string]Kernel{}
 	for _, sender := range senders {
 		if all := s.connections(sender); len(all) > 0 {
-			of[sender.Flow] = together(all)
+			of[sender.Flow] = combine(all)
 			for _, q := range times {
 				of[sender.Flow][q] /= clock.Ratio
 			}
@@ -153,7 +156,7 @@ func (s *scan) connections(of Sender) []*connection {
 	return all
 }
 
-func together(all []*connection) Kernel {
+func combine(all []*connection) Kernel {
 	mean := func(of func(*connection) float64) float64 {
 		var known []float64
 		for _, c := range all {

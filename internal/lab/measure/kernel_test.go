@@ -21,7 +21,8 @@ var (
 	server = netip.MustParseAddr("10.0.1.1")
 )
 
-// recorded writes a recording of a sender's connections and returns its path. Times are milliseconds since time zero.
+// recorded writes a recording of a sender's connections and returns its path. Times are
+// milliseconds since time zero.
 type recorded struct {
 	t *testing.T
 	w *trace.Writer
@@ -47,7 +48,10 @@ func record(t *testing.T, fill func(r *recorded)) string {
 }
 
 func (r *recorded) flow(id tcp.FlowID, localPort, remotePort uint16) {
-	f := &tcp.Flow{ID: id, Local: netip.AddrPortFrom(sta, localPort), Remote: netip.AddrPortFrom(server, remotePort), FirstNs: zeroNs}
+	f := &tcp.Flow{
+		ID: id, Local: netip.AddrPortFrom(sta, localPort), Remote: netip.AddrPortFrom(server, remotePort),
+		FirstNs: zeroNs,
+	}
 	if err := r.w.Flow(f); err != nil {
 		r.t.Fatal(err)
 	}
@@ -137,7 +141,9 @@ func TestOnlyTheSendersConnectionsCount(t *testing.T) {
 		r.sample(4, 100, 2e6, 9000, 90)
 		r.event(4, 500, tcp.EventClose, tcp.CodeNone, 0)
 	})
-	if k, _ := read(t, path, Sender{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201, Connections: 1}); k["cwnd"] != 50 {
+	if k, _ := read(
+		t, path, Sender{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201, Connections: 1},
+	); k["cwnd"] != 50 {
 		t.Errorf("cwnd %g, want 50", k["cwnd"])
 	}
 	if k, _ := read(t, path, Sender{Flow: "f", Addresses: []netip.Addr{sta}, Port: 5201}); k["cwnd"] != 30 {
@@ -182,7 +188,8 @@ func TestWhatHeldTheSender(t *testing.T) {
 		r.flow(1, 40000, 5201)
 		at := func(ms float64, busy, rwnd, sndbuf, window, k int64) {
 			r.fields(1, ms, map[tcp.Field]int64{
-				tcp.BusyUs: busy, tcp.RwndLimitedUs: rwnd, tcp.SndbufLimitedUs: sndbuf, tcp.SendWindowBytes: window, tcp.CubicKMs: k,
+				tcp.BusyUs: busy, tcp.RwndLimitedUs: rwnd, tcp.SndbufLimitedUs: sndbuf, tcp.SendWindowBytes: window,
+				tcp.CubicKMs: k,
 			})
 		}
 		at(500, 100_000, 100_000, 0, 1000, 9000)
@@ -198,12 +205,19 @@ func TestSendersAreTheMachinesThatSendData(t *testing.T) {
 	setup := &plan.Setup{Flows: []plan.FlowSetup{
 		{Name: "up", From: "sta", To: "server", Flow: plan.Flow{Protocol: plan.TCP, Parallel: 2}},
 		{Name: "down", From: "sta", To: "server", Flow: plan.Flow{Protocol: plan.HTTPGet}},
-		{Name: "both", From: "sta", To: "server", Flow: plan.Flow{Protocol: plan.TCP, Direction: plan.Both, Parallel: 1}},
+		{
+			Name: "both", From: "sta", To: "server",
+			Flow: plan.Flow{Protocol: plan.TCP, Direction: plan.Both, Parallel: 1},
+		},
 		{Name: "elsewhere", From: "outside", To: "server", Flow: plan.Flow{Protocol: plan.HTTPPut}},
 	}}
 	r := &result.Result{
-		Machines: []result.Machine{{Name: "sta", Address: sta.String()}, {Name: "server", Address: server.String()}, {Name: "outside"}},
-		Flows:    []result.Flow{{Name: "up", Port: 1}, {Name: "down", Port: 2}, {Name: "both", Port: 3}, {Name: "elsewhere", Port: 4}},
+		Machines: []result.Machine{
+			{Name: "sta", Address: sta.String()}, {Name: "server", Address: server.String()}, {Name: "outside"},
+		},
+		Flows: []result.Flow{
+			{Name: "up", Port: 1}, {Name: "down", Port: 2}, {Name: "both", Port: 3}, {Name: "elsewhere", Port: 4},
+		},
 	}
 	want := []Sender{
 		{Flow: "up", Addresses: []netip.Addr{sta}, Port: 1, Connections: 2},

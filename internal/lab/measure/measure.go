@@ -51,8 +51,8 @@ func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measureme
 	return taken
 }
 
-// ofFlow says whether a measurement is over a flow: one of those that it names, or any whose protocol has the quantity,
-// at one of the terminals that it names.
+// ofFlow says whether a measurement is over a flow: one of those that it names, or any whose
+// protocol has the quantity, at one of the terminals that it names.
 func (r *Run) ofFlow(m plan.Measurement, f *plan.FlowSetup) bool {
 	if !m.Quantity.Suits(f.Flow.Protocol) {
 		return false

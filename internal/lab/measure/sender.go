@@ -16,18 +16,19 @@ type Sender struct {
 	Addresses []netip.Addr
 	// Port at either end.
 	Port uint16
-	// Connections that carry data, for each machine that sends: those with the most bytes acknowledged count, so that
-	// iperf3's connection for its own messages does not. 0 means all.
+	// Connections that carry data, for each machine that sends: those with the most bytes
+	// acknowledged count, so that iperf3's connection for its own messages does not. 0 means all.
 	Connections int
 }
 
 // Sends says whether a connection is one of the sender's.
 func (s Sender) Sends(f *tcp.Flow) bool {
-	return slices.Contains(s.Addresses, f.Local.Addr().Unmap()) && (f.Local.Port() == s.Port || f.Remote.Port() == s.Port)
+	return slices.Contains(s.Addresses, f.Local.Addr().Unmap()) &&
+		(f.Local.Port() == s.Port || f.Remote.Port() == s.Port)
 }
 
-// Senders are the ends that send the data of a run's flows, at some machines, or at all where none is named. A flow of a
-// machine without a known address has none.
+// Senders are the ends that send the data of a run's flows, at some machines, or at all where none
+// is named. A flow of a machine without a known address has none.
 func Senders(s *plan.Setup, r *result.Result, machines ...string) []Sender {
 	addresses := map[string]netip.Addr{}
 	for _, m := range r.Machines {

@@ -15,8 +15,8 @@ import (
 
 const reasonFile = "reason.txt"
 
-// Attempt is a run that is being made. It ends with Finish or Fail; one that ends with neither was interrupted, and is put
-// aside when the run begins anew.
+// Attempt is a run that is being made. It ends with Finish or Fail; one that ends with neither was
+// interrupted, and is put moveToAttempts when the run begins anew.
 type Attempt struct {
 	// Dir is where the run's files go.
 	Dir string
@@ -37,7 +37,7 @@ func (f *Folder) Begin(run plan.Run) (*Attempt, error) {
 		return nil, fmt.Errorf("beginning run %s: it is finished already, in %s", run.ID, a.Dir)
 	}
 	if _, err := os.Lstat(a.Dir); err == nil {
-		if err := f.aside(run.ID, "interrupted"); err != nil {
+		if err := f.moveToAttempts(run.ID, "interrupted"); err != nil {
 			return nil, err
 		}
 	}
@@ -50,13 +50,13 @@ func (f *Folder) Begin(run plan.Run) (*Attempt, error) {
 		a.Number = before[n-1] + 1
 	}
 	if err := os.Mkdir(a.Dir, 0o755); err != nil {
-		return nil, explained(fmt.Errorf("making the folder of run %s: %w", run.ID, err))
+		return nil, adviseOnFullDisk(fmt.Errorf("making the folder of run %s: %w", run.ID, err))
 	}
 	return a, nil
 }
 
-// Finish writes result.json, which makes the run a finished one, after the files beside it are on disk. A result that is
-// not valid belongs to Fail.
+// Finish writes result.json, which makes the run a finished one, after the files beside it are on
+// disk. A result that is not valid belongs to Fail.
 func (a *Attempt) Finish(r *Result) error {
 	if !r.Valid {
 		return fmt.Errorf("finishing run %s: it is not valid: %s", a.run.ID, strings.Join(r.Problems, "; "))
@@ -75,7 +75,7 @@ func (a *Attempt) write(r *Result) error {
 	}
 	for _, name := range r.files() {
 		if err := syncFile(filepath.Join(a.Dir, name)); err != nil {
-			return explained(fmt.Errorf("finishing run %s: %w", a.run.ID, err))
+			return adviseOnFullDisk(fmt.Errorf("finishing run %s: %w", a.run.ID, err))
 		}
 	}
 	return writeJSON(filepath.Join(a.Dir, resultFile), r)
@@ -89,7 +89,8 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Fail puts the run's files aside with the reason, and what is known of its result, which may be nil.
+// Fail puts the run's files aside with the reason, and what is known of its result, which may be
+// nil.
 func (a *Attempt) Fail(reason string, r *Result) error {
 	var kept error
 	if r != nil {
@@ -102,11 +103,12 @@ func (a *Attempt) Fail(reason string, r *Result) error {
 		r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
 		kept = writeJSON(filepath.Join(a.Dir, "attempt.json"), r)
 	}
-	return errors.Join(kept, a.folder.aside(a.run.ID, reason))
+	return errors.Join(kept, a.folder.moveToAttempts(a.run.ID, reason))
 }
 
-// aside moves a run's folder to its attempts. It needs no room on the disk but for the reason.
-func (f *Folder) aside(run, reason string) error {
+// moveToAttempts moves a run's folder to its attempts. It needs no room on the disk but for the
+// reason.
+func (f *Folder) moveToAttempts(run, reason string) error {
 	before, err := f.attempts(run)
 	if err != nil {
 		return err
@@ -117,10 +119,10 @@ func (f *Folder) aside(run, reason string) error {
 	}
 	to := filepath.Join(f.Dir, attemptsDir, run, strconv.Itoa(number))
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return explained(fmt.Errorf("putting run %s aside: %w", run, err))
+		return adviseOnFullDisk(fmt.Errorf("putting run %s aside: %w", run, err))
 	}
 	if err := os.Rename(f.RunDir(run), to); err != nil {
-		return explained(fmt.Errorf("putting run %s aside: %w", run, err))
+		return adviseOnFullDisk(fmt.Errorf("putting run %s aside: %w", run, err))
 	}
 	return writeFile(filepath.Join(to, reasonFile), []byte(reason+"\n"))
 }
@@ -149,8 +151,8 @@ type Failure struct {
 	Dir     string `json:"dir"`
 }
 
-// Failures are the attempts that failed, in the order of the plan. A run that was interrupted last is not among them
-// until it begins anew.
+// Failures are the attempts that failed, in the order of the plan. A run that was interrupted last
+// is not among them until it begins anew.
 func (f *Folder) Failures() ([]Failure, error) {
 	var all []Failure
 	for _, run := range f.Plan.Runs {

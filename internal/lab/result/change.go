@@ -12,8 +12,8 @@ import (
 // maxChanges is how many are told: those after the first few tend to follow from them.
 const maxChanges = 12
 
-// changes are what makes the finished runs of a plan unfit for another: other settings, other seeds, other measurements,
-// or that they are not in it.
+// changes are what makes the finished runs of a plan unfit for another: other settings, other
+// seeds, other measurements, or that they are not in it.
 func changes(before, now *plan.Plan, finished map[string]*Result) []string {
 	var all []string
 	add := func(format string, args ...any) {

@@ -1,7 +1,7 @@
 package result
 
-// Flow is what ran for one flow, and what its tool said. What the cell counted of it is in the result's window. Times count
-// from time zero of the run.
+// Flow is what ran for one flow, and what its tool said. What the cell counted of it is in the
+// result's window. Times count from time zero of the run.
 type Flow struct {
 	Name      string  `json:"name" jsonschema:"As in the plan: numbered where the file's flow stands for several."`
 	Group     string  `json:"group" jsonschema:"The flow's name in the file."`
@@ -18,8 +18,8 @@ type Flow struct {
 	Error  string   `json:"error,omitempty"`
 	Output []string `json:"output,omitempty" jsonschema:"Files with what the tool printed."`
 
-	// ReportedMbps is the payload that the tool reports at the receiver. In a flow of both directions it is that of data
-	// from From to To, and ReportedReverseMbps that of the other.
+	// ReportedMbps is the payload that the tool reports at the receiver. In a flow of both
+	// directions it is that of data from From to To, and ReportedReverseMbps that of the other.
 	ReportedMbps        *float64 `json:"reported_mbps,omitempty" jsonschema:"Payload at the receiver as the tool reports it, in Mbit/s."`
 	ReportedReverseMbps *float64 `json:"reported_reverse_mbps,omitempty" jsonschema:"The same of the other direction, where there are both."`
 

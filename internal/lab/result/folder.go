@@ -32,12 +32,12 @@ type Folder struct {
 	lock *os.File // nil when opened for reading
 }
 
-// Create makes the folder of a new result below root, and locks it until Close. Now is in its name. A
-// second folder of the same second has a number behind its name.
+// Create makes the folder of a new result below root, and locks it until Close. Now is in its name.
+// A second folder of the same second has a number behind its name.
 func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	parent := filepath.Join(root, p.Experiment.Name)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, explained(fmt.Errorf("making a folder for results: %w", err))
+		return nil, adviseOnFullDisk(fmt.Errorf("making a folder for results: %w", err))
 	}
 	dir, err := newFolder(filepath.Join(parent, now.UTC().Format(nameLayout)))
 	if err != nil {
@@ -55,7 +55,8 @@ func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// newFolder makes a folder of a name, or of the name with a number behind it. A result never shares its folder.
+// newFolder makes a folder of a name, or of the name with a number behind it. A result never shares
+// its folder.
 func newFolder(name string) (string, error) {
 	const most = 100
 	for i := 1; i < most; i++ {
@@ -67,7 +68,7 @@ func newFolder(name string) (string, error) {
 		case err == nil:
 			return dir, nil
 		case !errors.Is(err, fs.ErrExist):
-			return "", explained(fmt.Errorf("making a folder for the result: %w", err))
+			return "", adviseOnFullDisk(fmt.Errorf("making a folder for the result: %w", err))
 		}
 	}
 	return "", fmt.Errorf("%s and %d more with numbers behind it exist: remove some", name, most-2)
@@ -77,7 +78,7 @@ func newFolder(name string) (string, error) {
 func (f *Folder) writePlan() error {
 	for _, dir := range []string{runsDir, attemptsDir} {
 		if err := os.MkdirAll(filepath.Join(f.Dir, dir), 0o755); err != nil {
-			return explained(fmt.Errorf("making a folder of the result: %w", err))
+			return adviseOnFullDisk(fmt.Errorf("making a folder of the result: %w", err))
 		}
 	}
 	if err := writeJSON(filepath.Join(f.Dir, planFile), f.Plan); err != nil {
@@ -121,8 +122,8 @@ func hash(file []byte) string {
 // RunDir is where a run's files are.
 func (f *Folder) RunDir(run string) string { return filepath.Join(f.Dir, runsDir, run) }
 
-// Results reads all finished runs, in the order of the plan. The errors are of those that cannot be read, each naming
-// its file.
+// Results reads all finished runs, in the order of the plan. The errors are of those that cannot be
+// read, each naming its file.
 func (f *Folder) Results() ([]*Result, []error) {
 	var results []*Result
 	var problems []error
@@ -148,7 +149,10 @@ func (f *Folder) Result(run plan.Run) (*Result, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w (move its folder away to have the run repeated)", err)
 	case r.Run != run.ID || r.Experiment.Name != f.Plan.Experiment.Name:
-		return nil, fmt.Errorf("%s: found the result of run %s of %s, expected that of run %s of %s", path, r.Run, r.Experiment.Name, run.ID, f.Plan.Experiment.Name)
+		return nil, fmt.Errorf(
+			"%s: found the result of run %s of %s, expected that of run %s of %s", path, r.Run, r.Experiment.Name,
+			run.ID, f.Plan.Experiment.Name,
+		)
 	}
 	return r, nil
 }

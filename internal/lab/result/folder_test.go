@@ -49,7 +49,8 @@ func TestFolderKeepsRunsUntilAllAreDone(t *testing.T) {
 	if len(results) != 4 || len(problems) > 0 {
 		t.Fatalf("got %d results, %v", len(results), problems)
 	}
-	if r := results[0]; r.Experiment.SHA256 != f.SHA256 || r.Attempt != 1 || r.Version != Version || r.Run != f.Plan.Runs[0].ID {
+	if r := results[0]; r.Experiment.SHA256 != f.SHA256 || r.Attempt != 1 || r.Version != Version ||
+		r.Run != f.Plan.Runs[0].ID {
 		t.Errorf("got %+v", r)
 	}
 	if _, err := read.Begin(f.Plan.Runs[0]); err == nil {
@@ -104,7 +105,8 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 		t.Error("the new attempt has files of the old")
 	}
 	failures, err := f.Failures()
-	if err != nil || len(failures) != 1 || failures[0].Reason != "interrupted" || !exists(filepath.Join(failures[0].Dir, "upload1.json")) {
+	if err != nil || len(failures) != 1 || failures[0].Reason != "interrupted" ||
+		!exists(filepath.Join(failures[0].Dir, "upload1.json")) {
 		t.Errorf("failures %+v, %v", failures, err)
 	}
 }
@@ -132,7 +134,8 @@ func TestFailedAttemptsAreKeptWithTheirReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures, err := f.Failures()
-	if err != nil || len(failures) != 3 || failures[0].Reason != "the engine fell behind by 3 ms" || failures[2].Attempt != 3 {
+	if err != nil || len(failures) != 3 || failures[0].Reason != "the engine fell behind by 3 ms" ||
+		failures[2].Attempt != 3 {
 		t.Errorf("failures %+v, %v", failures, err)
 	}
 	kept, err := Read(filepath.Join(failures[1].Dir, "attempt.json"))
@@ -337,7 +340,8 @@ func TestListAndLatest(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("got %+v, %v", all, err)
 	}
-	if e := all[1]; e.Dir != first.Dir || e.Finished != 3 || e.Runs != 4 || e.Running || !e.Started.Equal(begun) || e.Problem != "" {
+	if e := all[1]; e.Dir != first.Dir || e.Finished != 3 || e.Runs != 4 || e.Running || !e.Started.Equal(begun) ||
+		e.Problem != "" {
 		t.Errorf("got %+v", e)
 	}
 	if e := all[2]; e.Dir != second.Dir || e.Title != "Two of them" || !e.Running || e.Failed != 1 || e.Finished != 0 {

@@ -25,7 +25,8 @@ type Entry struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// List finds the results below a root, by experiment and then by time. A root that does not exist has none.
+// List finds the results below a root, by experiment and then by time. A root that does not exist
+// has none.
 func List(root string) ([]Entry, error) {
 	files, err := filepath.Glob(filepath.Join(escaped(root), "*", "*", experimentFile))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 const lockFile = "lock"
 
-// lockResult makes this process the only one that writes into a result. The kernel drops the lock with the process, however it
-// ends, so no lock is ever left behind; the file itself stays.
+// lockResult makes this process the only one that writes into a result. The kernel drops the lock
+// with the process, however it ends, so no lock is ever left behind; the file itself stays.
 func lockResult(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	f, err := lock.Try(path)
@@ -22,14 +22,14 @@ func lockResult(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("another airtide%s writes into %s: wait for it, or stop it", lockOwner(path), dir)
 	}
 	if err != nil {
-		return nil, explained(fmt.Errorf("locking the result: %w", err))
+		return nil, adviseOnFullDisk(fmt.Errorf("locking the result: %w", err))
 	}
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err != nil {
 		f.Close()
-		return nil, explained(fmt.Errorf("locking %s: %w", dir, err))
+		return nil, adviseOnFullDisk(fmt.Errorf("locking %s: %w", dir, err))
 	}
 	return f, nil
 }

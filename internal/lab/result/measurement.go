@@ -26,8 +26,8 @@ type Measurement struct {
 	Each Values   `json:"each" jsonschema:"The value of each of them."`
 }
 
-// NewMeasurement takes the values of flows or terminals together as the experiment's file says. A value that could not be
-// had is NaN; what is taken of it is NaN as well.
+// NewMeasurement takes the values of flows or terminals together as the experiment's file says. A
+// value that could not be had is NaN; what is taken of it is NaN as well.
 func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement {
 	return Measurement{
 		Quantity: m.Quantity, Unit: m.Unit(), Take: m.Take,

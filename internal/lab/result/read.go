@@ -32,9 +32,15 @@ func Decode(file string, data []byte) (*Result, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s%s: not readable as a result: %w", file, place(data, err), err)
 	case head.Version == nil || *head.Version < 1:
-		return nil, fmt.Errorf("%s: not readable as a result: found no version of its format, expected a number from 1 on", file)
+		return nil, fmt.Errorf(
+			"%s: not readable as a result: found no version of its format, expected a number from 1 on", file,
+		)
 	case *head.Version > Version:
-		return nil, fmt.Errorf("%s: found version %d of the format, expected at most %d: it was made by a newer airtide, read it with that", file, *head.Version, Version)
+		return nil, fmt.Errorf(
+			"%s: found version %d of the format, expected at most %d: it was made by a newer airtide, read it "+
+				"with that",
+			file, *head.Version, Version,
+		)
 	}
 	r := &Result{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -63,8 +69,8 @@ func place(data []byte, err error) string {
 	return fmt.Sprintf(":%d:%d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// check holds the parts of a result against each other. Names of files stay within the run's folder, so that nobody reads
-// others by a result that was tampered with.
+// check holds the parts of a result against each other. Names of files stay within the run's
+// folder, so that nobody reads others by a result that was tampered with.
 func (r *Result) check() error {
 	switch {
 	case r.Experiment.Name == "" || r.Run == "":

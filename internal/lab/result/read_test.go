@@ -98,19 +98,26 @@ func TestUnreadableResultsAreNamed(t *testing.T) {
 		data string
 		says []string
 	}{
-		"empty":          {"", []string{"result.json", "not readable as a result"}},
-		"cut off":        {string(good[:len(good)/2]), []string{"result.json:", "unexpected end"}},
-		"zeros":          {strings.Repeat("\x00", 100), []string{"result.json:1:1", "not readable"}},
-		"of the future":  {replaced(`"version": 1`, `"version": 7`), []string{"result.json", "version 7", "newer airtide"}},
-		"future, other":  {`{"version": 2, "run": {"id": 3}}`, []string{"version 2", "newer airtide"}},
-		"no version":     {replaced(`"version": 1`, `"version": 0`), []string{"found no version"}},
-		"wrong type":     {replaced(`"repeat": 2`, `"repeat": "two"`), []string{"result.json:15:", "repeat"}},
-		"no run":         {replaced(`"run": "rtt=16ms,r=2"`, `"run": ""`), []string{"does not name"}},
-		"no repeat":      {replaced(`"repeat": 2`, `"repeat": -2`), []string{"found repeat -2"}},
-		"backward":       {replaced(`"ended": "2026`, `"ended": "2025`), []string{"before it started"}},
-		"values missing": {replaced(`"upload2"`, `"upload2", "upload3"`), []string{"measurement goodput: 2 values of 3"}},
-		"file elsewhere": {replaced(`"phone.airtide"`, `"../../../etc/passwd"`), []string{`"../../../etc/passwd"`, "in the run's folder"}},
-		"series away":    {replaced(`"cell.jsonl"`, `"/etc/passwd"`), []string{`"/etc/passwd"`}},
+		"empty":   {"", []string{"result.json", "not readable as a result"}},
+		"cut off": {string(good[:len(good)/2]), []string{"result.json:", "unexpected end"}},
+		"zeros":   {strings.Repeat("\x00", 100), []string{"result.json:1:1", "not readable"}},
+		"of the future": {
+			replaced(`"version": 1`, `"version": 7`), []string{"result.json", "version 7", "newer airtide"},
+		},
+		"future, other": {`{"version": 2, "run": {"id": 3}}`, []string{"version 2", "newer airtide"}},
+		"no version":    {replaced(`"version": 1`, `"version": 0`), []string{"found no version"}},
+		"wrong type":    {replaced(`"repeat": 2`, `"repeat": "two"`), []string{"result.json:15:", "repeat"}},
+		"no run":        {replaced(`"run": "rtt=16ms,r=2"`, `"run": ""`), []string{"does not name"}},
+		"no repeat":     {replaced(`"repeat": 2`, `"repeat": -2`), []string{"found repeat -2"}},
+		"backward":      {replaced(`"ended": "2026`, `"ended": "2025`), []string{"before it started"}},
+		"values missing": {
+			replaced(`"upload2"`, `"upload2", "upload3"`), []string{"measurement goodput: 2 values of 3"},
+		},
+		"file elsewhere": {
+			replaced(`"phone.airtide"`, `"../../../etc/passwd"`),
+			[]string{`"../../../etc/passwd"`, "in the run's folder"},
+		},
+		"series away": {replaced(`"cell.jsonl"`, `"/etc/passwd"`), []string{`"/etc/passwd"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "result.json")
@@ -168,7 +175,8 @@ func TestSeriesComesBackAsItWas(t *testing.T) {
 	says(t, err, path, "window")
 }
 
-// Whatever a file holds, reading it ends with a result that can be written again, or with an error that names the file.
+// Whatever a file holds, reading it ends with a result that can be written again, or with an error
+// that names the file.
 func FuzzDecode(f *testing.F) {
 	p, err := plan.Read("small.yaml", []byte(small))
 	if err != nil {

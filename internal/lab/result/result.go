@@ -11,11 +11,12 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Version is that of the format of result.json. It rises when a reader of the version before would misunderstand a file;
-// fields may be added without it.
+// Version is that of the format of result.json. It rises when a reader of the version before would
+// misunderstand a file; fields may be added without it.
 const Version = 1
 
-// Result is what one run left: the content of its result.json. Names of files are relative to the run's folder.
+// Result is what one run left: the content of its result.json. Names of files are relative to the
+// run's folder.
 type Result struct {
 	Version    int        `json:"version" jsonschema:"Of this format."`
 	Experiment Experiment `json:"experiment"`
@@ -35,7 +36,8 @@ type Result struct {
 	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
 	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
 
-	// Valid says that the measurements may be used. Problems say why not, warnings what a reader should know besides.
+	// Valid says that the measurements may be used. Problems say why not, warnings what a reader
+	// should know besides.
 	Valid    bool     `json:"valid" jsonschema:"Whether the measurements may be used."`
 	Problems []string `json:"problems,omitempty" jsonschema:"Why they may not."`
 	Warnings []string `json:"warnings,omitempty" jsonschema:"What a reader should know besides."`
@@ -50,7 +52,8 @@ type Result struct {
 	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
 	// Series is the name of a file of windows one after another, see ReadSeries.
 	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each recording interval, one JSON object a line."`
-	// Engine says how late packets left the engine, and whether that passed its limit: then the run is not valid.
+	// Engine says how late packets left the engine, and whether that passed its limit: then the run
+	// is not valid.
 	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
 
 	// StolenPercent tells a slow host from a slow emulator.
@@ -153,8 +156,9 @@ func (c Clock) Since(ns int64) time.Duration { return time.Duration(float64(ns-c
 func New(p *plan.Plan, run plan.Run) *Result {
 	point := &p.Points[run.Point]
 	return &Result{
-		Version: Version, Experiment: Experiment{Name: p.Experiment.Name}, Run: run.ID, Point: point.ID, Settings: point.Params(),
-		Repeat: run.Repeat, Seed: run.Seed,
+		Version: Version, Experiment: Experiment{Name: p.Experiment.Name}, Run: run.ID, Point: point.ID,
+		Settings: point.Params(),
+		Repeat:   run.Repeat, Seed: run.Seed,
 		DurationS: seconds(point.Setup.Duration), WarmupS: seconds(point.Setup.Warmup),
 		Measurements: map[string]Measurement{},
 	}
@@ -162,8 +166,8 @@ func New(p *plan.Plan, run plan.Run) *Result {
 
 func seconds(d plan.Duration) float64 { return time.Duration(d).Seconds() }
 
-// Judged is the run as claims are held against it. A measurement of which a value could not be had is left out: sums and
-// indices of the rest would be other figures.
+// Judged is the run as claims are held against it. A measurement of which a value could not be had
+// is left out: sums and indices of the rest would be other figures.
 func (r *Result) Judged() judge.Run {
 	run := judge.Run{Point: r.Settings, Values: map[string][]float64{}}
 	for name, m := range r.Measurements {

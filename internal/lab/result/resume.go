@@ -23,10 +23,10 @@ func (c *Changed) Error() string {
 		"  %s\nundo the change, or begin a new result", c.Dir, strings.Join(c.What, "\n  "))
 }
 
-// Resume opens a result that was opened for reading, to do its missing runs. It locks the result until
-// Close. The plan is the experiment as it is now, nil for the result's own. Claims, figures, titles, more repeats and more values
-// of a sweep may differ; a change of finished runs is a *Changed. The file as it was is kept as
-// experiment.<n>.yaml.
+// Resume opens a result that was opened for reading, to do its missing runs. It locks the result
+// until Close. The plan is the experiment as it is now, nil for the result's own. Claims, figures,
+// titles, more repeats and more values of a sweep may differ; a change of finished runs is a
+// *Changed. The file as it was is kept as experiment.<n>.yaml.
 func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
 	l, err := lockResult(f.Dir)
 	if err != nil {

@@ -13,10 +13,17 @@ func TestResumeRefusesWhatWouldNotFit(t *testing.T) {
 		old, now string
 		says     []string
 	}{
-		"wire":         {"rate: 100 Mbit/s", "rate: 1 Gbit/s", []string{"wire_up.rate", "100 Mbit/s", "1 Gbit/s"}},
-		"duration":     {"duration: 4 s", "duration: 5 s", []string{"duration: was 4 s, is 5 s"}},
-		"a terminal":   {"  tablet: {radio: {standard: n, phy_rate: 65 Mbit/s}}\n", "", []string{"terminals: was phone, tablet, is phone"}},
-		"a radio":      {"tablet: {radio: {standard: n, phy_rate: 65 Mbit/s}}", "tablet: {radio: {standard: n, phy_rate: 130 Mbit/s, streams: 2}}", []string{"terminals.tablet.radio.phy", "65000000", "130000000"}},
+		"wire":     {"rate: 100 Mbit/s", "rate: 1 Gbit/s", []string{"wire_up.rate", "100 Mbit/s", "1 Gbit/s"}},
+		"duration": {"duration: 4 s", "duration: 5 s", []string{"duration: was 4 s, is 5 s"}},
+		"a terminal": {
+			"  tablet: {radio: {standard: n, phy_rate: 65 Mbit/s}}\n", "",
+			[]string{"terminals: was phone, tablet, is phone"},
+		},
+		"a radio": {
+			"tablet: {radio: {standard: n, phy_rate: 65 Mbit/s}}",
+			"tablet: {radio: {standard: n, phy_rate: 130 Mbit/s, streams: 2}}",
+			[]string{"terminals.tablet.radio.phy", "65000000", "130000000"},
+		},
 		"seed":         {"repeats: 2", "repeats: 2\nseed: 9", []string{"seed: the random numbers of repeat 1"}},
 		"name":         {"name: small", "name: other", []string{"name: was small, is other"}},
 		"value gone":   {"[0 ms, 16 ms]", "[0 ms]", []string{"run rtt=16ms,r=", "no longer"}},

@@ -50,7 +50,9 @@ func made(p *plan.Plan, run plan.Run) *Result {
 	r := New(p, run)
 	r.Started, r.Ended, r.Valid = begun, begun.Add(5*time.Second), true
 	for _, m := range p.Experiment.Measure {
-		r.Measurements[m.Name] = NewMeasurement(m.Is, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10})
+		r.Measurements[m.Name] = NewMeasurement(
+			m.Is, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10},
+		)
 	}
 	return r
 }
@@ -68,14 +70,19 @@ func whole(t *testing.T) *Result {
 		r.Experiment.SHA256, r.Attempt = hash([]byte(small)), 2
 		r.Warnings = []string{"the engine runs at ordinary priority"}
 		r.Problems = []string{"none that matters"}
-		r.System = System{"v1", "6.18.5 #1 SMP", "amd64", 2, "Some CPU", map[string]string{"iperf3": "iperf 3.12"}, map[string]string{"net.core.netdev_max_backlog": "1000"}}
+		r.System = System{
+			"v1", "6.18.5 #1 SMP", "amd64", 2, "Some CPU",
+			map[string]string{"iperf3": "iperf 3.12"},
+			map[string]string{"net.core.netdev_max_backlog": "1000"},
+		}
 		r.Machines = []Machine{{
 			Name: "phone", Address: "10.0.0.2", Sysctls: map[string]string{"net.ipv4.tcp_rmem": "4096 87380 110208"},
 			Routes: []Route{{"default", "10.0.0.1", "eth0", 1400, 4, 4, "reno"}},
 			Kernel: "6.1.0-56-cloud-amd64", Accelerator: "tcg", Counters: map[string]uint64{"RetransSegs": 3},
 		}}
 		r.Flows = []Flow{{
-			Name: "upload1", Group: "upload", From: "phone", To: "server", Protocol: "tcp", Direction: "forward", StartS: 0.01, StopS: 4,
+			Name: "upload1", Group: "upload", From: "phone", To: "server", Protocol: "tcp", Direction: "forward",
+			StartS: 0.01, StopS: 4,
 			Command: []string{"iperf3", "-c", "10.0.1.1"}, Output: []string{"upload1.json"}, Error: "none",
 			ReportedMbps: &rate, ReportedReverseMbps: &reverse,
 			Transfers: []Transfer{{0.1, 1.2, 1e6, ""}, {1.4, 0.3, 4000, "connection reset"}},
@@ -91,7 +98,9 @@ func whole(t *testing.T) *Result {
 		r.Recordings = []File{{Machine: "phone", Name: "phone.airtide", ZeroNs: 7, Clock: 10}}
 		r.Captures = []File{{Machine: "server", Name: "server.pcap"}}
 		r.KernelLog = "kernel.log"
-		r.Measurements["goodput"] = NewMeasurement(p.Experiment.Measure[0].Is, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()})
+		r.Measurements["goodput"] = NewMeasurement(
+			p.Experiment.Measure[0].Is, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()},
+		)
 		return r
 	}
 	t.Fatal("the plan has no such run")

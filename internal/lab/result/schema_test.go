@@ -30,10 +30,14 @@ func schema(t *testing.T) *jsonschema.Schema {
 		reflect.TypeFor[Values]():    {Type: "array", Items: orNull(), Description: "null stands for a value that could not be had."},
 		reflect.TypeFor[plan.Take](): {Type: "string", Enum: takes},
 		reflect.TypeFor[judge.Param](): {
-			Type: "object", Required: []string{"text", "number"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+			Type: "object", Required: []string{"text", "number"},
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 			Properties: map[string]*jsonschema.Schema{
-				"text":   {Type: "string", Description: "As the experiment's file has it."},
-				"number": {Types: []string{"number", "null"}, Description: "In bit/s, seconds, bytes or 1; null where it is no quantity."},
+				"text": {Type: "string", Description: "As the experiment's file has it."},
+				"number": {
+					Types:       []string{"number", "null"},
+					Description: "In bit/s, seconds, bytes or 1; null where it is no quantity.",
+				},
 			},
 		},
 	}})
@@ -60,7 +64,10 @@ func TestSchemaFollowsTheTypes(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(made, Schema) {
-		t.Error("result.schema.json differs from the types: write it by go test ./internal/lab/result -run SchemaFollows -update")
+		t.Error(
+			"result.schema.json differs from the types: write it by go test ./internal/lab/result -run " +
+				"SchemaFollows -update",
+		)
 	}
 }
 

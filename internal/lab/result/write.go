@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeFile writes a whole file or none: under another name first, on disk before it takes its own. So a file of its name
-// is always complete, whenever the power fails.
+// writeFile writes a whole file or none: under another name first, on disk before it takes its own.
+// So a file of its name is always complete, whenever the power fails.
 func writeFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
-		return explained(fmt.Errorf("writing %s: %w", path, err))
+		return adviseOnFullDisk(fmt.Errorf("writing %s: %w", path, err))
 	}
 	defer func() {
 		if err != nil {
-			err = explained(fmt.Errorf("writing %s: %w", path, err))
+			err = adviseOnFullDisk(fmt.Errorf("writing %s: %w", path, err))
 			os.Remove(f.Name())
 		}
 	}()
@@ -54,8 +54,8 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// explained says what to do about a full disk.
-func explained(err error) error {
+// adviseOnFullDisk says what to do about a full disk.
+func adviseOnFullDisk(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		return fmt.Errorf("%w (finished runs are kept: free some space and resume)", err)
 	}

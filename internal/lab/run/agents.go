@@ -49,8 +49,8 @@ const (
 )
 
 // Start starts an agent on each terminal that shares, and waits until all know each other. The cell
-// carries no multicast: each agent gets the addresses of the others, or of its hub. Agents that start
-// later are left to events.
+// carries no multicast: each agent gets the addresses of the others, or of its hub. Agents that
+// start later are left to events.
 func (a *agents) Start(ctx context.Context) error {
 	terminals := map[string]plan.TerminalSetup{}
 	hubs := map[string]bool{}
@@ -185,8 +185,8 @@ func (a *agents) start(program string, m machine.Machine, kind string, args ...s
 const (
 	// agentPatience is the time for an agent to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is the extra time for each agent beside it. An agent loads its programs for a second
-	// of processor time, of which a busy machine gives it a part.
+	// agentLoading is the extra time for each agent beside it. An agent loads its programs for a
+	// second of processor time, of which a busy machine gives it a part.
 	agentLoading = 6 * time.Second
 )
 

@@ -28,9 +28,16 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 			[]string{"--peer", "10.2.0.1", "--max-rate", "25000000bit", "--single-frames", "--weight", "2"},
 		},
 		{plan.Sharing{Policy: "shares", Alpha: "inf"}, 64, []string{"--peer", "10.1.0.2", "--alpha", "inf"}},
-		{plan.Sharing{Policy: "equal-cap", Capacity: 1e8}, 64, []string{"--peer", "10.1.0.2", "--capacity", "100000000bit"}},
+		{
+			plan.Sharing{Policy: "equal-cap", Capacity: 1e8},
+			64,
+			[]string{"--peer", "10.1.0.2", "--capacity", "100000000bit"},
+		},
 	} {
-		want := append([]string{"share", "run", "--key", "cell.key", "--policy", string(c.sharing.Policy), "--json"}, c.want...)
+		want := append(
+			[]string{"share", "run", "--key", "cell.key", "--policy", string(c.sharing.Policy), "--json"},
+			c.want...,
+		)
 		radio := plan.RadioSetup{Aggregation: plan.Aggregation{Frames: c.frames}}
 		terminal := plan.TerminalSetup{Share: c.sharing, Radio: radio}
 		peers := a.peers(phone, machine.Set{phone, tablet}, c.sharing.Hub)

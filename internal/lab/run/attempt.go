@@ -20,8 +20,8 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// part is a piece of an attempt that runs beside the traffic. Stop also cleans up after a Start that
-// failed, and does nothing if Start was not reached.
+// part is a piece of an attempt that runs beside the traffic. Stop also cleans up after a Start
+// that failed, and does nothing if Start was not reached.
 type part interface {
 	Start(ctx context.Context) error
 	Stop() error
@@ -54,7 +54,9 @@ type attempt struct {
 	counters *tcpCounters
 }
 
-func newAttempt(p *plan.Plan, run plan.Run, dir string, c *computer, lagLimit time.Duration, progress *progress) *attempt {
+func newAttempt(
+	p *plan.Plan, run plan.Run, dir string, c *computer, lagLimit time.Duration, progress *progress,
+) *attempt {
 	s := p.Points[run.Point].Setup
 	a := &attempt{
 		plan: p, run: run, setup: s, dir: dir, computer: c, progress: progress, result: result.New(p, run),

@@ -10,7 +10,8 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// clocks are the clocks of the guests: their rates are set before time zero and measured over the run.
+// clocks are the clocks of the guests: their rates are set before time zero and measured over the
+// run.
 type clocks struct {
 	machines *machines
 	all      []*guestClock
@@ -29,8 +30,9 @@ type guestClock struct {
 type reading struct{ guestNs, hereNs, withinNs int64 }
 
 const (
-	// maxClockError is the relative error of a clock in a valid run. The kernel of an emulated processor
-	// finds its counter's frequency within 0.2 % at boot, and within a millionth some seconds later.
+	// maxClockError is the relative error of a clock in a valid run. The kernel of an emulated
+	// processor finds its counter's frequency within 0.2 % at boot, and within a millionth some
+	// seconds later.
 	maxClockError = 0.01
 	// clockReadings is the number of readings, of which the most precise counts.
 	clockReadings = 5
@@ -114,7 +116,8 @@ func (c *guestClock) problem() string {
 	if c.rate == 0 || math.Abs(c.rate/c.asked-1) <= maxClockError+c.rateError {
 		return ""
 	}
-	return fmt.Sprintf("the clock of %s ran %.4g times as fast as real time, and was to run %.4g times (known within %.2g %%)",
+	return fmt.Sprintf(
+		"the clock of %s ran %.4g times as fast as real time, and was to run %.4g times (known within %.2g %%)",
 		c.name, c.rate, c.asked, 100*c.rateError)
 }
 

@@ -42,7 +42,9 @@ func (c *tcpCounters) events(warmup, end time.Duration) []event {
 func (c *tcpCounters) read(ctx context.Context) (map[string]timewarp.Errors, error) {
 	all := map[string]timewarp.Errors{}
 	for _, m := range c.machines {
-		counters, err := timewarp.ErrorsFrom(func(name string) ([]byte, error) { return m.ReadNet(ctx, path.Base(name)) })
+		counters, err := timewarp.ErrorsFrom(func(name string) ([]byte, error) {
+			return m.ReadNet(ctx, path.Base(name))
+		})
 		if err != nil {
 			return nil, fmt.Errorf("machine %s: %w", m.Name(), err)
 		}

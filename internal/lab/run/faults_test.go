@@ -43,7 +43,9 @@ func child(root string) {
 }
 
 // smallFair is small with a congestion control of airtide.
-var smallFair = strings.Replace(small, "{profile: linux-today, count: 2,", "{profile: linux-today, congestion: cubic_rtt, count: 2,", 1)
+var smallFair = strings.Replace(
+	small, "{profile: linux-today, count: 2,", "{profile: linux-today, congestion: cubic_rtt, count: 2,", 1,
+)
 
 // loadedBy are the congestion controls of a process.
 func loadedBy(t *testing.T, pid int) (names []string) {
@@ -98,7 +100,9 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 	})
 	await(t, "its congestion control to be gone", func() bool {
 		available, err := congestion.Available()
-		return err == nil && !slices.ContainsFunc(loaded, func(name string) bool { return slices.Contains(available, name) })
+		return err == nil && !slices.ContainsFunc(loaded, func(name string) bool {
+			return slices.Contains(available, name)
+		})
 	})
 	dir, err := result.Latest(root, "small")
 	if err != nil {
@@ -164,7 +168,8 @@ func TestAWorkloadThatDiesFailsItsRunAlone(t *testing.T) {
 		}
 	}
 	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
-	if !errors.Is(err, ErrFailed) || outcome.Finished != 1 || len(outcome.Failed) != 1 || !strings.Contains(outcome.Failed[0].Reason, "flow upload") {
+	if !errors.Is(err, ErrFailed) || outcome.Finished != 1 || len(outcome.Failed) != 1 ||
+		!strings.Contains(outcome.Failed[0].Reason, "flow upload") {
 		t.Errorf("outcome %+v, error %v", outcome, err)
 	}
 }

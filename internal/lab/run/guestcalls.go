@@ -63,7 +63,9 @@ func (r *guestTCP) start(input json.RawMessage) (any, error) {
 	go func() {
 		defer close(r.done)
 		r.result, r.err = record.Run(ctx, record.Options{
-			Path: guestRecordingFile, Tool: tool, Monitor: monitor.Options{Source: monitor.Auto}, Begun: func() { close(begun) },
+			Path: guestRecordingFile, Tool: tool, Monitor: monitor.Options{Source: monitor.Auto}, Begun: func() {
+				close(begun)
+			},
 		})
 	}()
 	select {
@@ -85,7 +87,8 @@ func (r *guestTCP) stop(json.RawMessage) (any, error) {
 	return r.result, r.err
 }
 
-// setClock loads the module and sets the ratio. It returns the parts of the kernel that cannot follow.
+// setClock loads the module and sets the ratio. It returns the parts of the kernel that cannot
+// follow.
 func setClock(input json.RawMessage) (any, error) {
 	var s clockSetting
 	if err := json.Unmarshal(input, &s); err != nil {

@@ -48,7 +48,8 @@ measure:
   took: {quantity: completion_time}
 `
 
-// A run in which a clock ran otherwise than asked may not be used, nor one in which a kernel complained.
+// A run in which a clock ran otherwise than asked may not be used, nor one in which a kernel
+// complained.
 func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 	for _, c := range []struct {
 		ratio         plan.ClockRatio
@@ -67,7 +68,8 @@ func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 		}
 	}
 	for said, complaint := range map[string]string{
-		"": "", "a line\n": "", "one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
+		"": "", "a line\n": "",
+		"one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
 	} {
 		m := &machines{dir: t.TempDir()}
 		console, err := os.Create(filepath.Join(m.dir, consoleFile("phone")))
@@ -115,7 +117,8 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 	needsGuests(t)
 	r := guestRun(t, o, withGuest)
 	for name, value := range map[string]float64{
-		"echo": r.Measurements["echo"].Values[0], "took": r.Measurements["took"].Values[0], "transfers": r.Measurements["transfers"].Values[0],
+		"echo": r.Measurements["echo"].Values[0], "took": r.Measurements["took"].Values[0],
+		"transfers": r.Measurements["transfers"].Values[0],
 	} {
 		if !(value > 0) {
 			t.Errorf("%s is %g", name, value)
@@ -130,7 +133,8 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 		}
 	}
 	phone := r.Machines[0]
-	if phone.Kernel == "" || phone.Accelerator == "" || phone.Sysctls["net.ipv4.tcp_wmem"] != "4096 65536 131072" || phone.Counters == nil {
+	if phone.Kernel == "" || phone.Accelerator == "" || phone.Sysctls["net.ipv4.tcp_wmem"] != "4096 65536 131072" ||
+		phone.Counters == nil {
 		t.Errorf("the phone is said to have %+v", phone)
 	}
 	if other := r.Machines[1]; other.Kernel != "" || other.Counters == nil {
@@ -141,7 +145,8 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 	}
 }
 
-// needsModule skips a test where the module for a guest's clock is not there, and what builds it cannot be had.
+// needsModule skips a test where the module for a guest's clock is not there, and what builds it
+// cannot be had.
 func needsModule(t *testing.T, k vm.Kernel) {
 	t.Helper()
 	if _, err := timewarp.FindModule(k.Release); err == nil {
@@ -183,13 +188,15 @@ measure:
 	if clock := r.Recordings[0].Clock; math.Abs(clock-5) > 0.05 || r.Machines[0].Clock != clock {
 		t.Errorf("the clock ran %g times as fast, and the machine's is said to be %g", clock, r.Machines[0].Clock)
 	}
-	// All is in real time: a path of 40 ms cannot be faster, and five times as much would be said if it were not.
+	// All is in real time: a path of 40 ms cannot be faster, and five times as much would be said
+	// if it were not.
 	for name, least := range map[string]float64{"echo": 40, "srtt": 40, "goodput": 1} {
 		if v := r.Measurements[name].Values[0]; !(v >= least && v < 4*least) {
 			t.Errorf("%s is %g, want %g or somewhat more", name, v, least)
 		}
 	}
-	// How long a transfer takes is the emulated processor's doing as well; but one comes after the other.
+	// How long a transfer takes is the emulated processor's doing as well; but one comes after the
+	// other.
 	took, transfers := r.Measurements["took"].Values[0], r.Measurements["transfers"].Values[0]
 	if !(took >= 0.08 && transfers > 0 && took*transfers < 13) {
 		t.Errorf("%g transfers of %g s in 12 s", transfers, took)
@@ -199,7 +206,8 @@ measure:
 	}
 }
 
-// guestRun runs an experiment of one run, and checks that its files are there and whole. A complaint of a guest's kernel fails the run.
+// guestRun runs an experiment of one run, and checks that its files are there and whole. A
+// complaint of a guest's kernel fails the run.
 func guestRun(t *testing.T, o Options, text string) *result.Result {
 	t.Helper()
 	out, err := Run(t.Context(), t.TempDir(), planOf(t, text), o)

@@ -16,7 +16,8 @@ var lockPath = "/run/airtide/lab.lock"
 // ErrBusy says that another lab runs on this machine.
 var ErrBusy = errors.New("another experiment runs on this machine, and both would falsify each other's results")
 
-// lockMachine keeps other labs away until the file is closed, which the end of the process does too.
+// lockMachine keeps other labs away until the file is closed, which the end of the process does
+// too.
 func lockMachine(experiment string) (*os.File, error) {
 	if err := os.MkdirAll("/run/airtide", 0o755); err != nil {
 		return nil, fmt.Errorf("reserving the machine: %w", err)

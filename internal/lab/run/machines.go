@@ -171,8 +171,8 @@ func (m *machines) Stop() error {
 
 func consoleFile(name string) string { return name + "-console.log" }
 
-// saveConsole keeps the console's file unless it is empty. A complaint of the kernel is a problem of
-// the run.
+// saveConsole keeps the console's file unless it is empty. A complaint of the kernel is a problem
+// of the run.
 func (m *machines) saveConsole(g *guest) error {
 	if g.console == nil {
 		return nil

@@ -36,8 +36,8 @@ func preflight(p *plan.Plan) error {
 	return errors.Join(append(problems, congestionProblems(p)...)...)
 }
 
-// congestionProblems tries to load each congestion control of the plan. Only the kernel knows whether
-// it can.
+// congestionProblems tries to load each congestion control of the plan. Only the kernel knows
+// whether it can.
 func congestionProblems(p *plan.Plan) (problems []error) {
 	tried := map[plan.CongestionSetup]bool{}
 	reported := map[string]bool{}
@@ -84,8 +84,8 @@ func tools(p *plan.Plan) []machine.Tool {
 	return all
 }
 
-// fetchKernels gets the kernels of the plan's guests from Debian's archive, unless the cache has them.
-// For guests with their own clock it builds the module with the kernel's headers.
+// fetchKernels gets the kernels of the plan's guests from Debian's archive, unless the cache has
+// them. For guests with their own clock it builds the module with the kernel's headers.
 func (o *Options) fetchKernels(ctx context.Context, p *plan.Plan) error {
 	for _, kernel := range guestKernels(p, anyGuest) {
 		if _, err := vm.Cached(string(kernel)); !errors.Is(err, vm.ErrNoKernel) {
@@ -109,7 +109,9 @@ func (o *Options) fetchKernels(ctx context.Context, p *plan.Plan) error {
 		if err != nil {
 			return err
 		}
-		if _, err := timewarp.Build(ctx, timewarp.BuildOptions{Headers: headers, Make: []string{"CC=gcc"}}); err != nil {
+		if _, err := timewarp.Build(
+			ctx, timewarp.BuildOptions{Headers: headers, Make: []string{"CC=gcc"}},
+		); err != nil {
 			return err
 		}
 	}

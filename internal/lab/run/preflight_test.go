@@ -13,7 +13,8 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// preflightVariable makes the test's program look at a machine that lacks what is in it: folders, and root.
+// preflightVariable makes the test's program look at a machine that lacks what is in it: folders,
+// and root.
 const preflightVariable = "AIRTIDE_TEST_PREFLIGHT"
 
 // demanding is an experiment that needs every program.
@@ -28,8 +29,8 @@ flows:
 record: {packets: all}
 `
 
-// lackingMachine hides what the machine is to lack, in a mount namespace of this process, and prints
-// the preflight.
+// lackingMachine hides what the machine is to lack, in a mount namespace of this process, and
+// prints the preflight.
 func lackingMachine(lacks string) {
 	fail := func(err error) {
 		if err != nil {
@@ -62,7 +63,8 @@ func TestPreflightNamesAllThatIsMissingAtOnce(t *testing.T) {
 	const sbin = "/usr/sbin /usr/local/sbin" // where programs are looked for besides PATH
 	programs := []string{
 		"iperf3 is not installed: apt-get install iperf3", "curl is not installed: apt-get install curl",
-		"apache2 or httpd is not installed: apt-get install apache2-bin", "ping is not installed: apt-get install iputils-ping",
+		"apache2 or httpd is not installed: apt-get install apache2-bin",
+		"ping is not installed: apt-get install iputils-ping",
 		"tcpdump is not installed: apt-get install tcpdump",
 	}
 	const root, tun = "network namespaces need root: run it with sudo", "/dev/net/tun: no such file or directory: the servers of an experiment need TUN (modprobe tun)"
@@ -90,7 +92,8 @@ func TestPreflightNamesAllThatIsMissingAtOnce(t *testing.T) {
 				t.Errorf("without %q it does not say %q:\n%s", c.lacks, want, said)
 			}
 		}
-		if lines := strings.Count(said, "\n") + 1; lines != max(1, len(c.says)) || (said == "<nil>") != (len(c.says) == 0) {
+		if lines := strings.Count(said, "\n") + 1; lines != max(1, len(c.says)) ||
+			(said == "<nil>") != (len(c.says) == 0) {
 			t.Errorf("without %q it says %d things, want %d:\n%s", c.lacks, lines, len(c.says), said)
 		}
 	}

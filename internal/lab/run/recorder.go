@@ -111,7 +111,8 @@ func lossWarning(r *record.Result) string {
 		"counts that are taken from it are too low by about as much", lost, all, 100*float64(lost)/float64(all))
 }
 
-// filterFor selects the sockets of some namespaces: by namespace or, if they are too many, by address.
+// filterFor selects the sockets of some namespaces: by namespace or, if they are too many, by
+// address.
 func filterFor(namespaces []*machine.Namespace) (f filter.Filter, err error) {
 	if len(namespaces) > filter.MaxNetNS {
 		for _, n := range namespaces {

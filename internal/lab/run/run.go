@@ -14,11 +14,11 @@ import (
 type Options struct {
 	// Tool is the version of this program, for the results.
 	Tool string
-	// LagLimit bounds the lateness of packets in a valid run: 1 % may leave the cell later, and 0.1 %
-	// ten times later. 0 means engine.DefaultLagLimit.
+	// LagLimit bounds the lateness of packets in a valid run: 1 % may leave the cell later, and 0.1
+	// % ten times later. 0 means engine.DefaultLagLimit.
 	LagLimit time.Duration
-	// AtOnce is the number of runs at a time, each in its own cell; 0 means 1. Runs at once save time
-	// if one leaves the processors idle. A run that is late because of another does not count.
+	// AtOnce is the number of runs at a time, each in its own cell; 0 means 1. Runs at once save
+	// time if one leaves the processors idle. A run that is late because of another does not count.
 	AtOnce int
 	// Notice gets messages for the user, Progress the state of each run about every half second.
 	// Both may be nil. No two calls overlap.
@@ -28,14 +28,15 @@ type Options struct {
 
 // Progress is the state of one run.
 type Progress struct {
-	// Run is its id. It is number Number of Total; Finished of them are done. Attempt counts from 1.
+	// Run is its id. It is number Number of Total; Finished of them are done. Attempt counts from
+	// 1.
 	Run                     string
 	Number, Total, Finished int
 	Attempt                 int
 	// Stage is a word for the current step.
 	Stage string
-	// Elapsed is the time since the run's time zero, negative before it. Left is the time until all runs
-	// are done.
+	// Elapsed is the time since the run's time zero, negative before it. Left is the time until all
+	// runs are done.
 	Elapsed, Left time.Duration
 }
 
@@ -53,8 +54,8 @@ const MaxAtOnce = 64
 // ErrFailed is the error of an experiment in which some runs have no result.
 var ErrFailed = errors.New("some runs failed")
 
-// Run runs an experiment from its beginning, into a new folder below root. If the error comes with an
-// outcome, finished runs are kept.
+// Run runs an experiment from its beginning, into a new folder below root. If the error comes with
+// an outcome, finished runs are kept.
 func Run(ctx context.Context, root string, p *plan.Plan, o Options) (*Outcome, error) {
 	return o.execute(ctx, p, func() (*result.Folder, error) { return result.Create(root, p, time.Now()) })
 }
@@ -73,8 +74,8 @@ func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome,
 	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(p) })
 }
 
-// execute does the missing runs of a result. It makes nothing on disk before it knows that the machine
-// can do the runs.
+// execute does the missing runs of a result. It makes nothing on disk before it knows that the
+// machine can do the runs.
 func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result.Folder, error)) (*Outcome, error) {
 	if err := preflight(p); err != nil {
 		return nil, err
@@ -94,7 +95,9 @@ func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result
 	}
 	defer folder.Close()
 	computer := &computer{tool: o.Tool}
-	return newScheduler(folder, o, func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error) {
+	return newScheduler(folder, o, func(
+		ctx context.Context, run plan.Run, dir string, p *progress,
+	) (*result.Result, error) {
 		return newAttempt(folder.Plan, run, dir, computer, o.LagLimit, p).try(ctx)
 	}).run(ctx)
 }

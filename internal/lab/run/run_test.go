@@ -76,8 +76,8 @@ func planOf(t *testing.T, text string) *plan.Plan {
 	return p
 }
 
-// newLab keeps labs of tests apart from each other, and makes a test wait for nobody: how late packets are on a machine
-// that is busy with other tests says nothing about the lab.
+// newLab keeps labs of tests apart from each other, and makes a test wait for nobody: how late
+// packets are on a machine that is busy with other tests says nothing about the lab.
 func newLab(t *testing.T) Options {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -265,7 +265,8 @@ func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
 func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
 	o := newLab(t)
 	file := strings.NewReplacer(
-		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2", "repeats: 1",
+		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2",
+		"repeats: 1",
 		"flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
 		"measure:\n", "measure:\n  fairness: {quantity: goodput, take: jain}\n  share: {quantity: share, take: each}\n",
 	).Replace(small)
@@ -329,7 +330,8 @@ func TestALateEngineMakesAnAttemptLate(t *testing.T) {
 	a := newAttempt(p, p.Runs[0], t.TempDir(), &computer{tool: o.Tool}, time.Nanosecond, &progress{scheduler: s})
 	s.AtOnce = 1
 	r, err := a.try(t.Context())
-	if _, late := errors.AsType[*LateError](err); !late || !strings.Contains(err.Error(), "fell behind") || r == nil || r.Valid {
+	if _, late := errors.AsType[*LateError](err); !late || !strings.Contains(err.Error(), "fell behind") || r == nil ||
+		r.Valid {
 		t.Errorf("result %+v, error %v", r, err)
 	}
 }

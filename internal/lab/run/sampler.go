@@ -39,8 +39,8 @@ type sample struct {
 	inSeries bool
 }
 
-// events read the counters from time zero to the end. Extra times are those at which flows begin and
-// end.
+// events read the counters from time zero to the end. Extra times are those at which flows begin
+// and end.
 func (c *cellSampler) events(interval, end time.Duration, extra []time.Duration) []event {
 	var events []event
 	for _, s := range samples(interval, end, append(extra, c.warmup)) {

@@ -27,7 +27,8 @@ const (
 // *LateError asks for another attempt. The result of a failed attempt is kept if it is not nil.
 type try func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error)
 
-// LateError is the error of an attempt in which the emulator was late. Another attempt may be better.
+// LateError is the error of an attempt in which the emulator was late. Another attempt may be
+// better.
 type LateError struct{ Err error }
 
 func (e *LateError) Error() string { return e.Err.Error() }

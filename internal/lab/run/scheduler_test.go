@@ -97,7 +97,8 @@ func TestEachRunIsTriedOnce(t *testing.T) {
 		first.Stage != "setting up" {
 		t.Errorf("progress begins with %+v", first)
 	}
-	if last.Number != 3 || last.Finished != 2 || last.Elapsed < 0 || last.Stage != "running" || last.Left >= first.Left {
+	if last.Number != 3 || last.Finished != 2 || last.Elapsed < 0 || last.Stage != "running" ||
+		last.Left >= first.Left {
 		t.Errorf("progress ends with %+v, from %+v", last, first)
 	}
 }
@@ -189,7 +190,8 @@ func TestThreeFailuresInARowEndTheExperiment(t *testing.T) {
 			return nil
 		}}
 		o, err := schedule(t.Context(), t, repeats(t, 6), "", Options{}, f)
-		if errors.Is(err, broken) != c.ends || len(f.tried) != c.want || !strings.Contains(err.Error(), "lab resume "+o.Dir) {
+		if errors.Is(err, broken) != c.ends || len(f.tried) != c.want ||
+			!strings.Contains(err.Error(), "lab resume "+o.Dir) {
 			t.Errorf("%s: error %v, tried %q", c.name, err, f.tried)
 		}
 	}
@@ -209,7 +211,8 @@ func TestAFullDiskEndsTheExperimentAtOnce(t *testing.T) {
 			t.Errorf("%v: outcome %+v, error %v, tried %q", cause, o, err, f.tried)
 		}
 		f = &fakeRuns{}
-		if o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f); err != nil || o.Finished != 4 || len(f.tried) != 3 {
+		if o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f); err != nil || o.Finished != 4 ||
+			len(f.tried) != 3 {
 			t.Errorf("%v: after a resume: outcome %+v, error %v, tried %q", cause, o, err, f.tried)
 		}
 	}
@@ -226,7 +229,8 @@ func TestAnInterruptedExperimentIsResumed(t *testing.T) {
 	}}
 	p := repeats(t, 3)
 	o, err := schedule(ctx, t, p, "", Options{}, f)
-	if err == nil || !strings.Contains(err.Error(), "interrupted after 1 of 3") || !strings.Contains(err.Error(), "lab resume "+o.Dir) ||
+	if err == nil || !strings.Contains(err.Error(), "interrupted after 1 of 3") ||
+		!strings.Contains(err.Error(), "lab resume "+o.Dir) ||
 		o.Finished != 1 || len(o.Failed) != 0 {
 		t.Fatalf("outcome %+v, error %v", o, err)
 	}

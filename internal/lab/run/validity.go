@@ -19,7 +19,8 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 	if s.Engine.LagExceeded {
 		late := "the emulator fell behind: " + s.Engine.Lag.Against(s.Engine.LagLimitNs)
 		if stolenPercent > minStolenPercent {
-			late += fmt.Sprintf(", while the host of this virtual machine gave %.1f %% of its processors' time to others",
+			late += fmt.Sprintf(
+				", while the host of this virtual machine gave %.1f %% of its processors' time to others",
 				stolenPercent)
 		}
 		problems = append(problems, late)
@@ -34,8 +35,8 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 	return problems
 }
 
-// unreadPackets were lost between a machine and the engine. A lab has no machine outside, whose sender
-// nothing holds back.
+// unreadPackets were lost between a machine and the engine. A lab has no machine outside, whose
+// sender nothing holds back.
 func unreadPackets(s *cell.Status) (n uint64) {
 	for _, t := range s.Terminals {
 		n += t.Port.KernelDropped
@@ -46,8 +47,8 @@ func unreadPackets(s *cell.Status) (n uint64) {
 	return n
 }
 
-// late reports whether a run is not valid because the engine was late or did not read packets in time.
-// Another attempt may be better.
+// late reports whether a run is not valid because the engine was late or did not read packets in
+// time. Another attempt may be better.
 func late(s *cell.Status) bool {
 	return s != nil && s.Engine != nil && (s.Engine.LagExceeded || unreadPackets(s) > 0)
 }

@@ -13,7 +13,8 @@ import (
 func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	c := cell.Config{
 		Seed: seed, Band: band(s.Band), RetryLimit: s.Cell.RetryLimit, TXOPNs: int64(s.Cell.TXOPLimit),
-		BlockAckRequest: s.Cell.BlockAckRequest, EIFSAfterCollision: s.Cell.EIFSAfterCollision, Flows: flows, WireUp: wire(s.WireUp), WireDown: wire(s.WireDown),
+		BlockAckRequest: s.Cell.BlockAckRequest, EIFSAfterCollision: s.Cell.EIFSAfterCollision, Flows: flows,
+		WireUp: wire(s.WireUp), WireDown: wire(s.WireDown),
 		AP: cell.AccessPoint{
 			Discipline: cell.Discipline(s.Cell.AP.Discipline), Limit: limit(s.Cell.AP.Queue),
 			Aggregation: aggregation(s.Cell.AP.Aggregation), AckThinning: s.Cell.AP.AckThinning,
@@ -63,7 +64,9 @@ func outside(f *plan.CellFile, name string) *cell.Outside {
 
 // superPackets has the engine split and join them where the file says so.
 func superPackets(s plan.SuperPackets) cell.EngineOptions {
-	return cell.EngineOptions{Supers: s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth, Coalesce: s == plan.SuperPacketsBoth}
+	return cell.EngineOptions{
+		Supers: s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth, Coalesce: s == plan.SuperPacketsBoth,
+	}
 }
 
 func band(b plan.Band) medium.Band {
@@ -80,7 +83,8 @@ func aggregation(a plan.Aggregation) cell.Aggregation {
 }
 
 var categories = map[plan.Category]medium.Category{
-	plan.DCF: medium.DCF, plan.Background: medium.Background, plan.BestEffort: medium.BestEffort, plan.Video: medium.Video, plan.Voice: medium.Voice,
+	plan.DCF: medium.DCF, plan.Background: medium.Background, plan.BestEffort: medium.BestEffort,
+	plan.Video: medium.Video, plan.Voice: medium.Voice,
 }
 
 func access(a plan.Access) cell.Access {
@@ -88,7 +92,10 @@ func access(a plan.Access) cell.Access {
 }
 
 func radio(r plan.RadioSetup) *cell.Radio {
-	to := &cell.Radio{Aggregation: aggregation(r.Aggregation), QueuePackets: r.Queue.Packets, FrameErrors: float64(r.FrameErrors), Access: access(r.Access)}
+	to := &cell.Radio{
+		Aggregation: aggregation(r.Aggregation), QueuePackets: r.Queue.Packets, FrameErrors: float64(r.FrameErrors),
+		Access: access(r.Access),
+	}
 	for _, s := range r.PHY {
 		to.PHY = put(to.PHY, cell.PHYStep{AtNs: int64(s.At), PHY: s.PHY}, func(s cell.PHYStep) int64 { return s.AtNs })
 	}
@@ -110,7 +117,9 @@ func wire(w plan.Wire) []cell.WireStep {
 func lines(from []plan.LineStep) []cell.LineStep {
 	var steps []cell.LineStep
 	for _, s := range from {
-		steps = put(steps, cell.LineStep{AtNs: int64(s.At), Line: line(s.Line)}, func(s cell.LineStep) int64 { return s.AtNs })
+		steps = put(steps, cell.LineStep{AtNs: int64(s.At), Line: line(s.Line)}, func(s cell.LineStep) int64 {
+			return s.AtNs
+		})
 	}
 	return steps
 }

@@ -104,34 +104,61 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 		got, want any
 	}{
 		{"seed", c.Seed, uint64(7)},
-		{"medium", []any{c.Band, c.RetryLimit, c.TXOPNs, c.BlockAckRequest, c.EIFSAfterCollision}, []any{medium.Band5GHz, 5, int64(2e6), true, true}},
+		{
+			"medium",
+			[]any{c.Band, c.RetryLimit, c.TXOPNs, c.BlockAckRequest, c.EIFSAfterCollision},
+			[]any{medium.Band5GHz, 5, int64(2e6), true, true},
+		},
 		{"engine", c.Engine, cell.EngineOptions{Supers: true}},
 		{"access point", c.AP, cell.AccessPoint{
-			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200}, Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true, WindowSharing: true,
+			Discipline: cell.AirtimeFair, Limit: queue.Limit{Packets: 200},
+			Aggregation: cell.Aggregation{Frames: 1}, AckThinning: true, WindowSharing: true,
 			Access: cell.Access{Category: medium.Voice},
 		}},
 		{"basic rates", c.BasicRatesKbps, []int{6000, 5500}},
 		{"beacons", c.Beacons, medium.Beacons{IntervalNs: 102_400_000, Bytes: 300, Kbps: 6000}},
-		{"access", []cell.Access{c.Terminals[0].Radio.Access, c.Terminals[2].Radio.Access}, []cell.Access{{}, {Category: medium.Video, AIFSN: 4, CWMin: 3, CWMax: 63}}},
-		{"names", []string{c.Terminals[0].Name, c.Terminals[1].Name, c.Terminals[2].Name, c.Servers[1].Name}, []string{"phone1", "phone2", "old", "far"}},
+		{
+			"access",
+			[]cell.Access{c.Terminals[0].Radio.Access, c.Terminals[2].Radio.Access},
+			[]cell.Access{{}, {Category: medium.Video, AIFSN: 4, CWMin: 3, CWMax: 63}},
+		},
+		{
+			"names",
+			[]string{c.Terminals[0].Name, c.Terminals[1].Name, c.Terminals[2].Name, c.Servers[1].Name},
+			[]string{"phone1", "phone2", "old", "far"},
+		},
 		{"radio", *c.Terminals[1].Radio, cell.Radio{
 			PHY:         []cell.PHYStep{{AtNs: 0, PHY: phy(866.7)}, {AtNs: 3e9, PHY: phy(433.3)}},
-			Aggregation: cell.Aggregation{Frames: 32, Bytes: 100_000, AirtimeNs: 2e6}, QueuePackets: 300, FrameErrors: 0.02,
+			Aggregation: cell.Aggregation{Frames: 32, Bytes: 100_000, AirtimeNs: 2e6}, QueuePackets: 300,
+			FrameErrors: 0.02,
 		}},
 		{"radio without aggregation", c.Terminals[2].Radio.Aggregation, cell.Aggregation{Frames: 1}},
 		{"full queues", []bool{c.Terminals[0].Refuse, c.Terminals[2].Refuse}, []bool{false, true}},
 		{"Ethernet", c.Terminals[3].Radio == nil, true},
 		{"up", c.Terminals[0].Up, []cell.LineStep{
-			{AtNs: 0, Line: path.Line{DelayNs: 10e6, Jitter: jitter, Loss: burst}}, {AtNs: 20e9, Line: path.Line{DelayNs: 20e6, Jitter: jitter, Loss: burst}},
+			{AtNs: 0, Line: path.Line{DelayNs: 10e6, Jitter: jitter, Loss: burst}},
+			{AtNs: 20e9, Line: path.Line{DelayNs: 20e6, Jitter: jitter, Loss: burst}},
 		}},
 		{"down", c.Terminals[3].Down[0], cell.LineStep{AtNs: 0, Line: path.Line{
 			DelayNs: 3e6, Jitter: jitter, Loss: loss, Reorder: path.Reorder{Share: 0.04}, Duplicate: 0.05,
 		}}},
-		{"wire up", c.WireUp, []cell.WireStep{{AtNs: 0, Wire: path.Wire{RateBps: 10e6, Limit: limit}}, {AtNs: 10e9, Wire: path.Wire{RateBps: 50e6, Limit: limit}}}},
+		{
+			"wire up", c.WireUp,
+			[]cell.WireStep{
+				{AtNs: 0, Wire: path.Wire{RateBps: 10e6, Limit: limit}},
+				{AtNs: 10e9, Wire: path.Wire{RateBps: 50e6, Limit: limit}},
+			},
+		},
 		{"wire down", c.WireDown[0], cell.WireStep{AtNs: 0, Wire: path.Wire{RateBps: 100e6, Limit: limit}}},
-		{"terminal outside", c.Terminals[4].Outside, &cell.Outside{Interface: "tap7", Addresses: addresses, Gateway: []netip.Addr{netip.MustParseAddr("192.168.7.1")}}},
+		{
+			"terminal outside", c.Terminals[4].Outside,
+			&cell.Outside{
+				Interface: "tap7", Addresses: addresses, Gateway: []netip.Addr{netip.MustParseAddr("192.168.7.1")},
+			},
+		},
 		{"server outside", c.Servers[1].Outside, &cell.Outside{
-			Interface: "eth9", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}, Via: []netip.Addr{netip.MustParseAddr("198.51.100.1")},
+			Interface: "eth9", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")},
+			Via: []netip.Addr{netip.MustParseAddr("198.51.100.1")},
 		}},
 		{"inside", c.Servers[0].Outside == nil && c.Terminals[0].Outside == nil, true},
 	} {
@@ -154,7 +181,8 @@ func TestSuperPacketsReachTheEngine(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", value, got, want)
 		}
 	}
-	if _, err := plan.ReadCell("cell.yaml", fmt.Appendf(nil, file, "receivers")); err == nil || !strings.Contains(err.Error(), "none, senders, both") {
+	if _, err := plan.ReadCell("cell.yaml", fmt.Appendf(nil, file, "receivers")); err == nil ||
+		!strings.Contains(err.Error(), "none, senders, both") {
 		t.Errorf("of another value it says %v", err)
 	}
 }
@@ -181,10 +209,19 @@ func TestTheConfigurationSurvivesItsWayToTheEngine(t *testing.T) {
 func TestMistakesInACellsFileAreNamed(t *testing.T) {
 	for _, m := range []struct{ file, says string }{
 		{"terminals: {a: {radio: {standard: ac, phy_rate: 867 Mbit/s}}}", "cell.yaml:1:"},
-		{"terminals: {a: {link: ethernet, outside: {interface: e, addresses: 1.2.3}}}", "terminals.a.outside.addresses: found \"1.2.3\""},
+		{
+			"terminals: {a: {link: ethernet, outside: {interface: e, addresses: 1.2.3}}}",
+			"terminals.a.outside.addresses: found \"1.2.3\"",
+		},
 		{"terminals: {a: {link: ethernet, outside: {addresses: 1.2.3.4}}}", "no interface in terminals.a.outside"},
-		{"terminals: {a: {link: ethernet, outside: {interface: e, addresses: 1.2.3.4, router: b}}}", `the unknown field "router"`},
-		{"terminals: {a: {link: ethernet, count: 2, outside: {interface: e, addresses: 1.2.3.4}}}", "outside for a group"},
+		{
+			"terminals: {a: {link: ethernet, outside: {interface: e, addresses: 1.2.3.4, router: b}}}",
+			`the unknown field "router"`,
+		},
+		{
+			"terminals: {a: {link: ethernet, count: 2, outside: {interface: e, addresses: 1.2.3.4}}}",
+			"outside for a group",
+		},
 		{"servers: {a: {}}", "terminals"},
 		{"- a", "found a list"},
 	} {
@@ -218,7 +255,8 @@ func TestTheGuidesFilesAreRight(t *testing.T) {
 	}
 }
 
-// TestTheEngineHasPlacesForWhatACellHolds takes the cell that engine.Config names: 1 Gbit/s and 500 ms one way.
+// TestTheEngineHasPlacesForWhatACellHolds takes the cell that engine.Config names: 1 Gbit/s and 500
+// ms one way.
 func TestTheEngineHasPlacesForWhatACellHolds(t *testing.T) {
 	text := `name: far
 terminals: {sta: {radio: {standard: ac, width: 80, streams: 1, phy_rate: 433.3 Mbit/s}}}

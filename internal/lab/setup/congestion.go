@@ -9,15 +9,17 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// CongestionControls are those of a setup, loaded. They end with Close, and with this process: they are not pinned.
+// CongestionControls are those of a setup, loaded. They end with Close, and with this process: they
+// are not pinned.
 type CongestionControls struct {
 	// Loaded has the names under which the kernel knows them, by those of the setup.
 	Loaded map[string]string
 	loaded []*congestion.Loaded
 }
 
-// LoadCongestion loads the congestion controls of a setup, each under a name that nobody else has: the kind's with an
-// underscore and three letters behind it, so that one that is loaded already, or another lab's, stays what it is.
+// LoadCongestion loads the congestion controls of a setup, each under a name that nobody else has:
+// the kind's with an underscore and three letters behind it, so that one that is loaded already, or
+// another lab's, stays what it is.
 func LoadCongestion(s *plan.Setup) (c *CongestionControls, err error) {
 	c = &CongestionControls{Loaded: map[string]string{}}
 	for _, one := range s.CongestionControls {

@@ -12,16 +12,19 @@ import (
 const (
 	// fullPacket is what a packet of 1500 bytes takes of a wire's time, in bit.
 	fullPacket = 8 * 1538
-	// spareSlots are for what is between a queue and the next, and for rates at which packets are shorter.
+	// spareSlots are for what is between a queue and the next, and for rates at which packets are
+	// shorter.
 	spareSlots = 4096
 	// mostSlots take 512 MiB. A cell that holds more loses packets, and its runs do not count.
 	mostSlots = 1 << 18
 )
 
-// slots is how many packets a cell may hold at once: full queues, and as much under way on the path as its wires send.
-// It is 0 where the engine's own number is enough.
+// slots is how many packets a cell may hold at once: full queues, and as much under way on the path
+// as its wires send. It is 0 where the engine's own number is enough.
 func slots(c *cell.Config) int {
-	n := spareSlots + queues(c) + underWay(c.WireUp, c.Terminals, func(t *cell.Terminal) []cell.LineStep { return t.Up }) +
+	n := spareSlots + queues(c) + underWay(c.WireUp, c.Terminals, func(t *cell.Terminal) []cell.LineStep {
+		return t.Up
+	}) +
 		underWay(c.WireDown, c.Terminals, func(t *cell.Terminal) []cell.LineStep { return t.Down })
 	if n <= engine.DefaultSlots {
 		return 0

@@ -19,8 +19,8 @@ func Namespaces(c *cell.Cell) (all machine.Set) {
 	return all
 }
 
-// ApplyStacks gives machines the TCP settings of a setup. A warning names a setting that a machine's
-// kernel does not have.
+// ApplyStacks gives machines the TCP settings of a setup. A warning names a setting that a
+// machine's kernel does not have.
 func ApplyStacks(ctx context.Context, machines machine.Set, s *plan.Setup) (warnings []string, err error) {
 	stacks := map[string]plan.Stack{}
 	for _, t := range s.Terminals {

@@ -26,8 +26,8 @@ type RunOptions struct {
 	Ready func(c *cell.Cell, warnings []string) error
 }
 
-// Run runs the cell of a file: it makes the machines, sets up their TCP, begins, and answers live.Ask
-// until the end.
+// Run runs the cell of a file: it makes the machines, sets up their TCP, begins, and answers
+// live.Ask until the end.
 func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	controls, err := LoadCongestion(f.Setup)
 	if err != nil {

@@ -104,8 +104,8 @@ type end struct {
 	err      error // of exec
 }
 
-// await waits for a program and sends it a signal at its stop. At the deadline, and when ctx ends, it
-// kills the program and returns an error.
+// await waits for a program and sends it a signal at its stop. At the deadline, and when ctx ends,
+// it kills the program and returns an error.
 func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, signal unix.Signal, deadline time.Time,
 ) (end, error) {
 	atStop, atDeadline := time.NewTimer(time.Until(stop)), time.NewTimer(time.Until(deadline))

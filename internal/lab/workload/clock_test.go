@@ -85,7 +85,9 @@ func TestAMachineWithoutAClockOfItsOwn(t *testing.T) {
 	f := fast(plan.TCP)
 	f.from = machine.NewNamespace("phone", "", netip.Addr{})
 	args := f.iperfArgs(10 * time.Second)
-	if got := strings.Join([]string{after(args, "--interval"), after(args, "--time"), after(args, "--bitrate")}, " "); got != "1 3610 20000000" {
+	if got := strings.Join(
+		[]string{after(args, "--interval"), after(args, "--time"), after(args, "--bitrate")}, " ",
+	); got != "1 3610 20000000" {
 		t.Errorf("iperf3 is told %s", got)
 	}
 }

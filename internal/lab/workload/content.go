@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// content is the folder of httpd's documents and its own files. It lies among temporary files, since
-// httpd's user may not see the run's folder.
+// content is the folder of httpd's documents and its own files. It lies among temporary files,
+// since httpd's user may not see the run's folder.
 type content struct{ root string }
 
 const (

@@ -20,9 +20,10 @@ import (
 // mostTransfers is more than any flow has time for.
 const mostTransfers = 10_000_000
 
-// curlArgs are the arguments of every curl. It writes a line for each transfer to its standard error,
-// which is not buffered, so the lines are there when curl is killed. Each value costs a system call:
-// curl's own JSON has 1500, which in an emulated machine take as long as a short transfer.
+// curlArgs are the arguments of every curl. It writes a line for each transfer to its standard
+// error, which is not buffered, so the lines are there when curl is killed. Each value costs a
+// system call: curl's own JSON has 1500, which in an emulated machine take as long as a short
+// transfer.
 func (f *flow) curlArgs() []string {
 	return []string{
 		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
@@ -51,7 +52,8 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 				return nil, err
 			}
 		}
-		// Without the header curl would ask first whether the server takes more than 1 MB, and wait for its answer.
+		// Without the header curl would ask first whether the server takes more than 1 MB, and wait
+		// for its answer.
 		args = append(args, "--header", "Expect:", "--upload-file", source)
 	}
 	url := "http://" + hostPort(f.to.Address(), f.port) + "/" + document
@@ -77,8 +79,8 @@ func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 		if err != nil {
 			return err
 		}
-		// With a size curl would go on: it is killed, and its last transfer does not count. Without a size
-		// it ends by itself.
+		// With a size curl would go on: it is killed, and its last transfer does not count. Without
+		// a size it ends by itself.
 		kill := when.stop
 		if f.Flow.Size == 0 {
 			kill = when.deadline.Add(time.Second)
@@ -95,9 +97,9 @@ func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 	})
 }
 
-// perConnection calls run for each of the flow's connections, with a file for its curl's output, and
-// adds up the reports. Run calls begun at the start of a transfer. Without that call a transfer counts
-// from the end of the transfer before.
+// perConnection calls run for each of the flow's connections, with a file for its curl's output,
+// and adds up the reports. Run calls begun at the start of a transfer. Without that call a transfer
+// counts from the end of the transfer before.
 func (f *flow) perConnection(r *outcome, run func(i int, out *os.File, begun func()) error) error {
 	errs := make([]error, f.Flow.Parallel)
 	files := make([]*os.File, f.Flow.Parallel)
@@ -171,7 +173,8 @@ func (f *flow) checkReports(reports []curlReport, said string, e end) error {
 		if c.ExitCode == 0 {
 			completed++
 			if f.Flow.Protocol == plan.Transfers && c.Connections != 1 {
-				return fmt.Errorf("curl from %s to %s opened %d connections for a transfer that should have one of its own",
+				return fmt.Errorf(
+					"curl from %s to %s opened %d connections for a transfer that should have one of its own",
 					f.From, f.To, c.Connections)
 			}
 			continue
@@ -208,8 +211,8 @@ type curlReport struct {
 	Message     string // "" unless it failed
 }
 
-// curlFormat is curl's report of a transfer, in the order of curlReport. The message has spaces and is
-// the last.
+// curlFormat is curl's report of a transfer, in the order of curlReport. The message has spaces and
+// is the last.
 const curlFormat = `%{exitcode} %{num_connects} %{local_port} %{time_connect} %{time_total} ` +
 	`%{size_upload} %{size_download} %{errormsg}`
 
@@ -253,8 +256,8 @@ func (f *flow) readCurl(path string) ([]curlReport, string, error) {
 	return reports, said, err
 }
 
-// readCurl reads the reports, and curl's last other line. A report is cut off if curl was killed while
-// writing it.
+// readCurl reads the reports, and curl's last other line. A report is cut off if curl was killed
+// while writing it.
 func readCurl(path string) (reports []curlReport, said string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -116,16 +116,39 @@ func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
 		server  bool
 		want    []string
 	}{
-		{"iperf3's client", plan.Flow{Protocol: plan.TCP}, "iperf3", false, []string{"iperf3 from phone to server hung", "500ms"}},
-		{"iperf3's server", plan.Flow{Protocol: plan.TCP}, "iperf3", true, []string{"iperf3 on server", "500ms", "killed"}},
+		{
+			"iperf3's client",
+			plan.Flow{Protocol: plan.TCP},
+			"iperf3", false,
+			[]string{"iperf3 from phone to server hung", "500ms"},
+		},
+		{
+			"iperf3's server",
+			plan.Flow{Protocol: plan.TCP},
+			"iperf3", true,
+			[]string{"iperf3 on server", "500ms", "killed"},
+		},
 		{"curl", plan.Flow{Protocol: plan.HTTPPut}, "curl", false, []string{"curl from phone to server hung"}},
-		{"ping", plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 56}, "ping", false, []string{"ping from phone to server hung"}},
-		{"httpd", plan.Flow{Protocol: plan.Transfers, Size: 1e9}, "apache2", true, []string{"curl from phone to server", "not one transfer of 1 GB"}},
+		{
+			"ping",
+			plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 56},
+			"ping", false,
+			[]string{"ping from phone to server hung"},
+		},
+		{
+			"httpd",
+			plan.Flow{Protocol: plan.Transfers, Size: 1e9},
+			"apache2", true,
+			[]string{"curl from phone to server", "not one transfer of 1 GB"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := testnet.New(t, testnet.Options{})
 			limit(t, n, 20e6)
-			s := prepare(t, []plan.FlowSetup{setup("flow", 1500*time.Millisecond, c.flow)}, machines(n), Options{Grace: 500 * time.Millisecond})
+			s := prepare(
+				t, []plan.FlowSetup{setup("flow", 1500*time.Millisecond, c.flow)}, machines(n),
+				Options{Grace: 500 * time.Millisecond},
+			)
 			done := begin(t.Context(), s)
 			if c.flow.Protocol != plan.Ping {
 				established(t, n.Client, FirstPort, connections(c.flow))
@@ -156,12 +179,42 @@ func TestWhatDiesIsReported(t *testing.T) {
 		server  bool
 		want    []string
 	}{
-		{"iperf3's client", plan.Flow{Protocol: plan.TCP}, "iperf3", false, []string{"iperf3 from phone to server", "signal: killed"}},
-		{"iperf3's server", plan.Flow{Protocol: plan.TCP}, "iperf3", true, []string{"iperf3 from phone to server", "iperf3 on server", "has ended: signal: killed"}},
-		{"curl that uploads", plan.Flow{Protocol: plan.HTTPPut}, "curl", false, []string{"curl from phone to server", "signal: killed"}},
-		{"curl that transfers", plan.Flow{Protocol: plan.Transfers, Size: 1e6}, "curl", false, []string{"curl from phone to server", "signal: killed"}},
-		{"httpd", plan.Flow{Protocol: plan.HTTPGet}, "apache2", true, []string{"curl from phone to server", "httpd on server", "has ended: signal: killed"}},
-		{"ping", plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 56}, "ping", false, []string{"ping from phone to server", "signal: killed"}},
+		{
+			"iperf3's client",
+			plan.Flow{Protocol: plan.TCP},
+			"iperf3", false,
+			[]string{"iperf3 from phone to server", "signal: killed"},
+		},
+		{
+			"iperf3's server",
+			plan.Flow{Protocol: plan.TCP},
+			"iperf3", true,
+			[]string{"iperf3 from phone to server", "iperf3 on server", "has ended: signal: killed"},
+		},
+		{
+			"curl that uploads",
+			plan.Flow{Protocol: plan.HTTPPut},
+			"curl", false,
+			[]string{"curl from phone to server", "signal: killed"},
+		},
+		{
+			"curl that transfers",
+			plan.Flow{Protocol: plan.Transfers, Size: 1e6},
+			"curl", false,
+			[]string{"curl from phone to server", "signal: killed"},
+		},
+		{
+			"httpd",
+			plan.Flow{Protocol: plan.HTTPGet},
+			"apache2", true,
+			[]string{"curl from phone to server", "httpd on server", "has ended: signal: killed"},
+		},
+		{
+			"ping",
+			plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 56},
+			"ping", false,
+			[]string{"ping from phone to server", "signal: killed"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := testnet.New(t, testnet.Options{})
@@ -188,7 +241,8 @@ func TestWhatDiesIsReported(t *testing.T) {
 func TestWhoCannotReachWhomIsSaid(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	s := prepare(t, everyProtocol(), machines(n), Options{ConnectTimeout: 500 * time.Millisecond})
-	// The server's address goes with all that listens there; neither its host nor its neighbour answers for another.
+	// The server's address goes with all that listens there; neither its host nor its neighbour
+	// answers for another.
 	for i := range s.flows {
 		s.flows[i].to = machine.NewNamespace("server", n.Server.Name, netip.MustParseAddr("10.77.0.99"))
 		s.flows[i].Flow.Stop = plan.Duration(1500 * time.Millisecond)

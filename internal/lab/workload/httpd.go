@@ -27,11 +27,12 @@ var moduleFolders = []string{
 // httpdThreads is how many connections one of httpd's processes serves at once.
 const httpdThreads = 64
 
-// httpdConfig is a server with nothing but what the flows need. An upload goes to httpd's default handler, which reads all
-// of it and then says that a document takes no PUT (405): as the answer to that, mod_asis sends the document that says
+// httpdConfig is a server with nothing but what the flows need. An upload goes to httpd's default
+// handler, which reads all of it and then says that a document takes no PUT (405): as the answer to
+// that, mod_asis sends the document that says
 // 204. So what is uploaded is read as from any server, and fills neither disk nor memory.
-// A virtual host without a name of its own is looked up, which takes long where no resolver answers.
-// The user is nobody's number, because its name and group differ among distributions.
+// A virtual host without a name of its own is looked up, which takes long where no resolver
+// answers. The user is nobody's number, because its name and group differ among distributions.
 var httpdConfig = template.Must(template.New("").Parse(`ServerRoot "{{.Root}}"
 ServerName localhost
 PidFile "{{.Root}}/httpd.pid"
@@ -110,7 +111,8 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 		return err
 	}
 	err = httpdConfig.Execute(config, map[string]any{
-		"Root": root, "Documents": s.content.documents(), "Accepted": acceptedName, "Modules": modules, "Listen": listen,
+		"Root": root, "Documents": s.content.documents(), "Accepted": acceptedName, "Modules": modules,
+		"Listen":    listen,
 		"Processes": processes, "Threads": httpdThreads, "Workers": processes * httpdThreads,
 	})
 	if err := errors.Join(err, config.Close()); err != nil {
@@ -139,7 +141,10 @@ func httpdModules() ([]httpdModule, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("the modules of Apache httpd are in none of %s: apt-get install %s", strings.Join(moduleFolders, ", "), machine.Httpd.Package)
+	return nil, fmt.Errorf(
+		"the modules of Apache httpd are in none of %s: apt-get install %s", strings.Join(moduleFolders, ", "),
+		machine.Httpd.Package,
+	)
 }
 
 // httpAnswers asks for a document from the server's own machine, so that nothing passes the cell.

@@ -43,11 +43,12 @@ func (s *Session) startIperf(f *flow) error {
 // iperfMaxTime is the most that iperf3 takes, in s.
 const iperfMaxTime = 86400
 
-// iperfArgs are the client's arguments, by its machine's clock. The plan's rate is the whole flow's;
-// iperf3 wants the rate of each connection.
+// iperfArgs are the client's arguments, by its machine's clock. The plan's rate is the whole
+// flow's; iperf3 wants the rate of each connection.
 func (f *flow) iperfArgs(left time.Duration) []string {
 	args := []string{
-		"--client", f.to.Address().String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval", f.iperfInterval(),
+		"--client", f.to.Address().String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval",
+		f.iperfInterval(),
 		"--time", strconv.Itoa(min(int(math.Ceil(f.guestTime(left+iperfSpare).Seconds())), iperfMaxTime)),
 		"--connect-timeout", strconv.FormatInt(f.guestTime(f.options.ConnectTimeout).Milliseconds(), 10),
 		"--parallel", strconv.Itoa(f.Flow.Parallel),

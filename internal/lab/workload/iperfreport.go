@@ -18,7 +18,8 @@ type iperfReport struct {
 		Connected []struct{} `json:"connected"`
 	} `json:"start"`
 	End struct {
-		// A stream has sender and receiver (tcp), or udp. An interrupted end knows its own side only.
+		// A stream has sender and receiver (tcp), or udp. An interrupted end knows its own side
+		// only.
 		Streams []struct {
 			Sender   iperfStream `json:"sender"`
 			Receiver iperfStream `json:"receiver"`

@@ -23,8 +23,8 @@ type traffic struct {
 	duration      time.Duration // from the establishment of the connections to the stop
 	// rateBps is the received data over the duration, in bit/s.
 	rateBps float64
-	// Of udp. Lost datagrams are gaps that the receiver saw; datagrams on their way at the end do not
-	// count.
+	// Of udp. Lost datagrams are gaps that the receiver saw; datagrams on their way at the end do
+	// not count.
 	sent, received, lost, outOfOrder int64
 	jitter                           time.Duration // RFC 3550's, mean of the connections
 }

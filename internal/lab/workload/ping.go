@@ -29,7 +29,8 @@ func (f *flow) ping(ctx context.Context, when period, r *outcome) error {
 	r.addOutput(out.Name())
 	patience := f.options.Grace / 2 // then ping is asked to sum up
 	p, err := f.client([]string{
-		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.guestTime(interval)), "-s", strconv.FormatInt(int64(f.Flow.Length), 10),
+		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.guestTime(interval)), "-s",
+		strconv.FormatInt(int64(f.Flow.Length), 10),
 		"-W", seconds(f.guestTime(patience)), f.to.Address().String(),
 	}, out, out)
 	if err != nil {
@@ -54,7 +55,11 @@ func (f *flow) ping(ctx context.Context, when period, r *outcome) error {
 		r.Pings.RTTs = append(r.Pings.RTTs, result.Echo{AtS: at.Seconds(), Ms: float64(rtt) / 1e6})
 	}
 	if answers.received == 0 {
-		return f.unreached("no answer to " + strconv.FormatInt(answers.sent, 10) + " requests: " + reason(machine.Tail(out.Name()), e.err))
+		return f.unreached(
+			"no answer to " + strconv.FormatInt(answers.sent, 10) + " requests: " + reason(
+				machine.Tail(out.Name()), e.err,
+			),
+		)
 	}
 	return nil
 }
@@ -75,8 +80,8 @@ type answer struct {
 	rtt      time.Duration
 }
 
-// readPing parses the output of iputils' ping. It reports false for output without a summary, which is
-// not whole. Ping marks a duplicate answer, which then does not match.
+// readPing parses the output of iputils' ping. It reports false for output without a summary, which
+// is not whole. Ping marks a duplicate answer, which then does not match.
 func readPing(text string) (p pingAnswers, ok bool) {
 	summary := pingSummary.FindStringSubmatch(text)
 	if summary == nil {

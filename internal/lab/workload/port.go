@@ -7,10 +7,12 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// FirstPort is below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from 32768 on).
+// FirstPort is below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from
+// 32768 on).
 const FirstPort = 20001
 
-// Ports gives each flow a port of its own at its server, from a first one on. ping, which has no ports, has 0.
+// Ports gives each flow a port of its own at its server, from a first one on. ping, which has no
+// ports, has 0.
 func Ports(first uint16, flows []plan.FlowSetup) ([]uint16, error) {
 	ports := make([]uint16, len(flows))
 	next := int(first)
@@ -19,7 +21,9 @@ func Ports(first uint16, flows []plan.FlowSetup) ([]uint16, error) {
 			continue
 		}
 		if next < 1 || next > math.MaxUint16 {
-			return nil, fmt.Errorf("there are no ports left for flow %s: %d flows do not fit above port %d", f.Name, len(flows), first)
+			return nil, fmt.Errorf(
+				"there are no ports left for flow %s: %d flows do not fit above port %d", f.Name, len(flows), first,
+			)
 		}
 		ports[i] = uint16(next)
 		next++

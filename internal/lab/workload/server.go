@@ -26,8 +26,8 @@ type server struct {
 	answers func() error
 }
 
-// startServers starts an iperf3 for each of its flows, because one serves one client at a time, and an httpd for each
-// machine that needs one.
+// startServers starts an iperf3 for each of its flows, because one serves one client at a time, and
+// an httpd for each machine that needs one.
 func (s *Session) startServers() error {
 	for _, f := range s.flows {
 		switch f.Flow.Protocol {
@@ -98,7 +98,8 @@ func (o *server) String() string {
 	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name(), o.on.Address())
 }
 
-// listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a socket listens.
+// listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a
+// socket listens.
 const listenPoll = 2 * time.Millisecond
 
 // ready waits until the server listens on all of its ports.
@@ -138,7 +139,8 @@ func (o *server) ready(ctx context.Context, limit time.Duration) error {
 // tcpListen is TCP_LISTEN as /proc/net/tcp writes it.
 const tcpListen = "0A"
 
-// listeners collects the TCP ports on which something listens in the namespace of the calling thread.
+// listeners collects the TCP ports on which something listens in the namespace of the calling
+// thread.
 func listeners(ports map[uint16]bool) error {
 	for _, name := range []string{"tcp", "tcp6"} {
 		f, err := os.Open("/proc/thread-self/net/" + name)

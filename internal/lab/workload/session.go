@@ -24,7 +24,8 @@ type Options struct {
 	FirstPort uint16
 	// ConnectTimeout is how long a client tries to reach its server; default 10 s.
 	ConnectTimeout time.Duration
-	// Grace is how long a program may go on after its stop, and a server may take to start; default 10 s.
+	// Grace is how long a program may go on after its stop, and a server may take to start; default
+	// 10 s.
 	Grace time.Duration
 }
 
@@ -140,7 +141,8 @@ func (f *flow) guestTime(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * f.from.ClockRate())
 }
 
-// prepareCongestion makes sure of the flow's own congestion control. iperf3 has an option for it, curl has not.
+// prepareCongestion makes sure of the flow's own congestion control. iperf3 has an option for it,
+// curl has not.
 func (f *flow) prepareCongestion() (err error) {
 	if f.Flow.Congestion == "" {
 		return nil
@@ -154,8 +156,8 @@ func (f *flow) prepareCongestion() (err error) {
 	return err
 }
 
-// Run runs the flows and returns their results in the same order. Times count from time zero. It ends
-// at the latest a grace after the last stop, and at once with ctx. A failed flow has an Error.
+// Run runs the flows and returns their results in the same order. Times count from time zero. It
+// ends at the latest a grace after the last stop, and at once with ctx. A failed flow has an Error.
 func (s *Session) Run(ctx context.Context, zero time.Time) []result.Flow {
 	var flows []result.Flow
 	for _, o := range s.run(ctx, zero) {

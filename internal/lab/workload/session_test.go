@@ -111,7 +111,9 @@ func nothingLeft(t *testing.T, n *testnet.Network) {
 			t.Errorf("still running on %s: %v", h.Name, left)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(os.Getpid())+"-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(
+		filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(os.Getpid())+"-*"),
+	); len(left) > 0 {
 		t.Errorf("still there: %v", left)
 	}
 }
@@ -186,13 +188,16 @@ func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
 
 func TestARateIsTheFlowsAndNotOfEachConnection(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	r := mustRun(t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}))["calls"]
+	r := mustRun(
+		t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}),
+	)["calls"]
 	between(t, "rate", r.forward.rateBps, 6e6, 10e6)
 }
 
 func TestLossesOfDatagramsAreCounted(t *testing.T) {
 	n := testnet.New(t, testnet.Options{Segments: true})
-	// A queue shorter than the socket's, which would hold the sender back instead of losing anything.
+	// A queue shorter than the socket's, which would hold the sender back instead of losing
+	// anything.
 	if err := n.Client.Rate(10e6, 30_000); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +251,10 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 			connections[c.LocalPort] = true
 		}
 		if opened != want/5 || len(connections) != want/5 {
-			t.Errorf("%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened, len(connections), want)
+			t.Errorf(
+				"%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened,
+				len(connections), want,
+			)
 		}
 	}
 }
@@ -254,7 +262,9 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 func TestAnUploadMayBeGreaterThanHTTPDTakesByDefault(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	const size = 1<<30 + 1
-	r := mustRun(t, n, Options{}, setup("put", time.Minute, plan.Flow{Protocol: plan.HTTPPut, Size: size, Transfers: 1}))["put"]
+	r := mustRun(
+		t, n, Options{}, setup("put", time.Minute, plan.Flow{Protocol: plan.HTTPPut, Size: size, Transfers: 1}),
+	)["put"]
 	if len(r.Transfers) != 1 || r.Transfers[0].Bytes != size || r.forward.receivedBytes != size {
 		t.Errorf("transfers %+v, want one of %d bytes", r.Transfers, size)
 	}
@@ -323,7 +333,10 @@ func TestTransfersHaveTheCongestionControlOfTheirFlow(t *testing.T) {
 
 func TestWebFollowsFromItsSeed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	flow := setup("surf", 30*time.Second, plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2})
+	flow := setup(
+		"surf", 30*time.Second,
+		plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2},
+	)
 	sizes := func(seed uint64) (all []int64) {
 		for _, tr := range mustRun(t, n, Options{Seed: seed}, flow)["surf"].Transfers {
 			all = append(all, tr.Bytes)
@@ -352,7 +365,13 @@ func TestWebFollowsFromItsSeed(t *testing.T) {
 
 func TestPingIsAnswered(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	r := mustRun(t, n, Options{}, setup("echo", 1500*time.Millisecond, plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200}))["echo"]
+	r := mustRun(
+		t, n, Options{},
+		setup(
+			"echo", 1500*time.Millisecond,
+			plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200},
+		),
+	)["echo"]
 	p := r.Pings
 	if p == nil || p.Sent < 14 || p.Sent > 15 || p.Received != p.Sent || len(p.RTTs) != int(p.Received) {
 		t.Fatalf("pings %+v, want 15 answered", p)
@@ -450,9 +469,24 @@ func TestFlowsThatCannotBePreparedAreNamed(t *testing.T) {
 		{"two of a name", []plan.FlowSetup{tcp, tcp}, machines(n), 0, []string{"two flows are named bulk"}},
 		{"a machine that is not there", []plan.FlowSetup{stranger}, machines(n), 0, []string{"bulk", "nobody"}},
 		{"a server in a guest", []plan.FlowSetup{tcp}, guest, 0, []string{"bulk", "cannot be a server"}},
-		{"iperf3's port taken", []plan.FlowSetup{tcp}, machines(n), at.Port(), []string{"iperf3 on server", "cannot have port", "another program"}},
-		{"httpd's port taken", []plan.FlowSetup{web}, machines(n), at.Port(), []string{"httpd on server", "cannot have port", "another program"}},
-		{"an address that is another's", []plan.FlowSetup{tcp}, elsewhere, 0, []string{"iperf3 on server (192.0.2.1)", "did not start"}},
+		{
+			"iperf3's port taken",
+			[]plan.FlowSetup{tcp},
+			machines(n), at.Port(),
+			[]string{"iperf3 on server", "cannot have port", "another program"},
+		},
+		{
+			"httpd's port taken",
+			[]plan.FlowSetup{web},
+			machines(n), at.Port(),
+			[]string{"httpd on server", "cannot have port", "another program"},
+		},
+		{
+			"an address that is another's",
+			[]plan.FlowSetup{tcp},
+			elsewhere, 0,
+			[]string{"iperf3 on server (192.0.2.1)", "did not start"},
+		},
 		{"a namespace that is not there", []plan.FlowSetup{tcp}, gone, 0, []string{"airtide-not-there"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -478,8 +512,12 @@ func TestAToolThatIsNotInstalledIsNamed(t *testing.T) {
 	missing := before
 	missing.Programs = []string{"airtide-no-such-ping"}
 	clients[plan.Ping] = missing
-	_, err := Prepare(context.Background(), []plan.FlowSetup{setup("echo", time.Second, plan.Flow{Protocol: plan.Ping})}, machines(n), Options{Folder: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "echo") || !strings.Contains(err.Error(), "apt-get install iputils-ping") {
+	_, err := Prepare(
+		context.Background(), []plan.FlowSetup{setup("echo", time.Second, plan.Flow{Protocol: plan.Ping})},
+		machines(n), Options{Folder: t.TempDir()},
+	)
+	if err == nil || !strings.Contains(err.Error(), "echo") ||
+		!strings.Contains(err.Error(), "apt-get install iputils-ping") {
 		t.Errorf("error is %v", err)
 	}
 }
