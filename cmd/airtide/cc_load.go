@@ -80,7 +80,7 @@ If a command is given, the exit status is the status of the command.`,
 				return err
 			}
 			if command != nil {
-				return runCommand(cmd.Context(), command)
+				return runCommand(cmd.Context(), command, nil)
 			}
 			if !o.Pin {
 				<-cmd.Context().Done()

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,20 +76,4 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 		out.TimeNum, out.TimeDen = r.Num, r.Den
 	}
 	return out, out.Check(k)
-}
-
-// runCommand runs a command to its end, and ends with its status. Ctrl-C reaches it as it does any foreground program.
-func runCommand(ctx context.Context, command []string) error {
-	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-	err := c.Run()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.Exited() {
-		return exitStatus(ended.ExitCode())
-	}
-	if err != nil {
-		return fmt.Errorf("running %s: %w", command[0], err)
-	}
-	return nil
 }

@@ -40,6 +40,9 @@ func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
+	if e, ok := errors.AsType[commandError](err); ok {
+		t.Warnf("%v", e)
+	}
 	if s, ok := errors.AsType[statusError](err); ok {
 		return s.ExitStatus()
 	}

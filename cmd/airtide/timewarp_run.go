@@ -62,7 +62,7 @@ network namespace, by kind. The exit status is the status of the command.`,
 				}
 			}
 			if err = errors.Join(err, printErr); err == nil && r.ExitStatus != 0 {
-				err = exitStatus(r.ExitStatus)
+				err = commandError{args[0], r.ExitStatus}
 			}
 			return err
 		},

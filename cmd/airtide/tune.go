@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"airtide/internal/view/terminal"
 
@@ -120,7 +121,11 @@ func tuneUntil(
 		return err
 	}
 	if len(command) > 0 {
-		err = runTuned(ctx, group, command)
+		var attributes *syscall.SysProcAttr
+		if group != nil {
+			attributes = group.Attributes()
+		}
+		err = runCommand(ctx, command, attributes)
 	} else if !o.Keep {
 		<-ctx.Done()
 	}
