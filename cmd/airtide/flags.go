@@ -103,15 +103,8 @@ func fixed(cmd *cobra.Command, flag string, values ...string) {
 
 // group is a verb that only has verbs below it.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
-	cmd.Args = func(_ *cobra.Command, args []string) error { return unknownVerb(args) }
+	cmd.Args = unknownVerb
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(verbs...)
 	return cmd
-}
-
-func unknownVerb(args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("unknown verb %q", args[0])}
-	}
-	return nil
 }

@@ -59,7 +59,22 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(&cobra.Command{
+		Use:     "help [verb]",
+		Short:   "Show the help of a verb",
+		Example: "  airtide help lab run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			if len(rest) > 0 {
+				return unknownVerb(verb, rest)
+			}
+			return verb.Help()
+		},
+	})
 	return group(root,
 		newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newCell(t), newLab(t), newCC(t),
 		newTune(t), newShare(t), newFairness(t), newTimewarp(t))

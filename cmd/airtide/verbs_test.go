@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // These tests run the real binary on real traffic, one story per verb and fault. They need root.
@@ -35,7 +37,7 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		return
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"airtide": main})
 }
 
 // transfer moves some megabytes over a loopback connection of its own.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// maxDistance is the number of wrong letters up to which a name is suggested.
+const maxDistance = 2
+
+// unknownVerb refuses a verb that does not exist and suggests the nearest one.
+func unknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return usageError{fmt.Errorf("unknown verb %q%s", args[0], suggestion("", args[0], names))}
+}
+
+// flagError adds the nearest flag to the error of an unknown flag.
+func flagError(cmd *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return usageError{err}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return usageError{fmt.Errorf("%w%s", err, suggestion("--", name, names))}
+}
+
+// suggestion is " (did you mean PREFIX NAME?)" with the nearest name, or empty.
+func suggestion(prefix, text string, names []string) string {
+	best, least := "", maxDistance+1
+	for _, name := range names {
+		if d := distance(text, name); d < least && d < len(name) {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + prefix + best + "?)"
+}
+
+// distance is the Levenshtein distance of two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
