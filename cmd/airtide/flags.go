@@ -56,6 +56,20 @@ func (f *outputFlags) create() (*os.File, error) {
 	return file, err
 }
 
+// write makes the file with its content. It leaves no half of it.
+func (f *outputFlags) write(data []byte) error {
+	file, err := f.create()
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = os.Remove(f.path)
+		return fmt.Errorf("writing %s: %w", f.path, err)
+	}
+	return nil
+}
+
 // noArgs refuses arguments, and exactArgs asks for one argument of each name.
 var noArgs = exactArgs()
 

@@ -26,6 +26,7 @@ func newLabShow(t *terminal.Terminal) *cobra.Command {
 		asCSV, each bool
 		formats     []string
 		grey        bool
+		theme       themeFlag
 		o           figure.Options
 	)
 	cmd := &cobra.Command{
@@ -55,8 +56,12 @@ is not held. A claim that is not decided does not change the exit status.`,
 					return usageError{fmt.Errorf("figures are written as %v, not as %q", figure.Formats, f)}
 				}
 			}
+			older := ""
 			if grey {
-				o.Theme = figure.Print
+				older = "grey"
+			}
+			if o.Theme, err = theme.find(older); err != nil {
+				return err
 			}
 			if run != "" {
 				return drawRun(t, filepath.Join(dir, "runs", run), run, into, formats, o)
@@ -73,7 +78,7 @@ is not held. A claim that is not decided does not change the exit status.`,
 			case asCSV:
 				err = r.WriteCSV(out)
 			default:
-				err = r.WriteText(out, show.TextOptions{Colour: t.Colour, Each: each})
+				err = r.WriteText(out, show.TextOptions{Colour: t.Colour, Width: t.Width, Each: each})
 			}
 			if err != nil {
 				return err
@@ -91,7 +96,8 @@ is not held. A claim that is not decided does not change the exit status.`,
 	fl.StringVar(&into, "figures", "", "folder to draw figures into")
 	fl.StringVar(&run, "run", "", "draw one run over time, by its id")
 	fl.StringSliceVar(&formats, "format", []string{"png", "svg"}, "formats of figures")
-	fl.BoolVar(&grey, "grey", false, "figures in black and grey")
+	theme.register(cmd)
+	fl.BoolVar(&grey, "grey", false, "older name of --theme print")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "figures without titles")
 	fl.Float64Var(&o.WidthCm, "width", 0, "width of figures in cm (default 16)")
 	asJSON.register(fl, "print as JSON")

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,21 +19,23 @@ import (
 
 func newPlot(t *terminal.Terminal) *cobra.Command {
 	var (
-		out         outputFlags
-		kind, style string
-		flows       []uint
-		o           plot.Options
+		out                 outputFlags
+		kind, format, style string
+		theme               themeFlag
+		flows               []uint
+		o                   plot.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o FIGURE",
 		Short: "Draw figures from a recording",
-		Long: `Draws one connection of a recording, or with --grid several connections side by side with the same axes. The suffix of
-the output chooses PNG, SVG or PDF.
+		Long: `Draws one connection of a recording, several in one panel (--flow 1,2), or several side by side with the same axes
+(--grid). The suffix of the output chooses PNG, SVG or PDF; "-o -" writes to standard output.
 
 Figures:
 ` + figureList(),
 		Example: `  airtide plot upload.atr --flow 1 -o cwnd.png
   airtide plot upload.atr --flow 1 --kind rtt --log-rtt -o rtt.svg
+  airtide plot upload.atr --flow 1,2 --kind rates --theme dark -o both.png
   airtide plot upload.atr --grid --flow 1,2,3,4 -o all.png`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,18 +46,21 @@ Figures:
 			if err != nil {
 				return usageError{err}
 			}
-			format, err := plot.FormatOf(out.path)
-			if err != nil {
-				return usageError{err}
+			if format, err = formatOf(t, out.path, format); err != nil {
+				return err
 			}
-			o.Style = plot.Style(style)
+			if o.Theme, err = theme.find(style); err != nil {
+				return err
+			}
 			return drawPlot(cmd.Context(), t, args[0], out, format, k, flowIDs(flows), o)
 		},
 	}
 	fl := cmd.Flags()
-	out.register(fl, "figure to write: .png, .svg or .pdf (required)")
+	out.register(fl, "figure to write: .png, .svg or .pdf, or - for standard output (required)")
+	fl.StringVar(&format, "format", "", "png, svg or pdf (default: the suffix of the output; png for -)")
 	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "kind of figure; see above")
-	fl.UintSliceVar(&flows, "flow", nil, "flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
+	fl.UintSliceVar(&flows, "flow", nil,
+		"flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
 	fl.DurationVar(&o.From, "from", 0, "start of the figure, from the start of the recording")
 	fl.DurationVar(&o.To, "to", 0, "end of the figure, from the start of the recording (default: its end)")
@@ -65,7 +69,8 @@ Figures:
 	fl.Float64Var(&o.WidthCm, "width", 0, "width in cm (default 16)")
 	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: as the figure needs)")
 	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
-	fl.StringVar(&style, "style", string(plot.Colour), "colour or grey")
+	theme.register(cmd)
+	fl.StringVar(&style, "style", "", "older name of --theme: colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
 	fl.DurationVar(&o.Window, "window", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
 	names := make([]string, 0, len(plot.Kinds()))
@@ -73,9 +78,29 @@ Figures:
 		names = append(names, string(k))
 	}
 	fixed(cmd, "kind", names...)
-	fixed(cmd, "style", string(plot.Colour), string(plot.Grey))
+	fixed(cmd, "style", "colour", "grey")
+	fixed(cmd, "format", plot.Formats...)
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
+}
+
+// formatOf is the format of a figure: the chosen one, or the suffix of its file.
+func formatOf(t *terminal.Terminal, path, chosen string) (string, error) {
+	switch {
+	case chosen != "" && !slices.Contains(plot.Formats, chosen):
+		return "", usageError{fmt.Errorf("unknown format %q: want one of %s", chosen, strings.Join(plot.Formats, ", "))}
+	case path == "-" && t.Screen:
+		return "", usageError{errors.New("a terminal cannot show the figure: redirect the output, or name a file")}
+	case chosen != "":
+		return chosen, nil
+	case path == "-":
+		return "png", nil
+	}
+	format, err := plot.FormatOf(path)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return format, nil
 }
 
 func figureList() string {
@@ -97,12 +122,15 @@ func drawPlot(
 	defer r.Close()
 	o.OriginNs, o.Minor = r.Metadata().ClockMonotonicNs, len(ids) > 0
 	if len(ids) == 0 && !o.Grid {
-		id, err := busiestFlow(ctx, r)
+		id, of, err := busiestFlow(ctx, r)
 		if err != nil {
 			return err
 		}
 		r.warnDamage()
 		ids = []tcp.FlowID{id}
+		if of > 1 {
+			t.Notef("drawing flow %d of %d, the flow with most traffic; --flow chooses others", id, of)
+		}
 	}
 	series := plot.NewSeries([]plot.Kind{kind}, ids, o)
 	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: kind.Fields(), Flows: ids}, series); err != nil {
@@ -117,23 +145,15 @@ func drawPlot(
 		return err
 	}
 	o.Note = missing(series.LostRecords(), r.Damage())
-	f, err := out.create()
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	err = plot.Draw(w, format, kind, found, o)
-	if err == nil {
-		err = w.Flush()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		_ = os.Remove(out.path)
+	var b bytes.Buffer
+	if err := plot.Draw(&b, format, kind, found, o); err != nil {
 		return fmt.Errorf("drawing %s: %w", out.path, err)
 	}
-	return nil
+	if out.path == "-" {
+		_, err := t.Out.Write(b.Bytes())
+		return err
+	}
+	return out.write(b.Bytes())
 }
 
 // missing is the note in a figure whose recording is incomplete.

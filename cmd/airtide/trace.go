@@ -99,17 +99,17 @@ func (w *watched) Lost(l *tcp.Loss) error {
 	return w.sink.Lost(l)
 }
 
-// busiestFlow finds the flow that moved the most bytes.
-func busiestFlow(ctx context.Context, r *reading) (tcp.FlowID, error) {
+// busiestFlow finds the flow that moved the most bytes, and counts the flows.
+func busiestFlow(ctx context.Context, r *reading) (id tcp.FlowID, of int, err error) {
 	v := newVolume()
 	o := trace.ScanOptions{Fields: []tcp.Field{tcp.AckedBytes, tcp.ReceivedBytes}}
 	if err := r.scan(ctx, "looking for the busiest flow of", o, v); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if len(v.order) == 0 {
-		return 0, errors.New("the recording has no flows")
+		return 0, 0, errors.New("the recording has no flows")
 	}
-	return v.busiest(), nil
+	return v.busiest(), len(v.order), nil
 }
 
 // volume sums up the bytes that each flow moved. Of a sender and a receiver of equal volume it

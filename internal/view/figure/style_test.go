@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,19 @@ func TestThemesHaveAllInks(t *testing.T) {
 		if got := contrast(Dark.Inks[ink], Dark.Paper); got < 4.5 {
 			t.Errorf("%s has a contrast of %.1f to dark paper, want 4.5", ink, got)
 		}
+	}
+}
+
+func TestThemesAreFoundByName(t *testing.T) {
+	for name, want := range map[string]*Theme{
+		"light": Light, "colour": Light, "print": Print, "grey": Print, "gray": Print, "dark": Dark,
+	} {
+		if got, err := ThemeOf(name); got != want || err != nil {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
+	if _, err := ThemeOf("neon"); err == nil || !strings.Contains(err.Error(), "want light, print, dark") {
+		t.Errorf("neon: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
 // Every figure names its axes with units and its curves in a legend.
@@ -277,7 +278,7 @@ func TestSpikeOfOneSampleIsDrawn(t *testing.T) {
 		t.Fatalf("%d buckets", len(flows[0].curves[0].buckets))
 	}
 	var out bytes.Buffer
-	if err := Draw(&out, "png", RTT, flows, Options{Style: Grey, NoTitle: true}); err != nil {
+	if err := Draw(&out, "png", RTT, flows, Options{Theme: figure.Print, NoTitle: true}); err != nil {
 		t.Fatal(err)
 	}
 	picture, err := png.Decode(&out)
@@ -380,7 +381,7 @@ func TestPNGHasSizeAndResolution(t *testing.T) {
 }
 
 func TestGreyStyleHasNoColour(t *testing.T) {
-	picture := drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Style: Grey})
+	picture := drawSVG(t, Overview, collect(t, []Kind{Overview}, Options{}, upload), Options{Theme: figure.Print})
 	for _, p := range picture.Paths {
 		for _, part := range strings.Split(p.Style, "#")[1:] {
 			if part[0:2] != part[2:4] || part[2:4] != part[4:6] {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"airtide/internal/tcp"
+	"airtide/internal/view/figure"
 )
 
 // fourFlows are two transfers, a control connection of few bytes, and a flow without samples.
@@ -86,7 +87,7 @@ func TestSeveralFlowsShareAPanel(t *testing.T) {
 
 func TestDarkStyleHasDarkPaper(t *testing.T) {
 	flows := collect(t, []Kind{Overview}, Options{}, upload)
-	picture := drawSVG(t, Overview, flows, Options{Style: Dark})
+	picture := drawSVG(t, Overview, flows, Options{Theme: figure.Dark})
 	if !strings.Contains(picture.Paths[0].Style, "fill:#16181D") {
 		t.Errorf("the paper is %s", picture.Paths[0].Style)
 	}

@@ -8,17 +8,6 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// Style is the name of a theme.
-type Style string
-
-// Styles. Lines differ in their dashes and marks in their shapes in all of them, so Colour survives
-// a black and white printer as well.
-const (
-	Colour Style = "colour" // the palette of Okabe and Ito, which colour-blind readers can tell apart
-	Grey   Style = "grey"   // black and greys only
-	Dark   Style = "dark"   // light lines on dark paper
-)
-
 // Options are the part of a recording that is drawn, and its look. The zero value is a good figure
 // for a page of a paper.
 type Options struct {
@@ -42,7 +31,7 @@ type Options struct {
 	// resolution of a PNG, 0 for 300.
 	WidthCm, HeightCm float64
 	DPI               int
-	Style             Style
+	Theme             *figure.Theme // nil for figure.Light
 
 	// Grid draws several flows side by side with the same axes. Without it, several flows are drawn
 	// in one panel.
@@ -80,27 +69,12 @@ func (o *Options) check() error {
 	case o.Window < 0:
 		return fmt.Errorf("figure: the goodput window cannot be negative, it is %v", o.Window)
 	}
-	if _, err := o.theme(); err != nil {
-		return err
-	}
 	f := o.figureOptions()
 	return f.Check()
 }
 
-func (o *Options) theme() (*figure.Theme, error) {
-	if o.Style == "" {
-		return figure.Light, nil
-	}
-	t, err := figure.ThemeOf(string(o.Style))
-	if err != nil {
-		return nil, fmt.Errorf("figure: unknown style %q: want %s, %s or %s", o.Style, Colour, Grey, Dark)
-	}
-	return t, nil
-}
-
 func (o *Options) figureOptions() figure.Options {
-	theme, _ := o.theme()
 	return figure.Options{
-		Theme: theme, WidthCm: o.WidthCm, HeightCm: o.HeightCm, DPI: o.DPI, NoTitle: o.NoTitle,
+		Theme: o.Theme, WidthCm: o.WidthCm, HeightCm: o.HeightCm, DPI: o.DPI, NoTitle: o.NoTitle,
 	}
 }

@@ -55,7 +55,6 @@ func TestDrawRefuses(t *testing.T) {
 		},
 		{"unknown figure", "png", "pie", one, Options{}, "want one of cwnd, rtt, queues"},
 		{"unknown format", "gif", RTT, one, Options{}, "want one of png, svg, pdf"},
-		{"unknown style", "png", RTT, one, Options{Style: "neon"}, "want colour, grey or dark"},
 		{"too small", "png", RTT, one, Options{WidthCm: 2}, "too small to be read"},
 		{"too low", "png", Overview, one, Options{HeightCm: 8}, "too low for what it has to show: make it at least"},
 		{"too large", "png", RTT, one, Options{WidthCm: 5000}, "want at most 200 cm"},

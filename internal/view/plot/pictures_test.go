@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"airtide/internal/view/figure"
 )
 
 var pictures = flag.String("pictures", "",
@@ -67,9 +69,9 @@ func samples() []sample {
 			},
 			up,
 		},
-		{"cwnd-grey", Cwnd, Options{Style: Grey}, up},
+		{"cwnd-grey", Cwnd, Options{Theme: figure.Print}, up},
 		{"cwnd-column", Cwnd, Options{WidthCm: 8.5, HeightCm: 6.5}, up},
-		{"windows-grey", Windows, Options{Style: Grey}, up},
+		{"windows-grey", Windows, Options{Theme: figure.Print}, up},
 		{"cubic-of-bbr", Cubic, Options{}, []synthetic{bbr}},
 		{"queues-receiver", Queues, Options{}, []synthetic{down}},
 		{"rates-receiver", Rates, Options{}, []synthetic{down}},

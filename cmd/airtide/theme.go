@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"airtide/internal/view/figure"
+)
+
+// themeFlag is --theme, the colours of figures.
+type themeFlag string
+
+func (f *themeFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar((*string)(f), "theme", "light", "colours of figures: light, print (black and grey) or dark")
+	fixed(cmd, "theme", figure.ThemeNames...)
+}
+
+// find returns the theme, or the theme of another flag that is an older name for it.
+func (f themeFlag) find(older string) (*figure.Theme, error) {
+	name := string(f)
+	if older != "" {
+		name = older
+	}
+	t, err := figure.ThemeOf(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return t, nil
+}
