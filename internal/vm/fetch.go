@@ -164,10 +164,10 @@ func (a *apt) run(ctx context.Context, program string, args ...string) (string, 
 	c := exec.CommandContext(ctx, program, append(append([]string{}, a.options...), args...)...)
 	c.Dir = a.dir
 	c.Env = append(os.Environ(), "LC_ALL=C")
-	var out, complaint bytes.Buffer
-	c.Stdout, c.Stderr = &out, &complaint
+	var out, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &out, &stderr
 	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(complaint.Bytes()))
+		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return out.String(), nil
 }

@@ -187,25 +187,25 @@ func TestAGuest(t *testing.T) {
 		}
 	})
 	t.Run("ends", func(t *testing.T) { ends(t, g) })
-	if said := FirstComplaint(kernel.String()); said != "" {
+	if said := FirstKernelProblem(kernel.String()); said != "" {
 		t.Errorf("the guest's kernel complained: %s, in\n%s", said, &kernel)
 	}
 }
 
 func runsPrograms(t *testing.T, g *Guest) {
-	var out, complaint bytes.Buffer
+	var out, stderr bytes.Buffer
 	p, err := g.Start(t.Context(), Command{
 		Path: "/bin/sh", Args: []string{"-c", "echo $WORD; echo oops >&2; exit 3"}, Env: []string{"WORD=word"},
 		Dir:    "/tmp",
-		Stdout: &out, Stderr: &complaint,
+		Stdout: &out, Stderr: &stderr,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var exit *ExitError
 	if err := p.Err(); !errors.As(err, &exit) || exit.Status != 3 || out.String() != "word\n" ||
-		complaint.String() != "oops\n" {
-		t.Errorf("it printed %q and %q and ended with %v", &out, &complaint, err)
+		stderr.String() != "oops\n" {
+		t.Errorf("it printed %q and %q and ended with %v", &out, &stderr, err)
 	}
 	if _, err := g.Start(t.Context(), Command{Path: "/bin/none"}); err == nil ||
 		!strings.Contains(err.Error(), "/bin/none") {

@@ -103,14 +103,14 @@ func readModule(ctx context.Context, path string) ([]byte, error) {
 		}
 		return content, nil
 	}
-	var complaint bytes.Buffer
+	var stderr bytes.Buffer
 	c := exec.CommandContext(ctx, "xz", "--decompress", "--stdout", path)
-	c.Stderr = &complaint
+	c.Stderr = &stderr
 	content, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf(
 			"decompressing module %s (Debian: apt install xz-utils): %w: %s", path, err,
-			bytes.TrimSpace(complaint.Bytes()),
+			bytes.TrimSpace(stderr.Bytes()),
 		)
 	}
 	return content, nil

@@ -15,7 +15,7 @@ import (
 
 const reasonFile = "reason.txt"
 
-// Attempt is a run that is being made. It ends with Finish or Fail; one that ends with neither was
+// Attempt is a run under way. It ends with Finish or Fail; one that ends with neither was
 // interrupted, and is put moveToAttempts when the run begins anew.
 type Attempt struct {
 	// Dir is where the run's files go.

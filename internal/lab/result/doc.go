@@ -1,12 +1,12 @@
-// Package result is what runs leave on disk: the types of result.json, which is written last and
-// says that a run is finished, and the folder that holds the runs of one experiment.
+// Package result reads and writes the data of runs on disk. A run is finished once it has a
+// result.json. A folder has the runs of one experiment.
 //
 //	DIR/<experiment>/<YYYYMMDD-HHMMSS>/
-//	    experiment.yaml          the file as it was run
-//	    plan.json                its points and runs, worked out
-//	    runs/<run>/result.json   a finished run, with its series, recordings, captures and the tools' own output beside it
-//	    attempts/<run>/<n>/      what failed or was interrupted, with reason.txt
+//	    experiment.yaml          the experiment
+//	    plan.json                its points and runs
+//	    runs/<run>/result.json   a finished run, beside its series, recordings, captures and tools' output
+//	    attempts/<run>/<n>/      a failed or interrupted attempt, with reason.txt
 //
-// The time in the name is that of the start in UTC. A finished run is never overwritten. Besides
-// locks, the package knows no other process: it starts nothing and reads nothing but these folders.
+// The name has the time of the start in UTC. A finished run is never overwritten. The package starts
+// no process and reads nothing but these folders.
 package result

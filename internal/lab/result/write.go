@@ -54,7 +54,7 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// adviseOnFullDisk says what to do about a full disk.
+// adviseOnFullDisk adds the way out to the error of a full disk.
 func adviseOnFullDisk(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		return fmt.Errorf("%w (finished runs are kept: free some space and resume)", err)

@@ -182,7 +182,7 @@ func (m *machines) saveConsole(g *guest) error {
 	if err := errors.Join(err, g.console.Close()); err != nil {
 		return fmt.Errorf("keeping what the kernel of %s said: %w", g.name, err)
 	}
-	if complaint := vm.FirstComplaint(string(said)); complaint != "" {
+	if complaint := vm.FirstKernelProblem(string(said)); complaint != "" {
 		m.problems = append(m.problems, fmt.Sprintf("the kernel of %s complained: %s", g.name, complaint))
 	}
 	if len(said) == 0 {

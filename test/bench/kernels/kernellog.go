@@ -76,7 +76,7 @@ func (k *kernelLog) take(ctx context.Context) (string, error) {
 // complaintsIn are the lines of a kernel's log that should not be.
 func complaintsIn(log string) (all []string) {
 	for line := range strings.Lines(log) {
-		if vm.IsComplaint(line) {
+		if vm.IsKernelProblem(line) {
 			_, message, _ := strings.Cut(strings.TrimSpace(line), ";")
 			all = append(all, message)
 		}

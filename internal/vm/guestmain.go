@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsGuest says that this process is the first one of a guest, and is to call Main.
+// IsGuest reports whether this process is the first of a guest, which must call Main.
 func IsGuest() bool { return os.Getpid() == 1 && os.Getenv(guestVariable) != "" }
 
 // Function is one that the host can call in a guest: JSON in, and what is returned as JSON out.
@@ -22,7 +22,7 @@ type Function func(input json.RawMessage) (output any, err error)
 // Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never
 // returns.
 func Main(functions map[string]Function) {
-	if err := inside(functions); err != nil {
+	if err := runGuest(functions); err != nil {
 		fmt.Fprintf(os.Stderr, "airtide: the guest: %v\n", err)
 	}
 	unix.Sync()
@@ -34,7 +34,7 @@ func Main(functions map[string]Function) {
 // whose file systems are there.
 const mounted = "mounted"
 
-func inside(functions map[string]Function) error {
+func runGuest(functions map[string]Function) error {
 	if os.Getenv(guestVariable) != mounted {
 		if err := mountAll(); err != nil {
 			return err
@@ -51,7 +51,7 @@ func inside(functions map[string]Function) error {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return fmt.Errorf("reading what the guest is to be: %w", err)
+		return fmt.Errorf("reading the task of the guest: %w", err)
 	}
 	for _, name := range s.Modules {
 		if err := loadModule(filepath.Join(modulesPath, name+".ko")); err != nil {
