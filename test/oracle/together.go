@@ -115,6 +115,9 @@ func (t *together) usual(now time.Duration) bool {
 
 // asks asks the others for what the terminal needs. It is called while bounds are held.
 func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
+	if a.config.Policy == control.Observe {
+		return // F1, mended after the copy was made
+	}
 	if t.heldSince == 0 {
 		t.heldSince = now
 	}
@@ -216,6 +219,9 @@ func (t *together) free(now time.Duration) string {
 
 // leads says whether this terminal is the one that has bounds lifted to compare: the lowest session.
 func (t *together) leads(a *agent) bool {
+	if a.config.Policy == control.Observe {
+		return false // F1, mended after the copy was made
+	}
 	for _, p := range a.peers {
 		if p.Report.State != message.Observing && p.Report.Session < a.session {
 			return false

@@ -238,6 +238,9 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 // rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
 // windows are bounded.
 func (c *Core) proposeProbe(now time.Duration, in Inputs) {
+	if c.config.Policy == Observe {
+		return // a probe would hold the peers back for a terminal that holds nothing back itself
+	}
 	d := c.decision
 	if c.benefit.boundSince == 0 {
 		c.benefit.boundSince = now
@@ -295,8 +298,12 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	c.notices = append(c.notices, fmt.Sprintf("sharing does not help: %s; letting go for %s", reason, releaseTime))
 }
 
-// isCoordinator says whether this terminal asks for release probes: its session is the lowest.
+// isCoordinator says whether this terminal asks for release probes: its session is the lowest of those
+// that do not only observe.
 func (c *Core) isCoordinator(peers []message.Peer) bool {
+	if c.config.Policy == Observe {
+		return false
+	}
 	for i := range peers {
 		if r := &peers[i].Report; r.State != message.Observing && r.Session < c.config.Session {
 			return false

@@ -187,3 +187,26 @@ func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
 		t.Errorf("it still goes by a standalone rate of %g bit/s", c.standaloneRate())
 	}
 }
+
+// TestAnObserverAsksForNoProbe: its peers would hold back, and it would not.
+func TestAnObserverAsksForNoProbe(t *testing.T) {
+	for policy, proposes := range map[Policy]bool{Shares: true, Observe: false} {
+		c := NewCore(Config{Policy: policy, Session: 1, Weight: 1})
+		proposed := false
+		for i := range 100 {
+			now := time.Hour + time.Duration(i)*100*time.Millisecond
+			out := c.Step(now, Inputs{
+				Ready: true, MayReportEarly: true, SilenceLimit: time.Second, Host: flow.HostSample{SendRate: 40e6},
+				Flows: []flow.Sample{{ID: 1, MSS: 1448, SendRate: 40e6, Greedy: true, MinRTT: 2 * ms, MeanRTT: 9 * ms, LeastRTT: 3 * ms}},
+				Peers: []message.Peer{{Source: source(1), HeardNs: int64(now), Report: message.Report{
+					Session: 2, State: message.Controlling, PeriodMs: 200, MaxKbps: 50_000, MaxSource: message.Measured,
+					UploadKbps: 20_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
+				}}},
+			})
+			proposed = proposed || out.Probe.Kind != message.NoProbe
+		}
+		if proposed != proposes {
+			t.Errorf("%s: a probe was proposed: %v, want %v", policy, proposed, proposes)
+		}
+	}
+}
