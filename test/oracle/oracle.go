@@ -169,6 +169,9 @@ func (o *Oracle) decide(now time.Duration, in core.Inputs, out *core.Outputs) {
 	out.Reason = why
 	v.ShareBps, v.TotalBps, v.WireBps, v.Limit, v.QueueTargetUs, v.Correction = s.ShareBps, s.TotalBps, s.CapacityBps, s.Limit, s.QueueTargetUs, s.Correction
 	for _, id := range sortedKeys(bounds.down) {
+		if !o.config.BoundReceive {
+			break // F2, mended after the copy was made
+		}
 		f := a.self.flows[id]
 		v.Receive = append(v.Receive, core.ReceiveBound{Local: f.ends.Local, Remote: f.ends.Remote, Bytes: bounds.down[id]})
 	}

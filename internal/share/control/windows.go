@@ -55,13 +55,13 @@ var noBounds bounds
 // list puts bounds into the outputs, and notes which receive windows are in force.
 func (c *Core) list(b bounds, out *Outputs) {
 	out.Send = b.send
+	if !c.config.BoundReceive {
+		return // nothing is in force for what is received
+	}
 	bytes := map[*flow.Flow]uint32{}
 	for _, r := range b.receive {
 		bytes[r.flow] = r.bytes
 		out.View.Receive = append(out.View.Receive, ReceiveBound{Local: r.flow.Local, Remote: r.flow.Remote, Bytes: r.bytes})
-	}
-	if !c.config.BoundReceive {
-		return
 	}
 	for _, f := range c.flows.All() {
 		if f.ReceiveBound = bytes[f]; f.Receive.ActiveUntil > 0 {

@@ -216,3 +216,17 @@ func TestWindowsOfATerminalAreWholeAggregatesTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestReceiveWindowsAreShownOnlyIfInForce: some kernels cannot bound them.
+func TestReceiveWindowsAreShownOnlyIfInForce(t *testing.T) {
+	for _, inForce := range []bool{true, false} {
+		c := NewCore(Config{BoundReceive: inForce})
+		f := &flow.Flow{ID: 1, MSS: 1448, Receive: flow.Direction{ActiveUntil: time.Hour}}
+		c.flows.Add(f)
+		var out Outputs
+		c.list(bounds{receive: []receiveBound{{f, 14480}}}, &out)
+		if shown := len(out.View.Receive) == 1; shown != inForce || len(out.Receive) != len(out.View.Receive) {
+			t.Errorf("in force: %v, shown: %+v, bounds %+v", inForce, out.View.Receive, out.Receive)
+		}
+	}
+}
