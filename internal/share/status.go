@@ -119,7 +119,7 @@ func (a *agent) publish(counts [message.NumReasons]uint64) {
 func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
 	v := &a.out.View
 	s.describe(&a.config)
-	s.Held, s.Why, s.Elsewhere, s.Own = a.out.Reason == "", a.out.Reason, a.reports.elsewhere, seen(v.Own)
+	s.Held, s.Why, s.Elsewhere, s.Own = a.out.Reason == "", a.out.Reason, a.reports.elsewhere, seen(a.out.Report)
 	s.Peers = make([]Terminal, 0, len(a.reports.peers))
 	for _, p := range a.reports.peers {
 		t := seen(p.Report)

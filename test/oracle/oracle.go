@@ -147,7 +147,6 @@ func (o *Oracle) Step(now time.Duration, in core.Inputs) (out core.Outputs) {
 func (o *Oracle) decide(now time.Duration, in core.Inputs, out *core.Outputs) {
 	a, v := &o.agent, &out.View
 	a.together.hears(now, a)
-	v.Own = a.self.report(a.state(), a.keeps())
 	v.Probe, v.ForeignQueues = a.together.phase.Kind, a.together.foreign(&a.self)
 	if e := a.together.effect; e != nil {
 		v.Benefit = &core.Effect{With: core.Figures(e.With), Without: core.Figures(e.Without), Least: e.Least, At: e.At}

@@ -353,7 +353,6 @@ func (c *Core) measuresStandalone() bool {
 
 // view shows what was measured, before the step decides.
 func (c *Core) view(v *View) {
-	v.Own = c.report()
 	v.Probe, v.ForeignQueues = c.probe.active.Kind, c.baseRTT.foreign()
 	if e := c.benefit.last; e != nil {
 		effect := *e

@@ -93,7 +93,6 @@ type ReceiveBound struct {
 
 // View is what the status shows of a step.
 type View struct {
-	Own           message.Report    `json:"-"` // as before this step's decision
 	ShareBps      float64           `json:"share_bps"`
 	TotalBps      float64           `json:"total_bps"`
 	WireBps       float64           `json:"wire_bps,omitempty"` // 0: not known to limit
