@@ -60,8 +60,8 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	return writePrintable(w, out, o)
 }
 
-// writePrintable writes a text whose control characters are replaced: titles, names and reasons come
-// from files that may be another person's.
+// writePrintable writes a text whose control characters are replaced: titles, names and reasons
+// come from files that may be another person's.
 func writePrintable(w io.Writer, text *bytes.Buffer, o TextOptions) error {
 	_, err := io.WriteString(w, units.PrintableText(text.String(), o.Colour))
 	return err
