@@ -199,3 +199,48 @@ func TestGuidesBeginWithACommand(t *testing.T) {
 		}
 	}
 }
+
+var pagePath = regexp.MustCompile(`\bdocs/[a-z0-9/-]+\.md\b`)
+
+// Comments, help texts and experiments point to existing pages.
+func TestSourcesPointToExistingPages(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "docs" ||
+				name == "results" || name == "dist" || name == "oracle") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		switch filepath.Ext(name) {
+		case ".go", ".c", ".h", ".py", ".yaml", ".yml", ".service", "":
+		default:
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > 1<<20 || !info.Mode().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, page := range pagePath.FindAllString(string(text), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(root, page)); err != nil {
+				t.Errorf("%s points to %s, which does not exist", path, page)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 30 {
+		t.Errorf("only %d references were found", found)
+	}
+}
