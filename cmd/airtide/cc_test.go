@@ -80,6 +80,9 @@ func TestCCLastsAsLongAsTheCommand(t *testing.T) {
 	if status != 3 || !strings.Contains(out, name) {
 		t.Errorf("status %d, printed %q, %q", status, out, stderr)
 	}
+	if _, _, status := run(t, "cc", "load", "compound", "--as", name, "--", "sh", "-c", "kill -KILL $$"); status != 128+9 {
+		t.Errorf("a command that SIGKILL ends gives status %d", status)
+	}
 	testnet.Eventually(t, 10*time.Second, "it to go", func() bool { return !isAvailable(t, name) })
 }
 

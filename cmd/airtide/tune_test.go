@@ -149,6 +149,10 @@ func TestTuneOfACommand(t *testing.T) {
 	if _, _, status := run(t, "tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "exit 5"); status != 5 {
 		t.Errorf("the command's status 5 becomes %d", status)
 	}
+	killed := []string{"tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "kill -TERM $$"}
+	if _, _, status := run(t, killed...); status != 128+15 {
+		t.Errorf("a command that SIGTERM kills gives %d", status)
+	}
 }
 
 // Settings that fail on a socket are named, and the status is 1.

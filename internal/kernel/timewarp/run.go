@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"airtide/internal/sys/command"
 )
 
 // RunOptions are the options of Run.
@@ -110,9 +110,14 @@ func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	status, err := runCommand(ctx, o.Command)
-	if err != nil {
+	err = command.Run(ctx, o.Command, command.Options{Grace: killAfter})
+	exit, failed := errors.AsType[*command.ExitError](err)
+	if err != nil && !failed && ctx.Err() == nil {
 		return nil, err
+	}
+	status := 0
+	if failed {
+		status = exit.Code
 	}
 	ended, err := k.Now()
 	if err != nil {
@@ -128,21 +133,6 @@ func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error
 		Errors: errorsAfter.Since(errorsBefore), ExitStatus: status,
 		RTO: rto, ScaledCubic: o.TCP.ScaledCubic, Lacks: lacks,
 	}, nil
-}
-
-func runCommand(ctx context.Context, command []string) (status int, err error) {
-	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
-	c.WaitDelay = killAfter
-	err = c.Run()
-	if c.ProcessState == nil {
-		return 0, fmt.Errorf("running %s: %w", command[0], err)
-	}
-	if wait, ok := c.ProcessState.Sys().(syscall.WaitStatus); ok && wait.Signaled() {
-		return 128 + int(wait.Signal()), nil
-	}
-	return c.ProcessState.ExitCode(), nil
 }
 
 // WriteText prints the result for people.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/cell/live"
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/command"
 )
 
 // RunOptions are the options of a cell without an experiment.
@@ -86,23 +86,19 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 // commandDelay is the time for a command to end after SIGINT.
 const commandDelay = 5 * time.Second
 
-func runCommand(ctx context.Context, c *cell.Cell, command []string) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
-	cmd.WaitDelay = commandDelay
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = os.Environ()
+func runCommand(ctx context.Context, c *cell.Cell, args []string) error {
+	o := command.Options{Signal: syscall.SIGINT, Grace: commandDelay}
 	for _, h := range c.Hosts() {
-		cmd.Env = append(cmd.Env, "AIRTIDE_IP_"+h.Name+"="+h.Address.String())
+		o.Env = append(o.Env, "AIRTIDE_IP_"+h.Name+"="+h.Address.String())
 		if h.Namespace != "" {
-			cmd.Env = append(cmd.Env, "AIRTIDE_NS_"+h.Name+"="+h.Namespace)
+			o.Env = append(o.Env, "AIRTIDE_NS_"+h.Name+"="+h.Namespace)
 		}
 	}
-	err := cmd.Run()
+	err := command.New(ctx, args, o).Run()
 	if err != nil && ctx.Err() == nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			return fmt.Errorf("the command %s failed: %w", strings.Join(command, " "), err)
+			return fmt.Errorf("the command %s failed: %w", strings.Join(args, " "), err)
 		}
 		return fmt.Errorf("running the command: %w", err)
 	}

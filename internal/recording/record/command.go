@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/command"
 )
 
 // commandGroup makes the command's cgroup and narrows the filter to it. nil when there is no
@@ -39,13 +40,11 @@ func startCommand(ctx context.Context, args []string, g *owner.Group) (*exec.Cmd
 	if len(args) == 0 {
 		return nil, nil
 	}
-	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = 2 * time.Second
+	o := command.Options{Signal: syscall.SIGINT, Grace: 2 * time.Second}
 	if g != nil {
-		c.SysProcAttr = g.Attributes()
+		o.Attributes = g.Attributes()
 	}
+	c := command.New(ctx, args, o)
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("starting the command: %w", err)
 	}
