@@ -31,7 +31,8 @@ func (s shownCommand) needsKernel() bool {
 	return false
 }
 
-// The shown commands that need the kernel run in the order of their page, against an iperf3 server in another namespace.
+// The shown commands that need the kernel run in the order of their page, against an iperf3 server
+// in another namespace.
 func TestShownCommandsRunOnThisKernel(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	server := exec.Command("iperf3", "-s")

@@ -22,8 +22,8 @@ type shownCommand struct {
 
 var fencedBlock = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")
 
-// shownCommands returns the command lines in the fenced and indented blocks of README.md and docs: lines that begin with
-// "airtide" or "$ airtide". Comments, pipes and redirections end a command.
+// shownCommands returns the command lines in the fenced and indented blocks of README.md and docs:
+// lines that begin with "airtide" or "$ airtide". Comments, pipes and redirections end a command.
 func shownCommands(t *testing.T) []shownCommand {
 	t.Helper()
 	var all []shownCommand
@@ -63,7 +63,8 @@ func shownCommands(t *testing.T) []shownCommand {
 	return all
 }
 
-// splitCommand returns the words of a shell command up to a comment, pipe, redirection or semicolon.
+// splitCommand returns the words of a shell command up to a comment, pipe, redirection or
+// semicolon.
 func splitCommand(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -130,11 +131,13 @@ func TestShownCommandsAreUnderstood(t *testing.T) {
 		verbs[s.args[0]] = true
 	}
 	for _, cmd := range newRoot(&terminal.Terminal{}).Commands() {
-		if name := cmd.Name(); !verbs[name] && cmd.IsAvailableCommand() && !slices.Contains([]string{"completion", "help", "version"}, name) {
+		plain := slices.Contains([]string{"completion", "help", "version"}, cmd.Name())
+		if name := cmd.Name(); !verbs[name] && cmd.IsAvailableCommand() && !plain {
 			t.Errorf("no page shows airtide %s", name)
 		}
 	}
-	if (shownCommand{args: []string{"info", "--nosuch", "a.atr"}}).parse() == nil || (shownCommand{args: []string{"info"}}).parse() == nil {
+	wrongFlag := shownCommand{args: []string{"info", "--nosuch", "a.atr"}}
+	if wrongFlag.parse() == nil || (shownCommand{args: []string{"info"}}).parse() == nil {
 		t.Error("a wrong command is understood")
 	}
 }
@@ -157,8 +160,8 @@ func (s shownCommand) runsAnywhere() bool {
 	return false
 }
 
-// Every shown command that can run anywhere does run, in the order of its page, on a recording that stands in the repository.
-// Those that need the kernel run under the build tag "kernel".
+// Every shown command that can run anywhere does run, in the order of its page, on a recording that
+// stands in the repository. Those that need the kernel run under the build tag "kernel".
 func TestShownCommandsRun(t *testing.T) {
 	recorded, err := os.ReadFile(kernelRecording)
 	if err != nil {
@@ -193,9 +196,11 @@ func TestShownCommandsRun(t *testing.T) {
 				}
 				for i := len(args) - 1; i > 0; i-- {
 					switch {
-					case args[0] == "plot" && (args[i-1] == "--from" || args[i-1] == "--to"): // the recording is shorter than those of the pages
+					// The recording is shorter than those of the pages.
+					case args[0] == "plot" && (args[i-1] == "--from" || args[i-1] == "--to"):
 						args = slices.Delete(args, i-1, i+1)
-					case args[i-1] == "-o" && filepath.IsAbs(args[i]): // an output of the system goes to this folder instead
+					// An output of the system goes to this folder instead.
+					case args[i-1] == "-o" && filepath.IsAbs(args[i]):
 						args[i] = "absolute-" + filepath.Base(args[i])
 					}
 				}

@@ -1,6 +1,7 @@
-// Command reproduce runs the experiments of the papers, of sharing and of the congestion controls, and writes their
-// results into docs/results: one page for each paper, one for sharing, one for the congestion controls.
-// Finished runs in the folder of results are not repeated. Hand-written text between the generated parts stays.
+// Command reproduce runs the experiments of the papers, of sharing and of the congestion controls,
+// and writes their results into docs/results: one page for each paper, one for sharing, one for the
+// congestion controls. Finished runs in the folder of results are not repeated. Hand-written text
+// between the generated parts stays.
 package main
 
 import (
@@ -28,17 +29,20 @@ func main() {
 		tablesAre bool
 	)
 	flag.StringVar(&lab.Airtide, "airtide", "./airtide", "the binary to run experiments with")
-	flag.StringVar(&lab.Results, "results", "results/reproduction", "folder for the results; what is finished there is not done again")
-	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
-	flag.IntVar(&lab.AtOnce, "at-once", 1, "so many runs at a time")
+	flag.StringVar(&lab.Results, "results", "results/reproduction",
+		"folder for the results; finished runs are not repeated")
+	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit,
+		"greatest lateness of 1 packet in 100 for a run to count")
+	flag.IntVar(&lab.AtOnce, "at-once", 1, "number of runs at a time")
 	flag.StringVar(&pages, "pages", "docs/results", "the folder of the pages whose tables are written")
-	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * takes all that begin so")
+	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * is a wildcard")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")
 	flag.Parse()
 	benchtext.Run("reproduce", func(ctx context.Context) error { return reproduce(ctx, &lab, pages, only, !tablesAre) })
 }
 
-// reproduce runs one experiment after another and writes its page after each, so that an interruption loses nothing.
+// reproduce runs one experiment after another and writes its page after each, so that an
+// interruption loses nothing.
 func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run bool) error {
 	all, err := reproduced()
 	if err != nil {
@@ -81,7 +85,8 @@ func write(dir string, e *plan.Plan, report *show.Report) error {
 	return p.write(dir)
 }
 
-// reproduced returns the experiments of the pages in natural order: all but the quickstart and the rows of ns-3.
+// reproduced returns the experiments of the pages in natural order: all but the quickstart and the
+// rows of ns-3.
 func reproduced() ([]*plan.Plan, error) {
 	var all []*plan.Plan
 	for _, name := range experiments.Names() {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// page is the text of a results page: hand-written text, a table with a row for each experiment, and a section for each.
-// Only the table and the sections between their markers are generated.
+// page is the text of a results page: hand-written text, a table with a row for each experiment,
+// and a section for each. Only the table and the sections between their markers are generated.
 type page struct {
 	results resultsPage
 	text    string
@@ -29,7 +29,8 @@ func sectionBegin(name string) string {
 }
 func sectionEnd(name string) string { return fmt.Sprintf("<!-- %s end -->\n", name) }
 
-// readPage reads the page below dir. If the file does not exist, readPage returns an empty page with its title.
+// readPage reads the page below dir. If the file does not exist, readPage returns an empty page
+// with its title.
 func readPage(dir string, results resultsPage) (*page, error) {
 	path := filepath.Join(dir, results.file)
 	text, err := os.ReadFile(path)
@@ -42,7 +43,8 @@ func readPage(dir string, results resultsPage) (*page, error) {
 	if p := (&page{results, string(text)}); strings.Contains(p.text, rowsBegin) && strings.Contains(p.text, rowsEnd) {
 		return p, nil
 	}
-	return nil, fmt.Errorf("reading the page: %s has no lines %q and %q", path, strings.TrimSpace(rowsBegin), strings.TrimSpace(rowsEnd))
+	return nil, fmt.Errorf("reading the page: %s has no lines %q and %q",
+		path, strings.TrimSpace(rowsBegin), strings.TrimSpace(rowsEnd))
 }
 
 func (p *page) write(dir string) error {

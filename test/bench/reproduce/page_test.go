@@ -70,15 +70,19 @@ func TestEveryExperimentHasItsPage(t *testing.T) {
 }
 
 func TestClaimsOfThePaperAndTargetsAreApart(t *testing.T) {
-	e := &plan.Plan{Experiment: &plan.Experiment{Name: "p1-fig1", Title: "A title", Source: "A paper, figure 1", Notes: strings.Repeat("word ", 40)}}
+	e := &plan.Plan{Experiment: &plan.Experiment{
+		Name: "p1-fig1", Title: "A title", Source: "A paper, figure 1", Notes: strings.Repeat("word ", 40),
+	}}
 	r := &show.Report{Claims: []show.Claim{
 		{Says: "It rises.", Where: "section 1", Verdict: judge.Verdict{Outcome: judge.Held}},
 		{Says: "It rises by half.", Verdict: judge.Verdict{Outcome: judge.NotHeld}},
 	}, Points: []show.Point{{}}}
-	if got, want := row(e, r, true), "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 |\n"; got != want {
+	want := "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 |\n"
+	if got := row(e, r, true); got != want {
 		t.Errorf("row %q, want %q", got, want)
 	}
-	if got, want := row(e, r, false), "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 1 | 0 | 0 of 0 |\n"; got != want {
+	want = "| [p1-fig1](#p1-fig1) | A paper, figure 1 | 1 | 1 | 0 | 0 of 0 |\n"
+	if got := row(e, r, false); got != want {
 		t.Errorf("row %q, want %q", got, want)
 	}
 	text := section(e, r, "a machine", true)

@@ -2,14 +2,15 @@ package main
 
 import "strings"
 
-// A results page holds the experiments whose names begin with prefix.
-// If paper is set, the claims that name a place in the paper are counted apart from our own targets.
+// A results page holds the experiments whose names begin with prefix. If paper is set, the claims
+// that name a place in the paper are counted apart from our own targets.
 type resultsPage struct {
 	prefix, file, title string
 	paper               bool
 }
 
-// resultsPages lists the pages of docs/results that this command writes. The last one takes all other experiments.
+// resultsPages lists the pages of docs/results that this command writes. The last one takes all
+// other experiments.
 var resultsPages = []resultsPage{
 	{"p1-", "miki-2010.md", "Miki et al. 2010: TCP of Android terminals on a wireless LAN", true},
 	{"p2-", "osugi-2012.md", "Osugi et al. 2012: Android on an embedded board", true},

@@ -35,7 +35,8 @@ func row(e *plan.Plan, r *show.Report, paper bool) string {
 // If paper is set, claims that name a place in the paper have a table of their own.
 func section(e *plan.Plan, r *show.Report, machine string, paper bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s. Source: %s.\n\n%s\n", e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, wrapped(e.Experiment.Notes))
+	fmt.Fprintf(&b, "### %s\n\n%s. Source: %s.\n\n%s",
+		e.Experiment.Name, e.Experiment.Title, e.Experiment.Source, wrapped(e.Experiment.Notes))
 	fmt.Fprintf(&b, "%s; %d of %d runs", machine, r.Runs.Finished, r.Runs.Planned)
 	if n := len(r.Runs.Failures); n > 0 {
 		fmt.Fprintf(&b, ", %d attempts did not count", n)
@@ -55,13 +56,15 @@ func section(e *plan.Plan, r *show.Report, machine string, paper bool) string {
 		}
 		measured := strings.Join(texts, "<br>")
 		if paper && c.Where != "" {
-			fmt.Fprintf(&claims, "| %s | %s | %s | %s |\n", benchlab.Cell(c.Says), benchlab.Cell(c.Where), measured, c.Verdict.Outcome)
+			fmt.Fprintf(&claims, "| %s | %s | %s | %s |\n",
+				benchlab.Cell(c.Says), benchlab.Cell(c.Where), measured, c.Verdict.Outcome)
 		} else {
 			fmt.Fprintf(&targets, "| %s | %s | %s |\n", benchlab.Cell(c.Says), measured, c.Verdict.Outcome)
 		}
 	}
 	if claims.Len() > 0 {
-		b.WriteString("\n" + tableHead([]string{"claim of the paper", "place", "measured", "verdict"}) + claims.String())
+		head := tableHead([]string{"claim of the paper", "place", "measured", "verdict"})
+		b.WriteString("\n" + head + claims.String())
 	}
 	if targets.Len() > 0 {
 		b.WriteString("\n" + tableHead([]string{"our target", "measured", "verdict"}) + targets.String())
@@ -70,7 +73,8 @@ func section(e *plan.Plan, r *show.Report, machine string, paper bool) string {
 	return b.String()
 }
 
-// wrapped returns a paragraph in lines of at most 100 bytes, and an empty line after it. Without text it is empty.
+// wrapped returns a paragraph in lines of at most 100 bytes, and an empty line after it. Without
+// text it is empty.
 func wrapped(text string) string {
 	var b strings.Builder
 	column := 0
