@@ -100,9 +100,9 @@ func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 	}
 	for _, m := range p.Experiment.Measure {
 		var of []string
-		if m.Is.Quantity.OfFlows() {
+		if m.Value.Quantity.OfFlows() {
 			for _, f := range setup.Flows {
-				if len(m.Is.Terminals) == 0 || strings.HasPrefix(f.From, m.Is.Terminals[0]) {
+				if len(m.Value.Terminals) == 0 || strings.HasPrefix(f.From, m.Value.Terminals[0]) {
 					of = append(of, f.Name)
 				}
 			}
@@ -113,9 +113,9 @@ func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 		}
 		each := make([]float64, len(of))
 		for i := range of {
-			each[i] = s.Model(m.Is.Quantity, settings, of[i], i) * (1 + s.Noise*rng.NormFloat64())
+			each[i] = s.Model(m.Value.Quantity, settings, of[i], i) * (1 + s.Noise*rng.NormFloat64())
 		}
-		r.Measurements[m.Name] = result.NewMeasurement(m.Is, of, each)
+		r.Measurements[m.Name] = result.NewMeasurement(m.Value, of, each)
 	}
 	return r
 }

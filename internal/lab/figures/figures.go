@@ -86,7 +86,7 @@ func figuresOf(r *show.Report) plan.Named[plan.Figure] {
 		}
 		one := f
 		one.Y = plan.Names{m}
-		all = append(all, plan.Item[plan.Figure]{Name: m, Is: one})
+		all = append(all, plan.Item[plan.Figure]{Name: m, Value: one})
 	}
 	return all
 }

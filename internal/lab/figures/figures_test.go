@@ -83,9 +83,9 @@ func TestOnlyLikeNumbersShareAPanel(t *testing.T) {
 func TestFigureEightHasALogarithmicAxisWithZero(t *testing.T) {
 	r := reportOf(t, results.FigureEight(t).Make(t))
 	p := drawn(t, r, "figure8", figure.Options{DPI: 100})
-	has(t, p, r.Plan().Experiment.Figures[0].Is.Title, "RTT (ms)", "0", "16", "64", "512", "ubuntu-9.10, reverse")
+	has(t, p, r.Plan().Experiment.Figures[0].Value.Title, "RTT (ms)", "0", "16", "64", "512", "ubuntu-9.10, reverse")
 	p.CheckLayout(t)
-	c := chartOf(t, r, figuresOf(r)[0].Is)
+	c := chartOf(t, r, figuresOf(r)[0].Value)
 	if c.X.Kind != figure.LogWithZero {
 		t.Errorf("the axis is %s", c.X.Kind)
 	}

@@ -103,7 +103,7 @@ func TestDistanceIsFromTheOptimumOfTheCell(t *testing.T) {
 	if got := r.cell(distance); !math.IsNaN(got) {
 		t.Errorf("a distance of %g without knowing what the slow one reaches alone", got)
 	}
-	taken := two().Take(plan.Named[plan.Measurement]{{Name: "far", Is: distance}})["far"]
+	taken := two().Take(plan.Named[plan.Measurement]{{Name: "far", Value: distance}})["far"]
 	if len(taken.Values) != 1 || len(taken.Of) != 1 || taken.Of[0] != "cell" || taken.Unit != "nats" {
 		t.Errorf("taken as %+v", taken)
 	}

@@ -31,22 +31,22 @@ func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measureme
 		var of []string
 		var each []float64
 		switch {
-		case m.Is.Quantity.OfCell():
-			of, each = []string{"cell"}, []float64{r.cell(m.Is)}
-		case m.Is.Quantity.OfFlows():
+		case m.Value.Quantity.OfCell():
+			of, each = []string{"cell"}, []float64{r.cell(m.Value)}
+		case m.Value.Quantity.OfFlows():
 			for i := range r.Setup.Flows {
-				if f := &r.Setup.Flows[i]; r.ofFlow(m.Is, f) {
-					of, each = append(of, f.Name), append(each, r.flow(m.Is, i))
+				if f := &r.Setup.Flows[i]; r.ofFlow(m.Value, f) {
+					of, each = append(of, f.Name), append(each, r.flow(m.Value, i))
 				}
 			}
 		default:
 			for i := range r.Setup.Terminals {
-				if t := &r.Setup.Terminals[i]; len(m.Is.Terminals) == 0 || r.names(m.Is.Terminals, t.Name) {
-					of, each = append(of, t.Name), append(each, r.terminal(m.Is.Quantity, t.Name))
+				if t := &r.Setup.Terminals[i]; len(m.Value.Terminals) == 0 || r.names(m.Value.Terminals, t.Name) {
+					of, each = append(of, t.Name), append(each, r.terminal(m.Value.Quantity, t.Name))
 				}
 			}
 		}
-		taken[m.Name] = result.NewMeasurement(m.Is, of, each)
+		taken[m.Name] = result.NewMeasurement(m.Value, of, each)
 	}
 	return taken
 }

@@ -73,7 +73,7 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	(&decoder{&problems}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()
 	for i := range e.Terminals {
-		t := &e.Terminals[i].Is
+		t := &e.Terminals[i].Value
 		t.Kind, t.Kernel, t.Time = "", "", Time{}
 	}
 	if len(problems) == 0 {

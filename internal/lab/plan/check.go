@@ -56,26 +56,26 @@ func (c *checker) all() {
 	c.header()
 	c.names()
 	for _, cc := range c.e.CongestionControls {
-		c.congestionControl(cc.Name, cc.Is)
+		c.congestionControl(cc.Name, cc.Value)
 	}
 	for _, t := range c.e.Terminals {
-		c.terminal("terminals."+t.Name, t.Is)
+		c.terminal("terminals."+t.Name, t.Value)
 	}
 	for _, s := range c.e.Servers {
-		c.stack("servers."+s.Name, s.Is.Stack)
+		c.stack("servers."+s.Name, s.Value.Stack)
 	}
 	c.cell()
 	c.path()
 	for _, f := range c.e.Flows {
-		c.flow("flows."+f.Name, f.Is)
+		c.flow("flows."+f.Name, f.Value)
 	}
 	c.references("record.tcp", c.e.Record.TCP)
 	c.references("record.packets", c.e.Record.Packets)
 	for _, m := range c.e.Measure {
-		c.measurement("measure."+m.Name, m.Is)
+		c.measurement("measure."+m.Name, m.Value)
 	}
 	for _, f := range c.e.Figures {
-		c.figure("figures."+f.Name, f.Is)
+		c.figure("figures."+f.Name, f.Value)
 	}
 }
 
@@ -128,12 +128,12 @@ func (c *checker) names() {
 	}
 	for _, t := range c.e.Terminals {
 		path := "terminals." + t.Name
-		if t.Is.Count < 0 || t.Is.Count == 0 && c.has(path+".count") {
+		if t.Value.Count < 0 || t.Value.Count == 0 && c.has(path+".count") {
 			c.problem(path+".count", c.found(path+".count"), "1 or more")
 			continue
 		}
 		claim(path, t.Name, "a terminal or group")
-		for _, m := range members(t.Name, t.Is) {
+		for _, m := range members(t.Name, t.Value) {
 			if m != t.Name {
 				claim(path, m, "a terminal of "+t.Name)
 			}

@@ -22,11 +22,11 @@ func (c *checker) path() {
 			c.problem(path, fmt.Sprintf("%q", t.Name), oneOf(t.Name, c.e.Terminals.Names()))
 			continue
 		}
-		c.added(path, t.Is.Added)
-		c.oneWay(path+".up", t.Is.Up)
-		c.oneWay(path+".down", t.Is.Down)
+		c.added(path, t.Value.Added)
+		c.oneWay(path+".up", t.Value.Up)
+		c.oneWay(path+".down", t.Value.Down)
 		before := Duration(0)
-		for i, s := range t.Is.Schedule {
+		for i, s := range t.Value.Schedule {
 			c.step(fmt.Sprintf("%s.schedule.%d", path, i), s, false, &before)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *checker) flow(path string, f Flow) {
 	c.protocol(path, f)
 	total := 0
 	for _, other := range c.e.Flows {
-		total += max(len(c.machines.machines(other.Is.From)), len(c.machines.machines(other.Is.To))) * max(1, other.Is.Parallel)
+		total += max(len(c.machines.machines(other.Value.From)), len(c.machines.machines(other.Value.To))) * max(1, other.Value.Parallel)
 	}
 	if total > maxFlows {
 		c.problem("flows", fmt.Sprintf("%d connections at once", total), fmt.Sprintf("at most %d", maxFlows))
@@ -155,10 +155,10 @@ func (c *checker) measurement(path string, m Measurement) {
 	}
 	var measured []Item[Flow]
 	for _, f := range c.e.Flows {
-		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Is.Protocol) {
+		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Value.Protocol) {
 			measured = append(measured, f)
 		} else if slices.Contains(m.Flows, f.Name) {
-			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name), fmt.Sprintf("a quantity that %s has", f.Is.Protocol))
+			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name), fmt.Sprintf("a quantity that %s has", f.Value.Protocol))
 		}
 	}
 	if len(measured) == 0 {
@@ -168,7 +168,7 @@ func (c *checker) measurement(path string, m Measurement) {
 	if slices.Contains(kernelQuantities, m.Quantity) {
 		recorded := c.machines.machines(c.e.Record.TCP)
 		for _, f := range measured {
-			for _, sender := range f.Is.senders(c.machines) {
+			for _, sender := range f.Value.senders(c.machines) {
 				if !slices.Contains(recorded, sender) {
 					c.problem(path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
 				}
@@ -207,7 +207,7 @@ func (c *checker) cellMeasurement(path string, m Measurement) {
 	if m.Quantity != "distance" {
 		return
 	}
-	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool { return !Quantity("goodput").Suits(f.Is.Protocol) })
+	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool { return !Quantity("goodput").Suits(f.Value.Protocol) })
 	if len(flows) == 0 {
 		c.problem(path+".quantity", "distance, without goodput", "a flow that has goodput")
 	}
@@ -221,11 +221,11 @@ func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
 	}
 	for _, t := range c.e.Terminals {
 		takesPart := slices.ContainsFunc(flows, func(f Item[Flow]) bool {
-			return slices.ContainsFunc(slices.Concat(c.machines.machines(f.Is.From), c.machines.machines(f.Is.To)), func(machine string) bool {
+			return slices.ContainsFunc(slices.Concat(c.machines.machines(f.Value.From), c.machines.machines(f.Value.To)), func(machine string) bool {
 				return slices.Contains(c.machines.groups[t.Name], machine)
 			})
 		})
-		if takesPart && t.Is.Share.MaxRate == 0 {
+		if takesPart && t.Value.Share.MaxRate == 0 {
 			c.problem(path+".quantity", fmt.Sprintf("%s of %s, of which is not known what it reaches alone", m.Quantity, t.Name), "share.max_rate of it")
 		}
 	}

@@ -93,13 +93,13 @@ type CongestionSetup struct {
 func (e *Experiment) congestionControls() []CongestionSetup {
 	used := map[string]bool{}
 	for _, t := range e.Terminals {
-		used[t.Is.Congestion] = true
+		used[t.Value.Congestion] = true
 	}
 	for _, s := range e.Servers {
-		used[s.Is.Congestion] = true
+		used[s.Value.Congestion] = true
 	}
 	for _, f := range e.Flows {
-		used[f.Is.Congestion] = true
+		used[f.Value.Congestion] = true
 	}
 	var all []CongestionSetup
 	for _, name := range slices.Sorted(maps.Keys(used)) {

@@ -228,16 +228,16 @@ func (e *Experiment) setDefaults() {
 	orDefault(&e.Path.Queue, Limit{Packets: defaultQueue})
 	orDefault(&e.Record.Interval, defaultInterval)
 	for i := range e.Terminals {
-		t := &e.Terminals[i].Is
+		t := &e.Terminals[i].Value
 		orDefault(&t.Link, WLAN)
 		if t.Link == WLAN {
 			orDefault(&t.Radio.Queue, Limit{Packets: defaultQueue})
 		}
 	}
 	for i := range e.Flows {
-		e.Flows[i].Is.setDefaults(e.Duration)
+		e.Flows[i].Value.setDefaults(e.Duration)
 	}
 	for i := range e.Measure {
-		orDefault(&e.Measure[i].Is.Take, Mean)
+		orDefault(&e.Measure[i].Value.Take, Mean)
 	}
 }

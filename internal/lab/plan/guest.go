@@ -139,7 +139,7 @@ func (c *checker) guestFlow(path string, f Flow) {
 	guests := map[string]bool{}
 	for _, t := range c.e.Terminals {
 		for _, name := range c.machines.groups[t.Name] {
-			guests[name] = t.Is.Kind == VirtualMachine
+			guests[name] = t.Value.Kind == VirtualMachine
 		}
 	}
 	for _, name := range c.machines.machines(f.To) {

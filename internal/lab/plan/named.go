@@ -13,8 +13,8 @@ type Named[T any] []Item[T]
 
 // Item is a thing with its name.
 type Item[T any] struct {
-	Name string
-	Is   T
+	Name  string
+	Value T
 }
 
 // namePattern is what may be the name of a terminal, flow or measurement. It also suits network namespaces, files and the
@@ -27,7 +27,7 @@ var nameRegexp = regexp.MustCompile(namePattern)
 func (s Named[T]) Get(name string) (T, bool) {
 	for _, i := range s {
 		if i.Name == name {
-			return i.Is, true
+			return i.Value, true
 		}
 	}
 	var none T
@@ -54,7 +54,7 @@ func (s *Named[T]) decode(d *decoder, n *node, path string) {
 			d.problems.add(Problem{f.Position, path, (&node{kind: scalar, text: f.name}).describe() + " as a name", "up to 40 of a-z, 0-9 and _, the first a letter"})
 		}
 		(*s)[i].Name = f.name
-		d.value(f.value, join(path, f.name), reflect.ValueOf(&(*s)[i].Is).Elem())
+		d.value(f.value, join(path, f.name), reflect.ValueOf(&(*s)[i].Value).Elem())
 	}
 }
 
@@ -70,7 +70,7 @@ func (s Named[T]) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(item.Is)
+		value, err := json.Marshal(item.Value)
 		if err != nil {
 			return nil, err
 		}

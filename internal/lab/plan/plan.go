@@ -125,7 +125,7 @@ func compileClaims(tree *node, e *Experiment, parameters []Parameter, problems *
 	}
 	var claims Named[*judge.Claim]
 	for _, c := range e.Claims {
-		claim, err := judge.Compile(c.Is.Holds, v)
+		claim, err := judge.Compile(c.Value.Holds, v)
 		if m, ok := err.(*judge.Mistake); ok {
 			path := "claims." + c.Name + ".holds"
 			at, _ := tree.find(path)

@@ -46,7 +46,7 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 		out.row("sweep", parameter.Name, strings.Join(parameter.Values, ", "))
 	}
 	for _, c := range e.Claims {
-		out.row("claim", c.Name, c.Is.Holds)
+		out.row("claim", c.Name, c.Value.Holds)
 	}
 	if len(p.Parameters) > 0 {
 		out.row("", "", "values above are those of the first point")

@@ -108,7 +108,7 @@ type directory struct {
 func (e *Experiment) directory() directory {
 	d := directory{groups: map[string][]string{}}
 	for _, t := range e.Terminals {
-		names := members(t.Name, t.Is)
+		names := members(t.Name, t.Value)
 		d.groups[t.Name] = names
 		d.terminals = append(d.terminals, names...)
 	}
@@ -151,21 +151,21 @@ func (e *Experiment) resolve() *Setup {
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {
 			terminal := TerminalSetup{
-				Name: name, Group: t.Name, Link: t.Is.Link, Stack: t.Is.Stack, Share: t.Is.Share, Guest: t.Is.guest(),
+				Name: name, Group: t.Name, Link: t.Value.Link, Stack: t.Value.Stack, Share: t.Value.Share, Guest: t.Value.guest(),
 				Up:   e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
 				Down: e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
 			}
-			if t.Is.Link == WLAN {
-				terminal.Radio = t.Is.Radio.resolve()
+			if t.Value.Link == WLAN {
+				terminal.Radio = t.Value.Radio.resolve()
 			}
 			s.Terminals = append(s.Terminals, terminal)
 		}
 	}
 	for _, server := range e.Servers {
-		s.Servers = append(s.Servers, ServerSetup{server.Name, server.Is.Stack})
+		s.Servers = append(s.Servers, ServerSetup{server.Name, server.Value.Stack})
 	}
 	for _, f := range e.Flows {
-		s.Flows = append(s.Flows, f.Is.resolve(f.Name, d)...)
+		s.Flows = append(s.Flows, f.Value.resolve(f.Name, d)...)
 	}
 	return s
 }
@@ -222,7 +222,7 @@ func (e *Experiment) band() Band {
 		return e.Cell.Band
 	}
 	for _, t := range e.Terminals {
-		if t.Is.Link == WLAN && t.Is.Radio.Standard != "" && !t.Is.Radio.Standard.facts().at5 {
+		if t.Value.Link == WLAN && t.Value.Radio.Standard != "" && !t.Value.Radio.Standard.facts().at5 {
 			return Band24
 		}
 	}

@@ -83,7 +83,7 @@ func (c *checker) sharing(path string, s Sharing) {
 		c.problem(path+".stop", s.Stop.String(), "a time after the start, "+s.Start.String())
 	}
 	for _, t := range c.e.Terminals {
-		if s.Agent() && t.Is.Share.Agent() && s.Alpha.Value() != t.Is.Share.Alpha.Value() {
+		if s.Agent() && t.Value.Share.Agent() && s.Alpha.Value() != t.Value.Share.Alpha.Value() {
 			c.problem(path+".alpha", "another alpha than that of "+t.Name, "the same on all terminals that share")
 			break
 		}

@@ -51,7 +51,7 @@ func made(p *plan.Plan, run plan.Run) *Result {
 	r.Started, r.Ended, r.Valid = begun, begun.Add(5*time.Second), true
 	for _, m := range p.Experiment.Measure {
 		r.Measurements[m.Name] = NewMeasurement(
-			m.Is, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10},
+			m.Value, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10},
 		)
 	}
 	return r
@@ -99,7 +99,7 @@ func whole(t *testing.T) *Result {
 		r.Captures = []File{{Machine: "server", Name: "server.pcap"}}
 		r.KernelLog = "kernel.log"
 		r.Measurements["goodput"] = NewMeasurement(
-			p.Experiment.Measure[0].Is, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()},
+			p.Experiment.Measure[0].Value, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()},
 		)
 		return r
 	}

@@ -84,9 +84,9 @@ func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 		switch {
 		case !ok:
 			c.only(first, "measurement "+m.Name)
-		case theirs.Quantity != m.Is.Quantity || theirs.Take != m.Is.Take:
+		case theirs.Quantity != m.Value.Quantity || theirs.Take != m.Value.Take:
 			c.Only = append(c.Only, fmt.Sprintf("measurement %s is %s of %s in %s, %s of %s in %s", m.Name,
-				m.Is.Take, m.Is.Quantity, first.Dir, theirs.Take, theirs.Quantity, other.Dir))
+				m.Value.Take, m.Value.Quantity, first.Dir, theirs.Take, theirs.Quantity, other.Dir))
 		default:
 			names = append(names, m.Name)
 		}

@@ -81,7 +81,7 @@ func (r *Report) point(p *plan.Point) Point {
 }
 
 func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Result) Measurement {
-	s := Measurement{Name: m.Name, Quantity: m.Is.Quantity, Unit: m.Is.Unit(), Take: m.Is.Take}
+	s := Measurement{Name: m.Name, Quantity: m.Value.Quantity, Unit: m.Value.Unit(), Take: m.Value.Take}
 	s.Summary = r.summarise(Values(m.Name, runs))
 	var names []string
 	var indices []float64
@@ -155,7 +155,7 @@ func (r *Report) judge(p Progress) error {
 	}
 	for i, c := range r.plan.Claims {
 		p.report("judging claims", i+1, len(r.plan.Claims))
-		verdict, err := c.Is.Judge(runs, r.seed)
+		verdict, err := c.Value.Judge(runs, r.seed)
 		if err != nil {
 			return fmt.Errorf("claim %s: %w", c.Name, err)
 		}
