@@ -12,15 +12,17 @@ const (
 // PeakRate finds the most bytes in any one second. It keeps a ring of bins of a tenth of a second
 // each. The second that begins with a bin is judged when the bin leaves the ring.
 type PeakRate struct {
-	bins    []int64
-	head    int64 // number of the newest bin: its time by binNs
+	size    int     // number of bins
+	bins    []int64 // nil before the first bytes
+	head    int64   // number of the newest bin: its time by binNs
 	started bool
 	peak    int64 // bytes
 }
 
 // NewPeakRate makes a PeakRate with a number of bins, a power of two above 10. More bins bridge
 // more disorder in time.
-func NewPeakRate(bins int) *PeakRate { return &PeakRate{bins: make([]int64, bins)} }
+// It takes the memory of the bins with the first bytes.
+func NewPeakRate(bins int) *PeakRate { return &PeakRate{size: bins} }
 
 // Spread adds bytes that moved between two times, evenly over the bins in between.
 func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
@@ -34,7 +36,7 @@ func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 	}
 	share := bytes / (to - from)
 	// Bins before the ring no longer count, and a long gap must not take long.
-	for bin := max(from+1, to-int64(len(m.bins))+1); bin < to; bin++ {
+	for bin := max(from+1, to-int64(m.size)+1); bin < to; bin++ {
 		m.add(bin, share)
 	}
 	m.add(to, bytes-share*(to-from-1))
@@ -42,7 +44,7 @@ func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 
 func (m *PeakRate) add(bin, bytes int64) {
 	if !m.started {
-		m.head, m.started = bin, true
+		m.bins, m.head, m.started = make([]int64, m.size), bin, true
 	}
 	if bin > m.head {
 		m.advance(bin)
@@ -70,6 +72,9 @@ func (m *PeakRate) advance(to int64) {
 
 // Bps returns the highest rate so far in bit/s.
 func (m *PeakRate) Bps() float64 {
+	if !m.started {
+		return 0
+	}
 	end := PeakRate{bins: slices.Clone(m.bins), head: m.head, peak: m.peak}
 	end.advance(m.head + int64(len(m.bins)))
 	return float64(end.peak) * 8 * 1e9 / PeakWindowNs

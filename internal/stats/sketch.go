@@ -21,14 +21,14 @@ var sketchBins = func() *mapping.CubicallyInterpolatedMapping {
 }()
 
 // Sketch collects values from 0 on. Its extremes are exact, its quantiles within SketchAccuracy.
-// It fills the store of a DDSketch itself, which takes half the time of DDSketch.Add.
+// Its memory grows with the number of different values, not with their range.
 type Sketch struct {
 	min, max int64
 	// run counts repetitions of the latest value, which are stored together.
 	latest, run int64
 	// zeros are counted apart, because the bins are for values above zero.
 	zeros int64
-	bins  *store.DenseStore
+	bins  binCounts
 }
 
 // none stands for a value of a sketch that has none.
@@ -58,10 +58,7 @@ func (s *Sketch) flush() {
 	case s.latest == 0:
 		s.zeros += s.run
 	default:
-		if s.bins == nil {
-			s.bins = store.NewDenseStore()
-		}
-		s.bins.AddWithCount(sketchBins.Index(float64(s.latest)), float64(s.run))
+		s.bins.add(sketchBins.Index(float64(s.latest)), float64(s.run))
 	}
 	s.run = 0
 }
@@ -72,13 +69,7 @@ func (s *Sketch) Merge(other *Sketch) {
 	other.flush()
 	s.min, s.max = min(s.min, other.min), max(s.max, other.max)
 	s.zeros += other.zeros
-	if other.bins == nil {
-		return
-	}
-	if s.bins == nil {
-		s.bins = store.NewDenseStore()
-	}
-	s.bins.MergeWith(other.bins)
+	other.bins.each(s.bins.add)
 }
 
 // Extremes returns the least and the greatest value; ok is false without values.
@@ -90,10 +81,8 @@ func (s *Sketch) Quantiles(shares ...float64) []int64 {
 	if s.max == none {
 		return nil
 	}
-	bins := s.bins
-	if bins == nil {
-		bins = store.NewDenseStore()
-	}
+	bins := store.NewDenseStore()
+	s.bins.each(bins.AddWithCount)
 	sketch := ddsketch.NewDDSketch(sketchBins, bins, store.NewDenseStore())
 	// The calls fail only for negative counts, empty sketches and shares beyond 0 to 1.
 	_ = sketch.AddWithCount(0, float64(s.zeros))
