@@ -48,7 +48,7 @@ connection. Without a command, recording goes on until Ctrl-C or --duration.`,
 			o.Path, o.Overwrite = out.path, out.force
 			o.Command, o.Tool = args, version()
 			o.Notice = func(line string) { t.Warnf("%s", line) }
-			if !bool(quiet) && t.Live {
+			if !bool(quiet) && t.Live && len(args) == 0 { // a command owns the terminal
 				o.Progress = func(p record.Progress) { showProgress(t, p) }
 			}
 			result, err := record.Run(cmd.Context(), o)
@@ -67,7 +67,8 @@ connection. Without a command, recording goes on until Ctrl-C or --duration.`,
 				printLoss(t, &result.Loss)
 			}
 			if err == nil && result.CommandError != "" {
-				err = fmt.Errorf("the command failed (the recording is kept): %s", result.CommandError)
+				t.Warnf("the command failed (the recording is kept): %s", result.CommandError)
+				err = exitStatus(result.CommandStatus)
 			}
 			return err
 		},

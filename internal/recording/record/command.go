@@ -20,8 +20,7 @@ func commandGroup(o *Options) (*owner.Group, error) {
 	}
 	groups, err := owner.OpenCgroups()
 	if errors.Is(err, owner.ErrNoCgroup2) {
-		o.Notice("cgroup v2 is not mounted, so the command's connections cannot be told apart: recording all")
-		return nil, nil
+		return nil, errNoCgroup
 	}
 	if err != nil {
 		return nil, err
@@ -32,6 +31,21 @@ func commandGroup(o *Options) (*owner.Group, error) {
 	}
 	o.Monitor.Filter.Cgroups = append(o.Monitor.Filter.Cgroups, g.ID)
 	return g, nil
+}
+
+// errNoCgroup: the scope is never widened without being asked for.
+var errNoCgroup = errors.New("cgroup v2 is not mounted here (ip netns exec hides it), so the command's connections " +
+	"cannot be told apart: mount it with 'mount -t cgroup2 none /sys/fs/cgroup', or record everything with --all")
+
+// findCommand reports a command that does not exist, before anything is made for it.
+func findCommand(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return fmt.Errorf("finding the command: %w", err)
+	}
+	return nil
 }
 
 // startCommand starts the command in the group. When ctx ends it is interrupted, and killed two

@@ -60,6 +60,8 @@ type Result struct {
 	Loss      tcp.Loss `json:"loss"`
 	// CommandError is why the command failed, "" when it did not or there was none.
 	CommandError string `json:"command_error,omitempty"`
+	// CommandStatus is the exit status of a command that failed, 0 otherwise.
+	CommandStatus int `json:"command_status,omitempty"`
 }
 
 // settle is how long the recording goes on after the command has ended, for the last segments of
@@ -71,6 +73,9 @@ const settle = 250 * time.Millisecond
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Notice == nil {
 		o.Notice = func(string) {}
+	}
+	if err := findCommand(o.Command); err != nil {
+		return nil, err
 	}
 	group, err := commandGroup(&o)
 	if err != nil {
@@ -167,7 +172,11 @@ func (s *session) result(source string) *Result {
 		Samples: s.samples, Events: s.events, Bytes: st.Bytes, Loss: s.loss,
 	}
 	if s.commandErr != nil {
-		r.CommandError = s.commandErr.Error()
+		r.CommandError, r.CommandStatus = s.commandErr.Error(), 1
+		var exit *exec.ExitError
+		if errors.As(s.commandErr, &exit) && exit.ExitCode() > 0 {
+			r.CommandStatus = exit.ExitCode()
+		}
 	}
 	return r
 }
