@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addressWatch watches the terminal's own: those of an interface, or without one those from which it reaches its peers. A flow keeps the address
-// that it began with, and a session is known to others by that of its reports, so that with other addresses an agent begins anew.
+// addressWatch watches the terminal's own: those of an interface, or without one those from which
+// it reaches its peers. A flow keeps the address that it began with, and a session is known to
+// others by that of its reports, so that with other addresses an agent begins anew.
 type addressWatch struct {
 	netlink *netlink.Handle // of the network namespace in which it was opened
 	device  string
@@ -23,7 +24,8 @@ type addressWatch struct {
 	lookAt  time.Duration // when it is looked next
 }
 
-// addressSet is an interface by its number, which another one of the same name does not have, with its addresses in order.
+// addressSet is an interface by its number, which another one of the same name does not have, with
+// its addresses in order.
 type addressSet struct {
 	index int
 	all   []netip.Addr
@@ -31,7 +33,8 @@ type addressSet struct {
 
 func (h addressSet) equal(o addressSet) bool { return h.index == o.index && slices.Equal(h.all, o.all) }
 
-// lookForAddresses is how often it is looked. Addresses come and go together; what is so in two looks has settled.
+// lookForAddresses is how often it is looked. Addresses come and go together; what is so in two
+// looks has settled.
 const lookForAddresses = 250 * time.Millisecond
 
 var errNoAddress = errors.New("has no address")
@@ -52,7 +55,8 @@ func (a *addressWatch) take() (err error) {
 	return err
 }
 
-// look finds what they are. Without an interface there may be none: then there is no route to a peer now.
+// look finds what they are. Without an interface there may be none: then there is no route to a
+// peer now.
 func (a *addressWatch) look() (h addressSet, err error) {
 	if a.device == "" {
 		for _, to := range a.peers {
@@ -125,7 +129,8 @@ func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
 	}
 }
 
-// prefixes pick the flows of the interface's addresses; without an interface they are none, which picks all.
+// prefixes pick the flows of the interface's addresses; without an interface they are none, which
+// picks all.
 func (a *addressWatch) prefixes() (all []netip.Prefix) {
 	if a.device == "" {
 		return nil

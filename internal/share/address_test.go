@@ -19,12 +19,13 @@ func ip(t *testing.T, h *testnet.Host, args ...string) {
 	}
 }
 
-// followed is how long it may take until flows are held at another address: half a second to notice it, 1.5 s of a processor to load what
-// holds flows, and what it takes to meet the others.
+// followed is how long it may take until flows are held at another address: half a second to notice
+// it, 1.5 s of a processor to load what holds flows, and what it takes to meet the others.
 const followed = 4 * time.Second
 
-// TestAnotherAddressIsFollowed gives a terminal another address, as DHCP does on another network: it is another session there, holds what begins
-// there and lets go what was. Then it has none for a while.
+// TestAnotherAddressIsFollowed gives a terminal another address, as DHCP does on another network:
+// it is another session there, holds what begins there and lets go what was. Then it has none for a
+// while.
 func TestAnotherAddressIsFollowed(t *testing.T) {
 	n, before, _ := narrow(t)
 	key := cellkey.New()
@@ -81,7 +82,8 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 	testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
 }
 
-// TestAddressesSettleBeforeTheyCount: what is there for a moment is no other place, and without an interface the routes to peers tell.
+// TestAddressesSettleBeforeTheyCount: what is there for a moment is no other place, and without an
+// interface the routes to peers tell.
 func TestAddressesSettleBeforeTheyCount(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	peer := Config{}

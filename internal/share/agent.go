@@ -25,8 +25,8 @@ const (
 	stepEvery = 100 * time.Millisecond
 	// minSilenceLimit is the least time without any report after which bounds are lifted.
 	minSilenceLimit = time.Second
-	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports are
-	// rare, as with a hub in a large cell.
+	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports
+	// are rare, as with a hub in a large cell.
 	silenceGaps = 4
 	// boundLease is how long bounds outlive the agent's last step, if it is killed or stands still.
 	boundLease = 800 * time.Millisecond
@@ -262,7 +262,8 @@ func (a *agent) seal(report message.Report, announced probe.Proposal, now int64)
 	return err
 }
 
-// sendLeaving tells the peers that this terminal leaves, so that they need not wait for its silence.
+// sendLeaving tells the peers that this terminal leaves, so that they need not wait for its
+// silence.
 func (a *agent) sendLeaving() {
 	report := a.out.Report
 	report.State = message.Leaving
@@ -274,8 +275,8 @@ func (a *agent) sendLeaving() {
 	}
 }
 
-// updateRadio takes the state of the radio, and says whether the terminal has come to another access
-// point. Between two access points it is still at the last.
+// updateRadio takes the state of the radio, and says whether the terminal has come to another
+// access point. Between two access points it is still at the last.
 func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
 	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.AloneBps, SingleFrames: s.Single}
 	if s.MHz > 0 {

@@ -80,7 +80,8 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 	return r
 }
 
-// TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and none before and after.
+// TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and
+// none before and after.
 func TestTwoAgentsShare(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(50e6, 300_000); err != nil {
@@ -95,7 +96,8 @@ func TestTwoAgentsShare(t *testing.T) {
 		t.Errorf("alone: %+v", s)
 	}
 	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
-	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and queue.
+	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and
+	// queue.
 	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
 		return s.Held && len(s.Windows) == 1 && len(b.now().Peers) == 1
@@ -153,8 +155,8 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of the agent while another terminal is
-// there.
+// TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of
+// the agent while another terminal is there.
 func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{})
@@ -184,7 +186,8 @@ func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	})
 }
 
-// TestWhoIsNotToldWhatItReachesAloneGetsATurn lets a terminal send over 100 Mbit/s while another one carries something too.
+// TestWhoIsNotToldWhatItReachesAloneGetsATurn lets a terminal send over 100 Mbit/s while another
+// one carries something too.
 func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(100e6, 1<<18); err != nil {

@@ -18,9 +18,10 @@ type place struct {
 // slowestRadio in kbit/s is the least that a radio is taken to carry: the lowest rate of OFDM.
 const slowestRadio = 6000
 
-// An access point sends multicast at the lowest rate that all its stations must support, unless it is
-// configured otherwise: below ofdmBands in MHz that of 802.11b, in kbit/s, and above that of OFDM. If
-// the band is unknown the lower one counts, since reports may take 1 % of the airtime at most.
+// An access point sends multicast at the lowest rate that all its stations must support, unless it
+// is configured otherwise: below ofdmBands in MHz that of 802.11b, in kbit/s, and above that of
+// OFDM. If the band is unknown the lower one counts, since reports may take 1 % of the airtime at
+// most.
 const (
 	slowestMulticast = 1000
 	ofdmBands        = 4900
@@ -42,8 +43,8 @@ func truncatedRate(bps float64) message.Rate {
 	return message.Rate(min(bps/1000, float64(message.HighestRate)))
 }
 
-// reportLink says how reports cross the cell: at the slowest standalone rate that is known. The PHY rate
-// is higher.
+// reportLink says how reports cross the cell: at the slowest standalone rate that is known. The PHY
+// rate is higher.
 func (a *agent) reportLink() message.Link {
 	l := message.Link{
 		Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == "",
@@ -60,8 +61,8 @@ func (a *agent) reportLink() message.Link {
 	return l
 }
 
-// familiesToReachAll returns the groups of a link by which all known terminals are reached, or all groups
-// that it has if it lacks those.
+// familiesToReachAll returns the groups of a link by which all known terminals are reached, or all
+// groups that it has if it lacks those.
 func familiesToReachAll(have link.Families, four, six bool) link.Families {
 	f := link.Families{Four: four && have.Four, Six: six && have.Six}
 	if f == (link.Families{}) {
@@ -73,9 +74,9 @@ func familiesToReachAll(have link.Families, four, six bool) link.Families {
 // sameCell says whether two terminals may be at one access point.
 func sameCell(a, b uint32) bool { return a == 0 || b == 0 || a == b }
 
-// collectPeers takes the newest reports, and returns the time since the last one and the time from which
-// on that is silence. Terminals at other access points do not count: they have airtime of their own. But
-// their reports come this way too, and count in the report period.
+// collectPeers takes the newest reports, and returns the time since the last one and the time from
+// which on that is silence. Terminals at other access points do not count: they have airtime of
+// their own. But their reports come this way too, and count in the report period.
 func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	r := &a.reports
 	r.peers = r.receiver.Peers(r.peers[:0], nowNs)

@@ -79,7 +79,8 @@ func (m *moveCounter) Step(_ time.Duration, in control.Inputs, _ control.Outputs
 	}
 }
 
-// TestTerminalsOfOneAccessPointReckonWithEachOther: two access points are on one network, and one terminal goes from the one to the other.
+// TestTerminalsOfOneAccessPointReckonWithEachOther: two access points are on one network, and one
+// terminal goes from the one to the other.
 func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	near := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 1}, MHz: 5180}}
 	far := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 2}, MHz: 5180}}
@@ -130,7 +131,8 @@ func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	}
 }
 
-// TestSilenceIsThatOfOnesOwnAccessPoint: reports of another one say nothing of the cell, and do not make seldom ones look late.
+// TestSilenceIsThatOfOnesOwnAccessPoint: reports of another one say nothing of the cell, and do not
+// make seldom ones look late.
 func TestSilenceIsThatOfOnesOwnAccessPoint(t *testing.T) {
 	at := func(last byte) radio.State {
 		return radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, last}, MHz: 5180}}
@@ -185,7 +187,8 @@ func TestALinkReachesWhomItCan(t *testing.T) {
 	}
 }
 
-// TestOwnStateIsThatOfTheSameStep: a status whose bounds are in force says that the terminal bounds them.
+// TestOwnStateIsThatOfTheSameStep: a status whose bounds are in force says that the terminal bounds
+// them.
 func TestOwnStateIsThatOfTheSameStep(t *testing.T) {
 	a := &agent{config: Config{Key: cellkey.New()}}
 	for _, out := range []control.Outputs{

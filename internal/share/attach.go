@@ -17,8 +17,8 @@ import (
 // sampleEvery is the least time between two samples of a flow: some samples in each step.
 const sampleEvery = 10 * time.Millisecond
 
-// attachment sees an agent's flows and bounds their congestion windows. It belongs to the terminal's
-// addresses.
+// attachment sees an agent's flows and bounds their congestion windows. It belongs to the
+// terminal's addresses.
 type attachment struct {
 	source monitor.Source
 	hold   *hold.Hold // nil if nothing is bounded

@@ -24,16 +24,20 @@ type Recorder interface {
 type Config struct {
 	Key  cellkey.Key
 	Link link.Config
-	// Interface is that by which the terminal reaches the cell: flows from its addresses are seen and held. "" means all
-	// flows of the network namespace.
+	// Interface is that by which the terminal reaches the cell: flows from its addresses are seen
+	// and held. "" means all flows of the network namespace.
 	Interface string
-	// MaxBps is what the terminal reaches alone, in bit/s; 0 has it follow from the radio, or measured.
+	// MaxBps is what the terminal reaches alone, in bit/s; 0 has it follow from the radio, or
+	// measured.
 	MaxBps float64
-	// Radio tells how the terminal's radio is doing; asked at each step. What it reaches alone counts where MaxBps is 0. It may be nil.
+	// Radio tells how the terminal's radio is doing; asked at each step. What it reaches alone
+	// counts where MaxBps is 0. It may be nil.
 	Radio func() radio.State
-	// MulticastBps is at what rate the access point sends multicast, in bit/s; 0 stands for the lowest rate of the radio's band.
+	// MulticastBps is at what rate the access point sends multicast, in bit/s; 0 stands for the
+	// lowest rate of the radio's band.
 	MulticastBps float64
-	// SingleFrames says that the radio sends each packet by itself, whatever Radio says: 802.11a, b and g have no aggregates.
+	// SingleFrames says that the radio sends each packet by itself, whatever Radio says: 802.11a, b
+	// and g have no aggregates.
 	SingleFrames bool
 	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
 	Weight float64

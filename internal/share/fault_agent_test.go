@@ -16,12 +16,14 @@ import (
 	"airtide/test/testnet"
 )
 
-// longEnough is how long is waited for what happens within seconds on a machine that is neither busy nor emulated.
+// longEnough is how long is waited for what happens within seconds on a machine that is neither
+// busy nor emulated.
 const longEnough = 3 * time.Minute
 
 func bound(s Status) bool { return s.Held && len(s.Windows) > 0 && s.Windows[0].Packets > 0 }
 
-// soon is how long bounds may outlive their reason: the lease or the silence, a step, and what a window takes to grow.
+// soon is how long bounds may outlive their reason: the lease or the silence, a step, and what a
+// window takes to grow.
 const soon = 1500 * time.Millisecond
 
 // inTime waits until something is so, which may take until soon after it began.
@@ -30,8 +32,9 @@ func inTime(t *testing.T, began time.Time, what string, is func() bool) {
 	within(t, began, soon, what, is)
 }
 
-// within waits until something is so, which may take so long since it began, beside the time for which the machine let the test itself wait. An
-// emulated machine takes as long as it takes: tests are short there (test/bench/kernels).
+// within waits until something is so, which may take so long since it began, beside the time for
+// which the machine let the test itself wait. An emulated machine takes as long as it takes: tests
+// are short there (test/bench/kernels).
 func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond
@@ -59,7 +62,8 @@ func judge(t *testing.T, took, late, limit time.Duration, what string) {
 	}
 }
 
-// waited is how long threads of this process have waited for a processor, all together: on a busy machine more than it took.
+// waited is how long threads of this process have waited for a processor, all together: on a busy
+// machine more than it took.
 func waited(t *testing.T) (sum time.Duration) {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*/schedstat")
@@ -83,8 +87,8 @@ func freed(t *testing.T, began time.Time, why string, window func() uint32) {
 	inTime(t, began, why+": a window beyond the bound", func() bool { return window() > unboundWindow })
 }
 
-// TestAKilledAgentLetsItsFlowsGo: the kernel lifts the bounds by itself, the transfer goes on, and the next agent takes back what the killed
-// one has left.
+// TestAKilledAgentLetsItsFlowsGo: the kernel lifts the bounds by itself, the transfer goes on, and
+// the next agent takes back what the killed one has left.
 func TestAKilledAgentLetsItsFlowsGo(t *testing.T) {
 	n, client, _ := narrow(t)
 	key := cellkey.New()
@@ -153,7 +157,8 @@ func TestSilentPeersLetGo(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the bound to come back", func() bool { return bound(a.now()) })
 }
 
-// TestTheNetworkGoesAndComesBack: the interface is set down; the agent lives, holds nothing, and shares again later.
+// TestTheNetworkGoesAndComesBack: the interface is set down; the agent lives, holds nothing, and
+// shares again later.
 func TestTheNetworkGoesAndComesBack(t *testing.T) {
 	n, _, _ := narrow(t)
 	key := cellkey.New()
@@ -173,7 +178,8 @@ func TestTheNetworkGoesAndComesBack(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the other to hear it", func() bool { return len(b.now().Peers) == 1 })
 }
 
-// TestASecondAgentOfATerminalIsRefused: both would bound the same flows. The first goes on; in other namespaces there may be others.
+// TestASecondAgentOfATerminalIsRefused: both would bound the same flows. The first goes on; in
+// other namespaces there may be others.
 func TestASecondAgentOfATerminalIsRefused(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	key := cellkey.New()

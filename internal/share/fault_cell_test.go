@@ -14,8 +14,9 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestTwoCellsOnOneMedium: beside two terminals of one cell, others speak with another key, and somebody sends their reports changed and again.
-// None of that counts, and the two share as if they were alone.
+// TestTwoCellsOnOneMedium: beside two terminals of one cell, others speak with another key, and
+// somebody sends their reports changed and again. None of that counts, and the two share as if they
+// were alone.
 func TestTwoCellsOnOneMedium(t *testing.T) {
 	n, _, _ := narrow(t)
 	key, other := cellkey.New(), cellkey.New()

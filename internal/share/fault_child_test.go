@@ -21,7 +21,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// The test binary plays an agent when its environment says so, since what is killed or stopped must be a process.
+// The test binary plays an agent when its environment says so, since what is killed or stopped must
+// be a process.
 const playsAgent = "AIRTIDE_SHARE_TEST_AGENT"
 
 // order is what the agent is told.
@@ -120,7 +121,8 @@ func (c *child) now() Status {
 	return c.status
 }
 
-// narrow gives what the client sends so little rate and so much queue that a window which is not bounded becomes far greater than one that is.
+// narrow gives what the client sends so little rate and so much queue that a window which is not
+// bounded becomes far greater than one that is.
 func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
 	const rate, queue = 20_000_000, 1 << 20
@@ -133,10 +135,12 @@ func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 	return n, client, server
 }
 
-// lowRate is what the agents of a narrow network are told to reach alone: some 26 packets are its window, where the queue takes 700.
+// lowRate is what the agents of a narrow network are told to reach alone: some 26 packets are its
+// window, where the queue takes 700.
 const lowRate = 2e6
 
-// unboundWindow is more packets than a bound allows that follows from lowRate, and less than a window grows to which is not bounded:
-// it stops where in flight is what the kernel lets wait in the device (two segments of TSO, tcp_small_queue_check), a hundred packets, and less where the
+// unboundWindow is more packets than a bound allows that follows from lowRate, and less than a
+// window grows to which is not bounded: it stops where in flight is what the kernel lets wait in
+// the device (two segments of TSO, tcp_small_queue_check), a hundred packets, and less where the
 // smallest round-trip time is above half a millisecond, as in an emulated machine.
 const unboundWindow = 45

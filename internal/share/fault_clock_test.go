@@ -9,18 +9,21 @@ import (
 	"testing"
 )
 
-// decides are the packages that decide or judge by time, by their folders, and those by which they bound.
+// decides are the packages that decide or judge by time, by their folders, and those by which they
+// bound.
 var decides = []string{
 	".", "allocate", "control", "flow", "hold", "hub", "link", "message", "own", "probe", "radio", "rwnd", "steplog", "../kernel/congestion", "../kernel/tune",
 }
 
-// shows are the functions whose wall time is for people to read: when a status was made, and when a tune was begun.
+// shows are the functions whose wall time is for people to read: when a status was made, and when a
+// tune was begun.
 var shows = map[string]bool{"./describe": true, "hub/Status": true, "../kernel/tune/begin": true}
 
-// TestNothingDependsOnTheWallClock: a clock that is set (by NTP, by hand, when a phone wakes) must move no bound and end no session. The wall
-// clock belongs to no namespace, so that a test cannot set it without setting the machine's; but whoever does not read it cannot
-// be misled by it. Agents go by package clock (CLOCK_MONOTONIC), by timers of the Go runtime, which are monotonic too, and the
-// kernel's lease by bpf_ktime_get_ns; messages compare no clocks at all.
+// TestNothingDependsOnTheWallClock: a clock that is set (by NTP, by hand, when a phone wakes) must
+// move no bound and end no session. The wall clock belongs to no namespace, so that a test cannot
+// set it without setting the machine's; but whoever does not read it cannot be misled by it. Agents
+// go by package clock (CLOCK_MONOTONIC), by timers of the Go runtime, which are monotonic too, and
+// the kernel's lease by bpf_ktime_get_ns; messages compare no clocks at all.
 func TestNothingDependsOnTheWallClock(t *testing.T) {
 	functions := 0
 	for _, folder := range decides {

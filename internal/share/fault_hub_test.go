@@ -44,8 +44,8 @@ func runHub(t *testing.T, h *testnet.Host, key cellkey.Key, port uint16) (stop f
 	return stop
 }
 
-// TestTheHubGoesAndComesBack: terminals that hear each other by it alone let go when it has gone, and take up their bounds when there is another
-// one at its place.
+// TestTheHubGoesAndComesBack: terminals that hear each other by it alone let go when it has gone,
+// and take up their bounds when there is another one at its place.
 func TestTheHubGoesAndComesBack(t *testing.T) {
 	const port = 4799
 	n, client, _ := narrow(t)

@@ -14,8 +14,9 @@ import (
 	"airtide/test/testnet"
 )
 
-// badWay stands between terminals and a hub: of what the terminals send it loses a part, and of both ways it has some late, behind what was sent
-// later, and some twice. To the hub each terminal is a port of its own.
+// badWay stands between terminals and a hub: of what the terminals send it loses a part, and of
+// both ways it has some late, behind what was sent later, and some twice. To the hub each terminal
+// is a port of its own.
 type badWay struct {
 	in     *net.UDPConn
 	hub    netip.AddrPort
@@ -26,7 +27,8 @@ type badWay struct {
 	passed [3]int                          // lost, late, twice
 }
 
-// latePart of the datagrams comes so late that others of two terminals have come meanwhile, and twicePart twice.
+// latePart of the datagrams comes so late that others of two terminals have come meanwhile, and
+// twicePart twice.
 const (
 	lateBy              = 400 * time.Millisecond
 	latePart, twicePart = 0.1, 0.1
@@ -120,8 +122,8 @@ func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
 	send(datagram)
 }
 
-// TestAgentsShareThoughReportsAreLost: of the reports 30 % are lost, a tenth comes late and a tenth twice, each way. The terminals know each other, and
-// the bound holds nearly all the time.
+// TestAgentsShareThoughReportsAreLost: of the reports 30 % are lost, a tenth comes late and a tenth
+// twice, each way. The terminals know each other, and the bound holds nearly all the time.
 func TestAgentsShareThoughReportsAreLost(t *testing.T) {
 	const port, lossy, loss, looks = 4799, 4798, 0.3, 300
 	n, _, _ := narrow(t)

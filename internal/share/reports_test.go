@@ -11,8 +11,9 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestReportsThatAreSentTakeAHundredthOfTheAirtime: the datagrams of two agents are counted where they leave, not where they are reckoned. A
-// network of IPv4 and IPv6 carries each report once, and where the band is not known multicast is taken to go at 1 Mbit/s.
+// TestReportsThatAreSentTakeAHundredthOfTheAirtime: the datagrams of two agents are counted where
+// they leave, not where they are reckoned. A network of IPv4 and IPv6 carries each report once, and
+// where the band is not known multicast is taken to go at 1 Mbit/s.
 func TestReportsThatAreSentTakeAHundredthOfTheAirtime(t *testing.T) {
 	const alone = 65e6
 	for _, multicast := range []float64{0, 6e6} {

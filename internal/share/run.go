@@ -18,8 +18,8 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Run shares until the context ends. Then it lifts all bounds and tells the peers. It needs root, for
-// BPF. A kernel that cannot bound congestion windows is an error unless the policy is Observe.
+// Run shares until the context ends. Then it lifts all bounds and tells the peers. It needs root,
+// for BPF. A kernel that cannot bound congestion windows is an error unless the policy is Observe.
 func Run(ctx context.Context, c Config) (err error) {
 	if c.Policy == "" {
 		c.Policy = control.Shares
@@ -97,7 +97,8 @@ func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Fi
 	return a.run(ctx, flows, unbound)
 }
 
-// run lets all parts work until the context ends or one fails. Peers are heard while flows are attached.
+// run lets all parts work until the context ends or one fails. Peers are heard while flows are
+// attached.
 func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
 	parts, ctx := errgroup.WithContext(ctx)
 	var at attachment

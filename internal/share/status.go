@@ -22,7 +22,8 @@ type Status struct {
 	// Own and Peers are the terminals, as they say of themselves.
 	Own   Terminal   `json:"own"`
 	Peers []Terminal `json:"peers"`
-	// Elsewhere is how many terminals are heard that are at another access point and so do not count.
+	// Elsewhere is how many terminals are heard that are at another access point and so do not
+	// count.
 	Elsewhere int `json:"elsewhere,omitempty"`
 	// ShareBps is the terminal's, TotalBps the sum of all shares.
 	ShareBps float64 `json:"share_bps"`
@@ -36,20 +37,24 @@ type Status struct {
 	Windows       []Window `json:"windows"`
 	// Turn is what all do together just now: solo, still or free; absent else.
 	Turn string `json:"turn,omitempty"`
-	// Foreign says that somebody who does not take part has queues stand: windows are then as large as that needs.
+	// Foreign says that somebody who does not take part has queues stand: windows are then as large
+	// as that needs.
 	Foreign bool `json:"foreign,omitempty"`
-	// Effect is what bounds were found to be worth when they were lifted last to compare; absent before.
+	// Effect is what bounds were found to be worth when they were lifted last to compare; absent
+	// before.
 	Effect    *Effect        `json:"effect,omitempty"`
 	Datagrams map[string]int `json:"datagrams"` // received, by what became of them
 }
 
-// Effect compares the cell with bounds and without: what all terminals deliver, and the mean of their round-trip times, weighted by rates.
+// Effect compares the cell with bounds and without: what all terminals deliver, and the mean of
+// their round-trip times, weighted by rates.
 type Effect struct {
 	TotalWithBps    float64 `json:"total_with_bps"`
 	TotalWithoutBps float64 `json:"total_without_bps"`
 	RTTWithUs       int64   `json:"rtt_with_us"`
 	RTTWithoutUs    int64   `json:"rtt_without_us"`
-	// LeastPart is the least part of its rate without bounds that a terminal has with them, of those that want all; absent where there is none.
+	// LeastPart is the least part of its rate without bounds that a terminal has with them, of
+	// those that want all; absent where there is none.
 	LeastPart float64 `json:"least_part,omitempty"`
 	Helps     bool    `json:"helps"`
 }
@@ -76,7 +81,8 @@ type Terminal struct {
 	PHYBps float64 `json:"phy_bps,omitempty"`
 	// QueuedBytes are written and not acknowledged.
 	QueuedBytes int64 `json:"queued_bytes"`
-	// Retransmits are the segments sent again and Errors the errors of the codes 1 to 4, since its session began.
+	// Retransmits are the segments sent again and Errors the errors of the codes 1 to 4, since its
+	// session began.
 	Retransmits int64    `json:"retransmits"`
 	Errors      [4]int64 `json:"errors_by_code"`
 }
@@ -85,8 +91,8 @@ type Terminal struct {
 type Window struct {
 	Local  netip.AddrPort `json:"local"`
 	Remote netip.AddrPort `json:"remote"`
-	// Packets is the most that may be on their way, of a flow that sends; ReceiveBytes the largest receive window, of one that receives. One
-	// that does both is there twice.
+	// Packets is the most that may be on their way, of a flow that sends; ReceiveBytes the largest
+	// receive window, of one that receives. One that does both is there twice.
 	Packets      uint32 `json:"cwnd_max_packets,omitempty"`
 	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
 }

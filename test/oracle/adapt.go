@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// unknownPackets is what all windows of a terminal have together at least while it is not known what it reaches alone: an A-MPDU.
+	// unknownPackets is what all windows of a terminal have together at least while it is not known
+	// what it reaches alone: an A-MPDU.
 	unknownPackets = control.AggregatePackets
 	// stillPackets is the window while all hold back: a loss is still found without timeout.
 	stillPackets = 4

@@ -12,7 +12,8 @@ import (
 	"airtide/test/oracle/control"
 )
 
-// bounds are the windows of flows: congestion windows of what they send, receive windows of what they receive.
+// bounds are the windows of flows: congestion windows of what they send, receive windows of what
+// they receive.
 type bounds struct {
 	up   []sendBound
 	down map[tcp.FlowID]uint32 // bytes
@@ -66,15 +67,18 @@ func (a *agent) decide(now, quiet time.Duration) (b bounds, why string) {
 }
 
 const (
-	// idlePart is what a terminal carries at most, as a part of what it reaches alone, that counts as idle.
+	// idlePart is what a terminal carries at most, as a part of what it reaches alone, that counts
+	// as idle.
 	idlePart = 0.02
-	// beginTogether is within which time terminals begin together; what they carry shows a round trip later.
+	// beginTogether is within which time terminals begin together; what they carry shows a round
+	// trip later.
 	beginTogether = 100 * time.Millisecond
 )
 
-// terminals are this one, which comes first, and those of the others of which it is known what they reach alone. When it begins, those that
-// were idle count as ones that want all until they have said so anew: they may be beginning too, and if each took the window that it has alone,
-// the queues would be long before the first reports of it came, and hold them up.
+// terminals are this one, which comes first, and those of the others of which it is known what they
+// reach alone. When it begins, those that were idle count as ones that want all until they have
+// said so anew: they may be beginning too, and if each took the window that it has alone, the
+// queues would be long before the first reports of it came, and hold them up.
 func (a *agent) terminals(now time.Duration) []control.Terminal {
 	own := a.self.terminal()
 	if a.self.state.Up+a.self.state.Down <= idlePart*own.Max {
@@ -96,8 +100,9 @@ func (a *agent) terminals(now time.Duration) []control.Terminal {
 	return all
 }
 
-// shares gives each flow its part of the terminal's share. A terminal that is to have nothing though it wants something, as a slow one where the
-// total comes first, keeps to the smallest windows.
+// shares gives each flow its part of the terminal's share. A terminal that is to have nothing
+// though it wants something, as a slow one where the total comes first, keeps to the smallest
+// windows.
 func (a *agent) shares(now time.Duration, d control.Decision) (b bounds) {
 	if d.Share == 0 && a.self.demand() == 0 {
 		return b
@@ -153,8 +158,9 @@ type window struct {
 	bytes float64
 }
 
-// windows divides a part of the share among the flows that carry something in a direction: by what they want, but an equal part at least, so
-// that a flow which begins is not held back. A flow that has carried nothing yet is not bound: it has a few packets.
+// windows divides a part of the share among the flows that carry something in a direction: by what
+// they want, but an equal part at least, so that a flow which begins is not held back. A flow that
+// has carried nothing yet is not bound: it has a few packets.
 func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, whole bool, bytes func(part float64, base time.Duration) float64) (all []window) {
 	var wants []float64
 	for id, f := range a.self.flows {
@@ -188,7 +194,8 @@ func (a *agent) windows(now time.Duration, of func(*flow) *side, part float64, w
 	return all
 }
 
-// align makes all windows together whole A-MPDUs where they are near, each in proportion; what that leaves of packets has the greatest.
+// align makes all windows together whole A-MPDUs where they are near, each in proportion; what that
+// leaves of packets has the greatest.
 func align(all []window) {
 	total, greatest := 0.0, 0
 	for i, w := range all {
@@ -220,7 +227,8 @@ func relative(demands []float64, rate float64) []float64 {
 	return demands
 }
 
-// receiveBounds are the receive windows of all flows, those that are not bounded among them, which are measured.
+// receiveBounds are the receive windows of all flows, those that are not bounded among them, which
+// are measured.
 func (a *agent) receiveBounds(bytes map[tcp.FlowID]uint32) (all []receiveBound) {
 	for _, id := range sortedKeys(a.self.flows) {
 		f := a.self.flows[id]

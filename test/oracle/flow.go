@@ -40,10 +40,11 @@ const (
 	activeFor = time.Second
 	// defaultMSS in bytes is that of a flow that has told none.
 	defaultMSS = 1448
-	// usedAt is the part of round trips that used the whole receive window from which on the window is what limits. Some do not, since
-	// senders gather segments.
+	// usedAt is the part of round trips that used the whole receive window from which on the window
+	// is what limits. Some do not, since senders gather segments.
 	usedAt = 0.25
-	// answers to what is sent are less than that in their first step, in bit/s. A download is more, and wants half of its terminal's share.
+	// answers to what is sent are less than that in their first step, in bit/s. A download is more,
+	// and wants half of its terminal's share.
 	answers = 1e5
 )
 
@@ -74,8 +75,8 @@ func (s *side) carried(now time.Duration, gain, rate float64) {
 	}
 }
 
-// took takes in the round-trip times of a step. What the kernel knew counts in the beginning only: it remembers the smallest of five
-// minutes, which another path may have made impossible.
+// took takes in the round-trip times of a step. What the kernel knew counts in the beginning only:
+// it remembers the smallest of five minutes, which another path may have made impossible.
 func (s *side) took(mean, least, known time.Duration) {
 	s.rtt, s.least = mean, least
 	if mean > 0 {
@@ -89,7 +90,8 @@ func (s *side) took(mean, least, known time.Duration) {
 	}
 }
 
-// renew takes the smallest round-trip time for what it was while all held back, and says whether the path has become longer.
+// renew takes the smallest round-trip time for what it was while all held back, and says whether
+// the path has become longer.
 func (s *side) renew() (longer bool) {
 	if s.still > 0 {
 		if longer = control.LongerPath(s.base, s.still); longer || s.still < s.base {
@@ -110,26 +112,31 @@ func (s *side) renew() (longer bool) {
 	return longer
 }
 
-// foreignQueue is the delay that is left while all hold back, from which on somebody else must have queues stand.
+// foreignQueue is the delay that is left while all hold back, from which on somebody else must have
+// queues stand.
 const foreignQueue = 10 * time.Millisecond
 
-// Beside others who do not take part a window grows until the round-trip time is besideRTT, or besideFactor times what the others make of
-// it where that is more. Their queues come and go within seconds, so that what shows while all hold back is no measure of what is needed; and
-// rates are lowest when round-trip times are long, so that their product is none either.
+// Beside others who do not take part a window grows until the round-trip time is besideRTT, or
+// besideFactor times what the others make of it where that is more. Their queues come and go within
+// seconds, so that what shows while all hold back is no measure of what is needed; and rates are
+// lowest when round-trip times are long, so that their product is none either.
 const (
 	besideRTT    = 250 * time.Millisecond
 	besideFactor = 1.5
-	// besideTime is in which time a window grows or shrinks by a factor of e at most, besideSmooth that of the mean round-trip time.
+	// besideTime is in which time a window grows or shrinks by a factor of e at most, besideSmooth
+	// that of the mean round-trip time.
 	besideTime, besideSmooth = 700 * time.Millisecond, 700 * time.Millisecond
-	// besidePackets of all flows are the least, an A-MPDU; besideMost is how many times what is carried in that round-trip time is the most.
+	// besidePackets of all flows are the least, an A-MPDU; besideMost is how many times what is
+	// carried in that round-trip time is the most.
 	besidePackets = control.AggregatePackets
 	besideMost    = 4
 )
 
-// beside is a window in bytes that does not keep the direction from what it would get without bounds, beside others who do not take part;
-// 0 where there are none. least is the smallest. A slow terminal that holds back may see next to no packet come back in that time; what other
-// terminals found counts like its own finding, for all wait in the same access point. step is how long windows have been as usual since the
-// last call.
+// beside is a window in bytes that does not keep the direction from what it would get without
+// bounds, beside others who do not take part; 0 where there are none. least is the smallest. A slow
+// terminal that holds back may see next to no packet come back in that time; what other terminals
+// found counts like its own finding, for all wait in the same access point. step is how long
+// windows have been as usual since the last call.
 func (s *side) beside(step, queue time.Duration, others heard, least float64) float64 {
 	foreign, doubted := s.foreign, s.doubted
 	if foreign == 0 && others.delay > 0 {
@@ -149,8 +156,8 @@ func (s *side) beside(step, queue time.Duration, others heard, least float64) fl
 		more := min(max(math.Log(float64(target)/float64(s.slowRTT)), -1), 1)
 		s.window *= math.Exp(more * step.Seconds() / besideTime.Seconds())
 	}
-	// What is carried in a turn is no measure either; but where nobody's queue showed in it this may be among the terminals' own, which a window that
-	// begins anew lets show.
+	// What is carried in a turn is no measure either; but where nobody's queue showed in it this
+	// may be among the terminals' own, which a window that begins anew lets show.
 	if step > 0 || doubted {
 		s.window = min(s.window, besideMost*s.rate*target.Seconds()/8)
 	}
@@ -158,7 +165,8 @@ func (s *side) beside(step, queue time.Duration, others heard, least float64) fl
 	return s.window
 }
 
-// demand is the rate beyond which the direction has nothing to carry, of a rate that is its terminal's.
+// demand is the rate beyond which the direction has nothing to carry, of a rate that is its
+// terminal's.
 func (s *side) demand(now time.Duration, of float64) float64 {
 	return demand(s.rate, now < s.greedyUntil, of/8)
 }

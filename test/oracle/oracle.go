@@ -1,4 +1,5 @@
-// Package oracle is a frozen copy of the sharing agent's decisions as they were before control.Core. Tests compare the two step by step.
+// Package oracle is a frozen copy of the sharing agent's decisions as they were before
+// control.Core. Tests compare the two step by step.
 package oracle
 
 import (

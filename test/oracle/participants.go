@@ -8,20 +8,22 @@ import (
 )
 
 const (
-	// metFor is for how long after a terminal has begun to take part what it sends is what it sent before.
+	// metFor is for how long after a terminal has begun to take part what it sends is what it sent
+	// before.
 	metFor = 2 * time.Second
-	// leftFor is after how long a terminal that lets go takes part no more: where queues are long it hears nobody for a second now and then, and in
-	// a comparison all let go.
+	// leftFor is after how long a terminal that lets go takes part no more: where queues are long
+	// it hears nobody for a second now and then, and in a comparison all let go.
 	leftFor = 5 * time.Second
-	// beginFor is for how long a terminal begins to take part: what it had queued without bounds may be taken for others' queues, and each time that it
-	// is free again may have added to that.
+	// beginFor is for how long a terminal begins to take part: what it had queued without bounds
+	// may be taken for others' queues, and each time that it is free again may have added to that.
 	beginFor = 10 * time.Second
 )
 
 // participants are the terminals that keep to their shares, by session.
 type participants map[uint64]kept
 
-// joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
+// joined says whether a terminal keeps to its share that did not a step ago, and whether one of
+// those that have just begun sends already.
 func (p *participants) joined(now time.Duration, peers []message.Peer) (joined, sent bool) {
 	if *p == nil {
 		*p = make(participants, len(peers))

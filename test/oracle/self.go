@@ -104,10 +104,12 @@ func (d *direction) take(gain, rate float64, now time.Duration, flows map[tcp.Fl
 	}
 }
 
-// demand of a rate that is the terminal's, of which an idle direction is kept no more than a 32nd part.
+// demand of a rate that is the terminal's, of which an idle direction is kept no more than a 32nd
+// part.
 func (d *direction) demand(of float64) float64 { return demand(d.rate, d.greedy, of/32) }
 
-// demand is the rate beyond which there is nothing to carry; least is what is kept for something that carries next to nothing.
+// demand is the rate beyond which there is nothing to carry; least is what is kept for something
+// that carries next to nothing.
 func demand(rate float64, greedy bool, least float64) float64 {
 	switch {
 	case greedy:
@@ -132,10 +134,12 @@ func (s *self) alone() float64 {
 // searches says whether the terminal has to find out what it reaches alone.
 func (s *self) searches() bool { return s.maximum == 0 && s.byPHY == 0 }
 
-// stillAfter is how long all have held back when queues are empty that made for such a mean round-trip time.
+// stillAfter is how long all have held back when queues are empty that made for such a mean
+// round-trip time.
 func stillAfter(mean time.Duration) time.Duration { return max(60*time.Millisecond, mean*3/2) }
 
-// still notes round-trip times of a step in a time since begin in which all hold back; mean is what they were before.
+// still notes round-trip times of a step in a time since begin in which all hold back; mean is what
+// they were before.
 func (s *self) still(now, step, begin, mean time.Duration) {
 	if now-step < begin+stillAfter(mean) {
 		return
@@ -159,8 +163,8 @@ func (s *self) foreign() bool { return s.any(func(d *side) bool { return d.forei
 // doubted says whether others' queues stood and did not the last time.
 func (s *self) doubted() bool { return s.any(func(d *side) bool { return d.doubted }) }
 
-// doubtForeign has the next time in which all hold back decide whether others' queues still stand, and says whether they did: those of somebody
-// who has begun to take part are others' no more.
+// doubtForeign has the next time in which all hold back decide whether others' queues still stand,
+// and says whether they did: those of somebody who has begun to take part are others' no more.
 func (s *self) doubtForeign() bool {
 	for _, f := range s.flows {
 		for _, d := range []*side{&f.up, &f.down} {
@@ -180,7 +184,8 @@ func (s *self) any(is func(*side) bool) bool {
 	return false
 }
 
-// renewBases takes the smallest round-trip times for what they were while all held back, and says whether any path has become longer.
+// renewBases takes the smallest round-trip times for what they were while all held back, and says
+// whether any path has become longer.
 func (s *self) renewBases() (longer bool) {
 	for _, f := range s.flows {
 		up, down := f.up.renew(), f.down.renew()
@@ -189,7 +194,8 @@ func (s *self) renewBases() (longer bool) {
 	return longer
 }
 
-// forget forgets what was found of a cell in which the terminal no longer is. What its flows' paths are it sees anew.
+// forget forgets what was found of a cell in which the terminal no longer is. What its flows' paths
+// are it sees anew.
 func (s *self) forget() {
 	s.found = control.Maximum{}
 	for _, f := range s.flows {
@@ -205,7 +211,8 @@ func (s *self) rate() float64 { return s.up.rate + s.down.rate }
 // demand of a terminal that carries next to nothing is a hundredth of what it reaches alone.
 func (s *self) demand() float64 { return demand(s.rate(), s.up.greedy || s.down.greedy, s.alone()/100) }
 
-// rtts are the smallest round-trip time, and the mean: above it by what rates are delayed by in both directions.
+// rtts are the smallest round-trip time, and the mean: above it by what rates are delayed by in
+// both directions.
 func (s *self) rtts() (base, mean time.Duration) {
 	base = s.up.base
 	if base == 0 || s.down.base > 0 && s.down.base < base {
@@ -251,7 +258,8 @@ func (s *self) report(state message.State, share float64) message.Report {
 	return r
 }
 
-// kbps cuts off, unlike message.RateOf: a smoothed rate never becomes zero, and below a kbit/s it is none.
+// kbps cuts off, unlike message.RateOf: a smoothed rate never becomes zero, and below a kbit/s it
+// is none.
 func kbps(bps float64) message.Rate { return message.Rate(min(bps/1000, float64(message.HighestRate))) }
 
 func flows(n int) uint16 { return uint16(min(n, math.MaxUint16)) }

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// All hold back no more often than stillFirst, and less and less often while the path turns out to be as it was: others' queues do not show
-	// each time. When something has changed it is stillChanged until the next time, and stillForeign where others' queues stand.
+	// All hold back no more often than stillFirst, and less and less often while the path turns out
+	// to be as it was: others' queues do not show each time. When something has changed it is
+	// stillChanged until the next time, and stillForeign where others' queues stand.
 	stillFirst, stillRarest    = 2500 * time.Millisecond, 5 * time.Minute
 	stillChanged, stillForeign = 10 * time.Second, 30 * time.Second
 	longestStill               = 800 * time.Millisecond
@@ -34,7 +35,8 @@ func (h *heard) looked() {
 	}
 }
 
-// hears takes in a step. What somebody saw the time before counts until all have held back once more, or should have.
+// hears takes in a step. What somebody saw the time before counts until all have held back once
+// more, or should have.
 func (h *heard) hears(now time.Duration, peers []message.Peer) {
 	delay := foreignDelay(peers)
 	if h.stand = delay > 0; h.stand || now-h.at >= 2*stillFirst {
@@ -42,8 +44,8 @@ func (h *heard) hears(now time.Duration, peers []message.Peer) {
 	}
 }
 
-// foreignDelay is the delay by others' queues of which terminals have found that they stand: the least of theirs, since their own are
-// in it. Round-trip times are short now and then all the same.
+// foreignDelay is the delay by others' queues of which terminals have found that they stand: the
+// least of theirs, since their own are in it. Round-trip times are short now and then all the same.
 func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	for i := range peers {
 		if !peers[i].Report.ForeignQueues {
@@ -57,12 +59,14 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// foreign says whether queues of others who do not take part stand, by what this terminal has found or others tell.
+// foreign says whether queues of others who do not take part stand, by what this terminal has found
+// or others tell.
 func (t *together) foreign(self *self) bool { return self.foreign() || t.heard.delay > 0 }
 
-// concluded sets when all may be asked to hold back again: soon when the path seems to be longer, which others' queues look like for a
-// moment, and when others' queues that stood did not this once; later when something else has changed, and latest where others' queues stand, which
-// costs those who hold back.
+// concluded sets when all may be asked to hold back again: soon when the path seems to be longer,
+// which others' queues look like for a moment, and when others' queues that stood did not this
+// once; later when something else has changed, and latest where others' queues stand, which costs
+// those who hold back.
 func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
 	s.at = now
 	s.every = min(max(2*s.every, stillFirst), stillRarest)
@@ -77,8 +81,9 @@ func (s *stillness) concluded(now time.Duration, soon, changed, foreign bool) {
 	}
 }
 
-// pause is how long all are not asked to hold back again. Others' queues do not show to each terminal each time: while another has seen them it is
-// that of one that has, but not just after somebody has begun to take part, whose queues they may have been.
+// pause is how long all are not asked to hold back again. Others' queues do not show to each
+// terminal each time: while another has seen them it is that of one that has, but not just after
+// somebody has begun to take part, whose queues they may have been.
 func (t *together) pause(now time.Duration) time.Duration {
 	if t.heard.stand && now-t.joinedAt >= beginFor {
 		return max(t.still.every, stillForeign)
@@ -86,7 +91,8 @@ func (t *together) pause(now time.Duration) time.Duration {
 	return t.still.every
 }
 
-// stillLength is how long all have to hold back for queues that make for such a mean round-trip time to be empty for a while.
+// stillLength is how long all have to hold back for queues that make for such a mean round-trip
+// time to be empty for a while.
 func stillLength(mean time.Duration) time.Duration {
 	return min((stillAfter(mean) + 3*message.ProbeLengthStep/2).Truncate(message.ProbeLengthStep), longestStill)
 }

@@ -34,18 +34,21 @@ type together struct {
 }
 
 const (
-	// firstTrial is how long bounds are held before they are lifted to compare, tryEvery how often from then on, trialLength how long: 1 % of the
-	// time. releaseFor is how long all let go where bounds do not help.
+	// firstTrial is how long bounds are held before they are lifted to compare, tryEvery how often
+	// from then on, trialLength how long: 1 % of the time. releaseFor is how long all let go where
+	// bounds do not help.
 	firstTrial  = time.Minute
 	tryEvery    = 200 * time.Second
 	trialLength = 2 * time.Second
 	releaseFor  = 5 * time.Minute
-	// Beside others who do not take part it is tried sooner and for longer, for they take what those who hold back leave: when their queues have
-	// stood for firstBeside, again after as long when a terminal was found to have less, and else every tryBeside.
+	// Beside others who do not take part it is tried sooner and for longer, for they take what
+	// those who hold back leave: when their queues have stood for firstBeside, again after as long
+	// when a terminal was found to have less, and else every tryBeside.
 	firstBeside, tryBeside = 10 * time.Second, time.Minute
 	besideLength           = 3 * time.Second
-	// settleAfter is for how long after a turn rates are not those of the shares, beside settleRounds round trips: windows that are brought back at once
-	// come as a burst, which is answered a round trip later, and only what comes after that is as before.
+	// settleAfter is for how long after a turn rates are not those of the shares, beside
+	// settleRounds round trips: windows that are brought back at once come as a burst, which is
+	// answered a round trip later, and only what comes after that is as before.
 	settleAfter  = 600 * time.Millisecond
 	settleRounds = 3
 )
@@ -158,7 +161,8 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	}
 }
 
-// beside notes whether the queues of others who do not take part stand, without a doubt of this terminal.
+// beside notes whether the queues of others who do not take part stand, without a doubt of this
+// terminal.
 func (t *together) beside(now time.Duration, self *self) {
 	switch {
 	case self.doubted() || !t.foreign(self):
@@ -168,8 +172,8 @@ func (t *together) beside(now time.Duration, self *self) {
 	}
 }
 
-// looksAgain says whether all are to hold back once more before the next trial: that a terminal has less counts only where others' queues still
-// stand.
+// looksAgain says whether all are to hold back once more before the next trial: that a terminal has
+// less counts only where others' queues still stand.
 func (t *together) looksAgain() bool {
 	return t.besideAt > 0 && t.judged.Doubts() && t.still.at < t.triedAt
 }
@@ -187,8 +191,8 @@ func (t *together) triesNow(now time.Duration) bool {
 	return now-since >= first && (t.triedAt == 0 || now-t.triedAt >= every)
 }
 
-// compare notes what the cell delivers, and lets all go for a while when bounds are found not to help. All see that, and the one that leads asks
-// for it.
+// compare notes what the cell delivers, and lets all go for a while when bounds are found not to
+// help. All see that, and the one that leads asks for it.
 func (t *together) compare(now time.Duration, a *agent, all []control.Terminal) {
 	e, found := t.trial.Step(now, t.phase, now-t.resumed, all)
 	if !found {
@@ -217,7 +221,8 @@ func (t *together) free(now time.Duration) string {
 	return free + ": sharing does not help, " + t.why
 }
 
-// leads says whether this terminal is the one that has bounds lifted to compare: the lowest session.
+// leads says whether this terminal is the one that has bounds lifted to compare: the lowest
+// session.
 func (t *together) leads(a *agent) bool {
 	if a.config.Policy == control.Observe {
 		return false // F1, mended after the copy was made
@@ -230,8 +235,8 @@ func (t *together) leads(a *agent) bool {
 	return true
 }
 
-// lead is in which time all others should hear of a turn, where it may be told that long before: in two reports, of which one goes at once if it
-// may.
+// lead is in which time all others should hear of a turn, where it may be told that long before: in
+// two reports, of which one goes at once if it may.
 func (a *agent) lead() time.Duration {
 	period := time.Duration(0)
 	for _, p := range a.peers {

@@ -14,14 +14,14 @@ import (
 // Step decides for one terminal.
 type Step func(now time.Duration, in control.Inputs) control.Outputs
 
-// Cell is a cell in a closed loop, as a fluid: all queues wait in one place, and a terminal's rate is its
-// windows over its round-trip time. That is far from a medium, but windows, rates, delays, probes and
-// reports depend on each other as they do there.
+// Cell is a cell in a closed loop, as a fluid: all queues wait in one place, and a terminal's rate
+// is its windows over its round-trip time. That is far from a medium, but windows, rates, delays,
+// probes and reports depend on each other as they do there.
 type Cell struct {
 	Now       time.Duration
 	Terminals []*Terminal
-	// WireBps is the capacity behind the access point, in bit/s, and ForeignPackets the window of a sender
-	// without an agent.
+	// WireBps is the capacity behind the access point, in bit/s, and ForeignPackets the window of a
+	// sender without an agent.
 	WireBps        float64
 	ForeignPackets float64
 	random         *rand.Rand
@@ -166,8 +166,8 @@ func (c *Cell) disturb() {
 	}
 }
 
-// carry lets windows become rates for a tick: the delay of the queue is found for which the medium and the
-// wire carry what the windows send.
+// carry lets windows become rates for a tick: the delay of the queue is found for which the medium
+// and the wire carry what the windows send.
 func (c *Cell) carry() {
 	const airtime = 0.9
 	fits := func(queue time.Duration) bool {

@@ -13,7 +13,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Walk makes random inputs: rates and round-trip times wander and jump, flows and peers come and go.
+// Walk makes random inputs: rates and round-trip times wander and jump, flows and peers come and
+// go.
 type Walk struct {
 	Now     time.Duration
 	random  *rand.Rand

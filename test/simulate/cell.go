@@ -18,12 +18,13 @@ type Config struct {
 	Air       Air
 	// Basic is the rate of multicast; 0 is 6 Mbit/s.
 	Basic message.Rate
-	// Loss, Late and Twice are the parts of the datagrams that a terminal does not hear, hears up to half a second late, and
-	// hears twice.
+	// Loss, Late and Twice are the parts of the datagrams that a terminal does not hear, hears up
+	// to half a second late, and hears twice.
 	Loss, Late, Twice float64
 	// Every is how often a terminal decides; 0 is 100 ms, as agents do.
 	Every time.Duration
-	// Around, if not nil, is called with each piece of work of a terminal and does it: to measure it.
+	// Around, if not nil, is called with each piece of work of a terminal and does it: to measure
+	// it.
 	Around func(terminal int, work func())
 }
 
@@ -35,8 +36,8 @@ type Terminal struct {
 	Demand float64
 	// Weight is what it counts for; 0 stands for 1.
 	Weight float64
-	// Joins and Leaves are when it begins and ends to take part; it never leaves when that is 0. It sends from Sends on, if that is
-	// later than when it joins.
+	// Joins and Leaves are when it begins and ends to take part; it never leaves when that is 0. It
+	// sends from Sends on, if that is later than when it joins.
 	Joins, Leaves, Sends time.Duration
 	// Crashes is when it is gone without a word; never when that is 0.
 	Crashes time.Duration
@@ -60,7 +61,8 @@ type Air interface {
 	Say(terminal, bytes int, heard func(at time.Duration))
 }
 
-// Passed is what became of packets: the bits that were acknowledged, and round-trip times, 0 where none was.
+// Passed is what became of packets: the bits that were acknowledged, and round-trip times, 0 where
+// none was.
 type Passed struct {
 	Bits        float64
 	MinRTT, RTT time.Duration
@@ -148,7 +150,8 @@ func (c *Cell) Key() cellkey.Key { return c.key }
 // Now is the time.
 func (c *Cell) Now() time.Duration { return c.now }
 
-// Reports is how many reports were said so far, and the airtime that they took by package message's reckoning.
+// Reports is how many reports were said so far, and the airtime that they took by package message's
+// reckoning.
 func (c *Cell) Reports() (reports int, airtime time.Duration) { return c.reports, c.airtime }
 
 // at does something at a time.

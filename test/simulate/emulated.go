@@ -9,9 +9,11 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// Emulated is an air with every frame: the 802.11 medium of package internal/cell/medium with its contention, collisions and A-MPDUs, an access point
-// with one queue, and behind it a wire and a delay. Terminals upload by windows, a server acknowledges every second packet. A sender
-// begins slowly and grows to the window that it is allowed, whatever is lost; after a timeout it begins anew.
+// Emulated is an air with every frame: the 802.11 medium of package internal/cell/medium with its
+// contention, collisions and A-MPDUs, an access point with one queue, and behind it a wire and a
+// delay. Terminals upload by windows, a server acknowledges every second packet. A sender begins
+// slowly and grows to the window that it is allowed, whatever is lost; after a timeout it begins
+// anew.
 type Emulated struct {
 	config  EmulatedConfig
 	medium  *medium.Medium
@@ -28,10 +30,12 @@ type EmulatedConfig struct {
 	Seed uint64
 	// Radios are the terminals', 802.11ac at 5 GHz.
 	Radios []medium.PHY
-	// Wire is what the wire carries, in bit/s, and Delay how long packets take behind the access point each way.
+	// Wire is what the wire carries, in bit/s, and Delay how long packets take behind the access
+	// point each way.
 	Wire  float64
 	Delay time.Duration
-	// Marked reports have the access category for voice, by their DSCP. Else they wait among all packets.
+	// Marked reports have the access category for voice, by their DSCP. Else they wait among all
+	// packets.
 	Marked bool
 }
 
@@ -62,21 +66,23 @@ const (
 	wireBytes = 38
 	// udpIPv6Bytes are round a report.
 	udpIPv6Bytes = 48
-	// queued is how many packets of a transfer wait below its socket at most, as TCP's small queues have it; the rest waits in
-	// the socket, behind reports.
+	// queued is how many packets of a transfer wait below its socket at most, as TCP's small queues
+	// have it; the rest waits in the socket, behind reports.
 	queued = 128
 	// apQueue is the access point's, in packets.
 	apQueue = 1000
-	// initialWindow is Linux's, and timeoutWindow what is left after a timeout; the server acknowledges no less.
+	// initialWindow is Linux's, and timeoutWindow what is left after a timeout; the server
+	// acknowledges no less.
 	initialWindow, timeoutWindow = 10, 2
-	// leastTimeout without an acknowledgement, and at least twice the round-trip time, is a timeout.
+	// leastTimeout without an acknowledgement, and at least twice the round-trip time, is a
+	// timeout.
 	leastTimeout = 300 * time.Millisecond
 	// basicMbps is the rate of multicast.
 	basicMbps = 6
 )
 
-// NewEmulated makes one at time zero. Besides the terminals there are stations that stand for their queues of category voice, and
-// one for the access point's queue of multicast.
+// NewEmulated makes one at time zero. Besides the terminals there are stations that stand for their
+// queues of category voice, and one for the access point's queue of multicast.
 func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	e := &Emulated{config: c, senders: make([]sender, len(c.Radios)), said: map[*queue.Packet]func(time.Duration){}}
 	aggregation := medium.Aggregation{Bytes: 1 << 20}
@@ -101,7 +107,8 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	return e, nil
 }
 
-// group is the station that stands for all that hear multicast and, sending, for the access point's queue of it.
+// group is the station that stands for all that hear multicast and, sending, for the access point's
+// queue of it.
 func (e *Emulated) group() int { return 2 * len(e.senders) }
 
 func (e *Emulated) packet(station, length int, up bool, number int) *queue.Packet {
@@ -199,7 +206,8 @@ func (e *Emulated) acknowledge(terminal, upTo int, at time.Duration) {
 	e.send(terminal, at)
 }
 
-// drop: a lost packet makes room, as when it is sent again; a lost acknowledgement is made good by the next.
+// drop: a lost packet makes room, as when it is sent again; a lost acknowledgement is made good by
+// the next.
 func (e *Emulated) drop(p *queue.Packet) {
 	if e.said[p] == nil && p.Up {
 		e.senders[p.Station].lost++
@@ -248,7 +256,8 @@ func (e *Emulated) Advance(now time.Duration) {
 	e.now = max(e.now, now)
 }
 
-// Alone is what the first terminal reaches when it alone sends, in bit/s: half a second after it has begun, for two seconds.
+// Alone is what the first terminal reaches when it alone sends, in bit/s: half a second after it
+// has begun, for two seconds.
 func (e *Emulated) Alone() float64 {
 	const settle, measure = 500 * time.Millisecond, 2 * time.Second
 	e.Allow(0, freeWindow)
@@ -258,7 +267,8 @@ func (e *Emulated) Alone() float64 {
 	return e.Take(0).Bits / measure.Seconds()
 }
 
-// Airtime is what marked reports took of the medium so far, collisions among it, without acknowledgements.
+// Airtime is what marked reports took of the medium so far, collisions among it, without
+// acknowledgements.
 func (e *Emulated) Airtime() time.Duration {
 	ns := int64(0)
 	for station := len(e.senders); station <= e.group(); station++ {

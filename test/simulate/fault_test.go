@@ -68,8 +68,8 @@ func claim(r *message.Report) {
 	r.MinRTTUs, r.SmoothedRTTUs, r.RTT95Us, r.QueuedBytes = 1, message.LongestRTTUs, message.LongestRTTUs, message.MostQueuedBytes
 }
 
-// leastOf is what is left to a terminal of weight 1 beside some honest ones and a liar (docs/reference/share-messages.md), by the airtime that
-// so many contenders make use of at least.
+// leastOf is what is left to a terminal of weight 1 beside some honest ones and a liar
+// (docs/reference/share-messages.md), by the airtime that so many contenders make use of at least.
 func leastOf(max float64, honest int) float64 {
 	const contention = 0.7
 	return contention * max / float64(honest+10)
@@ -116,8 +116,8 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 	}
 }
 
-// A member may seal what it likes: sessions without end from its own address and from those of others. It counts at each address of its
-// own once, and nobody else is driven out.
+// A member may seal what it likes: sessions without end from its own address and from those of
+// others. It counts at each address of its own once, and nobody else is driven out.
 func TestAMemberThatFloodsCountsOnce(t *testing.T) {
 	const honest = 4
 	c := queues(t, honest, nil)
@@ -166,8 +166,9 @@ func TestAMemberThatFloodsCountsOnce(t *testing.T) {
 	}
 }
 
-// Who takes part does not starve beside those who do not, though the turns in which others' queues show, and in which bounds are lifted to
-// compare, are not simulated: what it gets with them only the experiment share-half tells.
+// Who takes part does not starve beside those who do not, though the turns in which others' queues
+// show, and in which bounds are lifted to compare, are not simulated: what it gets with them only
+// the experiment share-half tells.
 func TestHalfOfTheTerminalsDoNotStarve(t *testing.T) {
 	rates := func(apart func(i int) bool) []float64 {
 		c := queues(t, 8, func(c *Config) {

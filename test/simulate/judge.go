@@ -9,23 +9,26 @@ import (
 	"airtide/internal/share/control"
 )
 
-// State is how a cell's terminals are doing. Terminals that are away are left out, those that stand apart as well but for rates.
+// State is how a cell's terminals are doing. Terminals that are away are left out, those that stand
+// apart as well but for rates.
 type State struct {
 	Now time.Duration
 	// Known is the part of all pairs of terminals of which the one counts with the other.
 	Known float64
 	// Held is how many terminals keep to a share.
 	Held int
-	// Within is the part of the terminals whose share is within a tenth of what it is when all know all.
+	// Within is the part of the terminals whose share is within a tenth of what it is when all know
+	// all.
 	Within float64
 	// Worst is by how much the share that is farthest from that differs from it, as a part.
 	Worst float64
-	// Rates are what all terminals have sent since the last State, in their order, in bit/s; Total is their sum, and Jain Jain's index of
-	// rates over what each reaches alone, of terminals without a demand.
+	// Rates are what all terminals have sent since the last State, in their order, in bit/s; Total
+	// is their sum, and Jain Jain's index of rates over what each reaches alone, of terminals
+	// without a demand.
 	Rates       []float64
 	Total, Jain float64
-	// Uneven is how far those rates are from equal airtime with the same airtime in all, by fairness.Distance: about 0.1 when they are a
-	// tenth off.
+	// Uneven is how far those rates are from equal airtime with the same airtime in all, by
+	// fairness.Distance: about 0.1 when they are a tenth off.
 	Uneven float64
 }
 
@@ -90,7 +93,8 @@ func (c *Cell) Share(terminal int) (bps float64, held bool) {
 	return t.decision.Share, t.held
 }
 
-// equalAirtime are the rates with which all have the same airtime, as much in all as some rates need.
+// equalAirtime are the rates with which all have the same airtime, as much in all as some rates
+// need.
 func equalAirtime(rates, alone []float64) []float64 {
 	airtime := 0.0
 	for i, x := range rates {
@@ -103,8 +107,9 @@ func equalAirtime(rates, alone []float64) []float64 {
 	return equal
 }
 
-// Converge lets time pass until the shares of so many of the terminals, as a part, are near the optimum and stay so for some time,
-// looking once in every; it returns when they came near, or an error when they do not until the limit.
+// Converge lets time pass until the shares of so many of the terminals, as a part, are near the
+// optimum and stay so for some time, looking once in every; it returns when they came near, or an
+// error when they do not until the limit.
 func (c *Cell) Converge(part float64, every, stay, limit time.Duration) (time.Duration, error) {
 	var since time.Duration
 	there := false

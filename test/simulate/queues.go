@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// Queues is an air by a model of its queues: stations come to the medium in turn, and each access costs an overhead and as many
-// frames as wait; behind it is a wire. There are no collisions. What it delivers approaches, with a time constant of the round-trip
-// time, what windows W give in the long run. With a cycle of T in which all had their turn, a station whose packets are away
-// from it for R (the path, and the wire's queue) sends in each turn
+// Queues is an air by a model of its queues: stations come to the medium in turn, and each access
+// costs an overhead and as many frames as wait; behind it is a wire. There are no collisions. What
+// it delivers approaches, with a time constant of the round-trip time, what windows W give in the
+// long run. With a cycle of T in which all had their turn, a station whose packets are away from it
+// for R (the path, and the wire's queue) sends in each turn
 //
 //	a = min(W / (1 + R/T), aggregate)
 //
-// frames, or one in each 1/a-th turn where that is less than one, and T is the sum of what the turns cost.
+// frames, or one in each 1/a-th turn where that is less than one, and T is the sum of what the
+// turns cost.
 type Queues struct {
 	// Wire is what the wire carries, in bit/s; 0 is without limit.
 	Wire     float64
@@ -23,7 +25,8 @@ type Queues struct {
 
 // Station is a terminal at the model's medium.
 type Station struct {
-	// PHY is its rate in bit/s, Aggregate the most frames in an access, Base its RTT without queues.
+	// PHY is its rate in bit/s, Aggregate the most frames in an access, Base its RTT without
+	// queues.
 	PHY       float64
 	Aggregate int
 	Base      time.Duration
@@ -40,8 +43,8 @@ type station struct {
 }
 
 const (
-	// accessOverhead is what an access costs besides its frames: contention, preambles, the acknowledgement, and its part of the
-	// access point's accesses.
+	// accessOverhead is what an access costs besides its frames: contention, preambles, the
+	// acknowledgement, and its part of the access point's accesses.
 	accessOverhead = 300 * time.Microsecond
 	// quietAccess is what the first packet of a transfer waits for both accesses.
 	quietAccess = time.Millisecond
@@ -122,8 +125,8 @@ func (q *Queues) total() (sum float64) {
 	return sum
 }
 
-// cycle sets the targets for a delay of the wire, in seconds. The turns' cost grows less than the cycle, so that there is one cycle in which
-// they fit exactly.
+// cycle sets the targets for a delay of the wire, in seconds. The turns' cost grows less than the
+// cycle, so that there is one cycle in which they fit exactly.
 func (q *Queues) cycle(wire float64) {
 	low, high := 0.0, 0.0
 	for i := range q.stations {

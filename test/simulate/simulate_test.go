@@ -52,7 +52,8 @@ func (c *Cell) converge(t testing.TB, part float64, stay, limit time.Duration) t
 	return at
 }
 
-// All start at once, and all of them send. The limits are some twice what was measured (docs/results/share-scale.md).
+// All start at once, and all of them send. The limits are some twice what was measured
+// (docs/results/share-scale.md).
 func TestSharesConverge(t *testing.T) {
 	for _, c := range []struct {
 		terminals     int

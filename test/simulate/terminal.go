@@ -11,7 +11,8 @@ import (
 	"airtide/internal/share/message"
 )
 
-// terminal is one with its agent: what package share's agent does around messages and control, without sockets.
+// terminal is one with its agent: what package share's agent does around messages and control,
+// without sockets.
 type terminal struct {
 	Terminal
 	cell     *Cell
@@ -39,7 +40,8 @@ const (
 )
 
 const (
-	// freeWindow is a window without bound, in packets: what a socket's buffers let a sender have on its way.
+	// freeWindow is a window without bound, in packets: what a socket's buffers let a sender have
+	// on its way.
 	freeWindow = 1000
 	// headroom is by how much a terminal with a demand asks for more than it sends.
 	headroom   = 1.25

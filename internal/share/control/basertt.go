@@ -11,7 +11,8 @@ const (
 	// rttProbeMin is the least time between RTT probes. It doubles up to rttProbeMax while nothing
 	// changes: foreign queues do not show in every probe.
 	rttProbeMin, rttProbeMax = 2500 * time.Millisecond, 5 * time.Minute
-	// rttProbeAfterChange is the time after a change, and rttProbeForeign the time beside foreign queues.
+	// rttProbeAfterChange is the time after a change, and rttProbeForeign the time beside foreign
+	// queues.
 	rttProbeAfterChange, rttProbeForeign = 10 * time.Second, 30 * time.Second
 	// longestRTTProbe is how long an RTT probe may last.
 	longestRTTProbe = 800 * time.Millisecond
@@ -75,7 +76,8 @@ func rttProbeLength(mean time.Duration) time.Duration {
 	return min((drainTime(mean) + 3*message.ProbeLengthStep/2).Truncate(message.ProbeLengthStep), longestRTTProbe)
 }
 
-// sample takes the RTTs of a step in an RTT probe that began at begin. mean is the mean RTT before it.
+// sample takes the RTTs of a step in an RTT probe that began at begin. mean is the mean RTT before
+// it.
 func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set) {
 	if now-step < begin+drainTime(mean) {
 		return
@@ -136,8 +138,8 @@ func (r *rttProbe) missed() bool { return r.any(func(p *path) bool { return p.mi
 // foreign says whether a foreign queue stands, by this terminal's probes or by reports.
 func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.delay > 0 }
 
-// countMiss counts as a probe that missed every foreign queue, and says whether there are any: the queue
-// may have been that of a terminal that has just joined.
+// countMiss counts as a probe that missed every foreign queue, and says whether there are any: the
+// queue may have been that of a terminal that has just joined.
 func (r *rttProbe) countMiss() bool {
 	for _, p := range r.paths {
 		p.missed = p.foreignRTT > 0
@@ -154,9 +156,9 @@ func (r *rttProbe) any(is func(*path) bool) bool {
 	return false
 }
 
-// foreignRTT returns the RTT that foreign queues make for a direction, and whether the last probe missed
-// them; 0: none stand. A slow terminal sees few packets in a probe, so the findings of peers count like
-// its own: all packets wait in the same access point.
+// foreignRTT returns the RTT that foreign queues make for a direction, and whether the last probe
+// missed them; 0: none stand. A slow terminal sees few packets in a probe, so the findings of peers
+// count like its own: all packets wait in the same access point.
 func (r *rttProbe) foreignRTT(key flow.Key, d *flow.Direction) (rtt time.Duration, missed bool) {
 	if p := r.paths[key]; p != nil && p.foreignRTT > 0 {
 		return p.foreignRTT, p.missed
@@ -167,9 +169,9 @@ func (r *rttProbe) foreignRTT(key flow.Key, d *flow.Direction) (rtt time.Duratio
 	return 0, false
 }
 
-// pause is the time until this terminal may ask for the next RTT probe. Foreign queues do not show to
-// every terminal in every probe: while a peer reports one, the time is that beside foreign queues, but
-// not just after a terminal has joined, whose queue it may have been.
+// pause is the time until this terminal may ask for the next RTT probe. Foreign queues do not show
+// to every terminal in every probe: while a peer reports one, the time is that beside foreign
+// queues, but not just after a terminal has joined, whose queue it may have been.
 func (r *rttProbe) pause(now time.Duration) time.Duration {
 	if r.reported.stands && now-r.joinedAt >= joinTime {
 		return max(r.interval.every, rttProbeForeign)
@@ -177,7 +179,8 @@ func (r *rttProbe) pause(now time.Duration) time.Duration {
 	return r.interval.every
 }
 
-// update takes the newest reports. A report counts until the next RTT probe has ended, or should have.
+// update takes the newest reports. A report counts until the next RTT probe has ended, or should
+// have.
 func (f *reportedForeign) update(now time.Duration, peers []message.Peer) {
 	delay := foreignDelay(peers)
 	if f.stands = delay > 0; f.stands || now-f.at >= 2*rttProbeMin {
@@ -192,8 +195,8 @@ func (f *reportedForeign) endProbe() {
 	}
 }
 
-// foreignDelay returns the delay of foreign queues by the reports of peers; 0 without. It is the least,
-// since each contains the peer's own queue. RTTs are short now and then all the same.
+// foreignDelay returns the delay of foreign queues by the reports of peers; 0 without. It is the
+// least, since each contains the peer's own queue. RTTs are short now and then all the same.
 func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	for i := range peers {
 		if !peers[i].Report.ForeignQueues {
@@ -207,9 +210,9 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// setNext sets the time until the next RTT probe. soon: the path seems longer, or foreign queues did not
-// show this once. changed: foreign queues have come or gone. foreign: they stand, so that a probe costs
-// those who hold back.
+// setNext sets the time until the next RTT probe. soon: the path seems longer, or foreign queues
+// did not show this once. changed: foreign queues have come or gone. foreign: they stand, so that a
+// probe costs those who hold back.
 func (p *probeInterval) setNext(now time.Duration, soon, changed, foreign bool) {
 	p.at = now
 	p.every = min(max(2*p.every, rttProbeMin), rttProbeMax)

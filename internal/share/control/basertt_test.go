@@ -9,7 +9,8 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// TestALongerPathShowsWhileAllHoldBack: of the round-trip times only those count that came when queues were empty, and a path is longer when they are.
+// TestALongerPathShowsWhileAllHoldBack: of the round-trip times only those count that came when
+// queues were empty, and a path is longer when they are.
 func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -40,7 +41,8 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 	}
 }
 
-// TestQueuesOfOthersShowWhileAllHoldBack: round-trip times are short now and then, and long in the mean.
+// TestQueuesOfOthersShowWhileAllHoldBack: round-trip times are short now and then, and long in the
+// mean.
 func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	f := &flow.Flow{ID: 1, Send: flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: 20e6}}
 	var r rttProbe
@@ -81,7 +83,8 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 	}
 }
 
-// TestWindowsBesideOthersBeginWithWhatTheyWere: others' queues show in a turn, in which next to nothing is carried. Through a turn they stay as they are.
+// TestWindowsBesideOthersBeginWithWhatTheyWere: others' queues show in a turn, in which next to
+// nothing is carried. Through a turn they stay as they are.
 func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	const inTurn, usual, before = 1e6, 20e6, 600e3
 	const foreign = 60 * time.Millisecond
@@ -165,7 +168,8 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestADoubtIsSettledSoon: others' queues that did not stand once are looked for again as soon as may be, for meanwhile windows are those beside others.
+// TestADoubtIsSettledSoon: others' queues that did not stand once are looked for again as soon as
+// may be, for meanwhile windows are those beside others.
 func TestADoubtIsSettledSoon(t *testing.T) {
 	for _, c := range []struct {
 		rtt, want time.Duration
@@ -183,8 +187,9 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 	}
 }
 
-// TestWhoSeesOthersQueuesIsEnough: one that has not seen them once has all hold back no sooner for it while another has, but when nobody has; who
-// goes by what others see does so until all have held back once more.
+// TestWhoSeesOthersQueuesIsEnough: one that has not seen them once has all hold back no sooner for
+// it while another has, but when nobody has; who goes by what others see does so until all have
+// held back once more.
 func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 	const begun = time.Minute
 	peers := func(sees bool) []message.Peer {

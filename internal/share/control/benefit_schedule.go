@@ -26,9 +26,9 @@ const (
 	releaseProbeLength = 2 * time.Second
 	// releaseTime is how long windows are released if bounds do not help.
 	releaseTime = 5 * time.Minute
-	// Foreign traffic takes what bounded terminals leave. Beside it release probes come sooner and last
-	// longer: the first after firstForeignProbe, the next after as long if a terminal had less, or else
-	// every foreignProbeEvery.
+	// Foreign traffic takes what bounded terminals leave. Beside it release probes come sooner and
+	// last longer: the first after firstForeignProbe, the next after as long if a terminal had
+	// less, or else every foreignProbeEvery.
 	firstForeignProbe, foreignProbeEvery = 10 * time.Second, time.Minute
 	foreignReleaseProbeLength            = 3 * time.Second
 )
@@ -43,8 +43,8 @@ func (b *benefit) trackForeign(now time.Duration, r *rttProbe) {
 	}
 }
 
-// wantsSecondRTTProbe says whether an RTT probe has to come before the next release probe: a terminal that
-// has less counts only if foreign queues still stand.
+// wantsSecondRTTProbe says whether an RTT probe has to come before the next release probe: a
+// terminal that has less counts only if foreign queues still stand.
 func (b *benefit) wantsSecondRTTProbe(lastRTTProbe time.Duration) bool {
 	return b.foreignSince > 0 && b.judged.Doubts() && lastRTTProbe < b.probedAt
 }
@@ -61,7 +61,8 @@ func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
 	return now-since >= first && (b.probedAt == 0 || now-b.probedAt >= every)
 }
 
-// compare takes the rates of a step, and returns why bounds do not help if that has just been found.
+// compare takes the rates of a step, and returns why bounds do not help if that has just been
+// found.
 func (b *benefit) compare(now time.Duration, active probe.Active, since time.Duration, all []Terminal) (reason string) {
 	e, found := b.trial.Step(now, active, since, all)
 	if !found {

@@ -10,9 +10,10 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// testCell is a cell as simple as it can be and still have what the control has to do with: stations that come to the medium
-// equally often, each access costing its overhead and then as many frames as wait; an access point that comes as often as each of them, for their ACKs; a
-// wire behind it; windows.
+// testCell is a cell as simple as it can be and still have what the control has to do with:
+// stations that come to the medium equally often, each access costing its overhead and then as many
+// frames as wait; an access point that comes as often as each of them, for their ACKs; a wire
+// behind it; windows.
 type testCell struct {
 	now      time.Duration
 	wire     float64 // bit/s
@@ -86,8 +87,8 @@ func (c *testCell) until(end time.Duration) {
 	}
 }
 
-// access lets the next station that has something send. One more than there are stations stands for the access point, which takes all ACKs that have
-// come to it at once.
+// access lets the next station that has something send. One more than there are stations stands for
+// the access point, which takes all ACKs that have come to it at once.
 func (c *testCell) access() bool {
 	for range 2 * (len(c.stations) + 1) {
 		if len(c.turns) == 0 {
@@ -160,7 +161,8 @@ func (c *testCell) reports(since time.Duration) (all []Terminal) {
 	return all
 }
 
-// run lets the stations control themselves for a time and tells what each delivered in each tenth of a second.
+// run lets the stations control themselves for a time and tells what each delivered in each tenth
+// of a second.
 func (c *testCell) run(length time.Duration) (rates [][]float64) {
 	const period = 100 * time.Millisecond
 	heard := c.reports(period)

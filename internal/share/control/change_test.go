@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// follows holds rates after a change against what they come to: within two seconds they are there, and until then and from then on none
-// goes beyond by more than a tenth. Rates are means of half a second, and of several cells, since who comes to the medium when is random.
+// follows holds rates after a change against what they come to: within two seconds they are there,
+// and until then and from then on none goes beyond by more than a tenth. Rates are means of half a
+// second, and of several cells, since who comes to the medium when is random.
 func (c *testCell) follows(t *testing.T, what string, before []float64, rates [][]float64) {
 	t.Helper()
 	final := mean(rates, len(rates)/2)
@@ -36,7 +37,8 @@ func (c *testCell) follows(t *testing.T, what string, before []float64, rates []
 	}
 }
 
-// runAll lets cells that differ by chance alone go on for a time, and tells what each station delivered in the mean of them in each tenth of a second.
+// runAll lets cells that differ by chance alone go on for a time, and tells what each station
+// delivered in the mean of them in each tenth of a second.
 func runAll(cells []*testCell, length time.Duration) (rates [][]float64) {
 	for _, c := range cells {
 		for k, row := range c.run(length) {
@@ -93,8 +95,8 @@ func TestSharesFollowChangesWithoutOvershoot(t *testing.T) {
 	}
 }
 
-// All paths become longer at once, as when the access point changes its way to the Internet: it looks as if a wire limited, until all hold
-// back and see that round-trip times stay.
+// All paths become longer at once, as when the access point changes its way to the Internet: it
+// looks as if a wire limited, until all hold back and see that round-trip times stay.
 func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	c := newTestCell(1e9, fast(), fast(), slow(), slow())
 	before := sum(mean(c.run(10*time.Second), 50))
@@ -124,7 +126,8 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	}
 }
 
-// Who has found while all held back that its path is longer does not wait for what the others found, which is in their next reports.
+// Who has found while all held back that its path is longer does not wait for what the others
+// found, which is in their next reports.
 func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
 	c := New(Options{})
 	all := greedy(20e6, 20e6)
@@ -155,7 +158,8 @@ func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
 	}
 }
 
-// Corrections that are too great at all terminals alike leave no terminal behind another, but queues longer than they have to be.
+// Corrections that are too great at all terminals alike leave no terminal behind another, but
+// queues longer than they have to be.
 func TestACommonFactorOfCorrectionsIsUndone(t *testing.T) {
 	c := newTestCell(1e9, fast(), fast(), slow(), slow())
 	c.run(10 * time.Second)

@@ -24,7 +24,8 @@ type Terminal struct {
 	Measured bool
 	// Single says that its radio sends each packet by itself.
 	Single bool
-	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has none.
+	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has
+	// none.
 	MinRTT, RTT time.Duration
 	// Period is the time between its reports: what is known of it may be as old.
 	Period time.Duration
@@ -32,9 +33,11 @@ type Terminal struct {
 
 // Options are how to decide; the zero value is proportional fairness.
 type Options struct {
-	// Alpha says what is fair (package internal/share/allocate); nil stands for allocate.Proportional.
+	// Alpha says what is fair (package internal/share/allocate); nil stands for
+	// allocate.Proportional.
 	Alpha *float64 `json:"alpha,omitempty"`
-	// MinQueue and MaxQueue are the bounds of the queue target; 0 stands for DefaultMinQueue and DefaultMaxQueue.
+	// MinQueue and MaxQueue are the bounds of the queue target; 0 stands for DefaultMinQueue and
+	// DefaultMaxQueue.
 	MinQueue time.Duration `json:"min_queue,omitempty"`
 	MaxQueue time.Duration `json:"max_queue,omitempty"`
 }
@@ -49,16 +52,20 @@ const (
 	quiteUnlike = 0.3
 	// alike is from which part of the greatest on the mean share is that of like terminals.
 	alike = 0.9
-	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that come meanwhile. What is queued there waits as
-	// ACKs in the access point, which has as many accesses as each terminal, and its queue must not overflow: reports go through it too.
+	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that
+	// come meanwhile. What is queued there waits as ACKs in the access point, which has as many
+	// accesses as each terminal, and its queue must not overflow: reports go through it too.
 	SinglePackets = 3
-	// singlePart: on a long path the queue is that part of a round trip at least, since windows are never quite used.
+	// singlePart: on a long path the queue is that part of a round trip at least, since windows are
+	// never quite used.
 	singlePart = 8
-	// burstPart of a round trip is what queues may be for a moment while windows grow, which on a long path takes seconds.
+	// burstPart of a round trip is what queues may be for a moment while windows grow, which on a
+	// long path takes seconds.
 	burstPart = 8
 
-	// LeastWindow is the smallest window of a flow, in packets. One alone would wait for its receiver's delayed ACK each time. The greater it
-	// is, the more airtime a slow radio has beyond its share: each of its packets lasts as long as an A-MPDU of a fast one.
+	// LeastWindow is the smallest window of a flow, in packets. One alone would wait for its
+	// receiver's delayed ACK each time. The greater it is, the more airtime a slow radio has beyond
+	// its share: each of its packets lasts as long as an A-MPDU of a fast one.
 	LeastWindow = 2
 
 	// packetBits is TCP's payload of a packet of 1500 bytes: rates are of payload.
@@ -71,7 +78,8 @@ type Decision struct {
 	Share, Total float64
 	// Capacity is what the wire is taken to carry, in bit/s, or allocate.Unlimited.
 	Capacity float64
-	// Airtime is the part of the time for which the delivered rates need the medium, by what each terminal reaches alone.
+	// Airtime is the part of the time for which the delivered rates need the medium, by what each
+	// terminal reaches alone.
 	Airtime float64
 	// Binds is what limits the shares.
 	Binds allocate.Limit
@@ -79,15 +87,18 @@ type Decision struct {
 	QueueTarget time.Duration
 	// Correction is what windows are multiplied by, so that the rate follows the share.
 	Correction float64
-	// Doubt says that the smallest round-trip times may be those of a path that is no more: longer ones than windows should lead to, or
-	// queues with little use of the airtime. They show when all hold back (Turns).
+	// Doubt says that the smallest round-trip times may be those of a path that is no more: longer
+	// ones than windows should lead to, or queues with little use of the airtime. They show when
+	// all hold back (Turns).
 	Doubt bool
-	// Whole says that windows are better brought to whole A-MPDUs (WholeAggregates): radios have them, and shares are alike. Where they are not it
-	// would take from the exactness of shares more than it gives.
+	// Whole says that windows are better brought to whole A-MPDUs (WholeAggregates): radios have
+	// them, and shares are alike. Where they are not it would take from the exactness of shares
+	// more than it gives.
 	Whole bool
 }
 
-// Window is the window in bytes of a flow that has a part of the terminal's share (1 for the only one).
+// Window is the window in bytes of a flow that has a part of the terminal's share (1 for the only
+// one).
 func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 	return d.Correction * d.Share * part * (minRTT + d.QueueTarget).Seconds() / 8
 }
@@ -117,32 +128,35 @@ type Controller struct {
 // LongestStep is what counts of the time between two steps at most.
 const LongestStep = 500 * time.Millisecond
 
-// doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets are one.
+// doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets
+// are one.
 const (
 	doubtAfter = 400 * time.Millisecond
 	longQueue  = 3
 )
 
-// Restart forgets how windows were corrected: the terminal's maximum, or its path, has changed. What a small terminal has less stays.
+// Restart forgets how windows were corrected: the terminal's maximum, or its path, has changed.
+// What a small terminal has less stays.
 func (c *Controller) Restart() {
 	if !c.small || c.correction > 1 {
 		c.correction = 1
 	}
 }
 
-// LongerPath restarts, and forgets what the wire was taken to carry: what looked like its queue was the way. Others who have found the same at the
-// same time say so only in their next reports.
+// LongerPath restarts, and forgets what the wire was taken to carry: what looked like its queue was
+// the way. Others who have found the same at the same time say so only in their next reports.
 func (c *Controller) LongerPath() {
 	c.Restart()
 	c.wire.forget()
 	c.doubt = 0
 }
 
-// Met says that a terminal is known from now on that has sent before: what was found of the wire took it for somebody else, or for the wire.
+// Met says that a terminal is known from now on that has sent before: what was found of the wire
+// took it for somebody else, or for the wire.
 func (c *Controller) Met() { c.wire.forget() }
 
-// Others says whether others than the terminals that are known have queues stand: then it is not the wire that limits where there is airtime
-// left.
+// Others says whether others than the terminals that are known have queues stand: then it is not
+// the wire that limits where there is airtime left.
 func (c *Controller) Others(stand bool) { c.others = stand }
 
 // New makes a controller.
@@ -161,8 +175,8 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Step decides anew. now is a monotonic time, own the terminal's place among all that are known, itself included. It is to
-// be called every 50 to 500 ms.
+// Step decides anew. now is a monotonic time, own the terminal's place among all that are known,
+// itself included. It is to be called every 50 to 500 ms.
 func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
 	c.problem = c.problem[:0]
 	for i := range all {
@@ -198,8 +212,9 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 	}, nil
 }
 
-// noticeable is the delay from which on queues are no accident: half of their target, and an eighth of a long path's round trip, for windows grow in
-// bursts there. While the terminal begins, they are those of its beginning.
+// noticeable is the delay from which on queues are no accident: half of their target, and an eighth
+// of a long path's round trip, for windows grow in bursts there. While the terminal begins, they
+// are those of its beginning.
 func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	if begins {
 		return math.MaxInt64
@@ -207,19 +222,23 @@ func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	return max(s.longer(c.queue)/2, s.base/burstPart)
 }
 
-// queuedPackets is what the greatest share sends in the time of the queue target, by the greatest part of the airtime that one terminal has, and by
-// the mean of the shares as a part of the greatest. In a cell of eight like terminals and more it is an A-MPDU: with that each station goes in full A-MPDUs and
-// waits for its ACKs with nothing to send, which leaves the access point the medium to send them, and what is more waits there as ACKs. Where few
-// share the airtime the turn of each comes oftener, before its ACKs, so that more has to be there: two A-MPDUs with four, three with two. The
-// experiment share-windows finds the same by hand. Where others are slow it is two and more with any number, for a fast one waits longer for its turn, and its ACKs
-// come meanwhile.
+// queuedPackets is what the greatest share sends in the time of the queue target, by the greatest
+// part of the airtime that one terminal has, and by the mean of the shares as a part of the
+// greatest. In a cell of eight like terminals and more it is an A-MPDU: with that each station goes
+// in full A-MPDUs and waits for its ACKs with nothing to send, which leaves the access point the
+// medium to send them, and what is more waits there as ACKs. Where few share the airtime the turn
+// of each comes oftener, before its ACKs, so that more has to be there: two A-MPDUs with four,
+// three with two. The experiment share-windows finds the same by hand. Where others are slow it is
+// two and more with any number, for a fast one waits longer for its turn, and its ACKs come
+// meanwhile.
 func queuedPackets(part, mean float64) float64 {
 	like, unlike := max(1, min(8*part, 1+4*part)), 2*(1+part)
 	return AggregatePackets * (like + max(unlike-like, 0)*min((1-mean)/quiteUnlike, 1))
 }
 
-// WholeAggregates brings a window of so many packets to the nearest number of whole A-MPDUs of AggregatePackets, from three quarters of one on: a
-// station whose window is a little more than one sends an A-MPDU and then what is left over in another, at nearly the same cost.
+// WholeAggregates brings a window of so many packets to the nearest number of whole A-MPDUs of
+// AggregatePackets, from three quarters of one on: a station whose window is a little more than one
+// sends an A-MPDU and then what is left over in another, at nearly the same cost.
 func WholeAggregates(packets float64) float64 {
 	if packets < AggregatePackets*3/4 {
 		return packets
@@ -268,20 +287,23 @@ const (
 	correctionTime = 1.0 // seconds in which a factor that is missing is made good, to 63 %
 	anchorTime     = 3.0 // seconds in which a common factor is undone, to 63 %
 	maxCorrection  = 8.0 // a path whose RTT has grown for good by far more than the queue target
-	// Rates are smoothed: they say nothing of a share that has changed by so much less than so long ago.
+	// Rates are smoothed: they say nothing of a share that has changed by so much less than so long
+	// ago.
 	muchChanged = 0.1
 	ratesFollow = 700 * time.Millisecond
 	// startTakes is what passes until the others have made room for a terminal that begins.
 	startTakes = 1500 * time.Millisecond
 	// startRounds is how many round trips a window takes to grow.
 	startRounds = 10
-	// latest is how old reports are waited for at most, before what others delivered when all began is taken for what they deliver.
+	// latest is how old reports are waited for at most, before what others delivered when all began
+	// is taken for what they deliver.
 	latest = 5 * time.Second
 )
 
-// A window of less than AggregatePackets, while others have far more, goes in one access, of the others' windows a part. Such a
-// terminal needs 0.7 to 1.0 of the window that its share would have: among two fast and two slow ones 0.7 to 0.8, its ACKs waiting for the access
-// point's turn. Its correction begins a little below, from where it does not overshoot.
+// A window of less than AggregatePackets, while others have far more, goes in one access, of the
+// others' windows a part. Such a terminal needs 0.7 to 1.0 of the window that its share would have:
+// among two fast and two slow ones 0.7 to 0.8, its ACKs waiting for the access point's turn. Its
+// correction begins a little below, from where it does not overshoot.
 const (
 	farSmaller      = 0.5
 	smallCorrection = 0.8
@@ -298,20 +320,23 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 	return window < limit*AggregatePackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
-// smallest is the correction at which a small terminal begins: a long path is filled whole, and the rest by smallCorrection of what it would
-// be in a cell of many, for how long it waits for the medium does not depend on the queues of others. What of the path is no longer than
-// the queue target passes meanwhile anyway.
+// smallest is the correction at which a small terminal begins: a long path is filled whole, and the
+// rest by smallCorrection of what it would be in a cell of many, for how long it waits for the
+// medium does not depend on the queues of others. What of the path is no longer than the queue
+// target passes meanwhile anyway.
 func (c *Controller) smallest(minRTT time.Duration) float64 {
 	long := max(minRTT-c.queue, 0).Seconds()
 	whole := (minRTT + c.queue).Seconds()
 	return (long + smallCorrection/c.more*(whole-long)) / whole
 }
 
-// saturated is the part of the airtime that there is from which on rates are what the medium makes of the windows, though queues are short.
+// saturated is the part of the airtime that there is from which on rates are what the medium makes
+// of the windows, though queues are short.
 const saturated = 0.85
 
-// correct moves the correction towards where this terminal gets the same part of its share as all together. A terminal whose
-// demand is met, and a cell with neither queues nor much of its airtime in use, teach nothing.
+// correct moves the correction towards where this terminal gets the same part of its share as all
+// together. A terminal whose demand is met, and a cell with neither queues nor much of its airtime
+// in use, teach nothing.
 func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state, begins bool) {
 	var delivered, shared float64
 	for i, t := range all {
@@ -347,8 +372,9 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
 }
 
-// anchor draws the correction towards 1 while queues are longer than their target and it is above, or shorter and it is below: all follow each
-// other, and would go anywhere together. A small one that does not lag behind has what it needs with less.
+// anchor draws the correction towards 1 while queues are longer than their target and it is above,
+// or shorter and it is below: all follow each other, and would go anywhere together. A small one
+// that does not lag behind has what it needs with less.
 func (c *Controller) anchor(since float64, s state, lags bool) {
 	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
 	if long && c.correction > 1 || short && c.correction < 1 && (lags || !c.small) {

@@ -155,8 +155,8 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 	}
 }
 
-// A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it must not begin at what suits a queue, nor stay
-// behind because queues are short.
+// A window of a slow one is small on a path of 40 ms too, but most of it is under way there: it
+// must not begin at what suits a queue, nor stay behind because queues are short.
 func TestASmallWindowFillsALongPath(t *testing.T) {
 	c := New(Options{})
 	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
@@ -214,7 +214,8 @@ func TestManyAlikeStations(t *testing.T) {
 	}
 }
 
-// TestSingleFramesNeedNoQueuesForAggregates: none of the terminals has any; one that has changes it for all.
+// TestSingleFramesNeedNoQueuesForAggregates: none of the terminals has any; one that has changes it
+// for all.
 func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 	decide := func(single ...bool) Decision {
 		var all []Terminal
@@ -246,7 +247,8 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	return all
 }
 
-// TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come of a wire, or of a radio that has become slower.
+// TestWhoMeasuresWhatItReachesMeasuresAnewFirst: little use of the airtime beside queues may come
+// of a wire, or of a radio that has become slower.
 func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	for _, c := range []struct {
 		what     string
@@ -295,7 +297,8 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	}
 }
 
-// TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have less than their shares.
+// TestARadioThatIsToldToHaveBecomeSlowerIsNoWire: its queue stands for a while yet, and all have
+// less than their shares.
 func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	k := New(Options{})
 	maxima, rates, rtt := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
@@ -318,7 +321,8 @@ func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	}
 }
 
-// TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with own ones of after to what the wire never carried.
+// TestAPeakOfReportsIsForgotten: while shares change, rates that were reported before add up with
+// own ones of after to what the wire never carried.
 func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	const carries = 94e6
 	w, now := wire{}, time.Duration(0)

@@ -50,9 +50,9 @@ type probeState struct {
 }
 
 const (
-	// settleTime and settleRTTs base RTTs pass after a probe until rates are those of the shares again.
-	// Windows that come back at once make a burst. It is answered a round trip later, and only the
-	// following round trips are as before.
+	// settleTime and settleRTTs base RTTs pass after a probe until rates are those of the shares
+	// again. Windows that come back at once make a burst. It is answered a round trip later, and
+	// only the following round trips are as before.
 	settleTime = 600 * time.Millisecond
 	settleRTTs = 3
 )
@@ -121,8 +121,8 @@ func (c *Core) updateFlows(now time.Duration, in Inputs) {
 	}
 }
 
-// measure updates the schedule and every estimate by what happened in the probe, or without a probe,
-// since the last step.
+// measure updates the schedule and every estimate by what happened in the probe, or without a
+// probe, since the last step.
 func (c *Core) measure(now time.Duration, in Inputs) {
 	before, step := c.probe.active, c.flows.Elapsed()
 	others, oldest := 0.0, now
@@ -234,8 +234,8 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	return b, ""
 }
 
-// proposeProbe asks the peers for a probe if one is needed: an RTT probe if the path is suspected, a
-// rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
+// proposeProbe asks the peers for a probe if one is needed: an RTT probe if the path is suspected,
+// a rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
 // windows are bounded.
 func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	if c.config.Policy == Observe {
@@ -286,8 +286,8 @@ func (c *Core) proposeRTTProbe(now, lead time.Duration) bool {
 	return proposed
 }
 
-// compareBenefit compares the cell with and without bounds, and releases all windows if bounds do not
-// help. All terminals see that; the coordinator asks for the release.
+// compareBenefit compares the cell with and without bounds, and releases all windows if bounds do
+// not help. All terminals see that; the coordinator asks for the release.
 func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	reason := c.benefit.compare(now, c.probe.active, now-c.probe.ended, all)
 	if reason == "" || !c.isCoordinator(in.Peers) {
@@ -298,8 +298,8 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	c.notices = append(c.notices, fmt.Sprintf("sharing does not help: %s; letting go for %s", reason, releaseTime))
 }
 
-// isCoordinator says whether this terminal asks for release probes: its session is the lowest of those
-// that do not only observe.
+// isCoordinator says whether this terminal asks for release probes: its session is the lowest of
+// those that do not only observe.
 func (c *Core) isCoordinator(peers []message.Peer) bool {
 	if c.config.Policy == Observe {
 		return false

@@ -32,7 +32,8 @@ func TestJustAfterAProbeQueuesAreNotAsBefore(t *testing.T) {
 	}
 }
 
-// TestBoundsThatDoNotHelpAreLetGo: the agent of the lowest session asks all to let go for five minutes, and says so; the others leave it to it.
+// TestBoundsThatDoNotHelpAreLetGo: the agent of the lowest session asks all to let go for five
+// minutes, and says so; the others leave it to it.
 func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 	const step = 100 * time.Millisecond
 	for _, c := range []struct {
@@ -80,8 +81,9 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 	}
 }
 
-// TestBesideOthersNobodyHasLess: two of some take part beside others whose queues stand. The total is as it would be and round-trip times are
-// shorter, but one of the two has less than it would have without: after the second trial all let go, and everybody says why.
+// TestBesideOthersNobodyHasLess: two of some take part beside others whose queues stand. The total
+// is as it would be and round-trip times are shorter, but one of the two has less than it would
+// have without: after the second trial all let go, and everybody says why.
 func TestBesideOthersNobodyHasLess(t *testing.T) {
 	const step = 100 * time.Millisecond
 	for _, c := range []struct {
@@ -132,8 +134,8 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 	}
 }
 
-// TestBesideOthersItIsTriedSooner: when their queues have stood for a while, and again soon when a terminal was found to have less, when all
-// have held back once more.
+// TestBesideOthersItIsTriedSooner: when their queues have stood for a while, and again soon when a
+// terminal was found to have less, when all have held back once more.
 func TestBesideOthersItIsTriedSooner(t *testing.T) {
 	less := Effect{Least: 0.9}
 	less.With.Total, less.Without.Total = 1, 1

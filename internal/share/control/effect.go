@@ -10,32 +10,36 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Effect is what the cell delivers with bounds, and without them in a short time in which all let go together.
+// Effect is what the cell delivers with bounds, and without them in a short time in which all let
+// go together.
 type Effect struct {
 	With, Without Figures
-	// Least is the least part of its rate without bounds that a terminal has with them, of those that wanted all with and without; 0 where
-	// there is none.
+	// Least is the least part of its rate without bounds that a terminal has with them, of those
+	// that wanted all with and without; 0 where there is none.
 	Least float64
 	// At is when they were compared.
 	At time.Duration
 }
 
-// Figures are what all terminals deliver together, in bit/s, and the mean of their round-trip times, weighted by rates.
+// Figures are what all terminals deliver together, in bit/s, and the mean of their round-trip
+// times, weighted by rates.
 type Figures struct {
 	Total float64
 	RTT   time.Duration
 }
 
 const (
-	// lessTotal is the part of the total without bounds below which they do not help; leastTotal that where they shorten round-trip times to
-	// shorterRTT of what they are without.
+	// lessTotal is the part of the total without bounds below which they do not help; leastTotal
+	// that where they shorten round-trip times to shorterRTT of what they are without.
 	lessTotal, leastTotal = 0.97, 0.9
 	shorterRTT            = 0.9
-	// leastOwn is the part of its rate without bounds that a terminal keeps beside others who do not take part. Rates differ from second to
-	// second: that it has less counts when so many trials in a row have found it.
+	// leastOwn is the part of its rate without bounds that a terminal keeps beside others who do
+	// not take part. Rates differ from second to second: that it has less counts when so many
+	// trials in a row have found it.
 	leastOwn     = 0.95
 	costlyTrials = 2
-	// Rates are smoothed and come with reports, windows need time to grow: what is delivered counts from so long on after a change.
+	// Rates are smoothed and come with reports, windows need time to grow: what is delivered counts
+	// from so long on after a change.
 	settled = 800 * time.Millisecond
 	// withTime is the time constant of what is delivered with bounds.
 	withTime = 5 * time.Second
@@ -49,15 +53,17 @@ func (e Effect) Helps() bool {
 	return !(total < lessTotal) || total >= leastTotal && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
 }
 
-// Judgement says whether bounds are to be let go, by one trial after the other. The zero value begins.
+// Judgement says whether bounds are to be let go, by one trial after the other. The zero value
+// begins.
 type Judgement struct{ costly int }
 
-// Doubts says whether the last trial has found that a terminal beside others has less than without bounds, so that another one is to show it
-// too.
+// Doubts says whether the last trial has found that a terminal beside others has less than without
+// bounds, so that another one is to show it too.
 func (j *Judgement) Doubts() bool { return j.costly > 0 }
 
-// Take takes in what a trial has found, and says why bounds are to be let go, or nothing. beside says that others who do not take part have
-// queues stand: where all take part slow terminals have less so that the others have more, beside others nobody is to.
+// Take takes in what a trial has found, and says why bounds are to be let go, or nothing. beside
+// says that others who do not take part have queues stand: where all take part slow terminals have
+// less so that the others have more, beside others nobody is to.
 func (j *Judgement) Take(e Effect, beside bool) (why string) {
 	if beside && e.Least > 0 && e.Least < leastOwn {
 		j.costly++
@@ -91,8 +97,8 @@ type tally struct {
 	seconds float64
 }
 
-// Step takes in what is delivered now, in a phase of Turns that came so long after the one before. It returns the effect when one has just been
-// found.
+// Step takes in what is delivered now, in a phase of Turns that came so long after the one before.
+// It returns the effect when one has just been found.
 func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration, all []Terminal) (e Effect, found bool) {
 	f := figuresOf(all)
 	step := min(now-t.last, time.Second)
@@ -119,12 +125,14 @@ func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration,
 	return e, found
 }
 
-// gainOf is what a step counts for in a mean that is that of all until it has been seen for withTime.
+// gainOf is what a step counts for in a mean that is that of all until it has been seen for
+// withTime.
 func gainOf(step, known time.Duration) float64 {
 	return max(float64(step)/float64(withTime), float64(step)/float64(known+step))
 }
 
-// bound notes what each terminal delivers with bounds. Who does not want all, or is not there, begins anew.
+// bound notes what each terminal delivers with bounds. Who does not want all, or is not there,
+// begins anew.
 func (t *Trial) bound(step time.Duration, all []Terminal) {
 	if t.each == nil {
 		t.each = map[netip.AddrPort]*tally{}

@@ -67,7 +67,8 @@ func TestALongReleaseIsNoTrial(t *testing.T) {
 	}
 }
 
-// TestWhoHasLessThanWithoutBounds: the total and the mean round-trip time say nothing of each terminal.
+// TestWhoHasLessThanWithoutBounds: the total and the mean round-trip time say nothing of each
+// terminal.
 func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 	for _, c := range []struct {
 		what               string

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestEqualCapIsTheFormula: W = B/n x RTTmin / (8 MSS) packets, scaled by RTTmin / RTT, of which EqualCap has bytes.
+// TestEqualCapIsTheFormula: W = B/n x RTTmin / (8 MSS) packets, scaled by RTTmin / RTT, of which
+// EqualCap has bytes.
 func TestEqualCapIsTheFormula(t *testing.T) {
 	const mss = 1448.0
 	for _, c := range []struct {

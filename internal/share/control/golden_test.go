@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the outputs of golden traces anew")
 
-// TestGoldenTraces replays what agents did in the lab (scripts/record-share-traces). A wanted change of
-// the control writes the outputs anew with -update, and their difference is reviewed.
+// TestGoldenTraces replays what agents did in the lab (scripts/record-share-traces). A wanted
+// change of the control writes the outputs anew with -update, and their difference is reviewed.
 func TestGoldenTraces(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.json.gz")
 	if err != nil || len(paths) == 0 {

@@ -16,7 +16,8 @@ type Config struct {
 	Options Options `json:"options"`
 	// Weight is the terminal's in the allocation.
 	Weight float64 `json:"weight"`
-	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is measured.
+	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is
+	// measured.
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
 	// CapacityBps is what the policy equal-cap divides, in bit/s.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
@@ -33,7 +34,8 @@ type Inputs struct {
 	Flows []flow.Sample   `json:"flows"`
 	Host  flow.HostSample `json:"host"`
 	Radio Radio           `json:"radio"`
-	// Peers are the newest reports of the other terminals at this access point, in order of their sessions.
+	// Peers are the newest reports of the other terminals at this access point, in order of their
+	// sessions.
 	Peers []message.Peer `json:"peers"`
 	// Silence is the time since any of them was heard. Above SilenceLimit bounds are lifted.
 	Silence      time.Duration `json:"silence"`
@@ -55,7 +57,8 @@ type Radio struct {
 
 // Outputs is what one step decided.
 type Outputs struct {
-	// Send and Receive are the bounds in force; Receive also lists the flows that are only measured.
+	// Send and Receive are the bounds in force; Receive also lists the flows that are only
+	// measured.
 	Send    []SendBound    `json:"send"`
 	Receive []ReceiveBound `json:"receive"`
 	// Reason says why nothing is bounded; "" if bounds are in force.

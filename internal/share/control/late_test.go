@@ -8,7 +8,8 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// TestOnALongPathWindowsGrowInBurstsThatAreNoWire's queue: what they make for is a part of the round trip.
+// TestOnALongPathWindowsGrowInBurstsThatAreNoWire's queue: what they make for is a part of the
+// round trip.
 func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 	for _, c := range []struct {
 		base, delay time.Duration
@@ -35,7 +36,8 @@ func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 	}
 }
 
-// TestNoWireIsFoundByOldReports: sixteen begin together, and what others deliver is known late. With queues it looks as if a wire limited.
+// TestNoWireIsFoundByOldReports: sixteen begin together, and what others deliver is known late.
+// With queues it looks as if a wire limited.
 func TestNoWireIsFoundByOldReports(t *testing.T) {
 	for period, want := range map[time.Duration]time.Duration{
 		100 * time.Millisecond: startTakes + 100*time.Millisecond + holds,

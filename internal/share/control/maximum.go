@@ -9,8 +9,9 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Maximum finds what a terminal reaches alone: in turns in which it is alone, and when the others happen to be quiet. Until it has been alone the
-// highest rate that was seen stands for it. The zero value begins; it is not for several goroutines at once.
+// Maximum finds what a terminal reaches alone: in turns in which it is alone, and when the others
+// happen to be quiet. Until it has been alone the highest rate that was seen stands for it. The
+// zero value begins; it is not for several goroutines at once.
 type Maximum struct {
 	value    float64       // measured, in bit/s; 0 is not known
 	at       time.Duration // when
@@ -25,31 +26,38 @@ type Maximum struct {
 }
 
 const (
-	// seenHalves: the highest rate that was seen loses half of its weight in so long, since radios move.
+	// seenHalves: the highest rate that was seen loses half of its weight in so long, since radios
+	// move.
 	seenHalves = time.Minute
 	// Measured anew after so long, and after so long for each terminal of the cell.
 	measuredFor, measuredForEach = time.Minute, 15 * time.Second
-	// soonAgain is when a measurement that may be wrong is repeated, and rarestDoubt how much later at the most when it turns out not to be.
+	// soonAgain is when a measurement that may be wrong is repeated, and rarestDoubt how much later
+	// at the most when it turns out not to be.
 	soonAgain, rarestDoubt = 5 * time.Second, 2 * time.Minute
 	// sameAgain is by how much a measurement that turns out not to be wrong differs.
 	sameAgain = 0.2
-	// counted is what counts of a turn, of the steps that begin once rates have settled: within stepGap after that.
+	// counted is what counts of a turn, of the steps that begin once rates have settled: within
+	// stepGap after that.
 	counted = 150 * time.Millisecond
 	stepGap = 100 * time.Millisecond
-	// confirmAfter is when the first measurement is made again: it came while nobody's share was known.
+	// confirmAfter is when the first measurement is made again: it came while nobody's share was
+	// known.
 	confirmAfter = 8 * time.Second
 	// tooMuchAirtime is the sum of rates as parts of maxima that shows that a maximum is too low.
 	tooMuchAirtime = 1.15
-	// farLower is what a measurement is below, as a part of the one before, to be doubted once: somebody may not have heard of the turn.
+	// farLower is what a measurement is below, as a part of the one before, to be doubted once:
+	// somebody may not have heard of the turn.
 	farLower = 0.7
 	// farCorrected is a correction of windows at which the maximum is likely to have changed.
 	farCorrected = 2.0
-	// SoloWindow is what a window is multiplied by in a turn at first, and SoloPackets what all together have at least.
+	// SoloWindow is what a window is multiplied by in a turn at first, and SoloPackets what all
+	// together have at least.
 	SoloWindow, SoloPackets = 4.0, 256
 	mostFactor              = 64.0
 	// soloQueue is the delay that shows that the medium and not the window limits in a turn.
 	soloQueue = 3 * time.Millisecond
-	// quiet is the part of its own rate that all others deliver when a terminal is as good as alone, for quietTime.
+	// quiet is the part of its own rate that all others deliver when a terminal is as good as
+	// alone, for quietTime.
 	quiet     = 0.02
 	quietTime = time.Second
 )
@@ -72,8 +80,9 @@ func best(turn []stretch) (rate float64) {
 	return rate
 }
 
-// SoloLength is how long a turn has to be for a terminal with a smallest round-trip time in a cell with a mean one, and soloSettles what it takes until
-// rates are those of the turn: the others' last packets, which have the mean's queues before them, and a window that grows.
+// SoloLength is how long a turn has to be for a terminal with a smallest round-trip time in a cell
+// with a mean one, and soloSettles what it takes until rates are those of the turn: the others'
+// last packets, which have the mean's queues before them, and a window that grows.
 func SoloLength(base, mean time.Duration) time.Duration {
 	least := soloSettles(base, mean) + counted + stepGap
 	return min((least + message.ProbeLengthStep - 1).Truncate(message.ProbeLengthStep), time.Second)
@@ -96,8 +105,8 @@ type Own struct {
 	Heard  bool          // there are others, and all of them have said so of late
 }
 
-// Step takes in what was seen in a step of a length, in a phase that holds since before the step. It says whether it has found the maximum by
-// a turn.
+// Step takes in what was seen in a step of a length, in a phase that holds since before the step.
+// It says whether it has found the maximum by a turn.
 func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
 	alone := phase.Kind == message.RateProbe && phase.Own
@@ -142,8 +151,9 @@ func (m *Maximum) conclude(now time.Duration) bool {
 	return true
 }
 
-// finds takes what was found for what the terminal reaches alone, and has it measured again soon where it may have been disturbed: the first one came
-// while nobody's share was known, and of one that is far lower somebody may not have heard.
+// finds takes what was found for what the terminal reaches alone, and has it measured again soon
+// where it may have been disturbed: the first one came while nobody's share was known, and of one
+// that is far lower somebody may not have heard.
 func (m *Maximum) finds(now time.Duration, rate float64) {
 	first, lower := m.value == 0, rate < farLower*m.value
 	switch m.is(now, rate); {
@@ -165,23 +175,24 @@ func (m *Maximum) is(now time.Duration, rate float64) {
 	m.value, m.at, m.again, m.doubted = rate, now, 0, false
 }
 
-// Suspect has it measured again, at once or when it may be doubted again: it looks as if something else than what the terminals reach alone
-// limited them.
+// Suspect has it measured again, at once or when it may be doubted again: it looks as if something
+// else than what the terminals reach alone limited them.
 func (m *Maximum) Suspect(now time.Duration) {
 	if m.value > 0 && m.again == 0 {
 		m.again, m.doubted = max(now, m.at+m.pause), true
 	}
 }
 
-// Fell has it measured again at once, whatever came of doubts before: much less is carried than this terminal was to have, and has had.
+// Fell has it measured again at once, whatever came of doubts before: much less is carried than
+// this terminal was to have, and has had.
 func (m *Maximum) Fell(now time.Duration) {
 	if m.value > 0 {
 		m.again, m.doubted = now, true
 	}
 }
 
-// Fall notices that a terminal no longer gets what it is to have, for what it reaches alone, or another one, has become far less. The zero value
-// begins.
+// Fall notices that a terminal no longer gets what it is to have, for what it reaches alone, or
+// another one, has become far less. The zero value begins.
 type Fall struct {
 	had    bool          // what it was to have, since the last fall
 	behind time.Duration // for how long it has had far less
@@ -193,8 +204,8 @@ const (
 	lessFor           = time.Second
 )
 
-// Step takes in what is carried, as a part of the share, by a terminal that wants all while queues stand, or does not. It says when there is a
-// fall.
+// Step takes in what is carried, as a part of the share, by a terminal that wants all while queues
+// stand, or does not. It says when there is a fall.
 func (f *Fall) Step(step time.Duration, part float64, queued bool) bool {
 	f.had = f.had || part >= hasShare
 	if !queued || part >= farLess {
@@ -212,8 +223,9 @@ func (f *Fall) Step(step time.Duration, part float64, queued bool) bool {
 // Known says whether it has been measured.
 func (m *Maximum) Known() bool { return m.value > 0 }
 
-// Wants says whether it wants a turn, in a cell of so many terminals, by what was decided last: windows that are corrected by much, or more
-// airtime in use than there is, may come of a maximum that has changed.
+// Wants says whether it wants a turn, in a cell of so many terminals, by what was decided last:
+// windows that are corrected by much, or more airtime in use than there is, may come of a maximum
+// that has changed.
 func (m *Maximum) Wants(now time.Duration, terminals int, d Decision) bool {
 	changed := d.Airtime > tooMuchAirtime || d.Correction >= farCorrected || d.Correction <= 1/farCorrected
 	switch {

@@ -168,7 +168,8 @@ func TestDirectionsComeIntoBalance(t *testing.T) {
 	}
 }
 
-// TestAFallOfTheOwnRateIsNoticed: when it lasts, queues stand, and the terminal had its share before.
+// TestAFallOfTheOwnRateIsNoticed: when it lasts, queues stand, and the terminal had its share
+// before.
 func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
 	type part struct {
 		length time.Duration

@@ -9,20 +9,22 @@ import (
 )
 
 const (
-	// newSenderTime is for how long after a terminal has begun to take part what it sends is what it sent before.
+	// newSenderTime is for how long after a terminal has begun to take part what it sends is what
+	// it sent before.
 	newSenderTime = 2 * time.Second
-	// leaveTime is after how long a terminal that lets go takes part no more: where queues are long it hears nobody for a second now and then, and in
-	// a comparison all let go.
+	// leaveTime is after how long a terminal that lets go takes part no more: where queues are long
+	// it hears nobody for a second now and then, and in a comparison all let go.
 	leaveTime = 5 * time.Second
-	// joinTime is for how long a terminal begins to take part: what it had queued without bounds may be taken for others' queues, and each time that it
-	// is free again may have added to that.
+	// joinTime is for how long a terminal begins to take part: what it had queued without bounds
+	// may be taken for others' queues, and each time that it is free again may have added to that.
 	joinTime = 10 * time.Second
 )
 
 // membership are the terminals that keep to their shares, by session.
 type membership map[uint64]member
 
-// joined says whether a terminal keeps to its share that did not a step ago, and whether one of those that have just begun sends already.
+// joined says whether a terminal keeps to its share that did not a step ago, and whether one of
+// those that have just begun sends already.
 func (m *membership) update(now time.Duration, peers []message.Peer) (joined, sent bool) {
 	if *m == nil {
 		*m = make(membership, len(peers))

@@ -56,7 +56,8 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	}
 }
 
-// TestWhoBeginsToTakePartAndSendsIsMet: what it sent before was taken for somebody else's, or for the wire.
+// TestWhoBeginsToTakePartAndSendsIsMet: what it sent before was taken for somebody else's, or for
+// the wire.
 func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 	peers := func(state message.State, mbps float64) []message.Peer {
 		return []message.Peer{{Report: message.Report{Session: 7, State: state, UploadKbps: kbps(mbps * 1e6)}}}

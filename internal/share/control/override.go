@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// unknownPackets is what all windows of a terminal hold together at least while its standalone rate
-	// is unknown: an A-MPDU.
+	// unknownPackets is what all windows of a terminal hold together at least while its standalone
+	// rate is unknown: an A-MPDU.
 	unknownPackets = AggregatePackets
 	// rttProbePackets is the window in an RTT probe. A loss is still found without a timeout.
 	rttProbePackets = 4

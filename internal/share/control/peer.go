@@ -7,7 +7,8 @@ import (
 	"airtide/internal/share/message"
 )
 
-// TerminalOf is a peer as its newest report tells of it. What it sends and what it receives take of the same airtime.
+// TerminalOf is a peer as its newest report tells of it. What it sends and what it receives take of
+// the same airtime.
 func TerminalOf(p *message.Peer) Terminal {
 	r := &p.Report
 	t := Terminal{

@@ -15,8 +15,8 @@ func greedy(rates ...float64) (all []Terminal) {
 	return all
 }
 
-// TestUnusedSharesGoToTheOthers: who delivers a small part of its share for seconds keeps four times what it delivers, and gets more as it
-// does.
+// TestUnusedSharesGoToTheOthers: who delivers a small part of its share for seconds keeps four
+// times what it delivers, and gets more as it does.
 func TestUnusedSharesGoToTheOthers(t *testing.T) {
 	c := New(Options{})
 	now := time.Duration(0)

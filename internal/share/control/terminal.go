@@ -9,13 +9,15 @@ import (
 const (
 	// idlePart is the part of the standalone rate up to which a terminal counts as idle.
 	idlePart = 0.02
-	// joinSpread is the time within which terminals begin together. Their rates show a round trip later.
+	// joinSpread is the time within which terminals begin together. Their rates show a round trip
+	// later.
 	joinSpread = 100 * time.Millisecond
 )
 
 // terminals lists this terminal first, and then the peers whose standalone rates are known. While
-// this terminal begins, idle peers count as greedy until a report made after that says otherwise: they
-// may begin too, and if each took the whole cell, long queues would hold up the first reports of it.
+// this terminal begins, idle peers count as greedy until a report made after that says otherwise:
+// they may begin too, and if each took the whole cell, long queues would hold up the first reports
+// of it.
 func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 	own := c.terminal()
 	if c.host.SendRate+c.host.ReceiveRate <= idlePart*own.Max {

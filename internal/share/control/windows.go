@@ -38,8 +38,8 @@ func (w *windowController) foreignWindow(key flow.Key) *foreignWindow {
 	return w.foreign[key]
 }
 
-// bounds are the windows of flows: congestion windows of sending flows, receive windows of receiving
-// flows.
+// bounds are the windows of flows: congestion windows of sending flows, receive windows of
+// receiving flows.
 type bounds struct {
 	send    []SendBound
 	receive []receiveBound
@@ -128,9 +128,9 @@ type window struct {
 	bytes float64
 }
 
-// flowWindows divides a part of the share among the active flows of a direction: by their demands, but
-// an equal part at least, so that a flow that begins is not held back. A flow that has carried nothing
-// yet is not bounded. bytes returns the window of a part of the share with a base RTT.
+// flowWindows divides a part of the share among the active flows of a direction: by their demands,
+// but an equal part at least, so that a flow that begins is not held back. A flow that has carried
+// nothing yet is not bounded. bytes returns the window of a part of the share with a base RTT.
 func (c *Core) flowWindows(
 	now time.Duration, receive bool, part float64, whole bool, bytes func(part float64, base time.Duration) float64,
 ) (all []window) {
@@ -165,8 +165,8 @@ func (c *Core) flowWindows(
 	return all
 }
 
-// roundToAggregates brings the sum of all windows to whole A-MPDUs if it is near. Each window changes
-// in proportion. The greatest window gets the packets that remain.
+// roundToAggregates brings the sum of all windows to whole A-MPDUs if it is near. Each window
+// changes in proportion. The greatest window gets the packets that remain.
 func roundToAggregates(all []window) {
 	total, greatest := 0.0, 0
 	for i, w := range all {

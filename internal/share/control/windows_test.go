@@ -11,7 +11,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they carry.
+// TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they
+// carry.
 func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 	c := NewCore(Config{StandaloneBps: 25e6, Weight: 1})
 	var in Inputs
@@ -63,7 +64,8 @@ func TestNoWindowIsBelowTheLeast(t *testing.T) {
 	}
 }
 
-// TestWhoIsToHaveNothingHasTheSmallestWindows: where the total comes first a slow terminal has no share, which is not to be without bounds.
+// TestWhoIsToHaveNothingHasTheSmallestWindows: where the total comes first a slow terminal has no
+// share, which is not to be without bounds.
 func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	const now = time.Minute
 	busy := flow.Direction{
@@ -88,7 +90,8 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	}
 }
 
-// TestFlowsOfOneDirectionDivideItsShare: by what they want, but each an equal part at least, which one that wants little makes no use of.
+// TestFlowsOfOneDirectionDivideItsShare: by what they want, but each an equal part at least, which
+// one that wants little makes no use of.
 func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 	const now, base, share = time.Minute, 20 * time.Millisecond, 40e6
 	window := func(part float64, base time.Duration) float64 { return part * share * base.Seconds() / 8 }
@@ -123,7 +126,8 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 	}
 }
 
-// TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those that only receive are none.
+// TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those
+// that only receive are none.
 func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
 	c := NewCore(Config{CapacityBps: 100e6})
@@ -140,8 +144,9 @@ func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	}
 }
 
-// TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip time is 250 ms, or 1.5 times what is claimed
-// (docs/reference/share-messages.md), and the least of several claims counts. When the claim ends, the share's window is back.
+// TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip
+// time is 250 ms, or 1.5 times what is claimed (docs/reference/share-messages.md), and the least of
+// several claims counts. When the claim ends, the share's window is back.
 func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 	const (
 		base, queue = 2 * time.Millisecond, 8 * time.Millisecond
@@ -192,7 +197,8 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 	}
 }
 
-// TestWindowsOfATerminalAreWholeAggregatesTogether: each in proportion, and the greatest has what is left over.
+// TestWindowsOfATerminalAreWholeAggregatesTogether: each in proportion, and the greatest has what
+// is left over.
 func TestWindowsOfATerminalAreWholeAggregatesTogether(t *testing.T) {
 	for _, c := range []struct {
 		packets, want []float64

@@ -13,9 +13,11 @@ import (
 var Unlimited = math.Inf(1)
 
 const (
-	// rateTime is the time constant of rates: some tens of medium accesses of each of sixteen stations.
+	// rateTime is the time constant of rates: some tens of medium accesses of each of sixteen
+	// stations.
 	rateTime = 300 * time.Millisecond
-	// greedyTime is how long a direction counts as greedy after its window was full while data waited.
+	// greedyTime is how long a direction counts as greedy after its window was full while data
+	// waited.
 	greedyTime = time.Second
 	// activeTime is how long a direction counts as active after it carried something.
 	activeTime = time.Second
@@ -25,10 +27,11 @@ const (
 	MinDemand = 1e6
 	// defaultMSS in bytes stands for an unknown MSS.
 	defaultMSS = 1448
-	// fullWindowPart is the part of round trips with a full receive window from which on the window limits. It is below 1 because senders
-	// gather segments.
+	// fullWindowPart is the part of round trips with a full receive window from which on the window
+	// limits. It is below 1 because senders gather segments.
 	fullWindowPart = 0.25
-	// answerRate in bit/s is the most that answers to sent data carry in their first step. A download carries more.
+	// answerRate in bit/s is the most that answers to sent data carry in their first step. A
+	// download carries more.
 	answerRate = 1e5
 )
 
@@ -95,8 +98,8 @@ func (d *Direction) updateRate(now time.Duration, gain, rate float64) {
 	}
 }
 
-// updateRTT takes the round-trip times of a step. The kernel's minimum counts only at first: the kernel remembers it for five minutes,
-// and the path may have changed since.
+// updateRTT takes the round-trip times of a step. The kernel's minimum counts only at first: the
+// kernel remembers it for five minutes, and the path may have changed since.
 func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
 	d.MeanRTT, d.LeastRTT = mean, least
 	if mean > 0 {
@@ -113,13 +116,14 @@ func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
 // Active says whether the direction carried something lately and its base RTT is known.
 func (d *Direction) Active(now time.Duration) bool { return now < d.ActiveUntil && d.BaseRTT > 0 }
 
-// Demand returns the rate in bit/s beyond which the direction has nothing to carry. share in bit/s is the terminal's.
+// Demand returns the rate in bit/s beyond which the direction has nothing to carry. share in bit/s
+// is the terminal's.
 func (d *Direction) Demand(now time.Duration, share float64) float64 {
 	return demand(d.Rate, now < d.GreedyUntil, share/8)
 }
 
-// Demand returns the rate in bit/s beyond which the direction has nothing to carry. An idle direction keeps a 32nd part of the terminal's
-// share.
+// Demand returns the rate in bit/s beyond which the direction has nothing to carry. An idle
+// direction keeps a 32nd part of the terminal's share.
 func (t *Total) Demand(share float64) float64 { return demand(t.Rate, t.Greedy, share/32) }
 
 func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, receive bool) {
@@ -145,7 +149,8 @@ func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, rec
 	}
 }
 
-// demand returns the rate in bit/s beyond which there is nothing to carry. least is kept for anything that carries a little.
+// demand returns the rate in bit/s beyond which there is nothing to carry. least is kept for
+// anything that carries a little.
 func demand(rate float64, greedy bool, least float64) float64 {
 	switch {
 	case greedy:

@@ -23,7 +23,8 @@ type Sample struct {
 	ReceiveWindow WindowSample   `json:"receive_window,omitzero"`
 }
 
-// WindowSample is what was measured of a receive window since the last step. The zero value means that nothing was measured.
+// WindowSample is what was measured of a receive window since the last step. The zero value means
+// that nothing was measured.
 type WindowSample struct {
 	MeanRTT  time.Duration `json:"mean_rtt,omitempty"`
 	LeastRTT time.Duration `json:"least_rtt,omitempty"`

@@ -9,7 +9,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Set holds the estimates of all open flows of a terminal. The zero value is empty. It is not for several goroutines at once.
+// Set holds the estimates of all open flows of a terminal. The zero value is empty. It is not for
+// several goroutines at once.
 type Set struct {
 	Send, Receive Total
 	flows         []*Flow // in order of their IDs, so that sums do not depend on the order of samples
@@ -77,13 +78,14 @@ func (s *Set) Rate() float64 { return s.Send.Rate + s.Receive.Rate }
 // Greedy says whether any flow is greedy.
 func (s *Set) Greedy() bool { return s.Send.Greedy || s.Receive.Greedy }
 
-// Demand returns the rate in bit/s beyond which the terminal has nothing to carry. A terminal that carries a little keeps a hundredth of
-// its standalone rate.
+// Demand returns the rate in bit/s beyond which the terminal has nothing to carry. A terminal that
+// carries a little keeps a hundredth of its standalone rate.
 func (s *Set) Demand(standalone float64) float64 {
 	return demand(s.Rate(), s.Greedy(), standalone/100)
 }
 
-// RTTs returns the base RTT, and the mean RTT: the base RTT and the mean delay of both directions, weighted by rates.
+// RTTs returns the base RTT, and the mean RTT: the base RTT and the mean delay of both directions,
+// weighted by rates.
 func (s *Set) RTTs() (base, mean time.Duration) {
 	base = s.Send.BaseRTT
 	if base == 0 || s.Receive.BaseRTT > 0 && s.Receive.BaseRTT < base {

@@ -1,5 +1,6 @@
-// Package hold keeps a terminal's flows to their windows: it gives them a congestion control that knows bounds, under a name of
-// this agent alone, and sets and lifts the bounds of single sockets. Needs Linux 6.4 (struct_ops links) and root.
+// Package hold keeps a terminal's flows to their windows: it gives them a congestion control that
+// knows bounds, under a name of this agent alone, and sets and lifts the bounds of single sockets.
+// Needs Linux 6.4 (struct_ops links) and root.
 package hold
 
 import (
@@ -36,11 +37,12 @@ type setting struct {
 
 type ends struct{ local, remote netip.AddrPort }
 
-// lookEvery is how often sockets are looked for at most, while there are flows whose sockets are not known.
+// lookEvery is how often sockets are looked for at most, while there are flows whose sockets are
+// not known.
 const lookEvery = 500 * time.Millisecond
 
-// Begin gives the sockets that are picked, those that are there and those that begin, a congestion control with bounds. A
-// kernel that cannot is congestion.ErrNotSupported or tune.ErrNotSupported.
+// Begin gives the sockets that are picked, those that are there and those that begin, a congestion
+// control with bounds. A kernel that cannot is congestion.ErrNotSupported or tune.ErrNotSupported.
 func Begin(ctx context.Context, sockets tune.Selection) (*Hold, error) {
 	loaded, err := congestion.LoadUnique(congestion.CubicBound, congestion.CubicBound.Defaults())
 	if err != nil {
@@ -56,8 +58,8 @@ func Begin(ctx context.Context, sockets tune.Selection) (*Hold, error) {
 	return h, nil
 }
 
-// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process. Until it is called for the first
-// time they hold for ever.
+// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process.
+// Until it is called for the first time they hold for ever.
 func (h *Hold) Renew(until time.Duration) error {
 	if err := h.bounder.Lease(int64(until)); err != nil {
 		return fmt.Errorf("holding flows: %w", err)
@@ -65,8 +67,9 @@ func (h *Hold) Renew(until time.Duration) error {
 	return nil
 }
 
-// Set sets the bounds of flows, by now as a monotonic time, and lifts those of flows that are not named. It returns how many of
-// the flows are not held, since their sockets were not found yet or have ended.
+// Set sets the bounds of flows, by now as a monotonic time, and lifts those of flows that are not
+// named. It returns how many of the flows are not held, since their sockets were not found yet or
+// have ended.
 func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
 	for _, b := range bounds {
 		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {

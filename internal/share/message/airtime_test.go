@@ -36,8 +36,8 @@ func TestAirtimeOfAReport(t *testing.T) {
 	}
 }
 
-// The emulated medium sends frames of the same size at 6 Mbit/s, one station alone: what it takes per frame is what is
-// reckoned for an ordinary one.
+// The emulated medium sends frames of the same size at 6 Mbit/s, one station alone: what it takes
+// per frame is what is reckoned for an ordinary one.
 func TestAirtimeAgreesWithTheMedium(t *testing.T) {
 	const payload, frames = 139, 20_000
 	phy, err := medium.Legacy(medium.Std11a, 6)
@@ -57,7 +57,8 @@ func TestAirtimeAgreesWithTheMedium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The medium knows no encryption: its 16 bytes are put to the packet, which has IPv6 and UDP in front.
+	// The medium knows no encryption: its 16 bytes are put to the packet, which has IPv6 and UDP in
+	// front.
 	for range frames {
 		m.Push(&queue.Packet{Length: payload + 48 + 16, Up: true}, 0)
 	}

@@ -7,8 +7,9 @@ import (
 	"net/netip"
 )
 
-// A bundle is how a hub passes reports on: as they were sealed, each with the source that the hub heard it from, and all of it
-// sealed again by the hub. Its clear part is that of a report with another first byte.
+// A bundle is how a hub passes reports on: as they were sealed, each with the source that the hub
+// heard it from, and all of it sealed again by the hub. Its clear part is that of a report with
+// another first byte.
 const (
 	magicBundle     = 0xa8
 	bundleFixedSize = 9 // the hub's challenge and flags
@@ -29,14 +30,15 @@ func (e *entry) size() int { return entrySize + len(e.datagram) }
 // bundleSize is the length of a bundle of so many reports of a length.
 func bundleSize(reports, payload int) int { return shortestBundle + reports*(entrySize+payload) }
 
-// bundledReports is how many reports of a length a hub waits for before it sends bundles, in a cell with so many others: what fits,
-// and what is there within half a period on average.
+// bundledReports is how many reports of a length a hub waits for before it sends bundles, in a cell
+// with so many others: what fits, and what is there within half a period on average.
 func bundledReports(payload, others int) int {
 	fit := max(1, (MaxDatagram-shortestBundle)/(entrySize+payload))
 	return min(max(1, others/2), fit)
 }
 
-// appendBundle appends a bundle's body. Behind the fixed part, to which later minor versions append, are the entries.
+// appendBundle appends a bundle's body. Behind the fixed part, to which later minor versions
+// append, are the entries.
 func appendBundle(dst []byte, challenge uint64, confirmed bool, entries []entry) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, bundleFixedSize)
 	dst = binary.LittleEndian.AppendUint64(dst, challenge)

@@ -10,15 +10,16 @@ import (
 	"slices"
 )
 
-// A challenge is a random number that a terminal puts into its reports until it makes another. Who answers it has heard it,
-// and so is running now. The present one and the one before are taken.
+// A challenge is a random number that a terminal puts into its reports until it makes another. Who
+// answers it has heard it, and so is running now. The present one and the one before are taken.
 const (
 	shortestRotationNs = 30e9
 	periodsPerRotation = 64
-	// answersAtOnce is how often a challenge is answered as soon as there is room: 30 % of loss takes all three once in 37. Who
-	// gets none of them says so, and is answered once more.
+	// answersAtOnce is how often a challenge is answered as soon as there is room: 30 % of loss
+	// takes all three once in 37. Who gets none of them says so, and is answered once more.
 	answersAtOnce = 3
-	// answersAlways is how many are answered in each report at least: those that one wants an answer from, then all in turn.
+	// answersAlways is how many are answered in each report at least: those that one wants an
+	// answer from, then all in turn.
 	answersAlways = 4
 )
 
@@ -75,7 +76,8 @@ func (r *Receiver) challengeFor(rotating uint64, source netip.AddrPort) uint64 {
 // rotationNs is how long a challenge stays the present one.
 func (r *Receiver) rotationNs() int64 { return max(shortestRotationNs, periodsPerRotation*r.periodNs) }
 
-// rotateWhenDue makes new challenges with time. After two rotations' time without a look both are new.
+// rotateWhenDue makes new challenges with time. After two rotations' time without a look both are
+// new.
 func (r *Receiver) rotateWhenDue(nowNs int64) {
 	every := r.rotationNs()
 	if nowNs-r.rotatedNs >= 2*every {
@@ -86,8 +88,8 @@ func (r *Receiver) rotateWhenDue(nowNs int64) {
 	}
 }
 
-// proof is the newest rotation whose challenge a report answers, zero if that is none which is taken, and whether the sender
-// has no answer of oneself.
+// proof is the newest rotation whose challenge a report answers, zero if that is none which is
+// taken, and whether the sender has no answer of oneself.
 func (r *Receiver) proof(b *body, from netip.AddrPort) (rotation uint64, wanting bool) {
 	if answered, wanting := b.echoed(r.challengeFor(r.challenge, from)); answered {
 		return r.rotation, wanting
@@ -100,9 +102,10 @@ func (r *Receiver) proof(b *body, from netip.AddrPort) (rotation uint64, wanting
 	return 0, false
 }
 
-// answers appends the challenges that one's next report answers, and says how many of them, from the first, are of sessions
-// that are not confirmed here. Those that were answered least come before all; then those that are not confirmed; of these and
-// of the rest the ones that have waited longest.
+// answers appends the challenges that one's next report answers, and says how many of them, from
+// the first, are of sessions that are not confirmed here. Those that were answered least come
+// before all; then those that are not confirmed; of these and of the rest the ones that have waited
+// longest.
 func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, wanting int) {
 	r.report++
 	waiting := r.scratch[:0]

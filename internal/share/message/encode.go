@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// fields are the fixed part of a report, in the order of its bytes. A later minor version appends fields; nothing is ever
-// changed or removed without another major version.
+// fields are the fixed part of a report, in the order of its bytes. A later minor version appends
+// fields; nothing is ever changed or removed without another major version.
 type fields struct {
 	Challenge       uint64
 	PeriodMs        uint32
@@ -58,8 +58,9 @@ var (
 	errImplausible = errors.New("implausible report")
 )
 
-// appendBody appends a report as it is encrypted, with the sender's own challenge and the challenges that it answers, of which
-// the first so many are of sessions that it has no answer from.
+// appendBody appends a report as it is encrypted, with the sender's own challenge and the
+// challenges that it answers, of which the first so many are of sessions that it has no answer
+// from.
 func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wanting int) ([]byte, error) {
 	if len(echoes) > MaxEchoes || wanting > len(echoes) {
 		return dst, fmt.Errorf("%d echoes, of which %d want an answer: a report has room for %d", len(echoes), wanting, MaxEchoes)
@@ -104,7 +105,8 @@ type body struct {
 	wanting   int    // how many of them, from the first, want an answer
 }
 
-// decodeBody reads what appendBody writes, and what other minor versions write. Errors wrap errMalformed or errImplausible.
+// decodeBody reads what appendBody writes, and what other minor versions write. Errors wrap
+// errMalformed or errImplausible.
 func decodeBody(b []byte) (body, error) {
 	if len(b) < shortestOf1 {
 		return body{}, fmt.Errorf("%w: %d bytes, the shortest has %d", errMalformed, len(b), shortestOf1)
@@ -141,7 +143,8 @@ func decodeBody(b []byte) (body, error) {
 	return out, nil
 }
 
-// echoed says whether a challenge is among those that a report answers, and whether its sender wants an answer in return.
+// echoed says whether a challenge is among those that a report answers, and whether its sender
+// wants an answer in return.
 func (b *body) echoed(challenge uint64) (answered, wanting bool) {
 	for i := 0; i < len(b.echoes); i += echoSize {
 		if binary.LittleEndian.Uint64(b.echoes[i:]) == challenge {

@@ -1,8 +1,9 @@
 package message
 
-// Families says over which versions of IP a multicast datagram has to go to reach all who are known here. One is enough where all hear
-// both; then it is one over which others are heard, for what carries theirs carries one's own. Who hears one of them alone is
-// reached over that. While nobody is known it is both, so that all can be found.
+// Families says over which versions of IP a multicast datagram has to go to reach all who are known
+// here. One is enough where all hear both; then it is one over which others are heard, for what
+// carries theirs carries one's own. Who hears one of them alone is reached over that. While nobody
+// is known it is both, so that all can be found.
 func (r *Receiver) Families(nowNs int64) (four, six bool) {
 	nowNs = r.look(nowNs)
 	over4, over6 := false, false

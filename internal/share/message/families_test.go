@@ -15,7 +15,8 @@ func address6(i int) netip.AddrPort {
 // hears says over what a terminal of a test hears and speaks.
 type hears struct{ four, six bool }
 
-// TestOneFamilyIsEnoughWhereItReachesAll lets terminals speak over what they have until all is settled.
+// TestOneFamilyIsEnoughWhereItReachesAll lets terminals speak over what they have until all is
+// settled.
 func TestOneFamilyIsEnoughWhereItReachesAll(t *testing.T) {
 	four, six, both := hears{true, false}, hears{false, true}, hears{true, true}
 	for what, c := range map[string]struct {
@@ -72,7 +73,8 @@ func TestOneFamilyIsEnoughWhereItReachesAll(t *testing.T) {
 	}
 }
 
-// TestATerminalHasAnAddressOfEachFamily: where it says that it hears both, its reports count over both, and it is one terminal all the same.
+// TestATerminalHasAnAddressOfEachFamily: where it says that it hears both, its reports count over
+// both, and it is one terminal all the same.
 func TestATerminalHasAnAddressOfEachFamily(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)

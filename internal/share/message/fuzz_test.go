@@ -47,7 +47,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Datagrams of the fuzzer reach a Receiver with one peer, once as they are and once sealed by a member who may write any body.
+// Datagrams of the fuzzer reach a Receiver with one peer, once as they are and once sealed by a
+// member who may write any body.
 func FuzzReceive(f *testing.F) {
 	k, err := cellkey.Parse(fuzzKey)
 	if err != nil {

@@ -26,9 +26,10 @@ func bounded(t *testing.T, r *Receiver) {
 	}
 }
 
-// A million datagrams of somebody without the key, who hears everything: rubbish, headers of the cell with rubbish behind them,
-// headers of sessions that are there with numbers to come, changed and replayed reports and recordings of former sessions, from one
-// address, from many, and from those of the peers. Meanwhile three terminals report to each other.
+// A million datagrams of somebody without the key, who hears everything: rubbish, headers of the
+// cell with rubbish behind them, headers of sessions that are there with numbers to come, changed
+// and replayed reports and recordings of former sessions, from one address, from many, and from
+// those of the peers. Meanwhile three terminals report to each other.
 func TestAMillionHostileDatagramsMoveNothing(t *testing.T) {
 	k := cellkey.New()
 	tag := k.Tag()
@@ -142,8 +143,9 @@ func TestAMillionHostileDatagramsMoveNothing(t *testing.T) {
 	}
 }
 
-// A member may seal what it likes. What it can do is stated: fill its own place and those of addresses that it has, make the
-// period longer; not touch another's report, and not take the room of those that are there.
+// A member may seal what it likes. What it can do is stated: fill its own place and those of
+// addresses that it has, make the period longer; not touch another's report, and not take the room
+// of those that are there.
 func TestAMemberThatFloodsMovesNoOther(t *testing.T) {
 	k := cellkey.New()
 	r := NewReceiver(Config{Key: k, MaxPeers: 32}, 0)
@@ -170,7 +172,8 @@ func TestAMemberThatFloodsMovesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 300 {
-			// Ever new sessions, all of which answer, from its own address, from others, and from that of the honest one.
+			// Ever new sessions, all of which answer, from its own address, from others, and from
+			// that of the honest one.
 			from := []netip.AddrPort{address(66), address(1000 + random.IntN(1000)), honest.at}[i%3]
 			d := sealed(t, k, random.Uint64()|1, uint32(1+random.IntN(9)), plausible(random), random.Uint64(), answer.challenge)
 			b.Receive(from, d, now)

@@ -13,7 +13,8 @@ type hubs struct {
 	plain    []byte
 }
 
-// mostHubs is how many sessions of hubs are known: each hub may have started anew, and old bundles may be repeated.
+// mostHubs is how many sessions of hubs are known: each hub may have started anew, and old bundles
+// may be repeated.
 const mostHubs = 8
 
 func (h *hubs) init(allowed []netip.Addr) {
@@ -49,9 +50,9 @@ func (h *hubs) forget(nowNs, afterNs int64) {
 	}
 }
 
-// Take takes whatever comes from a source: a report, as Receive does, or a hub's bundle. The reports of a bundle count as if they
-// had come from where the hub heard them; with a port only where that is not the hub's own, so that terminals behind one address
-// are told apart.
+// Take takes whatever comes from a source: a report, as Receive does, or a hub's bundle. The
+// reports of a bundle count as if they had come from where the hub heard them; with a port only
+// where that is not the hub's own, so that terminals behind one address are told apart.
 func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reason {
 	if !isBundle(datagram) {
 		_, reason := r.Receive(from, datagram, nowNs)
@@ -115,7 +116,8 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 	return b, Bundled
 }
 
-// admitHub takes the tokens of a bundle. A hub that is known has a bucket of its own, so that strangers cannot starve it.
+// admitHub takes the tokens of a bundle. A hub that is known has a bucket of its own, so that
+// strangers cannot starve it.
 func (r *Receiver) admitHub(from netip.AddrPort, s *session, nowNs int64) bool {
 	if s != nil && s.source == from {
 		return s.bucket.take(perSource, nowNs) && r.peers.take(allPeers, nowNs)
@@ -123,7 +125,8 @@ func (r *Receiver) admitHub(from netip.AddrPort, s *session, nowNs int64) bool {
 	return r.sources.bucket(from).take(perSource, nowNs) && r.unproven.take(allUnproven, nowNs)
 }
 
-// knowHub writes a hub's session down, in the place of the one that was silent longest when there is no room.
+// knowHub writes a hub's session down, in the place of the one that was silent longest when there
+// is no room.
 func (r *Receiver) knowHub(s *session) {
 	if r.hubs.sessions[s.id] != nil {
 		return

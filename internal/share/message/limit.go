@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// What is looked at, in datagrams per second and at once. A terminal sends at most 11 a second, and each perhaps twice, by
-// multicast and unicast.
+// What is looked at, in datagrams per second and at once. A terminal sends at most 11 a second, and
+// each perhaps twice, by multicast and unicast.
 var (
 	perSource   = limit{everyNs: 1e9 / 40, burst: 40}
 	allPeers    = limit{everyNs: 1e9 / 4000, burst: 4000} // of confirmed sessions, from where they are known
@@ -32,8 +32,8 @@ func (b *bucket) take(l limit, nowNs int64) bool {
 	return true
 }
 
-// sources are the buckets of where datagrams came from lately, without those of peers. The one that was silent longest makes
-// room.
+// sources are the buckets of where datagrams came from lately, without those of peers. The one that
+// was silent longest makes room.
 type sources struct {
 	elements map[netip.AddrPort]*list.Element
 	recent   list.List // of *source, the latest in front
@@ -50,7 +50,8 @@ func (s *sources) bucket(from netip.AddrPort) *bucket {
 		return &e.Value.(*source).bucket
 	}
 	if len(s.elements) >= mostSources {
-		// Whoever comes back has a full bucket; allUnproven bounds what those with ever new addresses get.
+		// Whoever comes back has a full bucket; allUnproven bounds what those with ever new
+		// addresses get.
 		delete(s.elements, s.recent.Remove(s.recent.Back()).(*source).from)
 	}
 	added := &source{from: from}

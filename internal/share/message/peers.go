@@ -13,8 +13,8 @@ type Peer struct {
 	HeardNs int64
 }
 
-// Peers appends the other terminals that are there, in the order of their sessions: confirmed, not silent, not gone, and at
-// most one for each source. Those only may move anything.
+// Peers appends the other terminals that are there, in the order of their sessions: confirmed, not
+// silent, not gone, and at most one for each source. Those only may move anything.
 func (r *Receiver) Peers(dst []Peer, nowNs int64) []Peer {
 	nowNs = r.look(nowNs)
 	// Sessions are put in order, not peers: a thousand of those take ten times as long.
@@ -37,17 +37,18 @@ func (r *Receiver) present(s *session, nowNs int64) bool {
 	return s.accepted && !s.left() && s.confirmed(r.rotation) && !s.silent(nowNs, r.periodNs) && r.holders[s.source] == s
 }
 
-// An agent that is younger than so many reports of its own takes all that it hears for terminals of the cell; later no more
-// than so many beyond as many as are confirmed.
+// An agent that is younger than so many reports of its own takes all that it hears for terminals of
+// the cell; later no more than so many beyond as many as are confirmed.
 const (
 	youngReports  = 20
 	trustedBeyond = 8
 	itself        = 1
 )
 
-// Terminals is how many terminals the cell has, oneself among them, for the purpose of the period. Sessions that are not
-// confirmed count, for when many start at once nobody is confirmed. They do so without limit only while this agent is young:
-// later they are few, or recordings, which can at most double the period and add that of eight terminals.
+// Terminals is how many terminals the cell has, oneself among them, for the purpose of the period.
+// Sessions that are not confirmed count, for when many start at once nobody is confirmed. They do
+// so without limit only while this agent is young: later they are few, or recordings, which can at
+// most double the period and add that of eight terminals.
 func (r *Receiver) Terminals(nowNs int64) int {
 	nowNs = r.look(nowNs)
 	present, unconfirmed := 0, 0
@@ -96,13 +97,15 @@ func (r *Receiver) look(nowNs int64) int64 {
 // Session is one's own.
 func (r *Receiver) Session() uint64 { return r.session }
 
-// AcceptedNs is when the latest report was accepted from anybody; before the first, when the Receiver was made. However many
-// terminals there are, they send about as many reports a second together (PeriodNs), so that silence of all tells much sooner
-// that the network is gone than silence of one tells that it has gone.
+// AcceptedNs is when the latest report was accepted from anybody; before the first, when the
+// Receiver was made. However many terminals there are, they send about as many reports a second
+// together (PeriodNs), so that silence of all tells much sooner that the network is gone than
+// silence of one tells that it has gone.
 func (r *Receiver) AcceptedNs() int64 { return r.acceptedNs }
 
-// MeanGapNs is the mean time between two moments at which others are heard: their reports come one by one, or those in a hub's
-// bundle at once. So many of them are left aside. Without others it is 0.
+// MeanGapNs is the mean time between two moments at which others are heard: their reports come one
+// by one, or those in a hub's bundle at once. So many of them are left aside. Without others it is
+// 0.
 func (r *Receiver) MeanGapNs(aside int) int64 {
 	others := r.Terminals(r.nowNs) - itself - aside
 	if others <= 0 {

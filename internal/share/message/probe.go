@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ProbeKind is the kind of a probe: a short time for which all terminals agree to send differently, so
-// that something can be measured. It is no probe frame of 802.11.
+// ProbeKind is the kind of a probe: a short time for which all terminals agree to send differently,
+// so that something can be measured. It is no probe frame of 802.11.
 type ProbeKind uint8
 
 // The kinds.
@@ -53,8 +53,8 @@ const (
 	probeLengthBit, probeLengthMask = 9, 15
 )
 
-// ProbeIn returns a probe that begins in some time, rounded to the steps of a report, and none if a report
-// has no room for it.
+// ProbeIn returns a probe that begins in some time, rounded to the steps of a report, and none if a
+// report has no room for it.
 func ProbeIn(kind ProbeKind, in, length time.Duration) Probe {
 	in, length = max(in, 0).Round(ProbeBeginStep), length.Round(ProbeLengthStep)
 	if kind == NoProbe || kind >= numProbeKinds || in > LatestProbe || length <= 0 || length > LongestProbe {

@@ -14,7 +14,8 @@ const (
 	HighestRate Rate = 100_000_000
 )
 
-// RateOf is a number of bit/s as a rate, rounded and brought within the limits. What is no positive number is zero.
+// RateOf is a number of bit/s as a rate, rounded and brought within the limits. What is no positive
+// number is zero.
 func RateOf(bps float64) Rate {
 	if !(bps > 0) { // NaN too
 		return 0

@@ -15,11 +15,13 @@ const DefaultMaxPeers = 1024
 type Config struct {
 	Key  cellkey.Key
 	Link Link
-	// MaxPeers counts others, not oneself. Zero: DefaultMaxPeers. As many sessions that are not confirmed are known besides.
+	// MaxPeers counts others, not oneself. Zero: DefaultMaxPeers. As many sessions that are not
+	// confirmed are known besides.
 	MaxPeers int
 	// Hubs are where bundles may come from: the addresses of the hubs that one's own reports go to.
 	Hubs []netip.Addr
-	// Random makes sessions, challenges and jitter. Nil: the system's, which is the one to use outside tests.
+	// Random makes sessions, challenges and jitter. Nil: the system's, which is the one to use
+	// outside tests.
 	Random rand.Source
 }
 
@@ -58,11 +60,12 @@ type Receiver struct {
 // typicalSize is taken for one's own datagrams before the first.
 const typicalSize = shortest + fieldsSize - firstFieldsSize + answersAlways*echoSize
 
-// looksPerPeriod is how often a Receiver tidies up: forgets who has gone, and makes a new challenge if that is due.
+// looksPerPeriod is how often a Receiver tidies up: forgets who has gone, and makes a new challenge
+// if that is due.
 const looksPerPeriod = 10
 
-// NewReceiver makes a Receiver with a session of its own. An agent makes a new one when it starts and when its own address
-// changes.
+// NewReceiver makes a Receiver with a session of its own. An agent makes a new one when it starts
+// and when its own address changes.
 func NewReceiver(c Config, nowNs int64) *Receiver {
 	r := &Receiver{
 		key: c.Key, tag: c.Key.Tag(), link: c.Link, maxPeers: c.MaxPeers, random: c.Random,
@@ -82,8 +85,9 @@ func NewReceiver(c Config, nowNs int64) *Receiver {
 	return r
 }
 
-// Receive takes a datagram from a source: the address that it was sent from, at first where it has been passed on, with port
-// zero unless terminals behind one address are told apart by their ports. Only an accepted report may move anything.
+// Receive takes a datagram from a source: the address that it was sent from, at first where it has
+// been passed on, with port zero unless terminals behind one address are told apart by their ports.
+// Only an accepted report may move anything.
 func (r *Receiver) Receive(from netip.AddrPort, datagram []byte, nowNs int64) (Report, Reason) {
 	nowNs = r.look(nowNs)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -96,7 +100,8 @@ func (r *Receiver) Receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	return report, Accepted
 }
 
-// receive goes from what is cheap to what is dear: clear bytes, then the buckets, then cryptography.
+// receive goes from what is cheap to what is dear: clear bytes, then the buckets, then
+// cryptography.
 func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (Report, Reason) {
 	h, err := parseHeader(datagram)
 	if err != nil {
@@ -117,7 +122,8 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if !r.admit(from, s, nowNs) {
 		return Report{}, RateLimited
 	}
-	// Whether it is written down or not: nothing is known of a session before one of its datagrams has opened.
+	// Whether it is written down or not: nothing is known of a session before one of its datagrams
+	// has opened.
 	opener := s
 	if opener == nil {
 		opener = &session{id: h.session, aead: sessionCipher(r.key, h.session)}
@@ -133,7 +139,8 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	return r.hear(opener, from, &b, nowNs)
 }
 
-// admit takes the tokens of a datagram. Peers have buckets of their own, so that strangers cannot starve them.
+// admit takes the tokens of a datagram. Peers have buckets of their own, so that strangers cannot
+// starve them.
 func (r *Receiver) admit(from netip.AddrPort, s *session, nowNs int64) bool {
 	if s != nil && s.at(from) && s.confirmed(r.rotation) {
 		return s.bucket.take(perSource, nowNs) && r.peers.take(allPeers, nowNs)
@@ -205,8 +212,9 @@ func (r *Receiver) release(s *session) {
 	}
 }
 
-// know writes a session down. When there is no room among those that are not confirmed, one of them that was not heard for
-// long goes: the one silent longest of a few that are picked at random, since a flood must not cost a search.
+// know writes a session down. When there is no room among those that are not confirmed, one of them
+// that was not heard for long goes: the one silent longest of a few that are picked at random,
+// since a flood must not cost a search.
 func (r *Receiver) know(s *session) {
 	if r.sessions[s.id] != nil {
 		return

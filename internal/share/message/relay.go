@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Relay is a cell at a hub: it passes the reports of each terminal on to the others, in bundles. It believes whom a terminal would
-// believe (Receiver), so that nothing is passed on, nor sent to anybody, for a recording or without the key.
+// Relay is a cell at a hub: it passes the reports of each terminal on to the others, in bundles. It
+// believes whom a terminal would believe (Receiver), so that nothing is passed on, nor sent to
+// anybody, for a recording or without the key.
 type Relay struct {
 	r        *Receiver
 	session  uint64
@@ -37,7 +38,8 @@ type passing struct {
 	entry
 }
 
-// NewRelay makes a Relay of the cell with a key. Of the Config only the Key, MaxPeers and Random count.
+// NewRelay makes a Relay of the cell with a key. Of the Config only the Key, MaxPeers and Random
+// count.
 func NewRelay(c Config, nowNs int64) *Relay {
 	r := NewReceiver(Config{Key: c.Key, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true}}, nowNs)
 	r.hubs.itself = true
@@ -54,8 +56,9 @@ func (h *Relay) begin() {
 	h.sequence = 0
 }
 
-// Take takes a datagram from a source, as a Receiver does. A report that counts waits to be passed on; its source is told when
-// it has to answer the hub's challenge first, by the reply, which is shorter than any report and valid until the next call.
+// Take takes a datagram from a source, as a Receiver does. A report that counts waits to be passed
+// on; its source is told when it has to answer the hub's challenge first, by the reply, which is
+// shorter than any report and valid until the next call.
 func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply []byte, reason Reason) {
 	report, reason := h.r.Receive(from, datagram, nowNs)
 	switch reason {
@@ -76,8 +79,9 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 	return nil, reason
 }
 
-// DueNs is when bundles are due: when enough reports wait, or a period after the first of them, but at most twice as often as
-// terminals that keep to their period make necessary, whatever they send. Without any that wait it is never.
+// DueNs is when bundles are due: when enough reports wait, or a period after the first of them, but
+// at most twice as often as terminals that keep to their period make necessary, whatever they send.
+// Without any that wait it is never.
 func (h *Relay) DueNs() int64 {
 	if len(h.waiting) == 0 {
 		return math.MaxInt64
@@ -90,7 +94,8 @@ func (h *Relay) DueNs() int64 {
 	return max(due, h.lastNs+int64(enough)*h.periodNs/int64(2*max(1, h.members)))
 }
 
-// Send gives away the bundles of what waits, each with whom it goes to, and is ready for more. A bundle is valid until give returns.
+// Send gives away the bundles of what waits, each with whom it goes to, and is ready for more. A
+// bundle is valid until give returns.
 func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 	h.peers = h.r.Peers(h.peers[:0], nowNs)
 	h.order = h.order[:0]
@@ -120,8 +125,8 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 	h.reckon()
 }
 
-// reckon takes in who is there: how many, the median of the periods that they announce, which one that lies cannot move far, and
-// the slowest.
+// reckon takes in who is there: how many, the median of the periods that they announce, which one
+// that lies cannot move far, and the slowest.
 func (h *Relay) reckon() {
 	h.members, h.r.link.DataKbps = len(h.peers), 0
 	h.periods = h.periods[:0]

@@ -93,7 +93,8 @@ func TestARecordingConfirmsNobodyToAReceiverThatStartedLater(t *testing.T) {
 	}
 }
 
-// Whoever has gone is forgotten some time; what was recorded of it, even what never arrived, counts for nothing afterwards.
+// Whoever has gone is forgotten some time; what was recorded of it, even what never arrived, counts
+// for nothing afterwards.
 func TestARecordingOfAForgottenPeerCountsForNothing(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
@@ -119,7 +120,8 @@ func TestARecordingOfAForgottenPeerCountsForNothing(t *testing.T) {
 	}
 }
 
-// Held back instead of lost: a stream of reports that somebody delays is believed for at most three rotations.
+// Held back instead of lost: a stream of reports that somebody delays is believed for at most three
+// rotations.
 func TestADelayedStreamIsBelievedForAWhileOnly(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)

@@ -64,8 +64,8 @@ const (
 
 // Report is what a terminal says of itself. Rates that are zero are not known, or are not there.
 type Report struct {
-	// Session is drawn at random by each agent that starts, Sequence grows by one with each report of it, and PeriodMs is
-	// about when the next follows. The Sender fills in all three.
+	// Session is drawn at random by each agent that starts, Sequence grows by one with each report
+	// of it, and PeriodMs is about when the next follows. The Sender fills in all three.
 	Session  uint64 `json:"session"`
 	Sequence uint32 `json:"sequence"`
 	PeriodMs uint32 `json:"period_ms"`
@@ -77,7 +77,8 @@ type Report struct {
 	PHYKbps   Rate   `json:"phy_kbps"`
 	// DeliveryKbps is what the kernel sees delivered of all its flows.
 	DeliveryKbps Rate `json:"delivery_kbps"`
-	// ApplicationLimited: its applications want DemandKbps and no more. Else they want all there is.
+	// ApplicationLimited: its applications want DemandKbps and no more. Else they want all there
+	// is.
 	ApplicationLimited bool `json:"application_limited"`
 	DemandKbps         Rate `json:"demand_kbps"`
 	UploadKbps         Rate `json:"upload_kbps"`
@@ -88,11 +89,14 @@ type Report struct {
 	Weight uint16 `json:"weight_thousandths"`
 	// Probe is what it asks the others for.
 	Probe Probe `json:"turn,omitzero"`
-	// ForeignQueues says that it found, while all held back, that others who do not take part have queues stand.
+	// ForeignQueues says that it found, while all held back, that others who do not take part have
+	// queues stand.
 	ForeignQueues bool `json:"foreign_queues"`
-	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no aggregates.
+	// SingleFrames says that its radio sends each packet by itself: 802.11a, b and g have no
+	// aggregates.
 	SingleFrames bool `json:"single_frames"`
-	// BothFamilies says that it hears multicast over IPv4 and over IPv6, so that either will do to reach it.
+	// BothFamilies says that it hears multicast over IPv4 and over IPv6, so that either will do to
+	// reach it.
 	BothFamilies bool `json:"both_families"`
 	// BSS is its access point (cellkey.Key.BSS). Zero: it does not know, or is no Wi-Fi station.
 	BSS uint32 `json:"bss,omitempty"`
@@ -110,12 +114,13 @@ type Report struct {
 	Counts
 }
 
-// Counts are totals since the session began, modulo 2^32. They are no differences from the last report, since that one may be
-// lost: what happened between any two reports that arrived is Since.
+// Counts are totals since the session began, modulo 2^32. They are no differences from the last
+// report, since that one may be lost: what happened between any two reports that arrived is Since.
 type Counts struct {
 	// Retransmissions in segments.
 	Retransmissions uint32 `json:"retransmissions"`
-	// Errors by code: 1 reordering, 2 local device congestion, 3 duplicate ACK or SACK, 4 timeout, at index code-1.
+	// Errors by code: 1 reordering, 2 local device congestion, 3 duplicate ACK or SACK, 4 timeout,
+	// at index code-1.
 	Errors [4]uint32 `json:"errors"`
 }
 

@@ -14,12 +14,13 @@ import (
 // Version is the major version of the format.
 const Version = 1
 
-// MaxDatagram is the longest datagram in bytes that is looked at: what fits a packet of 1280 bytes, IPv6's smallest MTU,
-// behind the headers of IPv6 and UDP. This version's own are at most 640 bytes long.
+// MaxDatagram is the longest datagram in bytes that is looked at: what fits a packet of 1280 bytes,
+// IPv6's smallest MTU, behind the headers of IPv6 and UDP. This version's own are at most 640 bytes
+// long.
 const MaxDatagram = 1232
 
-// A datagram begins in clear: a magic byte, the major version, the cell's tag, the session and the sequence number. All of it
-// is authenticated with the rest.
+// A datagram begins in clear: a magic byte, the major version, the cell's tag, the session and the
+// sequence number. All of it is authenticated with the rest.
 const (
 	magic      = 0xa7
 	atVersion  = 1
@@ -61,8 +62,8 @@ func (h header) appendAs(dst []byte, kind byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, h.sequence)
 }
 
-// parseHeader reads the clear part. It costs next to nothing, and so comes before anything else. A session or sequence number
-// of zero is no sender's.
+// parseHeader reads the clear part. It costs next to nothing, and so comes before anything else. A
+// session or sequence number of zero is no sender's.
 func parseHeader(datagram []byte) (header, error) { return parseHeaderOf(magic, shortest, datagram) }
 
 func parseHeaderOf(kind byte, shortest int, datagram []byte) (header, error) {
@@ -87,7 +88,8 @@ func parseHeaderOf(kind byte, shortest int, datagram []byte) (header, error) {
 	return h, nil
 }
 
-// TagOf is the tag of a report's cell. Nothing but clear bytes has been looked at; Accepted says that they are a report's.
+// TagOf is the tag of a report's cell. Nothing but clear bytes has been looked at; Accepted says
+// that they are a report's.
 func TagOf(datagram []byte) (cellkey.Tag, Reason) {
 	h, err := parseHeader(datagram)
 	return h.tag, reasonOf(err)
@@ -131,8 +133,8 @@ func open(dst []byte, aead cipher.AEAD, h header, datagram []byte) ([]byte, erro
 	return plain, nil
 }
 
-// Open reads one datagram by itself, for tools that show what is on the network: without any proof that it is no recording.
-// Agents use a Receiver.
+// Open reads one datagram by itself, for tools that show what is on the network: without any proof
+// that it is no recording. Agents use a Receiver.
 func Open(k cellkey.Key, datagram []byte) (Report, error) {
 	h, err := parseHeader(datagram)
 	if err != nil {

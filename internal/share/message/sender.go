@@ -21,7 +21,8 @@ type Sender struct {
 	echoes   []uint64
 }
 
-// jitterPart is how much a period is longer or shorter at most, so that terminals do not fall into step.
+// jitterPart is how much a period is longer or shorter at most, so that terminals do not fall into
+// step.
 const jitterPart = 0.1
 
 // NewSender makes the Sender of a Receiver's session: one Receiver has one.
@@ -32,9 +33,10 @@ func NewSender(r *Receiver, nowNs int64) *Sender {
 	return s
 }
 
-// DueNs is when the next report is due, by what is known now: in a period since the last, more or less, which becomes longer
-// with each terminal that is heard. Who waits for it has to ask again when it has come, as RTCP does (timer reconsideration,
-// RFC 3550, 6.3.3): where many start at once, each hears others meanwhile and waits longer.
+// DueNs is when the next report is due, by what is known now: in a period since the last, more or
+// less, which becomes longer with each terminal that is heard. Who waits for it has to ask again
+// when it has come, as RTCP does (timer reconsideration, RFC 3550, 6.3.3): where many start at
+// once, each hears others meanwhile and waits longer.
 func (s *Sender) DueNs(nowNs int64) int64 {
 	if s.extra {
 		return nowNs
@@ -46,8 +48,9 @@ func (s *Sender) regularNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
 
-// SendEarly makes a report due at once, where MaySendEarly says so: what is new is heard sooner, and twice within a period. A later report is left out
-// for it, until which there is no other such one, so that they are no more.
+// SendEarly makes a report due at once, where MaySendEarly says so: what is new is heard sooner,
+// and twice within a period. A later report is left out for it, until which there is no other such
+// one, so that they are no more.
 func (s *Sender) SendEarly() { s.extra = s.MaySendEarly() }
 
 // MaySendEarly says whether there may be a report now beside those that are due.
@@ -55,11 +58,12 @@ func (s *Sender) MaySendEarly() bool { return !s.extra && !s.owed }
 
 func (s *Sender) periodNs(nowNs int64) int64 { return s.r.reckonPeriodNs(nowNs) }
 
-// ErrExhausted is a session that has used all its sequence numbers, which takes 13 years. Make a new Receiver and Sender.
+// ErrExhausted is a session that has used all its sequence numbers, which takes 13 years. Make a
+// new Receiver and Sender.
 var ErrExhausted = errors.New("the session has no sequence numbers left: begin another")
 
-// Seal appends a report as a datagram to dst. The session, the sequence number and the period of the report are filled in. An
-// error says what of the report is beyond its limits.
+// Seal appends a report as a datagram to dst. The session, the sequence number and the period of
+// the report are filled in. An error says what of the report is beyond its limits.
 func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	if s.sequence == math.MaxUint32 {
 		return dst, ErrExhausted

@@ -6,7 +6,8 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// TestWhatIsUrgentIsHeardTwiceWithinAPeriod though there are no more reports: one at once, one when it would have been due, and then a longer pause.
+// TestWhatIsUrgentIsHeardTwiceWithinAPeriod though there are no more reports: one at once, one when
+// it would have been due, and then a longer pause.
 func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 	a := newAgent(cellkey.New(), 1, 0)
 	now := a.DueNs(0)

@@ -15,12 +15,14 @@ type session struct {
 	both, six  bool           // it hears both, and was heard over IPv6 last
 	bucket     bucket
 	window     window
-	// heardNs is when its newest datagram came, and heardIn the rotation of one's own challenges then.
+	// heardNs is when its newest datagram came, and heardIn the rotation of one's own challenges
+	// then.
 	heardNs int64
 	heardIn uint64
 	// proven is the newest rotation whose challenge it has answered. Zero: none yet.
 	proven uint64
-	// challenge is its own, which it wants answered; answers is how often that was done, lastly in one's report number answered.
+	// challenge is its own, which it wants answered; answers is how often that was done, lastly in
+	// one's report number answered.
 	challenge uint64
 	answers   int
 	answered  uint64
@@ -36,7 +38,8 @@ type window struct {
 	seen   uint64 // bit i: newest - i
 }
 
-// judge says whether a number is newer than all, else whether it was seen. What lies further back than the window is stale.
+// judge says whether a number is newer than all, else whether it was seen. What lies further back
+// than the window is stale.
 func (w *window) judge(sequence uint32) Reason {
 	if sequence > w.newest {
 		return Accepted
@@ -59,7 +62,8 @@ const (
 	periodsUntilSilent = 5
 	// A new session takes over its source when the old one has missed half as many.
 	periodsUntilOverdue2 = periodsUntilSilent // in half periods
-	// A peer's own word for its period holds up to so many times one's own, which follows from the same cell.
+	// A peer's own word for its period holds up to so many times one's own, which follows from the
+	// same cell.
 	longestPeriod = 4
 	// A session stays confirmed for so many rotations after that whose challenge it answered.
 	rotationsProven = 2
@@ -88,8 +92,8 @@ func (s *session) confirmed(rotation uint64) bool {
 
 func (s *session) left() bool { return s.accepted && s.report.State == Leaving }
 
-// forgettable says that nothing is lost with a session, and nothing opened to a replay: whatever was recorded of it until it
-// was last heard answers no challenge that is still taken.
+// forgettable says that nothing is lost with a session, and nothing opened to a replay: whatever
+// was recorded of it until it was last heard answers no challenge that is still taken.
 func (s *session) forgettable(nowNs, ownNs int64, rotation uint64) bool {
 	if s.proven == 0 {
 		return s.silent(nowNs, ownNs)

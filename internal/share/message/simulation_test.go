@@ -106,7 +106,8 @@ func (a *air) known() (known, all int) {
 	return known, len(a.agents) * (len(a.agents) - 1)
 }
 
-// converge runs until each has accepted a report of each, and returns the most reports that one agent has sent meanwhile.
+// converge runs until each has accepted a report of each, and returns the most reports that one
+// agent has sent meanwhile.
 func (a *air) converge(limitNs int64) int {
 	before := append([]int(nil), a.reports...)
 	all := len(a.agents) * (len(a.agents) - 1)
@@ -183,7 +184,8 @@ func TestReportsOfAWholeCellTakeAHundredth(t *testing.T) {
 		a.until(1500*second, nil)
 		share := float64(a.airtimeNs-early) / float64(1200*second)
 		t.Logf("%d terminals: %.2f %% in the first 300 s, %.2f %% later", terminals, 100*float64(early)/float64(300*second), 100*share)
-		// Jitter makes the mean of 1/period 0.3 % more than one over the mean, and an estimate in a window is a sample.
+		// Jitter makes the mean of 1/period 0.3 % more than one over the mean, and an estimate in a
+		// window is a sample.
 		if share > 0.0105 || share < lowest {
 			t.Errorf("%d terminals: reports take %.2f %% of the airtime", terminals, 100*share)
 		}

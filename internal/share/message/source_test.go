@@ -60,7 +60,8 @@ func TestWhatSomebodyElsePassesOnDoesNotMoveAPeer(t *testing.T) {
 	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)
 	acquaint(t, c, b, 0)
-	// Sent on under an address of its own, or that of another terminal, even before the original arrives.
+	// Sent on under an address of its own, or that of another terminal, even before the original
+	// arrives.
 	for _, from := range []netip.AddrPort{address(66), c.at} {
 		d := a.send(t, 0)
 		_, reason := b.Receive(from, d, 0)

@@ -1,5 +1,6 @@
-// Package own keeps what a terminal's kernel tells of the terminal's own flows, and sums it up for its reports: rates, round-trip
-// times, errors, and whether there is more to send than the windows let through.
+// Package own keeps what a terminal's kernel tells of the terminal's own flows, and sums it up for
+// its reports: rates, round-trip times, errors, and whether there is more to send than the windows
+// let through.
 package own
 
 import (
@@ -112,8 +113,8 @@ func (f *flowState) see(at func(tcp.Field) int64) {
 	}
 }
 
-// isGreedy: the window is in use and more is waiting. Where the source does not see what waits (inet_diag of old kernels),
-// the kernel's own mark of application-limited delivery decides.
+// isGreedy: the window is in use and more is waiting. Where the source does not see what waits
+// (inet_diag of old kernels), the kernel's own mark of application-limited delivery decides.
 func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 	unsent, inFlight, cwnd := at(tcp.UnsentBytes), at(tcp.InFlightPackets), at(tcp.CwndPackets)
 	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {

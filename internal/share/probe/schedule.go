@@ -144,9 +144,9 @@ func (a slot) overlaps(b slot) bool {
 	return a.kind != message.NoProbe && b.kind != message.NoProbe && a.begin < b.end && b.begin < a.end
 }
 
-// Propose plans a probe of this terminal. It begins after a lead time in which all peers should hear
-// of it, and after the probes that are known. It returns whether a new probe is planned now: if a
-// peer has announced an RTT probe, that one serves.
+// Propose plans a probe of this terminal. It begins after a lead time in which all peers should
+// hear of it, and after the probes that are known. It returns whether a new probe is planned now:
+// if a peer has announced an RTT probe, that one serves.
 func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, lead time.Duration) bool {
 	if s.planned.kind != message.NoProbe || kind == message.RTTProbe && s.peersWillProbe(now) {
 		return false

@@ -142,7 +142,8 @@ func TestATurnIsKeptThoughReportsDiffer(t *testing.T) {
 	}
 }
 
-// A member that asks for turns without end has the others hold back for a tenth of the time and three seconds.
+// A member that asks for turns without end has the others hold back for a tenth of the time and
+// three seconds.
 func TestWhoAsksWithoutEndIsHeldToABound(t *testing.T) {
 	turns := New(9)
 	held := time.Duration(0)
@@ -194,7 +195,8 @@ func TestNothingIsAskedForThatCannotBeSaid(t *testing.T) {
 	}
 }
 
-// TestOneAnswerIsForAllWhoAsk: all want all to hold back at about the same time, and go on asking until they have seen it.
+// TestOneAnswerIsForAllWhoAsk: all want all to hold back at about the same time, and go on asking
+// until they have seen it.
 func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	for _, apart := range []time.Duration{0, 50 * ms, 150 * ms} {
 		m := newMembers(4, 250*ms, 0)
@@ -235,7 +237,8 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	}
 }
 
-// TestWhoAsksForWhatNeverComesKeepsNobodyFromIt: a member moves its turn before it begins, again and again.
+// TestWhoAsksForWhatNeverComesKeepsNobodyFromIt: a member moves its turn before it begins, again
+// and again.
 func TestWhoAsksForWhatNeverComesKeepsNobodyFromIt(t *testing.T) {
 	x := New(1)
 	begin, asked := time.Hour, time.Duration(0)

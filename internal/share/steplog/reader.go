@@ -18,8 +18,8 @@ type Handler struct {
 	Step  func(now time.Duration, in control.Inputs, out control.Outputs) error
 }
 
-// Replay reads a recording. A recording that was cut off, as by a killed agent, ends with its last whole
-// line.
+// Replay reads a recording. A recording that was cut off, as by a killed agent, ends with its last
+// whole line.
 func Replay(path string, h Handler) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"airtide/internal/share/control"
 )
 
-// Writer records steps to a file. The first error ends the recording, and Close returns it. A Writer is
-// not for several goroutines at once.
+// Writer records steps to a file. The first error ends the recording, and Close returns it. A
+// Writer is not for several goroutines at once.
 type Writer struct {
 	file    *os.File
 	zip     *gzip.Writer

@@ -6,17 +6,19 @@ import (
 )
 
 const (
-	// roomFactor is how many times what a terminal delivers others leave to it once it has left more than that unused for
-	// roomPatience. Time in which it does not comes back to a quarter.
+	// roomFactor is how many times what a terminal delivers others leave to it once it has left
+	// more than that unused for roomPatience. Time in which it does not comes back to a quarter.
 	roomFactor   = 4.0
 	roomPatience = 3 * time.Second
 	roomReturns  = 4
-	// leastRoom is what they leave to it in any case: ten packets in each of 60 ms, with which a connection begins.
+	// leastRoom is what they leave to it in any case: ten packets in each of 60 ms, with which a
+	// connection begins.
 	leastRoom = 2e6
 )
 
-// room is what others leave to terminals that want more than they use. One that is held up elsewhere takes it back as it grows; one
-// that lies about what it reaches and wants takes from nobody what it does not use.
+// room is what others leave to terminals that want more than they use. One that is held up
+// elsewhere takes it back as it grows; one that lies about what it reaches and wants takes from
+// nobody what it does not use.
 type room struct {
 	of   map[netip.AddrPort]*used
 	step uint64

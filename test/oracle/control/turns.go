@@ -7,9 +7,10 @@ import (
 	"airtide/internal/share/message"
 )
 
-// Turns are times at which the terminals of a cell do something together so that it can be measured: one has the cell for itself, all
-// hold back, or nobody is bound. Who wants one says in its reports when it will be; where two overlap that of the lower session counts,
-// and the other one asks again. It is not for several goroutines at once.
+// Turns are times at which the terminals of a cell do something together so that it can be
+// measured: one has the cell for itself, all hold back, or nobody is bound. Who wants one says in
+// its reports when it will be; where two overlap that of the lower session counts, and the other
+// one asks again. It is not for several goroutines at once.
 type Turns struct {
 	own     uint64           // session
 	planned turn             // by this terminal
@@ -42,15 +43,16 @@ type Phase struct {
 }
 
 const (
-	// heldBack is the part of the time that turns may take in which some hold back, of all terminals together, so that a member that asks
-	// for them without end, under whatever sessions, gets no more; mostLeft is what may be saved up. Since all reckon alike, nobody
-	// asks for what the others would not do.
+	// heldBack is the part of the time that turns may take in which some hold back, of all
+	// terminals together, so that a member that asks for them without end, under whatever sessions,
+	// gets no more; mostLeft is what may be saved up. Since all reckon alike, nobody asks for what
+	// the others would not do.
 	heldBack = 0.1
 	mostLeft = 3 * time.Second
 	// betweenTurns is how long windows and rates need to be as before.
 	betweenTurns = 200 * time.Millisecond
-	// answered is for how long after a turn in which all held back there is no other such one: who asked for one meanwhile has seen what it
-	// wanted to see.
+	// answered is for how long after a turn in which all held back there is no other such one: who
+	// asked for one meanwhile has seen what it wanted to see.
 	answered = time.Second
 	// sameTurn is by how much the beginning of one turn may differ from report to report.
 	sameTurn = 150 * time.Millisecond
@@ -155,8 +157,9 @@ func (t turn) overlaps(o turn) bool {
 	return t.kind != message.NoProbe && o.kind != message.NoProbe && t.begin < o.end && o.begin < t.end
 }
 
-// Ask plans a turn of this terminal, to begin after a lead in which all others should hear of it, and behind the turns that are known. It
-// says whether there is one planned now that was not before: when somebody else has asked all to hold back, that will do.
+// Ask plans a turn of this terminal, to begin after a lead in which all others should hear of it,
+// and behind the turns that are known. It says whether there is one planned now that was not
+// before: when somebody else has asked all to hold back, that will do.
 func (t *Turns) Ask(now time.Duration, kind message.ProbeKind, length, lead time.Duration) bool {
 	if t.planned.kind != message.NoProbe || kind == message.RTTProbe && t.othersAsk(now) {
 		return false
@@ -181,8 +184,9 @@ func (t *Turns) Ask(now time.Duration, kind message.ProbeKind, length, lead time
 	return true
 }
 
-// othersAsk says whether somebody else has asked all to hold back, so that this terminal need not. It does not wait for longer than such a
-// turn is told before: who asks again and again for what never comes keeps nobody from it.
+// othersAsk says whether somebody else has asked all to hold back, so that this terminal need not.
+// It does not wait for longer than such a turn is told before: who asks again and again for what
+// never comes keeps nobody from it.
 func (t *Turns) othersAsk(now time.Duration) bool {
 	for _, a := range t.heard {
 		if a.kind == message.RTTProbe && now < a.end {

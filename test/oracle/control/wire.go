@@ -17,12 +17,14 @@ type state struct {
 	maxima  float64       // the sum of what each reaches alone
 	single  bool          // no terminal that is known has aggregates
 	late    time.Duration // how old the oldest of what is known may be
-	// measuring is how long it takes until all have measured anew what they reach alone; 0 where all are told.
+	// measuring is how long it takes until all have measured anew what they reach alone; 0 where
+	// all are told.
 	measuring time.Duration
 }
 
-// Those who are not told what they reach alone measure it anew when all get less than they should. A slower radio and a slower wire
-// look alike until then: that takes measuringTakes until it shows, and as much more for each turn as it takes to agree on it and to have it.
+// Those who are not told what they reach alone measure it anew when all get less than they should.
+// A slower radio and a slower wire look alike until then: that takes measuringTakes until it shows,
+// and as much more for each turn as it takes to agree on it and to have it.
 const (
 	measuringTakes   = 2 * time.Second
 	measuringEach    = 700 * time.Millisecond
@@ -55,12 +57,12 @@ func stateOf(all []Terminal) state {
 	return s
 }
 
-// efficiency is about how much of the airtime n contending terminals together make use of, beside one alone: in a prototype 0.92,
-// 0.85, 0.73 and 0.61 for 2, 4, 8 and 16 stations of 802.11ac.
+// efficiency is about how much of the airtime n contending terminals together make use of, beside
+// one alone: in a prototype 0.92, 0.85, 0.73 and 0.61 for 2, 4, 8 and 16 stations of 802.11ac.
 func efficiency(n int) float64 { return 1 / (1 + 0.045*float64(max(n-1, 0))) }
 
-// efficiency is that of the terminals that send. Without aggregates many use the medium no worse than few: 4 and 10 of 802.11g carry 25.3
-// and 25.5 Mbit/s of TCP in the emulated cell.
+// efficiency is that of the terminals that send. Without aggregates many use the medium no worse
+// than few: 4 and 10 of 802.11g carry 25.3 and 25.5 Mbit/s of TCP in the emulated cell.
 func (s *state) efficiency() float64 {
 	if s.single {
 		return 1
@@ -68,7 +70,8 @@ func (s *state) efficiency() float64 {
 	return efficiency(s.active)
 }
 
-// singleNotice is twice the delay that contention makes without a queue where each packet needs an access of its own.
+// singleNotice is twice the delay that contention makes without a queue where each packet needs an
+// access of its own.
 const singleNotice = 50 * time.Millisecond
 
 // longer is a queue target, or what tells a queue from contention where that is more.
@@ -80,21 +83,24 @@ func (s *state) longer(queue time.Duration) time.Duration {
 }
 
 const (
-	// wireAirtime is the part of what the airtime gives below which, with queues, it is the wire that limits.
+	// wireAirtime is the part of what the airtime gives below which, with queues, it is the wire
+	// that limits.
 	wireAirtime = 0.7
 	// holds is for how long that must be so.
 	holds = 500 * time.Millisecond
 	// A capacity is believed for so long; each time that it is found again, for twice as long.
 	firstBelief   = 30 * time.Second
 	longestBelief = 5 * time.Minute
-	// peaks is how far above the total the capacity may stay while queues stand. It follows peaks, for what is delivered lacks a little of what the
-	// wire carries now and then; but while shares change reports of before add up with those of after to what the wire never carried. From
-	// more it falls, by a factor of e in peakTime seconds.
+	// peaks is how far above the total the capacity may stay while queues stand. It follows peaks,
+	// for what is delivered lacks a little of what the wire carries now and then; but while shares
+	// change reports of before add up with those of after to what the wire never carried. From more
+	// it falls, by a factor of e in peakTime seconds.
 	peaks, peakTime = 1.06, 20.0
 	// smoothing is the time constant of the total.
 	smoothing = 500 * time.Millisecond
-	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at anew, and drains how long the queues of a radio that has
-	// become slower say nothing of the wire.
+	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at
+	// anew, and drains how long the queues of a radio that has become slower say nothing of the
+	// wire.
 	newMaxima = 0.1
 	drains    = 2 * time.Second
 )
@@ -120,8 +126,9 @@ type wire struct {
 	changed time.Duration
 }
 
-// observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known to limit. From noticeable on a
-// delay is by queues. Where others than the known terminals have queues stand, they have the airtime that is not made use of.
+// observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known
+// to limit. From noticeable on a delay is by queues. Where others than the known terminals have
+// queues stand, they have the airtime that is not made use of.
 func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, others bool) float64 {
 	gain := min(float64(now-w.last)/float64(smoothing), 1)
 	w.total += gain * (s.total - w.total)
@@ -139,7 +146,8 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 		w.seems, w.since = true, now
 	}
 	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || otherMaxima(s.maxima, w.maxima)) {
-		// What was taken for a queue was a longer path, or what was taken for little use of the airtime much of a slower radio.
+		// What was taken for a queue was a longer path, or what was taken for little use of the
+		// airtime much of a slower radio.
 		w.forget()
 	}
 	limits := w.seems && now-w.since >= max(holds, s.measuring) && (w.changed == 0 || now-w.changed >= drains)
