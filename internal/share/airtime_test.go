@@ -30,7 +30,7 @@ func newTerminal(key cellkey.Key, at radio.State) *terminal {
 	t.agent = &agent{config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true, sampler: own.New(0)}
 	r := message.NewReceiver(message.Config{Key: key}, 0)
 	t.reports.receiver, t.reports.sender, t.session = r, message.NewSender(r, 0), r.Session()
-	t.core = control.NewCore(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})
+	t.core = control.New(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})
 	return t
 }
 

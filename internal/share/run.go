@@ -89,7 +89,7 @@ func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Fi
 		Policy: c.Policy, Options: c.Control, Weight: c.Weight, StandaloneBps: c.MaxBps, CapacityBps: c.CapacityBps,
 		SingleFrames: c.SingleFrames, BoundReceive: a.windows != nil, Session: r.Session(),
 	}
-	a.core = control.NewCore(config)
+	a.core = control.New(config)
 	if c.Record != nil {
 		c.Record.Begin(config)
 	}

@@ -150,7 +150,7 @@ func (o *Oracle) decide(now time.Duration, in core.Inputs, out *core.Outputs) {
 	a.together.hears(now, a)
 	v.Probe, v.ForeignQueues = a.together.phase.Kind, a.together.foreign(&a.self)
 	if e := a.together.effect; e != nil {
-		v.Benefit = &core.Effect{With: core.Figures(e.With), Without: core.Figures(e.Without), Least: e.Least, At: e.At}
+		v.Benefit = &core.Benefit{With: core.CellMean(e.With), Without: core.CellMean(e.Without), Least: e.Least, At: e.At}
 	}
 	bounds, why := a.decide(now, in.Silence)
 	if a.config.Policy == control.Observe {

@@ -20,7 +20,7 @@ type both struct {
 }
 
 func newBoth(c control.Config) *both {
-	return &both{core: control.NewCore(c), oracle: oracle.New(c), kinds: map[string]int{}}
+	return &both{core: control.New(c), oracle: oracle.New(c), kinds: map[string]int{}}
 }
 
 func (b *both) step(t *testing.T, now time.Duration, in control.Inputs) control.Outputs {

@@ -63,7 +63,7 @@ func (t *terminal) join() {
 		Key: t.cell.key, Link: t.link(), Random: rand.NewPCG(t.cell.config.Seed, uint64(t.number)+2),
 	}, now)
 	t.sender = message.NewSender(t.receiver, now)
-	t.control = control.New(control.Options{})
+	t.control = control.NewController(control.Options{})
 	t.cell.at(time.Duration(t.sender.DueNs(now)), t.tell)
 	// Agents do not decide at the same moment.
 	t.cell.at(t.cell.now+time.Duration(t.cell.random.Int64N(int64(t.every()))), t.step)

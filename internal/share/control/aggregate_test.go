@@ -61,7 +61,7 @@ func TestWindowsAreWholeWhereSharesAreAlike(t *testing.T) {
 		for i, m := range c.maxima {
 			all = append(all, Terminal{Source: source(i), Max: m, Rate: m / 4, Demand: allocate.Unlimited, MinRTT: 2 * time.Millisecond, Single: c.single})
 		}
-		d, err := New(Options{}).Step(time.Second, 0, all)
+		d, err := NewController(Options{}).Step(time.Second, 0, all)
 		if err != nil || d.Whole != c.whole {
 			t.Errorf("%s: whole %v, %v", c.what, d.Whole, err)
 		}

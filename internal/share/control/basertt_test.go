@@ -89,7 +89,7 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	const inTurn, usual, before = 1e6, 20e6, 600e3
 	const foreign = 60 * time.Millisecond
 	f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: usual, LastRTT: 200 * time.Millisecond}}
-	c := NewCore(Config{})
+	c := New(Config{})
 	c.flows.Add(f)
 	c.elapsed, c.share = 100*time.Millisecond, usual
 	p := c.baseRTT.path(flow.Key{ID: 1})
@@ -177,7 +177,7 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 		{3 * time.Millisecond, rttProbeMin},
 		{60 * time.Millisecond, rttProbeForeign},
 	} {
-		core := NewCore(Config{Session: 1})
+		core := New(Config{Session: 1})
 		core.flows.Add(&flow.Flow{ID: 1, Send: flow.Direction{BaseRTT: 2 * time.Millisecond}})
 		*core.baseRTT.path(flow.Key{ID: 1}) = path{foreignRTT: 60 * time.Millisecond, probeSum: c.rtt, probeSteps: 1}
 		core.probe.active = probe.Active{Kind: message.RTTProbe}
@@ -207,7 +207,7 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 		{"nobody has, the last time", false, begun + joinTime + rttProbeMin, rttProbeMin, 60 * time.Millisecond, true, false},
 		{"nobody has twice", false, begun + joinTime + 2*rttProbeMin, rttProbeMin, 0, true, false},
 	} {
-		core := NewCore(Config{Weight: 1})
+		core := New(Config{Weight: 1})
 		r := &core.baseRTT
 		r.joinedAt, r.interval.every = begun, rttProbeMin
 		r.reported = reportedForeign{60 * time.Millisecond, begun + joinTime, true}

@@ -59,7 +59,7 @@ func newTestCell(wire float64, stations ...testStation) *testCell {
 	c := &testCell{wire: wire, random: rand.New(rand.NewPCG(1, 2))}
 	for i := range stations {
 		s := &stations[i]
-		s.window, s.control = 1000, New(Options{}) // as without control
+		s.window, s.control = 1000, NewController(Options{}) // as without control
 		c.stations = append(c.stations, s)
 	}
 	return c

@@ -129,7 +129,7 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 // Who has found while all held back that its path is longer does not wait for what the others
 // found, which is in their next reports.
 func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
-	c := New(Options{})
+	c := NewController(Options{})
 	all := greedy(20e6, 20e6)
 	for i := range all {
 		all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond

@@ -151,16 +151,16 @@ func (c *Controller) LongerPath() {
 	c.doubt = 0
 }
 
-// Met says that a terminal is known from now on that has sent before: what was found of the wire
+// NewSender says that a terminal is known from now on that has sent before: what was found of the wire
 // took it for somebody else, or for the wire.
-func (c *Controller) Met() { c.wire.forget() }
+func (c *Controller) NewSender() { c.wire.forget() }
 
 // Others says whether others than the terminals that are known have queues stand: then it is not
 // the wire that limits where there is airtime left.
 func (c *Controller) Others(stand bool) { c.others = stand }
 
-// New makes a controller.
-func New(o Options) *Controller {
+// NewController makes a controller.
+func NewController(o Options) *Controller {
 	c := &Controller{options: o, alpha: allocate.Proportional, correction: 1}
 	if o.Alpha != nil {
 		c.alpha = *o.Alpha

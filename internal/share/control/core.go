@@ -22,8 +22,8 @@ type Core struct {
 	members    membership      // who bounds its windows, and since when
 	schedule   *probe.Schedule // agreed probes
 	probe      probeState
-	standalone Maximum
-	drop       Fall
+	standalone standaloneEstimator
+	drop       rateDrop
 	baseRTT    rttProbe // base RTTs and foreign queues
 	benefit    benefit
 	targets    *Controller
@@ -57,9 +57,9 @@ const (
 	settleRTTs = 3
 )
 
-// NewCore makes the core of a terminal.
-func NewCore(c Config) *Core {
-	return &Core{config: c, targets: New(c.Options), schedule: probe.New(c.Session)}
+// New makes the core of a terminal.
+func New(c Config) *Core {
+	return &Core{config: c, targets: NewController(c.Options), schedule: probe.New(c.Session)}
 }
 
 // FirstReport is what the terminal reports before the first step.
@@ -102,10 +102,10 @@ func (c *Core) Step(now time.Duration, in Inputs) (out Outputs) {
 
 // reset forgets what belongs to a cell that the terminal has left. Base RTTs are found anew.
 func (c *Core) reset() {
-	c.targets, c.decision = New(c.config.Options), Decision{}
+	c.targets, c.decision = NewController(c.config.Options), Decision{}
 	c.schedule, c.probe = probe.New(c.config.Session), probeState{}
-	c.members, c.benefit, c.drop = nil, benefit{}, Fall{}
-	c.standalone = Maximum{}
+	c.members, c.benefit, c.drop = nil, benefit{}, rateDrop{}
+	c.standalone = standaloneEstimator{}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
 }
@@ -141,13 +141,13 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		}
 	}
 	if sends {
-		c.targets.Met()
+		c.targets.NewSender()
 	}
 	c.targets.Others(c.baseRTT.foreign())
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base
-	found := c.standalone.Step(now, step, before, Own{
+	found := c.standalone.Step(now, step, before, standaloneSample{
 		Rate: c.host.SendRate + c.host.ReceiveRate, Smooth: c.flows.Rate(), Greedy: c.flows.Greedy(),
 		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT, Others: others,
 		Heard: len(in.Peers) > 0 && now-oldest < in.SilenceLimit,
@@ -247,14 +247,14 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	}
 	wire := !math.IsInf(d.Capacity, 1)
 	if wire && !c.probe.wire {
-		c.standalone.Suspect(now)
+		c.standalone.Recheck(now)
 	}
 	c.probe.wire = wire
 	lead := leadTime(in)
 	base, mean := c.flows.RTTs()
 	queued := c.flows.Greedy() && mean-base >= d.QueueTarget && c.benefit.foreignSince == 0
 	if d.Share > 0 && c.drop.Step(c.elapsed, c.flows.Rate()/d.Share, queued) {
-		c.standalone.Fell(now)
+		c.standalone.RecheckNow(now)
 	}
 	proposed := false
 	switch {

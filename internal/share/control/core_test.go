@@ -22,7 +22,7 @@ func TestJustAfterAProbeQueuesAreNotAsBefore(t *testing.T) {
 		{far, settleTime + 2*far, longest}, // the burst has only just been answered
 		{far, settleTime + 3*far, far + mean - base},
 	} {
-		core := NewCore(Config{Session: 1})
+		core := New(Config{Session: 1})
 		core.flows.Send = flow.Total{Rate: 1e6, BaseRTT: c.base, Delay: mean - base}
 		core.probe.ended, core.probe.meanRTT = now-c.since, longest
 		core.measure(now, Inputs{})
@@ -46,7 +46,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		{"they cost a quarter, and another one says so", 3, 90e6, 120e6, false},
 		{"they help", 1, 240e6, 120e6, false},
 	} {
-		core := NewCore(Config{Session: c.session})
+		core := New(Config{Session: c.session})
 		core.benefit.boundSince, core.benefit.probedAt = 1, 1
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
 		now := time.Hour
@@ -98,7 +98,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		{"nobody has less", 1, 60 * time.Millisecond, 19.8e6, false},
 		{"there are no others", 1, 0, 17.6e6, false},
 	} {
-		core := NewCore(Config{Session: c.session})
+		core := New(Config{Session: c.session})
 		core.benefit.boundSince, core.baseRTT.reported.delay = 1, c.foreign
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
 		now := time.Hour
@@ -137,7 +137,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 // TestBesideOthersItIsTriedSooner: when their queues have stood for a while, and again soon when a
 // terminal was found to have less, when all have held back once more.
 func TestBesideOthersItIsTriedSooner(t *testing.T) {
-	less := Effect{Least: 0.9}
+	less := Benefit{Least: 0.9}
 	less.With.Total, less.Without.Total = 1, 1
 	for _, c := range []struct {
 		what                string
@@ -176,7 +176,7 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 
 // TestAnotherAccessPointIsAnotherCell: what was measured in the old one is forgotten.
 func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
-	c := NewCore(Config{Session: 1, Weight: 1})
+	c := New(Config{Session: 1, Weight: 1})
 	in := Inputs{Ready: true, SilenceLimit: time.Second, Host: flow.HostSample{SendRate: 40e6}}
 	for i := range 10 {
 		c.Step(time.Minute+time.Duration(i)*100*time.Millisecond, in)
@@ -193,7 +193,7 @@ func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
 // TestAnObserverAsksForNoProbe: its peers would hold back, and it would not.
 func TestAnObserverAsksForNoProbe(t *testing.T) {
 	for policy, proposes := range map[Policy]bool{Shares: true, Observe: false} {
-		c := NewCore(Config{Policy: policy, Session: 1, Weight: 1})
+		c := New(Config{Policy: policy, Session: 1, Weight: 1})
 		proposed := false
 		for i := range 100 {
 			now := time.Hour + time.Duration(i)*100*time.Millisecond

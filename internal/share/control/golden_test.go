@@ -33,7 +33,7 @@ func TestGoldenTraces(t *testing.T) {
 			var core *control.Core
 			steps := 0
 			err := steplog.Replay(path, steplog.Handler{
-				Begin: func(c control.Config) { core = control.NewCore(c) },
+				Begin: func(c control.Config) { core = control.New(c) },
 				Step: func(now time.Duration, in control.Inputs, want control.Outputs) error {
 					steps++
 					return differ(steps, core.Step(now, in), want)
@@ -70,7 +70,7 @@ func rewrite(t *testing.T, path string) {
 	var core *control.Core
 	err = steplog.Replay(path, steplog.Handler{
 		Begin: func(c control.Config) {
-			core = control.NewCore(c)
+			core = control.New(c)
 			w.Begin(c)
 		},
 		Step: func(now time.Duration, in control.Inputs, _ control.Outputs) error {

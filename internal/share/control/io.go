@@ -105,5 +105,5 @@ type View struct {
 	Receive       []ReceiveBound    `json:"receive"` // those that are bounded, as the decision was
 	Probe         message.ProbeKind `json:"probe,omitempty"`
 	ForeignQueues bool              `json:"foreign_queues,omitempty"`
-	Benefit       *Effect           `json:"benefit,omitempty"`
+	Benefit       *Benefit          `json:"benefit,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	now := time.Minute
 	f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: 2 * time.Millisecond}}
-	c := NewCore(Config{Session: 1})
+	c := New(Config{Session: 1})
 	c.flows.Add(f)
 	p := c.baseRTT.path(flow.Key{ID: 1})
 	p.foreignRTT = 60 * time.Millisecond

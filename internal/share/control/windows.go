@@ -9,12 +9,12 @@ import (
 
 // windowController divides a terminal's share into windows of its flows.
 type windowController struct {
-	balance Balance
+	balance directionBalance
 	foreign map[flow.Key]*foreignWindow
 }
 
 func (w *windowController) reset() {
-	w.balance = Balance{}
+	w.balance = directionBalance{}
 	for _, f := range w.foreign {
 		f.bytes, f.smoothedRTT = 0, 0
 	}

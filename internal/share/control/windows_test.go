@@ -14,7 +14,7 @@ import (
 // TestWhoBeginsExpectsOthersToBeginToo: until they have said that they are still idle, or what they
 // carry.
 func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
-	c := NewCore(Config{StandaloneBps: 25e6, Weight: 1})
+	c := New(Config{StandaloneBps: 25e6, Weight: 1})
 	var in Inputs
 	peer := func(heard time.Duration, kbps message.Rate) message.Peer {
 		return message.Peer{HeardNs: int64(heard), Report: message.Report{
@@ -71,7 +71,7 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	busy := flow.Direction{
 		BaseRTT: 2 * time.Millisecond, Rate: 10e6, LastRTT: 20 * time.Millisecond, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
 	}
-	c := NewCore(Config{StandaloneBps: 50e6, Weight: 1, Session: 1, Options: Options{Alpha: new(allocate.TotalFirst)}})
+	c := New(Config{StandaloneBps: 50e6, Weight: 1, Session: 1, Options: Options{Alpha: new(allocate.TotalFirst)}})
 	f := &flow.Flow{ID: 1, MSS: 1448, Send: busy}
 	c.flows.Add(f)
 	c.flows.Send = flow.Total{Rate: 10e6, Greedy: true, BaseRTT: busy.BaseRTT}
@@ -105,7 +105,7 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 		{"the other one wants little", [2]float64{38e6, 1e6}, [2]bool{true, false}, 1 - 1.25/40, 0.5},
 		{"neither wants much", [2]float64{1e6, 2e6}, [2]bool{false, false}, 0.5, 0.5 + 1.25/80},
 	} {
-		core := NewCore(Config{})
+		core := New(Config{})
 		core.share = share
 		for i, rate := range c.rates {
 			d := flow.Direction{BaseRTT: base, Rate: rate, ActiveUntil: 2 * now}
@@ -130,7 +130,7 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 // that only receive are none.
 func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
-	c := NewCore(Config{CapacityBps: 100e6})
+	c := New(Config{CapacityBps: 100e6})
 	c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now}})
 	c.host.MeanRTT = 2 * base
 	var in Inputs
@@ -168,7 +168,7 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		{"a minute, beside one that finds such queues", []message.Peer{claim(time.Minute), claim(40 * time.Millisecond)}, foreignRTTTarget},
 	} {
 		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
-		core, peers := NewCore(Config{}), c.peers
+		core, peers := New(Config{}), c.peers
 		core.flows.Add(f)
 		core.decision.QueueTarget, core.elapsed, core.share = queue, 100*time.Millisecond, rate
 		longest := time.Duration(0)
@@ -226,7 +226,7 @@ func TestWindowsOfATerminalAreWholeAggregatesTogether(t *testing.T) {
 // TestReceiveWindowsAreShownOnlyIfInForce: some kernels cannot bound them.
 func TestReceiveWindowsAreShownOnlyIfInForce(t *testing.T) {
 	for _, inForce := range []bool{true, false} {
-		c := NewCore(Config{BoundReceive: inForce})
+		c := New(Config{BoundReceive: inForce})
 		f := &flow.Flow{ID: 1, MSS: 1448, Receive: flow.Direction{ActiveUntil: time.Hour}}
 		c.flows.Add(f)
 		var out Outputs

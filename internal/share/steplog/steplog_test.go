@@ -26,7 +26,7 @@ func TestARecordingReplays(t *testing.T) {
 		if seed == 1 {
 			c.Options.Alpha = new(math.Inf(1))
 		}
-		core := control.NewCore(c)
+		core := control.New(c)
 		w.Begin(c)
 		for range 300 {
 			in := walk.Step()
@@ -40,7 +40,7 @@ func TestARecordingReplays(t *testing.T) {
 	var core *control.Core
 	read := 0
 	err = steplog.Replay(path, steplog.Handler{
-		Begin: func(c control.Config) { core = control.NewCore(c) },
+		Begin: func(c control.Config) { core = control.New(c) },
 		Step: func(now time.Duration, in control.Inputs, want control.Outputs) error {
 			read++
 			got := core.Step(now, in)

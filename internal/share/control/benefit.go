@@ -8,9 +8,9 @@ import (
 
 // benefit says when to compare the cell with and without bounds, and what came of it.
 type benefit struct {
-	trial        Trial
-	judged       Judgement
-	last         *Effect
+	trial        comparison
+	judged       verdict
+	last         *Benefit
 	reason       string        // bounds were found not to help
 	reasonAt     time.Duration // when
 	boundSince   time.Duration // 0 while nothing is bounded

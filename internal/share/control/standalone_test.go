@@ -10,7 +10,7 @@ import (
 )
 
 // solo lets a terminal have a turn of its own in which it delivers a rate with a delay.
-func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (found bool) {
+func solo(m *standaloneEstimator, now time.Duration, rate float64, delay time.Duration) (found bool) {
 	const step = 50 * ms
 	phase := probe.Active{Kind: message.RateProbe, Own: true, Begin: now, End: now + 400*ms}
 	for t := now + step; t <= phase.End; t += step {
@@ -18,14 +18,14 @@ func solo(m *Maximum, now time.Duration, rate float64, delay time.Duration) (fou
 		if t <= now+100*ms {
 			r /= 10 // what the others still had on their way
 		}
-		m.Step(t, step, phase, Own{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+		m.Step(t, step, phase, standaloneSample{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
 	}
-	return m.Step(phase.End+step, step, probe.Active{}, Own{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+	return m.Step(phase.End+step, step, probe.Active{}, standaloneSample{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
 }
 
-func (m *Maximum) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
+func (m *standaloneEstimator) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
 
-func (m *Maximum) is100(t *testing.T, what string) {
+func (m *standaloneEstimator) is100(t *testing.T, what string) {
 	t.Helper()
 	if v := m.Value(); !m.near(100e6) {
 		t.Errorf("%s: %.3g", what, v)
@@ -33,8 +33,8 @@ func (m *Maximum) is100(t *testing.T, what string) {
 }
 
 func TestTheMaximumIsWhatATurnShows(t *testing.T) {
-	var m Maximum
-	m.Step(0, 100*ms, probe.Active{}, Own{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
+	var m standaloneEstimator
+	m.Step(0, 100*ms, probe.Active{}, standaloneSample{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
 	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
 		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
 	}
@@ -70,7 +70,7 @@ func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 }
 
 func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
-	var m Maximum
+	var m standaloneEstimator
 	solo(&m, time.Second, 40e6, ms)
 	if !m.near(40e6) || m.Window() != 2*SoloWindow || !m.Wants(8*time.Second, 4, Decision{Correction: 1}) {
 		t.Errorf("%.3g, windows %g times as large next", m.Value(), m.Window())
@@ -90,9 +90,9 @@ func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
 		{1200 * ms, true}, // it may still grow
 		{2 * time.Second, false},
 	} {
-		var m Maximum
+		var m standaloneEstimator
 		for now := time.Duration(0); now < c.quiet; now += 100 * ms {
-			m.Step(now, 100*ms, probe.Active{}, Own{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
+			m.Step(now, 100*ms, probe.Active{}, standaloneSample{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
 		}
 		m.is100(t, "alone")
 		if m.Wants(10*time.Second, 4, Decision{Correction: 1}) != c.again {
@@ -110,9 +110,9 @@ func TestATurnIsLongEnoughToCount(t *testing.T) {
 				t.Fatalf("%s and %s: %s is not what a report can say", base, mean, length)
 			}
 			for at := time.Duration(0); at < stepGap; at += 10 * ms {
-				var m Maximum
+				var m standaloneEstimator
 				phase := probe.Active{Kind: message.RateProbe, Own: true, Begin: time.Second, End: time.Second + length}
-				own := Own{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
+				own := standaloneSample{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
 				before := phase.Begin
 				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends
 					now = min(now, phase.End)
@@ -152,7 +152,7 @@ func TestSplit(t *testing.T) {
 
 // A terminal whose uploads get three times as much of a window as its downloads.
 func TestDirectionsComeIntoBalance(t *testing.T) {
-	var b Balance
+	var b directionBalance
 	up, down := 1.0, 1.0
 	for range 50 {
 		up, down = b.Step(100*ms, Direction{50e6, 3 * up * 20e6, true}, Direction{50e6, down * 20e6, true})
@@ -189,7 +189,7 @@ func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
 		{"it never had its share", []part{{time.Minute, 0.3, true}}, 0},
 		{"it has less, as when others begin", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.6, true}}, 0},
 	} {
-		var f Fall
+		var f rateDrop
 		falls := 0
 		for _, p := range c.parts {
 			for left := p.length; left > 0; left -= 100 * ms {
@@ -206,7 +206,7 @@ func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
 
 // TestAfterAFallItIsMeasuredSoon, though doubts have turned out to be wrong before.
 func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
-	m := Maximum{}
+	m := standaloneEstimator{}
 	now := time.Hour
 	for range 6 { // the same again and again: a doubt counts later and later
 		m.is(now, 100e6)
@@ -215,15 +215,15 @@ func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
 	m.is(now, 100e6)
 	at := now
 	now += 2 * time.Second
-	m.Suspect(now)
+	m.Recheck(now)
 	if m.Wants(at+soonAgain, 4, Decision{Correction: 1}) {
 		t.Error("a doubt counts at once")
 	}
-	m.Fell(now)
+	m.RecheckNow(now)
 	if !m.Wants(now, 4, Decision{Correction: 1}) {
 		t.Error("a fall does not count at once")
 	}
-	m.turn = []stretch{{1, 10e6}}
+	m.turn = []span{{1, 10e6}}
 	m.queued = true
 	if !m.conclude(at+soonAgain) || m.Value() != 10e6 {
 		t.Errorf("what was found after it is not believed: %g", m.Value())
@@ -231,8 +231,8 @@ func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
 	if !m.Wants(at+2*soonAgain, 4, Decision{Correction: 1}) {
 		t.Error("somebody may not have heard of that turn: it is not looked at again")
 	}
-	var unknown Maximum
-	if unknown.Fell(now); unknown.again != 0 {
+	var unknown standaloneEstimator
+	if unknown.RecheckNow(now); unknown.again != 0 {
 		t.Error("what was never measured has not fallen")
 	}
 }

@@ -12,8 +12,8 @@ import (
 const ms = time.Millisecond
 
 // trial holds bounds, lifts them and holds them again; with and without are totals and RTTs.
-func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect, found bool) {
-	at := func(f Figures) []Terminal {
+func trial(t *comparison, begin, free time.Duration, with, without CellMean) (e Benefit, found bool) {
+	at := func(f CellMean) []Terminal {
 		return []Terminal{{Rate: f.Total / 4, RTT: f.RTT}, {Rate: 3 * f.Total / 4, RTT: f.RTT}}
 	}
 	now, free := begin, free
@@ -36,16 +36,16 @@ func trial(t *Trial, begin, free time.Duration, with, without Figures) (e Effect
 func TestBoundsAreComparedWithNone(t *testing.T) {
 	for _, c := range []struct {
 		what          string
-		with, without Figures
+		with, without CellMean
 		helps         bool
 	}{
-		{"more and shorter", Figures{240e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
-		{"as much, shorter", Figures{95e6, 20 * ms}, Figures{100e6, 300 * ms}, true},
-		{"as much", Figures{98e6, 20 * ms}, Figures{100e6, 21 * ms}, true},
-		{"much less, shorter", Figures{85e6, 20 * ms}, Figures{100e6, 300 * ms}, false},
-		{"less, no shorter", Figures{90e6, 20 * ms}, Figures{100e6, 21 * ms}, false},
+		{"more and shorter", CellMean{240e6, 20 * ms}, CellMean{100e6, 300 * ms}, true},
+		{"as much, shorter", CellMean{95e6, 20 * ms}, CellMean{100e6, 300 * ms}, true},
+		{"as much", CellMean{98e6, 20 * ms}, CellMean{100e6, 21 * ms}, true},
+		{"much less, shorter", CellMean{85e6, 20 * ms}, CellMean{100e6, 300 * ms}, false},
+		{"less, no shorter", CellMean{90e6, 20 * ms}, CellMean{100e6, 21 * ms}, false},
 	} {
-		var tr Trial
+		var tr comparison
 		e, found := trial(&tr, time.Hour, 2*time.Second, c.with, c.without)
 		if !found || e.Helps() != c.helps {
 			t.Errorf("%s: found %v, %+v", c.what, found, e)
@@ -58,11 +58,11 @@ func TestBoundsAreComparedWithNone(t *testing.T) {
 }
 
 func TestALongReleaseIsNoTrial(t *testing.T) {
-	var tr Trial
-	if e, found := trial(&tr, time.Hour, time.Minute, Figures{90e6, 20 * ms}, Figures{100e6, 20 * ms}); found {
+	var tr comparison
+	if e, found := trial(&tr, time.Hour, time.Minute, CellMean{90e6, 20 * ms}, CellMean{100e6, 20 * ms}); found {
 		t.Errorf("compared: %+v", e)
 	}
-	if _, found := trial(&tr, 2*time.Hour, 2*time.Second, Figures{90e6, 20 * ms}, Figures{100e6, 20 * ms}); !found {
+	if _, found := trial(&tr, 2*time.Hour, 2*time.Second, CellMean{90e6, 20 * ms}, CellMean{100e6, 20 * ms}); !found {
 		t.Error("the next trial was not compared")
 	}
 }
@@ -85,8 +85,8 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 		{"the slow one has just come", 1.02, 0.88, math.Inf(1), 17 * time.Second, 1.02, false, false},
 	} {
 		for _, beside := range []bool{true, false} {
-			var tr Trial
-			var j Judgement
+			var tr comparison
+			var j verdict
 			now := time.Hour
 			for _, letsGo := range []bool{c.letsGo, c.letsGoAlso} {
 				at := func(rtt time.Duration, fast, slow float64, held time.Duration) []Terminal {
@@ -117,9 +117,9 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 			}
 		}
 	}
-	j := Judgement{}
-	less, enough := Effect{Least: 0.9, Without: Figures{Total: 1}, With: Figures{Total: 1}}, Effect{Least: 1, Without: Figures{Total: 1}, With: Figures{Total: 1}}
-	for i, e := range []Effect{less, enough, less, enough} {
+	j := verdict{}
+	less, enough := Benefit{Least: 0.9, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}, Benefit{Least: 1, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}
+	for i, e := range []Benefit{less, enough, less, enough} {
 		if why := j.Take(e, true); why != "" {
 			t.Errorf("trial %d: %s, and never twice in a row", i+1, why)
 		}

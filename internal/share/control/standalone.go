@@ -9,10 +9,10 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Maximum finds what a terminal reaches alone: in turns in which it is alone, and when the others
+// standaloneEstimator finds what a terminal reaches alone: in turns in which it is alone, and when the others
 // happen to be quiet. Until it has been alone the highest rate that was seen stands for it. The
 // zero value begins; it is not for several goroutines at once.
-type Maximum struct {
+type standaloneEstimator struct {
 	value    float64       // measured, in bit/s; 0 is not known
 	at       time.Duration // when
 	again    time.Duration // when it is to be measured again at the latest, if not 0
@@ -20,7 +20,7 @@ type Maximum struct {
 	factor   float64       // of windows in a turn, beyond the usual one
 	highest  float64
 	pause    time.Duration // until a doubt counts
-	turn     []stretch     // what was delivered in it
+	turn     []span        // what was delivered in it
 	queued   bool
 	quietFor time.Duration
 }
@@ -62,13 +62,13 @@ const (
 	quietTime = time.Second
 )
 
-// stretch is a part of a turn.
-type stretch struct{ seconds, bits float64 }
+// span is a part of a turn.
+type span struct{ seconds, bits float64 }
 
 // best is the highest rate over as long as counts of a turn: others may have begun it late.
-func best(turn []stretch) (rate float64) {
+func best(turn []span) (rate float64) {
 	for i := range turn {
-		var sum stretch
+		var sum span
 		for _, s := range turn[i:] {
 			sum.seconds, sum.bits = sum.seconds+s.seconds, sum.bits+s.bits
 			if sum.seconds >= counted.Seconds() {
@@ -93,8 +93,8 @@ func soloSettles(base, mean time.Duration) time.Duration {
 	return min(100*time.Millisecond+max(3*base, mean), 600*time.Millisecond)
 }
 
-// Own is what a terminal saw of itself and of the others in a step.
-type Own struct {
+// standaloneSample is what a terminal saw of itself and of the others in a step.
+type standaloneSample struct {
 	Rate   float64       // in bit/s, of the step alone
 	Smooth float64       // the same, smoothed
 	Greedy bool          // it had more to carry
@@ -107,11 +107,11 @@ type Own struct {
 
 // Step takes in what was seen in a step of a length, in a phase that holds since before the step.
 // It says whether it has found the maximum by a turn.
-func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (found bool) {
+func (m *standaloneEstimator) Step(now, step time.Duration, phase probe.Active, o standaloneSample) (found bool) {
 	m.highest = max(m.highest*math.Exp2(-step.Seconds()/seenHalves.Seconds()), o.Smooth)
 	alone := phase.Kind == message.RateProbe && phase.Own
 	if alone && o.Greedy && now-step >= phase.Begin+soloSettles(o.RTT, o.Mean) {
-		m.turn = append(m.turn, stretch{step.Seconds(), o.Rate * step.Seconds()})
+		m.turn = append(m.turn, span{step.Seconds(), o.Rate * step.Seconds()})
 		m.queued = m.queued || o.Delay >= soloQueue
 	}
 	if !alone && len(m.turn) > 0 {
@@ -132,7 +132,7 @@ func (m *Maximum) Step(now, step time.Duration, phase probe.Active, o Own) (foun
 }
 
 // conclude takes what a turn has shown; false when that is nothing to go by yet.
-func (m *Maximum) conclude(now time.Duration) bool {
+func (m *standaloneEstimator) conclude(now time.Duration) bool {
 	rate, queued := best(m.turn), m.queued
 	m.turn, m.queued = m.turn[:0], false
 	switch {
@@ -154,7 +154,7 @@ func (m *Maximum) conclude(now time.Duration) bool {
 // finds takes what was found for what the terminal reaches alone, and has it measured again soon
 // where it may have been disturbed: the first one came while nobody's share was known, and of one
 // that is far lower somebody may not have heard.
-func (m *Maximum) finds(now time.Duration, rate float64) {
+func (m *standaloneEstimator) finds(now time.Duration, rate float64) {
 	first, lower := m.value == 0, rate < farLower*m.value
 	switch m.is(now, rate); {
 	case first:
@@ -164,7 +164,7 @@ func (m *Maximum) finds(now time.Duration, rate float64) {
 	}
 }
 
-func (m *Maximum) is(now time.Duration, rate float64) {
+func (m *standaloneEstimator) is(now time.Duration, rate float64) {
 	m.pause = min(2*m.pause, rarestDoubt)
 	if m.pause == 0 || math.Abs(rate/m.value-1) > sameAgain {
 		m.pause = soonAgain
@@ -175,25 +175,25 @@ func (m *Maximum) is(now time.Duration, rate float64) {
 	m.value, m.at, m.again, m.doubted = rate, now, 0, false
 }
 
-// Suspect has it measured again, at once or when it may be doubted again: it looks as if something
+// Recheck has it measured again, at once or when it may be doubted again: it looks as if something
 // else than what the terminals reach alone limited them.
-func (m *Maximum) Suspect(now time.Duration) {
+func (m *standaloneEstimator) Recheck(now time.Duration) {
 	if m.value > 0 && m.again == 0 {
 		m.again, m.doubted = max(now, m.at+m.pause), true
 	}
 }
 
-// Fell has it measured again at once, whatever came of doubts before: much less is carried than
+// RecheckNow has it measured again at once, whatever came of doubts before: much less is carried than
 // this terminal was to have, and has had.
-func (m *Maximum) Fell(now time.Duration) {
+func (m *standaloneEstimator) RecheckNow(now time.Duration) {
 	if m.value > 0 {
 		m.again, m.doubted = now, true
 	}
 }
 
-// Fall notices that a terminal no longer gets what it is to have, for what it reaches alone, or
+// rateDrop notices that a terminal no longer gets what it is to have, for what it reaches alone, or
 // another one, has become far less. The zero value begins.
-type Fall struct {
+type rateDrop struct {
 	had    bool          // what it was to have, since the last fall
 	behind time.Duration // for how long it has had far less
 }
@@ -206,7 +206,7 @@ const (
 
 // Step takes in what is carried, as a part of the share, by a terminal that wants all while queues
 // stand, or does not. It says when there is a fall.
-func (f *Fall) Step(step time.Duration, part float64, queued bool) bool {
+func (f *rateDrop) Step(step time.Duration, part float64, queued bool) bool {
 	f.had = f.had || part >= hasShare
 	if !queued || part >= farLess {
 		f.behind = 0
@@ -216,17 +216,17 @@ func (f *Fall) Step(step time.Duration, part float64, queued bool) bool {
 	if !f.had || f.behind < lessFor {
 		return false
 	}
-	*f = Fall{}
+	*f = rateDrop{}
 	return true
 }
 
 // Known says whether it has been measured.
-func (m *Maximum) Known() bool { return m.value > 0 }
+func (m *standaloneEstimator) Known() bool { return m.value > 0 }
 
 // Wants says whether it wants a turn, in a cell of so many terminals, by what was decided last:
 // windows that are corrected by much, or more airtime in use than there is, may come of a maximum
 // that has changed.
-func (m *Maximum) Wants(now time.Duration, terminals int, d Decision) bool {
+func (m *standaloneEstimator) Wants(now time.Duration, terminals int, d Decision) bool {
 	changed := d.Airtime > tooMuchAirtime || d.Correction >= farCorrected || d.Correction <= 1/farCorrected
 	switch {
 	case m.value == 0:
@@ -240,7 +240,7 @@ func (m *Maximum) Wants(now time.Duration, terminals int, d Decision) bool {
 }
 
 // Value is what the terminal reaches alone, as far as it is known; 0 before anything was seen.
-func (m *Maximum) Value() float64 {
+func (m *standaloneEstimator) Value() float64 {
 	if m.value > 0 {
 		return m.value
 	}
@@ -248,4 +248,4 @@ func (m *Maximum) Value() float64 {
 }
 
 // Window is what windows are to be multiplied by in a turn.
-func (m *Maximum) Window() float64 { return SoloWindow * max(m.factor, 1) }
+func (m *standaloneEstimator) Window() float64 { return SoloWindow * max(m.factor, 1) }

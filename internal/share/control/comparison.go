@@ -10,10 +10,10 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Effect is what the cell delivers with bounds, and without them in a short time in which all let
+// Benefit is what the cell delivers with bounds, and without them in a short time in which all let
 // go together.
-type Effect struct {
-	With, Without Figures
+type Benefit struct {
+	With, Without CellMean
 	// Least is the least part of its rate without bounds that a terminal has with them, of those
 	// that wanted all with and without; 0 where there is none.
 	Least float64
@@ -21,9 +21,9 @@ type Effect struct {
 	At time.Duration
 }
 
-// Figures are what all terminals deliver together, in bit/s, and the mean of their round-trip
+// CellMean are what all terminals deliver together, in bit/s, and the mean of their round-trip
 // times, weighted by rates.
-type Figures struct {
+type CellMean struct {
 	Total float64
 	RTT   time.Duration
 }
@@ -48,23 +48,23 @@ const (
 )
 
 // Helps says whether bounds are worth having.
-func (e Effect) Helps() bool {
+func (e Benefit) Helps() bool {
 	total := e.With.Total / e.Without.Total
 	return !(total < lessTotal) || total >= leastTotal && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
 }
 
-// Judgement says whether bounds are to be let go, by one trial after the other. The zero value
+// verdict says whether bounds are to be let go, by one trial after the other. The zero value
 // begins.
-type Judgement struct{ costly int }
+type verdict struct{ costly int }
 
 // Doubts says whether the last trial has found that a terminal beside others has less than without
 // bounds, so that another one is to show it too.
-func (j *Judgement) Doubts() bool { return j.costly > 0 }
+func (j *verdict) Doubts() bool { return j.costly > 0 }
 
 // Take takes in what a trial has found, and says why bounds are to be let go, or nothing. beside
 // says that others who do not take part have queues stand: where all take part slow terminals have
 // less so that the others have more, beside others nobody is to.
-func (j *Judgement) Take(e Effect, beside bool) (why string) {
+func (j *verdict) Take(e Benefit, beside bool) (why string) {
 	if beside && e.Least > 0 && e.Least < leastOwn {
 		j.costly++
 	} else {
@@ -79,18 +79,18 @@ func (j *Judgement) Take(e Effect, beside bool) (why string) {
 	return ""
 }
 
-// Trial compares. The zero value begins; it is not for several goroutines at once.
-type Trial struct {
-	with    Figures
+// comparison compares. The zero value begins; it is not for several goroutines at once.
+type comparison struct {
+	with    CellMean
 	known   time.Duration // how long With was seen
-	sum     Figures       // of the time without bounds, times seconds
+	sum     CellMean      // of the time without bounds, times seconds
 	seconds float64
 	last    time.Duration
-	each    map[netip.AddrPort]*tally // of those that want all
+	each    map[netip.AddrPort]*terminalMean // of those that want all
 }
 
-// tally is what one terminal delivers: with bounds, for how long that was seen, and without them.
-type tally struct {
+// terminalMean is what one terminal delivers: with bounds, for how long that was seen, and without them.
+type terminalMean struct {
 	with    float64
 	known   time.Duration
 	bits    float64
@@ -99,7 +99,7 @@ type tally struct {
 
 // Step takes in what is delivered now, in a phase of Turns that came so long after the one before.
 // It returns the effect when one has just been found.
-func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration, all []Terminal) (e Effect, found bool) {
+func (t *comparison) Step(now time.Duration, phase probe.Active, since time.Duration, all []Terminal) (e Benefit, found bool) {
 	f := figuresOf(all)
 	step := min(now-t.last, time.Second)
 	t.last = now
@@ -110,11 +110,11 @@ func (t *Trial) Step(now time.Duration, phase probe.Active, since time.Duration,
 		t.sum.RTT += time.Duration(float64(f.RTT) * step.Seconds())
 		t.seconds += step.Seconds()
 	case phase.Kind != message.ReleaseProbe && t.seconds > longestTrial:
-		*t = Trial{last: now} // bounds were lifted for other reasons
+		*t = comparison{last: now} // bounds were lifted for other reasons
 	case phase.Kind != message.ReleaseProbe && t.seconds > 0:
-		e = Effect{t.with, Figures{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}, t.least(), now}
+		e = Benefit{t.with, CellMean{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}, t.least(), now}
 		found = t.known >= withTime
-		t.sum, t.seconds = Figures{}, 0
+		t.sum, t.seconds = CellMean{}, 0
 	case phase.Kind == message.NoProbe && since >= settled:
 		t.bound(step, all)
 		gain := gainOf(step, t.known)
@@ -133,9 +133,9 @@ func gainOf(step, known time.Duration) float64 {
 
 // bound notes what each terminal delivers with bounds. Who does not want all, or is not there,
 // begins anew.
-func (t *Trial) bound(step time.Duration, all []Terminal) {
+func (t *comparison) bound(step time.Duration, all []Terminal) {
 	if t.each == nil {
-		t.each = map[netip.AddrPort]*tally{}
+		t.each = map[netip.AddrPort]*terminalMean{}
 	}
 	there := map[netip.AddrPort]bool{}
 	for i := range all {
@@ -146,7 +146,7 @@ func (t *Trial) bound(step time.Duration, all []Terminal) {
 		there[one.Source] = true
 		l := t.each[one.Source]
 		if l == nil {
-			l = &tally{}
+			l = &terminalMean{}
 			t.each[one.Source] = l
 		}
 		l.with += gainOf(step, l.known) * (one.Rate - l.with)
@@ -160,7 +160,7 @@ func (t *Trial) bound(step time.Duration, all []Terminal) {
 }
 
 // free notes what each delivers without bounds.
-func (t *Trial) free(step time.Duration, all []Terminal) {
+func (t *comparison) free(step time.Duration, all []Terminal) {
 	for i := range all {
 		if l := t.each[all[i].Source]; l != nil && math.IsInf(all[i].Demand, 1) {
 			l.bits += all[i].Rate * step.Seconds()
@@ -170,7 +170,7 @@ func (t *Trial) free(step time.Duration, all []Terminal) {
 }
 
 // least ends the comparison of each.
-func (t *Trial) least() (least float64) {
+func (t *comparison) least() (least float64) {
 	for _, l := range t.each {
 		if l.known >= withTime && l.bits > 0 && l.seconds >= t.seconds/2 {
 			if part := l.with * l.seconds / l.bits; least == 0 || part < least {
@@ -182,7 +182,7 @@ func (t *Trial) least() (least float64) {
 	return least
 }
 
-func figuresOf(all []Terminal) (f Figures) {
+func figuresOf(all []Terminal) (f CellMean) {
 	weighted := 0.0
 	for _, t := range all {
 		f.Total += t.Rate
