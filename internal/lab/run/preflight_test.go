@@ -67,7 +67,9 @@ func TestPreflightNamesAllThatIsMissingAtOnce(t *testing.T) {
 		"ping is not installed: apt-get install iputils-ping",
 		"tcpdump is not installed: apt-get install tcpdump",
 	}
-	const root, tun = "network namespaces need root: run it with sudo", "/dev/net/tun: no such file or directory: the servers of an experiment need TUN (modprobe tun)"
+	const root = "network namespaces need root: run it with sudo"
+	const tun = "/dev/net/tun: no such file or directory: " +
+		"the servers of an experiment need TUN (modprobe tun)"
 	for _, c := range []struct {
 		lacks string
 		path  string

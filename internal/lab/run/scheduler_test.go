@@ -122,7 +122,8 @@ func TestALateRunIsRepeated(t *testing.T) {
 			}
 			return nil
 		}}
-		o, err := schedule(t.Context(), t, repeats(t, 1), "", Options{Notice: func(s string) { notices = append(notices, s) }}, f)
+		options := Options{Notice: func(s string) { notices = append(notices, s) }}
+		o, err := schedule(t.Context(), t, repeats(t, 1), "", options, f)
 		if (err == nil) != c.valid || !c.valid && !errors.Is(err, ErrFailed) || len(f.tried) != c.tried {
 			t.Errorf("late %s: tried %d times, outcome %+v, error %v", c.name, len(f.tried), o, err)
 		}
