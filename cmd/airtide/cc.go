@@ -19,9 +19,9 @@ func newCC(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cc",
 		Short: "Load congestion controls into the kernel",
-		Long: `Loads congestion controls into the running kernel (Linux 6.4 or later), lists and unloads them. A loaded control is
-chosen like any other: by the sysctl net.ipv4.tcp_congestion_control of a network namespace, or by the socket option
-TCP_CONGESTION.
+		Long: `Loads congestion controls into the running kernel (Linux 6.4 or later), lists and unloads them. A
+loaded control is chosen like any other: by the sysctl net.ipv4.tcp_congestion_control of a network
+namespace, or by the socket option TCP_CONGESTION.
 
 ` + about.String() + `
 docs/guide/cc.md tells what they compute.`,

@@ -21,8 +21,9 @@ func newCCLoad(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load KIND [flags] [-- command ...]",
 		Short: "Load a congestion control",
-		Long: `Loads a congestion control: until Ctrl-C, while a command runs, or with --pin until it is unloaded. If it is not
-pinned, it is unloaded with this process, however the process ends. Sockets that use it then keep it until they close.
+		Long: `Loads a congestion control: until Ctrl-C, while a command runs, or with --pin until it is unloaded.
+If it is not pinned, it is unloaded with this process, however the process ends. Sockets that use it
+then keep it until they close.
 
 --pin needs the BPF file system and mounts it if necessary.
 
@@ -32,7 +33,9 @@ If a command is given, the exit status is the status of the command.`,
   airtide cc load compound -- iperf3 -c 192.0.2.1 -C compound
   sysctl net.ipv4.tcp_congestion_control=cubic_rtt       for new sockets of this namespace`,
 		Args: argsBeforeCommand("KIND"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(
+			_ *cobra.Command, args []string, _ string,
+		) (names []string, _ cobra.ShellCompDirective) {
 			for _, k := range kind.All() {
 				if len(args) == 0 {
 					names = append(names, string(k)+"\t"+k.About())
@@ -90,7 +93,12 @@ If a command is given, the exit status is the status of the command.`,
 	}
 	fl := cmd.Flags()
 	p.define(fl)
-	fl.StringVar(&o.Name, "as", "", "name of the loaded control: at most 15 letters, digits and underscores (default KIND)")
+	fl.StringVar(
+		&o.Name,
+		"as",
+		"",
+		"name of the loaded control: at most 15 letters, digits and underscores (default KIND)",
+	)
 	fl.BoolVar(&o.Pin, "pin", false, "keep it loaded when this process ends")
 	bpffs.register(fl)
 	asJSON.register(fl, "print a line of JSON once it is loaded")

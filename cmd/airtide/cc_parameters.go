@@ -22,13 +22,37 @@ type ccParameters struct {
 }
 
 // ccParameterFlags are the names of the flags.
-var ccParameterFlags = []string{"rtt-ref", "beta", "no-hystart", "gamma", "gamma-low", "gamma-high", "lambda", "low-window"}
+var ccParameterFlags = []string{
+	"rtt-ref",
+	"beta",
+	"no-hystart",
+	"gamma",
+	"gamma-low",
+	"gamma-high",
+	"lambda",
+	"low-window",
+}
 
 func (p *ccParameters) define(fl *pflag.FlagSet) {
-	fl.DurationVar(&p.rttRef, "rtt-ref", 0, "RTT at which it equals CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)")
-	fl.Float64Var(&p.Beta, "beta", 0, "CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)")
+	fl.DurationVar(
+		&p.rttRef,
+		"rtt-ref",
+		0,
+		"RTT at which it equals CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)",
+	)
+	fl.Float64Var(
+		&p.Beta,
+		"beta",
+		0,
+		"CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)",
+	)
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until the first loss")
-	fl.StringVar(&p.timeRatio, "time-ratio", "", "CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)")
+	fl.StringVar(
+		&p.timeRatio,
+		"time-ratio",
+		"",
+		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)",
+	)
 	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: initial number of packets that may wait in the path (default 30)")
 	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: smallest gamma (default 5)")
 	fl.Float64Var(&p.GammaHigh, "gamma-high", 0, "Compound: largest gamma (default 30)")

@@ -52,13 +52,15 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	if !found || !strings.Contains(strings.Join(list.Others, " "), "cubic") {
 		t.Errorf("listed as %+v", list)
 	}
-	if out := mustRun(t, "cc", "list", "--bpffs", folder); !strings.Contains(out, name+" ") || !strings.Contains(out, "rtt-ref=50ms") {
+	if out := mustRun(t, "cc", "list", "--bpffs", folder); !strings.Contains(out, name+" ") ||
+		!strings.Contains(out, "rtt-ref=50ms") {
 		t.Errorf("listed as\n%s", out)
 	}
 	if out := mustRun(t, "__complete", "cc", "unload", "--bpffs", folder, ""); !strings.Contains(out, name) {
 		t.Errorf("unload does not complete: %s", out)
 	}
-	if _, stderr, status := run(t, "cc", "load", "compound", "--as", name); status != statusFailed || !strings.Contains(stderr, "in use") {
+	if _, stderr, status := run(t, "cc", "load", "compound", "--as", name); status != statusFailed ||
+		!strings.Contains(stderr, "in use") {
 		t.Errorf("a name in use gives status %d: %s", status, stderr)
 	}
 	if out := mustRun(t, "cc", "unload", name, "--bpffs", folder); !strings.Contains(out, "is unloaded") {
@@ -67,7 +69,8 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	if isAvailable(t, name) {
 		t.Error("it is there still")
 	}
-	if _, stderr, status := run(t, "cc", "unload", name, "--bpffs", folder); status != statusFailed || !strings.Contains(stderr, "not loaded") {
+	if _, stderr, status := run(t, "cc", "unload", name, "--bpffs", folder); status != statusFailed ||
+		!strings.Contains(stderr, "not loaded") {
 		t.Errorf("unloading twice gives status %d: %s", status, stderr)
 	}
 }
@@ -130,7 +133,8 @@ func TestCCMisuse(t *testing.T) {
 		{"unload"},
 		{"reload"},
 	} {
-		if _, stderr, status := run(t, append([]string{"cc"}, args...)...); status != statusMisuse || !strings.Contains(stderr, "--help") {
+		if _, stderr, status := run(t, append([]string{"cc"}, args...)...); status != statusMisuse ||
+			!strings.Contains(stderr, "--help") {
 			t.Errorf("airtide cc %v gives status %d: %s", args, status, stderr)
 		}
 	}
@@ -139,7 +143,8 @@ func TestCCMisuse(t *testing.T) {
 func TestCCHelp(t *testing.T) {
 	for _, verb := range [][]string{{}, {"load"}, {"list"}, {"unload"}} {
 		out := mustRun(t, append(append([]string{"cc"}, verb...), "--help")...)
-		if want := strings.TrimSpace("airtide cc " + strings.Join(verb, "")); !strings.Contains(out, "Examples:") || !strings.Contains(out, want) {
+		if want := strings.TrimSpace("airtide cc " + strings.Join(verb, "")); !strings.Contains(out, "Examples:") ||
+			!strings.Contains(out, want) {
 			t.Errorf("%s --help has no examples:\n%s", want, out)
 		}
 	}

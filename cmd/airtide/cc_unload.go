@@ -22,12 +22,16 @@ func newCCUnload(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unload NAME",
 		Short: "Unload a pinned congestion control",
-		Long: `Unloads a congestion control that was loaded with --pin. Controls that airtide did not load are left alone.
+		Long: `Unloads a congestion control that was loaded with --pin. Controls that airtide did not load are left
+alone.
 
-Sockets that use it keep it until they close. A namespace whose default it is keeps it until another is chosen.`,
+Sockets that use it keep it until they close. A namespace whose default it is keeps it until another
+is chosen.`,
 		Example: `  airtide cc unload cubic_rtt`,
 		Args:    exactArgs("NAME"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(
+			_ *cobra.Command, args []string, _ string,
+		) (names []string, _ cobra.ShellCompDirective) {
 			loaded, err := congestion.List(string(bpffs))
 			for _, e := range loaded {
 				if err == nil && len(args) == 0 && e.Pin != "" {

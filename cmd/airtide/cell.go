@@ -10,8 +10,9 @@ func newCell(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cell",
 		Short: "Run an emulated Wi-Fi cell by itself",
-		Long: `A cell is an access point with terminals, and servers behind a wire. Each terminal and server is a network namespace in
-which any program can run, or an interface to a machine outside. Their packets cross an emulated 802.11 medium and path.`,
+		Long: `A cell is an access point with terminals, and servers behind a wire. Each terminal and server is a
+network namespace in which any program can run, or an interface to a machine outside. Their packets
+cross an emulated 802.11 medium and path.`,
 		Example: `  airtide cell run cell.yaml      set up a cell and print how to enter each machine
   airtide cell status             airtime, queues and collisions, live`,
 	}

@@ -26,9 +26,9 @@ func newCellStatus(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [PID]",
 		Short: "Watch the running cells",
-		Long: `Shows airtime, rates, collisions, queues and drops over each interval: of all cells on this machine, or of the cell of
-one process. On a terminal, a table is updated until Ctrl-C. In a pipe or with --once, one table is printed. With --json,
-each cell prints a line of JSON per interval.`,
+		Long: `Shows airtime, rates, collisions, queues and drops over each interval: of all cells on this machine,
+or of the cell of one process. On a terminal, a table is updated until Ctrl-C. In a pipe or with
+--once, one table is printed. With --json, each cell prints a line of JSON per interval.`,
 		Example: `  airtide cell status
   airtide cell status --once --interval 10s
   airtide cell status --json | jq '.window.terminals[] | {name, airtime_percent}'`,

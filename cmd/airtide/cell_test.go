@@ -43,7 +43,8 @@ func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
 		` + self + `=airtide ` + exe + ` cell status --once --json --interval 100ms $PPID
 		echo $AIRTIDE_NS_phone`
 	out := mustRun(t, "cell", "run", cellFile(t, homeCell), "--", "sh", "-c", script)
-	if !strings.Contains(out, "3 received") || !strings.Contains(out, "time=2") || !strings.Contains(out, "\ncubic\nsack 0\n") {
+	if !strings.Contains(out, "3 received") || !strings.Contains(out, "time=2") ||
+		!strings.Contains(out, "\ncubic\nsack 0\n") {
 		t.Errorf("it printed\n%s", out)
 	}
 	var seen struct {
@@ -67,7 +68,8 @@ func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
 	if seen.Name != "home" || len(seen.Window.Terminals) != 2 || !seen.Window.Terminals[1].Ethernet {
 		t.Errorf("the status says %+v", seen)
 	}
-	if _, err := os.Stat(filepath.Join("/run/netns", namespace)); err == nil || !strings.HasPrefix(namespace, "airtide-cell-") {
+	if _, err := os.Stat(filepath.Join("/run/netns", namespace)); err == nil ||
+		!strings.HasPrefix(namespace, "airtide-cell-") {
 		t.Errorf("namespace %s is left over: %v", namespace, err)
 	}
 }
@@ -105,7 +107,10 @@ func startCell(t *testing.T) (*exec.Cmd, []string) {
 func TestCellEndsWithCtrlC(t *testing.T) {
 	needRoot(t)
 	cmd, namespaces := startCell(t)
-	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(out, fmt.Sprintf("%d\n", cmd.Process.Pid)) {
+	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(
+		out,
+		fmt.Sprintf("%d\n", cmd.Process.Pid),
+	) {
 		t.Errorf("cell status does not complete the process %d: %s", cmd.Process.Pid, out)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -161,7 +166,8 @@ func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
 		{[]string{"cell", "run", good, "--"}, statusMisuse, "--"},
 		{[]string{"cell", "run", good, "--duration", "-1s"}, statusMisuse, "--duration"},
 		{[]string{"cell", "run", "/no/such/file"}, statusFailed, "/no/such/file"},
-		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: az}}}")}, statusFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
+		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: "+
+			"az}}}")}, statusFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
 		{[]string{"cell", "run", good, "--", "false"}, statusFailed, "false failed"},
 		{[]string{"cell", "run", good, "--", "/no/such/program"}, statusFailed, "/no/such/program"},
 		{[]string{"cell", "status", "some"}, statusMisuse, "some"},
@@ -171,7 +177,14 @@ func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
 	} {
 		_, stderr, status := run(t, c.args...)
 		if status != c.status || !strings.Contains(stderr, c.says) {
-			t.Errorf("airtide %s: exit status %d, %s; want %d and %s", strings.Join(c.args, " "), status, stderr, c.status, c.says)
+			t.Errorf(
+				"airtide %s: exit status %d, %s; want %d and %s",
+				strings.Join(c.args, " "),
+				status,
+				stderr,
+				c.status,
+				c.says,
+			)
 		}
 	}
 }

@@ -19,8 +19,9 @@ func newDoctor(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what this kernel and machine can do, and what is missing",
-		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions). For everything that is
-missing, it prints the consequence and how to get it. Nothing on the machine is changed.
+		Long: `Tries what each verb needs (tracepoints, BPF program types, inet_diag, programs, permissions). For
+everything that is missing, it prints the consequence and how to get it. Nothing on the machine is
+changed.
 
 The exit status is 1 if nothing that needs the kernel can run.`,
 		Example: `  airtide doctor

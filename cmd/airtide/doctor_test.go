@@ -15,7 +15,8 @@ func TestDoctorsStatusIsWhetherAnythingCanRun(t *testing.T) {
 		status int
 	}{
 		{"nothing can run", doctor.Report{Verbs: []doctor.VerbResult{lost}}, statusFailed},
-		{"what does not observe can", doctor.Report{Verbs: []doctor.VerbResult{lost, {Verb: doctor.Cell, Verdict: doctor.Degraded}}}, 0},
+		{"what does not observe " +
+			"can", doctor.Report{Verbs: []doctor.VerbResult{lost, {Verb: doctor.Cell, Verdict: doctor.Degraded}}}, 0},
 	} {
 		if got := finish(&terminal.Terminal{}, nil, reportStatus(&c.report)); got != c.status {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.status)

@@ -26,9 +26,10 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE --to FORMAT -o OUT",
 		Short: "Export a recording to Parquet, CSV, JSON lines or Perfetto",
-		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the Perfetto trace viewer
-(perfetto). Parquet and CSV have three tables: samples in OUT, events and flows in files beside it; or all three in OUT
-if it is a folder. Absent values are null (empty in CSV, left out in JSON lines), never zero.`,
+		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the
+Perfetto trace viewer (perfetto). Parquet and CSV have three tables: samples in OUT, events and
+flows in files beside it; or all three in OUT if it is a folder. Absent values are null (empty in
+CSV, left out in JSON lines), never zero.`,
 		Example: `  airtide export upload.atr --to parquet -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
   airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
@@ -81,7 +82,12 @@ func formatNames() string {
 }
 
 func exportTrace(
-	ctx context.Context, t *terminal.Terminal, path, out string, format export.Format, ids []tcp.FlowID, o export.Options,
+	ctx context.Context,
+	t *terminal.Terminal,
+	path, out string,
+	format export.Format,
+	ids []tcp.FlowID,
+	o export.Options,
 ) error {
 	r, err := openTrace(t, path)
 	if err != nil {

@@ -53,18 +53,32 @@ func about(got *float64, want float64) bool { return got != nil && math.Abs(*got
 
 func TestFairnessOfFigures(t *testing.T) {
 	r := fairnessOf(t, "30", "28", "9", "8", "--max", "400,500,50,50")
-	// sum 75, squares 1829; x/M .075 .056 .18 .16, sum .471, squares .066761; optimum 100 125 12.5 12.5
+	// sum 75, squares 1829; x/M .075 .056 .18 .16, sum .471, squares .066761; optimum 100 125 12.5
+	// 12.5
 	distance := math.Log(100.0/30*125/28*12.5/9*12.5/8) / 4
 	if !about(r.Total, 75) || !about(r.Jain, 75*75/(4*1829.0)) || !about(r.Normalised, 0.471*0.471/(4*0.066761)) || !about(r.Printed, 0.471/4) ||
-		!about(r.Airtime, 0.471) || !about(r.Distance, distance) || r.Optimum == nil || r.Optimum.LimitedBy != "airtime" || r.Unit != "" {
+		!about(r.Airtime, 0.471) || !about(r.Distance, distance) || r.Optimum == nil ||
+		r.Optimum.LimitedBy != "airtime" ||
+		r.Unit != "" {
 		t.Errorf("%+v", r)
 	}
 	r = fairnessOf(t, "30", "28", "9", "8")
-	if !about(r.Total, 75) || r.Normalised != nil || r.Printed != nil || r.Airtime != nil || r.Distance != nil || r.Optimum != nil {
+	if !about(r.Total, 75) || r.Normalised != nil || r.Printed != nil || r.Airtime != nil || r.Distance != nil ||
+		r.Optimum != nil {
 		t.Errorf("without --max: %+v", r)
 	}
-	r = fairnessOf(t, "30Mbit,28000kbit", "0.009Gbit/s", "8000000bps", "--max", "400M,500M,50M,50M", "--capacity", "100Mbit")
-	if !about(r.Total, 75) || r.Unit != "Mbit/s" || r.Optimum == nil || r.Optimum.LimitedBy != "both" || math.Abs(r.Optimum.Total-100) > 1e-6 {
+	r = fairnessOf(
+		t,
+		"30Mbit,28000kbit",
+		"0.009Gbit/s",
+		"8000000bps",
+		"--max",
+		"400M,500M,50M,50M",
+		"--capacity",
+		"100Mbit",
+	)
+	if !about(r.Total, 75) || r.Unit != "Mbit/s" || r.Optimum == nil || r.Optimum.LimitedBy != "both" ||
+		math.Abs(r.Optimum.Total-100) > 1e-6 {
 		t.Errorf("with units: %+v", r)
 	}
 	r = fairnessOf(t, "10", "10", "--max", "40,40", "--weights", "3,1")
@@ -76,7 +90,8 @@ func TestFairnessOfFigures(t *testing.T) {
 		t.Errorf("max-min: %+v", r)
 	}
 	out := mustRun(t, "fairness", "30", "28", "9", "8", "--max", "400,500,50,50")
-	for _, want := range []string{"distance (nats)  0.869", "of rate/alone    0.831  optimum 1.000", "proportionally fair; it is limited by airtime"} {
+	for _, want := range []string{"distance (nats)  0.869", "of rate/alone    0.831  optimum " +
+		"1.000", "proportionally fair; it is limited by airtime"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -114,7 +129,8 @@ func TestFairnessMisused(t *testing.T) {
 		{"--result x --by peer", "terminal and flow"},
 	} {
 		stdout, stderr, status := run(t, append([]string{"fairness"}, strings.Fields(c.args)...)...)
-		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") != 2 {
+		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" ||
+			strings.Count(stderr, "\n") != 2 {
 			t.Errorf("airtide fairness %s: status %d, %q, %q", c.args, status, stdout, stderr)
 		}
 	}
@@ -123,7 +139,8 @@ func TestFairnessMisused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{text}, {"no-such-file.atr"}, {"--result", text}, {"--result", "nothing", "--results", t.TempDir()}} {
-		if _, stderr, status := run(t, append([]string{"fairness"}, args...)...); status != statusFailed || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, status := run(t, append([]string{"fairness"}, args...)...); status != statusFailed ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("airtide fairness %v: status %d, %q", args, status, stderr)
 		}
 	}
@@ -147,7 +164,8 @@ measure:
   goodput: {quantity: goodput, flows: upload}
 `
 
-// ran makes the folder of a result as a lab leaves it: in repeat r the phone had 20 r Mbit/s and the tablet 2.
+// ran makes the folder of a result as a lab leaves it: in repeat r the phone had 20 r Mbit/s and
+// the tablet 2.
 func ran(t *testing.T) *result.Folder {
 	t.Helper()
 	begun := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
@@ -205,7 +223,9 @@ func TestFairnessOfAResult(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	first := all.Runs[0]
-	if fmt.Sprint(first.Names, first.Rates) != "[tablet phone] [2 20]" || !about(first.Normalised, 1) || first.Of != "terminal" || first.Unit != "Mbit/s" {
+	if fmt.Sprint(first.Names, first.Rates) != "[tablet phone] [2 20]" || !about(first.Normalised, 1) ||
+		first.Of != "terminal" ||
+		first.Unit != "Mbit/s" {
 		t.Errorf("%+v", first)
 	}
 	// 2/5 and 20/50, and 2/5 and 40/50
@@ -223,7 +243,8 @@ func TestFairnessOfAResult(t *testing.T) {
 	if strings.Count(out, "mean of 2 runs at rtt=") != 2 || strings.Contains(out, "NaN") {
 		t.Errorf("\n%s", out)
 	}
-	if _, stderr, status := run(t, "fairness", "--result", f.Dir, "--max", "1,2,3"); status != statusMisuse || !strings.Contains(stderr, "tablet, phone") {
+	if _, stderr, status := run(t, "fairness", "--result", f.Dir, "--max", "1,2,3"); status != statusMisuse ||
+		!strings.Contains(stderr, "tablet, phone") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -235,10 +256,12 @@ func TestFairnessOfARecording(t *testing.T) {
 	if len(r.Rates) != 1 || !about(r.Jain, 1) || r.Of != "flow" || r.Rates[0] < 0.1 {
 		t.Errorf("%+v", r)
 	}
-	if r := fairnessOf(t, path, "--by", "peer", "--max", "100000"); fmt.Sprint(r.Names) != "[127.0.0.1]" || r.Airtime == nil {
+	if r := fairnessOf(t, path, "--by", "peer", "--max", "100000"); fmt.Sprint(r.Names) != "[127.0.0.1]" ||
+		r.Airtime == nil {
 		t.Errorf("%+v", r)
 	}
-	if _, stderr, status := run(t, "fairness", path, "--least", "1000Gbit"); status != statusFailed || !strings.Contains(stderr, "--least") {
+	if _, stderr, status := run(t, "fairness", path, "--least", "1000Gbit"); status != statusFailed ||
+		!strings.Contains(stderr, "--least") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }

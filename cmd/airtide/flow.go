@@ -42,7 +42,8 @@ func (l *flowList) Flow(f *tcp.Flow) error {
 	return nil
 }
 
-// maxRanges bounds how many ranges of numbers an error lists; a damaged recording may have gaps everywhere.
+// maxRanges bounds how many ranges of numbers an error lists; a damaged recording may have gaps
+// everywhere.
 const maxRanges = 8
 
 // String lists the numbers by ranges: "1 to 3, 5".

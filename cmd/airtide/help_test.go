@@ -66,7 +66,12 @@ func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
 			names := jsonNames(t, print(t))
 			for _, key := range jqKeys(found[1] + found[2]) {
 				if !names[key] {
-					t.Errorf("%s prints no %q, which its help shows: %s", cmd.CommandPath(), key, strings.TrimSpace(line))
+					t.Errorf(
+						"%s prints no %q, which its help shows: %s",
+						cmd.CommandPath(),
+						key,
+						strings.TrimSpace(line),
+					)
 				}
 			}
 		}
@@ -90,7 +95,8 @@ func TestKeysAreReadOutOfJqFilters(t *testing.T) {
 	}
 }
 
-// jqKeys are the names that a filter takes out of its input: those behind a dot, and those of objects without a value.
+// jqKeys are the names that a filter takes out of its input: those behind a dot, and those of
+// objects without a value.
 func jqKeys(filter string) (keys []string) {
 	filter = regexp.MustCompile(`"[^"]*"`).ReplaceAllString(filter, "")
 	tokens := append(regexp.MustCompile(`\w+|[^\s\w]`).FindAllString(filter, -1), "")
@@ -195,7 +201,8 @@ func TestReadmeCountsTheFieldsOfTheSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Those before are the segment's, those behind are computed; what a congestion control keeps for itself has a row of its own.
+	// Those before are the segment's, those behind are computed; what a congestion control keeps
+	// for itself has a row of its own.
 	var fields int
 	for f := tcp.CwndPackets; f < tcp.NumStored; f++ {
 		if f.CongestionControlOf() == "" {

@@ -25,9 +25,9 @@ func newInfo(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info FILE",
 		Short: "Show what is in a recording",
-		Long: `Summarises a recording: where and how it was made, and for each connection its rates, round-trip times, congestion
-window, retransmissions by cause, errors by code, and what limited it. A damaged or unfinished recording is read as far
-as possible, and the missing part is reported.`,
+		Long: `Summarises a recording: where and how it was made, and for each connection its rates, round-trip
+times, congestion window, retransmissions by cause, errors by code, and what limited it. A damaged
+or unfinished recording is read as far as possible, and the missing part is reported.`,
 		Example: `  airtide info upload.atr
   airtide info upload.atr --flow 1
   airtide info upload.atr --json | jq '.flows[] | {flow, acked_rate_bps}'`,

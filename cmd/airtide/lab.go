@@ -6,11 +6,12 @@ import (
 	"airtide/internal/view/terminal"
 )
 
-const labLong = `An experiment is a YAML file: terminals, access point, path, servers, traffic, sweeps, measurements and claims. airtide
-runs it with the kernel's own TCP over an emulated cell and keeps all recordings.
+const labLong = `An experiment is a YAML file: terminals, access point, path, servers, traffic, sweeps, measurements
+and claims. airtide runs it with the kernel's own TCP over an emulated cell and keeps all
+recordings.
 
-EXPERIMENT is a file, or the name of an experiment that comes with airtide (airtide lab list). RESULT is the folder of a
-result, or the name of an experiment for its newest result.`
+EXPERIMENT is a file, or the name of an experiment that comes with airtide (airtide lab list).
+RESULT is the folder of a result, or the name of an experiment for its newest result.`
 
 func newLab(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{

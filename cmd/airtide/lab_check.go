@@ -18,8 +18,8 @@ func newLabCheck(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check EXPERIMENT...",
 		Short: "Check the files of experiments",
-		Long: `Checks experiments without running them. Each problem names file, line and column, the text found and what was expected.
-The exit status is 1 if there is a problem.
+		Long: `Checks experiments without running them. Each problem names file, line and column, the text found
+and what was expected. The exit status is 1 if there is a problem.
 
 --schema prints the JSON schema of the files, for editors.`,
 		Example: `  airtide lab check my.yaml
@@ -66,7 +66,8 @@ The exit status is 1 if there is a problem.
 						fmt.Fprintln(out, p)
 					}
 					if len(c.Problems) == 0 {
-						fmt.Fprintf(out, "%s: valid, %s, %s\n", c.File, counted(c.Points, "point"), counted(c.Runs, "run"))
+						points, runs := counted(c.Points, "point"), counted(c.Runs, "run")
+						fmt.Fprintf(out, "%s: valid, %s, %s\n", c.File, points, runs)
 					}
 				}
 			}

@@ -19,8 +19,8 @@ func newLabCompare(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RESULT RESULT...",
 		Short: "Compare results with the first of them",
-		Long: `Prints for each measurement at each common point: the difference to the first result with its 95 % bootstrap interval, the
-ratio, and whether the difference is significant.`,
+		Long: `Prints for each measurement at each common point: the difference to the first result with its 95 %
+bootstrap interval, the ratio, and whether the difference is significant.`,
 		Example: `  airtide lab compare results/my/20260131-120000 results/my/20260201-090000`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {

@@ -45,7 +45,8 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				}
 				e := p.Experiment
 				list.Experiments = append(list.Experiments, experiment{
-					name, e.Title, e.Source, len(p.Points), len(p.Runs), int(p.Estimate(p.Runs, plan.Overhead).Seconds()),
+					name, e.Title, e.Source, len(p.Points), len(p.Runs),
+					int(p.Estimate(p.Runs, plan.Overhead).Seconds()),
 				})
 			}
 			var err error

@@ -18,8 +18,9 @@ func newLabResume(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RESULT",
 		Short: "Run the missing runs of a result",
-		Long: `Runs the runs of a result that were not finished, or failed. With --file the experiment may have changed, as long as the
-finished runs fit it: more repeats, more values of a sweep, other claims or figures.`,
+		Long: `Runs the runs of a result that were not finished, or failed. With --file the experiment may have
+changed, as long as the finished runs fit it: more repeats, more values of a sweep, other claims or
+figures.`,
 		Example: `  airtide lab resume quickstart
   airtide lab resume results/my/20260131-120000 --file my.yaml`,
 		Args:              exactArgs("RESULT"),

@@ -23,11 +23,13 @@ func newLabRun(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run EXPERIMENT",
 		Short: "Run an experiment",
-		Long: `Runs an experiment into a new folder below --results and shows progress and the remaining time. Nothing is overwritten.
-After Ctrl-C, a crash or a full disk, airtide lab resume runs the missing runs; finished runs stay as they are.
+		Long: `Runs an experiment into a new folder below --results and shows progress and the remaining time.
+Nothing is overwritten. After Ctrl-C, a crash or a full disk, airtide lab resume runs the missing
+runs; finished runs stay as they are.
 
-A run during which the emulator fell behind real time is repeated and does not count. The exit status is 3 if a claim of
-the experiment is not held, also with --json and --quiet. A claim that is not decided does not change the exit status.`,
+A run during which the emulator fell behind real time is repeated and does not count. The exit
+status is 3 if a claim of the experiment is not held, also with --json and --quiet. A claim that is
+not decided does not change the exit status.`,
 		Example: `  airtide lab run quickstart
   airtide lab run my.yaml --dry-run
   airtide lab run my.yaml -o /data/results

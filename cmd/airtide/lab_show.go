@@ -32,11 +32,12 @@ func newLabShow(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RESULT",
 		Short: "Print the tables and claims of a result, draw its figures",
-		Long: `Prints the measurements of each point (mean, standard deviation, median, 95 % bootstrap interval over the repeats) and the
-claims: held, not held, or not decided by the existing runs. Of an unfinished result, the finished runs are shown.
+		Long: `Prints the measurements of each point (mean, standard deviation, median, 95 % bootstrap interval
+over the repeats) and the claims: held, not held, or not decided by the existing runs. Of an
+unfinished result, the finished runs are shown.
 
---figures DIR draws the figures of the experiment; with --run those of one run over time. The exit status is 3 if a claim
-is not held. A claim that is not decided does not change the exit status.`,
+--figures DIR draws the figures of the experiment; with --run those of one run over time. The exit
+status is 3 if a claim is not held. A claim that is not decided does not change the exit status.`,
 		Example: `  airtide lab show quickstart
   airtide lab show quickstart --figures out
   airtide lab show quickstart --run r=1 --figures out

@@ -53,7 +53,8 @@ func rightExperiment(t *testing.T) string {
 func TestLabCheckNamesThePlace(t *testing.T) {
 	path := cellFile(t, shortExperiment)
 	stdout, _, status := run(t, "lab", "check", path)
-	if status != statusFailed || !strings.HasPrefix(stdout, path+":8:") || !strings.Contains(stdout, "did you mean phy_rate?") {
+	if status != statusFailed || !strings.HasPrefix(stdout, path+":8:") ||
+		!strings.Contains(stdout, "did you mean phy_rate?") {
 		t.Errorf("status %d: %s", status, stdout)
 	}
 	stdout, _, status = run(t, "lab", "check", "--json", path, "quickstart")
@@ -84,7 +85,8 @@ func TestLabPlansWithoutRunning(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("a dry run left %v", left)
 	}
-	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "quickstart") || !strings.Contains(out, "p1-fig7") {
+	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "quickstart") ||
+		!strings.Contains(out, "p1-fig7") {
 		t.Errorf("the list is\n%s", out)
 	}
 }
@@ -132,7 +134,10 @@ func TestResultsAreCompleted(t *testing.T) {
 		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, ""); !strings.HasPrefix(out, "short\n"+f.Dir+"\n") {
 			t.Errorf("lab %s completes %s", verb, out)
 		}
-		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, "short", ""); strings.HasPrefix(out, "short\n") != (verb == "compare") {
+		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, "short", ""); strings.HasPrefix(
+			out,
+			"short\n",
+		) != (verb == "compare") {
 			t.Errorf("lab %s completes a second argument with %s", verb, out)
 		}
 	}
@@ -158,7 +163,8 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if err := json.Unmarshal([]byte(mustRun(t, "lab", "show", "short", "-o", dir, "--json")), &shown); err != nil {
 		t.Fatal(err)
 	}
-	if shown.Runs.Finished != 4 || len(shown.Points) != 2 || len(shown.Claims) != 2 || shown.Claims[0].Verdict.Outcome != "held" {
+	if shown.Runs.Finished != 4 || len(shown.Points) != 2 || len(shown.Claims) != 2 ||
+		shown.Claims[0].Verdict.Outcome != "held" {
 		t.Errorf("shown: %+v", shown)
 	}
 	if csv := mustRun(t, "lab", "show", "short", "-o", dir, "--csv"); strings.Count(csv, "\n") < 5 {
@@ -181,11 +187,13 @@ func TestLabFromFileToClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := cellFile(t, strings.Replace(string(text), "mean(srtt) < 60000", "mean(srtt) > 60000", 1))
-	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != statusNotHeld || !strings.Contains(out, "not held") {
+	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != statusNotHeld ||
+		!strings.Contains(out, "not held") {
 		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
 	}
 	for _, flag := range []string{"--json", "--quiet"} {
-		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != statusNotHeld || strings.Contains(out, "not held") {
+		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != statusNotHeld ||
+			strings.Contains(out, "not held") {
 			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
 		}
 	}
@@ -195,7 +203,8 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "4/4") {
 		t.Errorf("the list is\n%s", out)
 	}
-	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != statusFailed || !strings.Contains(stderr, "nothing") {
+	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != statusFailed ||
+		!strings.Contains(stderr, "nothing") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -227,7 +236,8 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 			t.Errorf("%s, --json: exit status %d, want %d", c.outcome, status, c.status)
 		}
 		var exit exitStatus
-		if err := judgeResult(dir); (c.status == 0) != (err == nil) || c.status != 0 && (!errors.As(err, &exit) || int(exit) != c.status) {
+		if err := judgeResult(dir); (c.status == 0) != (err == nil) ||
+			c.status != 0 && (!errors.As(err, &exit) || int(exit) != c.status) {
 			t.Errorf("%s: what a run ends with is %v, want %d", c.outcome, err, c.status)
 		}
 	}
@@ -283,7 +293,8 @@ measure:
   goodput: {quantity: goodput, take: each}
 `
 
-// built is this program without the variables that make a test binary play it, for agents and guests.
+// built is this program without the variables that make a test binary play it, for agents and
+// guests.
 func built(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "airtide")
@@ -295,8 +306,9 @@ func built(t *testing.T) string {
 	return program
 }
 
-// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has changed, and one of which comes and
-// goes in mid-run. Results go where they do without -o, below the folder in which the user is.
+// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has
+// changed, and one of which comes and goes in mid-run. Results go where they do without -o, below
+// the folder in which the user is.
 func TestTerminalsOfALabShare(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -353,7 +365,8 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	if text := fmt.Sprint(others); !strings.Contains(text, "1 2 1") {
 		t.Errorf("the number of others was %s in turn, want the guest to come and to go", text)
 	}
-	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 || math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
+	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 ||
+		math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
 		t.Errorf("whose maximum is given said in the end %+v, and the other's is %+v", end, last)
 	}
 }

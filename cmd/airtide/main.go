@@ -75,7 +75,22 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
 			return verb.Help()
 		},
 	})
-	return group(root,
-		newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newCell(t), newLab(t), newCC(t),
-		newTune(t), newShare(t), newFairness(t), newTimewarp(t))
+	return group(
+		root,
+		newDoctor(
+			t,
+		),
+		newMonitor(t),
+		newRecord(t),
+		newInfo(t),
+		newExport(t),
+		newPlot(t),
+		newCell(t),
+		newLab(t),
+		newCC(t),
+		newTune(t),
+		newShare(t),
+		newFairness(t),
+		newTimewarp(t),
+	)
 }

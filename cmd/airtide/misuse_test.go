@@ -70,7 +70,8 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 func TestFilesThatAreNoRecordings(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"empty": "", "text": "this is a letter to the editor\n", "pcap": "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 100),
+		"empty": "", "text": "this is a letter to the " +
+			"editor\n", "pcap": "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 100),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -120,7 +121,12 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := info(t, bad); r.Totals.Samples == 0 || r.Totals.Samples >= all || r.Damage.SkippedBytes == 0 {
-		t.Errorf("of %d samples the file with a flipped bit has %d, %d bytes skipped", all, r.Totals.Samples, r.Damage.SkippedBytes)
+		t.Errorf(
+			"of %d samples the file with a flipped bit has %d, %d bytes skipped",
+			all,
+			r.Totals.Samples,
+			r.Damage.SkippedBytes,
+		)
 	}
 	for damaged, want := range map[string]string{cut: "cut off", bad: "damaged bytes skipped"} {
 		out := t.TempDir()
@@ -130,14 +136,16 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 			{"plot", damaged, "--grid", "-o", figure},
 			{"export", damaged, "--to", "jsonl", "-o", lines},
 		} {
-			if _, stderr, status := run(t, args...); status != 0 || !strings.Contains(stderr, damaged+": ") || strings.Count(stderr, want) != 1 {
+			if _, stderr, status := run(t, args...); status != 0 || !strings.Contains(stderr, damaged+": ") ||
+				strings.Count(stderr, want) != 1 {
 				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
 			}
 		}
 		if b, err := os.ReadFile(figure); err != nil || !bytes.Contains(b, []byte(want)) {
 			t.Errorf("the figure of a damaged recording does not say so: %v", err)
 		}
-		if b, err := os.ReadFile(lines); err != nil || bytes.Count(b, []byte(`"type":"sample"`)) != info(t, damaged).Totals.Samples {
+		if b, err := os.ReadFile(lines); err != nil ||
+			bytes.Count(b, []byte(`"type":"sample"`)) != info(t, damaged).Totals.Samples {
 			t.Errorf("exported are not the samples that can be read: %v", err)
 		}
 	}
@@ -175,7 +183,8 @@ func TestDoctorAsJSON(t *testing.T) {
 		Usable bool
 		Checks []struct{ Name, Status string }
 	}
-	if err := json.Unmarshal([]byte(mustRun(t, "doctor", "--json")), &r); err != nil || !r.Usable || len(r.Checks) < 20 {
+	if err := json.Unmarshal([]byte(mustRun(t, "doctor", "--json")), &r); err != nil || !r.Usable ||
+		len(r.Checks) < 20 {
 		t.Errorf("%v: %+v", err, r)
 	}
 }

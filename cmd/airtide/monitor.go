@@ -28,10 +28,12 @@ func newMonitor(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "monitor",
 		Short: "Watch TCP connections live",
-		Long: `Shows every TCP connection with its congestion window, round-trip times, queues, rates and errors, updated live.
+		Long: `Shows every TCP connection with its congestion window, round-trip times, queues, rates and errors,
+updated live.
 
-On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one connection,
-? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with --json, lines of JSON.`,
+On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one
+connection, ? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with
+--json, lines of JSON.`,
 		Example: `  airtide monitor
   airtide monitor --port 443 --sort srtt_us
   airtide monitor --once

@@ -21,7 +21,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// talk has a word with itself over TCP every few milliseconds, until its standard input ends. It prints its server's port.
+// talk has a word with itself over TCP every few milliseconds, until its standard input ends. It
+// prints its server's port.
 func talk(address string) {
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
@@ -158,7 +159,8 @@ func TestEachFlagLetsThroughItsFlowsAlone(t *testing.T) {
 	}
 }
 
-// namesOf says of flows whose they are by their namespaces. Flows of others, whom the same flag may let through, do not count.
+// namesOf says of flows whose they are by their namespaces. Flows of others, whom the same flag may
+// let through, do not count.
 func namesOf(netns []uint32, talkers ...*talker) (names []string) {
 	for _, talker := range talkers {
 		for _, n := range netns {
@@ -204,7 +206,8 @@ func startRecording(t *testing.T, path string, flags ...string) (end func()) {
 	}
 }
 
-// monitored watches until enough flows are shown, and returns their namespaces as the last round shows them.
+// monitored watches until enough flows are shown, and returns their namespaces as the last round
+// shows them.
 func monitored(t *testing.T, flags []string, enough func(netns []uint32) bool) (netns []uint32) {
 	t.Helper()
 	cmd := airtide(append([]string{"monitor", "--json", "--interval", "200ms"}, flags...)...)
@@ -302,7 +305,10 @@ func TestDensityThinsOutTheSamples(t *testing.T) {
 	path := func(density string) string { return filepath.Join(dir, density+".atr") }
 	var ends []func()
 	for _, density := range []string{"100ms", "change", "every"} {
-		ends = append(ends, startRecording(t, path(density), "--source", "bpf", "--netns", one.host.Name, "--density", density))
+		ends = append(
+			ends,
+			startRecording(t, path(density), "--source", "bpf", "--netns", one.host.Name, "--density", density),
+		)
 	}
 	waitFor(t, "samples", func() bool {
 		return sampled(t, path("every")).count() >= 400 && sampled(t, path("100ms")).count() >= 10

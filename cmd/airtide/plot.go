@@ -28,8 +28,9 @@ func newPlot(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o FIGURE",
 		Short: "Draw figures from a recording",
-		Long: `Draws one connection of a recording, several in one panel (--flow 1,2), or several side by side with the same axes
-(--grid). The suffix of the output chooses PNG, SVG or PDF; "-o -" writes to standard output.
+		Long: `Draws one connection of a recording, several in one panel (--flow 1,2), or several side by side with
+the same axes (--grid). The suffix of the output chooses PNG, SVG or PDF; "-o -" writes to standard
+output.
 
 Figures:
 ` + figureList(),

@@ -26,8 +26,8 @@ func newRecord(t *terminal.Terminal) *cobra.Command {
 		Short: "Record TCP connections into a file",
 		Long: `Records samples (per ACK with the bpf source) and events of TCP connections into one file.
 
-With a command, its connections and those of its children are recorded until the command ends; with --all, every
-connection. Without a command, recording goes on until Ctrl-C or --duration.`,
+With a command, its connections and those of its children are recorded until the command ends; with
+--all, every connection. Without a command, recording goes on until Ctrl-C or --duration.`,
 		Example: `  airtide record -o upload.atr -- iperf3 -c 192.0.2.1
   airtide record -o web.atr --port 443 --duration 30s
   airtide record -o all.atr --density 10ms`,

@@ -34,7 +34,8 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 				}
 			}
 			// What a poll finds is up to 100 ms old when the connection closes.
-			if least := map[string]int64{"bpf": transferred, "diag": transferred * 8 / 10}[source]; acked < least || acked > transferred+4 {
+			if least := map[string]int64{"bpf": transferred, "diag": transferred * 8 / 10}[source]; acked < least ||
+				acked > transferred+4 {
 				t.Errorf("%d bytes were acknowledged, %d were sent", acked, transferred)
 			}
 			dir := t.TempDir()
@@ -52,7 +53,8 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 					t.Errorf("export to %s: %v", format, err)
 				}
 			}
-			if _, stderr, status := run(t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv")); status != 1 || !strings.Contains(stderr, "exist") {
+			if _, stderr, status := run(t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv")); status != 1 ||
+				!strings.Contains(stderr, "exist") {
 				t.Errorf("an existing output gives status %d: %s", status, stderr)
 			}
 		})
@@ -62,7 +64,8 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 func TestOutputThatExistsOrIsBeingWrittenIsNotTouched(t *testing.T) {
 	path := recording(t)
 	before, _ := os.ReadFile(path)
-	if _, stderr, status := run(t, "record", "-o", path, "-d", "1s"); status != statusFailed || !strings.Contains(stderr, path) {
+	if _, stderr, status := run(t, "record", "-o", path, "-d", "1s"); status != statusFailed ||
+		!strings.Contains(stderr, path) {
 		t.Errorf("an existing file gives status %d: %s", status, stderr)
 	}
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
@@ -161,7 +164,10 @@ func killRecording(t *testing.T, source string) {
 	// So little that no batch fills: only time writes it down.
 	port := littleTraffic(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	cmd := airtide(append([]string{"record", "-a", "--source", source, "--port", fmt.Sprint(port), "-o", path, "--"}, played("sleep")...)...)
+	cmd := airtide(
+		append(
+			[]string{"record", "-a", "--source", source, "--port", fmt.Sprint(port), "-o", path, "--"},
+			played("sleep")...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +225,8 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 	return children
 }
 
-// littleTraffic sends a byte each few milliseconds over a connection, until the test ends, and returns its server's port.
+// littleTraffic sends a byte each few milliseconds over a connection, until the test ends, and
+// returns its server's port.
 func littleTraffic(t *testing.T) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -329,13 +336,15 @@ func TestTwoRecordingsAtOnceDoNotDisturbEachOther(t *testing.T) {
 func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 	needRoot(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != statusFailed || !strings.Contains(stderr, "kept") {
+	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != statusFailed ||
+		!strings.Contains(stderr, "kept") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if !info(t, path).Damage.CleanEnd {
 		t.Error("the recording is not whole")
 	}
-	if _, stderr, status := run(t, "record", "-o", path+"2", "--", "/no/such/program"); status != statusFailed || !strings.Contains(stderr, "/no/such/program") {
+	if _, stderr, status := run(t, "record", "-o", path+"2", "--", "/no/such/program"); status != statusFailed ||
+		!strings.Contains(stderr, "/no/such/program") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if left := cgroupsLeft(t); left != "" {

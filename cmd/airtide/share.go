@@ -12,10 +12,12 @@ func newShare(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "share",
 		Short: "Share one access point fairly and fast with other terminals",
-		Long: `Terminals on one access point report to each other the rates that they reach alone and that they deliver. Each terminal
-keeps its congestion windows within its share of the airtime and of the wire. All of them have the same key.
+		Long: `Terminals on one access point report to each other the rates that they reach alone and that they
+deliver. Each terminal keeps its congestion windows within its share of the airtime and of the wire.
+All of them have the same key.
 
-docs/design/sharing.md explains how shares are computed, and docs/reference/share-messages.md the messages.`,
+docs/design/sharing.md explains how shares are computed, and docs/reference/share-messages.md the
+messages.`,
 		Example: `  airtide share key -o cell.key                 once; give it to every terminal
   airtide share run --key cell.key --interface wlan0
   airtide share status --watch                  the state of the agents on this machine`,

@@ -24,9 +24,9 @@ func newShareHub(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hub --key FILE [flags]",
 		Short: "Relay reports between terminals whose access point separates them",
-		Long: `Runs on the wired side, on any machine that the terminals reach. Terminals that name it by --peer send it their reports.
-The hub passes the reports of a member of a cell on to the other members, still encrypted. It needs the keys of the cells
-to recognise members. It does not need root.`,
+		Long: `Runs on the wired side, on any machine that the terminals reach. Terminals that name it by --peer
+send it their reports. The hub passes the reports of a member of a cell on to the other members,
+still encrypted. It needs the keys of the cells to recognise members. It does not need root.`,
 		Example: `  airtide share hub --key cell.key
   airtide share hub --key cell.key --key guests.key --listen 192.168.1.2:4748
   airtide share run --key cell.key --peer 192.168.1.2 --max-rate 400Mbit       on each terminal`,
@@ -58,7 +58,12 @@ to recognise members. It does not need root.`,
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&keys, "key", nil, "file with a cell's key (required, repeatable)")
-	fl.StringVar(&listen, "listen", fmt.Sprintf(":%d", link.Port), "address, port or both (default address: all of this machine)")
+	fl.StringVar(
+		&listen,
+		"listen",
+		fmt.Sprintf(":%d", link.Port),
+		"address, port or both (default address: all of this machine)",
+	)
 	asJSON.register(fl, "print the state of the cells as a line of JSON each second")
 	return cmd
 }

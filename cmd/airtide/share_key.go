@@ -12,8 +12,8 @@ func newShareKey(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key [-o FILE]",
 		Short: "Make a key for a cell",
-		Long: `Makes a key for all terminals of a cell. Whoever has it can read their messages and take part. Protect it like the
-password of the Wi-Fi.`,
+		Long: `Makes a key for all terminals of a cell. Whoever has it can read their messages and take part.
+Protect it like the password of the Wi-Fi.`,
 		Example: `  airtide share key -o cell.key     a file that only you can read
   airtide share key                 to standard output`,
 		Args: noArgs,

@@ -40,12 +40,13 @@ func newShareRun(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --key FILE [flags]",
 		Short: "Take part in sharing until Ctrl-C",
-		Long: `Takes part in sharing: sees the connections of this network namespace, reports to the other terminals, and bounds the
-congestion windows of what this terminal sends. Without other terminals, or when they have been silent for a second,
-nothing is bounded. When the agent ends, however it ends, everything is restored. Needs root.
+		Long: `Takes part in sharing: sees the connections of this network namespace, reports to the other
+terminals, and bounds the congestion windows of what this terminal sends. Without other terminals,
+or when they have been silent for a second, nothing is bounded. When the agent ends, however it
+ends, everything is restored. Needs root.
 
-The rate that this terminal reaches alone decides its share of the airtime. Set it by --max-rate. Otherwise it follows
-from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
+The rate that this terminal reaches alone decides its share of the airtime. Set it by --max-rate.
+Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
 		Example: `  airtide share run --key cell.key --interface wlan0 --max-rate 400Mbit
   airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   if the access point blocks multicast
   airtide share run --key cell.key --peer 192.168.1.2      address of a running airtide share hub
@@ -69,7 +70,12 @@ from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.key, "key", "", "file with the cell's key (required)")
 	fl.StringVar(&f.device, "interface", "", "interface to the access point: flows of its addresses, multicast on it")
-	fl.StringSliceVar(&f.peers, "peer", nil, "address or address:port of a hub, or of a terminal to reach by unicast (repeatable)")
+	fl.StringSliceVar(
+		&f.peers,
+		"peer",
+		nil,
+		"address or address:port of a hub, or of a terminal to reach by unicast (repeatable)",
+	)
 	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
 	fl.StringVar(&f.policy, "policy", string(control.Shares),
 		"shares, equal-cap (our reconstruction of the middleware of Matsuno et al. 2021), or observe")
@@ -171,7 +177,11 @@ func (f *shareFlags) config() (c share.Config, err error) {
 	for _, rate := range []struct {
 		flag, text string
 		to         *float64
-	}{{"max-rate", f.maximum, &c.MaxBps}, {"capacity", f.capacity, &c.CapacityBps}, {"multicast-rate", f.multicast, &c.MulticastBps}} {
+	}{
+		{"max-rate", f.maximum, &c.MaxBps},
+		{"capacity", f.capacity, &c.CapacityBps},
+		{"multicast-rate", f.multicast, &c.MulticastBps},
+	} {
 		if rate.text == "" {
 			continue
 		}

@@ -26,9 +26,10 @@ func newShareStatus(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the agents on this machine",
-		Long: `Shows the state of each agent on this machine, in any network namespace: the terminals in contact, the rates that they
-reach alone and that they deliver, the share of the agent, the limit of the cell, whether windows are bounded and if not
-why, and the fate of received datagrams. With --watch the table is updated until Ctrl-C. Needs root.
+		Long: `Shows the state of each agent on this machine, in any network namespace: the terminals in contact,
+the rates that they reach alone and that they deliver, the share of the agent, the limit of the
+cell, whether windows are bounded and if not why, and the fate of received datagrams. With --watch
+the table is updated until Ctrl-C. Needs root.
 
 The exit status is 1 if no agent runs here or if an agent does not answer within a second.`,
 		Example: `  airtide share status

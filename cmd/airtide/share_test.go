@@ -99,8 +99,8 @@ func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
 	return all
 }
 
-// TestTwoAgentsByAHub lets two agents meet at a hub alone, one with the rights of its systemd unit, asks how they are doing by the socket and by
-// Prometheus, and kills the other.
+// TestTwoAgentsByAHub lets two agents meet at a hub alone, one with the rights of its systemd unit,
+// asks how they are doing by the socket and by Prometheus, and kills the other.
 func TestTwoAgentsByAHub(t *testing.T) {
 	needRoot(t)
 	n := testnet.New(t, testnet.Options{})
@@ -108,7 +108,18 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	mustRun(t, "share", "key", "-o", key)
 	_, hubSays := startShare(t, n.Server, "hub", "--key", key, "--listen", ":4799")
 	peer := n.Server.V4.String() + ":4799"
-	limited := airtide("share", "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit", "--metrics", n.Client.V4.String()+":9478")
+	limited := airtide(
+		"share",
+		"run",
+		"--key",
+		key,
+		"--peer",
+		peer,
+		"--max-rate",
+		"50Mbit",
+		"--metrics",
+		n.Client.V4.String()+":9478",
+	)
 	limitAsUnit(t, limited, "airtide-share.service")
 	startCommand(t, n.Client, limited)
 	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
@@ -118,12 +129,19 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
 			server.Peers[0].Address == n.Client.V4.String() && client.Held
 	})
-	testnet.Eventually(t, 10*time.Second, "the hub to say so", func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
-	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") || !strings.Contains(table, n.Server.V4.String()) {
+	testnet.Eventually(
+		t,
+		10*time.Second,
+		"the hub to say so",
+		func() bool { return strings.Contains(hubSays(), ": 2 terminals") },
+	)
+	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") ||
+		!strings.Contains(table, n.Server.V4.String()) {
 		t.Errorf("the table:\n%s", table)
 	}
 	out, err := n.Client.Run("curl", "-s", "http://"+n.Client.V4.String()+":9478/metrics")
-	if err != nil || !strings.Contains(out, `airtide_share_terminal_max_bps{`) || !strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {
+	if err != nil || !strings.Contains(out, `airtide_share_terminal_max_bps{`) ||
+		!strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {
 		t.Errorf("scraped: %v\n%s", err, out)
 	}
 
@@ -147,8 +165,9 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	}
 }
 
-// promised waits until something is so, which is promised within a second of when it began: as long as agents bear silence of each other. Half a
-// second is allowed beside, and the time for which the machine let the test wait, or took longer to answer it than a step of an agent and some.
+// promised waits until something is so, which is promised within a second of when it began: as long
+// as agents bear silence of each other. Half a second is allowed beside, and the time for which the
+// machine let the test wait, or took longer to answer it than a step of an agent and some.
 func promised(t *testing.T, began time.Time, what string, is func() bool) {
 	t.Helper()
 	const pause, answer, limit = 10 * time.Millisecond, 150 * time.Millisecond, 1500 * time.Millisecond
@@ -167,7 +186,12 @@ func promised(t *testing.T, began time.Time, what string, is func() bool) {
 		late += max(time.Since(from)-pause, 0)
 	}
 	took := time.Since(began) - late
-	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
+	t.Logf(
+		"%s after %s, the machine's delays of %s left out",
+		what,
+		took.Round(10*time.Millisecond),
+		late.Round(10*time.Millisecond),
+	)
 	if took > limit && !testing.Short() {
 		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
 	}
@@ -203,7 +227,8 @@ func TestShareMisuse(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"run", "status", "hub", "key"} {
-		if out := mustRun(t, "share", verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide share "+verb) {
+		if out := mustRun(t, "share", verb, "--help"); !strings.Contains(out, "Examples:") ||
+			!strings.Contains(out, "airtide share "+verb) {
 			t.Errorf("airtide share %s --help has no examples", verb)
 		}
 	}

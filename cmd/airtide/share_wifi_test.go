@@ -18,8 +18,8 @@ import (
 	"airtide/internal/vm"
 )
 
-// wifiScript has a simulated access point and a station in one kernel, lets an agent say what it knows, then takes the access point away.
-// The station's rates are printed as iw shows them.
+// wifiScript has a simulated access point and a station in one kernel, lets an agent say what it
+// knows, then takes the access point away. The station's rates are printed as iw shows them.
 const wifiScript = `set -e
 hostapd -B -f /tmp/hostapd.log /hostapd.conf >&2
 ip link set lo up
@@ -50,7 +50,8 @@ wait $agent
 
 const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nchannel=1\nieee80211n=1\nwmm_enabled=1\n"
 
-// TestAnAgentHasItsPHYRateFromNL80211 holds what an agent says against iw, on simulated radios (mac80211_hwsim), which Debian's kernels have.
+// TestAnAgentHasItsPHYRateFromNL80211 holds what an agent says against iw, on simulated radios
+// (mac80211_hwsim), which Debian's kernels have.
 func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	needRoot(t)
 	if testing.Short() {
@@ -89,7 +90,13 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	}
 	shown, connected, afterwards := wifiRates(t, out.Bytes())
 	if len(shown) == 0 || len(connected) == 0 || len(afterwards) == 0 {
-		t.Fatalf("iw showed %v, the agent said %v and %v without an access point, in\n%s", shown, connected, afterwards, &out)
+		t.Fatalf(
+			"iw showed %v, the agent said %v and %v without an access point, in\n%s",
+			shown,
+			connected,
+			afterwards,
+			&out,
+		)
 	}
 	t.Logf("iw showed %v, the agent said %v, and %v without an access point", shown, connected, afterwards)
 	if last := connected[len(connected)-1]; !slices.Contains(shown, last) {
@@ -100,7 +107,8 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	}
 }
 
-// wifiKernel is Debian's 6.1 with the drivers of radios, which the kernel of the other guests, for clouds, lacks.
+// wifiKernel is Debian's 6.1 with the drivers of radios, which the kernel of the other guests, for
+// clouds, lacks.
 func wifiKernel(t *testing.T) vm.Kernel {
 	t.Helper()
 	k, err := vm.Fetch(t.Context(), "6.1")
@@ -112,13 +120,21 @@ func wifiKernel(t *testing.T) vm.Kernel {
 	if err != nil {
 		t.Skip(err)
 	}
-	k.Image, k.Modules = filepath.Join(folder, "boot/vmlinuz-"+k.Release), filepath.Join(folder, "lib/modules", k.Release)
+	k.Image, k.Modules = filepath.Join(
+		folder,
+		"boot/vmlinuz-"+k.Release,
+	), filepath.Join(
+		folder,
+		"lib/modules",
+		k.Release,
+	)
 	return k
 }
 
 var bitrate = regexp.MustCompile(`tx bitrate: ([\d.]+) MBit/s`)
 
-// wifiRates are those that iw showed and those that the agent said, in bit/s, before and after it was disconnected.
+// wifiRates are those that iw showed and those that the agent said, in bit/s, before and after it
+// was disconnected.
 func wifiRates(t *testing.T, out []byte) (shown, connected, afterwards []float64) {
 	t.Helper()
 	before := &connected

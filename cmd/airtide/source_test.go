@@ -54,7 +54,8 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 		return runCmd(t, asNobody(cmd))
 	}
 	if _, stderr, status := nobody("record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr")); status != statusFailed ||
-		!strings.Contains(stderr, "root") || !strings.Contains(stderr, "--source diag") {
+		!strings.Contains(stderr, "root") ||
+		!strings.Contains(stderr, "--source diag") {
 		t.Errorf("bpf without root: status %d: %s", status, stderr)
 	}
 	stop := make(chan bool)
@@ -140,10 +141,13 @@ func TestMonitorShowsConnectionsThatAreIdle(t *testing.T) {
 	}
 }
 
-// withoutBTF is a verb where the kernel shows no types: /sys/kernel/btf is covered in a mount namespace of its own.
+// withoutBTF is a verb where the kernel shows no types: /sys/kernel/btf is covered in a mount
+// namespace of its own.
 func withoutBTF(args ...string) *exec.Cmd {
 	cmd := airtide(args...)
-	covered := exec.Command("sh", append([]string{"-c", `mount -t tmpfs none /sys/kernel/btf && exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)...)
+	covered := exec.Command(
+		"sh",
+		append([]string{"-c", `mount -t tmpfs none /sys/kernel/btf && exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)...)
 	covered.Env = cmd.Env
 	covered.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	return covered
@@ -172,7 +176,10 @@ func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
 	if status != 0 || !strings.Contains(stderr, "taking diag") || !strings.Contains(stderr, "BTF") {
 		t.Errorf("auto: status %d: %s", status, stderr)
 	}
-	_, stderr, status = runCmd(t, withoutBTF("record", "--source", "bpf", "--btf", copied, "-d", "1s", "--force", "-o", path))
+	_, stderr, status = runCmd(
+		t,
+		withoutBTF("record", "--source", "bpf", "--btf", copied, "-d", "1s", "--force", "-o", path),
+	)
 	if status != 0 {
 		t.Errorf("with the types in a file: status %d: %s", status, stderr)
 	}

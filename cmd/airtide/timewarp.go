@@ -16,12 +16,13 @@ func newTimewarp(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "timewarp",
 		Short: "Make the kernel's clock run N times as fast",
-		Long: `Makes the clock of this kernel run N times as fast as real time, or slower: a day of an app passes in some hours. A kernel
-module does it, which is built from sources in this binary. All timing of the kernel and its programs follows: sleeps,
-timeouts, TCP. The network outside does not follow, so TCP sees round trips that are N times as long.
+		Long: `Makes the clock of this kernel run N times as fast as real time, or slower: a day of an app passes
+in some hours. A kernel module does it, which is built from sources in this binary. All timing of
+the kernel and its programs follows: sleeps, timeouts, TCP. The network outside does not follow, so
+TCP sees round trips that are N times as long.
 
-The module stays loaded until unload, which restores the clock source and sets the date back by the time gained.
-docs/guide/timewarp.md describes what follows the clock and what stays real.`,
+The module stays loaded until unload, which restores the clock source and sets the date back by the
+time gained. docs/guide/timewarp.md describes what follows the clock and what stays real.`,
 		Example: `  airtide timewarp build                     build the module for this kernel
   airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
   airtide timewarp load
@@ -34,7 +35,8 @@ docs/guide/timewarp.md describes what follows the clock and what stays real.`,
 }
 
 func moduleFlag(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "module", "", "file of the module (default: the module built for this kernel, or by DKMS)")
+	cmd.Flags().
+		StringVar(path, "module", "", "file of the module (default: the module built for this kernel, or by DKMS)")
 	_ = cmd.MarkFlagFilename("module", "ko", "xz", "zst")
 }
 

@@ -18,8 +18,8 @@ func newTimewarpBuild(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [-- make-argument ...]",
 		Short: "Build the module for a kernel",
-		Long: `Builds the module from sources in this binary. It needs make, a compiler, and the headers of the target kernel. Arguments
-behind -- are passed to make.`,
+		Long: `Builds the module from sources in this binary. It needs make, a compiler, and the headers of the
+target kernel. Arguments behind -- are passed to make.`,
 		Example: `  airtide timewarp build
   airtide timewarp build --kernel-headers /usr/src/linux-headers-6.1.0-56-amd64 -o timewarp.ko
   airtide timewarp build --kernel-headers DIR -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-`,

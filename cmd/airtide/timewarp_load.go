@@ -12,8 +12,8 @@ func newTimewarpLoad(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Load the module and select its clock source, at ratio 1",
-		Long: `Loads the module and makes the kernel keep time by its clock source, at ratio 1. Nothing changes until airtide timewarp
-set. The module stays loaded until airtide timewarp unload.`,
+		Long: `Loads the module and makes the kernel keep time by its clock source, at ratio 1. Nothing changes
+until airtide timewarp set. The module stays loaded until airtide timewarp unload.`,
 		Example: `  airtide timewarp load
   airtide timewarp load --module ./timewarp.ko`,
 		Args: noArgs,

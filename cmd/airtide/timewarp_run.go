@@ -21,9 +21,10 @@ func newTimewarpRun(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run -N RATIO -- command ...",
 		Short: "Run a command in warped time",
-		Long: `Loads the module, sets N and runs the command. Everything is restored when the command ends, on Ctrl-C, or when airtide is
-killed. Then it prints the duration of the command in real time and by the clock, and the errors that TCP counted in this
-network namespace, by kind. The exit status is the status of the command.`,
+		Long: `Loads the module, sets N and runs the command. Everything is restored when the command ends, on
+Ctrl-C, or when airtide is killed. Then it prints the duration of the command in real time and by
+the clock, and the errors that TCP counted in this network namespace, by kind. The exit status is
+the status of the command.`,
 		Example: `  airtide timewarp run -N 10 -- curl -O http://192.0.2.1/file
   airtide timewarp run -N 10 --rto paper -- iperf3 -c 192.0.2.1 -t 60
   airtide timewarp run -N 10 --json -- iperf3 -c 192.0.2.1 -t 60`,

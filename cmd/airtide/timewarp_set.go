@@ -12,8 +12,9 @@ func newTimewarpSet(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set N",
 		Short: "Set how many times as fast as real time the clock runs",
-		Long: `Sets N: a whole number, a fraction or a decimal number from 1/10 to 1000. It can be changed at any time; the clock never
-goes back. --rto and --scaled-cubic hold for this N only, and end when N is 1 again.`,
+		Long: `Sets N: a whole number, a fraction or a decimal number from 1/10 to 1000. It can be changed at any
+time; the clock never goes back. --rto and --scaled-cubic hold for this N only, and end when N is 1
+again.`,
 		Example: `  airtide timewarp set 10
   airtide timewarp set 5/2 --rto none
   airtide timewarp set 10 --scaled-cubic`,

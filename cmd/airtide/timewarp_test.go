@@ -37,13 +37,15 @@ func TestTimewarpMisuse(t *testing.T) {
 		{[]string{"timewarp", "run", "-N", "10", "true"}, "behind --"},
 	} {
 		stdout, stderr, status := run(t, c.args...)
-		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" || strings.Count(stderr, "\n") > 2 {
+		if status != statusMisuse || !strings.Contains(stderr, c.want) || stdout != "" ||
+			strings.Count(stderr, "\n") > 2 {
 			t.Errorf("airtide %s: status %d, %q, %q", strings.Join(c.args, " "), status, stdout, stderr)
 		}
 	}
 }
 
-// What the verbs do where the kernel has no modules, and, where it has, that asking changes nothing.
+// What the verbs do where the kernel has no modules, and, where it has, that asking changes
+// nothing.
 func TestTimewarpOnThisKernel(t *testing.T) {
 	if err := timewarp.Running().Support(); errors.Is(err, timewarp.ErrNoModules) {
 		for _, args := range [][]string{
@@ -54,14 +56,17 @@ func TestTimewarpOnThisKernel(t *testing.T) {
 			{"timewarp", "run", "-N", "2", "--", "true"},
 		} {
 			_, stderr, status := run(t, args...)
-			if status != statusFailed || !strings.Contains(stderr, "CONFIG_MODULES") || !strings.Contains(stderr, "still works") || strings.Count(stderr, "\n") != 1 {
+			if status != statusFailed || !strings.Contains(stderr, "CONFIG_MODULES") ||
+				!strings.Contains(stderr, "still works") ||
+				strings.Count(stderr, "\n") != 1 {
 				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
 			}
 		}
 		return
 	}
 	var s timewarp.Status
-	if err := json.Unmarshal([]byte(mustRun(t, "timewarp", "status", "--json")), &s); err != nil || s.ClockSource == "" {
+	if err := json.Unmarshal([]byte(mustRun(t, "timewarp", "status", "--json")), &s); err != nil ||
+		s.ClockSource == "" {
 		t.Errorf("%v: %+v", err, s)
 	}
 }
@@ -75,7 +80,8 @@ func TestTimewarpBuildNeedsHeaders(t *testing.T) {
 
 func TestTimewarpHelpHasExamples(t *testing.T) {
 	for _, verb := range []string{"build", "load", "set", "status", "unload", "run"} {
-		if out := mustRun(t, "timewarp", verb, "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "airtide timewarp "+verb) {
+		if out := mustRun(t, "timewarp", verb, "--help"); !strings.Contains(out, "Examples:") ||
+			!strings.Contains(out, "airtide timewarp "+verb) {
 			t.Errorf("airtide timewarp %s --help has no examples", verb)
 		}
 	}

@@ -14,8 +14,8 @@ func newTimewarpUnload(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unload",
 		Short: "Restore the clock source and unload the module",
-		Long: `Sets N to 1, restores the previous clock source, unloads the module and sets the date back by the time gained (unless NTP
-keeps the date). The changes of a killed process are undone, too.`,
+		Long: `Sets N to 1, restores the previous clock source, unloads the module and sets the date back by the
+time gained (unless NTP keeps the date). The changes of a killed process are undone, too.`,
 		Example: `  airtide timewarp unload`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

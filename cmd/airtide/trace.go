@@ -30,7 +30,8 @@ func openTrace(t *terminal.Terminal, path string) (*reading, error) {
 	return &reading{Reader: r, terminal: t, path: path, begun: time.Now()}, nil
 }
 
-// scan delivers the recording until the context ends. It shows progress once the verb has taken long.
+// scan delivers the recording until the context ends. It shows progress once the verb has taken
+// long.
 func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, sink tcp.Sink) error {
 	from := r.Metadata().ClockMonotonicNs
 	s := &watched{ctx: ctx, sink: sink}

@@ -36,7 +36,9 @@ func TestAFlowThatIsNotThereIsMisuse(t *testing.T) {
 		{"export", kernelRecording, "-o", filepath.Join(dir, "a"), "--to", "parquet", "--flow", "99"},
 	} {
 		stdout, stderr, status := run(t, args...)
-		if status != statusMisuse || !strings.Contains(stderr, "has no flow ") || !strings.Contains(stderr, "it has 1 to 14\n") || stdout != "" {
+		if status != statusMisuse || !strings.Contains(stderr, "has no flow ") ||
+			!strings.Contains(stderr, "it has 1 to 14\n") ||
+			stdout != "" {
 			t.Errorf("airtide %s: status %d: %q, %q", strings.Join(args, " "), status, stdout, stderr)
 		}
 	}
@@ -70,7 +72,8 @@ func TestAFigureSaysWhatItsRecordingLacks(t *testing.T) {
 		{0, trace.Damage{CleanEnd: true}, ""},
 		{0, trace.Damage{Live: true}, ""},
 		{3, trace.Damage{CleanEnd: true}, "3 records were lost while recording"},
-		{3, trace.Damage{}, "3 records were lost while recording; recording: cut off: the recording was not ended cleanly"},
+		{3, trace.Damage{}, "3 records were lost while recording; recording: cut off: the recording was not ended " +
+			"cleanly"},
 	} {
 		if got := missing(c.lost, c.damage); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -78,7 +81,8 @@ func TestAFigureSaysWhatItsRecordingLacks(t *testing.T) {
 	}
 }
 
-// A connection that had moved much before the recording and is idle since is not what a figure is of.
+// A connection that had moved much before the recording and is idle since is not what a figure is
+// of.
 func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -87,8 +91,10 @@ func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
 	}{
 		{"the oldest is idle", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 2},
 		{"the oldest is busy", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9 + 5000}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 1},
-		{"a young one is known by one sample", [3][2][2]int64{{{9e9, 0}, {9e9 + 10, 0}}, {{tcp.Absent, tcp.Absent}, {tcp.Absent, tcp.Absent}}, {{500, 0}, {500, 0}}}, 3},
-		{"a sender counts before a receiver of as much", [3][2][2]int64{{{0, 0}, {0, 0}}, {{0, 0}, {0, 1000}}, {{0, 0}, {1000, 0}}}, 3},
+		{"a young one is known by one " +
+			"sample", [3][2][2]int64{{{9e9, 0}, {9e9 + 10, 0}}, {{tcp.Absent, tcp.Absent}, {tcp.Absent, tcp.Absent}}, {{500, 0}, {500, 0}}}, 3},
+		{"a sender counts before a receiver of as " +
+			"much", [3][2][2]int64{{{0, 0}, {0, 0}}, {{0, 0}, {0, 1000}}, {{0, 0}, {1000, 0}}}, 3},
 		{"nothing moved", [3][2][2]int64{}, 1},
 	} {
 		v := newVolume()
@@ -123,7 +129,8 @@ func TestAnInterruptEndsWhoReadsARecording(t *testing.T) {
 		root, out := newRoot(&terminal.Terminal{}), &bytes.Buffer{}
 		root.SetArgs(args)
 		root.SetOut(out)
-		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") || out.Len() > 0 {
+		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") ||
+			out.Len() > 0 {
 			t.Errorf("airtide %s: %v, printed %q", strings.Join(args, " "), err, out)
 		}
 	}
@@ -193,7 +200,8 @@ func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+erase) })
 }
 
-// liveTerminal is a pseudo-terminal in the place of standard error. The function returns what it shows.
+// liveTerminal is a pseudo-terminal in the place of standard error. The function returns what it
+// shows.
 func liveTerminal(t *testing.T) (live *terminal.Terminal, shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -304,7 +312,8 @@ func TestOneFlowIsSummedUpAndExported(t *testing.T) {
 	}
 }
 
-// A file of a later major version is refused whole, since what an older reader made of it would be wrong.
+// A file of a later major version is refused whole, since what an older reader made of it would be
+// wrong.
 func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 	file, err := os.ReadFile(kernelRecording)
 	if err != nil {
@@ -334,8 +343,15 @@ func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 		{"fairness", path},
 	} {
 		stdout, stderr, status := run(t, args...)
-		if status != statusFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 || stdout != "" {
-			t.Errorf("airtide %s: status %d: %d bytes of output, %q", strings.Join(args, " "), status, len(stdout), stderr)
+		if status != statusFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 ||
+			stdout != "" {
+			t.Errorf(
+				"airtide %s: status %d: %d bytes of output, %q",
+				strings.Join(args, " "),
+				status,
+				len(stdout),
+				stderr,
+			)
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

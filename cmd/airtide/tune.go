@@ -27,13 +27,15 @@ func newTune(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [selection] [settings] [--keep] [-- command ...]",
 		Short: "Set limits on live and new TCP sockets",
-		Long: `Sets limits on existing and new TCP sockets: bounds of the congestion window, congestion control, pacing rate, buffers,
-timeouts. Port, host, process, cgroup and network namespace select the sockets; each given kind must match. With a command
-and without a selection, the sockets of the command and its children are changed.
+		Long: `Sets limits on existing and new TCP sockets: bounds of the congestion window, congestion control,
+pacing rate, buffers, timeouts. Port, host, process, cgroup and network namespace select the
+sockets; each given kind must match. With a command and without a selection, the sockets of the
+command and its children are changed.
 
-Each socket is read back after the change. If a change failed, the socket is named and the exit status is 1. Everything is
-restored on Ctrl-C or when the command ends. With --keep it lasts until airtide tune undo. The changes of a killed process
-are restored by the next tune or undo. If a command is given, the exit status is the status of the command.
+Each socket is read back after the change. If a change failed, the socket is named and the exit
+status is 1. Everything is restored on Ctrl-C or when the command ends. With --keep it lasts until
+airtide tune undo. The changes of a killed process are restored by the next tune or undo. If a
+command is given, the exit status is the status of the command.
 
 docs/guide/tune.md describes each setting, and which of them cannot be restored.`,
 		Example: `  airtide tune --port 5201 --cwnd-max 100
@@ -69,7 +71,13 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 				}
 			}
 			o.BPFFS = string(bpffs)
-			out := tuneOutput{Terminal: t, json: bool(asJSON), quiet: bool(quiet), keep: o.Keep, command: len(command) > 0}
+			out := tuneOutput{
+				Terminal: t,
+				json:     bool(asJSON),
+				quiet:    bool(quiet),
+				keep:     o.Keep,
+				command:  len(command) > 0,
+			}
 			return tuneUntil(cmd.Context(), sel, to, o, command, &out)
 		},
 	}
@@ -217,7 +225,11 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 func printUndone(w io.Writer, u tune.Undone) error {
 	_, err := fmt.Fprintf(w, "tune %s is undone on %d sockets that still exist\n", u.ID, u.Sockets)
 	if err == nil && u.FixedBuffers > 0 {
-		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n", u.FixedBuffers)
+		_, err = fmt.Fprintf(
+			w,
+			"  %d sockets that no process holds keep their fixed buffers until they close\n",
+			u.FixedBuffers,
+		)
 	}
 	return err
 }

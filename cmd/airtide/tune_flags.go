@@ -22,10 +22,20 @@ type tuneFlags struct {
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Uint32Var(&f.CwndMaxPackets, "cwnd-max", 0,
-		"upper bound of the congestion window in packets (sockets without cubic_bound: by the socket option, which overwrites ssthresh)")
+	fl.Uint32Var(
+		&f.CwndMaxPackets,
+		"cwnd-max",
+		0,
+		"upper bound of the congestion window in packets (sockets without cubic_bound: by the socket option, which "+
+			"overwrites ssthresh)",
+	)
 	fl.Uint32Var(&f.CwndMinPackets, "cwnd-min", 0, "lower bound of the congestion window in packets (cubic_bound only)")
-	fl.Uint32Var(&f.InitialWindowPackets, "initial-window", 0, "congestion window in packets with which new sockets start")
+	fl.Uint32Var(
+		&f.InitialWindowPackets,
+		"initial-window",
+		0,
+		"congestion window in packets with which new sockets start",
+	)
 	fl.StringVar(&f.CongestionControl, "cc", "", "congestion control")
 	fl.StringVar(&f.pacing, "pacing-rate", "", "highest sending rate in bit/s, such as 20M")
 	fl.StringVar(&f.sndbuf, "send-buffer", "", "send buffer in bytes as SO_SNDBUF takes it, such as 256k")
@@ -36,10 +46,13 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&f.minRTO, "rto-min", 0, "minimum retransmission timeout; above 200ms by routes to the peers")
 	fl.DurationVar(&f.maxRTO, "rto-max", 0, "maximum retransmission timeout, 1s to 120s (Linux 6.15)")
 	fl.DurationVar(&f.delack, "delayed-ack", 0, "longest delay of an ACK, at most 200ms")
-	_ = cmd.RegisterFlagCompletionFunc("cc", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		names, _ := congestion.Available()
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc(
+		"cc",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			names, _ := congestion.Available()
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	)
 }
 
 // settings reads the flags.

@@ -24,8 +24,8 @@ func newTuneShow(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the tunes in force, their processes and sockets",
-		Long: `Reads from the kernel which tunes are in force, the values of each socket and the process that set them. The tunes of
-killed processes are shown, too.`,
+		Long: `Reads from the kernel which tunes are in force, the values of each socket and the process that set
+them. The tunes of killed processes are shown, too.`,
 		Example: `  airtide tune show
   airtide tune show --json | jq '.tunes[] | {id, counts}'`,
 		Args: noArgs,

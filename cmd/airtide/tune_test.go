@@ -39,7 +39,19 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 	conn, _ := n.Connect(testnet.Dial{})
 	before := lowatOf(t, conn)
 	netns := strconv.FormatUint(uint64(n.Client.NetNS), 10)
-	out := mustRun(t, "tune", "--netns", netns, "--notsent-lowat", "16k", "--cwnd-max", "50", "--keep", "--bpffs", folder)
+	out := mustRun(
+		t,
+		"tune",
+		"--netns",
+		netns,
+		"--notsent-lowat",
+		"16k",
+		"--cwnd-max",
+		"50",
+		"--keep",
+		"--bpffs",
+		folder,
+	)
 	for _, want := range []string{"1 socket matched", "1 changed", "overwrites ssthresh", "airtide tune undo"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it prints no %q:\n%s", want, out)
@@ -49,20 +61,24 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 		t.Errorf("it is %d", got)
 	}
 	var shown tunes
-	if err := json.Unmarshal([]byte(mustRun(t, "tune", "show", "--json", "--bpffs", folder)), &shown); err != nil || len(shown.Tunes) != 1 {
+	if err := json.Unmarshal([]byte(mustRun(t, "tune", "show", "--json", "--bpffs", folder)), &shown); err != nil ||
+		len(shown.Tunes) != 1 {
 		t.Fatalf("%+v, %v", shown, err)
 	}
 	r := shown.Tunes[0]
-	if r.Counts.Changed != 1 || !r.Keep || r.Settings.CwndMaxPackets != 50 || len(r.Sockets) != 1 || len(r.Sockets[0].Values) != 2 {
+	if r.Counts.Changed != 1 || !r.Keep || r.Settings.CwndMaxPackets != 50 || len(r.Sockets) != 1 ||
+		len(r.Sockets[0].Values) != 2 {
 		t.Errorf("shown as %+v", r)
 	}
-	if out := mustRun(t, "tune", "show", "--bpffs", folder); !strings.Contains(out, r.ID) || !strings.Contains(out, "kept") {
+	if out := mustRun(t, "tune", "show", "--bpffs", folder); !strings.Contains(out, r.ID) ||
+		!strings.Contains(out, "kept") {
 		t.Errorf("shown as\n%s", out)
 	}
 	if out := mustRun(t, "__complete", "tune", "undo", "--bpffs", folder, ""); !strings.Contains(out, r.ID) {
 		t.Errorf("undo does not complete: %s", out)
 	}
-	if _, stderr, status := run(t, "tune", "undo", "beef", "--bpffs", folder); status != statusFailed || !strings.Contains(stderr, "no such tune") {
+	if _, stderr, status := run(t, "tune", "undo", "beef", "--bpffs", folder); status != statusFailed ||
+		!strings.Contains(stderr, "no such tune") {
 		t.Errorf("an unknown one gives status %d: %s", status, stderr)
 	}
 	if out := mustRun(t, "tune", "undo", "--bpffs", folder); !strings.Contains(out, r.ID+" is undone on 1 sockets") {
@@ -132,7 +148,10 @@ func TestTuneOfACommand(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	bystander, _ := n.Connect(testnet.Dial{})
 	before := lowatOf(t, bystander)
-	cmd := airtide(append([]string{"tune", "--notsent-lowat", "9000", "--bpffs", folder, "--json", "--"}, played("transfer")...)...)
+	cmd := airtide(
+		append(
+			[]string{"tune", "--notsent-lowat", "9000", "--bpffs", folder, "--json", "--"},
+			played("transfer")...)...)
 	stdout, stderr, status := runCmd(t, cmd)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	var ended tuneLine
@@ -162,7 +181,9 @@ func TestTuneThatFailsOnASocket(t *testing.T) {
 	conn, _ := n.Connect(testnet.Dial{CongestionControl: "cubic"})
 	netns := strconv.FormatUint(uint64(n.Client.NetNS), 10)
 	out, stderr, status := run(t, "tune", "--netns", netns, "--cwnd-min", "4", "--keep", "--bpffs", folder)
-	if status != statusFailed || !strings.Contains(out, conn.LocalAddr().String()) || !strings.Contains(out, "cubic_bound") || stderr != "" {
+	if status != statusFailed || !strings.Contains(out, conn.LocalAddr().String()) ||
+		!strings.Contains(out, "cubic_bound") ||
+		stderr != "" {
 		t.Errorf("status %d: %s%s", status, out, stderr)
 	}
 	mustRun(t, "tune", "undo", "--bpffs", folder)
@@ -188,12 +209,14 @@ func TestTuneMisuse(t *testing.T) {
 		{"show", "more"},
 		{"undo", "--running", "abc"},
 	} {
-		if _, stderr, status := run(t, append([]string{"tune"}, args...)...); status != statusMisuse || !strings.Contains(stderr, "--help") {
+		if _, stderr, status := run(t, append([]string{"tune"}, args...)...); status != statusMisuse ||
+			!strings.Contains(stderr, "--help") {
 			t.Errorf("airtide tune %v gives status %d: %s", args, status, stderr)
 		}
 	}
 	needRoot(t)
-	if _, stderr, status := run(t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t)); status != statusFailed || !strings.Contains(stderr, "this kernel has") {
+	if _, stderr, status := run(t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t)); status != statusFailed ||
+		!strings.Contains(stderr, "this kernel has") {
 		t.Errorf("an unknown congestion control gives status %d: %s", status, stderr)
 	}
 }
@@ -205,7 +228,8 @@ func TestTuneWithoutRoot(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Dir = "/"
 		cmd.Path = "/proc/self/exe"
-		if _, stderr, status := runCmd(t, cmd); status != statusFailed || !strings.Contains(stderr, "root") || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, status := runCmd(t, cmd); status != statusFailed || !strings.Contains(stderr, "root") ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v gives status %d: %s", args, status, stderr)
 		}
 	}
@@ -214,7 +238,8 @@ func TestTuneWithoutRoot(t *testing.T) {
 func TestTuneHelp(t *testing.T) {
 	for _, verb := range [][]string{{}, {"show"}, {"undo"}} {
 		out := mustRun(t, append(append([]string{"tune"}, verb...), "--help")...)
-		if want := strings.TrimSpace("airtide tune " + strings.Join(verb, "")); !strings.Contains(out, "Examples:") || !strings.Contains(out, want) {
+		if want := strings.TrimSpace("airtide tune " + strings.Join(verb, "")); !strings.Contains(out, "Examples:") ||
+			!strings.Contains(out, want) {
 			t.Errorf("%s --help has no examples:\n%s", want, out)
 		}
 	}

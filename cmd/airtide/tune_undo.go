@@ -19,8 +19,8 @@ func newTuneUndo(t *terminal.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ID ...]",
 		Short: "Undo tunes that were kept, and those of killed processes",
-		Long: `Restores the sockets of the named tunes, or of all tunes that were kept or whose process was killed. With --running it
-also undoes the tunes of running processes.`,
+		Long: `Restores the sockets of the named tunes, or of all tunes that were kept or whose process was killed.
+With --running it also undoes the tunes of running processes.`,
 		Example: `  airtide tune undo
   airtide tune undo 5f3a91c2`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {

@@ -125,7 +125,9 @@ func recording(t *testing.T, args ...string) string {
 	t.Helper()
 	needRoot(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
-	mustRun(t, append(append([]string{"record", "-o", path}, args...), append([]string{"--"}, played("transfer")...)...)...)
+	mustRun(
+		t,
+		append(append([]string{"record", "-o", path}, args...), append([]string{"--"}, played("transfer")...)...)...)
 	return path
 }
 

@@ -32,20 +32,32 @@ var capabilityTable = []struct {
 }{
 	{capBPF, "cap_bpf", "no BPF program can be loaded", need(required, bpf, Monitor, Record, CC, Tune, Share)},
 	{capPerfmon, "cap_perfmon", "no tracing program can be loaded", need(required, bpf, Monitor, Record, Share)},
-	{capNetAdmin, "cap_net_admin", "no congestion control, link or queueing discipline can be set up", need(required, "", Cell, Lab, CC, Tune, Share)},
+	{
+		capNetAdmin,
+		"cap_net_admin",
+		"no congestion control, link or queueing discipline can be set up",
+		need(required, "", Cell, Lab, CC, Tune, Share),
+	},
 	{capNetRaw, "cap_net_raw", "no packets can be captured", nil},
 	{
-		capSysAdmin, "cap_sys_admin", "network namespaces cannot be entered, neither to set up cells nor to find the connections in them",
+		capSysAdmin, "cap_sys_admin", "network namespaces cannot be entered, neither to set up cells nor to find " +
+			"the connections in them",
 		slices.Concat(need(required, "", Cell, Lab), need(optional, "", Monitor, Record)),
 	},
 	{
-		capSysNice, "cap_sys_nice", "the emulated cell has no real-time priority and falls behind when processors are busy",
+		capSysNice, "cap_sys_nice", "the emulated cell has no real-time priority and falls behind when processors " +
+			"are busy",
 		need(optional, "", Cell, Lab),
 	},
 	{capSysPtrace, "cap_sys_ptrace", "the processes of other users are not named", need(optional, "", Monitor, Record)},
 	{capSysModule, "cap_sys_module", "no kernel module can be loaded", need(required, "", Timewarp)},
 	// Kernels from 5.11 on charge BPF objects to the memory cgroup; see the check bpf_memory_limit.
-	{capSysResource, "cap_sys_resource", "the limit on locked memory cannot be raised, which only kernels before 5.11 need", nil},
+	{
+		capSysResource,
+		"cap_sys_resource",
+		"the limit on locked memory cannot be raised, which only kernels before 5.11 need",
+		nil,
+	},
 }
 
 // has says whether a capability is effective. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.

@@ -22,7 +22,8 @@ import (
 	source "airtide/internal/observe/bpf"
 )
 
-// asChild makes the test binary print its report and end, so that a test can run it as another user.
+// asChild makes the test binary print its report and end, so that a test can run it as another
+// user.
 const asChild = "AIRTIDE_DOCTOR_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -142,7 +143,10 @@ func TestFindingsAgreeWithTheSource(t *testing.T) {
 	if err != nil {
 		return
 	}
-	said := map[string]string{"tcp_retransmit_result": "the result of tcp_retransmit_skb:", "iter_tcp": "idle connections:"}
+	said := map[string]string{
+		"tcp_retransmit_result": "the result of tcp_retransmit_skb:",
+		"iter_tcp":              "idle connections:",
+	}
 	for _, p := range source.Tracepoints() {
 		said[p.Name] = "; " + p.Name + ":"
 	}
@@ -182,7 +186,8 @@ func TestLinksAndQdiscsAgreeWithIproute(t *testing.T) {
 		"qdisc_htb":    "tc qdisc add dev lo root htb",
 		"qdisc_clsact": "tc qdisc add dev lo clsact",
 	} {
-		output, err := exec.Command("unshare", "--net", "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; "+command).CombinedOutput()
+		output, err := exec.Command("unshare", "--net", "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; "+command).
+			CombinedOutput()
 		if got := statusOf(t, report, name); (err == nil) != (got == OK) {
 			t.Errorf("%s is %s, but %q says %v: %s", name, got, command, err, output)
 		}
@@ -192,7 +197,10 @@ func TestLinksAndQdiscsAgreeWithIproute(t *testing.T) {
 func TestFindingsAgreeWithProc(t *testing.T) {
 	report := examine(t, Options{})
 	controls, _ := report.Check("congestion_controls")
-	if want := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control")); !slices.Equal(controls.Values, want) {
+	if want := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control")); !slices.Equal(
+		controls.Values,
+		want,
+	) {
 		t.Errorf("congestion controls %q, but /proc says %q", controls.Values, want)
 	}
 	if release := readText("/proc/sys/kernel/osrelease"); report.Machine.KernelRelease != release {
@@ -254,7 +262,10 @@ func ownPrograms(t *testing.T) []string {
 			continue // closed since
 		}
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			if key, _, _ := strings.Cut(lines.Text(), ":"); slices.Contains([]string{"prog_id", "link_id", "map_id"}, key) {
+			if key, _, _ := strings.Cut(lines.Text(), ":"); slices.Contains(
+				[]string{"prog_id", "link_id", "map_id"},
+				key,
+			) {
 				found = append(found, path+" "+lines.Text())
 			}
 		}
@@ -283,8 +294,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
-// loadedTrials lists the trials' programs that are still in the kernel, whoever holds them. Another examination that
-// runs at the same time shows here too, but only for moments.
+// loadedTrials lists the trials' programs that are still in the kernel, whoever holds them. Another
+// examination that runs at the same time shows here too, but only for moments.
 func loadedTrials(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -343,7 +354,12 @@ func TestNobodyGetsAReport(t *testing.T) {
 	}
 	report.Report.Verbs = report.Verbs
 	if report.Machine.UserID != nobody || !report.Usable {
-		t.Errorf("user %d, usable %v: want %d and true, for inet_diag takes no privileges", report.Machine.UserID, report.Usable, nobody)
+		t.Errorf(
+			"user %d, usable %v: want %d and true, for inet_diag takes no privileges",
+			report.Machine.UserID,
+			report.Usable,
+			nobody,
+		)
 	}
 	asRoot := examine(t, Options{})
 	for _, name := range []string{"bpf_array_mmap", "bpf_ringbuf", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {

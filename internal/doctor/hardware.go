@@ -13,7 +13,8 @@ import (
 
 var machineChecks = []check{{
 	name: "kvm", group: groupMachine, probe: probeKVM,
-	loss: "guests with another kernel run emulated, some ten times slower", remedy: "a processor with virtualisation and access to /dev/kvm",
+	loss: "guests with another kernel run emulated, some ten times " +
+		"slower", remedy: "a processor with virtualisation and access to /dev/kvm",
 }}
 
 // Requests of /dev/kvm (Documentation/virt/kvm/api.rst).
@@ -58,12 +59,30 @@ var toolTable = []struct {
 }{
 	{"ip", []string{"ip"}, nil, "namespaces have to be set up by other means", "iproute2"},
 	{"iperf3", []string{"iperf3"}, need(optional, "", Lab), "no flows of protocol tcp and udp", "iperf3"},
-	{"apache", []string{"apache2", "httpd"}, need(optional, "", Lab), "no flows of protocol http_put, http_get, transfers and web", "apache2-bin"},
-	{"curl", []string{"curl"}, need(optional, "", Lab), "no flows of protocol http_put, http_get, transfers and web", "curl"},
+	{
+		"apache",
+		[]string{"apache2", "httpd"},
+		need(optional, "", Lab),
+		"no flows of protocol http_put, http_get, transfers and web",
+		"apache2-bin",
+	},
+	{
+		"curl",
+		[]string{"curl"},
+		need(optional, "", Lab),
+		"no flows of protocol http_put, http_get, transfers and web",
+		"curl",
+	},
 	{"ping", []string{"ping"}, need(optional, "", Lab), "no flows of protocol ping", "iputils-ping"},
 	{"tcpdump", []string{"tcpdump"}, need(optional, "", Lab), "no packet captures beside recordings", "tcpdump"},
 	{"adb", []string{"adb"}, nil, "phones cannot be reached", "adb"},
-	{"qemu", []string{"qemu-system-" + qemuArchitecture(runtime.GOARCH)}, nil, "other kernels cannot be tried in a guest", "qemu-system"},
+	{
+		"qemu",
+		[]string{"qemu-system-" + qemuArchitecture(runtime.GOARCH)},
+		nil,
+		"other kernels cannot be tried in a guest",
+		"qemu-system",
+	},
 }
 
 func qemuArchitecture(goarch string) string {
@@ -91,7 +110,8 @@ func toolChecks() []check {
 	return checks
 }
 
-// findProgram looks in the search path and where programs for the administrator are, which users often lack.
+// findProgram looks in the search path and where programs for the administrator are, which users
+// often lack.
 func findProgram(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

@@ -17,25 +17,29 @@ import (
 var kernelChecks = []check{
 	{
 		name: "btf", group: groupKernel, probe: probeBTF, needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
-		loss:   "BPF programs cannot be fitted to this kernel",
-		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or name a BTF file for this very kernel (such as bpftool gen min_core_btf or BTFHub makes)",
+		loss: "BPF programs cannot be fitted to this kernel",
+		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or name a BTF file for this very kernel (such as bpftool " +
+			"gen min_core_btf or BTFHub makes)",
 	},
 	{
 		name: "bpf_jit", group: groupKernel, probe: probeJIT, needs: need(optional, bpf, Monitor, Record, CC, Share),
-		loss: "BPF programs are interpreted, which takes several times longer per ACK", remedy: "sysctl net.core.bpf_jit_enable=1",
+		loss: "BPF programs are interpreted, which takes several times longer per " +
+			"ACK", remedy: "sysctl net.core.bpf_jit_enable=1",
 	},
 	{
 		name: "unprivileged_bpf", group: groupKernel, probe: probeUnprivilegedBPF,
 		loss: "nothing: tracing takes privileges anyway", remedy: "",
 	},
 	{
-		name: "lockdown", group: groupKernel, probe: func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
+		name: "lockdown", group: groupKernel,
+		probe: func(*machine) finding { return lockdown(readText("/sys/kernel/security/lockdown")) },
 		needs: need(required, bpf, Monitor, Record, Share),
 		loss:  "BPF programs may not read kernel memory", remedy: "boot without lockdown=confidentiality",
 	},
 	{
 		name: "loadable_modules", group: groupKernel, probe: probeModules, needs: need(required, "", Timewarp),
-		loss: "time cannot be accelerated by a module", remedy: "a kernel with CONFIG_MODULES=y, booted without nomodule",
+		loss: "time cannot be accelerated by a module", remedy: "a kernel with CONFIG_MODULES=y, booted without " +
+			"nomodule",
 	},
 	{
 		name: "kernel_headers", group: groupKernel, probe: probeHeaders, needs: need(optional, "", Timewarp),
@@ -52,11 +56,13 @@ var kernelChecks = []check{
 	{
 		name: "cgroup_v2", group: groupKernel, probe: probeCgroup,
 		needs: slices.Concat(need(required, bpf, Tune, Share), need(optional, "", Monitor, Record)),
-		loss:  "connections cannot be picked or tuned by cgroup, and record -- COMMAND records all of them", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
+		loss: "connections cannot be picked or tuned by cgroup, and record -- COMMAND records all of " +
+			"them", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
 	},
 }
 
-// probeBTF reads the kernel's types, or those of the file that the caller named, and looks for TCP's.
+// probeBTF reads the kernel's types, or those of the file that the caller named, and looks for
+// TCP's.
 func probeBTF(m *machine) finding {
 	path := kernelBTF
 	if m.btfPath != "" {
@@ -93,8 +99,8 @@ func probeJIT(*machine) finding {
 	return ok("")
 }
 
-// probeUnprivilegedBPF reads the sysctl: 0 allows, 1 forbids until the next boot, 2 forbids until an administrator
-// changes it (Documentation/admin-guide/sysctl/kernel.rst).
+// probeUnprivilegedBPF reads the sysctl: 0 allows, 1 forbids until the next boot, 2 forbids until
+// an administrator changes it (Documentation/admin-guide/sysctl/kernel.rst).
 func probeUnprivilegedBPF(*machine) finding {
 	switch value := readText("/proc/sys/kernel/unprivileged_bpf_disabled"); value {
 	case "0":
@@ -105,8 +111,9 @@ func probeUnprivilegedBPF(*machine) finding {
 	return unknown("kernel.unprivileged_bpf_disabled cannot be read")
 }
 
-// lockdown reads the text of /sys/kernel/security/lockdown, in which the current mode stands in brackets. In mode
-// confidentiality the kernel refuses BPF's reads of its memory (security/lockdown, LOCKDOWN_BPF_READ_KERNEL).
+// lockdown reads the text of /sys/kernel/security/lockdown, in which the current mode stands in
+// brackets. In mode confidentiality the kernel refuses BPF's reads of its memory
+// (security/lockdown, LOCKDOWN_BPF_READ_KERNEL).
 func lockdown(text string) finding {
 	_, rest, _ := strings.Cut(text, "[")
 	mode, _, _ := strings.Cut(rest, "]")
@@ -119,7 +126,8 @@ func lockdown(text string) finding {
 	return ok(mode, mode)
 }
 
-// probeModules asks to load a module from no file, which can only fail: the error tells whether it could have worked.
+// probeModules asks to load a module from no file, which can only fail: the error tells whether it
+// could have worked.
 func probeModules(m *machine) finding {
 	switch err := unix.FinitModule(-1, "", 0); err {
 	case unix.EBADF:
@@ -129,7 +137,11 @@ func probeModules(m *machine) finding {
 			return finding{Refused, "switched off until the next boot (kernel.modules_disabled = 1)", nil}
 		}
 		if kernelConfig("CONFIG_MODULES") == "y" && len(m.lacking([]capability{capSysModule})) == 0 {
-			return finding{Refused, "present but refused (booted with nomodule, or forbidden by a security module)", nil}
+			return finding{
+				Refused,
+				"present but refused (booted with nomodule, or forbidden by a security module)",
+				nil,
+			}
 		}
 		return m.judge(err, capSysModule)
 	default:
@@ -145,7 +157,8 @@ func probeHeaders(m *machine) finding {
 	return ok(path, path)
 }
 
-// clockSource says whether reading the clock is cheap. Time stamps from device registers cost about a microsecond.
+// clockSource says whether reading the clock is cheap. Time stamps from device registers cost about
+// a microsecond.
 func clockSource(name string) finding {
 	switch {
 	case name == "":
@@ -163,7 +176,8 @@ func probeCgroup(*machine) finding {
 	return missing("not mounted")
 }
 
-// cgroupMount finds where the cgroup v2 hierarchy is mounted in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+// cgroupMount finds where the cgroup v2 hierarchy is mounted in the text of /proc/self/mountinfo
+// (proc_pid_mountinfo(5)).
 func cgroupMount(mountinfo string) string {
 	for line := range strings.Lines(mountinfo) {
 		before, after, _ := strings.Cut(line, " - ")
@@ -175,7 +189,8 @@ func cgroupMount(mountinfo string) string {
 	return ""
 }
 
-// kernelConfig finds an option of the running kernel's configuration, "" when it is not set or not known.
+// kernelConfig finds an option of the running kernel's configuration, "" when it is not set or not
+// known.
 func kernelConfig(option string) string {
 	if packed, err := os.ReadFile("/proc/config.gz"); err == nil {
 		if r, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {

@@ -37,7 +37,8 @@ type machine struct {
 	btfPath  string
 	// timewarpModule is the file of a module that the caller has found; "" for none.
 	timewarpModule string
-	// memlock is the answer to lifting the limit on locked memory, which kernels before 5.11 charge BPF objects to.
+	// memlock is the answer to lifting the limit on locked memory, which kernels before 5.11 charge
+	// BPF objects to.
 	memlock error
 }
 
@@ -86,7 +87,8 @@ func (m *machine) knows(name string) (found, certain bool) {
 	return err == nil, err == nil || errors.Is(err, btf.ErrNotFound)
 }
 
-// distribution finds the name in the text of os-release (see os-release(5)), or that of an Android build.
+// distribution finds the name in the text of os-release (see os-release(5)), or that of an Android
+// build.
 func distribution(osRelease, buildProp string) string {
 	if name := assignment(osRelease, "PRETTY_NAME"); name != "" {
 		return name

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inScratchNamespace runs a trial on a thread in a network namespace of its own, which vanishes with the trial.
-// The namespace has only its loopback device. The thread is handed back only once it is in its old namespace again;
-// else it ends with its goroutine.
+// inScratchNamespace runs a trial on a thread in a network namespace of its own, which vanishes
+// with the trial. The namespace has only its loopback device. The thread is handed back only once
+// it is in its old namespace again; else it ends with its goroutine.
 func inScratchNamespace(trial func() error) error {
 	outcome := make(chan error, 1)
 	go func() {
@@ -54,7 +54,8 @@ var linkTable = []struct {
 	},
 }
 
-// qdiscTable lists the queueing disciplines that are tried on the loopback device of a scratch namespace.
+// qdiscTable lists the queueing disciplines that are tried on the loopback device of a scratch
+// namespace.
 var qdiscTable = []struct {
 	name   string
 	qdisc  func(netlink.QdiscAttrs) netlink.Qdisc
@@ -78,13 +79,24 @@ var qdiscTable = []struct {
 		},
 		nil, "no rate limit by token bucket", "sch_tbf",
 	},
-	{"htb", func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) }, nil, "no rate limits by class", "sch_htb"},
+	{
+		"htb",
+		func(a netlink.QdiscAttrs) netlink.Qdisc { return netlink.NewHtb(a) },
+		nil,
+		"no rate limits by class",
+		"sch_htb",
+	},
 	{
 		"clsact", func(a netlink.QdiscAttrs) netlink.Qdisc {
 			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)
 			return &netlink.GenericQdisc{QdiscAttrs: a, QdiscType: "clsact"}
 		},
-		need(optional, "", Cell, Lab), "before kernel 6.6, devices of terminals cannot refuse packets (refuses: true)", "sch_ingress",
+		need(
+			optional,
+			"",
+			Cell,
+			Lab,
+		), "before kernel 6.6, devices of terminals cannot refuse packets (refuses: true)", "sch_ingress",
 	},
 }
 
@@ -107,7 +119,8 @@ func networkChecks() []check {
 	checks = append(checks, check{
 		name: "macvtap", group: groupNetwork, needs: need(required, "", Cell, Lab),
 		probe: func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
-		loss:  "a terminal cannot be held back as a Wi-Fi driver holds its sender back", remedy: "a kernel with CONFIG_MACVTAP",
+		loss: "a terminal cannot be held back as a Wi-Fi driver holds its sender " +
+			"back", remedy: "a kernel with CONFIG_MACVTAP",
 	})
 	for _, device := range []struct {
 		name  string
@@ -134,7 +147,8 @@ func networkChecks() []check {
 	return checks
 }
 
-// HasQdisc says whether a queueing discipline that Examine reports as qdisc_NAME can be used here: it tries. Needs root.
+// HasQdisc says whether a queueing discipline that Examine reports as qdisc_NAME can be used here:
+// it tries. Needs root.
 func HasQdisc(name string) bool {
 	for _, q := range qdiscTable {
 		if q.name == name {

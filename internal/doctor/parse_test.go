@@ -4,7 +4,8 @@ import "testing"
 
 func TestDistributionName(t *testing.T) {
 	for _, c := range []struct{ name, osRelease, buildProp, want string }{
-		{"Debian", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian\"\n", "", "Debian GNU/Linux 12 (bookworm)"},
+		{"Debian", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian\"\n", "", "Debian GNU/Linux 12 " +
+			"(bookworm)"},
 		{"unquoted", "ID=x\nPRETTY_NAME=Alpine\n", "", "Alpine"},
 		{"Android", "", "ro.build.id=A\nro.build.version.release=14\n", "Android 14"},
 		{"neither file", "", "", "unknown"},

@@ -19,12 +19,15 @@ const kernelFunction = "tcp_rcv_established"
 
 var bpfChecks = []check{
 	{
-		name: "bpf_memory_limit", group: groupBPF, probe: func(m *machine) finding { return m.judge(m.memlock, capSysResource) },
+		name: "bpf_memory_limit", group: groupBPF,
+		probe: func(m *machine) finding { return m.judge(m.memlock, capSysResource) },
 		needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
-		loss:  "BPF objects do not fit into the limit on locked memory", remedy: "raise the limit (ulimit -l unlimited) or use a kernel from 5.11 on",
+		loss:  "BPF objects do not fit into the limit on locked memory", remedy: "raise the limit (ulimit -l " +
+			"unlimited) or use a kernel from 5.11 on",
 	},
 	{
-		name: "bpf_array_mmap", group: groupBPF, probe: probeMappedArray, needs: need(required, bpf, Monitor, Record, Share),
+		name: "bpf_array_mmap", group: groupBPF,
+		probe: probeMappedArray, needs: need(required, bpf, Monitor, Record, Share),
 		loss: "no samples can leave the kernel", remedy: "a kernel from 5.5 on",
 	},
 	{
@@ -40,26 +43,34 @@ var bpfChecks = []check{
 		loss:  "programs cannot read what a socket points to", remedy: "a kernel from 5.5 on",
 	},
 	{
-		name: "bpf_skc_to_tcp_sock", group: groupBPF, probe: probeTypedSocket, needs: need(optional, bpf, Monitor, Record),
+		name: "bpf_skc_to_tcp_sock", group: groupBPF,
+		probe: probeTypedSocket, needs: need(optional, bpf, Monitor, Record),
 		loss: "tp_btf programs cannot read TCP sockets, so the raw_tp twins are used", remedy: "a kernel from 5.9 on",
 	},
 	{
 		name: "iter_tcp", group: groupBPF, probe: probeTCPIterator, needs: need(optional, bpf, Monitor, Record),
-		loss: "connections that are idle when an observation begins are each seen at their next segment only", remedy: "a kernel from 5.9 on",
+		loss: "connections that are idle when an observation begins are each seen at their next segment " +
+			"only", remedy: "a kernel from 5.9 on",
 	},
 	{
 		name: "sock_ops", group: groupBPF,
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnSetsockopt), capNetAdmin)
 		},
-		needs: need(required, bpf, Tune, Share), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
+		needs: need(
+			required,
+			bpf,
+			Tune,
+			Share,
+		), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
 	},
 	{
 		name: "sock_ops_attach", group: groupBPF, probe: probeSockOpsAttach, needs: need(required, bpf, Tune, Share),
 		loss: "connections cannot be tuned as they open", remedy: "mount the cgroup v2 hierarchy",
 	},
 	{
-		name: "iter_tcp_setsockopt", group: groupBPF, probe: probeTCPIteratorSets, needs: need(required, bpf, Tune, Share),
+		name: "iter_tcp_setsockopt", group: groupBPF,
+		probe: probeTCPIteratorSets, needs: need(required, bpf, Tune, Share),
 		loss: "connections that are already open cannot be changed", remedy: "a kernel from 5.16 on",
 	},
 	{
@@ -67,16 +78,22 @@ var bpfChecks = []check{
 		loss: "no congestion control can be loaded", remedy: "a kernel from 5.6 on",
 	},
 	{
-		name: "struct_ops_link", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
+		name: "struct_ops_link", group: groupBPF,
+		probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
 		needs: slices.Concat(need(required, bpf, CC, Share), need(optional, "", Timewarp)),
-		loss:  "no congestion control can be loaded in such a way that it goes when its owner does", remedy: "a kernel from 6.4 on",
+		loss: "no congestion control can be loaded in such a way that it goes when its owner " +
+			"does", remedy: "a kernel from 6.4 on",
 	},
 	{
 		name: "tcx", group: groupBPF,
 		probe: func(m *machine) finding {
 			return m.judgeBPF(inScratchNamespace(attachTCX), capNetAdmin, capSysAdmin)
 		},
-		needs: need(optional, bpf, Share), loss: "what terminals receive is not bounded", remedy: "a kernel from 6.6 on",
+		needs: need(
+			optional,
+			bpf,
+			Share,
+		), loss: "what terminals receive is not bounded", remedy: "a kernel from 6.6 on",
 	},
 	{
 		name: "fentry", group: groupBPF,
@@ -86,8 +103,9 @@ var bpfChecks = []check{
 		loss: "nothing: the programs do not use it", remedy: "a kernel from 5.5 on with the function tracer",
 	},
 	{
-		name: "kprobe", group: groupBPF, probe: func(m *machine) finding { return m.judgeBPF(attachKprobe(), capSysAdmin) },
-		loss: "nothing: the programs do not use it", remedy: "a kernel with CONFIG_KPROBES=y",
+		name: "kprobe", group: groupBPF,
+		probe: func(m *machine) finding { return m.judgeBPF(attachKprobe(), capSysAdmin) },
+		loss:  "nothing: the programs do not use it", remedy: "a kernel with CONFIG_KPROBES=y",
 	},
 }
 
@@ -110,7 +128,8 @@ func probeRingBuffer(m *machine) finding {
 	return m.judgeBPF(err)
 }
 
-// probeTypedSocket turns the socket of a tracepoint into a TCP socket, which in tracing programs takes a helper.
+// probeTypedSocket turns the socket of a tracepoint into a TCP socket, which in tracing programs
+// takes a helper.
 func probeTypedSocket(m *machine) finding {
 	return m.judgeBPF(attachTypedTracepoint("tcp_probe", asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord), // the first argument: struct sock *
@@ -122,7 +141,8 @@ func probeTypedSocket(m *machine) finding {
 
 const socketOfContext = 8 // struct bpf_iter__tcp: meta, sk_common, uid
 
-// probeTCPIterator attaches an iterator over all TCP sockets that looks at each as the monitor's does.
+// probeTCPIterator attaches an iterator over all TCP sockets that looks at each as the monitor's
+// does.
 func probeTCPIterator(m *machine) finding {
 	return m.judgeBPF(attachTCPIterator(asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
@@ -151,10 +171,12 @@ func probeTCPIteratorSets(m *machine) finding {
 	}))
 }
 
-// attachTCPIterator attaches an iterator over all TCP sockets. It is never read, so no socket is visited.
+// attachTCPIterator attaches an iterator over all TCP sockets. It is never read, so no socket is
+// visited.
 func attachTCPIterator(program asm.Instructions) error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp", License: "GPL", Instructions: program,
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "tcp",
+		License: "GPL", Instructions: program,
 	})
 	if err != nil {
 		return fmt.Errorf("loading an iterator over TCP sockets: %w", err)
@@ -216,8 +238,8 @@ func attachTCX() error {
 	return l.Close()
 }
 
-// kprobeSource is there on every kernel from 4.17 on that has kprobes. Without it the library looks for tracefs, which need
-// not be mounted.
+// kprobeSource is there on every kernel from 4.17 on that has kprobes. Without it the library looks
+// for tracefs, which need not be mounted.
 const kprobeSource = "/sys/bus/event_source/devices/kprobe"
 
 func attachKprobe() error {

@@ -23,7 +23,8 @@ const (
 )
 
 var groups = []group{
-	groupKernel, groupPrivileges, groupTracepoints, groupBPF, groupSockets, groupNetwork, groupMachine, groupTime, groupTools,
+	groupKernel, groupPrivileges, groupTracepoints, groupBPF,
+	groupSockets, groupNetwork, groupMachine, groupTime, groupTools,
 }
 
 // check is an entry of the registry.
@@ -40,7 +41,15 @@ type check struct {
 // registry joins the tables of the groups.
 func registry() []check {
 	return slices.Concat(
-		kernelChecks, capabilityChecks(), tracepointChecks(), bpfChecks, socketChecks, networkChecks(), machineChecks, timewarpChecks, toolChecks(),
+		kernelChecks,
+		capabilityChecks(),
+		tracepointChecks(),
+		bpfChecks,
+		socketChecks,
+		networkChecks(),
+		machineChecks,
+		timewarpChecks,
+		toolChecks(),
 	)
 }
 
@@ -68,14 +77,16 @@ func (r *Result) lossNow() string {
 
 // Options change what is examined.
 type Options struct {
-	// BTFPath names a file with the kernel's types for a kernel that does not show them itself; "" for the kernel's own.
+	// BTFPath names a file with the kernel's types for a kernel that does not show them itself; ""
+	// for the kernel's own.
 	BTFPath string
-	// TimewarpModule is the file of the module for accelerated time that was built for this kernel; "" for none.
+	// TimewarpModule is the file of the module for accelerated time that was built for this kernel;
+	// "" for none.
 	TimewarpModule string
 }
 
-// Examine tries everything in the registry. The error is for a machine that cannot be examined at all; whatever is
-// merely missing stands in the report.
+// Examine tries everything in the registry. The error is for a machine that cannot be examined at
+// all; whatever is merely missing stands in the report.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	m, err := newMachine(o)
 	if err != nil {

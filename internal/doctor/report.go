@@ -26,7 +26,8 @@ func (r *Report) Check(name string) (Result, bool) {
 	return r.Checks[i], true
 }
 
-// Verb finds the verdict on a verb; the second result is false for verbs that this build does not have.
+// Verb finds the verdict on a verb; the second result is false for verbs that this build does not
+// have.
 func (r *Report) Verb(name Verb) (VerbResult, bool) {
 	i := slices.IndexFunc(r.Verbs, func(v VerbResult) bool { return v.Verb == name })
 	if i < 0 {

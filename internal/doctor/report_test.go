@@ -71,7 +71,9 @@ func TestCheckNames(t *testing.T) {
 }
 
 func TestTextSaysEverythingOnce(t *testing.T) {
-	report := reportWith(map[string]Status{"btf": Missing, "tcp_probe": Unknown, "cap_sys_ptrace": Missing, "kvm": Missing})
+	report := reportWith(
+		map[string]Status{"btf": Missing, "tcp_probe": Unknown, "cap_sys_ptrace": Missing, "kvm": Missing},
+	)
 	var plainText, coloured bytes.Buffer
 	if err := report.WriteText(&plainText, false); err != nil {
 		t.Fatal(err)
@@ -84,7 +86,8 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
 		"  ready       doctor, info, export, plot: nothing of the kernel is needed\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
-		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be fitted to this kernel (get it: a kernel with CONFIG_DEBUG_INFO_BTF=y",
+		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be fitted to this kernel (get it: " +
+			"a kernel with CONFIG_DEBUG_INFO_BTF=y",
 		"              - cap_sys_ptrace: the processes of other users are not named",
 		"              - could not be tried: tcp_probe\n",
 		"\nkernel\n  missing  btf                    detail of btf\n",
@@ -116,7 +119,8 @@ func TestTextOfUselessMachine(t *testing.T) {
 	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing, "network_namespace": Missing, "loadable_modules": Missing}).WriteText(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be polled", "nothing that needs the kernel can run here\n"} {
+	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be " +
+		"polled", "nothing that needs the kernel can run here\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}

@@ -35,8 +35,14 @@ var socketChecks = []check{
 		loss: "no congestion control is known", remedy: "mount /proc",
 	},
 	{
-		name: "cubic", group: groupSockets, probe: func(m *machine) finding { return findCongestionControl(m, "cubic") },
-		needs: need(optional, "", Lab, Share), loss: "experiments with CUBIC cannot be run", remedy: "modprobe tcp_cubic",
+		name: "cubic", group: groupSockets,
+		probe: func(m *machine) finding { return findCongestionControl(m, "cubic") },
+		needs: need(
+			optional,
+			"",
+			Lab,
+			Share,
+		), loss: "experiments with CUBIC cannot be run", remedy: "modprobe tcp_cubic",
 	},
 	{
 		name: "bbr", group: groupSockets, probe: func(m *machine) finding { return findCongestionControl(m, "bbr") },
@@ -50,12 +56,20 @@ var socketChecks = []check{
 	{
 		name: "tcp_rto_max_ms", group: groupSockets,
 		probe: func(m *machine) finding { return probeOption(m, unix.IPPROTO_TCP, tcpRTOMaxMs, 60_000) },
-		needs: need(optional, "", Tune), loss: "the longest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
+		needs: need(
+			optional,
+			"",
+			Tune,
+		), loss: "the longest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
 	},
 	{
 		name: "tcp_rto_min_us", group: groupSockets,
 		probe: func(m *machine) finding { return probeOption(m, unix.IPPROTO_TCP, tcpRTOMinUs, 100_000) },
-		needs: need(optional, "", Tune), loss: "the shortest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
+		needs: need(
+			optional,
+			"",
+			Tune,
+		), loss: "the shortest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
 	},
 	{
 		name: "sysctl_tcp_rto_min_us", group: groupSockets, probe: probeRTOSysctl, needs: need(optional, "", Tune),
@@ -66,7 +80,8 @@ var socketChecks = []check{
 // inetDiagRequestBytes is the size of struct inet_diag_req_v2 (include/uapi/linux/inet_diag.h).
 const inetDiagRequestBytes = 56
 
-// askInetDiag asks for the TCP sockets in no state at all, which is answered at once and takes no privileges.
+// askInetDiag asks for the TCP sockets in no state at all, which is answered at once and takes no
+// privileges.
 func askInetDiag() error {
 	conn, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)
 	if err != nil {
@@ -94,8 +109,8 @@ func withSocket(do func(fd int) error) error {
 	return do(fd)
 }
 
-// probeTCPInfo learns how long the kernel's struct tcp_info is, which only ever grows: 192 bytes reach to the
-// chronographs (Linux 4.10), 224 to bytes_retrans, dsack_dups and reord_seen (4.19).
+// probeTCPInfo learns how long the kernel's struct tcp_info is, which only ever grows: 192 bytes
+// reach to the chronographs (Linux 4.10), 224 to bytes_retrans, dsack_dups and reord_seen (4.19).
 func probeTCPInfo(m *machine) finding {
 	var info [1024]byte
 	size := uint32(len(info))
@@ -125,8 +140,14 @@ func probeCongestionControls(*machine) finding {
 	if len(available) == 0 {
 		return unknown("net.ipv4.tcp_available_congestion_control cannot be read")
 	}
-	return ok(fmt.Sprintf("%s; by default %s; without privileges %s", strings.Join(available, " "),
-		readText(sysctlIPv4+"tcp_congestion_control"), readText(sysctlIPv4+"tcp_allowed_congestion_control")), available...)
+	return ok(fmt.Sprintf(
+		"%s; by default %s; without privileges %s",
+		strings.Join(available, " "),
+		readText(
+			sysctlIPv4+"tcp_congestion_control",
+		),
+		readText(sysctlIPv4+"tcp_allowed_congestion_control"),
+	), available...)
 }
 
 // findCongestionControl looks one up without asking a socket for it, which would load its module.

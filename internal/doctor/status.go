@@ -44,8 +44,8 @@ var absentErrors = []error{
 	unix.ENXIO, unix.ENOPROTOOPT, unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT,
 }
 
-// judge turns the answer to a trial into a finding. needs are the capabilities that the trial takes: a refusal is
-// only held against the kernel when this process has them.
+// judge turns the answer to a trial into a finding. needs are the capabilities that the trial
+// takes: a refusal is only held against the kernel when this process has them.
 func (m *machine) judge(err error, needs ...capability) finding {
 	var verifier *ebpf.VerifierError
 	switch {
@@ -67,8 +67,8 @@ func (m *machine) judge(err error, needs ...capability) finding {
 	return unknown(err.Error())
 }
 
-// judgeBPF is judge for the bpf system call, which answers EINVAL or E2BIG to what it does not know. besides are
-// capabilities that the trial takes beside those of every tracing program.
+// judgeBPF is judge for the bpf system call, which answers EINVAL or E2BIG to what it does not
+// know. besides are capabilities that the trial takes beside those of every tracing program.
 func (m *machine) judgeBPF(err error, besides ...capability) finding {
 	needs := append([]capability{capBPF, capPerfmon}, besides...)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {

@@ -25,8 +25,8 @@ func probeStructOps(m *machine) finding {
 	return ok("")
 }
 
-// linkCongestionControl registers the smallest congestion control through a link (Linux 6.4) and takes it away again.
-// No socket can be using it in between: nothing knows its name.
+// linkCongestionControl registers the smallest congestion control through a link (Linux 6.4) and
+// takes it away again. No socket can be using it in between: nothing knows its name.
 func linkCongestionControl() error {
 	name := fmt.Sprintf("airtide%d", os.Getpid()) // at most 15 characters
 	spec := congestionControlSpec(name)
@@ -42,7 +42,8 @@ func linkCongestionControl() error {
 	return l.Close()
 }
 
-// congestionControlSpec has the three functions and the name without which tcp_register_congestion_control refuses.
+// congestionControlSpec has the three functions and the name without which
+// tcp_register_congestion_control refuses.
 func congestionControlSpec(name string) *ebpf.CollectionSpec {
 	const pointerBytes, nameBytes = 8, 16 // TCP_CA_NAME_MAX
 	char := &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}

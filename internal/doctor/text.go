@@ -23,8 +23,8 @@ var (
 	verdictWords   = map[Verdict]string{Ready: "ready", Degraded: "degraded", CannotRun: "cannot run"}
 )
 
-// WriteText writes the report for people: the machine, the verdict on each verb, then every check by group. Colour is
-// for terminals; whether to use it (NO_COLOR) is the caller's choice.
+// WriteText writes the report for people: the machine, the verdict on each verb, then every check
+// by group. Colour is for terminals; whether to use it (NO_COLOR) is the caller's choice.
 func (r *Report) WriteText(w io.Writer, colour bool) error {
 	out := bufio.NewWriter(w)
 	paint := func(code, text string) string {
@@ -104,7 +104,8 @@ func (v *VerbResult) note() string {
 	return " by source " + string(v.Way) + ": " + v.Loss
 }
 
-// lackLines says of each lack what it costs and what would help. What could not be tried stands together at the end.
+// lackLines says of each lack what it costs and what would help. What could not be tried stands
+// together at the end.
 func (r *Report) lackLines(lacks []Lack) []string {
 	var lines, untried []string
 	for _, l := range lacks {

@@ -15,30 +15,48 @@ import (
 	"github.com/cilium/ebpf/features"
 )
 
-// What accelerated time needs. Loading the module is not tried: it would change the time of the whole machine.
+// What accelerated time needs. Loading the module is not tried: it would change the time of the
+// whole machine.
 var timewarpChecks = []check{
 	{
 		name: "timewarp_module", group: groupTime, probe: probeTimewarpModule, needs: need(required, "", Timewarp),
-		loss:   "there is nothing to load",
-		remedy: "airtide timewarp build, with make, a compiler and the kernel's headers; or --module FILE with one built elsewhere",
+		loss: "there is nothing to load",
+		remedy: "airtide timewarp build, with make, a compiler and the kernel's headers; or --module FILE with one " +
+			"built elsewhere",
 	},
 	{
 		name: "timewarp_counter", group: groupTime,
 		probe: func(*machine) finding {
-			return counterOf(runtime.GOARCH, readText("/sys/devices/system/clocksource/clocksource0/available_clocksource"))
+			return counterOf(
+				runtime.GOARCH,
+				readText("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
+			)
 		},
-		needs: need(required, "", Timewarp), loss: "the module has no counter that the kernel trusts", remedy: "on amd64: boot with tsc=reliable",
+		needs: need(
+			required,
+			"",
+			Timewarp,
+		), loss: "the module has no counter that the kernel trusts", remedy: "on amd64: boot with tsc=reliable",
 	},
 	{
-		name: "timewarp_functions", group: groupTime, probe: probeTimewarpFunctions, needs: need(required, "", Timewarp),
-		loss: "the module does not find what it calls", remedy: "a kernel with CONFIG_KPROBES=y, CONFIG_KRETPROBES=y and high resolution timers",
+		name: "timewarp_functions", group: groupTime,
+		probe: probeTimewarpFunctions, needs: need(required, "", Timewarp),
+		loss: "the module does not find what it calls", remedy: "a kernel with CONFIG_KPROBES=y, " +
+			"CONFIG_KRETPROBES=y and high resolution timers",
 	},
 	{
 		name: "unsigned_modules", group: groupTime,
 		probe: func(*machine) finding {
-			return unsignedModules(readText("/sys/module/module/parameters/sig_enforce"), readText("/sys/kernel/security/lockdown"))
+			return unsignedModules(
+				readText("/sys/module/module/parameters/sig_enforce"),
+				readText("/sys/kernel/security/lockdown"),
+			)
 		},
-		needs: need(required, "", Timewarp), loss: "only signed modules can be loaded", remedy: "sign the module, or switch off Secure Boot",
+		needs: need(
+			required,
+			"",
+			Timewarp,
+		), loss: "only signed modules can be loaded", remedy: "sign the module, or switch off Secure Boot",
 	},
 	{
 		name: "sock_ops_initial_rto", group: groupTime,
@@ -46,7 +64,8 @@ var timewarpChecks = []check{
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnProbeReadKernel), capNetAdmin)
 		},
 		needs: need(optional, "", Timewarp),
-		loss:  "TCP's initial timeout does not follow accelerated time, so SYNs are sent again too early", remedy: "a kernel from 5.9 on with CONFIG_CGROUP_BPF=y",
+		loss: "TCP's initial timeout does not follow accelerated time, so SYNs are sent again too " +
+			"early", remedy: "a kernel from 5.9 on with CONFIG_CGROUP_BPF=y",
 	},
 }
 
@@ -66,7 +85,8 @@ func probeTimewarpModule(m *machine) finding {
 	return limited("none for this kernel from the sources of this airtide yet: airtide timewarp build")
 }
 
-// counterOf looks for the machine's counter among the clock sources. The kernel takes it off the list when it does not trust it.
+// counterOf looks for the machine's counter among the clock sources. The kernel takes it off the
+// list when it does not trust it.
 func counterOf(architecture, available string) finding {
 	counter, known := map[string]string{"amd64": "tsc", "arm64": "arch_sys_counter"}[architecture]
 	switch {
@@ -80,7 +100,8 @@ func counterOf(architecture, available string) finding {
 	return missing(counter + " is not among " + available)
 }
 
-// unsignedModules reads /sys/module/module/parameters/sig_enforce and /sys/kernel/security/lockdown.
+// unsignedModules reads /sys/module/module/parameters/sig_enforce and
+// /sys/kernel/security/lockdown.
 func unsignedModules(enforce, lockdown string) finding {
 	_, rest, _ := strings.Cut(lockdown, "[")
 	mode, _, _ := strings.Cut(rest, "]")
@@ -93,7 +114,8 @@ func unsignedModules(enforce, lockdown string) finding {
 	return ok("")
 }
 
-// timewarpFunctions are what the module looks for by name, with what is lost without; "" is everything.
+// timewarpFunctions are what the module looks for by name, with what is lost without; "" is
+// everything.
 var timewarpFunctions = []struct{ name, loss string }{
 	{"register_kprobe", ""},
 	{"register_kretprobe", ""},
@@ -103,13 +125,15 @@ var timewarpFunctions = []struct{ name, loss string }{
 	{"tcp_ack_update_rtt", "--rto paper"},
 }
 
-// timewarpVariants are the names of what the compiler has made of a function that the module takes too (hook_paper in kmod/timewarp/tcp.c).
+// timewarpVariants are the names of what the compiler has made of a function that the module takes
+// too (hook_paper in kmod/timewarp/tcp.c).
 var timewarpVariants = map[string]string{
 	"tcp_ack_update_rtt.isra.0":      "tcp_ack_update_rtt",
 	"tcp_ack_update_rtt.constprop.0": "tcp_ack_update_rtt",
 }
 
-// probeTimewarpFunctions reads the names of the kernel's functions. They are told to everybody, unlike their addresses.
+// probeTimewarpFunctions reads the names of the kernel's functions. They are told to everybody,
+// unlike their addresses.
 func probeTimewarpFunctions(*machine) finding {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {

@@ -26,16 +26,19 @@ func emptyProgram() asm.Instructions {
 func tracepointChecks() []check {
 	checks := []check{{
 		name: "tp_btf", group: groupTracepoints,
-		probe:  func(m *machine) finding { return m.judgeBPF(attachTypedTracepoint("tcp_probe", emptyProgram())) },
-		needs:  need(optional, bpf, Monitor, Record),
-		loss:   "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs about twice as much",
-		remedy: "a kernel from 5.5 on that shows its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough for this",
+		probe: func(m *machine) finding { return m.judgeBPF(attachTypedTracepoint("tcp_probe", emptyProgram())) },
+		needs: need(optional, bpf, Monitor, Record),
+		loss: "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs " +
+			"about twice as much",
+		remedy: "a kernel from 5.5 on that shows its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough " +
+			"for this",
 	}, {
 		name: "tp_btf_trusted", group: groupTracepoints, needs: need(optional, bpf, Monitor, Record),
 		probe: func(m *machine) finding {
 			return m.judgeBPF(attachTypedTracepoint("tcp_probe", trustedProgram("arg:trusted")))
 		},
-		loss: "the hook at each ACK takes twice as many instructions, for the kernel checks each of its reads", remedy: "a kernel from 6.9 on",
+		loss: "the hook at each ACK takes twice as many instructions, for the kernel checks each of its " +
+			"reads", remedy: "a kernel from 6.9 on",
 	}, {
 		name: "raw_tp", group: groupTracepoints,
 		probe:  func(m *machine) finding { return m.judgeBPF(attachRawTracepoint("tcp_probe")) },
@@ -44,7 +47,8 @@ func tracepointChecks() []check {
 	}, {
 		name: "raw_tp_test_run", group: groupTracepoints, needs: need(required, bpf, Monitor, Record),
 		probe: func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
-		loss:  "the rate of the kernel's ticks cannot be found, without which its timers cannot be read", remedy: "a kernel from 5.10 on",
+		loss: "the rate of the kernel's ticks cannot be found, without which its timers cannot be " +
+			"read", remedy: "a kernel from 5.10 on",
 	}}
 	for _, t := range source.Tracepoints() {
 		c := tracepointCheck(t)
@@ -55,7 +59,8 @@ func tracepointChecks() []check {
 		checks = append(checks, c)
 	}
 	checks = append(checks, check{
-		name: "tcp_retransmit_result", group: groupTracepoints, probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
+		name: "tcp_retransmit_result", group: groupTracepoints,
+		probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
 		loss: "retransmissions that the own device refuses make no event", remedy: "a kernel from 6.17 on",
 	})
 	for _, t := range unusedTracepoints {
@@ -117,10 +122,12 @@ func attachTypedTracepoint(name string, program asm.Instructions) error {
 	return attachTracing(ebpf.AttachTraceRawTp, name, program)
 }
 
-// attachTracing attaches a program of type tracing to a target that is found by its type, for a moment.
+// attachTracing attaches a program of type tracing to a target that is found by its type, for a
+// moment.
 func attachTracing(how ebpf.AttachType, target string, program asm.Instructions) error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: how, AttachTo: target, License: "GPL", Instructions: program,
+		Name: "airtide_doctor", Type: ebpf.Tracing, AttachType: how, AttachTo: target,
+		License: "GPL", Instructions: program,
 	})
 	if err != nil {
 		return fmt.Errorf("loading a tracing program for %s: %w", target, err)
@@ -158,8 +165,8 @@ func attachRawTracepoint(name string) error {
 	return l.Close()
 }
 
-// runRawTracepoint runs a raw tracepoint program on behalf of user space (BPF_PROG_TEST_RUN; Linux 5.10), by which the
-// monitor learns the rate of the kernel's ticks.
+// runRawTracepoint runs a raw tracepoint program on behalf of user space (BPF_PROG_TEST_RUN; Linux
+// 5.10), by which the monitor learns the rate of the kernel's ticks.
 func runRawTracepoint() error {
 	prog, err := rawTracepointProgram()
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// trustedProgram passes a TCP socket to a global function that reads from it. The kernel verifies such a function by
-// itself and knows no more of an argument than its declaration says: a structure of the given size, if there is one. What
-// lies beyond it may be read only where a tag makes the pointer a trusted one to the kernel's own structure (Linux 6.9).
+// trustedProgram passes a TCP socket to a global function that reads from it. The kernel verifies
+// such a function by itself and knows no more of an argument than its declaration says: a structure
+// of the given size, if there is one. What lies beyond it may be read only where a tag makes the
+// pointer a trusted one to the kernel's own structure (Linux 6.9).
 func trustedProgram(tags ...string) asm.Instructions {
 	const declared, family = 8, 16 // sizeof of the declaration; sock_common.skc_family
 	integer := &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}
@@ -26,7 +27,10 @@ func trustedProgram(tags ...string) asm.Instructions {
 		asm.Call.Label("read_trusted"),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
 		asm.Return(),
-		btf.WithFuncMetadata(read, function("read_trusted", "tp", &btf.Struct{Name: "tcp_sock", Size: declared}, tags...)),
+		btf.WithFuncMetadata(
+			read,
+			function("read_trusted", "tp", &btf.Struct{Name: "tcp_sock", Size: declared}, tags...),
+		),
 		asm.Return(),
 	}
 }

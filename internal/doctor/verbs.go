@@ -5,7 +5,8 @@ import "slices"
 // Verb names a command of the program.
 type Verb string
 
-// The verbs. Those that this build does not have yet stand here so that checks can already name them.
+// The verbs. Those that this build does not have yet stand here so that checks can already name
+// them.
 const (
 	Doctor   Verb = "doctor"
 	Monitor  Verb = "monitor"
@@ -45,10 +46,15 @@ type wayOf struct {
 
 var observing = []wayOf{
 	{bpf, ""},
-	{diag, "polled by inet_diag instead of sampled at each ACK: no per-ACK values, and events only as far as counters betray them"},
+	{
+		diag,
+		"polled by inet_diag instead of sampled at each ACK: no per-ACK values, and events only as far as counters " +
+			"betray them",
+	},
 }
 
-// verbTable lists the verbs, the best way first. A new verb sets built here and names itself in the checks' needs.
+// verbTable lists the verbs, the best way first. A new verb sets built here and names itself in the
+// checks' needs.
 var verbTable = []verb{
 	{name: Doctor, built: true},
 	{name: Monitor, built: true, ways: observing},
@@ -107,7 +113,8 @@ type Lack struct {
 	Loss   string `json:"loss"`
 }
 
-// VerbResult is the verdict on a verb. Way is the means by which it will run, "" when it has only one or cannot run.
+// VerbResult is the verdict on a verb. Way is the means by which it will run, "" when it has only
+// one or cannot run.
 type VerbResult struct {
 	Verb    Verb    `json:"verb"`
 	Verdict Verdict `json:"verdict"`
@@ -116,7 +123,8 @@ type VerbResult struct {
 	Loss  string `json:"loss,omitempty"`
 	Lacks []Lack `json:"lacks"`
 
-	// idle says that the verb needs nothing of the kernel, so that its readiness says nothing about the machine.
+	// idle says that the verb needs nothing of the kernel, so that its readiness says nothing about
+	// the machine.
 	idle bool
 }
 

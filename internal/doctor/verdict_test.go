@@ -19,7 +19,14 @@ import (
 func resultsWith(changed map[string]Status) []Result {
 	var results []Result
 	for _, c := range registry() {
-		r := Result{Name: c.name, Group: c.group, Status: OK, Loss: c.loss, Remedy: c.remedy, NeededBy: builtOnly(c.needs)}
+		r := Result{
+			Name:     c.name,
+			Group:    c.group,
+			Status:   OK,
+			Loss:     c.loss,
+			Remedy:   c.remedy,
+			NeededBy: builtOnly(c.needs),
+		}
 		if s, found := changed[c.name]; found {
 			r.Status, r.Detail = s, "detail of "+c.name
 		}
@@ -46,21 +53,30 @@ func TestVerdictOnMonitor(t *testing.T) {
 		usable  bool
 	}{
 		{"everything is there", nil, Ready, bpf, nil, true},
-		{"what it does not use is missing", map[string]Status{"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing, "tcp_retransmit_synack": Missing}, Ready, bpf, nil, true},
-		{"an optional tracepoint is missing", map[string]Status{"tcp_cong_state_set": Missing}, Degraded, bpf, []string{"tcp_cong_state_set"}, true},
-		{"idle connections cannot be found", map[string]Status{"iter_tcp": Missing}, Degraded, bpf, []string{"iter_tcp"}, true},
-		{"the hook at each ACK costs more", map[string]Status{"tp_btf_trusted": Missing}, Degraded, bpf, []string{"tp_btf_trusted"}, true},
-		{"refused retransmissions are not told", map[string]Status{"tcp_retransmit_result": Missing}, Degraded, bpf, []string{"tcp_retransmit_result"}, true},
-		{"the rate of ticks cannot be found", map[string]Status{"raw_tp_test_run": Missing}, Degraded, diag, []string{"raw_tp_test_run"}, true},
+		{"what it does not use is " +
+			"missing", map[string]Status{"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing, "tcp_retransmit_synack": Missing}, Ready, bpf, nil, true},
+		{"an optional tracepoint is " +
+			"missing", map[string]Status{"tcp_cong_state_set": Missing}, Degraded, bpf, []string{"tcp_cong_state_set"}, true},
+		{"idle connections cannot be " +
+			"found", map[string]Status{"iter_tcp": Missing}, Degraded, bpf, []string{"iter_tcp"}, true},
+		{"the hook at each ACK costs " +
+			"more", map[string]Status{"tp_btf_trusted": Missing}, Degraded, bpf, []string{"tp_btf_trusted"}, true},
+		{"refused retransmissions are not " +
+			"told", map[string]Status{"tcp_retransmit_result": Missing}, Degraded, bpf, []string{"tcp_retransmit_result"}, true},
+		{"the rate of ticks cannot be " +
+			"found", map[string]Status{"raw_tp_test_run": Missing}, Degraded, diag, []string{"raw_tp_test_run"}, true},
 		{"sockets cannot be followed", map[string]Status{"bpf_probe_read_kernel": Missing}, Degraded, diag, []string{"bpf_probe_read_kernel"}, true},
-		{"namespaces cannot be entered", map[string]Status{"cap_sys_admin": Missing}, Degraded, bpf, []string{"cap_sys_admin"}, true},
+		{"namespaces cannot be " +
+			"entered", map[string]Status{"cap_sys_admin": Missing}, Degraded, bpf, []string{"cap_sys_admin"}, true},
 		{"something works in part", map[string]Status{"clock_source": Limited}, Degraded, bpf, []string{"clock_source"}, true},
 		{"no BTF", map[string]Status{"btf": Missing, "tp_btf": Missing}, Degraded, diag, []string{"btf"}, true},
 		{"no privileges", map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown}, Degraded, diag, []string{"cap_bpf", "cap_perfmon", "tcp_probe"}, true},
 		{"no inet_diag costs the bpf source nothing", map[string]Status{"inet_diag": Missing}, Ready, bpf, nil, true},
 		{"neither source", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "tcp_send_reset": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, true},
-		{"nothing that needs the kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing, "loadable_modules": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
-		{"polled values work in part", map[string]Status{"btf": Missing, "tcp_info": Limited}, Degraded, diag, []string{"btf", "tcp_info"}, true},
+		{"nothing that needs the " +
+			"kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing, "loadable_modules": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
+		{"polled values work in " +
+			"part", map[string]Status{"btf": Missing, "tcp_info": Limited}, Degraded, diag, []string{"btf", "tcp_info"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := reportWith(c.changed)
@@ -77,7 +93,15 @@ func TestVerdictOnMonitor(t *testing.T) {
 			}
 			slices.Sort(lacks)
 			if v.Verdict != c.verdict || v.Way != c.way || !slices.Equal(lacks, c.lacks) {
-				t.Errorf("got %s by %q lacking %q, want %s by %q lacking %q", v.Verdict, v.Way, lacks, c.verdict, c.way, c.lacks)
+				t.Errorf(
+					"got %s by %q lacking %q, want %s by %q lacking %q",
+					v.Verdict,
+					v.Way,
+					lacks,
+					c.verdict,
+					c.way,
+					c.lacks,
+				)
 			}
 			if report.Usable() != c.usable {
 				t.Errorf("usable is %v, want %v", report.Usable(), c.usable)
@@ -98,16 +122,25 @@ func TestTracepointsCostWhatTheSourceSays(t *testing.T) {
 				t.Fatalf("%s without %s: %+v", name, p.Name, v)
 			}
 			if needed := p.Without == ""; needed != (v.Way == diag) || !needed && v.Lacks[0].Loss != p.Without {
-				t.Errorf("%s without %s is by %q and loses %q, but the source says %q", name, p.Name, v.Way, v.Lacks[0].Loss, p.Without)
+				t.Errorf(
+					"%s without %s is by %q and loses %q, but the source says %q",
+					name,
+					p.Name,
+					v.Way,
+					v.Lacks[0].Loss,
+					p.Without,
+				)
 			}
 		}
 	}
 }
 
-// Without it a command's connections are not told from others (record/command.go), by either source.
+// Without it a command's connections are not told from others (record/command.go), by either
+// source.
 func TestRecordIsDegradedWithoutCgroups(t *testing.T) {
 	v, found := reportWith(map[string]Status{"cgroup_v2": Missing, "btf": Missing}).Verb(Record)
-	if !found || v.Verdict != Degraded || v.Way != diag || !slices.ContainsFunc(v.Lacks, func(l Lack) bool { return l.Check == "cgroup_v2" }) {
+	if !found || v.Verdict != Degraded || v.Way != diag ||
+		!slices.ContainsFunc(v.Lacks, func(l Lack) bool { return l.Check == "cgroup_v2" }) {
 		t.Errorf("got %+v, want that record lacks cgroup_v2", v)
 	}
 }
@@ -163,7 +196,8 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 	}{
 		{"success", root, nil, OK, ""},
 		{"refused to root", root, fmt.Errorf("attaching: %w", unix.EPERM), Refused, "operation not permitted"},
-		{"refused to a user", nobody, fmt.Errorf("attaching: %w", unix.EPERM), Unknown, "needs root (cap_bpf, cap_perfmon)"},
+		{"refused to a user", nobody, fmt.Errorf("attaching: %w", unix.EPERM), Unknown, "needs root (cap_bpf, " +
+			"cap_perfmon)"},
 		{"a file that may not be opened", nobody, &os.PathError{Op: "open", Err: unix.EACCES}, Unknown, "needs root"},
 		{"absent", root, fmt.Errorf("attaching: %w", os.ErrNotExist), Missing, "not in this kernel"},
 		{"absent for a user too", nobody, fmt.Errorf("adding: %w", unix.EOPNOTSUPP), Missing, "operation not supported"},

@@ -12,14 +12,16 @@ import (
 // SortByRate is the default key: the sum of both rates.
 const SortByRate = "rate_bps"
 
-// Sort says in which order rows come. Numbers come with the largest first and texts from A to Z; Reverse turns that
-// round. Absent values come last either way, and the flow's number decides between equals.
+// Sort says in which order rows come. Numbers come with the largest first and texts from A to Z;
+// Reverse turns that round. Absent values come last either way, and the flow's number decides
+// between equals.
 type Sort struct {
 	Key     string // a key of SortKeys; "" is SortByRate
 	Reverse bool
 }
 
-// SortKeys are the keys that a Sort may have: those of the table's columns, and SortByRate and "flow".
+// SortKeys are the keys that a Sort may have: those of the table's columns, and SortByRate and
+// "flow".
 func SortKeys() []string {
 	keys := []string{SortByRate, "flow"}
 	for _, c := range columns {
@@ -32,15 +34,19 @@ func SortKeys() []string {
 func ParseSort(s string) (Sort, error) {
 	key, reverse := strings.CutPrefix(s, "-")
 	if !slices.Contains(SortKeys(), key) {
-		return Sort{}, fmt.Errorf("sort key %q: want one of %s, with a leading - for the reverse order", s, strings.Join(SortKeys(), ", "))
+		return Sort{}, fmt.Errorf(
+			"sort key %q: want one of %s, with a leading - for the reverse order",
+			s,
+			strings.Join(SortKeys(), ", "),
+		)
 	}
 	return Sort{Key: key, Reverse: reverse}, nil
 }
 
 // Filter says which rows are shown.
 type Filter struct {
-	// Text holds words that must all occur in the process, an address, the congestion control or the state; letter
-	// case does not matter.
+	// Text holds words that must all occur in the process, an address, the congestion control or
+	// the state; letter case does not matter.
 	Text string
 	// HideIdle leaves out flows without traffic in the last seconds.
 	HideIdle bool
@@ -77,7 +83,8 @@ func Arrange(rows []*Row, s Sort, f Filter) []*Row {
 	return kept
 }
 
-// comparison looks the keys up once for each row: making a text for every comparison would cost more than the sorting.
+// comparison looks the keys up once for each row: making a text for every comparison would cost
+// more than the sorting.
 func (s Sort) comparison(rows []*Row) func(a, b *Row) int {
 	direction := 1
 	if s.Reverse {

@@ -17,7 +17,17 @@ func flowsOf(rows []*Row) (ids []tcp.FlowID) {
 
 func someRows() []*Row {
 	row := func(id tcp.FlowID, comm, remote, cc Text, cwnd, send, receive Value) *Row {
-		return &Row{Flow: id, Comm: comm, PID: 100 + Value(id), Remote: remote, CongestionControl: cc, Cwnd: cwnd, SendRate: send, ReceiveRate: receive, Idle: send <= 0 && receive <= 0}
+		return &Row{
+			Flow:              id,
+			Comm:              comm,
+			PID:               100 + Value(id),
+			Remote:            remote,
+			CongestionControl: cc,
+			Cwnd:              cwnd,
+			SendRate:          send,
+			ReceiveRate:       receive,
+			Idle:              send <= 0 && receive <= 0,
+		}
 	}
 	nobody := row(4, "", "198.51.100.7:80", "", tcp.Absent, tcp.Absent, tcp.Absent)
 	nobody.PID = tcp.Absent

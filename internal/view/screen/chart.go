@@ -118,8 +118,8 @@ func spans(points []Point, fromNs int64, of func(Point) (low, high int64)) []spa
 func cwndOf(p Point) (low, high int64) { return p.CwndMin, p.CwndMax }
 func rttOf(p Point) (low, high int64)  { return p.RTTMin, p.RTTMax }
 
-// bounds is the range of values, with a little air. From zero when that costs less than half of the height, so that
-// a flat line looks flat and a small change on a high level can still be seen.
+// bounds is the range of values, with a little air. From zero when that costs less than half of the
+// height, so that a flat line looks flat and a small change on a high level can still be seen.
 func bounds(s []span) (low, high int64) {
 	if len(s) == 0 {
 		return 0, 1
@@ -139,7 +139,8 @@ func bounds(s []span) (low, high int64) {
 // joinNs is the longest gap that a chart's line bridges.
 const joinNs = int64(time.Second)
 
-// plot draws spans over a time. Every dot column shows the whole range of the values that fall into it.
+// plot draws spans over a time. Every dot column shows the whole range of the values that fall into
+// it.
 func (c *canvas) plot(s []span, fromNs, toNs, low, high int64) {
 	row := func(v int64) int {
 		return int(math.Round(float64(v-low) / float64(high-low) * float64(c.rows-1)))
@@ -157,8 +158,9 @@ func (c *canvas) plot(s []span, fromNs, toNs, low, high int64) {
 		if i == 0 || p.ns-s[i-1].ns > max(joinNs, 2*(toNs-fromNs)/int64(c.columns)) {
 			continue
 		}
-		// Join with the last point: flat up to here, then up or down, as the value held until the next sample. The
-		// nearest end of the last range counts: a range that overlaps needs no joining.
+		// Join with the last point: flat up to here, then up or down, as the value held until the
+		// next sample. The nearest end of the last range counts: a range that overlaps needs no
+		// joining.
 		before := s[i-1]
 		level := min(max(row(before.low), bottom), row(before.high))
 		for between := max(0, column(before.ns)+1); between < x; between++ {

@@ -5,10 +5,12 @@ import (
 	"strconv"
 )
 
-// column is one column of the table. number gives the value that it is sorted by; without it, the text is.
+// column is one column of the table. number gives the value that it is sorted by; without it, the
+// text is.
 type column struct {
 	title, key string
-	// keep says how long the column stays when the terminal is narrow: those with the highest numbers vanish first.
+	// keep says how long the column stays when the terminal is narrow: those with the highest
+	// numbers vanish first.
 	keep      int
 	min, most int // width in cells; above min when there is room
 	right     bool
@@ -69,7 +71,8 @@ func wants(rows []*Row) []int {
 	return w
 }
 
-// length is the length of a column's text without making it: this is asked for every row, not only for those in sight.
+// length is the length of a column's text without making it: this is asked for every row, not only
+// for those in sight.
 func (c *column) length(r *Row) int {
 	switch c.key {
 	case "process":
@@ -88,8 +91,9 @@ type placed struct {
 	width int
 }
 
-// fit picks the columns for a width: all of them at their least width while they fit, else without the least
-// important ones. What is left over widens the columns that want more, the most important one first.
+// fit picks the columns for a width: all of them at their least width while they fit, else without
+// the least important ones. What is left over widens the columns that want more, the most important
+// one first.
 func fit(width int, wants []int) []placed {
 	shown := make([]int, len(columns))
 	need := len(columns) - 1

@@ -102,8 +102,8 @@ func (c *connection) happened(e *tcp.Event) {
 // youngerThan says that the flow was first seen after a time, so that its rates are not known yet.
 func (c *connection) youngerThan(ns int64) bool { return c.flow.FirstNs > ns }
 
-// RecentEvent is an event of a flow's recent past. Acknowledgements of the same kind that follow one another are one
-// entry, so that a burst of SACKs does not push everything else out.
+// RecentEvent is an event of a flow's recent past. Acknowledgements of the same kind that follow
+// one another are one entry, so that a burst of SACKs does not push everything else out.
 type RecentEvent struct {
 	tcp.Event
 	Count int // how many were merged

@@ -21,7 +21,8 @@ const (
 	minEventLines = 4
 )
 
-// detailLines draws one connection: who it is, its figures, cwnd and RTT over time, and its last events.
+// detailLines draws one connection: who it is, its figures, cwnd and RTT over time, and its last
+// events.
 func (m *ui) detailLines(height int) []string {
 	r := m.detail.Row
 	// The addresses come last, for IPv6 ones may be cut off.
@@ -32,8 +33,10 @@ func (m *ui) detailLines(height int) []string {
 	case m.gone:
 		state, style = "no longer there", m.styles.note
 	}
-	lines := []string{m.styles.title.Render(processText(r)+"  "+orDash(r.CongestionControl)) + "  " + style.Render(state) + "  " +
-		m.styles.title.Render(orDash(r.Local)+" > "+orDash(r.Remote))}
+	lines := []string{
+		m.styles.title.Render(processText(r)+"  "+orDash(r.CongestionControl)) + "  " + style.Render(state) + "  " +
+			m.styles.title.Render(orDash(r.Local)+" > "+orDash(r.Remote)),
+	}
 	lines = append(lines, m.figures(r)...)
 
 	stacked := 2
@@ -144,7 +147,13 @@ func (m *ui) nextSpan() time.Duration {
 }
 
 // chart is a title and the rows of a plot with its axis, labelled at the top and the bottom.
-func (m *ui) chart(name string, of func(Point) (int64, int64), style lipgloss.Style, text func(Value) string, rows, stacked int) []string {
+func (m *ui) chart(
+	name string,
+	of func(Point) (int64, int64),
+	style lipgloss.Style,
+	text func(Value) string,
+	rows, stacked int,
+) []string {
 	over := m.timeSpan()
 	fromNs := m.nowNs - over.Nanoseconds()
 	s := spans(m.detail.History, fromNs, of)

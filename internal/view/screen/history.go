@@ -11,8 +11,8 @@ import (
 // historySpan is the past that a flow's history covers.
 const historySpan = 60 * time.Second
 
-// Point is the range of cwnd and RTT within a short time, so that a peak survives the decimation. A range that is not
-// known is tcp.Absent in both ends.
+// Point is the range of cwnd and RTT within a short time, so that a peak survives the decimation. A
+// range that is not known is tcp.Absent in both ends.
 type Point struct {
 	TimeNs           int64
 	CwndMin, CwndMax int64

@@ -11,7 +11,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// lineTime is the time of a JSON line: the wall clock for people, the monotonic clock to match recordings.
+// lineTime is the time of a JSON line: the wall clock for people, the monotonic clock to match
+// recordings.
 type lineTime struct {
 	Type   string `json:"type"` // "status", "flow" or "event"
 	Time   string `json:"time"` // RFC 3339, UTC
@@ -60,7 +61,8 @@ type eventLine struct {
 	FromSample bool         `json:"from_sample"`
 }
 
-// infiniteSsthresh is the kernel's value for a threshold that is not set (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
+// infiniteSsthresh is the kernel's value for a threshold that is not set (TCP_INFINITE_SSTHRESH,
+// include/net/tcp.h).
 const infiniteSsthresh = 0x7fffffff
 
 func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
@@ -105,7 +107,8 @@ func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 	return l
 }
 
-// lineWriter writes JSON lines from the source's goroutine (events) and the ticker's (status and flows).
+// lineWriter writes JSON lines from the source's goroutine (events) and the ticker's (status and
+// flows).
 type lineWriter struct {
 	mu    sync.Mutex
 	out   *bufio.Writer

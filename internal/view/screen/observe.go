@@ -23,10 +23,11 @@ func SystemClock() (int64, time.Time) {
 
 // Options say what is shown, where, and how often.
 type Options struct {
-	// Source drives the sink until the context is done; then it delivers what it still holds and returns nil.
+	// Source drives the sink until the context is done; then it delivers what it still holds and
+	// returns nil.
 	Source func(context.Context, tcp.Sink) error
-	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half of it on the
-	// full screen.
+	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half
+	// of it on the full screen.
 	Interval time.Duration
 	// Once ends after the first interval, for Plain and JSONLines.
 	Once bool
@@ -70,8 +71,9 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 	})
 }
 
-// JSONLines writes, once per interval, a line of type "status" and one of type "flow" for each flow, and with
-// Options.Events a line of type "event" for every event, until the context or the source ends.
+// JSONLines writes, once per interval, a line of type "status" and one of type "flow" for each
+// flow, and with Options.Events a line of type "event" for every event, until the context or the
+// source ends.
 func JSONLines(ctx context.Context, t *Table, o Options) error {
 	o = o.complete(time.Second)
 	lines := newLineWriter(o.Output, t, o.Clock)
@@ -82,7 +84,8 @@ func JSONLines(ctx context.Context, t *Table, o Options) error {
 	return o.observe(ctx, sink, func() error { return lines.round(o.Sort, o.Filter) })
 }
 
-// observe runs the source and calls show after every interval, and a last time when the source has ended.
+// observe runs the source and calls show after every interval, and a last time when the source has
+// ended.
 func (o Options) observe(ctx context.Context, sink tcp.Sink, show func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -123,7 +126,8 @@ func (o Options) run(ctx context.Context, sink tcp.Sink) error {
 	return nil
 }
 
-// IsTerminal says that a full screen can be drawn on the file: it is a terminal, and one that can move its cursor.
+// IsTerminal says that a full screen can be drawn on the file: it is a terminal, and one that can
+// move its cursor.
 func IsTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil && os.Getenv("TERM") != "dumb"

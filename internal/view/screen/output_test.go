@@ -39,7 +39,8 @@ func golden(t *testing.T, file, got string) {
 // day is the wall clock of the tests at monotonic time 0.
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// filled is a table after five seconds of six synthetic flows; the second one has just closed, the last has sent nothing.
+// filled is a table after five seconds of six synthetic flows; the second one has just closed, the
+// last has sent nothing.
 func filled(t *testing.T) *Table {
 	t.Helper()
 	s := &synthetic{flows: 6}
@@ -91,7 +92,8 @@ func TestJSONNamesAreAContract(t *testing.T) {
 	}
 }
 
-// replay is a source of five seconds that ends by itself or, when told so, waits for the end of its context.
+// replay is a source of five seconds that ends by itself or, when told so, waits for the end of its
+// context.
 func replay(wait bool) func(context.Context, tcp.Sink) error {
 	return func(ctx context.Context, sink tcp.Sink) error {
 		s := &synthetic{flows: 3}
@@ -129,9 +131,11 @@ func TestOutputEndsWithItsSourceItsContextOrTheFirstRound(t *testing.T) {
 		want   int
 		err    error
 	}{
-		{"a table of a source that ends", Plain, Options{Source: replay(false), Interval: time.Hour}, false, tables, 1, nil},
+		{"a table of a source that " +
+			"ends", Plain, Options{Source: replay(false), Interval: time.Hour}, false, tables, 1, nil},
 		{"a table, once", Plain, Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true}, false, tables, 1, nil},
-		{"a table until the context ends", Plain, Options{Source: replay(true), Interval: time.Hour}, true, tables, 1, nil},
+		{"a table until the context " +
+			"ends", Plain, Options{Source: replay(true), Interval: time.Hour}, true, tables, 1, nil},
 		{"lines, once", JSONLines, Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true}, false, count("flow"), 3, nil},
 		{"lines of some flows", JSONLines, Options{Source: replay(false), Interval: time.Hour, Filter: Filter{Text: "curl"}}, false, count("flow"), 1, nil},
 		{"lines without events", JSONLines, Options{Source: replay(false), Interval: time.Hour}, false, count("event"), 0, nil},
@@ -164,7 +168,8 @@ func TestAFullDiskEndsTheOutputAndItsSource(t *testing.T) {
 	defer full.Close()
 	for _, run := range []func(context.Context, *Table, Options) error{Plain, JSONLines} {
 		o := Options{Source: replay(true), Interval: 50 * time.Millisecond, Output: io.Writer(full), Clock: fixedClock}
-		if err := run(context.Background(), NewTable(TableOptions{}), o); err == nil || !strings.Contains(err.Error(), "no space left") {
+		if err := run(context.Background(), NewTable(TableOptions{}), o); err == nil ||
+			!strings.Contains(err.Error(), "no space left") {
 			t.Errorf("got error %v, want one that says that no space is left", err)
 		}
 	}

@@ -58,8 +58,8 @@ func (e *Errors) count(code tcp.ErrorCode) *Value {
 	return nil
 }
 
-// Row is the state of one flow. The fields that a sample has are named and measured as in package tcp; the JSON names
-// are a contract and pinned by a test.
+// Row is the state of one flow. The fields that a sample has are named and measured as in package
+// tcp; the JSON names are a contract and pinned by a test.
 type Row struct {
 	Flow              tcp.FlowID `json:"flow"`
 	PID               Value      `json:"pid"`
@@ -97,8 +97,8 @@ type Row struct {
 	SendWindow    Value `json:"send_window_bytes"`
 	ReceiveWindow Value `json:"receive_window_bytes"`
 
-	// SendRate is the growth of acked_bytes and ReceiveRate that of received_bytes over the last two seconds, in bits
-	// per second: payload that arrived, without headers and retransmissions.
+	// SendRate is the growth of acked_bytes and ReceiveRate that of received_bytes over the last
+	// two seconds, in bits per second: payload that arrived, without headers and retransmissions.
 	SendRate     Value `json:"send_rate_bps"`
 	ReceiveRate  Value `json:"receive_rate_bps"`
 	DeliveryRate Value `json:"delivery_rate_bps"`
@@ -106,8 +106,8 @@ type Row struct {
 	Acked        Value `json:"acked_bytes"`
 	Received     Value `json:"received_bytes"`
 
-	// Retransmits and LostPackets are the kernel's counters over the whole life of the connection; RetransmitEvents
-	// counts what was observed.
+	// Retransmits and LostPackets are the kernel's counters over the whole life of the connection;
+	// RetransmitEvents counts what was observed.
 	Retransmits      Value  `json:"retransmits_packets"`
 	RetransmitEvents Value  `json:"retransmit_events"`
 	LostPackets      Value  `json:"lost_packets"`
@@ -133,7 +133,9 @@ func (c *connection) fill(r *Row) {
 		DeliveryRate: get(tcp.DeliveryRateBps), PacingRate: get(tcp.PacingRateBps),
 		Acked: get(tcp.AckedBytes), Received: get(tcp.ReceivedBytes),
 
-		Retransmits: get(tcp.RetransmitsPackets), RetransmitEvents: Value(c.retransmits), LostPackets: get(tcp.LostPackets),
+		Retransmits: get(
+			tcp.RetransmitsPackets,
+		), RetransmitEvents: Value(c.retransmits), LostPackets: get(tcp.LostPackets),
 		Errors: Errors{
 			Value(c.errors[tcp.CodeReordering]), Value(c.errors[tcp.CodeLocalCongestion]),
 			Value(c.errors[tcp.CodeDupAck]), Value(c.errors[tcp.CodeTimeout]),

@@ -9,8 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Run shows the table on the full screen until the user quits or the context is done, which is no error. It returns
-// the source's error as soon as the source fails. The terminal is restored in every case.
+// Run shows the table on the full screen until the user quits or the context is done, which is no
+// error. It returns the source's error as soon as the source fails. The terminal is restored in
+// every case.
 func Run(ctx context.Context, t *Table, o Options) error {
 	o = o.complete(500 * time.Millisecond)
 	options := []tea.ProgramOption{tea.WithOutput(o.Output)}

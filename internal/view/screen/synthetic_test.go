@@ -12,8 +12,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// TestMain is also a demonstration: with SCREEN_DEMO=40 the test binary shows 40 synthetic connections on the full
-// screen instead of running the tests, to look at it in a real terminal.
+// TestMain is also a demonstration: with SCREEN_DEMO=40 the test binary shows 40 synthetic
+// connections on the full screen instead of running the tests, to look at it in a real terminal.
 func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv("SCREEN_DEMO")); err == nil {
 		s := &synthetic{flows: n}
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// synthetic is a source of made-up connections: a sawtooth of cwnd with a loss at its top, and an RTT that follows it.
+// synthetic is a source of made-up connections: a sawtooth of cwnd with a loss at its top, and an
+// RTT that follows it.
 type synthetic struct {
 	flows int
 	steps int
@@ -85,8 +86,12 @@ func (s *synthetic) step(sink tcp.Sink, nowNs int64) error {
 			tcp.CwndPackets: cwnd, tcp.SsthreshPackets: 20 + int64(10*(i%7)), tcp.InFlightPackets: cwnd - 2, tcp.MSSBytes: 1448,
 			tcp.SrttUs: rtt - 500, tcp.RttUs: rtt + int64(s.steps*7919%900), tcp.MinRttUs: 20_000, tcp.RttvarUs: 900, tcp.RTOUs: 220_000, tcp.Backoff: 0,
 			tcp.AckedBytes: s.acked[i], tcp.SentBytes: s.acked[i] + cwnd*1448, tcp.WrittenBytes: s.acked[i] + cwnd*1448 + int64(i%3)*90_000,
-			tcp.ReceivedBytes: s.acked[i] / int64(50+i), tcp.ReadBytes: s.acked[i] / int64(50+i), tcp.StateField: int64(tcp.StateEstablished),
-			tcp.CAStateField: int64(tcp.CAOpen), tcp.RetransmitsPackets: int64(s.steps / period), tcp.LostPackets: int64(s.steps / period),
+			tcp.ReceivedBytes: s.acked[i] / int64(
+				50+i,
+			), tcp.ReadBytes: s.acked[i] / int64(50+i), tcp.StateField: int64(tcp.StateEstablished),
+			tcp.CAStateField: int64(
+				tcp.CAOpen,
+			), tcp.RetransmitsPackets: int64(s.steps / period), tcp.LostPackets: int64(s.steps / period),
 			tcp.SendWindowBytes: 3 << 20, tcp.ReceiveWindowBytes: 65536, tcp.DeliveryRateBps: cwnd * 1448 * 8 * 25, tcp.PacingRateBps: cwnd * 1448 * 8 * 30,
 			tcp.DeviceQueueBytes: cwnd * 300,
 		})
@@ -106,7 +111,10 @@ func (s *synthetic) loss(sink tcp.Sink, x *tcp.Sample, i int) error {
 	e := tcp.Event{TimeNs: x.TimeNs, Flow: x.Flow, CwndPackets: uint32(x.Values[tcp.CwndPackets]), SsthreshPackets: 20}
 	seq := x.Values[tcp.AckedBytes]
 	for range 3 {
-		e.Kind, e.Code, e.NumBlocks, e.Blocks[0] = tcp.EventSack, tcp.CodeDupAck, 1, tcp.Block{Start: seq + 1448, End: seq + 5792}
+		e.Kind, e.Code, e.NumBlocks, e.Blocks[0] = tcp.EventSack, tcp.CodeDupAck, 1, tcp.Block{
+			Start: seq + 1448,
+			End:   seq + 5792,
+		}
 		if err := sink.Event(&e); err != nil {
 			return err
 		}
@@ -125,7 +133,8 @@ func (s *synthetic) loss(sink tcp.Sink, x *tcp.Sample, i int) error {
 	return nil
 }
 
-// source runs in real time. Its third flow closes after five seconds, and some records are lost after fifteen.
+// source runs in real time. Its third flow closes after five seconds, and some records are lost
+// after fifteen.
 func (s *synthetic) source(ctx context.Context, sink tcp.Sink) error {
 	nowNs, _ := SystemClock()
 	if err := s.announce(sink, nowNs); err != nil {

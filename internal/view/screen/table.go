@@ -11,8 +11,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// The sizes that bound the memory of a Table. A flow costs some 2 kB plus its history; history and events are allocated
-// as they come, and flows beyond manyFlows get less of both, so 10 000 busy flows stay below 100 MB.
+// The sizes that bound the memory of a Table. A flow costs some 2 kB plus its history; history and
+// events are allocated as they come, and flows beyond manyFlows get less of both, so 10 000 busy
+// flows stay below 100 MB.
 const (
 	defaultMaxFlows = 20_000
 	manyFlows       = 1_000
@@ -25,7 +26,8 @@ const (
 const (
 	// rateWindow is the time over which a rate is taken.
 	rateWindow = 2 * time.Second
-	// sinkDelay is how late a sample may arrive (tcp.Sink's flush period): a flow is not called slow before that.
+	// sinkDelay is how late a sample may arrive (tcp.Sink's flush period): a flow is not called
+	// slow before that.
 	sinkDelay = time.Second
 	// linger is how long a closed flow stays in the table.
 	linger = 5 * time.Second
@@ -35,21 +37,23 @@ const (
 type Source struct {
 	// Name is shown in the header, for instance "bpf, per ACK" or "diag, polled every 100ms".
 	Name string
-	// Unseen are the error codes that this source cannot observe; their counts are absent, not zero.
+	// Unseen are the error codes that this source cannot observe; their counts are absent, not
+	// zero.
 	Unseen []tcp.ErrorCode
 }
 
 // TableOptions configures a Table. The zero value suits a source that samples every ACK.
 type TableOptions struct {
-	// SampleEvery is the time between two samples of a busy flow (poll interval or density), 0 for every ACK. Rates
-	// are taken over at least twice this time.
+	// SampleEvery is the time between two samples of a busy flow (poll interval or density), 0 for
+	// every ACK. Rates are taken over at least twice this time.
 	SampleEvery time.Duration
-	// MaxFlows bounds the number of flows that are kept; further ones are counted as untracked. 0 means 20 000.
+	// MaxFlows bounds the number of flows that are kept; further ones are counted as untracked. 0
+	// means 20 000.
 	MaxFlows int
 }
 
-// Table is the live model of all flows: last sample, rates, counts, recent events and short histories. It is a tcp.Sink
-// for one goroutine and may be read by others meanwhile.
+// Table is the live model of all flows: last sample, rates, counts, recent events and short
+// histories. It is a tcp.Sink for one goroutine and may be read by others meanwhile.
 type Table struct {
 	mu         sync.Mutex
 	source     Source
@@ -79,7 +83,8 @@ func NewTable(o TableOptions) *Table {
 	}
 }
 
-// SetSource says where the samples come from; a source that picks its own method calls it once it has picked.
+// SetSource says where the samples come from; a source that picks its own method calls it once it
+// has picked.
 func (t *Table) SetSource(s Source) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,8 +110,8 @@ func (t *Table) Flow(f *tcp.Flow) error {
 	return nil
 }
 
-// Samples takes a batch. Every row costs a look-up and its place in the history; only the last row of each flow is
-// taken over as a whole.
+// Samples takes a batch. Every row costs a look-up and its place in the history; only the last row
+// of each flow is taken over as a whole.
 func (t *Table) Samples(b *tcp.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,8 +168,8 @@ func (t *Table) Lost(l *tcp.Loss) error {
 	return nil
 }
 
-// Rows is the state of every flow at a time (CLOCK_MONOTONIC nanoseconds), filtered and sorted. Flows that have been
-// closed for five seconds leave the table here.
+// Rows is the state of every flow at a time (CLOCK_MONOTONIC nanoseconds), filtered and sorted.
+// Flows that have been closed for five seconds leave the table here.
 func (t *Table) Rows(nowNs int64, s Sort, f Filter) []*Row {
 	return Arrange(t.snapshot(nowNs), s, f)
 }
@@ -237,7 +242,8 @@ type Status struct {
 	Flows            int    `json:"flows"`
 	Samples          int64  `json:"samples"`
 	SamplesPerSecond Value  `json:"samples_per_second"`
-	// Lost counts records that the ring buffers had no room for, or that came without their flow's first record.
+	// Lost counts records that the ring buffers had no room for, or that came without their flow's
+	// first record.
 	Lost       uint64   `json:"lost_records"`
 	LostPerCPU []uint64 `json:"lost_per_cpu"`
 	// Untracked counts flows that were not followed because a table was full.

@@ -73,8 +73,10 @@ func TestSendRateIsTheGrowthOfTheAckedStreamOverTheLastWindow(t *testing.T) {
 		{"the flow stopped a moment ago: samples may only be late", 0, steady(0, 5000, 5, 1000), 5900, 8e6},
 		{"the flow stopped two seconds ago: half of the window is empty", 0, steady(0, 5000, 5, 1000), 7000, 4e6},
 		{"the flow stopped long ago", 0, steady(0, 5000, 5, 1000), 60_000, 0},
-		{"a gap of ten seconds makes no peak", 0, append(steady(0, 5000, 5, 1000), at{15_000, 15_000_000}), 15_000, 8e6},
-		{"a sample every five seconds, as the options announce", 5 * time.Second, steady(0, 60_000, 5000, 1000), 64_000, 8e6},
+		{"a gap of ten seconds makes no " +
+			"peak", 0, append(steady(0, 5000, 5, 1000), at{15_000, 15_000_000}), 15_000, 8e6},
+		{"a sample every five seconds, as the options " +
+			"announce", 5 * time.Second, steady(0, 60_000, 5000, 1000), 64_000, 8e6},
 		{"a counter that starts anew", 0, append(steady(0, 5000, 5, 1000), at{5100, 0}, at{5600, 500_000}), 5600, 8e6},
 		{"a sample out of order", 0, append(steady(0, 5000, 5, 1000), at{3000, 3_000_000}), 5000, 8e6},
 	} {
@@ -146,7 +148,8 @@ func TestErrorsAreCountedByTheirCode(t *testing.T) {
 		observe(t, table.Event(&e))
 	}
 	r := only(t, table, second)
-	// The source says that it sees neither code 2 nor 4: no count of 2 is absent, but a timeout that was seen counts.
+	// The source says that it sees neither code 2 nor 4: no count of 2 is absent, but a timeout
+	// that was seen counts.
 	if want := (Errors{1, tcp.Absent, 2, 1}); r.Errors != want {
 		t.Errorf("errors %v, want %v", r.Errors, want)
 	}
@@ -157,7 +160,15 @@ func TestErrorsAreCountedByTheirCode(t *testing.T) {
 
 func TestAHookTellsAStateBeforeTheNextSampleDoes(t *testing.T) {
 	table := oneFlow(t, TableOptions{})
-	feed(t, table, sample(1, 2*second, map[tcp.Field]int64{tcp.StateField: int64(tcp.StateEstablished), tcp.CAStateField: int64(tcp.CAOpen)}))
+	feed(
+		t,
+		table,
+		sample(
+			1,
+			2*second,
+			map[tcp.Field]int64{tcp.StateField: int64(tcp.StateEstablished), tcp.CAStateField: int64(tcp.CAOpen)},
+		),
+	)
 	observe(t, table.Event(&tcp.Event{TimeNs: 3 * second, Flow: 1, Kind: tcp.EventCAState, To: uint8(tcp.CALoss)}))
 	observe(t, table.Event(&tcp.Event{TimeNs: 1 * second, Flow: 1, Kind: tcp.EventState, To: uint8(tcp.StateSynSent)}))
 	observe(t, table.Event(&tcp.Event{TimeNs: 3 * second, Flow: 1, Kind: tcp.EventCCChange, Text: "bbr"}))
@@ -166,7 +177,13 @@ func TestAHookTellsAStateBeforeTheNextSampleDoes(t *testing.T) {
 	observe(t, table.Flow(again))
 	r := only(t, table, 3*second)
 	if r.CAState != "loss" || r.State != "established" || r.CongestionControl != "bbr" || r.Comm != "iperf3" {
-		t.Errorf("got %s, %s, %s of %s; want loss, established, bbr of iperf3", r.CAState, r.State, r.CongestionControl, r.Comm)
+		t.Errorf(
+			"got %s, %s, %s of %s; want loss, established, bbr of iperf3",
+			r.CAState,
+			r.State,
+			r.CongestionControl,
+			r.Comm,
+		)
 	}
 }
 
@@ -233,7 +250,12 @@ func TestOnlyTheLastEventsAndTheLastMinuteAreKept(t *testing.T) {
 	}
 	last, before := d.Events[eventsKept-1], d.Events[eventsKept-2]
 	if last.Kind != tcp.EventSack || last.Count != 50 || last.TimeNs != 1049 || before.Seq != 999 {
-		t.Errorf("the last events are %v (%d times) and seq %d; want one entry for 50 SACKs after seq 999", last.Kind, last.Count, before.Seq)
+		t.Errorf(
+			"the last events are %v (%d times) and seq %d; want one entry for 50 SACKs after seq 999",
+			last.Kind,
+			last.Count,
+			before.Seq,
+		)
 	}
 	if first, newest := d.History[0], d.History[historyPoints-1]; first.CwndMin != 400 || newest.CwndMax != 999 {
 		t.Errorf("history from cwnd %d to %d, want 400 to 999", first.CwndMin, newest.CwndMax)
@@ -249,7 +271,9 @@ func TestTenThousandBusyFlowsStayWithinBoundedMemory(t *testing.T) {
 	observe(t, s.announce(table, 0))
 	b := tcp.NewBatch(s.flows)
 	for id := range s.flows {
-		b.Append(sample(tcp.FlowID(id+1), 0, map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1}))
+		b.Append(
+			sample(tcp.FlowID(id+1), 0, map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1}),
+		)
 	}
 	for i := range int64(700) { // more than the longest history holds
 		if i == 150 {
@@ -276,7 +300,8 @@ func TestTenThousandBusyFlowsStayWithinBoundedMemory(t *testing.T) {
 	runtime.KeepAlive(table)
 }
 
-// BenchmarkSamples measures the cost per sample of batches of 1000 rows, of 10 flows that send in turn and of 10 000.
+// BenchmarkSamples measures the cost per sample of batches of 1000 rows, of 10 flows that send in
+// turn and of 10 000.
 func BenchmarkSamples(b *testing.B) {
 	for name, flows := range map[string]int{"10 flows": 10, "10000 flows": 10_000} {
 		b.Run(name, func(b *testing.B) {
@@ -287,7 +312,13 @@ func BenchmarkSamples(b *testing.B) {
 			}
 			batch := tcp.NewBatch(1000)
 			for i := range 1000 {
-				batch.Append(sample(tcp.FlowID(1+i*flows/1000), 0, map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1}))
+				batch.Append(
+					sample(
+						tcp.FlowID(1+i*flows/1000),
+						0,
+						map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1},
+					),
+				)
 			}
 			ns := int64(0)
 			for b.Loop() {

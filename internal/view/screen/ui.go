@@ -121,7 +121,8 @@ func (m *ui) refresh() {
 	}
 }
 
-// arrange sorts and filters the snapshot again. The selection stays with its flow while that is shown.
+// arrange sorts and filters the snapshot again. The selection stays with its flow while that is
+// shown.
 func (m *ui) arrange() {
 	m.rows = Arrange(m.all, m.sort, m.filter)
 	m.wants = wants(m.rows)
@@ -154,7 +155,8 @@ func (m *ui) scroll() {
 // page is the number of rows in sight: all lines but the header, the titles and the footer.
 func (m *ui) page() int { return max(1, m.height-3) }
 
-// openDetail fetches the selected flow's past. While paused, it leaves out what came after the snapshot.
+// openDetail fetches the selected flow's past. While paused, it leaves out what came after the
+// snapshot.
 func (m *ui) openDetail() {
 	d, ok := m.table.Detail(m.nowNs, m.selected)
 	if !ok {

@@ -32,11 +32,14 @@ func newUser(t *testing.T, table *Table, width, height int) *user {
 
 var specialKeys = map[string]tea.Key{
 	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
-	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
+	"pgup": {
+		Code: tea.KeyPgUp,
+	}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
 	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "backspace": {Code: tea.KeyBackspace},
 }
 
-// press types keys; each one that is not a special key is a text. It returns what the last one asks for.
+// press types keys; each one that is not a special key is a text. It returns what the last one asks
+// for.
 func (u *user) press(keys ...string) (last tea.Cmd) {
 	for _, k := range keys {
 		if special, ok := specialKeys[k]; ok {
@@ -227,7 +230,12 @@ func TestLostRecordsAreNeverHidden(t *testing.T) {
 
 func TestEverySizeIsFilledAndNotOverflown(t *testing.T) {
 	u := newUser(t, filled(t), 80, 24)
-	screens := map[string][]string{"table": nil, "detail": {"enter"}, "help": {"esc", "?"}, "filter": {"?", "/", "chrome"}}
+	screens := map[string][]string{
+		"table":  nil,
+		"detail": {"enter"},
+		"help":   {"esc", "?"},
+		"filter": {"?", "/", "chrome"},
+	}
 	for _, name := range []string{"table", "detail", "help", "filter"} {
 		u.press(screens[name]...)
 		for _, width := range []int{1, 5, 20, 40, 79, 80, 81, 119, 120, 132, 160, 250} {
