@@ -151,11 +151,11 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 			stop()
 		}()
 	}
-	var keeping sync.WaitGroup
-	keeping.Go(func() { s.keep(ctx, stop) })
+	var flusher sync.WaitGroup
+	flusher.Go(func() { s.keep(ctx, stop) })
 	err = source.Run(ctx, s)
 	stop()
-	keeping.Wait()
+	flusher.Wait()
 	if command != nil {
 		s.commandErr = <-commandDone
 		if errors.Is(s.commandErr, exec.ErrWaitDelay) || ctx.Err() != nil && killedBySignal(s.commandErr) {

@@ -41,7 +41,7 @@ type Flow struct {
 	Figures
 }
 
-// Figures are what is reckoned of a flow and of all flows together.
+// Figures are the results for one flow, or for all flows together.
 type Figures struct {
 	// StartNs and EndNs are the first and the last sight of anything (CLOCK_MONOTONIC).
 	StartNs   int64   `json:"start_ns"`

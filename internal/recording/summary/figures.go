@@ -132,7 +132,7 @@ func caStateShare(ns [numCAStates]int64, ok bool) *CAStateShare {
 	}
 }
 
-// limitedShare reckons shares from a span. The kernel counts in jiffies, so the parts can exceed
+// limitedShare computes shares from a span. The kernel counts in jiffies, so the parts can exceed
 // the whole a little.
 func limitedShare(span chronographs) *LimitedShare {
 	if span.timeNs <= 0 {
