@@ -2,7 +2,6 @@ package cell
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,27 +19,6 @@ func TestMain(m *testing.M) {
 		os.Exit(engine.Main(Build))
 	}
 	os.Exit(m.Run())
-}
-
-// start starts a cell that ends with the test.
-func start(tb testing.TB, c Config) *Cell {
-	tb.Helper()
-	if os.Getuid() != 0 {
-		tb.Skip("needs root")
-	}
-	started, err := Start(context.Background(), c)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := started.Stop(); err != nil {
-			tb.Error(err)
-		}
-	})
-	for _, w := range started.Warnings() {
-		tb.Log(w)
-	}
-	return started
 }
 
 func (c *Cell) host(tb testing.TB, name string) Host {

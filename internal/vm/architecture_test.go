@@ -44,34 +44,3 @@ func TestToolsAreLent(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// What is unpacked becomes a root in which programs find their libraries, also when it is one
-// already.
-func TestARootIsFinished(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("a device needs root")
-	}
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "usr/bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := finishRoot(root); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if to, err := os.Readlink(filepath.Join(root, "lib64")); err != nil || to != "usr/lib64" {
-		t.Errorf("lib64 is %s, %v", to, err)
-	}
-	if info, err := os.Stat(filepath.Join(root, "dev/null")); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		t.Errorf("dev/null is %v, %v", info, err)
-	}
-	got := installed.FindAllStringSubmatch(
-		"NOTE: This is only a simulation!\nInst make (4.4.1 Debian:unstable [amd64])\nConf make (4.4.1)\nInst "+
-			"libc6 (2.41)\n",
-		-1,
-	)
-	if len(got) != 2 || got[0][1] != "make" || got[1][1] != "libc6" {
-		t.Errorf("to be unpacked are %v", got)
-	}
-}

@@ -11,15 +11,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"airtide/test/need"
 )
 
 // TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it with the committed files.
 // It needs clang and llvm-strip of the version that scripts/setup installs (14, of Debian 12).
 func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	for _, tool := range []string{"clang", "llvm-strip"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%s is needed to compare generated code: run make setup", tool)
-		}
+		need.Tool(t, tool)
 	}
 	dir := t.TempDir()
 	files := trackedFiles(t)

@@ -111,22 +111,3 @@ func draw(r *rand.Rand, low, high float64) uint32 {
 	}
 	return uint32(math.Exp(math.Log(max(low, 1)) + r.Float64()*(math.Log(high)-math.Log(max(low, 1)))))
 }
-
-// sampled makes questions with a fixed seed, asks them, and gives each answer to check.
-func sampled(t *testing.T, make func(r *rand.Rand) question, check func(q question) (want string, ok bool)) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(9438, 2013))
-	questions := []question{}
-	for range samples {
-		questions = append(questions, make(r))
-	}
-	failed := 0
-	for _, q := range ask(t, questions) {
-		if want, ok := check(q); !ok {
-			if t.Errorf("%+v: want %s", q, want); failed == 5 {
-				t.Fatal("and so on")
-			}
-			failed++
-		}
-	}
-}

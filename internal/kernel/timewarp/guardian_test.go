@@ -58,7 +58,8 @@ func TestMain(m *testing.M) {
 // alone is for a fake in a process that runs no test.
 type alone struct{ testing.TB }
 
-func (alone) Helper()           {}
+func (alone) Helper() {}
+
 func (alone) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
 // killedRun has a process run a command in warped time, and kills it in the middle. It gives what
@@ -185,27 +186,4 @@ func TestTheGuardianEndsWithItsRun(t *testing.T) {
 	if after := children(); after != before {
 		t.Errorf("processes %s were there, and %s are", before, after)
 	}
-}
-
-// In the kernel that runs, all of it is as before without another command, TCP too.
-func TestModuleIsTakenBackWhenItsRunIsKilled(t *testing.T) {
-	if os.Getenv(moduleVariable) == "" {
-		t.Skip("needs a kernel with the module: make test-timewarp")
-	}
-	k := Running()
-	before, watchdogs := must(k.Status())(t), must(k.readWatchdogs())(t)
-	cc := must(readLine(k.defaultCC()))(t)
-	t.Logf("the guardian said: %s", killedRun(t))
-	if now := must(k.Status())(t); *now != *before {
-		t.Errorf("it was %+v and is %+v", *before, *now)
-	}
-	for file, value := range must(k.readWatchdogs())(t) {
-		if value != watchdogs[file] {
-			t.Errorf("%s was %d and is %d", file, watchdogs[file], value)
-		}
-	}
-	if now := must(readLine(k.defaultCC()))(t); now != cc {
-		t.Errorf("the congestion control was %s and is %s", cc, now)
-	}
-	TestNothingIsLeft(t)
 }

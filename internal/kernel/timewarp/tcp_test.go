@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
@@ -211,37 +210,4 @@ func TestTheClockIsPutRightWhateverBecomesOfTCP(t *testing.T) {
 		t.Error(err)
 	}
 	f.mustBeGone()
-}
-
-// The program of the initial RTO is found again by its name, and an address where no module is
-// changes nothing.
-func TestTheInitialRTOsProgramComesAndGoes(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	root, err := rootCgroup()
-	if err != nil {
-		t.Skipf("this kernel has no cgroups: %v", err)
-	}
-	defer unix.Close(root)
-	attached := func() (n int) {
-		if err := eachInitialRTO(root, func(*ebpf.Program) error { n++; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	for range 2 { // the second time in place of the first
-		if err := attachInitialRTO(4711); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := attached(); n != 1 {
-		t.Errorf("%d are attached", n)
-	}
-	if err := detachInitialRTO(); err != nil {
-		t.Error(err)
-	}
-	if n := attached(); n != 0 {
-		t.Errorf("%d are left", n)
-	}
 }

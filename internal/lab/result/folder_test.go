@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"airtide/internal/lab/plan"
 )
 
@@ -250,55 +248,6 @@ func TestKilledLabLeavesNoLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
-}
-
-func TestFullDiskKeepsFinishedRuns(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to mount a small disk")
-	}
-	disk := t.TempDir()
-	if err := unix.Mount("airtide-test", disk, "tmpfs", 0, "size=256k"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	f := mustCreate(t, disk, small)
-	finish(t, f, f.Plan.Runs[0])
-	run := f.Plan.Runs[1]
-	a, err := f.Begin(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A recording fills the disk.
-	filler := filepath.Join(a.Dir, "phone.airtide")
-	if err := os.WriteFile(filler, make([]byte, 1<<20), 0o644); !errors.Is(err, unix.ENOSPC) {
-		t.Fatalf("the disk is not full: %v", err)
-	}
-	err = a.Finish(made(f.Plan, run))
-	if !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("got %v", err)
-	}
-	says(t, err, a.Dir, "finished runs are kept", "resume")
-	finished, err := f.Finished()
-	if err != nil || len(finished) != 1 || finished[f.Plan.Runs[0].ID] == nil {
-		t.Errorf("finished %v, %v", finished, err)
-	}
-	f.Close()
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	if f, err = resume(f.Dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	remaining, err := f.Remaining()
-	if err != nil || len(remaining) != 3 {
-		t.Fatalf("remaining %v, %v", remaining, err)
-	}
-	finish(t, f, remaining...)
 }
 
 func TestListAndLatest(t *testing.T) {

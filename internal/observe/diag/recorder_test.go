@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -194,19 +193,5 @@ func TestMain(m *testing.M) {
 		observeUnprivileged()
 	case "accept":
 		acceptAsChild()
-	}
-}
-
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("needs root: makes network namespaces or changes the user")
-	}
-}
-
-func run(t *testing.T, command string, args ...string) {
-	t.Helper()
-	if out, err := exec.Command(command, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %v: %v: %s", command, args, err, out)
 	}
 }

@@ -1,16 +1,11 @@
 package radio
 
 import (
-	"errors"
 	"math"
 	"net"
-	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/mdlayher/wifi"
-
-	"airtide/test/testnet"
 )
 
 // TestGoodputAgreesWithTCPAlone holds the formula against what real TCP carried alone over an
@@ -109,27 +104,5 @@ func TestRatesToTheAccessPointBeforeDoNotCount(t *testing.T) {
 	r.ask()
 	if got := r.State(); got.PHYBps != far.Bps || got.Place != far.Place {
 		t.Errorf("at the second: %+v", got)
-	}
-}
-
-func TestWithoutWiFi(t *testing.T) {
-	n := testnet.New(t, testnet.Options{})
-	err := n.Client.Do(func() error {
-		name, err := Find([]netip.Addr{n.Server.V4})
-		if err != nil || name != "eth0" {
-			t.Errorf("the server is reached by %q, %v", name, err)
-		}
-		if _, err := Find(nil); err == nil || !strings.Contains(err.Error(), "finding the interface") {
-			t.Errorf("without a default route: %v", err)
-		}
-		r, err := Begin(name, nil)
-		if err == nil {
-			err = r.Close()
-			t.Errorf("a veth is a station, %v", err)
-		}
-		return err
-	})
-	if !errors.Is(err, ErrNone) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func goBuild(ctx context.Context, s settings, architecture, verb, to, pkg string
 	}
 	args := []string{verb, "-trimpath", "-ldflags", "-s -w", "-o", to}
 	if verb == "test" {
-		args = append(args, "-c")
+		args = append(args, "-c", "-tags", "kernel")
 	}
 	c := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)

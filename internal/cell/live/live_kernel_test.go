@@ -1,0 +1,128 @@
+//go:build kernel
+
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/cell"
+	"airtide/internal/cell/medium"
+	"airtide/internal/cell/path"
+	"airtide/test/need"
+)
+
+// running starts a cell with a terminal of each kind, answered for in a folder of the test's own.
+func running(t *testing.T) *cell.Cell {
+	t.Helper()
+	need.Root(t)
+	ownFolder(t)
+	phy, err := medium.AtRate(medium.Std11ac, 80, 1, 433.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cell.Start(t.Context(), cell.Config{
+		Terminals: []cell.Terminal{
+			{Name: "phone", Radio: &cell.Radio{PHY: []cell.PHYStep{{PHY: phy}}}}, {Name: "desk"},
+		},
+		Servers: []cell.Server{{Name: "server"}}, WireUp: []cell.WireStep{{Wire: path.Wire{RateBps: 1e8}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Stop() })
+	if err := c.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
+	c := running(t)
+	s, err := Serve("home", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	pids, err := Find()
+	if err != nil || !slices.Equal(pids, []int{os.Getpid()}) {
+		t.Fatalf("found cells of %v, %v", pids, err)
+	}
+	r, err := Ask(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != "home" || len(r.Hosts) != 3 || r.Hosts[0].Namespace == "" || len(r.Status.Terminals) != 2 {
+		t.Errorf("it says %+v", r)
+	}
+	var seen *Seen
+	err = Watch(t.Context(), 0, 10*time.Millisecond, true, func(all []*Seen) error {
+		seen = all[0]
+		return nil
+	})
+	if err != nil || seen == nil || seen.Window.ToNs <= seen.Window.FromNs {
+		t.Fatalf("seen %+v, %v", seen, err)
+	}
+	var table bytes.Buffer
+	if err := seen.Table(&table); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(table.String(), "\n")
+	for _, line := range lines[2:8] { // under their columns
+		if len(line) != len(lines[2]) {
+			t.Errorf("%d letters in a line of %d: %s", len(line), len(lines[2]), line)
+		}
+	}
+	if strings.Count(lines[2], "95 %") != 3 {
+		t.Errorf("the table has no quantiles: %s", lines[2])
+	}
+	for _, want := range []string{
+		"cell home", "phone  ", "433.3", "desk  Ethernet", "access point", "wire up     100.0",
+		"wire down  no limit",
+	} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, table.String())
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Ask(os.Getpid()); err == nil || !strings.Contains(err.Error(), "runs no cell") {
+		t.Errorf("after its end: %v", err)
+	}
+	err = Watch(t.Context(), 0, time.Millisecond, true, func([]*Seen) error {
+		return errors.New("something was shown")
+	})
+	if err == nil || !strings.Contains(err.Error(), "no cell runs here") {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func TestWatchingEndsWithItsContextAndWithItsCell(t *testing.T) {
+	c := running(t)
+	s, err := Serve("home", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	shown := 0
+	if err := Watch(ctx, 0, time.Millisecond, false, func([]*Seen) error {
+		if shown++; shown == 3 {
+			cancel()
+		}
+		return nil
+	}); err != nil || shown < 3 {
+		t.Errorf("shown %d times, then %v", shown, err)
+	}
+	err = Watch(t.Context(), 0, time.Millisecond, false, func([]*Seen) error { return c.Stop() })
+	if err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("when the cell ended: %v", err)
+	}
+}

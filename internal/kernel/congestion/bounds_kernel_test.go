@@ -1,0 +1,305 @@
+//go:build kernel
+
+package congestion
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/kernel/congestion/kind"
+	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/clock"
+	"airtide/internal/tcp"
+	"airtide/test/testnet"
+)
+
+func mustBounder(t *testing.T, name string) *Bounder {
+	t.Helper()
+	b, err := OpenBounds(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+// One flow's story, as the monitor records it.
+func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	n.Client.Out.Delay(8 * time.Millisecond)
+	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+	this := Socket(testnet.Cookie(t, client))
+	const some = 512 << 10
+
+	// Slow start, and a loss that gives the flow an ssthresh to lose.
+	var free *unix.TCPInfo
+	// on a machine that stands still the reduction may be undone
+	for try := 0; try < 3 && (free == nil || free.Snd_ssthresh >= unset); try++ {
+		n.Client.Out.DropData(100, 1)
+		testnet.MustSend(t, client, server, some)
+		free = testnet.Info(t, client)
+	}
+	if free.Snd_ssthresh >= unset || free.Snd_ssthresh < 20 {
+		t.Fatalf("the loss left ssthresh at %d", free.Snd_ssthresh)
+	}
+
+	const upper = 8
+	b.must(t, this, 0, upper)
+	samples := recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
+	// A sample is what was there before its ACK: the first may show the window before the bound.
+	if _, high, counted := extremes(samples[1:]); high > upper || counted < 20 {
+		t.Errorf("bounded to %d the window reaches %d (%d ACKs)", upper, high, counted)
+	}
+	if now := testnet.Info(t, client); now.Snd_ssthresh < free.Snd_ssthresh {
+		t.Errorf("the bound takes ssthresh from %d to %d", free.Snd_ssthresh, now.Snd_ssthresh)
+	}
+
+	b.must(t, this, 0, 0)
+	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
+	if _, high, _ := extremes(samples); high < int64(free.Snd_ssthresh) {
+		t.Errorf("lifted, the window reaches %d, and ssthresh was %d", high, free.Snd_ssthresh)
+	}
+	// Slow start: as many packets more as are acknowledged. One packet more in each round trip
+	// would take several times as many as are allowed here, and a machine that has no time for the
+	// sender may need some more than doubling does.
+	rounds := roundsUntil(samples, int64(free.Snd_ssthresh))
+	if rounds > int(free.Snd_ssthresh)/4 {
+		t.Errorf("lifted, the window needs %d round trips from %d to %d", rounds, upper, free.Snd_ssthresh)
+	}
+
+	const lower = 30
+	b.must(t, this, lower, 2*lower)
+	n.Client.Out.DropEvery(60)
+	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
+	n.Client.Out.DropEvery(0)
+	// The flow begins idle, with a window that the kernel has taken back
+	// (tcp_slow_start_after_idle): its first ACK raises it.
+	samples = samples[2:]
+	if low, high, counted := extremes(samples); low < lower || high > 2*lower || counted < 20 {
+		t.Errorf("between %d and %d the window goes from %d to %d (%d ACKs)", lower, 2*lower, low, high, counted)
+	}
+}
+
+// At the bound the ACKs of a slow path come in a train and late, which HyStart takes for the end of
+// slow start: it would leave ssthresh at the bound for good.
+func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	const upper = 60 // many ACKs in a round: HyStart wants more than 8
+	b.must(t, All, 0, upper)
+	for range 10 {
+		n := testnet.New(t, testnet.Options{Segments: true})
+		n.Client.Out.Delay(8 * time.Millisecond)
+		client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+		testnet.MustSend(t, client, server, 512<<10)
+		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
+			continue // by chance it ended slow start below the bound, as it may
+		}
+		if err := n.Client.Rate(20_000_000, 256<<10); err != nil {
+			t.Fatal(err)
+		}
+		testnet.MustSend(t, client, server, 512<<10)
+		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
+			t.Errorf("the window is %d, ssthresh %d", i.Snd_cwnd, i.Snd_ssthresh)
+		}
+		return
+	}
+	t.Fatal("no flow came to the bound in slow start")
+}
+
+// roundsUntil counts round trips until the window is so large: a round ends when all that was sent
+// at its beginning is acknowledged.
+func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
+	var end int64
+	for _, s := range samples {
+		if cwnd, ok := s.Get(tcp.CwndPackets); ok && cwnd >= window {
+			return rounds
+		}
+		acked, _ := s.Get(tcp.AckedBytes)
+		if sent, ok := s.Get(tcp.SentBytes); ok && acked >= end {
+			end = sent
+			rounds++
+		}
+	}
+	return rounds
+}
+
+// A timeout takes the window to one packet whatever the bounds; the first ACK brings it back
+// between them.
+func TestTimeoutWhileBounded(t *testing.T) {
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	n.Client.Out.Delay(4 * time.Millisecond)
+	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+	const lower, upper = 4, 8
+	b.must(t, All, lower, upper)
+	testnet.MustSend(t, client, server, 128<<10)
+	samples := recorded(t, client, func() { timeOut(t, n, client, server) })
+	if i := testnet.Info(t, client); i.Total_retrans == 0 || i.Snd_cwnd < lower || i.Snd_cwnd > upper {
+		t.Errorf("after %d retransmissions the window is %d", i.Total_retrans, i.Snd_cwnd)
+	}
+	least := int64(upper)
+	for _, s := range samples {
+		if cwnd, ok := s.Get(tcp.CwndPackets); ok {
+			least = min(least, cwnd)
+			if cwnd > upper {
+				t.Fatalf("the window reaches %d", cwnd)
+			}
+		}
+	}
+	if least != 1 {
+		t.Errorf("the timeout left a window of %d packets, want 1: a bound does not hide congestion", least)
+	}
+	b.must(t, All, 0, 0)
+	testnet.MustSend(t, client, server, 512<<10)
+	if i := testnet.Info(t, client); i.Snd_cwnd <= upper {
+		t.Errorf("lifted after a timeout the window stays at %d", i.Snd_cwnd)
+	}
+}
+
+// enterCgroup moves the test into a cgroup of its own until it ends, and gives the numbers of the
+// one above and of its own.
+func enterCgroup(t *testing.T) (above, own uint64) {
+	t.Helper()
+	cgroups, err := owner.OpenCgroups()
+	if err != nil {
+		t.Skip(err)
+	}
+	before, err := cgroups.SelfCgroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, ok := cgroups.Path(before)
+	if !ok {
+		t.Fatalf("cgroup %d has no path", before)
+	}
+	home = filepath.Join(cgroups.Mount(), home)
+	outer := filepath.Join(home, fmt.Sprintf("airtide-test-%d", os.Getpid()))
+	inner := filepath.Join(outer, "inner")
+	move := func(to string) error {
+		return os.WriteFile(filepath.Join(to, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
+	}
+	if err := os.MkdirAll(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(move(home), os.Remove(inner), os.Remove(outer)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := move(inner); err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]uint64, 2)
+	for i, folder := range []string{outer, inner} {
+		var s unix.Stat_t
+		if err := unix.Stat(folder, &s); err != nil {
+			t.Fatal(err)
+		}
+		numbers[i] = s.Ino
+	}
+	return numbers[0], numbers[1]
+}
+
+// A socket's own bounds go before its cgroup's, these before those of cgroups above, and these
+// before those for all.
+func TestTheNearestBoundsCount(t *testing.T) {
+	above, own := enterCgroup(t)
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	n.Client.Out.Delay(2 * time.Millisecond)
+	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+	this := Socket(testnet.Cookie(t, client))
+	window := func() uint32 {
+		testnet.MustSend(t, client, server, 256<<10)
+		return testnet.Info(t, client).Snd_cwnd
+	}
+	steps := []struct {
+		what  string
+		scope Scope
+		upper uint32
+		want  uint32
+	}{
+		{"all", All, 16, 16},
+		{"the cgroup above", Cgroup(above), 12, 12},
+		{"the own cgroup", Cgroup(own), 9, 9},
+		{"the socket", this, 5, 5},
+		{"not the socket", this, 0, 9},
+		{"not the own cgroup", Cgroup(own), 0, 12},
+		{"not the cgroup above", Cgroup(above), 0, 16},
+	}
+	for _, s := range steps {
+		b.must(t, s.scope, 0, s.upper)
+		if got := window(); got != s.want {
+			t.Errorf("bound of %s: the window is %d, want %d", s.what, got, s.want)
+		}
+		if got, err := b.Get(s.scope); err != nil || got.Upper != s.upper {
+			t.Errorf("the bound of %s reads back as %+v, %v", s.what, got, err)
+		}
+	}
+	// A socket's bounds end with it.
+	b.must(t, this, 3, 5)
+	_ = client.SetLinger(0)
+	client.Close()
+	testnet.Eventually(t, 10*time.Second, "the socket's bounds to go", func() bool {
+		got, err := b.Get(this)
+		return err == nil && got == Bounds{}
+	})
+}
+
+func TestBoundsThatAreRefused(t *testing.T) {
+	for _, b := range []Bounds{{Lower: 1}, {Upper: 1}, {Lower: 9, Upper: 8}, {}, {Upper: kind.MaxBound + 1}} {
+		if err := b.Check(); err == nil {
+			t.Errorf("%+v is taken", b)
+		}
+	}
+	for _, b := range []Bounds{{Lower: 2}, {Upper: 2}, {Lower: 8, Upper: 8}, {Lower: 2, Upper: kind.MaxBound}} {
+		if err := b.Check(); err != nil {
+			t.Errorf("%+v: %v", b, err)
+		}
+	}
+	if _, err := OpenBounds(mustLoad(t, CubicPlain, CubicPlain.Defaults()).Name); err == nil {
+		t.Error("a congestion control without bounds is taken")
+	}
+}
+
+// TestBoundsEndWithTheirLease sets a bound whose holder falls silent.
+func TestBoundsEndWithTheirLease(t *testing.T) {
+	l := mustLoad(t, CubicBound, CubicBound.Defaults())
+	b := mustBounder(t, l.Name)
+	n := testnet.New(t, testnet.Options{Segments: true})
+	n.Client.Out.Delay(5 * time.Millisecond)
+	client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+	this := Socket(testnet.Cookie(t, client))
+	const upper, some = 8, 256 << 10
+	b.must(t, this, 0, upper)
+	for _, c := range []struct {
+		what    string
+		untilNs int64
+		bounded bool
+	}{
+		{"a lease of an hour", clock.Now() + int64(time.Hour), true},
+		{"a lease that has run out", clock.Now() - 1, false},
+		{"a lease that is renewed", clock.Now() + int64(time.Hour), true},
+		{"no lease", 0, true},
+	} {
+		if err := b.Lease(c.untilNs); err != nil {
+			t.Fatal(err)
+		}
+		testnet.MustSend(t, client, server, some)
+		if cwnd := testnet.Info(t, client).Snd_cwnd; (cwnd <= upper) != c.bounded {
+			t.Errorf("%s: the window is %d packets, the bound %d", c.what, cwnd, upper)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+//go:build kernel
+
+package congestion
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"airtide/internal/kernel/congestion/kind"
+	"airtide/test/testnet"
+)
+
+// caLoss is TCP_CA_Loss of include/uapi/linux/tcp.h: the retransmission timer has run out.
+const caLoss = 4
+
+// unset is the slow start threshold before the first loss (TCP_INFINITE_SSTHRESH).
+const unset = 0x7fffffff
+
+// timeOut loses everything on the path while more is sent, until the connection's retransmission
+// timer has run out.
+func timeOut(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
+	t.Helper()
+	n.Client.Out.Blackout(true)
+	sent := make(chan error, 1)
+	go func() { sent <- testnet.Send(client, server, 256<<10) }()
+	testnet.Eventually(t, 20*time.Second, "the retransmission timer to run out", func() bool {
+		return testnet.Info(t, client).Ca_state == caLoss
+	})
+	n.Client.Out.Blackout(false)
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
+	for _, k := range kind.All() {
+		t.Run(string(k), func(t *testing.T) {
+			l := mustLoad(t, k, k.Defaults())
+			n := testnet.New(t, testnet.Options{Segments: true})
+			n.Client.Out.Delay(4 * time.Millisecond)
+
+			bySocket, bySocketServer := n.Connect(testnet.Dial{CongestionControl: l.Name})
+			if err := n.Client.Sysctl("net.ipv4.tcp_congestion_control", l.Name); err != nil {
+				t.Fatalf("as a namespace's default: %v", err)
+			}
+			bySysctl, bySysctlServer := n.Connect(testnet.Dial{})
+			for how, pair := range map[string][2]*net.TCPConn{
+				"TCP_CONGESTION": {bySocket, bySocketServer}, "sysctl": {bySysctl, bySysctlServer},
+			} {
+				client, server := pair[0], pair[1]
+				if got := testnet.CongestionControl(t, client); got != l.Name {
+					t.Fatalf("by %s the socket has %s, want %s", how, got, l.Name)
+				}
+				testnet.MustSend(t, client, server, 256<<10)
+				free := testnet.Info(t, client)
+				if free.Snd_cwnd <= 10 {
+					t.Errorf("by %s the window did not grow from %d packets", how, free.Snd_cwnd)
+				}
+				lost := free
+				// On a machine that stands still a retransmission may be found to be none and its
+				// reduction be undone.
+				for try := 0; try < 3 && (lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset); try++ {
+					n.Client.Out.DropData(20, 1)
+					testnet.MustSend(t, client, server, 256<<10)
+					lost = testnet.Info(t, client)
+				}
+				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
+					t.Errorf(
+						"by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans,
+						lost.Snd_ssthresh,
+					)
+				}
+				n.Client.Out.DropData(0, 0)
+			}
+			timeOut(t, n, bySocket, bySocketServer)
+			if got := testnet.CongestionControl(t, bySocket); got != l.Name {
+				t.Errorf("after a timeout the socket has %s", got)
+			}
+			// The server's sockets of the first connection use it too.
+			if e := find(t, l.Name); e.Sockets < 3 {
+				t.Errorf("%d sockets are counted, want at least 3", e.Sockets)
+			}
+			for _, c := range []*net.TCPConn{bySocket, bySocketServer, bySysctl, bySysctlServer} {
+				_ = c.SetLinger(0)
+				c.Close()
+			}
+			testnet.Eventually(
+				t, 10*time.Second, "no socket to use it", func() bool { return find(t, l.Name).Sockets == 0 },
+			)
+		})
+	}
+}
+
+func find(t *testing.T, name string) *Entry {
+	t.Helper()
+	e, err := Find("", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A socket may change to it and away from it while it sends, and be counted rightly.
+func TestChangingWhileSending(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
+	for _, k := range kind.All() {
+		l := mustLoad(t, k, k.Defaults())
+		for i, name := range []string{l.Name, "reno", l.Name, "cubic"} {
+			testnet.SetCongestionControl(t, client, name)
+			testnet.MustSend(t, client, server, 64<<10)
+			if got, want := find(t, l.Name).Sockets, uint64(1-i%2); got != want {
+				t.Errorf("%s: with %s %d sockets are counted, want %d", k, name, got, want)
+			}
+		}
+	}
+}
+
+// The SYN is lost once, so that its answer gives no sample (Karn), and all of the first window too:
+// the scaled CUBICs and Compound meet a timeout and their first ACKs without an RTT.
+func TestRTTNeverSampled(t *testing.T) {
+	for _, k := range []Kind{CubicRTT, CubicRTTK, Compound} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel() // each waits for the initial timeouts
+			l := mustLoad(t, k, k.Defaults())
+			n := testnet.New(t, testnet.Options{Segments: true})
+			for _, h := range []*testnet.Host{n.Client, n.Server} {
+				if err := h.Sysctl("net.ipv4.tcp_timestamps", "0"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.Client.Out.Blackout(true)
+			go func() {
+				for n.Client.Out.Counts().Dropped == 0 && t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				n.Client.Out.Blackout(false)
+			}()
+			client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
+			if rtt := testnet.Info(t, client).Rtt; rtt != 0 {
+				t.Fatalf("there is an RTT of %d us already", rtt)
+			}
+			n.Client.Out.DropData(0, 10)
+			testnet.MustSend(t, client, server, 256<<10)
+			i := testnet.Info(t, client)
+			if i.Rtt == 0 || i.Snd_cwnd < 2 || i.Total_retrans < 10 {
+				t.Errorf(
+					"after the timeout RTT is %d us, cwnd %d, %d were retransmitted", i.Rtt, i.Snd_cwnd,
+					i.Total_retrans,
+				)
+			}
+			if got := testnet.CongestionControl(t, client); got != l.Name {
+				t.Errorf("the socket has %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,180 @@
+//go:build kernel
+
+package link
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"airtide/test/testnet"
+)
+
+// heard collects what a link receives.
+type heard struct {
+	mutex sync.Mutex
+	all   []string
+}
+
+func (h *heard) take(from netip.AddrPort, datagram []byte) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.all = append(h.all, from.Addr().String()+" "+string(datagram))
+}
+
+func (h *heard) has(what string) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.Contains(h.all, what)
+}
+
+func open(t *testing.T, h *testnet.Host, c Config) (*Link, *heard) {
+	t.Helper()
+	var l *Link
+	err := h.Do(func() (err error) {
+		l, err = Open(c)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &heard{}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Receive(ctx, got.take) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, got
+}
+
+func TestMulticastOfBothFamilies(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	a, ownA := open(t, n.Client, Config{Interface: "eth0"})
+	_, b := open(t, n.Server, Config{Interface: "eth0"})
+	if groups := a.Groups(); !groups.Both() {
+		t.Fatalf("groups %+v", groups)
+	}
+	if err := a.Send([]byte("hello"), a.Groups()); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(
+		t, 5*time.Second, "the datagram over IPv4", func() bool { return b.has(n.Client.V4.String() + " hello") },
+	)
+	six := func() bool {
+		b.mutex.Lock()
+		defer b.mutex.Unlock()
+		return slices.ContainsFunc(b.all, func(s string) bool {
+			return strings.HasPrefix(s, "fe80:") || strings.HasPrefix(s, "fd77:")
+		})
+	}
+	testnet.Eventually(t, 5*time.Second, "the datagram over IPv6", six)
+	ownA.mutex.Lock()
+	defer ownA.mutex.Unlock()
+	if len(ownA.all) > 0 {
+		t.Errorf("the sender hears itself: %v", ownA.all)
+	}
+}
+
+// TestAnInterfaceThatComesBack has the same name and another number, as that of an adapter that was
+// unplugged; the link is opened anew then.
+func TestAnInterfaceThatComesBack(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	for _, number := range []string{"", "77", "78"} {
+		if number != "" {
+			for _, args := range [][]string{
+				{"link", "del", "eth0"},
+				{
+					"link", "add", "eth0", "index", number, "type", "veth", "peer", "name", "eth0", "netns",
+					n.Server.Name,
+				},
+				{"link", "set", "eth0", "up"},
+				{"addr", "add", n.Client.V6.String() + "/64", "dev", "eth0", "nodad"},
+			} {
+				if _, err := n.Client.Run("ip", args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, args := range [][]string{
+				{"link", "set", "eth0", "up"},
+				{"addr", "add", n.Server.V6.String() + "/64", "dev", "eth0", "nodad"},
+			} {
+				if _, err := n.Server.Run("ip", args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		t.Run("number "+number, func(t *testing.T) {
+			a, _ := open(t, n.Client, Config{Interface: "eth0"})
+			_, b := open(t, n.Server, Config{Interface: "eth0"})
+			testnet.Eventually(t, 10*time.Second, "the datagram over IPv6", func() bool {
+				_ = a.Send([]byte("hello"), Families{Six: true})
+				b.mutex.Lock()
+				defer b.mutex.Unlock()
+				return slices.ContainsFunc(b.all, func(s string) bool { return strings.Contains(s, ":") })
+			})
+		})
+	}
+}
+
+func TestUnicastToPeers(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	peers := []netip.AddrPort{netip.AddrPortFrom(n.Server.V4, Port), netip.AddrPortFrom(n.Server.V6, Port)}
+	a, _ := open(t, n.Client, Config{Peers: peers})
+	// Nobody listens yet, and the refusal that comes back breaks nothing.
+	for range 3 {
+		_ = a.Send([]byte("early"), Families{})
+	}
+	_, got := open(t, n.Server, Config{Peers: []netip.AddrPort{netip.AddrPortFrom(n.Client.V4, Port)}})
+	testnet.Eventually(t, 5*time.Second, "both datagrams", func() bool {
+		_ = a.Send([]byte("hello"), Families{})
+		return got.has(n.Client.V4.String()+" hello") && got.has(n.Client.V6.String()+" hello")
+	})
+}
+
+func TestWhatCannotBeOpened(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	open(t, n.Client, Config{Interface: "eth0"})
+	for _, c := range []struct {
+		name   string
+		config Config
+		says   string
+	}{
+		{"no way to the others", Config{}, "neither an interface for multicast nor peers"},
+		{"no such interface", Config{Interface: "wlan7"}, "interface wlan7"},
+		{"a second agent", Config{Interface: "eth0"}, "is in use (another airtide share?)"},
+	} {
+		err := n.Client.Do(func() error {
+			l, err := Open(c.config)
+			if err == nil {
+				_ = l.Close()
+			}
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+	// What failed has left nothing open.
+	err := n.Client.Do(func() error {
+		c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: Port + 1})
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
