@@ -214,7 +214,7 @@ func TestTable(t *testing.T) {
 		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes",
 		"866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8", "gains least has 0.62 of",
 		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help",
-		"a turn of all terminals: free",
+		"a probe of all terminals: release",
 		"at other access points, and not reckoned with: 3", "accepted 1234 wrong_key 5",
 	} {
 		if !strings.Contains(b.String(), want) {

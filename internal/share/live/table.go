@@ -54,7 +54,7 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "at other access points, and not reckoned with: %d\n", r.Elsewhere)
 	}
 	if r.Turn != "" {
-		fmt.Fprintf(&b, "a turn of all terminals: %s\n", r.Turn)
+		fmt.Fprintf(&b, "a probe of all terminals: %s\n", r.Turn)
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
