@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,12 +78,6 @@ func airtide(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// played is the command line that makes airtide record this binary in a role.
-func played(role string) []string {
-	exe, _ := os.Executable()
-	return []string{"env", self + "=" + role, exe}
-}
-
 // run runs it and returns what it printed and its exit status.
 func run(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
@@ -112,50 +104,6 @@ func mustRun(t *testing.T, args ...string) string {
 	}
 	return stdout
 }
-
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: BPF, namespaces and mounts")
-	}
-}
-
-// recording makes a recording of one transfer.
-func recording(t *testing.T, args ...string) string {
-	t.Helper()
-	needRoot(t)
-	path := filepath.Join(t.TempDir(), "a.atr")
-	mustRun(
-		t,
-		append(append([]string{"record", "-o", path}, args...), append([]string{"--"}, played("transfer")...)...)...)
-	return path
-}
-
-type infoReport struct {
-	Totals struct {
-		Flows   int
-		Samples int
-	}
-	Flows []struct {
-		Process    string `json:"comm"`
-		PID        uint32
-		AckedBytes *int64 `json:"acked_bytes"`
-	}
-	Damage struct {
-		CleanEnd     bool  `json:"clean_end"`
-		SkippedBytes int64 `json:"skipped_bytes"`
-	}
-}
-
-func info(t *testing.T, path string) (r infoReport) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(mustRun(t, "info", "--json", path)), &r); err != nil {
-		t.Fatalf("reading info: %v", err)
-	}
-	return r
-}
-
-const transferred = 200 * 64 << 10
 
 func waitFor(t *testing.T, what string, ready func() bool) {
 	t.Helper()

@@ -1,3 +1,5 @@
+//go:build guest
+
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"testing"
 
 	"airtide/internal/vm"
+	"airtide/test/need"
 )
 
 // wifiScript has a simulated access point and a station in one kernel, lets an agent say what it
@@ -53,13 +56,7 @@ const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nch
 // TestAnAgentHasItsPHYRateFromNL80211 holds what an agent says against iw, on simulated radios
 // (mac80211_hwsim), which Debian's kernels have.
 func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
-	needRoot(t)
-	if testing.Short() {
-		t.Skip("boots a guest")
-	}
-	if err := vm.Available(); err != nil {
-		t.Skip(err)
-	}
+	need.Guest(t)
 	kernel := wifiKernel(t)
 	config := filepath.Join(t.TempDir(), "hostapd.conf")
 	if err := os.WriteFile(config, []byte(hostapdConfig), 0o600); err != nil {
@@ -113,12 +110,12 @@ func wifiKernel(t *testing.T) vm.Kernel {
 	t.Helper()
 	k, err := vm.Fetch(t.Context(), "6.1")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	k.Release = strings.Replace(k.Release, "-cloud", "", 1)
 	folder, err := vm.FetchPackage(t.Context(), "6.1", runtime.GOARCH, "linux-image-"+k.Release)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	k.Image, k.Modules = filepath.Join(
 		folder,

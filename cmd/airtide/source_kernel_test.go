@@ -1,3 +1,5 @@
+//go:build kernel
+
 package main
 
 import (
@@ -11,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"airtide/test/need"
 )
 
 // asNobody makes the command run without privileges.
@@ -46,7 +50,7 @@ func openBinary(t *testing.T) (binary, dir string) {
 }
 
 func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	binary, dir := openBinary(t)
 	nobody := func(args ...string) (string, string, int) {
 		cmd := airtide(args...)
@@ -75,7 +79,7 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 }
 
 func TestMonitorPrintsOnceAndLinesAndEndsWithItsReader(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	stop := make(chan bool)
 	go busyTraffic(stop)
 	defer close(stop)
@@ -124,7 +128,7 @@ func TestMonitorPrintsOnceAndLinesAndEndsWithItsReader(t *testing.T) {
 }
 
 func TestMonitorShowsConnectionsThatAreIdle(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +158,7 @@ func withoutBTF(args ...string) *exec.Cmd {
 }
 
 func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	dir := t.TempDir()
 	types, err := os.ReadFile("/sys/kernel/btf/vmlinux")
 	if err != nil {

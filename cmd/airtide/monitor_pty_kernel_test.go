@@ -1,3 +1,5 @@
+//go:build kernel
+
 package main
 
 import (
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/test/need"
 )
 
 // pseudoTerminal is a terminal whose output is collected.
@@ -84,7 +88,7 @@ func (term *pseudoTerminal) modes(t *testing.T) unix.Termios {
 }
 
 func TestMonitorOnATerminalShowsAConnectionAndGivesTheTerminalBack(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	port := littleTraffic(t)
 	term := openTerminal(t)
 	before := term.modes(t)

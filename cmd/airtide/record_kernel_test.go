@@ -1,3 +1,5 @@
+//go:build kernel
+
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"airtide/internal/sys/clock"
+	"airtide/test/need"
 )
 
 func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
@@ -91,7 +94,7 @@ func TestOutputThatExistsOrIsBeingWrittenIsNotTouched(t *testing.T) {
 }
 
 func TestAFullDiskEndsTheRecordingAndKeepsWhatWasWritten(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
 		t.Fatalf("mounting a small tmpfs: %v", err)
@@ -153,7 +156,7 @@ func busyTraffic(stop chan bool) {
 }
 
 func TestKillLosesAtMostTheLastSecondAndTheNextStartCleansUp(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	for _, source := range []string{"bpf", "diag"} {
 		t.Run(source, func(t *testing.T) { killRecording(t, source) })
 	}
@@ -256,7 +259,7 @@ func littleTraffic(t *testing.T) uint16 {
 }
 
 func TestTheCgroupOfAKilledRecordingIsRemovedByTheNext(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
 	cmd := airtide(append([]string{"record", "-o", path, "--"}, played("transfer")...)...)
 	if err := cmd.Start(); err != nil {
@@ -306,7 +309,7 @@ func heldPrograms(t *testing.T, pid int) (ids []string) {
 }
 
 func TestTwoRecordingsAtOnceDoNotDisturbEachOther(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	dir := t.TempDir()
 	results := make(chan string, 2)
 	for _, name := range []string{"a.atr", "b.atr"} {
@@ -334,7 +337,7 @@ func TestTwoRecordingsAtOnceDoNotDisturbEachOther(t *testing.T) {
 }
 
 func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	path := filepath.Join(t.TempDir(), "a.atr")
 	if _, stderr, status := run(t, "record", "-o", path, "--", "false"); status != statusFailed ||
 		!strings.Contains(stderr, "kept") {

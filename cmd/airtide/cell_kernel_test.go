@@ -1,0 +1,185 @@
+//go:build kernel
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"airtide/test/need"
+)
+
+const homeCell = `
+name: home
+terminals:
+  phone: {radio: {standard: ac, phy_rate: 433.3 Mbit/s}, congestion: cubic}
+  desk: {link: ethernet}
+servers: {server: {sysctls: {net.ipv4.tcp_sack: 0}}}
+path: {rtt: 20 ms}
+`
+
+func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
+	need.Root(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `set -e
+		ip netns exec $AIRTIDE_NS_phone ping -c 3 -i 0.1 $AIRTIDE_IP_server
+		ip netns exec $AIRTIDE_NS_phone cat /proc/sys/net/ipv4/tcp_congestion_control
+		echo sack $(ip netns exec $AIRTIDE_NS_server cat /proc/sys/net/ipv4/tcp_sack)
+		` + self + `=airtide ` + exe + ` cell status --once --json --interval 100ms $PPID
+		echo $AIRTIDE_NS_phone`
+	out := mustRun(t, "cell", "run", cellFile(t, homeCell), "--", "sh", "-c", script)
+	if !strings.Contains(out, "3 received") || !strings.Contains(out, "time=2") ||
+		!strings.Contains(out, "\ncubic\nsack 0\n") {
+		t.Errorf("it printed\n%s", out)
+	}
+	var seen struct {
+		Name   string
+		Window struct {
+			Terminals []struct {
+				Name     string
+				Ethernet bool
+			}
+		}
+	}
+	var namespace string
+	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		if strings.HasPrefix(line, "{") {
+			if err := json.Unmarshal([]byte(line), &seen); err != nil {
+				t.Fatal(err)
+			}
+		}
+		namespace = line
+	}
+	if seen.Name != "home" || len(seen.Window.Terminals) != 2 || !seen.Window.Terminals[1].Ethernet {
+		t.Errorf("the status says %+v", seen)
+	}
+	if _, err := os.Stat(filepath.Join("/run/netns", namespace)); err == nil ||
+		!strings.HasPrefix(namespace, "airtide-cell-") {
+		t.Errorf("namespace %s is left over: %v", namespace, err)
+	}
+}
+
+// startCell runs a cell until it is told to end, and returns its namespaces.
+func startCell(t *testing.T) (*exec.Cmd, []string) {
+	t.Helper()
+	cmd := airtide("cell", "run", cellFile(t, homeCell), "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ready cellReady
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	if ready.PID != cmd.Process.Pid || len(ready.Hosts) != 3 {
+		t.Errorf("it says %s", line)
+	}
+	var namespaces []string
+	for _, h := range ready.Hosts {
+		namespaces = append(namespaces, filepath.Join("/run/netns", h.Namespace))
+	}
+	return cmd, namespaces
+}
+
+func TestCellEndsWithCtrlC(t *testing.T) {
+	need.Root(t)
+	cmd, namespaces := startCell(t)
+	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(
+		out,
+		fmt.Sprintf("%d\n", cmd.Process.Pid),
+	) {
+		t.Errorf("cell status does not complete the process %d: %s", cmd.Process.Pid, out)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v", err)
+	}
+	for _, n := range namespaces {
+		if _, err := os.Stat(n); err == nil {
+			t.Errorf("%s is left over", n)
+		}
+	}
+}
+
+func TestCellThatIsKilledLeavesNothing(t *testing.T) {
+	need.Root(t)
+	cmd, namespaces := startCell(t)
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	// The engine is told of its parent's death and cleans up by itself.
+	waitFor(t, "the namespaces to go", func() bool {
+		for _, n := range namespaces {
+			if _, err := os.Stat(n); err == nil {
+				return false
+			}
+		}
+		return true
+	})
+	socket := fmt.Sprintf("/run/airtide/cell-%d.sock", cmd.Process.Pid)
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("a cell that was killed leaves its socket: %v", err)
+	}
+	run(t, "cell", "status", "--once", "--interval", "10ms") // other cells may run, and this one is forgotten
+	if _, err := os.Stat(socket); err == nil {
+		t.Errorf("%s is left over", socket)
+	}
+}
+
+func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
+	need.Root(t)
+	good := cellFile(t, homeCell)
+	for _, c := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"cell", "walk"}, statusMisuse, "walk"},
+		{[]string{"cell", "run"}, statusMisuse, "FILE"},
+		{[]string{"cell", "run", good, "more"}, statusMisuse, "more"},
+		{[]string{"cell", "run", good, "--"}, statusMisuse, "--"},
+		{[]string{"cell", "run", good, "--duration", "-1s"}, statusMisuse, "--duration"},
+		{[]string{"cell", "run", "/no/such/file"}, statusFailed, "/no/such/file"},
+		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: "+
+			"az}}}")}, statusFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
+		{[]string{"cell", "run", good, "--", "false"}, statusFailed, "false failed"},
+		{[]string{"cell", "run", good, "--", "/no/such/program"}, statusFailed, "/no/such/program"},
+		{[]string{"cell", "status", "some"}, statusMisuse, "some"},
+		{[]string{"cell", "status", "1", "2"}, statusMisuse, `"2"`},
+		{[]string{"cell", "status", "--interval", "0s"}, statusMisuse, "--interval"},
+		{[]string{"cell", "status", "1"}, statusFailed, "process 1 runs no cell"},
+	} {
+		_, stderr, status := run(t, c.args...)
+		if status != c.status || !strings.Contains(stderr, c.says) {
+			t.Errorf(
+				"airtide %s: exit status %d, %s; want %d and %s",
+				strings.Join(c.args, " "),
+				status,
+				stderr,
+				c.status,
+				c.says,
+			)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+//go:build kernel
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"airtide/test/need"
+)
+
+func TestLabFromFileToClaims(t *testing.T) {
+	need.Root(t)
+	dir := t.TempDir()
+	file := rightExperiment(t)
+	// On a machine that is busy with tests, being late says nothing.
+	out, stderr, status := run(t, "lab", "run", file, "-o", dir, "--lag-limit", "1m")
+	if status != 0 || !strings.Contains(out, "2 held") || !strings.Contains(stderr, "run 4 of 4") {
+		t.Fatalf("status %d:\n%s\n%s", status, out, stderr)
+	}
+	var shown struct {
+		Runs   struct{ Planned, Finished int }
+		Points []struct{ ID string }
+		Claims []struct {
+			Name    string
+			Verdict struct{ Outcome string }
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "lab", "show", "short", "-o", dir, "--json")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if shown.Runs.Finished != 4 || len(shown.Points) != 2 || len(shown.Claims) != 2 ||
+		shown.Claims[0].Verdict.Outcome != "held" {
+		t.Errorf("shown: %+v", shown)
+	}
+	if csv := mustRun(t, "lab", "show", "short", "-o", dir, "--csv"); strings.Count(csv, "\n") < 5 {
+		t.Errorf("CSV:\n%s", csv)
+	}
+	figures := filepath.Join(dir, "figures")
+	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures)
+	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures, "--run", shown.Points[0].ID+",r=1")
+	drawn, _ := filepath.Glob(filepath.Join(figures, "*"))
+	if len(drawn) != 4 { // one figure and one run, PNG and SVG each
+		t.Errorf("drawn: %v", drawn)
+	}
+	// There is nothing left to do, so nothing is done.
+	if out := mustRun(t, "lab", "resume", "short", "-o", dir, "--json"); !strings.Contains(out, `"finished":4`) {
+		t.Errorf("resuming a finished result says %s", out)
+	}
+	// Another claim, which does not hold, changes nothing about the runs.
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := cellFile(t, strings.Replace(string(text), "mean(srtt) < 60000", "mean(srtt) > 60000", 1))
+	if out, _, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong); status != statusNotHeld ||
+		!strings.Contains(out, "not held") {
+		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
+	}
+	for _, flag := range []string{"--json", "--quiet"} {
+		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != statusNotHeld ||
+			strings.Contains(out, "not held") {
+			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
+		}
+	}
+	if out := mustRun(t, "lab", "compare", "short", "short", "-o", dir); !strings.Contains(out, "goodput") {
+		t.Errorf("compared:\n%s", out)
+	}
+	if out := mustRun(t, "lab", "list", "-o", dir); !strings.Contains(out, "4/4") {
+		t.Errorf("the list is\n%s", out)
+	}
+	if _, stderr, status := run(t, "lab", "show", "nothing", "-o", dir); status != statusFailed ||
+		!strings.Contains(stderr, "nothing") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+const sharingExperiment = `
+name: sharing
+duration: 8 s
+warmup: 1 s
+terminals:
+  told:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s, schedule: [{at: 1 s, phy_rate: 130 Mbit/s}]}
+    share: {policy: shares, knows_phy: true}
+  given:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s}
+    share: {policy: shares, max_rate: 50 Mbit/s, knows_phy: true}
+  guest:
+    profile: linux-today
+    radio: {standard: n, phy_rate: 65 Mbit/s}
+    share: {policy: shares, max_rate: 50 Mbit/s, start: 1 s, stop: 6 s}
+servers: {server: {}}
+flows: {upload: {from: terminals, to: server, protocol: tcp}}
+measure:
+  goodput: {quantity: goodput, take: each}
+`
+
+// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has
+// changed, and one of which comes and goes in mid-run. Results go where they do without -o, below
+// the folder in which the user is.
+func TestTerminalsOfALabShare(t *testing.T) {
+	need.Root(t)
+	dir := t.TempDir()
+	program := built(t)
+	lab := exec.Command(program, "lab", "run", cellFile(t, sharingExperiment), "--lag-limit", "1m")
+	lab.Dir = dir
+	if out, err := lab.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	type said struct {
+		Held bool
+		Own  struct {
+			MaxBps    float64 `json:"max_bps"`
+			MaxSource string  `json:"max_source"`
+		}
+		Peers []struct {
+			MaxBps float64 `json:"max_bps"`
+		}
+	}
+	lines := func(terminal string) (all []said) {
+		files, _ := filepath.Glob(filepath.Join(dir, "results", "*", "*", "runs", "*", "share-"+terminal+".jsonl"))
+		if len(files) != 1 {
+			t.Fatalf("what %s said is in %v", terminal, files)
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := json.NewDecoder(bytes.NewReader(text)); ; {
+			var one said
+			if err := d.Decode(&one); errors.Is(err, io.EOF) {
+				return all
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, one)
+		}
+	}
+	told, given := lines("told"), lines("given")
+	first, last := told[0].Own, told[len(told)-1].Own
+	if first.MaxSource != "phy" || last.MaxSource != "phy" || last.MaxBps < 1.5*first.MaxBps {
+		t.Errorf("told first %+v, last %+v", first, last)
+	}
+	var end said     // while both were there: one may end before the other
+	var others []int // as their number changed
+	for _, one := range given {
+		if one.Held && len(one.Peers) == 1 {
+			end = one
+		}
+		if n := len(others); n == 0 || others[n-1] != len(one.Peers) {
+			others = append(others, len(one.Peers))
+		}
+	}
+	if text := fmt.Sprint(others); !strings.Contains(text, "1 2 1") {
+		t.Errorf("the number of others was %s in turn, want the guest to come and to go", text)
+	}
+	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 ||
+		math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
+		t.Errorf("whose maximum is given said in the end %+v, and the other's is %+v", end, last)
+	}
+}

@@ -1,0 +1,190 @@
+//go:build kernel
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/test/need"
+	"airtide/test/testnet"
+)
+
+// startShare starts a verb of share in a host's namespace, and ends it with the test.
+func startShare(t *testing.T, h *testnet.Host, args ...string) (cmd *exec.Cmd, stderr func() string) {
+	t.Helper()
+	cmd = airtide(append([]string{"share"}, args...)...)
+	return cmd, startCommand(t, h, cmd)
+}
+
+// startCommand starts a command in a host's namespace, and ends it with the test.
+func startCommand(t *testing.T, h *testnet.Host, cmd *exec.Cmd) (stderr func() string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd.Stderr = f
+	if err := h.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		_ = cmd.Wait()
+	})
+	return func() string {
+		text, _ := os.ReadFile(log)
+		return string(text)
+	}
+}
+
+// limitAsUnit leaves a command no capabilities but those of its unit, and no way to others.
+func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
+	t.Helper()
+	text := unitOfSystemd(t, unit)
+	_, after, found := strings.Cut(text, "\nCapabilityBoundingSet=")
+	line, _, _ := strings.Cut(after, "\n")
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil || !found || !strings.Contains(text, "\nNoNewPrivileges=yes\n") {
+		t.Fatalf("%s: %v, capabilities %q", unit, err, line)
+	}
+	bounds := "-all"
+	for _, c := range strings.Fields(line) {
+		bounds += ",+" + strings.ToLower(strings.TrimPrefix(c, "CAP_"))
+	}
+	cmd.Args = append([]string{setpriv, "--no-new-privs", "--bounding-set=" + bounds, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = setpriv
+}
+
+type shareStatus struct {
+	Agent string
+	NetNS uint32 `json:"network_namespace"`
+	Held  bool
+	Why   string
+	Peers []struct{ Address string }
+}
+
+// statuses asks for the agents of two namespaces; other agents may run on this machine.
+func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
+	t.Helper()
+	out, _, _ := run(t, "share", "status", "--json")
+	all := map[uint32]shareStatus{}
+	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
+		var s shareStatus
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		if s.NetNS == n.Client.NetNS || s.NetNS == n.Server.NetNS {
+			all[s.NetNS] = s
+		}
+	}
+	return all
+}
+
+// TestTwoAgentsByAHub lets two agents meet at a hub alone, one with the rights of its systemd unit,
+// asks how they are doing by the socket and by Prometheus, and kills the other.
+func TestTwoAgentsByAHub(t *testing.T) {
+	need.Root(t)
+	n := testnet.New(t, testnet.Options{})
+	key := filepath.Join(t.TempDir(), "cell.key")
+	mustRun(t, "share", "key", "-o", key)
+	_, hubSays := startShare(t, n.Server, "hub", "--key", key, "--listen", ":4799")
+	peer := n.Server.V4.String() + ":4799"
+	limited := airtide(
+		"share",
+		"run",
+		"--key",
+		key,
+		"--peer",
+		peer,
+		"--max-rate",
+		"50Mbit",
+		"--metrics",
+		n.Client.V4.String()+":9478",
+	)
+	limitAsUnit(t, limited, "airtide-share.service")
+	startCommand(t, n.Client, limited)
+	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
+	testnet.Eventually(t, 2*time.Minute, "both agents to hear the other", func() bool {
+		all := statuses(t, n)
+		client, server := all[n.Client.NetNS], all[n.Server.NetNS]
+		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
+			server.Peers[0].Address == n.Client.V4.String() && client.Held
+	})
+	testnet.Eventually(
+		t,
+		10*time.Second,
+		"the hub to say so",
+		func() bool { return strings.Contains(hubSays(), ": 2 terminals") },
+	)
+	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") ||
+		!strings.Contains(table, n.Server.V4.String()) {
+		t.Errorf("the table:\n%s", table)
+	}
+	out, err := n.Client.Run("curl", "-s", "http://"+n.Client.V4.String()+":9478/metrics")
+	if err != nil || !strings.Contains(out, `airtide_share_terminal_max_bps{`) ||
+		!strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {
+		t.Errorf("scraped: %v\n%s", err, out)
+	}
+
+	sockets := func() int {
+		all, _ := filepath.Glob("/run/airtide/share/*.sock")
+		return len(all)
+	}
+	before := sockets()
+	began := time.Now()
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	promised(t, began, "no bounds", func() bool {
+		all := statuses(t, n)
+		_, there := all[n.Server.NetNS]
+		return !there && !all[n.Client.NetNS].Held && all[n.Client.NetNS].Why != ""
+	})
+	if sockets() != before-1 {
+		t.Errorf("of %d sockets %d are left", before, sockets())
+	}
+}
+
+// promised waits until something is so, which is promised within a second of when it began: as long
+// as agents bear silence of each other. Half a second is allowed beside, and the time for which the
+// machine let the test wait, or took longer to answer it than a step of an agent and some.
+func promised(t *testing.T, began time.Time, what string, is func() bool) {
+	t.Helper()
+	const pause, answer, limit = 10 * time.Millisecond, 150 * time.Millisecond, 1500 * time.Millisecond
+	var late time.Duration
+	for {
+		from := time.Now()
+		if is() {
+			break
+		}
+		late += max(time.Since(from)-answer, 0)
+		if from.Sub(began) > 2*time.Minute {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		from = time.Now()
+		time.Sleep(pause)
+		late += max(time.Since(from)-pause, 0)
+	}
+	took := time.Since(began) - late
+	t.Logf(
+		"%s after %s, the machine's delays of %s left out",
+		what,
+		took.Round(10*time.Millisecond),
+		late.Round(10*time.Millisecond),
+	)
+	if took > limit && !testing.Short() {
+		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
+	}
+}

@@ -1,0 +1,185 @@
+//go:build kernel
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/result"
+)
+
+// loadedBy are the congestion controls of a process.
+func loadedBy(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	all, err := congestion.List("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if slices.Contains(e.Processes, pid) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
+	o := newLab(t)
+	before := namespaces(t)
+	root := t.TempDir()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), childVariable+"="+root)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := out.Read(make([]byte, 1)); n != 1 {
+		t.Fatalf("it never ran: %v", err)
+	}
+	processes := descendants(t, c.Process.Pid)
+	if len(processes) < 4 { // engine, servers, clients
+		t.Errorf("only %v were running", processes)
+	}
+	loaded := loadedBy(t, c.Process.Pid)
+	if len(loaded) != 1 {
+		t.Errorf("congestion controls of the lab are %v, want one", loaded)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	await(t, "all that it had started to end", func() bool {
+		for _, pid := range processes {
+			if unix.Kill(pid, 0) == nil && !zombie(pid) {
+				return false
+			}
+		}
+		return true
+	})
+	await(t, "its congestion control to be gone", func() bool {
+		available, err := congestion.Available()
+		return err == nil && !slices.ContainsFunc(loaded, func(name string) bool {
+			return slices.Contains(available, name)
+		})
+	})
+	dir, err := result.Latest(root, "small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := Resume(t.Context(), dir, nil, o)
+	if err != nil || outcome.Finished != 2 {
+		t.Errorf("outcome %+v, error %v", outcome, err)
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left after the next start: %v", left)
+	}
+}
+
+// descendants are the processes below one.
+func descendants(t *testing.T, pid int) (all []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lists {
+		text, _ := os.ReadFile(path)
+		for _, field := range strings.Fields(string(text)) {
+			below, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, below)
+			all = append(all, descendants(t, below)...)
+		}
+	}
+	return all
+}
+
+func zombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestAWorkloadThatDiesFailsItsRunAlone(t *testing.T) {
+	o := newLab(t)
+	killed := false
+	o.Progress = func(p Progress) {
+		if killed || p.Elapsed < 300*time.Millisecond {
+			return
+		}
+		killed = true
+		for _, pid := range descendants(t, os.Getpid()) {
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			if strings.HasPrefix(string(name), "iperf3") {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	}
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
+	if !errors.Is(err, ErrFailed) || outcome.Finished != 1 || len(outcome.Failed) != 1 ||
+		!strings.Contains(outcome.Failed[0].Reason, "flow upload") {
+		t.Errorf("outcome %+v, error %v", outcome, err)
+	}
+}
+
+func TestAFullDiskKeepsFinishedRuns(t *testing.T) {
+	o := newLab(t)
+	root := t.TempDir()
+	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=16m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(root, unix.MNT_DETACH) })
+	o.Progress = func(p Progress) {
+		if p.Number == 2 && p.Elapsed > 300*time.Millisecond {
+			fill(root)
+		}
+	}
+	outcome, err := Run(t.Context(), root, planOf(t, small), o)
+	if err == nil || outcome == nil || outcome.Finished != 1 || !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("outcome %+v, error %v", outcome, err)
+	}
+	if err := os.Remove(filepath.Join(root, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	o.Progress = nil
+	if outcome, err = Resume(t.Context(), outcome.Dir, nil, o); err != nil || outcome.Finished != 2 {
+		t.Errorf("after there was room: outcome %+v, error %v", outcome, err)
+	}
+}
+
+// fill leaves no room.
+func fill(root string) {
+	f, err := os.OpenFile(filepath.Join(root, "filler"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+}

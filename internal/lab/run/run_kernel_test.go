@@ -1,0 +1,280 @@
+//go:build kernel
+
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"airtide/internal/kernel/congestion"
+	"airtide/internal/lab/result"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+func TestAnExperimentLeavesResults(t *testing.T) {
+	o := newLab(t)
+	before := namespaces(t)
+	var seen []Progress
+	held := ""
+	o.Progress = func(p Progress) {
+		seen = append(seen, p)
+		text, _ := os.ReadFile(lockPath)
+		held = string(text)
+	}
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome.Finished != 2 || outcome.Total != 2 || len(outcome.Failed) != 0 {
+		t.Errorf("outcome %+v", outcome)
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left: %v", left)
+	}
+	if !strings.HasPrefix(held, "experiment small (process") {
+		t.Errorf("the machine was held by %q", held)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, problems := f.Results()
+	if len(results) != 2 || problems != nil {
+		t.Fatalf("%d results, problems %v", len(results), problems)
+	}
+	for _, r := range results {
+		check(t, f.RunDir(r.Run), r)
+		followsSchema(t, f.RunDir(r.Run))
+	}
+	if len(seen) == 0 || seen[0].Total != 2 || seen[len(seen)-1].Number != 2 {
+		t.Errorf("progress from %+v to %+v", seen[0], seen[len(seen)-1])
+	}
+	if first, last := seen[0].Left, seen[len(seen)-1].Left; first < 3*time.Second || last >= first {
+		t.Errorf("%s were left at first and %s at last, of two runs of 1.5 s", first, last)
+	}
+	if results[0].Seed == results[1].Seed {
+		t.Error("two runs have one seed")
+	}
+}
+
+// followsSchema holds a run's file against the schema that is published.
+func followsSchema(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(result.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var instance any
+	if err := json.Unmarshal(data, &instance); err != nil {
+		t.Fatal(err)
+	}
+	if err := resolved.Validate(instance); err != nil {
+		t.Errorf("%s: %v", dir, err)
+	}
+}
+
+// check holds a run's parts against each other.
+func check(t *testing.T, dir string, r *result.Result) {
+	t.Helper()
+	value := func(name string) float64 {
+		m, ok := r.Measurements[name]
+		if !ok || len(m.Values) == 0 {
+			t.Fatalf("no measurement %s", name)
+		}
+		return m.Values[0]
+	}
+	if !r.Valid || len(r.Problems) > 0 {
+		t.Errorf("not valid: %v", r.Problems)
+	}
+	// 72.2 Mbit/s carry some 55 of TCP.
+	if total := value("total"); total < 10 || total > 60 {
+		t.Errorf("total %g Mbit/s", total)
+	}
+	if n := len(r.Measurements["goodput"].Values); n != 2 {
+		t.Errorf("%d goodputs of two flows", n)
+	}
+	// What iperf3 says counts the warm-up, so it is near at best.
+	for _, f := range r.Flows[:2] {
+		if f.ReportedMbps == nil || *f.ReportedMbps <= 0 {
+			t.Errorf("flow %s reports %v", f.Name, f.ReportedMbps)
+		}
+	}
+	// The path alone adds 4 ms.
+	if rtt := value("rtt"); rtt < 4 || rtt > 1000 {
+		t.Errorf("ping %g ms", rtt)
+	}
+	if srtt := value("srtt"); srtt < 4 || srtt > 1000 {
+		t.Errorf("srtt %g ms", srtt)
+	}
+	if cwnd := value("cwnd"); cwnd < 2 {
+		t.Errorf("cwnd %g packets", cwnd)
+	}
+	// Frames that collide count for each who sent one.
+	if air := value("airtime"); air <= 20 || air > 130 {
+		t.Errorf("airtime %g %%", air)
+	}
+	if len(r.Machines) != 3 || r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"] != "cubic" {
+		t.Errorf("machines %+v", r.Machines)
+	}
+	if routes := r.Machines[0].Routes; len(routes) == 0 || routes[0].Device == "" {
+		t.Errorf("routes of the first machine: %+v", routes)
+	}
+	if r.System.Sysctls["net.core.netdev_max_backlog"] == "" {
+		t.Error("the computer's net.core.netdev_max_backlog is missing")
+	}
+	series, err := result.ReadSeries(filepath.Join(dir, r.Series))
+	if err != nil || len(series) != 15 {
+		t.Errorf("%d windows of 100 ms in 1.5 s: %v", len(series), err)
+	}
+	for _, name := range []string{"tcp.atr", "server.pcap"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
+	o := newLab(t)
+	file := strings.NewReplacer(
+		"count: 2, radio: {", "count: 2, radio: {refuses: true, queue: 20 packets, ", "repeats: 2", "repeats: 1",
+		"measure:\n", "measure:\n  refused: {quantity: local_congestion, take: sum}\n",
+	).Replace(small)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, file), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, _ := f.Results()
+	if len(results) != 1 {
+		t.Fatalf("%d results", len(results))
+	}
+	if n := results[0].Measurements["refused"].Values[0]; n < 1 {
+		t.Errorf("local congestion was counted %g times", n)
+	}
+}
+
+func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
+	o := newLab(t)
+	file := strings.NewReplacer(
+		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2",
+		"repeats: 1",
+		"flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
+		"measure:\n", "measure:\n  fairness: {quantity: goodput, take: jain}\n  share: {quantity: share, take: each}\n",
+	).Replace(small)
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, file), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, _ := f.Results()
+	r := results[0]
+	if len(r.CongestionControls) != 1 {
+		t.Fatalf("loaded are %+v", r.CongestionControls)
+	}
+	loaded := r.CongestionControls[0]
+	if loaded.Name != "fair" || loaded.Kind != congestion.CubicRTT || loaded.Parameters.RTTRefUs != 50_000 {
+		t.Errorf("loaded is %+v", loaded)
+	}
+	if got := r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"]; got != loaded.LoadedAs {
+		t.Errorf("the terminal has %s, want %s", got, loaded.LoadedAs)
+	}
+	if got := r.Machines[2].Sysctls["net.ipv4.tcp_congestion_control"]; got == loaded.LoadedAs {
+		t.Error("so has the server")
+	}
+	await(t, "it to be gone", func() bool {
+		_, err := congestion.Find("", loaded.LoadedAs)
+		return errors.Is(err, congestion.ErrNotLoaded)
+	})
+	if x := r.Measurements["fairness"].Values[0]; x <= 0.5 || x > 1 {
+		t.Errorf("Jain's index is %g", x)
+	}
+	if s := r.Measurements["share"].Values; len(s) != 2 || math.Abs(s[0]+s[1]-2) > 1e-9 {
+		t.Errorf("shares %v, want two that make 2", s)
+	}
+}
+
+func TestTwoLabsAtOnce(t *testing.T) {
+	o := newLab(t)
+	first, err := lockMachine("first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	_, err = Run(t.Context(), root, planOf(t, small), o)
+	if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "first (process") {
+		t.Errorf("the second says %v", err)
+	}
+	if entries, _ := os.ReadDir(root); len(entries) > 0 {
+		t.Errorf("the second left %v", entries)
+	}
+	first.Close()
+	again, err := lockMachine("second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
+	o := newLab(t)
+	before := namespaces(t)
+	o.AtOnce = 2
+	together := false
+	sending := map[string]bool{}
+	o.Progress = func(p Progress) {
+		sending[p.Run] = p.Elapsed >= 0
+		n := 0
+		for _, is := range sending {
+			if is {
+				n++
+			}
+		}
+		together = together || n > 1
+		if p.Stage == "measuring" {
+			delete(sending, p.Run)
+		}
+	}
+	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, small), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome.Finished != 2 || !together {
+		t.Errorf("outcome %+v, two runs at a time: %v", outcome, together)
+	}
+	f, err := result.Open(outcome.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, problems := f.Results()
+	if len(results) != 2 || len(problems) > 0 {
+		t.Errorf("%d results, problems %v", len(results), problems)
+	}
+	for _, r := range results {
+		if goodput := r.Measurements["goodput"]; len(goodput.Values) != 2 {
+			t.Errorf("goodput %+v", goodput)
+		}
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left: %v", left)
+	}
+}

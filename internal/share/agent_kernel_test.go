@@ -1,0 +1,219 @@
+//go:build kernel
+
+package share
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"airtide/internal/observe/monitor"
+	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
+	"airtide/test/testnet"
+)
+
+// running is an agent of a test.
+type running struct {
+	stop  context.CancelFunc
+	ended chan error
+
+	mutex  sync.Mutex
+	status Status
+	solos  int // steps in a turn of one alone in which it had windows
+}
+
+func (r *running) now() Status {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.status
+}
+
+// end ends the agent and waits until all is undone.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	r.ended <- nil
+}
+
+func run(t *testing.T, h *testnet.Host, c Config) *running {
+	t.Helper()
+	c.MulticastBps = usualMulticast
+	return runAsTold(t, h, c)
+}
+
+func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	r := &running{stop: stop, ended: make(chan error, 1)}
+	c.Interface, c.Source = "eth0", monitor.BPF
+	if len(c.Link.Peers) == 0 {
+		c.Link.Interface = "eth0"
+	}
+	c.Step = func(s Status) {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		s.Windows = slices.Clone(s.Windows)
+		r.status = s
+		if s.Turn == "rate" && len(s.Windows) > 0 {
+			r.solos++
+		}
+	}
+	go func() { r.ended <- h.Do(func() error { return Run(ctx, c) }) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-r.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and
+// none before and after.
+func TestTwoAgentsShare(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(50e6, 300_000); err != nil {
+		t.Fatal(err)
+	}
+	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
+	testnet.Stream(t, client, server)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
+	if s := a.now(); s.Held || !strings.Contains(s.Why, "no other terminal") || len(s.Windows) > 0 {
+		t.Errorf("alone: %+v", s)
+	}
+	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and
+	// queue.
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
+		s := a.now()
+		return s.Held && len(s.Windows) == 1 && len(b.now().Peers) == 1
+	})
+	s := a.now()
+	local := client.LocalAddr().String()
+	if s.Windows[0].Local != netip.MustParseAddrPort(local) || s.Windows[0].Packets < 10 || s.Windows[0].Packets > 2000 {
+		t.Errorf("windows %+v, the flow is %s", s.Windows, local)
+	}
+	if cc := testnet.CongestionControl(t, client); !strings.HasPrefix(cc, "cubic_bound_") {
+		t.Errorf("the flow runs %s", cc)
+	}
+	testnet.Eventually(t, 10*time.Second, "the window to be bounded", func() bool {
+		return testnet.Info(t, client).Snd_cwnd <= a.now().Windows[0].Packets+1
+	})
+	began := time.Now()
+	b.stop()
+	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	b.end(t)
+	a.end(t)
+	if cc := testnet.CongestionControl(t, client); cc != "reno" {
+		t.Errorf("afterwards the flow runs %s, before it ran reno", cc)
+	}
+}
+
+// TestUploadsOfEveryFamilyAreBounded: over IPv6, and over IPv4 by a socket of IPv6.
+func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(20e6, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	dials := []testnet.Dial{{V6: true}, {Mapped: true}}
+	clients := make([]*net.TCPConn, len(dials))
+	for i, d := range dials {
+		var server *net.TCPConn
+		clients[i], server = n.Connect(d)
+		testnet.Stream(t, clients[i], server)
+	}
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
+	run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
+	for i, c := range clients {
+		at := netip.MustParseAddrPort(c.LocalAddr().String())
+		testnet.Eventually(t, longEnough, "a window that is bounded", func() bool {
+			for _, w := range a.now().Windows {
+				if w.Local.Port() == at.Port() && w.Local.Addr().Unmap() == at.Addr().Unmap() && w.Packets > 0 {
+					return testnet.Info(t, c).Snd_cwnd <= w.Packets+1
+				}
+			}
+			return false
+		})
+		if cc := testnet.CongestionControl(t, clients[i]); !strings.HasPrefix(cc, "cubic_bound_") {
+			t.Errorf("%+v runs %s", dials[i], cc)
+		}
+	}
+}
+
+// TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of
+// the agent while another terminal is there.
+func TestWhatATerminalReceivesIsBounded(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	client, server := n.Connect(testnet.Dial{})
+	testnet.Stream(t, server, client)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
+	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.DownloadBps > 1e6 })
+	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: 50e6})
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
+		s := a.now()
+		return s.Held && len(s.Windows) == 1 && s.Windows[0].ReceiveBytes > 0
+	})
+	if s := a.now(); s.Windows[0].Local.String() != client.LocalAddr().String() || s.Windows[0].Packets > 0 {
+		t.Errorf("windows %+v, the flow is %s", s.Windows, client.LocalAddr())
+	}
+	testnet.Eventually(t, 10*time.Second, "the window to be bounded", func() bool {
+		s := a.now()
+		return len(s.Windows) == 1 && testnet.Info(t, server).Snd_wnd <= s.Windows[0].ReceiveBytes+1<<14
+	})
+	if s := a.now(); s.Own.MinRTTUs == 0 || s.Own.RTTUs < s.Own.MinRTTUs {
+		t.Errorf("round-trip times of what is received: %+v", s.Own)
+	}
+	began := time.Now()
+	b.stop()
+	inTime(t, began, "no bounds", func() bool {
+		return !a.now().Held && len(a.now().Windows) == 0 && testnet.Info(t, server).Snd_wnd > 1<<16
+	})
+}
+
+// TestWhoIsNotToldWhatItReachesAloneGetsATurn lets a terminal send over 100 Mbit/s while another
+// one carries something too.
+func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	if err := n.Client.Rate(100e6, 1<<18); err != nil {
+		t.Fatal(err)
+	}
+	client, server := n.Connect(testnet.Dial{})
+	testnet.Stream(t, client, server)
+	key := cellkey.New()
+	a := run(t, n.Client, Config{Key: key, Policy: control.Shares})
+	run(t, n.Server, Config{Key: key, Policy: control.Observe})
+	testnet.Eventually(t, longEnough, "a turn", func() bool {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		return a.solos > 0
+	})
+	testnet.Eventually(t, longEnough, "what the terminal reaches alone", func() bool {
+		own := a.now().Own
+		return own.MaxSource == "measured" && own.MaxBps > 80e6 && own.MaxBps < 120e6
+	})
+}
+
+func TestOtherKeysAreOtherCells(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	a := run(t, n.Client, Config{Key: cellkey.New(), Policy: control.Observe})
+	b := run(t, n.Server, Config{Key: cellkey.New(), Policy: control.Observe})
+	testnet.Eventually(t, longEnough, "datagrams of the other", func() bool {
+		return a.now().Datagrams["other_cell"] > 5 && b.now().Datagrams["other_cell"] > 5
+	})
+	if len(a.now().Peers)+len(b.now().Peers) > 0 {
+		t.Errorf("peers %+v %+v", a.now().Peers, b.now().Peers)
+	}
+}
