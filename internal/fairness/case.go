@@ -16,7 +16,8 @@ type Case struct {
 	Names []string
 	// Rates are what the terminals get.
 	Rates []float64
-	// Max are the rates that they reach alone; nil when that is not known: then there is no optimum, nor what is over Max.
+	// Max are the rates that they reach alone; nil when that is not known: then there is no
+	// optimum, nor what is over Max.
 	Max []float64
 	// Weights are those of the optimum; nil stands for all 1.
 	Weights []float64
@@ -97,7 +98,10 @@ func (c *Case) check() error {
 			continue
 		}
 		if len(of.values) != len(c.Rates) {
-			return fmt.Errorf("there are %d rates, and for them a %s each is needed: found %d", len(c.Rates), of.what, len(of.values))
+			return fmt.Errorf(
+				"there are %d rates, and for them a %s each is needed: found %d", len(c.Rates), of.what,
+				len(of.values),
+			)
 		}
 		for i, v := range of.values {
 			if !(v >= 0) || math.IsInf(v, 1) || v == 0 && !of.zero {

@@ -75,7 +75,9 @@ func TestJSONFieldsStay(t *testing.T) {
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v\nwant %s", b, err, want)
 	}
-	b, err = json.Marshal(Mean([]Indices{in, {Total: 20, Jain: 0.4, Distance: Number(math.Inf(1)), Normalised: Number(math.NaN())}}))
+	b, err = json.Marshal(
+		Mean([]Indices{in, {Total: 20, Jain: 0.4, Distance: Number(math.Inf(1)), Normalised: Number(math.NaN())}}),
+	)
 	want = `{"runs":2,"total":30,"jain":0.6000000000000001,"jain_normalised":null,"printed_form":0.25,"airtime":0.5,"distance":null}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v\nwant %s", b, err, want)
@@ -96,7 +98,8 @@ func TestWhatIsNotKnownIsNotInvented(t *testing.T) {
 	if err != nil || in.Starved != 1 || !math.IsInf(float64(in.Distance), 1) {
 		t.Errorf("with a terminal that gets nothing: %+v, %v", in, err)
 	}
-	if in, err := Of(Case{Rates: []float64{0, 0}, Max: []float64{10, 10}, Alpha: 1}); err != nil || !math.IsNaN(float64(in.Jain)) || in.Starved != 2 {
+	if in, err := Of(Case{Rates: []float64{0, 0}, Max: []float64{10, 10}, Alpha: 1}); err != nil ||
+		!math.IsNaN(float64(in.Jain)) || in.Starved != 2 {
 		t.Errorf("when nobody gets anything: %+v, %v", in, err)
 	}
 }

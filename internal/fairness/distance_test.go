@@ -35,7 +35,8 @@ func TestDistanceHasKnownValues(t *testing.T) {
 			}
 		})
 	}
-	if !math.IsNaN(Distance(1, []float64{1}, []float64{1, 2}, nil)) || !math.IsNaN(Distance(1, []float64{1}, []float64{1}, []float64{1, 2})) ||
+	if !math.IsNaN(Distance(1, []float64{1}, []float64{1, 2}, nil)) ||
+		!math.IsNaN(Distance(1, []float64{1}, []float64{1}, []float64{1, 2})) ||
 		!math.IsNaN(Distance(1, nil, nil, nil)) {
 		t.Error("lists that do not match, or nothing, have a distance")
 	}
@@ -45,7 +46,10 @@ func TestDistanceHasKnownValues(t *testing.T) {
 func TestNothingWithinTheLimitsIsBetterThanTheOptimum(t *testing.T) {
 	for seed := range uint64(2000) {
 		n := 1 + int(seed%8)
-		c := Case{Rates: ratesOf(seed, n), Max: ratesOf(seed+5000, n), Weights: ratesOf(seed+9000, n), Wire: 10 + float64(seed%300)}
+		c := Case{
+			Rates: ratesOf(seed, n), Max: ratesOf(seed+5000, n), Weights: ratesOf(seed+9000, n),
+			Wire: 10 + float64(seed%300),
+		}
 		c.Alpha = []float64{0, 0.5, 1, 2, 10, math.Inf(1)}[seed%6]
 		over := max(Airtime(c.Rates, c.Max), 0)
 		total := 0.0

@@ -21,7 +21,8 @@ func ratesOf(seed uint64, n int) []float64 {
 	return x
 }
 
-// The figures are those of a table in the project's design: rates of four terminals that alone reach 400, 500, 50, 50.
+// The figures are those of a table in the project's design: rates of four terminals that alone
+// reach 400, 500, 50, 50.
 func TestIndicesOfFairnessHaveKnownValues(t *testing.T) {
 	alone := []float64{400, 500, 50, 50}
 	for _, c := range []struct {
@@ -46,7 +47,8 @@ func TestIndicesOfFairnessHaveKnownValues(t *testing.T) {
 			}
 		})
 	}
-	if !math.IsNaN(NormalisedJain([]float64{1, 2}, alone)) || !math.IsNaN(PrintedForm(nil, nil)) || !math.IsNaN(Jain(nil)) {
+	if !math.IsNaN(NormalisedJain([]float64{1, 2}, alone)) || !math.IsNaN(PrintedForm(nil, nil)) ||
+		!math.IsNaN(Jain(nil)) {
 		t.Error("an index of lists that do not match, or of nothing, is a number")
 	}
 }
@@ -74,8 +76,10 @@ func TestIndicesDoNotDependOnUnitOrOrder(t *testing.T) {
 		if !near(NormalisedJain(x, x), 1) || !near(PrintedForm(x, x), 1) {
 			t.Fatalf("terminals that all reach their maximum %v do not have index 1", x)
 		}
-		// The printed form follows how much of their maxima the terminals get, the squared form does not.
-		if !near(PrintedForm(scaled, alone), 1e6*PrintedForm(x, alone)) || !near(NormalisedJain(scaled, alone), NormalisedJain(x, alone)) {
+		// The printed form follows how much of their maxima the terminals get, the squared form
+		// does not.
+		if !near(PrintedForm(scaled, alone), 1e6*PrintedForm(x, alone)) ||
+			!near(NormalisedJain(scaled, alone), NormalisedJain(x, alone)) {
 			t.Fatalf("the two improved indices of %v scale otherwise than their formulas", x)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// Indices judge a case. A figure of NaN could not be had, since Max is not known or all rates are zero.
+// Indices judge a case. A figure of NaN could not be had, since Max is not known or all rates are
+// zero.
 type Indices struct {
 	Terminals int `json:"terminals"`
 	// Total is the sum of the rates, in their unit.
@@ -20,8 +21,8 @@ type Indices struct {
 	Printed    Number `json:"printed_form"`
 	// Airtime is what the rates use of it, sum(x/M).
 	Airtime Number `json:"airtime"`
-	// Distance from the optimum in nats, see the function. In JSON it is null, too, when it is infinite: there are starved
-	// terminals then.
+	// Distance from the optimum in nats, see the function. In JSON it is null, too, when it is
+	// infinite: there are starved terminals then.
 	Distance Number `json:"distance"`
 	// Starved terminals get nothing.
 	Starved int `json:"starved_terminals"`
@@ -31,7 +32,8 @@ type Indices struct {
 
 // Optimum is the best that could be had within the limits.
 type Optimum struct {
-	// Alpha says what was best: 1 is proportional fairness. In JSON infinity, max-min fairness, is null.
+	// Alpha says what was best: 1 is proportional fairness. In JSON infinity, max-min fairness, is
+	// null.
 	Alpha Number `json:"alpha"`
 	// Shares, in the order and the unit of the rates, and their sum.
 	Shares []float64 `json:"shares"`
@@ -55,7 +57,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Means are indices of several runs of the same, each the mean over the runs; NaN where a run lacks it.
+// Means are indices of several runs of the same, each the mean over the runs; NaN where a run lacks
+// it.
 type Means struct {
 	Runs       int    `json:"runs"`
 	Total      Number `json:"total"`

@@ -19,7 +19,8 @@ var errorCodeNames = []string{"none", "reordering", "local_congestion", "dup_ack
 
 func (c ErrorCode) String() string { return nameOf(errorCodeNames, int(c), "code") }
 
-// EventKind says what happened. The numbers stand in recordings: new kinds are appended, none is renumbered.
+// EventKind says what happened. The numbers stand in recordings: new kinds are appended, none is
+// renumbered.
 type EventKind uint8
 
 // The kinds of events. docs/reference/fields.md says how each is recognised, with the kernel file.
@@ -35,14 +36,15 @@ const (
 	EventSack                      // code 3: ACK with SACK blocks; Blocks
 	EventDsack                     // code 3: ACK with a DSACK block; Blocks[0] is the duplicate
 	EventTimeout                   // code 4: retransmission timeout; Value: RTO in µs before back-off
-	EventRetransmit                // sent again; Seq, EndSeq, Cause; Value: segments; ReasonDeviceRefused when it did not leave
-	EventUndo                      // a reduction was undone: the retransmission was spurious; From: CAState, Reason
-	EventECNEcho                   // the peer began to echo congestion marks; Value: marked deliveries so far
-	EventZeroWindow                // the peer closed its window
-	EventWindowOpen                // the peer opened its window again; Value: bytes
-	EventLocalZeroWindow           // this end advertised a zero window
-	EventCCChange                  // congestion control changed; Text: the new name
-	EventTLPLoss                   // a tail-loss probe repaired a loss; cwnd is reduced once
+	// sent again; Seq, EndSeq, Cause; Value: segments; ReasonDeviceRefused when it did not leave
+	EventRetransmit
+	EventUndo            // a reduction was undone: the retransmission was spurious; From: CAState, Reason
+	EventECNEcho         // the peer began to echo congestion marks; Value: marked deliveries so far
+	EventZeroWindow      // the peer closed its window
+	EventWindowOpen      // the peer opened its window again; Value: bytes
+	EventLocalZeroWindow // this end advertised a zero window
+	EventCCChange        // congestion control changed; Text: the new name
+	EventTLPLoss         // a tail-loss probe repaired a loss; cwnd is reduced once
 	numEventKinds
 )
 
@@ -126,7 +128,8 @@ type Block struct {
 // MaxBlocks is the most SACK blocks that a TCP header can carry (RFC 2018).
 const MaxBlocks = 4
 
-// Event is one thing that happened to a flow. Which of the kind-dependent fields are meaningful is said at the kind.
+// Event is one thing that happened to a flow. Which of the kind-dependent fields are meaningful is
+// said at the kind.
 type Event struct {
 	TimeNs int64
 	Flow   FlowID

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Absent is the value of a field that was not there: the source cannot see it, the kernel has not measured it yet, or
-// it belongs to another congestion control. It is never a zero.
+// Absent is the value of a field that was not there: the source cannot see it, the kernel has not
+// measured it yet, or it belongs to another congestion control. It is never a zero.
 const Absent = math.MinInt64
 
-// Sample is one row: the state of a flow at a time. Values holds the stored and the computed fields.
+// Sample is one row: the state of a flow at a time. Values holds the stored and the computed
+// fields.
 type Sample struct {
 	TimeNs int64
 	Flow   FlowID
@@ -29,8 +30,9 @@ func (s *Sample) Compute() {
 	}
 }
 
-// Batch is a number of samples as columns: row i is TimeNs[i], Flow[i] and Cols[f][i] for each stored field f. Cols has
-// a column for every stored field, filled with Absent where there is nothing.
+// Batch is a number of samples as columns: row i is TimeNs[i], Flow[i] and Cols[f][i] for each
+// stored field f. Cols has a column for every stored field, filled with Absent where there is
+// nothing.
 type Batch struct {
 	TimeNs []int64
 	Flow   []FlowID
@@ -39,8 +41,8 @@ type Batch struct {
 
 // NewBatch makes an empty batch with room for n rows.
 func NewBatch(n int) *Batch {
-	// Columns of a power of two would all fall into the same sets of the processor's cache, and a row touches each of
-	// them: a stride of nine cache lines more spreads them.
+	// Columns of a power of two would all fall into the same sets of the processor's cache, and a
+	// row touches each of them: a stride of nine cache lines more spreads them.
 	const spread = 9 * 64 / 8
 	b := &Batch{TimeNs: make([]int64, 0, n), Flow: make([]FlowID, 0, n)}
 	stride := n + spread
@@ -57,7 +59,8 @@ func (b *Batch) Len() int { return len(b.TimeNs) }
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() { b.Resize(0) }
 
-// Resize sets the number of rows, growing the memory when needed. New rows hold whatever was there before.
+// Resize sets the number of rows, growing the memory when needed. New rows hold whatever was there
+// before.
 func (b *Batch) Resize(n int) {
 	b.TimeNs = resize(b.TimeNs, n)
 	b.Flow = resize(b.Flow, n)

@@ -9,8 +9,9 @@ type Loss struct {
 	Untracked uint64 `json:"untracked_flows"`
 	// Orphans counts records of flows whose first record had been lost.
 	Orphans uint64 `json:"orphan_records"`
-	// Missed counts the times that the kernel left a program out because it was running already on that processor, in a
-	// system call below a soft interrupt. Each is a record that was never made. Known from kernel 5.12 on.
+	// Missed counts the times that the kernel left a program out because it was running already on
+	// that processor, in a system call below a soft interrupt. Each is a record that was never
+	// made. Known from kernel 5.12 on.
 	Missed uint64 `json:"missed_records"`
 }
 
@@ -23,10 +24,11 @@ func (l *Loss) Total() uint64 {
 	return n
 }
 
-// Sink receives what a live monitor observes or what a recording holds. Calls come from one goroutine. A flow is
-// announced before its first sample or event and may be announced again with the same ID when more is known of it.
-// Batches and events are only lent: a sink copies what it keeps. Samples of one flow come in the order of time;
-// between flows, and between samples and events, order holds only to within the flush period (one second).
+// Sink receives what a live monitor observes or what a recording holds. Calls come from one
+// goroutine. A flow is announced before its first sample or event and may be announced again with
+// the same ID when more is known of it. Batches and events are only lent: a sink copies what it
+// keeps. Samples of one flow come in the order of time; between flows, and between samples and
+// events, order holds only to within the flush period (one second).
 type Sink interface {
 	Flow(*Flow) error
 	Samples(*Batch) error

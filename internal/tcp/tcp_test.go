@@ -11,7 +11,10 @@ import (
 
 func TestFieldNamesAreAContract(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
-	units := map[string]string{"_bytes": "bytes", "_packets": "packets", "_us": "µs", "_ms": "ms", "_ns": "ns", "_bps": "bit/s", "_pct": "%"}
+	units := map[string]string{
+		"_bytes": "bytes", "_packets": "packets", "_us": "µs", "_ms": "ms", "_ns": "ns", "_bps": "bit/s",
+		"_pct": "%",
+	}
 	var names []string
 	for f := range Field(NumFields) {
 		info := f.Info()
@@ -28,7 +31,8 @@ func TestFieldNamesAreAContract(t *testing.T) {
 			t.Errorf("%s is not found by its name", info.Name)
 		}
 	}
-	// Scripts rely on the names: a change of this sum must be told in the documentation of the formats.
+	// Scripts rely on the names: a change of this sum must be told in the documentation of the
+	// formats.
 	const pinned = "543bdadeb9b8ff57"
 	sum := sha256.Sum256([]byte(strings.Join(names, " ")))
 	if got := hex.EncodeToString(sum[:8]); got != pinned {
@@ -123,7 +127,8 @@ func TestNamesAndNumbersOfEnumerations(t *testing.T) {
 		}
 	}
 	// P4's codes are the numbers of the kernel's congestion states.
-	if int(CodeTimeout) != int(CALoss) || int(CodeDupAck) != int(CARecovery) || int(CodeLocalCongestion) != int(CACWR) || int(CodeReordering) != int(CADisorder) {
+	if int(CodeTimeout) != int(CALoss) || int(CodeDupAck) != int(CARecovery) ||
+		int(CodeLocalCongestion) != int(CACWR) || int(CodeReordering) != int(CADisorder) {
 		t.Error("error codes and congestion states differ")
 	}
 	if _, err := ParseEventKind("nonsense"); err == nil || !strings.Contains(err.Error(), "retransmit") {
@@ -133,7 +138,9 @@ func TestNamesAndNumbersOfEnumerations(t *testing.T) {
 
 func TestEndpointShortensMappedAddresses(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"[::ffff:192.0.2.1]:80", "192.0.2.1:80"}, {"[2001:db8::1]:443", "[2001:db8::1]:443"}, {"192.0.2.2:1", "192.0.2.2:1"},
+		{"[::ffff:192.0.2.1]:80", "192.0.2.1:80"},
+		{"[2001:db8::1]:443", "[2001:db8::1]:443"},
+		{"192.0.2.2:1", "192.0.2.2:1"},
 	} {
 		if got := Endpoint(netip.MustParseAddrPort(c.in)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.in, got, c.want)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// CellFile is a cell to be run by itself: the machines, cell and path of an experiment's file without its flows.
+// CellFile is a cell to be run by itself: the machines, cell and path of an experiment's file
+// without its flows.
 type CellFile struct {
 	Name  string
 	Seed  uint64
@@ -19,7 +20,8 @@ type CellFile struct {
 // Outside is an interface that exists already and takes the place of a machine.
 type Outside struct {
 	Interface string
-	// Addresses that lie behind it; Gateway addresses that hosts there use as their router; Via, the router there.
+	// Addresses that lie behind it; Gateway addresses that hosts there use as their router; Via,
+	// the router there.
 	Addresses []netip.Prefix
 	Gateway   []netip.Addr
 	Via       []netip.Addr
@@ -39,9 +41,10 @@ var notOfCells = []string{"sweep", "flows", "measure", "claims", "figures", "rec
 // endless is the duration of a cell alone, for the times of its schedules: the most that there is.
 const endless = "168 h"
 
-// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment, whose other parts may be there
-// and are passed over, but for a sweep, of which the first point counts; terminals that are virtual machines in an experiment are namespaces. A
-// terminal or server may have "outside". The error is a Problems.
+// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment, whose other
+// parts may be there and are passed over, but for a sweep, of which the first point counts;
+// terminals that are virtual machines in an experiment are namespaces. A terminal or server may
+// have "outside". The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
 	root, err := parse(file, data)
 	if err != nil {
@@ -62,7 +65,9 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	tree = tree.without(notOfCells...)
 	word := func(name, value string) {
 		if tree.get(name) == nil {
-			tree.fields = append(tree.fields, field{root.Position, name, &node{Position: root.Position, kind: scalar, text: value}})
+			tree.fields = append(
+				tree.fields, field{root.Position, name, &node{Position: root.Position, kind: scalar, text: value}},
+			)
 		}
 	}
 	word("name", "cell")

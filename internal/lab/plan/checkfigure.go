@@ -29,7 +29,10 @@ func (c *checker) figure(path string, f Figure) {
 		case !ok:
 			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
 		case f.Kind == Timeline && !m.Quantity.HasCourse():
-			c.problem(c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity), "over time there are only "+oneOf("", courseNames()))
+			c.problem(
+				c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity),
+				"over time there are only "+oneOf("", courseNames()),
+			)
 		}
 	}
 	if len(f.Of) > 0 && f.Kind != Timeline {
@@ -37,14 +40,20 @@ func (c *checker) figure(path string, f Figure) {
 	}
 	for i, name := range f.Of {
 		// How many a flow of the file stands for depends on the point of the sweep.
-		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) && !slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
-			c.problem(c.item(path+".of", i), fmt.Sprintf("%q", name), oneOf(name, flows)+", with its number where it stands for several")
+		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
+			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
+			c.problem(
+				c.item(path+".of", i), fmt.Sprintf("%q", name),
+				oneOf(name, flows)+", with its number where it stands for several",
+			)
 		}
 	}
 	c.place(path+".at", f.At)
 	for i, s := range f.Series {
 		if _, fixed := f.At[s]; fixed || !slices.Contains(swept, s) || s == f.X {
-			left := slices.DeleteFunc(slices.Clone(swept), func(p string) bool { _, fixed := f.At[p]; return fixed || p == f.X })
+			left := slices.DeleteFunc(
+				slices.Clone(swept), func(p string) bool { _, fixed := f.At[p]; return fixed || p == f.X },
+			)
 			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, left))
 		}
 	}

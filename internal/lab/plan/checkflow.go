@@ -18,7 +18,8 @@ func (c *checker) path() {
 	}
 	for _, t := range p.Terminals {
 		path := "path.terminals." + t.Name
-		if !slices.Contains(c.machines.groups[allTerminals], t.Name) && !slices.Contains(c.e.Terminals.Names(), t.Name) {
+		if !slices.Contains(c.machines.groups[allTerminals], t.Name) &&
+			!slices.Contains(c.e.Terminals.Names(), t.Name) {
 			c.problem(path, fmt.Sprintf("%q", t.Name), oneOf(t.Name, c.e.Terminals.Names()))
 			continue
 		}
@@ -79,10 +80,16 @@ func (c *checker) flow(path string, f Flow) {
 			c.problem(path+".to", fmt.Sprintf("a flow from %s to itself", one.From), "two machines")
 		}
 		if slices.Contains(c.machines.servers, one.From) && slices.Contains(c.machines.servers, one.To) {
-			c.problem(path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To), "a terminal at one end at least")
+			c.problem(
+				path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To),
+				"a terminal at one end at least",
+			)
 		}
 		if one.Start >= f.Stop {
-			c.problem(path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop), "a start before the stop")
+			c.problem(
+				path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop),
+				"a start before the stop",
+			)
 			break
 		}
 	}
@@ -92,7 +99,9 @@ func (c *checker) flow(path string, f Flow) {
 	c.protocol(path, f)
 	total := 0
 	for _, other := range c.e.Flows {
-		total += max(len(c.machines.machines(other.Value.From)), len(c.machines.machines(other.Value.To))) * max(1, other.Value.Parallel)
+		total += max(
+			len(c.machines.machines(other.Value.From)), len(c.machines.machines(other.Value.To)),
+		) * max(1, other.Value.Parallel)
 	}
 	if total > maxFlows {
 		c.problem("flows", fmt.Sprintf("%d connections at once", total), fmt.Sprintf("at most %d", maxFlows))
@@ -102,7 +111,10 @@ func (c *checker) flow(path string, f Flow) {
 func (c *checker) protocol(path string, f Flow) {
 	for _, name := range meaningless(f.Protocol) {
 		if c.has(path + "." + name) {
-			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol), "none: it means nothing for this protocol, which takes "+oneOf("", takes[f.Protocol]))
+			c.problem(
+				path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol),
+				"none: it means nothing for this protocol, which takes "+oneOf("", takes[f.Protocol]),
+			)
 		}
 	}
 	if f.Protocol == UDP {
@@ -147,7 +159,10 @@ func (c *checker) measurement(path string, m Measurement) {
 		return
 	}
 	if len(m.Flows) > 0 && !m.Quantity.OfFlows() {
-		c.problem(path+".flows", fmt.Sprintf("flows for %s", m.Quantity), "terminals: it is a figure of a terminal's radio")
+		c.problem(
+			path+".flows", fmt.Sprintf("flows for %s", m.Quantity),
+			"terminals: it is a figure of a terminal's radio",
+		)
 		return
 	}
 	if !m.Quantity.OfFlows() {
@@ -158,11 +173,17 @@ func (c *checker) measurement(path string, m Measurement) {
 		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Value.Protocol) {
 			measured = append(measured, f)
 		} else if slices.Contains(m.Flows, f.Name) {
-			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name), fmt.Sprintf("a quantity that %s has", f.Value.Protocol))
+			c.problem(
+				path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name),
+				fmt.Sprintf("a quantity that %s has", f.Value.Protocol),
+			)
 		}
 	}
 	if len(measured) == 0 {
-		c.problem(path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity), "a quantity of the flows' protocols")
+		c.problem(
+			path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity),
+			"a quantity of the flows' protocols",
+		)
 	}
 	c.maxima(path, m, measured)
 	if slices.Contains(kernelQuantities, m.Quantity) {
@@ -170,7 +191,10 @@ func (c *checker) measurement(path string, m Measurement) {
 		for _, f := range measured {
 			for _, sender := range f.Value.senders(c.machines) {
 				if !slices.Contains(recorded, sender) {
-					c.problem(path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
+					c.problem(
+						path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender),
+						"record.tcp with it",
+					)
 				}
 			}
 		}
@@ -189,7 +213,10 @@ func (c *checker) partOfRun(path string, m Measurement) {
 	orDefault(&to, c.e.Duration)
 	switch {
 	case !slices.Contains(ofGoodput, m.Quantity):
-		c.problem(path, fmt.Sprintf("%s of a part of a run", m.Quantity), "goodput or what follows from it: others are of the whole time from the warm-up on")
+		c.problem(
+			path, fmt.Sprintf("%s of a part of a run", m.Quantity),
+			"goodput or what follows from it: others are of the whole time from the warm-up on",
+		)
 	case to > c.e.Duration:
 		c.problem(path+".to", to.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
 	case from >= to:
@@ -201,13 +228,17 @@ func (c *checker) partOfRun(path string, m Measurement) {
 func (c *checker) cellMeasurement(path string, m Measurement) {
 	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
 		if given {
-			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity), "none: it is a figure of the whole cell")
+			c.problem(
+				path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity), "none: it is a figure of the whole cell",
+			)
 		}
 	}
 	if m.Quantity != "distance" {
 		return
 	}
-	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool { return !Quantity("goodput").Suits(f.Value.Protocol) })
+	flows := slices.DeleteFunc(slices.Clone(c.e.Flows), func(f Item[Flow]) bool {
+		return !Quantity("goodput").Suits(f.Value.Protocol)
+	})
 	if len(flows) == 0 {
 		c.problem(path+".quantity", "distance, without goodput", "a flow that has goodput")
 	}
@@ -221,12 +252,18 @@ func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
 	}
 	for _, t := range c.e.Terminals {
 		takesPart := slices.ContainsFunc(flows, func(f Item[Flow]) bool {
-			return slices.ContainsFunc(slices.Concat(c.machines.machines(f.Value.From), c.machines.machines(f.Value.To)), func(machine string) bool {
+			return slices.ContainsFunc(slices.Concat(
+				c.machines.machines(f.Value.From), c.machines.machines(f.Value.To),
+			), func(machine string) bool {
 				return slices.Contains(c.machines.groups[t.Name], machine)
 			})
 		})
 		if takesPart && t.Value.Share.MaxRate == 0 {
-			c.problem(path+".quantity", fmt.Sprintf("%s of %s, of which is not known what it reaches alone", m.Quantity, t.Name), "share.max_rate of it")
+			c.problem(
+				path+".quantity",
+				fmt.Sprintf("%s of %s, of which is not known what it reaches alone", m.Quantity, t.Name),
+				"share.max_rate of it",
+			)
 		}
 	}
 }

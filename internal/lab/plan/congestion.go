@@ -10,8 +10,8 @@ import (
 	congestion "airtide/internal/kernel/congestion/kind"
 )
 
-// CongestionControl is one of airtide's, with its parameters; those left out are the kind's own. The lab loads it for each
-// run that uses it.
+// CongestionControl is one of airtide's, with its parameters; those left out are the kind's own.
+// The lab loads it for each run that uses it.
 type CongestionControl struct {
 	Kind      CongestionKind `json:"kind" jsonschema:"Which of those of airtide cc."`
 	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 200 ms of cubic_rtt."`
@@ -37,7 +37,8 @@ func (*CongestionKind) choices() []string {
 	return names
 }
 
-// parameterFields are the fields of a file for the parameters of a kind, by the names that package congestion gives them.
+// parameterFields are the fields of a file for the parameters of a kind, by the names that package
+// congestion gives them.
 var parameterFields = map[string]string{
 	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "gamma": "gamma", "gamma-low": "gamma_low",
 	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
@@ -55,7 +56,8 @@ func (c CongestionControl) parameters() congestion.Parameters {
 		}
 	}
 	if c.RTTRef != 0 {
-		p.RTTRefUs = uint32(min(time.Duration(c.RTTRef).Microseconds(), congestion.MaxRTTRefUs+1)) // more is refused alike
+		// more is refused alike
+		p.RTTRefUs = uint32(min(time.Duration(c.RTTRef).Microseconds(), congestion.MaxRTTRefUs+1))
 	}
 	given(&p.Beta, float64(c.Beta))
 	if c.HyStart != nil {
@@ -88,8 +90,8 @@ type CongestionSetup struct {
 	Bounds congestion.Bounds `json:"bounds,omitzero"`
 }
 
-// congestionControls are those of airtide among the names that stacks and flows use: the file's own, and kinds by their
-// names with the kinds' own parameters.
+// congestionControls are those of airtide among the names that stacks and flows use: the file's
+// own, and kinds by their names with the kinds' own parameters.
 func (e *Experiment) congestionControls() []CongestionSetup {
 	used := map[string]bool{}
 	for _, t := range e.Terminals {
@@ -132,7 +134,10 @@ func (c *checker) congestionControl(name string, own CongestionControl) {
 			return
 		}
 	}
-	for field, value := range map[string]int{"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "low_window": own.LowWindow, "lower": own.Lower, "upper": own.Upper} {
+	for field, value := range map[string]int{
+		"gamma": own.Gamma, "gamma_low": own.GammaLow, "gamma_high": own.GammaHigh, "low_window": own.LowWindow,
+		"lower": own.Lower, "upper": own.Upper,
+	} {
 		if value < 0 {
 			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")
 		}

@@ -14,7 +14,8 @@ func TestARunLoadsTheCongestionControlsThatItUses(t *testing.T) {
 	fair := congestion.CubicRTT.Defaults()
 	fair.RTTRefUs, fair.Beta, fair.NoHyStart = 200_000, 0.75, true
 	want := []CongestionSetup{
-		{"compound", congestion.Compound, congestion.Compound.Defaults(), congestion.Bounds{}}, // a kind by its own name
+		// a kind by its own name
+		{"compound", congestion.Compound, congestion.Compound.Defaults(), congestion.Bounds{}},
 		{"fair", congestion.CubicRTT, fair, congestion.Bounds{}},
 	}
 	if got := p.Points[0].Setup.CongestionControls; !slices.Equal(got, want) {
@@ -28,7 +29,8 @@ func TestARunLoadsTheCongestionControlsThatItUses(t *testing.T) {
 
 func TestParametersOfACongestionControlAreSwept(t *testing.T) {
 	file := strings.Replace(minimal, "{link: ethernet}", "{link: ethernet, congestion: fair}", 1) +
-		"congestion_controls: {fair: {kind: cubic_rtt}}\nsweep:\n  - {over: congestion_controls.fair.rtt_ref, values: [50 ms, 1 s]}\n" +
+		"congestion_controls: {fair: {kind: cubic_rtt}}\nsweep:\n  - {over: congestion_controls.fair.rtt_ref, " +
+		"values: [50 ms, 1 s]}\n" +
 		"  - {over: congestion_controls.fair.kind, values: [cubic_rttk, cubic_rtt]}\n"
 	p := read(t, file)
 	var got []string
@@ -37,8 +39,10 @@ func TestParametersOfACongestionControlAreSwept(t *testing.T) {
 		got = append(got, point.ID+" "+string(c.Kind)+" "+c.Parameters.String())
 	}
 	want := []string{
-		"rtt_ref=50ms,kind=cubic_rttk cubic_rttk rtt-ref=50ms beta=0.7002", "rtt_ref=50ms,kind=cubic_rtt cubic_rtt rtt-ref=50ms beta=0.7002",
-		"rtt_ref=1s,kind=cubic_rttk cubic_rttk rtt-ref=1000ms beta=0.7002", "rtt_ref=1s,kind=cubic_rtt cubic_rtt rtt-ref=1000ms beta=0.7002",
+		"rtt_ref=50ms,kind=cubic_rttk cubic_rttk rtt-ref=50ms beta=0.7002",
+		"rtt_ref=50ms,kind=cubic_rtt cubic_rtt rtt-ref=50ms beta=0.7002",
+		"rtt_ref=1s,kind=cubic_rttk cubic_rttk rtt-ref=1000ms beta=0.7002",
+		"rtt_ref=1s,kind=cubic_rtt cubic_rtt rtt-ref=1000ms beta=0.7002",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -46,8 +50,12 @@ func TestParametersOfACongestionControlAreSwept(t *testing.T) {
 }
 
 func TestTheWindowOfACubicBoundHasBounds(t *testing.T) {
-	file := strings.Replace(minimal, "{link: ethernet}", "{link: ethernet, congestion: held}", 1) + "congestion_controls: {held: {kind: cubic_bound, lower: 4, upper: 63}}\n"
-	want := []CongestionSetup{{"held", congestion.CubicBound, congestion.CubicBound.Defaults(), congestion.Bounds{Lower: 4, Upper: 63}}}
+	file := strings.Replace(
+		minimal, "{link: ethernet}", "{link: ethernet, congestion: held}", 1,
+	) + "congestion_controls: {held: {kind: cubic_bound, lower: 4, upper: 63}}\n"
+	want := []CongestionSetup{
+		{"held", congestion.CubicBound, congestion.CubicBound.Defaults(), congestion.Bounds{Lower: 4, Upper: 63}},
+	}
 	if got := read(t, file).Points[0].Setup.CongestionControls; !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}

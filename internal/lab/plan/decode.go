@@ -13,8 +13,8 @@ import (
 	"airtide/internal/units"
 )
 
-// decoder turns nodes into Go values. Fields go by their json tags; those without omitzero are required. It goes on after
-// a problem, so that one check names all of them.
+// decoder turns nodes into Go values. Fields go by their json tags; those without omitzero are
+// required. It goes on after a problem, so that one check names all of them.
 type decoder struct {
 	problems *Problems
 }
@@ -129,7 +129,8 @@ func (d *decoder) scalar(n *node, path, what string, set func(string) error) {
 	}
 }
 
-// fields decodes a mapping into a struct. An empty value is an empty mapping: "server:" alone names a server.
+// fields decodes a mapping into a struct. An empty value is an empty mapping: "server:" alone names
+// a server.
 func (d *decoder) fields(n *node, path string, v reflect.Value) {
 	if n.kind != mapping && n.kind != nothing {
 		d.expected(n, path, "a mapping with some of: "+strings.Join(fieldNames(v.Type()), ", "))
@@ -139,7 +140,12 @@ func (d *decoder) fields(n *node, path string, v reflect.Value) {
 	for _, f := range n.fields {
 		i := slices.IndexFunc(known, func(k structField) bool { return k.name == f.name })
 		if i < 0 {
-			d.problems.add(Problem{f.Position, join(path, f.name), fmt.Sprintf("the unknown field %q", f.name), oneOf(f.name, fieldNames(v.Type()))})
+			d.problems.add(
+				Problem{
+					f.Position, join(path, f.name), fmt.Sprintf("the unknown field %q", f.name),
+					oneOf(f.name, fieldNames(v.Type())),
+				},
+			)
 			continue
 		}
 		d.value(f.value, join(path, f.name), v.FieldByIndex(known[i].index))

@@ -1,7 +1,7 @@
 package plan
 
-// Experiment is what a file says, at one point of its sweep: the values of the point are in their places, profiles are
-// laid under, and what was left out has its default.
+// Experiment is what a file says, at one point of its sweep: the values of the point are in their
+// places, profiles are laid under, and what was left out has its default.
 type Experiment struct {
 	Name      string   `json:"name" jsonschema:"Short name: results are kept under it."`
 	Title     string   `json:"title,omitzero" jsonschema:"One line for people."`
@@ -29,7 +29,10 @@ type Experiment struct {
 }
 
 // notSwept are the parts that hold for the whole experiment.
-var notSwept = []string{"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "sweep", "measure", "claims", "figures"}
+var notSwept = []string{
+	"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "sweep", "measure", "claims",
+	"figures",
+}
 
 // Stack is a machine's TCP.
 type Stack struct {
@@ -123,7 +126,8 @@ type RateStep struct {
 	PHYRate Rate     `json:"phy_rate" jsonschema:"From then on."`
 }
 
-// Aggregation bounds an A-MPDU; the first bound that is reached counts. What is zero has the standard's bound.
+// Aggregation bounds an A-MPDU; the first bound that is reached counts. What is zero has the
+// standard's bound.
 type Aggregation struct {
 	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Default: the standard's most, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
 	Frames  int      `json:"frames,omitzero" jsonschema:"MPDUs. 1 is no aggregation. Default: the standard's 64 (ax: 256)."`
@@ -153,7 +157,8 @@ type Beacons struct {
 	Rate  Rate     `json:"rate,omitzero" jsonschema:"A rate of 802.11b or g. Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz."`
 }
 
-// SuperPackets says where several packets of a flow pass between the kernel and the engine in one piece.
+// SuperPackets says where several packets of a flow pass between the kernel and the engine in one
+// piece.
 type SuperPackets string
 
 // The places.

@@ -37,7 +37,9 @@ const (
 )
 
 func (*Protocol) choices() []string {
-	return []string{string(TCP), string(UDP), string(HTTPPut), string(HTTPGet), string(Transfers), string(Web), string(Ping)}
+	return []string{
+		string(TCP), string(UDP), string(HTTPPut), string(HTTPGet), string(Transfers), string(Web), string(Ping),
+	}
 }
 
 // Way is the direction of a flow's data.
@@ -71,8 +73,9 @@ func meaningless(p Protocol) []string {
 	return slices.DeleteFunc(slices.Clone(optional), func(f string) bool { return slices.Contains(takes[p], f) })
 }
 
-// setDefaults fills in what the protocol leaves to a default. A datagram of 1470 bytes is iperf 2's, with which the papers
-// measured: with its headers it fills an Ethernet frame but for two bytes.
+// setDefaults fills in what the protocol leaves to a default. A datagram of 1470 bytes is iperf
+// 2's, with which the papers measured: with its headers it fills an Ethernet frame but for two
+// bytes.
 func (f *Flow) setDefaults(duration Duration) {
 	orDefault(&f.Stop, duration)
 	orDefault(&f.Parallel, 1)
@@ -103,8 +106,8 @@ type FlowSetup struct {
 	Flow  Flow     `json:"flow"`
 }
 
-// Goodput is the payload rate of the flow's data, of the rates towards its port and from it. Replies to
-// the data do not count. Ping has no goodput.
+// Goodput is the payload rate of the flow's data, of the rates towards its port and from it.
+// Replies to the data do not count. Ping has no goodput.
 func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
 	switch {
 	case !Quantity("goodput").Suits(f.Protocol):
@@ -117,7 +120,8 @@ func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
 	return forward, true
 }
 
-// SendsBack says that the data goes from the machine that answers to the one that opens the connection.
+// SendsBack says that the data goes from the machine that answers to the one that opens the
+// connection.
 func (f Flow) SendsBack() bool {
 	return f.Protocol == HTTPGet || f.Protocol == Web || f.Direction == Reverse
 }

@@ -71,7 +71,8 @@ func (r ClockRatio) Value() float64 {
 	return p / q
 }
 
-// RTO is how TCP's retransmission timeout follows the clock, as airtide timewarp set --rto takes it.
+// RTO is how TCP's retransmission timeout follows the clock, as airtide timewarp set --rto takes
+// it.
 type RTO string
 
 func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
@@ -124,7 +125,10 @@ func (c *checker) guest(path string, t Terminal) {
 		c.problem(path+".share", "an agent on a virtual machine", "none, or kind: namespace")
 	}
 	if c.ofAirtide(t.Congestion) {
-		c.problem(path+".congestion", t.Congestion+" on a virtual machine", "one of its kernel's own, such as cubic or reno")
+		c.problem(
+			path+".congestion", t.Congestion+" on a virtual machine",
+			"one of its kernel's own, such as cubic or reno",
+		)
 	}
 }
 
@@ -144,15 +148,24 @@ func (c *checker) guestFlow(path string, f Flow) {
 	}
 	for _, name := range c.machines.machines(f.To) {
 		if guests[name] {
-			c.problem(path+".to", fmt.Sprintf("a flow to the virtual machine %s", name), "one from it, with direction: reverse or http_get for what it receives")
+			c.problem(
+				path+".to", fmt.Sprintf("a flow to the virtual machine %s", name),
+				"one from it, with direction: reverse or http_get for what it receives",
+			)
 		}
 	}
 	for _, name := range c.machines.machines(f.From) {
 		if guests[name] && f.Direction == Both {
-			c.problem(path+".direction", fmt.Sprintf("both directions at once on the virtual machine %s", name), "two flows, whose kernels are recorded apart")
+			c.problem(
+				path+".direction", fmt.Sprintf("both directions at once on the virtual machine %s", name),
+				"two flows, whose kernels are recorded apart",
+			)
 		}
 		if guests[name] && f.Congestion != "" {
-			c.problem(path+".congestion", fmt.Sprintf("a flow's own congestion control on the virtual machine %s", name), "congestion of the terminal")
+			c.problem(
+				path+".congestion", fmt.Sprintf("a flow's own congestion control on the virtual machine %s", name),
+				"congestion of the terminal",
+			)
 		}
 	}
 }

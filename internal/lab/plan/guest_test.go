@@ -21,7 +21,8 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 	p := read(t, guests)
 	terminals := p.Points[0].Setup.Terminals
 	phone, other, plain := terminals[0].Guest, terminals[1].Guest, terminals[2].Guest
-	if phone == nil || *phone != (GuestSetup{"6.12", Time{"5/2", "paper", ClockTime}}) || phone.Time.Ratio.Value() != 2.5 {
+	if phone == nil || *phone != (GuestSetup{"6.12", Time{"5/2", "paper", ClockTime}}) ||
+		phone.Time.Ratio.Value() != 2.5 {
 		t.Errorf("phone is %+v", phone)
 	}
 	if other == nil || *other != (GuestSetup{Kernel: "6.1"}) || other.Time.Ratio.Value() != 1 {
@@ -37,12 +38,27 @@ func TestATerminalInAVirtualMachine(t *testing.T) {
 		{"ratio that is none", "5/2", "fast", `found "fast", expected how many times`},
 		{"ratio by nothing", "5/2", "5/0", `found "5/0", expected how many times`},
 		{"time without ratio", "ratio: 5/2, ", "", `terminals.phone.time: found a time without a ratio`},
-		{"time of a namespace", "kind: vm, kernel: 6.12, ", "", `terminals.phone.time: found a time for a terminal in a namespace`},
+		{
+			"time of a namespace", "kind: vm, kernel: 6.12, ", "",
+			`terminals.phone.time: found a time for a terminal in a namespace`,
+		},
 		{"rto", "rto: paper", "rto: long", `found "long", expected one of: bounds, paper, none`},
-		{"a flow to it", "from: terminals, to: server", "from: server, to: other", `flows.up.to: found a flow to the virtual machine other`},
-		{"a flow's congestion", "protocol: transfers", "protocol: transfers, congestion: reno", `flows.up.congestion: found a flow's own congestion control on the virtual machine`},
-		{"congestion", "kind: vm}", "kind: vm, congestion: cubic_rtt}", `terminals.other.congestion: found cubic_rtt on a virtual machine`},
-		{"sharing", "kind: vm}", "kind: vm, share: {policy: shares}}", `terminals.other.share: found an agent on a virtual machine`},
+		{
+			"a flow to it", "from: terminals, to: server", "from: server, to: other",
+			`flows.up.to: found a flow to the virtual machine other`,
+		},
+		{
+			"a flow's congestion", "protocol: transfers", "protocol: transfers, congestion: reno",
+			`flows.up.congestion: found a flow's own congestion control on the virtual machine`,
+		},
+		{
+			"congestion", "kind: vm}", "kind: vm, congestion: cubic_rtt}",
+			`terminals.other.congestion: found cubic_rtt on a virtual machine`,
+		},
+		{
+			"sharing", "kind: vm}", "kind: vm, share: {policy: shares}}",
+			`terminals.other.share: found an agent on a virtual machine`,
+		},
 	} {
 		_, err := Read("guests.yaml", []byte(strings.Replace(guests, c.change, c.to, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -81,7 +97,8 @@ path:
 			}
 		}
 		for at, want := range map[Duration]Duration{
-			0: 10 * ms, 999 * ms: 10 * ms, 1000 * ms: 110 * ms, 1040 * ms: 70 * ms, 1055 * ms: 70 * ms, 1095 * ms: 30 * ms, 1100 * ms: 20 * ms,
+			0: 10 * ms, 999 * ms: 10 * ms, 1000 * ms: 110 * ms, 1040 * ms: 70 * ms, 1055 * ms: 70 * ms,
+			1095 * ms: 30 * ms, 1100 * ms: 20 * ms,
 			1499 * ms: 20 * ms, 1500 * ms: 30 * ms, 2000 * ms: 130 * ms, 2100 * ms: 30 * ms, 2499 * ms: 30 * ms,
 		} {
 			if got := delayAt(steps, at); got != want {

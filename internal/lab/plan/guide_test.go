@@ -75,7 +75,10 @@ func TestTheGuidesExamplesPassTheChecker(t *testing.T) {
 
 // Whoever looks for a field finds it by its name.
 func TestTheGuidesShowEveryFieldOfThePathAndEveryKindOfSweep(t *testing.T) {
-	shown := strings.Join(append(examples(t, "../../../docs/reference/experiment.md"), examples(t, "../../../docs/reference/cell.md")...), "\n")
+	shown := strings.Join(
+		append(examples(t, "../../../docs/reference/experiment.md"), examples(t, "../../../docs/reference/cell.md")...),
+		"\n",
+	)
 	var look func(reflect.Type)
 	look = func(of reflect.Type) {
 		for i := range of.NumField() {
@@ -88,7 +91,9 @@ func TestTheGuidesShowEveryFieldOfThePathAndEveryKindOfSweep(t *testing.T) {
 			}
 		}
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[Path](), reflect.TypeFor[BurstLoss](), reflect.TypeFor[Sweep](), reflect.TypeFor[Axis]()} {
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[Path](), reflect.TypeFor[BurstLoss](), reflect.TypeFor[Sweep](), reflect.TypeFor[Axis](),
+	} {
 		look(of)
 	}
 }

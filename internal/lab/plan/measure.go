@@ -23,15 +23,24 @@ func (m Measurement) Unit() string {
 // Quantity is what can be measured.
 type Quantity string
 
-// quantities, with the unit of their numbers, and whether they are of a flow, of a terminal or of the whole cell. A
-// terminal's is of its radio; a flow's rate is counted where its packets leave the cell or the path.
+// quantities, with the unit of their numbers, and whether they are of a flow, of a terminal or of
+// the whole cell. A terminal's is of its radio; a flow's rate is counted where its packets leave
+// the cell or the path.
 var quantities = []struct {
 	name, unit, of, says string
 }{
 	{"goodput", "Mbit/s", "flow", "payload delivered, as packets leave cell and path"},
 	{"goodput_peak", "Mbit/s", "flow", "greatest goodput over half a second"},
-	{"part_of_max", "", "flow", "goodput over what the terminal's radio reaches alone (share.max_rate): the sum of these is the airtime that they need"},
-	{"part_of_alone", "", "flow", "goodput over what the terminal reaches alone with this wire, the lesser of share.max_rate and what TCP gets out of the wire: Jain's index of these is P4's improved one"},
+	{
+		"part_of_max", "", "flow",
+		"goodput over what the terminal's radio reaches alone (share.max_rate): the sum of these is the airtime " +
+			"that they need",
+	},
+	{
+		"part_of_alone", "", "flow",
+		"goodput over what the terminal reaches alone with this wire, the lesser of share.max_rate and what TCP " +
+			"gets out of the wire: Jain's index of these is P4's improved one",
+	},
 	{"reported_rate", "Mbit/s", "flow", "rate that the tool reports"},
 	{"share", "", "flow", "goodput over the fair share of all flows' goodput, by connections: 1 is fair"},
 	{"completion_time", "s", "flow", "mean time of one transfer"},
@@ -47,8 +56,14 @@ var quantities = []struct {
 	{"ca_state", "", "flow", "congestion state, mean over time: 0 open, else P4's codes 1 to 4, from the kernel"},
 	{"cubic_k", "s", "flow", "mean of CUBIC's K, from the kernel"},
 	{"send_window", "kB", "flow", "mean window that the receiver advertises, from the kernel"},
-	{"rwnd_limited", "%", "flow", "share of the sender's busy time in which the receiver's window held it, from the kernel"},
-	{"sndbuf_limited", "%", "flow", "share of the sender's busy time in which its send buffer held it, from the kernel"},
+	{
+		"rwnd_limited", "%", "flow",
+		"share of the sender's busy time in which the receiver's window held it, from the kernel",
+	},
+	{
+		"sndbuf_limited", "%", "flow",
+		"share of the sender's busy time in which its send buffer held it, from the kernel",
+	},
 	{"retransmits", "packets", "flow", "segments sent again, from the kernel"},
 	{"reordering", "", "flow", "P4's code 1, from the kernel"},
 	{"local_congestion", "", "flow", "P4's code 2, from the kernel"},
@@ -70,8 +85,15 @@ var quantities = []struct {
 	{"tcp_spurious_timeouts", "", "terminal", "timeouts that were undone: by TCPLossUndo and TCPSpuriousRTOs"},
 	{"tcp_probes", "packets", "terminal", "tail loss probes, by TCPLossProbes"},
 	{"tcp_syn_retransmits", "packets", "terminal", "SYN segments sent again, by TCPSynRetrans"},
-	{"distance", "nats", "cell", "distance of the terminals' goodput from the proportionally fair optimum, by share.max_rate and what TCP gets out of the wire"},
-	{"ap_backlog_p95", "packets", "cell", "95th percentile of what waits in the access point, of its means over record.interval"},
+	{
+		"distance", "nats", "cell",
+		"distance of the terminals' goodput from the proportionally fair optimum, by share.max_rate and what " +
+			"TCP gets out of the wire",
+	},
+	{
+		"ap_backlog_p95", "packets", "cell",
+		"95th percentile of what waits in the access point, of its means over record.interval",
+	},
 }
 
 func (*Quantity) choices() []string {
@@ -91,7 +113,8 @@ func (q Quantity) OfFlows() bool { return quantities[q.index()].of == "flow" }
 // OfCell says that the quantity is of the whole cell: it has one value.
 func (q Quantity) OfCell() bool { return quantities[q.index()].of == "cell" }
 
-// ofGoodput are the quantities that follow from goodput, so that they can be had of any part of a run.
+// ofGoodput are the quantities that follow from goodput, so that they can be had of any part of a
+// run.
 var ofGoodput = []Quantity{"goodput", "goodput_peak", "part_of_max", "part_of_alone", "share", "distance"}
 
 // overMax are those for which it has to be known what each terminal reaches alone.
@@ -118,7 +141,8 @@ func (q Quantity) Suits(p Protocol) bool {
 
 // kernelQuantities are those that need the kernel's recording of the flow's sender.
 var kernelQuantities = []Quantity{
-	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window", "rwnd_limited",
+	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window",
+	"rwnd_limited",
 	"sndbuf_limited", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
 }
 

@@ -17,8 +17,8 @@ type Item[T any] struct {
 	Value T
 }
 
-// namePattern is what may be the name of a terminal, flow or measurement. It also suits network namespaces, files and the
-// expressions of claims.
+// namePattern is what may be the name of a terminal, flow or measurement. It also suits network
+// namespaces, files and the expressions of claims.
 const namePattern = `^[a-z][a-z0-9_]{0,39}$`
 
 var nameRegexp = regexp.MustCompile(namePattern)
@@ -51,7 +51,12 @@ func (s *Named[T]) decode(d *decoder, n *node, path string) {
 	*s = make(Named[T], len(n.fields))
 	for i, f := range n.fields {
 		if !nameRegexp.MatchString(f.name) {
-			d.problems.add(Problem{f.Position, path, (&node{kind: scalar, text: f.name}).describe() + " as a name", "up to 40 of a-z, 0-9 and _, the first a letter"})
+			d.problems.add(
+				Problem{
+					f.Position, path, (&node{kind: scalar, text: f.name}).describe() + " as a name",
+					"up to 40 of a-z, 0-9 and _, the first a letter",
+				},
+			)
 		}
 		(*s)[i].Name = f.name
 		d.value(f.value, join(path, f.name), reflect.ValueOf(&(*s)[i].Value).Elem())

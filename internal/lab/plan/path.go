@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Path is the wired part: a wire that all terminals share, and what is added for each of them. Added values hold for all
-// terminals and both directions, unless a direction (up is towards the servers) or a terminal says otherwise.
+// Path is the wired part: a wire that all terminals share, and what is added for each of them.
+// Added values hold for all terminals and both directions, unless a direction (up is towards the
+// servers) or a terminal says otherwise.
 type Path struct {
 	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
 	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in front of the wire, in each direction. Default 1000 packets."`
@@ -77,7 +78,8 @@ type PathStep struct {
 	AddStep
 }
 
-// Line is what the path adds for one terminal in one direction, with all that the file says put together.
+// Line is what the path adds for one terminal in one direction, with all that the file says put
+// together.
 type Line struct {
 	Delay     Duration   `json:"delay"`
 	Jitter    Duration   `json:"jitter"`

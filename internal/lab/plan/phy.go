@@ -15,8 +15,8 @@ type Standard string
 type standard struct {
 	name Standard
 	is   medium.Standard
-	// bytes and frames of the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25; 802.11ax-2021 27.3.7, 26.4),
-	// zero where there is none.
+	// bytes and frames of the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25;
+	// 802.11ax-2021 27.3.7, 26.4), zero where there is none.
 	bytes  Size
 	frames int
 	// at24 and at5 say in which band, in GHz, it exists.
@@ -62,8 +62,9 @@ func (*Band) choices() []string { return []string{string(Band24), string(Band5)}
 // mbps are the rates of b, g and a; those that a standard does not have, the medium refuses.
 var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
 
-// modes are all PHYs of each standard: those with fewer streams first, then narrower ones, then those with the higher index.
-// It is the order of medium.AtRate. A sweep asks for them at each of its points, so they are made once.
+// modes are all PHYs of each standard: those with fewer streams first, then narrower ones, then
+// those with the higher index. It is the order of medium.AtRate. A sweep asks for them at each of
+// its points, so they are made once.
 var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	all := map[Standard][]medium.PHY{}
 	for _, s := range standards {
@@ -91,10 +92,12 @@ var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	return all
 })
 
-// may says whether the radio may use a mode of its standard, by what its file says of width, streams and guard interval.
+// may says whether the radio may use a mode of its standard, by what its file says of width,
+// streams and guard interval.
 func (r *Radio) may(p medium.PHY) bool {
 	return r.Standard.facts().frames == 0 ||
-		(r.Streams == 0 || r.Streams == p.Streams) && (r.Width == 0 || r.Width == p.WidthMHz) && (r.GuardInterval == 0 || int(r.GuardInterval) == p.GuardNs)
+		(r.Streams == 0 || r.Streams == p.Streams) && (r.Width == 0 || r.Width == p.WidthMHz) &&
+			(r.GuardInterval == 0 || int(r.GuardInterval) == p.GuardNs)
 }
 
 // phy finds how the radio comes to a rate. The error is what was expected.

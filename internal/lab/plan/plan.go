@@ -10,8 +10,8 @@ import (
 
 // Plan is an experiment, checked and taken apart into runs.
 type Plan struct {
-	// Experiment is the file at the first point. What does not depend on the point (name, measurements, claims, figures,
-	// repeats) is to be taken from here.
+	// Experiment is the file at the first point. What does not depend on the point (name,
+	// measurements, claims, figures, repeats) is to be taken from here.
 	Experiment *Experiment `json:"experiment"`
 	// Parameters of the sweep, with their values as the file writes them.
 	Parameters []Parameter `json:"parameters"`
@@ -50,7 +50,8 @@ func (p *Point) Params() map[string]judge.Param {
 // experimentName suits a folder.
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Read checks an experiment's file and plans its runs. The name of the file is for messages. The error is a Problems.
+// Read checks an experiment's file and plans its runs. The name of the file is for messages. The
+// error is a Problems.
 func Read(file string, data []byte) (*Plan, error) {
 	root, err := parse(file, data)
 	if err != nil {
@@ -129,7 +130,12 @@ func compileClaims(tree *node, e *Experiment, parameters []Parameter, problems *
 		if m, ok := err.(*judge.Mistake); ok {
 			path := "claims." + c.Name + ".holds"
 			at, _ := tree.find(path)
-			problems.add(Problem{at.Position, path, fmt.Sprintf("a mistake at its line %d, column %d: %s", m.Line, m.Column, m.Message), ""})
+			problems.add(
+				Problem{
+					at.Position, path,
+					fmt.Sprintf("a mistake at its line %d, column %d: %s", m.Line, m.Column, m.Message), "",
+				},
+			)
 			continue
 		}
 		claims = append(claims, Item[*judge.Claim]{c.Name, claim})

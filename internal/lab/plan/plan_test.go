@@ -187,7 +187,9 @@ func TestRunsKeepIdentifierAndSeedWhenAnExperimentGrows(t *testing.T) {
 func TestSweepSetsItsValues(t *testing.T) {
 	p := read(t, wholeFile)
 	last := p.Points[7]
-	if got := fmt.Sprint(last.Settings); got != "[{rtt {200 ms 0.2}} {discipline {airtime_fair NaN}} {limit {256 kB 256000}} {system {lossy NaN}}]" {
+	if got := fmt.Sprint(
+		last.Settings,
+	); got != "[{rtt {200 ms 0.2}} {discipline {airtime_fair NaN}} {limit {256 kB 256000}} {system {lossy NaN}}]" {
 		t.Errorf("the last point is %s", got)
 	}
 	s := last.Setup
@@ -210,13 +212,15 @@ func TestProfileLiesUnderTheFile(t *testing.T) {
 	if phy := phone.Radio.PHY[0].PHY; phy.WidthMHz != 80 || phy.Streams != 2 || phy.Index != 9 {
 		t.Errorf("the phone sends by %+v, expected what its profile says", phy)
 	}
-	if phone.Stack.Congestion != "reno" || phone.Stack.ReceiveBuffer.Max != 2097152 || phone.Stack.Sysctls["net.ipv4.tcp_sack"] != "0" {
+	if phone.Stack.Congestion != "reno" || phone.Stack.ReceiveBuffer.Max != 2097152 ||
+		phone.Stack.Sysctls["net.ipv4.tcp_sack"] != "0" {
 		t.Errorf("the phone has %+v", phone.Stack)
 	}
 	if server := s.Servers[0]; server.Stack.ReceiveBuffer.Max != 6291456 {
 		t.Errorf("the server has %+v", server.Stack)
 	}
-	if tablet := s.Terminals[1].Radio; tablet.Aggregation != (Aggregation{32000, 16, Duration(2e6)}) || len(tablet.PHY) != 2 || tablet.PHY[1].PHY.Index != 3 {
+	if tablet := s.Terminals[1].Radio; tablet.Aggregation != (Aggregation{32000, 16, Duration(2e6)}) ||
+		len(tablet.PHY) != 2 || tablet.PHY[1].PHY.Index != 3 {
 		t.Errorf("the tablet's radio is %+v", tablet)
 	}
 	if phone.Radio.Aggregation != (Aggregation{1048575, 64, maxPPDU}) {
@@ -239,7 +243,8 @@ func TestGroupsBecomeMachinesAndFlows(t *testing.T) {
 	}
 	want := "up1:phone>server@0 s-20 s up2:tablet1>server@500 ms-20 s up3:tablet2>server@1 s-20 s " +
 		"down:phone>server@1 s-15 s probe:phone>server@0 s-20 s noise:other>board@0 s-20 s " +
-		"put1:tablet1>server@0 s-20 s put2:tablet2>server@0 s-20 s pages:tablet1>other@0 s-20 s small:phone>other@0 s-20 s"
+		"put1:tablet1>server@0 s-20 s put2:tablet2>server@0 s-20 s pages:tablet1>other@0 s-20 s " +
+		"small:phone>other@0 s-20 s"
 	if got := strings.Join(flows, " "); got != want {
 		t.Errorf("the flows are\n%s, expected\n%s", got, want)
 	}
@@ -250,14 +255,18 @@ func TestGroupsBecomeMachinesAndFlows(t *testing.T) {
 
 func TestPathIsWorkedOutForEachTerminalAndDirection(t *testing.T) {
 	s := read(t, wholeFile).Points[0].Setup
-	if s.WireUp.Rate != 100e6 || s.WireDown.Rate != 1e9 || len(s.WireUp.Steps) != 1 || s.WireUp.Steps[0] != (WireStep{Duration(10e9), 10e6}) {
+	if s.WireUp.Rate != 100e6 || s.WireDown.Rate != 1e9 || len(s.WireUp.Steps) != 1 ||
+		s.WireUp.Steps[0] != (WireStep{Duration(10e9), 10e6}) {
 		t.Errorf("the wire is %+v up and %+v down", s.WireUp, s.WireDown)
 	}
 	show := func(steps []LineStep) string {
 		var parts []string
 		for _, step := range steps {
 			l := step.Line
-			part := fmt.Sprintf("%s: %s +-%s %s loss %s reorder %s twice %s", step.At, l.Delay, l.Jitter, l.Spread, l.Loss, l.Reorder, l.Duplicate)
+			part := fmt.Sprintf(
+				"%s: %s +-%s %s loss %s reorder %s twice %s", step.At, l.Delay, l.Jitter, l.Spread, l.Loss,
+				l.Reorder, l.Duplicate,
+			)
 			if l.BurstLoss != nil {
 				part += " bursts"
 			}
@@ -266,10 +275,26 @@ func TestPathIsWorkedOutForEachTerminalAndDirection(t *testing.T) {
 		return strings.Join(parts, "; ")
 	}
 	for _, c := range []struct{ name, got, want string }{
-		{"phone up", show(s.Terminals[0].Up), "0 s: 10 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %"},
-		{"phone down", show(s.Terminals[0].Down), "0 s: 10 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %"},
-		{"tablet1 down", show(s.Terminals[1].Down), "0 s: 5 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %; 10 s: 100 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %"},
-		{"tablet2 up", show(s.Terminals[2].Up), "0 s: 5 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 5 s: 0 s +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts"},
+		{
+			"phone up", show(s.Terminals[0].Up),
+			"0 s: 10 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0.2 % " +
+				"reorder 0 % twice 0 %",
+		},
+		{
+			"phone down", show(s.Terminals[0].Down),
+			"0 s: 10 ms +-1 ms normal loss 0 % reorder 0 % twice 0 %; 10 s: 100 ms +-1 ms normal loss 0 % " +
+				"reorder 0 % twice 0 %",
+		},
+		{
+			"tablet1 down", show(s.Terminals[1].Down),
+			"0 s: 5 ms +-1 ms normal loss 0 % reorder 1 % twice 0.1 %; 10 s: 100 ms +-1 ms normal loss 0 % " +
+				"reorder 1 % twice 0.1 %",
+		},
+		{
+			"tablet2 up", show(s.Terminals[2].Up),
+			"0 s: 5 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts; 5 s: 0 s +-1 ms normal loss 0.2 % " +
+				"reorder 0 % twice 0 % bursts; 10 s: 100 ms +-1 ms normal loss 0.2 % reorder 0 % twice 0 % bursts",
+		},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is\n%s, expected\n%s", c.name, c.got, c.want)
@@ -278,8 +303,14 @@ func TestPathIsWorkedOutForEachTerminalAndDirection(t *testing.T) {
 }
 
 func TestBandFollowsFromTheStandards(t *testing.T) {
-	for standard, want := range map[string]Band{"g\n      phy_rate: 54 Mbit/s": Band24, "n\n      phy_rate: 65 Mbit/s": Band5, "a\n      phy_rate: 54 Mbit/s": Band5} {
-		p := read(t, "name: band\nterminals:\n  sta:\n    radio:\n      standard: "+standard+"\nservers: {s: }\nflows:\n  f: {from: sta, to: s, protocol: tcp}\n")
+	for standard, want := range map[string]Band{
+		"g\n      phy_rate: 54 Mbit/s": Band24, "n\n      phy_rate: 65 Mbit/s": Band5,
+		"a\n      phy_rate: 54 Mbit/s": Band5,
+	} {
+		p := read(
+			t,
+			"name: band\nterminals:\n  sta:\n    radio:\n      standard: "+standard+"\nservers: {s: }\nflows:\n  f: {from: sta, to: s, protocol: tcp}\n",
+		)
 		if got := p.Points[0].Setup.Band; got != want {
 			t.Errorf("802.11%s is at %s, expected %s", standard, got, want)
 		}
@@ -292,8 +323,10 @@ func TestPlanIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"experiment  whole", "phone", "802.11ac at 866.7 Mbit/s", "RTT +20 ms", "fifo of 100 packets, ACKs thinned, windows shared",
-		"udp from other to board, 5 Mbit/s, 0 s to 20 s", "rtt", "20 ms, 200 ms", "x 5 repeats = 40 runs", "some 15m20s",
+		"experiment  whole", "phone", "802.11ac at 866.7 Mbit/s", "RTT +20 ms",
+		"fifo of 100 packets, ACKs thinned, windows shared",
+		"udp from other to board, 5 Mbit/s, 0 s to 20 s", "rtt", "20 ms, 200 ms", "x 5 repeats = 40 runs",
+		"some 15m20s",
 		"rtt=200ms,discipline=airtime_fair,limit=256kB,system=lossy",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -309,8 +342,11 @@ func TestPlanIsWrittenAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"parameter":"rtt","value":{"text":"20 ms","number":0.02}`, `"parameter":"discipline","value":{"text":"fifo","number":null}`,
-		`"phy_rate":"65 Mbit/s"`, `"standard":"802.11ac","rate_bps":866666666,"width_mhz":80,"streams":2,"mcs":9,"guard_ns":400`, `"delay":"10 ms"`, `"queue":"256 kB"`, `"id":"rtt=20ms,discipline=fifo,limit=100packets,system=usual,r=1"`,
+		`"parameter":"rtt","value":{"text":"20 ms","number":0.02}`,
+		`"parameter":"discipline","value":{"text":"fifo","number":null}`,
+		`"phy_rate":"65 Mbit/s"`,
+		`"standard":"802.11ac","rate_bps":866666666,"width_mhz":80,"streams":2,"mcs":9,"guard_ns":400`,
+		`"delay":"10 ms"`, `"queue":"256 kB"`, `"id":"rtt=20ms,discipline=fifo,limit=100packets,system=usual,r=1"`,
 	} {
 		if !bytes.Contains(b, []byte(want)) {
 			t.Errorf("the plan as JSON has no %s", want)
@@ -320,7 +356,8 @@ func TestPlanIsWrittenAsJSON(t *testing.T) {
 
 func TestAnExperimentWithoutSweepIsOnePoint(t *testing.T) {
 	p := read(t, minimal)
-	if len(p.Points) != 1 || len(p.Runs) != 1 || p.Runs[0].ID != "r=1" || p.Points[0].Setup.Duration != defaultDuration {
+	if len(p.Points) != 1 || len(p.Runs) != 1 || p.Runs[0].ID != "r=1" ||
+		p.Points[0].Setup.Duration != defaultDuration {
 		t.Errorf("got %d points, runs %+v", len(p.Points), p.Runs)
 	}
 }
@@ -329,8 +366,12 @@ func TestLongAndLikeNamedPointsAreToldApart(t *testing.T) {
 	long := "sysctls: {net.ipv4.tcp_sack: 0}"
 	text := strings.Replace(minimal, "link: ethernet", "link: ethernet, "+long, 1) +
 		"sweep:\n  - {over: terminals.sta.congestion, values: [bbr1]}\n  - {over: terminals.sta.sysctls, as: " + strings.Repeat("s", 39) +
-		", values: [{net.ipv4.tcp_sack: 1}, {net.ipv4.tcp_sack: 0}]}\n  - {over: path.rtt, as: " + strings.Repeat("t", 39) +
-		", values: [1 ms, 1  ms]}\n  - {over: path.loss, as: " + strings.Repeat("u", 39) + ", values: [0]}\n  - {over: path.jitter, as: " +
+		", values: [{net.ipv4.tcp_sack: 1}, {net.ipv4.tcp_sack: 0}]}\n  - {over: path.rtt, as: " + strings.Repeat(
+		"t", 39,
+	) +
+		", values: [1 ms, 1  ms]}\n  - {over: path.loss, as: " + strings.Repeat(
+		"u", 39,
+	) + ", values: [0]}\n  - {over: path.jitter, as: " +
 		strings.Repeat("v", 39) + ", values: [0]}\n"
 	p := read(t, text)
 	seen := map[string]bool{}

@@ -11,7 +11,8 @@ import (
 // shownPoints is how many points a printed plan lists one by one.
 const shownPoints = 40
 
-// Print writes the plan for people: what will be run, in which order, and how long it takes with so much overhead per run.
+// Print writes the plan for people: what will be run, in which order, and how long it takes with so
+// much overhead per run.
 func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	out := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	e, first := p.Experiment, p.Points[0].Setup
@@ -51,8 +52,14 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	if len(p.Parameters) > 0 {
 		out.row("", "", "values above are those of the first point")
 	}
-	out.row("points", fmt.Sprint(len(p.Points)), fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)))
-	out.row("time", "some "+p.Estimate(p.Runs, overhead).Round(time.Second).String(), fmt.Sprintf("%s and %s overhead each", first.Duration, overhead))
+	out.row(
+		"points", fmt.Sprint(len(p.Points)),
+		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)),
+	)
+	out.row(
+		"time", "some "+p.Estimate(p.Runs, overhead).Round(time.Second).String(),
+		fmt.Sprintf("%s and %s overhead each", first.Duration, overhead),
+	)
 	for i, point := range p.Points {
 		if i == shownPoints {
 			out.row("", fmt.Sprintf("and %d more", len(p.Points)-i))

@@ -18,7 +18,8 @@ func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Lin
 // Problem is one thing that is wrong with an experiment's file.
 type Problem struct {
 	Position
-	// Path names the value, as a sweep would: terminals.phone.radio.phy_rate. Empty for the file's syntax.
+	// Path names the value, as a sweep would: terminals.phone.radio.phy_rate. Empty for the file's
+	// syntax.
 	Path string
 	// Found and Expected complete the sentence "found ..., expected ...".
 	Found, Expected string
@@ -50,7 +51,8 @@ func (ps Problems) Error() string {
 // maxProblems is how many are told at once: those after the first few tend to follow from them.
 const maxProblems = 20
 
-// add notes a problem once: the points of a sweep share most of their values, and so their problems.
+// add notes a problem once: the points of a sweep share most of their values, and so their
+// problems.
 func (ps *Problems) add(p Problem) {
 	if !slices.Contains(*ps, p) {
 		*ps = append(*ps, p)

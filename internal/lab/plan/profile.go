@@ -63,8 +63,8 @@ func ReadProfile(name string) (Profile, error) {
 // serverFields are what a server takes from a profile: a server has no radio.
 var serverFields = fieldNames(reflect.TypeFor[Server]())
 
-// layProfiles puts profiles under the terminals and servers of an experiment, and the cell's radio under terminals that
-// have no standard of their own.
+// layProfiles puts profiles under the terminals and servers of an experiment, and the cell's radio
+// under terminals that have no standard of their own.
 func layProfiles(root *node, problems *Problems) {
 	names := ProfileNames()
 	trees, _ := profiles()
@@ -80,7 +80,12 @@ func layProfiles(root *node, problems *Problems) {
 			}
 			tree, ok := trees[name.text]
 			if !ok {
-				problems.add(Problem{name.Position, join(join(section, f.name), "profile"), name.describe(), oneOf(name.text, names)})
+				problems.add(
+					Problem{
+						name.Position, join(join(section, f.name), "profile"), name.describe(),
+						oneOf(name.text, names),
+					},
+				)
 				continue
 			}
 			base := tree.without("title", "sources")

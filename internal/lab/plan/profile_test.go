@@ -7,7 +7,10 @@ import (
 )
 
 func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
-	want := []string{"android-x86-2010", "beagleboard", "linux-today", "nexus7-2012", "nexus7-2013", "pixel4", "pixel5", "ubuntu-9.10", "windows7"}
+	want := []string{
+		"android-x86-2010", "beagleboard", "linux-today", "nexus7-2012", "nexus7-2013", "pixel4", "pixel5",
+		"ubuntu-9.10", "windows7",
+	}
 	if got := ProfileNames(); !slices.Equal(got, want) {
 		t.Fatalf("the profiles are %v", got)
 	}
@@ -65,10 +68,14 @@ flows:
 	}{{390e6, 0.01}, {433333333, 0}, {65e6, 0}} {
 		radio := s.Terminals[i].Radio
 		if radio.PHY[0].PHY.RateBps != want.rate || radio.FrameErrors != want.errors {
-			t.Errorf("%s sends at %d bit/s with errors of %s, expected %+v", s.Terminals[i].Name, radio.PHY[0].PHY.RateBps, radio.FrameErrors, want)
+			t.Errorf(
+				"%s sends at %d bit/s with errors of %s, expected %+v", s.Terminals[i].Name,
+				radio.PHY[0].PHY.RateBps, radio.FrameErrors, want,
+			)
 		}
 	}
-	if cabled := s.Terminals[3]; cabled.Link != Ethernet || cabled.Radio.PHY != nil || cabled.Stack.ReceiveBuffer.Max != 2097152 {
+	if cabled := s.Terminals[3]; cabled.Link != Ethernet || cabled.Radio.PHY != nil ||
+		cabled.Stack.ReceiveBuffer.Max != 2097152 {
 		t.Errorf("the phone on a cable is %+v", cabled)
 	}
 	if server := s.Servers[0].Stack; server.Congestion != "reno" || server.ReceiveBuffer.Max != 2097152 {
@@ -76,8 +83,11 @@ flows:
 	}
 
 	// What does not fit a profile is placed where it stands, in the profile.
-	_, err = Read("layers.yaml", []byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)))
-	if err == nil || !strings.HasPrefix(err.Error(), "terminals/pixel4.yaml:") || !strings.Contains(err.Error(), "terminals.phone.radio.phy_rate") {
+	_, err = Read(
+		"layers.yaml", []byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)),
+	)
+	if err == nil || !strings.HasPrefix(err.Error(), "terminals/pixel4.yaml:") ||
+		!strings.Contains(err.Error(), "terminals.phone.radio.phy_rate") {
 		t.Errorf("a standard without the profile's rate gave %v", err)
 	}
 }

@@ -64,8 +64,8 @@ func (l Limit) String() string {
 // MarshalText writes the limit as a file would.
 func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// numberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1), NaN if it is no quantity. Sweeps are
-// drawn and ordered by it.
+// numberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1), NaN if it is
+// no quantity. Sweeps are drawn and ordered by it.
 func numberOf(text string) float64 {
 	q, ok := units.ParseQuantity(text)
 	if !ok || strings.HasPrefix(q.Unit, "packet") && q.Base > maxPackets {

@@ -45,7 +45,9 @@ func TestQuantitiesAreReadAndWritten(t *testing.T) {
 			t.Errorf("%s is written as %q, expected %q", c.text, shown, c.shown)
 		}
 	}
-	for _, text := range []string{"", "fast", "54", "54 MHz", "-1 ms", "1 ms ms", "1. ms", ".5 s", "99999999999 Gbit/s", "NaN", "Inf s"} {
+	for _, text := range []string{
+		"", "fast", "54", "54 MHz", "-1 ms", "1 ms ms", "1. ms", ".5 s", "99999999999 Gbit/s", "NaN", "Inf s",
+	} {
 		for _, q := range []quantity{new(Rate), new(Duration), new(Limit), new(Size), new(Share)} {
 			if err := q.UnmarshalText([]byte(text)); err == nil {
 				t.Errorf("%q is read as the %T %v", text, q, q)

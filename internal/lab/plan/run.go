@@ -20,9 +20,10 @@ type Run struct {
 	Seed   uint64 `json:"seed"`
 }
 
-// runs makes the runs: all points once, then all a second time, and so on, so that what drifts during an experiment
-// (temperature, load) falls on all points alike. Each round has an order of its own, drawn from the seed, so that what
-// happens periodically does not always meet the same point (randomised blocks).
+// runs makes the runs: all points once, then all a second time, and so on, so that what drifts
+// during an experiment (temperature, load) falls on all points alike. Each round has an order of
+// its own, drawn from the seed, so that what happens periodically does not always meet the same
+// point (randomised blocks).
 func runs(e *Experiment, points []Point) []Run {
 	var all []Run
 	for repeat := 1; repeat <= e.Repeats; repeat++ {
@@ -46,7 +47,8 @@ func runs(e *Experiment, points []Point) []Run {
 	return all
 }
 
-// runSeed is a run's seed, by what it is of: two runs share their random numbers only where they are to.
+// runSeed is a run's seed, by what it is of: two runs share their random numbers only where they
+// are to.
 func runSeed(base uint64, of string) uint64 {
 	h := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte(of), base))
 	return binary.LittleEndian.Uint64(h[:])
@@ -90,8 +92,8 @@ func shortHash(settings []Setting) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Overhead is what a run takes besides its duration: namespaces, the cell, servers up and down again. A first guess, until
-// runs of the experiment itself say better.
+// Overhead is what a run takes besides its duration: namespaces, the cell, servers up and down
+// again. A first guess, until runs of the experiment itself say better.
 const Overhead = 3 * time.Second
 
 // Estimate is how long some runs take.

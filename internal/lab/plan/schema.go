@@ -2,7 +2,8 @@ package plan
 
 import _ "embed"
 
-// Schema is the JSON schema of an experiment's file, for editors. A test holds it against the types of this package.
+// Schema is the JSON schema of an experiment's file, for editors. A test holds it against the types
+// of this package.
 //
 //go:embed experiment.schema.json
 var Schema []byte

@@ -54,24 +54,43 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Rate](), orNumber(text(units.RatePattern), 0, 0))
 	add(reflect.TypeFor[Duration](), orNumber(text(units.DurationPattern), 0, 0))
 	add(reflect.TypeFor[Size](), orNumber(text(units.SizePattern), 0, 0))
-	add(reflect.TypeFor[Limit](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(packetsRegexp.String()), text(units.SizePattern)}})
+	add(
+		reflect.TypeFor[Limit](),
+		&jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(packetsRegexp.String()), text(units.SizePattern)}},
+	)
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+units.NumberPattern+` *%$`), 0, 1))
 	for _, c := range []choice{
-		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol), new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
+		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol),
+		new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
 	} {
 		add(reflect.TypeOf(c).Elem(), oneOfTexts(c))
 	}
 	add(reflect.TypeFor[GuestKernel](), orNumber(oneOfTexts(new(GuestKernel)), 0, 100))
-	add(reflect.TypeFor[Alpha](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"inf"}}, {Type: "number", Minimum: new(0.0)}}})
+	add(
+		reflect.TypeFor[Alpha](),
+		&jsonschema.Schema{
+			AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"inf"}}, {Type: "number", Minimum: new(0.0)}},
+		},
+	)
 	add(reflect.TypeFor[ClockRatio](), orNumber(text(ratioRegexp.String()), 0.1, 1000))
 	name := &jsonschema.Schema{Type: "string"}
-	add(reflect.TypeFor[Names](), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, {Type: "array", Items: name.CloneSchemas()}}})
+	add(
+		reflect.TypeFor[Names](),
+		&jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, {Type: "array", Items: name.CloneSchemas()}}},
+	)
 	add(reflect.TypeFor[Value](), &jsonschema.Schema{Description: "Any value that the file may have at the path."})
 	add(reflect.TypeFor[map[string]string](), &jsonschema.Schema{
-		Type: "object", PropertyNames: text(sysctlName.String()), AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
+		Type: "object", PropertyNames: text(sysctlName.String()),
+		AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
 	})
-	add(reflect.TypeFor[Place](), &jsonschema.Schema{Type: "object", PropertyNames: text(namePattern), AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}}})
+	add(
+		reflect.TypeFor[Place](),
+		&jsonschema.Schema{
+			Type: "object", PropertyNames: text(namePattern),
+			AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
+		},
+	)
 	add(reflect.TypeFor[Named[map[string]Value]](), mappingOf(t, reflect.TypeFor[map[string]Value](), options))
 	add(reflect.TypeFor[Named[TerminalPath]](), mappingOf(t, reflect.TypeFor[TerminalPath](), options))
 	for named, of := range map[reflect.Type]reflect.Type{
@@ -99,8 +118,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// tidy takes out what the library derives from Go and YAML does not know: null for slices and pointers. An entry without
-// a value is an empty mapping, though.
+// tidy takes out what the library derives from Go and YAML does not know: null for slices and
+// pointers. An entry without a value is an empty mapping, though.
 func tidy(s *jsonschema.Schema) {
 	if s == nil {
 		return

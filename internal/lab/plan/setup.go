@@ -8,7 +8,8 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// Setup is what a run needs: each machine, wire and flow by itself, with all that follows from the file worked out.
+// Setup is what a run needs: each machine, wire and flow by itself, with all that follows from the
+// file worked out.
 type Setup struct {
 	Duration  Duration        `json:"duration"`
 	Warmup    Duration        `json:"warmup"`
@@ -86,8 +87,8 @@ const (
 	allMachines  = "all"
 )
 
-// members are the terminals of a group: its name alone, or numbered. They end one behind the most that may be, so that a
-// mistyped count takes no time to be refused.
+// members are the terminals of a group: its name alone, or numbered. They end one behind the most
+// that may be, so that a mistyped count takes no time to be refused.
 func members(name string, t Terminal) []string {
 	if t.Count <= 0 {
 		return []string{name}
@@ -146,14 +147,16 @@ func (e *Experiment) resolve() *Setup {
 		Duration: e.Duration, Warmup: e.Warmup, Cell: e.Cell, Band: e.band(),
 		WireUp: e.Path.wire(up), WireDown: e.Path.wire(down),
 		CongestionControls: e.congestionControls(),
-		RecordTCP:          d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets), RecordInterval: e.Record.Interval,
+		RecordTCP:          d.machines(e.Record.TCP), RecordPackets: d.machines(e.Record.Packets),
+		RecordInterval: e.Record.Interval,
 	}
 	for _, t := range e.Terminals {
 		for _, name := range d.groups[t.Name] {
 			terminal := TerminalSetup{
-				Name: name, Group: t.Name, Link: t.Value.Link, Stack: t.Value.Stack, Share: t.Value.Share, Guest: t.Value.guest(),
-				Up:   e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
-				Down: e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
+				Name: name, Group: t.Name, Link: t.Value.Link, Stack: t.Value.Stack, Share: t.Value.Share,
+				Guest: t.Value.guest(),
+				Up:    e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
+				Down:  e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
 			}
 			if t.Value.Link == WLAN {
 				terminal.Radio = t.Value.Radio.resolve()
@@ -187,7 +190,10 @@ func (f Flow) resolve(name string, d directory) []FlowSetup {
 }
 
 func (r *Radio) resolve() RadioSetup {
-	s := RadioSetup{Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors, Refuses: r.Refuses, Access: r.Access}
+	s := RadioSetup{
+		Aggregation: r.Aggregation.bounded(r.Standard), Queue: r.Queue, FrameErrors: r.FrameErrors,
+		Refuses: r.Refuses, Access: r.Access,
+	}
 	for _, step := range append([]RateStep{{0, r.PHYRate}}, r.Schedule...) {
 		p, err := r.phy(step.PHYRate)
 		if err != nil {

@@ -2,16 +2,16 @@ package plan
 
 import "fmt"
 
-// Stalls are times in which the path holds all packets back, of all terminals and both directions at once, as a radio does
-// that scans or sleeps. None is lost, and none overtakes another.
+// Stalls are times in which the path holds all packets back, of all terminals and both directions
+// at once, as a radio does that scans or sleeps. None is lost, and none overtakes another.
 type Stalls struct {
 	Every  Duration `json:"every,omitzero" jsonschema:"From the start of one stall to that of the next. The first begins when so much of the run has passed."`
 	Length Duration `json:"length,omitzero" jsonschema:"Of one stall: packets that enter during it arrive when it has ended."`
 }
 
 const (
-	// stallSteps is in how many steps the added delay falls during a stall: packets come out of it within so much of its
-	// length as one step is.
+	// stallSteps is in how many steps the added delay falls during a stall: packets come out of it
+	// within so much of its length as one step is.
 	stallSteps = 10
 	// maxStalls of a run.
 	maxStalls = 10_000
@@ -25,9 +25,14 @@ func (c *checker) stalls(path string, s Stalls) {
 	case s.Every == 0 || s.Length == 0:
 		c.problem(path, "stalls without every or length", "both, such as {every: 1 s, length: 100 ms}")
 	case s.Length >= s.Every:
-		c.problem(path+".length", s.Length.String(), fmt.Sprintf("less than the time from one to the next, %s", s.Every))
+		c.problem(
+			path+".length", s.Length.String(), fmt.Sprintf("less than the time from one to the next, %s", s.Every),
+		)
 	case c.e.Duration/s.Every > maxStalls:
-		c.problem(path+".every", fmt.Sprintf("%d stalls", c.e.Duration/s.Every), fmt.Sprintf("at most %d in a run", maxStalls))
+		c.problem(
+			path+".every", fmt.Sprintf("%d stalls", c.e.Duration/s.Every),
+			fmt.Sprintf("at most %d in a run", maxStalls),
+		)
 	}
 }
 
@@ -39,7 +44,8 @@ func (s Stalls) over(steps []LineStep, duration Duration) []LineStep {
 	var with []LineStep
 	rest := steps
 	var line Line // that of the schedule, now
-	// until takes the schedule's steps before a time, and leaves them out where a stall says what holds.
+	// until takes the schedule's steps before a time, and leaves them out where a stall says what
+	// holds.
 	until := func(at Duration, keep bool) {
 		for len(rest) > 0 && rest[0].At <= at {
 			line = rest[0].Line

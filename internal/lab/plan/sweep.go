@@ -14,8 +14,9 @@ import (
 // MaxPoints bounds a sweep: more are a mistake, and would not end in a lifetime.
 const MaxPoints = 10_000
 
-// Sweep is one entry of a sweep: a list of values (over and values), several lists that go together, the first of each,
-// then the second (paired), or points by name that each set what they like (points).
+// Sweep is one entry of a sweep: a list of values (over and values), several lists that go
+// together, the first of each, then the second (paired), or points by name that each set what they
+// like (points).
 type Sweep struct {
 	Axis
 	Paired []Axis                  `json:"paired,omitzero" jsonschema:"Parameters that change together; all with as many values."`
@@ -129,7 +130,10 @@ func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
 	}
 	switch {
 	case forms != 1:
-		r.problem(n, path, "an entry that is none or several of a list, paired and points", "one of: over with values; paired; points with a name")
+		r.problem(
+			n, path, "an entry that is none or several of a list, paired and points",
+			"one of: over with values; paired; points with a name",
+		)
 		return nil
 	case len(s.Points) > 0:
 		return r.points(n, path, s)
@@ -177,7 +181,10 @@ func (r *sweepReader) paired(n *node, path string, axes []Axis) []option {
 			continue
 		}
 		if len(options) != len(together) {
-			r.problem(at, path, fmt.Sprintf("%d values", len(options)), fmt.Sprintf("%d, as many as those before it", len(together)))
+			r.problem(
+				at, path, fmt.Sprintf("%d values", len(options)),
+				fmt.Sprintf("%d, as many as those before it", len(together)),
+			)
 			return nil
 		}
 		for j := range together {
@@ -216,7 +223,10 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 	seen := map[string]bool{}
 	for _, v := range values {
 		if seen[v] {
-			r.problem(n, path, fmt.Sprintf("the value %q of %s a second time", v, name), "each value once (repeats says how often a point is run)")
+			r.problem(
+				n, path, fmt.Sprintf("the value %q of %s a second time", v, name),
+				"each value once (repeats says how often a point is run)",
+			)
 		}
 		seen[v] = true
 	}
@@ -225,7 +235,10 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 
 func (r *sweepReader) checkPath(n *node, path, over string) {
 	if first, _, _ := strings.Cut(over, "."); slices.Contains(notSwept, first) {
-		r.problem(n, path, fmt.Sprintf("a sweep over %s", over), "something of a run: "+first+" holds for the whole experiment")
+		r.problem(
+			n, path, fmt.Sprintf("a sweep over %s", over),
+			"something of a run: "+first+" holds for the whole experiment",
+		)
 	}
 }
 
@@ -245,7 +258,10 @@ func (r *sweepReader) bound(n *node, entries [][]option) {
 		if count > math.MaxInt32 {
 			text = strconv.FormatFloat(count, 'g', 3, 64)
 		}
-		r.problem(n, "sweep", fmt.Sprintf("%s points (%s)", text, strings.Join(factors, " x ")), fmt.Sprintf("at most %d", MaxPoints))
+		r.problem(
+			n, "sweep", fmt.Sprintf("%s points (%s)", text, strings.Join(factors, " x ")),
+			fmt.Sprintf("at most %d", MaxPoints),
+		)
 	}
 }
 
@@ -256,7 +272,10 @@ func product(entries [][]option) []option {
 		var next []option
 		for _, a := range all {
 			for _, o := range e {
-				next = append(next, option{slices.Concat(a.settings, o.settings), slices.Concat(a.assignments, o.assignments)})
+				next = append(
+					next,
+					option{slices.Concat(a.settings, o.settings), slices.Concat(a.assignments, o.assignments)},
+				)
 			}
 		}
 		all = next
@@ -274,7 +293,8 @@ func (o option) assign(root *node, problems *Problems) {
 	}
 }
 
-// assign sets the value at a path, and makes the mappings on the way. A star stands for every field or item.
+// assign sets the value at a path, and makes the mappings on the way. A star stands for every field
+// or item.
 func (n *node) assign(path []string, value *node, at Position) bool {
 	name, last := path[0], len(path) == 1
 	if n.kind == nothing {

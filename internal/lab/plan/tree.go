@@ -71,8 +71,8 @@ func (n *node) describe() string {
 	return n.kind.String()
 }
 
-// parse reads YAML into nodes. What makes YAML hard to place or to bound is refused: anchors, aliases, tags, merge keys,
-// several documents; profiles and sweeps say the same.
+// parse reads YAML into nodes. What makes YAML hard to place or to bound is refused: anchors,
+// aliases, tags, merge keys, several documents; profiles and sweeps say the same.
 func parse(file string, data []byte) (*node, error) {
 	start := Position{file, 1, 1}
 	if len(data) > maxFileBytes {
@@ -101,7 +101,13 @@ func parse(file string, data []byte) (*node, error) {
 	}
 	var second yaml.Node
 	if err := loader.Load(&second); !errors.Is(err, io.EOF) {
-		return nil, Problems{{Position{file, max(second.Line, 1), max(second.Column, 1)}, "", "more behind the end of the document", "one document"}}
+		return nil, Problems{
+			{
+				Position{file, max(second.Line, 1), max(second.Column, 1)},
+				"",
+				"more behind the end of the document", "one document",
+			},
+		}
 	}
 	var problems Problems
 	root := convert(file, document.Content[0], &problems)
@@ -111,7 +117,12 @@ func parse(file string, data []byte) (*node, error) {
 func convert(file string, y *yaml.Node, problems *Problems) *node {
 	n := &node{Position: Position{file, max(y.Line, 1), max(y.Column, 1)}}
 	refuse := func(what string) *node {
-		problems.add(Problem{n.Position, "", what, "plain YAML without anchors, aliases, tags and merge keys (a profile or a sweep can say it)"})
+		problems.add(
+			Problem{
+				n.Position, "", what,
+				"plain YAML without anchors, aliases, tags and merge keys (a profile or a sweep can say it)",
+			},
+		)
 		return n
 	}
 	switch {

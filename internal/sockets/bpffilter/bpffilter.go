@@ -10,8 +10,8 @@ import (
 	"airtide/internal/sockets/filter"
 )
 
-// Constants are those that the programs are specialised with, by their names; the filter has been checked. SetConstants takes
-// them, FillSets does the rest once the programs are loaded.
+// Constants are those that the programs are specialised with, by their names; the filter has been
+// checked. SetConstants takes them, FillSets does the rest once the programs are loaded.
 func Constants(f *filter.Filter) map[string]any {
 	var ports [filter.MaxPorts]uint16
 	copy(ports[:], f.Ports)
@@ -66,7 +66,8 @@ func FillSets(maps map[string]*ebpf.Map, f *filter.Filter) error {
 // prefix is struct prefix of bpf/include/filter.h.
 type prefix struct{ Addr, Mask [4]uint32 }
 
-// words gives a prefix in the form that the programs compare: IPv4 as v4-mapped, address and mask in memory order.
+// words gives a prefix in the form that the programs compare: IPv4 as v4-mapped, address and mask
+// in memory order.
 func words(p netip.Prefix) (w prefix) {
 	n := p.Bits()
 	if p.Addr().Is4() {

@@ -1,4 +1,5 @@
-// Package filter says which flows a monitor observes and how densely. Both sources take the same filter.
+// Package filter says which flows a monitor observes and how densely. Both sources take the same
+// filter.
 package filter
 
 import (
@@ -12,19 +13,22 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Filter picks flows. An empty list lets everything through; of each list one entry must match, and all lists that are
-// not empty must match. The limits on the lists are those of the BPF source, so that both sources agree.
+// Filter picks flows. An empty list lets everything through; of each list one entry must match, and
+// all lists that are not empty must match. The limits on the lists are those of the BPF source, so
+// that both sources agree.
 type Filter struct {
 	// Ports match the local or the remote port. At most MaxPorts.
 	Ports []uint16 `json:"ports,omitempty"`
-	// Prefixes match the local or the remote address; an IPv4 prefix matches v4-mapped addresses too. At most MaxPrefixes.
+	// Prefixes match the local or the remote address; an IPv4 prefix matches v4-mapped addresses
+	// too. At most MaxPrefixes.
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
 	// PIDs match the process that owns the socket. At most MaxPIDs.
 	PIDs []uint32 `json:"pids,omitempty"`
-	// Comms match the name of the process that owns the socket, at most 15 bytes as in /proc/PID/comm. At most MaxPIDs.
+	// Comms match the name of the process that owns the socket, at most 15 bytes as in
+	// /proc/PID/comm. At most MaxPIDs.
 	Comms []string `json:"comms,omitempty"`
-	// Cgroups are cgroup v2 ids (inodes of the folders); a socket matches when its own cgroup is one of them or lies
-	// below one. At most MaxCgroups.
+	// Cgroups are cgroup v2 ids (inodes of the folders); a socket matches when its own cgroup is
+	// one of them or lies below one. At most MaxCgroups.
 	Cgroups []uint64 `json:"cgroups,omitempty"`
 	// NetNS are inode numbers of network namespaces. At most MaxNetNS.
 	NetNS []uint32 `json:"netns,omitempty"`
@@ -69,9 +73,11 @@ func (f *Filter) Empty() bool {
 	return len(f.Ports)+len(f.Prefixes)+len(f.PIDs)+len(f.Comms)+len(f.Cgroups)+len(f.NetNS) == 0
 }
 
-// Match says whether the flow passes. cgroupAncestors are the ids of the flow's cgroup and of every cgroup above it.
+// Match says whether the flow passes. cgroupAncestors are the ids of the flow's cgroup and of every
+// cgroup above it.
 func (f *Filter) Match(flow *tcp.Flow, cgroupAncestors []uint64) bool {
-	if len(f.Ports) > 0 && !slices.Contains(f.Ports, flow.Local.Port()) && !slices.Contains(f.Ports, flow.Remote.Port()) {
+	if len(f.Ports) > 0 && !slices.Contains(f.Ports, flow.Local.Port()) &&
+		!slices.Contains(f.Ports, flow.Remote.Port()) {
 		return false
 	}
 	if len(f.Prefixes) > 0 && !slices.ContainsFunc(f.Prefixes, func(p netip.Prefix) bool {
@@ -85,7 +91,8 @@ func (f *Filter) Match(flow *tcp.Flow, cgroupAncestors []uint64) bool {
 	if len(f.Comms) > 0 && !slices.Contains(f.Comms, flow.Comm) {
 		return false
 	}
-	if len(f.Cgroups) > 0 && !slices.ContainsFunc(cgroupAncestors, func(id uint64) bool { return slices.Contains(f.Cgroups, id) }) {
+	if len(f.Cgroups) > 0 &&
+		!slices.ContainsFunc(cgroupAncestors, func(id uint64) bool { return slices.Contains(f.Cgroups, id) }) {
 		return false
 	}
 	return len(f.NetNS) == 0 || slices.Contains(f.NetNS, flow.NetNS)
@@ -97,8 +104,10 @@ type Mode uint8
 // The modes.
 const (
 	EveryAck Mode = iota // every segment that arrives
-	OnChange             // only when cwnd, ssthresh, ca_state, lost or retransmitted segments, back-off or a window limit changed
-	AtMost               // at most one per flow and interval
+	// only when cwnd, ssthresh, ca_state, lost or retransmitted segments, back-off or a window
+	// limit changed
+	OnChange
+	AtMost // at most one per flow and interval
 )
 
 // Density is a mode with its interval.
@@ -146,7 +155,9 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 	if strings.Contains(s, "/") {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return netip.Prefix{}, fmt.Errorf("prefix %q: want an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32", s)
+			return netip.Prefix{}, fmt.Errorf(
+				"prefix %q: want an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32", s,
+			)
 		}
 		if p.Addr().Is4In6() && p.Bits() >= 96 { // addresses are compared as IPv4 ones
 			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -155,7 +166,9 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 	}
 	a, err := netip.ParseAddr(s)
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("address %q: want an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32", s)
+		return netip.Prefix{}, fmt.Errorf(
+			"address %q: want an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32", s,
+		)
 	}
 	a = a.Unmap()
 	return netip.PrefixFrom(a, a.BitLen()), nil

@@ -16,14 +16,18 @@ import (
 )
 
 // ErrNoCgroup2 says that no cgroup v2 file system is mounted.
-var ErrNoCgroup2 = errors.New("no cgroup v2 file system is mounted (mount one with: mount -t cgroup2 none /sys/fs/cgroup)")
+var ErrNoCgroup2 = errors.New(
+	"no cgroup v2 file system is mounted (mount one with: mount -t cgroup2 none /sys/fs/cgroup)",
+)
 
-// cgroupWalkInterval is the least time between two walks over the tree of cgroups, about 3 µs per folder each.
+// cgroupWalkInterval is the least time between two walks over the tree of cgroups, about 3 µs per
+// folder each.
 const cgroupWalkInterval = time.Second
 
-// Cgroups translates between cgroup v2 ids and paths. The id is the inode number of the cgroup's folder, the same that
-// bpf_get_current_cgroup_id and inet_diag give. It keeps what it has seen, so that a cgroup that has been removed can
-// still be named. All methods may be called from any goroutine.
+// Cgroups translates between cgroup v2 ids and paths. The id is the inode number of the cgroup's
+// folder, the same that bpf_get_current_cgroup_id and inet_diag give. It keeps what it has seen, so
+// that a cgroup that has been removed can still be named. All methods may be called from any
+// goroutine.
 type Cgroups struct {
 	mount string
 
@@ -33,7 +37,8 @@ type Cgroups struct {
 	nextWalk time.Time
 }
 
-// OpenCgroups finds the cgroup v2 mount, on hybrid systems usually /sys/fs/cgroup/unified, and reads the tree once.
+// OpenCgroups finds the cgroup v2 mount, on hybrid systems usually /sys/fs/cgroup/unified, and
+// reads the tree once.
 func OpenCgroups() (*Cgroups, error) {
 	mounts, err := readMounts()
 	if err != nil {
@@ -64,8 +69,9 @@ func cgroup2Mount(mounts []mount) (string, bool) {
 // Mount is where the cgroup v2 file system is mounted.
 func (c *Cgroups) Mount() string { return c.mount }
 
-// Path is the path of a cgroup below the mount, "/" for the root. It is not known when the cgroup lies outside what
-// this mount shows, or was removed before it was ever seen. An unknown id costs at most one walk per second.
+// Path is the path of a cgroup below the mount, "/" for the root. It is not known when the cgroup
+// lies outside what this mount shows, or was removed before it was ever seen. An unknown id costs
+// at most one walk per second.
 func (c *Cgroups) Path(id uint64) (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +87,8 @@ func (c *Cgroups) path(id uint64) (string, bool) {
 	return p, ok
 }
 
-// Ancestors lists the id itself and the ids of all cgroups above it, the root last. Of an unknown cgroup it is the id
-// alone.
+// Ancestors lists the id itself and the ids of all cgroups above it, the root last. Of an unknown
+// cgroup it is the id alone.
 func (c *Cgroups) Ancestors(id uint64) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,8 +112,8 @@ func (c *Cgroups) Ancestors(id uint64) []uint64 {
 	return ids
 }
 
-// ID finds a cgroup by its path below the mount ("/system.slice/ssh.service"), its path in the file system, its id as a
-// number, or the bare name of its folder when only one cgroup has that name.
+// ID finds a cgroup by its path below the mount ("/system.slice/ssh.service"), its path in the file
+// system, its id as a number, or the bare name of its folder when only one cgroup has that name.
 func (c *Cgroups) ID(arg string) (uint64, error) {
 	if arg == "" {
 		return 0, errors.New("cgroup: want a path, a name or an id")
@@ -138,7 +144,10 @@ func (c *Cgroups) ID(arg string) (uint64, error) {
 		return 0, fmt.Errorf("cgroup %q: there is no such cgroup below %s; see: find %s -type d", arg, c.mount, c.mount)
 	}
 	slices.Sort(paths)
-	return 0, fmt.Errorf("cgroup %q: %d cgroups have this name, give the path of one: %s", arg, len(ids), strings.Join(paths[:min(5, len(paths))], ", "))
+	return 0, fmt.Errorf(
+		"cgroup %q: %d cgroups have this name, give the path of one: %s", arg, len(ids),
+		strings.Join(paths[:min(5, len(paths))], ", "),
+	)
 }
 
 func (c *Cgroups) idOfPath(arg string) (uint64, error) {

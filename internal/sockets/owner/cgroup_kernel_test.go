@@ -25,7 +25,9 @@ func makeCgroups(t *testing.T) (c *Cgroups, top string) {
 		t.Fatal(err)
 	}
 	top = "/owner-test-" + strconv.Itoa(os.Getpid())
-	for _, dir := range []string{top, top + "/" + inner, top + "/" + inner + "/leaf", top + "/other", top + "/other/leaf"} {
+	for _, dir := range []string{
+		top, top + "/" + inner, top + "/" + inner + "/leaf", top + "/other", top + "/other/leaf",
+	} {
 		full := filepath.Join(c.Mount(), dir)
 		if err := os.Mkdir(full, 0o755); err != nil {
 			t.Fatal(err)
@@ -41,7 +43,9 @@ func TestCgroupIsFoundByPathNameAndID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arg := range []string{inner, top[1:] + "/" + inner, filepath.Join(c.Mount(), top, inner), strconv.FormatUint(id, 10)} {
+	for _, arg := range []string{
+		inner, top[1:] + "/" + inner, filepath.Join(c.Mount(), top, inner), strconv.FormatUint(id, 10),
+	} {
 		if got, err := c.ID(arg); err != nil || got != id {
 			t.Errorf("%q: got %d, %v, want %d", arg, got, err, id)
 		}

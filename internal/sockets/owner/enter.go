@@ -11,8 +11,9 @@ import (
 // ErrNetNSGone says that a network namespace has ended, or that its path leads to another by now.
 var ErrNetNSGone = errors.New("the network namespace is gone")
 
-// InNetNS calls f on a thread that has entered the namespace; what f opens stays there. Without the privilege to enter
-// (CAP_SYS_ADMIN) the error is an os.ErrPermission. A thread that cannot return is not used again.
+// InNetNS calls f on a thread that has entered the namespace; what f opens stays there. Without the
+// privilege to enter (CAP_SYS_ADMIN) the error is an os.ErrPermission. A thread that cannot return
+// is not used again.
 func InNetNS(ns NetNS, f func() error) error {
 	result := make(chan error, 1)
 	go func() {

@@ -37,7 +37,8 @@ func TestGroupHoldsACommandAndGoesAfterIt(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if inside, err := os.ReadFile(filepath.Join(g.path, "cgroup.procs")); err != nil || strings.TrimSpace(string(inside)) != strconv.Itoa(command.Process.Pid) {
+	if inside, err := os.ReadFile(filepath.Join(g.path, "cgroup.procs")); err != nil ||
+		strings.TrimSpace(string(inside)) != strconv.Itoa(command.Process.Pid) {
 		t.Errorf("it holds %s, %v", inside, err)
 	}
 	if err := g.Remove("a later test"); err == nil || !strings.Contains(err.Error(), "stays until a later test") {

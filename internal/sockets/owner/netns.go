@@ -36,7 +36,8 @@ func (n NetNS) String() string {
 // SelfNetNS is the inode of the network namespace of the calling thread.
 func SelfNetNS() (uint32, error) { return NetNSOfFile("/proc/thread-self/ns/net") }
 
-// NetNSOfProcess is the inode of a process's network namespace. Of other users' processes it needs root.
+// NetNSOfProcess is the inode of a process's network namespace. Of other users' processes it needs
+// root.
 func NetNSOfProcess(pid uint32) (uint32, error) {
 	inode, err := NetNSOfFile(fmt.Sprintf("/proc/%d/ns/net", pid))
 	switch {
@@ -48,8 +49,8 @@ func NetNSOfProcess(pid uint32) (uint32, error) {
 	return inode, err
 }
 
-// NetNSOfFile is the inode of the network namespace that a file stands for: /proc/PID/ns/net, a bind mount of it, or
-// /proc/PID/fd/N of a descriptor of it.
+// NetNSOfFile is the inode of the network namespace that a file stands for: /proc/PID/ns/net, a
+// bind mount of it, or /proc/PID/fd/N of a descriptor of it.
 func NetNSOfFile(path string) (uint32, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -76,9 +77,10 @@ func NetNSOfFD(fd int, path string) (uint32, error) {
 	return uint32(st.Ino), nil
 }
 
-// ParseNetNS reads a network namespace as a user writes it: a name of `ip netns`, "pid:N" for that of a process, a path
-// (it contains a slash), or an inode number as `ls -l /proc/PID/ns/net` and `lsns` show it. A name goes before a number
-// with the same digits. That a number exists is not checked: it may be hidden or yet to come.
+// ParseNetNS reads a network namespace as a user writes it: a name of `ip netns`, "pid:N" for that
+// of a process, a path (it contains a slash), or an inode number as `ls -l /proc/PID/ns/net` and
+// `lsns` show it. A name goes before a number with the same digits. That a number exists is not
+// checked: it may be hidden or yet to come.
 func ParseNetNS(arg string) (uint32, error) {
 	inode, err := parseNetNS(arg)
 	if err != nil {
@@ -114,9 +116,9 @@ func parseNetNS(arg string) (uint32, error) {
 	return 0, err
 }
 
-// ListNetNS finds the network namespaces that a process lives in or that are mounted somewhere visible (`ip netns`,
-// container runtimes), in the order of their inodes. unreadable counts the processes whose namespace may not be read:
-// without root that is everybody else's.
+// ListNetNS finds the network namespaces that a process lives in or that are mounted somewhere
+// visible (`ip netns`, container runtimes), in the order of their inodes. unreadable counts the
+// processes whose namespace may not be read: without root that is everybody else's.
 func ListNetNS() (list []NetNS, unreadable int, err error) {
 	found := map[uint32]NetNS{}
 	mounts, err := readMounts()

@@ -30,7 +30,8 @@ func makeNetNS(t *testing.T, suffix string) (string, uint32) {
 	return name, uint32(st.Ino)
 }
 
-// unshare starts a process in a new network namespace and returns its pid and the namespace's inode.
+// unshare starts a process in a new network namespace and returns its pid and the namespace's
+// inode.
 func unshare(t *testing.T) (pid int, inode uint32) {
 	t.Helper()
 	need.Root(t)

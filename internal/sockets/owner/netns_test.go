@@ -20,7 +20,8 @@ func TestParseNetNSSaysWhatIsWrong(t *testing.T) {
 		"/proc/self/status": "not a namespace",
 		"/etc":              "not a namespace",
 	} {
-		if got, err := ParseNetNS(arg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), strconv.Quote(arg)) {
+		if got, err := ParseNetNS(arg); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), strconv.Quote(arg)) {
 			t.Errorf("%q: got %d, error %v, want %q and the argument in it", arg, got, err, want)
 		}
 	}

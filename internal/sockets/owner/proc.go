@@ -21,9 +21,9 @@ func Comm(pid uint32) (string, error) {
 	return string(bytes.TrimSuffix(b, []byte{'\n'})), nil
 }
 
-// directory reads the names in a folder with getdents64 into a buffer of its own. A name is lent with its terminating
-// NUL, so that it can be handed on to a system call without a copy: a scan over thousands of descriptors then makes no
-// garbage, which os.ReadDir and os.Readlink would.
+// directory reads the names in a folder with getdents64 into a buffer of its own. A name is lent
+// with its terminating NUL, so that it can be handed on to a system call without a copy: a scan
+// over thousands of descriptors then makes no garbage, which os.ReadDir and os.Readlink would.
 type directory struct {
 	buf []byte
 }
@@ -34,7 +34,8 @@ const (
 	direntName = 19
 )
 
-// each calls f with every name until f returns false. The NUL at the end of the name belongs to the slice.
+// each calls f with every name until f returns false. The NUL at the end of the name belongs to the
+// slice.
 func (d *directory) each(fd int, f func(nameNUL []byte) bool) error {
 	if d.buf == nil {
 		d.buf = make([]byte, 32<<10)
@@ -102,8 +103,8 @@ func (d *directory) pids(list []uint32) ([]uint32, error) {
 	return list, nil
 }
 
-// startTime is when a process started, in clock ticks after boot: with the pid it names a process for good. 0 when the
-// process is gone.
+// startTime is when a process started, in clock ticks after boot: with the pid it names a process
+// for good. 0 when the process is gone.
 func startTime(procfd int, buf []byte) uint64 {
 	fd, err := unix.Openat(procfd, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -114,8 +115,8 @@ func startTime(procfd int, buf []byte) uint64 {
 	if err != nil {
 		return 0
 	}
-	// The name stands in parentheses and may contain anything, so fields are counted behind the last one: starttime is
-	// field 22 of proc(5), the 20th behind the name.
+	// The name stands in parentheses and may contain anything, so fields are counted behind the
+	// last one: starttime is field 22 of proc(5), the 20th behind the name.
 	b := buf[:n]
 	b = b[bytes.LastIndexByte(b, ')')+1:]
 	for i := 0; ; i++ {

@@ -17,13 +17,16 @@ type Process struct {
 	Comm string
 }
 
-// Limits of scanning /proc. A scan reads one link for each open descriptor of the host, about 1 µs each.
+// Limits of scanning /proc. A scan reads one link for each open descriptor of the host, about 1 µs
+// each.
 const (
 	// scanInterval is the least time between two scans.
 	scanInterval = time.Second
-	// scanShare bounds the share of one processor: after a scan of duration d none starts for scanShare times d.
+	// scanShare bounds the share of one processor: after a scan of duration d none starts for
+	// scanShare times d.
 	scanShare = 10
-	// maxBackoff is the longest time between two searches for an inode that no readable process holds.
+	// maxBackoff is the longest time between two searches for an inode that no readable process
+	// holds.
 	maxBackoff = 64 * time.Second
 	// forgetAfter drops an inode that was searched for in vain and not asked for again.
 	forgetAfter = 2 * maxBackoff
@@ -40,10 +43,11 @@ type Stats struct {
 	LastScan   time.Duration // how long the last scan took
 }
 
-// Resolver finds the process that holds a socket by the socket's inode. It keeps what it has found; a scan of /proc is
-// made only when an inode was asked for that is not known, and ends as soon as all such are found. When several
-// processes hold one socket the first that is found counts, as a rule the one with the lowest pid, until it is gone.
-// All methods may be called from any goroutine. A nil Resolver looks nowhere and finds no owner.
+// Resolver finds the process that holds a socket by the socket's inode. It keeps what it has found;
+// a scan of /proc is made only when an inode was asked for that is not known, and ends as soon as
+// all such are found. When several processes hold one socket the first that is found counts, as a
+// rule the one with the lowest pid, until it is gone. All methods may be called from any goroutine.
+// A nil Resolver looks nowhere and finds no owner.
 type Resolver struct {
 	mu         sync.RWMutex
 	byInode    map[uint64]Process
@@ -79,8 +83,8 @@ func NewResolver() *Resolver {
 	return &Resolver{byInode: map[uint64]Process{}, wanted: map[uint64]want{}, known: map[uint32]*process{}}
 }
 
-// Lookup says what is known of the socket. It never blocks on /proc; an unknown inode is searched for by the next
-// Refresh. Inode 0 (a socket that no process holds) is never found.
+// Lookup says what is known of the socket. It never blocks on /proc; an unknown inode is searched
+// for by the next Refresh. Inode 0 (a socket that no process holds) is never found.
 func (r *Resolver) Lookup(inode uint64) (Process, bool) {
 	if r == nil || inode == 0 {
 		return Process{}, false
@@ -102,7 +106,8 @@ func (r *Resolver) Lookup(inode uint64) (Process, bool) {
 	return Process{}, false
 }
 
-// Generation grows whenever a Refresh has found an owner or lost one, so that a caller need not ask again before.
+// Generation grows whenever a Refresh has found an owner or lost one, so that a caller need not ask
+// again before.
 func (r *Resolver) Generation() uint64 {
 	if r == nil {
 		return 0
@@ -121,7 +126,8 @@ func (r *Resolver) Stats() Stats {
 	return s
 }
 
-// Run calls Refresh until ctx ends, often enough for a new socket to have its owner within some 1.2 seconds.
+// Run calls Refresh until ctx ends, often enough for a new socket to have its owner within some 1.2
+// seconds.
 func (r *Resolver) Run(ctx context.Context) error {
 	if r == nil {
 		<-ctx.Done()
@@ -141,8 +147,9 @@ func (r *Resolver) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh scans /proc when there is something to find and the last scan is long enough ago (a second, or ten times as
-// long as that scan took); else it returns at once. The first call scans everything.
+// Refresh scans /proc when there is something to find and the last scan is long enough ago (a
+// second, or ten times as long as that scan took); else it returns at once. The first call scans
+// everything.
 func (r *Resolver) Refresh(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -169,7 +176,8 @@ func (r *Resolver) Refresh(ctx context.Context) error {
 	return err
 }
 
-// due picks the inodes whose search is not backed off, and forgets those that nobody asks for any more.
+// due picks the inodes whose search is not backed off, and forgets those that nobody asks for any
+// more.
 func (r *Resolver) due(now time.Time) map[uint64]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +204,8 @@ func (r *Resolver) scan(ctx context.Context, missing map[uint64]bool) error {
 	var looked, unreadable int
 	complete := true
 	procs := r.pidList
-	// Processes that are new or that held sockets before are the likeliest to hold the missing ones.
+	// Processes that are new or that held sockets before are the likeliest to hold the missing
+	// ones.
 	for _, likely := range []bool{true, false} {
 		for _, pid := range procs {
 			p := r.known[pid]
@@ -225,7 +234,8 @@ func (r *Resolver) scan(ctx context.Context, missing map[uint64]bool) error {
 	return nil
 }
 
-// look reads the descriptors of one process and adds its sockets to found. It returns false when it may not.
+// look reads the descriptors of one process and adds its sockets to found. It returns false when it
+// may not.
 func (r *Resolver) look(pid uint32, mark uint64, missing map[uint64]bool, found map[uint64]Process) bool {
 	procfd, err := unix.Open(fmt.Sprintf("/proc/%d", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

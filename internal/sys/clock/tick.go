@@ -11,11 +11,13 @@ import (
 // rates are those that kernel/Kconfig.hz offers.
 var rates = []int{100, 250, 300, 1000}
 
-// TickRate finds the kernel's CONFIG_HZ, which no interface of it tells: how many ticks (jiffies), in which it counts its
-// timers, a second has. It is given how to read the count, of which 32 bits do. The count and the monotonic clock have both run
-// since boot, the count from 300 s before the end of 32 bits on (INITIAL_JIFFIES of include/linux/jiffies.h): of the rates that
-// there are it is the one at which they agree, and no time need pass between two readings, for which a machine may stand still.
-// Only some 300 s after boot, when they agree at every rate, it waits for up to a second.
+// TickRate finds the kernel's CONFIG_HZ, which no interface of it tells: how many ticks (jiffies),
+// in which it counts its timers, a second has. It is given how to read the count, of which 32 bits
+// do. The count and the monotonic clock have both run since boot, the count from 300 s before the
+// end of 32 bits on (INITIAL_JIFFIES of include/linux/jiffies.h): of the rates that there are it is
+// the one at which they agree, and no time need pass between two readings, for which a machine may
+// stand still. Only some 300 s after boot, when they agree at every rate, it waits for up to a
+// second.
 func TickRate(jiffies func() (uint32, error)) (int, error) {
 	for {
 		n, err := jiffies()
@@ -29,7 +31,8 @@ func TickRate(jiffies func() (uint32, error)) (int, error) {
 	}
 }
 
-// namespaceOffset is how far the own time namespace has set the monotonic clock, in nanoseconds: the count of ticks knows of none.
+// namespaceOffset is how far the own time namespace has set the monotonic clock, in nanoseconds:
+// the count of ticks knows of none.
 func namespaceOffset() int64 {
 	text, err := os.ReadFile("/proc/self/timens_offsets")
 	if err != nil {

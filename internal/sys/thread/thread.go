@@ -14,8 +14,8 @@ func Do(f func() error) error {
 	return <-result
 }
 
-// Go starts f on a thread of its own, which ends with it. It is never the main thread: the runtime would keep that one,
-// and its namespaces are those that others see as the process's.
+// Go starts f on a thread of its own, which ends with it. It is never the main thread: the runtime
+// would keep that one, and its namespaces are those that others see as the process's.
 func Go(f func()) {
 	away := make(chan struct{})
 	go func() {
