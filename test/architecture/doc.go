@@ -1,3 +1,3 @@
 // Package architecture tests the source itself: generated files are up to date, packages in virtual time know
-// no clock, and lines are not too wide. .golangci.yml says which package may import which.
+// no clock, and lines are not too wide. The allowed imports between packages are in .golangci.yml.
 package architecture
