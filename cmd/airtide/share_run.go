@@ -106,7 +106,7 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
 // run runs the agent with its status socket, metrics and radio.
 func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Config) (err error) {
 	c.Notice = func(line string) { t.Notef("%s", line) }
-	tap := &live.Tap{}
+	tap := &live.Feed{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
 	if server, err := live.Serve(c.Key.Tag(), tap); err != nil {
 		c.Notice(err.Error()) // it shares without a status socket
@@ -114,14 +114,14 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 		defer closed(server)
 	}
 	if f.metrics != "" {
-		server, err := metrics.Serve(f.metrics, tap.Look)
+		server, err := metrics.Serve(f.metrics, tap.Next)
 		if err != nil {
 			return err
 		}
 		defer closed(server)
 	}
 	if f.otlp != "" {
-		exporter, err := metrics.Export(f.otlp, version(), tap.Look, c.Notice)
+		exporter, err := metrics.Export(f.otlp, version(), tap.Next, c.Notice)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 	}
 	last := time.Time{}
 	c.Step = func(s share.Status) {
-		tap.Step(s)
+		tap.Publish(s)
 		if f.asJSON && s.Time.Sub(last) >= time.Second {
 			last = s.Time
 			_ = t.JSONLine(s)
@@ -158,9 +158,9 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 // radio is the source of the PHY rate.
 func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
 	if f.phyFile != "" {
-		return radio.BeginFile(f.phyFile, c.Notice)
+		return radio.OpenFile(f.phyFile, c.Notice)
 	}
-	return radio.Begin(f.device, c.Link.Addresses())
+	return radio.Open(f.device, c.Link.Addresses())
 }
 
 func (f *shareFlags) config() (c share.Config, err error) {

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"airtide/internal/share/control"
+	"airtide/internal/share/cwnd"
 	"airtide/internal/share/flow"
-	"airtide/internal/share/hold"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
-	"airtide/internal/share/own"
 	"airtide/internal/share/probe"
 	"airtide/internal/share/radio"
 	"airtide/internal/share/rwnd"
+	"airtide/internal/share/sampler"
 	"airtide/internal/sys/clock"
 )
 
@@ -39,9 +39,9 @@ type agent struct {
 	at      *addressWatch
 	link    *link.Link
 	reports reports
-	sampler *own.Flows
+	sampler *sampler.Sampler
 	windows *rwnd.Windows // receive windows; nil if the kernel cannot bound them
-	hold    *hold.Hold    // congestion windows; nil if nothing is bounded
+	hold    *cwnd.Bounder // congestion windows; nil if nothing is bounded
 	ready   bool          // flows are attached
 	core    *control.Core
 	place   place
@@ -64,7 +64,7 @@ type reports struct {
 }
 
 // loop decides every 100 ms, at the beginning and end of probes, and sends reports that are due.
-func (a *agent) loop(ctx context.Context, ready <-chan *hold.Hold) error {
+func (a *agent) loop(ctx context.Context, ready <-chan *cwnd.Bounder) error {
 	defer a.sendLeaving()
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
@@ -157,13 +157,13 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 
 // sample asks what the flows did since the last step, and what was seen of their receive windows.
 func (a *agent) sample(now time.Duration) ([]flow.Sample, flow.HostSample, error) {
-	samples, host := a.sampler.Take(int64(now))
+	samples, host := a.sampler.Drain(int64(now))
 	if a.windows == nil {
 		return samples, host, nil
 	}
 	if now >= a.newInterfacesAt {
 		a.newInterfacesAt = now + newInterfacesEvery
-		if err := a.windows.Look(); err != nil {
+		if err := a.windows.AttachNewInterfaces(); err != nil {
 			return nil, host, fmt.Errorf("sharing: %w", err)
 		}
 	}
@@ -187,7 +187,7 @@ const newInterfacesEvery = 2 * time.Second
 // apply sets the bounds of the last step in the kernel.
 func (a *agent) apply(ctx context.Context, now time.Duration) error {
 	if a.hold != nil {
-		if err := a.hold.Renew(now + boundLease); err != nil {
+		if err := a.hold.ExtendLease(now + boundLease); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
 		if _, err := a.hold.Set(ctx, now, a.out.Send); err != nil {
@@ -199,7 +199,7 @@ func (a *agent) apply(ctx context.Context, now time.Duration) error {
 		for i, b := range a.out.Receive {
 			all[i] = rwnd.Bound{Ends: rwnd.Ends{Local: b.Local, Remote: b.Remote}, Bytes: b.Bytes}
 		}
-		if err := errors.Join(a.windows.Renew(now+boundLease), a.windows.Set(all)); err != nil {
+		if err := errors.Join(a.windows.ExtendLease(now+boundLease), a.windows.Set(all)); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
 	}
@@ -278,7 +278,7 @@ func (a *agent) sendLeaving() {
 // updateRadio takes the state of the radio, and says whether the terminal has come to another
 // access point. Between two access points it is still at the last.
 func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
-	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.AloneBps, SingleFrames: s.Single}
+	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.StandaloneBps, SingleFrames: s.SingleFrames}
 	if s.MHz > 0 {
 		a.place.MHz = s.MHz
 	}

@@ -12,8 +12,8 @@ import (
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
-	"airtide/internal/share/own"
 	"airtide/internal/share/radio"
+	"airtide/internal/share/sampler"
 )
 
 // terminal is an agent without sockets and without flows, at an access point.
@@ -27,7 +27,7 @@ type terminal struct {
 func newTerminal(key cellkey.Key, at radio.State) *terminal {
 	t := &terminal{at: at}
 	c := Config{Key: key, Policy: control.Observe, Notice: func(line string) { t.noted = append(t.noted, line) }, Radio: func() radio.State { return t.at }}
-	t.agent = &agent{config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true, sampler: own.New(0)}
+	t.agent = &agent{config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true, sampler: sampler.New(0)}
 	r := message.NewReceiver(message.Config{Key: key}, 0)
 	t.reports.receiver, t.reports.sender, t.session = r, message.NewSender(r, 0), r.Session()
 	t.core = control.New(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/kernel/tune"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/share/control"
-	"airtide/internal/share/hold"
+	"airtide/internal/share/cwnd"
 	"airtide/internal/sockets/filter"
 )
 
@@ -21,7 +21,7 @@ const sampleEvery = 10 * time.Millisecond
 // terminal's addresses.
 type attachment struct {
 	source monitor.Source
-	hold   *hold.Hold // nil if nothing is bounded
+	hold   *cwnd.Bounder // nil if nothing is bounded
 }
 
 // attach loads both at once, since each takes half a second of a processor.
@@ -40,7 +40,7 @@ func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, 
 	})
 	if c.Policy != control.Observe {
 		parts.Go(func() (err error) {
-			g.hold, err = hold.Begin(ctx, tune.Selection{Filter: flows})
+			g.hold, err = cwnd.Attach(ctx, tune.Selection{Filter: flows})
 			return err
 		})
 	}

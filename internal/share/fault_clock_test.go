@@ -12,7 +12,7 @@ import (
 // decides are the packages that decide or judge by time, by their folders, and those by which they
 // bound.
 var decides = []string{
-	".", "allocate", "control", "flow", "hold", "hub", "link", "message", "own", "probe", "radio", "rwnd", "steplog", "../kernel/congestion", "../kernel/tune",
+	".", "allocate", "control", "flow", "cwnd", "hub", "link", "message", "sampler", "probe", "radio", "rwnd", "steplog", "../kernel/congestion", "../kernel/tune",
 }
 
 // shows are the functions whose wall time is for people to read: when a status was made, and when a

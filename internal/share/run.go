@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"airtide/internal/share/control"
-	"airtide/internal/share/hold"
+	"airtide/internal/share/cwnd"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
-	"airtide/internal/share/own"
 	"airtide/internal/share/rwnd"
+	"airtide/internal/share/sampler"
 	"airtide/internal/sockets/filter"
 	"airtide/internal/sockets/owner"
 	"airtide/internal/sys/clock"
@@ -67,13 +67,13 @@ var errMoved = errors.New("this terminal has other addresses and begins anew")
 // have changed, and again that they have before.
 func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Filter, again bool) (moved bool, err error) {
 	now := clock.Now()
-	a := &agent{config: c, at: at, again: again, sampler: own.New(now)}
+	a := &agent{config: c, at: at, again: again, sampler: sampler.New(now)}
 	if a.link, err = link.Open(c.Link); err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, a.link.Close()) }()
 	var unbound error // reported later: a missing right is reported by the main purpose first
-	if a.windows, unbound = rwnd.Begin(c.Interface); unbound == nil {
+	if a.windows, unbound = rwnd.Attach(c.Interface); unbound == nil {
 		defer func() { err = errors.Join(err, a.windows.Close()) }()
 	} else {
 		a.windows = nil
@@ -102,7 +102,7 @@ func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Fi
 func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
 	parts, ctx := errgroup.WithContext(ctx)
 	var at attachment
-	ready := make(chan *hold.Hold, 1)
+	ready := make(chan *cwnd.Bounder, 1)
 	parts.Go(func() (err error) {
 		if at, err = attach(ctx, &a.config, flows); err != nil {
 			if ctx.Err() != nil {

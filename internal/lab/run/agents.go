@@ -320,7 +320,7 @@ func (a *agents) planPHY(t plan.TerminalSetup) {
 }
 
 func writePHY(file string, s plan.PHYStep) error {
-	return radio.Told{
+	return radio.RateFile{
 		PHYRateBps: float64(s.PHY.RateBps), Standard: s.PHY.Standard.String(), Streams: s.PHY.Streams,
 	}.Write(file)
 }

@@ -56,7 +56,7 @@ func example() share.Status {
 // serveSteps starts an agent's server and steps until the test ends.
 func serveSteps(t *testing.T, status share.Status) *Server {
 	t.Helper()
-	tap := &Tap{}
+	tap := &Feed{}
 	s, err := Serve(cellkey.New().Tag(), tap)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func serveSteps(t *testing.T, status share.Status) *Server {
 	t.Cleanup(stop)
 	go func() {
 		for ctx.Err() == nil {
-			tap.Step(status)
+			tap.Publish(status)
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -179,7 +179,7 @@ func TestAnAgentThatStandsStillIsNotWaitedFor(t *testing.T) {
 	}
 	_ = (<-held).Close()
 	// Nor is one whose steps have ended.
-	s, err := Serve(cellkey.New().Tag(), &Tap{})
+	s, err := Serve(cellkey.New().Tag(), &Feed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,14 +190,14 @@ func TestAnAgentThatStandsStillIsNotWaitedFor(t *testing.T) {
 }
 
 func TestALookThatIsGivenUpIsNotCalled(t *testing.T) {
-	tap := &Tap{}
+	tap := &Feed{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	called := false
-	if err := tap.Look(ctx, func(share.Status) { called = true }); !errors.Is(err, context.Canceled) {
+	if err := tap.Next(ctx, func(share.Status) { called = true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if tap.Step(example()); called {
+	if tap.Publish(example()); called {
 		t.Error("it was called all the same")
 	}
 }

@@ -27,7 +27,7 @@ type Report struct {
 type Server struct {
 	name     string
 	netns    uint32
-	tap      *Tap
+	tap      *Feed
 	listener *net.UnixListener
 	stop     context.CancelFunc
 	wait     sync.WaitGroup
@@ -42,7 +42,7 @@ const (
 
 // Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this
 // process, and root, may ask.
-func Serve(cell cellkey.Tag, tap *Tap) (*Server, error) {
+func Serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
 	s, err := serve(cell, tap)
 	if err != nil {
 		return nil, fmt.Errorf("opening the socket for airtide share status: %w", err)
@@ -50,7 +50,7 @@ func Serve(cell cellkey.Tag, tap *Tap) (*Server, error) {
 	return s, nil
 }
 
-func serve(cell cellkey.Tag, tap *Tap) (*Server, error) {
+func serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
 	netns, err := owner.SelfNetNS()
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (s *Server) answer(ctx context.Context, conn *net.UnixConn) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var text []byte
-	err := s.tap.Look(ctx, func(status share.Status) {
+	err := s.tap.Next(ctx, func(status share.Status) {
 		// A status that JSON cannot encode, such as NaN, gives no answer.
 		text, _ = json.Marshal(Report{s.name, s.netns, status})
 	})

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// Told is the content of a PHY rate file. It is used if nl80211 does not know the rate: for radios
+// RateFile is the content of a PHY rate file. It is used if nl80211 does not know the rate: for radios
 // with proprietary drivers, for a bridge between terminal and radio, and for emulated radios.
-type Told struct {
+type RateFile struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
 	Streams    int     `json:"streams"`  // in space; 0 stands for 1
@@ -30,7 +30,7 @@ type Told struct {
 const maxFileSize = 4096
 
 // Write replaces the file atomically.
-func (t Told) Write(path string) error {
+func (t RateFile) Write(path string) error {
 	text, err := json.Marshal(t)
 	if err == nil {
 		err = os.WriteFile(path+".new", append(text, '\n'), 0o644)
@@ -46,7 +46,7 @@ func (t Told) Write(path string) error {
 
 // parse decodes the file. A rate of 0 means no rate, for example between two access points.
 func parse(text []byte) (PHY, error) {
-	var t Told
+	var t RateFile
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
@@ -90,10 +90,10 @@ type file struct {
 	said   string // what was said last, "" while all is well
 }
 
-// BeginFile reads a file (Told) twice a second until Close. An invalid file is an error at the
+// OpenFile reads a file (Told) twice a second until Close. An invalid file is an error at the
 // beginning. Later an invalid file means an unknown rate, and notice is called once with the
 // reason.
-func BeginFile(path string, notice func(string)) (*Radio, error) {
+func OpenFile(path string, notice func(string)) (*Radio, error) {
 	f := &file{path: filepath.Clean(path), notice: notice}
 	if _, err := f.read(); err != nil {
 		return nil, err

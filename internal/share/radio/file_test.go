@@ -15,15 +15,15 @@ import (
 // TestARateIsToldByAFile, changes, is spoilt and mended.
 func TestARateIsToldByAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "phy.json")
-	tell := func(told Told) {
+	tell := func(told RateFile) {
 		t.Helper()
 		if err := told.Write(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tell(Told{PHYRateBps: 866.7e6, Standard: "802.11ac", Streams: 2, BSSID: "02:00:00:00:00:01", FrequencyMHz: 5180})
+	tell(RateFile{PHYRateBps: 866.7e6, Standard: "802.11ac", Streams: 2, BSSID: "02:00:00:00:00:01", FrequencyMHz: 5180})
 	var notices atomic.Int32
-	r, err := BeginFile(path, func(string) { notices.Add(1) })
+	r, err := OpenFile(path, func(string) { notices.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestARateIsToldByAFile(t *testing.T) {
 	if got := r.State().Place; got != (Place{BSSID{2, 0, 0, 0, 0, 1}, 5180}) {
 		t.Errorf("it is at %+v", got)
 	}
-	tell(Told{PHYRateBps: 6e6, Standard: "802.11g"})
+	tell(RateFile{PHYRateBps: 6e6, Standard: "802.11g"})
 	until(6e6)
-	if got := r.State(); !got.Single || got.AloneBps != Goodput(
+	if got := r.State(); !got.SingleFrames || got.StandaloneBps != Goodput(
 		PHY{Bps: 6e6, Generation: Legacy, Streams: 1},
 	) || got.Place != (Place{}) {
 		t.Errorf("at 6 Mbit/s of 802.11g: %+v", got)
@@ -49,12 +49,12 @@ func TestARateIsToldByAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(0)
-	tell(Told{PHYRateBps: 65e6, Standard: "802.11n", Streams: 1})
+	tell(RateFile{PHYRateBps: 65e6, Standard: "802.11n", Streams: 1})
 	until(65e6)
 	if n := notices.Load(); n != 1 {
 		t.Errorf("what is wrong was told %d times", n)
 	}
-	tell(Told{Standard: "802.11n"})
+	tell(RateFile{Standard: "802.11n"})
 	until(0)
 	if n := notices.Load(); n != 1 {
 		t.Errorf("a rate of 0 is told to be wrong")
@@ -62,7 +62,7 @@ func TestARateIsToldByAFile(t *testing.T) {
 }
 
 func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
-	if _, err := BeginFile(
+	if _, err := OpenFile(
 		filepath.Join(t.TempDir(), "none"), nil,
 	); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("a missing file: %v", err)
@@ -86,7 +86,7 @@ func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := BeginFile(path, nil); err == nil || !strings.Contains(
+		if _, err := OpenFile(path, nil); err == nil || !strings.Contains(
 			err.Error(), want,
 		) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", text, err, want)

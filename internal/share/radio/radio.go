@@ -103,9 +103,9 @@ func Find(peers []netip.Addr) (string, error) {
 	return link.Attrs().Name, nil
 }
 
-// Begin opens the radio of an interface and reads its rate twice a second until Close. Without a
+// Open opens the radio of an interface and reads its rate twice a second until Close. Without a
 // name it uses the interface returned by Find.
-func Begin(name string, peers []netip.Addr) (*Radio, error) {
+func Open(name string, peers []netip.Addr) (*Radio, error) {
 	if name == "" {
 		var err error
 		if name, err = Find(peers); err != nil {
@@ -214,9 +214,9 @@ func of(s *wifi.StationInfo) PHY {
 type State struct {
 	// PHYBps is the median of the last three PHY rates. AloneBps is the TCP goodput of a station
 	// alone at this rate. Both are in bit/s.
-	PHYBps, AloneBps float64
-	// Single means that the radio does not aggregate frames.
-	Single bool
+	PHYBps, StandaloneBps float64
+	// SingleFrames means that the radio does not aggregate frames.
+	SingleFrames bool
 	// Place is the newest.
 	Place
 }
@@ -236,7 +236,7 @@ func middle(last []PHY) State {
 	slices.SortFunc(sorted, func(a, b PHY) int { return cmp.Compare(Goodput(a), Goodput(b)) })
 	p := sorted[len(sorted)/2]
 	return State{
-		PHYBps: p.Bps, AloneBps: Goodput(p), Single: p.Bps > 0 && p.Generation == Legacy,
+		PHYBps: p.Bps, StandaloneBps: Goodput(p), SingleFrames: p.Bps > 0 && p.Generation == Legacy,
 		Place: last[len(last)-1].Place,
 	}
 }

@@ -21,7 +21,7 @@ func TestWithoutWiFi(t *testing.T) {
 		if _, err := Find(nil); err == nil || !strings.Contains(err.Error(), "finding the interface") {
 			t.Errorf("without a default route: %v", err)
 		}
-		r, err := Begin(name, nil)
+		r, err := Open(name, nil)
 		if err == nil {
 			err = r.Close()
 			t.Errorf("a veth is a station, %v", err)

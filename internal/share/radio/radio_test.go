@@ -66,14 +66,14 @@ func TestWhatTheKernelSaysOfARate(t *testing.T) {
 func TestARateThatIsTriedOnceDoesNotCount(t *testing.T) {
 	usual, tried := PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, PHY{Bps: 6e6, Generation: Legacy, Streams: 1}
 	for _, last := range [][]PHY{{usual}, {usual, tried, usual}, {tried, usual, usual}} {
-		if got := middle(last); got != (State{PHYBps: usual.Bps, AloneBps: Goodput(usual)}) {
+		if got := middle(last); got != (State{PHYBps: usual.Bps, StandaloneBps: Goodput(usual)}) {
 			t.Errorf("%v: %+v", last, got)
 		}
 	}
 	if got := middle(nil); got != (State{}) {
 		t.Errorf("of none: %+v", got)
 	}
-	if !middle([]PHY{tried}).Single {
+	if !middle([]PHY{tried}).SingleFrames {
 		t.Error("a rate of OFDM without MIMO is taken for one with aggregates")
 	}
 }

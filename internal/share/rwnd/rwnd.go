@@ -42,10 +42,10 @@ type flow struct {
 	last   windowRwndSeen
 }
 
-// Begin attaches to an interface of the calling thread's network namespace, or to all interfaces
+// Attach attaches to an interface of the calling thread's network namespace, or to all interfaces
 // but loopback if device is "". No window is bounded before Set and Renew. The error is
 // ErrNotSupported if the kernel lacks TCX.
-func Begin(device string) (w *Windows, err error) {
+func Attach(device string) (w *Windows, err error) {
 	// Kernels before 5.11 count BPF memory against a limit.
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("bounding receive windows: %w", err)
@@ -58,7 +58,7 @@ func Begin(device string) (w *Windows, err error) {
 		return nil, fmt.Errorf("bounding receive windows: %w", err)
 	}
 	if w.devices, err = openDevices(device); err == nil {
-		err = w.Look()
+		err = w.AttachNewInterfaces()
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -66,17 +66,17 @@ func Begin(device string) (w *Windows, err error) {
 	return w, nil
 }
 
-// Look attaches to new interfaces and detaches from removed ones.
-func (w *Windows) Look() error {
+// AttachNewInterfaces attaches to new interfaces and detaches from removed ones.
+func (w *Windows) AttachNewInterfaces() error {
 	if err := w.devices.look(w.objects.Leaves, w.objects.Arrives); err != nil {
 		return fmt.Errorf("bounding receive windows: %w", err)
 	}
 	return nil
 }
 
-// Renew extends the lease of all bounds to a monotonic time. Bounds end then even if this process
+// ExtendLease extends the lease of all bounds to a monotonic time. Bounds end then even if this process
 // hangs or is killed. Without a lease no bound is in force.
-func (w *Windows) Renew(until time.Duration) error {
+func (w *Windows) ExtendLease(until time.Duration) error {
 	w.order.UntilNs = uint64(until)
 	return w.give()
 }
@@ -138,8 +138,8 @@ func gone(err error) error {
 	return err
 }
 
-// Seen is a measurement of a connection between two calls of Measure.
-type Seen struct {
+// Sample is a measurement of a connection between two calls of Measure.
+type Sample struct {
 	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement
 	// that leaves to the first data that its sender sent having it; 0 without any, as of
 	// connections without TCP timestamps.
@@ -152,8 +152,8 @@ type Seen struct {
 
 // Measure returns the measurements of connections named by Set since the last call. Other
 // connections have none.
-func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
-	all := make([]Seen, len(ends))
+func (w *Windows) Measure(ends []Ends) ([]Sample, error) {
+	all := make([]Sample, len(ends))
 	for i, e := range ends {
 		key := keyOf(e)
 		f := w.flows[key]
@@ -171,7 +171,7 @@ func (w *Windows) Measure(ends []Ends) ([]Seen, error) {
 }
 
 // grown returns the growth since the last call.
-func (f *flow) grown(now windowRwndSeen, period uint64) (s Seen) {
+func (f *flow) grown(now windowRwndSeen, period uint64) (s Sample) {
 	s.Bounded = int(now.Bounded - f.last.Bounded)
 	if n := now.Rtts - f.last.Rtts; n > 0 {
 		s.RTT = time.Duration(now.RttNs-f.last.RttNs) / time.Duration(n)

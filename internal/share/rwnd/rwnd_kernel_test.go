@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 func begin(t *testing.T, h *testnet.Host, device string) *Windows {
 	t.Helper()
 	var w *Windows
-	err := h.Do(func() (err error) { w, err = Begin(device); return err })
+	err := h.Do(func() (err error) { w, err = Attach(device); return err })
 	if errors.Is(err, ErrNotSupported) && !newEnough(t) {
 		t.Skip(err)
 	}
@@ -70,13 +70,13 @@ const delay = 20 * time.Millisecond
 // set sets a bound that holds.
 func set(t *testing.T, w *Windows, b Bound) {
 	t.Helper()
-	if err := errors.Join(w.Set([]Bound{b}), w.Renew(time.Duration(clock.Now())+time.Hour)); err != nil {
+	if err := errors.Join(w.Set([]Bound{b}), w.ExtendLease(time.Duration(clock.Now())+time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // measure tells what is seen in about a second, all of it with the bound that is set.
-func measure(t *testing.T, w *Windows, e Ends) (s Seen) {
+func measure(t *testing.T, w *Windows, e Ends) (s Sample) {
 	t.Helper()
 	if _, err := w.Measure([]Ends{e}); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAWindowIsBoundedAndFreedAgain(t *testing.T) {
 			return s.InUse > 0.5 && s.Bounded > 0
 		})
 		// The lease runs out.
-		if err := w.Renew(time.Duration(clock.Now())); err != nil {
+		if err := w.ExtendLease(time.Duration(clock.Now())); err != nil {
 			t.Fatal(err)
 		}
 		testnet.Eventually(t, patience, "the window to be free when the lease has run out", seesMore(60_000))
@@ -166,13 +166,13 @@ func TestInterfacesThatCome(t *testing.T) {
 	if out, err := n.Client.Run("ip", "link", "add", "more0", "type", "veth", "peer", "name", "more1"); err != nil {
 		t.Fatal(out, err)
 	}
-	if err := w.Look(); err != nil || len(w.devices.links) != 3 {
+	if err := w.AttachNewInterfaces(); err != nil || len(w.devices.links) != 3 {
 		t.Errorf("attached to %d interfaces of three: %v", len(w.devices.links), err)
 	}
 	if out, err := n.Client.Run("ip", "link", "del", "more0"); err != nil {
 		t.Fatal(out, err)
 	}
-	if err := w.Look(); err != nil || len(w.devices.links) != 1 {
+	if err := w.AttachNewInterfaces(); err != nil || len(w.devices.links) != 1 {
 		t.Errorf("attached to %d interfaces of one: %v", len(w.devices.links), err)
 	}
 	if one := begin(t, n.Client, "nosuch0"); len(one.devices.links) != 0 {

@@ -1,7 +1,6 @@
-// Package own keeps what a terminal's kernel tells of the terminal's own flows, and sums it up for
-// its reports: rates, round-trip times, errors, and whether there is more to send than the windows
-// let through.
-package own
+// Package sampler summarises the kernel's samples of a terminal's own flows for each step: rates,
+// round-trip times, errors, and whether a flow is greedy.
+package sampler
 
 import (
 	"maps"
@@ -14,8 +13,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Flows is the sink that keeps them. Its methods may be called from several goroutines.
-type Flows struct {
+// Sampler is the sink that keeps them. Its methods may be called from several goroutines.
+type Sampler struct {
 	mutex sync.Mutex
 	flows map[tcp.FlowID]*flowState
 	last  int64 // ns
@@ -57,11 +56,11 @@ func (c *counter) take() int64 {
 	return grown
 }
 
-// New makes an empty one that counts from a time on (CLOCK_MONOTONIC, ns).
-func New(nowNs int64) *Flows { return &Flows{flows: map[tcp.FlowID]*flowState{}, last: nowNs} }
+// New returns an empty Sampler that counts from nowNs on (CLOCK_MONOTONIC).
+func New(nowNs int64) *Sampler { return &Sampler{flows: map[tcp.FlowID]*flowState{}, last: nowNs} }
 
 // Flow takes a flow in.
-func (f *Flows) Flow(info *tcp.Flow) error {
+func (f *Sampler) Flow(info *tcp.Flow) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if known := f.flows[info.ID]; known != nil {
@@ -73,7 +72,7 @@ func (f *Flows) Flow(info *tcp.Flow) error {
 }
 
 // Samples takes samples in.
-func (f *Flows) Samples(b *tcp.Batch) error {
+func (f *Sampler) Samples(b *tcp.Batch) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for i := range b.Len() {
@@ -113,8 +112,9 @@ func (f *flowState) see(at func(tcp.Field) int64) {
 	}
 }
 
-// isGreedy: the window is in use and more is waiting. Where the source does not see what waits
-// (inet_diag of old kernels), the kernel's own mark of application-limited delivery decides.
+// isGreedy reports whether the window is in use and more data waits. If the source does not know
+// the waiting data (inet_diag of old kernels), the kernel's mark of application-limited delivery
+// decides.
 func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 	unsent, inFlight, cwnd := at(tcp.UnsentBytes), at(tcp.InFlightPackets), at(tcp.CwndPackets)
 	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {
@@ -125,7 +125,7 @@ func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 }
 
 // Event counts errors and notes ends.
-func (f *Flows) Event(e *tcp.Event) error {
+func (f *Sampler) Event(e *tcp.Event) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	known := f.flows[e.Flow]
@@ -141,11 +141,11 @@ func (f *Flows) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Lost does nothing: what is lost of a few samples is in the next.
-func (f *Flows) Lost(*tcp.Loss) error { return nil }
+// Lost does nothing, because the next sample contains what a lost one counted.
+func (f *Sampler) Lost(*tcp.Loss) error { return nil }
 
-// Take sums up what happened since the last call. now is CLOCK_MONOTONIC in ns.
-func (f *Flows) Take(nowNs int64) (samples []flow.Sample, s flow.HostSample) {
+// Drain returns the activity since the last call. nowNs is CLOCK_MONOTONIC.
+func (f *Sampler) Drain(nowNs int64) (samples []flow.Sample, s flow.HostSample) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	seconds := math.Max(float64(nowNs-f.last)/1e9, 1e-6)
@@ -172,7 +172,8 @@ func (f *flowState) take(seconds float64) flow.Sample {
 	one := flow.Sample{
 		ID: f.info.ID, Local: f.info.Local, Remote: f.info.Remote,
 		SendRate: float64(f.acked.take()) * 8 / seconds, ReceiveRate: float64(f.received.take()) * 8 / seconds,
-		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond, MSS: int(f.mss),
+		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond,
+		MSS: int(f.mss),
 	}
 	if f.samples > 0 {
 		one.ReceiverRTT = time.Duration(f.receiverRTT) * time.Microsecond

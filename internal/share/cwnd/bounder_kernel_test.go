@@ -1,6 +1,6 @@
 //go:build kernel
 
-package hold
+package cwnd
 
 import (
 	"net"
@@ -23,12 +23,16 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	var flows []*net.TCPConn
-	for _, d := range []testnet.Dial{{CongestionControl: "reno"}, {CongestionControl: "reno", V6: true}, {CongestionControl: "reno", Mapped: true}} {
+	for _, d := range []testnet.Dial{
+		{CongestionControl: "reno"},
+		{CongestionControl: "reno", V6: true},
+		{CongestionControl: "reno", Mapped: true},
+	} {
 		client, server := n.Connect(d)
 		testnet.Stream(t, client, server)
 		flows = append(flows, client)
 	}
-	h, err := Begin(t.Context(), tune.Selection{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
+	h, err := Attach(t.Context(), tune.Selection{Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +47,12 @@ func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
 		t.Helper()
 		var bounds []control.SendBound
 		for _, f := range flows {
-			b.Local, b.Remote = netip.MustParseAddrPort(f.LocalAddr().String()), netip.MustParseAddrPort(f.RemoteAddr().String())
+			b.Local, b.Remote = netip.MustParseAddrPort(f.LocalAddr().String()), netip.MustParseAddrPort(
+				f.RemoteAddr().String(),
+			)
 			bounds = append(bounds, b)
 		}
-		if err := h.Renew(now() + lease); err != nil {
+		if err := h.ExtendLease(now() + lease); err != nil {
 			t.Fatal(err)
 		}
 		if missing, err := h.Set(t.Context(), now(), bounds); err != nil || missing > 0 {

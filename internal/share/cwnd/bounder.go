@@ -1,7 +1,7 @@
-// Package hold keeps a terminal's flows to their windows: it gives them a congestion control that
+// Package cwnd keeps a terminal's flows to their windows: it gives them a congestion control that
 // knows bounds, under a name of this agent alone, and sets and lifts the bounds of single sockets.
 // Needs Linux 6.4 (struct_ops links) and root.
-package hold
+package cwnd
 
 import (
 	"context"
@@ -16,9 +16,10 @@ import (
 	"airtide/internal/share/control"
 )
 
-// Hold is in force until Close. It is not for several goroutines at once.
-type Hold struct {
-	// Name is that of the congestion control that the flows run.
+// Bounder bounds the congestion windows of a terminal's flows until Close. It must not be used by
+// several goroutines at once.
+type Bounder struct {
+	// Name is the name of the flows' congestion control.
 	Name string
 
 	loaded  *congestion.Loaded
@@ -29,7 +30,7 @@ type Hold struct {
 	set     map[uint64]setting
 }
 
-// setting is what is in force for a socket.
+// setting is the bound in force for a socket.
 type setting struct {
 	congestion.Bounds
 	pause bool
@@ -37,44 +38,47 @@ type setting struct {
 
 type ends struct{ local, remote netip.AddrPort }
 
-// lookEvery is how often sockets are looked for at most, while there are flows whose sockets are
-// not known.
+// lookEvery is the shortest interval between two searches for the sockets of unknown flows.
 const lookEvery = 500 * time.Millisecond
 
-// Begin gives the sockets that are picked, those that are there and those that begin, a congestion
-// control with bounds. A kernel that cannot is congestion.ErrNotSupported or tune.ErrNotSupported.
-func Begin(ctx context.Context, sockets tune.Selection) (*Hold, error) {
+// Attach gives existing and new sockets of a selection a congestion control with bounds. The error
+// wraps congestion.ErrNotSupported or tune.ErrNotSupported if the kernel cannot do it.
+func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 	loaded, err := congestion.LoadUnique(congestion.CubicBound, congestion.CubicBound.Defaults())
 	if err != nil {
 		return nil, fmt.Errorf("holding flows: %w", err)
 	}
-	h := &Hold{Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{}, lookNs: -lookEvery}
+	h := &Bounder{
+		Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{},
+		lookNs: -lookEvery,
+	}
 	if h.bounder, err = congestion.OpenBounds(loaded.Name); err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
-	if h.tuned, err = tune.Apply(ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{}); err != nil {
+	if h.tuned, err = tune.Apply(
+		ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{},
+	); err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
 	return h, nil
 }
 
-// Renew has bounds hold until a monotonic time and no longer, whatever becomes of this process.
-// Until it is called for the first time they hold for ever.
-func (h *Hold) Renew(until time.Duration) error {
+// ExtendLease has bounds hold until a monotonic time and no longer, whatever becomes of this
+// process. Until it is called for the first time they hold for ever.
+func (h *Bounder) ExtendLease(until time.Duration) error {
 	if err := h.bounder.Lease(int64(until)); err != nil {
 		return fmt.Errorf("holding flows: %w", err)
 	}
 	return nil
 }
 
-// Set sets the bounds of flows, by now as a monotonic time, and lifts those of flows that are not
-// named. It returns how many of the flows are not held, since their sockets were not found yet or
-// have ended.
-func (h *Hold) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
+// Set replaces the bounds of all flows. now is a monotonic time. It returns the number of flows
+// without a known socket, whose socket has ended or was not found yet.
+func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
 	for _, b := range bounds {
 		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {
 			h.lookNs = now
-			if err := h.look(ctx); err != nil {
+			if err := h.findSockets(ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -123,15 +127,15 @@ func settingOf(b control.SendBound) (s setting, bounded bool) {
 	return s, true
 }
 
-func (h *Hold) put(socket congestion.Scope, s setting) error {
+func (h *Bounder) put(socket congestion.Scope, s setting) error {
 	if s.pause {
 		return h.bounder.Pause(socket)
 	}
 	return h.bounder.Set(socket, s.Bounds)
 }
 
-// look finds the sockets that are held.
-func (h *Hold) look(ctx context.Context) error {
+// findSockets finds the sockets that are held.
+func (h *Bounder) findSockets(ctx context.Context) error {
 	r, err := h.tuned.Report(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for the sockets to hold: %w", err)
@@ -151,8 +155,8 @@ func endsOf(local, remote netip.AddrPort) ends {
 	return ends{plain(local), plain(remote)}
 }
 
-// Close gives the sockets back what they had.
-func (h *Hold) Close() error {
+// Close restores the previous congestion control of the sockets.
+func (h *Bounder) Close() error {
 	var errs []error
 	if h.bounder != nil && h.tuned != nil {
 		_, err := h.Set(context.Background(), h.lookNs, nil)

@@ -8,10 +8,10 @@ import (
 	"airtide/internal/share"
 )
 
-// Tap gives other goroutines access to an agent's next status. The agent has no cost while nobody
+// Feed gives other goroutines access to an agent's next status. The agent has no cost while nobody
 // asks, and the status of a stalled agent is never taken for a current one. The zero value is
 // ready.
-type Tap struct {
+type Feed struct {
 	mutex   sync.Mutex
 	waiting []*look
 }
@@ -21,8 +21,8 @@ type look struct {
 	done chan struct{}
 }
 
-// Step passes a status to the waiting readers. The agent calls it as share.Config.Step.
-func (t *Tap) Step(s share.Status) {
+// Publish passes a status to the waiting readers. The agent calls it as share.Config.Step.
+func (t *Feed) Publish(s share.Status) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for _, l := range t.waiting {
@@ -32,10 +32,10 @@ func (t *Tap) Step(s share.Status) {
 	t.waiting = t.waiting[:0]
 }
 
-// Look calls at with the agent's next status on the agent's goroutine. at must be quick and must
+// Next calls at with the agent's next status on the agent's goroutine. at must be quick and must
 // not keep the status, whose slices are reused. If the context ends first, Look returns its cause
 // and does not call at.
-func (t *Tap) Look(ctx context.Context, at func(share.Status)) error {
+func (t *Feed) Next(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
 	t.mutex.Lock()
 	t.waiting = append(t.waiting, l)

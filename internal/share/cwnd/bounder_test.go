@@ -1,4 +1,4 @@
-package hold
+package cwnd
 
 import (
 	"net/netip"
@@ -19,7 +19,11 @@ func TestSettingOfABound(t *testing.T) {
 		{control.SendBound{Packets: 40}, setting{Bounds: congestion.Bounds{Upper: 40}}, true},
 		{control.SendBound{Packets: 40, Least: 30}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 30}}, true},
 		{control.SendBound{Packets: 40, Least: 50}, setting{Bounds: congestion.Bounds{Upper: 40, Lower: 40}}, true},
-		{control.SendBound{Packets: 1, Least: 1}, setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}}, true},
+		{
+			control.SendBound{Packets: 1, Least: 1},
+			setting{Bounds: congestion.Bounds{Upper: kind.MinBound, Lower: kind.MinBound}},
+			true,
+		},
 		{control.SendBound{Packets: 40, Least: 30, Pause: true}, setting{pause: true}, true},
 	} {
 		if got, bounded := settingOf(c.bound); got != c.want || bounded != c.bounded {
