@@ -15,10 +15,10 @@ import (
 
 const reasonFile = "reason.txt"
 
-// Attempt is a run under way. It ends with Finish or Fail; one that ends with neither was
-// interrupted, and is put moveToAttempts when the run begins anew.
+// Attempt is a run in progress. Finish or Fail ends it. An attempt without either was interrupted;
+// the next attempt of the run moves its files to attempts.
 type Attempt struct {
-	// Dir is where the run's files go.
+	// Dir is the folder of the run's files.
 	Dir string
 	// Number counts the attempts of the run, from 1 on.
 	Number int
@@ -89,8 +89,8 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Fail puts the run's files aside with the reason, and what is known of its result, which may be
-// nil.
+// Fail moves the run's files to attempts, with the reason and the incomplete result. The result may
+// be nil.
 func (a *Attempt) Fail(reason string, r *Result) error {
 	var kept error
 	if r != nil {
@@ -98,7 +98,7 @@ func (a *Attempt) Fail(reason string, r *Result) error {
 		if !slices.Contains(r.Problems, reason) {
 			r.Problems = append(r.Problems, reason)
 		}
-		// What the result names may be what could not be made.
+		// A failed run may lack files that its result names.
 		r.Version, r.Attempt = Version, a.Number
 		r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
 		kept = writeJSON(filepath.Join(a.Dir, "attempt.json"), r)
@@ -143,7 +143,7 @@ func (f *Folder) attempts(run string) ([]int, error) {
 	return numbers, nil
 }
 
-// Failure is an attempt that came to nothing.
+// Failure is a failed attempt.
 type Failure struct {
 	Run     string `json:"run"`
 	Attempt int    `json:"attempt"`
@@ -151,8 +151,8 @@ type Failure struct {
 	Dir     string `json:"dir"`
 }
 
-// Failures are the attempts that failed, in the order of the plan. A run that was interrupted last
-// is not among them until it begins anew.
+// Failures returns the failed attempts, in the order of the plan. An interrupted attempt is
+// included only after the run has started again.
 func (f *Folder) Failures() ([]Failure, error) {
 	var all []Failure
 	for _, run := range f.Plan.Runs {

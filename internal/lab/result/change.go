@@ -9,11 +9,11 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// maxChanges is how many are told: those after the first few tend to follow from them.
+// maxChanges limits the reported changes: later changes usually follow from the first few.
 const maxChanges = 12
 
-// changes are what makes the finished runs of a plan unfit for another: other settings, other
-// seeds, other measurements, or that they are not in it.
+// changes lists the differences between two plans that make finished runs unusable: settings,
+// seeds, measurements, and runs that the new plan lacks.
 func changes(before, now *plan.Plan, finished map[string]*Result) []string {
 	var all []string
 	add := func(format string, args ...any) {
@@ -68,7 +68,7 @@ func tree(v any) any {
 	return out
 }
 
-// differences tells where two trees differ.
+// differences reports each difference between two trees with its path.
 func differences(path string, a, b any, add func(format string, args ...any)) {
 	switch a := a.(type) {
 	case map[string]any:

@@ -1,7 +1,7 @@
 package result
 
-// Flow is what ran for one flow, and what its tool said. What the cell counted of it is in the
-// result's window. Times count from time zero of the run.
+// Flow is the traffic of one flow and the report of its tool. The cell's counters of the flow are
+// in the result's window. Times count from time zero of the run.
 type Flow struct {
 	Name      string  `json:"name" jsonschema:"As in the plan: numbered where the file's flow stands for several."`
 	Group     string  `json:"group" jsonschema:"The flow's name in the file."`
@@ -14,12 +14,12 @@ type Flow struct {
 	StopS     float64 `json:"stop_s" jsonschema:"When it ended."`
 	// Command is null in results of older versions.
 	Command []string `json:"command" jsonschema:"The first client on from, with its arguments; null if none was started."`
-	// Error says why the tool failed, in one line; what it printed is in Output.
+	// Error is the reason why the tool failed, in one line. The tool's output is in Output.
 	Error  string   `json:"error,omitempty"`
 	Output []string `json:"output,omitempty" jsonschema:"Files with what the tool printed."`
 
-	// ReportedMbps is the payload that the tool reports at the receiver. In a flow of both
-	// directions it is that of data from From to To, and ReportedReverseMbps that of the other.
+	// ReportedMbps is the payload rate that the tool reports at the receiver. In a bidirectional
+	// flow it covers data from From to To; ReportedReverseMbps covers the other direction.
 	ReportedMbps        *float64 `json:"reported_mbps,omitempty" jsonschema:"Payload at the receiver as the tool reports it, in Mbit/s."`
 	ReportedReverseMbps *float64 `json:"reported_reverse_mbps,omitempty" jsonschema:"The same of the other direction, where there are both."`
 

@@ -24,9 +24,9 @@ const (
 // Folder is the result of one experiment on disk.
 type Folder struct {
 	Dir string
-	// Plan is that of the folder's experiment.yaml.
+	// Plan is the plan of the folder's experiment.yaml.
 	Plan *plan.Plan
-	// SHA256 is that of the file, in hexadecimal.
+	// SHA256 is the hash of experiment.yaml, in hexadecimal.
 	SHA256 string
 
 	lock *os.File // nil when opened for reading
@@ -119,11 +119,11 @@ func hash(file []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// RunDir is where a run's files are.
+// RunDir returns the folder of a run's files.
 func (f *Folder) RunDir(run string) string { return filepath.Join(f.Dir, runsDir, run) }
 
-// Results reads all finished runs, in the order of the plan. The errors are of those that cannot be
-// read, each naming its file.
+// Results reads all finished runs, in the order of the plan. Each error names a result that cannot
+// be read.
 func (f *Folder) Results() ([]*Result, []error) {
 	var results []*Result
 	var problems []error
@@ -139,7 +139,7 @@ func (f *Folder) Results() ([]*Result, []error) {
 	return results, problems
 }
 
-// Result reads a finished run, nil when it is not finished.
+// Result reads the result of a run; nil if the run is not finished.
 func (f *Folder) Result(run plan.Run) (*Result, error) {
 	path := filepath.Join(f.RunDir(run.ID), resultFile)
 	r, err := Read(path)
@@ -157,7 +157,7 @@ func (f *Folder) Result(run plan.Run) (*Result, error) {
 	return r, nil
 }
 
-// Finished says which runs are done, by their ids. A run whose result cannot be read is an error.
+// Finished returns the results of the finished runs by run id. An unreadable result is an error.
 func (f *Folder) Finished() (map[string]*Result, error) {
 	results, problems := f.Results()
 	if len(problems) > 0 {
@@ -170,7 +170,7 @@ func (f *Folder) Finished() (map[string]*Result, error) {
 	return finished, nil
 }
 
-// Remaining are the runs that are still to be done, in the order of the plan.
+// Remaining returns the runs without a result, in the order of the plan.
 func (f *Folder) Remaining() ([]plan.Run, error) {
 	finished, err := f.Finished()
 	if err != nil {

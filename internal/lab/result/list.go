@@ -21,12 +21,12 @@ type Entry struct {
 	Finished   int       `json:"finished"`
 	Failed     int       `json:"failed"` // attempts that came to nothing
 	Running    bool      `json:"running"`
-	// Problem says why the result cannot be read; runs are not known then.
+	// Problem is the reason why the result cannot be read. The number of runs is then unknown.
 	Problem string `json:"problem,omitempty"`
 }
 
-// List finds the results below a root, by experiment and then by time. A root that does not exist
-// has none.
+// List finds the results below a root, sorted by experiment and time. A missing root has no
+// results.
 func List(root string) ([]Entry, error) {
 	files, err := filepath.Glob(filepath.Join(escaped(root), "*", "*", experimentFile))
 	if err != nil {

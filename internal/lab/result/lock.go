@@ -13,8 +13,8 @@ import (
 
 const lockFile = "lock"
 
-// lockResult makes this process the only one that writes into a result. The kernel drops the lock
-// with the process, however it ends, so no lock is ever left behind; the file itself stays.
+// lockResult makes this process the only writer of a result. The kernel releases the lock when the
+// process ends. The lock file remains.
 func lockResult(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	f, err := lock.Try(path)
@@ -49,7 +49,7 @@ func lockOwner(path string) string {
 	return ""
 }
 
-// locked says whether a process writes into a result.
+// locked reports whether a process writes into a result.
 func locked(dir string) bool {
 	return lock.Held(filepath.Join(dir, lockFile))
 }

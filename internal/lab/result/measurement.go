@@ -19,15 +19,15 @@ type Measurement struct {
 	Quantity plan.Quantity `json:"quantity"`
 	Unit     string        `json:"unit" jsonschema:"Of the values; empty for plain numbers."`
 	Take     plan.Take     `json:"take" jsonschema:"How the values of several flows or terminals became one: each says that they did not."`
-	// Values are those that claims speak of: one, or all of Each.
+	// Values are the values for claims: one value, or all of Each.
 	Values Values `json:"values"`
 	// Of names the flows or terminals, and Each has the value of each of them.
 	Of   []string `json:"of" jsonschema:"The flows or terminals that were measured."`
 	Each Values   `json:"each" jsonschema:"The value of each of them."`
 }
 
-// NewMeasurement takes the values of flows or terminals together as the experiment's file says. A
-// value that could not be had is NaN; what is taken of it is NaN as well.
+// NewMeasurement combines the values of flows or terminals as the experiment's file requests. A
+// missing value is NaN, and makes the combined value NaN.
 func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement {
 	return Measurement{
 		Quantity: m.Quantity, Unit: m.Unit(), Take: m.Take,
@@ -35,7 +35,7 @@ func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement
 	}
 }
 
-// taken is one value of several, or all of them. Without values there is none.
+// taken combines several values into one, or returns all of them. Without values it returns none.
 func taken(take plan.Take, each []float64) Values {
 	of := map[plan.Take]func([]float64) float64{
 		plan.Sum:    floats.Sum,
@@ -54,10 +54,10 @@ func taken(take plan.Take, each []float64) Values {
 	return Values{of(each)}
 }
 
-// Values are numbers of which some may be missing: NaN, and null in JSON.
+// Values are numbers. A missing number is NaN in memory and null in JSON.
 type Values []float64
 
-// MarshalJSON writes null for what is no number.
+// MarshalJSON writes NaN and infinities as null.
 func (v Values) MarshalJSON() ([]byte, error) {
 	out := make([]*float64, len(v))
 	for i := range v {
@@ -68,7 +68,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (v *Values) UnmarshalJSON(b []byte) error {
 	var in []*float64
 	if err := json.Unmarshal(b, &in); err != nil {

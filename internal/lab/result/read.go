@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// resultFile is what says that a run is finished.
+// resultFile marks a finished run.
 const resultFile = "result.json"
 
 // Read reads a result.json. The error names the file.
@@ -52,7 +52,7 @@ func Decode(file string, data []byte) (*Result, error) {
 	return r, nil
 }
 
-// place is where the JSON is at fault, as :line:column.
+// place returns the position of a JSON error as :line:column.
 func place(data []byte, err error) string {
 	var offset int64
 	var syntax *json.SyntaxError
@@ -69,8 +69,8 @@ func place(data []byte, err error) string {
 	return fmt.Sprintf(":%d:%d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// check holds the parts of a result against each other. Names of files stay within the run's
-// folder, so that nobody reads others by a result that was tampered with.
+// check compares the parts of a result with each other. File names must stay within the run's
+// folder, so that a manipulated result cannot expose other files.
 func (r *Result) check() error {
 	switch {
 	case r.Experiment.Name == "" || r.Run == "":

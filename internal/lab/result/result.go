@@ -11,12 +11,11 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Version is that of the format of result.json. It rises when a reader of the version before would
-// misunderstand a file; fields may be added without it.
+// Version is the version of the format of result.json. It increases if a reader of the previous
+// version would misread a file. Additional fields do not increase it.
 const Version = 1
 
-// Result is what one run left: the content of its result.json. Names of files are relative to the
-// run's folder.
+// Result is the content of a run's result.json. File names are relative to the run's folder.
 type Result struct {
 	Version    int        `json:"version" jsonschema:"Of this format."`
 	Experiment Experiment `json:"experiment"`
@@ -36,8 +35,8 @@ type Result struct {
 	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
 	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
 
-	// Valid says that the measurements may be used. Problems say why not, warnings what a reader
-	// should know besides.
+	// Valid reports whether the measurements may be used. Problems are the reasons if not. Warnings
+	// are further notes for a reader.
 	Valid    bool     `json:"valid" jsonschema:"Whether the measurements may be used."`
 	Problems []string `json:"problems,omitempty" jsonschema:"Why they may not."`
 	Warnings []string `json:"warnings,omitempty" jsonschema:"What a reader should know besides."`
@@ -48,15 +47,15 @@ type Result struct {
 	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Airtide's, loaded for the run."`
 	Flows              []Flow              `json:"flows" jsonschema:"The traffic, in the order of the plan."`
 
-	// Cell is nil when nothing was measured.
+	// Cell is nil if nothing was measured.
 	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
 	// Series is the name of a file of windows one after another, see ReadSeries.
 	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each recording interval, one JSON object a line."`
-	// Engine says how late packets left the engine, and whether that passed its limit: then the run
-	// is not valid.
+	// Engine has the lag of packets that leave the engine. If the lag exceeds its limit, the run is
+	// not valid.
 	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
 
-	// StolenPercent tells a slow host from a slow emulator.
+	// StolenPercent distinguishes a slow host from a slow emulator.
 	StolenPercent float64 `json:"stolen_percent" jsonschema:"Share of the processors' time that the host of a virtual machine gave to others during the run."`
 
 	Recordings []File `json:"recordings,omitempty" jsonschema:"The kernel's TCP state per ACK, by machine."`
@@ -67,20 +66,20 @@ type Result struct {
 	Measurements map[string]Measurement `json:"measurements" jsonschema:"The experiment's measurements, by name."`
 }
 
-// Experiment says what the run belongs to.
+// Experiment identifies the experiment of the run.
 type Experiment struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256" jsonschema:"Of the experiment's file, in hexadecimal."`
 }
 
-// System is where the run was made.
+// System describes the computer of the run.
 type System struct {
 	Airtide  string `json:"airtide" jsonschema:"Version."`
 	Kernel   string `json:"kernel" jsonschema:"Release and version, as uname has them."`
 	Arch     string `json:"arch"`
 	CPUs     int    `json:"cpus" jsonschema:"Processors that may be used."`
 	CPUModel string `json:"cpu_model,omitempty"`
-	// Tools have the first line of what each says of its version.
+	// Tools has the first line of each tool's version output.
 	Tools map[string]string `json:"tools,omitempty" jsonschema:"Versions of the programs that ran, by name."`
 	// Sysctls are machine.State's of the computer.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of net.ipv4 and net.core that hold for all machines but virtual ones, such as net.ipv4.tcp_mem and net.core.netdev_max_backlog."`
@@ -101,7 +100,7 @@ type Machine struct {
 	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
 }
 
-// Route is one of a machine. What is absent is the kernel's default.
+// Route is a route of a machine. Absent attributes have the kernel's default.
 type Route struct {
 	To             string `json:"to" jsonschema:"A prefix, or default."`
 	Via            string `json:"via,omitempty"`
@@ -125,12 +124,12 @@ type CongestionControl struct {
 type File struct {
 	Machine string `json:"machine"`
 	Name    string `json:"name"`
-	// Of a recording that was made by another clock, that of a virtual machine.
+	// ZeroNs and Clock are set if the clock of a virtual machine made the recording.
 	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, where that is not the run's own."`
 	Clock  float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time that clock ran."`
 }
 
-// Clock is that of a recording.
+// Clock is the clock of a recording.
 type Clock struct {
 	// ZeroNs is time zero of the run.
 	ZeroNs int64
@@ -152,7 +151,7 @@ func (c Clock) At(t time.Duration) int64 { return c.ZeroNs + int64(float64(t)*c.
 // Since is the real time from time zero to a time of the clock.
 func (c Clock) Since(ns int64) time.Duration { return time.Duration(float64(ns-c.ZeroNs) / c.Ratio) }
 
-// New starts a result for a run of a plan: what the plan knows is filled in.
+// New returns the result of a run before its start. It contains the data of the plan.
 func New(p *plan.Plan, run plan.Run) *Result {
 	point := &p.Points[run.Point]
 	return &Result{
@@ -166,8 +165,8 @@ func New(p *plan.Plan, run plan.Run) *Result {
 
 func seconds(d plan.Duration) float64 { return time.Duration(d).Seconds() }
 
-// Judged is the run as claims are held against it. A measurement of which a value could not be had
-// is left out: sums and indices of the rest would be other figures.
+// Judged returns the run as input of claims. A measurement with a missing value is left out, since
+// sums and indices of the other values would be wrong.
 func (r *Result) Judged() judge.Run {
 	run := judge.Run{Point: r.Settings, Values: map[string][]float64{}}
 	for name, m := range r.Measurements {

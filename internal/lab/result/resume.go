@@ -14,7 +14,7 @@ import (
 // Changed is the error of an experiment's file that no longer fits its finished runs.
 type Changed struct {
 	Dir string
-	// What changed, one line each.
+	// What lists the changes, one line each.
 	What []string
 }
 

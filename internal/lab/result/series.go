@@ -39,7 +39,7 @@ func (s *Series) Add(w *cell.Window) error {
 	return nil
 }
 
-// Close writes what is left and sees that it is on disk.
+// Close writes the buffered data and syncs the file.
 func (s *Series) Close() error {
 	if err := errors.Join(s.buffer.Flush(), s.file.Sync(), s.file.Close()); err != nil {
 		return fmt.Errorf("writing the time series %s: %w", s.file.Name(), err)
@@ -47,7 +47,7 @@ func (s *Series) Close() error {
 	return nil
 }
 
-// ReadSeries reads what a Series wrote. What was read before an error is returned with it.
+// ReadSeries reads a file written by Series. After an error it also returns the windows before it.
 func ReadSeries(path string) ([]*cell.Window, error) {
 	f, err := os.Open(path)
 	if err != nil {

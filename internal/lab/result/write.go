@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeFile writes a whole file or none: under another name first, on disk before it takes its own.
-// So a file of its name is always complete, whenever the power fails.
+// writeFile writes a whole file or none. It writes and syncs a temporary file, then renames it, so
+// a power failure leaves no incomplete file.
 func writeFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")

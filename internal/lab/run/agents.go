@@ -116,7 +116,7 @@ func (a *agents) at(t plan.Duration, do func() error) {
 	a.events = append(a.events, event{time.Duration(t), func(context.Context) error { return do() }})
 }
 
-// makeKey makes a new key in place of that of an earlier attempt.
+// makeKey creates a key. It replaces the key of an earlier attempt.
 func makeKey(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -124,7 +124,7 @@ func makeKey(path string) error {
 	return cellkey.Create(path, cellkey.New())
 }
 
-// peers are the addresses that an agent tells: the other agents or its hub.
+// peers returns the addresses to which an agent reports: the other agents, or its hub.
 func (a *agents) peers(own machine.Machine, sharing machine.Set, hub string) (peers []string) {
 	if hub != "" {
 		return []string{a.machines.namespaces.Get(hub).Address().String()}
@@ -137,7 +137,7 @@ func (a *agents) peers(own machine.Machine, sharing machine.Set, hub string) (pe
 	return peers
 }
 
-// recordAgents names a folder in the environment. If it is set, every agent records its steps there.
+// recordAgents is the environment variable with a folder for the recorded steps of all agents.
 const recordAgents = "AIRTIDE_RECORD_AGENTS"
 
 // agentArguments are the arguments of a terminal's agent.
@@ -185,8 +185,8 @@ func (a *agents) start(program string, m machine.Machine, kind string, args ...s
 const (
 	// agentPatience is the time for an agent to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is the extra time for each agent beside it. An agent loads its programs for a
-	// second of processor time, of which a busy machine gives it a part.
+	// agentLoading is the extra time for each further agent. Loading an agent's BPF programs takes
+	// about 1 s of processor time, longer on a busy machine.
 	agentLoading = 6 * time.Second
 )
 

@@ -20,8 +20,8 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// part is a piece of an attempt that runs beside the traffic. Stop also cleans up after a Start
-// that failed, and does nothing if Start was not reached.
+// part is a piece of an attempt that runs during the traffic. Stop also cleans up after a failed
+// Start. It does nothing if Start was not reached.
 type part interface {
 	Start(ctx context.Context) error
 	Stop() error
@@ -74,8 +74,8 @@ func newAttempt(
 	return a
 }
 
-// parts are in the order in which they start, and in the order in which they stop. Recordings stop
-// after the agents, so they have the end of the agents' work.
+// parts returns the parts in their order of starting and of stopping. Recordings stop after the
+// agents, so they contain the end of the agents' work.
 func (a *attempt) parts() (start, stop []part) {
 	start = []part{
 		a.cell, a.congestion, a.machines, a.traffic, a.guestTCP, a.tcp, a.packets, a.log, a.agents, a.clocks,
@@ -206,7 +206,7 @@ func (a *attempt) warn(warnings ...string) {
 	a.result.Warnings = append(a.result.Warnings, warnings...)
 }
 
-// describe writes the parts into the result, as far as the attempt came.
+// describe writes the data of the started parts into the result.
 func (a *attempt) describe() {
 	r := a.result
 	sent := r.Warnings
@@ -319,7 +319,7 @@ func (c *cellPart) Start(ctx context.Context) error {
 	return err
 }
 
-// Stop leaves a cell alone that has ended by itself: send has told the error.
+// Stop does nothing if the cell has already ended; send has then reported the error.
 func (c *cellPart) Stop() error {
 	if c.cell == nil {
 		return nil

@@ -34,7 +34,7 @@ const (
 	// processor finds its counter's frequency within 0.2 % at boot, and within a millionth some
 	// seconds later.
 	maxClockError = 0.01
-	// clockReadings is the number of readings, of which the most precise counts.
+	// clockReadings is the number of readings of a clock. The most precise reading counts.
 	clockReadings = 5
 )
 
@@ -60,7 +60,7 @@ func (c *clocks) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop does nothing: the clocks end with their guests.
+// Stop does nothing, because the clocks end with their guests.
 func (c *clocks) Stop() error { return nil }
 
 func readClock(ctx context.Context, g *guest) (best reading, err error) {
@@ -92,7 +92,7 @@ func (c *clocks) readRates(ctx context.Context) error {
 	return nil
 }
 
-// rate is the measured rate of a machine's clock; 0 if it has none of its own.
+// rate returns the measured rate of a machine's clock; 0 if the machine has no own clock.
 func (c *clocks) rate(name string) float64 {
 	for _, one := range c.all {
 		if one.name == name {
@@ -121,7 +121,8 @@ func (c *guestClock) problem() string {
 		c.name, c.rate, c.asked, 100*c.rateError)
 }
 
-// place adds the clock to a recording that was made by it, in a run whose time zero is zeroNs here.
+// place adds the clock to a recording by that clock. zeroNs is the run's time zero on this
+// computer.
 func (c *clocks) place(f result.File, zeroNs int64) result.File {
 	for _, one := range c.all {
 		if one.name == f.Machine && one.rate != 0 {

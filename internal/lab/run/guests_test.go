@@ -30,7 +30,8 @@ func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 	}
 	for said, complaint := range map[string]string{
 		"": "", "a line\n": "",
-		"one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
+		"one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "" +
+			"the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
 	} {
 		m := &machines{dir: t.TempDir()}
 		console, err := os.Create(filepath.Join(m.dir, consoleFile("phone")))

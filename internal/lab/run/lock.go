@@ -13,7 +13,7 @@ import (
 // lockPath is held by the lab that runs on this machine.
 var lockPath = "/run/airtide/lab.lock"
 
-// ErrBusy says that another lab runs on this machine.
+// ErrBusy means that another lab runs on this machine.
 var ErrBusy = errors.New("another experiment runs on this machine, and both would falsify each other's results")
 
 // lockMachine keeps other labs away until the file is closed, which the end of the process does

@@ -100,7 +100,7 @@ func (r *tcpRecorder) Files() (all []result.File) {
 
 func (r *tcpRecorder) loss() string { return lossWarning(r.result) }
 
-// lossWarning says how much a recording lost; empty if nothing.
+// lossWarning describes the losses of a recording; empty if nothing was lost.
 func lossWarning(r *record.Result) string {
 	lost := r.Loss.Total()
 	if lost == 0 {

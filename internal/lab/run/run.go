@@ -74,8 +74,8 @@ func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome,
 	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(p) })
 }
 
-// execute does the missing runs of a result. It makes nothing on disk before it knows that the
-// machine can do the runs.
+// execute runs the missing runs of a result. It first checks that the machine supports them, before
+// it writes to the disk.
 func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result.Folder, error)) (*Outcome, error) {
 	if err := preflight(p); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result
 	}).run(ctx)
 }
 
-// serialiseCallbacks lets no two callbacks overlap and none be nil.
+// serialiseCallbacks makes callbacks run one at a time. It replaces nil by empty functions.
 func (o Options) serialiseCallbacks() Options {
 	var mutex sync.Mutex
 	notice, progress := o.Notice, o.Progress

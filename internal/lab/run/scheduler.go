@@ -23,12 +23,11 @@ const (
 	failuresInARow = 3
 )
 
-// try makes one attempt of a run, with its files in dir. Without an error the result is valid. A
-// *LateError asks for another attempt. The result of a failed attempt is kept if it is not nil.
+// try makes one attempt of a run, with its files in dir. A result without an error is valid.
+// *LateError requests another attempt. The result of a failed attempt is kept if it is not nil.
 type try func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error)
 
-// LateError is the error of an attempt in which the emulator was late. Another attempt may be
-// better.
+// LateError is the error of an attempt with a late emulator. A further attempt may succeed.
 type LateError struct{ Err error }
 
 func (e *LateError) Error() string { return e.Err.Error() }
@@ -87,7 +86,7 @@ func (s *scheduler) run(ctx context.Context) (*Outcome, error) {
 	return o, nil
 }
 
-// work does runs until none is waiting.
+// work executes runs until none is waiting.
 func (s *scheduler) work(ctx context.Context) error {
 	for {
 		p := s.take()
@@ -100,7 +99,7 @@ func (s *scheduler) work(ctx context.Context) error {
 	}
 }
 
-// take takes the next waiting run, with its progress; nil if there is none.
+// take removes the next waiting run and returns its progress; nil if no run waits.
 func (s *scheduler) take() *progress {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -192,7 +191,7 @@ func (s *scheduler) timeLeft(runs []plan.Run) (left time.Duration, finished int)
 	return s.plan.Estimate(runs, s.overhead) / time.Duration(s.AtOnce), s.outcome.Finished
 }
 
-// progress tells the state of one run.
+// progress reports the state of one run.
 type progress struct {
 	scheduler     *scheduler
 	run           plan.Run
@@ -246,7 +245,7 @@ func (p *progress) tell() {
 	p.scheduler.Progress(at)
 }
 
-// every tells the state again and again until stop is called.
+// every reports the state repeatedly, with pause d, until stop is called.
 func (p *progress) every(d time.Duration) (stop func()) {
 	ended, over := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// computer describes where runs are made.
+// computer describes the computer of the runs.
 type computer struct {
 	tool string // the version of this program
 

@@ -35,8 +35,8 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 	return problems
 }
 
-// unreadPackets were lost between a machine and the engine. A lab has no machine outside, whose
-// sender nothing holds back.
+// unreadPackets counts packets lost between a machine and the engine. A lab has no outside machine,
+// whose sender could exceed every limit.
 func unreadPackets(s *cell.Status) (n uint64) {
 	for _, t := range s.Terminals {
 		n += t.Port.KernelDropped

@@ -26,8 +26,16 @@ func TestWhatTheEmulatorLosesMakesARunNotValid(t *testing.T) {
 		{"nothing", func(*cell.Status) {}, nil, false},
 		{"late", func(s *cell.Status) { s.Engine.LagExceeded = true }, []string{"fell behind", "12.5 %"}, true},
 		{"no slot", func(s *cell.Status) { s.Engine.Exhausted = 7 }, []string{"lost 7 packets", "4711"}, false},
-		{"of a terminal", func(s *cell.Status) { s.Terminals[1].Port.KernelDropped = 3 }, []string{"lost 3 packets", "read"}, true},
-		{"of a server", func(s *cell.Status) { s.Engine.Servers[0].KernelDropped = 4 }, []string{"lost 4 packets", "read"}, true},
+		{
+			"of a terminal", func(s *cell.Status) { s.Terminals[1].Port.KernelDropped = 3 },
+			[]string{"lost 3 packets", "read"},
+			true,
+		},
+		{
+			"of a server", func(s *cell.Status) { s.Engine.Servers[0].KernelDropped = 4 },
+			[]string{"lost 4 packets", "read"},
+			true,
+		},
 	} {
 		s := status(c.change)
 		problems := emulatorProblems(s, 12.5)
