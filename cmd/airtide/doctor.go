@@ -23,7 +23,7 @@ func newDoctor(t *terminal.Terminal) *cobra.Command {
 everything that is missing, it prints the consequence and how to get it. Nothing on the machine is
 changed.
 
-The exit status is 1 if nothing that needs the kernel can run.`,
+The exit status is 1 if no verb that needs the kernel can run.`,
 		Example: `  airtide doctor
   airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: noArgs,

@@ -40,8 +40,8 @@ var capabilityTable = []struct {
 	},
 	{capNetRaw, "cap_net_raw", "no packets can be captured", nil},
 	{
-		capSysAdmin, "cap_sys_admin", "network namespaces cannot be entered, neither to set up cells nor to find " +
-			"the connections in them",
+		capSysAdmin, "cap_sys_admin", "network namespaces cannot be entered: no cells can be set up, and connections " +
+			"in other namespaces are not found",
 		slices.Concat(need(required, "", Cell, Lab), need(optional, "", Monitor, Record)),
 	},
 	{
@@ -55,12 +55,12 @@ var capabilityTable = []struct {
 	{
 		capSysResource,
 		"cap_sys_resource",
-		"the limit on locked memory cannot be raised, which only kernels before 5.11 need",
+		"the limit on locked memory cannot be raised (needed only before kernel 5.11)",
 		nil,
 	},
 }
 
-// has says whether a capability is effective. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
+// has reports if a capability is effective. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
 func (m *machine) has(c capability) bool {
 	if c == capBPF || c == capPerfmon {
 		return m.effective&(1<<c|1<<capSysAdmin) != 0
@@ -68,7 +68,7 @@ func (m *machine) has(c capability) bool {
 	return m.effective&(1<<c) != 0
 }
 
-// lacking names those of the capabilities that are not effective.
+// lacking returns the names of the needed capabilities that are not effective.
 func (m *machine) lacking(needs []capability) []string {
 	var names []string
 	for _, c := range needs {

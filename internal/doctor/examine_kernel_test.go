@@ -50,7 +50,7 @@ func TestTracepointsAgreeWithTracefs(t *testing.T) {
 	}
 }
 
-// The configuration with which the kernel was built is an independent witness for much of the rest.
+// The kernel's build configuration is an independent witness for most of the other checks.
 func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 	rights.Root(t)
 	if kernelConfig("CONFIG_NET") != "y" {
@@ -58,7 +58,8 @@ func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 	}
 	report := examine(t, Options{})
 	for name, option := range map[string]string{
-		"veth": "CONFIG_VETH", "bridge": "CONFIG_BRIDGE", "macvtap": "CONFIG_MACVTAP", "tap": "CONFIG_TUN", "tun": "CONFIG_TUN",
+		"veth": "CONFIG_VETH", "bridge": "CONFIG_BRIDGE", "macvtap": "CONFIG_MACVTAP", "tap": "CONFIG_TUN",
+		"tun":               "CONFIG_TUN",
 		"network_namespace": "CONFIG_NET_NS", "qdisc_netem": "CONFIG_NET_SCH_NETEM", "qdisc_fq": "CONFIG_NET_SCH_FQ",
 		"qdisc_tbf": "CONFIG_NET_SCH_TBF", "qdisc_htb": "CONFIG_NET_SCH_HTB", "qdisc_clsact": "CONFIG_NET_SCH_INGRESS",
 		"btf": "CONFIG_DEBUG_INFO_BTF", "kprobe": "CONFIG_KPROBES", "inet_diag": "CONFIG_INET_TCP_DIAG",
@@ -78,7 +79,7 @@ func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 	}
 }
 
-// The monitor's source tries the same when it is opened, and says what it misses.
+// The monitor's source makes the same trials when it is opened and reports what is missing.
 func TestFindingsAgreeWithTheSource(t *testing.T) {
 	rights.Root(t)
 	report := examine(t, Options{})
@@ -115,7 +116,7 @@ func TestFindingsAgreeWithTheSource(t *testing.T) {
 	}
 }
 
-// What is told apart by the trial is the tag, not that of global functions or of their arguments.
+// The trial detects the tag, not mere support of global functions or of their arguments.
 func TestTrustedArgumentsAreToldByTheirTag(t *testing.T) {
 	rights.Root(t)
 	var refusal *ebpf.VerifierError
@@ -152,7 +153,7 @@ func TestLinksAndQdiscsAgreeWithIproute(t *testing.T) {
 	}
 }
 
-// leftovers lists what an examination makes and has to take away again.
+// leftovers lists the objects that an examination creates and must remove.
 func leftovers(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -295,7 +296,10 @@ func TestNobodyGetsAReport(t *testing.T) {
 		)
 	}
 	asRoot := examine(t, Options{})
-	for _, name := range []string{"bpf_array_mmap", "bpf_ringbuf", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link", "network_namespace", "tap", "qdisc_tbf", "fentry"} {
+	for _, name := range []string{
+		"bpf_array_mmap", "bpf_ringbuf", "tp_btf_trusted", "raw_tp_test_run", "iter_tcp", "struct_ops_link",
+		"network_namespace", "tap", "qdisc_tbf", "fentry",
+	} {
 		if status := statusOf(t, &report.Report, name); status != Unknown {
 			t.Errorf("%s is %s for nobody, want unknown", name, status)
 		}

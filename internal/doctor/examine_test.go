@@ -96,8 +96,8 @@ func TestBTFFile(t *testing.T) {
 		status Status
 		detail string
 	}{
-		"no such file":     {filepath.Join(t.TempDir(), "none"), Missing, "gives no types"},
-		"no BTF":           {write([]byte("hello")), Missing, "gives no types"},
+		"no such file":     {filepath.Join(t.TempDir(), "none"), Missing, "contains no types"},
+		"no BTF":           {write([]byte("hello")), Missing, "contains no types"},
 		"no types of TCP":  {write(poor), Missing, "has no struct sock"},
 		"the kernel's own": {kernelBTF, OK, kernelBTF},
 	}

@@ -13,8 +13,8 @@ import (
 
 var machineChecks = []check{{
 	name: "kvm", group: groupMachine, probe: probeKVM,
-	loss: "guests with another kernel run emulated, some ten times " +
-		"slower", remedy: "a processor with virtualisation and access to /dev/kvm",
+	loss:   "guests with another kernel are emulated, about ten times slower",
+	remedy: "a processor with virtualisation and access to /dev/kvm",
 }}
 
 // Requests of /dev/kvm (Documentation/virt/kvm/api.rst).
@@ -36,10 +36,10 @@ func probeKVM(m *machine) finding {
 	defer unix.Close(fd)
 	version, err := unix.IoctlRetInt(fd, kvmGetAPIVersion)
 	if err != nil {
-		return m.judge(fmt.Errorf("asking /dev/kvm for its version: %w", err))
+		return m.judge(fmt.Errorf("reading the version of /dev/kvm: %w", err))
 	}
 	if version != kvmAPIVersion {
-		return missing(fmt.Sprintf("/dev/kvm speaks version %d instead of %d", version, kvmAPIVersion))
+		return missing(fmt.Sprintf("/dev/kvm has API version %d instead of %d", version, kvmAPIVersion))
 	}
 	guest, err := unix.IoctlRetInt(fd, kvmCreateVM)
 	if err != nil {
@@ -57,7 +57,7 @@ var toolTable = []struct {
 	loss     string
 	pack     string
 }{
-	{"ip", []string{"ip"}, nil, "namespaces have to be set up by other means", "iproute2"},
+	{"ip", []string{"ip"}, nil, "namespaces must be set up by other tools", "iproute2"},
 	{"iperf3", []string{"iperf3"}, need(optional, "", Lab), "no flows of protocol tcp and udp", "iperf3"},
 	{
 		"apache",
@@ -110,8 +110,7 @@ func toolChecks() []check {
 	return checks
 }
 
-// findProgram looks in the search path and where programs for the administrator are, which users
-// often lack.
+// findProgram searches PATH and then the administrator's folders, which a user's PATH often lacks.
 func findProgram(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

@@ -17,18 +17,18 @@ import (
 var kernelChecks = []check{
 	{
 		name: "btf", group: groupKernel, probe: probeBTF, needs: need(required, bpf, Monitor, Record, CC, Tune, Share),
-		loss: "BPF programs cannot be fitted to this kernel",
-		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or name a BTF file for this very kernel (such as bpftool " +
-			"gen min_core_btf or BTFHub makes)",
+		loss: "BPF programs cannot be adapted to this kernel",
+		remedy: "a kernel with CONFIG_DEBUG_INFO_BTF=y, or a BTF file for exactly this kernel (from bpftool gen " +
+			"min_core_btf or BTFHub)",
 	},
 	{
 		name: "bpf_jit", group: groupKernel, probe: probeJIT, needs: need(optional, bpf, Monitor, Record, CC, Share),
-		loss: "BPF programs are interpreted, which takes several times longer per " +
-			"ACK", remedy: "sysctl net.core.bpf_jit_enable=1",
+		loss:   "BPF programs are interpreted, which takes several times longer per ACK",
+		remedy: "sysctl net.core.bpf_jit_enable=1",
 	},
 	{
 		name: "unprivileged_bpf", group: groupKernel, probe: probeUnprivilegedBPF,
-		loss: "nothing: tracing takes privileges anyway", remedy: "",
+		loss: "nothing: tracing needs privileges anyway", remedy: "",
 	},
 	{
 		name: "lockdown", group: groupKernel,
@@ -51,18 +51,18 @@ var kernelChecks = []check{
 			return clockSource(readText("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 		},
 		needs: need(optional, "", Monitor, Record),
-		loss:  "it is not known how much a time stamp costs", remedy: "mount /sys",
+		loss:  "the cost of a time stamp is unknown", remedy: "mount /sys",
 	},
 	{
 		name: "cgroup_v2", group: groupKernel, probe: probeCgroup,
-		needs: slices.Concat(need(required, bpf, Tune, Share), need(optional, "", Monitor, Record)),
-		loss: "connections cannot be picked or tuned by cgroup, and record -- COMMAND records all of " +
-			"them", remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
+		needs:  slices.Concat(need(required, bpf, Tune, Share), need(optional, "", Monitor, Record)),
+		loss:   "connections cannot be selected or tuned by cgroup, and record -- COMMAND records all connections",
+		remedy: "mount -t cgroup2 none /sys/fs/cgroup/unified",
 	},
 }
 
-// probeBTF reads the kernel's types, or those of the file that the caller named, and looks for
-// TCP's.
+// probeBTF reads the types of the kernel, or of the file in Options.BTFPath, and looks for the TCP
+// structures.
 func probeBTF(m *machine) finding {
 	path := kernelBTF
 	if m.btfPath != "" {
@@ -72,7 +72,7 @@ func probeBTF(m *machine) finding {
 		if errors.Is(m.typesErr, os.ErrPermission) {
 			return unknown("this user may not read " + path)
 		}
-		return missing(fmt.Sprintf("%s gives no types: %v", path, m.typesErr))
+		return missing(fmt.Sprintf("%s contains no types: %v", path, m.typesErr))
 	}
 	for _, name := range []string{"sock", "inet_connection_sock", "tcp_sock"} {
 		var found *btf.Struct
@@ -111,9 +111,9 @@ func probeUnprivilegedBPF(*machine) finding {
 	return unknown("kernel.unprivileged_bpf_disabled cannot be read")
 }
 
-// lockdown reads the text of /sys/kernel/security/lockdown, in which the current mode stands in
-// brackets. In mode confidentiality the kernel refuses BPF's reads of its memory
-// (security/lockdown, LOCKDOWN_BPF_READ_KERNEL).
+// lockdown parses /sys/kernel/security/lockdown, which shows the current mode in brackets. In mode
+// confidentiality the kernel refuses BPF's reads of its memory (security/lockdown,
+// LOCKDOWN_BPF_READ_KERNEL).
 func lockdown(text string) finding {
 	_, rest, _ := strings.Cut(text, "[")
 	mode, _, _ := strings.Cut(rest, "]")
@@ -126,8 +126,8 @@ func lockdown(text string) finding {
 	return ok(mode, mode)
 }
 
-// probeModules asks to load a module from no file, which can only fail: the error tells whether it
-// could have worked.
+// probeModules asks the kernel to load a module from an invalid file, which always fails. The error
+// shows if a valid file could have been loaded.
 func probeModules(m *machine) finding {
 	switch err := unix.FinitModule(-1, "", 0); err {
 	case unix.EBADF:
@@ -157,12 +157,12 @@ func probeHeaders(m *machine) finding {
 	return ok(path, path)
 }
 
-// clockSource says whether reading the clock is cheap. Time stamps from device registers cost about
+// clockSource judges the cost of reading the clock. A time stamp from a device register takes about
 // a microsecond.
 func clockSource(name string) finding {
 	switch {
 	case name == "":
-		return unknown("/sys does not tell")
+		return unknown("/sys does not show it")
 	case slices.Contains([]string{"hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies"}, name):
 		return limited(name+": each time stamp is slow or coarse", name)
 	}
@@ -176,8 +176,8 @@ func probeCgroup(*machine) finding {
 	return missing("not mounted")
 }
 
-// cgroupMount finds where the cgroup v2 hierarchy is mounted in the text of /proc/self/mountinfo
-// (proc_pid_mountinfo(5)).
+// cgroupMount returns the mount point of the cgroup v2 hierarchy from the text of
+// /proc/self/mountinfo (proc_pid_mountinfo(5)), or "" if it is not mounted.
 func cgroupMount(mountinfo string) string {
 	for line := range strings.Lines(mountinfo) {
 		before, after, _ := strings.Cut(line, " - ")
@@ -189,8 +189,8 @@ func cgroupMount(mountinfo string) string {
 	return ""
 }
 
-// kernelConfig finds an option of the running kernel's configuration, "" when it is not set or not
-// known.
+// kernelConfig returns an option of the running kernel's configuration, or "" if the option is
+// unset or unknown.
 func kernelConfig(option string) string {
 	if packed, err := os.ReadFile("/proc/config.gz"); err == nil {
 		if r, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {

@@ -20,25 +20,25 @@ type Machine struct {
 	CPUs          int    `json:"cpus"`
 	MemoryBytes   uint64 `json:"memory_bytes"`
 	UserID        int    `json:"user_id"`
-	// Capabilities are those of capabilityTable that are effective.
+	// Capabilities are the effective entries of capabilityTable.
 	Capabilities []string `json:"capabilities"`
 }
 
-// kernelBTF is where the kernel shows its own types (CONFIG_DEBUG_INFO_BTF).
+// kernelBTF is the file with the kernel's own types (CONFIG_DEBUG_INFO_BTF).
 const kernelBTF = "/sys/kernel/btf/vmlinux"
 
-// machine is what the probes share.
+// machine is the state that all probes share.
 type machine struct {
 	facts     Machine
 	effective uint64 // capabilities, bit by number
-	// types are the kernel's types, from the file that the caller named or from the kernel itself.
+	// types are the types of the kernel or of the file in Options.BTFPath.
 	types    *btf.Spec
 	typesErr error
 	btfPath  string
-	// timewarpModule is the file of a module that the caller has found; "" for none.
+	// timewarpModule is the path of the module that the caller found, or "".
 	timewarpModule string
-	// memlock is the answer to lifting the limit on locked memory, which kernels before 5.11 charge
-	// BPF objects to.
+	// memlock is the error from lifting the limit on locked memory. Kernels before 5.11 charge BPF
+	// objects to this limit.
 	memlock error
 }
 
@@ -78,7 +78,7 @@ func newMachine(o Options) (*machine, error) {
 	return m, nil
 }
 
-// knows says whether the kernel's types hold a name; without types nothing is known.
+// knows reports if the kernel's types contain a name. If the types are missing, certain is false.
 func (m *machine) knows(name string) (found, certain bool) {
 	if m.typesErr != nil {
 		return false, false
@@ -87,8 +87,8 @@ func (m *machine) knows(name string) (found, certain bool) {
 	return err == nil, err == nil || errors.Is(err, btf.ErrNotFound)
 }
 
-// distribution finds the name in the text of os-release (see os-release(5)), or that of an Android
-// build.
+// distribution returns the name from the text of os-release (os-release(5)) or of an Android
+// build.prop.
 func distribution(osRelease, buildProp string) string {
 	if name := assignment(osRelease, "PRETTY_NAME"); name != "" {
 		return name

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inScratchNamespace runs a trial on a thread in a network namespace of its own, which vanishes
-// with the trial. The namespace has only its loopback device. The thread is handed back only once
-// it is in its old namespace again; else it ends with its goroutine.
+// inScratchNamespace runs a trial on a thread in a new network namespace, which ends with the trial
+// and has only a loopback device. If the thread cannot return to its old namespace, it ends with
+// its goroutine.
 func inScratchNamespace(trial func() error) error {
 	outcome := make(chan error, 1)
 	go func() {
@@ -46,7 +46,7 @@ var linkTable = []struct {
 }{
 	{
 		"veth", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Veth{LinkAttrs: a, PeerName: "peer"} },
-		need(required, "", Cell, Lab), "hosts in namespaces cannot be joined", "a kernel with CONFIG_VETH",
+		need(required, "", Cell, Lab), "hosts in namespaces cannot be connected", "a kernel with CONFIG_VETH",
 	},
 	{
 		"bridge", func(a netlink.LinkAttrs) netlink.Link { return &netlink.Bridge{LinkAttrs: a} },
@@ -106,7 +106,7 @@ func networkChecks() []check {
 		probe: func(m *machine) finding {
 			return m.judge(inScratchNamespace(func() error { return nil }), capSysAdmin)
 		},
-		loss: "no hosts of their own for experiments", remedy: "a kernel with CONFIG_NET_NS=y",
+		loss: "experiments cannot have separate hosts", remedy: "a kernel with CONFIG_NET_NS=y",
 	}}
 	for _, l := range linkTable {
 		checks = append(checks, check{
@@ -118,9 +118,9 @@ func networkChecks() []check {
 	}
 	checks = append(checks, check{
 		name: "macvtap", group: groupNetwork, needs: need(required, "", Cell, Lab),
-		probe: func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
-		loss: "a terminal cannot be held back as a Wi-Fi driver holds its sender " +
-			"back", remedy: "a kernel with CONFIG_MACVTAP",
+		probe:  func(m *machine) finding { return m.judgeNetwork(inScratchNamespace(addMacvtap)) },
+		loss:   "a terminal cannot push back on its sender as a Wi-Fi driver does",
+		remedy: "a kernel with CONFIG_MACVTAP",
 	})
 	for _, device := range []struct {
 		name  string
@@ -147,8 +147,8 @@ func networkChecks() []check {
 	return checks
 }
 
-// HasQdisc says whether a queueing discipline that Examine reports as qdisc_NAME can be used here:
-// it tries. Needs root.
+// HasQdisc tries a queueing discipline, named as in the check qdisc_NAME, and reports if it works.
+// It needs root.
 func HasQdisc(name string) bool {
 	for _, q := range qdiscTable {
 		if q.name == name {

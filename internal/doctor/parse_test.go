@@ -49,7 +49,9 @@ func TestLockdownMode(t *testing.T) {
 }
 
 func TestClockSourceCost(t *testing.T) {
-	for name, want := range map[string]Status{"tsc": OK, "arch_sys_counter": OK, "kvm-clock": OK, "hpet": Limited, "acpi_pm": Limited, "": Unknown} {
+	for name, want := range map[string]Status{
+		"tsc": OK, "arch_sys_counter": OK, "kvm-clock": OK, "hpet": Limited, "acpi_pm": Limited, "": Unknown,
+	} {
 		if got := clockSource(name); got.status != want {
 			t.Errorf("%q: got %s, want %s", name, got.status, want)
 		}

@@ -32,7 +32,7 @@ var bpfChecks = []check{
 	},
 	{
 		name: "bpf_ringbuf", group: groupBPF, probe: probeRingBuffer,
-		loss: "nothing: samples take a cheaper way (bpf_array_mmap)", remedy: "a kernel from 5.8 on",
+		loss: "nothing: samples use a cheaper path (bpf_array_mmap)", remedy: "a kernel from 5.8 on",
 	},
 	{
 		name: "bpf_probe_read_kernel", group: groupBPF,
@@ -40,7 +40,7 @@ var bpfChecks = []check{
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.RawTracepoint, asm.FnProbeReadKernel))
 		},
 		needs: need(required, bpf, Monitor, Record),
-		loss:  "programs cannot read what a socket points to", remedy: "a kernel from 5.5 on",
+		loss:  "programs cannot follow the pointers of a socket", remedy: "a kernel from 5.5 on",
 	},
 	{
 		name: "bpf_skc_to_tcp_sock", group: groupBPF,
@@ -49,8 +49,8 @@ var bpfChecks = []check{
 	},
 	{
 		name: "iter_tcp", group: groupBPF, probe: probeTCPIterator, needs: need(optional, bpf, Monitor, Record),
-		loss: "connections that are idle when an observation begins are each seen at their next segment " +
-			"only", remedy: "a kernel from 5.9 on",
+		loss:   "a connection that is idle at the start of an observation appears only at its next segment",
+		remedy: "a kernel from 5.9 on",
 	},
 	{
 		name: "sock_ops", group: groupBPF,
@@ -79,10 +79,10 @@ var bpfChecks = []check{
 	},
 	{
 		name: "struct_ops_link", group: groupBPF,
-		probe: func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
-		needs: slices.Concat(need(required, bpf, CC, Share), need(optional, "", Timewarp)),
-		loss: "no congestion control can be loaded in such a way that it goes when its owner " +
-			"does", remedy: "a kernel from 6.4 on",
+		probe:  func(m *machine) finding { return m.judgeBPF(linkCongestionControl()) },
+		needs:  slices.Concat(need(required, bpf, CC, Share), need(optional, "", Timewarp)),
+		loss:   "no congestion control can be loaded such that it is removed when its owner ends",
+		remedy: "a kernel from 6.4 on",
 	},
 	{
 		name: "tcx", group: groupBPF,
@@ -93,7 +93,7 @@ var bpfChecks = []check{
 			optional,
 			bpf,
 			Share,
-		), loss: "what terminals receive is not bounded", remedy: "a kernel from 6.6 on",
+		), loss: "traffic received by terminals is not limited", remedy: "a kernel from 6.6 on",
 	},
 	{
 		name: "fentry", group: groupBPF,
@@ -153,7 +153,7 @@ func probeTCPIterator(m *machine) finding {
 	}))
 }
 
-// probeTCPIteratorSets attaches one that would call bpf_setsockopt.
+// probeTCPIteratorSets attaches an iterator that would call bpf_setsockopt.
 func probeTCPIteratorSets(m *machine) finding {
 	return m.judgeBPF(attachTCPIterator(asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R1, socketOfContext, asm.DWord),
@@ -221,7 +221,7 @@ func attachSockOps(cgroup string) error {
 	return l.Close()
 }
 
-// attachTCX attaches a program to what the loopback device sends.
+// attachTCX attaches a program to the egress of the loopback device.
 func attachTCX() error {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "airtide_doctor", Type: ebpf.SchedCLS, License: "GPL", Instructions: emptyProgram(),

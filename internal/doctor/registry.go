@@ -31,10 +31,10 @@ var groups = []group{
 type check struct {
 	name  string // snake case; pinned by a test
 	group group
-	// probe tries the thing and leaves nothing behind.
+	// probe tries the ability and undoes its changes.
 	probe func(*machine) finding
 	needs []Need
-	// loss says what its absence costs and remedy how to get it.
+	// loss is the effect of its absence. remedy is a way to get it.
 	loss, remedy string
 }
 
@@ -62,12 +62,12 @@ type Result struct {
 	// Values are the names or ways that were found, for instance the congestion controls.
 	Values   []string `json:"values"`
 	NeededBy []Need   `json:"needed_by"`
-	// Loss says what the absence costs and Remedy how to get it.
+	// Loss is the effect of the absence. Remedy is a way to get the ability.
 	Loss   string `json:"loss"`
 	Remedy string `json:"remedy"`
 }
 
-// lossNow says what the result costs: for a check that works in part, the part that does not.
+// lossNow returns the effect of the result. For a limited check it is the part that does not work.
 func (r *Result) lossNow() string {
 	if r.Status == Limited {
 		return r.Detail
@@ -75,18 +75,17 @@ func (r *Result) lossNow() string {
 	return r.Loss
 }
 
-// Options change what is examined.
+// Options configure an examination.
 type Options struct {
-	// BTFPath names a file with the kernel's types for a kernel that does not show them itself; ""
-	// for the kernel's own.
+	// BTFPath is a file with the types of a kernel that does not publish them. If it is empty, the
+	// kernel's own types are read.
 	BTFPath string
-	// TimewarpModule is the file of the module for accelerated time that was built for this kernel;
-	// "" for none.
+	// TimewarpModule is the path of the module for accelerated time built for this kernel, or "".
 	TimewarpModule string
 }
 
-// Examine tries everything in the registry. The error is for a machine that cannot be examined at
-// all; whatever is merely missing stands in the report.
+// Examine runs every check of the registry. It fails if the machine cannot be examined at all;
+// missing abilities are part of the report.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	m, err := newMachine(o)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Report is what was found.
+// Report is the result of an examination.
 type Report struct {
 	Machine Machine
 	Checks  []Result
 	Verbs   []VerbResult
 }
 
-// Usable is false when no verb that needs the kernel can run: what then is left only reads files.
+// Usable is false if no verb that needs the kernel can run. The remaining verbs only read files.
 func (r *Report) Usable() bool {
 	return slices.ContainsFunc(r.Verbs, func(v VerbResult) bool { return !v.idle && v.Verdict != CannotRun })
 }

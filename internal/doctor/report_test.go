@@ -38,10 +38,12 @@ func TestJSONNames(t *testing.T) {
 	keysOf(value, "", keys)
 	want := []string{
 		"checks", "checks.detail", "checks.group", "checks.loss", "checks.name", "checks.needed_by",
-		"checks.needed_by.level", "checks.needed_by.verb", "checks.needed_by.way", "checks.remedy", "checks.status", "checks.values",
+		"checks.needed_by.level", "checks.needed_by.verb", "checks.needed_by.way", "checks.remedy", "checks.status",
+		"checks.values",
 		"machine", "machine.architecture", "machine.capabilities", "machine.cpus", "machine.distribution",
 		"machine.kernel_release", "machine.memory_bytes", "machine.user_id", "usable",
-		"verbs", "verbs.lacks", "verbs.lacks.check", "verbs.lacks.level", "verbs.lacks.loss", "verbs.lacks.status", "verbs.lacks.way",
+		"verbs", "verbs.lacks", "verbs.lacks.check", "verbs.lacks.level", "verbs.lacks.loss", "verbs.lacks.status",
+		"verbs.lacks.way",
 		"verbs.loss", "verbs.verb", "verbs.verdict", "verbs.way",
 	}
 	if got := slices.Sorted(maps.Keys(keys)); !slices.Equal(got, want) {
@@ -52,15 +54,19 @@ func TestJSONNames(t *testing.T) {
 func TestCheckNames(t *testing.T) {
 	want := strings.Fields(`
 		btf bpf_jit unprivileged_bpf lockdown loadable_modules kernel_headers clock_source cgroup_v2
-		cap_bpf cap_perfmon cap_net_admin cap_net_raw cap_sys_admin cap_sys_nice cap_sys_ptrace cap_sys_module cap_sys_resource
+		cap_bpf cap_perfmon cap_net_admin cap_net_raw cap_sys_admin cap_sys_nice cap_sys_ptrace cap_sys_module
+		cap_sys_resource
 		tp_btf tp_btf_trusted raw_tp raw_tp_test_run tcp_probe inet_sock_set_state tcp_destroy_sock tcp_retransmit_skb
 		tcp_cong_state_set tcp_receive_reset tcp_send_reset tcp_rcv_space_adjust tcp_retransmit_result
 		tcp_retransmit_synack tcp_rcvbuf_grow tcp_sendmsg_locked
-		bpf_memory_limit bpf_array_mmap bpf_ringbuf bpf_probe_read_kernel bpf_skc_to_tcp_sock iter_tcp sock_ops sock_ops_attach iter_tcp_setsockopt
+		bpf_memory_limit bpf_array_mmap bpf_ringbuf bpf_probe_read_kernel bpf_skc_to_tcp_sock iter_tcp sock_ops
+		sock_ops_attach iter_tcp_setsockopt
 		struct_ops struct_ops_link tcx fentry kprobe
-		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us sysctl_tcp_rto_min_us
+		inet_diag tcp_info congestion_controls cubic bbr max_pacing_rate tcp_rto_max_ms tcp_rto_min_us
+		sysctl_tcp_rto_min_us
 		network_namespace veth bridge macvtap tap tun qdisc_netem qdisc_fq qdisc_tbf qdisc_htb qdisc_clsact
-		kvm timewarp_module timewarp_counter timewarp_functions unsigned_modules sock_ops_initial_rto ip iperf3 apache curl ping tcpdump adb qemu`)
+		kvm timewarp_module timewarp_counter timewarp_functions unsigned_modules sock_ops_initial_rto ip iperf3
+		apache curl ping tcpdump adb qemu`)
 	var got []string
 	for _, c := range registry() {
 		got = append(got, c.name)
@@ -84,12 +90,12 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 	text := plainText.String()
 	for _, want := range []string{
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
-		"  ready       doctor, info, export, plot: nothing of the kernel is needed\n",
+		"  ready       doctor, info, export, plot: needs nothing of the kernel\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
-		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be fitted to this kernel (get it: " +
+		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be adapted to this kernel (remedy: " +
 			"a kernel with CONFIG_DEBUG_INFO_BTF=y",
 		"              - cap_sys_ptrace: the processes of other users are not named",
-		"              - could not be tried: tcp_probe\n",
+		"              - not tested: tcp_probe\n",
 		"\nkernel\n  missing  btf                    detail of btf\n",
 		"  ok       inet_diag\n",
 	} {
@@ -116,11 +122,15 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 
 func TestTextOfUselessMachine(t *testing.T) {
 	var text bytes.Buffer
-	if err := reportWith(map[string]Status{"btf": Missing, "inet_diag": Missing, "network_namespace": Missing, "loadable_modules": Missing}).WriteText(&text, false); err != nil {
+	if err := reportWith(
+		map[string]Status{
+			"btf": Missing, "inet_diag": Missing, "network_namespace": Missing, "loadable_modules": Missing,
+		},
+	).WriteText(&text, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  cannot run  monitor, record\n", "- inet_diag: sockets cannot be " +
-		"polled", "nothing that needs the kernel can run here\n"} {
+		"polled", "no verb that needs the kernel can run here\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}

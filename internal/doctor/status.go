@@ -17,16 +17,16 @@ type Status string
 // The outcomes.
 const (
 	OK      Status = "ok"
-	Limited Status = "limited" // works in part; the detail says what does not
+	Limited Status = "limited" // works in part; the detail names the rest
 	Missing Status = "missing" // the kernel or the machine does not have it
-	Refused Status = "refused" // it is there, but was refused although this process has the privileges for it
-	Unknown Status = "unknown" // could not be tried, mostly for want of privileges
+	Refused Status = "refused" // present, but refused although this process has the privileges
+	Unknown Status = "unknown" // not tested, usually because privileges are missing
 )
 
-// works says that whatever depends on the check can be used.
+// works reports if dependents of the check can use the ability.
 func (s Status) works() bool { return s == OK || s == Limited }
 
-// finding is what one probe found out.
+// finding is the result of one probe.
 type finding struct {
 	status Status
 	detail string
@@ -38,7 +38,7 @@ func missing(detail string, values ...string) finding { return finding{Missing, 
 func limited(detail string, values ...string) finding { return finding{Limited, detail, values} }
 func unknown(detail string) finding                   { return finding{Unknown, detail, nil} }
 
-// absentErrors are the answers by which the kernel says that it does not know a thing.
+// absentErrors are the errors that the kernel returns for unknown features.
 var absentErrors = []error{
 	ebpf.ErrNotSupported, btf.ErrNotFound, os.ErrNotExist, unix.ENOENT, unix.ENOSYS, unix.EOPNOTSUPP, unix.ENODEV,
 	unix.ENXIO, unix.ENOPROTOOPT, unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT,
@@ -67,8 +67,8 @@ func (m *machine) judge(err error, needs ...capability) finding {
 	return unknown(err.Error())
 }
 
-// judgeBPF is judge for the bpf system call, which answers EINVAL or E2BIG to what it does not
-// know. besides are capabilities that the trial takes beside those of every tracing program.
+// judgeBPF is judge for the bpf system call, which returns EINVAL or E2BIG for unknown features.
+// besides are capabilities that the trial needs in addition to CAP_BPF and CAP_PERFMON.
 func (m *machine) judgeBPF(err error, besides ...capability) finding {
 	needs := append([]capability{capBPF, capPerfmon}, besides...)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {
@@ -76,7 +76,7 @@ func (m *machine) judgeBPF(err error, besides ...capability) finding {
 	}
 	f := m.judge(err, needs...)
 	if lack := m.lacking(needs); f.status == Unknown && len(lack) > 0 {
-		// A library that cannot look around for want of privileges gives up with errors of its own.
+		// Without privileges, the library's own feature detection fails with unrelated errors.
 		return needsRoot(lack)
 	}
 	return f
@@ -86,7 +86,7 @@ func needsRoot(lack []string) finding {
 	return unknown("needs root (" + strings.Join(lack, ", ") + ")")
 }
 
-// lastLine finds the line in which the verifier says what it objects to; statistics follow it.
+// lastLine returns the verifier's objection, which is the last line before its statistics.
 func lastLine(log []string) string {
 	for i := len(log) - 1; i >= 0; i-- {
 		line := strings.TrimSpace(log[i])
@@ -97,7 +97,8 @@ func lastLine(log []string) string {
 	return "no reason given"
 }
 
-// shortError is the kernel's own word when there is one, else the error as it is.
+// shortError returns the text of the kernel's error number, or of the whole error if it has no
+// number.
 func shortError(err error) string {
 	var errno unix.Errno
 	if errors.As(err, &errno) {

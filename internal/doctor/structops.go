@@ -14,19 +14,19 @@ import (
 
 const congestionOps = "tcp_congestion_ops"
 
-// probeStructOps asks for the program type and for congestion controls among what it may implement.
+// probeStructOps looks for the program type and for its support of congestion controls.
 func probeStructOps(m *machine) finding {
 	if err := features.HaveProgramType(ebpf.StructOps); err != nil {
 		return m.judgeBPF(err)
 	}
 	if found, certain := m.knows("bpf_struct_ops_" + congestionOps); certain && !found {
-		return missing("struct_ops is there, but not for congestion controls")
+		return missing("struct_ops exists, but not for congestion controls")
 	}
 	return ok("")
 }
 
-// linkCongestionControl registers the smallest congestion control through a link (Linux 6.4) and
-// takes it away again. No socket can be using it in between: nothing knows its name.
+// linkCongestionControl registers a minimal congestion control through a link (Linux 6.4) and
+// removes it. Its name is private, so no socket uses it meanwhile.
 func linkCongestionControl() error {
 	name := fmt.Sprintf("airtide%d", os.Getpid()) // at most 15 characters
 	spec := congestionControlSpec(name)

@@ -61,7 +61,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 				continue
 			}
 			status := fmt.Sprintf("%-7s", c.Status)
-			// What no verb of this build needs is not cried out.
+			// Missing abilities that no verb needs are not coloured.
 			if c.Status == OK || len(c.NeededBy) > 0 {
 				status = paint(statusColours[c.Status], status)
 			}
@@ -69,12 +69,12 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 		}
 	}
 	if !r.Usable() {
-		fmt.Fprintf(out, "\n%s\n", paint(red, "nothing that needs the kernel can run here"))
+		fmt.Fprintf(out, "\n%s\n", paint(red, "no verb that needs the kernel can run here"))
 	}
 	return out.Flush()
 }
 
-// alike gathers the verbs on which there is the same to say, so that it is said once.
+// alike groups the verbs that have the same verdict, way and lacks, so that each text appears once.
 func (r *Report) alike() [][]VerbResult {
 	var sets [][]VerbResult
 	for _, v := range r.Verbs {
@@ -91,11 +91,11 @@ func (r *Report) alike() [][]VerbResult {
 	return sets
 }
 
-// note says by what means a verb runs and what that costs.
+// note describes the way in which a verb runs, and its loss.
 func (v *VerbResult) note() string {
 	switch {
 	case v.idle:
-		return ": nothing of the kernel is needed"
+		return ": needs nothing of the kernel"
 	case v.Way == "":
 		return ""
 	case v.Loss == "":
@@ -104,8 +104,7 @@ func (v *VerbResult) note() string {
 	return " by source " + string(v.Way) + ": " + v.Loss
 }
 
-// lackLines says of each lack what it costs and what would help. What could not be tried stands
-// together at the end.
+// lackLines describes the loss and the remedy of each lack. Untested checks share the last line.
 func (r *Report) lackLines(lacks []Lack) []string {
 	var lines, untried []string
 	for _, l := range lacks {
@@ -116,11 +115,11 @@ func (r *Report) lackLines(lacks []Lack) []string {
 		case c.Remedy == "":
 			lines = append(lines, l.Check+": "+l.Loss)
 		default:
-			lines = append(lines, l.Check+": "+l.Loss+" (get it: "+c.Remedy+")")
+			lines = append(lines, l.Check+": "+l.Loss+" (remedy: "+c.Remedy+")")
 		}
 	}
 	if len(untried) > 0 {
-		lines = append(lines, "could not be tried: "+strings.Join(untried, ", "))
+		lines = append(lines, "not tested: "+strings.Join(untried, ", "))
 	}
 	return lines
 }

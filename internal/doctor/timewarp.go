@@ -15,14 +15,14 @@ import (
 	"github.com/cilium/ebpf/features"
 )
 
-// What accelerated time needs. Loading the module is not tried: it would change the time of the
-// whole machine.
+// timewarpChecks are the needs of accelerated time. Loading the module is not tried, because it
+// would change the time of the whole machine.
 var timewarpChecks = []check{
 	{
 		name: "timewarp_module", group: groupTime, probe: probeTimewarpModule, needs: need(required, "", Timewarp),
-		loss: "there is nothing to load",
-		remedy: "airtide timewarp build, with make, a compiler and the kernel's headers; or --module FILE with one " +
-			"built elsewhere",
+		loss: "no module to load",
+		remedy: "airtide timewarp build, with make, a compiler and the kernel's headers; or --module FILE with a " +
+			"module built elsewhere",
 	},
 	{
 		name: "timewarp_counter", group: groupTime,
@@ -41,8 +41,8 @@ var timewarpChecks = []check{
 	{
 		name: "timewarp_functions", group: groupTime,
 		probe: probeTimewarpFunctions, needs: need(required, "", Timewarp),
-		loss: "the module does not find what it calls", remedy: "a kernel with CONFIG_KPROBES=y, " +
-			"CONFIG_KRETPROBES=y and high resolution timers",
+		loss:   "the module does not find the kernel functions that it calls",
+		remedy: "a kernel with CONFIG_KPROBES=y, CONFIG_KRETPROBES=y and high resolution timers",
 	},
 	{
 		name: "unsigned_modules", group: groupTime,
@@ -63,13 +63,13 @@ var timewarpChecks = []check{
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnProbeReadKernel), capNetAdmin)
 		},
-		needs: need(optional, "", Timewarp),
-		loss: "TCP's initial timeout does not follow accelerated time, so SYNs are sent again too " +
-			"early", remedy: "a kernel from 5.9 on with CONFIG_CGROUP_BPF=y",
+		needs:  need(optional, "", Timewarp),
+		loss:   "TCP's initial timeout does not follow accelerated time, so SYNs are retransmitted too early",
+		remedy: "a kernel from 5.9 on with CONFIG_CGROUP_BPF=y",
 	},
 }
 
-// probeTimewarpModule looks for a built module, else for what one is built with.
+// probeTimewarpModule looks for a built module, and otherwise for the tools that build it.
 func probeTimewarpModule(m *machine) finding {
 	if m.timewarpModule != "" {
 		return ok(m.timewarpModule, m.timewarpModule)
@@ -82,7 +82,7 @@ func probeTimewarpModule(m *machine) finding {
 			return missing("none for this kernel, and no " + tool)
 		}
 	}
-	return limited("none for this kernel from the sources of this airtide yet: airtide timewarp build")
+	return limited("not built yet from the sources of this airtide: run airtide timewarp build")
 }
 
 // counterOf looks for the machine's counter among the clock sources. The kernel takes it off the
@@ -91,9 +91,9 @@ func counterOf(architecture, available string) finding {
 	counter, known := map[string]string{"amd64": "tsc", "arm64": "arch_sys_counter"}[architecture]
 	switch {
 	case !known:
-		return missing("there is no module for " + architecture)
+		return missing("no module exists for " + architecture)
 	case available == "":
-		return unknown("/sys does not tell")
+		return unknown("/sys does not show it")
 	case slices.Contains(strings.Fields(available), counter):
 		return ok(counter, counter)
 	}
@@ -107,15 +107,15 @@ func unsignedModules(enforce, lockdown string) finding {
 	mode, _, _ := strings.Cut(rest, "]")
 	switch {
 	case enforce == "Y":
-		return limited("this kernel takes only signed modules (module.sig_enforce)")
+		return limited("this kernel accepts only signed modules (module.sig_enforce)")
 	case mode != "" && mode != "none":
-		return limited("this kernel takes only signed modules (lockdown, mode " + mode + ")")
+		return limited("this kernel accepts only signed modules (lockdown, mode " + mode + ")")
 	}
 	return ok("")
 }
 
-// timewarpFunctions are what the module looks for by name, with what is lost without; "" is
-// everything.
+// timewarpFunctions are the kernel functions that the module looks up by name. loss is the feature
+// that is unavailable without the function; "" means the whole module.
 var timewarpFunctions = []struct{ name, loss string }{
 	{"register_kprobe", ""},
 	{"register_kretprobe", ""},
@@ -125,15 +125,15 @@ var timewarpFunctions = []struct{ name, loss string }{
 	{"tcp_ack_update_rtt", "--rto paper"},
 }
 
-// timewarpVariants are the names of what the compiler has made of a function that the module takes
-// too (hook_paper in kmod/timewarp/tcp.c).
+// timewarpVariants are the compiler's names for optimised copies of a function, which the module
+// accepts too (hook_paper in kmod/timewarp/tcp.c).
 var timewarpVariants = map[string]string{
 	"tcp_ack_update_rtt.isra.0":      "tcp_ack_update_rtt",
 	"tcp_ack_update_rtt.constprop.0": "tcp_ack_update_rtt",
 }
 
-// probeTimewarpFunctions reads the names of the kernel's functions. They are told to everybody,
-// unlike their addresses.
+// probeTimewarpFunctions reads the names of the kernel's functions. Every user may read the names,
+// unlike the addresses.
 func probeTimewarpFunctions(*machine) finding {
 	f, err := os.Open("/proc/kallsyms")
 	if err != nil {

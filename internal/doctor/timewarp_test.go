@@ -16,12 +16,18 @@ func TestVerdictOnTimewarp(t *testing.T) {
 		{"the module has to be built yet", map[string]Status{"timewarp_module": Limited}, Degraded, "timewarp_module"},
 		{"no module and no headers", map[string]Status{"timewarp_module": Missing}, CannotRun, "timewarp_module"},
 		{"no modules at all", map[string]Status{"loadable_modules": Missing}, CannotRun, "loadable_modules"},
-		{"a counter that is not " +
-			"trusted", map[string]Status{"timewarp_counter": Missing}, CannotRun, "timewarp_counter"},
+		{
+			"a counter that is not trusted",
+			map[string]Status{"timewarp_counter": Missing},
+			CannotRun, "timewarp_counter",
+		},
 		{"only signed modules", map[string]Status{"unsigned_modules": Limited}, Degraded, "unsigned_modules"},
 		{"a kernel before 6.4", map[string]Status{"struct_ops_link": Missing}, Degraded, "struct_ops_link"},
-		{"no BPF for the initial " +
-			"RTO", map[string]Status{"sock_ops_initial_rto": Missing}, Degraded, "sock_ops_initial_rto"},
+		{
+			"no BPF for the initial RTO",
+			map[string]Status{"sock_ops_initial_rto": Missing},
+			Degraded, "sock_ops_initial_rto",
+		},
 	} {
 		v, found := reportWith(c.changed).Verb(Timewarp)
 		if !found || v.Verdict != c.verdict || (c.lack == "") != (len(v.Lacks) == 0) ||

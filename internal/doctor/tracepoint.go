@@ -30,15 +30,15 @@ func tracepointChecks() []check {
 		needs: need(optional, bpf, Monitor, Record),
 		loss: "the raw_tp twins of the programs are used: they copy the whole socket at each hook, which costs " +
 			"about twice as much",
-		remedy: "a kernel from 5.5 on that shows its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough " +
+		remedy: "a kernel from 5.5 on with its own BTF (CONFIG_DEBUG_INFO_BTF=y); a BTF file is not enough " +
 			"for this",
 	}, {
 		name: "tp_btf_trusted", group: groupTracepoints, needs: need(optional, bpf, Monitor, Record),
 		probe: func(m *machine) finding {
 			return m.judgeBPF(attachTypedTracepoint("tcp_probe", trustedProgram("arg:trusted")))
 		},
-		loss: "the hook at each ACK takes twice as many instructions, for the kernel checks each of its " +
-			"reads", remedy: "a kernel from 6.9 on",
+		loss:   "the hook at each ACK takes twice as many instructions, because the kernel checks each read",
+		remedy: "a kernel from 6.9 on",
 	}, {
 		name: "raw_tp", group: groupTracepoints,
 		probe:  func(m *machine) finding { return m.judgeBPF(attachRawTracepoint("tcp_probe")) },
@@ -46,9 +46,9 @@ func tracepointChecks() []check {
 		remedy: "a kernel from 4.17 on",
 	}, {
 		name: "raw_tp_test_run", group: groupTracepoints, needs: need(required, bpf, Monitor, Record),
-		probe: func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
-		loss: "the rate of the kernel's ticks cannot be found, without which its timers cannot be " +
-			"read", remedy: "a kernel from 5.10 on",
+		probe:  func(m *machine) finding { return m.judgeBPF(runRawTracepoint()) },
+		loss:   "the rate of the kernel's ticks is unknown, so its timers cannot be read",
+		remedy: "a kernel from 5.10 on",
 	}}
 	for _, t := range source.Tracepoints() {
 		c := tracepointCheck(t)
@@ -61,7 +61,7 @@ func tracepointChecks() []check {
 	checks = append(checks, check{
 		name: "tcp_retransmit_result", group: groupTracepoints,
 		probe: probeRetransmitResult, needs: need(optional, bpf, Monitor, Record),
-		loss: "retransmissions that the own device refuses make no event", remedy: "a kernel from 6.17 on",
+		loss: "retransmissions refused by the local device cause no event", remedy: "a kernel from 6.17 on",
 	})
 	for _, t := range unusedTracepoints {
 		c := tracepointCheck(t)
@@ -82,7 +82,7 @@ func tracepointCheck(t source.Tracepoint) check {
 func probeRetransmitResult(m *machine) finding {
 	switch {
 	case m.typesErr != nil:
-		return unknown("the kernel's types are not known")
+		return unknown("the kernel's types are unknown")
 	case !source.TellsOfRefusals(m.types):
 		return missing("tcp_retransmit_skb has no third argument in the kernel's types")
 	}
@@ -165,8 +165,8 @@ func attachRawTracepoint(name string) error {
 	return l.Close()
 }
 
-// runRawTracepoint runs a raw tracepoint program on behalf of user space (BPF_PROG_TEST_RUN; Linux
-// 5.10), by which the monitor learns the rate of the kernel's ticks.
+// runRawTracepoint runs a raw tracepoint program from user space (BPF_PROG_TEST_RUN; Linux 5.10).
+// The monitor measures the rate of the kernel's ticks in this way.
 func runRawTracepoint() error {
 	prog, err := rawTracepointProgram()
 	if err != nil {

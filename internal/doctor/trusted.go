@@ -6,9 +6,8 @@ import (
 )
 
 // trustedProgram passes a TCP socket to a global function that reads from it. The kernel verifies
-// such a function by itself and knows no more of an argument than its declaration says: a structure
-// of the given size, if there is one. What lies beyond it may be read only where a tag makes the
-// pointer a trusted one to the kernel's own structure (Linux 6.9).
+// such a function separately and knows only the declared size of its argument. Memory beyond that
+// size is readable only if a tag marks the argument as a trusted kernel pointer (Linux 6.9).
 func trustedProgram(tags ...string) asm.Instructions {
 	const declared, family = 8, 16 // sizeof of the declaration; sock_common.skc_family
 	integer := &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}

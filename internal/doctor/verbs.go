@@ -5,8 +5,7 @@ import "slices"
 // Verb names a command of the program.
 type Verb string
 
-// The verbs. Those that this build does not have yet stand here so that checks can already name
-// them.
+// The verbs of the program. Checks may already name verbs that this build does not have.
 const (
 	Doctor   Verb = "doctor"
 	Monitor  Verb = "monitor"
@@ -23,7 +22,7 @@ const (
 	Diagnose Verb = "diagnose"
 )
 
-// way names one of several means by which a verb can do its work; "" stands for all of them.
+// way is a means by which a verb works, such as BPF or inet_diag; "" stands for all of them.
 type way string
 
 const (
@@ -38,7 +37,7 @@ type verb struct {
 	ways  []wayOf
 }
 
-// wayOf is a way of a verb, with what is lost against the first way.
+// wayOf is a way of a verb, with its loss against the first way.
 type wayOf struct {
 	name way
 	loss string
@@ -48,8 +47,7 @@ var observing = []wayOf{
 	{bpf, ""},
 	{
 		diag,
-		"polled by inet_diag instead of sampled at each ACK: no per-ACK values, and events only as far as counters " +
-			"betray them",
+		"polled by inet_diag instead of sampled at each ACK: no per-ACK values, and events are inferred from counters",
 	},
 }
 
@@ -71,7 +69,7 @@ var verbTable = []verb{
 	{name: Diagnose},
 }
 
-// Level says how much a verb needs a check.
+// Level is the importance of a check for a verb.
 type Level string
 
 const (
@@ -94,7 +92,7 @@ func need(level Level, by way, verbs ...Verb) []Need {
 	return needs
 }
 
-// Verdict says how well a verb can run.
+// Verdict is the judgement on a verb.
 type Verdict string
 
 // The verdicts.
@@ -113,18 +111,18 @@ type Lack struct {
 	Loss   string `json:"loss"`
 }
 
-// VerbResult is the verdict on a verb. Way is the means by which it will run, "" when it has only
-// one or cannot run.
+// VerbResult is the verdict on a verb. Way is the way in which the verb will run; it is "" if the
+// verb has only one way or cannot run.
 type VerbResult struct {
 	Verb    Verb    `json:"verb"`
 	Verdict Verdict `json:"verdict"`
 	Way     way     `json:"way,omitempty"`
-	// Loss is what the way costs against the best one.
+	// Loss is the disadvantage of the way against the best way.
 	Loss  string `json:"loss,omitempty"`
 	Lacks []Lack `json:"lacks"`
 
-	// idle says that the verb needs nothing of the kernel, so that its readiness says nothing about
-	// the machine.
+	// idle marks a verb that needs nothing of the kernel. Its verdict does not describe the
+	// machine.
 	idle bool
 }
 
@@ -160,7 +158,7 @@ func (v *verb) judge(results []Result) VerbResult {
 		return r
 	}
 	r.Way, r.Loss = ways[chosen].name, ways[chosen].loss
-	// Of the ways that are not taken, only why the better ones cannot be is of interest.
+	// Keep the lacks of the chosen way, and the required lacks that exclude a better way.
 	r.Lacks = slices.DeleteFunc(r.Lacks, func(l Lack) bool {
 		better := slices.ContainsFunc(ways[:chosen], func(w wayOf) bool { return w.name == l.Way })
 		return l.Way != "" && l.Way != r.Way && !(better && l.Level == required)

@@ -15,7 +15,7 @@ import (
 	source "airtide/internal/observe/bpf"
 )
 
-// resultsWith are the results of a machine on which everything works but what is named.
+// resultsWith returns results in which every check works except the given ones.
 func resultsWith(changed map[string]Status) []Result {
 	var results []Result
 	for _, c := range registry() {
@@ -37,7 +37,8 @@ func resultsWith(changed map[string]Status) []Result {
 
 func reportWith(changed map[string]Status) *Report {
 	r := &Report{Checks: resultsWith(changed), Machine: Machine{
-		KernelRelease: "6.1.0", Architecture: "x86_64", Distribution: "Debian", CPUs: 2, MemoryBytes: 1 << 31, Capabilities: []string{},
+		KernelRelease: "6.1.0", Architecture: "x86_64", Distribution: "Debian", CPUs: 2, MemoryBytes: 1 << 31,
+		Capabilities: []string{},
 	}}
 	r.judgeVerbs()
 	return r
@@ -53,30 +54,91 @@ func TestVerdictOnMonitor(t *testing.T) {
 		usable  bool
 	}{
 		{"everything is there", nil, Ready, bpf, nil, true},
-		{"what it does not use is " +
-			"missing", map[string]Status{"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing, "tcp_retransmit_synack": Missing}, Ready, bpf, nil, true},
-		{"an optional tracepoint is " +
-			"missing", map[string]Status{"tcp_cong_state_set": Missing}, Degraded, bpf, []string{"tcp_cong_state_set"}, true},
-		{"idle connections cannot be " +
-			"found", map[string]Status{"iter_tcp": Missing}, Degraded, bpf, []string{"iter_tcp"}, true},
-		{"the hook at each ACK costs " +
-			"more", map[string]Status{"tp_btf_trusted": Missing}, Degraded, bpf, []string{"tp_btf_trusted"}, true},
-		{"refused retransmissions are not " +
-			"told", map[string]Status{"tcp_retransmit_result": Missing}, Degraded, bpf, []string{"tcp_retransmit_result"}, true},
-		{"the rate of ticks cannot be " +
-			"found", map[string]Status{"raw_tp_test_run": Missing}, Degraded, diag, []string{"raw_tp_test_run"}, true},
-		{"sockets cannot be followed", map[string]Status{"bpf_probe_read_kernel": Missing}, Degraded, diag, []string{"bpf_probe_read_kernel"}, true},
-		{"namespaces cannot be " +
-			"entered", map[string]Status{"cap_sys_admin": Missing}, Degraded, bpf, []string{"cap_sys_admin"}, true},
-		{"something works in part", map[string]Status{"clock_source": Limited}, Degraded, bpf, []string{"clock_source"}, true},
+		{
+			"what it does not use is missing", map[string]Status{
+				"fentry": Refused, "kprobe": Missing, "qdisc_netem": Missing, "kvm": Missing,
+				"tcp_retransmit_synack": Missing,
+			}, Ready, bpf, nil, true,
+		},
+		{
+			"an optional tracepoint is missing", map[string]Status{
+				"tcp_cong_state_set": Missing,
+			}, Degraded, bpf, []string{"tcp_cong_state_set"}, true,
+		},
+		{
+			"idle connections cannot be found",
+			map[string]Status{"iter_tcp": Missing},
+			Degraded, bpf,
+			[]string{"iter_tcp"},
+			true,
+		},
+		{
+			"the hook at each ACK costs more",
+			map[string]Status{"tp_btf_trusted": Missing},
+			Degraded, bpf,
+			[]string{"tp_btf_trusted"},
+			true,
+		},
+		{
+			"refused retransmissions are not told", map[string]Status{
+				"tcp_retransmit_result": Missing,
+			}, Degraded, bpf, []string{"tcp_retransmit_result"}, true,
+		},
+		{
+			"the rate of ticks cannot be found",
+			map[string]Status{"raw_tp_test_run": Missing},
+			Degraded, diag,
+			[]string{"raw_tp_test_run"},
+			true,
+		},
+		{
+			"sockets cannot be followed",
+			map[string]Status{"bpf_probe_read_kernel": Missing},
+			Degraded, diag,
+			[]string{"bpf_probe_read_kernel"},
+			true,
+		},
+		{
+			"namespaces cannot be entered",
+			map[string]Status{"cap_sys_admin": Missing},
+			Degraded, bpf,
+			[]string{"cap_sys_admin"},
+			true,
+		},
+		{
+			"something works in part",
+			map[string]Status{"clock_source": Limited},
+			Degraded, bpf,
+			[]string{"clock_source"},
+			true,
+		},
 		{"no BTF", map[string]Status{"btf": Missing, "tp_btf": Missing}, Degraded, diag, []string{"btf"}, true},
-		{"no privileges", map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown}, Degraded, diag, []string{"cap_bpf", "cap_perfmon", "tcp_probe"}, true},
+		{
+			"no privileges",
+			map[string]Status{"cap_bpf": Missing, "cap_perfmon": Missing, "tcp_probe": Unknown},
+			Degraded, diag,
+			[]string{"cap_bpf", "cap_perfmon", "tcp_probe"},
+			true,
+		},
 		{"no inet_diag costs the bpf source nothing", map[string]Status{"inet_diag": Missing}, Ready, bpf, nil, true},
-		{"neither source", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "tcp_send_reset": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, true},
-		{"nothing that needs the " +
-			"kernel", map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing, "struct_ops": Missing, "sock_ops": Missing, "loadable_modules": Missing}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false},
-		{"polled values work in " +
-			"part", map[string]Status{"btf": Missing, "tcp_info": Limited}, Degraded, diag, []string{"btf", "tcp_info"}, true},
+		{
+			"neither source",
+			map[string]Status{"bpf_array_mmap": Missing, "inet_diag": Missing, "tcp_send_reset": Missing},
+			CannotRun, "",
+			[]string{"bpf_array_mmap", "inet_diag"},
+			true,
+		},
+		{
+			"nothing that needs the kernel", map[string]Status{
+				"bpf_array_mmap": Missing, "inet_diag": Missing, "network_namespace": Missing,
+				"struct_ops": Missing, "sock_ops": Missing, "loadable_modules": Missing,
+			}, CannotRun, "", []string{"bpf_array_mmap", "inet_diag"}, false,
+		},
+		{
+			"polled values work in part", map[string]Status{
+				"btf": Missing, "tcp_info": Limited,
+			}, Degraded, diag, []string{"btf", "tcp_info"}, true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := reportWith(c.changed)
@@ -113,7 +175,7 @@ func TestVerdictOnMonitor(t *testing.T) {
 	}
 }
 
-// The monitor's source says itself which tracepoints it needs, and what the others are for.
+// The monitor's source itself lists the tracepoints it needs and the use of the others.
 func TestTracepointsCostWhatTheSourceSays(t *testing.T) {
 	for _, p := range source.Tracepoints() {
 		for _, name := range []Verb{Monitor, Record} {
@@ -135,8 +197,7 @@ func TestTracepointsCostWhatTheSourceSays(t *testing.T) {
 	}
 }
 
-// Without it a command's connections are not told from others (record/command.go), by either
-// source.
+// Without cgroups, neither source can tell a command's connections from others (record/command.go).
 func TestRecordIsDegradedWithoutCgroups(t *testing.T) {
 	v, found := reportWith(map[string]Status{"cgroup_v2": Missing, "btf": Missing}).Verb(Record)
 	if !found || v.Verdict != Degraded || v.Way != diag ||
@@ -177,7 +238,8 @@ func TestRegistryIsConsistent(t *testing.T) {
 			i := slices.IndexFunc(verbTable, func(v verb) bool { return v.name == n.Verb })
 			if i < 0 {
 				t.Errorf("%s: needed by %q, which is no verb", c.name, n.Verb)
-			} else if n.Way != "" && !slices.ContainsFunc(verbTable[i].ways, func(w wayOf) bool { return w.name == n.Way }) {
+			} else if n.Way != "" &&
+				!slices.ContainsFunc(verbTable[i].ways, func(w wayOf) bool { return w.name == n.Way }) {
 				t.Errorf("%s: needed by %s for the way %q, which it does not have", c.name, n.Verb, n.Way)
 			}
 		}
@@ -200,10 +262,20 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 			"cap_perfmon)"},
 		{"a file that may not be opened", nobody, &os.PathError{Op: "open", Err: unix.EACCES}, Unknown, "needs root"},
 		{"absent", root, fmt.Errorf("attaching: %w", os.ErrNotExist), Missing, "not in this kernel"},
-		{"absent for a user too", nobody, fmt.Errorf("adding: %w", unix.EOPNOTSUPP), Missing, "operation not supported"},
+		{
+			"absent for a user too", nobody, fmt.Errorf("adding: %w", unix.EOPNOTSUPP), Missing,
+			"operation not supported",
+		},
 		{"unknown to the bpf system call", root, unix.EINVAL, Missing, "invalid argument"},
 		{"unknown to the library", root, ebpf.ErrNotSupported, Missing, "not supported"},
-		{"disliked by the verifier", root, &ebpf.VerifierError{Cause: unix.EACCES, Log: []string{"0: (85) call", "R1 type=ctx expected=fp", "processed 1 insns", ""}}, Missing, "R1 type=ctx expected=fp"},
+		{
+			"disliked by the verifier", root,
+			&ebpf.VerifierError{
+				Cause: unix.EACCES,
+				Log:   []string{"0: (85) call", "R1 type=ctx expected=fp", "processed 1 insns", ""},
+			},
+			Missing, "R1 type=ctx expected=fp",
+		},
 		{"some other error", root, errors.New("out of cheese"), Unknown, "out of cheese"},
 		{"some other error of a user", nobody, errors.New("cannot look around"), Unknown, "needs root"},
 	} {
