@@ -126,7 +126,7 @@ func TestNamesAndNumbersOfEnumerations(t *testing.T) {
 			t.Errorf("got %s, want %s", c.got, c.want)
 		}
 	}
-	// P4's codes are the numbers of the kernel's congestion states.
+	// The codes of Matsuno et al. 2021 are the numbers of the kernel's congestion states.
 	if int(CodeTimeout) != int(CALoss) || int(CodeDupAck) != int(CARecovery) ||
 		int(CodeLocalCongestion) != int(CACWR) || int(CodeReordering) != int(CADisorder) {
 		t.Error("error codes and congestion states differ")

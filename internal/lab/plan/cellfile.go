@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CellFile is a cell to be run by itself: the machines, cell and path of an experiment's file
-// without its flows.
+// CellFile is a cell that runs alone: the machines, cell and path of an experiment's file, without
+// its flows.
 type CellFile struct {
 	Name  string
 	Seed  uint64
@@ -38,13 +38,13 @@ type outsideText struct {
 // notOfCells are the parts of an experiment that a cell alone has no use for.
 var notOfCells = []string{"sweep", "flows", "measure", "claims", "figures", "record"}
 
-// endless is the duration of a cell alone, for the times of its schedules: the most that there is.
+// endless is the duration of a cell that runs alone, for the times of its schedules. It is the
+// longest duration that a file may have.
 const endless = "168 h"
 
-// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment, whose other
-// parts may be there and are passed over, but for a sweep, of which the first point counts;
-// terminals that are virtual machines in an experiment are namespaces. A terminal or server may
-// have "outside". The error is a Problems.
+// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment. A terminal
+// or server may have "outside". The other parts of an experiment are ignored, except that the first
+// point of a sweep is applied; virtual machines become namespaces. The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
 	root, err := parse(file, data)
 	if err != nil {
@@ -145,7 +145,7 @@ func decodeOutside(n *node, path string, problems *Problems) (o Outside) {
 	return o
 }
 
-// parsePrefix takes a plain address for that of one host.
+// parsePrefix reads a prefix. A plain address means a prefix of one host.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if strings.Contains(s, "/") {
 		return netip.ParsePrefix(s)

@@ -10,8 +10,8 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// checker holds a decoded experiment against what can be run. The tree says where things stand in
-// the file.
+// checker checks that a decoded experiment can be run. The tree gives the places of problems in the
+// file.
 type checker struct {
 	tree     *node
 	problems *Problems
@@ -23,7 +23,7 @@ type checker struct {
 	cellAlone bool
 }
 
-// problem places a problem at a path, or at what there is of it.
+// problem adds a problem at a path, or at the longest existing part of that path.
 func (c *checker) problem(path, found, expected string) {
 	at, _ := c.tree.find(path)
 	c.problems.add(Problem{at.Position, path, found, expected})
@@ -104,7 +104,7 @@ func (c *checker) header() {
 	}
 }
 
-// names checks that every machine and flow has a name of its own.
+// names checks that no two machines and no two flows have the same name.
 func (c *checker) names() {
 	if len(c.e.Terminals) == 0 {
 		c.problem("terminals", "no terminal", "one at least")
@@ -203,7 +203,7 @@ func (c *checker) radio(path string, r Radio) {
 	}
 }
 
-// access checks what the medium would refuse, window by window.
+// access checks the values that the medium would refuse, window by window.
 func (c *checker) access(path string, a Access) {
 	if a.AIFSN < 0 || a.AIFSN > 15 || a.AIFSN == 0 && c.has(path+".aifsn") {
 		c.problem(path+".aifsn", c.found(path+".aifsn"), "1 to 15")
@@ -251,7 +251,7 @@ var (
 	sysctlName     = regexp.MustCompile(`^-?net(\.[a-zA-Z0-9_-]+)+$`)
 )
 
-// sysctlFields are sysctls that a field stands for.
+// sysctlFields are the sysctls that have a field of their own.
 var sysctlFields = map[string]string{
 	"net.ipv4.tcp_rmem":               "receive_buffer",
 	"net.ipv4.tcp_wmem":               "send_buffer",
@@ -310,7 +310,7 @@ func (c *checker) cell() {
 	}
 	c.beacons(cell.Beacons)
 	c.access("cell.ap.access", cell.AP.Access)
-	// The access point sends by the standard of each terminal; the widest bounds are those of ax.
+	// The access point sends by the standard of each terminal; ax has the widest bounds.
 	c.aggregation("cell.ap.aggregation", cell.AP.Aggregation, Standard("ax").facts())
 }
 

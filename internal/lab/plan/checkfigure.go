@@ -39,7 +39,7 @@ func (c *checker) figure(path string, f Figure) {
 		c.problem(path+".of", "flows for "+string(f.Kind), "none: only a timeline is of some flows")
 	}
 	for i, name := range f.Of {
-		// How many a flow of the file stands for depends on the point of the sweep.
+		// The number of flows that a flow of the file stands for depends on the sweep's point.
 		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
 			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
 			c.problem(

@@ -245,7 +245,7 @@ func (c *checker) cellMeasurement(path string, m Measurement) {
 	c.maxima(path, m, flows)
 }
 
-// maxima checks that it is known what the terminals of some flows reach alone.
+// maxima checks that the rate which each terminal of the flows reaches alone is known.
 func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
 	if !slices.Contains(overMax, m.Quantity) {
 		return

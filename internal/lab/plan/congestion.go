@@ -44,10 +44,10 @@ var parameterFields = map[string]string{
 	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
 }
 
-// boundFields are those of cubic_bound.
+// boundFields are the fields that only cubic_bound has.
 var boundFields = []string{"lower", "upper"}
 
-// parameters are the kind's own where the file says nothing.
+// parameters returns the file's parameters, completed by the kind's defaults.
 func (c CongestionControl) parameters() congestion.Parameters {
 	p := congestion.Kind(c.Kind).Defaults()
 	given := func(to *float64, from float64) {
@@ -75,14 +75,14 @@ func (c CongestionControl) parameters() congestion.Parameters {
 	return p
 }
 
-// bounds are those of the window, none where the file says nothing.
+// bounds returns the bounds of the window. Zero means no bound.
 func (c CongestionControl) bounds() congestion.Bounds {
 	return congestion.Bounds{Lower: uint32(max(c.Lower, 0)), Upper: uint32(max(c.Upper, 0))}
 }
 
-// CongestionSetup is a congestion control that a run needs and the kernel has not.
+// CongestionSetup is a congestion control that a run needs and the kernel lacks.
 type CongestionSetup struct {
-	// Name under which stacks and flows speak of it.
+	// Name is the name that stacks and flows use.
 	Name       string                `json:"name"`
 	Kind       congestion.Kind       `json:"kind"`
 	Parameters congestion.Parameters `json:"parameters"`
@@ -90,8 +90,9 @@ type CongestionSetup struct {
 	Bounds congestion.Bounds `json:"bounds,omitzero"`
 }
 
-// congestionControls are those of airtide among the names that stacks and flows use: the file's
-// own, and kinds by their names with the kinds' own parameters.
+// congestionControls returns the congestion controls that airtide has to load among the names that
+// stacks and flows use: those defined in the file, and kinds by their names with default
+// parameters.
 func (e *Experiment) congestionControls() []CongestionSetup {
 	used := map[string]bool{}
 	for _, t := range e.Terminals {

@@ -100,7 +100,7 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 	}
 }
 
-// expectation returns what the value should have been, by the error of reading it.
+// expectation returns the expected form of a value, from the error of reading it.
 func expectation(target encoding.TextUnmarshaler, err error) string {
 	syntax, ok := errors.AsType[*units.SyntaxError](err)
 	if !ok {
@@ -200,7 +200,8 @@ type structField struct {
 
 var knownFields sync.Map // reflect.Type to []structField
 
-// structFields are a struct's fields as the file names them, those of embedded structs among them.
+// structFields returns a struct's fields with their names in the file, including those of embedded
+// structs.
 func structFields(t reflect.Type) []structField {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]structField)

@@ -1,11 +1,11 @@
 package plan
 
-// Experiment is what a file says, at one point of its sweep: the values of the point are in their
-// places, profiles are laid under, and what was left out has its default.
+// Experiment is the content of a file at one point of its sweep. The point's values are set,
+// profiles are applied, and missing fields have their defaults.
 type Experiment struct {
 	Name      string   `json:"name" jsonschema:"Short name: results are kept under it."`
 	Title     string   `json:"title,omitzero" jsonschema:"One line for people."`
-	Source    string   `json:"source,omitzero" jsonschema:"What this repeats, such as: P1 figure 7."`
+	Source    string   `json:"source,omitzero" jsonschema:"What this repeats, such as: Miki et al. 2010, figure 7."`
 	Notes     string   `json:"notes,omitzero" jsonschema:"What a reader should know, such as what the source leaves open and what was chosen."`
 	Duration  Duration `json:"duration,omitzero" jsonschema:"How long a run sends. Default 10 s."`
 	Warmup    Duration `json:"warmup,omitzero" jsonschema:"What of it is left out of measurements, from the start. Default 0."`
@@ -51,7 +51,7 @@ type Buffer struct {
 	Max     Size `json:"max" jsonschema:"Up to which the kernel tunes it."`
 }
 
-// Terminal is a device under test, or a group of equal ones.
+// Terminal is a device under test, or a group of equal devices.
 type Terminal struct {
 	Stack
 	Count int        `json:"count,omitzero" jsonschema:"Makes it a group: the terminals are its name with 1 to count behind it."`
@@ -90,13 +90,14 @@ type Radio struct {
 	Aggregation   Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
 	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of its transmit queue, in packets. Default 1000 packets."`
 	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs lost on the air, both directions. Default 0."`
-	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full, which TCP takes for local congestion (P4's code 2). Default false: the sender is held back."`
+	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full, which TCP takes for local congestion (code 2 of Matsuno et al. 2021). Default false: the sender is held back."`
 	Access        Access      `json:"access,omitzero" jsonschema:"How it contends for the medium. Default: DCF for b, g and a, best effort from n on, with the standard's values."`
 	ShortPreamble bool        `json:"short_preamble,omitzero" jsonschema:"802.11b: whether frames have the short preamble, those at 1 Mbit/s excepted. Default false."`
 	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
 }
 
-// Access is how a contender gets to the medium. What is zero has the category's own value.
+// Access holds the parameters of medium access (EDCA). A field of zero means the access category's
+// own value.
 type Access struct {
 	Category Category `json:"category,omitzero" jsonschema:"dcf, or one of EDCA's access categories: background, best_effort, video, voice. The TXOP limit is cell.txop_limit with all of them."`
 	AIFSN    int      `json:"aifsn,omitzero" jsonschema:"Slots behind SIFS before a back-off goes on, 1 to 15."`
@@ -126,15 +127,15 @@ type RateStep struct {
 	PHYRate Rate     `json:"phy_rate" jsonschema:"From then on."`
 }
 
-// Aggregation bounds an A-MPDU; the first bound that is reached counts. What is zero has the
-// standard's bound.
+// Aggregation bounds an A-MPDU; the tightest bound counts. A field of zero means the standard's
+// bound.
 type Aggregation struct {
 	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Default: the standard's most, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
 	Frames  int      `json:"frames,omitzero" jsonschema:"MPDUs. 1 is no aggregation. Default: the standard's 64 (ax: 256)."`
 	Airtime Duration `json:"airtime,omitzero" jsonschema:"Of one PPDU. Default: the standard's 5484 us."`
 }
 
-// Cell is the access point, what holds for the whole medium, and how the engine takes packets.
+// Cell describes the access point, the medium and the engine's interface to the kernel.
 type Cell struct {
 	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals for which neither they nor their profile have a standard."`
 	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
@@ -144,7 +145,7 @@ type Cell struct {
 	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
 	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
 	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
-	// EIFSAfterCollision is what ns-3 calls a receiver without preamble detection.
+	// EIFSAfterCollision models a receiver without preamble detection, in the terms of ns-3.
 	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
 
 	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
@@ -157,8 +158,8 @@ type Beacons struct {
 	Rate  Rate     `json:"rate,omitzero" jsonschema:"A rate of 802.11b or g. Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz."`
 }
 
-// SuperPackets says where several packets of a flow pass between the kernel and the engine in one
-// piece.
+// SuperPackets selects the directions between kernel and engine in which several packets of a flow
+// pass in one piece.
 type SuperPackets string
 
 // The places.
@@ -198,7 +199,7 @@ func (*Discipline) choices() []string {
 	return []string{string(FIFO), string(FIFOPerStation), string(FQCoDel), string(AirtimeFair)}
 }
 
-// Record is what is kept of a run.
+// Record selects the recordings of a run.
 type Record struct {
 	TCP      Names    `json:"tcp,omitzero" jsonschema:"Machines whose kernel is recorded per ACK: names, all, or terminals."`
 	Packets  Names    `json:"packets,omitzero" jsonschema:"Machines whose packets are captured: names, all, or terminals."`
@@ -214,7 +215,7 @@ const (
 	defaultRetries  = 7
 )
 
-// orDefault sets what was left out.
+// orDefault sets a value that the file does not have.
 func orDefault[T comparable](v *T, otherwise T) {
 	var zero T
 	if *v == zero {

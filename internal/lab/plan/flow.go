@@ -54,7 +54,7 @@ const (
 
 func (*Way) choices() []string { return []string{string(Forward), string(Reverse), string(Both)} }
 
-// takes says which of a flow's optional fields a protocol has a meaning for.
+// takes lists the optional fields of a flow that each protocol uses.
 var takes = map[Protocol][]string{
 	TCP:       {"direction", "parallel", "rate", "congestion"},
 	UDP:       {"direction", "parallel", "rate", "length"},
@@ -73,8 +73,8 @@ func meaningless(p Protocol) []string {
 	return slices.DeleteFunc(slices.Clone(optional), func(f string) bool { return slices.Contains(takes[p], f) })
 }
 
-// setDefaults fills in what the protocol leaves to a default. A datagram of 1470 bytes is iperf
-// 2's, with which the papers measured: with its headers it fills an Ethernet frame but for two
+// setDefaults sets the fields whose defaults depend on the protocol. A datagram has 1470 bytes, as
+// in iperf 2, which the papers used. With its headers it fills an Ethernet frame except for two
 // bytes.
 func (f *Flow) setDefaults(duration Duration) {
 	orDefault(&f.Stop, duration)
@@ -96,7 +96,7 @@ func (f *Flow) setDefaults(duration Duration) {
 
 // FlowSetup is one flow of a run.
 type FlowSetup struct {
-	// Name is the flow's in the file, with a number behind it where the file's stands for several.
+	// Name is the flow's name in the file, with a number appended if it stands for several flows.
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	From  string `json:"from"`
@@ -120,13 +120,13 @@ func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
 	return forward, true
 }
 
-// SendsBack says that the data goes from the machine that answers to the one that opens the
+// SendsBack reports whether the data goes from the answering machine to the one that opens the
 // connection.
 func (f Flow) SendsBack() bool {
 	return f.Protocol == HTTPGet || f.Protocol == Web || f.Direction == Reverse
 }
 
-// senders are the machines whose kernel sends a flow's data.
+// senders returns the machines whose kernels send a flow's data.
 func (f Flow) senders(d directory) []string {
 	from, to := d.machines(f.From), d.machines(f.To)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"airtide/internal/vm"
 )
 
-// MachineKind is what carries a terminal.
+// MachineKind selects the machine that a terminal runs in: a namespace or a virtual machine.
 type MachineKind string
 
 // The kinds.
@@ -34,7 +34,7 @@ const defaultKernel = GuestKernel("6.1")
 // Time is how a virtual machine's clock runs, and how its TCP follows.
 type Time struct {
 	Ratio ClockRatio `json:"ratio,omitzero" jsonschema:"How many times as fast as real time the clock runs, 1/10 to 1000. Default: the kernel's own clock, without the module."`
-	RTO   RTO        `json:"rto,omitzero" jsonschema:"How TCP's retransmission timeout follows: bounds (default: its least and first values), paper (all of it, as P3 has it) or none."`
+	RTO   RTO        `json:"rto,omitzero" jsonschema:"How TCP's retransmission timeout follows: bounds (default: its least and first values), paper (all of it, as in Onozato et al. 2019) or none."`
 	CUBIC CUBICTime  `json:"cubic,omitzero" jsonschema:"The time by which CUBIC grows: clock (default), or real, which takes Linux 6.4."`
 }
 
@@ -45,7 +45,7 @@ const expectedRatio = "how many times as fast as real time, 1/10 to 1000, such a
 
 var ratioRegexp = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}|/[0-9]{1,6})?$`)
 
-// UnmarshalText reads a ratio. It stays as it is written.
+// UnmarshalText reads a ratio and keeps its spelling.
 func (r *ClockRatio) UnmarshalText(text []byte) error {
 	*r = ClockRatio(text)
 	if v := r.Value(); !ratioRegexp.Match(text) || !(v >= 0.1 && v <= 1000) {
@@ -54,7 +54,7 @@ func (r *ClockRatio) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Value is the ratio as a number, 1 where there is none.
+// Value returns the ratio as a number, 1 if it is missing.
 func (r ClockRatio) Value() float64 {
 	if r == "" {
 		return 1
@@ -77,7 +77,7 @@ type RTO string
 
 func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
 
-// CUBICTime is the time by which CUBIC grows.
+// CUBICTime selects the clock by which CUBIC's window grows.
 type CUBICTime string
 
 // The times.
@@ -108,7 +108,7 @@ func (t *Terminal) guest() *GuestSetup {
 	return g
 }
 
-// guest checks what there is only for virtual machines, and what there is not for them.
+// guest checks the fields that only virtual machines have and those that they do not have.
 func (c *checker) guest(path string, t Terminal) {
 	if t.Kind != VirtualMachine {
 		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {
@@ -132,13 +132,13 @@ func (c *checker) guest(path string, t Terminal) {
 	}
 }
 
-// ofAirtide says whether a congestion control is one that the lab loads.
+// ofAirtide reports whether the lab loads this congestion control.
 func (c *checker) ofAirtide(name string) bool {
 	_, own := c.e.CongestionControls.Get(name)
 	return own || slices.Contains(congestion.All(), congestion.Kind(name))
 }
 
-// guestFlow checks what flows of virtual machines cannot be.
+// guestFlow checks the restrictions on flows of virtual machines.
 func (c *checker) guestFlow(path string, f Flow) {
 	guests := map[string]bool{}
 	for _, t := range c.e.Terminals {

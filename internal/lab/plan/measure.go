@@ -12,7 +12,7 @@ type Measurement struct {
 	Take      Take     `json:"take,omitzero" jsonschema:"What of the values of flows or terminals: each of them, or sum, mean (default), median, min, max, jain (Jain's index of them)."`
 }
 
-// Unit is that of what is taken, empty for plain numbers.
+// Unit returns the unit of the measured quantity, empty for plain numbers.
 func (m Measurement) Unit() string {
 	if m.Take == Jain {
 		return ""
@@ -20,12 +20,12 @@ func (m Measurement) Unit() string {
 	return m.Quantity.Unit()
 }
 
-// Quantity is what can be measured.
+// Quantity is a quantity that can be measured.
 type Quantity string
 
-// quantities, with the unit of their numbers, and whether they are of a flow, of a terminal or of
-// the whole cell. A terminal's is of its radio; a flow's rate is counted where its packets leave
-// the cell or the path.
+// quantities lists each quantity with its unit and its subject: a flow, a terminal or the cell. A
+// terminal's quantity describes its radio. A flow's rate is counted at the exit of the cell or
+// path.
 var quantities = []struct {
 	name, unit, of, says string
 }{
@@ -39,7 +39,7 @@ var quantities = []struct {
 	{
 		"part_of_alone", "", "flow",
 		"goodput over what the terminal reaches alone with this wire, the lesser of share.max_rate and what TCP " +
-			"gets out of the wire: Jain's index of these is P4's improved one",
+			"gets out of the wire: Jain's index of these is the improved one of Matsuno et al. 2021",
 	},
 	{"reported_rate", "Mbit/s", "flow", "rate that the tool reports"},
 	{"share", "", "flow", "goodput over the fair share of all flows' goodput, by connections: 1 is fair"},
@@ -53,7 +53,10 @@ var quantities = []struct {
 	{"max_cwnd", "packets", "flow", "greatest congestion window, from the kernel"},
 	{"end_cwnd", "packets", "flow", "congestion window at the end, from the kernel"},
 	{"cwnd_kept", "%", "flow", "what fast recovery leaves of the congestion window, mean over losses, from the kernel"},
-	{"ca_state", "", "flow", "congestion state, mean over time: 0 open, else P4's codes 1 to 4, from the kernel"},
+	{
+		"ca_state", "", "flow",
+		"congestion state, mean over time: 0 open, else the codes 1 to 4 of Matsuno et al. 2021, from the kernel",
+	},
 	{"cubic_k", "s", "flow", "mean of CUBIC's K, from the kernel"},
 	{"send_window", "kB", "flow", "mean window that the receiver advertises, from the kernel"},
 	{
@@ -65,10 +68,10 @@ var quantities = []struct {
 		"share of the sender's busy time in which its send buffer held it, from the kernel",
 	},
 	{"retransmits", "packets", "flow", "segments sent again, from the kernel"},
-	{"reordering", "", "flow", "P4's code 1, from the kernel"},
-	{"local_congestion", "", "flow", "P4's code 2, from the kernel"},
-	{"duplicate_acks", "", "flow", "P4's code 3: duplicate ACK or SACK, from the kernel"},
-	{"timeouts", "", "flow", "P4's code 4, from the kernel"},
+	{"reordering", "", "flow", "code 1 of Matsuno et al. 2021, from the kernel"},
+	{"local_congestion", "", "flow", "code 2 of Matsuno et al. 2021, from the kernel"},
+	{"duplicate_acks", "", "flow", "code 3 of Matsuno et al. 2021: duplicate ACK or SACK, from the kernel"},
+	{"timeouts", "", "flow", "code 4 of Matsuno et al. 2021, from the kernel"},
 	{"airtime", "%", "terminal", "share of the run in which the terminal's or its downlink's frames held the medium"},
 	{"collisions", "%", "terminal", "share of its attempts"},
 	{"aggregation", "frames", "terminal", "mean MPDUs of its PPDUs"},
@@ -104,25 +107,25 @@ func (*Quantity) choices() []string {
 	return names
 }
 
-// Unit is that of the quantity's numbers, empty for plain ones.
+// Unit returns the unit of the quantity, empty for plain numbers.
 func (q Quantity) Unit() string { return quantities[q.index()].unit }
 
-// OfFlows says that the quantity is of flows, not of terminals or the cell.
+// OfFlows reports whether the quantity describes flows.
 func (q Quantity) OfFlows() bool { return quantities[q.index()].of == "flow" }
 
-// OfCell says that the quantity is of the whole cell: it has one value.
+// OfCell reports whether the quantity describes the whole cell. It then has one value.
 func (q Quantity) OfCell() bool { return quantities[q.index()].of == "cell" }
 
 // ofGoodput are the quantities that follow from goodput, so that they can be had of any part of a
 // run.
 var ofGoodput = []Quantity{"goodput", "goodput_peak", "part_of_max", "part_of_alone", "share", "distance"}
 
-// overMax are those for which it has to be known what each terminal reaches alone.
+// overMax lists the quantities that need the rate which each terminal reaches alone.
 var overMax = []Quantity{"part_of_max", "part_of_alone", "distance"}
 
 func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(*q))) }
 
-// Suits says whether a flow of a protocol has the quantity.
+// Suits reports whether flows of a protocol have the quantity.
 func (q Quantity) Suits(p Protocol) bool {
 	switch q {
 	case "goodput", "goodput_peak", "share", "part_of_max", "part_of_alone":
@@ -139,7 +142,7 @@ func (q Quantity) Suits(p Protocol) bool {
 	return p != UDP && p != Ping // the kernel's of TCP
 }
 
-// kernelQuantities are those that need the kernel's recording of the flow's sender.
+// kernelQuantities lists the quantities that need the kernel recording of the flow's sender.
 var kernelQuantities = []Quantity{
 	"srtt", "rtt_p95", "cwnd", "max_cwnd", "end_cwnd", "cwnd_kept", "ca_state", "cubic_k", "send_window",
 	"rwnd_limited",
@@ -149,10 +152,10 @@ var kernelQuantities = []Quantity{
 // courses are the quantities that a run has over time, too.
 var courses = []Quantity{"goodput", "srtt", "cwnd", "ca_state", "cubic_k", "send_window"}
 
-// HasCourse says whether a run has the quantity over time, so that a timeline can show it.
+// HasCourse reports whether a run has a time series of the quantity, which a timeline can show.
 func (q Quantity) HasCourse() bool { return slices.Contains(courses, q) }
 
-// FromKernel says whether the quantity is from the recording of the kernel.
+// FromKernel reports whether the quantity comes from the kernel recording.
 func (q Quantity) FromKernel() bool { return slices.Contains(kernelQuantities, q) }
 
 // Take is how the values of several flows or terminals become a measurement.
@@ -197,7 +200,7 @@ type Place map[string]string
 // FigureKind is how a figure is drawn.
 type FigureKind string
 
-// Timeline is the kind whose horizontal axis is the time of a run.
+// Timeline is the kind of figure whose horizontal axis is the time of a run.
 const Timeline FigureKind = "timeline"
 
 func (*FigureKind) choices() []string { return []string{"lines", "bars", "scatter", string(Timeline)} }

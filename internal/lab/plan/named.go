@@ -17,8 +17,8 @@ type Item[T any] struct {
 	Value T
 }
 
-// namePattern is what may be the name of a terminal, flow or measurement. It also suits network
-// namespaces, files and the expressions of claims.
+// namePattern matches the names of terminals, flows and measurements. These names are also valid
+// for network namespaces and files and in the expressions of claims.
 const namePattern = `^[a-z][a-z0-9_]{0,39}$`
 
 var nameRegexp = regexp.MustCompile(namePattern)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Path is the wired part: a wire that all terminals share, and what is added for each of them.
-// Added values hold for all terminals and both directions, unless a direction (up is towards the
-// servers) or a terminal says otherwise.
+// Path is the wired part: a wire that all terminals share, and values added for each terminal.
+// Added values hold for all terminals and both directions. Values of a direction or of a terminal
+// override them; up is towards the servers.
 type Path struct {
 	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
 	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in front of the wire, in each direction. Default 1000 packets."`
@@ -26,13 +26,13 @@ type WireDirection struct {
 	OneWay
 }
 
-// Added is what the path adds in both directions.
+// Added holds the values that the path adds in both directions, and those for each direction.
 type Added struct {
 	RTT *Duration `json:"rtt,omitzero" jsonschema:"Added round-trip time, half of it in each direction."`
 	OneWay
 }
 
-// OneWay is what the path adds in a direction.
+// OneWay holds the values that the path adds in one direction.
 type OneWay struct {
 	Delay     *Duration  `json:"delay,omitzero" jsonschema:"Added to each packet in a direction."`
 	Jitter    *Duration  `json:"jitter,omitzero" jsonschema:"The delay varies by so much: a uniform distribution between minus and plus, or the standard deviation of a normal one."`
@@ -56,7 +56,7 @@ type BurstLoss struct {
 	LossGood Share `json:"loss_good,omitzero" jsonschema:"Share lost in the good state. Default 0."`
 }
 
-// TerminalPath is what differs for a terminal.
+// TerminalPath overrides the path for one terminal.
 type TerminalPath struct {
 	Added
 	Up       OneWay    `json:"up,omitzero" jsonschema:"What differs towards the servers."`
@@ -64,7 +64,7 @@ type TerminalPath struct {
 	Schedule []AddStep `json:"schedule,omitzero" jsonschema:"Changes during a run, for this terminal."`
 }
 
-// AddStep changes what is added for a terminal.
+// AddStep changes the added values of a terminal at a time.
 type AddStep struct {
 	At Duration `json:"at" jsonschema:"Since the start of the run."`
 	Added
@@ -78,8 +78,7 @@ type PathStep struct {
 	AddStep
 }
 
-// Line is what the path adds for one terminal in one direction, with all that the file says put
-// together.
+// Line is the result of all values that the path adds for one terminal in one direction.
 type Line struct {
 	Delay     Duration   `json:"delay"`
 	Jitter    Duration   `json:"jitter"`
@@ -117,7 +116,7 @@ const (
 	down direction = false
 )
 
-// over lays what is said here over a line.
+// over overrides the values of a line by those that are set here.
 func (o OneWay) over(l *Line) {
 	set(&l.Delay, o.Delay)
 	set(&l.Jitter, o.Jitter)

@@ -15,11 +15,11 @@ type Standard string
 type standard struct {
 	name Standard
 	is   medium.Standard
-	// bytes and frames of the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25;
-	// 802.11ax-2021 27.3.7, 26.4), zero where there is none.
+	// bytes and frames bound the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25;
+	// 802.11ax-2021 27.3.7, 26.4). They are zero without aggregation.
 	bytes  Size
 	frames int
-	// at24 and at5 say in which band, in GHz, it exists.
+	// at24 and at5 tell whether the standard exists at 2.4 GHz and at 5 GHz.
 	at24, at5 bool
 }
 
@@ -43,7 +43,7 @@ func (*Standard) choices() []string {
 	return names
 }
 
-// facts are what holds for the standard, which is one of those there are.
+// facts returns the properties of the standard, which must be a known one.
 func (s Standard) facts() standard {
 	return standards[max(0, slices.IndexFunc(standards, func(e standard) bool { return e.name == s }))]
 }
@@ -59,12 +59,11 @@ const (
 
 func (*Band) choices() []string { return []string{string(Band24), string(Band5)} }
 
-// mbps are the rates of b, g and a; those that a standard does not have, the medium refuses.
+// mbps are the rates of b, g and a in Mbit/s. The medium refuses the rates that a standard lacks.
 var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
 
-// modes are all PHYs of each standard: those with fewer streams first, then narrower ones, then
-// those with the higher index. It is the order of medium.AtRate. A sweep asks for them at each of
-// its points, so they are made once.
+// modes returns all PHYs of each standard, by rising number of streams, width and index, which is
+// the order of medium.AtRate. They are made once, since a sweep needs them at each of its points.
 var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	all := map[Standard][]medium.PHY{}
 	for _, s := range standards {
@@ -80,7 +79,7 @@ var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 			for _, width := range []int{20, 40, 80, 160} {
 				for index := 11; index >= 0; index-- {
 					for _, guardNs := range []int{800, 400, 1600, 3200} {
-						// What the medium refuses does not exist.
+						// A mode that the medium refuses does not exist.
 						if p, err := medium.MCS(s.is, width, streams, index, guardNs); err == nil {
 							all[s.name] = append(all[s.name], p)
 						}
@@ -92,15 +91,14 @@ var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	return all
 })
 
-// may says whether the radio may use a mode of its standard, by what its file says of width,
-// streams and guard interval.
+// may reports whether the radio's width, streams and guard interval allow a mode of its standard.
 func (r *Radio) may(p medium.PHY) bool {
 	return r.Standard.facts().frames == 0 ||
 		(r.Streams == 0 || r.Streams == p.Streams) && (r.Width == 0 || r.Width == p.WidthMHz) &&
 			(r.GuardInterval == 0 || int(r.GuardInterval) == p.GuardNs)
 }
 
-// phy finds how the radio comes to a rate. The error is what was expected.
+// phy returns the PHY by which the radio reaches a rate. The error is the expected value.
 func (r *Radio) phy(rate Rate) (medium.PHY, error) {
 	for _, p := range modes()[r.Standard] {
 		// Rates are written with one decimal place: 433.3 Mbit/s.
@@ -130,7 +128,7 @@ func (r *Radio) phy(rate Rate) (medium.PHY, error) {
 	return medium.PHY{}, fmt.Errorf("a PHY rate of %s: %s", what, nearestRates(possible, int64(rate)))
 }
 
-// nearestRates lists the rates round the one that was asked for, all of them when there are few.
+// nearestRates lists the rates next to the requested rate, or all rates if they are few.
 func nearestRates(of []medium.PHY, asked int64) string {
 	var rates []int64
 	for _, p := range of {

@@ -10,21 +10,21 @@ import (
 
 // Plan is an experiment, checked and taken apart into runs.
 type Plan struct {
-	// Experiment is the file at the first point. What does not depend on the point (name,
-	// measurements, claims, figures, repeats) is to be taken from here.
+	// Experiment is the file at the first point. Read only fields from it that are the same at all
+	// points: name, measurements, claims, figures and repeats.
 	Experiment *Experiment `json:"experiment"`
 	// Parameters of the sweep, with their values as the file writes them.
 	Parameters []Parameter `json:"parameters"`
 	Points     []Point     `json:"points"`
 	// Source is the experiment's file.
 	Source []byte `json:"-"`
-	// Runs in the order in which they are to be done.
+	// Runs are in the order of execution.
 	Runs []Run `json:"runs"`
-	// Claims by name, ready to be judged.
+	// Claims are the compiled claims by name.
 	Claims Named[*judge.Claim] `json:"-"`
 }
 
-// Parameter is what the sweep varies.
+// Parameter is one variable of the sweep.
 type Parameter struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
@@ -32,7 +32,7 @@ type Parameter struct {
 
 // Point is one combination of the sweep's values.
 type Point struct {
-	// ID is made of the settings; it stays the same when values or repeats are added.
+	// ID is made of the settings. It does not change when values or repeats are added.
 	ID       string    `json:"id"`
 	Settings []Setting `json:"settings"`
 	Setup    *Setup    `json:"setup"`
@@ -107,7 +107,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	e := &Experiment{}
 	(&decoder{&here}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()
-	// What could not be decoded would be complained about again.
+	// Skip the checks, which would report the parts that failed to decode again.
 	if len(here) == 0 {
 		c := checker{tree: tree, problems: &here, e: e, machines: e.directory(), parameters: parameters}
 		c.all()
@@ -118,7 +118,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	return e, tree
 }
 
-// compileClaims reads the claims, whose mistakes are placed in the file.
+// compileClaims compiles the claims and places their mistakes in the file.
 func compileClaims(tree *node, e *Experiment, parameters []Parameter, problems *Problems) Named[*judge.Claim] {
 	v := judge.Vocabulary{Measurements: e.Measure.Names(), Axes: map[string][]string{}}
 	for _, p := range parameters {

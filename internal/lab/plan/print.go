@@ -11,8 +11,8 @@ import (
 // shownPoints is how many points a printed plan lists one by one.
 const shownPoints = 40
 
-// Print writes the plan for people: what will be run, in which order, and how long it takes with so
-// much overhead per run.
+// Print writes the plan as text: the runs, their order and the total time. overhead is the time
+// that a run takes besides its duration.
 func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	out := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	e, first := p.Experiment, p.Points[0].Setup

@@ -37,7 +37,7 @@ func (p Problem) Error() string {
 	return text
 }
 
-// Problems are all that was found to be wrong, in the order of the file.
+// Problems are all problems of a file, in the order of the file.
 type Problems []Problem
 
 func (ps Problems) Error() string {
@@ -48,7 +48,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems is how many are told at once: those after the first few tend to follow from them.
+// maxProblems is how many problems are reported. Later problems tend to follow from the first ones.
 const maxProblems = 20
 
 // add notes a problem once: the points of a sweep share most of their values, and so their
@@ -76,7 +76,7 @@ func (ps Problems) err() error {
 	return ps[:min(len(ps), maxProblems)]
 }
 
-// oneOf lists what is possible, with the nearest to what was found first.
+// oneOf lists the possible values, with the nearest to the found value first.
 func oneOf(found string, possible []string) string {
 	if len(possible) == 0 {
 		return "nothing"

@@ -8,7 +8,7 @@ import (
 	"airtide/experiments"
 )
 
-// Profile is a file of the terminals folder: a device's values, and where each comes from.
+// Profile is a file of the terminals folder: a device's values and their sources.
 type Profile struct {
 	Title   string   `json:"title" jsonschema:"The device and its system."`
 	Sources []string `json:"sources" jsonschema:"Where the values come from."`
@@ -32,7 +32,7 @@ var profiles = sync.OnceValues(func() (map[string]*node, error) {
 	return trees, nil
 })
 
-// ProfileNames lists the profiles there are.
+// ProfileNames lists the existing profiles.
 func ProfileNames() []string {
 	trees, err := profiles()
 	if err != nil {
@@ -60,7 +60,7 @@ func ReadProfile(name string) (Profile, error) {
 	return p, problems.err()
 }
 
-// serverFields are what a server takes from a profile: a server has no radio.
+// serverFields are the fields that a server takes from a profile. A server has no radio.
 var serverFields = fieldNames(reflect.TypeFor[Server]())
 
 // layProfiles puts profiles under the terminals and servers of an experiment, and the cell's radio

@@ -32,7 +32,7 @@ func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	// P1's table 2.
+	// Miki et al. 2010, table 2.
 	for name, most := range map[string]Size{"android-x86-2010": 110208, "ubuntu-9.10": 1966080} {
 		if p, _ := ReadProfile(name); p.ReceiveBuffer != (Buffer{4095, 87380, most}) {
 			t.Errorf("%s receives into %+v", name, p.ReceiveBuffer)

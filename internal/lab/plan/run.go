@@ -12,7 +12,8 @@ import (
 
 // Run is one execution of one point.
 type Run struct {
-	// ID suits a folder, and stays the same when values or repeats are added to the experiment.
+	// ID is a valid folder name. It does not change when values or repeats are added to the
+	// experiment.
 	ID string `json:"id"`
 	// Point is the index of the point in the plan.
 	Point  int    `json:"point"`
@@ -20,10 +21,10 @@ type Run struct {
 	Seed   uint64 `json:"seed"`
 }
 
-// runs makes the runs: all points once, then all a second time, and so on, so that what drifts
-// during an experiment (temperature, load) falls on all points alike. Each round has an order of
-// its own, drawn from the seed, so that what happens periodically does not always meet the same
-// point (randomised blocks).
+// runs lists the runs in rounds: all points once, then all points again. Slow drift during an
+// experiment (temperature, load) then affects all points alike. Each round has its own order, drawn
+// from the seed, so that periodic disturbances do not always meet the same point (randomised
+// blocks).
 func runs(e *Experiment, points []Point) []Run {
 	var all []Run
 	for repeat := 1; repeat <= e.Repeats; repeat++ {
@@ -47,8 +48,7 @@ func runs(e *Experiment, points []Point) []Run {
 	return all
 }
 
-// runSeed is a run's seed, by what it is of: two runs share their random numbers only where they
-// are to.
+// runSeed derives a run's seed from a text. Runs with the same text share their random numbers.
 func runSeed(base uint64, of string) uint64 {
 	h := sha256.Sum256(binary.LittleEndian.AppendUint64([]byte(of), base))
 	return binary.LittleEndian.Uint64(h[:])
@@ -70,7 +70,7 @@ func pointID(settings []Setting) string {
 	return id
 }
 
-// slug keeps of a value what suits the name of a folder and needs no quotes in a shell.
+// slug keeps the characters of a value that are valid in a folder's name and need no shell quotes.
 func slug(value string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -83,7 +83,7 @@ func slug(value string) string {
 	}, value)
 }
 
-// shortHash tells settings apart whose names are alike or too long.
+// shortHash distinguishes settings whose names are equal or too long.
 func shortHash(settings []Setting) string {
 	h := sha256.New()
 	for _, s := range settings {
@@ -92,8 +92,8 @@ func shortHash(settings []Setting) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Overhead is what a run takes besides its duration: namespaces, the cell, servers up and down
-// again. A first guess, until runs of the experiment itself say better.
+// Overhead is a first estimate of the time that a run takes besides its duration: namespaces, the
+// cell and servers start and stop. The experiment's own runs replace it.
 const Overhead = 3 * time.Second
 
 // Estimate is how long some runs take.

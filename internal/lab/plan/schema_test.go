@@ -16,7 +16,7 @@ import (
 	"airtide/internal/units"
 )
 
-var update = flag.Bool("update", false, "write experiment.schema.json anew")
+var update = flag.Bool("update", false, "rewrite experiment.schema.json")
 
 func text(pattern string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: pattern}
@@ -156,7 +156,7 @@ func TestSchemaFollowsTheTypes(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(made, Schema) {
-		t.Error("experiment.schema.json differs from the types: write it by go test ./lab/plan -run Schema -update")
+		t.Error("experiment.schema.json differs from the types: write it by go test ./internal/lab/plan -run Schema -update")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// Setup is what a run needs: each machine, wire and flow by itself, with all that follows from the
-// file worked out.
+// Setup is the resolved form of a run: each machine, wire and flow has its own entry, with all
+// derived values.
 type Setup struct {
 	Duration  Duration        `json:"duration"`
 	Warmup    Duration        `json:"warmup"`
@@ -21,7 +21,7 @@ type Setup struct {
 	WireUp   Wire        `json:"wire_up"`
 	WireDown Wire        `json:"wire_down"`
 	Flows    []FlowSetup `json:"flows"`
-	// CongestionControls are those that have to be loaded.
+	// CongestionControls are the congestion controls that the lab has to load.
 	CongestionControls []CongestionSetup `json:"congestion_controls,omitzero"`
 	// Machines that are recorded.
 	RecordTCP      []string `json:"record_tcp"`
@@ -39,12 +39,12 @@ type TerminalSetup struct {
 	Share Sharing    `json:"share,omitzero"`
 	// Guest is nil for a terminal in a namespace.
 	Guest *GuestSetup `json:"guest,omitempty"`
-	// What the path adds, from the start and after each change.
+	// Up and Down are the values that the path adds, from the start and after each change.
 	Up   []LineStep `json:"up"`
 	Down []LineStep `json:"down"`
 }
 
-// RadioSetup is a radio with its PHY worked out.
+// RadioSetup is a radio with its resolved PHY.
 type RadioSetup struct {
 	PHY []PHYStep `json:"phy"`
 	// Aggregation has its bounds filled in; Frames is 1 without aggregation.
@@ -61,7 +61,7 @@ type PHYStep struct {
 	PHY medium.PHY
 }
 
-// MarshalJSON writes what makes the PHY.
+// MarshalJSON writes the parameters of the PHY.
 func (s PHYStep) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		At       Duration `json:"at"`
@@ -81,14 +81,14 @@ type ServerSetup struct {
 	Stack Stack  `json:"stack"`
 }
 
-// allTerminals stands for every terminal where names are listed, all for every machine.
+// In a list of names, allTerminals stands for every terminal and all for every machine.
 const (
 	allTerminals = "terminals"
 	allMachines  = "all"
 )
 
-// members are the terminals of a group: its name alone, or numbered. They end one behind the most
-// that may be, so that a mistyped count takes no time to be refused.
+// members returns the terminals of a group: its name alone, or numbered names. It stops one after
+// the permitted maximum, so that a mistyped count is refused quickly.
 func members(name string, t Terminal) []string {
 	if t.Count <= 0 {
 		return []string{name}
@@ -100,7 +100,7 @@ func members(name string, t Terminal) []string {
 	return names
 }
 
-// directory knows which machines a name stands for.
+// directory maps a name to the machines that it stands for.
 type directory struct {
 	terminals, servers []string
 	groups             map[string][]string
@@ -127,7 +127,7 @@ func (e *Experiment) directory() directory {
 	return d
 }
 
-// machines are those that a list of names stands for, each once.
+// machines returns the machines that a list of names stands for, without repetition.
 func (d directory) machines(names Names) []string {
 	var all []string
 	for _, n := range names {
@@ -173,7 +173,7 @@ func (e *Experiment) resolve() *Setup {
 	return s
 }
 
-// resolve makes the flows that a flow of the file stands for, a pair of machines for each.
+// resolve returns the flows that a flow of the file stands for, one for each pair of machines.
 func (f Flow) resolve(name string, d directory) []FlowSetup {
 	from, to := d.machines(f.From), d.machines(f.To)
 	flows := make([]FlowSetup, max(len(from), len(to)))
@@ -222,7 +222,7 @@ func (a Aggregation) bounded(s Standard) Aggregation {
 	return a
 }
 
-// band is the file's, or the one in which the terminals' standards exist.
+// band returns the file's band, or else the band in which the terminals' standards exist.
 func (e *Experiment) band() Band {
 	if e.Cell.Band != "" {
 		return e.Cell.Band

@@ -39,17 +39,17 @@ func (*SharePolicy) choices() []string {
 	return names
 }
 
-// Agent says whether the terminal has one.
+// Agent reports whether the terminal runs a sharing agent.
 func (s Sharing) Agent() bool { return s.Policy != "" && s.Policy != NoShare }
 
-// Alpha says what is fair as the file writes it: a number, or inf.
+// Alpha is the parameter of alpha-fairness as written in the file: a number, or inf.
 type Alpha string
 
 const expectedAlpha = "a number from 0 on, or inf"
 
 var alphaRegexp = regexp.MustCompile(`^(` + units.NumberPattern + `|inf)$`)
 
-// UnmarshalText reads a number from 0 on, or inf. It stays as it is written.
+// UnmarshalText reads inf or a number of at least 0, and keeps its spelling.
 func (a *Alpha) UnmarshalText(text []byte) error {
 	if !alphaRegexp.Match(text) {
 		return errors.New(expectedAlpha)
@@ -58,7 +58,7 @@ func (a *Alpha) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Value is the number, that of proportional fairness where there is none.
+// Value returns the number. The default is that of proportional fairness.
 func (a Alpha) Value() float64 {
 	v, err := strconv.ParseFloat(string(a), 64)
 	if err != nil {

@@ -2,8 +2,8 @@ package plan
 
 import "fmt"
 
-// Stalls are times in which the path holds all packets back, of all terminals and both directions
-// at once, as a radio does that scans or sleeps. None is lost, and none overtakes another.
+// Stalls are times in which the path holds back all packets of all terminals in both directions,
+// like a radio that scans or sleeps. No packet is lost or overtaken.
 type Stalls struct {
 	Every  Duration `json:"every,omitzero" jsonschema:"From the start of one stall to that of the next. The first begins when so much of the run has passed."`
 	Length Duration `json:"length,omitzero" jsonschema:"Of one stall: packets that enter during it arrive when it has ended."`
@@ -43,9 +43,8 @@ func (s Stalls) over(steps []LineStep, duration Duration) []LineStep {
 	}
 	var with []LineStep
 	rest := steps
-	var line Line // that of the schedule, now
-	// until takes the schedule's steps before a time, and leaves them out where a stall says what
-	// holds.
+	var line Line // the current line of the schedule
+	// until takes the schedule's steps before a time. During a stall it leaves them out.
 	until := func(at Duration, keep bool) {
 		for len(rest) > 0 && rest[0].At <= at {
 			line = rest[0].Line

@@ -14,9 +14,8 @@ import (
 // MaxPoints bounds a sweep: more are a mistake, and would not end in a lifetime.
 const MaxPoints = 10_000
 
-// Sweep is one entry of a sweep: a list of values (over and values), several lists that go
-// together, the first of each, then the second (paired), or points by name that each set what they
-// like (points).
+// Sweep is one entry of a sweep. It is a list of values (over and values), several lists whose
+// values advance together (paired), or named points with any settings (points).
 type Sweep struct {
 	Axis
 	Paired []Axis                  `json:"paired,omitzero" jsonschema:"Parameters that change together; all with as many values."`
@@ -36,7 +35,7 @@ type Value struct{ node *node }
 
 func (v *Value) decode(_ *decoder, n *node, _ string) { v.node = n }
 
-// MarshalJSON writes what the file says, as texts.
+// MarshalJSON writes the value as in the file, with scalars as texts.
 func (v Value) MarshalJSON() ([]byte, error) { return v.node.json(), nil }
 
 func (n *node) json() []byte {
@@ -74,7 +73,7 @@ func setting(parameter, text string) Setting {
 	return Setting{parameter, judge.Param{Text: text, Number: numberOf(text)}}
 }
 
-// assignment is what a choice sets where.
+// assignment sets a value at a path of the tree.
 type assignment struct {
 	path  string
 	at    Position // of the path in the file
@@ -293,8 +292,8 @@ func (o option) assign(root *node, problems *Problems) {
 	}
 }
 
-// assign sets the value at a path, and makes the mappings on the way. A star stands for every field
-// or item.
+// assign sets the value at a path and creates missing mappings on the way. A star stands for every
+// field or item.
 func (n *node) assign(path []string, value *node, at Position) bool {
 	name, last := path[0], len(path) == 1
 	if n.kind == nothing {
@@ -345,7 +344,7 @@ func (n *node) assign(path []string, value *node, at Position) bool {
 	return next.assign(path[1:], value, at)
 }
 
-// nearestTo says where a path ends and what there is.
+// nearestTo returns the last existing node of a path and the names of its fields.
 func (n *node) nearestTo(path string) (at *node, names string) {
 	at, _ = n.find(path)
 	switch at.kind {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// Limits of what is read: an experiment is some hundred lines.
+// Limits of the input. An experiment usually has some hundred lines.
 const (
 	maxFileBytes = 256 << 10
 	maxDepth     = 32
@@ -31,7 +31,7 @@ func (k kind) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping"}[k]
 }
 
-// node is a value of a YAML file and where it stands.
+// node is a value of a YAML file with its position.
 type node struct {
 	Position
 	kind   kind
@@ -46,7 +46,7 @@ type field struct {
 	value *node
 }
 
-// get is a field's value, nil when there is none.
+// get returns a field's value, nil if it is missing.
 func (n *node) get(name string) *node {
 	if n == nil {
 		return nil
@@ -59,7 +59,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// describe says what a node is, for "found ...".
+// describe names the kind of a node, for "found ...".
 func (n *node) describe() string {
 	if n.kind == scalar {
 		text := []rune(n.text)
@@ -71,8 +71,8 @@ func (n *node) describe() string {
 	return n.kind.String()
 }
 
-// parse reads YAML into nodes. What makes YAML hard to place or to bound is refused: anchors,
-// aliases, tags, merge keys, several documents; profiles and sweeps say the same.
+// parse reads YAML into nodes. It refuses anchors, aliases, tags, merge keys and several documents,
+// since they make values hard to place or to bound. Profiles and sweeps replace them.
 func parse(file string, data []byte) (*node, error) {
 	start := Position{file, 1, 1}
 	if len(data) > maxFileBytes {
@@ -162,7 +162,7 @@ func convert(file string, y *yaml.Node, problems *Problems) *node {
 	return n
 }
 
-// find follows a path as far as it leads, and says whether it leads to its end.
+// find follows a path to its last existing node, and reports whether that is the end of the path.
 func (n *node) find(path string) (*node, bool) {
 	for _, name := range strings.Split(path, ".") {
 		next := n.step(name)
@@ -200,7 +200,7 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// under lays another mapping under this one: what this one does not say, the other does.
+// under fills the missing fields of this mapping from another mapping.
 func (n *node) under(base *node) *node {
 	if n == nil || n.kind == nothing {
 		return base.clone()
