@@ -42,8 +42,7 @@ type comparison struct {
 type side struct {
 	text    string
 	program *vm.Program
-	// constant says that it is the same whatever the runs are, so that an interval need not be
-	// shown.
+	// constant means that the value does not depend on the runs. An interval need not be shown.
 	constant bool
 }
 
@@ -54,7 +53,7 @@ type joined struct {
 
 type negated struct{ term term }
 
-// Compile reads a claim and checks it against the measurements and axes there are. Its error is a
+// Compile parses a claim and checks it against the existing measurements and axes. Its error is a
 // *Mistake.
 func Compile(expression string, v Vocabulary) (*Claim, error) {
 	options := append(v.options(), expr.AsBool(), expr.WarnOnAny())
@@ -130,7 +129,7 @@ func (b *builder) side(n ast.Node) (side, error) {
 	return side{text: n.String(), program: program, constant: w.constant}, nil
 }
 
-// walker checks what the library's types cannot: the names of axes and their values.
+// walker checks the names of axes and their values, which the library's types cannot check.
 type walker struct {
 	*builder
 	constant bool

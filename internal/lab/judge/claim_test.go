@@ -45,7 +45,8 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 			NotHeld,
 		},
 		{
-			`mean(at(goodput, {protocol: "tcp", rtt: "512 ms"})) < 0.1 * mean(at(goodput, {protocol: "tcp", rtt: "0 ms"}))`,
+			`mean(at(goodput, {protocol: "tcp", rtt: "512 ms"})) < ` +
+				`0.1 * mean(at(goodput, {protocol: "tcp", rtt: "0 ms"}))`,
 			Held,
 		},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25`, NotDecided},
@@ -53,7 +54,8 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		{`rank_correlation(at(goodput, {protocol: "tcp"}), "rtt") <= -0.9`, Held},
 		{`rank_correlation(at(goodput, {protocol: "tcp"}), "rtt") > 0`, NotHeld},
 		{
-			`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > 19 and mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) < 21`,
+			`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) > 19 and ` +
+				`mean(at(goodput, {protocol: "tcp", rtt: "0 ms"})) < 21`,
 			Held,
 		},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 and mean(goodput) > 100`, NotHeld},
@@ -68,7 +70,8 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100]) > 0.69`, Held},
 		{`distance(at(each, {protocol: "udp"}), [200, 200, 100, 100], 75) < 0.1`, Held},
 		{
-			`total(at(each, {protocol: "udp"})) >= 75 and median(goodput) > 1 and sd(goodput) > 0.1 and min(goodput) < max(goodput)`,
+			`total(at(each, {protocol: "udp"})) >= 75 and ` +
+				`median(goodput) > 1 and sd(goodput) > 0.1 and min(goodput) < max(goodput)`,
 			Held,
 		},
 	} {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// JSON has no NaN: what could not be said is null.
+// orNull returns nil for NaN and infinities, because JSON has no such numbers.
 func orNull(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -21,7 +21,7 @@ func (p Param) MarshalJSON() ([]byte, error) {
 	}{p.Text, orNull(p.Number)})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (p *Param) UnmarshalJSON(b []byte) error {
 	var in struct {
 		Text   string   `json:"text"`
@@ -37,7 +37,7 @@ func (p *Param) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes null for a value that there is not.
+// MarshalJSON writes null for a missing value.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Value    *float64 `json:"value"`
@@ -46,7 +46,7 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 	}{orNull(e.Value), e.Interval, e.Runs})
 }
 
-// MarshalJSON writes null for figures that there are not.
+// MarshalJSON writes null for missing figures.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Runs     int      `json:"runs"`

@@ -15,27 +15,30 @@ import (
 	"airtide/internal/stats"
 )
 
-// Vocabulary is what claims of an experiment may speak of: its measurements, and the values of each
-// axis of its sweep.
+// Vocabulary has the names that claims of an experiment may use: its measurements, and the values
+// of each axis of its sweep.
 type Vocabulary struct {
 	Measurements []string
 	Axes         map[string][]string
 }
 
-// Functions are those that a claim may call, with what each means.
+// Functions are the functions of the claim language, with their meanings.
 var Functions = map[string]string{
-	"at":               `at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
-	"mean":             "mean(goodput): over all values of all runs",
-	"median":           "median(goodput): over all values of all runs",
-	"sd":               "sd(goodput): sample standard deviation over all values of all runs",
-	"min":              "min(goodput): the least value",
-	"max":              "max(goodput): the greatest value",
-	"total":            "total(goodput): sum of a run's values, mean over runs",
-	"jain":             "jain(goodput): Jain's index of a run's values, mean over runs",
-	"normalised_jain":  "normalised_jain(goodput, [400, 50]): Jain's index of the values over what each terminal reaches alone",
-	"printed_index":    "printed_index(goodput, [400, 50]): P4's improved index as printed",
-	"airtime_used":     "airtime_used(goodput, [400, 50]): sum of the values over what each terminal reaches alone",
-	"distance":         "distance(goodput, [400, 50], 100): from the proportionally fair optimum, in nats; without the wire's capacity that is no limit",
+	"at":     `at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
+	"mean":   "mean(goodput): over all values of all runs",
+	"median": "median(goodput): over all values of all runs",
+	"sd":     "sd(goodput): sample standard deviation over all values of all runs",
+	"min":    "min(goodput): the least value",
+	"max":    "max(goodput): the greatest value",
+	"total":  "total(goodput): sum of a run's values, mean over runs",
+	"jain":   "jain(goodput): Jain's index of a run's values, mean over runs",
+	"normalised_jain": "normalised_jain(goodput, [400, 50]): " +
+		"Jain's index of the values over what each terminal reaches alone",
+	"printed_index": "printed_index(goodput, [400, 50]): P4's improved index as printed",
+	"airtime_used": "airtime_used(goodput, [400, 50]): " +
+		"sum of the values over what each terminal reaches alone",
+	"distance": "distance(goodput, [400, 50], 100): " +
+		"from the proportionally fair optimum, in nats; without the wire's capacity that is no limit",
 	"rank_correlation": `rank_correlation(goodput, "rtt"): 1 when it rises with the swept parameter, -1 when it falls`,
 	"abs":              "abs(x): the distance from zero",
 }
@@ -86,8 +89,8 @@ func (v Vocabulary) options() []expr.Option {
 	}
 }
 
-// distance is that of each run's rates from the proportionally fair optimum within airtime and
-// wire, mean over runs.
+// distance returns the distance of each run's rates from the proportionally fair optimum within
+// airtime and wire, as the mean over runs.
 func distance(args ...any) (any, error) {
 	c := fairness.Case{Alpha: allocate.Proportional}
 	var err error

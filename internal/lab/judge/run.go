@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// Param is the value of a swept parameter at a point: its text as the experiment's file has it, and
-// its number in base units (bit/s, seconds, bytes, 1), NaN where it is no quantity.
+// Param is the value of a swept parameter at a point. It has the text of the experiment's file, and
+// the number in base units (bit/s, seconds, bytes, 1). The number is NaN if the text is no
+// quantity.
 type Param struct {
 	Text   string  `json:"text"`
 	Number float64 `json:"number"`
 }
 
-// Run is what one execution of one point left to judge.
+// Run is the input of claims from one run of a point.
 type Run struct {
 	// Point has the value of each axis of the sweep.
 	Point map[string]Param
-	// Values has the measurements by name: one value, or one for each terminal or flow where a
-	// measurement says so.
+	// Values has the measurements by name. A measurement has one value, or one value per terminal
+	// or flow.
 	Values map[string][]float64
 }
 
-// point names the point of a run, so that runs of one point can be told from those of another.
+// point returns an identifier of a run's point.
 func (r *Run) point() string {
 	var b strings.Builder
 	for _, axis := range slices.Sorted(maps.Keys(r.Point)) {
@@ -31,7 +32,7 @@ func (r *Run) point() string {
 	return b.String()
 }
 
-// byPoint sorts runs into their points, in the order in which the points come up first.
+// byPoint groups runs by point, in the order of each point's first run.
 func byPoint(runs []Run) [][]*Run {
 	place := map[string]int{}
 	var groups [][]*Run

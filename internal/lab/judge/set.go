@@ -10,15 +10,15 @@ import (
 	"airtide/internal/stats"
 )
 
-// Set is a measurement over some of the runs: what a measurement's name stands for in a claim.
+// Set is a measurement over some of the runs. In a claim, a measurement's name evaluates to a Set.
 type Set struct {
 	measurement string
 	runs        []*Run
-	// used learns which runs a claim looked at; nil when nobody asks.
+	// used collects the runs that a claim reads; nil if they are not needed.
 	used map[*Run]bool
 }
 
-// at keeps the runs where the axes of the sweep have these values.
+// at keeps the runs with these values of the sweep's axes.
 func (s Set) at(where map[string]any) Set {
 	kept := Set{measurement: s.measurement, used: s.used}
 	for _, r := range s.runs {

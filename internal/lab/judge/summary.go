@@ -19,8 +19,8 @@ type Summary struct {
 	Interval Interval `json:"interval"`
 }
 
-// Summarise gives the statistics of one value per run. The standard deviation is that of a sample
-// (n-1 below the line), and NaN for a single run.
+// Summarise computes statistics of one value per run. The standard deviation has the divisor n-1,
+// and is NaN for a single run.
 func Summarise(values []float64, seed uint64) Summary {
 	mean := func(x []float64) float64 { return stat.Mean(x, nil) }
 	s := Summary{Runs: len(values), Mean: mean(values), SD: stat.StdDev(values, nil), Median: stats.Median(values)}

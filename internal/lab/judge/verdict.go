@@ -11,11 +11,11 @@ import (
 	"airtide/internal/stats"
 )
 
-// Outcome says whether a claim holds.
+// Outcome is the result of a claim.
 type Outcome string
 
-// The outcomes. A comparison is decided when the whole 95 % interval of the difference lies on one
-// side of it.
+// The outcomes. A comparison is decided if the whole 95 % interval of the difference lies on one
+// side of the bound.
 const (
 	Held       Outcome = "held"
 	NotHeld    Outcome = "not held"
@@ -31,8 +31,8 @@ type Verdict struct {
 	Text string `json:"text"`
 }
 
-// ComparisonVerdict is one comparison of a claim with its figures. Margin is how far it is inside
-// (above 0) or outside of what is claimed, in the unit of the two sides.
+// ComparisonVerdict is one comparison of a claim with its figures. Margin is the distance from the
+// bound in the unit of the two sides. It is positive if the comparison holds.
 type ComparisonVerdict struct {
 	Outcome Outcome  `json:"outcome"`
 	Left    Estimate `json:"left"`
@@ -49,9 +49,8 @@ type Estimate struct {
 	Runs     int      `json:"runs"`
 }
 
-// Judge holds the claim against runs. Repeats are drawn anew within each point, with the
-// measurements of a run kept together, as often as the bootstrap needs; the same seed gives the
-// same verdict.
+// Judge evaluates the claim on runs. The bootstrap resamples whole runs within each point, so the
+// measurements of a run stay together. The same seed gives the same verdict.
 func (c *Claim) Judge(runs []Run, seed uint64) (Verdict, error) {
 	v := Verdict{Expression: c.expression}
 	var failed error
@@ -206,8 +205,8 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Value, e.Interval.Low, e.Interval.High)
 }
 
-// outcome of a joined term follows Kleene's three-valued logic: what is not decided matters only
-// where it could turn the result. All terms are judged, so that all figures are shown.
+// outcome follows Kleene's three-valued logic: an undecided term matters only if it could change
+// the result. All terms are evaluated, so that all figures are shown.
 func (j joined) outcome(decide func(*comparison) Outcome) Outcome {
 	decisive, neutral := NotHeld, Held
 	if j.operator == "or" {

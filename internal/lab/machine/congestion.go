@@ -19,10 +19,10 @@ const (
 	allowedPath      = sysctlFolder + "/net/ipv4/tcp_allowed_congestion_control"
 )
 
-// setCongestion makes a congestion control the default of a namespace. Writing the name has the
-// kernel load its module. From 5.15 on a namespace takes only what the computer allows its
-// unprivileged users (tcp_set_default_congestion_control); what it does not allow is allowed for as
-// long as this needs.
+// setCongestion makes a congestion control the default of a namespace. Writing the name makes the
+// kernel load its module. Since Linux 5.15 a namespace takes only congestion controls that
+// unprivileged users of the computer may use (tcp_set_default_congestion_control); others are
+// allowed during the call.
 func setCongestion(namespace, name string) error {
 	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
 	err := set()
@@ -35,7 +35,7 @@ func setCongestion(namespace, name string) error {
 	return err
 }
 
-// noCongestion says what the kernel has instead.
+// noCongestion returns an error that lists the congestion controls of the kernel.
 func noCongestion(name string) error {
 	available, err := readSysctl(availablePath)
 	if err != nil {
@@ -45,8 +45,8 @@ func noCongestion(name string) error {
 		name, strings.ReplaceAll(available, " ", ", "), name)
 }
 
-// allowing makes one of this process at a time change what is allowed; the lock on the file does so
-// among processes.
+// allowing serialises changes of the allowed congestion controls within this process. The lock on
+// the file serialises processes.
 var allowing sync.Mutex
 
 // whileAllowed calls f while unprivileged users may choose the congestion control too.

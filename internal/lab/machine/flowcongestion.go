@@ -96,8 +96,8 @@ func (g *CongestionGroup) attach(congestion string) (err error) {
 	return nil
 }
 
-// chooseCongestion is setsockopt(TCP_CONGESTION) on the socket that connects; where that fails, so
-// does connect().
+// chooseCongestion calls setsockopt(TCP_CONGESTION) on the connecting socket. If it fails,
+// connect() fails as well.
 func chooseCongestion(name string) asm.Instructions {
 	text := make([]byte, congestionNameMax)
 	copy(text, name)
@@ -124,7 +124,7 @@ func chooseCongestion(name string) asm.Instructions {
 // Dir is the cgroup's folder, for Command.
 func (g *CongestionGroup) Dir() *os.File { return g.dir }
 
-// Close removes the group, in which no program may run any more.
+// Close removes the group. All its programs must have ended.
 func (g *CongestionGroup) Close() error {
 	var errs []error
 	for _, l := range g.links {
@@ -136,7 +136,8 @@ func (g *CongestionGroup) Close() error {
 	return errors.Join(append(errs, os.Remove(g.path))...)
 }
 
-// removeStaleGroups removes those of processes that were killed. One with programs in it refuses.
+// removeStaleGroups removes the groups of killed processes. The kernel keeps groups with running
+// programs.
 func removeStaleGroups(mount string) {
 	paths, err := filepath.Glob(filepath.Join(mount, congestionGroupPrefix+"*"))
 	if err != nil {

@@ -22,8 +22,8 @@ type Guest struct {
 
 // GuestOptions describe a virtual machine.
 type GuestOptions struct {
-	// Place is the namespace of the cell whose place in the network it takes. The guest has its
-	// name and addresses, and sends through its device.
+	// Place is the replaced namespace of the cell. The guest has its name and addresses, and sends
+	// through its device.
 	Place     *Namespace
 	ClockRate float64
 	Kernel    vm.Kernel
@@ -37,8 +37,8 @@ type GuestOptions struct {
 	Console io.Writer
 }
 
-// Boot boots a virtual machine in the place of a namespace, whose own stack falls silent.
-// It ends with Close, and with this process.
+// Boot boots a virtual machine in the place of a namespace. The namespace's own stack becomes
+// silent. The guest ends with Close, and with this process.
 func Boot(ctx context.Context, o GuestOptions) (*Guest, error) {
 	fail := func(err error) (*Guest, error) {
 		return nil, fmt.Errorf("putting a virtual machine in the place of %s: %w", o.Place.Namespace, err)
@@ -142,8 +142,8 @@ var GuestFunctions = map[string]vm.Function{
 	readFunction: func(json.RawMessage) (any, error) { return readState() },
 }
 
-// CongestionModule is the kernel module of a congestion control; none if the kernel has it built
-// in.
+// CongestionModule returns the kernel module of a congestion control; empty if it is built into the
+// kernel.
 func CongestionModule(k vm.Kernel, congestion string) []string {
 	if name := "tcp_" + congestion; congestion != "" && k.HasModule(name) {
 		return []string{name}

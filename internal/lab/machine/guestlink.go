@@ -18,8 +18,8 @@ const (
 	// cellDevice is the interface of a machine in the cell; a guest's macvtap is on it.
 	cellDevice  = "eth0"
 	macvtapName = "guest0"
-	// macvtapPackets is the length of the guest's queue, as long as those of the cell's own
-	// devices.
+	// macvtapPackets is the length of the guest's queue in packets. The cell's own devices have the
+	// same length.
 	macvtapPackets = 8192
 )
 

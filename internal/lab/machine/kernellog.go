@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KernelLog reads what the kernel logs from a mark on.
+// KernelLog reads messages of the kernel's log from a mark on.
 type KernelLog struct{ fd int }
 
 // MarkKernelLog makes a mark at the end of the kernel's log. Reading it may be refused in a
@@ -29,8 +29,9 @@ func MarkKernelLog() (*KernelLog, error) {
 // kmsgRecord is more than one record of /dev/kmsg can have (PRINTK_MESSAGE_MAX in the kernel).
 const kmsgRecord = 8192
 
-// Lines are what was logged since the mark or the last call, as dmesg shows it: [seconds since
-// boot] message. Where the kernel has overwritten records before they were read, a line says so.
+// Lines returns the messages since the mark or the last call, in the format of dmesg: [seconds
+// since boot] message. A further line reports records that the kernel overwrote before they were
+// read.
 func (k *KernelLog) Lines() ([]string, error) {
 	var lines []string
 	buf := make([]byte, kmsgRecord)

@@ -13,7 +13,7 @@ type Machine interface {
 	Address() netip.Addr
 	// ClockRate is the speed at which its clock is to run, in units of real time; 1 in a namespace.
 	ClockRate() float64
-	// Start runs a program. Nothing of it outlives this process.
+	// Start runs a program. The program and its children end with this process.
 	Start(Command) (*Process, error)
 	// ReadNet reads a file below the machine's /proc/net.
 	ReadNet(ctx context.Context, file string) ([]byte, error)
@@ -29,7 +29,7 @@ type Machine interface {
 // Set is all machines of a run.
 type Set []Machine
 
-// Get finds a machine by its name; nil if there is none.
+// Get returns the machine with a name; nil if the set has no such machine.
 func (s Set) Get(name string) Machine {
 	for _, m := range s {
 		if m.Name() == name {

@@ -80,7 +80,7 @@ func (n *Namespace) ApplyStack(_ context.Context, s plan.Stack) (missing []strin
 	return missing, nil
 }
 
-// ReadState reads the settings of the namespace, and those of the whole computer.
+// ReadState reads the settings of the namespace and of the whole computer.
 func (n *Namespace) ReadState(context.Context) (State, error) {
 	var s State
 	err := In(n.Namespace, func() (err error) {
@@ -104,8 +104,8 @@ const (
 	ownNamespace    = "/proc/thread-self/ns/net"
 )
 
-// In calls f on a thread inside a network namespace. Sockets that f opens stay in the namespace;
-// goroutines that it starts do not.
+// In calls f on a thread inside a network namespace. Sockets of f remain in the namespace;
+// goroutines of f run outside of it.
 func In(namespace string, f func() error) error {
 	return thread.Do(func() error {
 		if err := enter(namespace); err != nil {
@@ -129,7 +129,7 @@ func enter(namespace string) error {
 	return nil
 }
 
-// home is the namespace in which this process began.
+// home identifies the initial network namespace of this process.
 var home = func() (st unix.Stat_t) {
 	_ = unix.Stat(ownNamespace, &st) // a kernel without namespaces has nothing that could be mistaken for its own
 	return st

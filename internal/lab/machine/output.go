@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Output is the output of a program. It goes to a file, and its last line stays in memory.
+// Output writes the output of a program to a file and keeps the last line in memory.
 type Output struct {
 	// Watch, if not nil, gets each whole line.
 	Watch func(line string)
@@ -73,7 +73,7 @@ func (o *Output) lastWords() string {
 	return strings.TrimSpace(string(o.last))
 }
 
-// Close closes the file. The error is the first of all writes, such as that of a full disk.
+// Close closes the file. It returns the first error of all writes, for example of a full disk.
 func (o *Output) Close() error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -91,7 +91,7 @@ const (
 	tailLines = 4
 )
 
-// Tail is the end of a tool's output file in one line, for a message; empty if there is none.
+// Tail returns the end of a tool's output file in one line, for a message; empty without output.
 func Tail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -52,10 +52,9 @@ var (
 	starter sync.Once
 )
 
-// start runs a program in a namespace so that nothing of it can be left over. It is the first
-// process of a PID namespace, so its end kills all that it has started (pid_namespaces(7)). It dies
-// with this process (PR_SET_PDEATHSIG), and has a session of its own, so Ctrl-C reaches this
-// process alone.
+// start runs a program in a namespace. The program is the first process of a PID namespace, so its
+// end kills all its children (pid_namespaces(7)). It dies with this process (PR_SET_PDEATHSIG), and
+// has its own session, so Ctrl-C reaches only this process.
 //
 // As the first process of its namespace it ignores signals without a handler, except SIGKILL.
 func start(namespace string, c Command) (*Process, error) {
@@ -140,10 +139,10 @@ func (p *Process) LastLine() string {
 	return fmt.Sprint(p.err)
 }
 
-// Signal sends a signal. It does nothing if the program has ended.
+// Signal sends a signal. It does nothing after the program's end.
 func (p *Process) Signal(s syscall.Signal) { p.send(s) }
 
-// Kill kills the program with all that it has started, and waits until they are gone.
+// Kill kills the program and its children, and waits for their end.
 func (p *Process) Kill() {
 	p.Signal(unix.SIGKILL)
 	<-p.done

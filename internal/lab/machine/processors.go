@@ -13,8 +13,8 @@ import (
 type ProcessorTime struct {
 	All  time.Duration
 	Busy time.Duration
-	// Stolen is what the host of a virtual machine gave to others ("steal" in proc_stat(5)); it is
-	// in All and not in Busy.
+	// Stolen is the time that the host of a virtual machine gave to other guests ("steal" in
+	// proc_stat(5)). It is part of All and not of Busy.
 	Stolen time.Duration
 }
 

@@ -11,7 +11,8 @@ func TestProcessorTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	// user, nice, system, irq and softirq; guests' time is in the user's.
-	if want := (ProcessorTime{All: 47430 * time.Millisecond, Busy: 1630 * time.Millisecond, Stolen: 800 * time.Millisecond}); before != want {
+	want := ProcessorTime{All: 47430 * time.Millisecond, Busy: 1630 * time.Millisecond, Stolen: 800 * time.Millisecond}
+	if before != want {
 		t.Errorf("read as %+v, want %+v", before, want)
 	}
 	after, err := parseProcessorTime("cpu  160 20 30 4020 500 6 7 100 69 10")

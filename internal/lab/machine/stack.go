@@ -61,8 +61,8 @@ func (s settings) apply() (missing []string, err error) {
 	return missing, nil
 }
 
-// setInitialWindow sets initcwnd on every unicast route of the namespace's main table.
-// A namespace without such a route is an error.
+// setInitialWindow sets initcwnd on every unicast route of the namespace's main table. A main table
+// without a unicast route is an error.
 func setInitialWindow(segments int) error {
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 
 // State is the settings of a machine's TCP, for the result.
 type State struct {
-	// Sysctls are net.ipv4 and net.core of the namespace, without those of devices, neighbours and
+	// Sysctls has net.ipv4 and net.core of the namespace, except sysctls of devices, neighbours and
 	// keys.
 	Sysctls map[string]string `json:"sysctls"`
-	// Computer has the sysctls that are not per namespace (tcp_mem, netdev_max_backlog); none in a
-	// guest.
+	// Computer has the sysctls that are not per namespace (tcp_mem, netdev_max_backlog). It is
+	// empty in a guest.
 	Computer map[string]string `json:"computer"`
 	Routes   []result.Route    `json:"routes"`
 }
@@ -34,8 +34,8 @@ func readState() (s State, err error) {
 	return s, err
 }
 
-// readSysctls reads the sysctls that the kernel shows the calling thread. It skips files that only
-// root may read: keys, and switches that read nothing (tcp_fastopen_key, route.flush).
+// readSysctls reads the sysctls that are visible to the calling thread. It skips files that only
+// root may read, such as keys (tcp_fastopen_key) and write-only switches (route.flush).
 func readSysctls() (map[string]string, error) {
 	all := map[string]string{}
 	for _, folder := range []string{"net/core", "net/ipv4"} {

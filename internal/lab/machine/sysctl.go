@@ -14,8 +14,8 @@ import (
 
 const sysctlFolder = "/proc/sys"
 
-// sysctlPath is where a sysctl lies. As for sysctl(8), dots separate, or slashes if one comes
-// first, so that a device with a dot in its name can be written.
+// sysctlPath returns the file of a sysctl. As in sysctl(8), the first separator decides: dots or
+// slashes. Slashes permit device names with dots.
 func sysctlPath(name string) (string, error) {
 	path := name
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
@@ -34,9 +34,9 @@ func sysctlPath(name string) (string, error) {
 	return filepath.Join(sysctlFolder, path), nil
 }
 
-// setSysctl sets a sysctl of the namespace that the thread is in, and makes sure that the kernel
-// has taken it. The kernel shows what is not per namespace either not at all or read only in
-// namespaces other than the first (ensure_safe_net_sysctl in net/sysctl_net.c).
+// setSysctl sets a sysctl of the thread's namespace and reads it back. In a namespace other than
+// the first, a sysctl that is not per namespace is hidden or read-only (ensure_safe_net_sysctl in
+// net/sysctl_net.c).
 func setSysctl(name, value string) error {
 	path, err := sysctlPath(name)
 	if err != nil {
@@ -71,8 +71,8 @@ type unknownSysctl struct{ name, path string }
 
 func (u *unknownSysctl) Error() string { return "this kernel has no sysctl " + u.name }
 
-// explain tells sysctls that the computer has and a namespace has not from those that do not exist.
-// It must be called outside of the namespace: what /proc/sys/net shows depends on who looks.
+// explain distinguishes sysctls that only the computer has from unknown sysctls. Call it outside of
+// the namespace, because /proc/sys/net depends on the reader's namespace.
 func explain(err error) error {
 	var u *unknownSysctl
 	if errors.As(err, &u) && exists(u.path) {

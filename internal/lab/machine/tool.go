@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// Path finds the tool in PATH and where system programs are, which is not in everyone's PATH.
+// Path finds the tool in PATH and in the folders of system programs, which some users' PATH lacks.
 func (t Tool) Path() (string, error) {
 	for _, p := range t.Programs {
 		for _, name := range []string{
@@ -52,10 +52,10 @@ func (t Tool) Path() (string, error) {
 	return "", fmt.Errorf("%s is not installed: apt-get install %s", strings.Join(t.Programs, " or "), t.Package)
 }
 
-// versionTime is what a tool may take to print its version.
+// versionTime limits the time for printing a tool's version.
 const versionTime = 10 * time.Second
 
-// Version is the line in which the tool says it.
+// Version returns the line with the version from the tool's output.
 func (t Tool) Version(ctx context.Context) (string, error) {
 	path, err := t.Path()
 	if err != nil {
@@ -73,8 +73,8 @@ func (t Tool) Version(ctx context.Context) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// Versions are those of the kernel and of the tools, by name; a tool that is not there has none.
-// airtide's own version is the caller's to add.
+// Versions returns the versions of the kernel and of the installed tools, by name. The caller adds
+// airtide's own version.
 func Versions(ctx context.Context) (map[string]string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

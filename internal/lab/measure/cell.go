@@ -20,8 +20,8 @@ func (r *Run) cell(m plan.Measurement) float64 {
 	return math.NaN()
 }
 
-// distance is that of the terminals' goodput from the proportionally fair optimum, in nats. Where
-// data goes both ways, both wires count.
+// distance returns the distance, in nats, of the terminals' goodput from the proportionally fair
+// optimum. For bidirectional data both wires count.
 func (r *Run) distance(m plan.Measurement) float64 {
 	c := fairness.Case{Alpha: allocate.Proportional}
 	place := map[string]int{}

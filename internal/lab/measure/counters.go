@@ -21,7 +21,7 @@ var counters = map[plan.Quantity][]string{
 	"tcp_syn_retransmits":    {"TCPSynRetrans"},
 }
 
-// counted is the sum of some counters of a machine; NaN where they were not read.
+// counted returns the sum of some counters of a machine; NaN if they were not read.
 func (r *Run) counted(names []string, machine string) float64 {
 	for _, m := range r.Machines {
 		if m.Name != machine || m.Counters == nil {

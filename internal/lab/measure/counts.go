@@ -20,7 +20,7 @@ type Counts struct {
 	flows  map[string]*[2][]int64 // payload bytes forward and reverse
 }
 
-// Add appends what a status counts. The statuses come in order of time.
+// Add appends the counters of a status. Statuses must arrive in order of time.
 func (c *Counts) Add(s *cell.Status) {
 	if c.flows == nil {
 		c.flows = map[string]*[2][]int64{}
@@ -38,8 +38,9 @@ func (c *Counts) Add(s *cell.Status) {
 	}
 }
 
-// Rates are a flow's payload towards its port and from it in Mbit/s, between the statuses nearest
-// to two times since time zero; NaN when the flow or such a time was not counted.
+// Rates returns a flow's payload rates towards its port and from it, in Mbit/s. It uses the
+// statuses nearest to the two times since time zero. The rates are NaN if the flow or a time is
+// missing.
 func (c *Counts) Rates(flow string, from, to time.Duration) (forward, reverse float64) {
 	if c == nil || c.flows[flow] == nil {
 		return math.NaN(), math.NaN()
@@ -55,7 +56,7 @@ func (c *Counts) Rates(flow string, from, to time.Duration) (forward, reverse fl
 	return rate(series[0]), rate(series[1])
 }
 
-// nearest is the index of the status whose time is nearest.
+// nearest returns the index of the status nearest in time.
 func (c *Counts) nearest(ns int64) int {
 	at, found := sort.Find(len(c.timesNs), func(i int) int { return cmp.Compare(ns, c.timesNs[i]) })
 	if found {
@@ -68,8 +69,8 @@ func (c *Counts) nearest(ns int64) int {
 	return at
 }
 
-// apBacklog is a quantile of what waited in the access point, of the means between the statuses, by
-// their time; NaN without any.
+// apBacklog returns a quantile of the access point's backlog. Each interval between two statuses
+// contributes its mean, weighted by its length. Without intervals the result is NaN.
 func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
 	if c == nil || len(c.timesNs) < 2 {
 		return math.NaN()

@@ -51,14 +51,15 @@ func (r *Run) flow(m plan.Measurement, i int) float64 {
 	return math.NaN()
 }
 
-// span is the part of the measured time in which a flow was to send, since time zero.
+// span returns the scheduled part of the measured time of a flow, since time zero.
 func (r *Run) span(m plan.Measurement, f *plan.FlowSetup) (from, to time.Duration) {
 	return time.Duration(max(cmp.Or(m.From, r.Setup.Warmup), f.Start)), time.Duration(
 		min(cmp.Or(m.To, r.Setup.Duration), f.Flow.Stop),
 	)
 }
 
-// goodput in Mbit/s, of both directions where there are both; NaN when the flow was not to send.
+// goodput returns the goodput of a flow in Mbit/s, summed over its directions; NaN if the flow was
+// not scheduled in the measured time.
 func (r *Run) goodput(m plan.Measurement, f *plan.FlowSetup) float64 {
 	from, to := r.span(m, f)
 	if from >= to {
@@ -92,7 +93,8 @@ func (r *Run) peak(m plan.Measurement, f *plan.FlowSetup) float64 {
 	return greatest
 }
 
-// share is a flow's goodput over what would be its fair share of all flows': by their connections.
+// share returns a flow's goodput divided by its fair share of the total goodput. Fair shares are
+// proportional to the numbers of connections.
 func (r *Run) share(m plan.Measurement, i int) float64 {
 	sum, connections := 0.0, 0
 	for j := range r.Setup.Flows {
@@ -113,7 +115,8 @@ func (r *Run) terminalOf(f *plan.FlowSetup) string {
 	return f.To
 }
 
-// alone is what a terminal's radio is said to reach alone, in Mbit/s; NaN where nothing is said.
+// alone returns the configured rate in Mbit/s that a terminal's radio reaches alone; NaN if it is
+// not configured.
 func (r *Run) alone(terminal string) float64 {
 	for _, t := range r.Setup.Terminals {
 		if t.Name == terminal && t.Share.MaxRate > 0 {
@@ -123,8 +126,8 @@ func (r *Run) alone(terminal string) float64 {
 	return math.NaN()
 }
 
-// ways says in which directions a flow's data goes: up when its sender is a terminal, whoever opens
-// the connection.
+// ways returns the directions of a flow's data: up if a terminal sends, whichever end opens the
+// connection.
 func (r *Run) ways(f *plan.FlowSetup) (up, down bool) {
 	if f.Flow.Direction == plan.Both {
 		return true, true
@@ -133,7 +136,7 @@ func (r *Run) ways(f *plan.FlowSetup) (up, down bool) {
 	return !down, down
 }
 
-// wires are what TCP gets out of the wire in Mbit/s, in those directions.
+// wires returns the TCP capacity of the wires in the given directions, in Mbit/s.
 func (r *Run) wires(up, down bool) (mbps float64) {
 	if up {
 		mbps += tcpOver(r.Setup.WireUp)
@@ -144,8 +147,8 @@ func (r *Run) wires(up, down bool) (mbps float64) {
 	return mbps
 }
 
-// tcpOver is what TCP with timestamps gets out of an Ethernet wire: 1448 bytes of payload in 1538
-// byte times.
+// tcpOver returns the payload rate of TCP with timestamps over an Ethernet wire: 1448 bytes of
+// payload per 1538 byte times.
 func tcpOver(w plan.Wire) float64 { return float64(w.Rate) / 1e6 * 1448 / 1538 }
 
 func reported(f *result.Flow) float64 {
@@ -158,8 +161,8 @@ func reported(f *result.Flow) float64 {
 	return *f.ReportedMbps
 }
 
-// transfers counts those that began after the warm-up and completed, or takes the mean of their
-// times in seconds.
+// transfers counts the complete transfers that began after the warm-up, or returns the mean of
+// their times in seconds.
 func (r *Run) transfers(q plan.Quantity, f *result.Flow) float64 {
 	var took []float64
 	for _, t := range f.Transfers {
@@ -173,7 +176,7 @@ func (r *Run) transfers(q plan.Quantity, f *result.Flow) float64 {
 	return stat.Mean(took, nil)
 }
 
-// pings are those answers whose question came after the warm-up.
+// pings returns the answers to requests sent after the warm-up.
 func (r *Run) pings(f *result.Flow) []result.Echo {
 	if f.Pings == nil {
 		return nil

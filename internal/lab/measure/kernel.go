@@ -18,14 +18,14 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Kernel is what the kernel's recording says of a flow's senders in the measured time, by quantity.
-// Means are over time, and over connections where there are several; counts are sums. What the
-// recording does not say is NaN.
+// Kernel has quantities of a flow's senders in the measured time, from the kernel's recording.
+// Means are over time and over connections; counts are sums. A quantity that the recording lacks is
+// NaN.
 type Kernel map[plan.Quantity]float64
 
-// ReadKernel reads the senders' connections from a recording, by its clock; from and to count from
-// time zero in real time, and so do the results. A flow without a connection is not in the result.
-// damage says what the recording lacks, empty when it is whole.
+// ReadKernel reads the senders' connections from a recording, by its clock. The arguments from and
+// to and the results count from time zero in real time. A flow without a connection is missing in
+// the result; damage describes the gaps of the recording and is empty if it is whole.
 func ReadKernel(
 	path string, clock result.Clock, from, to time.Duration, senders []Sender,
 ) (of map[string]Kernel, damage string, err error) {
@@ -73,7 +73,7 @@ type connection struct {
 	toNs                              int64 // its end, or that of the measured time
 }
 
-// scan is a sink that keeps what Kernel needs.
+// scan is a sink that collects the data for Kernel.
 type scan struct {
 	tcp.Discard
 	from, to int64
@@ -96,7 +96,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 	for i := range b.Len() {
 		c := s.connection(b.Flow[i])
 		c.acked = max(c.acked, b.At(tcp.AckedBytes, i))
-		// What held at the beginning was said before it.
+		// An earlier record holds the state at the beginning.
 		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
 		c.srtt.add(at, b.At(tcp.SrttUs, i))
 		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
@@ -135,7 +135,7 @@ func (s *scan) Event(e *tcp.Event) error {
 	return nil
 }
 
-// connections are those of a sender, the ones with the most data first.
+// connections returns the connections of a sender, those with the most data first.
 func (s *scan) connections(of Sender) []*connection {
 	var all []*connection
 	for _, address := range of.Addresses {

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Run is what a run left.
+// Run is the data of a run.
 type Run struct {
 	Setup *plan.Setup
 	// Flows in the order of the setup.
@@ -20,7 +20,7 @@ type Run struct {
 	Window *cell.Window
 	// Counts are the cell's counters of flows over the whole run.
 	Counts *Counts
-	// Kernel has what the kernel's recording says of the flows' senders, by flow; nil without one.
+	// Kernel has the recorded quantities of the flows' senders, by flow; nil without a recording.
 	Kernel map[string]Kernel
 }
 
@@ -51,8 +51,8 @@ func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measureme
 	return taken
 }
 
-// ofFlow says whether a measurement is over a flow: one of those that it names, or any whose
-// protocol has the quantity, at one of the terminals that it names.
+// ofFlow reports whether a measurement covers a flow. The flow's protocol must have the quantity.
+// If the measurement names flows or terminals, the flow must match them.
 func (r *Run) ofFlow(m plan.Measurement, f *plan.FlowSetup) bool {
 	if !m.Quantity.Suits(f.Flow.Protocol) {
 		return false
@@ -63,7 +63,7 @@ func (r *Run) ofFlow(m plan.Measurement, f *plan.FlowSetup) bool {
 	return len(m.Terminals) == 0 || r.names(m.Terminals, f.From) || r.names(m.Terminals, f.To)
 }
 
-// names says whether a list of terminals and groups has a machine.
+// names reports whether a list of terminals and groups contains a terminal or its group.
 func (r *Run) names(list plan.Names, machine string) bool {
 	return slices.ContainsFunc(r.Setup.Terminals, func(t plan.TerminalSetup) bool {
 		return t.Name == machine && (slices.Contains(list, t.Name) || slices.Contains(list, t.Group))

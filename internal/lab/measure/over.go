@@ -38,9 +38,9 @@ func (g *growth) value() float64 {
 	return math.NaN()
 }
 
-// falls are what fast recoveries leave of the congestion window: its size when the connection is
-// open again, over the one that it had when the recovery began. A recovery that ended in a timeout,
-// or was undone, is none.
+// falls are the remaining shares of the congestion window after fast recoveries: the size when the
+// connection is open again, divided by the size at the start of the recovery. Recoveries that ended
+// in a timeout or were undone do not count.
 type falls struct {
 	sum      float64
 	count    int

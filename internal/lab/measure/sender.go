@@ -9,7 +9,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Sender says how a flow's sending connections are found in a recording.
+// Sender identifies a flow's sending connections in a recording.
 type Sender struct {
 	Flow string
 	// Addresses of the machines that send data.
@@ -21,14 +21,14 @@ type Sender struct {
 	Connections int
 }
 
-// Sends says whether a connection is one of the sender's.
+// Sends reports whether a connection belongs to the sender.
 func (s Sender) Sends(f *tcp.Flow) bool {
 	return slices.Contains(s.Addresses, f.Local.Addr().Unmap()) &&
 		(f.Local.Port() == s.Port || f.Remote.Port() == s.Port)
 }
 
-// Senders are the ends that send the data of a run's flows, at some machines, or at all where none
-// is named. A flow of a machine without a known address has none.
+// Senders returns the sending ends of a run's flows at the named machines, or at all machines if
+// none is named. A flow of a machine with an unknown address has no sender.
 func Senders(s *plan.Setup, r *result.Result, machines ...string) []Sender {
 	addresses := map[string]netip.Addr{}
 	for _, m := range r.Machines {

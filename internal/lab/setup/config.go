@@ -42,7 +42,7 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	return c
 }
 
-// FromFile is the cell of a file of its own.
+// FromFile returns the cell of a cell file.
 func FromFile(f *plan.CellFile) cell.Config {
 	c := CellConfig(f.Setup, nil, f.Seed)
 	for i := range c.Terminals {
@@ -62,7 +62,7 @@ func outside(f *plan.CellFile, name string) *cell.Outside {
 	return &cell.Outside{Interface: o.Interface, Addresses: o.Addresses, Gateway: o.Gateway, Via: o.Via}
 }
 
-// superPackets has the engine split and join them where the file says so.
+// superPackets returns the options to split and join packets in the engine.
 func superPackets(s plan.SuperPackets) cell.EngineOptions {
 	return cell.EngineOptions{
 		Supers: s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth, Coalesce: s == plan.SuperPacketsBoth,

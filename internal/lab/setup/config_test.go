@@ -40,7 +40,9 @@ func TestEveryPointOfTheExperimentsIsACell(t *testing.T) {
 		}
 		if f, err := plan.ReadCell(name, data); err != nil {
 			t.Errorf("%s as a cell alone: %v", name, err)
-		} else if first := CellConfig(p.Points[0].Setup, nil, f.Seed); len(FromFile(f).Terminals) != len(first.Terminals) {
+		} else if first := CellConfig(
+			p.Points[0].Setup, nil, f.Seed,
+		); len(FromFile(f).Terminals) != len(first.Terminals) {
 			t.Errorf("%s as a cell alone has other terminals", name)
 		}
 	}
@@ -54,7 +56,8 @@ terminals:
     count: 2
     radio: {standard: ac, phy_rate: 866.7 Mbit/s, queue: 300 packets, frame_errors: 2 %,
       aggregation: {frames: 32, bytes: 100 kB, airtime: 2 ms}, schedule: [{at: 3 s, phy_rate: 433.3 Mbit/s}]}
-  old: {radio: {standard: a, phy_rate: 54 Mbit/s, refuses: true, access: {category: video, aifsn: 4, cw_min: 3, cw_max: 63}}}
+  old: {radio: {standard: a, phy_rate: 54 Mbit/s, refuses: true,
+    access: {category: video, aifsn: 4, cw_min: 3, cw_max: 63}}}
   desk: {link: ethernet}
   machine:
     radio: {standard: ac, phy_rate: 433.3 Mbit/s}
@@ -68,7 +71,8 @@ cell:
   block_ack_request: true
   eifs_after_collision: true
   super_packets: senders
-  ap: {discipline: airtime_fair, access: {category: voice}, queue: 200 packets, ack_thinning: true, window_sharing: true, aggregation: {frames: 1}}
+  ap: {discipline: airtime_fair, access: {category: voice}, queue: 200 packets, ack_thinning: true,
+    window_sharing: true, aggregation: {frames: 1}}
 path:
   rate: 100 Mbit/s
   queue: 50 kB
@@ -286,7 +290,8 @@ flows: {transfer: {from: sta, to: server, protocol: tcp}}
 
 func TestAShortPreambleReachesTheMedium(t *testing.T) {
 	f, err := plan.ReadCell("cell.yaml", []byte(`name: short
-terminals: {sta: {radio: {standard: b, phy_rate: 11 Mbit/s, short_preamble: true, schedule: [{at: 1 s, phy_rate: 1 Mbit/s}]}}}
+terminals: {sta: {radio: {standard: b, phy_rate: 11 Mbit/s, short_preamble: true,
+  schedule: [{at: 1 s, phy_rate: 1 Mbit/s}]}}}
 servers: {server: {}}
 `))
 	if err != nil {

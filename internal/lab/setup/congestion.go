@@ -9,17 +9,17 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// CongestionControls are those of a setup, loaded. They end with Close, and with this process: they
-// are not pinned.
+// CongestionControls are the loaded congestion controls of a setup. They are not pinned: they end
+// with Close, and with this process.
 type CongestionControls struct {
-	// Loaded has the names under which the kernel knows them, by those of the setup.
+	// Loaded has the kernel's names by the setup's names.
 	Loaded map[string]string
 	loaded []*congestion.Loaded
 }
 
-// LoadCongestion loads the congestion controls of a setup, each under a name that nobody else has:
-// the kind's with an underscore and three letters behind it, so that one that is loaded already, or
-// another lab's, stays what it is.
+// LoadCongestion loads the congestion controls of a setup under unique names: the kind, an
+// underscore and three letters. Congestion controls that are already loaded, also by another lab,
+// remain unchanged.
 func LoadCongestion(s *plan.Setup) (c *CongestionControls, err error) {
 	c = &CongestionControls{Loaded: map[string]string{}}
 	for _, one := range s.CongestionControls {
@@ -47,7 +47,7 @@ func setBounds(name string, bounds congestion.Bounds) error {
 	return errors.Join(b.Set(congestion.All, bounds), b.Close())
 }
 
-// In is a setup with the loaded names in place of its own.
+// In returns a setup with the loaded names instead of its own.
 func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
 	if len(c.Loaded) == 0 {
 		return s

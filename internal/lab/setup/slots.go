@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// fullPacket is what a packet of 1500 bytes takes of a wire's time, in bit.
+	// fullPacket is the wire time of a packet of 1500 bytes, in bit.
 	fullPacket = 8 * 1538
-	// spareSlots are for what is between a queue and the next, and for rates at which packets are
-	// shorter.
+	// spareSlots are for packets between two queues, and for wires with shorter packets.
 	spareSlots = 4096
 	// mostSlots take 512 MiB. A cell that holds more loses packets, and its runs do not count.
 	mostSlots = 1 << 18
 )
 
-// slots is how many packets a cell may hold at once: full queues, and as much under way on the path
-// as its wires send. It is 0 where the engine's own number is enough.
+// slots returns the largest number of packets in a cell: full queues, and the packets on the path
+// at full wire rate, limited by mostSlots. It is 0 if the engine's default is enough.
 func slots(c *cell.Config) int {
 	n := spareSlots + queues(c) + underWay(c.WireUp, c.Terminals, func(t *cell.Terminal) []cell.LineStep {
 		return t.Up
@@ -32,7 +31,7 @@ func slots(c *cell.Config) int {
 	return int(min(n, mostSlots))
 }
 
-// queues is what all queues hold, with what is on the air.
+// queues returns the capacity of all queues and of the air, in packets.
 func queues(c *cell.Config) int64 {
 	n := packets(c.AP.Limit) + medium.MostFrames
 	if c.AP.Discipline == cell.FIFOPerStation {
@@ -51,7 +50,7 @@ func queues(c *cell.Config) int64 {
 	return n
 }
 
-// packets is a limit's, in full packets where it is of bytes.
+// packets returns a limit in packets. A limit in bytes is converted by full packets.
 func packets(l queue.Limit) int64 {
 	if l.Packets > 0 {
 		return int64(l.Packets)
@@ -59,7 +58,7 @@ func packets(l queue.Limit) int64 {
 	return int64(l.Bytes) * 8 / fullPacket
 }
 
-// underWay is what the wire sends at its fastest while the longest delay lasts.
+// underWay returns the number of packets that the fastest wire sends during the longest delay.
 func underWay(wire []cell.WireStep, terminals []cell.Terminal, lines func(*cell.Terminal) []cell.LineStep) int64 {
 	var rateBps, delayNs int64
 	for _, s := range wire {

@@ -62,7 +62,7 @@ func (f *flow) run(ctx context.Context, zero time.Time) *outcome {
 // serverEndTime is the longest time between the close of a server's connections and its known end.
 const serverEndTime = 200 * time.Millisecond
 
-// failure says that a server has died; empty if it runs.
+// failure returns the reason of a server's death; empty if it runs.
 func (o *server) failure() string {
 	timeout := time.NewTimer(serverEndTime)
 	defer timeout.Stop()
@@ -134,7 +134,7 @@ func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, si
 // program is the name of the client's program.
 func (f *flow) program() string { return clients[f.Flow.Protocol].Programs[0] }
 
-// failed is the error of a client that ended by itself.
+// failed returns the error of a client that ended on its own.
 func (f *flow) failed(reason string) error {
 	return fmt.Errorf("%s from %s to %s (%s) failed: %s", f.program(), f.From, f.To, f.target(), reason)
 }
@@ -151,7 +151,8 @@ func (f *flow) target() string {
 	return hostPort(f.to.Address(), f.port)
 }
 
-// reason is a program's message, or how it ended if it printed nothing or was killed.
+// reason returns a program's message. If the program printed nothing or was killed, it returns the
+// error of its end.
 func reason(said string, err error) string {
 	said = strings.TrimSpace(said)
 	var exit *exec.ExitError

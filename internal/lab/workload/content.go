@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// content is the folder of httpd's documents and its own files. It lies among temporary files,
-// since httpd's user may not see the run's folder.
+// content is the folder of httpd's documents and httpd's own files. It is among temporary files,
+// since httpd's user may be unable to read the run's folder.
 type content struct{ root string }
 
 const (
 	contentPrefix = "airtide-http-"
-	// zerosBytes is more than any flow takes. The file has no blocks: it costs nothing.
+	// zerosBytes exceeds the volume of every flow. The file is sparse and takes no space.
 	zerosBytes = 1 << 40
 	zerosName  = "zeros"
 	// acceptedName is httpd's answer to an upload.

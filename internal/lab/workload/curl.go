@@ -79,8 +79,8 @@ func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 		if err != nil {
 			return err
 		}
-		// With a size curl would go on: it is killed, and its last transfer does not count. Without
-		// a size it ends by itself.
+		// With a size, curl would continue with the next transfer. It is killed, and its last
+		// transfer does not count. Without a size, curl ends on its own.
 		kill := when.stop
 		if f.Flow.Size == 0 {
 			kill = when.deadline.Add(time.Second)

@@ -18,7 +18,7 @@ import (
 
 const httpdName = "httpd"
 
-// moduleFolders are where distributions keep Apache's modules.
+// moduleFolders are the folders of Apache's modules in common distributions.
 var moduleFolders = []string{
 	"/usr/lib/apache2/modules", "/usr/lib64/apache2/modules", "/usr/lib/httpd/modules", "/usr/lib64/httpd/modules",
 	"/usr/local/apache2/modules",
@@ -27,12 +27,12 @@ var moduleFolders = []string{
 // httpdThreads is how many connections one of httpd's processes serves at once.
 const httpdThreads = 64
 
-// httpdConfig is a server with nothing but what the flows need. An upload goes to httpd's default
-// handler, which reads all of it and then says that a document takes no PUT (405): as the answer to
-// that, mod_asis sends the document that says
-// 204. So what is uploaded is read as from any server, and fills neither disk nor memory.
-// A virtual host without a name of its own is looked up, which takes long where no resolver
-// answers. The user is nobody's number, because its name and group differ among distributions.
+// httpdConfig is a minimal server for the flows. httpd's default handler reads a whole upload and
+// answers 405, and mod_asis replaces this answer by a document with status 204. So an upload is
+// read completely and stored nowhere.
+//
+// ServerName avoids a slow name lookup without a resolver. The user is a number, because its name
+// and group differ among distributions.
 var httpdConfig = template.Must(template.New("").Parse(`ServerRoot "{{.Root}}"
 ServerName localhost
 PidFile "{{.Root}}/httpd.pid"
@@ -118,7 +118,7 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	if err := errors.Join(err, config.Close()); err != nil {
 		return fmt.Errorf("writing httpd's configuration: %w", err)
 	}
-	// httpd reads it before it becomes nobody.
+	// httpd reads its configuration before it changes to the user nobody.
 	name, err := filepath.Abs(config.Name())
 	if err != nil {
 		return fmt.Errorf("finding httpd's configuration: %w", err)
@@ -127,7 +127,8 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	return s.serve(o, path, []string{"-D", "FOREGROUND", "-f", name}, "httpd-"+on.Name()+".log")
 }
 
-// httpdModules are those that the configuration needs; which of them are compiled in differs.
+// httpdModules returns the required modules that exist as files. httpd may have the others built
+// in.
 func httpdModules() ([]httpdModule, error) {
 	for _, folder := range moduleFolders {
 		var found []httpdModule
@@ -147,7 +148,7 @@ func httpdModules() ([]httpdModule, error) {
 	)
 }
 
-// httpAnswers asks for a document from the server's own machine, so that nothing passes the cell.
+// httpAnswers requests a document on the server's own machine, so that no packet passes the cell.
 func (o *server) httpAnswers() error {
 	var c net.Conn
 	err := machine.In(o.on.Namespace, func() (err error) {
@@ -175,5 +176,5 @@ func (o *server) httpAnswers() error {
 	return nil
 }
 
-// answerTime is what a server may take to answer its own machine.
+// answerTime limits the time of a server's answer to its own machine.
 const answerTime = 5 * time.Second

@@ -29,7 +29,7 @@ type traffic struct {
 	jitter                           time.Duration // RFC 3550's, mean of the connections
 }
 
-// finish derives from the traffic what the result says of it.
+// finish derives the result's summary from the traffic.
 func (o *outcome) finish() {
 	switch {
 	case o.forward == nil:

@@ -11,8 +11,8 @@ import (
 // 32768 on).
 const FirstPort = 20001
 
-// Ports gives each flow a port of its own at its server, from a first one on. ping, which has no
-// ports, has 0.
+// Ports assigns each flow its own port at its server, from first upwards. A flow of ping has port
+// 0.
 func Ports(first uint16, flows []plan.FlowSetup) ([]uint16, error) {
 	ports := make([]uint16, len(flows))
 	next := int(first)

@@ -98,8 +98,8 @@ func (o *server) String() string {
 	return fmt.Sprintf("%s on %s (%s)", o.name, o.on.Name(), o.on.Address())
 }
 
-// listenPoll is the time between looks at a server that is starting: the kernel tells nobody that a
-// socket listens.
+// listenPoll is the time between checks of a starting server. The kernel sends no notification when
+// a socket begins to listen.
 const listenPoll = 2 * time.Millisecond
 
 // ready waits until the server listens on all of its ports.

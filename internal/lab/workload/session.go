@@ -58,7 +58,7 @@ type flow struct {
 	to     *machine.Namespace
 	port   uint16
 	server *server // nil for ping
-	// group has the clients of a flow whose program has no option for its congestion control.
+	// group has the clients of flows whose program has no option for the congestion control.
 	group *machine.CongestionGroup
 	// command is the first client's.
 	first   sync.Once

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// web carries out short downloads by so many users at once as the flow has parallel. A user
-// downloads, pauses, and goes on; each download is a curl with a connection of its own. Sizes and
-// pauses are exponential, and follow from the seed.
+// web runs short downloads. The flow's parallel is the number of simultaneous users. Each user
+// repeats a download, a curl with its own connection, and a pause; sizes and pauses are exponential
+// and follow from the seed.
 func (f *flow) web(ctx context.Context, when period, r *outcome) error {
 	return f.perConnection(r, func(i int, out *os.File, begun func()) error {
 		random := f.random(i)
@@ -41,7 +41,7 @@ func (f *flow) web(ctx context.Context, when period, r *outcome) error {
 	})
 }
 
-// errStopped says that the flow's stop came during a download.
+// errStopped means that the flow was stopped during a download.
 var errStopped = errors.New("stopped")
 
 func (f *flow) download(ctx context.Context, when period, size int64, out *os.File) error {
@@ -72,8 +72,8 @@ func (f *flow) download(ctx context.Context, when period, size int64, out *os.Fi
 	return f.failed(reason(said, e.err))
 }
 
-// random is a user's source of random numbers: it depends on the flow's name, so that a further
-// flow leaves those of the others as they are.
+// random returns a user's source of random numbers. It depends on the flow's name, so that an
+// additional flow does not change the other flows.
 func (f *flow) random(user int) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(f.Name)) // never fails
