@@ -156,9 +156,7 @@ func (o *Oracle) decide(now time.Duration, in core.Inputs, out *core.Outputs) {
 	if a.config.Policy == control.Observe {
 		bounds, why = noBounds, "this terminal only observes"
 	}
-	for _, u := range bounds.up {
-		out.Send = append(out.Send, u)
-	}
+	out.Send = append(out.Send, bounds.up...)
 	if o.config.BoundReceive {
 		for _, b := range a.receiveBounds(bounds.down) {
 			out.Receive = append(out.Receive, core.ReceiveBound{Local: b.Local, Remote: b.Remote, Bytes: b.Bytes})

@@ -38,7 +38,6 @@ type Terminal struct {
 
 	standalone float64 // bit/s
 	base       time.Duration
-	receives   bool    // some of its flows are downloads
 	demand     float64 // bit/s; 0: unlimited
 	single     bool
 	told       bool // the radio tells its standalone rate

@@ -185,9 +185,7 @@ func describePanel(p *Panel, y panelScales, x *scale, maxPoints int) jsonPanel {
 	return out
 }
 
-func describeStyle(s Style) jsonStyle {
-	return jsonStyle{s.Ink, s.Width, s.Dash, s.Marker, s.Radius, s.Hatch, s.Tinted}
-}
+func describeStyle(s Style) jsonStyle { return jsonStyle(s) }
 
 func describeSeries(s *Series, y panelScales, x *scale, maxPoints int) jsonSeries {
 	out := jsonSeries{

@@ -1,7 +1,5 @@
 package control
 
-import "fmt"
-
 // Policy is by what rule windows are bounded.
 type Policy string
 
@@ -19,13 +17,3 @@ const (
 
 // Policies are all of them.
 var Policies = []Policy{Shares, EqualCapPolicy, Observe}
-
-// ParsePolicy reads the name of a policy.
-func ParsePolicy(s string) (Policy, error) {
-	for _, p := range Policies {
-		if s == string(p) {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("policy %q: want shares, equal-cap or observe", s)
-}

@@ -200,17 +200,6 @@ func (t *Turns) othersAsk(now time.Duration) bool {
 // Release asks all to be free until a time, again and again as reports go out.
 func (t *Turns) Release(until time.Duration) { t.freeTo = until }
 
-// Saying is what the next report asks for.
-func (t *Turns) Saying(now time.Duration) message.Probe {
-	switch {
-	case now < t.freeTo:
-		return message.ProbeIn(message.ReleaseProbe, 0, min(t.freeTo-now, message.LongestProbe).Round(message.ProbeLengthStep))
-	case now < t.planned.begin:
-		return message.ProbeIn(t.planned.kind, t.planned.begin-now, t.planned.end-t.planned.begin)
-	}
-	return message.Probe{}
-}
-
 // Phase is what is done now.
 func (t *Turns) Phase(now time.Duration) Phase {
 	if now < t.freeTo {
@@ -253,9 +242,6 @@ func (t *Turns) Next(now time.Duration) (next time.Duration, known bool) {
 	}
 	return next, known
 }
-
-// Since is how long ago the last turn ended.
-func (t *Turns) Since(now time.Duration) time.Duration { return now - t.ended }
 
 // Announced is what Saying tells until the next step. It was added to the frozen code.
 func (t *Turns) Announced(now time.Duration) struct {
