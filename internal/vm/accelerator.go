@@ -16,12 +16,12 @@ const (
 	TCG Accelerator = "tcg" // by emulation, many times slower
 )
 
-// kvmTrial is what a guest may take to boot by KVM where it is not known whether KVM works. There
-// are virtual machines that offer it and in which a guest never gets anywhere.
+// kvmTrial limits the boot by KVM if it is unknown whether KVM works. Some virtual machines offer
+// /dev/kvm, but their guests never boot.
 const kvmTrial = 15 * time.Second
 
-// Files of this machine, which tests put elsewhere. The verdict says whether KVM works on it, since
-// its start.
+// Files of this machine; tests replace the paths. The verdict records whether KVM works, until the
+// next boot.
 var (
 	verdictFile = "/run/airtide/kvm"
 	kvmDevice   = "/dev/kvm"

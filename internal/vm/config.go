@@ -8,35 +8,35 @@ import (
 	"os"
 )
 
-// Config says what a guest is.
+// Config configures a guest.
 type Config struct {
 	Kernel Kernel
-	// Program is the file of this program as the guest runs it; empty for this process's own. A
-	// guest of another architecture needs one that was built for it.
+	// Program is the file of this program for the guest; empty for this process's own file. A guest
+	// of another architecture needs a build for that architecture.
 	Program string
 	// Programs of the host that can be run in the guest, by their files; they have the same paths
 	// there.
 	Programs []string
 	// Files of the host that the guest has, by their paths in the guest.
 	Files map[string]string
-	// Modules of the kernel to be loaded, besides those of the guest's devices.
+	// Modules are kernel modules to load in addition to the modules of the guest's devices.
 	Modules []string
 	// MemoryMB is its memory; 0 means 512. CPUs is its processors; 0 means 1.
 	MemoryMB, CPUs int
 	// Net is nil for a guest without a network.
 	Net *Net
-	// Accelerator is empty for KVM where it works, and emulation elsewhere.
+	// Accelerator is KVM or TCG. If it is empty, the guest uses KVM if it works, and emulation
+	// otherwise.
 	Accelerator Accelerator
-	// Console, if not nil, gets what the guest's kernel prints. One call is over before the next
-	// begins.
+	// Console, if not nil, receives the messages of the guest's kernel. Calls do not overlap.
 	Console io.Writer
 }
 
 // Net is a guest's network: its interface eth0, and the way out by routers that it need not ask
 // for.
 type Net struct {
-	// Tap is a TAP or macvtap opened for reading and writing, with a virtio header in front of
-	// frames. It stays the caller's to close.
+	// Tap is a TAP or macvtap, opened for reading and writing, with a virtio header before each
+	// frame. The caller closes it.
 	Tap *os.File `json:"-"`
 	// MAC is the interface's address.
 	MAC       []byte         `json:"mac"`

@@ -4,13 +4,13 @@
 // Its duties:
 //   - Debian's kernels, fetched and unpacked into a cache: kernel.go, fetch.go, headers.go,
 //     package.go, root.go
-//   - what a guest starts with, in an initramfs: programs and their libraries, modules and those that they need: image.go,
+//   - the guest's initramfs, with programs, libraries and modules and their dependencies: image.go,
 //     cpio.go, program.go, module.go
-//   - qemu, by KVM where that works and by emulation elsewhere: qemu.go, accelerator.go
+//   - qemu, by KVM if it works and by emulation otherwise: qemu.go, accelerator.go
 //   - the guest from outside: commands, files, its clock: guest.go, process.go
 //   - messages of its kernel about faults: problem.go
 //   - the first process of the guest: guestmain.go, mount.go, network.go, serve.go
 //   - messages between host and guest over a virtio-serial port: frame.go
 //
-// Nothing of a guest outlives this process: it has no files, and the kernel ends qemu.
+// A guest ends with this process and leaves no files: the kernel ends qemu.
 package vm

@@ -15,8 +15,8 @@ import (
 	"airtide/internal/sys/lock"
 )
 
-// Fetch is a kernel from the cache, or else from Debian's archive, whose signatures apt checks. It
-// takes apt and dpkg, and installs nothing.
+// Fetch returns a kernel from the cache, or fetches it from Debian's archive; apt checks the
+// signatures. It needs apt and dpkg, and installs nothing.
 func Fetch(ctx context.Context, version string) (Kernel, error) {
 	return FetchFor(ctx, version, runtime.GOARCH)
 }
@@ -59,15 +59,15 @@ func FetchFor(ctx context.Context, version, architecture string) (Kernel, error)
 // partOfKernel are the packages that a kernel's own asks for since Debian has divided it (14).
 var partOfKernel = regexp.MustCompile(`Depends: (linux-(?:base|binary|modules)-[0-9]\S+)`)
 
-// apt is apt with a folder of its own for all that it keeps.
+// apt runs apt with its own folder for all of its files.
 type apt struct {
 	dir     string
 	options []string
 }
 
-// fetch unpacks the packages that choose names into a folder below the suite's. The folder appears
-// whole or not at all: prepare, if it is not nil, changes the unpacked files before they get their
-// name, while other processes wait.
+// fetch unpacks the packages returned by choose into a folder below the suite's folder. The folder
+// appears complete or not at all. If prepare is not nil, it changes the unpacked files before the
+// folder gets its name; other processes wait meanwhile.
 func fetch(
 	ctx context.Context, suite, architecture, into string,
 	choose func(*apt) ([]string, error), prepare func(unpacked string) error,

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// kind is what a frame is.
+// kind is the type of a frame.
 type kind byte
 
 // Frames of the host carry a number that the guest's answers have as well.
@@ -82,7 +82,7 @@ func readFrame(r io.Reader) (f frame, err error) {
 	return f, err
 }
 
-// output writes what a command prints as frames.
+// output sends the output of a command as frames.
 type output struct {
 	to     *frameWriter
 	kind   kind
@@ -91,7 +91,7 @@ type output struct {
 
 func (o output) Write(b []byte) (int, error) { return len(b), o.to.write(o.kind, o.number, b) }
 
-// newFile is a file to be made in the guest: the data, and zeros behind it up to the size.
+// newFile is a request to create a file in the guest: the data, followed by zeros up to the size.
 type newFile struct {
 	Path string `json:"path"`
 	Data []byte `json:"data,omitempty"`
@@ -104,7 +104,7 @@ type callOf struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// end is how what was asked for ended.
+// end is the final answer to a request.
 type end struct {
 	Error  string          `json:"error,omitempty"`  // it could not be done
 	Status int             `json:"status,omitempty"` // of a command
@@ -113,7 +113,7 @@ type end struct {
 	Output json.RawMessage `json:"output,omitempty"` // of a call
 }
 
-// Hello is what a guest says when it is ready.
+// Hello is the message of a guest that is ready.
 type Hello struct {
 	Release string `json:"release"` // of its kernel, as uname -r prints it
 }

@@ -19,7 +19,7 @@ import (
 // Guest is a virtual machine that runs.
 type Guest struct {
 	Hello
-	// Accelerator is the one that it runs by.
+	// Accelerator is the accelerator in use.
 	Accelerator Accelerator
 	// Booted is how long it took from the start of qemu until it was ready.
 	Booted time.Duration
@@ -33,7 +33,7 @@ type Guest struct {
 	why    error
 }
 
-// request is what was asked of the guest.
+// request is an open request to the guest.
 type request struct {
 	stdout, stderr io.Writer // may be nil
 	started        chan struct{}
@@ -42,7 +42,7 @@ type request struct {
 	err            error // the guest has ended before
 }
 
-// bootLimit is what a guest may take to boot: much, for qemu may get little of the processors.
+// bootLimit limits the boot of a guest. It is long, because qemu may get little processor time.
 const bootLimit = 5 * time.Minute
 
 // Start boots a guest and waits until it is ready. It ends with Close, and with this process; ctx
@@ -98,7 +98,7 @@ func Start(ctx context.Context, c Config) (*Guest, error) {
 	return g, nil
 }
 
-// greet waits for a guest to be ready.
+// greet waits until a guest is ready.
 func greet(ctx context.Context, q *qemu, limit time.Duration) (*Guest, error) {
 	began := time.Now()
 	g := &Guest{qemu: q, to: &frameWriter{to: q.control}, asked: map[uint32]*request{}}
@@ -154,7 +154,7 @@ func (g *Guest) listen(from io.Reader) {
 	}
 }
 
-// answer takes one answer, and says whether it was the last.
+// answer processes one answer and reports whether it was the last.
 func (r *request) answer(f frame) bool {
 	switch f.kind {
 	case frameStarted:
@@ -265,7 +265,7 @@ func (g *Guest) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// MakeFile makes a file in the guest, with zeros behind its data up to a size: those cost nothing.
+// MakeFile creates a file in the guest. Zeros follow the data up to the size and take no space.
 func (g *Guest) MakeFile(ctx context.Context, path string, data []byte, size int64) error {
 	if _, err := g.do(ctx, frameMake, newFile{path, data, max(size, int64(len(data)))}, nil); err != nil {
 		return fmt.Errorf("making %s in the virtual machine: %w", path, err)
@@ -273,8 +273,8 @@ func (g *Guest) MakeFile(ctx context.Context, path string, data []byte, size int
 	return nil
 }
 
-// Call calls one of the functions that Main was given, in the guest, and decodes what it returns
-// into output, unless that is nil.
+// Call calls a function of Main in the guest. It decodes the returned value into output, unless
+// output is nil.
 func (g *Guest) Call(ctx context.Context, name string, input, output any) error {
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -304,16 +304,16 @@ func (g *Guest) Clock(ctx context.Context) (guestNs, hereNs int64, within time.D
 	return e.Ns, before + (after-before)/2, time.Duration(after-before) / 2, nil
 }
 
-// PID is qemu's process.
+// PID returns the process ID of qemu.
 func (g *Guest) PID() int { return g.qemu.command.Process.Pid }
 
-// Ended is closed when the guest has ended, by Close or by itself.
+// Ended is closed at the end of the guest, with or without Close.
 func (g *Guest) Ended() <-chan struct{} { return g.qemu.ended }
 
-// Err says why the guest has ended, after Ended.
+// Err returns the reason of the guest's end. It waits for the end.
 func (g *Guest) Err() error { return g.qemu.why() }
 
-// Close ends the guest at once: it has nothing to keep.
+// Close ends the guest at once. A guest has no data to save.
 func (g *Guest) Close() {
 	g.mutex.Lock()
 	if g.why == nil {

@@ -16,7 +16,7 @@ import (
 // IsGuest reports whether this process is the first of a guest, which must call Main.
 func IsGuest() bool { return os.Getpid() == 1 && os.Getenv(guestVariable) != "" }
 
-// Function is one that the host can call in a guest: JSON in, and what is returned as JSON out.
+// Function is a function that the host can call in a guest. Input and output are JSON.
 type Function func(input json.RawMessage) (output any, err error)
 
 // Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never
@@ -30,8 +30,8 @@ func Main(functions map[string]Function) {
 	select {} // the first process must not end
 }
 
-// mounted, in the environment in place of what the kernel's parameter says, is said of a guest
-// whose file systems are there.
+// mounted is the value of guestVariable after the guest's file systems are mounted. It replaces the
+// value of the kernel's parameter.
 const mounted = "mounted"
 
 func runGuest(functions map[string]Function) error {
@@ -39,7 +39,7 @@ func runGuest(functions map[string]Function) error {
 		if err := mountAll(); err != nil {
 			return err
 		}
-		// Packages look at /proc when the program starts, and remember what they did not find.
+		// Packages read /proc when the program starts, and remember missing files.
 		if err := os.Setenv(guestVariable, mounted); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func loadModule(path string) error {
 	return nil
 }
 
-// portLimit is what the port may take to appear.
+// portLimit limits the wait for the port.
 const portLimit = time.Minute
 
 // openPort opens the virtio-serial port to the host. Its driver learns its name from qemu some time

@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// FetchHeaders is the folder of what modules for a kernel are built with, from the cache or else
-// from Debian's archive.
+// FetchHeaders returns the folder of the headers that build modules for a kernel. It comes from the
+// cache or from Debian's archive.
 func FetchHeaders(ctx context.Context, version string) (string, error) {
 	return FetchHeadersFor(ctx, version, runtime.GOARCH)
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where things are in a guest.
+// Paths in a guest.
 const (
 	// Program is this program.
 	Program     = "/bin/airtide"
@@ -19,14 +19,14 @@ const (
 	modulesPath = "/modules"
 )
 
-// task is what a guest is told by its image.
+// task is the configuration that a guest reads from its image.
 type task struct {
 	Modules []string `json:"modules"` // in the order in which they are to be loaded
 	Net     *Net     `json:"net,omitempty"`
 }
 
-// baseModules are those that every guest needs, where they are not built in: its devices, and what
-// shows sockets.
+// baseModules are the modules that every guest needs if they are not built in: its devices and the
+// query of sockets.
 var baseModules = []string{"virtio_pci", "virtio_console", "tcp_diag"}
 
 // image makes the initramfs of a guest, in memory.

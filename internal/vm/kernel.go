@@ -10,22 +10,21 @@ import (
 	"strings"
 )
 
-// Folder is the cache of kernels. It can be removed: what is needed is fetched again.
+// Folder is the cache of kernels. It can be removed; missing kernels are fetched again.
 const Folder = "/var/cache/airtide/kernels"
 
 // cache is Folder, except in tests.
 var cache = Folder
 
-// debians are the kernels that can be had, each by the suite of Debian that has it. Kernel 6.12
-// comes from bookworm's backports, whose modules are built by the tools of Debian 12.
+// debians are the available kernels with their suites of Debian. Kernel 6.12 comes from the
+// backports of bookworm; the tools of Debian 12 build its modules.
 var debians = []struct{ version, suite string }{
 	{"5.10", "bullseye"},
 	{"6.1", "bookworm"},
 	{"6.12", "bookworm-backports"},
 }
 
-// Newest is the version of the newest kernel that Debian has, which nothing here promises to work
-// with.
+// Newest is the version of Debian's newest kernel. It is not guaranteed to work.
 const Newest = "newest"
 
 // newestSuite is the suite of Debian that has it.
@@ -68,7 +67,7 @@ func (k Kernel) architecture() string {
 	return k.Architecture
 }
 
-// ErrNoKernel says that a kernel has not been fetched.
+// ErrNoKernel means that a kernel has not been fetched.
 var ErrNoKernel = errors.New("the kernel has not been fetched")
 
 // Cached is a kernel that has been fetched, else ErrNoKernel.
@@ -131,7 +130,7 @@ func unpacked(root string) (Kernel, error) {
 	return Kernel{}, fmt.Errorf("the kernel at %s has no modules: remove the folder, and it is fetched again", root)
 }
 
-// HasModule says whether a kernel has something as a module, and not built in.
+// HasModule reports whether a kernel has a feature as a module, not built in.
 func (k Kernel) HasModule(name string) bool {
 	m, err := readModules(k.Modules)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// module is one to be loaded.
+// module is a module to load.
 type module struct {
 	name    string
 	content []byte
@@ -50,13 +50,13 @@ func readModules(folder string) (*modules, error) {
 	return m, nil
 }
 
-// moduleName is the name by which others depend on the module in a file.
+// moduleName returns the name of the module in a file, as in the dependencies of other modules.
 func moduleName(path string) (string, bool) {
 	name, _, ok := strings.Cut(filepath.Base(path), ".ko")
 	return strings.ReplaceAll(name, "-", "_"), ok
 }
 
-// load are the modules of some names and those that they need, each behind those.
+// load returns the named modules and their dependencies. A module follows its dependencies.
 func (m *modules) load(ctx context.Context, names ...string) ([]module, error) {
 	var all []module
 	added := map[string]bool{}
@@ -116,7 +116,7 @@ func readModule(ctx context.Context, path string) ([]byte, error) {
 	return content, nil
 }
 
-// depends are the modules that a module says it needs.
+// depends returns the dependencies that a module declares.
 func depends(content []byte) ([]string, error) {
 	f, err := elf.NewFile(bytes.NewReader(content))
 	if err != nil {

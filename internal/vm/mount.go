@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts are the file systems that programs expect, but for those that a kernel may lack.
+// mounts are the file systems that programs expect. A kernel may lack the optional ones.
 var mounts = []struct {
 	path, kind string
 	optional   bool

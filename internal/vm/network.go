@@ -27,7 +27,7 @@ func setUpNet(n *Net) error {
 		return nil
 	}
 	for _, s := range [][2]string{{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}} {
-		// Nobody answers there. A kernel without IPv6 has nothing to set.
+		// No router or neighbour answers there. A kernel without IPv6 lacks the files.
 		path := "/proc/sys/net/ipv6/conf/" + device + "/" + s[0]
 		if err := os.WriteFile(path, []byte(s[1]), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("setting %s: %w", path, err)

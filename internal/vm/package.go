@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// FetchPackage unpacks a package of the suite that has a kernel, for programs in guests that are
-// not of this machine's architecture, and says into which folder; from the cache if it is there. A
-// package is unpacked without those that it needs.
+// FetchPackage unpacks a package of the kernel's suite and returns the folder, from the cache if
+// possible. It serves guests of another architecture than this machine. Dependencies are not
+// unpacked.
 func FetchPackage(ctx context.Context, version, architecture, name string) (string, error) {
 	suite, err := suiteOf(version)
 	if err != nil {

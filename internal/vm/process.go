@@ -16,8 +16,7 @@ type Command struct {
 	Args []string `json:"args,omitempty"`
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir,omitempty"`
-	// Stdout and Stderr take what it prints; nil throws it away. They are called from one
-	// goroutine.
+	// Stdout and Stderr receive the program's output; nil discards it. One goroutine calls both.
 	Stdout io.Writer `json:"-"`
 	Stderr io.Writer `json:"-"`
 }
@@ -86,8 +85,8 @@ func (g *Guest) Start(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// Run runs a program to its end. The error of one that ended badly has what it printed to its
-// standard error, where c does not take that.
+// Run runs a program to its end. If the program fails, the error contains its standard error,
+// unless c has a writer for it.
 func (g *Guest) Run(ctx context.Context, c Command) error {
 	var said strings.Builder
 	if c.Stderr == nil {
@@ -133,12 +132,12 @@ func (p *Process) Err() error {
 	return p.err
 }
 
-// Signal sends a signal; to a process that has ended it does nothing.
+// Signal sends a signal. It does nothing after the process's end.
 func (p *Process) Signal(s syscall.Signal) {
 	_ = p.guest.to.writeJSON(frameSignal, p.number, int(s)) // a guest that has ended has no process
 }
 
-// Kill kills the process with all that it has started, and waits until they are gone.
+// Kill kills the process and its children, and waits for their end.
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
 	<-p.done

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// listTime is what the dynamic linker may take to say what a program needs.
+// listTime limits the time in which the dynamic linker lists a program's libraries.
 const listTime = 10 * time.Second
 
-// libraries are the files that a program of the host needs, as its own dynamic linker finds them,
-// and the linker; none for a static program.
+// libraries returns the libraries that the host's dynamic linker finds for a program, and the
+// linker. A static program has none.
 func libraries(ctx context.Context, program string) ([]string, error) {
 	linker, err := interpreter(program)
 	if err != nil || linker == "" {
@@ -67,7 +67,7 @@ func interpreter(program string) (string, error) {
 	return "", nil
 }
 
-// addPrograms puts programs of the host where they are on the host, with all that they need.
+// addPrograms adds programs of the host at their paths on the host, with their libraries.
 func (a *archive) addPrograms(ctx context.Context, programs []string) error {
 	added := map[string]bool{}
 	for _, program := range programs {

@@ -17,7 +17,7 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// emulator is what differs between architectures.
+// emulator has the properties that differ between architectures.
 type emulator struct {
 	program, pkg  string // and Debian's package of it
 	machine       string
@@ -25,16 +25,18 @@ type emulator struct {
 	console, boot string // parameters of the kernel
 }
 
-// emulators by GOARCH. Signatures of pointers (pauth) by the architecture's own algorithm take most
-// of the time of emulated arm64; qemu's takes little. Without ERMS, by which the kernel copies and
-// clears memory byte by byte, which qemu carries out byte by byte (loading BPF programs took 20 %
-// less without). A TSC that the kernel takes for unstable would give it a slow clock.
+// emulators by GOARCH. pauth-impdef=on replaces the architecture's algorithm of pointer signatures,
+// which takes most of the time of emulated arm64. Without ERMS the kernel avoids copying and
+// clearing memory byte by byte, which is slow in qemu: loading BPF programs took 20 % less.
+//
+// tsc=reliable prevents a slow clock, because the kernel would otherwise judge the TSC unstable.
 var emulators = map[string]emulator{
 	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "pc", "max,-erms", "ttyS0", "tsc=reliable no_timer_check"},
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "virt", "max,pauth-impdef=on", "ttyAMA0", ""},
 }
 
-// Available says what this machine lacks to run guests.
+// Available returns an error if this machine cannot run guests. The error names the missing
+// program.
 func Available() error { return AvailableFor(runtime.GOARCH) }
 
 // AvailableFor is Available for guests of an architecture, by the name that Go gives it.
@@ -52,7 +54,7 @@ func AvailableFor(architecture string) error {
 // guestVariable, in the environment of process 1, makes this program a guest's first process.
 const guestVariable = "AIRTIDE_GUEST"
 
-// portName is that of the virtio-serial port to the host.
+// portName is the name of the virtio-serial port to the host.
 const portName = "airtide"
 
 // Descriptors that qemu inherits, in the order of ExtraFiles.
@@ -62,8 +64,8 @@ const (
 	tapFd
 )
 
-// sendBuffer is how much of what a guest sends may wait in its TAP, in bytes: what a driver's own
-// ring takes. More waits in the guest, where TCP knows of it.
+// sendBuffer limits the guest's packets in its TAP, in bytes, to the size of a driver's ring.
+// Further packets wait in the guest, so its TCP knows of them.
 const sendBuffer = 64 << 10
 
 func (c *Config) arguments(e emulator, a Accelerator) []string {
@@ -74,7 +76,7 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 		// kernel panics with "Oops: int3".
 		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
 	}
-	// What is a warning and worse, of which WARN() is the least.
+	// Level 5 shows warnings and worse. WARN() is a warning.
 	kernel := []string{"console=" + e.console, "loglevel=5", "panic=-1", guestVariable + "=1", e.boot}
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
@@ -92,9 +94,9 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 	return args
 }
 
-// withoutInstructions leaves cmpxchg16b out for kernels before 7: 6.12 crashes when qemu 7.2
-// emulates it. Later ones need it to allocate memory in BPF programs (kmalloc_nolock in mm/slub.c),
-// and do not crash.
+// withoutInstructions removes cmpxchg16b for kernels before 7: 6.12 crashes when qemu 7.2 emulates
+// it. Later kernels do not crash, and need it to allocate memory in BPF programs (kmalloc_nolock in
+// mm/slub.c).
 func (k Kernel) withoutInstructions() string {
 	major, _, _ := strings.Cut(k.Release, ".")
 	if n, err := strconv.Atoi(major); k.architecture() != "amd64" || err == nil && n >= 7 {
@@ -120,8 +122,8 @@ type qemu struct {
 	err     error // after ended
 }
 
-// launch starts qemu. It has a session of its own, so that Ctrl-C reaches this process alone, and
-// the kernel kills it when this process dies.
+// launch starts qemu in its own session, so that Ctrl-C reaches only this process. The kernel kills
+// qemu when this process dies.
 func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	e := emulators[c.Kernel.architecture()]
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -169,7 +171,7 @@ func (q *qemu) kill() {
 	q.control.Close()
 }
 
-// why says why a guest has ended.
+// why returns the reason of a guest's end. It waits for the end.
 func (q *qemu) why() error {
 	<-q.ended
 	err := errors.New("the virtual machine has ended")
@@ -182,7 +184,7 @@ func (q *qemu) why() error {
 	return err
 }
 
-// console keeps the end of what qemu and the guest's kernel print.
+// console keeps the end of the output of qemu and the guest's kernel.
 type console struct {
 	mutex sync.Mutex
 	to    io.Writer

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FetchRoot is a folder with packages of a kernel's suite and all that they need, from the cache or
-// else from Debian's archive: a root to change into, for programs that want newer libraries than
-// this machine has. It lies in the cache under a name.
+// FetchRoot returns a root folder with packages of a kernel's suite and their dependencies, from
+// the cache or from Debian's archive. Programs that need newer libraries than this machine's run in
+// it by chroot. The cache stores it under name.
 func FetchRoot(ctx context.Context, version, name string, packages ...string) (string, error) {
 	const architecture = "amd64"
 	suite, err := suiteOf(version)
@@ -44,7 +44,7 @@ func FetchRoot(ctx context.Context, version, name string, packages ...string) (s
 // installed are the lines of apt-get's simulation.
 var installed = regexp.MustCompile(`(?m)^Inst (\S+)`)
 
-// finishRoot does what the packages' scripts would, as far as compiling needs it.
+// finishRoot does the part of the packages' scripts that compiling needs.
 func finishRoot(root string) error {
 	links := map[string]string{"usr/bin/awk": "mawk"}
 	for _, folder := range []string{"bin", "lib", "lib64", "sbin"} {

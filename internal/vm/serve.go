@@ -14,7 +14,7 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// server does in the guest what the host asks for.
+// server executes the host's requests in the guest.
 type server struct {
 	to        *frameWriter
 	functions map[string]Function
@@ -23,7 +23,7 @@ type server struct {
 	running map[uint32]*os.Process
 }
 
-// serve answers until the host has gone.
+// serve answers requests until the host has closed the port.
 func (s *server) serve(from io.Reader) error {
 	for {
 		f, err := readFrame(from)
@@ -44,7 +44,7 @@ func (s *server) serve(from io.Reader) error {
 	}
 }
 
-// end sends the last answer. A host that has gone wants none.
+// end sends the last answer. A failure means that the host has gone, and is ignored.
 func (s *server) end(number uint32, e end) { _ = s.to.writeJSON(frameEnd, number, e) }
 
 func (s *server) answer(f frame) {
