@@ -12,16 +12,14 @@ import (
 // SortByRate is the default key: the sum of both rates.
 const SortByRate = "rate_bps"
 
-// Sort says in which order rows come. Numbers come with the largest first and texts from A to Z;
-// Reverse turns that round. Absent values come last either way, and the flow's number decides
-// between equals.
+// Sort is the order of the rows. Numbers descend and texts ascend; Reverse inverts both. Absent
+// values come last in either direction, and equal rows are ordered by flow number.
 type Sort struct {
 	Key     string // a key of SortKeys; "" is SortByRate
 	Reverse bool
 }
 
-// SortKeys are the keys that a Sort may have: those of the table's columns, and SortByRate and
-// "flow".
+// SortKeys returns the valid keys of a Sort: the table's columns, SortByRate and "flow".
 func SortKeys() []string {
 	keys := []string{SortByRate, "flow"}
 	for _, c := range columns {
@@ -43,7 +41,7 @@ func ParseSort(s string) (Sort, error) {
 	return Sort{Key: key, Reverse: reverse}, nil
 }
 
-// Filter says which rows are shown.
+// Filter selects the rows to show.
 type Filter struct {
 	// Text holds words that must all occur in the process, an address, the congestion control or
 	// the state; letter case does not matter.

@@ -17,7 +17,7 @@ const (
 	blocks                // 1 by 2, for fonts without braille
 )
 
-// defaultGlyphs picks blocks on the Linux console, whose fonts have no braille.
+// defaultGlyphs returns block glyphs on the Linux console, because its fonts have no braille.
 func defaultGlyphs() glyphs {
 	if os.Getenv("TERM") == "linux" {
 		return blocks

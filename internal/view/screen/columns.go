@@ -5,20 +5,19 @@ import (
 	"strconv"
 )
 
-// column is one column of the table. number gives the value that it is sorted by; without it, the
-// text is.
+// column is one column of the table. It is sorted by number, or by text if number is nil.
 type column struct {
 	title, key string
-	// keep says how long the column stays when the terminal is narrow: those with the highest
-	// numbers vanish first.
+	// keep is the order of removal on a narrow terminal: columns with the highest numbers vanish
+	// first.
 	keep      int
-	min, most int // width in cells; above min when there is room
+	min, most int // width in cells; above min if there is room
 	right     bool
 	text      func(*Row) string
 	number    func(*Row) Value
 }
 
-// columns in the order in which they are shown.
+// columns are the columns in the order of display.
 var columns = func() []column {
 	count := func(title, key string, keep, width int, v func(*Row) Value) column {
 		return column{title, key, keep, width, width, true, func(r *Row) string { return countText(v(r)) }, v}
@@ -55,7 +54,7 @@ var columns = func() []column {
 	}
 }()
 
-// wants is how wide each column would like to be for these rows: no wider than its contents.
+// wants returns the width of each column's widest content in these rows.
 func wants(rows []*Row) []int {
 	w := make([]int, len(columns))
 	for i, c := range columns {
@@ -91,9 +90,8 @@ type placed struct {
 	width int
 }
 
-// fit picks the columns for a width: all of them at their least width while they fit, else without
-// the least important ones. What is left over widens the columns that want more, the most important
-// one first.
+// fit selects the columns for a width. If not all fit at their least width, it drops the least
+// important columns. Spare width goes to columns that want more, the most important first.
 func fit(width int, wants []int) []placed {
 	shown := make([]int, len(columns))
 	need := len(columns) - 1

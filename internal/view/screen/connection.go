@@ -7,7 +7,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// connection is what a Table keeps of one flow.
+// connection is the state of one flow in a Table.
 type connection struct {
 	flow     tcp.Flow
 	last     tcp.Sample // all fields absent before the first sample
@@ -46,11 +46,11 @@ func newConnection(f *tcp.Flow, oneOfMany bool) *connection {
 func (c *connection) announceAgain(f *tcp.Flow) {
 	old := c.flow
 	c.flow = *f
-	// An announcement repeats the algorithm of the first sight, so a change seen since then stays.
+	// An announcement repeats the first congestion control, so a later change is kept.
 	if old.CongestionControl != "" {
 		c.flow.CongestionControl = old.CongestionControl
 	}
-	// A socket that outlives its process still shows whose it was.
+	// A socket that outlives its process keeps the owner's name.
 	if f.PID == 0 {
 		c.flow.PID, c.flow.Comm = old.PID, old.Comm
 	}
@@ -58,7 +58,7 @@ func (c *connection) announceAgain(f *tcp.Flow) {
 
 func (c *connection) take(s *tcp.Sample, windowNs int64) {
 	c.last = *s
-	// A hook of its own tells a change of state before the next ACK does.
+	// A separate hook reports a change of state before the next ACK does.
 	if v, ok := s.Get(tcp.StateField); ok && s.TimeNs >= c.stateNs {
 		c.state, c.stateNs = v, s.TimeNs
 	}
@@ -99,7 +99,7 @@ func (c *connection) happened(e *tcp.Event) {
 	c.events.add(e)
 }
 
-// youngerThan says that the flow was first seen after a time, so that its rates are not known yet.
+// youngerThan reports if the flow was first seen after a time. Its rates are then still unknown.
 func (c *connection) youngerThan(ns int64) bool { return c.flow.FirstNs > ns }
 
 // RecentEvent is an event of a flow's recent past. Acknowledgements of the same kind that follow

@@ -21,11 +21,11 @@ const (
 	minEventLines = 4
 )
 
-// detailLines draws one connection: who it is, its figures, cwnd and RTT over time, and its last
+// detailLines draws one connection: its identity, its figures, cwnd and RTT over time, and its last
 // events.
 func (m *ui) detailLines(height int) []string {
 	r := m.detail.Row
-	// The addresses come last, for IPv6 ones may be cut off.
+	// The addresses come last, because IPv6 addresses may be cut off.
 	state, style := stateText(r), m.styles.title
 	switch {
 	case r.Closed:
@@ -43,7 +43,7 @@ func (m *ui) detailLines(height int) []string {
 	if m.width >= wideDetail {
 		stacked = 1
 	}
-	// The charts and the events share what is left; each chart has a title besides its rows.
+	// The charts and the events share the remaining lines. Each chart has a title above its rows.
 	left := height - len(lines) - 1 - minEventLines
 	rows := min(max(left*2/3/stacked, left/stacked-8, minChartRows), maxChartRows)
 	rows = min(rows, left/stacked-1)
@@ -126,7 +126,7 @@ func (m *ui) rtoText(r *Row) string {
 // chartSpans are the times that a chart can cover.
 var chartSpans = []time.Duration{historySpan / 6, historySpan / 2, historySpan}
 
-// timeSpan is the one that was chosen, else the shortest that shows all that is known of the flow.
+// timeSpan returns the chosen span, or else the shortest span that covers the flow's history.
 func (m *ui) timeSpan() time.Duration {
 	if m.span != 0 {
 		return m.span
@@ -211,7 +211,7 @@ func (m *ui) eventLines(height int) []string {
 	return lines
 }
 
-// eventText says what happened in a few words.
+// eventText describes an event in a few words.
 func eventText(e *RecentEvent) string {
 	name := strings.ReplaceAll(e.Kind.String(), "_", " ")
 	if e.Code != tcp.CodeNone {

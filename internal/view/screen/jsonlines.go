@@ -40,7 +40,7 @@ type eventLine struct {
 	Local     Text           `json:"local"`
 	Remote    Text           `json:"remote"`
 	Event     tcp.EventKind  `json:"event"`
-	ErrorCode *tcp.ErrorCode `json:"error_code,omitempty"` // P4's, 1 to 4
+	ErrorCode *tcp.ErrorCode `json:"error_code,omitempty"` // Matsuno et al. 2021, 1 to 4
 	CAState   tcp.CAState    `json:"ca_state"`
 	Cwnd      uint32         `json:"cwnd_packets"`
 	Ssthresh  *uint32        `json:"ssthresh_packets"`

@@ -21,9 +21,9 @@ func SystemClock() (int64, time.Time) {
 	return clock.Now(), time.Now()
 }
 
-// Options say what is shown, where, and how often.
+// Options configure an observation.
 type Options struct {
-	// Source drives the sink until the context is done; then it delivers what it still holds and
+	// Source drives the sink until the context is done. It then delivers its remaining records and
 	// returns nil.
 	Source func(context.Context, tcp.Sink) error
 	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half
@@ -102,7 +102,7 @@ func (o Options) observe(ctx context.Context, sink tcp.Sink, show func() error) 
 			return show()
 		case <-ticks.C:
 			if o.Once {
-				// The source delivers what it still holds before it ends.
+				// The source delivers its remaining records before it ends.
 				cancel()
 				if err := <-ended; err != nil {
 					return err
@@ -118,7 +118,7 @@ func (o Options) observe(ctx context.Context, sink tcp.Sink, show func() error) 
 	}
 }
 
-// run is the source, without the error that only says that it was told to end.
+// run runs the source. It ignores the error of a cancelled context.
 func (o Options) run(ctx context.Context, sink tcp.Sink) error {
 	if err := o.Source(ctx, sink); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -126,8 +126,8 @@ func (o Options) run(ctx context.Context, sink tcp.Sink) error {
 	return nil
 }
 
-// IsTerminal says that a full screen can be drawn on the file: it is a terminal, and one that can
-// move its cursor.
+// IsTerminal reports if a full screen can be drawn on the file: it is a terminal with a movable
+// cursor.
 func IsTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil && os.Getenv("TERM") != "dumb"

@@ -39,8 +39,8 @@ func golden(t *testing.T, file, got string) {
 // day is the wall clock of the tests at monotonic time 0.
 var day = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// filled is a table after five seconds of six synthetic flows; the second one has just closed, the
-// last has sent nothing.
+// filled is a table after five seconds of six synthetic flows. The second flow has just closed, and
+// the last flow has sent nothing.
 func filled(t *testing.T) *Table {
 	t.Helper()
 	s := &synthetic{flows: 6}
@@ -62,7 +62,9 @@ func TestThePlainTableShowsEverything(t *testing.T) {
 	table := filled(t)
 	var b bytes.Buffer
 	nowNs := 5 * second
-	if err := WriteTable(&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{})); err != nil {
+	if err := WriteTable(
+		&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{}),
+	); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "plain.txt", b.String())
@@ -76,7 +78,12 @@ func TestJSONNamesAreAContract(t *testing.T) {
 	var b bytes.Buffer
 	lines := newLineWriter(&b, table, func() (int64, time.Time) { return 5 * second, day.Add(5 * time.Second) })
 	for kind := tcp.EventOpen; kind <= tcp.EventTLPLoss; kind++ {
-		if err := lines.Event(&tcp.Event{TimeNs: 4 * second, Flow: 1, Kind: kind, Code: tcp.CodeDupAck, NumBlocks: 1, SsthreshPackets: infiniteSsthresh}); err != nil {
+		if err := lines.Event(
+			&tcp.Event{
+				TimeNs: 4 * second, Flow: 1, Kind: kind, Code: tcp.CodeDupAck, NumBlocks: 1,
+				SsthreshPackets: infiniteSsthresh,
+			},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,8 +99,7 @@ func TestJSONNamesAreAContract(t *testing.T) {
 	}
 }
 
-// replay is a source of five seconds that ends by itself or, when told so, waits for the end of its
-// context.
+// replay is a source of five seconds. With wait, it ends with its context.
 func replay(wait bool) func(context.Context, tcp.Sink) error {
 	return func(ctx context.Context, sink tcp.Sink) error {
 		s := &synthetic{flows: 3}
@@ -133,14 +139,43 @@ func TestOutputEndsWithItsSourceItsContextOrTheFirstRound(t *testing.T) {
 	}{
 		{"a table of a source that " +
 			"ends", Plain, Options{Source: replay(false), Interval: time.Hour}, false, tables, 1, nil},
-		{"a table, once", Plain, Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true}, false, tables, 1, nil},
+		{
+			"a table, once", Plain,
+			Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true},
+			false, tables, 1, nil,
+		},
 		{"a table until the context " +
 			"ends", Plain, Options{Source: replay(true), Interval: time.Hour}, true, tables, 1, nil},
-		{"lines, once", JSONLines, Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true}, false, count("flow"), 3, nil},
-		{"lines of some flows", JSONLines, Options{Source: replay(false), Interval: time.Hour, Filter: Filter{Text: "curl"}}, false, count("flow"), 1, nil},
-		{"lines without events", JSONLines, Options{Source: replay(false), Interval: time.Hour}, false, count("event"), 0, nil},
-		{"lines with events", JSONLines, Options{Source: replay(false), Interval: time.Hour, Events: true}, false, count("event"), 15, nil},
-		{"a source that fails", JSONLines, Options{Source: func(context.Context, tcp.Sink) error { return refused }, Interval: time.Hour}, false, count("flow"), 0, refused},
+		{
+			"lines, once", JSONLines,
+			Options{Source: replay(true), Interval: 300 * time.Millisecond, Once: true},
+			false, count("flow"), 3, nil,
+		},
+		{
+			"lines of some flows", JSONLines,
+			Options{Source: replay(false), Interval: time.Hour, Filter: Filter{Text: "curl"}},
+			false, count("flow"),
+			1, nil,
+		},
+		{
+			"lines without events", JSONLines,
+			Options{Source: replay(false), Interval: time.Hour},
+			false,
+			count("event"), 0, nil,
+		},
+		{
+			"lines with events", JSONLines,
+			Options{Source: replay(false), Interval: time.Hour, Events: true},
+			false, count("event"), 15, nil,
+		},
+		{
+			"a source that fails", JSONLines,
+			Options{
+				Source:   func(context.Context, tcp.Sink) error { return refused },
+				Interval: time.Hour,
+			},
+			false, count("flow"), 0, refused,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -181,7 +216,7 @@ func TestSortKeysAreJSONNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range SortKeys() {
-		// A process is two names, and the sum of the rates none.
+		// A process consists of two names, and the summed rate has no field.
 		if !slices.Contains([]string{"process", SortByRate}, key) && !strings.Contains(string(b), `"`+key+`":`) {
 			t.Errorf("sort key %s is no name of a row", key)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// WriteTable writes all columns of the rows as plain text, as wide as their contents need, below a
-// line with the time and the state of the observation. It is made for pipes and logs: no colour, no
-// cursor movement, nothing cut.
+// WriteTable writes all columns of the rows as plain text, below a line with the time and the state
+// of the observation. Columns are as wide as their contents. The text suits pipes and logs: it has
+// no colour and no cursor movement, and nothing is cut.
 func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row) error {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(columns))

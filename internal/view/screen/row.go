@@ -36,7 +36,8 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(t))
 }
 
-// Errors counts the events of each of P4's error codes since the observation began.
+// Errors counts the events of each error code of Matsuno et al. 2021 since the start of the
+// observation.
 type Errors struct {
 	Reordering      Value `json:"reordering"`       // code 1
 	LocalCongestion Value `json:"local_congestion"` // code 2
@@ -73,7 +74,7 @@ type Row struct {
 	CAState           Text       `json:"ca_state"`
 	Closed            bool       `json:"closed"`
 	CloseReason       Text       `json:"close_reason"`
-	// Idle says that no byte was acknowledged or received within the window of the rates.
+	// Idle is true if no byte was acknowledged or received within the window of the rates.
 	Idle bool `json:"idle"`
 	// SampleNs is the time of the last sample (CLOCK_MONOTONIC).
 	SampleNs Value `json:"sample_ns"`
@@ -97,8 +98,9 @@ type Row struct {
 	SendWindow    Value `json:"send_window_bytes"`
 	ReceiveWindow Value `json:"receive_window_bytes"`
 
-	// SendRate is the growth of acked_bytes and ReceiveRate that of received_bytes over the last
-	// two seconds, in bits per second: payload that arrived, without headers and retransmissions.
+	// SendRate is the growth of acked_bytes over the last two seconds, in bits per second.
+	// ReceiveRate is the growth of received_bytes. Both count delivered payload, without headers
+	// and retransmissions.
 	SendRate     Value `json:"send_rate_bps"`
 	ReceiveRate  Value `json:"receive_rate_bps"`
 	DeliveryRate Value `json:"delivery_rate_bps"`
@@ -106,8 +108,8 @@ type Row struct {
 	Acked        Value `json:"acked_bytes"`
 	Received     Value `json:"received_bytes"`
 
-	// Retransmits and LostPackets are the kernel's counters over the whole life of the connection;
-	// RetransmitEvents counts what was observed.
+	// Retransmits and LostPackets are the kernel's counters over the whole life of the connection.
+	// RetransmitEvents counts the observed events.
 	Retransmits      Value  `json:"retransmits_packets"`
 	RetransmitEvents Value  `json:"retransmit_events"`
 	LostPackets      Value  `json:"lost_packets"`
@@ -152,7 +154,7 @@ func (c *connection) fill(r *Row) {
 	}
 }
 
-// known turns the zero that stands for "not known" in a Flow into an absent value.
+// known turns zero, which means "not known" in a Flow, into an absent value.
 func known(v int64) Value {
 	if v == 0 {
 		return tcp.Absent

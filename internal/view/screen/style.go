@@ -7,9 +7,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// styles are the looks of the full screen. They use the sixteen colours of the terminal's own
-// palette, which its owner has chosen to be readable on the background; without colour, bold and
-// reverse carry the meaning.
+// styles are the text styles of the full screen. They use the terminal's own palette of sixteen
+// colours, which is readable on its background. Without colour, bold and reverse carry the meaning.
 type styles struct {
 	title, head, sorted, dim, warn, note, selected lipgloss.Style
 	cwnd, rtt                                      lipgloss.Style

@@ -83,16 +83,20 @@ func (s *synthetic) step(sink tcp.Sink, nowNs int64) error {
 		rtt := int64(20_000 + 3_000*(i%9) + 60*phase)
 		s.acked[i] += cwnd * 1448 / 4
 		x := sample(tcp.FlowID(i+1), nowNs, map[tcp.Field]int64{
-			tcp.CwndPackets: cwnd, tcp.SsthreshPackets: 20 + int64(10*(i%7)), tcp.InFlightPackets: cwnd - 2, tcp.MSSBytes: 1448,
-			tcp.SrttUs: rtt - 500, tcp.RttUs: rtt + int64(s.steps*7919%900), tcp.MinRttUs: 20_000, tcp.RttvarUs: 900, tcp.RTOUs: 220_000, tcp.Backoff: 0,
-			tcp.AckedBytes: s.acked[i], tcp.SentBytes: s.acked[i] + cwnd*1448, tcp.WrittenBytes: s.acked[i] + cwnd*1448 + int64(i%3)*90_000,
+			tcp.CwndPackets: cwnd, tcp.SsthreshPackets: 20 + int64(10*(i%7)), tcp.InFlightPackets: cwnd - 2,
+			tcp.MSSBytes: 1448,
+			tcp.SrttUs:   rtt - 500, tcp.RttUs: rtt + int64(s.steps*7919%900), tcp.MinRttUs: 20_000,
+			tcp.RttvarUs: 900, tcp.RTOUs: 220_000, tcp.Backoff: 0,
+			tcp.AckedBytes: s.acked[i], tcp.SentBytes: s.acked[i] + cwnd*1448,
+			tcp.WrittenBytes: s.acked[i] + cwnd*1448 + int64(i%3)*90_000,
 			tcp.ReceivedBytes: s.acked[i] / int64(
 				50+i,
 			), tcp.ReadBytes: s.acked[i] / int64(50+i), tcp.StateField: int64(tcp.StateEstablished),
 			tcp.CAStateField: int64(
 				tcp.CAOpen,
 			), tcp.RetransmitsPackets: int64(s.steps / period), tcp.LostPackets: int64(s.steps / period),
-			tcp.SendWindowBytes: 3 << 20, tcp.ReceiveWindowBytes: 65536, tcp.DeliveryRateBps: cwnd * 1448 * 8 * 25, tcp.PacingRateBps: cwnd * 1448 * 8 * 30,
+			tcp.SendWindowBytes: 3 << 20, tcp.ReceiveWindowBytes: 65536, tcp.DeliveryRateBps: cwnd * 1448 * 8 * 25,
+			tcp.PacingRateBps:    cwnd * 1448 * 8 * 30,
 			tcp.DeviceQueueBytes: cwnd * 300,
 		})
 		if phase == 0 && s.steps > 0 {
@@ -155,7 +159,9 @@ func (s *synthetic) source(ctx context.Context, sink tcp.Sink) error {
 			}
 			switch s.steps {
 			case 500:
-				if err := sink.Event(&tcp.Event{TimeNs: nowNs, Flow: 3, Kind: tcp.EventClose, Reason: tcp.ReasonResetReceived}); err != nil {
+				if err := sink.Event(
+					&tcp.Event{TimeNs: nowNs, Flow: 3, Kind: tcp.EventClose, Reason: tcp.ReasonResetReceived},
+				); err != nil {
 					return err
 				}
 			case 1500:

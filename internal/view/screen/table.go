@@ -11,9 +11,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// The sizes that bound the memory of a Table. A flow costs some 2 kB plus its history; history and
-// events are allocated as they come, and flows beyond manyFlows get less of both, so 10 000 busy
-// flows stay below 100 MB.
+// These sizes bound the memory of a Table. A flow takes about 2 kB plus its history; history and
+// events are allocated on demand. Flows beyond manyFlows have smaller limits, so 10 000 busy flows
+// stay below 100 MB.
 const (
 	defaultMaxFlows = 20_000
 	manyFlows       = 1_000
@@ -29,11 +29,11 @@ const (
 	// sinkDelay is how late a sample may arrive (tcp.Sink's flush period): a flow is not called
 	// slow before that.
 	sinkDelay = time.Second
-	// linger is how long a closed flow stays in the table.
+	// linger is the time for which a closed flow remains in the table.
 	linger = 5 * time.Second
 )
 
-// Source says where the samples come from.
+// Source describes the origin of the samples.
 type Source struct {
 	// Name is shown in the header, for instance "bpf, per ACK" or "diag, polled every 100ms".
 	Name string
@@ -47,8 +47,8 @@ type TableOptions struct {
 	// SampleEvery is the time between two samples of a busy flow (poll interval or density), 0 for
 	// every ACK. Rates are taken over at least twice this time.
 	SampleEvery time.Duration
-	// MaxFlows bounds the number of flows that are kept; further ones are counted as untracked. 0
-	// means 20 000.
+	// MaxFlows bounds the number of kept flows; zero means 20 000. Further flows are counted as
+	// untracked.
 	MaxFlows int
 }
 
@@ -83,15 +83,15 @@ func NewTable(o TableOptions) *Table {
 	}
 }
 
-// SetSource says where the samples come from; a source that picks its own method calls it once it
-// has picked.
+// SetSource sets the origin of the samples. A source that chooses its own method calls it after the
+// choice.
 func (t *Table) SetSource(s Source) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.source = Source{Name: s.Name, Unseen: slices.Clone(s.Unseen)}
 }
 
-// Flow announces a flow or tells more of it.
+// Flow announces a flow or updates it.
 func (t *Table) Flow(f *tcp.Flow) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// Event counts the event and keeps it among the flow's last ones.
+// Event counts the event and adds it to the flow's last events.
 func (t *Table) Event(e *tcp.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +158,7 @@ func (t *Table) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Lost takes over the counts of what could not be delivered.
+// Lost adopts the counts of lost records.
 func (t *Table) Lost(l *tcp.Loss) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +200,7 @@ func (t *Table) fill(r *Row, c *connection, nowNs int64) {
 	r.Idle = !r.Closed && r.SendRate <= 0 && r.ReceiveRate <= 0 && !c.youngerThan(nowNs-t.windowNs-t.delayNs)
 }
 
-// rate returns a meter's growth per second, absent if there are too few readings.
+// rate returns a meter's growth per second. It is absent if there are too few readings.
 func (t *Table) rate(m *stats.Meter, nowNs int64) Value {
 	if v, ok := m.PerSecond(nowNs, t.windowNs, t.delayNs); ok {
 		return Value(v)
@@ -236,7 +236,7 @@ func (t *Table) Detail(nowNs int64, id tcp.FlowID) (d Detail, ok bool) {
 	return d, true
 }
 
-// Status is what the header shows.
+// Status is the content of the header.
 type Status struct {
 	Source           string `json:"source"`
 	Flows            int    `json:"flows"`

@@ -148,8 +148,8 @@ func TestErrorsAreCountedByTheirCode(t *testing.T) {
 		observe(t, table.Event(&e))
 	}
 	r := only(t, table, second)
-	// The source says that it sees neither code 2 nor 4: no count of 2 is absent, but a timeout
-	// that was seen counts.
+	// The source reports that it sees neither code 2 nor code 4. No count of code 2 is absent, but
+	// an observed timeout counts.
 	if want := (Errors{1, tcp.Absent, 2, 1}); r.Errors != want {
 		t.Errorf("errors %v, want %v", r.Errors, want)
 	}
@@ -212,7 +212,7 @@ func TestAClosedFlowLingersAndThenLeaves(t *testing.T) {
 			if got := table.Status(c.nowNs).Flows; got != c.rows {
 				t.Errorf("status counts %d flows, want %d", got, c.rows)
 			}
-			// What arrives late for a flow that has left must do no harm.
+			// A late sample of a removed flow must do no harm.
 			feed(t, table, sample(1, 11*second, nil))
 			observe(t, table.Event(&tcp.Event{TimeNs: 11 * second, Flow: 1, Kind: tcp.EventSack}))
 		})

@@ -16,7 +16,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// terminal is a pseudo-terminal with somebody who reads along.
+// terminal is a pseudo-terminal with a reader.
 type terminal struct {
 	master, slave *os.File
 	mu            sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"airtide/internal/units"
 )
 
-// absentText stands for a value that is not known.
+// absentText replaces an unknown value.
 const absentText = "-"
 
 func orDash(t Text) string {
@@ -31,7 +31,7 @@ func processText(r *Row) string {
 	return fmt.Sprintf("%s/%d", orDash(r.Comm), r.PID)
 }
 
-// stateText says why a flow is gone once it is.
+// stateText returns the state of a flow or, after its end, the reason for the end.
 func stateText(r *Row) string {
 	if r.Closed {
 		return "gone"

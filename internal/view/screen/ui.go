@@ -12,7 +12,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// tickMsg asks for fresh rows, endedMsg says that the source has ended.
+// tickMsg requests fresh rows. endedMsg reports the end of the source.
 type (
 	tickMsg  struct{}
 	endedMsg struct{ err error }
@@ -121,7 +121,7 @@ func (m *ui) refresh() {
 	}
 }
 
-// arrange sorts and filters the snapshot again. The selection stays with its flow while that is
+// arrange sorts and filters the snapshot again. The selection remains on its flow while the flow is
 // shown.
 func (m *ui) arrange() {
 	m.rows = Arrange(m.all, m.sort, m.filter)
@@ -155,7 +155,7 @@ func (m *ui) scroll() {
 // page is the number of rows in sight: all lines but the header, the titles and the footer.
 func (m *ui) page() int { return max(1, m.height-3) }
 
-// openDetail fetches the selected flow's past. While paused, it leaves out what came after the
+// openDetail fetches the selected flow's history. While paused, it ignores records after the
 // snapshot.
 func (m *ui) openDetail() {
 	d, ok := m.table.Detail(m.nowNs, m.selected)

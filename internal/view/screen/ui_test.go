@@ -13,7 +13,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// user is somebody at the keyboard of a screen whose time stands still until it is moved on.
+// user types at a screen whose clock advances only on request.
 type user struct {
 	t     *testing.T
 	m     *ui
@@ -38,8 +38,7 @@ var specialKeys = map[string]tea.Key{
 	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "backspace": {Code: tea.KeyBackspace},
 }
 
-// press types keys; each one that is not a special key is a text. It returns what the last one asks
-// for.
+// press types keys; a key that is not special is typed as text. It returns the last key's command.
 func (u *user) press(keys ...string) (last tea.Cmd) {
 	for _, k := range keys {
 		if special, ok := specialKeys[k]; ok {
@@ -274,7 +273,9 @@ func TestQuittingAndTheEndOfTheSource(t *testing.T) {
 		_, ok := cmd().(tea.QuitMsg)
 		return ok
 	}
-	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"enter", "ctrl+c"}, {"/", "ctrl+c"}, {"?", "q", "q"}, {"enter", "esc", "q"}} {
+	for _, keys := range [][]string{
+		{"q"}, {"ctrl+c"}, {"enter", "ctrl+c"}, {"/", "ctrl+c"}, {"?", "q", "q"}, {"enter", "esc", "q"},
+	} {
 		if u := newUser(t, filled(t), 80, 24); !isQuit(u.press(keys...)) {
 			t.Errorf("%v does not quit", keys)
 		}

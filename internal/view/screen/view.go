@@ -11,7 +11,7 @@ import (
 	"airtide/internal/units"
 )
 
-// View draws the whole screen: exactly height lines, none wider than the terminal.
+// View draws the whole screen: exactly height lines, at most as wide as the terminal.
 func (m *ui) View() tea.View {
 	var body []string
 	switch {
@@ -38,7 +38,7 @@ func (m *ui) View() tea.View {
 	return v
 }
 
-// header leaves out what does not fit, but never the lost records.
+// header drops items that do not fit, but never the lost records.
 func (m *ui) header() string {
 	loss := m.status.lossText()
 	lossStyle := m.styles.dim
