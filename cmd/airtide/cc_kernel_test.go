@@ -86,7 +86,9 @@ func TestCCLastsAsLongAsTheCommand(t *testing.T) {
 	if status != 3 || !strings.Contains(out, name) {
 		t.Errorf("status %d, printed %q, %q", status, out, stderr)
 	}
-	if _, _, status := run(t, "cc", "load", "compound", "--as", name, "--", "sh", "-c", "kill -KILL $$"); status != 128+9 {
+	if _, _, status := run(
+		t, "cc", "load", "compound", "--as", name, "--", "sh", "-c", "kill -KILL $$",
+	); status != 128+9 {
 		t.Errorf("a command that SIGKILL ends gives status %d", status)
 	}
 	testnet.Eventually(t, 10*time.Second, "it to go", func() bool { return !isAvailable(t, name) })
@@ -124,7 +126,7 @@ func TestCCWithoutRoot(t *testing.T) {
 		cmd := airtide(args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Dir = "/"
-		// The binary may lie where only root looks.
+		// The folder of the binary may be readable only by root.
 		cmd.Path = "/proc/self/exe"
 		_, stderr, status := runCmd(t, cmd)
 		if status != statusFailed || !strings.Contains(stderr, "root") {

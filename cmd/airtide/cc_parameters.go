@@ -14,7 +14,7 @@ import (
 	"airtide/internal/kernel/timewarp"
 )
 
-// ccParameters are the flags that set parameters. A flag that is not given changes nothing.
+// ccParameters are the flags that set parameters. A missing flag changes nothing.
 type ccParameters struct {
 	congestion.Parameters
 	rttRef    time.Duration

@@ -69,7 +69,7 @@ func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
 	}
 }
 
-// startCell runs a cell until it is told to end, and returns its namespaces.
+// startCell starts a cell in the background and returns its namespaces.
 func startCell(t *testing.T) (*exec.Cmd, []string) {
 	t.Helper()
 	cmd := airtide("cell", "run", cellFile(t, homeCell), "--json")
@@ -128,7 +128,7 @@ func TestCellThatIsKilledLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	// The engine is told of its parent's death and cleans up by itself.
+	// The engine gets a signal when its parent dies, and cleans up.
 	waitFor(t, "the namespaces to go", func() bool {
 		for _, n := range namespaces {
 			if _, err := os.Stat(n); err == nil {

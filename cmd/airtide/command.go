@@ -23,8 +23,8 @@ func (e commandError) Error() string {
 // ExitStatus implements statusError.
 func (e commandError) ExitStatus() int { return e.status }
 
-// runCommand runs a command to its end, with attributes such as its cgroup, or nil. Ctrl-C reaches
-// it as it reaches any program in the foreground.
+// runCommand runs a command to its end, with optional attributes such as its cgroup. Ctrl-C reaches
+// the command like any program in the foreground.
 func runCommand(ctx context.Context, args []string, attributes *syscall.SysProcAttr) error {
 	err := command.Run(ctx, args, command.Options{Attributes: attributes})
 	if ended, ok := errors.AsType[*command.ExitError](err); ok {

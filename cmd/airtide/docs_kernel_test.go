@@ -12,8 +12,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// needsKernel says if a shown command ends by itself, needs root, and leaves nothing behind.
-// The documentation's server is 192.0.2.1; only iperf3 speaks to it here.
+// needsKernel reports if a shown command ends on its own, needs root, and leaves nothing behind.
+// The documentation's server is 192.0.2.1; only iperf3 connects to it here.
 func (s shownCommand) needsKernel() bool {
 	line := strings.Join(s.args, " ")
 	behind := slices.Index(s.args, "--")

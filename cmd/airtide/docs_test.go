@@ -117,7 +117,7 @@ func (s shownCommand) parse() error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// Verbs, flags and the number of arguments of every shown command are those of the program.
+// Every shown command has verbs, flags and a number of arguments that the program accepts.
 func TestShownCommandsAreUnderstood(t *testing.T) {
 	all := shownCommands(t)
 	if len(all) < 50 {
@@ -142,7 +142,7 @@ func TestShownCommandsAreUnderstood(t *testing.T) {
 	}
 }
 
-// runsAnywhere says if a shown command needs neither root nor a network nor a result of a lab run.
+// runsAnywhere reports if a shown command needs neither root nor a network nor a lab result.
 func (s shownCommand) runsAnywhere() bool {
 	line := strings.Join(s.args, " ")
 	switch s.args[0] {
@@ -160,8 +160,8 @@ func (s shownCommand) runsAnywhere() bool {
 	return false
 }
 
-// Every shown command that can run anywhere does run, in the order of its page, on a recording that
-// stands in the repository. Those that need the kernel run under the build tag "kernel".
+// Every shown command that needs no kernel runs, in the order of its page, on a recording in the
+// repository. The other commands run under the build tag "kernel".
 func TestShownCommandsRun(t *testing.T) {
 	recorded, err := os.ReadFile(kernelRecording)
 	if err != nil {
@@ -196,7 +196,7 @@ func TestShownCommandsRun(t *testing.T) {
 				}
 				for i := len(args) - 1; i > 0; i-- {
 					switch {
-					// The recording is shorter than those of the pages.
+					// The recording is shorter than the recordings of the pages.
 					case args[0] == "plot" && (args[i-1] == "--from" || args[i-1] == "--to"):
 						args = slices.Delete(args, i-1, i+1)
 					// An output of the system goes to this folder instead.

@@ -28,7 +28,7 @@ The exit status is 1 if no verb that needs the kernel can run.`,
   airtide doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Without a module the report says how to build one.
+			// If no module is found, the report names the way to build it.
 			o.TimewarpModule, _ = timewarp.FindModule(timewarp.Release())
 			r, err := doctor.Examine(cmd.Context(), o)
 			if err != nil {
@@ -50,7 +50,8 @@ The exit status is 1 if no verb that needs the kernel can run.`,
 	return cmd
 }
 
-// reportStatus tells scripts by the exit status whether this machine can run anything.
+// reportStatus returns an error if this machine can run no verb that needs the kernel. Scripts see
+// it in the exit status.
 func reportStatus(r *doctor.Report) error {
 	if r.Usable() {
 		return nil

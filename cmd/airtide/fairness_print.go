@@ -36,7 +36,7 @@ type judgedMean struct {
 	fairness.Means
 }
 
-// who names the owners of the rates.
+// who returns the owners of the rates.
 func (j *judged) who() string {
 	text := fmt.Sprintf("%s (%s)", counted(len(j.Names), "rate"), strings.Join(j.Names, ", "))
 	if j.Run != "" {

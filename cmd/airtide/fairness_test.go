@@ -15,7 +15,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// fairnessReport is what airtide fairness --json says, field by field.
+// fairnessReport is the output of airtide fairness --json, field by field.
 type fairnessReport struct {
 	Of         string    `json:"of"`
 	Unit       string    `json:"unit"`
@@ -56,7 +56,8 @@ func TestFairnessOfFigures(t *testing.T) {
 	// sum 75, squares 1829; x/M .075 .056 .18 .16, sum .471, squares .066761; optimum 100 125 12.5
 	// 12.5
 	distance := math.Log(100.0/30*125/28*12.5/9*12.5/8) / 4
-	if !about(r.Total, 75) || !about(r.Jain, 75*75/(4*1829.0)) || !about(r.Normalised, 0.471*0.471/(4*0.066761)) || !about(r.Printed, 0.471/4) ||
+	if !about(r.Total, 75) || !about(r.Jain, 75*75/(4*1829.0)) || !about(r.Normalised, 0.471*0.471/(4*0.066761)) ||
+		!about(r.Printed, 0.471/4) ||
 		!about(r.Airtime, 0.471) || !about(r.Distance, distance) || r.Optimum == nil ||
 		r.Optimum.LimitedBy != "airtime" ||
 		r.Unit != "" {
@@ -138,7 +139,9 @@ func TestFairnessMisused(t *testing.T) {
 	if err := os.WriteFile(text, []byte("dear editor"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{text}, {"no-such-file.atr"}, {"--result", text}, {"--result", "nothing", "--results", t.TempDir()}} {
+	for _, args := range [][]string{
+		{text}, {"no-such-file.atr"}, {"--result", text}, {"--result", "nothing", "--results", t.TempDir()},
+	} {
 		if _, stderr, status := run(t, append([]string{"fairness"}, args...)...); status != statusFailed ||
 			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("airtide fairness %v: status %d, %q", args, status, stderr)

@@ -32,7 +32,7 @@ func (f *bpffsFlag) register(fl *pflag.FlagSet) {
 	fl.StringVar((*string)(f), "bpffs", congestion.DefaultBPFFS, "mount point of the BPF file system")
 }
 
-// outputFlags are those of a verb that writes a file.
+// outputFlags are the flags of a verb that writes a file.
 type outputFlags struct {
 	path  string
 	force bool

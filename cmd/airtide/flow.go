@@ -10,7 +10,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flowIDs is nil, which means all flows, if none is given.
+// flowIDs converts flow numbers. It returns nil, which means all flows, for an empty list.
 func flowIDs(list []uint) (ids []tcp.FlowID) {
 	for _, n := range list {
 		ids = append(ids, tcp.FlowID(n))

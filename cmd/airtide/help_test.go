@@ -28,7 +28,7 @@ import (
 	"airtide/internal/view/terminal"
 )
 
-// jsonOf prints what a verb prints with --json, or as JSON lines, with everything that it can hold.
+// jsonOf maps each verb to its output with --json, or as JSON lines, with every field filled.
 var jsonOf = map[string]func(*testing.T) string{
 	"airtide doctor":      filled[*doctor.Report],
 	"airtide info":        filled[infoJSON],
@@ -95,7 +95,7 @@ func TestKeysAreReadOutOfJqFilters(t *testing.T) {
 	}
 }
 
-// jqKeys are the names that a filter takes out of its input: those behind a dot, and those of
+// jqKeys returns the names that a filter reads from its input: names behind a dot, and names of
 // objects without a value.
 func jqKeys(filter string) (keys []string) {
 	filter = regexp.MustCompile(`"[^"]*"`).ReplaceAllString(filter, "")
@@ -140,7 +140,7 @@ func jsonNames(t *testing.T, text string) map[string]bool {
 	}
 }
 
-// filled is the JSON of a value in which nothing is empty.
+// filled returns the JSON of a value without empty fields.
 func filled[T any](t *testing.T) string {
 	t.Helper()
 	v := reflect.New(reflect.TypeFor[T]()).Elem()
@@ -201,8 +201,8 @@ func TestReadmeCountsTheFieldsOfTheSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Those before are the segment's, those behind are computed; what a congestion control keeps
-	// for itself has a row of its own.
+	// The fields before are the segment's and the fields behind are computed. The private values of
+	// a congestion control have a separate row.
 	var fields int
 	for f := tcp.CwndPackets; f < tcp.NumStored; f++ {
 		if f.CongestionControlOf() == "" {

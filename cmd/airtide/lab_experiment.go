@@ -16,7 +16,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// readExperiment reads the file of an experiment, or by its name one that comes with airtide.
+// readExperiment reads an experiment from a file or, by name, from the experiments inside airtide.
 func readExperiment(arg string) ([]byte, error) {
 	data, err := os.ReadFile(arg)
 	if err == nil {

@@ -22,7 +22,7 @@ func TestLabFromFileToClaims(t *testing.T) {
 	need.Root(t)
 	dir := t.TempDir()
 	file := rightExperiment(t)
-	// On a machine that is busy with tests, being late says nothing.
+	// On a busy test machine, lateness proves nothing.
 	out, stderr, status := run(t, "lab", "run", file, "-o", dir, "--lag-limit", "1m")
 	if status != 0 || !strings.Contains(out, "2 held") || !strings.Contains(stderr, "run 4 of 4") {
 		t.Fatalf("status %d:\n%s\n%s", status, out, stderr)
@@ -52,11 +52,11 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if len(drawn) != 4 { // one figure and one run, PNG and SVG each
 		t.Errorf("drawn: %v", drawn)
 	}
-	// There is nothing left to do, so nothing is done.
+	// All runs are complete, so resume does nothing.
 	if out := mustRun(t, "lab", "resume", "short", "-o", dir, "--json"); !strings.Contains(out, `"finished":4`) {
 		t.Errorf("resuming a finished result says %s", out)
 	}
-	// Another claim, which does not hold, changes nothing about the runs.
+	// A different claim, which does not hold, leaves the runs unchanged.
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,9 @@ func TestLabFromFileToClaims(t *testing.T) {
 		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
 	}
 	for _, flag := range []string{"--json", "--quiet"} {
-		if out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag); status != statusNotHeld ||
+		if out, stderr, status := run(
+			t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag,
+		); status != statusNotHeld ||
 			strings.Contains(out, "not held") {
 			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
 		}
@@ -107,9 +109,8 @@ measure:
   goodput: {quantity: goodput, take: each}
 `
 
-// TestTerminalsOfALabShare lets agents share, one of which is told its PHY rate and that it has
-// changed, and one of which comes and goes in mid-run. Results go where they do without -o, below
-// the folder in which the user is.
+// TestTerminalsOfALabShare lets agents share. One agent gets its PHY rate and a change of it;
+// another agent joins and leaves in mid-run. Without -o, results go below the current folder.
 func TestTerminalsOfALabShare(t *testing.T) {
 	need.Root(t)
 	dir := t.TempDir()

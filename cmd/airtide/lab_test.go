@@ -156,7 +156,11 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 		outcome string
 		rates   [2]float64
 		status  int
-	}{{"held", [2]float64{18, 18.1}, 0}, {"not decided", [2]float64{19, 22}, 0}, {"not held", [2]float64{22, 22.1}, statusNotHeld}} {
+	}{
+		{"held", [2]float64{18, 18.1}, 0},
+		{"not decided", [2]float64{19, 22}, 0},
+		{"not held", [2]float64{22, 22.1}, statusNotHeld},
+	} {
 		dir := resultOf(t, c.rates)
 		out, stderr, status := run(t, "lab", "show", dir)
 		if status != c.status || !strings.Contains(out, "1 "+c.outcome) {
@@ -173,7 +177,7 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 	}
 }
 
-// resultOf is a result whose runs have these rates.
+// resultOf returns a result whose runs have these rates.
 func resultOf(t *testing.T, rates [2]float64) string {
 	t.Helper()
 	p, err := plan.Read("experiment.yaml", []byte(judgedExperiment))
@@ -192,7 +196,9 @@ func resultOf(t *testing.T, rates [2]float64) string {
 		}
 		r := result.New(f.Plan, run)
 		r.Valid = true
-		r.Measurements["goodput"] = result.NewMeasurement(f.Plan.Experiment.Measure[0].Value, []string{"upload"}, rates[i:i+1])
+		r.Measurements["goodput"] = result.NewMeasurement(
+			f.Plan.Experiment.Measure[0].Value, []string{"upload"}, rates[i:i+1],
+		)
 		if err := a.Finish(r); err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,9 @@ func TestFilesThatAreNoRecordings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{
-			{"info", path}, {"plot", path, "-o", filepath.Join(dir, "x.png")}, {"export", path, "--to", "csv", "-o", filepath.Join(dir, "x.csv")},
+			{"info", path},
+			{"plot", path, "-o", filepath.Join(dir, "x.png")},
+			{"export", path, "--to", "csv", "-o", filepath.Join(dir, "x.csv")},
 		} {
 			_, stderr, status := run(t, args...)
 			if status != statusFailed || !strings.Contains(stderr, path) || strings.Count(stderr, "\n") != 1 {

@@ -17,7 +17,7 @@ import (
 	"airtide/test/need"
 )
 
-// pseudoTerminal is a terminal whose output is collected.
+// pseudoTerminal is a terminal that collects its output.
 type pseudoTerminal struct {
 	master, slave *os.File
 	mu            sync.Mutex

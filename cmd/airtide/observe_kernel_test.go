@@ -30,7 +30,7 @@ type talker struct {
 	port string
 }
 
-// startTalker starts one that goes by a name of its own, in a cgroup when it is given one.
+// startTalker starts a talker with its own name, in a cgroup if one is given.
 func startTalker(t *testing.T, h *testnet.Host, name string, g *owner.Group) *talker {
 	t.Helper()
 	exe, err := os.Executable()
@@ -69,7 +69,8 @@ func startTalker(t *testing.T, h *testnet.Host, name string, g *owner.Group) *ta
 	return &talker{h, name, cmd.Process.Pid, fmt.Sprint(port)}
 }
 
-// twoTalkers differ in all that a flag can ask for; the first has a cgroup of its own.
+// twoTalkers returns talkers that differ in every property that a flag can select. The first talker
+// has a separate cgroup.
 func twoTalkers(t *testing.T) (one, other *talker, cgroup *owner.Group) {
 	t.Helper()
 	groups, err := owner.OpenCgroups()
@@ -126,8 +127,8 @@ func TestEachFlagLetsThroughItsFlowsAlone(t *testing.T) {
 	}
 }
 
-// namesOf says of flows whose they are by their namespaces. Flows of others, whom the same flag may
-// let through, do not count.
+// namesOf names the talkers of flows by their namespaces. It ignores flows of other processes,
+// which the same flag may select.
 func namesOf(netns []uint32, talkers ...*talker) (names []string) {
 	for _, talker := range talkers {
 		for _, n := range netns {
@@ -149,7 +150,7 @@ func recorded(t *testing.T, flags []string, enough func(netns []uint32) bool) (n
 	return sampled(t, path).namespaces()
 }
 
-// startRecording records in the background until it is told to end.
+// startRecording records in the background until its end function is called.
 func startRecording(t *testing.T, path string, flags ...string) (end func()) {
 	t.Helper()
 	cmd := airtide(append([]string{"record", "-q", "-o", path}, flags...)...)
@@ -221,7 +222,7 @@ type samples struct {
 	times map[tcp.FlowID][]int64
 }
 
-// sampled reads what there is of a recording, also while it is made.
+// sampled reads the samples of a recording, which may still be in progress.
 func sampled(t *testing.T, path string) *samples {
 	t.Helper()
 	s := &samples{flows: map[tcp.FlowID]*tcp.Flow{}, times: map[tcp.FlowID][]int64{}}
@@ -249,7 +250,7 @@ func (s *samples) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// namespaces are those of the flows that have samples.
+// namespaces returns the namespaces of the flows with samples.
 func (s *samples) namespaces() (netns []uint32) {
 	for id := range s.times {
 		netns = append(netns, s.flows[id].NetNS)

@@ -157,7 +157,7 @@ func drawPlot(
 	return out.write(b.Bytes())
 }
 
-// missing is the note in a figure whose recording is incomplete.
+// missing returns the note for a figure of an incomplete recording.
 func missing(lost uint64, d trace.Damage) string {
 	var notes []string
 	if lost > 0 {

@@ -30,7 +30,9 @@ func TestSeveralFlowsAreDrawnInOnePanel(t *testing.T) {
 
 func TestThemesOfFigures(t *testing.T) {
 	draw := func(args ...string) string {
-		return mustRun(t, append([]string{"plot", kernelRecording, "--flow", "3", "-o", "-", "--format", "svg"}, args...)...)
+		return mustRun(
+			t, append([]string{"plot", kernelRecording, "--flow", "3", "-o", "-", "--format", "svg"}, args...)...,
+		)
 	}
 	light, dark, grey := draw(), draw("--theme", "dark"), draw("--theme", "print")
 	if !strings.Contains(dark, "fill:#16181D") || strings.Contains(light, "fill:#16181D") {
@@ -47,7 +49,7 @@ func TestThemesOfFigures(t *testing.T) {
 	}
 }
 
-// The default is the busiest flow, and a line says so. Nothing is said about a chosen flow.
+// The default is the busiest flow, and a line names it. A chosen flow is not reported.
 func TestPlotNamesTheFlowThatItChose(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "x.svg")
 	_, stderr, status := run(t, "plot", kernelRecording, "-o", out)

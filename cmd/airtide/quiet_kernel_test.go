@@ -37,12 +37,14 @@ func TestWhatIsLostIsSaidHoweverQuiet(t *testing.T) {
 		}
 	}
 	close(stop)
-	// Of much traffic the kernel itself leaves out a run now and then, and what is under way ends a
-	// little later.
+	// Under heavy traffic the kernel omits a run now and then, and runs in progress end a little
+	// later.
 	var stderr string
 	for range 5 {
 		var status int
-		if _, stderr, status = run(t, "record", "-q", "-f", "-o", filepath.Join(dir, "b.atr"), "-d", "1s"); status != 0 {
+		if _, stderr, status = run(
+			t, "record", "-q", "-f", "-o", filepath.Join(dir, "b.atr"), "-d", "1s",
+		); status != 0 {
 			t.Fatalf("a quiet recording: status %d: %s", status, stderr)
 		}
 		if stderr == "" {

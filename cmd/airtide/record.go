@@ -95,7 +95,7 @@ func printResult(t *terminal.Terminal, r *record.Result) {
 		r.Path, r.DurationS, r.Source, r.Flows, r.Samples, r.Events, byteSize(r.Bytes), r.Loss.Total())
 }
 
-// printLoss reports what the recording lacks and the remedy. It is printed even with --quiet.
+// printLoss reports the losses of the recording and the remedy. It prints even with --quiet.
 func printLoss(t *terminal.Terminal, l *tcp.Loss) {
 	if n := l.Total(); n > 0 {
 		t.Notef("%d records lost: %v per processor, %d of unknown flows, %d never made; "+

@@ -26,7 +26,7 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			path := recording(t, "--source", source)
 			r := info(t, path)
-			// Both ends of the loopback connection belong to the command, and nothing else does.
+			// Both ends of the loopback connection belong to the command. No other flow does.
 			if r.Totals.Flows != 2 || r.Totals.Samples < 10 || !r.Damage.CleanEnd {
 				t.Fatalf("%+v", r)
 			}
@@ -36,7 +36,7 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 					acked += *f.AckedBytes
 				}
 			}
-			// What a poll finds is up to 100 ms old when the connection closes.
+			// A polled value is up to 100 ms old when the connection closes.
 			if least := map[string]int64{"bpf": transferred, "diag": transferred * 8 / 10}[source]; acked < least ||
 				acked > transferred+4 {
 				t.Errorf("%d bytes were acknowledged, %d were sent", acked, transferred)
@@ -56,7 +56,9 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 					t.Errorf("export to %s: %v", format, err)
 				}
 			}
-			if _, stderr, status := run(t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv")); status != 1 ||
+			if _, stderr, status := run(
+				t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv"),
+			); status != 1 ||
 				!strings.Contains(stderr, "exist") {
 				t.Errorf("an existing output gives status %d: %s", status, stderr)
 			}

@@ -48,7 +48,7 @@ func startCommand(t *testing.T, h *testnet.Host, cmd *exec.Cmd) (stderr func() s
 	}
 }
 
-// limitAsUnit leaves a command no capabilities but those of its unit, and no way to others.
+// limitAsUnit restricts a command to the capabilities of its unit and bars it from gaining others.
 func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
 	t.Helper()
 	text := unitOfSystemd(t, unit)

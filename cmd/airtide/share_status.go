@@ -74,8 +74,8 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 	return cmd
 }
 
-// showAgents prints all agents once, in one piece, so that nothing flickers. Agents that do not
-// answer are failures.
+// showAgents prints all agents in one write, which avoids flicker. Agents that do not answer are
+// failures.
 func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (failures, err error) {
 	reports, silent, err := live.Ask(ctx)
 	if err != nil {

@@ -36,12 +36,20 @@ func TestShareMisuse(t *testing.T) {
 		{[]string{"status", "now"}, "now", statusMisuse},
 		{[]string{"status", "--watch", "--interval", "0s"}, "--interval", statusMisuse},
 		{[]string{"status", "--interval", "1s"}, "--watch", statusMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"}, "/no/such/rate", statusFailed},
+		{
+			[]string{"run", "--key", key, "--interface", "lo", "--phy-file", "/no/such/rate"},
+			"/no/such/rate",
+			statusFailed,
+		},
 		{[]string{"run", "--key", key, "--interface", "lo", "--otlp", "collector"}, "--otlp", statusMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "-1"}, `--alpha "-1"`, statusMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--alpha", "nan"}, `--alpha "nan"`, statusMisuse},
 		{[]string{"run", "--key", key, "--interface", "lo", "--multicast-rate", "6"}, "--multicast-rate", statusMisuse},
-		{[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"}, "serving metrics", statusFailed},
+		{
+			[]string{"run", "--key", key, "--interface", "lo", "--metrics", "no address"},
+			"serving metrics",
+			statusFailed,
+		},
 	} {
 		stdout, stderr, status := run(t, append([]string{"share"}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.says) || stdout != "" {
@@ -77,7 +85,9 @@ func TestUnitsOfSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for unit, env := range map[string]string{"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env"} {
+	for unit, env := range map[string]string{
+		"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env",
+	} {
 		text := unitOfSystemd(t, unit)
 		if !strings.Contains(text, "EnvironmentFile=/etc/airtide/"+env) {
 			t.Errorf("%s does not name %s", unit, env)
@@ -86,7 +96,9 @@ func TestUnitsOfSystemd(t *testing.T) {
 			t.Error(err)
 		}
 		installed := filepath.Join(t.TempDir(), unit)
-		if err := os.WriteFile(installed, []byte(strings.ReplaceAll(text, "/usr/local/bin/airtide", exe)), 0o600); err != nil {
+		if err := os.WriteFile(
+			installed, []byte(strings.ReplaceAll(text, "/usr/local/bin/airtide", exe)), 0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(analyze, "verify", installed).CombinedOutput()

@@ -21,8 +21,8 @@ import (
 	"airtide/test/need"
 )
 
-// wifiScript has a simulated access point and a station in one kernel, lets an agent say what it
-// knows, then takes the access point away. The station's rates are printed as iw shows them.
+// wifiScript runs a simulated access point and a station in one kernel, prints the report of an
+// agent, then removes the access point. The station's rates are printed as iw shows them.
 const wifiScript = `set -e
 hostapd -B -f /tmp/hostapd.log /hostapd.conf >&2
 ip link set lo up
@@ -53,7 +53,7 @@ wait $agent
 
 const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nchannel=1\nieee80211n=1\nwmm_enabled=1\n"
 
-// TestAnAgentHasItsPHYRateFromNL80211 holds what an agent says against iw, on simulated radios
+// TestAnAgentHasItsPHYRateFromNL80211 compares an agent's report with iw on simulated radios
 // (mac80211_hwsim), which Debian's kernels have.
 func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	need.Guest(t)
@@ -80,7 +80,8 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	}
 	defer g.Close()
 	err = g.Run(t.Context(), vm.Command{
-		Path: programs[0], Args: []string{"-c", wifiScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"}, Stdout: &out, Stderr: &said,
+		Path: programs[0], Args: []string{"-c", wifiScript}, Env: []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin"},
+		Stdout: &out, Stderr: &said,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s\n%s", err, &out, &said, &console)
@@ -130,7 +131,7 @@ func wifiKernel(t *testing.T) vm.Kernel {
 
 var bitrate = regexp.MustCompile(`tx bitrate: ([\d.]+) MBit/s`)
 
-// wifiRates are those that iw showed and those that the agent said, in bit/s, before and after it
+// wifiRates returns the rates from iw and from the agent, in bit/s, before and after the station
 // was disconnected.
 func wifiRates(t *testing.T, out []byte) (shown, connected, afterwards []float64) {
 	t.Helper()

@@ -23,7 +23,7 @@ func asNobody(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// openBinary puts a copy of the test binary where everybody may run it.
+// openBinary copies the test binary to a folder in which every user may run it.
 func openBinary(t *testing.T) (binary, dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "airtide-nobody-")
@@ -57,7 +57,9 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 		cmd.Path, cmd.Dir = binary, dir
 		return runCmd(t, asNobody(cmd))
 	}
-	if _, stderr, status := nobody("record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr")); status != statusFailed ||
+	if _, stderr, status := nobody(
+		"record", "--source", "bpf", "-d", "1s", "-o", filepath.Join(dir, "a.atr"),
+	); status != statusFailed ||
 		!strings.Contains(stderr, "root") ||
 		!strings.Contains(stderr, "--source diag") {
 		t.Errorf("bpf without root: status %d: %s", status, stderr)
@@ -145,8 +147,8 @@ func TestMonitorShowsConnectionsThatAreIdle(t *testing.T) {
 	}
 }
 
-// withoutBTF is a verb where the kernel shows no types: /sys/kernel/btf is covered in a mount
-// namespace of its own.
+// withoutBTF runs a verb on a kernel without types: /sys/kernel/btf is covered in a separate mount
+// namespace.
 func withoutBTF(args ...string) *exec.Cmd {
 	cmd := airtide(args...)
 	covered := exec.Command(

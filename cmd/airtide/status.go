@@ -21,7 +21,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// statusError has an exit status of its own and needs no further words.
+// statusError is an error with its own exit status and without a further message.
 type statusError interface {
 	error
 	ExitStatus() int

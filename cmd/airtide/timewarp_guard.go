@@ -12,7 +12,7 @@ import (
 	"airtide/internal/kernel/timewarp"
 )
 
-// guardVerb is the hidden verb by which run starts its guard. The guard restores the clock if run
+// guardVerb is the hidden verb with which run starts its guard. The guard restores the clock if run
 // is killed.
 const guardVerb = "guard"
 

@@ -44,8 +44,7 @@ func TestTimewarpMisuse(t *testing.T) {
 	}
 }
 
-// What the verbs do where the kernel has no modules, and, where it has, that asking changes
-// nothing.
+// The verbs fail clearly if the kernel has no modules. Otherwise, queries change nothing.
 func TestTimewarpOnThisKernel(t *testing.T) {
 	if err := timewarp.Running().Support(); errors.Is(err, timewarp.ErrNoModules) {
 		for _, args := range [][]string{

@@ -46,8 +46,8 @@ func (r *reading) scan(ctx context.Context, doing string, o trace.ScanOptions, s
 
 func wholeSeconds(ns int64) string { return max(0, time.Duration(ns)).Truncate(time.Second).String() }
 
-// warnDamage reports, once, what could not be read. A scan for one flow skips blocks that a
-// scan of all flows finds damaged.
+// warnDamage reports the unreadable parts, once. A scan for one flow skips blocks that a scan of
+// all flows finds damaged.
 func (r *reading) warnDamage() {
 	if d := r.Damage(); !d.Whole() && !r.warned {
 		r.warned = true

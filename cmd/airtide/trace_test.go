@@ -21,7 +21,7 @@ import (
 	"airtide/internal/view/terminal"
 )
 
-// kernelRecording is a real recording that stands in the repository, of 14 flows.
+// kernelRecording is a real recording of 14 flows in the repository.
 const kernelRecording = "../../internal/recording/trace/testdata/kernel.atr"
 
 func TestAFlowThatIsNotThereIsMisuse(t *testing.T) {
@@ -81,8 +81,7 @@ func TestAFigureSaysWhatItsRecordingLacks(t *testing.T) {
 	}
 }
 
-// A connection that had moved much before the recording and is idle since is not what a figure is
-// of.
+// The default figure does not show a connection that was busy before the recording and idle since.
 func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -90,9 +89,18 @@ func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
 		want  tcp.FlowID
 	}{
 		{"the oldest is idle", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 2},
-		{"the oldest is busy", [3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9 + 5000}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}}, 1},
-		{"a young one is known by one " +
-			"sample", [3][2][2]int64{{{9e9, 0}, {9e9 + 10, 0}}, {{tcp.Absent, tcp.Absent}, {tcp.Absent, tcp.Absent}}, {{500, 0}, {500, 0}}}, 3},
+		{
+			"the oldest is busy",
+			[3][2][2]int64{{{9e9, 9e9}, {9e9, 9e9 + 5000}}, {{0, 0}, {1000, 0}}, {{0, 0}, {500, 0}}},
+			1,
+		},
+		{
+			"a young one is known by one sample",
+			[3][2][2]int64{
+				{{9e9, 0}, {9e9 + 10, 0}}, {{tcp.Absent, tcp.Absent}, {tcp.Absent, tcp.Absent}}, {{500, 0}, {500, 0}},
+			},
+			3,
+		},
 		{"a sender counts before a receiver of as " +
 			"much", [3][2][2]int64{{{0, 0}, {0, 0}}, {{0, 0}, {0, 1000}}, {{0, 0}, {1000, 0}}}, 3},
 		{"nothing moved", [3][2][2]int64{}, 1},
@@ -200,8 +208,7 @@ func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+erase) })
 }
 
-// liveTerminal is a pseudo-terminal in the place of standard error. The function returns what it
-// shows.
+// liveTerminal replaces standard error by a pseudo-terminal. shown returns its content.
 func liveTerminal(t *testing.T) (live *terminal.Terminal, shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -240,7 +247,7 @@ func liveTerminal(t *testing.T) (live *terminal.Terminal, shown func() string) {
 	}
 }
 
-// decoded reads a PNG and says how many of its pixels are not as its first is.
+// decoded reads a PNG and counts the pixels that differ from the first pixel.
 func decoded(t *testing.T, path string) (inked int) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -295,7 +302,9 @@ func TestOneFlowIsSummedUpAndExported(t *testing.T) {
 		t.Errorf("info of flow 3 tells of flow 1:\n%s", text)
 	}
 	rows := map[int]int{}
-	for line := range strings.Lines(mustRun(t, "export", kernelRecording, "--flow", "3,5", "--to", "jsonl", "-o", "-")) {
+	for line := range strings.Lines(
+		mustRun(t, "export", kernelRecording, "--flow", "3,5", "--to", "jsonl", "-o", "-"),
+	) {
 		var row struct {
 			Type string
 			Flow int
@@ -312,8 +321,7 @@ func TestOneFlowIsSummedUpAndExported(t *testing.T) {
 	}
 }
 
-// A file of a later major version is refused whole, since what an older reader made of it would be
-// wrong.
+// A file of a later major version is refused as a whole, because an older reader would misread it.
 func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 	file, err := os.ReadFile(kernelRecording)
 	if err != nil {

@@ -168,7 +168,9 @@ func TestTuneOfACommand(t *testing.T) {
 	if got := lowatOf(t, bystander); got != before {
 		t.Errorf("another program's socket has %d", got)
 	}
-	if _, _, status := run(t, "tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "exit 5"); status != 5 {
+	if _, _, status := run(
+		t, "tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "exit 5",
+	); status != 5 {
 		t.Errorf("the command's status 5 becomes %d", status)
 	}
 	killed := []string{"tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "kill -TERM $$"}
@@ -218,7 +220,9 @@ func TestTuneMisuse(t *testing.T) {
 		}
 	}
 	need.Root(t)
-	if _, stderr, status := run(t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t)); status != statusFailed ||
+	if _, stderr, status := run(
+		t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t),
+	); status != statusFailed ||
 		!strings.Contains(stderr, "this kernel has") {
 		t.Errorf("an unknown congestion control gives status %d: %s", status, stderr)
 	}
@@ -238,7 +242,7 @@ func TestTuneWithoutRoot(t *testing.T) {
 	}
 }
 
-// The names in JSON are what scripts rely on.
+// Scripts rely on the names in JSON.
 func TestTuneJSONNames(t *testing.T) {
 	folder := mountPoint(t)
 	n := testnet.New(t, testnet.Options{})
@@ -247,9 +251,12 @@ func TestTuneJSONNames(t *testing.T) {
 	out := mustRun(t, "tune", "--netns", netns, "--cwnd-max", "50", "--keep", "--json", "--bpffs", folder)
 	defer mustRun(t, "tune", "undo", "--bpffs", folder)
 	for _, name := range []string{
-		"type", "id", "pid", "running", "keep", "begun", "selection", "settings", "cwnd_max_packets", "counts", "matched", "new",
-		"changed", "failed", "connecting", "gone", "no_room", "handshakes", "held", "sockets", "cookie", "local", "remote", "netns",
-		"cgroup", "congestion_control", "cwnd_packets", "ssthresh_packets", "rto_us", "values", "name", "before", "want", "now", "ok", "by",
+		"type", "id", "pid", "running", "keep", "begun", "selection", "settings", "cwnd_max_packets", "counts",
+		"matched", "new",
+		"changed", "failed", "connecting", "gone", "no_room", "handshakes", "held", "sockets", "cookie", "local",
+		"remote", "netns",
+		"cgroup", "congestion_control", "cwnd_packets", "ssthresh_packets", "rto_us", "values", "name", "before",
+		"want", "now", "ok", "by",
 	} {
 		if !strings.Contains(out, `"`+name+`":`) {
 			t.Errorf("there is no %s in\n%s", name, out)

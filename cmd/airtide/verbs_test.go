@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"airtide": main})
 }
 
-// transfer moves some megabytes over a loopback connection of its own.
+// transfer moves some megabytes over a new loopback connection.
 func transfer() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,7 +78,7 @@ func airtide(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs it and returns what it printed and its exit status.
+// run runs airtide and returns its output and its exit status.
 func run(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	return runCmd(t, airtide(args...))
