@@ -21,7 +21,9 @@ func TestARateIsToldByAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell(RateFile{PHYRateBps: 866.7e6, Standard: "802.11ac", Streams: 2, BSSID: "02:00:00:00:00:01", FrequencyMHz: 5180})
+	tell(RateFile{
+		PHYRateBps: 866.7e6, Standard: "802.11ac", Streams: 2, BSSID: "02:00:00:00:00:01", FrequencyMHz: 5180,
+	})
 	var notices atomic.Int32
 	r, err := OpenFile(path, func(string) { notices.Add(1) })
 	if err != nil {

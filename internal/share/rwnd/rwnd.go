@@ -74,8 +74,8 @@ func (w *Windows) AttachNewInterfaces() error {
 	return nil
 }
 
-// ExtendLease extends the lease of all bounds to a monotonic time. Bounds end then even if this process
-// hangs or is killed. Without a lease no bound is in force.
+// ExtendLease extends the lease of all bounds to a monotonic time. Bounds end then even if this
+// process hangs or is killed. Without a lease no bound is in force.
 func (w *Windows) ExtendLease(until time.Duration) error {
 	w.order.UntilNs = uint64(until)
 	return w.give()
