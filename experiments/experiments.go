@@ -25,8 +25,8 @@ func Names() []string { return names(func(folder string) bool { return folder !=
 // Profiles returns the names of all terminal profiles, in alphabetical order.
 func Profiles() []string { return names(func(folder string) bool { return folder == terminals }) }
 
-// Read returns the text of the experiment with this name. The error is fs.ErrNotExist if there is
-// none.
+// Read returns the text of the experiment with this name. If it does not exist, the error is
+// fs.ErrNotExist.
 func Read(name string) ([]byte, error) {
 	for _, file := range list() {
 		if folder := path.Dir(file); folder != terminals && path.Base(file) == name+Ending {
@@ -36,8 +36,8 @@ func Read(name string) ([]byte, error) {
 	return nil, fmt.Errorf("experiment %q: %w", name, fs.ErrNotExist)
 }
 
-// ReadProfile returns the text of the terminal profile with this name. The error is fs.ErrNotExist
-// if there is none.
+// ReadProfile returns the text of the terminal profile with this name. If it does not exist, the
+// error is fs.ErrNotExist.
 func ReadProfile(name string) ([]byte, error) {
 	return files.ReadFile(path.Join(terminals, name+Ending))
 }

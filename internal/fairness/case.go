@@ -10,24 +10,24 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// Case is what is to be judged. All rates are in one unit, whichever.
+// Case is the input of Of. All rates have the same unit, which can be any.
 type Case struct {
 	// Names are for messages, and may be nil.
 	Names []string
-	// Rates are what the terminals get.
+	// Rates are the rates of the terminals.
 	Rates []float64
-	// Max are the rates that they reach alone; nil when that is not known: then there is no
-	// optimum, nor what is over Max.
+	// Max are the rates that the terminals reach alone; nil if they are unknown. Without them there
+	// is no optimum and no index that divides by Max.
 	Max []float64
-	// Weights are those of the optimum; nil stands for all 1.
+	// Weights are the weights of the optimum; nil means that all are 1.
 	Weights []float64
-	// Wire is the capacity behind the access point; 0 when it is not known and so no limit.
+	// Wire is the capacity behind the access point; 0 if it is unknown and therefore no limit.
 	Wire float64
-	// Alpha is that of the optimum: allocate.Proportional, or another.
+	// Alpha is the parameter of the optimum's alpha-fairness, such as allocate.Proportional.
 	Alpha float64
 }
 
-// Of judges a case. The error says which figure cannot be.
+// Of computes the indices of a case. The error names the invalid input.
 func Of(c Case) (Indices, error) {
 	if err := c.check(); err != nil {
 		return Indices{}, err
@@ -79,7 +79,7 @@ func (c *Case) name(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
-// check says which figure is none.
+// check returns an error that names the first invalid input.
 func (c *Case) check() error {
 	switch {
 	case len(c.Rates) == 0:
@@ -99,7 +99,7 @@ func (c *Case) check() error {
 		}
 		if len(of.values) != len(c.Rates) {
 			return fmt.Errorf(
-				"there are %d rates, and for them a %s each is needed: found %d", len(c.Rates), of.what,
+				"%d rates need a %s each: found %d", len(c.Rates), of.what,
 				len(of.values),
 			)
 		}

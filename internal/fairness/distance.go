@@ -2,21 +2,20 @@ package fairness
 
 import "math"
 
-// Distance is how far rates x lie from others, such as the optimum's, in nats. For alpha = 1 it is
-// the weighted mean of
+// Distance is the distance in nats of rates x from reference rates, such as the optimum. For alpha
+// = 1 it is the weighted mean of
 //
 //	ln(optimum_i / x_i)
 //
-// so it is about 0.1 when all terminals get a tenth less than the optimum gives them. For any alpha
-// it is the logarithm of the ratio of two rates: of what each terminal would have to get, all the
-// same, for the optimum's utility and for that of x. That is a mean: the geometric one for alpha =
-// 1, the arithmetic one for 0, the harmonic one for 2, the least for infinity (the measure of A.
-// Atkinson, J. Economic Theory 2, 1970).
+// so it is about 0.1 if every terminal gets a tenth less than the optimum gives it. For any alpha
+// it is the logarithm of a ratio of two means, of the optimum and of x: geometric for alpha = 1,
+// arithmetic for 0, harmonic for 2, the minimum for infinity. A mean is the equal rate of all
+// terminals that has the same utility (the measure of A. Atkinson, J. Economic Theory 2, 1970).
 //
-// It is 0 at the optimum and greater at all other rates within the limits; below 0, x is beyond the
-// limits. It is +Inf when alpha is 1 or more and a terminal gets nothing that the optimum gives
-// something. Terminals that get nothing of either are left out. Weights of nil are all 1. NaN where
-// the lengths differ and where nobody gets anything of either.
+// Distance is 0 at the optimum, greater at all other rates within the limits, and below 0 only
+// beyond the limits. It is +Inf if alpha is 1 or more and a terminal gets nothing that gets
+// something in the optimum. Terminals that get nothing in both are left out. Nil weights mean that
+// all are 1. The result is NaN if the lengths differ or if no terminal is left.
 func Distance(alpha float64, x, optimum, weights []float64) float64 {
 	if len(x) != len(optimum) || weights != nil && len(weights) != len(x) {
 		return math.NaN()
@@ -41,8 +40,8 @@ func logMean(alpha float64, x, weights []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	// By logarithms, of which the one that counts most is taken out: powers of rates are beyond the
-	// range of numbers soon.
+	// Divide by the greatest power, by logarithms, since powers of rates soon exceed the range of
+	// float64.
 	order := 1 - alpha
 	least, most, sum, whole := math.Inf(1), math.Inf(-1), 0.0, 0.0
 	for i, v := range x {

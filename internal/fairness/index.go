@@ -14,9 +14,9 @@ func Jain(x []float64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// NormalisedJain is Jain's index of the rates over what each terminal reaches alone, y = x/M. It is
-// the improved fairness index of P4 in the form that its text describes: 1 when all have the same
-// airtime. NaN where the lengths differ.
+// NormalisedJain is Jain's index of y = x/M, the rates over the rates that each terminal reaches
+// alone. It is the improved fairness index of Matsuno et al. 2021 as its text describes it: 1 if
+// all terminals have the same airtime. It is NaN if the lengths differ.
 func NormalisedJain(x, alone []float64) float64 {
 	y, ok := over(x, alone)
 	if !ok {
@@ -25,10 +25,9 @@ func NormalisedJain(x, alone []float64) float64 {
 	return Jain(y)
 }
 
-// PrintedForm is P4's improved fairness index as its formula is printed, with n sum y below the
-// line, which lacks the square: (sum y)^2 / (n sum y). That is the mean of y, which says how much
-// of what they reach alone the terminals get, and nothing of how evenly. NaN where the lengths
-// differ and where all rates are zero.
+// PrintedForm is the improved fairness index as printed in Matsuno et al. 2021: (sum y)^2 / (n sum
+// y). Its denominator lacks the square, so it is the mean of y and does not measure how evenly the
+// rates are shared. It is NaN if the lengths differ or all rates are zero.
 func PrintedForm(x, alone []float64) float64 {
 	y, ok := over(x, alone)
 	if !ok {
@@ -38,8 +37,8 @@ func PrintedForm(x, alone []float64) float64 {
 	return sum * sum / (float64(len(y)) * sum)
 }
 
-// Airtime is what rates use of the airtime, sum(x/M): at most 1 when M is what the terminals reach
-// alone. NaN where the lengths differ.
+// Airtime is the part of the airtime that the rates use, sum(x/M). It is at most 1 if M are the
+// rates that the terminals reach alone. It is NaN if the lengths differ.
 func Airtime(x, alone []float64) float64 {
 	y, ok := over(x, alone)
 	if !ok {

@@ -43,7 +43,7 @@ func TestIndicesOfFairnessHaveKnownValues(t *testing.T) {
 				t.Errorf("the normalised index is %.4f, expected %.3f", got, c.normalised)
 			}
 			if got := PrintedForm(c.x, alone); !near(got, c.printed) {
-				t.Errorf("P4's printed index is %.4f, expected %.4f", got, c.printed)
+				t.Errorf("the printed index is %.4f, expected %.4f", got, c.printed)
 			}
 		})
 	}

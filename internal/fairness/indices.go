@@ -15,16 +15,16 @@ type Indices struct {
 	Terminals int `json:"terminals"`
 	// Total is the sum of the rates, in their unit.
 	Total Number `json:"total"`
-	// Jain, Normalised and Printed are those of the functions Jain, NormalisedJain and PrintedForm.
+	// Jain, Normalised and Printed are the results of Jain, NormalisedJain and PrintedForm.
 	Jain       Number `json:"jain"`
 	Normalised Number `json:"jain_normalised"`
 	Printed    Number `json:"printed_form"`
-	// Airtime is what the rates use of it, sum(x/M).
+	// Airtime is the part of the airtime that the rates use, sum(x/M).
 	Airtime Number `json:"airtime"`
-	// Distance from the optimum in nats, see the function. In JSON it is null, too, when it is
-	// infinite: there are starved terminals then.
+	// Distance is the distance from the optimum in nats, see the function Distance. It is infinite
+	// if there are starved terminals; in JSON it is then null.
 	Distance Number `json:"distance"`
-	// Starved terminals get nothing.
+	// Starved is the number of terminals that get nothing.
 	Starved int `json:"starved_terminals"`
 	// Optimum is nil when Max is not known.
 	Optimum *Optimum `json:"optimum"`
@@ -32,8 +32,8 @@ type Indices struct {
 
 // Optimum is the best that could be had within the limits.
 type Optimum struct {
-	// Alpha says what was best: 1 is proportional fairness. In JSON infinity, max-min fairness, is
-	// null.
+	// Alpha is the parameter of alpha-fairness: 1 is proportional fairness. Infinity, max-min
+	// fairness, is null in JSON.
 	Alpha Number `json:"alpha"`
 	// Shares, in the order and the unit of the rates, and their sum.
 	Shares []float64 `json:"shares"`
@@ -42,14 +42,14 @@ type Optimum struct {
 	Jain       Number `json:"jain"`
 	Normalised Number `json:"jain_normalised"`
 	Airtime    Number `json:"airtime"`
-	// LimitedBy says what keeps the shares from being greater.
+	// LimitedBy is the limit that keeps the shares from being greater.
 	LimitedBy allocate.Limit `json:"limited_by"`
 }
 
-// Number is a figure that is null in JSON when it is not finite.
+// Number is a number that is null in JSON if it is not finite.
 type Number float64
 
-// MarshalJSON writes null for what is no finite number.
+// MarshalJSON writes null if the number is not finite.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return []byte("null"), nil
@@ -57,8 +57,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Means are indices of several runs of the same, each the mean over the runs; NaN where a run lacks
-// it.
+// Means are the indices of repeated runs, each the mean over the runs. An index is NaN if a run
+// lacks it.
 type Means struct {
 	Runs       int    `json:"runs"`
 	Total      Number `json:"total"`

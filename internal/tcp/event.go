@@ -1,9 +1,9 @@
 package tcp
 
-// ErrorCode is an error code of P4 table 2.
+// ErrorCode is an error code of Matsuno et al. 2021, table 2.
 type ErrorCode uint8
 
-// The error codes of P4.
+// The error codes of Matsuno et al. 2021.
 const (
 	CodeNone            ErrorCode = iota
 	CodeReordering                // 1: reordering detected
@@ -19,11 +19,12 @@ var errorCodeNames = []string{"none", "reordering", "local_congestion", "dup_ack
 
 func (c ErrorCode) String() string { return nameOf(errorCodeNames, int(c), "code") }
 
-// EventKind says what happened. The numbers stand in recordings: new kinds are appended, none is
-// renumbered.
+// EventKind is the kind of an event. Recordings contain the numbers: append new kinds and never
+// renumber a kind.
 type EventKind uint8
 
-// The kinds of events. docs/reference/fields.md says how each is recognised, with the kernel file.
+// The kinds of events. docs/reference/fields.md explains how each is recognised, with the kernel
+// file.
 const (
 	EventNone            EventKind = iota
 	EventOpen                      // the connection reached ESTABLISHED, or was first seen; From, To: State
@@ -65,7 +66,7 @@ func ParseEventKind(name string) (EventKind, error) {
 	return EventKind(i), err
 }
 
-// Cause says why a segment was sent again.
+// Cause is the reason for a retransmission.
 type Cause uint8
 
 // The causes of a retransmission.
@@ -87,7 +88,7 @@ func (c Cause) String() string { return nameOf(causeNames, int(c), "cause") }
 // MarshalText lets a Cause stand in JSON by name.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Reason says why a connection closed or why a reduction was undone.
+// Reason is the reason for which a connection closed or a reduction was undone.
 type Reason uint8
 
 // The reasons.

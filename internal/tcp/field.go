@@ -6,9 +6,9 @@ import "strings"
 // name.
 type Field uint8
 
-// The fields of a sample. fieldTable below says what each is.
+// The fields of a sample. fieldTable below describes each.
 const (
-	// What the arriving segment carries.
+	// Contents of the arriving segment.
 	AckBytes Field = iota
 	SeqBytes
 	SegmentBytes
@@ -115,7 +115,7 @@ const (
 	DirectionData = 2 // data came in: this end is receiving (the segment's ACK counts as well)
 )
 
-// Kind says how a field behaves over time, which decides how it is drawn and summed up.
+// Kind is the behaviour of a field over time. It decides how the field is drawn and summed up.
 type Kind uint8
 
 // The kinds of fields.
@@ -141,7 +141,7 @@ func (f Field) Info() FieldInfo { return fieldTable[f] }
 
 func (f Field) String() string { return fieldTable[f].Name }
 
-// Computed says that the field is made from others and never stored.
+// Computed reports whether the field is computed from others and never stored.
 func (f Field) Computed() bool { return f >= NumStored }
 
 // FieldByName finds a field.
@@ -150,9 +150,9 @@ func FieldByName(name string) (Field, bool) {
 	return f, ok
 }
 
-// CongestionControlOf names the algorithm whose private state the field is ("cubic", "bbr",
-// "compound"), "" for the others. Those of cubic are also airtide's CUBICs', cubic_rtt and the
-// others.
+// CongestionControlOf names the algorithm that has the field in its private state ("cubic", "bbr",
+// "compound"), "" for the other fields. airtide's variants of CUBIC, such as cubic_rtt, also have
+// the fields of cubic.
 func (f Field) CongestionControlOf() string {
 	for _, cc := range []string{"cubic", "bbr", "compound"} {
 		if strings.HasPrefix(fieldTable[f].Name, cc+"_") {

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// FlowID numbers the flows of one recording or one live session, from 1, in the order in which they
-// were first seen.
+// FlowID numbers the flows of one recording or one live session, from 1, in the order of their
+// first observation.
 type FlowID uint32
 
 // Flow is one end of a TCP connection: a socket of the observed host. A connection between two
@@ -23,8 +23,8 @@ type Flow struct {
 	// mount, "" when unknown.
 	Cgroup     uint64 `json:"cgroup_id"`
 	CgroupPath string `json:"cgroup"`
-	// PID and Comm name the process that owns the socket; PID is 0 while it is not known (no owner
-	// found yet, or the socket has outlived its process).
+	// PID and Comm name the process that owns the socket. PID is 0 while the owner is unknown: not
+	// found yet, or ended before its socket.
 	PID  uint32 `json:"pid"`
 	Comm string `json:"comm"`
 	// Inode is the socket's inode, as in /proc/PID/fd; 0 when unknown or not yet accepted.
@@ -34,7 +34,7 @@ type Flow struct {
 	CongestionControl string `json:"congestion_control"`
 	// FirstNs is the time of the first sight (CLOCK_MONOTONIC nanoseconds).
 	FirstNs int64 `json:"first_ns"`
-	// Inherited says that the connection was already open when the observation began.
+	// Inherited reports whether the connection was already open when the observation began.
 	Inherited bool `json:"inherited"`
 }
 

@@ -23,7 +23,7 @@ func (s *Sample) Get(f Field) (int64, bool) {
 	return v, v != Absent
 }
 
-// Compute fills in the computed fields from the stored ones.
+// Compute sets the computed fields from the stored ones.
 func (s *Sample) Compute() {
 	for f := NumStored; int(f) < NumFields; f++ {
 		s.Values[f] = computed(f, func(g Field) int64 { return s.Values[g] })
@@ -31,8 +31,7 @@ func (s *Sample) Compute() {
 }
 
 // Batch is a number of samples as columns: row i is TimeNs[i], Flow[i] and Cols[f][i] for each
-// stored field f. Cols has a column for every stored field, filled with Absent where there is
-// nothing.
+// stored field f. Cols has a column for every stored field, with Absent for missing values.
 type Batch struct {
 	TimeNs []int64
 	Flow   []FlowID
@@ -91,7 +90,7 @@ func (b *Batch) Row(i int, s *Sample) {
 	s.Compute()
 }
 
-// At returns a field of row i, computed ones included, Absent when it is not there.
+// At returns a stored or computed field of row i, Absent if it is missing.
 func (b *Batch) At(f Field, i int) int64 {
 	if f < NumStored {
 		return b.Cols[f][i]

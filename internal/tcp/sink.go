@@ -1,13 +1,13 @@
 package tcp
 
-// Loss counts what an observation could not deliver. All are totals since its start.
+// Loss counts the records that an observation could not deliver. All are totals since its start.
 type Loss struct {
 	TimeNs int64 `json:"time_ns"`
 	// PerCPU counts records that found the ring buffer full, by processor.
 	PerCPU []uint64 `json:"lost_per_cpu"`
 	// Untracked counts flows that were not followed because the table of flows was full.
 	Untracked uint64 `json:"untracked_flows"`
-	// Orphans counts records of flows whose first record had been lost.
+	// Orphans counts records of flows whose first record was lost.
 	Orphans uint64 `json:"orphan_records"`
 	// Missed counts the times that the kernel left a program out because it was running already on
 	// that processor, in a system call below a soft interrupt. Each is a record that was never
@@ -24,11 +24,12 @@ func (l *Loss) Total() uint64 {
 	return n
 }
 
-// Sink receives what a live monitor observes or what a recording holds. Calls come from one
-// goroutine. A flow is announced before its first sample or event and may be announced again with
-// the same ID when more is known of it. Batches and events are only lent: a sink copies what it
-// keeps. Samples of one flow come in the order of time; between flows, and between samples and
-// events, order holds only to within the flush period (one second).
+// Sink receives the output of a live monitor or the content of a recording, from one goroutine. A
+// flow comes before its first sample or event, and again with the same ID when more is known. A
+// sink must copy the batches and events that it keeps.
+//
+// Samples of one flow come in the order of time. Between flows, and between samples and events, the
+// order holds only to within the flush period (one second).
 type Sink interface {
 	Flow(*Flow) error
 	Samples(*Batch) error
@@ -36,7 +37,7 @@ type Sink interface {
 	Lost(*Loss) error
 }
 
-// Discard is a Sink that takes everything and keeps nothing; embed it to implement a part of Sink.
+// Discard is a Sink that ignores its input. Embed it to implement only a part of Sink.
 type Discard struct{}
 
 // Flow does nothing.

@@ -37,7 +37,7 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // CAState is the sender's congestion state machine with the numbers of the kernel
 // (include/uapi/linux/tcp.h, enum tcp_ca_state). From 1 on the numbers are also the error codes of
-// P4 table 2.
+// Matsuno et al. 2021, table 2.
 type CAState uint8
 
 // The congestion states.

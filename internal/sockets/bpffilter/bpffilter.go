@@ -10,8 +10,8 @@ import (
 	"airtide/internal/sockets/filter"
 )
 
-// Constants are those that the programs are specialised with, by their names; the filter has been
-// checked. SetConstants takes them, FillSets does the rest once the programs are loaded.
+// Constants returns the constants that specialise the programs, by name. The filter must have been
+// checked. SetConstants takes them; FillSets does the rest once the programs are loaded.
 func Constants(f *filter.Filter) map[string]any {
 	var ports [filter.MaxPorts]uint16
 	copy(ports[:], f.Ports)

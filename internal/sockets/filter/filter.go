@@ -1,5 +1,5 @@
-// Package filter says which flows a monitor observes and how densely. Both sources take the same
-// filter.
+// Package filter selects the flows that a monitor observes and the density of their samples. Both
+// sources take the same filter.
 package filter
 
 import (
@@ -13,9 +13,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Filter picks flows. An empty list lets everything through; of each list one entry must match, and
-// all lists that are not empty must match. The limits on the lists are those of the BPF source, so
-// that both sources agree.
+// Filter selects flows. A flow must match one entry of each list that is not empty; an empty list
+// matches every flow. The limits of the lists are those of the BPF source, so that both sources
+// agree.
 type Filter struct {
 	// Ports match the local or the remote port. At most MaxPorts.
 	Ports []uint16 `json:"ports,omitempty"`
@@ -27,8 +27,8 @@ type Filter struct {
 	// Comms match the name of the process that owns the socket, at most 15 bytes as in
 	// /proc/PID/comm. At most MaxPIDs.
 	Comms []string `json:"comms,omitempty"`
-	// Cgroups are cgroup v2 ids (inodes of the folders); a socket matches when its own cgroup is
-	// one of them or lies below one. At most MaxCgroups.
+	// Cgroups are cgroup v2 ids (inodes of the folders). A socket matches if its cgroup is one of
+	// them or is below one of them. At most MaxCgroups.
 	Cgroups []uint64 `json:"cgroups,omitempty"`
 	// NetNS are inode numbers of network namespaces. At most MaxNetNS.
 	NetNS []uint32 `json:"netns,omitempty"`
@@ -43,7 +43,7 @@ const (
 	MaxNetNS    = 64
 )
 
-// Check says which list is too long or which entry cannot match.
+// Check returns an error that names the list that is too long or the entry that cannot match.
 func (f *Filter) Check() error {
 	for _, l := range []struct {
 		what     string
@@ -68,13 +68,13 @@ func (f *Filter) Check() error {
 	return nil
 }
 
-// Empty says that everything passes.
+// Empty reports whether the filter lets every flow pass.
 func (f *Filter) Empty() bool {
 	return len(f.Ports)+len(f.Prefixes)+len(f.PIDs)+len(f.Comms)+len(f.Cgroups)+len(f.NetNS) == 0
 }
 
-// Match says whether the flow passes. cgroupAncestors are the ids of the flow's cgroup and of every
-// cgroup above it.
+// Match reports whether the flow passes. cgroupAncestors are the ids of the flow's cgroup and of
+// every cgroup above it.
 func (f *Filter) Match(flow *tcp.Flow, cgroupAncestors []uint64) bool {
 	if len(f.Ports) > 0 && !slices.Contains(f.Ports, flow.Local.Port()) &&
 		!slices.Contains(f.Ports, flow.Remote.Port()) {
@@ -98,7 +98,7 @@ func (f *Filter) Match(flow *tcp.Flow, cgroupAncestors []uint64) bool {
 	return len(f.NetNS) == 0 || slices.Contains(f.NetNS, flow.NetNS)
 }
 
-// Mode says which ACKs become samples.
+// Mode selects the ACKs that become samples.
 type Mode uint8
 
 // The modes.

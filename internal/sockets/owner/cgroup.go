@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrNoCgroup2 says that no cgroup v2 file system is mounted.
+// ErrNoCgroup2 means that no cgroup v2 file system is mounted.
 var ErrNoCgroup2 = errors.New(
 	"no cgroup v2 file system is mounted (mount one with: mount -t cgroup2 none /sys/fs/cgroup)",
 )
@@ -25,9 +25,8 @@ var ErrNoCgroup2 = errors.New(
 const cgroupWalkInterval = time.Second
 
 // Cgroups translates between cgroup v2 ids and paths. The id is the inode number of the cgroup's
-// folder, the same that bpf_get_current_cgroup_id and inet_diag give. It keeps what it has seen, so
-// that a cgroup that has been removed can still be named. All methods may be called from any
-// goroutine.
+// folder, as returned by bpf_get_current_cgroup_id and inet_diag. Known cgroups are kept, so that a
+// removed cgroup still has a name. All methods may be called from any goroutine.
 type Cgroups struct {
 	mount string
 
@@ -66,12 +65,12 @@ func cgroup2Mount(mounts []mount) (string, bool) {
 	return best.point, found
 }
 
-// Mount is where the cgroup v2 file system is mounted.
+// Mount returns the mount point of the cgroup v2 file system.
 func (c *Cgroups) Mount() string { return c.mount }
 
-// Path is the path of a cgroup below the mount, "/" for the root. It is not known when the cgroup
-// lies outside what this mount shows, or was removed before it was ever seen. An unknown id costs
-// at most one walk per second.
+// Path returns the path of a cgroup below the mount, "/" for the root. It is unknown if the cgroup
+// is outside this mount or was removed before it was first seen. An unknown id costs at most one
+// walk per second.
 func (c *Cgroups) Path(id uint64) (string, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

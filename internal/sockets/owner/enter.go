@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNetNSGone says that a network namespace has ended, or that its path leads to another by now.
+// ErrNetNSGone means that a network namespace has ended, or that its path now leads to another one.
 var ErrNetNSGone = errors.New("the network namespace is gone")
 
-// InNetNS calls f on a thread that has entered the namespace; what f opens stays there. Without the
-// privilege to enter (CAP_SYS_ADMIN) the error is an os.ErrPermission. A thread that cannot return
-// is not used again.
+// InNetNS calls f on a thread that has entered the namespace; sockets that f opens belong to the
+// namespace. Without the privilege to enter (CAP_SYS_ADMIN) the error is an os.ErrPermission. A
+// thread that cannot return is not used again.
 func InNetNS(ns NetNS, f func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -41,7 +41,7 @@ func onThisThread(ns NetNS, f func() error) (restored bool, err error) {
 		return true, ErrNetNSGone
 	}
 	defer unix.Close(target)
-	// The process whose path this was may have moved or ended since the namespaces were listed.
+	// The process of this path may have moved or ended since the namespaces were listed.
 	if inode, err := NetNSOfFD(target, ns.Path); err != nil || inode != ns.Inode {
 		return true, ErrNetNSGone
 	}

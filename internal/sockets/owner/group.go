@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Group is a cgroup for one command, so that the kernel tells the sockets of the command and of all
-// its children from others. No controller is enabled in it.
+// Group is a cgroup for one command, by which the kernel distinguishes the sockets of the command
+// and of its children from others. No controller is enabled in it.
 type Group struct {
 	// ID is the cgroup's, as a filter takes it.
 	ID   uint64
@@ -20,8 +20,8 @@ type Group struct {
 	dir  *os.File
 }
 
-// NewGroup makes a cgroup below that of this process, called by the prefix and this process's
-// number. Those of the same prefix that killed processes have left there are removed first.
+// NewGroup makes a cgroup below the cgroup of this process. Its name is the prefix and this
+// process's number. Cgroups of the same prefix that killed processes left there are removed first.
 func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
 	parent := c.mount
 	if self, err := c.SelfCgroup(); err == nil {
@@ -57,8 +57,8 @@ const (
 	groupPause = 20 * time.Millisecond
 )
 
-// Remove removes the group. While a process of the command goes on running it stays, and the error
-// says until what.
+// Remove removes the group. While a process of the command is still running, the group is kept and
+// the error names the time until which it is kept.
 func (g *Group) Remove(until string) error {
 	defer g.dir.Close()
 	var err error

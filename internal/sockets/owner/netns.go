@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namedNetNS is where `ip netns` keeps its names.
+// namedNetNS is the folder in which `ip netns` keeps its names.
 const namedNetNS = "/run/netns"
 
 // NetNS is a network namespace that can be opened.
@@ -49,8 +49,8 @@ func NetNSOfProcess(pid uint32) (uint32, error) {
 	return inode, err
 }
 
-// NetNSOfFile is the inode of the network namespace that a file stands for: /proc/PID/ns/net, a
-// bind mount of it, or /proc/PID/fd/N of a descriptor of it.
+// NetNSOfFile returns the inode of the network namespace of a file: /proc/PID/ns/net, a bind mount
+// of it, or /proc/PID/fd/N of a descriptor of it.
 func NetNSOfFile(path string) (uint32, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -77,10 +77,10 @@ func NetNSOfFD(fd int, path string) (uint32, error) {
 	return uint32(st.Ino), nil
 }
 
-// ParseNetNS reads a network namespace as a user writes it: a name of `ip netns`, "pid:N" for that
-// of a process, a path (it contains a slash), or an inode number as `ls -l /proc/PID/ns/net` and
-// `lsns` show it. A name goes before a number with the same digits. That a number exists is not
-// checked: it may be hidden or yet to come.
+// ParseNetNS reads a network namespace as a user writes it: a name of `ip netns`, "pid:N" for the
+// namespace of a process, a path (it contains a slash), or an inode number as `ls -l
+// /proc/PID/ns/net` and `lsns` show it. A name takes precedence over a number with the same digits.
+// A number is not checked: its namespace may be hidden or may be created later.
 func ParseNetNS(arg string) (uint32, error) {
 	inode, err := parseNetNS(arg)
 	if err != nil {
@@ -116,9 +116,9 @@ func parseNetNS(arg string) (uint32, error) {
 	return 0, err
 }
 
-// ListNetNS finds the network namespaces that a process lives in or that are mounted somewhere
-// visible (`ip netns`, container runtimes), in the order of their inodes. unreadable counts the
-// processes whose namespace may not be read: without root that is everybody else's.
+// ListNetNS lists the network namespaces that have a process or a visible mount (`ip netns`,
+// container runtimes), in the order of their inodes. unreadable counts the processes whose
+// namespace may not be read: without root, those of all other users.
 func ListNetNS() (list []NetNS, unreadable int, err error) {
 	found := map[uint32]NetNS{}
 	mounts, err := readMounts()

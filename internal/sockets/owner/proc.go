@@ -21,9 +21,9 @@ func Comm(pid uint32) (string, error) {
 	return string(bytes.TrimSuffix(b, []byte{'\n'})), nil
 }
 
-// directory reads the names in a folder with getdents64 into a buffer of its own. A name is lent
-// with its terminating NUL, so that it can be handed on to a system call without a copy: a scan
-// over thousands of descriptors then makes no garbage, which os.ReadDir and os.Readlink would.
+// directory reads the names in a folder with getdents64 into its own buffer. A name is valid until
+// the next read and includes its terminating NUL, so that a system call can take it without a copy.
+// A scan of thousands of descriptors then makes no garbage, unlike os.ReadDir and os.Readlink.
 type directory struct {
 	buf []byte
 }
@@ -103,8 +103,8 @@ func (d *directory) pids(list []uint32) ([]uint32, error) {
 	return list, nil
 }
 
-// startTime is when a process started, in clock ticks after boot: with the pid it names a process
-// for good. 0 when the process is gone.
+// startTime returns the start of a process in clock ticks after boot, 0 if the process has ended.
+// Together with the pid it identifies a process uniquely.
 func startTime(procfd int, buf []byte) uint64 {
 	fd, err := unix.Openat(procfd, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -115,8 +115,8 @@ func startTime(procfd int, buf []byte) uint64 {
 	if err != nil {
 		return 0
 	}
-	// The name stands in parentheses and may contain anything, so fields are counted behind the
-	// last one: starttime is field 22 of proc(5), the 20th behind the name.
+	// The name is in parentheses and may contain any characters, so fields are counted after the
+	// last parenthesis: starttime is field 22 of proc(5), the 20th after the name.
 	b := buf[:n]
 	b = b[bytes.LastIndexByte(b, ')')+1:]
 	for i := 0; ; i++ {

@@ -22,8 +22,8 @@ type Process struct {
 const (
 	// scanInterval is the least time between two scans.
 	scanInterval = time.Second
-	// scanShare bounds the share of one processor: after a scan of duration d none starts for
-	// scanShare times d.
+	// scanShare bounds the share of one processor: after a scan of duration d, the next one starts
+	// at least scanShare times d later.
 	scanShare = 10
 	// maxBackoff is the longest time between two searches for an inode that no readable process
 	// holds.
@@ -34,7 +34,7 @@ const (
 	maxWanted = 1 << 17
 )
 
-// Stats counts what a Resolver has done.
+// Stats counts the work of a Resolver.
 type Stats struct {
 	Scans      uint64        // scans of /proc
 	Processes  int           // processes that the last scan looked at
@@ -43,11 +43,12 @@ type Stats struct {
 	LastScan   time.Duration // how long the last scan took
 }
 
-// Resolver finds the process that holds a socket by the socket's inode. It keeps what it has found;
-// a scan of /proc is made only when an inode was asked for that is not known, and ends as soon as
-// all such are found. When several processes hold one socket the first that is found counts, as a
-// rule the one with the lowest pid, until it is gone. All methods may be called from any goroutine.
-// A nil Resolver looks nowhere and finds no owner.
+// Resolver finds the process that holds a socket by the socket's inode, and keeps the results. It
+// scans /proc only if an unknown inode was requested, and stops when all requested inodes are
+// found. If several processes hold a socket, the first one found counts, usually the one with the
+// lowest pid, until it ends.
+//
+// All methods may be called from any goroutine. A nil Resolver finds no owner.
 type Resolver struct {
 	mu         sync.RWMutex
 	byInode    map[uint64]Process
@@ -78,13 +79,13 @@ type process struct {
 	mark    uint64 // scan in which it was last alive
 }
 
-// NewResolver makes a Resolver that knows nothing yet.
+// NewResolver makes an empty Resolver.
 func NewResolver() *Resolver {
 	return &Resolver{byInode: map[uint64]Process{}, wanted: map[uint64]want{}, known: map[uint32]*process{}}
 }
 
-// Lookup says what is known of the socket. It never blocks on /proc; an unknown inode is searched
-// for by the next Refresh. Inode 0 (a socket that no process holds) is never found.
+// Lookup returns the known owner of the socket. It never blocks on /proc; the next Refresh searches
+// for an unknown inode. Inode 0 (a socket that no process holds) is never found.
 func (r *Resolver) Lookup(inode uint64) (Process, bool) {
 	if r == nil || inode == 0 {
 		return Process{}, false
@@ -117,7 +118,7 @@ func (r *Resolver) Generation() uint64 {
 	return r.generation
 }
 
-// Stats says what was done so far.
+// Stats returns the counts so far.
 func (r *Resolver) Stats() Stats {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -147,9 +148,8 @@ func (r *Resolver) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh scans /proc when there is something to find and the last scan is long enough ago (a
-// second, or ten times as long as that scan took); else it returns at once. The first call scans
-// everything.
+// Refresh scans /proc if an inode is missing and the last scan is long enough ago (a second, or ten
+// times the duration of that scan). Otherwise it returns at once. The first call scans everything.
 func (r *Resolver) Refresh(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -176,8 +176,7 @@ func (r *Resolver) Refresh(ctx context.Context) error {
 	return err
 }
 
-// due picks the inodes whose search is not backed off, and forgets those that nobody asks for any
-// more.
+// due returns the inodes whose search is due, and forgets the inodes that are no longer requested.
 func (r *Resolver) due(now time.Time) map[uint64]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,8 +203,7 @@ func (r *Resolver) scan(ctx context.Context, missing map[uint64]bool) error {
 	var looked, unreadable int
 	complete := true
 	procs := r.pidList
-	// Processes that are new or that held sockets before are the likeliest to hold the missing
-	// ones.
+	// New processes and processes that held sockets before most likely hold the missing sockets.
 	for _, likely := range []bool{true, false} {
 		for _, pid := range procs {
 			p := r.known[pid]
