@@ -13,7 +13,7 @@ func TestScatterHasEachRunAndTheMeansWithTheirNames(t *testing.T) {
 	r := reportOf(t, results.BenchScene().Make(t))
 	f := plan.Figure{
 		Kind: "scatter", X: "total", Y: plan.Names{"ping", "best"}, Series: plan.Names{"discipline"},
-		At: plan.Place{"rate": "1 Gbit/s"},
+		At: plan.PointFilter{"rate": "1 Gbit/s"},
 	}
 	panels := chartOf(t, r, f).panelsOf()
 	if len(panels) != 2 || panels[0].Left.Label != "ping" || panels[1].Left.Label != "best" {

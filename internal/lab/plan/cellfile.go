@@ -73,7 +73,7 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	word("name", "cell")
 	word("duration", endless)
 	tree.fields = append(tree.fields, field{root.Position, "flows", &node{Position: root.Position, kind: mapping}})
-	layProfiles(tree, &problems)
+	applyProfiles(tree, &problems)
 	e := &Experiment{}
 	(&decoder{&problems}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()

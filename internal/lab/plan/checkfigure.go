@@ -68,7 +68,7 @@ func courseNames() []string {
 }
 
 // place checks that swept parameters take the values.
-func (c *checker) place(path string, place Place) {
+func (c *checker) place(path string, place PointFilter) {
 	for _, name := range slices.Sorted(maps.Keys(place)) {
 		i := slices.IndexFunc(c.parameters, func(p Parameter) bool { return p.Name == name })
 		if i < 0 {

@@ -185,17 +185,17 @@ type Claim struct {
 
 // Figure is a picture of measurements.
 type Figure struct {
-	Kind   FigureKind `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
-	Title  string     `json:"title,omitzero" jsonschema:"Above it."`
-	X      string     `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
-	Y      Names      `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
-	Series Names      `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
-	Of     Names      `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
-	At     Place      `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
+	Kind   FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
+	Title  string      `json:"title,omitzero" jsonschema:"Above it."`
+	X      string      `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
+	Y      Names       `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
+	Series Names       `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
+	Of     Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
+	At     PointFilter `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
 }
 
-// Place has values of swept parameters.
-type Place map[string]string
+// PointFilter selects points by the values of swept parameters.
+type PointFilter map[string]string
 
 // FigureKind is how a figure is drawn.
 type FigureKind string

@@ -116,8 +116,8 @@ const (
 	down direction = false
 )
 
-// over overrides the values of a line by those that are set here.
-func (o OneWay) over(l *Line) {
+// apply overrides the values of a line by those that are set here.
+func (o OneWay) apply(l *Line) {
 	set(&l.Delay, o.Delay)
 	set(&l.Jitter, o.Jitter)
 	set(&l.Loss, o.Loss)
@@ -131,8 +131,8 @@ func (o OneWay) over(l *Line) {
 	}
 }
 
-func (a Added) over(l *Line) {
-	a.OneWay.over(l)
+func (a Added) apply(l *Line) {
+	a.OneWay.apply(l)
 	if a.RTT != nil {
 		l.Delay = *a.RTT / 2
 	}
@@ -155,8 +155,8 @@ func towards[T any](d direction, upwards, downwards T) T {
 // lines is a terminal's path in one direction: at the start, and after each change.
 func (p *Path) lines(terminal, group string, d direction) []LineStep {
 	layers := []func(*Line){
-		p.Added.over, // the whole path, then its direction, then the group, then the terminal
-		towards(d, p.Up, p.Down).OneWay.over,
+		p.Added.apply, // the whole path, then its direction, then the group, then the terminal
+		towards(d, p.Up, p.Down).OneWay.apply,
 	}
 	type change struct {
 		at   Duration
@@ -166,8 +166,8 @@ func (p *Path) lines(terminal, group string, d direction) []LineStep {
 	schedule := func(steps []AddStep) {
 		for _, s := range steps {
 			changes = append(changes, change{s.At, func(l *Line) {
-				s.Added.over(l)
-				towards(d, s.Up, s.Down).over(l)
+				s.Added.apply(l)
+				towards(d, s.Up, s.Down).apply(l)
 			}})
 		}
 	}
@@ -176,7 +176,7 @@ func (p *Path) lines(terminal, group string, d direction) []LineStep {
 	}
 	for _, name := range slices.Compact([]string{group, terminal}) {
 		if t, ok := p.Terminals.Get(name); ok {
-			layers = append(layers, t.Added.over, towards(d, t.Up, t.Down).over)
+			layers = append(layers, t.Added.apply, towards(d, t.Up, t.Down).apply)
 			schedule(t.Schedule)
 		}
 	}

@@ -103,7 +103,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	tree := bare.clone()
 	var here Problems
 	o.assign(tree, &here)
-	layProfiles(tree, &here)
+	applyProfiles(tree, &here)
 	e := &Experiment{}
 	(&decoder{&here}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()

@@ -63,9 +63,9 @@ func ReadProfile(name string) (Profile, error) {
 // serverFields are the fields that a server takes from a profile. A server has no radio.
 var serverFields = fieldNames(reflect.TypeFor[Server]())
 
-// layProfiles puts profiles under the terminals and servers of an experiment, and the cell's radio
-// under terminals that have no standard of their own.
-func layProfiles(root *node, problems *Problems) {
+// applyProfiles completes terminals and servers by their profiles, and terminals without a standard
+// of their own by the cell's radio.
+func applyProfiles(root *node, problems *Problems) {
 	names := ProfileNames()
 	trees, _ := profiles()
 	lay := func(section string, keep []string) {
@@ -93,7 +93,7 @@ func layProfiles(root *node, problems *Problems) {
 			base.fields = slices.DeleteFunc(base.fields, func(b field) bool {
 				return !slices.Contains(keep, b.name) || wired && b.name == "radio" // a phone put on a cable
 			})
-			machines.put(f.name, f.value.under(base), f.Position)
+			machines.put(f.name, f.value.mergeBelow(base), f.Position)
 		}
 	}
 	lay("terminals", fieldNames(reflect.TypeFor[Terminal]()))
@@ -111,6 +111,6 @@ func layProfiles(root *node, problems *Problems) {
 			continue
 		}
 		whole := &node{Position: radio.Position, kind: mapping, fields: []field{{radio.Position, "radio", radio}}}
-		machines.put(f.name, f.value.under(whole), f.Position)
+		machines.put(f.name, f.value.mergeBelow(whole), f.Position)
 	}
 }

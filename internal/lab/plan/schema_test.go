@@ -61,7 +61,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+units.NumberPattern+` *%$`), 0, 1))
 	for _, c := range []choice{
 		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol),
-		new(Way), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
+		new(Direction), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
 	} {
 		add(reflect.TypeOf(c).Elem(), oneOfTexts(c))
@@ -85,7 +85,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 		AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},
 	})
 	add(
-		reflect.TypeFor[Place](),
+		reflect.TypeFor[PointFilter](),
 		&jsonschema.Schema{
 			Type: "object", PropertyNames: text(namePattern),
 			AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}},

@@ -155,8 +155,8 @@ func (e *Experiment) resolve() *Setup {
 			terminal := TerminalSetup{
 				Name: name, Group: t.Name, Link: t.Value.Link, Stack: t.Value.Stack, Share: t.Value.Share,
 				Guest: t.Value.guest(),
-				Up:    e.Path.Stalls.over(e.Path.lines(name, t.Name, up), e.Duration),
-				Down:  e.Path.Stalls.over(e.Path.lines(name, t.Name, down), e.Duration),
+				Up:    e.Path.Stalls.apply(e.Path.lines(name, t.Name, up), e.Duration),
+				Down:  e.Path.Stalls.apply(e.Path.lines(name, t.Name, down), e.Duration),
 			}
 			if t.Value.Link == WLAN {
 				terminal.Radio = t.Value.Radio.resolve()

@@ -36,8 +36,8 @@ func (c *checker) stalls(path string, s Stalls) {
 	}
 }
 
-// over puts the stalls of a run over a line's steps.
-func (s Stalls) over(steps []LineStep, duration Duration) []LineStep {
+// apply adds the stalls of a run to a line's steps.
+func (s Stalls) apply(steps []LineStep, duration Duration) []LineStep {
 	if s.Every == 0 {
 		return steps
 	}

@@ -200,8 +200,8 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// under fills the missing fields of this mapping from another mapping.
-func (n *node) under(base *node) *node {
+// mergeBelow fills the missing fields of this mapping from another mapping.
+func (n *node) mergeBelow(base *node) *node {
 	if n == nil || n.kind == nothing {
 		return base.clone()
 	}
@@ -215,7 +215,7 @@ func (n *node) under(base *node) *node {
 			merged.fields = append(merged.fields, field{f.Position, f.name, f.value.clone()})
 			continue
 		}
-		merged.put(f.name, own.under(f.value), f.Position)
+		merged.put(f.name, own.mergeBelow(f.value), f.Position)
 	}
 	return merged
 }

@@ -25,7 +25,7 @@ func (r *Result) Goodput(w *cell.Window) Goodput {
 		if !ok {
 			continue
 		}
-		flow := plan.Flow{Protocol: plan.Protocol(f.Protocol), Direction: plan.Way(f.Direction)}
+		flow := plan.Flow{Protocol: plan.Protocol(f.Protocol), Direction: plan.Direction(f.Direction)}
 		mbps, ok := flow.Goodput(rates.ForwardMbps, rates.ReverseMbps)
 		if !ok {
 			continue

@@ -148,7 +148,7 @@ func between[T int64 | float64](t *testing.T, what string, got, low, high T) {
 func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	limit(t, n, 50e6)
-	for _, way := range []plan.Way{plan.Forward, plan.Reverse, plan.Both} {
+	for _, way := range []plan.Direction{plan.Forward, plan.Reverse, plan.Both} {
 		t.Run(string(way), func(t *testing.T) {
 			o := Options{Folder: t.TempDir()}
 			r := mustRun(t, n, o, setup("bulk", 2500*time.Millisecond, plan.Flow{
