@@ -15,7 +15,8 @@ import (
 )
 
 // RateFile is the content of a PHY rate file. It is used if nl80211 does not know the rate: for
-// radios with proprietary drivers, for a bridge between terminal and radio, and for emulated radios.
+// radios with proprietary drivers, for a bridge between terminal and radio, and for emulated
+// radios.
 type RateFile struct {
 	PHYRateBps float64 `json:"phy_rate_bps"`
 	Standard   string  `json:"standard"` // 802.11b, a, g, n, ac, ax or be
