@@ -15,8 +15,9 @@ const maxPackedBits = 56 // with up to 7 bits before them still one 64-bit word
 // maxGroups is the memory that packing n residuals may take, and write beyond.
 func maxGroups(n int) int { return n*8 + n/groupRows + 3*8 }
 
-// packGroup packs the first n residuals at out[at:] and returns where they end. seen is all of them
-// or-ed together. It may write beyond the end, but no further than maxGroups.
+// packGroup packs the first n residuals at out[at:] and returns the end of the packed bytes. seen
+// is the bitwise OR of all n residuals. packGroup may write beyond the returned end, but no further
+// than maxGroups.
 func packGroup(out []byte, at int, r *[groupRows]uint64, n int, seen uint64) int {
 	width := uint(bits.Len64(seen))
 	if width > maxPackedBits {
@@ -97,8 +98,7 @@ func packWide(out []byte, at int, words []uint64, width uint) int {
 	return at
 }
 
-// unpackGroup reads n residuals of width bits from b, of which 8 bytes more than they take must be
-// readable.
+// unpackGroup reads n residuals of width bits from b. Another 8 bytes must be readable behind them.
 func unpackGroup(b []byte, r *[groupRows]uint64, n int, width uint) {
 	mask := uint64(1)<<(width&63) - 1
 	switch {

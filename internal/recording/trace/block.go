@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// The version of the format that this package writes. A reader refuses a newer major version, and
-// skips what it does not know in a newer minor version: docs/reference/recording.md has the rules.
+// The version of the format that this package writes. A reader refuses a newer major version and
+// skips unknown parts of a newer minor version. docs/reference/recording.md has the rules.
 const (
 	versionMajor = 1
 	versionMinor = 0
@@ -48,7 +48,7 @@ type header struct {
 	sequence     uint32 // of the block in its file
 	payloadLen   uint32
 	count        uint32 // samples, events or flows
-	// What the block has samples or events of.
+	// The time range of the block's samples or events.
 	firstNs, lastNs int64
 	lowest, highest uint32 // flow IDs
 	payloadSum      uint32
@@ -71,7 +71,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// put writes the header to the start of block, whose rest is the payload.
+// put writes the header to the start of block. The rest of block is the payload.
 func (h *header) put(block []byte) {
 	payload := block[headerLen:]
 	h.payloadLen, h.payloadSum = uint32(len(payload)), checksum(payload)
@@ -110,8 +110,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, h.major == versionMajor && h.payloadLen <= maxPayload
 }
 
-// futureVersion returns the major version if the bytes start a block of a newer one. The first ten
-// bytes of a block stay the same in all versions.
+// futureVersion returns the major version if the bytes start a block of a newer major version. The
+// first ten bytes of a block have the same layout in all versions.
 func futureVersion(b []byte) (int, bool) {
 	if len(b) < 10 || string(b[:len(marker)]) != marker || b[9] <= versionMajor {
 		return 0, false

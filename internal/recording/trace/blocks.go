@@ -57,8 +57,8 @@ func (b *blocks) at(offset int64, n int) ([]byte, error) {
 	return b.buf[from : from+int64(n)], nil
 }
 
-// next returns the next block whose header is whole. Its payload is still to be read and may be
-// damaged. It returns io.EOF behind the last one.
+// next returns the next block with an undamaged header. The payload is not read yet and may be
+// damaged. After the last block, next returns io.EOF.
 func (b *blocks) next() (header, error) {
 	for b.offset < b.size {
 		if b.ctx.Err() != nil {
@@ -103,9 +103,9 @@ func (b *blocks) payload(h *header) (p []byte, ok bool, err error) {
 // skip goes on behind the block.
 func (b *blocks) skip(h *header) { b.offset += headerLen + int64(h.payloadLen) }
 
-// resync goes on at the next whole block behind from, and notes what lies between as damaged. When
-// there is none and tail is set, then it notes the rest of the file as an incomplete block, which
-// is what a killed recording leaves.
+// resync continues at the next undamaged block behind from and records the bytes between as
+// damaged. If there is no such block and tail is set, resync records the rest of the file as an
+// incomplete block. A killed recording leaves such a block.
 func (b *blocks) resync(from int64, reason string, tail bool) error {
 	search := from + 1
 	for b.unchecked > 0 {
@@ -148,7 +148,7 @@ func (b *blocks) resync(from int64, reason string, tail bool) error {
 	return nil
 }
 
-// whole says whether a whole block starts at offset.
+// whole reports whether an undamaged block starts at offset.
 func (b *blocks) whole(offset int64) (bool, error) {
 	head, err := b.at(offset, headerLen)
 	if err != nil {

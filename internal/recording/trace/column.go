@@ -28,8 +28,8 @@ const (
 
 	groupRows = 32
 
-	// inlineRows is the number of rows below which groups stay with the head: compressing them on
-	// their own gains less than it costs there.
+	// inlineRows is the number of rows below which groups stay in the head. Compressing so few
+	// groups separately costs more than it saves.
 	inlineRows = 256
 )
 
@@ -54,8 +54,8 @@ type reference struct {
 	id, lag int
 }
 
-// allEqual says whether every value is the same. Comparing the column with itself shifted by one
-// row is the fastest way in Go: the comparison of byte strings is vectorised.
+// allEqual reports whether all values are equal. It compares the column with itself shifted by one
+// row, because Go vectorises the comparison of byte strings.
 func allEqual[T int64 | tcp.FlowID](v []T) bool {
 	return v[0] == v[len(v)-1] && bytes.Equal(rawBytes(v[1:]), rawBytes(v[:len(v)-1]))
 }
@@ -71,8 +71,7 @@ func (e *columnEncoder) constant(id int, value int64) {
 	}
 }
 
-// varying adds a column whose values are not known to be all the same. When order is not nil, row i
-// is v[order[i]].
+// varying adds a column whose values may differ. If order is not nil, row i is v[order[i]].
 func (e *columnEncoder) varying(id int, v []int64, order []uint16, ref reference) {
 	first := e.pack(v, order)
 	flags, bodyStart := byte(flagPacked), len(e.body)
@@ -142,8 +141,8 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 		if presence.absent {
 			expected = tcp.Absent
 		}
-		// A group after one without a change probably has none either, and to see that is cheaper
-		// than to code it.
+		// A group after an unchanged group is probably unchanged too. Checking that is cheaper than
+		// coding the group.
 		if steady && unchanged(v, order, start, end, expected) {
 			out[at] = 0
 			at++
@@ -153,9 +152,9 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 		before, mixed := last, presence.absent
 		if !mixed {
 			seen, last = differences(&residuals, v, order, start, end, before)
-			// A step to tcp.Absent is huge, so that only groups with huge steps are searched for
-			// it. Should such a step be small for all that, then it is coded like any other, which
-			// is longer and not wrong.
+			// A step to tcp.Absent is huge, so only groups with huge steps are searched for it. A
+			// small step to tcp.Absent is coded like any other step, which takes more bytes but is
+			// correct.
 			mixed = seen>>61 != 0 && hasAbsent(before, residuals[:end-start])
 		}
 		if mixed {
@@ -172,7 +171,7 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 	return first
 }
 
-// unchanged says whether the rows from start to end all have the value.
+// unchanged reports whether all rows from start to end have the given value.
 func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 	if order == nil {
 		group := v[start:end]
@@ -194,8 +193,8 @@ func unchanged(v []int64, order []uint16, start, end int, value int64) bool {
 	return difference == 0
 }
 
-// unchecked is v[row] without the check of its bounds: the rows of an order are those of a column,
-// each once.
+// unchecked returns v[row] without a bounds check. The rows in an order are the column's rows, each
+// once, so they are always in bounds.
 func unchecked(v []int64, row uint16) int64 {
 	return *(*int64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(v)), uintptr(row)*8))
 }
@@ -269,7 +268,7 @@ func (e *columnEncoder) presentDifferences(
 	return seen, last
 }
 
-// hasAbsent says whether the value, or one that the residuals lead to from there, is absent.
+// hasAbsent reports whether value, or any value reached from it by the residuals, is absent.
 func hasAbsent(value int64, residuals []uint64) bool {
 	for _, r := range residuals {
 		if value == tcp.Absent {

@@ -9,7 +9,7 @@ import (
 
 var errColumn = errors.New("malformed column")
 
-// codedColumn is the description of a column as it stands in the head of a samples block.
+// codedColumn is a column's description in the head of a samples block.
 type codedColumn struct {
 	flags    byte
 	first    int64
@@ -61,7 +61,7 @@ func (d *columnDecoder) parseColumns(head, body []byte) error {
 	return nil
 }
 
-// columnThere marks a codedColumn that the block has. It is not in the file.
+// columnThere marks a codedColumn that is present in the block. The mark is not stored in the file.
 const columnThere = 0x80
 
 // columnDecoder decodes columns. It keeps its memory from block to block.

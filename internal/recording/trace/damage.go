@@ -12,34 +12,34 @@ type Range struct {
 	Reason string `json:"reason"`
 }
 
-// Damage says what a scan could not read. Everything outside was read.
+// Damage lists the parts of a recording that a scan could not read. The scan read everything else.
 type Damage struct {
 	// Skipped lists the damaged places, at most maxSkipped; SkippedBytes counts all.
 	Skipped      []Range `json:"skipped,omitempty"`
 	SkippedBytes int64   `json:"skipped_bytes"`
 	// TailBytes is the length of an incomplete block at the end of the file.
 	TailBytes int64 `json:"tail_bytes"`
-	// UndefinedFlows counts flows whose definitions were lost; they were delivered with nothing but
-	// their IDs.
+	// UndefinedFlows counts flows with lost definitions. Such flows are delivered with only their
+	// IDs.
 	UndefinedFlows int `json:"undefined_flows"`
 	// UnknownBlocks counts blocks of kinds that this version does not know.
 	UnknownBlocks int `json:"unknown_blocks"`
-	// CleanEnd says that the recording was ended by Close. Without it, what came in the last second
-	// may be missing.
+	// CleanEnd is set if Close ended the recording. Without it, data of the last second may be
+	// missing.
 	CleanEnd bool `json:"clean_end"`
-	// Live says that a recording still writes the file, so that there is no end yet.
+	// Live is set if a writer still records to the file, so the file has no end yet.
 	Live bool `json:"live"`
 }
 
 const maxSkipped = 1000
 
-// Whole says that nothing is missing: all of the file was read and the recording had ended, or is
-// still being made.
+// Whole reports whether nothing is missing: the whole file was read, and the recording has ended or
+// is still running.
 func (d *Damage) Whole() bool {
 	return len(d.Skipped) == 0 && d.UndefinedFlows == 0 && d.UnknownBlocks == 0 && (d.CleanEnd || d.Live)
 }
 
-// String says in a line what is missing.
+// String describes the missing parts in one line.
 func (d *Damage) String() string {
 	if d.Whole() {
 		if d.Live {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a file as a whole. Damage to parts of it is no error: see [Damage].
+// Errors that concern a file as a whole. Damage to parts of a file is not an error: see [Damage].
 var (
 	// ErrForeign: the file is of another kind.
 	ErrForeign = errors.New("not an airtide recording")
@@ -22,7 +22,7 @@ var (
 	errMetadata = errors.New("malformed description of the recording")
 )
 
-// VersionError says that a recording was made by a newer version, which this one cannot read.
+// VersionError is returned for a recording in a newer format version that this package cannot read.
 type VersionError struct {
 	Path  string
 	Major int // of the file's format

@@ -122,8 +122,8 @@ func parseEvents(b []byte, yield func(*tcp.Event) error) error {
 	return nil
 }
 
-// cursor reads numbers from the start of b. It turns bad, and stays so, when b is too short or a
-// number too large.
+// cursor reads numbers from the start of b. It turns bad, and stays bad, if b is too short or a
+// number is too large.
 type cursor struct {
 	b   []byte
 	bad bool

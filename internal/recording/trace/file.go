@@ -50,7 +50,7 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// locked says whether a writer holds the file's lock.
+// locked reports whether a writer holds the file's lock.
 func locked(f *os.File) bool {
 	l := unix.Flock_t{Type: unix.F_RDLCK}
 	return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l) == nil && l.Type == unix.F_WRLCK

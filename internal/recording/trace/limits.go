@@ -37,7 +37,7 @@ var (
 	errLongText  = errors.New("longer than it can be")
 )
 
-// limits counts down what a scan may still deliver.
+// limits counts down the amounts that a scan may still deliver.
 type limits struct {
 	flows       int64 // different ones
 	definitions int64
@@ -49,7 +49,7 @@ func newLimits(size int64) limits {
 	return limits{flows: flows, definitions: repeatedFlows * flows, rows: freeRows + rowsPerByte*size}
 }
 
-// take takes n from what is left, and reports whether that much was left.
+// take subtracts n from left and reports whether that much was left.
 func take(left *int64, n int64) bool {
 	if *left < n {
 		return false

@@ -15,7 +15,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Metadata says how a recording was made.
+// Metadata describes how a recording was made.
 type Metadata struct {
 	// Format is the format's version, "1.0". Create fills it in.
 	Format string `json:"format"`
@@ -58,8 +58,8 @@ func (m *Metadata) WallNs(monotonicNs int64) int64 {
 	return monotonicNs - m.ClockMonotonicNs + m.ClockWallNs
 }
 
-// HostMetadata describes this host and takes the clocks. The caller adds what it knows of the
-// recording.
+// HostMetadata describes this host and reads its clocks. The caller adds the recording's own
+// settings.
 func HostMetadata() Metadata {
 	m := Metadata{Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	m.Host, _ = os.Hostname()

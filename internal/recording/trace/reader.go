@@ -10,8 +10,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Reader reads a recording, also one that is still being written: a scan then delivers what is
-// there by now.
+// Reader reads a recording. If the recording is still being written, a scan delivers the data
+// written so far.
 type Reader struct {
 	path        string
 	file        *os.File // nil when the bytes come from elsewhere
@@ -21,7 +21,7 @@ type Reader struct {
 	damage      Damage
 }
 
-// Open opens a recording. What is damaged in it is found by Scan.
+// Open opens a recording. Scan finds damage inside it.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -107,10 +107,10 @@ func (r *Reader) describe(payload []byte) error {
 	return err
 }
 
-// Metadata says how the recording was made.
+// Metadata describes how the recording was made.
 func (r *Reader) Metadata() Metadata { return r.description.Metadata }
 
-// Fields lists the fields that the file has columns of, of those that this version knows.
+// Fields lists the file's columns as fields. Columns that this version does not know are left out.
 func (r *Reader) Fields() []tcp.Field {
 	var fields []tcp.Field
 	for _, c := range r.description.Columns {
@@ -139,17 +139,17 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Damage says what the last scan could not read.
+// Damage lists the parts that the last scan could not read.
 func (r *Reader) Damage() Damage { return r.damage }
 
-// Totals returns what the recording holds without scanning it. It reports false when the recording
-// was not ended cleanly: then only a scan can tell.
+// Totals returns the recording's totals without a scan. It reports false if the recording was not
+// ended cleanly; then only a scan can count.
 func (r *Reader) Totals() (Totals, bool) {
 	var t Totals
 	size := r.Size()
 	b := newBlocks(context.Background(), r.source, size)
-	// The end block is the last one and short: it is the last marker in the file whose block is
-	// whole.
+	// The end block is short and comes last, so it has the last marker that starts an undamaged
+	// block.
 	for b.offset = max(0, size-window); ; {
 		h, err := b.next()
 		if err != nil {

@@ -17,8 +17,8 @@ const (
 	numColumns  = columnField + int(tcp.NumStored)
 )
 
-// references are the fields that follow another one closely. tcp_probe fires before the segment is
-// processed, so that the socket's values are what the segment before has brought.
+// references lists the fields that closely follow another field. tcp_probe fires before the kernel
+// processes the segment, so the socket's values result from the previous segment.
 var references = [tcp.NumStored]struct {
 	field tcp.Field
 	lag   int
@@ -91,7 +91,7 @@ func (e *samplesEncoder) column(id int, v []int64) {
 	e.varying(id, v, e.order, reference{})
 }
 
-// following adds a column as its difference to the one that it follows, if that is shorter.
+// following adds a column as its difference to the column that it follows, if that is shorter.
 func (e *samplesEncoder) following(f int, v, ahead []int64) {
 	id, ref := columnField+f, references[f]
 	if allEqual(v) {
@@ -117,7 +117,7 @@ func (e *samplesEncoder) following(f int, v, ahead []int64) {
 	e.varying(id, v, nil, reference{columnField + int(ref.field), ref.lag})
 }
 
-// subtract writes v[i] - ahead[i-lag] for each row; before the first row, ahead is taken to be
+// subtract writes v[i] - ahead[i-lag] for each row. Before the first row, ahead is taken to be
 // ahead[0]. difference may be v.
 func subtract(difference, v, ahead []int64, lag int) {
 	for i := range min(lag, len(v)) {
@@ -133,8 +133,9 @@ func subtract(difference, v, ahead []int64, lag int) {
 	}
 }
 
-// worthReference compares on some rows whether the column changes more than its difference to the
-// one ahead. Columns with absent rows stay as they are, for their difference would hide that.
+// worthReference compares on some rows whether the column changes more than its difference to
+// ahead. Columns with absent rows are not subtracted, because the difference would hide absent
+// values.
 func worthReference(v, ahead []int64, lag int) bool {
 	const stride = 13 // a prime, so that patterns such as one ACK per two segments do not fool it
 	if slices.Contains(v, tcp.Absent) || slices.Contains(ahead, tcp.Absent) {

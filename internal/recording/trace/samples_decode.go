@@ -41,7 +41,7 @@ type selection struct {
 	fromNs, toNs int64               // toNs exclusive
 }
 
-// mayHave says whether the block can have selected rows.
+// mayHave reports whether the block can contain selected rows.
 func (s *selection) mayHave(h *header) bool {
 	if s.all {
 		return true
@@ -96,9 +96,9 @@ func newSamplesDecoder(columns []column) (*samplesDecoder, error) {
 	return d, nil
 }
 
-// decode decodes the selected rows of a block. The batch is valid until the next call, and read
-// only: columns without change stay in place from block to block, and all absent ones are the same
-// memory.
+// decode decodes the selected rows of a block. The batch is read-only and valid until the next
+// call. Unchanged columns keep their memory from block to block, and all absent columns share the
+// same memory.
 func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 	if n < 1 || n > maxRows || len(payload) < 4 {
 		return nil, errSamples
@@ -130,7 +130,7 @@ func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 	return &d.batch, nil
 }
 
-// timeAndFlow decodes the columns that say what a row is.
+// timeAndFlow decodes the columns that identify a row.
 func (d *samplesDecoder) timeAndFlow(n int) error {
 	b := &d.batch
 	b.TimeNs, d.flow = resized(b.TimeNs, n), resized(d.flow, n)

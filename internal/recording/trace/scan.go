@@ -12,10 +12,10 @@ import (
 	"airtide/internal/tcp"
 )
 
-// ScanOptions say what a scan delivers.
+// ScanOptions select the data that a scan delivers.
 type ScanOptions struct {
-	// Fields are the fields to decode, computed ones included; nil means all. The others are absent
-	// in the samples.
+	// Fields are the fields to decode, including computed fields. If it is nil, all fields are
+	// decoded. Other fields are absent in the samples.
 	Fields []tcp.Field
 	// Flows are the flows to deliver; nil means all.
 	Flows []tcp.FlowID
@@ -24,12 +24,12 @@ type ScanOptions struct {
 	FromNs, ToNs int64
 }
 
-// Scan delivers the recording to a sink, in the order of the file. Samples come in batches that are
-// grouped by flow, and in the order of time within each flow. The definition of a flow comes before
-// its data, and again when it was recorded again. A batch must not be changed by the sink.
+// Scan delivers the recording to a sink, in the order of the file. Samples come in batches, grouped
+// by flow and ordered by time within each flow. A flow's definition comes before its data, and
+// again if it was recorded again. The sink must not change a batch.
 //
-// Damage is no error: Scan skips it, goes on behind it, and Damage says what was skipped. The error
-// is that of reading the file, or of the sink.
+// Damage is not an error: Scan skips it and continues behind it, and Damage lists the skipped
+// parts. Scan returns errors of reading the file and errors of the sink.
 func (r *Reader) Scan(ctx context.Context, o ScanOptions, sink tcp.Sink) error {
 	samples, err := newSamplesDecoder(r.description.Columns)
 	if err != nil {
@@ -69,7 +69,7 @@ func newSelection(o *ScanOptions) selection {
 	return s
 }
 
-// wanted is the set of stored fields that the given ones need.
+// wanted returns the set of stored fields that the given fields need.
 func wanted(fields []tcp.Field) (want [tcp.NumStored]bool) {
 	for f := range want {
 		want[f] = fields == nil
@@ -130,7 +130,7 @@ func (s *scanning) run() error {
 	}
 }
 
-// block delivers a block whose checksum holds.
+// block delivers a block with a valid checksum.
 func (s *scanning) block(h *header, payload []byte) (err error) {
 	switch h.kind {
 	case blockSamples:
@@ -206,7 +206,7 @@ func (s *scanning) admit(id tcp.FlowID) error {
 	return nil
 }
 
-// define tells the sink of a flow whose definition was lost.
+// define gives the sink a flow whose definition was lost.
 func (s *scanning) define(id tcp.FlowID, ns int64) error {
 	if s.defined[id] {
 		return nil

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// directRows: a batch of at least as many samples becomes a block as it is; smaller ones are
-	// gathered first. In blocks of this size a sample takes about a tenth more space and time than
-	// in full ones.
+	// directRows is the number of samples from which a batch becomes a block directly. Smaller
+	// batches are gathered first. In blocks of this size a sample takes about a tenth more space
+	// and time than in full blocks.
 	directRows = 2048
-	// maxAgeNs is how old, by the time of samples and events, what is gathered may get.
+	// maxAgeNs is the maximum age of gathered data, measured by the times of samples and events.
 	maxAgeNs = int64(1e9)
 	// maxGathered is how many bytes of events or flows are gathered at most.
 	maxGathered = 1 << 20
@@ -32,15 +32,15 @@ type Options struct {
 }
 
 // Writer writes a recording. It is a tcp.Sink for one goroutine, whose owner calls Flush at least
-// each second and Close at the end. After an error nothing more is written, every call returns that
-// error, and what has been written before stays readable.
+// each second and Close at the end. After an error, every call writes nothing and returns that
+// error; the data written before stays readable.
 type Writer struct {
 	path  string
 	file  blockFile
 	size  int64 // of the whole blocks
 	err   error
 	stats Stats
-	// What is gathered for the next blocks, in the order in which it is written.
+	// Data gathered for the next blocks, in the order of writing.
 	flows    gathered
 	pending  *tcp.Batch
 	events   gathered
@@ -56,21 +56,21 @@ type Writer struct {
 	lostReported *tcp.Loss // what the last loss block says
 }
 
-// gathered is the payload of a block to be.
+// gathered is the payload of a block that is not written yet.
 type gathered struct {
 	header
 	payload []byte
 }
 
-// blockFile is what a Writer needs of its file.
+// blockFile is the part of a file's methods that a Writer needs.
 type blockFile interface {
 	io.WriteCloser
 	Truncate(size int64) error
 	Seek(offset int64, whence int) (int64, error)
 }
 
-// Create starts a recording. It refuses a file that exists, unless o allows it, and one that is
-// being recorded to.
+// Create starts a recording. It refuses an existing file unless o allows it, and a file that
+// another writer is recording to.
 func Create(path string, m Metadata, o Options) (*Writer, error) {
 	f, err := createFile(path, o.Overwrite)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *Writer) Event(e *tcp.Event) error {
 	return w.flushAged(e.TimeNs)
 }
 
-// Lost takes the counts of what was lost so far.
+// Lost records the loss counts so far.
 func (w *Writer) Lost(l *tcp.Loss) error {
 	if w.err != nil {
 		return w.err
@@ -198,7 +198,7 @@ func (w *Writer) Lost(l *tcp.Loss) error {
 	return nil
 }
 
-// flushAged flushes when what is gathered is too old at the given time.
+// flushAged flushes if the gathered data is too old at the given time.
 func (w *Writer) flushAged(nowNs int64) error {
 	if nowNs-w.oldestNs >= maxAgeNs && w.oldestNs <= nowNs {
 		return w.Flush()
@@ -206,7 +206,7 @@ func (w *Writer) flushAged(nowNs int64) error {
 	return nil
 }
 
-// Flush writes what is gathered, so that a killed process loses nothing that came before.
+// Flush writes the gathered data, so that a killed process loses no data from before the call.
 func (w *Writer) Flush() error {
 	if err := w.writeFlows(); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (w *Writer) Flush() error {
 	return w.writeLost()
 }
 
-// Close writes what is gathered and the clean end, and closes the file.
+// Close writes the gathered data and the clean end, and closes the file.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return w.err
@@ -337,7 +337,7 @@ func (w *Writer) cover(h *header) {
 	w.first, w.last = min(w.first, h.firstNs), max(w.last, h.lastNs)
 }
 
-// write writes a block, whose payload is still to be compressed.
+// write compresses the payload and writes it as a block.
 func (w *Writer) write(h header, payload []byte) error {
 	w.startBlock()
 	w.block = compress(w.block, payload)
@@ -347,8 +347,8 @@ func (w *Writer) write(h header, payload []byte) error {
 // startBlock makes room for the header of a block, to which the caller appends the payload.
 func (w *Writer) startBlock() { w.block = slices.Grow(w.block[:0], headerLen)[:headerLen] }
 
-// finishBlock writes the block with one call. If that fails, then it takes back what was written of
-// it.
+// finishBlock writes the block with one call. If that fails, finishBlock removes the partly written
+// block.
 func (w *Writer) finishBlock(h header) error {
 	if w.err != nil {
 		return w.err
@@ -374,7 +374,7 @@ func (w *Writer) takeBack() {
 	}
 }
 
-// advice says what to do about a write error.
+// advice returns a remedy for a write error.
 func advice(err error) string {
 	const kept = "what was recorded until here stays readable"
 	switch {
