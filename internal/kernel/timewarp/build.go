@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"airtide/internal/sys/file"
 )
 
 // BuildOptions say how the module is built.
@@ -127,12 +129,8 @@ func install(built, path string) error {
 	if err != nil {
 		return fmt.Errorf("reading the built module: %w", err)
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, module, 0o644); err != nil {
+	if err := file.Write(path, module, 0o644); err != nil {
 		return fmt.Errorf("writing the module: %w", err)
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(fmt.Errorf("writing the module: %w", err), os.Remove(temporary))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/sys/lock"
 )
 
@@ -62,10 +63,7 @@ func (k *Kernel) readState() (*state, error) {
 func (k *Kernel) writeState(s *state) error {
 	text, err := json.Marshal(s)
 	if err == nil {
-		err = os.WriteFile(k.statePath()+".new", append(text, '\n'), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(k.statePath()+".new", k.statePath())
+		err = file.Write(k.statePath(), append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("noting what timewarp has to take back: %w", err)

@@ -4,36 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
-// writeFile writes a whole file or none. It writes and syncs a temporary file, then renames it, so
-// a power failure leaves no incomplete file.
-func writeFile(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return adviseOnFullDisk(fmt.Errorf("writing %s: %w", path, err))
-	}
-	defer func() {
-		if err != nil {
-			err = adviseOnFullDisk(fmt.Errorf("writing %s: %w", path, err))
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err == nil {
-		err = errors.Join(f.Chmod(0o644), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(dir)
+// writeFile replaces a file as a whole. A power failure leaves the old or the new content.
+func writeFile(path string, data []byte) error {
+	return adviseOnFullDisk(file.Write(path, data, 0o644))
 }
 
 // writeJSON writes a value for machines that people can read.
@@ -43,15 +22,6 @@ func writeJSON(path string, value any) error {
 		return fmt.Errorf("encoding %s: %w", path, err)
 	}
 	return writeFile(path, append(data, '\n'))
-}
-
-// syncFolder sees that the names in a folder are on disk.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // adviseOnFullDisk adds the way out to the error of a full disk.

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	sysfile "airtide/internal/sys/file"
 )
 
 // RateFile is the content of a PHY rate file. It is used if nl80211 does not know the rate: for
@@ -34,10 +36,7 @@ const maxFileSize = 4096
 func (t RateFile) Write(path string) error {
 	text, err := json.Marshal(t)
 	if err == nil {
-		err = os.WriteFile(path+".new", append(text, '\n'), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = sysfile.Write(path, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("telling a PHY rate by a file: %w", err)
