@@ -118,9 +118,6 @@ func (t *together) usual(now time.Duration) bool {
 
 // asks asks the others for what the terminal needs. It is called while bounds are held.
 func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
-	if a.config.Policy == control.Observe {
-		return // F1, mended after the copy was made
-	}
 	if t.heldSince == 0 {
 		t.heldSince = now
 	}
@@ -137,7 +134,8 @@ func (t *together) asks(now time.Duration, a *agent, d control.Decision) {
 	}
 	asked := false
 	switch {
-	case d.Doubt && now-t.still.at >= t.pause(now):
+	// F1 was mended after the copy was made.
+	case a.config.Policy != control.Observe && d.Doubt && now-t.still.at >= t.pause(now):
 		if asked = t.turns.Ask(now, message.RTTProbe, stillLength(t.before), lead); asked {
 			t.still.at = now
 		}

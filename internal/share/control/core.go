@@ -236,11 +236,9 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 
 // proposeProbe asks the peers for a probe if one is needed: an RTT probe if the path is suspected,
 // a rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
-// windows are bounded.
+// windows are bounded. An observer asks for rate probes only: its peers need its standalone rate for
+// their shares, but it holds nothing back itself.
 func (c *Core) proposeProbe(now time.Duration, in Inputs) {
-	if c.config.Policy == Observe {
-		return // a probe would hold the peers back for a terminal that holds nothing back itself
-	}
 	d := c.decision
 	if c.benefit.boundSince == 0 {
 		c.benefit.boundSince = now
@@ -258,7 +256,7 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	}
 	proposed := false
 	switch {
-	case d.Doubt && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
+	case d.Doubt && c.config.Policy != Observe && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Wants(now, 1+len(in.Peers), d):
 		proposed = c.schedule.Propose(now, message.RateProbe, SoloLength(base, c.probe.meanRTT), lead)

@@ -190,25 +190,35 @@ func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
 	}
 }
 
-// TestAnObserverAsksForNoProbe: its peers would hold back, and it would not.
-func TestAnObserverAsksForNoProbe(t *testing.T) {
-	for policy, proposes := range map[Policy]bool{Shares: true, Observe: false} {
+// TestAnObserverAsksForRateProbesOnly: its peers would hold back in other probes, and it would not.
+func TestAnObserverAsksForRateProbesOnly(t *testing.T) {
+	for policy, coordinates := range map[Policy]bool{Shares: true, Observe: false} {
 		c := New(Config{Policy: policy, Session: 1, Weight: 1})
-		proposed := false
+		peers := []message.Peer{{Source: source(1), Report: message.Report{
+			Session: 2, State: message.Controlling, PeriodMs: 200, MaxKbps: 50_000, MaxSource: message.Measured,
+			UploadKbps: 20_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
+		}}}
+		if got := c.isCoordinator(peers); got != coordinates {
+			t.Errorf("%s: it asks for release probes: %v, want %v", policy, got, coordinates)
+		}
+		kinds := map[message.ProbeKind]bool{}
 		for i := range 100 {
 			now := time.Hour + time.Duration(i)*100*time.Millisecond
+			peers[0].HeardNs = int64(now)
 			out := c.Step(now, Inputs{
 				Ready: true, MayReportEarly: true, SilenceLimit: time.Second, Host: flow.HostSample{SendRate: 40e6},
-				Flows: []flow.Sample{{ID: 1, MSS: 1448, SendRate: 40e6, Greedy: true, MinRTT: 2 * ms, MeanRTT: 9 * ms, LeastRTT: 3 * ms}},
-				Peers: []message.Peer{{Source: source(1), HeardNs: int64(now), Report: message.Report{
-					Session: 2, State: message.Controlling, PeriodMs: 200, MaxKbps: 50_000, MaxSource: message.Measured,
-					UploadKbps: 20_000, Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
-				}}},
+				Flows: []flow.Sample{{
+					ID: 1, MSS: 1448, SendRate: 40e6, Greedy: true, MinRTT: 2 * ms, MeanRTT: 9 * ms, LeastRTT: 3 * ms,
+				}},
+				Peers: peers,
 			})
-			proposed = proposed || out.Probe.Kind != message.NoProbe
+			kinds[out.Probe.Kind] = true
 		}
-		if proposed != proposes {
-			t.Errorf("%s: a probe was proposed: %v, want %v", policy, proposed, proposes)
+		if !kinds[message.RateProbe] {
+			t.Errorf("%s: it asks for no rate probe", policy)
+		}
+		if policy == Observe && (kinds[message.RTTProbe] || kinds[message.ReleaseProbe]) {
+			t.Errorf("%s: it asks for probes %v", policy, kinds)
 		}
 	}
 }
