@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file as a whole. It writes and syncs a temporary file in the same folder, renames
-// it, and syncs the folder. The temporary file has an unpredictable name and is created with O_EXCL,
-// so a planted link is not followed. A link at path itself is replaced. After an error the old file
-// stays and the temporary file is removed. Errors wrap those of the system, such as ENOSPC.
+// Write replaces a file as a whole. It writes and syncs a temporary file in the same folder,
+// renames it, and syncs the folder. The temporary file has an unpredictable name and is created
+// with O_EXCL, so a planted link is not followed. A link at path itself is replaced. After an error
+// the old file stays and the temporary file is removed. Errors wrap those of the system, such as
+// ENOSPC.
 func Write(path string, data []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")
