@@ -176,9 +176,10 @@ func seconds() time.Duration {
 	return 10 * time.Second
 }
 
-// P3's cause and cure: stalls of a path that are shorter than the least RTO of real time cause
-// timeouts when time runs faster, unless the RTO follows. A trial in which the path itself came too
-// late, since the machine stood still, is not held against it.
+// TestModuleSpuriousTimeouts shows the cause and the cure of Onozato et al. 2019. Stalls of a path
+// that are shorter than the least RTO of real time cause timeouts when time runs faster, unless the
+// RTO follows. A trial in which the path itself came too late, since the machine stood still, does
+// not count.
 func TestModuleSpuriousTimeouts(t *testing.T) {
 	k, _ := loaded(t)
 	const tries, tooLate = 5, 50 * time.Millisecond

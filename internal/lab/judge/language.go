@@ -34,7 +34,7 @@ var Functions = map[string]string{
 	"jain":   "jain(goodput): Jain's index of a run's values, mean over runs",
 	"normalised_jain": "normalised_jain(goodput, [400, 50]): " +
 		"Jain's index of the values over what each terminal reaches alone",
-	"printed_index": "printed_index(goodput, [400, 50]): P4's improved index as printed",
+	"printed_index": "printed_index(goodput, [400, 50]): the improved index as Matsuno et al. 2021 print it",
 	"airtime_used": "airtime_used(goodput, [400, 50]): " +
 		"sum of the values over what each terminal reaches alone",
 	"distance": "distance(goodput, [400, 50], 100): " +

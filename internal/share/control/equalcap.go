@@ -2,10 +2,10 @@ package control
 
 import "time"
 
-// EqualCap is the window in bytes that our reconstruction of P4's middleware gives a flow with a
-// part of the capacity, in bit/s: what the smallest RTT needs, and less in proportion as the RTT
-// grows beyond it (notes on its lineage are in docs/design/sharing.md; the published formula is not
-// known).
+// EqualCap returns a flow's window in bytes by our reconstruction of the middleware of Matsuno et
+// al. 2021. part is the flow's part of the capacity in bit/s. The window is what the smallest RTT
+// needs, less in proportion as the RTT grows. The published formula is not known
+// (docs/design/sharing.md).
 func EqualCap(part float64, minRTT, rtt time.Duration) float64 {
 	window := part * minRTT.Seconds() / 8
 	if rtt > minRTT {
