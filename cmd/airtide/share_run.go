@@ -78,9 +78,10 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
 	)
 	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
 	fl.StringVar(&f.policy, "policy", string(control.Shares),
-		"shares, equal-cap (our reconstruction of the middleware of Matsuno et al. 2021), or observe")
+		"shares, equal-cap or equal-range (our reconstructions of the middleware of Matsuno et al. 2021), "+
+			"or observe")
 	fl.StringVar(&f.maximum, "max-rate", "", "rate that this terminal reaches alone, such as 400Mbit")
-	fl.StringVar(&f.capacity, "capacity", "", "rate that equal-cap divides, such as 1Gbit")
+	fl.StringVar(&f.capacity, "capacity", "", "rate that equal-cap and equal-range divide, such as 1Gbit")
 	fl.Float64Var(&f.weight, "weight", 1, "weight of this terminal, 0.1 to 10")
 	fl.StringVar(&f.alpha, "alpha", "1", "fairness, the same on all terminals: "+
 		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
@@ -98,7 +99,7 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
 	fl.StringVar(&f.otlp, "otlp", "",
 		"send metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
 	f.asJSON.register(fl, "print the state as a line of JSON each second")
-	fixed(cmd, "policy", "shares", "equal-cap", "observe")
+	fixed(cmd, "policy", "shares", "equal-cap", "equal-range", "observe")
 	fixed(cmd, "source", "auto", "bpf", "diag")
 	return cmd
 }

@@ -23,6 +23,7 @@ func TestMisuse(t *testing.T) {
 		{"maximum", func(c *Config) { c.MaxBps = -1 }},
 		{"weight", func(c *Config) { c.Weight = 11 }},
 		{"capacity", func(c *Config) { c.Policy = control.EqualCapPolicy }},
+		{"equal-range divides a capacity", func(c *Config) { c.Policy = control.EqualRangePolicy }},
 		{"policy", func(c *Config) { c.Policy = "mine" }},
 		{"interface wlan7", func(c *Config) { c.Interface = "wlan7" }},
 		{"multicast rate", func(c *Config) { c.MulticastBps = 6 }},

@@ -42,7 +42,7 @@ type Config struct {
 	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
 	Weight float64
 	Policy control.Policy
-	// CapacityBps is what equal-cap divides.
+	// CapacityBps is what equal-cap and equal-range divide.
 	CapacityBps float64
 	Control     control.Options
 	// Source is where samples come from.
@@ -66,8 +66,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("a multicast rate of %g bit/s: want 1 to 600 Mbit/s", c.MulticastBps)
 	case c.Control.Alpha != nil && !(*c.Control.Alpha >= 0):
 		return fmt.Errorf("an alpha of %g: want a number from 0 on, or inf", *c.Control.Alpha)
-	case c.Policy == control.EqualCapPolicy && c.CapacityBps <= 0:
-		return errors.New("the policy equal-cap divides a capacity, and none is given")
+	case c.Policy.DividesCapacity() && c.CapacityBps <= 0:
+		return fmt.Errorf("the policy %s divides a capacity, and none is given", c.Policy)
 	}
 	_, err := control.ParsePolicy(string(c.Policy))
 	return err

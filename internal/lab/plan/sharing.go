@@ -14,12 +14,12 @@ import (
 
 // Sharing is how a terminal shares the access point with the others.
 type Sharing struct {
-	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap or observe."`
+	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
 	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
 	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent is told its PHY rate, as by nl80211 where there is Wi-Fi; max_rate wins over it. Default false."`
 	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"What is fair, the same on all terminals that share: 0 puts the total first, 1 (default) is proportional fairness, inf is max-min."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
-	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policy equal-cap divides."`
+	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policies equal-cap and equal-range divide."`
 	Start    Duration    `json:"start,omitzero" jsonschema:"When its agent starts, since the start of the run; it takes a second or two to load. Default: before the run, and all know each other."`
 	Stop     Duration    `json:"stop,omitzero" jsonschema:"When its agent ends, since the start of the run, and lets go. Default: after the run."`
 	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
@@ -68,8 +68,8 @@ func (a Alpha) Value() float64 {
 }
 
 func (c *checker) sharing(path string, s Sharing) {
-	if s.Policy == SharePolicy(control.EqualCapPolicy) && s.Capacity == 0 {
-		c.problem(path, "equal-cap without a capacity", "capacity, such as 100 Mbit/s")
+	if control.Policy(s.Policy).DividesCapacity() && s.Capacity == 0 {
+		c.problem(path, string(s.Policy)+" without a capacity", "capacity, such as 100 Mbit/s")
 	}
 	if s.Weight != 0 && (s.Weight < message.LowestWeight/1000.0 || s.Weight > message.HighestWeight/1000.0) {
 		c.problem(path+".weight", c.found(path+".weight"), "0.1 to 10")

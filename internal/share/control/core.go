@@ -207,8 +207,11 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	case c.standaloneRate() == 0:
 		return b, "it is not known what this terminal reaches alone"
 	}
-	if c.config.Policy == EqualCapPolicy {
+	switch c.config.Policy {
+	case EqualCapPolicy:
 		return c.equalCap(now, in, v), ""
+	case EqualRangePolicy:
+		return c.equalRange(now, in, v), ""
 	}
 	all := c.terminals(now, in)
 	c.compareBenefit(now, in, all)

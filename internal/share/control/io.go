@@ -19,7 +19,7 @@ type Config struct {
 	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is
 	// measured.
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
-	// CapacityBps is what the policy equal-cap divides, in bit/s.
+	// CapacityBps is what equal-cap and equal-range divide, in bit/s.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
 	// SingleFrames says that the radio sends each packet by itself, whatever Inputs.Radio says.
 	SingleFrames bool `json:"single_frames,omitempty"`

@@ -9,16 +9,22 @@ type Policy string
 const (
 	// Shares keeps each terminal to its share of the allocation.
 	Shares Policy = "shares"
-	// EqualCapPolicy is our reconstruction of the middleware of P4: the capacity by the number of
-	// terminals, as a window of the smallest RTT, less as the RTT grows. It is there for
-	// comparison.
+	// EqualCapPolicy is a reconstruction of the middleware of Matsuno et al. 2021, for comparison:
+	// a cap of an equal part of the capacity, as a window of the smallest RTT, less as the RTT
+	// grows.
 	EqualCapPolicy Policy = "equal-cap"
+	// EqualRangePolicy is a second reconstruction of it: a floor and a cap around an equal part of
+	// the capacity, as a window of the measured RTT.
+	EqualRangePolicy Policy = "equal-range"
 	// Observe reports, and bounds nothing.
 	Observe Policy = "observe"
 )
 
 // Policies are all of them.
-var Policies = []Policy{Shares, EqualCapPolicy, Observe}
+var Policies = []Policy{Shares, EqualCapPolicy, EqualRangePolicy, Observe}
+
+// DividesCapacity says whether the policy needs Config.CapacityBps.
+func (p Policy) DividesCapacity() bool { return p == EqualCapPolicy || p == EqualRangePolicy }
 
 // ParsePolicy reads the name of a policy.
 func ParsePolicy(s string) (Policy, error) {
@@ -27,5 +33,5 @@ func ParsePolicy(s string) (Policy, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("policy %q: want shares, equal-cap or observe", s)
+	return "", fmt.Errorf("policy %q: want shares, equal-cap, equal-range or observe", s)
 }

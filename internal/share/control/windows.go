@@ -96,21 +96,42 @@ func (c *Core) shareWindows(now time.Duration, d Decision) (b bounds) {
 	return b
 }
 
-// equalCap bounds every sending flow by the window that an equal part of the capacity needs.
-func (c *Core) equalCap(now time.Duration, in Inputs, v *View) (b bounds) {
+// equalShare divides the capacity equally among the sending terminals, in bit/s.
+func (c *Core) equalShare(in Inputs, v *View) float64 {
 	n := 1
 	for i := range in.Peers {
 		if in.Peers[i].Report.UploadKbps > 0 {
 			n++
 		}
 	}
-	share := c.config.CapacityBps / float64(n)
-	c.share = share
-	v.ShareBps, v.TotalBps, v.Correction = share, c.config.CapacityBps, 1
+	c.share = c.config.CapacityBps / float64(n)
+	v.ShareBps, v.TotalBps, v.Correction = c.share, c.config.CapacityBps, 1
+	return c.share
+}
+
+// equalCap bounds every sending flow by the window that an equal part of the capacity needs.
+func (c *Core) equalCap(now time.Duration, in Inputs, v *View) (b bounds) {
+	share := c.equalShare(in, v)
 	for _, w := range c.flowWindows(now, false, 1, false, func(part float64, base time.Duration) float64 {
 		return EqualCap(share*part, base, c.host.MeanRTT)
 	}) {
 		b.addSend(w)
+	}
+	return b
+}
+
+// equalRange bounds every sending flow from below and above, around the window that an equal part
+// of the capacity needs at the measured RTT.
+func (c *Core) equalRange(now time.Duration, in Inputs, v *View) (b bounds) {
+	share := c.equalShare(in, v)
+	for _, w := range c.flowWindows(now, false, 1, false, func(part float64, base time.Duration) float64 {
+		_, greatest := EqualRange(share*part, max(c.host.MeanRTT, base))
+		return greatest
+	}) {
+		least := w.bytes * rangeFloor / rangeCap / float64(w.flow.MSS)
+		b.addSend(w)
+		bound := &b.send[len(b.send)-1]
+		bound.Least = uint32(min(max(least, LeastWindow), float64(bound.Packets)))
 	}
 	return b
 }

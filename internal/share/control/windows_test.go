@@ -144,6 +144,24 @@ func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	}
 }
 
+// TestEqualRangeBoundsFromBelowAndAbove: an equal part of the capacity, by the measured RTT; by the
+// base RTT before anything was measured.
+func TestEqualRangeBoundsFromBelowAndAbove(t *testing.T) {
+	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
+	for _, mean := range []time.Duration{0, base / 2, base, 3 * base} {
+		c := New(Config{CapacityBps: 100e6})
+		c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now}})
+		c.host.MeanRTT = mean
+		in := Inputs{Peers: []message.Peer{{Report: message.Report{UploadKbps: 5000}}}}
+		b := c.equalRange(now, in, &View{})
+		least := 100e6 / 2 * max(base, mean).Seconds() / (8 * mss)
+		if len(b.send) != 1 || math.Abs(float64(b.send[0].Least)-least) > 1 ||
+			math.Abs(float64(b.send[0].Packets)-1.25*least) > 1 {
+			t.Errorf("mean RTT %s: windows %+v, want one from %.1f packets to 1.25 times as many", mean, b.send, least)
+		}
+	}
+}
+
 // TestAMemberThatClaimsOthersQueuesIsBounded: each gets a window at most with which its round-trip
 // time is 250 ms, or 1.5 times what is claimed (docs/reference/share-messages.md), and the least of
 // several claims counts. When the claim ends, the share's window is back.
