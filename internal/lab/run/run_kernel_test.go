@@ -3,17 +3,21 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/lab/result"
+	"airtide/test/need"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -276,5 +280,67 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 	}
 	if left := leftovers(t, before); left != nil {
 		t.Errorf("namespaces are left: %v", left)
+	}
+}
+
+// newLab keeps labs of tests apart from each other, and makes a test wait for nobody: how late
+// packets are on a machine that is busy with other tests says nothing about the lab.
+func newLab(t *testing.T) Options {
+	t.Helper()
+	need.Root(t)
+	was := lockPath
+	lockPath = filepath.Join(t.TempDir(), "lab.lock")
+	t.Cleanup(func() { lockPath = was })
+	return Options{Tool: "test", LagLimit: time.Minute, Notice: func(line string) { t.Log(line) }}
+}
+
+// namespaces are those of the terminals of small; other tests have other names.
+func namespaces(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("/run/netns/airtide-cell-*-sta?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// leftovers are the namespaces that were not there before.
+func leftovers(t *testing.T, before []string) (left []string) {
+	for _, n := range namespaces(t) {
+		if !slices.Contains(before, n) {
+			left = append(left, n)
+		}
+	}
+	return left
+}
+
+func TestAnInterruptedRunLeavesNothing(t *testing.T) {
+	o := newLab(t)
+	before := namespaces(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress = func(p Progress) {
+		if p.Elapsed > 300*time.Millisecond {
+			cancel()
+		}
+	}
+	outcome, err := Run(ctx, t.TempDir(), planOf(t, small), o)
+	if err == nil || !strings.Contains(err.Error(), "lab resume") || outcome == nil || outcome.Finished != 0 {
+		t.Fatalf("outcome %+v, error %v", outcome, err)
+	}
+	if left := leftovers(t, before); left != nil {
+		t.Errorf("namespaces are left: %v", left)
+	}
+}
+
+func TestALateEngineMakesAnAttemptLate(t *testing.T) {
+	o := newLab(t)
+	p := planOf(t, small)
+	s := &scheduler{plan: p, Options: o.serialiseCallbacks()}
+	a := newAttempt(p, p.Runs[0], t.TempDir(), &computer{tool: o.Tool}, time.Nanosecond, &progress{scheduler: s})
+	s.AtOnce = 1
+	r, err := a.try(t.Context())
+	if _, late := errors.AsType[*LateError](err); !late || !strings.Contains(err.Error(), "fell behind") || r == nil ||
+		r.Valid {
+		t.Errorf("result %+v, error %v", r, err)
 	}
 }
