@@ -12,6 +12,7 @@ import (
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/units"
 )
 
 // ccParameters are the flags that set parameters. A missing flag changes nothing.
@@ -34,18 +35,10 @@ var ccParameterFlags = []string{
 }
 
 func (p *ccParameters) define(fl *pflag.FlagSet) {
-	fl.DurationVar(
-		&p.rttRef,
-		"rtt-ref",
-		0,
-		"RTT at which it equals CUBIC, 1ms to 10s (default 200ms for cubic_rtt, 1s for cubic_rttk)",
-	)
-	fl.Float64Var(
-		&p.Beta,
-		"beta",
-		0,
-		"CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)",
-	)
+	durationVar(fl, &p.rttRef, "rtt-ref", "", 0,
+		"RTT at which it equals CUBIC, 1 ms to 10 s (default 200 ms for cubic_rtt, 1 s for cubic_rttk)")
+	fl.Var(units.NumberFlag(&p.Beta), "beta",
+		"CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)")
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until the first loss")
 	fl.StringVar(
 		&p.timeRatio,
@@ -53,10 +46,10 @@ func (p *ccParameters) define(fl *pflag.FlagSet) {
 		"",
 		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)",
 	)
-	fl.Float64Var(&p.Gamma, "gamma", 0, "Compound: initial number of packets that may wait in the path (default 30)")
-	fl.Float64Var(&p.GammaLow, "gamma-low", 0, "Compound: smallest gamma (default 5)")
-	fl.Float64Var(&p.GammaHigh, "gamma-high", 0, "Compound: largest gamma (default 30)")
-	fl.Float64Var(&p.Lambda, "lambda", 0, "Compound: weight of a new gamma, 0 to 1 (default 0.25)")
+	fl.Var(units.NumberFlag(&p.Gamma), "gamma", "Compound: initial number of packets that may wait in the path (default 30)")
+	fl.Var(units.NumberFlag(&p.GammaLow), "gamma-low", "Compound: smallest gamma (default 5)")
+	fl.Var(units.NumberFlag(&p.GammaHigh), "gamma-high", "Compound: largest gamma (default 30)")
+	fl.Var(units.NumberFlag(&p.Lambda), "lambda", "Compound: weight of a new gamma, 0 to 1 (default 0.25)")
 	fl.Uint32Var(&p.LowWindow, "low-window", 0, "Compound: window in packets below which it equals Reno (default 38)")
 }
 
@@ -73,7 +66,7 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 		switch name {
 		case "rtt-ref":
 			if p.rttRef < kind.MinRTTRefUs*time.Microsecond || p.rttRef > kind.MaxRTTRefUs*time.Microsecond {
-				return out, fmt.Errorf("--rtt-ref %s: want 1ms to 10s", p.rttRef)
+				return out, fmt.Errorf("--rtt-ref %s: want 1 ms to 10 s", units.Duration(p.rttRef))
 			}
 			out.RTTRefUs = uint32(p.rttRef.Microseconds())
 		case "beta":

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"airtide/internal/view/terminal"
@@ -38,9 +37,6 @@ command.`,
 		Args:              argsBeforeCommand("FILE"),
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Duration < 0 {
-				return usageError{fmt.Errorf("--duration %s: want a positive time", o.Duration)}
-			}
 			var err error
 			if o.Command, err = commandOf(cmd, args); err != nil {
 				return err
@@ -72,7 +68,7 @@ command.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.DurationVarP(&o.Duration, "duration", "d", 0, "end after this time")
+	durationVar(fl, &o.Duration, "duration", "d", 0, "end after this time")
 	asJSON.register(fl, "print one line of JSON once the cell is ready")
 	return cmd
 }

@@ -41,7 +41,7 @@ or of the cell of one process. On a terminal, a table is updated until Ctrl-C. I
 		ValidArgsFunction: completeCell,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if interval <= 0 {
-				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
+				return usageError{errors.New("--interval 0: want a time above 0")}
 			}
 			var only int
 			if len(args) > 0 {
@@ -73,7 +73,7 @@ or of the cell of one process. On a terminal, a table is updated until Ctrl-C. I
 	fl := cmd.Flags()
 	asJSON.register(fl, "print lines of JSON")
 	fl.BoolVar(&once, "once", false, "observe for one interval, print, and exit")
-	fl.DurationVarP(&interval, "interval", "i", time.Second, "time between two updates")
+	durationVar(fl, &interval, "interval", "i", time.Second, "time between two updates")
 	return cmd
 }
 

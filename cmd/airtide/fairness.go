@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
+	"airtide/internal/units"
 )
 
 // fairnessFlags are the flags as the user gives them and as they are read.
@@ -117,12 +117,12 @@ func (f *fairnessFlags) sourceGiven(args []string) (err error) {
 	case f.least != "" && (figures || f.result != ""):
 		return errors.New("--least needs a recording")
 	}
-	if f.objective, err = strconv.ParseFloat(f.alpha, 64); err != nil || !(f.objective >= 0) {
-		return fmt.Errorf("--alpha %q: want 0 or more, or inf", f.alpha)
+	if f.objective, err = allocate.ParseAlpha(f.alpha); err != nil {
+		return fmt.Errorf("--alpha %w", err)
 	}
 	for _, text := range f.weights {
-		w, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil || !(w > 0) || math.IsInf(w, 1) {
+		w, ok := units.ParseNumber(strings.TrimSpace(text))
+		if !ok || w == 0 {
 			return fmt.Errorf("--weights %q: want numbers above 0", text)
 		}
 		f.weighing = append(f.weighing, w)
@@ -229,23 +229,17 @@ const mbits = "Mbit/s"
 // parseRate reads a number: in Mbit/s if it has a unit, otherwise as it is.
 func parseRate(text string) (v float64, unit string, err error) {
 	text = strings.TrimSpace(text)
-	number := strings.TrimRight(text, "kMGbitps/ ")
-	v, err = strconv.ParseFloat(number, 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 1) {
-		return 0, "", fmt.Errorf("%q is neither a rate, such as 30 or 30Mbit, nor a file", text)
-	}
-	given := strings.TrimSpace(text[len(number):])
-	if given == "" {
+	if v, ok := units.ParseNumber(text); ok {
 		return v, "", nil
 	}
-	for prefix, size := range map[string]float64{"": 1e-6, "k": 1e-3, "M": 1, "G": 1e3} {
-		for _, bits := range []string{"", "bit", "bit/s", "bps"} {
-			if given == prefix+bits {
-				return v * size, mbits, nil
-			}
+	rate, err := units.ParseRate(text)
+	if bad, ok := errors.AsType[*units.SyntaxError](err); ok {
+		if bad.Meant != "" {
+			return 0, "", fmt.Errorf("%q: did you mean %s?", text, bad.Meant)
 		}
+		return 0, "", fmt.Errorf("%q is neither a rate, such as 30 or 30 Mbit/s, nor a file", text)
 	}
-	return 0, "", fmt.Errorf("%q has an unknown unit: want bit, kbit, Mbit or Gbit", text)
+	return float64(rate) / 1e6, mbits, err
 }
 
 func alphaName(alpha float64) string {

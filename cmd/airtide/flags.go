@@ -4,12 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/units"
 )
+
+// durationVar adds a flag with a time, in seconds if it has no unit.
+func durationVar(fl *pflag.FlagSet, to *time.Duration, name, short string, value time.Duration, usage string) {
+	*to = value
+	fl.VarP(units.DurationFlag(to), name, short, usage)
+}
 
 // jsonFlag is --json.
 type jsonFlag bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,7 +70,7 @@ type labFlags struct {
 func (f *labFlags) register(cmd *cobra.Command) {
 	f.json.register(cmd.Flags(), "print the outcome as JSON")
 	f.quiet.register(cmd.Flags(), "print only errors")
-	cmd.Flags().DurationVar(&f.lagLimit, "lag-limit", engine.DefaultLagLimit,
+	durationVar(cmd.Flags(), &f.lagLimit, "lag-limit", "", engine.DefaultLagLimit,
 		"limit of the 99th percentile by which packets leave the cell late (99.9th percentile: ten times the limit)")
 	cmd.Flags().IntVar(&f.atOnce, "at-once", 1, "number of runs at a time, if one run leaves the processors idle")
 }
@@ -77,7 +78,7 @@ func (f *labFlags) register(cmd *cobra.Command) {
 // run runs with progress and prints the outcome.
 func (f *labFlags) run(t *terminal.Terminal, run func(lab.Options) (*lab.Outcome, error)) error {
 	if f.lagLimit <= 0 {
-		return usageError{fmt.Errorf("--lag-limit %s: want a positive time", f.lagLimit)}
+		return usageError{errors.New("--lag-limit 0: want a time above 0")}
 	}
 	if f.atOnce < 1 || f.atOnce > lab.MaxAtOnce {
 		return usageError{fmt.Errorf("--at-once %d: want 1 to %d", f.atOnce, lab.MaxAtOnce)}

@@ -15,6 +15,7 @@ import (
 
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/show"
+	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
 
@@ -100,7 +101,7 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 	theme.register(cmd)
 	fl.BoolVar(&grey, "grey", false, "older name of --theme print")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "figures without titles")
-	fl.Float64Var(&o.WidthCm, "width", 0, "width of figures in cm (default 16)")
+	fl.Var(units.NumberFlag(&o.WidthCm), "width", "width of figures in cm (default 16)")
 	asJSON.register(fl, "print as JSON")
 	fl.BoolVar(&asCSV, "csv", false, "print as CSV")
 	fl.BoolVar(&each, "each", false, "also print the values by flow or terminal")

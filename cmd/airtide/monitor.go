@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -48,9 +47,6 @@ connection, ? shows all keys, q quits. In a pipe or with --once, a plain table i
 			if err != nil {
 				return usageError{err}
 			}
-			if interval < 0 {
-				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
-			}
 			if events && !bool(asJSON) {
 				return usageError{errors.New("--events needs --json")}
 			}
@@ -62,7 +58,7 @@ connection, ? shows all keys, q quits. In a pipe or with --once, a plain table i
 	}
 	source.register(cmd)
 	fl := cmd.Flags()
-	fl.DurationVarP(&interval, "interval", "i", 0, "time between two updates (default 1s, 0.5s on the full screen)")
+	durationVar(fl, &interval, "interval", "i", 0, "time between two updates (default 1 s, 500 ms on the full screen)")
 	asJSON.register(fl, "print lines of JSON")
 	fl.BoolVar(&once, "once", false, "observe for one interval, print, and exit")
 	fl.BoolVar(&events, "events", false, "with --json: also print a line for each event")

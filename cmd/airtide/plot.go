@@ -14,6 +14,7 @@ import (
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/plot"
 )
 
@@ -63,17 +64,17 @@ Figures:
 	fl.UintSliceVar(&flows, "flow", nil,
 		"flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
-	fl.DurationVar(&o.From, "from", 0, "start of the figure, from the start of the recording")
-	fl.DurationVar(&o.To, "to", 0, "end of the figure, from the start of the recording (default: its end)")
+	durationVar(fl, &o.From, "from", "", 0, "start of the figure, from the start of the recording")
+	durationVar(fl, &o.To, "to", "", 0, "end of the figure, from the start of the recording (default: its end)")
 	fl.StringVar(&o.Title, "title", "", "title (default: the flow)")
 	fl.BoolVar(&o.NoTitle, "no-title", false, "no title")
-	fl.Float64Var(&o.WidthCm, "width", 0, "width in cm (default 16)")
-	fl.Float64Var(&o.HeightCm, "height", 0, "height in cm (default: as the figure needs)")
+	fl.Var(units.NumberFlag(&o.WidthCm), "width", "width in cm (default 16)")
+	fl.Var(units.NumberFlag(&o.HeightCm), "height", "height in cm (default: as the figure needs)")
 	fl.IntVar(&o.DPI, "dpi", 0, "resolution of a PNG (default 300)")
 	theme.register(cmd)
 	fl.StringVar(&style, "style", "", "older name of --theme: colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
-	fl.DurationVar(&o.Window, "window", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
+	durationVar(fl, &o.Window, "window", "", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
 	names := make([]string, 0, len(plot.Kinds()))
 	for _, k := range plot.Kinds() {
 		names = append(names, string(k))

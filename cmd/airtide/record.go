@@ -38,9 +38,6 @@ With a command, its connections and those of its children are recorded until the
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[0])}
 			}
-			if o.Duration < 0 {
-				return usageError{fmt.Errorf("--duration %s: want a positive time", o.Duration)}
-			}
 			var err error
 			if o.Monitor, err = source.options(); err != nil {
 				return err
@@ -76,7 +73,7 @@ With a command, its connections and those of its children are recorded until the
 	source.register(cmd)
 	fl := cmd.Flags()
 	out.register(fl, "file to write (required); conventional suffix: .atr")
-	fl.DurationVarP(&o.Duration, "duration", "d", 0, "stop after this time")
+	durationVar(fl, &o.Duration, "duration", "d", 0, "stop after this time")
 	fl.BoolVarP(&o.All, "all", "a", false, "with a command: record every connection, not only its own")
 	fl.StringVar(&o.Label, "label", "", "text to keep in the recording")
 	asJSON.register(fl, "print the result as JSON")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"airtide/internal/view/terminal"
@@ -14,6 +13,7 @@ import (
 
 	"airtide/internal/observe/monitor"
 	"airtide/internal/share"
+	"airtide/internal/share/allocate"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/link"
@@ -21,18 +21,19 @@ import (
 	"airtide/internal/share/metrics"
 	"airtide/internal/share/radio"
 	"airtide/internal/share/steplog"
+	"airtide/internal/units"
 )
 
 // shareFlags are the flags of share run as the user gives them.
 type shareFlags struct {
-	key, device, policy, maximum, capacity, source, phyFile string
-	multicast, alpha                                        string
-	peers                                                   []string
-	port                                                    uint16
-	weight                                                  float64
-	single                                                  bool
-	asJSON                                                  jsonFlag
-	metrics, otlp, record                                   string
+	key, device, policy, source, phyFile, alpha string
+	maximum, capacity, multicast                units.Rate
+	peers                                       []string
+	port                                        uint16
+	weight                                      float64
+	single                                      bool
+	asJSON                                      jsonFlag
+	metrics, otlp, record                       string
 }
 
 func newShareRun(t *terminal.Terminal) *cobra.Command {
@@ -80,12 +81,13 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
 	fl.StringVar(&f.policy, "policy", string(control.Shares),
 		"shares, equal-cap or equal-range (our reconstructions of the middleware of Matsuno et al. 2021), "+
 			"or observe")
-	fl.StringVar(&f.maximum, "max-rate", "", "rate that this terminal reaches alone, such as 400Mbit")
-	fl.StringVar(&f.capacity, "capacity", "", "rate that equal-cap and equal-range divide, such as 1Gbit")
-	fl.Float64Var(&f.weight, "weight", 1, "weight of this terminal, 0.1 to 10")
+	fl.Var(units.RateFlag(&f.maximum), "max-rate", "rate that this terminal reaches alone, such as 400Mbit")
+	fl.Var(units.RateFlag(&f.capacity), "capacity", "rate that equal-cap and equal-range divide, such as 1Gbit")
+	f.weight = 1
+	fl.Var(units.NumberFlag(&f.weight), "weight", "weight of this terminal, 0.1 to 10")
 	fl.StringVar(&f.alpha, "alpha", "1", "fairness, the same on all terminals: "+
 		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
-	fl.StringVar(&f.multicast, "multicast-rate", "",
+	fl.Var(units.RateFlag(&f.multicast), "multicast-rate",
 		"rate at which the access point sends multicast (default 6Mbit above 2.4 GHz, otherwise 1Mbit)")
 	fl.StringVar(&f.phyFile, "phy-file", "", "file with the current PHY rate, if nl80211 does not report it "+
 		"(docs/design/sharing.md); read twice a second")
@@ -167,6 +169,7 @@ func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
 func (f *shareFlags) config() (c share.Config, err error) {
 	c = share.Config{
 		Interface: f.device, Weight: f.weight, SingleFrames: f.single,
+		MaxBps: float64(f.maximum), CapacityBps: float64(f.capacity), MulticastBps: float64(f.multicast),
 		Link: link.Config{Interface: f.device, Port: f.port},
 	}
 	if c.Policy, err = control.ParsePolicy(f.policy); err != nil {
@@ -175,24 +178,9 @@ func (f *shareFlags) config() (c share.Config, err error) {
 	if c.Source, err = monitor.ParseKind(f.source); err != nil {
 		return c, err
 	}
-	for _, rate := range []struct {
-		flag, text string
-		to         *float64
-	}{
-		{"max-rate", f.maximum, &c.MaxBps},
-		{"capacity", f.capacity, &c.CapacityBps},
-		{"multicast-rate", f.multicast, &c.MulticastBps},
-	} {
-		if rate.text == "" {
-			continue
-		}
-		if *rate.to, err = parseBitRate(rate.text); err != nil {
-			return c, fmt.Errorf("--%s %q: want a rate such as 400Mbit", rate.flag, rate.text)
-		}
-	}
-	alpha, err := strconv.ParseFloat(f.alpha, 64)
-	if err != nil || !(alpha >= 0) {
-		return c, fmt.Errorf("--alpha %q: want a number from 0 on, or inf", f.alpha)
+	alpha, err := allocate.ParseAlpha(f.alpha)
+	if err != nil {
+		return c, fmt.Errorf("--alpha %w", err)
 	}
 	c.Control.Alpha = &alpha
 	if f.otlp != "" {
@@ -220,13 +208,4 @@ func parsePeer(text string, port uint16) (netip.AddrPort, error) {
 		return ap, fmt.Errorf("--peer %q: want an address, or an address with a port", text)
 	}
 	return ap, nil
-}
-
-// parseBitRate reads a rate with a unit, in bit/s.
-func parseBitRate(text string) (float64, error) {
-	v, unit, err := parseRate(text)
-	if err == nil && unit == "" {
-		err = fmt.Errorf("%q has no unit", text)
-	}
-	return v * 1e6, err
 }

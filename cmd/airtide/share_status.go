@@ -38,7 +38,7 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval <= 0 {
-				return usageError{fmt.Errorf("--interval %s: want a positive time", interval)}
+				return usageError{errors.New("--interval 0: want a time above 0")}
 			}
 			if cmd.Flags().Changed("interval") && !watch {
 				return usageError{errors.New("--interval is the time between two updates of --watch")}
@@ -70,7 +70,7 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 	fl := cmd.Flags()
 	asJSON.register(fl, "print a line of JSON for each agent")
 	fl.BoolVarP(&watch, "watch", "w", false, "update until Ctrl-C")
-	fl.DurationVarP(&interval, "interval", "i", time.Second, "time between two updates of --watch")
+	durationVar(fl, &interval, "interval", "i", time.Second, "time between two updates of --watch")
 	return cmd
 }
 

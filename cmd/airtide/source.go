@@ -12,6 +12,7 @@ import (
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/sockets/filter"
+	"airtide/internal/units"
 )
 
 // sourceFlags choose the flows that are observed, the source of samples and their density.
@@ -32,7 +33,7 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 		"which ACKs become samples: every, change, or at most one per duration (10ms)",
 	)
 	f.selectionFlags.register(fl, "only flows")
-	fl.DurationVar(&f.poll, "poll", 100*time.Millisecond, "time between polls of the diag source")
+	durationVar(fl, &f.poll, "poll", "", 100*time.Millisecond, "time between polls of the diag source")
 	fl.IntVar(
 		&f.buffer,
 		"buffer-mb",
@@ -81,7 +82,7 @@ func (f *sourceFlags) parse() (o monitor.Options, err error) {
 		return o, fmt.Errorf("--max-flows %d: want 1 to %d", f.maxFlows, 1<<22)
 	}
 	if f.poll < time.Millisecond {
-		return o, fmt.Errorf("--poll %s: want at least 1ms", f.poll)
+		return o, fmt.Errorf("--poll %s: want at least 1 ms", units.Duration(f.poll))
 	}
 	if f.btf != "" {
 		if _, err := os.Stat(f.btf); errors.Is(err, fs.ErrNotExist) {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"airtide/internal/units"
 )
 
 // maxDistance is the number of wrong letters up to which a name is suggested.
@@ -25,8 +29,11 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unknown verb %q%s", args[0], suggestion("", args[0], names))}
 }
 
-// flagError adds the nearest flag to the error of an unknown flag.
+// flagError adds the nearest flag to the error of an unknown flag, and words wrong values plainly.
 func flagError(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return usageError{fmt.Errorf("--%s %q: want %s", wrong.GetFlag().Name, wrong.GetValue(), wanted(wrong))}
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown {
 		return usageError{err}
@@ -34,6 +41,30 @@ func flagError(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return usageError{fmt.Errorf("%w%s", err, suggestion("--", name, names))}
+}
+
+// wanted describes the values that a flag takes.
+func wanted(wrong *pflag.InvalidValueError) string {
+	if syntax, ok := errors.AsType[*units.SyntaxError](wrong); ok {
+		return syntax.Want()
+	}
+	switch wrong.GetFlag().Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int":
+		return "a whole number"
+	case "uint":
+		return "a whole number from 0 on"
+	case "uint16":
+		return fmt.Sprintf("a whole number from 0 to %d", math.MaxUint16)
+	case "uint32":
+		return fmt.Sprintf("a whole number from 0 to %d", math.MaxUint32)
+	case "uintSlice":
+		return "whole numbers, separated by commas"
+	case "stringSlice":
+		return "values separated by commas, without quotation marks"
+	}
+	return wrong.Unwrap().Error()
 }
 
 // suggestion is " (did you mean PREFIX NAME?)" with the nearest name, or empty.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Duration is a time in nanoseconds. As a *Duration it is a flag.
+// Duration is a time in nanoseconds.
 type Duration time.Duration
 
 const expectedDuration = "a time in ns, us, ms, s, min or h, such as 20 ms"
@@ -55,10 +55,4 @@ func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads what ParseDuration reads.
-func (d *Duration) UnmarshalText(text []byte) error { return d.Set(string(text)) }
-
-// Set reads a flag's value.
-func (d *Duration) Set(text string) error { return set(d, text, ParseDuration) }
-
-// Type names the kind of value in help texts.
-func (*Duration) Type() string { return "duration" }
+func (d *Duration) UnmarshalText(text []byte) error { return set(d, string(text), ParseDuration) }

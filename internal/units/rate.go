@@ -1,6 +1,6 @@
 package units
 
-// Rate is a bit rate in bit/s. As a *Rate it is a flag.
+// Rate is a bit rate in bit/s.
 type Rate int64
 
 const expectedRate = "a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s"
@@ -21,13 +21,7 @@ func (r Rate) Short() string { return Rates.Format(float64(r)) }
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads what ParseRate reads.
-func (r *Rate) UnmarshalText(text []byte) error { return r.Set(string(text)) }
-
-// Set reads a flag's value.
-func (r *Rate) Set(text string) error { return set(r, text, ParseRate) }
-
-// Type names the kind of value in help texts.
-func (*Rate) Type() string { return "rate" }
+func (r *Rate) UnmarshalText(text []byte) error { return set(r, string(text), ParseRate) }
 
 // set stores a parsed value, and leaves the old one after an error.
 func set[T any](to *T, text string, parse func(string) (T, error)) error {

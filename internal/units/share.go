@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Share is a part of a whole, 0 to 1. As a *Share it is a flag.
+// Share is a part of a whole, 0 to 1.
 type Share float64
 
 const expectedShare = "a share from 0 to 1, or in per cent, such as 0.002 or 0.2 %"
@@ -30,10 +30,4 @@ func (s Share) String() string { return strconv.FormatFloat(float64(s)*100, 'g',
 func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what ParseShare reads.
-func (s *Share) UnmarshalText(text []byte) error { return s.Set(string(text)) }
-
-// Set reads a flag's value.
-func (s *Share) Set(text string) error { return set(s, text, ParseShare) }
-
-// Type names the kind of value in help texts.
-func (*Share) Type() string { return "share" }
+func (s *Share) UnmarshalText(text []byte) error { return set(s, string(text), ParseShare) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes. As a *Size it is a flag.
+// Size is a number of bytes.
 type Size int64
 
 const expectedSize = "a size in B, kB, MB, GB, KiB, MiB or GiB, such as 64 kB"
@@ -35,13 +35,9 @@ func (s Size) Short() string { return Sizes.Format(float64(s)) }
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what ParseSize reads.
-func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+func (s *Size) UnmarshalText(text []byte) error { return set(s, string(text), ParseSize) }
 
-// Set reads a flag's value.
-func (s *Size) Set(text string) error { return set(s, text, ParseSize) }
-
-// Type names the kind of value in help texts.
-func (*Size) Type() string { return "size" }
+const expectedBufferSize = "a size such as 64 kB, or a number of bytes, which k, M or G (of 1024) may follow"
 
 // ParseBufferSize reads a size, a bare number of bytes, or a number with k, M or G of 1024 as
 // socket tools have it.

@@ -12,7 +12,6 @@ import (
 )
 
 type quantity interface {
-	pflag.Value
 	encoding.TextUnmarshaler
 	encoding.TextMarshaler
 	fmt.Stringer
@@ -56,7 +55,7 @@ func TestQuantitiesAreReadAndPrinted(t *testing.T) {
 		{new(Share), "0.002", "0.2 %"},
 		{new(Share), "1", "100 %"},
 	} {
-		if err := c.into.Set(c.text); err != nil || c.into.String() != c.printed {
+		if err := c.into.UnmarshalText([]byte(c.text)); err != nil || c.into.String() != c.printed {
 			t.Errorf("%q is read as %s (%v), expected %s", c.text, c.into, err, c.printed)
 		}
 		marshalled, err := c.into.MarshalText()
@@ -72,7 +71,7 @@ func TestOtherTextsAreRefused(t *testing.T) {
 		"Inf s", "0x1p4 s", "1e s", "1e99 s", "1m30", "150 %", "1_000 s",
 	} {
 		for _, q := range []quantity{new(Rate), new(Duration), new(Size), new(Share)} {
-			err := q.Set(text)
+			err := q.UnmarshalText([]byte(text))
 			if _, ok := errors.AsType[*SyntaxError](err); !ok {
 				t.Errorf("%q gives the %T %v and the error %v", text, q, q, err)
 			}
@@ -97,12 +96,12 @@ func TestWrongUnitsAreCorrected(t *testing.T) {
 		{new(Duration), "3 parsecs", ""},
 		{new(Share), "200 %", ""},
 	} {
-		err := c.into.Set(c.text)
+		err := c.into.UnmarshalText([]byte(c.text))
 		e, ok := errors.AsType[*SyntaxError](err)
 		if !ok || e.Meant != c.meant {
 			t.Errorf("%q: %v, expected the suggestion %q", c.text, err, c.meant)
 		}
-		if c.meant != "" && c.into.Set(c.meant) != nil {
+		if c.meant != "" && c.into.UnmarshalText([]byte(c.meant)) != nil {
 			t.Errorf("the suggestion %q is refused", c.meant)
 		}
 	}
@@ -164,15 +163,65 @@ func TestPatternsMatchReadableTexts(t *testing.T) {
 	}
 }
 
-func TestFlagKeepsItsDefaultAfterAnError(t *testing.T) {
-	d := Duration(time.Second)
+func TestFlagsReadWhatUsersWrite(t *testing.T) {
+	var (
+		rate   Rate
+		bits   uint64
+		d      time.Duration
+		buffer uint32
+		number float64
+	)
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	fs.Var(&d, "interval", "time between updates")
-	if err := fs.Parse([]string{"--interval", "soon"}); err == nil || time.Duration(d) != time.Second {
-		t.Errorf("interval %s, error %v", d, err)
+	fs.Var(RateFlag(&rate), "rate", "")
+	fs.Var(BitRateFlag(&bits), "bits", "")
+	fs.Var(DurationFlag(&d), "time", "")
+	fs.Var(BufferSizeFlag(&buffer), "buffer", "")
+	fs.Var(NumberFlag(&number), "number", "")
+	for _, c := range []struct{ flag, text, printed string }{
+		{"rate", "20M", "20 Mbit/s"},
+		{"rate", "1 Gbps", "1 Gbit/s"},
+		{"bits", "20M", "20 Mbit/s"},
+		{"bits", "1e6", "1 Mbit/s"},
+		{"time", "5", "5 s"},
+		{"time", "0.25", "250 ms"},
+		{"time", "10 ms", "10 ms"},
+		{"time", "1m30s", "90 s"},
+		{"time", "0", ""},
+		{"buffer", "256k", "256 KiB"},
+		{"buffer", "256 kB", "256 kB"},
+		{"buffer", "4096", "4 KiB"},
+		{"number", "2.5", "2.5"},
+		{"number", "0", ""},
+	} {
+		err := fs.Parse([]string{"--" + c.flag, c.text})
+		if got := fs.Lookup(c.flag).Value.String(); err != nil || got != c.printed {
+			t.Errorf("--%s %q is read as %q (%v), expected %q", c.flag, c.text, got, err, c.printed)
+		}
 	}
-	if err := fs.Parse([]string{"--interval", "250 ms"}); err != nil || time.Duration(d) != 250*time.Millisecond {
-		t.Errorf("interval %s, error %v", d, err)
+}
+
+func TestFlagsKeepTheirDefaultAfterAnError(t *testing.T) {
+	rate, bits, d, buffer, number := Rate(1), uint64(1), time.Second, uint32(1), 1.0
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	fs.Var(RateFlag(&rate), "rate", "")
+	fs.Var(BitRateFlag(&bits), "bits", "")
+	fs.Var(DurationFlag(&d), "time", "")
+	fs.Var(BufferSizeFlag(&buffer), "buffer", "")
+	fs.Var(NumberFlag(&number), "number", "")
+	for flag, texts := range map[string][]string{
+		"rate": {"", "0", "400", "-1M", "30mbit"}, "bits": {"", "0", "fast", "-1M", "0.1", "1e99"},
+		"time": {"", "soon", "-1s", "1e99", "10 parsecs"}, "buffer": {"", "0", "5G", "-1", "256K"},
+		"number": {"", "-1", "NaN", "Inf", "0x1p4"},
+	} {
+		for _, text := range texts {
+			err := fs.Parse([]string{"--" + flag + "=" + text})
+			if _, ok := errors.AsType[*SyntaxError](err); !ok {
+				t.Errorf("--%s %q gives %v", flag, text, err)
+			}
+		}
+	}
+	if rate != 1 || bits != 1 || d != time.Second || buffer != 1 || number != 1 {
+		t.Errorf("errors change values: %v, %v, %v, %v, %v", rate, bits, d, buffer, number)
 	}
 }
 

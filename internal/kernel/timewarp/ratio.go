@@ -3,6 +3,7 @@ package timewarp
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 )
 
@@ -22,15 +23,20 @@ const (
 // maxText is longer than any ratio that is within the limits.
 const maxText = 24
 
+// RatioPattern is a regular expression of ratios: a number without an exponent, or a fraction.
+const RatioPattern = `^[0-9]+(\.[0-9]+|/[0-9]+)?$`
+
+var ratioRegexp = regexp.MustCompile(RatioPattern)
+
 // ParseRatio reads N: a whole number, a fraction or a decimal number (10, 5/2, 2.5).
 func ParseRatio(text string) (Ratio, error) {
 	bad := func(why string) (Ratio, error) { return Ratio{}, fmt.Errorf("ratio %q: %s", shorten(text), why) }
-	if text == "" || strings.Trim(text, "0123456789./+-") != "" || len(text) > maxText {
+	if !ratioRegexp.MatchString(strings.TrimPrefix(text, "-")) || len(text) > maxText {
 		return bad("want a number such as 10, 5/2 or 0.5, from 1/10 to 1000")
 	}
 	r, ok := new(big.Rat).SetString(text)
 	switch {
-	case !ok:
+	case !ok: // a division by 0
 		return bad("want a number such as 10, 5/2 or 0.5, from 1/10 to 1000")
 	case r.Sign() <= 0:
 		return bad("time can only go forward: want 1/10 to 1000")

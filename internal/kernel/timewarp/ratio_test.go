@@ -9,7 +9,7 @@ import (
 func TestRatiosAsPeopleWriteThem(t *testing.T) {
 	for text, want := range map[string]Ratio{
 		"1": {1, 1}, "10": {10, 1}, "1000": {1000, 1}, "5/2": {5, 2}, "2.5": {5, 2}, "0.1": {1, 10}, "1/10": {1, 10},
-		"6/4": {3, 2}, "+3": {3, 1}, "999999/1000000": {999999, 1000000}, "2000000/1000000": {2, 1},
+		"6/4": {3, 2}, "999999/1000000": {999999, 1000000}, "2000000/1000000": {2, 1},
 	} {
 		if got, err := ParseRatio(text); err != nil || got != want {
 			t.Errorf("%q gives %v, %v", text, got, err)
@@ -23,9 +23,10 @@ func TestRatiosThatAreRefusedSayWhy(t *testing.T) {
 		"Inf": "want a number", "0x10": "want a number",
 		"1/0": "want a number", "5/": "want a number", "/5": "want a number", "1/2/3": "want a number",
 		"--1": "want a number", "1 0": "want a number",
+		"+3": "want a number", ".5": "want a number", "5.": "want a number",
 		"0": "forward", "-1": "forward", "-1/2": "forward", "0/5": "forward",
 		"1001": "out of range", "1/11": "out of range", "0.09": "out of range", "99999999999999999999": "out of range",
-		"1000001/1000002": "too fine", "1.0000001": "too fine",
+		"1000001/1000002": "too fine", "1.000001": "too fine", "1.0000001": "too fine",
 		strings.Repeat("9", 1000): "want a number",
 	} {
 		_, err := ParseRatio(text)

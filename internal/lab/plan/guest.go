@@ -3,12 +3,10 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	congestion "airtide/internal/kernel/congestion/kind"
+	"airtide/internal/kernel/timewarp"
 	"airtide/internal/vm"
 )
 
@@ -43,14 +41,12 @@ type ClockRatio string
 
 const expectedRatio = "how many times as fast as real time, 1/10 to 1000, such as 10 or 5/2"
 
-var ratioRegexp = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}|/[0-9]{1,6})?$`)
-
 // UnmarshalText reads a ratio and keeps its spelling.
 func (r *ClockRatio) UnmarshalText(text []byte) error {
-	*r = ClockRatio(text)
-	if v := r.Value(); !ratioRegexp.Match(text) || !(v >= 0.1 && v <= 1000) {
+	if _, err := timewarp.ParseRatio(string(text)); err != nil {
 		return errors.New(expectedRatio)
 	}
+	*r = ClockRatio(text)
 	return nil
 }
 
@@ -59,16 +55,11 @@ func (r ClockRatio) Value() float64 {
 	if r == "" {
 		return 1
 	}
-	above, below, fraction := strings.Cut(string(r), "/")
-	p, err := strconv.ParseFloat(above, 64)
-	if err != nil || !fraction {
-		return p
-	}
-	q, err := strconv.ParseFloat(below, 64)
+	ratio, err := timewarp.ParseRatio(string(r))
 	if err != nil {
 		return 0
 	}
-	return p / q
+	return ratio.Float()
 }
 
 // RTO is how TCP's retransmission timeout follows the clock, as airtide timewarp set --rto takes

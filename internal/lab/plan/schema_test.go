@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"airtide/experiments"
+	"airtide/internal/kernel/timewarp"
 	"airtide/internal/units"
 )
 
@@ -73,7 +74,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 			AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"inf"}}, {Type: "number", Minimum: new(0.0)}},
 		},
 	)
-	add(reflect.TypeFor[ClockRatio](), orNumber(text(ratioRegexp.String()), 0.1, 1000))
+	add(reflect.TypeFor[ClockRatio](), orNumber(text(timewarp.RatioPattern), 0.1, 1000))
 	name := &jsonschema.Schema{Type: "string"}
 	add(
 		reflect.TypeFor[Names](),

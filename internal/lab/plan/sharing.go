@@ -2,9 +2,7 @@ package plan
 
 import (
 	"errors"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
@@ -45,22 +43,19 @@ func (s Sharing) Agent() bool { return s.Policy != "" && s.Policy != NoShare }
 // Alpha is the parameter of alpha-fairness as written in the file: a number, or inf.
 type Alpha string
 
-const expectedAlpha = "a number from 0 on, or inf"
-
-var alphaRegexp = regexp.MustCompile(`^(` + units.NumberPattern + `|inf)$`)
-
 // UnmarshalText reads inf or a number of at least 0, and keeps its spelling.
 func (a *Alpha) UnmarshalText(text []byte) error {
-	if !alphaRegexp.Match(text) {
-		return errors.New(expectedAlpha)
+	_, err := allocate.ParseAlpha(string(text))
+	if bad, ok := errors.AsType[*units.SyntaxError](err); ok {
+		return errors.New(bad.Want())
 	}
 	*a = Alpha(text)
-	return nil
+	return err
 }
 
 // Value returns the number. The default is that of proportional fairness.
 func (a Alpha) Value() float64 {
-	v, err := strconv.ParseFloat(string(a), 64)
+	v, err := allocate.ParseAlpha(string(a))
 	if err != nil {
 		return allocate.Proportional
 	}

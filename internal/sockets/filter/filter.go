@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // Filter selects flows. A flow must match one entry of each list that is not empty; an empty list
@@ -124,11 +126,14 @@ func ParseDensity(s string) (Density, error) {
 	case "change":
 		return Density{Mode: OnChange}, nil
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
+	d, err := units.ParseDuration(s)
+	if bad, ok := errors.AsType[*units.SyntaxError](err); ok && bad.Meant != "" {
+		return Density{}, fmt.Errorf("density %q: did you mean %s?", s, bad.Meant)
+	}
+	if err != nil || d == 0 {
 		return Density{}, fmt.Errorf("density %q: want every, change, or a duration such as 10ms", s)
 	}
-	return Density{Mode: AtMost, Every: d}, nil
+	return Density{Mode: AtMost, Every: time.Duration(d)}, nil
 }
 
 func (d Density) String() string {
