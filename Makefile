@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 GO ?= go
 RELEASE ?=
-LDFLAGS := -s -w $(if $(RELEASE),-X main.release=$(RELEASE))
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
+DATE ?= $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd 2>/dev/null)
+LDFLAGS := -s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
 OUT ?= demo-out
 

@@ -55,7 +55,7 @@ CSV, left out in JSON lines), never zero.`,
 			for _, name := range fields {
 				f, ok := tcp.FieldByName(strings.TrimSpace(name))
 				if !ok {
-					return usageError{fmt.Errorf("unknown field %q: docs/reference/fields.md lists them", name)}
+					return usageError{fmt.Errorf("unknown field %q%s: airtide help fields lists them", name, suggestion("", name, tcp.FieldNames()))}
 				}
 				o.Fields = append(o.Fields, f)
 			}

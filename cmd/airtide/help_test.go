@@ -43,6 +43,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide tune show":       filled[tuneList],
 	"airtide share status":    filled[sharelive.Report],
 	"airtide timewarp status": filled[timewarp.Status],
+	"airtide version":         filled[build],
 }
 
 func TestKeysOfExamplesAreInTheJSON(t *testing.T) {

@@ -54,32 +54,18 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
   airtide share run --key cell.key          share an access point with other terminals
   airtide timewarp run -N 10 -- COMMAND     run a command in a kernel whose clock runs ten times as fast
   airtide fairness 30 28 9 8 --max 400,500,50,50
-                                            judge how terminals share: indices, distance from the optimum`,
+                                            judge how terminals share: indices, distance from the optimum
+
+Topics: airtide help fields, events, filters, units, exit-codes. airtide help topics lists them.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{
-		Use:     "help [verb]",
-		Short:   "Show the help of a verb",
-		Example: "  airtide help lab run",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			verb, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return usageError{err}
-			}
-			if len(rest) > 0 {
-				return unknownVerb(verb, rest)
-			}
-			return verb.Help()
-		},
-	})
+	root.SetHelpCommand(newHelp(t))
 	return group(
 		root,
-		newDoctor(
-			t,
-		),
+		newDoctor(t),
 		newMonitor(t),
 		newRecord(t),
 		newInfo(t),
@@ -92,5 +78,6 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
 		newShare(t),
 		newFairness(t),
 		newTimewarp(t),
+		newVersion(t),
 	)
 }

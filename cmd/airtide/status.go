@@ -16,6 +16,29 @@ const (
 	statusNotHeld = 3 // a claim of an experiment is not held
 )
 
+// statusTable describes the exit statuses for airtide help exit-codes.
+var statusTable = []struct {
+	status  int
+	meaning string
+}{
+	{0, "done"},
+	{statusFailed, "failed: the message says why"},
+	{statusMisuse, "misuse: wrong flags or arguments"},
+	{statusNotHeld, "a claim of an experiment does not hold (lab run, lab show)"},
+}
+
+// statusOf describes the verbs whose exit status says more.
+var statusOf = []struct{ verb, meaning string }{
+	{"doctor", "1 if no verb that needs the kernel can run"},
+	{"lab check", "1 if a file has errors"},
+	{"lab run, lab resume", "1 if a run failed; a claim that is not decided changes nothing"},
+	{"share status", "1 if no agent runs"},
+	{
+		"timewarp run, tune -- COMMAND, cc load -- COMMAND, cell run -- COMMAND, record -- COMMAND",
+		"the status of the command",
+	},
+}
+
 // usageError is a mistake in the command line. A hint at --help follows it.
 type usageError struct{ error }
 

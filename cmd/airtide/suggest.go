@@ -20,13 +20,18 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	return usageError{fmt.Errorf("unknown verb %q%s", args[0], suggestion("", args[0], verbNames(cmd)))}
+}
+
+// verbNames returns the names of the verbs below a command.
+func verbNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {
 			names = append(names, c.Name())
 		}
 	}
-	return usageError{fmt.Errorf("unknown verb %q%s", args[0], suggestion("", args[0], names))}
+	return names
 }
 
 // flagError adds the nearest flag to the error of an unknown flag, and words wrong values plainly.

@@ -49,10 +49,46 @@ const (
 	numEventKinds
 )
 
-var eventNames = []string{
-	"none", "open", "close", "state", "ca_state", "reordering", "local_congestion", "dup_ack", "sack", "dsack",
-	"timeout", "retransmit", "undo", "ecn_echo", "zero_window", "window_open", "local_zero_window", "cc_change",
-	"tlp_loss",
+var eventTable = [numEventKinds]Word{
+	EventNone:            {"none", "no event"},
+	EventOpen:            {"open", "the connection reached ESTABLISHED, or was first seen"},
+	EventClose:           {"close", "the socket is gone; the reason is given"},
+	EventState:           {"state", "the connection state changed"},
+	EventCAState:         {"ca_state", "the congestion state changed"},
+	EventReordering:      {"reordering", "segments arrived out of order; value: the new reordering degree in packets"},
+	EventLocalCongestion: {"local_congestion", "the own device or its queue refused a transmission; cwnd is reduced"},
+	EventDupAck:          {"dup_ack", "duplicate ACK without SACK"},
+	EventSack:            {"sack", "ACK with SACK blocks"},
+	EventDsack:           {"dsack", "ACK that reports a duplicate segment (DSACK)"},
+	EventTimeout:         {"timeout", "the retransmission timer fired; value: the timeout in µs before back-off"},
+	EventRetransmit:      {"retransmit", "a segment was sent again; the cause is given; value: segments in it"},
+	EventUndo:            {"undo", "a reduction of cwnd was undone: the retransmission was not needed"},
+	EventECNEcho:         {"ecn_echo", "the peer began to echo congestion marks; value: marked deliveries so far"},
+	EventZeroWindow:      {"zero_window", "the peer closed its window"},
+	EventWindowOpen:      {"window_open", "the peer opened its window again; value: bytes"},
+	EventLocalZeroWindow: {"local_zero_window", "this end closed its window"},
+	EventCCChange:        {"cc_change", "the congestion control changed; text: the new name"},
+	EventTLPLoss:         {"tlp_loss", "a tail-loss probe repaired a loss; cwnd is reduced once"},
+}
+
+var eventNames = names(eventTable[:])
+
+// EventKinds describes the kinds of events in their order.
+func EventKinds() []Word { return eventTable[EventOpen:] }
+
+// Code is the error code of Matsuno et al. 2021 that events of the kind have, or CodeNone.
+func (k EventKind) Code() ErrorCode {
+	switch k {
+	case EventReordering:
+		return CodeReordering
+	case EventLocalCongestion:
+		return CodeLocalCongestion
+	case EventDupAck, EventSack, EventDsack:
+		return CodeDupAck
+	case EventTimeout:
+		return CodeTimeout
+	}
+	return CodeNone
 }
 
 func (k EventKind) String() string { return nameOf(eventNames, int(k), "event") }
@@ -81,7 +117,21 @@ const (
 	CauseOther             // sent again in another state, for instance after a path MTU decrease
 )
 
-var causeNames = []string{"none", "fast", "rto", "rto_recovery", "tlp", "reordering", "syn", "other"}
+var causeTable = []Word{
+	CauseNone:        {"none", "no cause"},
+	CauseFast:        {"fast", "duplicate ACKs, SACK or RACK told of a loss (fast retransmit)"},
+	CauseRTO:         {"rto", "the retransmission timer fired"},
+	CauseRTORecovery: {"rto_recovery", "the rest of the window after a timeout, sent as ACKs come in"},
+	CauseTLP:         {"tlp", "tail-loss probe (RFC 8985)"},
+	CauseReordering:  {"reordering", "RACK's reordering timer found the segment lost"},
+	CauseSYN:         {"syn", "a SYN or SYN-ACK again"},
+	CauseOther:       {"other", "another cause, such as a smaller path MTU"},
+}
+
+var causeNames = names(causeTable)
+
+// Causes describes the causes of a retransmission in their order.
+func Causes() []Word { return causeTable[CauseFast:] }
 
 func (c Cause) String() string { return nameOf(causeNames, int(c), "cause") }
 
@@ -109,11 +159,28 @@ const (
 	ReasonDeviceRefused         // of a retransmission: the own device or its queue did not take it
 )
 
-var reasonNames = []string{
-	"none", "local_fin", "remote_fin", "reset_received", "reset_sent", "timed_out", "refused", "unreachable",
-	"aborted", "undo_timestamp", "undo_dsack", "still_open", "unknown",
-	"device_refused",
+var reasonTable = []Word{
+	ReasonNone:           {"none", "no reason"},
+	ReasonLocalFIN:       {"local_fin", "this end closed first"},
+	ReasonRemoteFIN:      {"remote_fin", "the peer closed first"},
+	ReasonResetReceived:  {"reset_received", "reset by the peer"},
+	ReasonResetSent:      {"reset_sent", "reset by this end"},
+	ReasonTimedOut:       {"timed_out", "retransmissions or keep-alives went unanswered"},
+	ReasonRefused:        {"refused", "the peer refused the connection"},
+	ReasonUnreachable:    {"unreachable", "ICMP said that the host or network cannot be reached"},
+	ReasonAborted:        {"aborted", "closed by the local system or without a handshake"},
+	ReasonUndoTimestamp:  {"undo_timestamp", "undo: a timestamp or F-RTO showed that the original had arrived"},
+	ReasonUndoDsack:      {"undo_dsack", "undo: DSACK reported every retransmission as a duplicate"},
+	ReasonStillOpen:      {"still_open", "the observation ended first"},
+	ReasonUnknownLeaving: {"unknown", "the socket went without a sign of the reason"},
+	ReasonDeviceRefused:  {"device_refused", "retransmission: the own device or its queue refused it"},
 }
+
+var reasonNames = names(reasonTable)
+
+// Reasons describes the reasons of closes, undone reductions and refused retransmissions in their
+// order.
+func Reasons() []Word { return reasonTable[ReasonLocalFIN:] }
 
 func (r Reason) String() string { return nameOf(reasonNames, int(r), "reason") }
 

@@ -126,6 +126,8 @@ const (
 	Flag                // 0 or 1
 )
 
+func (k Kind) String() string { return [...]string{"level", "counter", "enumeration", "flag"}[k] }
+
 // FieldInfo describes a field.
 type FieldInfo struct {
 	Name string // snake case with its unit; pinned by a test
@@ -148,6 +150,15 @@ func (f Field) Computed() bool { return f >= NumStored }
 func FieldByName(name string) (Field, bool) {
 	f, ok := fieldsByName[name]
 	return f, ok
+}
+
+// FieldNames returns the names of all fields in their order.
+func FieldNames() []string {
+	names := make([]string, NumFields)
+	for f := range Field(NumFields) {
+		names[f] = fieldTable[f].Name
+	}
+	return names
 }
 
 // CongestionControlOf names the algorithm that has the field in its private state ("cubic", "bbr",

@@ -56,6 +56,20 @@ func (s CAState) String() string { return nameOf(caStateNames, int(s), "ca_state
 // MarshalText lets a CAState stand in JSON by name.
 func (s CAState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// Word is a name in output with its meaning.
+type Word struct {
+	Name string
+	Doc  string
+}
+
+func names(table []Word) []string {
+	list := make([]string, len(table))
+	for i, w := range table {
+		list[i] = w.Name
+	}
+	return list
+}
+
 func nameOf(names []string, i int, kind string) string {
 	if i < len(names) {
 		return names[i]

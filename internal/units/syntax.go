@@ -98,13 +98,7 @@ var (
 	DurationPattern = `^(0|(` + NumberPattern + ` *(` + times.names() + `) *)+)$`
 )
 
-func (t *table) names() string {
-	names := make([]string, len(t.units))
-	for i, u := range t.units {
-		names[i] = u.name
-	}
-	return strings.Join(names, "|")
-}
+func (t *table) names() string { return strings.Join(t.list(), "|") }
 
 func (t *table) pattern() string { return `^(0|` + NumberPattern + ` *(` + t.names() + `))$` }
 

@@ -20,7 +20,6 @@ const (
 )
 
 func fieldsTable() string {
-	kinds := map[tcp.Kind]string{tcp.Gauge: "level", tcp.Counter: "counter", tcp.Enum: "enumeration", tcp.Flag: "flag"}
 	var b strings.Builder
 	b.WriteString("| field | unit | kind | what | kernel |\n|---|---|---|---|---|\n")
 	for f := range tcp.Field(tcp.NumFields) {
@@ -29,7 +28,7 @@ func fieldsTable() string {
 		if f.Computed() {
 			source = "computed: " + source
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", info.Name, info.Unit, kinds[info.Kind], info.Doc, source)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", info.Name, info.Unit, info.Kind, info.Doc, source)
 	}
 	return b.String()
 }

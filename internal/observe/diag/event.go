@@ -79,7 +79,7 @@ func (c *comparison) event(e tcp.Event) {
 		return
 	}
 	t := c.template
-	t.Kind, t.Code, t.Cause, t.From, t.To = e.Kind, e.Code, e.Cause, e.From, e.To
+	t.Kind, t.Code, t.Cause, t.From, t.To = e.Kind, e.Kind.Code(), e.Cause, e.From, e.To
 	t.Seq, t.Value = e.Seq, e.Value
 	c.err = c.emit(&t)
 }
@@ -115,7 +115,7 @@ func handshake(state int64) bool {
 func (c *comparison) acks() {
 	if growth(c.before.dsackDups, c.now.dsackDups) > 0 {
 		c.event(
-			tcp.Event{Kind: tcp.EventDsack, Code: tcp.CodeDupAck, Value: growth(c.before.dsackDups, c.now.dsackDups)},
+			tcp.Event{Kind: tcp.EventDsack, Value: growth(c.before.dsackDups, c.now.dsackDups)},
 		)
 	}
 	// Without SACK the kernel counts duplicate ACKs in sacked_out. Recovery is only entered upon
@@ -126,12 +126,12 @@ func (c *comparison) acks() {
 			kind = tcp.EventSack
 		}
 		seq := max(0, c.row[tcp.AckedBytes]) // Absent before 4.1
-		c.event(tcp.Event{Kind: kind, Code: tcp.CodeDupAck, Seq: seq, Value: c.now.sackedOut})
+		c.event(tcp.Event{Kind: kind, Seq: seq, Value: c.now.sackedOut})
 	}
 	// Before 4.19 there is no counter; the degree is then the only sign of it.
 	seen := growth(c.before.reordSeen, c.now.reordSeen) > 0
 	if seen || c.now.reordSeen == tcp.Absent && c.now.reordering > c.before.reordering {
-		c.event(tcp.Event{Kind: tcp.EventReordering, Code: tcp.CodeReordering, Value: c.now.reordering})
+		c.event(tcp.Event{Kind: tcp.EventReordering, Value: c.now.reordering})
 	}
 	c.now.ceGrew = growth(c.before.deliveredCE, c.now.deliveredCE) > 0
 	if c.now.ceGrew && !c.before.ceGrew {
@@ -155,7 +155,7 @@ func (c *comparison) congestion() {
 	}
 	counted := c.now.deliveredCE != tcp.Absent && c.before.deliveredCE != tcp.Absent
 	if c.options&optionECN == 0 || counted && !c.now.ceGrew {
-		c.event(tcp.Event{Kind: tcp.EventLocalCongestion, Code: tcp.CodeLocalCongestion})
+		c.event(tcp.Event{Kind: tcp.EventLocalCongestion})
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *comparison) timeouts() int64 {
 		rto = 0
 	}
 	for range n {
-		c.event(tcp.Event{Kind: tcp.EventTimeout, Code: tcp.CodeTimeout, Value: rto >> min(c.now.backoff, 62)})
+		c.event(tcp.Event{Kind: tcp.EventTimeout, Value: rto >> min(c.now.backoff, 62)})
 	}
 	return n
 }

@@ -118,6 +118,18 @@ type Density struct {
 	Every time.Duration // for AtMost
 }
 
+// Densities describes the texts that ParseDensity reads: when a segment becomes a sample.
+func Densities() []tcp.Word {
+	return []tcp.Word{
+		{Name: "every", Doc: "always"},
+		{
+			Name: "change",
+			Doc:  "cwnd, ssthresh, the congestion state, losses, retransmissions, the back-off or the limit changed",
+		},
+		{Name: "10ms", Doc: "the last sample of the flow is at least so old"},
+	}
+}
+
 // ParseDensity reads "every", "change" or a duration such as "10ms".
 func ParseDensity(s string) (Density, error) {
 	switch s {
