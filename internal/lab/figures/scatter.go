@@ -29,9 +29,15 @@ func (s *selection) scatter(f plan.Figure) *chart {
 	} else {
 		c.X = valueAxis(words(f.X), s.measurement(f.X).Unit())
 	}
+	if len(f.RelativeTo) > 0 {
+		c.X.Label += " of " + f.RelativeTo.String()
+	}
 	labels := true
 	for _, y := range f.Y {
 		p := figure.Panel{Left: s.valueAxis([]string{y})}
+		if len(f.RelativeTo) > 0 {
+			p.Left = valueAxis(words(y)+" over that of "+f.RelativeTo.String(), "")
+		}
 		keys := s.keys(f, y, false)
 		if n := len(keys.byFlow); n > 0 && n <= maxByFlow {
 			keys.all = keys.byFlow
@@ -41,8 +47,11 @@ func (s *selection) scatter(f plan.Figure) *chart {
 		var runs, means []figure.Series
 		markers := 0
 		for _, k := range keys.all {
+			points := s.scatterPoints(f, k, place)
+			if len(points) == 0 && len(f.RelativeTo) > 0 {
+				continue // the runs that the others are relative to
+			}
 			style := c.styleOf(k.label)
-			points := s.scatterPoints(f.X, k, place)
 			middle := meansOf(points)
 			markers += len(middle)
 			style.Radius = meanRadius
@@ -68,30 +77,63 @@ type scatterPoint struct {
 	point string
 }
 
-// scatterPoints has a point for each run of a series that has both values.
-func (s *selection) scatterPoints(x string, k seriesKey, place func(judge.Param) float64) (points []scatterPoint) {
+// scatterPoints has a point for each run of a series that has both values. In a relative figure y
+// is divided by the mean of the runs that f.RelativeTo names, and x is the mean of these.
+func (s *selection) scatterPoints(f plan.Figure, k seriesKey, place func(judge.Param) float64) (points []scatterPoint) {
 	for _, run := range s.runsWith(k.settings) {
-		values := k.values([]*result.Result{run})
-		if len(values) == 0 {
-			continue
-		}
-		at := math.NaN()
-		if slices.Contains(s.parameters, x) {
-			at = place(run.Settings[x])
-		} else {
-			other := seriesKey{measurement: x}
-			if slices.Contains(run.Measurements[x].Of, k.of) {
-				other.of = k.of
+		p := s.scatterPoint(f.X, k, run, place)
+		if len(f.RelativeTo) > 0 {
+			base := s.baseOf(run, f.RelativeTo)
+			if slices.Contains(base, run) {
+				continue
 			}
-			if xs := other.values([]*result.Result{run}); len(xs) > 0 {
-				at = xs[0]
+			sum := scatterPoint{}
+			for _, run := range base {
+				b := s.scatterPoint(f.X, k, run, place)
+				sum.x, sum.y = sum.x+b.x, sum.y+b.y
 			}
+			p.x, p.y = sum.x/float64(len(base)), p.y*float64(len(base))/sum.y
 		}
-		if !math.IsNaN(at) && !math.IsNaN(values[0]) {
-			points = append(points, scatterPoint{at, values[0], run.Point})
+		if !math.IsNaN(p.x) && !math.IsNaN(p.y) {
+			points = append(points, p)
 		}
 	}
 	return points
+}
+
+// scatterPoint is the point of one run. Values that it lacks are NaN.
+func (s *selection) scatterPoint(
+	x string, k seriesKey, run *result.Result, place func(judge.Param) float64,
+) scatterPoint {
+	p := scatterPoint{math.NaN(), math.NaN(), run.Point}
+	if values := k.values([]*result.Result{run}); len(values) > 0 {
+		p.y = values[0]
+	}
+	if slices.Contains(s.parameters, x) {
+		p.x = place(run.Settings[x])
+		return p
+	}
+	other := seriesKey{measurement: x}
+	if slices.Contains(run.Measurements[x].Of, k.of) {
+		other.of = k.of
+	}
+	if xs := other.values([]*result.Result{run}); len(xs) > 0 {
+		p.x = xs[0]
+	}
+	return p
+}
+
+// baseOf are the runs whose settings are those of a run, but for the given ones.
+func (s *selection) baseOf(run *result.Result, given plan.PointFilter) []*result.Result {
+	var settings []plan.Setting
+	for _, name := range s.parameters {
+		value := run.Settings[name]
+		if text, ok := given[name]; ok {
+			value = judge.Param{Text: text}
+		}
+		settings = append(settings, plan.Setting{Parameter: name, Value: value})
+	}
+	return s.runsWith(settings)
 }
 
 func samplesOf(points []scatterPoint) []figure.Sample {

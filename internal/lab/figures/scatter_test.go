@@ -2,7 +2,10 @@ package figures
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/view/figure"
@@ -49,6 +52,42 @@ func TestScatterHasEachRunAndTheMeansWithTheirNames(t *testing.T) {
 	f.Series = nil // each of the twelve has a name of its own
 	if c := chartOf(t, r, f); len(c.names) != 12 {
 		t.Errorf("%d names, want 12", len(c.names))
+	}
+}
+
+// TestScatterShowsGains: total and ping rise twofold from fifo to airtime_fair at each rate. x is
+// that of fifo at the same rate.
+func TestScatterShowsGains(t *testing.T) {
+	r := reportOf(t, results.BenchScene().Make(t))
+	f := plan.Figure{
+		Kind: "scatter", X: "best", Y: plan.Names{"total"}, Series: plan.Names{"discipline"},
+		RelativeTo: plan.PointFilter{"discipline": "fifo"},
+	}
+	c := chartOf(t, r, f)
+	p := c.panelsOf()[0]
+	means := named(p)
+	if len(means) != 3 || p.Left.Label != "total over that of fifo" {
+		t.Fatalf("%d series, labelled %q, want 3 gains", len(means), p.Left.Label)
+	}
+	var bases []float64
+	for _, rate := range selectAll(r).values("rate") {
+		base := selectAll(r).at(map[string]string{"rate": rate.Text, "discipline": "fifo"})
+		bases = append(bases, stat.Mean(seriesKey{measurement: "best"}.values(base.runs), nil))
+	}
+	for _, mean := range means {
+		gain := map[string]float64{"fifo_per_station": 0.95, "fq_codel": 1.2, "airtime_fair": 2}[mean.Name]
+		if len(mean.Data) != 3 {
+			t.Errorf("%s has %d gains, want one for each rate", mean.Name, len(mean.Data))
+		}
+		for _, point := range mean.Data {
+			if math.Abs(point.First/gain-1) > 0.15 {
+				t.Errorf("%s: a gain of %g, want %g", mean.Name, point.First, gain)
+			}
+			at := slices.IndexFunc(bases, func(x float64) bool { return math.Abs(point.X/x-1) < 1e-9 })
+			if at < 0 {
+				t.Errorf("%s: a gain lies at %g, want fifo's %v", mean.Name, point.X, bases)
+			}
+		}
 	}
 }
 

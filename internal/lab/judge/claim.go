@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -108,9 +109,60 @@ func (b *builder) term(n ast.Node) (term, error) {
 			)
 		}
 	}
+	if call, ok := n.(*ast.CallNode); ok {
+		if callee, _ := call.Callee.(*ast.IdentifierNode); callee != nil && callee.Value == "at_each" {
+			return b.atEach(call)
+		}
+	}
 	return nil, b.mistake(
 		n, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", n.String()),
 	)
+}
+
+// atEach joins a term at each value of a swept parameter.
+func (b *builder) atEach(call *ast.CallNode) (term, error) {
+	axis, ok := call.Arguments[0].(*ast.StringNode)
+	if !ok {
+		return nil, b.mistake(call.Arguments[0], `expected a swept parameter, as in at_each("rtt", mean(a) > mean(b))`)
+	}
+	w := &walker{builder: b}
+	if !w.checkAxis(axis, axis.Value) {
+		return nil, w.err
+	}
+	if _, err := b.term(call.Arguments[1]); err != nil {
+		return nil, err // placed in the claim as it was written
+	}
+	all := joined{operator: "and"}
+	for _, value := range b.claim.vocabulary.Axes[axis.Value] {
+		tree, err := parser.Parse(call.Arguments[1].String())
+		if err != nil {
+			return nil, asMistake(err)
+		}
+		ast.Walk(&tree.Node, &placer{b.claim.vocabulary.Measurements, axis.Value, value})
+		t, err := b.term(tree.Node)
+		if err != nil {
+			return nil, err
+		}
+		all.terms = append(all.terms, t)
+	}
+	return all, nil
+}
+
+// placer puts each measurement in at(), with one value of a swept parameter.
+type placer struct {
+	measurements []string
+	axis, value  string
+}
+
+// Visit implements ast.Visitor.
+func (p *placer) Visit(n *ast.Node) {
+	if id, ok := (*n).(*ast.IdentifierNode); ok && slices.Contains(p.measurements, id.Value) {
+		pair := &ast.PairNode{Key: &ast.StringNode{Value: p.axis}, Value: &ast.StringNode{Value: p.value}}
+		ast.Patch(n, &ast.CallNode{
+			Callee:    &ast.IdentifierNode{Value: "at"},
+			Arguments: []ast.Node{id, &ast.MapNode{Pairs: []ast.Node{pair}}},
+		})
+	}
 }
 
 func (b *builder) side(n ast.Node) (side, error) {

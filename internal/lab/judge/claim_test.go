@@ -62,6 +62,12 @@ func TestClaimsAreHeldAgainstTheRuns(t *testing.T) {
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 or mean(goodput) > 1`, Held},
 		{`mean(at(goodput, {protocol: "udp", rtt: "0 ms"})) >= 25 and mean(goodput) > 1`, NotDecided},
 		{`not (mean(goodput) > 100)`, Held},
+		// The mean over all RTTs differs by 25/13; UDP is far above at 512 ms alone.
+		{`mean(at(goodput, {protocol: "udp"})) < 2 * mean(at(goodput, {protocol: "tcp"}))`, Held},
+		{`at_each("rtt", mean(at(goodput, {protocol: "udp"})) < 2 * mean(at(goodput, {protocol: "tcp"})))`, NotHeld},
+		{`at_each("rtt", mean(at(goodput, {protocol: "udp"})) > 1.2 * mean(at(goodput, {protocol: "tcp"})))`, Held},
+		{`mean(goodput) > 1 and at_each("protocol", at_each("rtt", mean(goodput) > 1.4 and jain(each) > 0.8))`, Held},
+		{`not at_each("rtt", mean(goodput) > 14)`, Held},
 		{`jain(each) > 0.89 and jain(each) < 0.91`, Held},
 		{`normalised_jain(each, [10, 10, 5, 5]) >= 0.999`, Held},
 		{`printed_index(at(each, {protocol: "udp"}), [25, 25, 12.5, 12.5]) > 0.99`, Held},
@@ -201,6 +207,9 @@ func TestMistakesInClaimsAreNamedAndPlaced(t *testing.T) {
 		{`mean(goodput) < `, "unexpected token EOF", 16},
 		{`len(goodput) < 3`, "unknown name len", 1},
 		{`true`, "expected comparisons", 1},
+		{`at_each("delay", mean(goodput) > 1)`, `"delay" is no parameter of the sweep`, 9},
+		{`at_each("rtt", mean(at(goodput, {rtt: "17 ms"})) < 3)`, `rtt takes no value "17 ms"`, 39},
+		{`at_each("rtt", true)`, "expected comparisons", 16},
 		{`mean(goodput) < 3 ? true : false`, "expected comparisons", 32},
 		{``, "unexpected token EOF", 1},
 	} {

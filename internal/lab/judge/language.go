@@ -24,7 +24,9 @@ type Vocabulary struct {
 
 // Functions are the functions of the claim language, with their meanings.
 var Functions = map[string]string{
-	"at":     `at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
+	"at": `at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
+	"at_each": `at_each("rtt", mean(a) > mean(b)): ` +
+		"whether it holds at each value of the swept parameter by itself",
 	"mean":   "mean(goodput): over all values of all runs",
 	"median": "median(goodput): over all values of all runs",
 	"sd":     "sd(goodput): sample standard deviation over all values of all runs",
@@ -70,6 +72,8 @@ func (v Vocabulary) options() []expr.Option {
 		expr.MaxNodes(1000),
 		expr.Function("at", func(args ...any) (any, error) { return args[0].(Set).at(args[1].(map[string]any)), nil },
 			new(func(Set, map[string]any) Set)),
+		// Compile takes at_each apart, and nothing calls it.
+		expr.Function("at_each", func(args ...any) (any, error) { return args[1], nil }, new(func(string, bool) bool)),
 		expr.Function("mean", ofValues(func(x []float64) float64 { return stat.Mean(x, nil) }), figure),
 		expr.Function("median", ofValues(stats.Median), figure),
 		expr.Function("sd", ofValues(func(x []float64) float64 { return stat.StdDev(x, nil) }), figure),

@@ -49,6 +49,10 @@ func (c *checker) figure(path string, f Figure) {
 		}
 	}
 	c.place(path+".at", f.At)
+	c.place(path+".relative_to", f.RelativeTo)
+	if len(f.RelativeTo) > 0 && f.Kind != "scatter" {
+		c.problem(path+".relative_to", "a base for "+string(f.Kind), "none: only a scatter shows gains")
+	}
 	for i, s := range f.Series {
 		if _, fixed := f.At[s]; fixed || !slices.Contains(swept, s) || s == f.X {
 			left := slices.DeleteFunc(

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Measurement is a figure that is taken from each run.
 type Measurement struct {
@@ -185,17 +189,27 @@ type Claim struct {
 
 // Figure is a picture of measurements.
 type Figure struct {
-	Kind   FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
-	Title  string      `json:"title,omitzero" jsonschema:"Above it."`
-	X      string      `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
-	Y      Names       `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
-	Series Names       `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
-	Of     Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
-	At     PointFilter `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
+	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
+	Title      string      `json:"title,omitzero" jsonschema:"Above it."`
+	X          string      `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
+	Y          Names       `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
+	Series     Names       `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
+	Of         Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
+	RelativeTo PointFilter `json:"relative_to,omitzero" jsonschema:"scatter: the gain over the runs in which swept parameters have these values. y is divided by their mean, and a measurement x is their mean."`
+	At         PointFilter `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
 }
 
 // PointFilter selects points by the values of swept parameters.
 type PointFilter map[string]string
+
+// String lists the values in the order of the parameters' names.
+func (p PointFilter) String() string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		values = append(values, p[name])
+	}
+	return strings.Join(values, ", ")
+}
 
 // FigureKind is how a figure is drawn.
 type FigureKind string
