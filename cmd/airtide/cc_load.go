@@ -8,6 +8,7 @@ import (
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/congestion/kind"
+	"airtide/internal/sys/command"
 	"airtide/internal/view/terminal"
 )
 
@@ -58,7 +59,7 @@ If a command is given, the exit status is the status of the command.`,
 					return usageError{err}
 				}
 			}
-			command, err := commandOf(cmd, args)
+			argv, err := commandOf(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -76,14 +77,14 @@ If a command is given, the exit status is the status of the command.`,
 				err = t.JSONLine(e)
 			case o.Pin:
 				err = t.Printf("%s is loaded (%s) until: airtide cc unload %s\n", e.Name, e.Parameters, e.Name)
-			case command == nil:
+			case argv == nil:
 				err = t.Printf("%s is loaded (%s). Ctrl-C unloads it.\n", e.Name, e.Parameters)
 			}
 			if err != nil {
 				return err
 			}
-			if command != nil {
-				return runCommand(cmd.Context(), command, nil)
+			if argv != nil {
+				return command.Run(cmd.Context(), argv, command.Options{})
 			}
 			if !o.Pin {
 				<-cmd.Context().Done()

@@ -46,7 +46,8 @@ func (p *ccParameters) define(fl *pflag.FlagSet) {
 		"",
 		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)",
 	)
-	fl.Var(units.NumberFlag(&p.Gamma), "gamma", "Compound: initial number of packets that may wait in the path (default 30)")
+	fl.Var(units.NumberFlag(&p.Gamma), "gamma",
+		"Compound: initial number of packets that may wait in the path (default 30)")
 	fl.Var(units.NumberFlag(&p.GammaLow), "gamma-low", "Compound: smallest gamma (default 5)")
 	fl.Var(units.NumberFlag(&p.GammaHigh), "gamma-high", "Compound: largest gamma (default 30)")
 	fl.Var(units.NumberFlag(&p.Lambda), "lambda", "Compound: weight of a new gamma, 0 to 1 (default 0.25)")

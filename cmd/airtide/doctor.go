@@ -42,19 +42,13 @@ The exit status is 1 if no verb that needs the kernel can run.`,
 			if err != nil {
 				return fmt.Errorf("printing the report: %w", err)
 			}
-			return reportStatus(r)
+			if !r.Usable() {
+				return doctor.UnusableError{}
+			}
+			return nil
 		},
 	}
 	asJSON.register(cmd.Flags(), "print the report as JSON")
 	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, if the kernel has none")
 	return cmd
-}
-
-// reportStatus returns an error if this machine can run no verb that needs the kernel. Scripts see
-// it in the exit status.
-func reportStatus(r *doctor.Report) error {
-	if r.Usable() {
-		return nil
-	}
-	return exitStatus(statusFailed)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/figures"
+	"airtide/internal/lab/judge"
 	"airtide/internal/lab/show"
 	"airtide/internal/units"
 	"airtide/internal/view/figure"
@@ -189,10 +190,10 @@ func showResult(t *terminal.Terminal, dir string) error {
 	return verdictOf(r)
 }
 
-// verdictOf is the exit status of the claims of a result.
+// verdictOf is an error if a claim of a result is not held.
 func verdictOf(r *show.Report) error {
 	if r.Refuted() {
-		return exitStatus(statusNotHeld)
+		return judge.NotHeldError{}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/internal/view/terminal"
 )
 
 const shortExperiment = `
@@ -169,10 +169,8 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 		if _, _, status := run(t, "lab", "show", dir, "--json"); status != c.status {
 			t.Errorf("%s, --json: exit status %d, want %d", c.outcome, status, c.status)
 		}
-		var exit exitStatus
-		if err := judgeResult(dir); (c.status == 0) != (err == nil) ||
-			c.status != 0 && (!errors.As(err, &exit) || int(exit) != c.status) {
-			t.Errorf("%s: what a run ends with is %v, want %d", c.outcome, err, c.status)
+		if got := finish(&terminal.Terminal{}, nil, judgeResult(dir)); got != c.status {
+			t.Errorf("%s: a run ends with %d, want %d", c.outcome, got, c.status)
 		}
 	}
 }

@@ -74,7 +74,8 @@ Figures:
 	theme.register(cmd)
 	fl.StringVar(&style, "style", "", "older name of --theme: colour or grey")
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
-	durationVar(fl, &o.Window, "window", "", 0, "time over which goodput is averaged (default: a hundredth of the figure)")
+	durationVar(fl, &o.Window, "window", "", 0,
+		"time over which goodput is averaged (default: a hundredth of the figure)")
 	names := make([]string, 0, len(plot.Kinds()))
 	for _, k := range plot.Kinds() {
 		names = append(names, string(k))

@@ -6,14 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/lab/judge"
+	"airtide/internal/sys/command"
 	"airtide/internal/view/terminal"
 )
 
-// Exit statuses. A verb that runs a command ends with the status of the command.
+// Exit statuses of errors without a status of their own.
 const (
-	statusFailed  = 1
-	statusMisuse  = 2 // wrong flags or arguments
-	statusNotHeld = 3 // a claim of an experiment is not held
+	statusFailed = 1
+	statusMisuse = 2 // wrong flags or arguments
 )
 
 // statusTable describes the exit statuses for airtide help exit-codes.
@@ -24,7 +25,7 @@ var statusTable = []struct {
 	{0, "done"},
 	{statusFailed, "failed: the message says why"},
 	{statusMisuse, "misuse: wrong flags or arguments"},
-	{statusNotHeld, "a claim of an experiment does not hold (lab run, lab show)"},
+	{judge.NotHeldError{}.ExitStatus(), "a claim of an experiment does not hold (lab run, lab show)"},
 }
 
 // statusOf describes the verbs whose exit status says more.
@@ -44,7 +45,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// statusError is an error with its own exit status and without a further message.
+// statusError is an error with its own exit status and without a further message, such as
+// judge.NotHeldError and doctor.UnusableError.
 type statusError interface {
 	error
 	ExitStatus() int
@@ -63,8 +65,8 @@ func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[commandError](err); ok {
-		t.Warnf("%v", e)
+	if e, ok := errors.AsType[*command.ExitError](err); ok {
+		t.Warnf("%v", e) // without it, status 2 would look like a misuse of airtide
 	}
 	if s, ok := errors.AsType[statusError](err); ok {
 		return s.ExitStatus()

@@ -8,8 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/doctor"
+	"airtide/internal/lab/judge"
+	"airtide/internal/sys/command"
 	"airtide/internal/view/terminal"
 )
+
+// statusNotHeld is the documented status of a claim that is not held.
+const statusNotHeld = 3
 
 func TestStatusFollowsTheTypeOfTheError(t *testing.T) {
 	for _, c := range []struct {
@@ -23,7 +29,9 @@ func TestStatusFollowsTheTypeOfTheError(t *testing.T) {
 			fmt.Errorf("reading: %w", usageError{errors.New("missing argument FILE")}), statusMisuse,
 			"airtide: reading: missing argument FILE\nSee 'info --help'.\n",
 		},
-		{exitStatus(statusNotHeld), statusNotHeld, ""},
+		{exitStatus(7), 7, ""},
+		{fmt.Errorf("judging: %w", judge.NotHeldError{}), statusNotHeld, ""},
+		{doctor.UnusableError{}, statusFailed, ""},
 	} {
 		var out bytes.Buffer
 		status := finish(&terminal.Terminal{Err: &out}, &cobra.Command{Use: "info FILE"}, c.err)
@@ -34,13 +42,10 @@ func TestStatusFollowsTheTypeOfTheError(t *testing.T) {
 }
 
 func TestStatusOfACommandIsNotTakenForMisuse(t *testing.T) {
-	err := runCommand(t.Context(), []string{"sh", "-c", "exit 2"}, nil)
+	err := command.Run(t.Context(), []string{"sh", "-c", "exit 2"}, command.Options{})
 	var out bytes.Buffer
 	status := finish(&terminal.Terminal{Err: &out}, &cobra.Command{Use: "tune"}, err)
 	if want := "airtide: sh ended with exit status 2\n"; status != 2 || out.String() != want {
 		t.Errorf("status %d, %q, want 2, %q", status, out.String(), want)
-	}
-	if err := runCommand(t.Context(), []string{"true"}, nil); err != nil {
-		t.Errorf("a command that succeeds: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/sys/command"
 )
 
 func newTimewarpRun(t *terminal.Terminal) *cobra.Command {
@@ -63,7 +64,7 @@ the status of the command.`,
 				}
 			}
 			if err = errors.Join(err, printErr); err == nil && r.ExitStatus != 0 {
-				err = commandError{args[0], r.ExitStatus}
+				err = &command.ExitError{Command: args[0], Code: r.ExitStatus}
 			}
 			return err
 		},

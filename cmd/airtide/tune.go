@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/tune"
+	"airtide/internal/sys/command"
 )
 
 func newTune(t *terminal.Terminal) *cobra.Command {
@@ -50,11 +51,11 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, command []string) error {
-			if cmd.ArgsLenAtDash() == 0 && len(command) == 0 {
+		RunE: func(cmd *cobra.Command, argv []string) error {
+			if cmd.ArgsLenAtDash() == 0 && len(argv) == 0 {
 				return usageError{errors.New("no command behind --")}
 			}
-			if cmd.Flags().NFlag() == 0 && len(command) == 0 {
+			if cmd.Flags().NFlag() == 0 && len(argv) == 0 {
 				return cmd.Help()
 			}
 			to, err := set.settings()
@@ -65,7 +66,7 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 			if sel.Filter, err = pick.filter(); err != nil {
 				return usageError{err}
 			}
-			if !sel.Empty() || all || len(command) == 0 {
+			if !sel.Empty() || all || len(argv) == 0 {
 				if err := sel.Check(); err != nil {
 					return usageError{err}
 				}
@@ -76,9 +77,9 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 				json:     bool(asJSON),
 				quiet:    bool(quiet),
 				keep:     o.Keep,
-				command:  len(command) > 0,
+				command:  len(argv) > 0,
 			}
-			return tuneUntil(cmd.Context(), sel, to, o, command, &out)
+			return tuneUntil(cmd.Context(), sel, to, o, argv, &out)
 		},
 	}
 	fl := cmd.Flags()
@@ -95,10 +96,10 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 
 // tuneUntil applies the settings, waits or runs the command, and restores everything.
 func tuneUntil(
-	ctx context.Context, sel tune.Selection, to tune.Settings, o tune.Options, command []string, out *tuneOutput,
+	ctx context.Context, sel tune.Selection, to tune.Settings, o tune.Options, argv []string, out *tuneOutput,
 ) (err error) {
 	var group *tune.Group
-	if len(command) > 0 && sel.Empty() && !sel.All {
+	if len(argv) > 0 && sel.Empty() && !sel.All {
 		if group, err = tune.NewGroup(); err != nil {
 			return err
 		}
@@ -128,12 +129,12 @@ func tuneUntil(
 	if err != nil {
 		return err
 	}
-	if len(command) > 0 {
+	if len(argv) > 0 {
 		var attributes *syscall.SysProcAttr
 		if group != nil {
 			attributes = group.Attributes()
 		}
-		err = runCommand(ctx, command, attributes)
+		err = command.Run(ctx, argv, command.Options{Attributes: attributes})
 	} else if !o.Keep {
 		<-ctx.Done()
 	}

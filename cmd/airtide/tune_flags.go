@@ -40,7 +40,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 		to          *uint32
 		name, usage string
 	}{
-		{&f.SendBufferBytes, "send-buffer", "send buffer as SO_SNDBUF takes it, such as 256k (of 1024 bytes) or 256 kB"},
+		{&f.SendBufferBytes, "send-buffer", "send buffer as SO_SNDBUF takes it, such as 256k (of 1024 B) or 256 kB"},
 		{&f.ReceiveBufferBytes, "receive-buffer", "receive buffer as SO_RCVBUF takes it"},
 		{&f.NotSentLowatBytes, "notsent-lowat", "bytes that may wait unsent (TCP_NOTSENT_LOWAT)"},
 		{&f.WindowClampBytes, "window-clamp", "largest window that a receiver advertises (TCP_WINDOW_CLAMP)"},

@@ -17,6 +17,14 @@ func (r *Report) Usable() bool {
 	return slices.ContainsFunc(r.Verbs, func(v VerbResult) bool { return !v.idle && v.Verdict != CannotRun })
 }
 
+// UnusableError says that no verb that needs the kernel can run.
+type UnusableError struct{}
+
+func (UnusableError) Error() string { return "no verb that needs the kernel can run" }
+
+// ExitStatus is the status of a program that ends with this error.
+func (UnusableError) ExitStatus() int { return 1 }
+
 // Check finds a result by name.
 func (r *Report) Check(name string) (Result, bool) {
 	i := slices.IndexFunc(r.Checks, func(c Result) bool { return c.Name == name })

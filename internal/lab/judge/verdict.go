@@ -22,6 +22,14 @@ const (
 	NotDecided Outcome = "not decided"
 )
 
+// NotHeldError says that a claim is not held.
+type NotHeldError struct{}
+
+func (NotHeldError) Error() string { return "a claim is not held" }
+
+// ExitStatus is the status of a program that ends with this error.
+func (NotHeldError) ExitStatus() int { return 3 }
+
 // Verdict is a claim held against runs.
 type Verdict struct {
 	Outcome     Outcome             `json:"outcome"`

@@ -1,10 +1,10 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	congestion "airtide/internal/kernel/congestion/kind"
@@ -143,15 +143,15 @@ func (c *checker) congestionControl(name string, own CongestionControl) {
 			c.problem(path+"."+field, c.found(path+"."+field), "packets, 1 or more")
 		}
 	}
-	if err := own.parameters().Check(k); err != nil {
-		_, says, _ := strings.Cut(err.Error(), ": ")
-		found, expected, _ := strings.Cut(says, ": want ")
-		c.problem(path, found, expected)
-	}
+	errs := []error{own.parameters().Check(k)}
 	if own.bounds() != (congestion.Bounds{}) {
-		if err := own.bounds().Check(); err != nil {
-			found, expected, _ := strings.Cut(err.Error(), ": want ")
-			c.problem(path, found, expected)
+		errs = append(errs, own.bounds().Check())
+	}
+	for _, err := range errs {
+		if wrong, ok := errors.AsType[*congestion.ValueError](err); ok {
+			c.problem(path, wrong.Found, wrong.Want)
+		} else if err != nil {
+			c.problem(path, err.Error(), "")
 		}
 	}
 }

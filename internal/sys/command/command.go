@@ -51,7 +51,7 @@ func Run(ctx context.Context, args []string, o Options) error {
 	err := c.Run()
 	if c.ProcessState != nil {
 		if status := Status(c.ProcessState); status != 0 {
-			return &ExitError{status}
+			return &ExitError{args[0], status}
 		}
 	}
 	if err != nil {
@@ -69,9 +69,14 @@ func Status(state *os.ProcessState) int {
 }
 
 // ExitError says that a command ended with another status than 0.
-type ExitError struct{ Code int }
+type ExitError struct {
+	Command string // its name
+	Code    int
+}
 
-func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("%s ended with exit status %d", e.Command, e.Code)
+}
 
 // ExitStatus is the status with which the program ends that ran the command.
 func (e *ExitError) ExitStatus() int { return e.Code }

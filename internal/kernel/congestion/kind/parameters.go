@@ -1,7 +1,6 @@
 package kind
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -65,7 +64,7 @@ func (p Parameters) Check(k Kind) error {
 	within := func(name string, value, low, high float64) error {
 		// NaN is not within.
 		if !(value >= low && value <= high) {
-			return fmt.Errorf("%s %g: want %g to %g", name, value, low, high)
+			return &ValueError{Found: fmt.Sprintf("%s %g", name, value), Want: fmt.Sprintf("%g to %g", low, high)}
 		}
 		return nil
 	}
@@ -93,7 +92,7 @@ func (p Parameters) Check(k Kind) error {
 		within("numerator of the time ratio", float64(num), 1, maxTimeTerm),
 		within("denominator of the time ratio", float64(den), 1, maxTimeTerm))
 	if num != den && !k.TakesTimeRatio() {
-		errs = append(errs, errors.New("a time ratio is for those that grow by the clock"))
+		errs = append(errs, &ValueError{Found: "a time ratio is for those that grow by the clock"})
 	}
 	for _, err := range errs {
 		if err != nil {
