@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/hub"
 	"airtide/internal/share/link"
@@ -90,7 +91,7 @@ func parseListen(text string) (netip.AddrPort, error) {
 		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
 			return netip.AddrPortFrom(netip.Addr{}, uint16(n)), nil
 		}
-	} else if at, err := parsePeer(text, link.Port); err == nil && at.Port() > 0 {
+	} else if at, err := share.ParsePeer(text, link.Port); err == nil && at.Port() > 0 {
 		return at, nil
 	}
 	return netip.AddrPort{}, fmt.Errorf("--listen %q: want an address, :PORT, or an address with a port", text)

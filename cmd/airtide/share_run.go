@@ -4,40 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
-	"airtide/internal/observe/monitor"
 	"airtide/internal/share"
-	"airtide/internal/share/allocate"
 	"airtide/internal/share/cellkey"
-	"airtide/internal/share/control"
-	"airtide/internal/share/link"
 	"airtide/internal/share/live"
 	"airtide/internal/share/metrics"
 	"airtide/internal/share/radio"
 	"airtide/internal/share/steplog"
-	"airtide/internal/units"
 )
 
-// shareFlags are the flags of share run as the user gives them.
-type shareFlags struct {
-	key, device, policy, source, phyFile, alpha string
-	maximum, capacity, multicast                units.Rate
-	peers                                       []string
-	port                                        uint16
-	weight                                      float64
-	single                                      bool
-	asJSON                                      jsonFlag
-	metrics, otlp, record                       string
-}
-
 func newShareRun(t *terminal.Terminal) *cobra.Command {
-	var f shareFlags
+	f := share.DefaultFlags()
 	cmd := &cobra.Command{
 		Use:   "run --key FILE [flags]",
 		Short: "Take part in sharing until Ctrl-C",
@@ -55,59 +37,32 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
   airtide share run --key cell.key --interface wlan0 --policy observe --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.key == "" {
+			if f.Key == "" {
 				return errNoKey
 			}
-			c, err := f.config()
+			c, err := f.Config()
 			if err != nil {
 				return usageError{err}
 			}
-			if c.Key, err = cellkey.Read(f.key); err != nil {
+			if f.OTLP != "" {
+				if err := metrics.Check(f.OTLP); err != nil {
+					return usageError{fmt.Errorf("--otlp %w", err)}
+				}
+			}
+			if c.Key, err = cellkey.Read(f.Key); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), t, c)
+			return runAgent(cmd.Context(), t, f, c)
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.key, "key", "", "file with the cell's key (required)")
-	fl.StringVar(&f.device, "interface", "", "interface to the access point: flows of its addresses, multicast on it")
-	fl.StringSliceVar(
-		&f.peers,
-		"peer",
-		nil,
-		"address or address:port of a hub, or of a terminal to reach by unicast (repeatable)",
-	)
-	fl.Uint16Var(&f.port, "port", link.Port, "UDP port of the terminals")
-	fl.StringVar(&f.policy, "policy", string(control.Shares),
-		"shares, equal-cap or equal-range (our reconstructions of the middleware of Matsuno et al. 2021), "+
-			"or observe")
-	fl.Var(units.RateFlag(&f.maximum), "max-rate", "rate that this terminal reaches alone, such as 400Mbit")
-	fl.Var(units.RateFlag(&f.capacity), "capacity", "rate that equal-cap and equal-range divide, such as 1Gbit")
-	f.weight = 1
-	fl.Var(units.NumberFlag(&f.weight), "weight", "weight of this terminal, 0.1 to 10")
-	fl.StringVar(&f.alpha, "alpha", "1", "fairness, the same on all terminals: "+
-		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
-	fl.Var(units.RateFlag(&f.multicast), "multicast-rate",
-		"rate at which the access point sends multicast (default 6Mbit above 2.4 GHz, otherwise 1Mbit)")
-	fl.StringVar(&f.phyFile, "phy-file", "", "file with the current PHY rate, if nl80211 does not report it "+
-		"(docs/design/sharing.md); read twice a second")
-	fl.BoolVar(&f.single, "single-frames", false,
-		"the radio does not aggregate frames (802.11a, b, g); on Wi-Fi, nl80211 reports it")
-	fl.StringVar(&f.source, "source", string(monitor.Auto), "source of samples: auto, bpf or diag")
-	fl.StringVar(&f.record, "record", "",
-		"record the inputs and outputs of each step to this file, as gzipped JSON lines")
-	fl.StringVar(&f.metrics, "metrics", "",
-		"serve Prometheus metrics at http://ADDRESS/metrics; ADDRESS such as localhost:9478")
-	fl.StringVar(&f.otlp, "otlp", "",
-		"send metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
-	f.asJSON.register(fl, "print the state as a line of JSON each second")
+	f.Register(cmd.Flags())
 	fixed(cmd, "policy", "shares", "equal-cap", "equal-range", "observe")
 	fixed(cmd, "source", "auto", "bpf", "diag")
 	return cmd
 }
 
-// run runs the agent with its status socket, metrics and radio.
-func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Config) (err error) {
+// runAgent runs the agent with its status socket, metrics and radio.
+func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.Config) (err error) {
 	c.Notice = func(line string) { t.Notef("%s", line) }
 	tap := &live.Feed{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
@@ -116,33 +71,33 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 	} else {
 		defer closed(server)
 	}
-	if f.metrics != "" {
-		server, err := metrics.Serve(f.metrics, tap.Next)
+	if f.Metrics != "" {
+		server, err := metrics.Serve(f.Metrics, tap.Next)
 		if err != nil {
 			return err
 		}
 		defer closed(server)
 	}
-	if f.otlp != "" {
-		exporter, err := metrics.Export(f.otlp, version(), tap.Next, c.Notice)
+	if f.OTLP != "" {
+		exporter, err := metrics.Export(f.OTLP, version(), tap.Next, c.Notice)
 		if err != nil {
 			return err
 		}
 		defer closed(exporter)
 	}
-	if f.record != "" {
-		w, err := steplog.Create(f.record)
+	if f.Record != "" {
+		w, err := steplog.Create(f.Record)
 		if err != nil {
 			return err
 		}
 		defer closed(w)
 		c.Record = w
 	}
-	switch r, err := f.radio(&c); {
+	switch r, err := openRadio(f, c); {
 	case err == nil:
 		c.Radio = r.State
 		defer closed(r)
-	case f.phyFile != "":
+	case f.PHYFile != "":
 		return err
 	case !errors.Is(err, radio.ErrNone):
 		c.Notice(err.Error())
@@ -150,7 +105,7 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 	last := time.Time{}
 	c.Step = func(s share.Status) {
 		tap.Publish(s)
-		if f.asJSON && s.Time.Sub(last) >= time.Second {
+		if f.JSON && s.Time.Sub(last) >= time.Second {
 			last = s.Time
 			_ = t.JSONLine(s)
 		}
@@ -158,54 +113,10 @@ func (f *shareFlags) run(ctx context.Context, t *terminal.Terminal, c share.Conf
 	return share.Run(ctx, c)
 }
 
-// radio is the source of the PHY rate.
-func (f *shareFlags) radio(c *share.Config) (*radio.Radio, error) {
-	if f.phyFile != "" {
-		return radio.OpenFile(f.phyFile, c.Notice)
+// openRadio opens the source of the PHY rate.
+func openRadio(f share.Flags, c share.Config) (*radio.Radio, error) {
+	if f.PHYFile != "" {
+		return radio.OpenFile(f.PHYFile, c.Notice)
 	}
-	return radio.Open(f.device, c.Link.Addresses())
-}
-
-func (f *shareFlags) config() (c share.Config, err error) {
-	c = share.Config{
-		Interface: f.device, Weight: f.weight, SingleFrames: f.single,
-		MaxBps: float64(f.maximum), CapacityBps: float64(f.capacity), MulticastBps: float64(f.multicast),
-		Link: link.Config{Interface: f.device, Port: f.port},
-	}
-	if c.Policy, err = control.ParsePolicy(f.policy); err != nil {
-		return c, err
-	}
-	if c.Source, err = monitor.ParseKind(f.source); err != nil {
-		return c, err
-	}
-	alpha, err := allocate.ParseAlpha(f.alpha)
-	if err != nil {
-		return c, fmt.Errorf("--alpha %w", err)
-	}
-	c.Control.Alpha = &alpha
-	if f.otlp != "" {
-		if err := metrics.Check(f.otlp); err != nil {
-			return c, fmt.Errorf("--otlp %w", err)
-		}
-	}
-	for _, p := range f.peers {
-		peer, err := parsePeer(p, f.port)
-		if err != nil {
-			return c, err
-		}
-		c.Link.Peers = append(c.Link.Peers, peer)
-	}
-	return c, nil
-}
-
-// parsePeer reads an address with or without a port.
-func parsePeer(text string, port uint16) (netip.AddrPort, error) {
-	if a, err := netip.ParseAddr(text); err == nil {
-		return netip.AddrPortFrom(a, port), nil
-	}
-	ap, err := netip.ParseAddrPort(text)
-	if err != nil {
-		return ap, fmt.Errorf("--peer %q: want an address, or an address with a port", text)
-	}
-	return ap, nil
+	return radio.Open(f.Interface, c.Link.Addresses())
 }

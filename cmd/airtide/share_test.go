@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,17 +59,6 @@ func TestShareMisuse(t *testing.T) {
 		if out := mustRun(t, "share", verb, "--help"); !strings.Contains(out, "Examples:") ||
 			!strings.Contains(out, "airtide share "+verb) {
 			t.Errorf("airtide share %s --help has no examples", verb)
-		}
-	}
-}
-
-// TestAlphaAndTheMulticastRateReachTheAgent as they are given.
-func TestAlphaAndTheMulticastRateReachTheAgent(t *testing.T) {
-	for text, want := range map[string]float64{"0": 0, "1": 1, "2.5": 2.5, "inf": math.Inf(1)} {
-		f := shareFlags{policy: "shares", source: "auto", alpha: text, multicast: 5_500_000}
-		c, err := f.config()
-		if err != nil || c.Control.Alpha == nil || *c.Control.Alpha != want || c.MulticastBps != 5.5e6 {
-			t.Errorf("--alpha %s: %+v, multicast at %g bit/s, %v", text, c.Control, c.MulticastBps, err)
 		}
 	}
 }

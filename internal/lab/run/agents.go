@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +14,10 @@ import (
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/radio"
+	"airtide/internal/units"
 )
 
 // agents are the processes "airtide share run" of terminals that share, and their hubs
@@ -85,16 +86,17 @@ func (a *agents) Start(ctx context.Context) error {
 	var first []*agent
 	for _, m := range sharing {
 		t := terminals[m.Name()]
-		args := agentArguments(key, t, a.peers(m, sharing, t.Share.Hub))
+		flags := agentFlags(key, t, a.peers(m, sharing, t.Share.Hub))
 		if folder := os.Getenv(recordAgents); folder != "" {
-			args = append(args, "--record", filepath.Join(folder, m.Name()+".json.gz"))
+			flags.Record = filepath.Join(folder, m.Name()+".json.gz")
 		}
 		if t.Share.KnowsPHY {
 			if err := writePHY(a.phyPath(t.Name), t.Radio.PHY[0]); err != nil {
 				return err
 			}
-			args = append(args, "--phy-file", a.phyPath(t.Name))
+			flags.PHYFile = a.phyPath(t.Name)
 		}
+		args := append([]string{"share", "run"}, flags.Args()...)
 		start := func() error { return a.start(program, m, agentName, args...) }
 		if t.Share.Start > 0 {
 			a.at(t.Share.Start, start)
@@ -140,29 +142,19 @@ func (a *agents) peers(own machine.Machine, sharing machine.Set, hub string) (pe
 // recordAgents is the environment variable with a folder for the recorded steps of all agents.
 const recordAgents = "AIRTIDE_RECORD_AGENTS"
 
-// agentArguments are the arguments of a terminal's agent.
-func agentArguments(key string, t plan.TerminalSetup, peers []string) []string {
-	s := t.Share
-	args := []string{"share", "run", "--key", key, "--policy", string(s.Policy), "--json"}
-	for _, peer := range peers {
-		args = append(args, "--peer", peer)
-	}
-	if s.MaxRate > 0 {
-		args = append(args, "--max-rate", fmt.Sprintf("%dbit", s.MaxRate))
-	}
-	if t.Radio.Aggregation.Frames == 1 { // nl80211 would tell it
-		args = append(args, "--single-frames")
-	}
-	if s.Capacity > 0 {
-		args = append(args, "--capacity", fmt.Sprintf("%dbit", s.Capacity))
-	}
+// agentFlags are the flags of a terminal's agent.
+func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
+	s, f := t.Share, share.DefaultFlags()
+	f.Key, f.Policy, f.Peers, f.JSON = key, string(s.Policy), peers, true
+	f.MaxRate, f.Capacity = units.Rate(s.MaxRate), units.Rate(s.Capacity)
+	f.SingleFrames = t.Radio.Aggregation.Frames == 1 // nl80211 would tell it
 	if s.Alpha != "" {
-		args = append(args, "--alpha", string(s.Alpha))
+		f.Alpha = string(s.Alpha)
 	}
 	if s.Weight > 0 {
-		args = append(args, "--weight", strconv.FormatFloat(s.Weight, 'g', -1, 64))
+		f.Weight = s.Weight
 	}
-	return args
+	return f
 }
 
 // start starts an agent or a hub.

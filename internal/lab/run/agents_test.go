@@ -2,11 +2,13 @@ package run
 
 import (
 	"net/netip"
-	"slices"
+	"reflect"
 	"testing"
 
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/share"
+	"airtide/internal/share/link"
 )
 
 // TestAnAgentsPeersAreTheOthersOrItsHub: the emulated cell carries no multicast.
@@ -19,30 +21,33 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 	for _, c := range []struct {
 		sharing plan.Sharing
 		frames  int // of the longest aggregate
-		want    []string
+		want    share.Flags
 	}{
-		{plan.Sharing{Policy: "shares"}, 64, []string{"--peer", "10.1.0.2"}},
+		{plan.Sharing{Policy: "shares"}, 64, share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Alpha: "1"}},
 		{
 			plan.Sharing{Policy: "shares", Hub: "server", MaxRate: 25e6, Weight: 2},
 			1,
-			[]string{"--peer", "10.2.0.1", "--max-rate", "25000000bit", "--single-frames", "--weight", "2"},
+			share.Flags{Peers: []string{"10.2.0.1"}, MaxRate: 25e6, SingleFrames: true, Weight: 2, Alpha: "1"},
 		},
-		{plan.Sharing{Policy: "shares", Alpha: "inf"}, 64, []string{"--peer", "10.1.0.2", "--alpha", "inf"}},
+		{
+			plan.Sharing{Policy: "shares", Alpha: "inf"},
+			64,
+			share.Flags{Peers: []string{"10.1.0.2"}, Weight: 1, Alpha: "inf"},
+		},
 		{
 			plan.Sharing{Policy: "equal-cap", Capacity: 1e8},
 			64,
-			[]string{"--peer", "10.1.0.2", "--capacity", "100000000bit"},
+			share.Flags{Peers: []string{"10.1.0.2"}, Capacity: 1e8, Weight: 1, Alpha: "1"},
 		},
 	} {
-		want := append(
-			[]string{"share", "run", "--key", "cell.key", "--policy", string(c.sharing.Policy), "--json"},
-			c.want...,
-		)
+		want := c.want
+		want.Key, want.Policy, want.Port, want.Source = "cell.key", string(c.sharing.Policy), link.Port, "auto"
+		want.JSON = true
 		radio := plan.RadioSetup{Aggregation: plan.Aggregation{Frames: c.frames}}
 		terminal := plan.TerminalSetup{Share: c.sharing, Radio: radio}
 		peers := a.peers(phone, machine.Set{phone, tablet}, c.sharing.Hub)
-		if got := agentArguments("cell.key", terminal, peers); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
+		if got := agentFlags("cell.key", terminal, peers); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }
