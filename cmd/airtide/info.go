@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,58 +21,129 @@ import (
 
 func newInfo(t *terminal.Terminal) *cobra.Command {
 	var (
-		asJSON jsonFlag
-		flow   uint
+		asJSON  jsonFlag
+		flow    uint
+		sort    string
+		choose  recordedFlags
+		o       infoOptions
+		byOrder summary.Order
 	)
 	cmd := &cobra.Command{
-		Use:   "info FILE",
-		Short: "Show what is in a recording",
+		Use:   "info FILE [FILE]",
+		Short: "Show what is in a recording, or compare two",
 		Long: `Summarises a recording: where and how it was made, and for each connection its rates, round-trip
 times, congestion window, retransmissions by cause, errors by code, and what limited it. A damaged
-or unfinished recording is read as far as possible, and the missing part is reported.`,
+or unfinished recording is read as far as possible, and the missing part is reported.
+
+With two recordings it compares them: the totals, and the flows with the same role side by side. A
+role is the process, the service's port, the peer, and whether the flow sends or receives.`,
 		Example: `  airtide info upload.atr
+  airtide info upload.atr --sort rtt --port 443
   airtide info upload.atr --flow 1
+  airtide info cubic.atr bbr.atr
   airtide info upload.atr --json | jq '.flows[] | {flow, acked_rate_bps}'`,
-		Args: exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := openTrace(t, args[0])
-			if err != nil {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return exactArgs("FILE")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if cmd.Flags().Changed("sort") {
+				if byOrder, err = summary.ParseOrder(sort); err != nil {
+					return usageError{err}
+				}
+				o.order = &byOrder
+			}
+			if o.filter, err = choose.filter(); err != nil {
 				return err
 			}
-			defer r.Close()
-			meta := r.Metadata()
-			s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
-			if err := r.scan(cmd.Context(), "summing up", trace.ScanOptions{Fields: summary.Fields()}, s); err != nil {
-				return err
-			}
-			defer r.warnDamage() // below a long report, where it is seen
-			report := s.Report()
 			if cmd.Flags().Changed("flow") {
-				has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
-				if err := needFlows(cmd.Context(), r, flowIDs([]uint{flow}), has); err != nil {
+				if len(args) == 2 {
+					return usageError{errors.New("--flow chooses a flow of one recording, and two are given")}
+				}
+				o.flow = &flow
+			}
+			var reports [2]infoJSON
+			for i, path := range args {
+				r, err := openTrace(t, path)
+				if err != nil {
 					return err
 				}
+				defer r.Close()
+				if reports[i], err = summarise(cmd.Context(), r, &o); err != nil {
+					return err
+				}
+				defer r.warnDamage() // below a long report, where it is seen
 			}
-			if asJSON {
-				return t.JSON(infoJSON{meta, r.Damage(), report})
+			if len(args) == 2 {
+				return printComparison(t, args, reports, bool(asJSON))
 			}
-			var text bytes.Buffer
-			o := summary.TextOptions{Width: t.Width, Colour: t.Colour}
-			if flow > 0 {
-				err = report.WriteFlow(&text, tcp.FlowID(flow), o)
-			} else {
-				writeMetadata(&text, args[0], meta)
-				err = report.WriteText(&text, o)
-			}
-			if err != nil {
-				return err
-			}
-			return t.PrintWrapped(text.String(), infoIndent)
+			return printInfo(t, args[0], &reports[0], &o, bool(asJSON))
 		},
 	}
-	asJSON.register(cmd.Flags(), "print everything as JSON")
-	cmd.Flags().UintVar(&flow, "flow", 0, "print everything about one flow")
+	fl := cmd.Flags()
+	asJSON.register(fl, "print everything as JSON")
+	fl.UintVar(&flow, "flow", 0, "print everything about one flow")
+	fl.StringVar(&sort, "sort", summary.OrderByBytes.Key,
+		"order of the flows: "+strings.Join(summary.SortKeys(), ", ")+"; - before it reverses")
+	choose.register(fl)
+	fixed(cmd, "sort", summary.SortKeys()...)
 	return cmd
+}
+
+// infoOptions choose and order the flows.
+type infoOptions struct {
+	flow   *uint // nil for all
+	order  *summary.Order
+	filter recordedFilter
+}
+
+// summarise reads a recording.
+func summarise(ctx context.Context, r *reading, o *infoOptions) (infoJSON, error) {
+	meta := r.Metadata()
+	flows, err := o.filter.flows(ctx, r)
+	if err != nil {
+		return infoJSON{}, err
+	}
+	s := summary.New(summary.Options{Unseen: unseen(meta.Source)})
+	err = r.scan(ctx, "summing up", trace.ScanOptions{Fields: summary.Fields(), Flows: flows}, s)
+	if err != nil {
+		return infoJSON{}, err
+	}
+	report := s.Report()
+	if o.flow != nil {
+		has := func(id tcp.FlowID) bool { _, ok := report.Flow(id); return ok }
+		if err := needFlows(ctx, r, flowIDs([]uint{*o.flow}), has); err != nil {
+			return infoJSON{}, err
+		}
+	}
+	if o.order != nil {
+		report.Sort(*o.order)
+	}
+	return infoJSON{meta, r.Damage(), report}, nil
+}
+
+// printInfo prints one recording or one of its flows.
+func printInfo(t *terminal.Terminal, path string, info *infoJSON, o *infoOptions, asJSON bool) (err error) {
+	if asJSON {
+		return t.JSON(info)
+	}
+	var text bytes.Buffer
+	to := summary.TextOptions{Width: t.Width, Colour: t.Colour}
+	if o.order != nil {
+		to.Order = *o.order
+	}
+	if o.flow != nil {
+		err = info.WriteFlow(&text, tcp.FlowID(*o.flow), to)
+	} else {
+		writeMetadata(&text, path, info.Recording)
+		err = info.WriteText(&text, to)
+	}
+	if err != nil {
+		return err
+	}
+	return t.PrintWrapped(text.String(), infoIndent)
 }
 
 // infoIndent is the width of the names in front of the totals.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -12,8 +13,16 @@ import (
 // TestScripts runs the stories of testdata/script: help, misuse, names of JSON and exit statuses.
 // "status N airtide ARGUMENTS" runs airtide and checks its exit status.
 func TestScripts(t *testing.T) {
+	recording, err := filepath.Abs(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("RECORDING", recording)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {

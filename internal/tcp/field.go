@@ -408,3 +408,14 @@ var fieldTable = [NumFields]FieldInfo{
 		"segment_bytes",
 	},
 }
+
+// PlainName is a name without the unit at its end: cwnd for cwnd_packets. Other names stay as they
+// are.
+func PlainName(name string) string {
+	for _, unit := range []string{"_packets", "_bytes", "_bps", "_us", "_ns", "_s"} {
+		if plain, ok := strings.CutSuffix(name, unit); ok {
+			return plain
+		}
+	}
+	return name
+}

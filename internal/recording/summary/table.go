@@ -2,7 +2,6 @@ package summary
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,6 +21,8 @@ type TextOptions struct {
 	// do not fit are left out.
 	Width  int
 	Colour bool
+	// Order chooses the flows of the table: the first ones in this order.
+	Order Order
 }
 
 // column is one of the table's.
@@ -59,28 +60,37 @@ var tableColumns = []column{
 	{"END", true, 9, func(f *Flow) string { return f.CloseReason.String() }},
 }
 
-// WriteText writes the totals and a table of the flows with the most bytes.
+// WriteText writes the totals and a table of the first flows in the order, usually those with the
+// most bytes.
 func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	out := bufio.NewWriter(w)
 	r.Totals.write(out, o)
-	if len(r.Flows) > 0 {
+	sorted := Report{Flows: slices.Clone(r.Flows)}
+	if o.Order.Key == "" {
+		o.Order = OrderByBytes
+	}
+	sorted.Sort(o.Order)
+	if len(sorted.Flows) > 0 {
 		fmt.Fprintln(out)
-		writeTable(out, r.top(topFlows), o)
+		writeTable(out, sorted.top(topFlows), o)
 	}
 	if more := len(r.Flows) - topFlows; more > 0 {
-		fmt.Fprintf(out, "and %d more flows with fewer bytes; --flow N shows any one, --json all\n", more)
+		which := "more flows"
+		if o.Order == OrderByBytes {
+			which += " with fewer bytes"
+		}
+		fmt.Fprintf(out, "and %d %s; --flow N shows any one, --json all\n", more, which)
 	}
 	return out.Flush()
 }
 
-// top finds the n flows with the most bytes in either direction.
+// top returns the first n flows.
 func (r *Report) top(n int) []*Flow {
-	flows := make([]*Flow, len(r.Flows))
-	for i := range r.Flows {
+	flows := make([]*Flow, min(n, len(r.Flows)))
+	for i := range flows {
 		flows[i] = &r.Flows[i]
 	}
-	slices.SortStableFunc(flows, func(a, b *Flow) int { return cmp.Compare(b.bytes(), a.bytes()) })
-	return flows[:min(n, len(flows))]
+	return flows
 }
 
 func (f *Flow) bytes() int64 {

@@ -28,17 +28,19 @@ func SortKeys() []string {
 	return keys
 }
 
-// ParseSort reads a key, with a leading "-" for the reverse order.
+// ParseSort reads a key with or without its unit (cwnd_packets or cwnd), and with a leading "-" for
+// the reverse order.
 func ParseSort(s string) (Sort, error) {
 	key, reverse := strings.CutPrefix(s, "-")
-	if !slices.Contains(SortKeys(), key) {
+	i := slices.IndexFunc(SortKeys(), func(k string) bool { return k == key || tcp.PlainName(k) == key })
+	if i < 0 {
 		return Sort{}, fmt.Errorf(
 			"sort key %q: want one of %s, with a leading - for the reverse order",
 			s,
 			strings.Join(SortKeys(), ", "),
 		)
 	}
-	return Sort{Key: key, Reverse: reverse}, nil
+	return Sort{Key: SortKeys()[i], Reverse: reverse}, nil
 }
 
 // Filter selects the rows to show.

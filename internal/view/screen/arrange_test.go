@@ -54,6 +54,7 @@ func TestRowsComeInTheOrderOfTheSort(t *testing.T) {
 		{"congestion_control", []tcp.FlowID{1, 2, 3, 4}},
 		{"-congestion_control", []tcp.FlowID{2, 3, 1, 4}},
 		{"process", []tcp.FlowID{2, 3, 1, 4}},
+		{"cwnd", []tcp.FlowID{1, 2, 3, 4}}, // without its unit
 	} {
 		t.Run(c.key, func(t *testing.T) {
 			s, err := ParseSort(c.key)
@@ -65,7 +66,7 @@ func TestRowsComeInTheOrderOfTheSort(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ParseSort("cwnd"); err == nil || !strings.Contains(err.Error(), "cwnd_packets") {
+	if _, err := ParseSort("beauty"); err == nil || !strings.Contains(err.Error(), "cwnd_packets") {
 		t.Errorf("an unknown key gives %v, want an error that lists the keys", err)
 	}
 }

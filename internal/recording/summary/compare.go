@@ -1,0 +1,185 @@
+package summary
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Comparison sets two recordings side by side.
+type Comparison struct {
+	Totals Changes `json:"totals"`
+	Flows  []Pair  `json:"flows"` // matched flows in the order of A, then those of B alone
+}
+
+// Pair is a flow of each recording with the same role. A or B is nil if only the other has it.
+type Pair struct {
+	Role    Role     `json:"role"`
+	A       *Flow    `json:"a"`
+	B       *Flow    `json:"b"`
+	Changes *Changes `json:"changes"` // nil unless both are there
+}
+
+// Role is the part that a flow plays in its recording. It tells flows apart without port numbers
+// that the kernel has chosen.
+type Role struct {
+	Process string `json:"process"`
+	// Direction is "sender", "receiver", or "control" for a flow that moved little.
+	Direction string `json:"direction"`
+	Port      uint16 `json:"port"`   // of the service: the lower of both
+	Server    bool   `json:"server"` // the flow's own end has the port
+	Peer      string `json:"peer"`   // address
+}
+
+// controlBytes is how much a control connection moves at most.
+const controlBytes = 64 << 10
+
+func (f *Flow) role() Role {
+	r := Role{Process: f.Comm, Direction: "control", Port: f.Remote.Port()}
+	if f.Remote.IsValid() {
+		r.Peer = f.Remote.Addr().Unmap().String()
+	}
+	if local := f.Local.Port(); local != 0 && (local < r.Port || r.Port == 0) {
+		r.Port, r.Server = local, true
+	}
+	acked, _ := number(f.AckedBytes)
+	received, _ := number(f.ReceivedBytes)
+	switch {
+	case max(acked, received) <= controlBytes:
+	case acked >= received:
+		r.Direction = "sender"
+	default:
+		r.Direction = "receiver"
+	}
+	return r
+}
+
+// Changes are the values that a comparison shows.
+type Changes struct {
+	DurationS          Change `json:"duration_s"`
+	AckedBytes         Change `json:"acked_bytes"`
+	ReceivedBytes      Change `json:"received_bytes"`
+	AckedRateBps       Change `json:"acked_rate_bps"`
+	ReceiveRateBps     Change `json:"receive_rate_bps"`
+	RttMedianUs        Change `json:"rtt_median_us"` // of the smoothed ones if there are no single ones
+	RttP99Us           Change `json:"rtt_p99_us"`
+	MinRttUs           Change `json:"min_rtt_us"`
+	CwndMedianPackets  Change `json:"cwnd_median_packets"`
+	InFlightPackets    Change `json:"in_flight_median_packets"`
+	LostPackets        Change `json:"lost_packets"`
+	RetransmitsPackets Change `json:"retransmits_packets"`
+	RetransmittedPct   Change `json:"retransmitted_pct"` // of the delivered packets
+	LocalCongestion    Change `json:"local_congestion"`
+	DupAck             Change `json:"dup_ack"`
+	Timeout            Change `json:"timeout"`
+}
+
+// Change is a value in both recordings. A nil pointer is an unknown value.
+type Change struct {
+	A *float64 `json:"a"`
+	B *float64 `json:"b"`
+	// Pct is by how many per cent B is above A; nil if A is zero or a value is unknown.
+	Pct *float64 `json:"change_pct"`
+}
+
+func change[T int64 | float64](a, b *T) Change {
+	var c Change
+	if v, ok := number(a); ok {
+		c.A = &v
+	}
+	if v, ok := number(b); ok {
+		c.B = &v
+	}
+	if c.A != nil && c.B != nil && *c.A != 0 {
+		pct := 100 * (*c.B - *c.A) / *c.A
+		c.Pct = &pct
+	}
+	return c
+}
+
+func changes(a, b *Figures) *Changes {
+	rtt := func(g *Figures) *int64 { return (&Flow{Figures: *g}).medianRttUs() }
+	p99 := func(g *Figures) *int64 { return of(g.Rtt, func(d *Distribution) int64 { return d.P99 }) }
+	median := func(s *Spread) *int64 { return of(s, (*Spread).median) }
+	return &Changes{
+		DurationS: change(&a.DurationS, &b.DurationS), AckedBytes: change(a.AckedBytes, b.AckedBytes),
+		ReceivedBytes: change(a.ReceivedBytes, b.ReceivedBytes), AckedRateBps: change(a.AckedRateBps, b.AckedRateBps),
+		ReceiveRateBps: change(a.ReceiveRateBps, b.ReceiveRateBps), RttMedianUs: change(rtt(a), rtt(b)),
+		RttP99Us: change(p99(a), p99(b)), MinRttUs: change(a.MinRttUs, b.MinRttUs),
+		CwndMedianPackets:  change(median(a.Cwnd), median(b.Cwnd)),
+		InFlightPackets:    change(median(a.InFlight), median(b.InFlight)),
+		LostPackets:        change(a.LostPackets, b.LostPackets),
+		RetransmitsPackets: change(a.Retransmissions.Packets, b.Retransmissions.Packets),
+		RetransmittedPct:   change(a.Retransmissions.DeliveredPct, b.Retransmissions.DeliveredPct),
+		LocalCongestion:    change(a.Errors.LocalCongestion, b.Errors.LocalCongestion),
+		DupAck:             change(a.Errors.DupAck, b.Errors.DupAck), Timeout: change(a.Errors.Timeout, b.Errors.Timeout),
+	}
+}
+
+// Compare matches the flows of two recordings by their roles. Flows of equal roles are matched in
+// the order of their first sight. Roles are compared as a whole first, then without the peer's
+// address, then without the process.
+func Compare(a, b *Report) Comparison {
+	c := Comparison{Totals: *changes(&a.Totals.Figures, &b.Totals.Figures)}
+	roles := func(r *Report) []Role {
+		list := make([]Role, len(r.Flows))
+		for i := range r.Flows {
+			list[i] = r.Flows[i].role()
+		}
+		return list
+	}
+	inA, inB := roles(a), roles(b)
+	partner := matchRoles(inA, inB, bySight(a), bySight(b))
+	taken := make([]bool, len(inB))
+	for i := range a.Flows {
+		p := Pair{Role: inA[i], A: &a.Flows[i]}
+		if j := partner[i]; j >= 0 {
+			taken[j] = true
+			p.B = &b.Flows[j]
+			p.Changes = changes(&p.A.Figures, &p.B.Figures)
+		}
+		c.Flows = append(c.Flows, p)
+	}
+	for j := range b.Flows {
+		if !taken[j] {
+			c.Flows = append(c.Flows, Pair{Role: inB[j], B: &b.Flows[j]})
+		}
+	}
+	return c
+}
+
+// bySight returns the indices of the flows in the order of their first sight.
+func bySight(r *Report) []int {
+	order := make([]int, len(r.Flows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(r.Flows[i].ID, r.Flows[j].ID) })
+	return order
+}
+
+// matchRoles finds for each role of a the index of its partner in b, -1 if there is none. It takes
+// both in the given orders.
+func matchRoles(a, b []Role, orderA, orderB []int) []int {
+	partner := slices.Repeat([]int{-1}, len(a))
+	taken := make([]bool, len(b))
+	for _, loosen := range []func(Role) Role{
+		func(r Role) Role { return r },
+		func(r Role) Role { r.Peer = ""; return r },
+		func(r Role) Role { r.Peer, r.Process = "", ""; return r },
+	} {
+		waiting := map[Role][]int{}
+		for _, j := range orderB {
+			if key := loosen(b[j]); !taken[j] {
+				waiting[key] = append(waiting[key], j)
+			}
+		}
+		for _, i := range orderA {
+			key := loosen(a[i])
+			if list := waiting[key]; partner[i] < 0 && len(list) > 0 {
+				partner[i], taken[list[0]] = list[0], true
+				waiting[key] = list[1:]
+			}
+		}
+	}
+	return partner
+}
