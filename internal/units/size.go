@@ -16,7 +16,8 @@ func ParseSize(text string) (Size, error) {
 	return Size(v), err
 }
 
-// String is the exact size in a decimal or a binary unit, whichever takes fewer digits: 64 kB, 2 MiB.
+// String is the exact size in a decimal or a binary unit, whichever takes fewer digits: 64 kB, 2
+// MiB.
 func (s Size) String() string {
 	decimal, binary := sizes.print(int64(s)), binarySizes.print(int64(s))
 	if s >= 1<<10 && digits(binary) < digits(decimal) {

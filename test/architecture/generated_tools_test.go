@@ -15,8 +15,9 @@ import (
 	"airtide/test/need"
 )
 
-// TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it with the committed files.
-// It needs clang and llvm-strip of the version that scripts/setup installs (14, of Debian 12).
+// TestGeneratedCodeIsUpToDate generates everything anew in a copy of the sources and compares it
+// with the committed files. It needs clang and llvm-strip of the version that scripts/setup
+// installs (14, of Debian 12).
 func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	for _, tool := range []string{"clang", "llvm-strip"} {
 		need.Tool(t, tool)

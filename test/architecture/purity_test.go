@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// pure are the packages that run in virtual time. They know no clock and no goroutine: the same calls give the same run,
-// in a test and under real packets.
+// pure are the packages that run in virtual time. They know no clock and no goroutine: the same
+// calls give the same run, in a test and under real packets.
 var pure = []string{"internal/cell/medium", "internal/cell/path", "internal/cell/queue"}
 
 // arithmetic are the other packages of this module that a pure one may import.
@@ -21,7 +21,8 @@ var arithmetic = []string{"internal/stats", "internal/units"}
 // impure packages start goroutines or reach the system. So does every package below them.
 var impure = []string{"os", "net", "io", "sync", "context", "runtime", "syscall", "golang.org/x/sys"}
 
-// allowed are the parts of a package that a pure one may use: durations without a clock, and seeded randomness.
+// allowed are the parts of a package that a pure one may use: durations without a clock, and seeded
+// randomness.
 var allowed = map[string][]string{
 	"time":         {"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"},
 	"math/rand/v2": {"New", "NewPCG", "Rand", "PCG", "Source"},

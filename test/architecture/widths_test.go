@@ -73,7 +73,8 @@ func sources(t *testing.T) (paths []string) {
 			return err
 		}
 		if entry.IsDir() {
-			// Test data is output of other programs. The other folders are made by make, and ignored by git.
+			// Test data is output of other programs. The other folders are made by make, and
+			// ignored by git.
 			switch entry.Name() {
 			case ".git", ".venv", "testdata", "LICENSES", "node_modules":
 				return fs.SkipDir
@@ -122,7 +123,8 @@ func kind(path string) language {
 	return none
 }
 
-// wideLines names the lines of a file that are too wide. A line of a single word, such as a link, cannot be broken.
+// wideLines names the lines of a file that are too wide. A line of a single word, such as a link,
+// cannot be broken.
 func wideLines(path string, content []byte) (found []string) {
 	language := kind(path)
 	var comments map[int]bool

@@ -1,5 +1,6 @@
-// Package need fails tests that carry a build tag and lack a right or a program that the tag promises:
-// kernel needs root, guest needs root and qemu, tools needs the programs that make setup installs.
+// Package need fails tests that carry a build tag and lack a right or a program that the tag
+// promises: kernel needs root, guest needs root and qemu, tools needs the programs that make setup
+// installs.
 package need
 
 import (

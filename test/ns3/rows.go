@@ -1,4 +1,5 @@
-// Package ns3 has reference figures of ns-3 for cells that airtide emulates. README.md says what they are.
+// Package ns3 has reference figures of ns-3 for cells that airtide emulates. README.md says what
+// they are.
 package ns3
 
 import (
@@ -13,7 +14,8 @@ import (
 //go:embed ns3.csv
 var figures string
 
-// Row is one cell with its traffic and what ns-3 says of it. Rates are in Mbit/s, of payload where they are measured.
+// Row is one cell with its traffic and what ns-3 says of it. Rates are in Mbit/s, of payload where
+// they are measured.
 type Row struct {
 	Case      string // letter of the family; S-... changes one thing of a case
 	PHY       string // g, n20, n40, ac80

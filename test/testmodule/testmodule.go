@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Write writes the smallest ELF file with the facts that a module tells of itself, such as depends=veth.
+// Write writes the smallest ELF file with the facts that a module tells of itself, such as
+// depends=veth.
 func Write(tb testing.TB, path string, facts ...string) {
 	tb.Helper()
 	names := []byte("\x00.modinfo\x00.shstrtab\x00")

@@ -22,7 +22,8 @@ type Dial struct {
 	V6 bool
 	// Mapped gives both ends IPv6 sockets with v4-mapped addresses.
 	Mapped bool
-	// Client and Server prepare the sockets before connect() and listen(); the accepted socket inherits from the latter.
+	// Client and Server prepare the sockets before connect() and listen(); the accepted socket
+	// inherits from the latter.
 	Client, Server func(fd int) error
 }
 
@@ -101,7 +102,8 @@ func (h *Host) dial(d Dial, to netip.AddrPort) (*net.TCPConn, error) {
 	return conn, nil
 }
 
-// dialMapped connects an IPv6 socket to a v4-mapped address, which package net would turn into an IPv4 socket.
+// dialMapped connects an IPv6 socket to a v4-mapped address, which package net would turn into an
+// IPv4 socket.
 func (h *Host) dialMapped(d Dial, to netip.AddrPort) (conn *net.TCPConn, err error) {
 	err = h.Do(func() error {
 		fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

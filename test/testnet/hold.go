@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holder takes the frames that the program at the receiver holds back and sends them again from the sender's device
-// when their time has come. No queueing discipline that delays is needed for it.
+// holder takes the frames that the program at the receiver holds back and sends them again from the
+// sender's device when their time has come. No queueing discipline that delays is needed for it.
 type holder struct {
 	reader *ringbuf.Reader
 	fd     int
@@ -26,7 +26,8 @@ type holder struct {
 	sent   uint64
 }
 
-// heldFrom is the source address of frames that are sent on; testnet_path.bpf.c lets them pass untouched.
+// heldFrom is the source address of frames that are sent on; testnet_path.bpf.c lets them pass
+// untouched.
 var heldFrom = [6]byte{0x02, 'a', 'i', 'r', 't', 'i'}
 
 type frame struct {
@@ -87,9 +88,9 @@ func (h *holder) close() {
 
 func (h *holder) run() {
 	defer close(h.done)
-	// Ahead of other programs: a frame that is late by some milliseconds is another experiment. Not at a real-time
-	// priority, at which a single thread of a Go program may wait for ever for one that does not have it. Where that is
-	// not allowed the frames go when they can.
+	// Ahead of other programs: a frame that is late by some milliseconds is another experiment. Not
+	// at a real-time priority, at which a single thread of a Go program may wait for ever for one
+	// that does not have it. Where that is not allowed the frames go when they can.
 	runtime.LockOSThread()
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	var record ringbuf.Record

@@ -30,8 +30,8 @@ type Host struct {
 	links *netlink.Handle
 }
 
-// Do runs f on a thread inside the namespace. Sockets opened by f stay there wherever they are used; goroutines
-// started by f run outside.
+// Do runs f on a thread inside the namespace. Sockets opened by f stay there wherever they are
+// used; goroutines started by f run outside.
 func (h *Host) Do(f func() error) error {
 	return thread.Do(func() error {
 		if err := netns.Set(h.ns); err != nil {
@@ -65,7 +65,8 @@ func (h *Host) Sysctl(name, value string) error {
 	return h.Do(func() error { return os.WriteFile(path, []byte(value), 0) })
 }
 
-// Counters reads the namespace's counters of TCP and IP, by the names of nstat without their group (TCPTimeouts).
+// Counters reads the namespace's counters of TCP and IP, by the names of nstat without their group
+// (TCPTimeouts).
 func (h *Host) Counters() (map[string]uint64, error) {
 	counters := map[string]uint64{}
 	err := h.Do(func() error {
@@ -144,8 +145,8 @@ func (h *Host) linkUp() bool {
 	return err == nil && link.Attrs().OperState == netlink.OperUp
 }
 
-// Rate limits what the host sends by a token bucket (tbf) with a queue of so many bytes behind it; a rate of 0 lifts
-// the limit.
+// Rate limits what the host sends by a token bucket (tbf) with a queue of so many bytes behind it;
+// a rate of 0 lifts the limit.
 func (h *Host) Rate(bitsPerSecond uint64, queueBytes uint32) error {
 	link, err := h.links.LinkByName(device)
 	if err != nil {
@@ -155,8 +156,8 @@ func (h *Host) Rate(bitsPerSecond uint64, queueBytes uint32) error {
 	if bitsPerSecond == 0 {
 		return h.links.QdiscDel(&netlink.Tbf{QdiscAttrs: attrs})
 	}
-	// The bucket is given as the time that it takes to send it, in ticks of 64 ns (PSCHED_SHIFT in pkt_sched.h): two
-	// full frames, or a millisecond where that is more.
+	// The bucket is given as the time that it takes to send it, in ticks of 64 ns (PSCHED_SHIFT in
+	// pkt_sched.h): two full frames, or a millisecond where that is more.
 	rate := bitsPerSecond / 8
 	bucket := max(2*1600, rate/1000)
 	err = h.links.QdiscReplace(&netlink.Tbf{

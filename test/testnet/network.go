@@ -21,8 +21,8 @@ import (
 
 // Options say what kind of network to make.
 type Options struct {
-	// Segments turns segmentation and checksum offloads off on both devices, so that every segment is a packet of its
-	// own. Delays and reordering need it.
+	// Segments turns segmentation and checksum offloads off on both devices, so that every segment
+	// is a packet of its own. Delays and reordering need it.
 	Segments bool
 	// MTU of the veth in bytes; 0 means 1500.
 	MTU int

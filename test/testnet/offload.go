@@ -18,8 +18,8 @@ var offloads = []struct {
 	{"generic-receive-offload", unix.ETHTOOL_SGRO},
 }
 
-// disableOffloads switches off what joins segments or leaves checksums to the device. To be run in the namespace of
-// the device.
+// disableOffloads switches off what joins segments or leaves checksums to the device. To be run in
+// the namespace of the device.
 func disableOffloads(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Path is one direction of the veth. Its methods say what happens to segments from now on; "data" is a segment with
-// payload, "ACK" one without payload and without SYN, FIN or RST. A new order replaces the last one of its kind.
+// Path is one direction of the veth. Its methods say what happens to segments from now on; "data"
+// is a segment with payload, "ACK" one without payload and without SYN, FIN or RST. A new order
+// replaces the last one of its kind.
 type Path struct {
 	tb       testing.TB
 	sender   *Host
@@ -64,29 +65,30 @@ func (p *Path) Blackout(on bool) {
 	p.set(p.lost, pathSlotSLOT_BLACKOUT, n)
 }
 
-// MarkCE marks n data segments of an ECN-capable connection as having met congestion, after having spared skip.
+// MarkCE marks n data segments of an ECN-capable connection as having met congestion, after having
+// spared skip.
 func (p *Path) MarkCE(skip, n int) {
 	p.tb.Helper()
 	p.order(p.lost, pathSlotSLOT_MARK_SKIP, pathSlotSLOT_MARK, skip, n)
 }
 
-// RefuseData makes the sender's own device refuse n data segments after having spared skip: the transmission returns
-// NET_XMIT_DROP, which TCP takes for local congestion.
+// RefuseData makes the sender's own device refuse n data segments after having spared skip: the
+// transmission returns NET_XMIT_DROP, which TCP takes for local congestion.
 func (p *Path) RefuseData(skip, n int) {
 	p.tb.Helper()
 	p.order(p.refused, pathSlotSLOT_DROP_DATA_SKIP, pathSlotSLOT_DROP_DATA, skip, n)
 }
 
-// Delay holds every segment back for so long. It is done in user space: meant for thousands of segments a second, not
-// for millions.
+// Delay holds every segment back for so long. It is done in user space: meant for thousands of
+// segments a second, not for millions.
 func (p *Path) Delay(d time.Duration) {
 	p.tb.Helper()
 	p.hold()
 	p.set(p.lost, pathSlotSLOT_DELAY_NS, uint64(d))
 }
 
-// HoldData holds n data segments back, after having spared skip, for so much longer than the rest: they arrive late
-// and out of order.
+// HoldData holds n data segments back, after having spared skip, for so much longer than the rest:
+// they arrive late and out of order.
 func (p *Path) HoldData(skip, n int, d time.Duration) {
 	p.tb.Helper()
 	p.hold()

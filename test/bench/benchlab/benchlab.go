@@ -24,8 +24,8 @@ type Lab struct {
 	AtOnce int
 }
 
-// Report runs an experiment of experiments/, or does what an earlier run has left over, and reads its result. With an
-// error there may be a report all the same, of the runs that are finished.
+// Report runs an experiment of experiments/, or does what an earlier run has left over, and reads
+// its result. With an error there may be a report all the same, of the runs that are finished.
 func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 	args := []string{"lab", "run", name, "-o", l.Results}
 	if dir, err := result.Latest(l.Results, name); err == nil {

@@ -1,4 +1,5 @@
-// Package benchnet is two network namespaces joined by a veth pair, and iperf3 between them, for benchmarks.
+// Package benchnet is two network namespaces joined by a veth pair, and iperf3 between them, for
+// benchmarks.
 package benchnet
 
 import (
@@ -102,8 +103,9 @@ func (p *Pair) Transfer(ctx context.Context, l Load, seconds int) (float64, erro
 // Segments is the number of TCP segments that both ends have received.
 func (p *Pair) Segments() (uint64, error) { return p.sum("Tcp:", "InSegs") }
 
-// Processed is the number of those that TCP has looked at, one by one. What comes while a program holds its socket waits in the
-// socket's backlog, where the kernel merges it with what waits there already (tcp_add_backlog, Linux 4.20).
+// Processed is the number of those that TCP has looked at, one by one. What comes while a program
+// holds its socket waits in the socket's backlog, where the kernel merges it with what waits there
+// already (tcp_add_backlog, Linux 4.20).
 func (p *Pair) Processed() (uint64, error) {
 	all, err := p.Segments()
 	if err != nil {
@@ -130,7 +132,8 @@ func (p *Pair) sum(group, name string) (uint64, error) {
 	return sum, nil
 }
 
-// counter finds a counter in /proc/net/snmp or netstat, whose lines come in pairs of names and values.
+// counter finds a counter in /proc/net/snmp or netstat, whose lines come in pairs of names and
+// values.
 func counter(text, group, name string) (uint64, error) {
 	var names []string
 	for line := range strings.Lines(text) {

@@ -7,8 +7,9 @@ import (
 	"airtide/internal/sys/awake"
 )
 
-// KeepAwake keeps the processors awake for all that is measured alike, where the kernel can: on a virtual machine, what is
-// measured is otherwise how soon the host gives a processor back that has slept. Undo lets them sleep again.
+// KeepAwake keeps the processors awake for all that is measured alike, where the kernel can: on a
+// virtual machine, what is measured is otherwise how soon the host gives a processor back that has
+// slept. Undo lets them sleep again.
 func KeepAwake() (undo func()) {
 	k, err := awake.Keep()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"airtide/internal/cell/queue"
 )
 
-// cell measures cells whose stations all upload. ns-3's real-time mode kept up to 60 to 80 Mbit/s on such a machine.
+// cell measures cells whose stations all upload. ns-3's real-time mode kept up to 60 to 80 Mbit/s
+// on such a machine.
 func (b *bench) cell(ctx context.Context) error {
 	var ways []way
 	for _, c := range []struct {

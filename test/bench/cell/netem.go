@@ -20,7 +20,8 @@ const (
 	netemDelay = 10 * time.Millisecond
 )
 
-// netem compares a wire and a delay with netem: on this kernel where it has that, else in a guest with Debian's.
+// netem compares a wire and a delay with netem: on this kernel where it has that, else in a guest
+// with Debian's.
 func (b *bench) netem(ctx context.Context) error {
 	if !doctor.HasQdisc("netem") {
 		return b.inGuest(ctx)
@@ -34,7 +35,8 @@ func (b *bench) netem(ctx context.Context) error {
 	})
 }
 
-// seeOwnProcesses mounts a /proc that shows the numbers of the PID namespace that commands of a guest have.
+// seeOwnProcesses mounts a /proc that shows the numbers of the PID namespace that commands of a
+// guest have.
 func seeOwnProcesses() error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mounting /proc: %w", err)

@@ -25,7 +25,8 @@ type ends struct {
 // figures are what one run gives.
 type figures struct {
 	mbps float64
-	// cpuNs is what all processors were busy for a packet's worth of data, engineNs the engine's thread's part.
+	// cpuNs is what all processors were busy for a packet's worth of data, engineNs the engine's
+	// thread's part.
 	cpuNs, engineNs float64
 	lagMs           float64 // 99th percentile
 	late            bool    // more than a lab lets a run be, by default

@@ -107,7 +107,8 @@ netns exec %[2]s ethtool -K v0 tso off gso off gro off`, a, z)
 	return &ends{clients: []string{a}, server: z, address: netip.MustParseAddr("192.0.2.2"), undo: undo}, nil
 }
 
-// table measures the ways in turn, another one beginning each round, and prints medians with the extremes behind them.
+// table measures the ways in turn, another one beginning each round, and prints medians with the
+// extremes behind them.
 func (b *bench) table(ctx context.Context, title string, ways []way) error {
 	got := make([][]figures, len(ways))
 	for round := range b.rounds {
@@ -145,7 +146,8 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 	return nil
 }
 
-// late says how many of some runs were later than a lab's may be by default, which would not count there.
+// late says how many of some runs were later than a lab's may be by default, which would not count
+// there.
 func late(runs []figures) string {
 	n := 0
 	for _, f := range runs {

@@ -1,5 +1,5 @@
-// Command congestion measures what airtide's congestion controls cost beside the kernel's CUBIC: the processors' time for
-// each ACK of real transfers, in turn.
+// Command congestion measures what airtide's congestion controls cost beside the kernel's CUBIC:
+// the processors' time for each ACK of real transfers, in turn.
 package main
 
 import (
@@ -100,8 +100,8 @@ func load() (names []string, unload func(), err error) {
 	return names, unload, nil
 }
 
-// measure runs the traffic twice: as it is, and for a second with the kernel's BPF statistics on, which cost something
-// themselves.
+// measure runs the traffic twice: as it is, and for a second with the kernel's BPF statistics on,
+// which cost something themselves.
 func measure(ctx context.Context, net *benchnet.Pair, name string, s settings) (f figures, err error) {
 	l := benchnet.Load{Streams: s.streams, Congestion: name}
 	segments, err := net.Segments()

@@ -17,7 +17,8 @@ import (
 // delayRuns are the repeats that medians are taken of.
 const delayRuns = 5
 
-// delay prints by how much the delay of a packet differs from the 10 ms that are asked for, and what that is owed to.
+// delay prints by how much the delay of a packet differs from the 10 ms that are asked for, and
+// what that is owed to.
 func (f *fidelity) delay(ctx context.Context) error {
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x", "-count", strconv.Itoa(delayRuns), "./internal/cell/engine")
 	var out bytes.Buffer

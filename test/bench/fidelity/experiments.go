@@ -14,7 +14,8 @@ import (
 	"airtide/test/ns3"
 )
 
-// experiments runs some one after another. One without a result gives an empty report beside its error.
+// experiments runs some one after another. One without a result gives an empty report beside its
+// error.
 func (f *fidelity) experiments(ctx context.Context, names ...string) iter.Seq2[*show.Report, error] {
 	return func(yield func(*show.Report, error) bool) {
 		for _, name := range names {
@@ -78,7 +79,8 @@ func (f *fidelity) tcp(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tcpResult is a row, the deviation of its goodput in per cent, and its backlog in those of the reference.
+// tcpResult is a row, the deviation of its goodput in per cent, and its backlog in those of the
+// reference.
 type tcpResult struct {
 	text                string
 	deviation, backlogs float64

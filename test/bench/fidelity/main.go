@@ -1,5 +1,5 @@
-// Command fidelity holds the emulated cell against theory, an independent simulation and the papers, and prints what
-// docs/results/fidelity.md says.
+// Command fidelity holds the emulated cell against theory, an independent simulation and the
+// papers, and prints what docs/results/fidelity.md says.
 package main
 
 import (
@@ -27,8 +27,8 @@ func main() {
 	benchtext.Run("fidelity", func(ctx context.Context) error { return f.run(ctx, *only) })
 }
 
-// run runs the parts whose name contains something. One that fails does not keep the others from being run. It fails when a
-// row is outside its goal.
+// run runs the parts whose name contains something. One that fails does not keep the others from
+// being run. It fails when a row is outside its goal.
 func (f *fidelity) run(ctx context.Context, only string) error {
 	fmt.Println(benchtext.Machine())
 	var errs []error

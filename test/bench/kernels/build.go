@@ -32,7 +32,8 @@ func needed(rows *regexp.Regexp) map[string]bool {
 	return names
 }
 
-// build builds them for an architecture, and of the tests those that rows need. They have no symbols, which would only fill the guests' memory.
+// build builds them for an architecture, and of the tests those that rows need. They have no
+// symbols, which would only fill the guests' memory.
 func build(ctx context.Context, folder, architecture string, s settings) (programs, error) {
 	p := programs{airtide: filepath.Join(folder, "airtide"), tests: map[string]string{}}
 	if err := goBuild(ctx, s, architecture, "build", p.airtide, "./cmd/airtide"); err != nil {

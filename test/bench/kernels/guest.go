@@ -25,7 +25,8 @@ type guest struct {
 	minutes               int  // that it takes beside another, about
 }
 
-// guests are those of the table. The kernels of Android are made from 5.10, 6.1 and 6.12, of Debian 11, 12 and 13.
+// guests are those of the table. The kernels of Android are made from 5.10, 6.1 and 6.12, of Debian
+// 11, 12 and 13.
 var guests = []guest{
 	{"5.10", "amd64", true, 8},
 	{"6.1", "amd64", true, 10},
@@ -116,10 +117,12 @@ func (g guest) module(ctx context.Context, folder, airtide string) (string, erro
 	return timewarp.Build(ctx, timewarp.BuildOptions{Headers: headers, Output: output, Make: crossMake[g.architecture]})
 }
 
-// builders are packages that a module is built with, besides the kernel's headers, which need the compiler.
+// builders are packages that a module is built with, besides the kernel's headers, which need the
+// compiler.
 var builders = []string{"make", "dash", "coreutils", "sed", "grep", "mawk", "findutils", "diffutils"}
 
-// moduleByItsDebian builds it as on the Debian that the kernel is of, whose compiler and C library it needs.
+// moduleByItsDebian builds it as on the Debian that the kernel is of, whose compiler and C library
+// it needs.
 func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (string, error) {
 	k, err := vm.FetchFor(ctx, g.version, g.architecture)
 	if err != nil {
@@ -150,8 +153,9 @@ func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (s
 	return output, os.WriteFile(output, module, 0o644)
 }
 
-// shell runs a script in a guest and gives all that it printed, which the log has as it comes. It ends with its limit, of real
-// time. Commands of a guest have a PID namespace of their own, so they get a /proc that shows its numbers.
+// shell runs a script in a guest and gives all that it printed, which the log has as it comes. It
+// ends with its limit, of real time. Commands of a guest have a PID namespace of their own, so they
+// get a /proc that shows its numbers.
 func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration, log io.Writer) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s", limit))
 	defer cancel()

@@ -11,7 +11,8 @@ import (
 	"airtide/internal/vm"
 )
 
-// kernelLog follows a guest's kernel log as it is written, so that nothing is overwritten before it is read.
+// kernelLog follows a guest's kernel log as it is written, so that nothing is overwritten before it
+// is read.
 type kernelLog struct {
 	guest *vm.Guest
 	cat   *vm.Process
@@ -43,7 +44,8 @@ func (k *kernelLog) Write(b []byte) (int, error) {
 // takeLimit is what the log may take to arrive.
 const takeLimit = 2 * time.Minute
 
-// take is what has been logged since the last time. It writes a mark into the log and waits until that has come.
+// take is what has been logged since the last time. It writes a mark into the log and waits until
+// that has come.
 func (k *kernelLog) take(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, takeLimit, fmt.Errorf("the kernel's log has not come within %s", takeLimit))
 	defer cancel()

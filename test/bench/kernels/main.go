@@ -1,6 +1,7 @@
-// Command kernels tries airtide on other kernels: it boots Debian's under qemu, for amd64 and for arm64, and runs in each the
-// verbs as a user does and those of the packages' own tests that emulation can carry in time. What came of it is a table. What
-// it takes of Debian's archive stays in the cache of package vm, and all else in a folder.
+// Command kernels tries airtide on other kernels: it boots Debian's under qemu, for amd64 and for
+// arm64, and runs in each the verbs as a user does and those of the packages' own tests that
+// emulation can carry in time. What came of it is a table. What it takes of Debian's archive stays
+// in the cache of package vm, and all else in a folder.
 package main
 
 import (

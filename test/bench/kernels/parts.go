@@ -8,7 +8,8 @@ import (
 // part is a row of the table: what airtide does, and from which kernel on.
 type part struct {
 	name string
-	// since is the first kernel that offers it, empty for all that are tried; refused is tried on those before.
+	// since is the first kernel that offers it, empty for all that are tried; refused is tried on
+	// those before.
 	since   string
 	steps   []step
 	refused []step
@@ -113,7 +114,8 @@ var parts = []part{
 // fromEnvironment is a variable of the environment for a guest, as it is here or as it usually is.
 func fromEnvironment(name, usual string) string { return name + "=" + cmp.Or(os.Getenv(name), usual) }
 
-// formVariable names to the tests of package internal/observe/bpf the one way to attach that they try.
+// formVariable names to the tests of package internal/observe/bpf the one way to attach that they
+// try.
 const formVariable = "AIRTIDE_BPF_TEST_FORM"
 
 // observedBy is the monitor by one of the ways to attach its programs.

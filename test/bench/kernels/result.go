@@ -209,7 +209,8 @@ func examine(ctx context.Context, g *vm.Guest, folder string) (r report, err err
 	return r, nil
 }
 
-// works is what doctor says of a part: of its verb, of its check, or of both. known is false when it says nothing of it.
+// works is what doctor says of a part: of its verb, of its check, or of both. known is false when
+// it says nothing of it.
 func (d *report) works(p part) (works, known bool) {
 	works = true
 	if p.verb != "" {

@@ -23,7 +23,8 @@ kill $!
 echo "carried $(wc -c </tmp/got) bytes"
 `
 
-// cellScript carries bytes from a terminal of a cell to its server, and pings from the one whose device refuses packets too.
+// cellScript carries bytes from a terminal of a cell to its server, and pings from the one whose
+// device refuses packets too.
 const cellScript = `set -e
 server() { nsenter --net=/run/netns/$AIRTIDE_NS_server "$@"; }
 phone() { nsenter --net=/run/netns/$AIRTIDE_NS_phone "$@"; }

@@ -84,7 +84,8 @@ type tests struct {
 
 var verdictLine = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// readTests reads the output of tests with -test.v. A test that fails because one below it does is not named beside that.
+// readTests reads the output of tests with -test.v. A test that fails because one below it does is
+// not named beside that.
 func readTests(said string) (t tests) {
 	lines := strings.Split(said, "\n")
 	for i, line := range lines {

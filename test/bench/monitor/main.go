@@ -1,6 +1,7 @@
-// Command monitor measures what observing TCP per ACK costs, side by side in one run: nothing, airtide record, bpftrace,
-// perf record and ss, interleaved and repeated, on real iperf3 traffic over a veth pair between two namespaces. It
-// prints Markdown tables for docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
+// Command monitor measures what observing TCP per ACK costs, side by side in one run: nothing,
+// airtide record, bpftrace, perf record and ss, interleaved and repeated, on real iperf3 traffic
+// over a veth pair between two namespaces. It prints Markdown tables for
+// docs/results/performance.md. It needs root, and iperf3, bpftrace, perf and ss.
 package main
 
 import (
@@ -100,7 +101,8 @@ func compare(ctx context.Context, s settings, net *benchnet.Pair, l load) error 
 	results := make([][]result, len(tools))
 	for round := range s.rounds {
 		for i := range tools {
-			// Another tool begins each round, so that none is always the one on the warm or on the cold machine.
+			// Another tool begins each round, so that none is always the one on the warm or on the
+			// cold machine.
 			t := (i + round) % len(tools)
 			progress("%s: round %d of %d, %s", l.name, round+1, s.rounds, tools[t].name)
 			r, err := measure(ctx, net, tools[t], l, s.seconds)
@@ -115,7 +117,8 @@ func compare(ctx context.Context, s settings, net *benchnet.Pair, l load) error 
 	return nil
 }
 
-// sustain runs airtide alone at the highest ACK rate for longer, with and without the kernel's BPF statistics.
+// sustain runs airtide alone at the highest ACK rate for longer, with and without the kernel's BPF
+// statistics.
 func sustain(ctx context.Context, s settings, net *benchnet.Pair) error {
 	if err := net.Offloads(ctx, false); err != nil {
 		return err

@@ -57,7 +57,8 @@ const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 		args->sock_cookie);
 }`
 
-// bpftraceSample prints what a sample holds but for what user space computes and the congestion control's private state.
+// bpftraceSample prints what a sample holds but for what user space computes and the congestion
+// control's private state.
 const bpftraceSample = `tracepoint:tcp:tcp_probe {
 	$tp = (struct tcp_sock *)args->skaddr;
 	printf("%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u\n",
@@ -161,12 +162,13 @@ func (r result) keptNs() float64 {
 	return r.totalNs() * float64(r.records+r.lost) / float64(max(r.records, 1))
 }
 
-// measure runs the traffic twice under the tool: once as it is, for rate, records and CPU, and once for a second with
-// the kernel's BPF statistics on, which cost something themselves.
+// measure runs the traffic twice under the tool: once as it is, for rate, records and CPU, and once
+// for a second with the kernel's BPF statistics on, which cost something themselves.
 func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds int) (result, error) {
 	var r result
 	if t.command == nil {
-		// As long a pause as the others need to start: the traffic finds the machine in the same state.
+		// As long a pause as the others need to start: the traffic finds the machine in the same
+		// state.
 		time.Sleep(2500 * time.Millisecond)
 		return r, r.transfer(ctx, net, l, seconds)
 	}
@@ -247,9 +249,10 @@ func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, secon
 	return err
 }
 
-// bpfCost sums the run time of the programs that are new since before, over a second of traffic with statistics on. Only
-// the one that runs per segment counts runs. floor is what the statistics show for a program on the same tracepoint that
-// does nothing: the cost of measuring, which is in total as well.
+// bpfCost sums the run time of the programs that are new since before, over a second of traffic
+// with statistics on. Only the one that runs per segment counts runs. floor is what the statistics
+// show for a program on the same tracepoint that does nothing: the cost of measuring, which is in
+// total as well.
 func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration, n uint64, floor float64, err error) {
 	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {

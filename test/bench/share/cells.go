@@ -48,7 +48,8 @@ func radios(n int) (all []medium.PHY, alone []float64, err error) {
 const (
 	// Terminals begin to send one after another, from sendFrom on and within sendWithin.
 	sendFrom, sendWithin = 20 * time.Second, 2 * time.Second
-	// judgeEvery is over how long rates are taken, and measureFor how long a cell that has settled is measured.
+	// judgeEvery is over how long rates are taken, and measureFor how long a cell that has settled
+	// is measured.
 	judgeEvery, measureFor = 5 * time.Second, 60 * time.Second
 )
 
@@ -140,7 +141,8 @@ func emulated(n int) error {
 // never is a time that has not come, and patience how long it is waited for one.
 const never, patience = time.Duration(-1), 3 * time.Hour
 
-// largestQuick is the largest cell whose terminals all decide as often as agents do; in larger ones, only the one that is measured does.
+// largestQuick is the largest cell whose terminals all decide as often as agents do; in larger
+// ones, only the one that is measured does.
 const largestQuick = 64
 
 // modelled prints the row of a cell by the model of queues. All terminals start at once, and send.

@@ -1,4 +1,5 @@
-// Command share simulates cells of many terminals that share, and prints what docs/results/share-scale.md says.
+// Command share simulates cells of many terminals that share, and prints what
+// docs/results/share-scale.md says.
 package main
 
 import (
@@ -11,7 +12,8 @@ import (
 	"airtide/test/bench/benchtext"
 )
 
-// sizes are the terminals of the cells, and emulatedUpTo the largest of them whose medium is emulated frame by frame.
+// sizes are the terminals of the cells, and emulatedUpTo the largest of them whose medium is
+// emulated frame by frame.
 var sizes = []int{2, 4, 8, 16, 32, 64, 128, 256, 512, 1000}
 
 const emulatedUpTo = 64

@@ -10,7 +10,8 @@ import (
 // metered is the terminal whose work is measured.
 const metered = 0
 
-// meter measures the processor time of one terminal's agent: its datagrams and decisions, without sockets and the kernel's samples.
+// meter measures the processor time of one terminal's agent: its datagrams and decisions, without
+// sockets and the kernel's samples.
 type meter struct{ busy time.Duration }
 
 // newMeter ties the caller to its thread, whose processor time is read.

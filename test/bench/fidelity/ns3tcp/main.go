@@ -1,5 +1,5 @@
-// Command ns3tcp writes the experiments that repeat the TCP rows of ns-3's reference figures (package test/ns3) with the
-// kernel's TCP.
+// Command ns3tcp writes the experiments that repeat the TCP rows of ns-3's reference figures
+// (package test/ns3) with the kernel's TCP.
 package main
 
 import (
