@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"airtide/internal/share/cellkey"
+	"airtide/internal/share/control"
 	"airtide/internal/share/message"
 )
 
@@ -16,56 +17,53 @@ type Config struct {
 	Seed      uint64
 	Terminals []Terminal
 	Air       Air
-	// Basic is the rate of multicast; 0 is 6 Mbit/s.
-	Basic message.Rate
-	// Loss, Late and Twice are the parts of the datagrams that a terminal does not hear, hears up
+	// MulticastKbps is the rate of multicast; 0 is 6 Mbit/s.
+	MulticastKbps message.Rate
+	// Loss, Late and Duplicate are the parts of the reports that a terminal does not hear, hears up
 	// to half a second late, and hears twice.
-	Loss, Late, Twice float64
-	// Every is how often a terminal decides; 0 is 100 ms, as agents do.
-	Every time.Duration
-	// Around, if not nil, is called with each piece of work of a terminal and does it: to measure
-	// it.
-	Around func(terminal int, work func())
+	Loss, Late, Duplicate float64
+	// StepEvery is how often an agent decides; 0 is 100 ms, as in package share.
+	StepEvery time.Duration
+	// Change, if not nil, changes the configuration of all agents.
+	Change func(*control.Config)
+	// Measure, if not nil, is called with each piece of work of an agent, and does it.
+	Measure func(terminal int, work func())
 }
 
-// Terminal is one of a cell.
+// Terminal is a terminal of a cell.
 type Terminal struct {
-	// Max is what it reaches alone, in bit/s.
-	Max float64
-	// Demand is what its applications send at most, in bit/s; 0 is all that it gets.
-	Demand float64
-	// Weight is what it counts for; 0 stands for 1.
+	// Standalone is what it reaches alone, in bit/s. The agent is configured with it unless Radio
+	// is set.
+	Standalone float64
+	// StandaloneAt, if not nil, replaces Standalone at a time.
+	StandaloneAt func(now time.Duration) float64
+	// Radio, if not nil, is what the radio tells at a time; zero values make the agent measure.
+	Radio func(now time.Duration) control.Radio
+	// SingleFrames says that the radio has no A-MPDUs.
+	SingleFrames bool
+	// Flows are its flows. Without any it has one upload, numbered as the terminal.
+	Flows []Flow
+	// Limited says that its applications limit its flows: its rate does not count in Jain's index.
+	Limited bool
+	// Weight is its weight in the allocation; 0 stands for 1.
 	Weight float64
-	// Joins and Leaves are when it begins and ends to take part; it never leaves when that is 0. It
-	// sends from Sends on, if that is later than when it joins.
+	// Joins and Leaves are when it begins and ends to participate; Leaves 0 is never. It sends from
+	// Sends on, if that is later than Joins.
 	Joins, Leaves, Sends time.Duration
-	// Crashes is when it is gone without a word; never when that is 0.
+	// Crashes is when it ends without a report; 0 is never.
 	Crashes time.Duration
-	// Apart takes no part: it sends, says nothing and has no bound.
-	Apart bool
-	// Every overrides the configuration's.
-	Every time.Duration
-	// Claims, if not nil, changes what it says of itself.
+	// NoAgent: it sends without bounds and reports.
+	NoAgent bool
+	// StepEvery overrides that of the configuration.
+	StepEvery time.Duration
+	// Claims, if not nil, changes its reports.
 	Claims func(*message.Report)
 }
 
-// Air is the medium, with what terminals send over it.
-type Air interface {
-	// Advance lets time pass, up to a time.
-	Advance(now time.Duration)
-	// Allow lets a terminal have so many packets on their way from now on; 0 ends its sending.
-	Allow(terminal, packets int)
-	// Take is what became of a terminal's packets since the last call.
-	Take(terminal int) Passed
-	// Say carries a report, and calls heard when the others hear it, within Advance or at once.
-	Say(terminal, bytes int, heard func(at time.Duration))
-}
-
-// Passed is what became of packets: the bits that were acknowledged, and round-trip times, 0 where
-// none was.
-type Passed struct {
-	Bits        float64
-	MinRTT, RTT time.Duration
+// Flow is a flow of a terminal, by its number at the Air.
+type Flow struct {
+	Number   int
+	Download bool
 }
 
 // event is something that happens at a time.
@@ -100,6 +98,7 @@ type Cell struct {
 	order     uint64
 	now       time.Duration
 	judged    time.Duration // the last State
+	notices   []string
 	reports   int
 	airtime   time.Duration
 	overhear  func(from netip.AddrPort, datagram []byte, at time.Duration)
@@ -108,8 +107,8 @@ type Cell struct {
 const (
 	// longestLate is by how much datagrams come late at most.
 	longestLate = 500 * time.Millisecond
-	// decideEvery is how often agents decide.
-	decideEvery = 100 * time.Millisecond
+	// defaultStepEvery is how often agents decide.
+	defaultStepEvery = 100 * time.Millisecond
 	// keyText is the key of all simulated cells (bytes 00 to 1f), so that a run can be repeated.
 	keyText = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
 )
@@ -117,13 +116,13 @@ const (
 // New makes a cell at time zero.
 func New(c Config) (*Cell, error) {
 	if len(c.Terminals) == 0 || c.Air == nil {
-		return nil, fmt.Errorf("simulating a cell: it needs terminals and an air; there are %d terminals", len(c.Terminals))
+		return nil, fmt.Errorf("simulating a cell: it has %d terminals and needs terminals and an air", len(c.Terminals))
 	}
-	if c.Every == 0 {
-		c.Every = decideEvery
+	if c.StepEvery == 0 {
+		c.StepEvery = defaultStepEvery
 	}
-	if c.Around == nil {
-		c.Around = func(_ int, work func()) { work() }
+	if c.Measure == nil {
+		c.Measure = func(_ int, work func()) { work() }
 	}
 	key, err := cellkey.Parse(keyText)
 	if err != nil {
@@ -132,6 +131,12 @@ func New(c Config) (*Cell, error) {
 	cell := &Cell{config: c, key: key, random: rand.New(rand.NewPCG(c.Seed, 1))}
 	for i := range c.Terminals {
 		t := &terminal{cell: cell, number: i, Terminal: c.Terminals[i]}
+		for _, f := range c.Terminals[i].Flows {
+			t.flows = append(t.flows, terminalFlow{Flow: f})
+		}
+		if len(t.flows) == 0 {
+			t.flows = []terminalFlow{{Flow: Flow{Number: i}}}
+		}
 		cell.terminals = append(cell.terminals, t)
 		cell.at(t.Joins, t.join)
 		if t.Leaves > 0 {
@@ -150,8 +155,10 @@ func (c *Cell) Key() cellkey.Key { return c.key }
 // Now is the time.
 func (c *Cell) Now() time.Duration { return c.now }
 
-// Reports is how many reports were said so far, and the airtime that they took by package message's
-// reckoning.
+// Notices are the lines for the user of all agents so far.
+func (c *Cell) Notices() []string { return c.notices }
+
+// Reports is how many reports were sent so far, and their airtime as package message computes it.
 func (c *Cell) Reports() (reports int, airtime time.Duration) { return c.reports, c.airtime }
 
 // at does something at a time.
@@ -178,19 +185,19 @@ func Address(terminal int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(terminal >> 8), byte(terminal)}), 0)
 }
 
-// say lets a terminal's datagram be heard by the others.
-func (c *Cell) say(from int, datagram []byte, airtime time.Duration) {
+// send sends a terminal's datagram to the others.
+func (c *Cell) send(from int, datagram []byte, airtime time.Duration) {
 	c.reports++
 	c.airtime += airtime
-	c.config.Air.Say(from, len(datagram), func(at time.Duration) { c.Inject(Address(from), datagram, at) })
+	c.config.Air.SendReport(from, len(datagram), func(at time.Duration) { c.Inject(Address(from), datagram, at) })
 }
 
-// Overhear has all datagrams given to somebody who is no terminal.
+// Overhear sets a function that gets all datagrams.
 func (c *Cell) Overhear(take func(from netip.AddrPort, datagram []byte, at time.Duration)) {
 	c.overhear = take
 }
 
-// Inject lets all hear a datagram as if it came from an address, but for what is lost.
+// Inject delivers a datagram to all terminals as if it came from an address, unless it is lost.
 func (c *Cell) Inject(from netip.AddrPort, datagram []byte, at time.Duration) {
 	if c.overhear != nil {
 		c.overhear(from, datagram, at)
@@ -201,10 +208,10 @@ func (c *Cell) Inject(from netip.AddrPort, datagram []byte, at time.Duration) {
 		}
 		late := c.random.Float64() < c.config.Late
 		if !late {
-			t.hear(from, datagram, at)
+			t.receive(from, datagram, at)
 		}
-		if late || c.random.Float64() < c.config.Twice {
-			c.at(at+time.Duration(c.random.Int64N(int64(longestLate))), func() { t.hear(from, datagram, c.now) })
+		if late || c.random.Float64() < c.config.Duplicate {
+			c.at(at+time.Duration(c.random.Int64N(int64(longestLate))), func() { t.receive(from, datagram, c.now) })
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -10,225 +11,334 @@ import (
 )
 
 // Emulated is an air with every frame: the 802.11 medium of package internal/cell/medium with its
-// contention, collisions and A-MPDUs, an access point with one queue, and behind it a wire and a
-// delay. Terminals upload by windows, a server acknowledges every second packet. A sender begins
-// slowly and grows to the window that it is allowed, whatever is lost; after a timeout it begins
-// anew.
+// contention, collisions and A-MPDUs, an access point with one queue, a wire and a delay. A sender
+// grows to its window, whatever is lost, and a receiver acknowledges every second packet. After a
+// timeout a sender begins anew.
 type Emulated struct {
-	config  EmulatedConfig
-	medium  *medium.Medium
-	senders []sender
-	free    []*queue.Packet
-	said    map[*queue.Packet]func(time.Duration)
-	acks    []ack // on their way back, in order of time
-	now     time.Duration
-	wire    time.Duration // when it is free
+	config   EmulatedConfig
+	medium   *medium.Medium
+	flows    []emulatedFlow
+	free     []*queue.Packet
+	reports  map[*queue.Packet]func(time.Duration)
+	events   events
+	order    uint64
+	now      time.Duration
+	wireUp   time.Duration // when the wire is free in this direction
+	wireDown time.Duration
 }
 
-// EmulatedConfig says what is emulated.
+// EmulatedConfig describes an emulated air.
 type EmulatedConfig struct {
 	Seed uint64
-	// Radios are the terminals', 802.11ac at 5 GHz.
-	Radios []medium.PHY
-	// Wire is what the wire carries, in bit/s, and Delay how long packets take behind the access
-	// point each way.
-	Wire  float64
+	// Radios are the terminals' radios, one after another over time, at 5 GHz.
+	Radios [][]medium.RateFrom
+	// SingleFrames says that no radio has A-MPDUs.
+	SingleFrames bool
+	// Flows are the flows. Without any each terminal has one upload.
+	Flows []EmulatedFlow
+	// WireBps is the capacity of the wire in each direction, in bit/s; 0 is without limit.
+	WireBps float64
+	// Delay is the delay behind the access point, each way.
 	Delay time.Duration
-	// Marked reports have the access category for voice, by their DSCP. Else they wait among all
+	// APQueue is the queue of the access point, in packets; 0 is 1000.
+	APQueue int
+	// Marked reports have the access category for video, by their DSCP. Else they wait among all
 	// packets.
 	Marked bool
 }
 
-// sender is a terminal's upload, and what is under way of it.
-type sender struct {
-	window, cwnd   int // packets: what it is allowed, and what it has got to
-	sent, acked    int // packets; acknowledged or lost
+// EmulatedFlow describes a flow.
+type EmulatedFlow struct {
+	Terminal int
+	Download bool
+	// Delay is added to that of the configuration, each way.
+	Delay time.Duration
+	// DemandBps limits the sender, in bit/s of payload; 0 is unlimited.
+	DemandBps float64
+}
+
+// emulatedFlow is the state of a flow. Numbers count packets.
+type emulatedFlow struct {
+	EmulatedFlow
+	window, cwnd   int
+	sent, acked    int // acked: acknowledged or lost
 	received, lost int
-	told           int // received as of the last acknowledgement
-	timed          int // the packet whose round-trip time is taken, 0 for none
-	timedAt        time.Duration
-	passed         Passed
+	reported       int             // received as of the last acknowledgement
+	counted        int             // received as of the last progress
+	sentAt         []time.Duration // of the packets from acked on
+	progress       Progress
 	rtts           int
 	rttSum         time.Duration
 	lastRTT        time.Duration
-	progress       time.Duration
-}
-
-type ack struct {
-	at       time.Duration
-	terminal int
-	number   int
+	progressAt     time.Duration
+	data           float64 // packets that the application has written and that are not sent
+	writtenAt      time.Duration
+	waking         bool
 }
 
 const (
-	dataBytes, ackBytes = 1500, 52
-	// wireBytes are round a packet on the wire: Ethernet's preamble, header, FCS and gap.
+	ackBytes = 52
+	// wireBytes are around a packet on the wire: Ethernet's preamble, header, FCS and gap.
 	wireBytes = 38
-	// udpIPv6Bytes are round a report.
+	// udpIPv6Bytes are around a report.
 	udpIPv6Bytes = 48
-	// queued is how many packets of a transfer wait below its socket at most, as TCP's small queues
-	// have it; the rest waits in the socket, behind reports.
-	queued = 128
-	// apQueue is the access point's, in packets.
-	apQueue = 1000
-	// initialWindow is Linux's, and timeoutWindow what is left after a timeout; the server
-	// acknowledges no less.
+	// stationQueue is how many packets of an upload wait below its socket at most, by TCP's small
+	// queues; the others wait in the socket, behind reports.
+	stationQueue = 128
+	// defaultAPQueue is the access point's queue, in packets.
+	defaultAPQueue = 1000
+	// initialWindow is Linux's. timeoutWindow is what is left after a timeout.
 	initialWindow, timeoutWindow = 10, 2
-	// leastTimeout without an acknowledgement, and at least twice the round-trip time, is a
-	// timeout.
-	leastTimeout = 300 * time.Millisecond
+	// minTimeout without an acknowledgement, and at least twice the round-trip time, is a timeout.
+	minTimeout = 300 * time.Millisecond
+	// delayedAck is when a single packet is acknowledged.
+	delayedAck = 40 * time.Millisecond
 	// basicMbps is the rate of multicast.
 	basicMbps = 6
+	// mostData is how many packets an application with a demand writes ahead.
+	mostData = 64
 )
 
-// NewEmulated makes one at time zero. Besides the terminals there are stations that stand for their
-// queues of category voice, and one for the access point's queue of multicast.
+// NewEmulated makes an air at time zero. Besides the terminals there are stations for their queues
+// of reports, and one for the access point's queue of multicast.
 func NewEmulated(c EmulatedConfig) (*Emulated, error) {
-	e := &Emulated{config: c, senders: make([]sender, len(c.Radios)), said: map[*queue.Packet]func(time.Duration){}}
+	e := &Emulated{config: c, reports: map[*queue.Packet]func(time.Duration){}}
+	if len(c.Flows) == 0 {
+		for i := range c.Radios {
+			c.Flows = append(c.Flows, EmulatedFlow{Terminal: i})
+		}
+	}
+	for _, f := range c.Flows {
+		e.flows = append(e.flows, emulatedFlow{EmulatedFlow: f})
+	}
 	aggregation := medium.Aggregation{Bytes: 1 << 20}
+	if c.SingleFrames {
+		aggregation = medium.Aggregation{}
+	}
 	m := medium.Config{Band: medium.Band5GHz, Rand: rand.New(rand.NewPCG(c.Seed, 3)), Deliver: e.deliver}
 	m.Drop = func(p *queue.Packet, _ queue.Place, _ int64) { e.drop(p) }
-	for _, phy := range c.Radios {
-		m.Stations = append(m.Stations, medium.Station{Rates: []medium.RateFrom{{PHY: phy}}, Aggregation: aggregation})
+	for _, rates := range c.Radios {
+		m.Stations = append(m.Stations, medium.Station{Rates: rates, Aggregation: aggregation})
 	}
-	voice := medium.Access{Category: medium.Video}
-	for _, phy := range c.Radios {
-		m.Stations = append(m.Stations, medium.Station{Rates: []medium.RateFrom{{PHY: phy}}, Access: voice})
+	video := medium.Access{Category: medium.Video}
+	for _, rates := range c.Radios {
+		m.Stations = append(m.Stations, medium.Station{Rates: rates, Access: video})
 	}
 	basic, err := medium.Legacy(medium.Std11a, basicMbps)
 	if err != nil {
 		return nil, fmt.Errorf("simulating a cell: %w", err)
 	}
-	m.Stations = append(m.Stations, medium.Station{Rates: []medium.RateFrom{{PHY: basic}}, Access: voice})
-	m.AP = medium.AccessPoint{Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: apQueue}, m.Drop)}
+	m.Stations = append(m.Stations, medium.Station{Rates: []medium.RateFrom{{PHY: basic}}, Access: video})
+	limit := c.APQueue
+	if limit == 0 {
+		limit = defaultAPQueue
+	}
+	m.AP = medium.AccessPoint{
+		Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
+	}
 	if e.medium, err = medium.New(m); err != nil {
 		return nil, fmt.Errorf("simulating a cell: %w", err)
 	}
 	return e, nil
 }
 
-// group is the station that stands for all that hear multicast and, sending, for the access point's
-// queue of it.
-func (e *Emulated) group() int { return 2 * len(e.senders) }
+// group is the station of all that hear multicast and, sending, of the access point's queue of it.
+func (e *Emulated) group() int { return 2 * len(e.config.Radios) }
 
-func (e *Emulated) packet(station, length int, up bool, number int) *queue.Packet {
+func (e *Emulated) packet(station, flow, length int, up bool, number int) *queue.Packet {
 	p := &queue.Packet{}
 	if last := len(e.free) - 1; last >= 0 {
 		p, e.free = e.free[last], e.free[:last]
 	}
-	*p = queue.Packet{Length: length, Station: station, Up: up, Flow: uint32(station), AckNumber: uint32(number)}
+	*p = queue.Packet{Length: length, Station: station, Up: up, Flow: uint32(flow), AckNumber: uint32(number)}
 	return p
 }
 
-// Allow sets a window and sends what it allows.
-func (e *Emulated) Allow(terminal, packets int) {
-	s := &e.senders[terminal]
-	s.window, s.cwnd = packets, max(s.cwnd, initialWindow)
-	if s.sent == s.acked {
-		s.progress = e.now
-	}
-	e.send(terminal, e.now)
+// at does something at a time, or now if that has passed.
+func (e *Emulated) at(t time.Duration, do func()) {
+	e.order++
+	heap.Push(&e.events, event{max(t, e.now), e.order, do})
 }
 
-func (e *Emulated) send(terminal int, at time.Duration) {
-	s := &e.senders[terminal]
-	for s.sent-s.acked < min(s.window, s.cwnd) && s.sent-s.received-s.lost < queued {
-		s.sent++
-		if s.timed == 0 {
-			s.timed, s.timedAt = s.sent, at
+// onWire returns when a packet has crossed the wire that begins to be free at a time.
+func (e *Emulated) onWire(free *time.Duration, at time.Duration) time.Duration {
+	if e.config.WireBps == 0 {
+		return at
+	}
+	*free = max(*free, at) + time.Duration((packetBytes+wireBytes)*8/e.config.WireBps*float64(time.Second))
+	return *free
+}
+
+func (e *Emulated) delay(f *emulatedFlow) time.Duration { return e.config.Delay + f.Delay }
+
+// SetWindow sets a window and sends what it allows.
+func (e *Emulated) SetWindow(flow int, w Window) {
+	f := &e.flows[flow]
+	f.window, f.cwnd = w.Packets, max(f.cwnd, initialWindow, w.Least)
+	if f.sent == f.acked {
+		f.progressAt = e.now
+	}
+	e.send(flow, e.now)
+}
+
+func (e *Emulated) send(flow int, at time.Duration) {
+	f := &e.flows[flow]
+	if f.DemandBps > 0 && f.window > 0 {
+		f.data = min(f.data+f.DemandBps/payloadBits*(at-f.writtenAt).Seconds(), mostData)
+		f.writtenAt = at
+	}
+	for f.Download || f.sent-f.received-f.lost < stationQueue {
+		if f.DemandBps > 0 && f.data < 1 {
+			e.wakeWithData(flow, at)
+			return
 		}
-		e.medium.Push(e.packet(terminal, dataBytes, true, 0), int64(at))
+		if f.sent-f.acked >= min(f.window, f.cwnd) {
+			f.progress.Limited = f.window > 0
+			return
+		}
+		f.sent++
+		f.data--
+		f.sentAt = append(f.sentAt, at)
+		if !f.Download {
+			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, true, 0), int64(at))
+			continue
+		}
+		e.at(e.onWire(&e.wireDown, at)+e.delay(f), func() {
+			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, false, 0), int64(e.now))
+		})
 	}
+	f.progress.Limited = true // the window is greater than what waits in the socket
 }
 
-// Say sends a report to the access point, which sends it to all.
-func (e *Emulated) Say(terminal, bytes int, heard func(time.Duration)) {
+// wakeWithData sends again when the application has written a packet.
+func (e *Emulated) wakeWithData(flow int, at time.Duration) {
+	f := &e.flows[flow]
+	if f.waking || f.window == 0 {
+		return
+	}
+	f.waking = true
+	e.at(at+time.Duration((1-f.data)*payloadBits/f.DemandBps*float64(time.Second))+time.Microsecond, func() {
+		f.waking = false
+		e.send(flow, e.now)
+	})
+}
+
+// SendReport sends a report to the access point, which sends it to all.
+func (e *Emulated) SendReport(terminal, bytes int, heard func(time.Duration)) {
 	station := terminal
 	if e.config.Marked {
-		station += len(e.senders)
+		station += len(e.config.Radios)
 	}
-	p := e.packet(station, bytes+udpIPv6Bytes, true, 0)
-	e.said[p] = heard
+	p := e.packet(station, 0, bytes+udpIPv6Bytes, true, 0)
+	e.reports[p] = heard
 	e.medium.Push(p, int64(e.now))
 }
 
 func (e *Emulated) deliver(p *queue.Packet, atNs int64) {
 	at := time.Duration(atNs)
-	if heard := e.said[p]; heard != nil {
-		delete(e.said, p)
+	if heard := e.reports[p]; heard != nil {
+		delete(e.reports, p)
 		length, station := p.Length, p.Station
 		e.free = append(e.free, p)
 		if station == e.group() {
 			heard(at)
 			return
 		}
-		again := e.packet(e.group(), length, e.config.Marked, 0)
-		e.said[again] = heard
+		again := e.packet(e.group(), 0, length, e.config.Marked, 0)
+		e.reports[again] = heard
 		e.medium.Push(again, atNs)
 		return
 	}
-	terminal, number := p.Station, int(p.AckNumber)
-	up := p.Up
+	flow, number, up := int(p.Flow), int(p.AckNumber), p.Up
 	e.free = append(e.free, p)
-	s := &e.senders[terminal]
-	if !up {
-		e.acknowledge(terminal, number+s.lost, at)
+	f := &e.flows[flow]
+	switch {
+	case up == f.Download && f.Download: // the server is behind the delay
+		e.at(at+e.delay(f), func() { e.acknowledge(flow, number, e.now, false) })
+		return
+	case up == f.Download:
+		e.acknowledge(flow, number, at, false)
 		return
 	}
-	s.received++
-	e.send(terminal, at)
-	if e.config.Wire > 0 {
-		e.wire = max(e.wire, at) + time.Duration((dataBytes+wireBytes)*8/e.config.Wire*float64(time.Second))
+	f.received++
+	if !f.Download {
+		e.send(flow, at)
+		at = e.onWire(&e.wireUp, at)
 	}
-	if s.received-s.told >= 2 {
-		s.told = s.received
-		e.acks = append(e.acks, ack{max(e.wire, at) + 2*e.config.Delay, terminal, s.received})
-	}
-}
-
-// acknowledge takes in that so many packets of all that were sent have arrived or are lost.
-func (e *Emulated) acknowledge(terminal, upTo int, at time.Duration) {
-	s := &e.senders[terminal]
-	if upTo <= s.acked {
+	if f.received-f.reported >= 2 {
+		e.sendAck(flow, at)
 		return
 	}
-	s.passed.Bits += float64(upTo-s.acked) * packetBits
-	s.cwnd = min(s.cwnd+upTo-s.acked, s.window)
-	s.acked, s.progress = upTo, at
-	if s.timed > 0 && upTo >= s.timed {
-		rtt := at - s.timedAt
-		if s.passed.MinRTT == 0 || rtt < s.passed.MinRTT {
-			s.passed.MinRTT = rtt
+	received := f.received
+	e.at(at+delayedAck, func() {
+		if f.reported < received {
+			e.sendAck(flow, e.now)
 		}
-		s.rtts, s.rttSum, s.timed = s.rtts+1, s.rttSum+rtt, 0
-		s.lastRTT = rtt
-	}
-	e.send(terminal, at)
+	})
 }
 
-// drop: a lost packet makes room, as when it is sent again; a lost acknowledgement is made good by
-// the next.
-func (e *Emulated) drop(p *queue.Packet) {
-	if e.said[p] == nil && p.Up {
-		e.senders[p.Station].lost++
+// sendAck sends an acknowledgement of all that was received.
+func (e *Emulated) sendAck(flow int, at time.Duration) {
+	f := &e.flows[flow]
+	f.reported = f.received
+	number := f.received
+	if f.Download {
+		e.medium.Push(e.packet(f.Terminal, flow, ackBytes, true, number), int64(at))
+		return
 	}
-	delete(e.said, p)
+	e.at(at+2*e.delay(f), func() {
+		e.medium.Push(e.packet(f.Terminal, flow, ackBytes, false, number), int64(e.now))
+	})
+}
+
+// acknowledge notes that so many packets have arrived. All lost ones make room as well.
+func (e *Emulated) acknowledge(flow, received int, at time.Duration, timeout bool) {
+	f := &e.flows[flow]
+	upTo := received + f.lost
+	if upTo <= f.acked {
+		return
+	}
+	f.progress.Bits += float64(max(received-f.counted, 0)) * payloadBits
+	f.counted = max(f.counted, received)
+	f.cwnd = min(f.cwnd+upTo-f.acked, max(f.window, timeoutWindow))
+	sentAt := f.sentAt[upTo-f.acked-1]
+	f.sentAt = f.sentAt[upTo-f.acked:]
+	f.acked, f.progressAt = upTo, at
+	if !timeout {
+		rtt := at - sentAt
+		if f.progress.LeastRTT == 0 || rtt < f.progress.LeastRTT {
+			f.progress.LeastRTT = rtt
+		}
+		f.rtts, f.rttSum = f.rtts+1, f.rttSum+rtt
+		f.lastRTT = rtt
+	}
+	e.send(flow, at)
+}
+
+// drop: a lost packet makes room as if it was sent again; the next acknowledgement replaces a lost
+// one.
+func (e *Emulated) drop(p *queue.Packet) {
+	f := &e.flows[p.Flow]
+	if e.reports[p] == nil && p.Up != f.Download {
+		f.lost++
+	}
+	delete(e.reports, p)
 	e.free = append(e.free, p)
 }
 
-// Take takes what has come through since the last call.
-func (e *Emulated) Take(terminal int) Passed {
-	s := &e.senders[terminal]
-	if s.sent > s.acked && e.now-s.progress > max(leastTimeout, 2*s.lastRTT) {
+// Drain returns the progress of a flow since the last call.
+func (e *Emulated) Drain(flow int) Progress {
+	f := &e.flows[flow]
+	if f.sent > f.acked && e.now-f.progressAt > max(minTimeout, 2*f.lastRTT) {
 		// All acknowledgements that would have let it go on were lost.
-		s.progress, s.timed, s.cwnd = e.now, 0, timeoutWindow
-		e.acknowledge(terminal, s.received+s.lost, e.now)
+		f.progressAt, f.cwnd = e.now, timeoutWindow
+		e.acknowledge(flow, f.received, e.now, true)
 	}
-	p := s.passed
-	if s.rtts > 0 {
-		p.RTT = s.rttSum / time.Duration(s.rtts)
+	p := f.progress
+	if f.rtts > 0 {
+		p.MeanRTT = f.rttSum / time.Duration(f.rtts)
 	}
-	s.passed, s.rtts, s.rttSum = Passed{}, 0, 0
+	f.progress, f.rtts, f.rttSum = Progress{}, 0, 0
 	return p
 }
 
@@ -236,15 +346,13 @@ func (e *Emulated) Take(terminal int) Passed {
 func (e *Emulated) Advance(now time.Duration) {
 	for {
 		next := time.Duration(e.medium.Next())
-		if len(e.acks) > 0 && e.acks[0].at < next {
-			next = e.acks[0].at
-			if next > now {
+		if len(e.events) > 0 && e.events[0].at < next {
+			if e.events[0].at > now {
 				break
 			}
-			a := e.acks[0]
-			e.acks = e.acks[1:]
-			e.now = next
-			e.medium.Push(e.packet(a.terminal, ackBytes, false, a.number), int64(next))
+			first := heap.Pop(&e.events).(event)
+			e.now = max(e.now, first.at)
+			first.do()
 			continue
 		}
 		if next > now {
@@ -256,22 +364,22 @@ func (e *Emulated) Advance(now time.Duration) {
 	e.now = max(e.now, now)
 }
 
-// Alone is what the first terminal reaches when it alone sends, in bit/s: half a second after it
-// has begun, for two seconds.
+// Alone is what the first flow reaches if it alone sends, in bit/s: half a second after it has
+// begun, for two seconds.
 func (e *Emulated) Alone() float64 {
 	const settle, measure = 500 * time.Millisecond, 2 * time.Second
-	e.Allow(0, freeWindow)
+	e.SetWindow(0, Window{Packets: freeWindow})
 	e.Advance(e.now + settle)
-	e.Take(0)
+	e.Drain(0)
 	e.Advance(e.now + measure)
-	return e.Take(0).Bits / measure.Seconds()
+	return e.Drain(0).Bits / measure.Seconds()
 }
 
-// Airtime is what marked reports took of the medium so far, collisions among it, without
+// ReportAirtime is the airtime of marked reports so far, with collisions and without
 // acknowledgements.
-func (e *Emulated) Airtime() time.Duration {
+func (e *Emulated) ReportAirtime() time.Duration {
 	ns := int64(0)
-	for station := len(e.senders); station <= e.group(); station++ {
+	for station := len(e.config.Radios); station <= e.group(); station++ {
 		ns += e.medium.Station(station).AirtimeNs
 	}
 	return time.Duration(ns)

@@ -11,7 +11,7 @@ import (
 
 func TestLossDuplicatesAndReorderingAreBorne(t *testing.T) {
 	for _, n := range []int{2, 16} {
-		c := queues(t, n, func(c *Config) { c.Loss, c.Late, c.Twice = 0.3, 0.1, 0.1 })
+		c := queues(t, n, func(c *Config) { c.Loss, c.Late, c.Duplicate = 0.3, 0.1, 0.1 })
 		c.converge(t, 1, time.Second, 40*time.Second)
 		// Now and then five reports in a row are lost, and a terminal counts one less for a period.
 		near, looks := 0.0, 0
@@ -62,10 +62,12 @@ func TestJoinsLeavesAndCrashes(t *testing.T) {
 
 // What a report may claim at most.
 func claim(r *message.Report) {
-	r.State, r.Weight, r.MaxKbps, r.MaxSource = message.Controlling, message.HighestWeight, message.HighestRate, message.Configured
+	r.State, r.Weight = message.Controlling, message.HighestWeight
+	r.MaxKbps, r.MaxSource = message.HighestRate, message.Configured
 	r.UploadKbps, r.DeliveryKbps, r.BoundKbps = message.HighestRate, message.HighestRate, message.HighestRate
 	r.ApplicationLimited, r.DemandKbps = false, 0
-	r.MinRTTUs, r.SmoothedRTTUs, r.RTT95Us, r.QueuedBytes = 1, message.LongestRTTUs, message.LongestRTTUs, message.MostQueuedBytes
+	r.MinRTTUs, r.SmoothedRTTUs, r.RTT95Us = 1, message.LongestRTTUs, message.LongestRTTUs
+	r.QueuedBytes = message.MostQueuedBytes
 }
 
 // leastOf is what is left to a terminal of weight 1 beside some honest ones and a liar
@@ -99,8 +101,8 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			c := queues(t, honest+1, func(c *Config) { c.Terminals[honest].Claims = lie })
 			c.Until(20 * time.Second)
 			for i := range honest {
-				share, held := c.Share(i)
-				if least := leastOf(c.terminals[i].Max, honest); !held || share < least {
+				share, bounded := c.Share(i)
+				if least := leastOf(c.terminals[i].Standalone, honest); !bounded || share < least {
 					t.Errorf("%s: of %d honest terminals number %d has %.4g bit/s, and is to have %.4g", name, honest, i, share, least)
 				}
 			}
@@ -108,7 +110,7 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			c.Until(40 * time.Second)
 			for i, rate := range c.judge(t).Rates[:honest] {
 				// Windows make rates of shares, and not to the last bit.
-				if least := 0.8 * leastOf(c.terminals[i].Max, honest); rate < least {
+				if least := 0.8 * leastOf(c.terminals[i].Standalone, honest); rate < least {
 					t.Errorf("%s: of %d honest terminals number %d gets %.4g bit/s, and is to get %.4g", name, honest, i, rate, least)
 				}
 			}
@@ -155,8 +157,8 @@ func TestAMemberThatFloodsCountsOnce(t *testing.T) {
 		}
 	}
 	for i := range honest {
-		share, held := c.Share(i)
-		if least := leastOf(c.terminals[i].Max, honest); !held || share < least {
+		share, bounded := c.Share(i)
+		if least := leastOf(c.terminals[i].Standalone, honest); !bounded || share < least {
 			t.Errorf("number %d has %.4g bit/s, and is to have %.4g", i, share, least)
 		}
 	}
@@ -166,14 +168,13 @@ func TestAMemberThatFloodsCountsOnce(t *testing.T) {
 	}
 }
 
-// Who takes part does not starve beside those who do not, though the turns in which others' queues
-// show, and in which bounds are lifted to compare, are not simulated: what it gets with them only
-// the experiment share-half tells.
+// A terminal with an agent does not starve beside terminals without one. The model of queues has no
+// access point whose queue overflows; the experiment share-half measures that.
 func TestHalfOfTheTerminalsDoNotStarve(t *testing.T) {
 	rates := func(apart func(i int) bool) []float64 {
 		c := queues(t, 8, func(c *Config) {
 			for i := range c.Terminals {
-				c.Terminals[i].Apart = apart(i)
+				c.Terminals[i].NoAgent = apart(i)
 			}
 		})
 		c.Until(20 * time.Second)

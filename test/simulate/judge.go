@@ -9,35 +9,37 @@ import (
 	"airtide/internal/share/control"
 )
 
-// State is how a cell's terminals are doing. Terminals that are away are left out, those that stand
-// apart as well but for rates.
+// State describes how the terminals of a cell are doing. Terminals that are away do not count, and
+// those without an agent count for rates only.
 type State struct {
 	Now time.Duration
-	// Known is the part of all pairs of terminals of which the one counts with the other.
+	// Known is the part of all pairs of terminals of which one counts with the other.
 	Known float64
-	// Held is how many terminals keep to a share.
-	Held int
-	// Within is the part of the terminals whose share is within a tenth of what it is when all know
-	// all.
+	// Bounded is how many terminals are bounded by a share.
+	Bounded int
+	// Within is the part of the terminals whose share is within a tenth of the optimum: the share
+	// if all know all.
 	Within float64
-	// Worst is by how much the share that is farthest from that differs from it, as a part.
+	// Worst is the greatest difference from the optimum, as a part of it.
 	Worst float64
-	// Rates are what all terminals have sent since the last State, in their order, in bit/s; Total
-	// is their sum, and Jain Jain's index of rates over what each reaches alone, of terminals
-	// without a demand.
-	Rates       []float64
+	// Rates are the goodputs since the last State, in bit/s, and RTTs the mean round-trip times,
+	// both in order of the terminals.
+	Rates []float64
+	RTTs  []time.Duration
+	// Total is the sum of Rates, and Jain Jain's index of their airtimes (rate / standalone rate),
+	// without limited terminals.
 	Total, Jain float64
-	// Uneven is how far those rates are from equal airtime with the same airtime in all, by
-	// fairness.Distance: about 0.1 when they are a tenth off.
+	// Uneven is the distance of those rates from equal airtime with the same airtime in all, by
+	// fairness.Distance: about 0.1 if they are a tenth off.
 	Uneven float64
 }
 
-// Near is how far from the optimum, as a part of it, a share may be to count as there.
+// Near is how far from the optimum a share may be to count as there, as a part of it.
 const Near = 0.1
 
-// State judges the cell as it is now.
+// State describes the cell as it is now.
 func (c *Cell) State() (State, error) {
-	s := State{Now: c.now, Rates: make([]float64, len(c.terminals))}
+	s := State{Now: c.now, Rates: make([]float64, len(c.terminals)), RTTs: make([]time.Duration, len(c.terminals))}
 	var here []*terminal
 	var all []control.Terminal
 	var greedy, alone []float64
@@ -46,14 +48,17 @@ func (c *Cell) State() (State, error) {
 			continue
 		}
 		s.Rates[i] = t.bits / max(c.now-c.judged, 1).Seconds()
-		t.bits = 0
+		if t.bits > 0 {
+			s.RTTs[i] = time.Duration(t.rttBits / t.bits * float64(time.Second))
+		}
+		t.bits, t.rttBits = 0, 0
 		s.Total += s.Rates[i]
-		if t.Demand == 0 {
-			greedy, alone = append(greedy, s.Rates[i]), append(alone, t.Max)
+		if !t.Limited {
+			greedy, alone = append(greedy, s.Rates[i]), append(alone, t.standalone())
 		}
 		if t.receiver != nil {
 			here = append(here, t)
-			all = append(all, t.own())
+			all = append(all, t.report())
 		}
 	}
 	c.judged = c.now
@@ -68,12 +73,12 @@ func (c *Cell) State() (State, error) {
 		}
 		known += len(t.peers)
 		off := 1.0
-		if t.held {
-			s.Held++
-			off = math.Abs(t.decision.Share-d.Share) / d.Share
+		if t.bounded() {
+			s.Bounded++
+			off = math.Abs(t.share-d.Share) / d.Share
 		}
 		if d.Share == 0 {
-			off = 0 // it wants nothing
+			off = 0 // it demands nothing
 		}
 		if off <= Near {
 			within++
@@ -87,10 +92,10 @@ func (c *Cell) State() (State, error) {
 	return s, nil
 }
 
-// Share is what a terminal keeps to, in bit/s; false while it keeps to none.
-func (c *Cell) Share(terminal int) (bps float64, held bool) {
+// Share is the share of a terminal in bit/s; false while it is not bounded.
+func (c *Cell) Share(terminal int) (bps float64, bounded bool) {
 	t := c.terminals[terminal]
-	return t.decision.Share, t.held
+	return t.share, t.bounded()
 }
 
 // equalAirtime are the rates with which all have the same airtime, as much in all as some rates
@@ -128,5 +133,6 @@ func (c *Cell) Converge(part float64, every, stay, limit time.Duration) (time.Du
 			return since, nil
 		}
 	}
-	return 0, fmt.Errorf("after %s fewer than %.0f %% of %d terminals are within a tenth of their share", c.now, 100*part, len(c.terminals))
+	return 0, fmt.Errorf("after %s fewer than %.0f %% of %d terminals are within a tenth of their share",
+		c.now, 100*part, len(c.terminals))
 }

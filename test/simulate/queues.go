@@ -16,7 +16,7 @@ import (
 // frames, or one in each 1/a-th turn where that is less than one, and T is the sum of what the
 // turns cost.
 type Queues struct {
-	// Wire is what the wire carries, in bit/s; 0 is without limit.
+	// Wire is the capacity of the wire in bit/s of payload; 0 is without limit.
 	Wire     float64
 	stations []station
 	now      time.Duration
@@ -30,7 +30,7 @@ type Station struct {
 	PHY       float64
 	Aggregate int
 	Base      time.Duration
-	// Demand in bit/s; 0 is all it can get.
+	// Demand in bit/s of payload; 0 is unlimited.
 	Demand float64
 }
 
@@ -39,7 +39,8 @@ type station struct {
 	window       int
 	rate, target float64 // bit/s
 	rtt          time.Duration
-	bits         float64 // since Take
+	bits         float64 // of payload, since Drain
+	limited      bool    // by the window
 }
 
 const (
@@ -52,10 +53,10 @@ const (
 	solveEvery = 50 * time.Millisecond
 )
 
-// Alone is what a station reaches alone, in bit/s.
+// Alone is what a station reaches alone, in bit/s of payload.
 func (s Station) Alone() float64 {
 	bits := float64(s.Aggregate * packetBits)
-	return bits / (accessOverhead.Seconds() + bits/s.PHY)
+	return bits / (accessOverhead.Seconds() + bits/s.PHY) * payloadBits / packetBits
 }
 
 // NewQueues makes one at time zero.
@@ -67,22 +68,25 @@ func NewQueues(wire float64, stations []Station) *Queues {
 	return q
 }
 
-// Allow sets a window.
-func (q *Queues) Allow(terminal, packets int) { q.stations[terminal].window = packets }
+// SetWindow sets the window of a terminal's flow; flows are numbered as terminals.
+func (q *Queues) SetWindow(flow int, w Window) { q.stations[flow].window = w.Packets }
 
-// Take takes what has come through since the last call.
-func (q *Queues) Take(terminal int) Passed {
-	s := &q.stations[terminal]
-	p := Passed{Bits: s.bits, MinRTT: min(s.Base+quietAccess, s.rtt), RTT: s.rtt}
+// Drain returns the progress of a flow since the last call.
+func (q *Queues) Drain(flow int) Progress {
+	s := &q.stations[flow]
+	p := Progress{
+		Bits: s.bits, LeastRTT: min(s.Base+quietAccess, s.rtt), MeanRTT: s.rtt,
+		Limited: s.limited && s.window > 0,
+	}
 	s.bits = 0
 	if p.Bits == 0 {
-		return Passed{}
+		return Progress{}
 	}
 	return p
 }
 
-// Say is heard at once.
-func (q *Queues) Say(_, _ int, heard func(time.Duration)) { heard(q.now) }
+// SendReport is heard at once.
+func (q *Queues) SendReport(_, _ int, heard func(time.Duration)) { heard(q.now) }
 
 // Advance lets time pass.
 func (q *Queues) Advance(now time.Duration) {
@@ -149,14 +153,15 @@ func (q *Queues) turns(cycle, wire float64) (cost float64) {
 		s := &q.stations[i]
 		away := s.Base.Seconds() + wire
 		frames := min(float64(s.window)/(1+away/cycle), float64(s.Aggregate))
-		if s.Demand > 0 {
-			frames = min(frames, s.Demand*cycle/packetBits)
+		s.limited = true
+		if s.Demand > 0 && s.Demand*cycle/payloadBits < frames {
+			frames, s.limited = s.Demand*cycle/payloadBits, false
 		}
 		cost += min(frames, 1)*accessOverhead.Seconds() + frames*packetBits/s.PHY
-		s.target = frames * packetBits / cycle
+		s.target = frames * payloadBits / cycle
 		s.rtt = time.Duration((away + cycle) * float64(time.Second))
-		if s.target > 0 && s.Demand == 0 {
-			s.rtt = time.Duration(float64(s.window) * packetBits / s.target * float64(time.Second))
+		if s.target > 0 && s.limited {
+			s.rtt = time.Duration(float64(s.window) * payloadBits / s.target * float64(time.Second))
 		}
 	}
 	return cost

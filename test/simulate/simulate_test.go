@@ -11,9 +11,11 @@ import (
 // mixed are stations at 866.7, 433.3 and 65 Mbit/s in turn.
 func mixed(n int) (stations []Station, terminals []Terminal) {
 	for i := range n {
-		s := Station{PHY: []float64{866.7e6, 433.3e6, 65e6}[i%3], Aggregate: []int{64, 64, 43}[i%3], Base: 2 * time.Millisecond}
+		s := Station{
+			PHY: []float64{866.7e6, 433.3e6, 65e6}[i%3], Aggregate: []int{64, 64, 43}[i%3], Base: 2 * time.Millisecond,
+		}
 		stations = append(stations, s)
-		terminals = append(terminals, Terminal{Max: s.Alone()})
+		terminals = append(terminals, Terminal{Standalone: s.Alone()})
 	}
 	return stations, terminals
 }
@@ -45,7 +47,7 @@ func (c *Cell) judge(t testing.TB) State {
 // converge waits until so many of the terminals are near their shares, for some time.
 func (c *Cell) converge(t testing.TB, part float64, stay, limit time.Duration) time.Duration {
 	t.Helper()
-	at, err := c.Converge(part, c.config.Every, stay, c.now+limit)
+	at, err := c.Converge(part, c.config.StepEvery, stay, c.now+limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func TestSharesConverge(t *testing.T) {
 		{128, 90 * time.Second, 2 * time.Second},
 	} {
 		t.Run(fmt.Sprint(c.terminals), func(t *testing.T) {
-			cell := queues(t, c.terminals, func(config *Config) { config.Every = c.decide })
+			cell := queues(t, c.terminals, func(config *Config) { config.StepEvery = c.decide })
 			at := cell.converge(t, 1, time.Second, c.limit)
 			reports, airtime := cell.Reports()
 			// Who does not yet know how many they are says more: by a fifth at most.
@@ -88,7 +90,7 @@ func TestSharesConverge(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	run := func(seed uint64) string {
-		c := queues(t, 6, func(c *Config) { c.Seed, c.Loss, c.Late, c.Twice = seed, 0.3, 0.1, 0.1 })
+		c := queues(t, 6, func(c *Config) { c.Seed, c.Loss, c.Late, c.Duplicate = seed, 0.3, 0.1, 0.1 })
 		c.Until(10 * time.Second)
 		reports, airtime := c.Reports()
 		return fmt.Sprint(c.judge(t), reports, airtime)
@@ -103,7 +105,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 
 // With every frame: a cell of unlike radios, which send once all know each other.
 func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
-	var radios []medium.PHY
+	var radios [][]medium.RateFrom
 	var alone []float64
 	for _, r := range []struct {
 		width, streams int
@@ -113,11 +115,11 @@ func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, err := NewEmulated(EmulatedConfig{Seed: 1, Delay: time.Millisecond, Radios: []medium.PHY{phy}})
+		one, err := NewEmulated(EmulatedConfig{Seed: 1, Delay: time.Millisecond, Radios: [][]medium.RateFrom{{{PHY: phy}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		radios, alone = append(radios, phy), append(alone, one.Alone())
+		radios, alone = append(radios, []medium.RateFrom{{PHY: phy}}), append(alone, one.Alone())
 	}
 	for _, apart := range []bool{true, false} {
 		air, err := NewEmulated(EmulatedConfig{Seed: 1, Delay: time.Millisecond, Radios: radios, Marked: true})
@@ -126,7 +128,7 @@ func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
 		}
 		var terminals []Terminal
 		for i := range radios {
-			terminals = append(terminals, Terminal{Max: alone[i], Apart: apart, Sends: 2 * time.Second})
+			terminals = append(terminals, Terminal{Standalone: alone[i], NoAgent: apart, Sends: 2 * time.Second})
 		}
 		c, err := New(Config{Seed: 1, Terminals: terminals, Air: air})
 		if err != nil {
@@ -141,8 +143,8 @@ func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
 			t.Errorf("without control the anomaly is missing: %+v", s)
 		case !apart && (s.Jain < 0.98 || s.Within < 1):
 			t.Errorf("with shares: %+v", s)
-		case !apart && air.Airtime().Seconds() > 0.01*c.Now().Seconds():
-			t.Errorf("reports took %s of %s", air.Airtime(), c.Now())
+		case !apart && air.ReportAirtime().Seconds() > 0.01*c.Now().Seconds():
+			t.Errorf("reports took %s of %s", air.ReportAirtime(), c.Now())
 		}
 	}
 }

@@ -1,240 +1,324 @@
 package simulate
 
 import (
-	"math"
 	"math/rand/v2"
 	"net/netip"
 	"time"
 
-	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
+	"airtide/internal/share/flow"
 	"airtide/internal/share/message"
+	"airtide/internal/tcp"
 )
 
-// terminal is one with its agent: what package share's agent does around messages and control,
-// without sockets.
+// terminal is a terminal with its agent: it does in virtual time what package share's agent does.
 type terminal struct {
 	Terminal
 	cell     *Cell
 	number   int
-	receiver *message.Receiver // nil while it takes no part
+	receiver *message.Receiver // nil while it does not participate
 	sender   *message.Sender
-	control  *control.Controller
+	core     *control.Core
 
-	rate        float64 // bit/s, smoothed
-	bits        float64 // since the last State
-	minRTT, rtt time.Duration
-	last        time.Duration
-	peers       []message.Peer
-	all         []control.Terminal
-	decision    control.Decision
-	held        bool
-	sending     bool
-	away        bool
+	flows   []terminalFlow
+	bits    float64 // since the last State
+	rttBits float64 // bits times RTT in seconds, since the last State
+	drained time.Duration
+	peers   []message.Peer
+	out     control.Outputs
+	share   float64       // the last one that was in force, in bit/s
+	boundAt time.Duration // when bounds were in force for the last time
+	probeAt time.Duration // when a step is due for a probe
+	reports int           // counts the timers for reports: only the newest counts
+	sending bool
+	away    bool
 }
 
-// What agents go by (package share).
+// terminalFlow is a flow of a terminal.
+type terminalFlow struct {
+	Flow
+	leastRTT time.Duration
+}
+
+// Limits of silence, as in package share.
 const (
-	rateTime = 300 * time.Millisecond
-	silence  = time.Second
+	minSilenceLimit = time.Second
+	silenceGaps     = 4
 )
 
-const (
-	// freeWindow is a window without bound, in packets: what a socket's buffers let a sender have
-	// on its way.
-	freeWindow = 1000
-	// headroom is by how much a terminal with a demand asks for more than it sends.
-	headroom   = 1.25
-	packetBits = 8 * 1500
-)
+// freeWindow is a window without bound, in packets: the size of a socket's buffers.
+const freeWindow = 1000
 
 func (t *terminal) join() {
-	t.last, t.away = t.cell.now, false
-	t.cell.at(max(t.cell.now, t.Sends), func() {
+	c := t.cell
+	t.drained, t.away = c.now, false
+	c.at(max(c.now, t.Sends), func() {
 		t.sending = !t.away
-		t.allow(freeWindow)
+		t.applyWindows()
 	})
-	if t.Apart {
-		t.cell.at(t.cell.now+t.every(), t.look)
+	if t.NoAgent {
+		c.at(c.now+t.stepEvery(), t.drainEvery)
 		return
 	}
-	now := int64(t.cell.now)
+	now := int64(c.now)
 	t.receiver = message.NewReceiver(message.Config{
-		Key: t.cell.key, Link: t.link(), Random: rand.NewPCG(t.cell.config.Seed, uint64(t.number)+2),
+		Key: c.key, Link: t.link(), Random: rand.NewPCG(c.config.Seed, uint64(t.number)+2),
 	}, now)
 	t.sender = message.NewSender(t.receiver, now)
-	t.control = control.NewController(control.Options{})
-	t.cell.at(time.Duration(t.sender.DueNs(now)), t.tell)
-	// Agents do not decide at the same moment.
-	t.cell.at(t.cell.now+time.Duration(t.cell.random.Int64N(int64(t.every()))), t.step)
+	config := control.Config{
+		Policy: control.Shares, Weight: t.weight(), StandaloneBps: t.configured(), BoundReceive: true,
+		SingleFrames: t.SingleFrames, Session: t.receiver.Session(),
+	}
+	if c.config.Change != nil {
+		c.config.Change(&config)
+	}
+	t.core = control.New(config)
+	t.out = control.Outputs{Report: t.core.FirstReport(t.radio())}
+	t.scheduleReport()
+	// Agents do not step at the same moment.
+	c.at(c.now+time.Duration(c.random.Int64N(int64(t.stepEvery()))), t.stepPeriodically)
+}
+
+func (t *terminal) weight() float64 {
+	if t.Weight == 0 {
+		return 1
+	}
+	return t.Weight
+}
+
+// configured is the standalone rate in the agent's configuration; 0 is none.
+func (t *terminal) configured() float64 {
+	if t.Radio != nil {
+		return 0
+	}
+	return t.Standalone
+}
+
+// standalone is what it reaches alone now, in bit/s.
+func (t *terminal) standalone() float64 {
+	if t.StandaloneAt != nil {
+		return t.StandaloneAt(t.cell.now)
+	}
+	return t.Standalone
+}
+
+func (t *terminal) radio() control.Radio {
+	if t.Radio == nil {
+		return control.Radio{}
+	}
+	return t.Radio(t.cell.now)
 }
 
 func (t *terminal) leave() {
 	if t.receiver != nil {
-		t.seal(message.Leaving)
+		r := t.out.Report
+		r.State = message.Leaving
+		t.seal(r)
 	}
 	t.vanish()
 }
 
-// vanish ends all that it does.
+// vanish ends everything that it does, without a report.
 func (t *terminal) vanish() {
-	t.sending, t.receiver, t.held, t.away = false, nil, false, true
-	t.allow(0)
+	t.sending, t.receiver, t.away = false, nil, true
+	t.out = control.Outputs{Reason: "away"}
+	t.applyWindows()
 }
 
-// allow lets it have so many packets on their way if it sends.
-func (t *terminal) allow(window int) {
-	if !t.sending {
-		window = 0
+func (t *terminal) stepEvery() time.Duration {
+	if t.StepEvery > 0 {
+		return t.StepEvery
 	}
-	t.cell.config.Air.Allow(t.number, window)
+	return t.cell.config.StepEvery
 }
 
-func (t *terminal) every() time.Duration {
-	if t.Every > 0 {
-		return t.Every
-	}
-	return t.cell.config.Every
-}
-
-// link is as package share's agent has it: all frames at what the slowest terminal reaches alone.
+// link says how reports cross the cell, as package share's agent does: at the rate of the slowest
+// terminal.
 func (t *terminal) link() message.Link {
-	l := message.Link{BasicKbps: t.cell.config.Basic, DataKbps: message.RateOf(t.Max)}
-	for _, p := range t.peers {
-		if m := p.Report.MaxKbps; m > 0 && m < l.DataKbps {
+	l := message.Link{MulticastKbps: t.cell.config.MulticastKbps, DataKbps: message.RateOf(t.standalone())}
+	for i := range t.peers {
+		if m := t.peers[i].Report.MaxKbps; m > 0 && m < l.DataKbps {
 			l.DataKbps = m
 		}
 	}
 	return l
 }
 
-// hear takes a datagram in.
-func (t *terminal) hear(from netip.AddrPort, datagram []byte, at time.Duration) {
+// receive takes a datagram.
+func (t *terminal) receive(from netip.AddrPort, datagram []byte, at time.Duration) {
 	if t.receiver != nil {
-		t.cell.config.Around(t.number, func() { t.receiver.Receive(from, datagram, int64(at)) })
+		t.cell.config.Measure(t.number, func() { t.receiver.Take(from, datagram, int64(at)) })
 	}
 }
 
-// tell sends a report when one is due.
-func (t *terminal) tell() {
-	if t.receiver == nil {
-		return
-	}
+// scheduleReport sends a report if one is due, and sets the timer for the next.
+func (t *terminal) scheduleReport() {
 	now := int64(t.cell.now)
 	if t.sender.DueNs(now) <= now {
-		state := message.LetGo
-		if t.held {
-			state = message.Controlling
+		r := t.out.Report
+		r.Probe = t.out.Probe.At(t.cell.now)
+		if t.Claims != nil {
+			t.Claims(&r)
 		}
-		t.seal(state)
+		t.seal(r)
 	}
-	t.cell.at(max(time.Duration(t.sender.DueNs(now)), t.cell.now+time.Millisecond), t.tell)
-}
-
-func (t *terminal) seal(state message.State) {
-	r := t.report(state)
-	var err error
-	var datagram []byte
-	t.cell.config.Around(t.number, func() { datagram, err = t.sender.Seal(nil, r, int64(t.cell.now)) })
-	if err != nil {
-		panic(err) // a report that is beyond its limits: this package's mistake
-	}
-	link := t.link()
-	t.cell.say(t.number, datagram, time.Duration(link.ReportNs(len(datagram))))
-}
-
-// report is what it says of itself.
-func (t *terminal) report(state message.State) message.Report {
-	own := t.own()
-	r := message.Report{
-		State: state, MaxKbps: message.RateOf(own.Max), MaxSource: message.Configured, DeliveryKbps: message.RateOf(own.Rate),
-		UploadKbps: message.RateOf(own.Rate), Weight: uint16(1000 * own.Weight), FlowsUp: 1,
-		MinRTTUs: message.Microseconds(own.MinRTT), SmoothedRTTUs: message.Microseconds(own.RTT),
-	}
-	if t.held {
-		r.BoundKbps = message.RateOf(t.decision.Share)
-	}
-	if !math.IsInf(own.Demand, 1) {
-		r.ApplicationLimited, r.DemandKbps = true, message.RateOf(own.Demand)
-	}
-	if t.Claims != nil {
-		t.Claims(&r)
-	}
-	return r
-}
-
-// own is itself among the terminals.
-func (t *terminal) own() control.Terminal {
-	c := control.Terminal{Max: t.Max, Rate: t.rate, Demand: allocate.Unlimited, Weight: t.Weight, MinRTT: t.minRTT, RTT: t.rtt}
-	if c.Weight == 0 {
-		c.Weight = 1
-	}
-	switch {
-	case !t.sending:
-		c.Demand = 0
-	case t.Demand > 0:
-		c.Demand = headroom * t.Demand
-	}
-	return c
-}
-
-// look takes in what became of its packets.
-func (t *terminal) look() {
-	if t.away {
-		return
-	}
-	passed := t.cell.config.Air.Take(t.number)
-	t.bits += passed.Bits
-	since := t.cell.now - t.last
-	t.last = t.cell.now
-	if since > 0 {
-		t.rate += (1 - math.Exp(-since.Seconds()/rateTime.Seconds())) * (passed.Bits/since.Seconds() - t.rate)
-	}
-	if passed.RTT > 0 {
-		t.rtt = passed.RTT
-	}
-	if passed.MinRTT > 0 && (t.minRTT == 0 || passed.MinRTT < t.minRTT) {
-		t.minRTT = passed.MinRTT
-	}
-	if t.Apart {
-		t.cell.at(t.cell.now+t.every(), t.look)
-	}
-}
-
-// step decides anew.
-func (t *terminal) step() {
-	if t.receiver == nil {
-		return
-	}
-	t.look()
-	window := freeWindow
-	t.cell.config.Around(t.number, func() {
-		if t.decide() {
-			window = int(min(max(t.decision.Window(1, t.minRTT)*8/packetBits, control.LeastWindow), freeWindow))
+	t.reports++
+	number := t.reports
+	t.cell.at(max(time.Duration(t.sender.DueNs(now)), t.cell.now+time.Millisecond), func() {
+		if t.receiver != nil && number == t.reports {
+			t.scheduleReport()
 		}
 	})
-	t.allow(window)
-	t.cell.at(t.cell.now+t.every(), t.step)
 }
 
-// decide says whether there is a bound.
-func (t *terminal) decide() bool {
-	now := int64(t.cell.now)
-	t.peers = t.receiver.Peers(t.peers[:0], now)
-	t.receiver.SetLink(t.link())
-	t.held = len(t.peers) > 0 && t.cell.now-time.Duration(t.receiver.AcceptedNs()) <= silence
-	if !t.held {
-		return false
-	}
-	t.all = append(t.all[:0], t.own())
-	for i := range t.peers {
-		t.all = append(t.all, control.TerminalOf(&t.peers[i]))
-	}
-	d, err := t.control.Step(t.cell.now, 0, t.all)
+func (t *terminal) seal(r message.Report) {
+	var err error
+	var datagram []byte
+	t.cell.config.Measure(t.number, func() { datagram, err = t.sender.Seal(nil, r, int64(t.cell.now)) })
 	if err != nil {
-		t.held = false
-		return false
+		panic(err) // the report is beyond its limits: a mistake of this package
 	}
-	t.decision = d
-	return t.minRTT > 0
+	link := t.link()
+	t.cell.send(t.number, datagram, time.Duration(link.ReportNs(len(datagram))))
+}
+
+// drainEvery counts what a terminal without an agent carries.
+func (t *terminal) drainEvery() {
+	if !t.away {
+		t.samples(new(flow.HostSample))
+		t.cell.at(t.cell.now+t.stepEvery(), t.drainEvery)
+	}
+}
+
+// samples returns the progress of all flows since the last call.
+func (t *terminal) samples(host *flow.HostSample) []flow.Sample {
+	elapsed := max(t.cell.now-t.drained, time.Millisecond).Seconds()
+	t.drained = t.cell.now
+	all := make([]flow.Sample, 0, len(t.flows))
+	rttRates := 0.0
+	for i := range t.flows {
+		f := &t.flows[i]
+		p := t.cell.config.Air.Drain(f.Number)
+		t.bits += p.Bits
+		t.rttBits += p.Bits * p.MeanRTT.Seconds()
+		if p.LeastRTT > 0 && (f.leastRTT == 0 || p.LeastRTT < f.leastRTT) {
+			f.leastRTT = p.LeastRTT
+		}
+		if !t.sending {
+			continue
+		}
+		rate := p.Bits / elapsed
+		s := flow.Sample{
+			ID: tcp.FlowID(f.Number + 1), Local: Address(t.number), Remote: serverAddress(f.Number),
+			MSS: payloadBytes, MinRTT: f.leastRTT,
+		}
+		if f.Download {
+			s.ReceiveRate, s.ReceiverRTT = rate, p.MeanRTT
+			s.ReceiveWindow = flow.WindowSample{MeanRTT: p.MeanRTT, LeastRTT: p.LeastRTT}
+			if p.Limited {
+				s.ReceiveWindow.InUse = 1
+			}
+			host.ReceiveRate += rate
+		} else {
+			s.SendRate, s.MeanRTT, s.LeastRTT, s.Greedy = rate, p.MeanRTT, p.LeastRTT, p.Limited
+			host.SendRate += rate
+			rttRates += rate * p.MeanRTT.Seconds()
+			host.RTT95 = max(host.RTT95, p.MeanRTT)
+		}
+		all = append(all, s)
+	}
+	if host.SendRate > 0 {
+		host.MeanRTT = time.Duration(rttRates / host.SendRate * float64(time.Second))
+	}
+	return all
+}
+
+// serverAddress is the other end of a flow.
+func serverAddress(flow int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), uint16(flow+1))
+}
+
+func (t *terminal) stepPeriodically() {
+	if t.receiver != nil {
+		t.step()
+		t.cell.at(t.cell.now+t.stepEvery(), t.stepPeriodically)
+	}
+}
+
+// step decides once, and applies the outputs.
+func (t *terminal) step() {
+	c := t.cell
+	in := control.Inputs{Ready: true, Radio: t.radio()}
+	in.Flows = t.samples(&in.Host)
+	c.config.Measure(t.number, func() {
+		now := int64(c.now)
+		t.peers = t.receiver.Peers(t.peers[:0], now)
+		t.receiver.SetLink(t.link())
+		newest := int64(0)
+		for i := range t.peers {
+			newest = max(newest, t.peers[i].HeardNs)
+		}
+		in.Peers, in.Silence = t.peers, c.now-time.Duration(newest)
+		in.SilenceLimit = max(minSilenceLimit, silenceGaps*time.Duration(t.receiver.MeanGapNs(0)))
+		in.MayReportEarly = t.sender.MaySendEarly()
+		t.out = t.core.Step(c.now, in)
+	})
+	if t.out.Reason == "" {
+		t.share, t.boundAt = t.out.View.ShareBps, c.now
+	}
+	c.notices = append(c.notices, t.out.Notices...)
+	t.applyWindows()
+	if t.out.ReportNow {
+		t.sender.SendEarly()
+		t.scheduleReport()
+	}
+	if at := t.out.NextProbe; at > c.now && at != t.probeAt {
+		t.probeAt = at
+		c.at(at, func() {
+			if t.receiver != nil && t.probeAt == at {
+				t.step()
+			}
+		})
+	}
+}
+
+// applyWindows sets the windows of all flows to the bounds of the last step.
+func (t *terminal) applyWindows() {
+	for i := range t.flows {
+		w := Window{}
+		if t.sending {
+			w = t.window(&t.flows[i])
+		}
+		t.cell.config.Air.SetWindow(t.flows[i].Number, w)
+	}
+}
+
+func (t *terminal) window(f *terminalFlow) Window {
+	remote := serverAddress(f.Number)
+	for _, b := range t.out.Send {
+		if !f.Download && b.Remote == remote {
+			if b.Pause {
+				return Window{Packets: 1}
+			}
+			return Window{Packets: int(min(b.Packets, freeWindow)), Least: int(min(b.Least, freeWindow))}
+		}
+	}
+	for _, b := range t.out.Receive {
+		if f.Download && b.Remote == remote && b.Bytes > 0 {
+			return Window{Packets: int(min(max(b.Bytes/payloadBytes, 1), freeWindow))}
+		}
+	}
+	return Window{Packets: freeWindow}
+}
+
+// bounded says whether windows are bounded. In a release probe the share still counts.
+func (t *terminal) bounded() bool {
+	const releaseProbe = 5 * time.Second
+	inProbe := t.out.View.Probe == message.ReleaseProbe && t.boundAt > 0 && t.cell.now-t.boundAt <= releaseProbe
+	return t.receiver != nil && (t.out.Reason == "" && t.share > 0 || inProbe)
+}
+
+// report is this terminal as its honest report shows it.
+func (t *terminal) report() control.Terminal {
+	return control.TerminalOf(&message.Peer{Source: Address(t.number), Report: t.out.Report})
 }

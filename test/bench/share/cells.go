@@ -24,19 +24,19 @@ const (
 )
 
 // radios of n terminals, and what each reaches alone on the emulated medium.
-func radios(n int) (all []medium.PHY, alone []float64, err error) {
+func radios(n int) (all [][]medium.RateFrom, alone []float64, err error) {
 	for i := range n {
 		k := kinds[i%len(kinds)]
 		phy, err := medium.AtRate(medium.Std11ac, k.width, k.streams, k.mbps)
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, phy)
+		all = append(all, []medium.RateFrom{{PHY: phy}})
 		if i >= len(kinds) {
 			alone = append(alone, alone[i%len(kinds)])
 			continue
 		}
-		one, err := simulate.NewEmulated(simulate.EmulatedConfig{Seed: 1, Delay: delay, Radios: []medium.PHY{phy}})
+		one, err := simulate.NewEmulated(simulate.EmulatedConfig{Seed: 1, Delay: delay, Radios: [][]medium.RateFrom{{{PHY: phy}}}})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,10 +66,10 @@ func emulatedCell(n int, apart bool, around func(int, func())) (*simulate.Cell, 
 	var terminals []simulate.Terminal
 	for i := range n {
 		terminals = append(terminals, simulate.Terminal{
-			Max: alone[i], Apart: apart, Sends: sendFrom + sendWithin*time.Duration(i)/time.Duration(n),
+			Standalone: alone[i], NoAgent: apart, Sends: sendFrom + sendWithin*time.Duration(i)/time.Duration(n),
 		})
 	}
-	c, err := simulate.New(simulate.Config{Seed: 1, Terminals: terminals, Air: air, Around: around})
+	c, err := simulate.New(simulate.Config{Seed: 1, Terminals: terminals, Air: air, Measure: around})
 	return c, air, err
 }
 
@@ -125,7 +125,7 @@ func emulated(n int) error {
 	}
 	m.take()
 	_, said := c.Reports()
-	onAir := air.Airtime()
+	onAir := air.ReportAirtime()
 	c.Until(c.Now() + measureFor)
 	s, err := c.State()
 	if err != nil {
@@ -134,7 +134,7 @@ func emulated(n int) error {
 	_, later := c.Reports()
 	part := func(d time.Duration) float64 { return 100 * d.Seconds() / measureFor.Seconds() }
 	fmt.Printf("| %d | %s | %s | %.3f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", n, known, fair, s.Jain, s.Total/1e6, without/1e6,
-		part(later-said), part(air.Airtime()-onAir), part(m.take()))
+		part(later-said), part(air.ReportAirtime()-onAir), part(m.take()))
 	return nil
 }
 
@@ -156,11 +156,11 @@ func modelled(n int) error {
 	for i := range n {
 		k := kinds[i%len(kinds)]
 		s := simulate.Station{PHY: k.mbps * 1e6, Aggregate: k.frames, Base: 2 * delay}
-		stations, terminals = append(stations, s), append(terminals, simulate.Terminal{Max: s.Alone()})
+		stations, terminals = append(stations, s), append(terminals, simulate.Terminal{Standalone: s.Alone()})
 	}
-	terminals[metered].Every = agentEvery
+	terminals[metered].StepEvery = agentEvery
 	m := newMeter()
-	c, err := simulate.New(simulate.Config{Seed: 1, Terminals: terminals, Air: simulate.NewQueues(0, stations), Every: every, Around: m.around})
+	c, err := simulate.New(simulate.Config{Seed: 1, Terminals: terminals, Air: simulate.NewQueues(0, stations), StepEvery: every, Measure: m.around})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,164 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	"airtide/internal/cell/medium"
+	"airtide/internal/share/control"
+	"airtide/internal/share/message"
+)
+
+// Scenario describes a cell whose medium has every frame, to be run with and without agents. The
+// same scenario gives the same result.
+type Scenario struct {
+	Seed     uint64
+	Stations []ScenarioStation
+	// WireBps is the capacity behind the access point each way; 0 is without limit.
+	WireBps float64
+	// Delay is the delay behind the access point, each way.
+	Delay time.Duration
+	// APQueue is the queue of the access point, in packets; 0 is 1000.
+	APQueue int
+	// ReportLoss is the part of the reports that a terminal does not hear.
+	ReportLoss float64
+	// SingleFrames says that no radio has A-MPDUs.
+	SingleFrames bool
+	// Change, if not nil, changes the configuration of all agents.
+	Change func(*control.Config)
+}
+
+// ScenarioStation is a terminal of a scenario. Without flows it has one upload.
+type ScenarioStation struct {
+	// PHYs are its radio's rates, each from a time on.
+	PHYs []medium.RateFrom
+	// Measured says that its radio tells no rate, so that the agent has to measure.
+	Measured bool
+	// NoAgent: it sends without bounds and reports, in all runs.
+	NoAgent bool
+	// Delay is added to that of the scenario, each way.
+	Delay time.Duration
+	Flows []ScenarioFlow
+	// Joins is when its agent begins, and Sends when its flows do.
+	Joins, Sends, Leaves time.Duration
+	Claims               func(*message.Report)
+}
+
+// ScenarioFlow is a flow of a station.
+type ScenarioFlow struct {
+	Download bool
+	// DemandBps limits the flow, in bit/s of payload; 0 is unlimited.
+	DemandBps float64
+}
+
+// Result is how a scenario went. Slices are in order of the stations.
+type Result struct {
+	Goodputs []float64 // bit/s of payload
+	// Airtimes are the goodputs as parts of the standalone rates of the radios at that time.
+	Airtimes []float64
+	RTTs     []time.Duration // means, by bits
+	Total    float64         // bit/s
+	// Jain is Jain's index of the airtimes of unlimited stations.
+	Jain float64
+	// Notices are the agents' lines for users.
+	Notices []string
+}
+
+// Standalone is what a station with a rate reaches alone by one upload, in bit/s of payload.
+func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
+	one, err := NewEmulated(EmulatedConfig{
+		Seed: 1, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay, SingleFrames: s.SingleFrames,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return one.Alone(), nil
+}
+
+// NewCell makes the cell of the scenario at time zero, with agents or without any.
+func (s *Scenario) NewCell(agents bool) (*Cell, error) {
+	air := EmulatedConfig{
+		Seed: s.Seed, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue, SingleFrames: s.SingleFrames, Marked: true,
+	}
+	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change}
+	for i := range s.Stations {
+		station := &s.Stations[i]
+		if len(station.PHYs) == 0 {
+			return nil, fmt.Errorf("simulating a cell: station %d has no PHY rate", i)
+		}
+		standalone := make([]float64, len(station.PHYs))
+		for k, r := range station.PHYs {
+			var err error
+			if standalone[k], err = s.Standalone(r.PHY, 0); err != nil {
+				return nil, err
+			}
+		}
+		t := Terminal{
+			NoAgent: station.NoAgent || !agents, Joins: station.Joins, Sends: station.Sends, Leaves: station.Leaves,
+			Claims: station.Claims, SingleFrames: s.SingleFrames,
+		}
+		t.StandaloneAt = func(now time.Duration) float64 {
+			at := 0
+			for k, r := range station.PHYs {
+				if int64(now) >= r.FromNs {
+					at = k
+				}
+			}
+			return standalone[at]
+		}
+		t.Standalone = standalone[0]
+		t.Radio = func(now time.Duration) control.Radio {
+			if station.Measured {
+				return control.Radio{SingleFrames: s.SingleFrames}
+			}
+			rate := t.StandaloneAt(now)
+			return control.Radio{PHYBps: rate, StandaloneBps: rate, SingleFrames: s.SingleFrames}
+		}
+		flows := station.Flows
+		if len(flows) == 0 {
+			flows = []ScenarioFlow{{}}
+		}
+		t.Limited = true
+		for _, f := range flows {
+			t.Flows = append(t.Flows, Flow{Number: len(air.Flows), Download: f.Download})
+			air.Flows = append(air.Flows, EmulatedFlow{
+				Terminal: i, Download: f.Download, Delay: station.Delay, DemandBps: f.DemandBps,
+			})
+			t.Limited = t.Limited && f.DemandBps > 0
+		}
+		air.Radios = append(air.Radios, station.PHYs)
+		c.Terminals = append(c.Terminals, t)
+	}
+	var err error
+	if c.Air, err = NewEmulated(air); err != nil {
+		return nil, err
+	}
+	return New(c)
+}
+
+// Run runs the scenario with agents or without any, and measures from one time to another.
+func (s *Scenario) Run(agents bool, from, to time.Duration) (Result, error) {
+	c, err := s.NewCell(agents)
+	if err != nil {
+		return Result{}, err
+	}
+	c.Until(from)
+	return c.Measure(to - from)
+}
+
+// Measure lets time pass, and returns how the cell went meanwhile.
+func (c *Cell) Measure(length time.Duration) (Result, error) {
+	if _, err := c.State(); err != nil {
+		return Result{}, err
+	}
+	c.Until(c.now + length)
+	state, err := c.State()
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Goodputs: state.Rates, RTTs: state.RTTs, Total: state.Total, Jain: state.Jain, Notices: c.Notices()}
+	for i, t := range c.terminals {
+		r.Airtimes = append(r.Airtimes, state.Rates[i]/t.standalone())
+	}
+	return r, nil
+}

@@ -1,0 +1,147 @@
+package simulate
+
+import (
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"airtide/internal/cell/medium"
+	"airtide/internal/share/message"
+)
+
+func rate(t testing.TB, mbps float64) medium.PHY {
+	t.Helper()
+	width, streams := 80, 2
+	switch mbps {
+	case 433.3:
+		streams = 1
+	case 65, 26:
+		width, streams = 20, 1
+	}
+	phy, err := medium.AtRate(medium.Std11ac, width, streams, mbps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return phy
+}
+
+// stations are stations with fixed rates.
+func stations(t testing.TB, mbps ...float64) (all []ScenarioStation) {
+	t.Helper()
+	for _, m := range mbps {
+		all = append(all, ScenarioStation{PHYs: []medium.RateFrom{{PHY: rate(t, m)}}})
+	}
+	return all
+}
+
+func run(t testing.TB, s Scenario, agents bool, from, to time.Duration) Result {
+	t.Helper()
+	r, err := s.Run(agents, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("agents %v: %.1f Mbit/s, Jain %.3f, airtimes %.3f, RTTs %v %v",
+		agents, r.Total/1e6, r.Jain, r.Airtimes, r.RTTs, r.Notices)
+	return r
+}
+
+// Limits are far from what was measured, since any change moves these numbers a little.
+func TestScenarios(t *testing.T) {
+	t.Run("unlike uploads", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
+		with, without := run(t, s, true, 5*time.Second, 20*time.Second), run(t, s, false, 5*time.Second, 20*time.Second)
+		if with.Jain < 0.95 || without.Jain > 0.9 || with.Total < 1.5*without.Total {
+			t.Error("sharing does not help")
+		}
+		if again := run(t, s, true, 5*time.Second, 20*time.Second); !reflect.DeepEqual(with, again) {
+			t.Errorf("the same scenario gives another result: %+v", again)
+		}
+	})
+	t.Run("unlike downloads", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
+		for i := range s.Stations {
+			s.Stations[i].Flows = []ScenarioFlow{{Download: true}}
+		}
+		with, without := run(t, s, true, 5*time.Second, 20*time.Second), run(t, s, false, 5*time.Second, 20*time.Second)
+		if with.Jain < 0.95 || with.Total < 1.3*without.Total {
+			t.Error("sharing does not help")
+		}
+	})
+	t.Run("rates that are measured", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
+		for i := range s.Stations {
+			s.Stations[i].Measured = true
+		}
+		if with := run(t, s, true, 20*time.Second, 40*time.Second); with.Jain < 0.9 {
+			t.Error("rate probes do not find the rates")
+		}
+	})
+	t.Run("a wire that limits", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: 10 * time.Millisecond, WireBps: 100e6, Stations: stations(t, 866.7, 433.3, 433.3)}
+		with, without := run(t, s, true, 15*time.Second, 30*time.Second), run(t, s, false, 15*time.Second, 30*time.Second)
+		if with.RTTs[0] > without.RTTs[0]*2/3 || with.Total < 0.9*without.Total {
+			t.Error("queues at the wire are not held short")
+		}
+	})
+	t.Run("a terminal without an agent", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
+		s.Stations[3].NoAgent = true
+		with, without := run(t, s, true, 30*time.Second, 60*time.Second), run(t, s, false, 30*time.Second, 60*time.Second)
+		for i := range 3 {
+			if with.Goodputs[i] < 0.6*without.Goodputs[i] {
+				t.Errorf("station %d starves", i)
+			}
+		}
+	})
+	t.Run("a PHY rate that falls", func(t *testing.T) {
+		for _, measured := range []bool{false, true} {
+			s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 866.7, 65)}
+			s.Stations[1].PHYs = append(s.Stations[1].PHYs, medium.RateFrom{FromNs: 15e9, PHY: rate(t, 65)})
+			s.Stations[1].Measured = measured
+			if with := run(t, s, true, 30*time.Second, 45*time.Second); with.Jain < 0.9 {
+				t.Errorf("measured %v: the new rate is not found", measured)
+			}
+		}
+	})
+	t.Run("lost reports, several flows and a demand", func(t *testing.T) {
+		s := Scenario{Seed: 1, Delay: 5 * time.Millisecond, ReportLoss: 0.2, Stations: stations(t, 433.3, 433.3, 65)}
+		s.Stations[0].Flows = []ScenarioFlow{{DemandBps: 10e6}}
+		s.Stations[1].Flows = []ScenarioFlow{{}, {Download: true}, {}}
+		with := run(t, s, true, 10*time.Second, 25*time.Second)
+		if math.Abs(with.Goodputs[0]/10e6-1) > 0.1 {
+			t.Error("the terminal with a demand does not get it")
+		}
+		if with.Airtimes[1] < 0.3 || with.Airtimes[2] < 0.3 {
+			t.Error("airtime is not shared")
+		}
+	})
+}
+
+// All kinds of probes run in virtual time: rate probes if the rates are not known, RTT probes
+// beside foreign queues, and a release probe within the first minutes.
+func TestProbesRun(t *testing.T) {
+	seen := map[message.ProbeKind]bool{}
+	for _, measured := range []bool{false, true} {
+		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
+		s.Stations[3].NoAgent = !measured
+		for i := range s.Stations {
+			s.Stations[i].Measured = measured
+		}
+		c, err := s.NewCell(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c.Now() < 2*time.Minute && !seen[message.ReleaseProbe] {
+			c.Until(c.Now() + 50*time.Millisecond)
+			for _, terminal := range c.terminals {
+				seen[terminal.out.View.Probe] = true
+			}
+		}
+	}
+	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe, message.ReleaseProbe} {
+		if !seen[kind] {
+			t.Errorf("no %v probe ran", kind)
+		}
+	}
+}
