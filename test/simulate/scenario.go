@@ -78,7 +78,8 @@ func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64
 // NewCell makes the cell of the scenario at time zero, with agents or without any.
 func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 	air := EmulatedConfig{
-		Seed: s.Seed, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue, SingleFrames: s.SingleFrames, Marked: true,
+		Seed: s.Seed, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue, SingleFrames: s.SingleFrames,
+		Marked: true,
 	}
 	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change}
 	for i := range s.Stations {

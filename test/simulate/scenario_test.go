@@ -3,6 +3,7 @@ package simulate
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,7 +51,8 @@ func run(t testing.TB, s Scenario, agents bool, from, to time.Duration) Result {
 func TestScenarios(t *testing.T) {
 	t.Run("unlike uploads", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
-		with, without := run(t, s, true, 5*time.Second, 20*time.Second), run(t, s, false, 5*time.Second, 20*time.Second)
+		with := run(t, s, true, 5*time.Second, 20*time.Second)
+		without := run(t, s, false, 5*time.Second, 20*time.Second)
 		if with.Jain < 0.95 || without.Jain > 0.9 || with.Total < 1.5*without.Total {
 			t.Error("sharing does not help")
 		}
@@ -63,7 +65,8 @@ func TestScenarios(t *testing.T) {
 		for i := range s.Stations {
 			s.Stations[i].Flows = []ScenarioFlow{{Download: true}}
 		}
-		with, without := run(t, s, true, 5*time.Second, 20*time.Second), run(t, s, false, 5*time.Second, 20*time.Second)
+		with := run(t, s, true, 5*time.Second, 20*time.Second)
+		without := run(t, s, false, 5*time.Second, 20*time.Second)
 		if with.Jain < 0.95 || with.Total < 1.3*without.Total {
 			t.Error("sharing does not help")
 		}
@@ -78,8 +81,11 @@ func TestScenarios(t *testing.T) {
 		}
 	})
 	t.Run("a wire that limits", func(t *testing.T) {
-		s := Scenario{Seed: 1, Delay: 10 * time.Millisecond, WireBps: 100e6, Stations: stations(t, 866.7, 433.3, 433.3)}
-		with, without := run(t, s, true, 15*time.Second, 30*time.Second), run(t, s, false, 15*time.Second, 30*time.Second)
+		s := Scenario{
+			Seed: 1, Delay: 10 * time.Millisecond, WireBps: 100e6, Stations: stations(t, 866.7, 433.3, 433.3),
+		}
+		with := run(t, s, true, 15*time.Second, 30*time.Second)
+		without := run(t, s, false, 15*time.Second, 30*time.Second)
 		if with.RTTs[0] > without.RTTs[0]*2/3 || with.Total < 0.9*without.Total {
 			t.Error("queues at the wire are not held short")
 		}
@@ -87,7 +93,8 @@ func TestScenarios(t *testing.T) {
 	t.Run("a terminal without an agent", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
 		s.Stations[3].NoAgent = true
-		with, without := run(t, s, true, 30*time.Second, 60*time.Second), run(t, s, false, 30*time.Second, 60*time.Second)
+		with := run(t, s, true, 30*time.Second, 60*time.Second)
+		without := run(t, s, false, 30*time.Second, 60*time.Second)
 		for i := range 3 {
 			if with.Goodputs[i] < 0.6*without.Goodputs[i] {
 				t.Errorf("station %d starves", i)
@@ -121,27 +128,33 @@ func TestScenarios(t *testing.T) {
 // All kinds of probes run in virtual time: rate probes if the rates are not known, RTT probes
 // beside foreign queues, and a release probe within the first minutes.
 func TestProbesRun(t *testing.T) {
-	seen := map[message.ProbeKind]bool{}
-	for _, measured := range []bool{false, true} {
+	for _, c := range []struct {
+		measured bool
+		want     []message.ProbeKind
+	}{
+		{false, []message.ProbeKind{message.RTTProbe, message.ReleaseProbe}},
+		{true, []message.ProbeKind{message.RateProbe}},
+	} {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 433.3, 65, 65)}
-		s.Stations[3].NoAgent = !measured
+		s.Stations[3].NoAgent = !c.measured
 		for i := range s.Stations {
-			s.Stations[i].Measured = measured
+			s.Stations[i].Measured = c.measured
 		}
-		c, err := s.NewCell(true)
+		cell, err := s.NewCell(true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for c.Now() < 2*time.Minute && !seen[message.ReleaseProbe] {
-			c.Until(c.Now() + 50*time.Millisecond)
-			for _, terminal := range c.terminals {
-				seen[terminal.out.View.Probe] = true
+		missing := slices.Clone(c.want)
+		for cell.Now() < 2*time.Minute && len(missing) > 0 {
+			cell.Until(cell.Now() + 50*time.Millisecond)
+			for _, terminal := range cell.terminals {
+				missing = slices.DeleteFunc(missing, func(k message.ProbeKind) bool {
+					return k == terminal.out.View.Probe
+				})
 			}
 		}
-	}
-	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe, message.ReleaseProbe} {
-		if !seen[kind] {
-			t.Errorf("no %v probe ran", kind)
+		if len(missing) > 0 {
+			t.Errorf("measured %v: no probe %v ran", c.measured, missing)
 		}
 	}
 }

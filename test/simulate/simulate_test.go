@@ -115,7 +115,9 @@ func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, err := NewEmulated(EmulatedConfig{Seed: 1, Delay: time.Millisecond, Radios: [][]medium.RateFrom{{{PHY: phy}}}})
+		one, err := NewEmulated(EmulatedConfig{
+			Seed: 1, Delay: time.Millisecond, Radios: [][]medium.RateFrom{{{PHY: phy}}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
