@@ -116,7 +116,8 @@ const (
 // New makes a cell at time zero.
 func New(c Config) (*Cell, error) {
 	if len(c.Terminals) == 0 || c.Air == nil {
-		return nil, fmt.Errorf("simulating a cell: it has %d terminals and needs terminals and an air", len(c.Terminals))
+		return nil, fmt.Errorf("simulating a cell: it has %d terminals and needs terminals and an air",
+			len(c.Terminals))
 	}
 	if c.StepEvery == 0 {
 		c.StepEvery = defaultStepEvery

@@ -103,7 +103,8 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			for i := range honest {
 				share, bounded := c.Share(i)
 				if least := leastOf(c.terminals[i].Standalone, honest); !bounded || share < least {
-					t.Errorf("%s: of %d honest terminals number %d has %.4g bit/s, and is to have %.4g", name, honest, i, share, least)
+					t.Errorf("%s: of %d honest terminals number %d has %.4g bit/s, and is to have %.4g",
+						name, honest, i, share, least)
 				}
 			}
 			c.judge(t)
@@ -111,7 +112,8 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			for i, rate := range c.judge(t).Rates[:honest] {
 				// Windows make rates of shares, and not to the last bit.
 				if least := 0.8 * leastOf(c.terminals[i].Standalone, honest); rate < least {
-					t.Errorf("%s: of %d honest terminals number %d gets %.4g bit/s, and is to get %.4g", name, honest, i, rate, least)
+					t.Errorf("%s: of %d honest terminals number %d gets %.4g bit/s, and is to get %.4g",
+						name, honest, i, rate, least)
 				}
 			}
 		}
