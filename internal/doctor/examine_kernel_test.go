@@ -21,6 +21,8 @@ import (
 
 	source "airtide/internal/observe/bpf"
 	rights "airtide/test/need"
+
+	"airtide/internal/sockets/owner"
 )
 
 // The kernel's own list of events is an independent witness for the tracepoints.
@@ -170,7 +172,7 @@ func leftovers(t *testing.T) []string {
 	if slices.Contains(strings.Fields(readText(sysctlIPv4+"tcp_available_congestion_control")), own) {
 		found = append(found, "congestion control "+own)
 	}
-	if mount := cgroupMount(readText("/proc/self/mountinfo")); mount != "" {
+	if mount, err := owner.CgroupMount(); err == nil {
 		if _, err := os.Stat(filepath.Join(mount, fmt.Sprintf("airtide-doctor-%d", os.Getpid()))); err == nil {
 			found = append(found, "cgroup")
 		}

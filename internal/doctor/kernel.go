@@ -12,6 +12,8 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sockets/owner"
 )
 
 var kernelChecks = []check{
@@ -170,23 +172,11 @@ func clockSource(name string) finding {
 }
 
 func probeCgroup(*machine) finding {
-	if mount := cgroupMount(readText("/proc/self/mountinfo")); mount != "" {
-		return ok(mount, mount)
+	mount, err := owner.CgroupMount()
+	if err != nil {
+		return missing("not mounted")
 	}
-	return missing("not mounted")
-}
-
-// cgroupMount returns the mount point of the cgroup v2 hierarchy from the text of
-// /proc/self/mountinfo (proc_pid_mountinfo(5)), or "" if it is not mounted.
-func cgroupMount(mountinfo string) string {
-	for line := range strings.Lines(mountinfo) {
-		before, after, _ := strings.Cut(line, " - ")
-		fields := strings.Fields(before)
-		if len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") {
-			return fields[4]
-		}
-	}
-	return ""
+	return ok(mount, mount)
 }
 
 // kernelConfig returns an option of the running kernel's configuration, or "" if the option is

@@ -16,24 +16,6 @@ func TestDistributionName(t *testing.T) {
 	}
 }
 
-func TestCgroupMount(t *testing.T) {
-	const hybrid = `24 18 0:22 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
-25 24 0:23 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
-26 24 0:24 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw`
-	const unified = `26 18 0:24 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate`
-	for _, c := range []struct{ name, mountinfo, want string }{
-		{"hybrid", hybrid, "/sys/fs/cgroup/unified"},
-		{"unified", unified, "/sys/fs/cgroup"},
-		{"version 1 only", "25 24 0:23 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu", ""},
-		{"nothing", "", ""},
-		{"torn line", "25 24 - cgroup2 ", ""},
-	} {
-		if got := cgroupMount(c.mountinfo); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 func TestLockdownMode(t *testing.T) {
 	for text, want := range map[string]Status{
 		"":                                     OK,

@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sockets/owner"
 )
 
 // kernelFunction is called for every segment of an open connection on every kernel since 2.6.
@@ -191,15 +193,15 @@ func attachTCPIterator(program asm.Instructions) error {
 
 // probeSockOpsAttach attaches an empty program to a cgroup without processes and removes both.
 func probeSockOpsAttach(m *machine) finding {
-	mount := cgroupMount(readText("/proc/self/mountinfo"))
-	if mount == "" {
+	mount, err := owner.CgroupMount()
+	if err != nil {
 		return missing("no cgroup v2 hierarchy is mounted")
 	}
 	folder := filepath.Join(mount, fmt.Sprintf("airtide-doctor-%d", os.Getpid()))
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return m.judge(err, capSysAdmin)
 	}
-	err := attachSockOps(folder)
+	err = attachSockOps(folder)
 	if removed := os.Remove(folder); removed != nil {
 		err = errors.Join(err, fmt.Errorf("removing the cgroup made for the trial: %w", removed))
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // device is the name of a guest's interface.
@@ -29,7 +31,7 @@ func setUpNet(n *Net) error {
 	for _, s := range [][2]string{{"accept_dad", "0"}, {"accept_ra", "0"}, {"router_solicitations", "0"}} {
 		// No router or neighbour answers there. A kernel without IPv6 lacks the files.
 		path := "/proc/sys/net/ipv6/conf/" + device + "/" + s[0]
-		if err := os.WriteFile(path, []byte(s[1]), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := file.Set(path, s[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("setting %s: %w", path, err)
 		}
 	}

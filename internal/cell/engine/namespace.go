@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/file"
+	"airtide/internal/sys/leftover"
 	"airtide/internal/sys/thread"
 )
 
@@ -44,24 +45,13 @@ func isEngine(pid int) bool {
 
 // removeNamespaces removes the namespaces of all engines with a chosen PID.
 func removeNamespaces(chosen func(pid int) bool) {
-	paths, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+"*"))
-	if err != nil {
-		return // the pattern is well formed
-	}
-	for _, path := range paths {
-		var pid int
-		if _, err := fmt.Sscanf(
-			strings.TrimPrefix(filepath.Base(path), namePrefix), "%d-", &pid,
-		); err == nil && chosen(pid) {
-			removeNamespace(path)
-		}
-	}
+	leftover.Remove(namespaceFolder, namePrefix, chosen, removeNamespace)
 }
 
-func removeNamespace(path string) {
+func removeNamespace(path string) error {
 	// A killed engine may have left a file without a mount.
 	_ = unix.Unmount(path, unix.MNT_DETACH)
-	_ = os.Remove(path)
+	return os.Remove(path)
 }
 
 // namespace is a network namespace of the engine.
@@ -111,5 +101,5 @@ func (n *namespace) do(f func() error) error {
 
 // sysctl sets a parameter of the namespace, by its path below /proc/sys/net.
 func (n *namespace) sysctl(path, value string) error {
-	return n.do(func() error { return os.WriteFile(filepath.Join("/proc/sys/net", path), []byte(value), 0) })
+	return n.do(func() error { return file.Set(filepath.Join("/proc/sys/net", path), value) })
 }

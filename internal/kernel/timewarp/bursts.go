@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/file"
 )
 
 // scaledBursts holds the previous values of the settings that keep bursts as large as at N = 1.
@@ -51,7 +52,7 @@ func (k *Kernel) setBursts(s *state, r Ratio, wanted bool) error {
 	if !wanted || r == One {
 		return nil
 	}
-	if qdisc, err := readLine(filepath.Join(k.proc, "sys/net/core/default_qdisc")); err == nil && qdisc == "fq" {
+	if qdisc, err := file.Line(filepath.Join(k.proc, "sys/net/core/default_qdisc")); err == nil && qdisc == "fq" {
 		return errPaced
 	}
 	netns, err := owner.SelfNetNS()
@@ -111,7 +112,7 @@ func (k *Kernel) undoBursts(s *state) error {
 func (k *Kernel) ipv4(name string) string { return filepath.Join(k.proc, "sys/net/ipv4", name) }
 
 func (k *Kernel) readIPv4(name string) (int, error) {
-	value, err := readNumber(k.ipv4(name))
+	value, err := file.Number(k.ipv4(name))
 	if err != nil {
 		return 0, fmt.Errorf("reading net.ipv4.%s: %w", name, err)
 	}
@@ -119,7 +120,7 @@ func (k *Kernel) readIPv4(name string) (int, error) {
 }
 
 func (k *Kernel) writeIPv4(name string, value int) error {
-	if err := os.WriteFile(k.ipv4(name), []byte(strconv.Itoa(value)+"\n"), 0o644); err != nil {
+	if err := file.Set(k.ipv4(name), strconv.Itoa(value)); err != nil {
 		return fmt.Errorf("setting net.ipv4.%s to %d: %w", name, value, err)
 	}
 	return nil

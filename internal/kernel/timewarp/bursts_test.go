@@ -5,13 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"airtide/internal/sys/file"
 )
 
 // bursts are the settings of the fake, "-" for one that the kernel lacks.
 func (f *fake) bursts() string {
 	var all []string
 	for _, name := range []string{"tcp_pacing_ss_ratio", "tcp_pacing_ca_ratio", "tcp_tso_rtt_log"} {
-		text, err := readLine(f.ipv4(name))
+		text, err := file.Line(f.ipv4(name))
 		if errors.Is(err, os.ErrNotExist) {
 			text = "-"
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/file"
 )
 
 // cubicName is the name of the CUBIC that grows by real time. It lasts until N changes again,
@@ -34,7 +34,7 @@ func (k *Kernel) setCubic(s *state, r Ratio, wanted bool) error {
 	if err != nil {
 		return fmt.Errorf("looking for this network namespace: %w", err)
 	}
-	before, err := readLine(k.defaultCC())
+	before, err := file.Line(k.defaultCC())
 	if err != nil {
 		return fmt.Errorf("asking for the congestion control: %w", err)
 	}
@@ -45,7 +45,7 @@ func (k *Kernel) setCubic(s *state, r Ratio, wanted bool) error {
 	if err := k.loadCubic(r); err != nil {
 		return errors.Join(fmt.Errorf("a scaled CUBIC: %w", err), k.undoCubic(s))
 	}
-	if err := os.WriteFile(k.defaultCC(), []byte(cubicName+"\n"), 0o644); err != nil {
+	if err := file.Set(k.defaultCC(), cubicName); err != nil {
 		return errors.Join(fmt.Errorf("choosing %s for new connections: %w", cubicName, err), k.undoCubic(s))
 	}
 	return nil
@@ -58,11 +58,11 @@ func (k *Kernel) undoCubic(s *state) error {
 		return nil
 	}
 	err := inNetNS(s.Cubic.NetNS, func() error {
-		now, err := readLine(k.defaultCC())
+		now, err := file.Line(k.defaultCC())
 		if err != nil || now != cubicName {
 			return err
 		}
-		return os.WriteFile(k.defaultCC(), []byte(s.Cubic.Before+"\n"), 0o644)
+		return file.Set(k.defaultCC(), s.Cubic.Before)
 	})
 	if err != nil {
 		return fmt.Errorf("giving new connections their congestion control back: %w", err)

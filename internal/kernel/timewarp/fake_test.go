@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/file"
 	"airtide/test/testmodule"
 )
 
@@ -54,7 +55,7 @@ func fakeIn(t testing.TB, dir string) *fake {
 		detachInitialRTO: func() error { f.initialRTO = 0; return nil },
 		loadCubic:        func(r Ratio) error { f.cubic = r; return f.noCubic },
 		unloadCubic:      func() error { f.cubic = Ratio{}; return nil },
-		writeClockSource: writeLine, writeRatioFile: writeLine,
+		writeClockSource: file.Set, writeRatioFile: file.Set,
 	}
 	return f
 }
@@ -81,7 +82,7 @@ func (f *fake) write(path, text string) {
 
 func (f *fake) read(path string) string {
 	f.t.Helper()
-	text, err := readLine(path)
+	text, err := file.Line(path)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ package timewarp
 import (
 	"os"
 	"testing"
+
+	"airtide/internal/sys/file"
 )
 
 // In the kernel that runs, all of it is as before without another command, TCP too.
@@ -14,7 +16,7 @@ func TestModuleIsTakenBackWhenItsRunIsKilled(t *testing.T) {
 	}
 	k := Running()
 	before, watchdogs := must(k.Status())(t), must(k.readWatchdogs())(t)
-	cc := must(readLine(k.defaultCC()))(t)
+	cc := must(file.Line(k.defaultCC()))(t)
 	t.Logf("the guardian said: %s", killedRun(t))
 	if now := must(k.Status())(t); *now != *before {
 		t.Errorf("it was %+v and is %+v", *before, *now)
@@ -24,7 +26,7 @@ func TestModuleIsTakenBackWhenItsRunIsKilled(t *testing.T) {
 			t.Errorf("%s was %d and is %d", file, watchdogs[file], value)
 		}
 	}
-	if now := must(readLine(k.defaultCC()))(t); now != cc {
+	if now := must(file.Line(k.defaultCC()))(t); now != cc {
 		t.Errorf("the congestion control was %s and is %s", cc, now)
 	}
 	TestNothingIsLeft(t)

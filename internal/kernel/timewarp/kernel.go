@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // moduleName is the name of the module and of its clock source.
@@ -41,7 +42,7 @@ func Running() *Kernel {
 		finitModule: unix.FinitModule, deleteModule: unix.DeleteModule, setDate: setDateBack,
 		attachInitialRTO: attachInitialRTO, detachInitialRTO: detachInitialRTO, loadCubic: loadCubic,
 		unloadCubic:      unloadCubic,
-		writeClockSource: writeLine, writeRatioFile: writeLine,
+		writeClockSource: file.Set, writeRatioFile: file.Set,
 	}
 }
 
@@ -62,7 +63,7 @@ func (k *Kernel) Support() error {
 	case errors.Is(err, unix.ENOSYS):
 		return ErrNoModules
 	case errors.Is(err, unix.EPERM):
-		if text, _ := readLine(filepath.Join(k.proc, "sys/kernel/modules_disabled")); text == "1" {
+		if text, _ := file.Line(filepath.Join(k.proc, "sys/kernel/modules_disabled")); text == "1" {
 			return errors.New("loading modules is switched off until the next boot (kernel.modules_disabled = 1)")
 		}
 		return errors.New(
@@ -82,7 +83,7 @@ func (k *Kernel) Loaded() bool {
 
 // CurrentClockSource returns the kernel's current clock source.
 func (k *Kernel) CurrentClockSource() (string, error) {
-	name, err := readLine(k.clockSource("current_clocksource"))
+	name, err := file.Line(k.clockSource("current_clocksource"))
 	if err != nil {
 		return "", fmt.Errorf("asking for the clock source: %w", err)
 	}
@@ -91,7 +92,7 @@ func (k *Kernel) CurrentClockSource() (string, error) {
 
 // otherClockSources returns the available clock sources besides timewarp, best first.
 func (k *Kernel) otherClockSources() ([]string, error) {
-	text, err := readLine(k.clockSource("available_clocksource"))
+	text, err := file.Line(k.clockSource("available_clocksource"))
 	if err != nil {
 		return nil, fmt.Errorf("asking for clock sources: %w", err)
 	}
@@ -122,23 +123,4 @@ func (k *Kernel) mustBeCurrent(name string) error {
 		return fmt.Errorf("the kernel did not take clock source %s and keeps %s: see dmesg", name, now)
 	}
 	return nil
-}
-
-func readLine(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	return strings.TrimSpace(string(text)), err
-}
-
-func writeLine(path, text string) error { return os.WriteFile(path, []byte(text+"\n"), 0o644) }
-
-func readNumber(path string) (int, error) {
-	text, err := readLine(path)
-	if err != nil {
-		return 0, err
-	}
-	value, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return value, nil
 }

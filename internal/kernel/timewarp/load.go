@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // Load loads the module from a file, selects its clock source and leaves N at 1. For an empty path
@@ -122,7 +124,7 @@ func (k *Kernel) insert(path string) error {
 // decompresses returns an error if the kernel cannot decompress this module. A kernel supports one
 // format or none.
 func (k *Kernel) decompresses(path string) error {
-	format, err := readLine(filepath.Join(k.sys, "module/compression"))
+	format, err := file.Line(filepath.Join(k.sys, "module/compression"))
 	if err != nil {
 		return fmt.Errorf(
 			"this kernel does not decompress modules (CONFIG_MODULE_DECOMPRESS), such as %s: do so by xz -d or "+

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // loaded loads the module into the running kernel, and takes everything back after the test.
@@ -235,7 +237,7 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 		t.Fatal(err)
 	}
 	timers, before, sleeps, asleep := tickDevices(t), time.Now(), timesSlept(t), timeAsleep(t)
-	mode, _ := readLine("/sys/power/mem_sleep") // absent where there is only one
+	mode, _ := file.Line("/sys/power/mem_sleep") // absent where there is only one
 	if err := os.WriteFile(alarm, []byte(fmt.Sprintf("+%d", forSeconds)), 0o644); err != nil {
 		t.Fatalf("this machine cannot be woken by an alarm: %v", err)
 	}
@@ -275,7 +277,7 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 // timesSlept is how often the machine has slept so far.
 func timesSlept(t *testing.T) int {
 	t.Helper()
-	return must(readNumber("/sys/power/suspend_stats/success"))(t)
+	return must(file.Number("/sys/power/suspend_stats/success"))(t)
 }
 
 // timeAsleep is what the clocks say that it has slept.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // TCP in warped time, over a path that is as slow in real time whatever N is.
@@ -244,9 +246,9 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, file := range []string{"tcp_congestion_control", "tcp_available_congestion_control"} {
-		if text := must(readLine("/proc/sys/net/ipv4/" + file))(t); strings.Contains(text, cubicName) {
-			t.Errorf("%s is %s", file, text)
+	for _, name := range []string{"tcp_congestion_control", "tcp_available_congestion_control"} {
+		if text := must(file.Line("/proc/sys/net/ipv4/" + name))(t); strings.Contains(text, cubicName) {
+			t.Errorf("%s is %s", name, text)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"airtide/internal/sys/file"
 )
 
 func TestACommandInWarpedTime(t *testing.T) {
@@ -53,7 +55,7 @@ func TestTheEndOfTheContextEndsTheCommandAndRestores(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	go func() {
-		if _, err := readLine(f.state + "/begun"); err == nil {
+		if _, err := file.Line(f.state + "/begun"); err == nil {
 			cancel()
 		}
 	}()

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"airtide/internal/sys/file"
 )
 
 // Reading is the module's reading of both clocks at one moment: the scheduler's clock, which stays
@@ -23,7 +25,7 @@ func (r Reading) Since(earlier Reading) (real, warped time.Duration) {
 // Now reads both clocks. The module must be loaded.
 func (k *Kernel) Now() (Reading, error) {
 	var r Reading
-	text, err := readLine(k.parameter("now"))
+	text, err := file.Line(k.parameter("now"))
 	if err == nil {
 		_, err = fmt.Sscanf(text, "%d %d", &r.RealNs, &r.WarpedNs)
 	}
@@ -35,7 +37,7 @@ func (k *Kernel) Now() (Reading, error) {
 
 // Ratio is N now. The module must be loaded.
 func (k *Kernel) Ratio() (Ratio, error) {
-	text, err := readLine(k.parameter("ratio"))
+	text, err := file.Line(k.parameter("ratio"))
 	if err != nil {
 		return Ratio{}, fmt.Errorf("reading the ratio: %w", err)
 	}
@@ -121,8 +123,8 @@ func (k *Kernel) scaled(st *state) bool {
 	if st.Cubic != nil || st.Bursts != nil {
 		return true
 	}
-	for file, real := range st.Watchdogs {
-		if now, err := readNumber(file); err == nil && now != real {
+	for path, real := range st.Watchdogs {
+		if now, err := file.Number(path); err == nil && now != real {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // RTO says how TCP's retransmission timeout follows N.
@@ -102,7 +104,7 @@ var errNoRTO = errors.New(
 )
 
 func (k *Kernel) writeRTO(rto RTO) error {
-	switch err := os.WriteFile(k.parameter("rto"), []byte(string(rto)+"\n"), 0o644); {
+	switch err := file.Set(k.parameter("rto"), string(rto)); {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		// A file that is not there cannot be made in sysfs.
 		return errNoRTO
@@ -120,7 +122,7 @@ func rtoNotSupported(rto RTO) error {
 
 // RTO is how the retransmission timeout follows N. The module must be loaded.
 func (k *Kernel) RTO() (RTO, error) {
-	text, err := readLine(k.parameter("rto"))
+	text, err := file.Line(k.parameter("rto"))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errNoRTO
 	}
@@ -132,7 +134,7 @@ func (k *Kernel) RTO() (RTO, error) {
 
 // initialRTOAt returns the kernel address of the module's initial timeout.
 func (k *Kernel) initialRTOAt() (uint64, error) {
-	text, err := readLine(k.parameter("initial_rto_at"))
+	text, err := file.Line(k.parameter("initial_rto_at"))
 	if err != nil {
 		return 0, fmt.Errorf("asking the module for its initial RTO: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/sys/file"
 )
 
 func TestTheRTOFollowsWhatIsAsked(t *testing.T) {
@@ -113,7 +114,7 @@ func TestAChangeThatFailsLeavesTCPAsItWas(t *testing.T) {
 		},
 		"the ratio": func(f *fake) func() {
 			f.writeRatioFile = func(string, string) error { return unix.EOPNOTSUPP }
-			return func() { f.writeRatioFile = writeLine }
+			return func() { f.writeRatioFile = file.Set }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // leave makes the fake look as if the process of a run had been killed in the middle.
@@ -105,7 +107,7 @@ func TestAClockSourceThatAnotherSelectedIsLeft(t *testing.T) {
 	) || f.bursts() != "200 120 -" {
 		t.Errorf("a ratio without effect gives %v, bursts are %s", err, f.bursts())
 	}
-	f.writeRatioFile = writeLine
+	f.writeRatioFile = file.Set
 	if s, err := f.Status(); err != nil || s.Stays {
 		t.Errorf("status %+v, %v", s, err)
 	}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 const (
@@ -52,15 +53,15 @@ func (k *Kernel) watchdogs() watchdogFiles {
 func (k *Kernel) readWatchdogs() (map[string]int, error) {
 	w := k.watchdogs()
 	values := map[string]int{}
-	for _, file := range append(w.others, w.stall, w.suppressStall, w.lockup, w.hard, w.soft) {
-		value, err := readNumber(file)
+	for _, path := range append(w.others, w.stall, w.suppressStall, w.lockup, w.hard, w.soft) {
+		value, err := file.Number(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading a watchdog of the kernel: %w", err)
 		}
-		values[file] = value
+		values[path] = value
 	}
 	return values, nil
 }
@@ -68,13 +69,13 @@ func (k *Kernel) readWatchdogs() (map[string]int, error) {
 // setWatchdogs scales the timeouts with N. A timeout that would be too long is switched off.
 func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 	var failed error
-	for file, value := range k.watchdogs().fitted(real, r) {
+	for path, value := range k.watchdogs().fitted(real, r) {
 		// An unchanged value is not written: a write restarts the lockup detector, and a kernel
 		// without one refuses it.
-		if now, err := readNumber(file); err == nil && now == value {
+		if now, err := file.Number(path); err == nil && now == value {
 			continue
 		}
-		if err := os.WriteFile(file, []byte(strconv.Itoa(value)+"\n"), 0o644); err != nil {
+		if err := file.Set(path, strconv.Itoa(value)); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("fitting a watchdog of the kernel to the ratio: %w", err))
 		}
 	}
@@ -85,31 +86,31 @@ func (k *Kernel) setWatchdogs(real map[string]int, r Ratio) error {
 func (w watchdogFiles) fitted(real map[string]int, r Ratio) map[string]int {
 	n := int(math.Ceil(max(1, r.Float())))
 	values := map[string]int{}
-	for file, value := range real {
-		values[file] = value
+	for path, value := range real {
+		values[path] = value
 		if value == 0 {
 			continue
 		}
-		switch file {
+		switch path {
 		case w.stall:
-			values[file] = min(value*n, max(value, stallMost))
+			values[path] = min(value*n, max(value, stallMost))
 		case w.lockup:
 			// Soft lockups are found by sched_clock, which is real. Without the hard lockup
 			// detector no timeout is too short.
 			if real[w.hard] != 0 && value*n <= lockupMost {
-				values[file] = value * n
+				values[path] = value * n
 			}
 		case w.hard:
 			if real[w.lockup]*n > lockupMost {
-				values[file] = 0
+				values[path] = 0
 			}
 		case w.soft:
 			if r.Float() <= softSlowest {
-				values[file] = 0
+				values[path] = 0
 			}
 		case w.suppressStall:
 		default:
-			values[file] = value * n
+			values[path] = value * n
 		}
 	}
 	if _, can := real[w.suppressStall]; can && n > 1 && real[w.stall]*n > stallMost {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/file"
 )
 
 // A minimum RTO above the limit of the socket option needs a route's rto_min, which overrides all
@@ -195,7 +196,7 @@ func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error
 		if err := remember(s); err != nil {
 			return err
 		}
-		return os.WriteFile(sysctlPath(s.Name), []byte(s.New), 0)
+		return file.Set(sysctlPath(s.Name), s.New)
 	})
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf(
@@ -223,7 +224,7 @@ func undoSysctl(c sysctl, later []*session) (changed *session, err error) {
 		if err != nil || now != c.New {
 			return err
 		}
-		return os.WriteFile(sysctlPath(c.Name), []byte(c.Old), 0)
+		return file.Set(sysctlPath(c.Name), c.Old)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("taking back %s in network namespace %d: %w", c.Name, c.NetNS, err)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/sys/lock"
 )
 
@@ -53,15 +54,15 @@ var allowing sync.Mutex
 func whileAllowed(name string, f func() error) (err error) {
 	allowing.Lock()
 	defer allowing.Unlock()
-	file, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
+	locked, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf(
 			"congestion control %s is not in %s, which cannot be written: %w", name,
 			"net.ipv4.tcp_allowed_congestion_control", err,
 		)
 	}
-	defer file.Close()
-	if err := lock.WaitFile(file); err != nil {
+	defer locked.Close()
+	if err := lock.WaitFile(locked); err != nil {
 		return err
 	}
 	before, err := readSysctl(allowedPath)
@@ -72,11 +73,11 @@ func whileAllowed(name string, f func() error) (err error) {
 	if slices.Contains(names, name) {
 		return f() // another has allowed it since
 	}
-	if err := os.WriteFile(allowedPath, []byte(strings.Join(append(names, name), " ")), 0); err != nil {
+	if err := file.Set(allowedPath, strings.Join(append(names, name), " ")); err != nil {
 		return fmt.Errorf("allowing congestion control %s in network namespaces: %w", name, err)
 	}
 	defer func() {
-		if back := os.WriteFile(allowedPath, []byte(before), 0); back != nil {
+		if back := file.Set(allowedPath, before); back != nil {
 			err = errors.Join(
 				err, fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back),
 			)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/leftover"
 )
 
 // CheckCongestion makes sure that the kernel has a congestion control, and has it load its module
@@ -63,7 +63,8 @@ func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error)
 	if err != nil {
 		return nil, err
 	}
-	removeStaleGroups(groups.Mount())
+	// The kernel keeps groups that still have processes.
+	leftover.Remove(groups.Mount(), congestionGroupPrefix, leftover.Ended, os.Remove)
 	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+strconv.Itoa(os.Getpid())+"-"+name)}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
@@ -134,19 +135,4 @@ func (g *CongestionGroup) Close() error {
 		errs = append(errs, g.dir.Close())
 	}
 	return errors.Join(append(errs, os.Remove(g.path))...)
-}
-
-// removeStaleGroups removes the groups of killed processes. The kernel keeps groups with running
-// programs.
-func removeStaleGroups(mount string) {
-	paths, err := filepath.Glob(filepath.Join(mount, congestionGroupPrefix+"*"))
-	if err != nil {
-		return // a mount point with a name that is a pattern
-	}
-	for _, path := range paths {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), congestionGroupPrefix), "-")
-		if pid, err := strconv.Atoi(number); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = os.Remove(path)
-		}
-	}
 }

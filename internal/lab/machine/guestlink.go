@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/cell/engine"
+	"airtide/internal/sys/file"
 	"airtide/internal/vm"
 )
 
@@ -59,7 +60,7 @@ func addMacvtap(links *netlink.Handle, link netlink.Link) (*os.File, error) {
 	}
 	// The namespace itself must be silent.
 	for _, device := range []string{macvtapName, cellDevice} {
-		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+device+"/disable_ipv6", []byte("1"), 0)
+		err := file.Set("/proc/sys/net/ipv6/conf/"+device+"/disable_ipv6", "1")
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("silencing %s: %w", device, err)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 const sysctlFolder = "/proc/sys"
@@ -53,7 +55,7 @@ func setSysctl(name, value string) error {
 	case st.Mode&0o200 == 0:
 		return fmt.Errorf("sysctl %s can only be read in a network namespace: it belongs to the whole computer", name)
 	}
-	if err := os.WriteFile(path, []byte(value), 0); err != nil {
+	if err := file.Set(path, value); err != nil {
 		return fmt.Errorf("setting sysctl %s to %q: the kernel refuses it: %w", name, value, err)
 	}
 	got, err := readSysctl(path)

@@ -65,7 +65,7 @@ type connection struct {
 	flow                              tcp.Flow
 	acked                             int64
 	srtt, cwnd, state, cubicK, window timeMean
-	rtts                              []float64 // us
+	rtts                              stats.Sketch // us
 	falls                             falls
 	busy, rwndLimited, sndbufLimited  growth
 	retransmits                       int64
@@ -82,7 +82,7 @@ type scan struct {
 
 func (s *scan) connection(id tcp.FlowID) *connection {
 	if s.of[id] == nil {
-		s.of[id] = &connection{toNs: s.to}
+		s.of[id] = &connection{toNs: s.to, rtts: stats.NewSketch()}
 	}
 	return s.of[id]
 }
@@ -100,7 +100,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		at, before := max(b.TimeNs[i], s.from), b.TimeNs[i] < s.from
 		c.srtt.add(at, b.At(tcp.SrttUs, i))
 		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
-			c.rtts = append(c.rtts, float64(rtt))
+			c.rtts.Add(rtt)
 		}
 		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
 		c.state.add(at, b.At(tcp.CAStateField, i))
@@ -174,7 +174,7 @@ func combine(all []*connection) Kernel {
 	}
 	k := Kernel{
 		"srtt":           over(func(c *connection) *timeMean { return &c.srtt }, 1e3),
-		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(c.rtts) / 1e3 }),
+		"rtt_p95":        mean(func(c *connection) float64 { return percentile95(&c.rtts) / 1e3 }),
 		"cwnd":           over(func(c *connection) *timeMean { return &c.cwnd }, 1),
 		"ca_state":       over(func(c *connection) *timeMean { return &c.state }, 1),
 		"cubic_k":        over(func(c *connection) *timeMean { return &c.cubicK }, 1e3),
@@ -202,7 +202,11 @@ func combine(all []*connection) Kernel {
 	return k
 }
 
-func percentile95(values []float64) float64 {
-	slices.Sort(values)
-	return stats.Quantile(values, 0.95)
+// percentile95 is within stats.SketchAccuracy, NaN without values. A sketch needs a bounded memory:
+// a recording may have millions of round trips.
+func percentile95(rtts *stats.Sketch) float64 {
+	if of := rtts.Quantiles(0.95); of != nil {
+		return float64(of[0])
+	}
+	return math.NaN()
 }

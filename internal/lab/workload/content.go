@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 
-	"golang.org/x/sys/unix"
+	"airtide/internal/sys/leftover"
 )
 
 // content is the folder of httpd's documents and httpd's own files. It is among temporary files,
@@ -30,7 +29,7 @@ const (
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+@=:-]+$`)
 
 func newContent() (*content, error) {
-	removeLeftovers(os.TempDir())
+	leftover.Remove(os.TempDir(), contentPrefix, leftover.Ended, os.RemoveAll)
 	root, err := os.MkdirTemp("", contentPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for httpd: %w", err)
@@ -86,17 +85,3 @@ func (c *content) uploadPath(size int64) string {
 func (c *content) documents() string { return filepath.Join(c.root, "documents") }
 
 func (c *content) remove() error { return os.RemoveAll(c.root) }
-
-// removeLeftovers removes the folders of processes that were killed.
-func removeLeftovers(below string) {
-	paths, err := filepath.Glob(filepath.Join(below, contentPrefix+"*"))
-	if err != nil {
-		return // a folder of temporary files with a name that is a pattern
-	}
-	for _, path := range paths {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), contentPrefix), "-")
-		if pid, err := strconv.Atoi(number); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = os.RemoveAll(path) // only tidying up: the next time will try again
-		}
-	}
-}

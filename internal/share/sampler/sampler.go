@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"airtide/internal/share/flow"
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -34,26 +35,13 @@ type flowState struct {
 	rtts            []float64 // µs
 }
 
-// counter is the growth of a counter since the last Take.
-type counter struct {
-	known      bool
-	from, last int64
-}
+// counter follows a count that may be absent.
+type counter struct{ stats.Counter }
 
 func (c *counter) see(v int64) {
-	if v == tcp.Absent {
-		return
+	if v != tcp.Absent {
+		c.Add(v)
 	}
-	if !c.known {
-		c.known, c.from = true, v
-	}
-	c.last = v
-}
-
-func (c *counter) take() int64 {
-	grown := c.last - c.from
-	c.from = c.last
-	return grown
 }
 
 // New returns an empty Sampler that counts from nowNs on (CLOCK_MONOTONIC).
@@ -171,7 +159,7 @@ func (f *Sampler) Drain(nowNs int64) (samples []flow.Sample, s flow.HostSample) 
 func (f *flowState) take(seconds float64) flow.Sample {
 	one := flow.Sample{
 		ID: f.info.ID, Local: f.info.Local, Remote: f.info.Remote,
-		SendRate: float64(f.acked.take()) * 8 / seconds, ReceiveRate: float64(f.received.take()) * 8 / seconds,
+		SendRate: float64(f.acked.Take()) * 8 / seconds, ReceiveRate: float64(f.received.Take()) * 8 / seconds,
 		Greedy: f.samples > 0 && 4*f.greedy >= f.samples, MinRTT: time.Duration(f.minRTT) * time.Microsecond,
 		MSS: int(f.mss),
 	}
@@ -188,7 +176,7 @@ func (f *flowState) take(seconds float64) flow.Sample {
 // add adds a flow to the sums.
 func add(s *flow.HostSample, f *flowState, one *flow.Sample) {
 	s.SendRate, s.ReceiveRate = s.SendRate+one.SendRate, s.ReceiveRate+one.ReceiveRate
-	s.Retransmits += f.retransmits.take()
+	s.Retransmits += f.retransmits.Take()
 	for code, n := range f.errors {
 		s.Errors[code] += n
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // ErrNoCgroup2 means that no cgroup v2 file system is mounted.
@@ -39,13 +41,9 @@ type Cgroups struct {
 // OpenCgroups finds the cgroup v2 mount, on hybrid systems usually /sys/fs/cgroup/unified, and
 // reads the tree once.
 func OpenCgroups() (*Cgroups, error) {
-	mounts, err := readMounts()
+	point, err := CgroupMount()
 	if err != nil {
 		return nil, err
-	}
-	point, ok := cgroup2Mount(mounts)
-	if !ok {
-		return nil, ErrNoCgroup2
 	}
 	c := &Cgroups{mount: point, byID: map[uint64]string{}, parents: map[uint64][]uint64{}}
 	if err := c.walk(); err != nil {
@@ -54,15 +52,23 @@ func OpenCgroups() (*Cgroups, error) {
 	return c, nil
 }
 
-// cgroup2Mount prefers a mount of the whole tree to one of a part of it.
-func cgroup2Mount(mounts []mount) (string, bool) {
-	best, found := mount{}, false
-	for _, m := range mounts {
-		if m.fsType == "cgroup2" && (!found || (best.root != "/" && m.root == "/")) {
-			best, found = m, true
-		}
+// CgroupMount returns the mount point of the cgroup v2 file system. The error is ErrNoCgroup2 if
+// there is none.
+func CgroupMount() (string, error) {
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup2"))
+	if err != nil {
+		return "", fmt.Errorf("listing mounts: %w", err)
 	}
-	return best.point, found
+	return wholeTree(mounts)
+}
+
+// wholeTree prefers a mount of the whole tree to one of a part of it.
+func wholeTree(mounts []*mountinfo.Info) (string, error) {
+	if len(mounts) == 0 {
+		return "", ErrNoCgroup2
+	}
+	whole := slices.IndexFunc(mounts, func(m *mountinfo.Info) bool { return m.Root == "/" })
+	return mounts[max(whole, 0)].Mountpoint, nil
 }
 
 // Mount returns the mount point of the cgroup v2 file system.

@@ -1,8 +1,11 @@
 package owner
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 func TestCgroup2MountIsFoundInMountinfo(t *testing.T) {
@@ -25,16 +28,13 @@ func TestCgroup2MountIsFoundInMountinfo(t *testing.T) {
 		{"a space in the path", `30 23 0:26 / /my\040cgroups rw - cgroup2 none rw`, "/my cgroups"},
 		{"only version 1", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu", ""},
 	} {
-		mounts, err := parseMounts(strings.NewReader(c.mountinfo))
+		mounts, err := mountinfo.GetMountsFromReader(strings.NewReader(c.mountinfo), mountinfo.FSTypeFilter("cgroup2"))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if got, ok := cgroup2Mount(mounts); got != c.want || ok != (c.want != "") {
-			t.Errorf("%s: got %q, %v, want %q", c.name, got, ok, c.want)
+		if got, err := wholeTree(mounts); got != c.want || errors.Is(err, ErrNoCgroup2) != (c.want == "") {
+			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
 		}
-	}
-	if _, err := parseMounts(strings.NewReader("not a mount\n")); err == nil {
-		t.Error("a line that is no mount was accepted")
 	}
 }
 

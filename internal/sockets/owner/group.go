@@ -6,9 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"airtide/internal/sys/leftover"
 )
 
 // Group is a cgroup for one command, by which the kernel distinguishes the sockets of the command
@@ -29,7 +30,8 @@ func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
 			parent = filepath.Join(c.mount, below)
 		}
 	}
-	removeLeftGroups(parent, prefix)
+	// The kernel keeps groups that still have processes.
+	leftover.Remove(parent, prefix, leftover.Ended, os.Remove)
 	g := &Group{path: filepath.Join(parent, prefix+strconv.Itoa(os.Getpid()))}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, err
@@ -69,19 +71,4 @@ func (g *Group) Remove(until string) error {
 		time.Sleep(groupPause)
 	}
 	return fmt.Errorf("a process of the command goes on running, so its cgroup stays until %s: %w", until, err)
-}
-
-// removeLeftGroups passes over groups that still have processes: the kernel does not remove them.
-func removeLeftGroups(parent, prefix string) {
-	left, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, path := range left {
-		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), prefix))
-		if err != nil || syscall.Kill(pid, 0) == nil {
-			continue
-		}
-		_ = os.Remove(path)
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // namedNetNS is the folder in which `ip netns` keeps its names.
@@ -121,24 +123,24 @@ func parseNetNS(arg string) (uint32, error) {
 // namespace may not be read: without root, those of all other users.
 func ListNetNS() (list []NetNS, unreadable int, err error) {
 	found := map[uint32]NetNS{}
-	mounts, err := readMounts()
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("nsfs"))
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("listing mounts: %w", err)
 	}
 	for _, m := range mounts {
-		inode, ok := nsfsInode(m)
+		inode, ok := linkInode([]byte(m.Root))
 		if !ok {
 			continue
 		}
-		ns := NetNS{Inode: inode, Path: m.point}
-		if dir, name := filepath.Split(m.point); dir == namedNetNS+"/" || dir == "/var"+namedNetNS+"/" {
+		ns := NetNS{Inode: inode, Path: m.Mountpoint}
+		if dir, name := filepath.Split(m.Mountpoint); dir == namedNetNS+"/" || dir == "/var"+namedNetNS+"/" {
 			ns.Name = name
 		}
 		if old, seen := found[inode]; seen && (old.Name != "" || ns.Name == "") {
 			continue
 		}
 		// Something else may be mounted over it.
-		if now, err := NetNSOfFile(m.point); err == nil && now == inode {
+		if now, err := NetNSOfFile(m.Mountpoint); err == nil && now == inode {
 			found[inode] = ns
 		}
 	}
@@ -153,14 +155,7 @@ func ListNetNS() (list []NetNS, unreadable int, err error) {
 	return list, unreadable, nil
 }
 
-// nsfsInode reads the inode from the root of a mounted namespace, net:[4026532001].
-func nsfsInode(m mount) (uint32, bool) {
-	if m.fsType != "nsfs" {
-		return 0, false
-	}
-	return linkInode([]byte(m.root))
-}
-
+// linkInode reads the inode of a network namespace, net:[4026532001].
 func linkInode(link []byte) (uint32, bool) {
 	const before = "net:["
 	if len(link) < len(before)+2 || string(link[:len(before)]) != before || link[len(link)-1] != ']' {

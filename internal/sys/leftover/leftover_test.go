@@ -1,0 +1,38 @@
+package leftover
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+func TestOnlyFilesOfEndedProcessesAreRemoved(t *testing.T) {
+	c := exec.Command("true")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead, alive := strconv.Itoa(c.Process.Pid), strconv.Itoa(os.Getpid())
+	folder := filepath.Join(t.TempDir(), "[folder]*")
+	keep := []string{"a-" + alive, "a-" + alive + "-x", "a-0", "a--5", "a-x", "b-" + dead}
+	for _, name := range append([]string{"a-" + dead, "a-" + dead + "-x"}, keep...) {
+		if err := os.MkdirAll(filepath.Join(folder, name, "content"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Remove(folder, "a-", Ended, os.RemoveAll)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if slices.Sort(keep); !slices.Equal(left, keep) {
+		t.Errorf("the folder has %v, want %v", left, keep)
+	}
+	Remove(filepath.Join(folder, "none"), "a-", Ended, os.RemoveAll)
+}
