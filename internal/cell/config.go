@@ -27,13 +27,14 @@ type Config struct {
 	RetryLimit int `json:"retry_limit,omitempty"`
 	// TXOPNs is how long any contender may hold the medium; 0 means one frame exchange.
 	TXOPNs int64 `json:"txop_ns,omitempty"`
-	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB and EIFSAfterCollision are
-	// medium.Config's.
+	// Beacons, BlockAckRequest, BasicRatesKbps, LeaveOutVHTSIGB, EIFSAfterCollision and
+	// AdaptiveWindows are medium.Config's.
 	Beacons            medium.Beacons `json:"beacons,omitzero"`
 	BlockAckRequest    bool           `json:"block_ack_request,omitempty"`
 	BasicRatesKbps     []int          `json:"basic_rates_kbps,omitempty"`
 	LeaveOutVHTSIGB    bool           `json:"leave_out_vht_sig_b,omitempty"`
 	EIFSAfterCollision bool           `json:"eifs_after_collision,omitempty"`
+	AdaptiveWindows    bool           `json:"adaptive_windows,omitempty"`
 
 	AP        AccessPoint `json:"ap"`
 	Terminals []Terminal  `json:"terminals"`

@@ -149,6 +149,22 @@ func newContender(a Access, c *Config) contender {
 // draw begins a back-off.
 func (c *contender) draw(r *rand.Rand) { c.slots = r.Int64N(int64(c.cw) + 1) }
 
+// draw begins a contender's back-off. With adaptive windows, no other category's window counts.
+func (m *Medium) draw(c *contender) {
+	if m.contention != nil {
+		c.cw = min(int(m.contention.window), c.cwMax)
+	}
+	c.draw(m.rand)
+}
+
+// countedFrom is the time from which a contender counts idle slots.
+func (m *Medium) countedFrom(c *contender) int64 {
+	if c.inStep {
+		return m.steps[c.step].startNs
+	}
+	return c.startNs
+}
+
 // succeeded resets the contention window.
 func (c *contender) succeeded() {
 	c.cw = c.cwMin

@@ -27,6 +27,10 @@ type Config struct {
 	// than of the rest to lock on it.
 	EIFSAfterCollision bool
 
+	// AdaptiveWindows keeps one contention window for all contenders that follows how busy the
+	// medium is, in place of windows that double after a collision.
+	AdaptiveWindows bool
+
 	AP       AccessPoint
 	Stations []Station
 	// Held keeps every station at its first rate until Begin; the times of the others then count

@@ -10,7 +10,7 @@ import (
 // transmit before they have heard it.
 func (m *Medium) access(nowNs int64) {
 	m.onAir = m.onAir[:0]
-	firstNs, lastNs := int64(never), int64(0)
+	firstNs, lastNs, idleSlots := int64(never), int64(0), int64(0)
 	for _, k := range m.due(nowNs + ccaNs) {
 		i, c := int(k), &m.contenders[k]
 		atNs := c.accessNs
@@ -26,6 +26,7 @@ func (m *Medium) access(nowNs int64) {
 		if i == 0 {
 			m.downs[m.lastDown].TXOPs++
 		}
+		idleSlots = max(idleSlots, (atNs-m.countedFrom(c))/c.slotNs)
 		c.onAir, c.inStep, c.slots = true, false, 0
 		m.onAir = append(m.onAir, i)
 		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
@@ -33,6 +34,9 @@ func (m *Medium) access(nowNs int64) {
 	if len(m.onAir) == 0 {
 		m.nextNs = m.earliest()
 		return
+	}
+	if m.contention != nil {
+		m.contention.heard(idleSlots)
 	}
 	m.heardNs = firstNs + ccaNs
 	m.nextNs = lastNs
@@ -216,7 +220,7 @@ func (m *Medium) succeed(nowNs int64) {
 			return
 		}
 	}
-	c.draw(m.rand)
+	m.draw(c)
 	m.becomeIdle(nowNs, 0)
 }
 
@@ -249,7 +253,7 @@ func (m *Medium) fail(i int) {
 		}
 	}
 	m.listDown(t.link)
-	c.draw(m.rand)
+	m.draw(c)
 }
 
 // repeat counts the failed attempts of a transmission's frames and drops the frames at the retry

@@ -33,6 +33,7 @@ type Medium struct {
 	sifsNs, eifsNs     int64
 	barAfterCollision  bool
 	eifsAfterCollision bool
+	contention         *contention // nil without adaptive windows
 	rand               *rand.Rand
 	deliver            func(p *queue.Packet, atNs int64)
 	drop               func(p *queue.Packet, at queue.Place, atNs int64)
@@ -150,6 +151,12 @@ func New(c Config) (*Medium, error) {
 		t.up = newLink(i, i+1, agreement(t.rates[0].up, s.standard()))
 		t.down = newLink(i, 0, agreement(t.rates[0].down, s.standard()))
 	}
+	if c.AdaptiveWindows {
+		m.contention = &contention{window: leastWindow, most: leastWindow}
+		for i := range m.contenders {
+			m.contention.most = max(m.contention.most, float64(m.contenders[i].cwMax))
+		}
+	}
 	m.group()
 	for i := range m.transmissions {
 		m.transmissions[i].seqs = make([]uint32, 0, windowHE)
@@ -254,7 +261,7 @@ func (m *Medium) Push(p *queue.Packet, nowNs int64) {
 		c.freeze(m.heardNs)
 		c.startNs = never // frozen
 		if c.slots == 0 {
-			c.draw(m.rand)
+			m.draw(c)
 		}
 		c.accessNs = never - 1
 	default:

@@ -148,8 +148,18 @@ type Cell struct {
 	// EIFSAfterCollision models a receiver without preamble detection, in the terms of ns-3.
 	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
 
+	Contention Contention `json:"contention,omitzero" jsonschema:"How contention windows are chosen: standard (default), or blade: one window for all that follows how busy the medium is, a reconstruction of BLADE."`
+
 	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
 }
+
+// Contention is how contention windows are chosen.
+type Contention string
+
+// Blade is one window for all that follows how busy the medium is.
+const Blade Contention = "blade"
+
+func (*Contention) choices() []string { return []string{"standard", string(Blade)} }
 
 // Beacons are the access point's.
 type Beacons struct {
