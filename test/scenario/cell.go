@@ -97,7 +97,7 @@ func NewCell(seed uint64, begin time.Duration, decide func(number int, c control
 	for i := range n {
 		t := &Terminal{
 			standalone: 1e6 * float64(5+r.IntN(400)), base: base + time.Duration(r.IntN(5))*time.Millisecond,
-			single: single, told: r.IntN(2) == 0, peers: map[uint64]message.Peer{}, away: r.IntN(4) == 0, hostile: r.IntN(12) == 0,
+			lastStep: begin, single: single, told: r.IntN(2) == 0, peers: map[uint64]message.Peer{}, away: r.IntN(4) == 0, hostile: r.IntN(12) == 0,
 		}
 		t.Config = control.Config{
 			Policy: control.Shares, Weight: 1, Session: uint64(10*i + 10), SingleFrames: single, BoundReceive: r.IntN(5) > 0,
@@ -274,7 +274,7 @@ func (c *Cell) step(t *Terminal) {
 // sample is what a flow did since the last step.
 func (f *cellFlow) sample(t *Terminal, elapsed time.Duration, host *flow.HostSample) flow.Sample {
 	rate := f.bits / elapsed.Seconds()
-	s := flow.Sample{ID: tcp.FlowID(f.id), Local: address(int(t.Config.Session)), Remote: address(5000 + f.id), MSS: 1448, MinRTT: t.base}
+	s := flow.Sample{ID: tcp.FlowID(f.id), Local: Address(int(t.Config.Session)), Remote: Address(5000 + f.id), MSS: 1448, MinRTT: t.base}
 	mean := time.Duration(0)
 	if f.steps > 0 {
 		mean = f.sumRTT / time.Duration(f.steps)
@@ -299,7 +299,7 @@ func (t *Terminal) apply() {
 	for _, f := range t.flows {
 		f.window = freeWindow
 		for _, b := range t.Last.Send {
-			if !f.receive && b.Remote == address(5000+f.id) {
+			if !f.receive && b.Remote == Address(5000+f.id) {
 				f.window = float64(b.Packets)
 				if b.Pause {
 					f.window = 1
@@ -308,7 +308,7 @@ func (t *Terminal) apply() {
 			}
 		}
 		for _, b := range t.Last.Receive {
-			if f.receive && b.Bytes > 0 && b.Remote == address(5000+f.id) {
+			if f.receive && b.Bytes > 0 && b.Remote == Address(5000+f.id) {
 				f.window = float64(b.Bytes) / 1448
 			}
 		}
@@ -331,6 +331,6 @@ func (c *Cell) tell(t *Terminal) {
 			continue
 		}
 		at := c.Now + time.Duration(c.random.Int64N(int64(c.late)+int64(time.Millisecond)))
-		o.pending = append(o.pending, pending{at, message.Peer{Source: address(int(t.Config.Session)), Report: r, HeardNs: int64(at)}})
+		o.pending = append(o.pending, pending{at, message.Peer{Source: Address(int(t.Config.Session)), Report: r, HeardNs: int64(at)}})
 	}
 }

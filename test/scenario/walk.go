@@ -51,7 +51,8 @@ func NewWalk(seed uint64, begin time.Duration) (*Walk, control.Config) {
 	return w, c
 }
 
-func address(i int) netip.AddrPort {
+// Address is an address by its number.
+func Address(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1)
 }
 
@@ -117,7 +118,7 @@ func (w *Walk) changeFlows() {
 	if len(w.flows) < 40 && r.IntN(20) == 0 || len(w.flows) == 0 && r.IntN(5) == 0 {
 		w.nextID++
 		w.flows = append(w.flows, flow.Sample{
-			ID: tcp.FlowID(w.nextID), Local: address(1), Remote: address(1000 + w.nextID),
+			ID: tcp.FlowID(w.nextID), Local: Address(1), Remote: Address(1000 + w.nextID),
 			MSS: 1448, MinRTT: time.Duration(r.IntN(30)) * time.Millisecond,
 		})
 	}
@@ -152,7 +153,7 @@ func (w *Walk) changePeers() {
 		known := slices.ContainsFunc(w.peers, func(p message.Peer) bool { return p.Report.Session == session })
 		if session != w.session && !known {
 			w.peers = append(w.peers, message.Peer{
-				Source: address(int(session)), HeardNs: int64(w.Now),
+				Source: Address(int(session)), HeardNs: int64(w.Now),
 				Report: message.Report{
 					Session: session, State: message.Controlling, PeriodMs: 200, Weight: 1000,
 					MaxKbps: message.Rate(1000 * (1 + r.IntN(900))), MaxSource: message.Source(1 + r.IntN(3)),

@@ -35,6 +35,7 @@ type Core struct {
 	idleAt  time.Duration // when the terminal carried next to nothing for the last time
 	decided time.Duration // when the last step decided
 	elapsed time.Duration // from the decision before; LongestStep at most
+	clock   coreClock
 
 	notices   []string // of this step
 	reportNow bool     // of this step
@@ -76,6 +77,13 @@ func (c *Core) updateRadio(r Radio) {
 // Step decides anew. now is a monotonic time. It is to be called every 50 to 500 ms, and if a probe
 // begins or ends.
 func (c *Core) Step(now time.Duration, in Inputs) (out Outputs) {
+	c.clock.start(now)
+	out = c.step(c.clock.internal(now), c.clock.inputs(in))
+	c.clock.outputs(&out)
+	return out
+}
+
+func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
 	c.notices, c.reportNow = nil, false
 	c.updateRadio(in.Radio)
 	if in.NewAccessPoint {

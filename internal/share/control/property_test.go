@@ -1,0 +1,267 @@
+package control_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"airtide/internal/share/allocate"
+	"airtide/internal/share/control"
+	"airtide/internal/share/flow"
+	"airtide/internal/share/message"
+	"airtide/internal/share/probe"
+	"airtide/internal/tcp"
+	"airtide/test/scenario"
+)
+
+// text returns outputs as JSON, with times from an origin. JSON has no NaN and no infinity, so such
+// an output is an error.
+func text(t *testing.T, out control.Outputs, origin time.Duration) string {
+	t.Helper()
+	if out.Probe != (probe.Proposal{}) {
+		out.Probe.End -= origin
+		if !out.Probe.Repeat {
+			out.Probe.Begin -= origin
+		}
+	}
+	if out.NextProbe > 0 {
+		out.NextProbe -= origin
+	}
+	if out.View.Benefit != nil {
+		benefit := *out.View.Benefit
+		benefit.At -= origin
+		out.View.Benefit = &benefit
+	}
+	s, err := json.Marshal(out)
+	if err != nil {
+		t.Fatalf("outputs that JSON cannot have: %v: %+v", err, out)
+	}
+	return string(s)
+}
+
+// Outputs follow from inputs alone. Neither the order of flows nor the time 0 matters.
+func TestOutputsFollowFromInputs(t *testing.T) {
+	const seeds, steps, later = 100, 300, time.Hour
+	for seed := range uint64(seeds) {
+		walk, config := scenario.NewWalk(seed, 0)
+		core, same, reversed, shifted := control.New(config), control.New(config), control.New(config), control.New(config)
+		for step := range steps {
+			in := walk.Step()
+			want := text(t, core.Step(walk.Now, in), 0)
+			if got := text(t, same.Step(walk.Now, in), 0); got != want {
+				t.Fatalf("seed %d, step %d: the same inputs give\n%s\nand\n%s", seed, step, want, got)
+			}
+			other := in
+			other.Flows = slices.Clone(in.Flows)
+			slices.Reverse(other.Flows)
+			if got := text(t, reversed.Step(walk.Now, other), 0); got != want {
+				t.Fatalf("seed %d, step %d: another order of flows gives\n%s\nand not\n%s", seed, step, got, want)
+			}
+			other = in
+			other.Peers = slices.Clone(in.Peers)
+			for i := range other.Peers {
+				other.Peers[i].HeardNs += int64(later)
+			}
+			if got := text(t, shifted.Step(walk.Now+later, other), later); got != want {
+				t.Fatalf("seed %d, step %d: an hour later\n%s\nand not\n%s", seed, step, got, want)
+			}
+		}
+	}
+}
+
+// A whole cell does not depend on the time 0 either.
+func TestCellsDoNotDependOnTheTime(t *testing.T) {
+	run := func(seed uint64, begin time.Duration) (all []string) {
+		cell := scenario.NewCell(seed, begin, func(_ int, c control.Config) scenario.Step {
+			core := control.New(c)
+			return func(now time.Duration, in control.Inputs) control.Outputs {
+				out := core.Step(now, in)
+				all = append(all, text(t, out, begin))
+				return out
+			}
+		})
+		cell.Run(20 * time.Second)
+		return all
+	}
+	for seed := range uint64(12) {
+		if a, b := run(seed, 0), run(seed, time.Hour); !slices.Equal(a, b) {
+			t.Errorf("seed %d: a cell of another time decides something else", seed)
+		}
+	}
+}
+
+// checkBounds checks what holds for all outputs. own says that this terminal's own rate probe may
+// run.
+func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool) {
+	t.Helper()
+	mss := map[string]int{}
+	for _, f := range in.Flows {
+		mss[f.Remote.String()] = max(f.MSS, 1)
+	}
+	if len(in.Peers) == 0 || in.Silence > in.SilenceLimit {
+		for _, r := range out.Receive {
+			if r.Bytes > 0 {
+				t.Errorf("a receive window of %d bytes without peers", r.Bytes)
+			}
+		}
+		if len(out.Send) > 0 || out.Reason == "" {
+			t.Errorf("%d bounds without peers, reason %q", len(out.Send), out.Reason)
+		}
+	}
+	for _, b := range out.Send {
+		switch {
+		case out.View.Probe == message.RTTProbe:
+			if b.Packets > 4 {
+				t.Errorf("%d packets in an RTT probe", b.Packets)
+			}
+		case out.View.Probe == message.RateProbe && !own:
+			if !b.Pause {
+				t.Errorf("a flow that sends in the rate probe of another: %+v", b)
+			}
+		case out.View.Probe == message.NoProbe:
+			if b.Packets < control.LeastWindow || b.Packets > math.MaxInt32 || b.Pause {
+				t.Errorf("a bound outside probes: %+v", b)
+			}
+		}
+	}
+	for _, b := range out.Receive {
+		m := mss[b.Remote.String()]
+		switch {
+		case b.Bytes == 0:
+		case out.View.Probe == message.RTTProbe:
+			if int(b.Bytes) > 4*m {
+				t.Errorf("%d bytes in an RTT probe", b.Bytes)
+			}
+		case out.View.Probe == message.NoProbe:
+			if int(b.Bytes) < control.LeastWindow*m {
+				t.Errorf("a receive window outside probes: %+v", b)
+			}
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	probes := map[message.ProbeKind]int{}
+	for seed := range uint64(200) {
+		walk, config := scenario.NewWalk(seed, 0)
+		if config.Policy == control.EqualCapPolicy {
+			continue // it has no probes
+		}
+		core := control.New(config)
+		var ownUntil time.Duration
+		for range 300 {
+			in := walk.Step()
+			out := core.Step(walk.Now, in)
+			if out.Probe.Kind == message.RateProbe {
+				ownUntil = max(ownUntil, out.Probe.End)
+			}
+			checkBounds(t, in, out, walk.Now <= ownUntil)
+			probes[out.View.Probe]++
+			if t.Failed() {
+				t.Fatalf("seed %d at %s", seed, walk.Now)
+			}
+		}
+	}
+	for seed := range uint64(30) {
+		cell := scenario.NewCell(seed, 0, func(_ int, c control.Config) scenario.Step {
+			core := control.New(c)
+			var ownUntil time.Duration
+			return func(now time.Duration, in control.Inputs) control.Outputs {
+				out := core.Step(now, in)
+				if out.Probe.Kind == message.RateProbe {
+					ownUntil = max(ownUntil, out.Probe.End)
+				}
+				checkBounds(t, in, out, now <= ownUntil)
+				probes[out.View.Probe]++
+				return out
+			}
+		})
+		cell.Run(30 * time.Second)
+		if t.Failed() {
+			t.Fatalf("cell %d", seed)
+		}
+	}
+	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe, message.ReleaseProbe} {
+		if probes[kind] < 20 {
+			t.Errorf("only %d steps in probes of kind %v", probes[kind], kind)
+		}
+	}
+}
+
+// hostilePeers announce probes without end, under many sessions.
+func hostilePeers(now time.Duration, kind message.ProbeKind) (all []message.Peer) {
+	for i := range 8 {
+		// Every two seconds each has a new session, lower than that of the others.
+		session := uint64(1 + i + 8*(10_000-int(now/(2*time.Second))))
+		all = append(all, message.Peer{
+			Source: scenario.Address(i + 2), HeardNs: int64(now),
+			Report: message.Report{
+				Session: session, State: message.Controlling, MaxKbps: 100_000, Weight: 1000, PeriodMs: 200, UploadKbps: 1000,
+				Probe: message.ProbeIn(kind, time.Duration(i)*50*time.Millisecond, time.Second),
+			},
+		})
+	}
+	slices.SortFunc(all, func(a, b message.Peer) int { return int(a.Report.Session) - int(b.Report.Session) })
+	return all
+}
+
+// Hostile peers hold others back for at most a tenth of the time and 3 s.
+func TestHostilePeersHoldNobodyBack(t *testing.T) {
+	const length, every = 2 * time.Minute, 50 * time.Millisecond
+	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe} {
+		core := control.New(control.Config{Policy: control.Shares, Weight: 1, StandaloneBps: 200e6, Session: 1 << 60})
+		var held time.Duration
+		for now := time.Duration(0); now < length; now += every {
+			out := core.Step(now, control.Inputs{
+				Flows: []flow.Sample{{
+					ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(100), MSS: 1448, SendRate: 50e6, Greedy: true,
+					MinRTT: 2 * time.Millisecond, MeanRTT: 10 * time.Millisecond, LeastRTT: 5 * time.Millisecond,
+				}},
+				Host: flow.HostSample{SendRate: 50e6}, Peers: hostilePeers(now, kind), SilenceLimit: time.Second, Ready: true,
+			})
+			if out.View.Probe == kind {
+				held += every
+			}
+		}
+		if limit := length/10 + 3*time.Second + time.Second; held > limit || held < time.Second {
+			t.Errorf("probes of kind %v held back for %s of %s, and at most %s are allowed", kind, held, length, limit)
+		}
+	}
+}
+
+// All terminals compute the same shares from the same reports, and the shares fit both limits.
+func TestAllComputeTheSameShares(t *testing.T) {
+	for seed := range uint64(100) {
+		walk, _ := scenario.NewWalk(seed, 0)
+		for range 30 {
+			walk.Step()
+		}
+		var all []control.Terminal
+		in := walk.Step()
+		for i := range in.Peers {
+			if in.Peers[i].Report.MaxKbps > 0 {
+				all = append(all, control.TerminalOf(&in.Peers[i]))
+			}
+		}
+		sum, airtime, total := 0.0, 0.0, math.NaN()
+		for own := range all {
+			d, err := control.NewController(control.Options{}).Step(walk.Now, own, all)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if own > 0 && math.Abs(d.Total-total) > 1e-9*total {
+				t.Errorf("seed %d: totals of %v and %v", seed, total, d.Total)
+			}
+			if d.Capacity != allocate.Unlimited {
+				t.Errorf("seed %d: a wire of %v at the first step", seed, d.Capacity)
+			}
+			total = d.Total
+			sum, airtime = sum+d.Share, airtime+d.Share/all[own].Max
+		}
+		if len(all) > 0 && math.Abs(sum-total) > 1e-9*total || airtime > 1+1e-9 {
+			t.Errorf("seed %d: shares of %v together, airtime %v, total %v", seed, sum, airtime, total)
+		}
+	}
+}
