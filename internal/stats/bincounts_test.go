@@ -24,7 +24,8 @@ func TestBinCountsEqualADenseStore(t *testing.T) {
 		}
 		for rank := 0.0; rank < want.TotalCount(); rank += 7 {
 			if all.KeyAtRank(rank) != want.KeyAtRank(rank) {
-				t.Fatalf("spread %d: bin %d at rank %v, want %d", spread, all.KeyAtRank(rank), rank, want.KeyAtRank(rank))
+				t.Fatalf("spread %d: bin %d at rank %v, want %d", spread, all.KeyAtRank(rank), rank,
+					want.KeyAtRank(rank))
 			}
 		}
 	}

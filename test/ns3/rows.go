@@ -87,7 +87,8 @@ func (r *Row) Name() string {
 }
 
 func (r *Row) String() string {
-	return fmt.Sprintf("%s %s %g n%d+%d %s wire %d %s", r.Case, r.PHY, r.RateMbps, r.N, r.Slow, r.Direction, r.WireMbps, r.Options)
+	return fmt.Sprintf("%s %s %g n%d+%d %s wire %d %s", r.Case, r.PHY, r.RateMbps, r.N, r.Slow, r.Direction,
+		r.WireMbps, r.Options)
 }
 
 // Rows are those of the protocols, all of them when none is given.

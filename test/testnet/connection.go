@@ -132,7 +132,10 @@ func (h *Host) dialMapped(d Dial, to netip.AddrPort) (conn *net.TCPConn, err err
 
 func control(congestionControl string, f func(fd int) error) func(string, string, syscall.RawConn) error {
 	return func(_, _ string, raw syscall.RawConn) (err error) {
-		if controlErr := raw.Control(func(fd uintptr) { err = prepare(int(fd), congestionControl, f) }); controlErr != nil {
+		if controlErr := raw.Control(func(fd uintptr) {
+			err = prepare(int(fd), congestionControl,
+				f)
+		}); controlErr != nil {
 			return controlErr
 		}
 		return err

@@ -152,7 +152,10 @@ func (h *Host) Rate(bitsPerSecond uint64, queueBytes uint32) error {
 	if err != nil {
 		return fmt.Errorf("finding %s: %w", device, err)
 	}
-	attrs := netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0)}
+	attrs := netlink.QdiscAttrs{
+		LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT,
+		Handle: netlink.MakeHandle(1, 0),
+	}
 	if bitsPerSecond == 0 {
 		return h.links.QdiscDel(&netlink.Tbf{QdiscAttrs: attrs})
 	}

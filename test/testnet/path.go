@@ -193,7 +193,10 @@ func attachClassifier(h *Host, index, program int, ingress bool) error {
 		parent = netlink.HANDLE_MIN_INGRESS
 	}
 	err := h.links.FilterAdd(&netlink.BpfFilter{
-		FilterAttrs:  netlink.FilterAttrs{LinkIndex: index, Parent: parent, Handle: 1, Protocol: unix.ETH_P_ALL, Priority: 1},
+		FilterAttrs: netlink.FilterAttrs{
+			LinkIndex: index, Parent: parent, Handle: 1, Protocol: unix.ETH_P_ALL,
+			Priority: 1,
+		},
 		Fd:           program,
 		Name:         "airtide-test",
 		DirectAction: true,

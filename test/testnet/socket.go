@@ -33,7 +33,10 @@ func Info(tb testing.TB, c syscall.Conn) *unix.TCPInfo {
 // Cookie reads the kernel's number of a socket.
 func Cookie(tb testing.TB, c syscall.Conn) uint64 {
 	tb.Helper()
-	return ask(tb, c, func(fd int) (uint64, error) { return unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_COOKIE) })
+	return ask(tb, c, func(fd int) (uint64, error) {
+		return unix.GetsockoptUint64(fd, unix.SOL_SOCKET,
+			unix.SO_COOKIE)
+	})
 }
 
 // CongestionControl reads the name of a connection's.

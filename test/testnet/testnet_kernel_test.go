@@ -46,7 +46,8 @@ func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
 			func(c Counts) uint64 { return c.Marked }, 4,
 			func(t *testing.T, info *unix.TCPInfo, server map[string]uint64) {
 				if server["InCEPkts"] != 4 || info.Delivered_ce == 0 {
-					t.Errorf("the server saw %d marked packets, the client %d echoed deliveries", server["InCEPkts"], info.Delivered_ce)
+					t.Errorf("the server saw %d marked packets, the client %d echoed deliveries", server["InCEPkts"],
+						info.Delivered_ce)
 				}
 			},
 		},

@@ -157,7 +157,8 @@ func TestSchemaFollowsTheTypes(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(made, Schema) {
-		t.Error("experiment.schema.json differs from the types: write it by go test ./internal/lab/plan -run Schema -update")
+		t.Error("experiment.schema.json differs from the types: write it by go test ./internal/lab/plan -run Schema " +
+			"-update")
 	}
 }
 

@@ -19,7 +19,8 @@ type Changed struct {
 }
 
 func (c *Changed) Error() string {
-	return fmt.Sprintf("the experiment has changed since %s was begun, and its finished runs would not fit those to come:\n"+
+	return fmt.Sprintf("the experiment has changed since %s was begun, and its finished runs would not fit those to "+
+		"come:\n"+
 		"  %s\nundo the change, or begin a new result", c.Dir, strings.Join(c.What, "\n  "))
 }
 

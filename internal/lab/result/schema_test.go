@@ -27,7 +27,10 @@ func schema(t *testing.T) *jsonschema.Schema {
 		takes = append(takes, string(x))
 	}
 	s, err := jsonschema.For[Result](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Values]():    {Type: "array", Items: orNull(), Description: "null stands for a value that could not be had."},
+		reflect.TypeFor[Values](): {
+			Type: "array", Items: orNull(),
+			Description: "null stands for a value that could not be had.",
+		},
 		reflect.TypeFor[plan.Take](): {Type: "string", Enum: takes},
 		reflect.TypeFor[judge.Param](): {
 			Type: "object", Required: []string{"text", "number"},

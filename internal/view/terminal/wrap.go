@@ -27,7 +27,8 @@ func wrap(line string, width, indent int) string {
 			return strings.Join(append(lines, prefix+line), "\n")
 		}
 		first := ansi.Truncate(line, room, "")
-		if at := strings.LastIndexByte(line[:min(len(first)+1, len(line))], ' '); strings.TrimSpace(line[:max(at, 0)]) != "" {
+		at := strings.LastIndexByte(line[:min(len(first)+1, len(line))], ' ')
+		if strings.TrimSpace(line[:max(at, 0)]) != "" {
 			first = line[:at]
 		}
 		rest, found := strings.CutPrefix(line, first)

@@ -34,7 +34,8 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 			return r, nil
 		}
 	}
-	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String(), "--at-once", strconv.Itoa(max(1, l.AtOnce)))...)
+	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String(), "--at-once",
+		strconv.Itoa(max(1, l.AtOnce)))...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.Stderr = os.Stderr
 	runErr := c.Run()

@@ -71,7 +71,8 @@ func (p *Pair) Offloads(ctx context.Context, on bool) error {
 		word = "on"
 	}
 	for ns, dev := range map[string]string{p.Client: "c0", p.Server: "s0"} {
-		cmd := exec.CommandContext(ctx, "ip", "netns", "exec", ns, "ethtool", "-K", dev, "tso", word, "gso", word, "gro", word)
+		cmd := exec.CommandContext(ctx, "ip", "netns", "exec", ns, "ethtool", "-K", dev, "tso", word, "gso", word,
+			"gro", word)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("switching offloads %s: %w: %s", word, err, bytes.TrimSpace(out))
 		}
@@ -81,7 +82,8 @@ func (p *Pair) Offloads(ctx context.Context, on bool) error {
 
 // Transfer runs iperf3 and returns the rate that the receiver saw, in bit/s.
 func (p *Pair) Transfer(ctx context.Context, l Load, seconds int) (float64, error) {
-	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", p.Client, "iperf3", "-c", "192.0.2.2", "-J", "-C", l.Congestion,
+	cmd := exec.CommandContext(ctx, "ip", "netns", "exec", p.Client, "iperf3", "-c", "192.0.2.2", "-J", "-C",
+		l.Congestion,
 		"-P", strconv.Itoa(l.Streams), "-t", strconv.Itoa(seconds), "-b", fmt.Sprintf("%dM", l.Mbps))
 	out, err := cmd.Output()
 	if err != nil {

@@ -31,8 +31,12 @@ func (b *bench) cell(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		standard := "n"
+		if c.standard == medium.Std11ac {
+			standard = "ac"
+		}
 		ways = append(ways, way{
-			fmt.Sprintf("802.11%s, %g Mbit/s, %d stations up", map[bool]string{true: "ac", false: "n"}[c.standard == medium.Std11ac], c.mbps, c.stations),
+			fmt.Sprintf("802.11%s, %g Mbit/s, %d stations up", standard, c.mbps, c.stations),
 			stations(phy, c.stations, 1e9), nil,
 		})
 	}
@@ -60,7 +64,10 @@ func stations(phy medium.PHY, n int, wireBps int64) func(context.Context) (*ends
 		line := []cell.LineStep{{Line: path.Line{DelayNs: 1e6}}}
 		for i := range n {
 			c.Terminals = append(c.Terminals, cell.Terminal{
-				Name: fmt.Sprintf("sta%d", i+1), Radio: &cell.Radio{PHY: []cell.PHYStep{{PHY: phy}}, QueuePackets: 500}, Up: line, Down: line,
+				Name:  fmt.Sprintf("sta%d", i+1),
+				Radio: &cell.Radio{PHY: []cell.PHYStep{{PHY: phy}}, QueuePackets: 500},
+				Up:    line,
+				Down:  line,
 			})
 		}
 		return cellEnds(ctx, c)

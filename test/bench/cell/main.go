@@ -63,7 +63,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 // medium prints Go's own benchmark of the medium in virtual time.
 func (b *bench) medium(ctx context.Context) error {
 	fmt.Print("\n### The medium alone, in virtual time\n\n```\n")
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkMedium", "-benchtime", "1s", "./internal/cell/medium")
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkMedium", "-benchtime", "1s",
+		"./internal/cell/medium")
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	err := c.Run()
 	fmt.Println("```")

@@ -28,7 +28,8 @@ func (b *bench) netem(ctx context.Context) error {
 	}
 	rate := strconv.Itoa(netemRate) + "mbit"
 	return b.table(ctx, fmt.Sprintf("A wire of %d Mbit/s and %s each way, TCP", netemRate, netemDelay), []way{
-		{"netem on a veth pair, without offloads", onVeth(fmt.Sprintf("netem rate %s delay %s limit 1000", rate, netemDelay)), nil},
+		{"netem on a veth pair, without offloads", onVeth(fmt.Sprintf("netem rate %s delay %s limit 1000", rate,
+			netemDelay)), nil},
 		{"tbf on a veth pair, without delay", onVeth(bucket(rate)), nil},
 		{"airtide, packet by packet", onWire(netemRate*1e6, netemDelay, per), nil},
 		{"airtide, super-packets at the ends", onWire(netemRate*1e6, netemDelay, both), nil},
@@ -73,7 +74,10 @@ func (b *bench) inGuest(ctx context.Context) error {
 	defer g.Close()
 	fmt.Printf("\nThis kernel has no netem. In a guest, by %s: ", g.Accelerator)
 	return g.Run(ctx, vm.Command{
-		Path: vm.Program, Args: []string{"-in-guest", "-only", "netem", "-rounds", strconv.Itoa(b.rounds), "-seconds", strconv.Itoa(b.seconds)},
+		Path: vm.Program, Args: []string{
+			"-in-guest", "-only", "netem", "-rounds", strconv.Itoa(b.rounds), "-seconds",
+			strconv.Itoa(b.seconds),
+		},
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}, Dir: "/tmp", Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 }

@@ -137,7 +137,8 @@ func look(ctx context.Context, namespace string) (s sight, err error) {
 	if s.processors, err = machine.ReadProcessorTime(); err != nil {
 		return s, err
 	}
-	out, err := exec.CommandContext(ctx, "ip", "netns", "exec", namespace, "nstat", "-asz", "IpExtInOctets", "IpExtOutOctets").Output()
+	out, err := exec.CommandContext(ctx, "ip", "netns", "exec", namespace, "nstat", "-asz", "IpExtInOctets",
+		"IpExtOutOctets").Output()
 	if err != nil {
 		return s, fmt.Errorf("counting bytes: %w", err)
 	}

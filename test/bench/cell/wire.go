@@ -48,7 +48,8 @@ func onWire(bps int64, delay time.Duration, o cell.EngineOptions) func(context.C
 		wire := []cell.WireStep{{Wire: path.Wire{RateBps: bps, Limit: queue.Limit{Packets: 1000}}}}
 		line := []cell.LineStep{{Line: path.Line{DelayNs: delay.Nanoseconds()}}}
 		return cellEnds(ctx, cell.Config{
-			Seed: 1, Terminals: []cell.Terminal{{Name: "a", Up: line, Down: line}}, Servers: []cell.Server{{Name: "b"}}, WireUp: wire, WireDown: wire, Engine: o,
+			Seed: 1, Terminals: []cell.Terminal{{Name: "a", Up: line, Down: line}},
+			Servers: []cell.Server{{Name: "b"}}, WireUp: wire, WireDown: wire, Engine: o,
 		})
 	}
 }
@@ -126,7 +127,8 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 			got[i] = append(got[i], f)
 		}
 	}
-	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, ns per 1448 bytes | lag p99, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
+	fmt.Printf("\n### %s\n\n| way | Mbit/s | to the first, by round | all processors, ns per 1448 bytes | engine, "+
+		"ns per 1448 bytes | lag p99, ms | stolen by the host, %% |\n|---|---|---|---|---|---|---|\n", title)
 	for i, w := range ways {
 		of := func(format string, value func(f figures) float64) string {
 			return benchtext.SpreadOf(got[i], value).Text(format)
@@ -137,11 +139,14 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 		}
 		engineNs, lag := "-", "-"
 		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
-			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f", func(f figures) float64 { return f.lagMs })+late(got[i])
+			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f",
+				func(f figures) float64 { return f.lagMs })+late(got[i])
 		}
-		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of("%.0f", func(f figures) float64 { return f.mbps }),
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of("%.0f",
+			func(f figures) float64 { return f.mbps }),
 			benchtext.SpreadOf(ratios, func(f figures) float64 { return f.mbps }).Text("%.2f"),
-			of("%.0f", func(f figures) float64 { return f.cpuNs }), engineNs, lag, of("%.1f", func(f figures) float64 { return f.stolen }))
+			of("%.0f", func(f figures) float64 { return f.cpuNs }), engineNs, lag, of("%.1f",
+				func(f figures) float64 { return f.stolen }))
 	}
 	return nil
 }

@@ -173,7 +173,8 @@ func total() (c counted, err error) {
 }
 
 func print(names []string, got map[string][]figures) {
-	fmt.Printf("\n| congestion control | Mbit/s | all processors, ns per segment | to cubic, by round | its own programs, ns per ACK |\n|---|---|---|---|---|\n")
+	fmt.Printf("\n| congestion control | Mbit/s | all processors, ns per segment | to cubic, by round | its own " +
+		"programs, ns per ACK |\n|---|---|---|---|---|\n")
 	for i, name := range names {
 		for k := range got[name] {
 			got[name][k].ratio = got[name][k].cpuNs / got[peer][k].cpuNs
@@ -186,6 +187,7 @@ func print(names []string, got map[string][]figures) {
 			title, own = string(kind.All()[i-1]), of("%.0f", func(f figures) float64 { return f.bpfNs })
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s |\n", title, of("%.0f", func(f figures) float64 { return f.mbps }),
-			of("%.0f", func(f figures) float64 { return f.cpuNs }), of("%.3f", func(f figures) float64 { return f.ratio }), own)
+			of("%.0f", func(f figures) float64 { return f.cpuNs }), of("%.3f",
+				func(f figures) float64 { return f.ratio }), own)
 	}
 }

@@ -20,13 +20,15 @@ const delayRuns = 5
 // delay prints by how much the delay of a packet differs from the 10 ms that are asked for, and
 // what that is owed to.
 func (f *fidelity) delay(ctx context.Context) error {
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x", "-count", strconv.Itoa(delayRuns), "./internal/cell/engine")
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x",
+		"-count", strconv.Itoa(delayRuns), "./internal/cell/engine")
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%w: %s", err, out.String())
 	}
-	fmt.Printf("Error of a delay of 10 ms beside TCP of the given rate, in us; the median of %d runs with the extremes behind it.\n\n", delayRuns)
+	fmt.Printf("Error of a delay of 10 ms beside TCP of the given rate, in us; the median of %d runs with the "+
+		"extremes behind it.\n\n", delayRuns)
 	delayTable(os.Stdout, out.String(), &f.verdicts)
 	return nil
 }
@@ -63,7 +65,8 @@ func delayTable(w io.Writer, out string, v *verdicts) {
 			}
 		}
 	}
-	fmt.Fprintln(w, "| TCP beside it | direction | median | 99th percentile | 99.9th | engine, cores | woken late (99 %) | a turn (99 %) | taken by the host, % |\n|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| TCP beside it | direction | median | 99th percentile | 99.9th | engine, cores | woken late "+
+		"(99 %) | a turn (99 %) | taken by the host, % |\n|---|---|---|---|---|---|---|---|---|")
 	for _, name := range names {
 		r := runs[name]
 		way := delayWays[name]
@@ -73,12 +76,14 @@ func delayTable(w io.Writer, out string, v *verdicts) {
 		of := func(metric, format string) string { return spread(r[metric], format) }
 		for i, direction := range []string{"up", "down"} {
 			metric := func(q string) float64 { return median(r[direction+"-"+q+"-µs"]) }
-			v.add("delay: median within 0.1 ms, 99th percentile within 0.5 ms", delayRow(name, direction), metric("p50") <= delayGoal[0] && metric("p99") <= delayGoal[1])
+			v.add("delay: median within 0.1 ms, 99th percentile within 0.5 ms", delayRow(name, direction),
+				metric("p50") <= delayGoal[0] && metric("p99") <= delayGoal[1])
 			if i > 0 {
 				way = ""
 			}
 			at := func(q string) string { return of(direction+"-"+q+"-µs", "%.0f") }
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", way, direction, at("p50"), at("p99"), at("p99.9"),
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", way, direction, at("p50"), at("p99"),
+				at("p99.9"),
 				of("cores", "%.2f"), of("wake-p99-µs", "%.0f"), of("turn-p99-µs", "%.0f"), of("stolen-%", "%.1f"))
 		}
 	}

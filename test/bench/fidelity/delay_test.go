@@ -23,14 +23,16 @@ func TestTheDelaysTableSaysWhatTheyAreOwedTo(t *testing.T) {
 	late := verdicts{}
 	delayTable(io.Discard, strings.ReplaceAll(delayOutput, "       281.0 down-p99", "       981.0 down-p99"), &late)
 	delayTable(io.Discard, strings.ReplaceAll(delayOutput, "up-p99-µs", "x"), &late)
-	if want := "100 Mbit/s, packet by packet down, 100 Mbit/s, packet by packet up"; strings.Join(late[0].outside, ", ") != want {
+	if want := "100 Mbit/s, packet by packet down, 100 Mbit/s, packet by packet up"; strings.Join(late[0].outside,
+		", ") != want {
 		t.Errorf("outside are %q", late[0].outside)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("%d lines:\n%s", len(lines), b.String())
 	}
-	for _, want := range []string{"100 Mbit/s, packet by packet | up | 88 (87...89) | 327 (326...328) | 2875 (2874...2876)", "| 0.18 (0.17...0.19) |", "| 15 (12...18) | 42 (40...44) | 3.5 (2.5...4.5) |"} {
+	for _, want := range []string{"100 Mbit/s, packet by packet | up | 88 (87...89) | 327 (326...328) | 2875 " +
+		"(2874...2876)", "| 0.18 (0.17...0.19) |", "| 15 (12...18) | 42 (40...44) | 3.5 (2.5...4.5) |"} {
 		if !strings.Contains(lines[2], want) {
 			t.Errorf("the row lacks %q: %s", want, lines[2])
 		}

@@ -37,8 +37,10 @@ func (f *fidelity) papers(ctx context.Context) error {
 	for r, err := range f.experiments(ctx, "p2-table3", "p1-fig7") {
 		errs = append(errs, err)
 		for _, c := range r.Claims {
-			fmt.Printf("| %s | %s | %s | %s |\n", r.Experiment, c.Name, benchlab.Cell(c.Says), benchlab.Cell(c.Verdict.Text))
-			f.verdicts.add("the papers' claims are not refuted", r.Experiment+" "+c.Name, c.Verdict.Outcome != judge.NotHeld)
+			fmt.Printf("| %s | %s | %s | %s |\n", r.Experiment, c.Name, benchlab.Cell(c.Says),
+				benchlab.Cell(c.Verdict.Text))
+			f.verdicts.add("the papers' claims are not refuted", r.Experiment+" "+c.Name,
+				c.Verdict.Outcome != judge.NotHeld)
 		}
 	}
 	return errors.Join(errs...)
@@ -54,11 +56,13 @@ func references() map[string]ns3.Row {
 }
 
 // tcpHeader are the columns of tcpRow.
-const tcpHeader = "| row | goodput, Mbit/s: ns-3 | airtide | deviation | AP backlog, packets: ns-3 | airtide | RTT, ms: ns-3 | airtide | Jain | ACKs per segment | runs | late at most, ms (99 %) | taken by the host, % |"
+const tcpHeader = "| row | goodput, Mbit/s: ns-3 | airtide | deviation | AP backlog, packets: ns-3 | airtide | RTT, " +
+	"ms: ns-3 | airtide | Jain | ACKs per segment | runs | late at most, ms (99 %) | taken by the host, % |"
 
 // tcp prints a row for each row of the reference.
 func (f *fidelity) tcp(ctx context.Context) error {
-	fmt.Println("Goodput as packets leave the cell. The last columns are the worst of a row's runs.\n\n" + tcpHeader + "\n" + strings.Repeat("|---", strings.Count(tcpHeader, "|")-1) + "|")
+	fmt.Println("Goodput as packets leave the cell. The last columns are the worst of a row's " +
+		"runs.\n\n" + tcpHeader + "\n" + strings.Repeat("|---", strings.Count(tcpHeader, "|")-1) + "|")
 	var errs []error
 	known := references()
 	for r, err := range f.experiments(ctx, "ns3-tcp", "ns3-tcp-mixed") {
@@ -72,7 +76,8 @@ func (f *fidelity) tcp(ctx context.Context) error {
 			if row, ok := tcpRow(r, c, reference); ok {
 				fmt.Println(row.text)
 				f.verdicts.add("TCP: goodput within 10 % of ns-3's", c.Name, math.Abs(row.deviation) <= 10)
-				f.verdicts.add("TCP: AP backlog within a factor of 3 of ns-3's", c.Name, row.backlogs >= 1./3 && row.backlogs <= 3)
+				f.verdicts.add("TCP: AP backlog within a factor of 3 of ns-3's", c.Name, row.backlogs >= 1./3 &&
+					row.backlogs <= 3)
 			}
 		}
 	}

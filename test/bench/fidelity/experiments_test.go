@@ -51,10 +51,17 @@ func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
 		r := result.New(f.Plan, run)
 		r.Valid, r.StolenPercent = true, 10*float64(run.Repeat)
 		r.Engine = &cell.EngineStatus{Lag: engine.Lateness{P99Ns: 3e6 / int64(run.Repeat)}}
-		r.Cell = &cell.Window{Flows: []cell.FlowWindow{{Name: "transfer", ForwardPackets: 100 * int64(run.Repeat), ReversePackets: 50}}}
-		for name, m := range map[string]plan.Quantity{"goodput": "goodput", "total": "goodput", "ap_queue": "ap_queue", "srtt": "srtt"} {
+		r.Cell = &cell.Window{Flows: []cell.FlowWindow{{
+			Name: "transfer", ForwardPackets: 100 * int64(run.Repeat),
+			ReversePackets: 50,
+		}}}
+		for name, m := range map[string]plan.Quantity{
+			"goodput": "goodput", "total": "goodput",
+			"ap_queue": "ap_queue", "srtt": "srtt",
+		} {
 			value := map[plan.Quantity]float64{"goodput": 25.2, "ap_queue": 140, "srtt": 233}[m]
-			r.Measurements[name] = result.NewMeasurement(plan.Measurement{Quantity: m, Take: plan.Each}, []string{"transfer"}, []float64{value})
+			r.Measurements[name] = result.NewMeasurement(plan.Measurement{Quantity: m, Take: plan.Each},
+				[]string{"transfer"}, []float64{value})
 		}
 		if err := a.Finish(r); err != nil {
 			t.Fatal(err)

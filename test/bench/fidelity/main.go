@@ -20,8 +20,10 @@ import (
 func main() {
 	f := &fidelity{}
 	flag.StringVar(&f.lab.Airtide, "airtide", "./airtide", "the binary to run experiments with")
-	flag.StringVar(&f.lab.Results, "results", "results/fidelity", "folder for the experiments' results; what is finished there is not done again")
-	flag.DurationVar(&f.lab.LagLimit, "lag-limit", engine.DefaultLagLimit, "how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
+	flag.StringVar(&f.lab.Results, "results", "results/fidelity",
+		"folder for the experiments' results; what is finished there is not done again")
+	flag.DurationVar(&f.lab.LagLimit, "lag-limit", engine.DefaultLagLimit,
+		"how late 1 packet in 100 may leave the cell for a run to count; more on a busy host, whose figures say less")
 	only := flag.String("only", "", "only the parts whose name contains this")
 	flag.Parse()
 	benchtext.Run("fidelity", func(ctx context.Context) error { return f.run(ctx, *only) })
@@ -59,9 +61,11 @@ type part struct {
 
 func (f *fidelity) parts() []part {
 	return []part{
-		{"bianchi", "Bianchi's saturation throughput, in virtual time", rows("./internal/cell/medium", "TestSaturationAgreesWithBianchi",
+		{"bianchi", "Bianchi's saturation throughput, in virtual time", rows("./internal/cell/medium",
+			"TestSaturationAgreesWithBianchi",
 			"| cell | stations | model, Mbit/s | airtide, Mbit/s | deviation | |", "|---|---|---|---|---|---|")},
-		{"udp", "Saturating UDP, ns-3 3.44, in virtual time", rows("./internal/cell/medium", "TestUDPSaturationAgreesWithNS3",
+		{"udp", "Saturating UDP, ns-3 3.44, in virtual time", rows("./internal/cell/medium",
+			"TestUDPSaturationAgreesWithNS3",
 			udpHeader, strings.Repeat("|---", strings.Count(udpHeader, "|")-1)+"|")},
 		{"seed", "The same seed gives the same run", passes("./internal/cell/...", "SameSeed")},
 		{"delay", "Added delay, real packets", f.delay},

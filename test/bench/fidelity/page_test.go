@@ -24,7 +24,8 @@ func TestThePageHasTheColumnsThatAreMade(t *testing.T) {
 				break
 			}
 			if rows++; strings.Count(line, "|") != strings.Count(header, "|") {
-				t.Errorf("a row of %d columns for %d headings: %s", strings.Count(line, "|")-1, strings.Count(header, "|")-1, line)
+				t.Errorf("a row of %d columns for %d headings: %s", strings.Count(line, "|")-1, strings.Count(header,
+					"|")-1, line)
 			}
 		}
 		if rows < 50 {

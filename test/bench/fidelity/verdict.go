@@ -39,7 +39,8 @@ func (v verdicts) print(w io.Writer) error {
 	outside := 0
 	for _, one := range v {
 		outside += len(one.outside)
-		fmt.Fprintf(w, "| %s | %d of %d | %s |\n", one.goal, one.rows-len(one.outside), one.rows, strings.Join(one.outside, ", "))
+		fmt.Fprintf(w, "| %s | %d of %d | %s |\n", one.goal, one.rows-len(one.outside), one.rows,
+			strings.Join(one.outside, ", "))
 	}
 	if outside > 0 {
 		return fmt.Errorf("%d rows are outside their goals", outside)

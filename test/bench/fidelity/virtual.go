@@ -10,7 +10,9 @@ import (
 )
 
 // udpHeader are the columns that TestUDPSaturationAgreesWithNS3 logs.
-const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation (spread of runs) | frames in a PPDU: ns-3, airtide | collided share | airtime of the stations / of the access point | its backlog, packets | rates of the stations | their shares from ns-3's at most |"
+const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation (spread of runs) | frames in a PPDU: ns-3, " +
+	"airtide | collided share | airtime of the stations / of the access point | its backlog, packets | rates of the " +
+	"stations | their shares from ns-3's at most |"
 
 // goTest runs tests and returns what they log.
 func goTest(ctx context.Context, pkg, run string) (string, error) {

@@ -60,7 +60,9 @@ func (g guest) fetch(ctx context.Context) (kernel vm.Kernel, busybox string, err
 }
 
 // boot boots a guest, with the module for accelerated time unless that is empty.
-func (g guest) boot(ctx context.Context, folder string, p programs, module string, console io.Writer) (*vm.Guest, error) {
+func (g guest) boot(ctx context.Context, folder string, p programs, module string, console io.Writer) (*vm.Guest,
+	error,
+) {
 	k, busybox, err := g.fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -140,7 +142,8 @@ func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (s
 		return "", err
 	}
 	// objtool looks into /proc.
-	c := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--root="+root, "--mount-proc",
+	c := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--root="+root,
+		"--mount-proc",
 		"/airtide", "timewarp", "build", "--kernel-headers", "/usr/src/linux-headers-"+k.Release, "--output", "/timewarp.ko")
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin", "HOME=/"}
 	if text, err := c.CombinedOutput(); err != nil {
@@ -156,13 +159,21 @@ func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (s
 // shell runs a script in a guest and gives all that it printed, which the log has as it comes. It
 // ends with its limit, of real time. Commands of a guest have a PID namespace of their own, so they
 // get a /proc that shows its numbers.
-func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration, log io.Writer) (said string, err error) {
+func shell(ctx context.Context, g *vm.Guest, script string, env []string, limit time.Duration,
+	log io.Writer,
+) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s", limit))
 	defer cancel()
 	var b bytes.Buffer
 	both := io.MultiWriter(&b, log)
 	err = g.Run(ctx, vm.Command{
-		Path: busyboxPath, Args: []string{"unshare", "-m", "sh", "-c", "mount -t proc proc /proc\n" + script}, Env: append([]string{"PATH=/bin", "HOME=/root"}, env...), Dir: "/tmp", Stdout: both, Stderr: both,
+		Path: busyboxPath, Args: []string{
+			"unshare", "-m", "sh", "-c",
+			"mount -t proc proc /proc\n" + script,
+		}, Env: append([]string{
+			"PATH=/bin",
+			"HOME=/root",
+		}, env...), Dir: "/tmp", Stdout: both, Stderr: both,
 	})
 	return b.String(), err
 }

@@ -26,7 +26,10 @@ type kernelLog struct {
 func follow(ctx context.Context, g *vm.Guest) (*kernelLog, error) {
 	k := &kernelLog{guest: g, grown: make(chan struct{})}
 	var err error
-	if k.cat, err = g.Start(ctx, vm.Command{Path: busyboxPath, Args: []string{"cat", "/dev/kmsg"}, Stdout: k}); err != nil {
+	if k.cat, err = g.Start(ctx, vm.Command{
+		Path: busyboxPath, Args: []string{"cat", "/dev/kmsg"},
+		Stdout: k,
+	}); err != nil {
 		return nil, fmt.Errorf("following the kernel's log: %w", err)
 	}
 	return k, nil
@@ -47,7 +50,8 @@ const takeLimit = 2 * time.Minute
 // take is what has been logged since the last time. It writes a mark into the log and waits until
 // that has come.
 func (k *kernelLog) take(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, takeLimit, fmt.Errorf("the kernel's log has not come within %s", takeLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, takeLimit, fmt.Errorf("the kernel's log has not come within %s",
+		takeLimit))
 	defer cancel()
 	const mark = "airtide: the log is read up to here"
 	if said, err := shell(ctx, k.guest, "echo '"+mark+"' >/dev/kmsg", nil, takeLimit, io.Discard); err != nil {

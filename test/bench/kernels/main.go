@@ -33,12 +33,14 @@ func main() {
 	var s settings
 	var guests, rows, paths string
 	flag.StringVar(&s.out, "out", "kernels-out", "folder for programs and logs")
-	flag.StringVar(&s.page, "page", "", "page whose table is written anew, such as docs/results/kernels.md; only where all is tried")
+	flag.StringVar(&s.page, "page", "", "page whose table is written anew, such as docs/results/kernels.md; only "+
+		"where all is tried")
 	flag.StringVar(&guests, "guests", ".", "only guests that this matches, such as 6.12-arm64")
 	flag.StringVar(&rows, "rows", ".", "only rows of the table that this matches, such as '^tune'")
 	flag.BoolVar(&s.built, "built", false, "take programs that an earlier run has built as they are")
 	flag.IntVar(&s.atOnce, "at-once", runtime.NumCPU(), "guests at the same time")
-	flag.StringVar(&paths, "paths", "", "for a guest such as 6.12-arm64 print where its kernel, its modules, its headers and its busybox lie, and do nothing else; what is not there is fetched")
+	flag.StringVar(&paths, "paths", "", "for a guest such as 6.12-arm64 print where its kernel, its modules, its "+
+		"headers and its busybox lie, and do nothing else; what is not there is fetched")
 	flag.Parse()
 	benchtext.Run("kernels", func(ctx context.Context) (err error) {
 		if paths != "" {

@@ -57,7 +57,10 @@ var parts = []part{
 			{script: "airtide tune --cwnd-max 8 --pacing-rate 100M -- " + transfer, says: []string{carriedText}},
 			{script: "airtide tune show"},
 		},
-		refused: []step{{script: "airtide tune --port 7000 --cwnd-max 8 -- true", fails: true, says: []string{"5\\.16"}}},
+		refused: []step{{
+			script: "airtide tune --port 7000 --cwnd-max 8 -- true", fails: true,
+			says: []string{"5\\.16"},
+		}},
 	},
 	{
 		name: "congestion controls", since: "6.4", verb: "cc",
@@ -77,7 +80,8 @@ var parts = []part{
 		name: "share", since: "6.4", verb: "share",
 		steps: []step{{tests: "share", run: "^TestAKilledAgentLetsItsFlowsGo$"}},
 		refused: []step{{
-			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface lo", fails: true, says: []string{"6\\.4"},
+			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface " +
+				"lo", fails: true, says: []string{"6\\.4"},
 		}, {script: observedScript, says: []string{"^[{].*observe", "^it ended with 0$"}}}, // which binds nothing
 	},
 	{
@@ -89,8 +93,12 @@ var parts = []part{
 			},
 			{tests: "cell", run: "^(TestStoppedCellLeavesNothing)$"},
 			{
-				script: "set -e\nairtide record -q -f -o /tmp/cell.atr -- airtide cell run " + cellFile + " -- sh /cell\nairtide info /tmp/cell.atr\necho left: $(ls /run/netns | wc -l)",
-				says:   []string{carriedText, "^phone: 3 packets received", "^shy: 3 packets received", "lost records +none", "^left: 0"},
+				script: "set -e\nairtide record -q -f -o /tmp/cell.atr -- airtide cell run " + cellFile + " -- sh " +
+					"/cell\nairtide info /tmp/cell.atr\necho left: $(ls /run/netns | wc -l)",
+				says: []string{
+					carriedText, "^phone: 3 packets received", "^shy: 3 packets received",
+					"lost records +none", "^left: 0",
+				},
 			},
 		},
 	},
@@ -99,15 +107,22 @@ var parts = []part{
 		steps: []step{
 			{
 				tests: "timewarp", run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand|IsTakenBackWhenItsRunIsKilled|SurvivesSuspend)$",
-				env: []string{fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "60"), fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000")}, limit: 2 * usualLimit,
+				env: []string{
+					fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "60"),
+					fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000"),
+				}, limit: 2 * usualLimit,
 			},
 			{script: warpedScript, says: []string{"^ratio now 10$", "^run ends with 7$", "^afterwards not loaded$"}},
 		},
 	},
 	{
 		name: "timewarp `--scaled-cubic`", since: "6.4", verb: "timewarp", check: "struct_ops_link",
-		steps:   []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- cat /proc/sys/net/ipv4/tcp_congestion_control", says: []string{"^timewarp_cubic$"}}},
-		refused: []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- true", fails: true, says: []string{"Linux 6\\.4"}}},
+		steps: []step{{script: "airtide timewarp run -N 5 --scaled-cubic -- cat " +
+			"/proc/sys/net/ipv4/tcp_congestion_control", says: []string{"^timewarp_cubic$"}}},
+		refused: []step{{
+			script: "airtide timewarp run -N 5 --scaled-cubic -- true", fails: true,
+			says: []string{"Linux 6\\.4"},
+		}},
 	},
 }
 

@@ -101,7 +101,8 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 	}
 	defer g.Close()
 	// A guest that hangs does not answer to an end of what runs in it.
-	ctx, cancel := context.WithTimeoutCause(ctx, guestLimit, fmt.Errorf("the guest has not come to an end within %s", guestLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, guestLimit, fmt.Errorf("the guest has not come to an end within %s",
+		guestLimit))
 	defer cancel()
 	defer context.AfterFunc(ctx, g.Close)()
 	defer func() { r.seconds = processorSeconds(g.PID()) }()

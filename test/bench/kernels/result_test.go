@@ -24,7 +24,8 @@ func TestComplaintsOfTheKernel(t *testing.T) {
 1,565,1299251124,-;Unable to handle kernel paging request at virtual address ffff800080000000
 `)
 	want := []string{
-		"WARNING: CPU: 0 PID: 1 at kernel/time/timekeeping.c:1", "Call Trace:", "rcu: INFO: rcu_preempt self-detected stall on CPU",
+		"WARNING: CPU: 0 PID: 1 at kernel/time/timekeeping.c:1", "Call Trace:", "rcu: INFO: rcu_preempt " +
+			"self-detected stall on CPU",
 		"watchdog: Watchdog detected hard LOCKUP on cpu 1", "NMI backtrace for cpu 1", "Call trace:",
 		"Unable to handle kernel paging request at virtual address ffff800080000000",
 	}
@@ -67,7 +68,8 @@ func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 func TestANoteIsOneLine(t *testing.T) {
 	r := result{guest: guest{version: "6.1", architecture: "amd64", required: true}}
 	r.note("cell", "it fails")
-	r.note("cell", "make said at last:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] Error 2")
+	r.note("cell", "make said at last:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] "+
+		"Error 2")
 	r.note("cell", "a script\nof two lines")
 	want := []string{
 		"6.1-amd64, cell: it fails",
@@ -81,7 +83,10 @@ func TestANoteIsOneLine(t *testing.T) {
 
 func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	results := []*result{
-		{guest: guest{version: "6.1", architecture: "amd64", required: true}, release: "6.1.0-1", cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"}},
+		{
+			guest: guest{version: "6.1", architecture: "amd64", required: true}, release: "6.1.0-1",
+			cells: map[string]cell{"cell": {text: okText}}, notes: []string{"6.1-amd64, cell: a note"},
+		},
 		{guest: guest{version: "newest", architecture: "amd64"}, err: errors.New("it does not boot")},
 	}
 	page := filepath.Join(t.TempDir(), "page.md")
@@ -90,7 +95,8 @@ func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 	}
 	results[0].seconds = 90
 	began := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	if err := writeTable(page, table(results)+tookText(began, began.Add(10*time.Minute+30*time.Second), results)); err != nil {
+	if err := writeTable(page, table(results)+tookText(began, began.Add(10*time.Minute+30*time.Second),
+		results)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(page)
@@ -98,8 +104,10 @@ func TestTheTableIsWrittenIntoItsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"before\n" + tableBegin, "| kernel | 6.1.0-1 | not tried |", "| cell | ok | not tried |", "\n\n- 6.1-amd64, cell: a note\n",
-		"- newest-amd64, as a whole: it does not boot\n", "\n\n2026-01-31: one run of 10.5 minutes from end to end on ", " processors, with 1.5 minutes of", tableEnd + "after\n",
+		"before\n" + tableBegin, "| kernel | 6.1.0-1 | not tried |", "| cell | ok | not tried |", "\n\n- 6.1-amd64, " +
+			"cell: a note\n",
+		"- newest-amd64, as a whole: it does not boot\n", "\n\n2026-01-31: one run of 10.5 minutes from end to end " +
+			"on ", " processors, with 1.5 minutes of", tableEnd + "after\n",
 	} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("%q is not in\n%s", want, got)

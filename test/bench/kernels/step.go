@@ -39,7 +39,8 @@ func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []str
 	script := s.script
 	if s.tests != "" {
 		// The limit is of real time, which a test of accelerated time does not tell.
-		script = fmt.Sprintf("exec %s%s -test.v -test.short -test.timeout 0 -test.run '%s'", testsFolder, s.tests, s.run)
+		script = fmt.Sprintf("exec %s%s -test.v -test.short -test.timeout 0 -test.run '%s'", testsFolder, s.tests,
+			s.run)
 	}
 	fmt.Fprintf(log, "\n# %s\n", strings.TrimSpace(script))
 	began := time.Now()

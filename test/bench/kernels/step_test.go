@@ -24,7 +24,8 @@ FAIL
 	if got.passed != 2 || !slices.Equal(got.failed, []string{"TestAll/one"}) {
 		t.Errorf("%d passed, %v failed", got.passed, got.failed)
 	}
-	if want := []string{"TestNot: this kernel has no BBR", "TestOld: needs Linux 6.4"}; !slices.Equal(got.skipped, want) {
+	if want := []string{"TestNot: this kernel has no BBR", "TestOld: needs Linux 6.4"}; !slices.Equal(got.skipped,
+		want) {
 		t.Errorf("skipped are %q, want %q", got.skipped, want)
 	}
 }

@@ -54,7 +54,8 @@ func tookText(began, ended time.Time, results []*result) string {
 	for _, r := range results {
 		seconds += r.seconds
 	}
-	return fmt.Sprintf("\n%s: one run of %.1f minutes from end to end on %d processors, with %.1f minutes of the processors' time in guests.\n",
+	return fmt.Sprintf("\n%s: one run of %.1f minutes from end to end on %d processors, with %.1f minutes of the "+
+		"processors' time in guests.\n",
 		began.UTC().Format(time.DateOnly), ended.Sub(began).Minutes(), runtime.NumCPU(), seconds/60)
 }
 
@@ -80,7 +81,8 @@ func writeTable(page, text string) error {
 	head, rest, begins := strings.Cut(string(old), tableBegin)
 	_, tail, ends := strings.Cut(rest, tableEnd)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: put the lines %q and %q there", page, strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
+		return fmt.Errorf("%s has no place for the table: put the lines %q and %q there", page,
+			strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
 	}
 	return os.WriteFile(page, []byte(head+tableBegin+"\n"+text+"\n"+tableEnd+tail), 0o644)
 }

@@ -70,9 +70,16 @@ func run(ctx context.Context, s settings) error {
 	fmt.Println(benchtext.Machine())
 
 	for _, load := range []load{
-		{"offloads on, 2 flows of 6 Gbit/s (what a 10 Gbit/s adapter carries, and the processors have time left)", true, traffic(2, 6000)},
-		{"offloads on, 2 flows, unlimited (no processor has time left: all that is observed is taken from the transfer)", true, traffic(2, 0)},
-		{fmt.Sprintf("offloads off, %d flows (as many ACKs as this machine makes)", s.streams), false, traffic(s.streams, 0)},
+		{
+			"offloads on, 2 flows of 6 Gbit/s (what a 10 Gbit/s adapter carries, and the processors have time left)",
+			true, traffic(2, 6000),
+		},
+		{"offloads on, 2 flows, unlimited (no processor has time left: all that is observed is taken from the " +
+			"transfer)", true, traffic(2, 0)},
+		{
+			fmt.Sprintf("offloads off, %d flows (as many ACKs as this machine makes)", s.streams), false,
+			traffic(s.streams, 0),
+		},
 	} {
 		if err := compare(ctx, s, net, load); err != nil {
 			return err
@@ -138,7 +145,9 @@ func sustain(ctx context.Context, s settings, net *benchnet.Pair) error {
 }
 
 func sustained(r result) string {
-	return fmt.Sprintf("%.0f segments seen/s, %d records lost, %.1f in a million never made, %.4f samples per segment, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per segment.",
+	return fmt.Sprintf("%.0f segments seen/s, %d records lost, %.1f in a million never made, %.4f samples per "+
+		"segment, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per "+
+		"segment.",
 		float64(r.segments)/r.seconds(), r.lost, r.missedPerMillion(), r.samplesPerSegment(), r.bytesPerRecord(), r.kernelNs(), r.bpfFloor, r.userNs())
 }
 

@@ -21,7 +21,9 @@ func ratios(a, b []result, value func(result) float64) benchtext.Spread {
 // printComparison prints medians with the extremes of the rounds behind them.
 func printComparison(w io.Writer, l load, tools []tool, results [][]result) {
 	fmt.Fprintf(w, "\n### %s\n\n", l.name)
-	fmt.Fprintln(w, "| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost | missed per million | samples per segment | all ns per segment | all ns per record kept | to airtide, by round |")
+	fmt.Fprintln(w, "| tool | Gbit/s | to nothing, by round | segments seen/s | kernel ns per segment (BPF) | of "+
+		"which measuring | user CPU ns per segment | system CPU ns per segment | bytes per record | lost | missed "+
+		"per million | samples per segment | all ns per segment | all ns per record kept | to airtide, by round |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	rate := func(r result) float64 { return r.rate }
 	for i, t := range tools {
@@ -43,7 +45,10 @@ func printComparison(w io.Writer, l load, tools []tool, results [][]result) {
 		}
 		hasBPF := t.perSegment && list[0].bpfRuns > 0
 		toAirtide := "-"
-		if airtide := slices.IndexFunc(tools, func(t tool) bool { return strings.HasPrefix(t.name, "airtide") }); hasBPF && airtide >= 0 {
+		if airtide := slices.IndexFunc(tools, func(t tool) bool {
+			return strings.HasPrefix(t.name,
+				"airtide")
+		}); hasBPF && airtide >= 0 {
 			toAirtide = ratios(list, results[airtide], result.keptNs).Text("%.1f")
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.name,

@@ -53,7 +53,8 @@ func TestTableTellsWhatWasMissed(t *testing.T) {
 			}
 		}
 	}
-	if text := sustained(r); !strings.Contains(text, "12 records lost, 20.0 in a million never made, 1.0000 samples per segment, 10.0 bytes") {
+	if text := sustained(r); !strings.Contains(text, "12 records lost, 20.0 in a million never made, 1.0000 samples "+
+		"per segment, 10.0 bytes") {
 		t.Errorf("sustained: %s", text)
 	}
 }

@@ -52,7 +52,8 @@ type account struct {
 
 // bpftraceProgram prints what tcp:tcp_probe offers of the fields that a sample has.
 const bpftraceProgram = `tracepoint:tcp:tcp_probe {
-	printf("%lld %d %d %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, args->sport, args->dport, args->data_len,
+	printf("%lld %d %d %d %d %u %u %u %u %u %u %u %llu\n", nsecs, args->family, args->sport, args->dport,
+		args->data_len,
 		args->snd_nxt, args->snd_una, args->snd_cwnd, args->ssthresh, args->snd_wnd, args->srtt, args->rcv_wnd,
 		args->sock_cookie);
 }`
@@ -61,7 +62,8 @@ const bpftraceProgram = `tracepoint:tcp:tcp_probe {
 // control's private state.
 const bpftraceSample = `tracepoint:tcp:tcp_probe {
 	$tp = (struct tcp_sock *)args->skaddr;
-	printf("%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u\n",
+	printf("%llu %llu %d %d %d %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %llu %llu %u " +
+		"%u %u %u %u %u %u %u %u %u %u %u %u %d %d %d %d %d %d %d %llu %u %u %u\n",
 		nsecs, args->sock_cookie, args->sport, args->dport, args->data_len,
 		$tp->snd_cwnd, $tp->snd_ssthresh, $tp->packets_out, $tp->lost_out, $tp->sacked_out, $tp->retrans_out,
 		$tp->reordering, $tp->mss_cache, $tp->srtt_us, $tp->mdev_us, $tp->rack.rtt_us, $tp->rtt_min.s[0].v,
@@ -81,8 +83,9 @@ func airtideTool(s settings) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
 		name: "airtide record, every ACK", perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond, output: out,
-		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out}, strings.Fields(s.args)...),
-		read:    func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
+		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out},
+			strings.Fields(s.args)...),
+		read: func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
 	}
 }
 
@@ -96,7 +99,8 @@ func readResult(stdout []byte) (account, error) {
 }
 
 func tools(s settings) []tool {
-	bpftraceOut, perfOut, ssOut := filepath.Join(s.dir, "bpftrace.txt"), filepath.Join(s.dir, "perf.data"), filepath.Join(s.dir, "ss.txt")
+	bpftraceOut, perfOut, ssOut := filepath.Join(s.dir, "bpftrace.txt"), filepath.Join(s.dir,
+		"perf.data"), filepath.Join(s.dir, "ss.txt")
 	all := []tool{
 		{name: "nothing"},
 		airtideTool(s),
@@ -253,7 +257,9 @@ func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, secon
 // with statistics on. Only the one that runs per segment counts runs. floor is what the statistics
 // show for a program on the same tracepoint that does nothing: the cost of measuring, which is in
 // total as well.
-func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration, n uint64, floor float64, err error) {
+func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]bool, l load) (total time.Duration,
+	n uint64, floor float64, err error,
+) {
 	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("turning BPF statistics on: %w", err)

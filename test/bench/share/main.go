@@ -34,12 +34,16 @@ type table struct {
 
 var tables = []table{
 	{
-		"Frame by frame", "| terminals | all know all after | rates within a tenth of equal airtime after | Jain's index of airtime | total, Mbit/s | " +
-			"of it without control | reports, % of airtime | of the medium, measured | agent, % of a core |", emulatedUpTo, emulated,
+		"Frame by frame", "| terminals | all know all after | rates within a tenth of equal airtime after | Jain's " +
+			"index of airtime | total, Mbit/s | " +
+			"of it without control | reports, % of airtime | of the medium, measured | agent, % of a core " +
+			"|", emulatedUpTo, emulated,
 	},
 	{
-		"By a model of queues", "| terminals | 95 % of the shares within a tenth after | all | all pairs know each other | reports of each until then | " +
-			"their airtime until then, % | later, % | Jain's index of airtime | agent, % of a core |", sizes[len(sizes)-1], modelled,
+		"By a model of queues", "| terminals | 95 % of the shares within a tenth after | all | all pairs know each " +
+			"other | reports of each until then | " +
+			"their airtime until then, % | later, % | Jain's index of airtime | agent, % of a core " +
+			"|", sizes[len(sizes)-1], modelled,
 	},
 }
 

@@ -49,7 +49,8 @@ sweep:
     points:
 `
 
-const terminal = "  %s: {profile: linux-today, sysctls: {-net.ipv4.tcp_backlog_ack_defer: 0}, count: 2, radio: {standard: ac, width: 80, streams: 2, phy_rate: 866.7 Mbit/s, queue: 500 packets}}\n"
+const terminal = "  %s: {profile: linux-today, sysctls: {-net.ipv4.tcp_backlog_ack_defer: 0}, count: 2, radio: " +
+	"{standard: ac, width: 80, streams: 2, phy_rate: 866.7 Mbit/s, queue: 500 packets}}\n"
 
 const footer = `
 measure:
@@ -65,8 +66,14 @@ claims:
 
 func main() {
 	dir := os.Args[1]
-	alike := &experiment{name: "ns3-tcp", title: "TCP over cells of equal terminals", groups: []string{"sta"}, repeats: 2}
-	mixed := &experiment{name: "ns3-tcp-mixed", title: "TCP over cells of fast and slow terminals", groups: []string{"fast", "slow"}, repeats: 6} // they differ more from run to run
+	alike := &experiment{
+		name: "ns3-tcp", title: "TCP over cells of equal terminals", groups: []string{"sta"},
+		repeats: 2,
+	}
+	mixed := &experiment{
+		name: "ns3-tcp-mixed", title: "TCP over cells of fast and slow terminals",
+		groups: []string{"fast", "slow"}, repeats: 6,
+	} // they differ more from run to run
 	for _, line := range ns3.Rows("cubic", "reno") {
 		r := row{line}
 		if r.N > 0 && r.Slow > 0 {
@@ -152,7 +159,8 @@ func (e *experiment) add(r row) {
 		e.set("flows.transfer.from", "sta1")
 		e.set("flows.transfer.to", "sta2")
 	}
-	fmt.Fprintf(&e.claims, "  %s:\n    says: \"goodput %.2f Mbit/s (%.2f to %.2f in %d runs), AP backlog %.2f packets, RTT %.2f ms\"\n    where: %s\n    holds: 'abs(mean(at(total, {row: %q})) - %.2f) <= 0.1 * %.2f'\n",
+	fmt.Fprintf(&e.claims, "  %s:\n    says: \"goodput %.2f Mbit/s (%.2f to %.2f in %d runs), AP backlog %.2f "+
+		"packets, RTT %.2f ms\"\n    where: %s\n    holds: 'abs(mean(at(total, {row: %q})) - %.2f) <= 0.1 * %.2f'\n",
 		name, r.Goodput, r.Range[0], r.Range[1], r.Runs, r.Backlog, r.RTTMs, r.Case, name, r.Goodput, r.Goodput)
 }
 
@@ -188,5 +196,6 @@ func (e *experiment) text() string {
 	for _, g := range e.groups {
 		fmt.Fprintf(&groups, terminal, g)
 	}
-	return fmt.Sprintf(header, e.name, e.title, e.repeats, groups.String()) + e.points.String() + footer + e.claims.String()
+	return fmt.Sprintf(header, e.name, e.title, e.repeats,
+		groups.String()) + e.points.String() + footer + e.claims.String()
 }
