@@ -94,12 +94,8 @@ If a command is given, the exit status is the status of the command.`,
 	}
 	fl := cmd.Flags()
 	p.define(fl)
-	fl.StringVar(
-		&o.Name,
-		"as",
-		"",
-		"name of the loaded control: at most 15 letters, digits and underscores (default KIND)",
-	)
+	fl.StringVar(&o.Name, "as", "",
+		"name of the loaded control: at most 15 letters, digits and underscores (default KIND)")
 	fl.BoolVar(&o.Pin, "pin", false, "keep it loaded when this process ends")
 	bpffs.register(fl)
 	asJSON.register(fl, "print a line of JSON once it is loaded")

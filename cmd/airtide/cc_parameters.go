@@ -40,12 +40,8 @@ func (p *ccParameters) define(fl *pflag.FlagSet) {
 	fl.Var(units.NumberFlag(&p.Beta), "beta",
 		"CUBIC: share of the window that remains after a loss (default 0.7, the kernel's 717/1024)")
 	fl.BoolVar(&p.NoHyStart, "no-hystart", false, "CUBIC: slow start lasts until the first loss")
-	fl.StringVar(
-		&p.timeRatio,
-		"time-ratio",
-		"",
-		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)",
-	)
+	fl.StringVar(&p.timeRatio, "time-ratio", "",
+		"CUBIC: speed of this kernel's clock relative to real time: N or P/Q (default 1)")
 	fl.Var(units.NumberFlag(&p.Gamma), "gamma",
 		"Compound: initial number of packets that may wait in the path (default 30)")
 	fl.Var(units.NumberFlag(&p.GammaLow), "gamma-low", "Compound: smallest gamma (default 5)")

@@ -103,8 +103,7 @@ func TestCellEndsWithCtrlC(t *testing.T) {
 	need.Root(t)
 	cmd, namespaces := startCell(t)
 	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(
-		out,
-		fmt.Sprintf("%d\n", cmd.Process.Pid),
+		out, fmt.Sprintf("%d\n", cmd.Process.Pid),
 	) {
 		t.Errorf("cell status does not complete the process %d: %s", cmd.Process.Pid, out)
 	}
@@ -172,14 +171,8 @@ func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
 	} {
 		_, stderr, status := run(t, c.args...)
 		if status != c.status || !strings.Contains(stderr, c.says) {
-			t.Errorf(
-				"airtide %s: exit status %d, %s; want %d and %s",
-				strings.Join(c.args, " "),
-				status,
-				stderr,
-				c.status,
-				c.says,
-			)
+			t.Errorf("airtide %s: exit status %d, %s; want %d and %s", strings.Join(c.args, " "), status, stderr,
+				c.status, c.says)
 		}
 	}
 }

@@ -82,11 +82,7 @@ func formatNames() string {
 }
 
 func exportTrace(
-	ctx context.Context,
-	t *terminal.Terminal,
-	path, out string,
-	format export.Format,
-	ids []tcp.FlowID,
+	ctx context.Context, t *terminal.Terminal, path, out string, format export.Format, ids []tcp.FlowID,
 	o export.Options,
 ) error {
 	r, err := openTrace(t, path)

@@ -74,24 +74,12 @@ Mbit/s, as are numbers without a unit next to them.`,
 	fl.StringSliceVar(&f.max, "max", nil, "rates that the terminals reach alone, in the order of the rates")
 	fl.StringSliceVar(&f.weights, "weights", nil, "weights of the terminals in the optimum (default 1 each)")
 	fl.StringVar(&f.capacity, "capacity", "", "rate of the wire behind the access point (default: no limit)")
-	fl.StringVar(
-		&f.alpha,
-		"alpha",
-		"1",
-		"optimum: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness",
-	)
-	fl.StringVar(
-		&f.result,
-		"result",
-		"",
-		"folder of a result, result.json of a run, or name of an experiment for its newest result",
-	)
-	fl.StringVar(
-		&f.by,
-		"by",
-		"",
-		"sum of rates: terminal (default) or flow of a result; flow (default), process or peer of a recording",
-	)
+	fl.StringVar(&f.alpha, "alpha", "1",
+		"optimum: 0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
+	fl.StringVar(&f.result, "result", "",
+		"folder of a result, result.json of a run, or name of an experiment for its newest result")
+	fl.StringVar(&f.by, "by", "",
+		"sum of rates: terminal (default) or flow of a result; flow (default), process or peer of a recording")
 	fl.StringVar(&f.least, "least", "", "leave out rates of a recording below this rate, such as control connections")
 	f.asJSON.register(fl, "print JSON")
 	f.results.register(cmd)

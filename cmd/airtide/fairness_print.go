@@ -107,11 +107,8 @@ func (f *fairnessFlags) print(t *terminal.Terminal, one judged) error {
 	if one.Optimum == nil {
 		return t.Printf("\nRows marked \"-\" need --max, the rates that the terminals reach alone.\n")
 	}
-	err := t.Printf(
-		"\nThe optimum is %s; it is limited by %s.\n",
-		alphaName(float64(o.Alpha)),
-		limitName(o.LimitedBy.String()),
-	)
+	err := t.Printf("\nThe optimum is %s; it is limited by %s.\n", alphaName(float64(o.Alpha)),
+		limitName(o.LimitedBy.String()))
 	if err != nil {
 		return err
 	}

@@ -68,16 +68,8 @@ func TestFairnessOfFigures(t *testing.T) {
 		r.Optimum != nil {
 		t.Errorf("without --max: %+v", r)
 	}
-	r = fairnessOf(
-		t,
-		"30Mbit,28000kbit",
-		"0.009Gbit/s",
-		"8000000bps",
-		"--max",
-		"400M,500M,50M,50M",
-		"--capacity",
-		"100Mbit",
-	)
+	r = fairnessOf(t, "30Mbit,28000kbit", "0.009Gbit/s", "8000000bps", "--max", "400M,500M,50M,50M", "--capacity",
+		"100Mbit")
 	if !about(r.Total, 75) || r.Unit != "Mbit/s" || r.Optimum == nil || r.Optimum.LimitedBy != "both" ||
 		math.Abs(r.Optimum.Total-100) > 1e-6 {
 		t.Errorf("with units: %+v", r)

@@ -67,12 +67,8 @@ func TestKeysOfExamplesAreInTheJSON(t *testing.T) {
 			names := jsonNames(t, print(t))
 			for _, key := range jqKeys(found[1] + found[2]) {
 				if !names[key] {
-					t.Errorf(
-						"%s prints no %q, which its help shows: %s",
-						cmd.CommandPath(),
-						key,
-						strings.TrimSpace(line),
-					)
+					t.Errorf("%s prints no %q, which its help shows: %s", cmd.CommandPath(), key,
+						strings.TrimSpace(line))
 				}
 			}
 		}

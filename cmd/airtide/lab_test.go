@@ -131,8 +131,7 @@ func TestResultsAreCompleted(t *testing.T) {
 			t.Errorf("lab %s completes %s", verb, out)
 		}
 		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, "short", ""); strings.HasPrefix(
-			out,
-			"short\n",
+			out, "short\n",
 		) != (verb == "compare") {
 			t.Errorf("lab %s completes a second argument with %s", verb, out)
 		}

@@ -63,21 +63,6 @@ Topics: airtide help fields, events, filters, units, exit-codes. airtide help to
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(t))
-	return group(
-		root,
-		newDoctor(t),
-		newMonitor(t),
-		newRecord(t),
-		newInfo(t),
-		newExport(t),
-		newPlot(t),
-		newCell(t),
-		newLab(t),
-		newCC(t),
-		newTune(t),
-		newShare(t),
-		newFairness(t),
-		newTimewarp(t),
-		newVersion(t),
-	)
+	return group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newCell(t),
+		newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))
 }

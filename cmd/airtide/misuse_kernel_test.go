@@ -43,12 +43,8 @@ func TestDamagedRecordingIsReadAsFarAsItGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := info(t, bad); r.Totals.Samples == 0 || r.Totals.Samples >= all || r.Damage.SkippedBytes == 0 {
-		t.Errorf(
-			"of %d samples the file with a flipped bit has %d, %d bytes skipped",
-			all,
-			r.Totals.Samples,
-			r.Damage.SkippedBytes,
-		)
+		t.Errorf("of %d samples the file with a flipped bit has %d, %d bytes skipped", all, r.Totals.Samples,
+			r.Damage.SkippedBytes)
 	}
 	for damaged, want := range map[string]string{cut: "cut off", bad: "damaged bytes skipped"} {
 		out := t.TempDir()

@@ -273,10 +273,8 @@ func TestDensityThinsOutTheSamples(t *testing.T) {
 	path := func(density string) string { return filepath.Join(dir, density+".atr") }
 	var ends []func()
 	for _, density := range []string{"100ms", "change", "every"} {
-		ends = append(
-			ends,
-			startRecording(t, path(density), "--source", "bpf", "--netns", one.host.Name, "--density", density),
-		)
+		ends = append(ends,
+			startRecording(t, path(density), "--source", "bpf", "--netns", one.host.Name, "--density", density))
 	}
 	waitFor(t, "samples", func() bool {
 		return sampled(t, path("every")).count() >= 400 && sampled(t, path("100ms")).count() >= 10

@@ -35,10 +35,8 @@ func (f *selectionFlags) filter() (filter.Filter, error) {
 		values []string
 	}{{"port", f.ports}, {"host", f.hosts}, {"process", f.processes}, {"cgroup", f.cgroups}, {"netns", f.netns}} {
 		if given.values != nil && (len(given.values) == 0 || slices.Contains(given.values, "")) {
-			return out, fmt.Errorf(
-				"--%s: it is empty, which would select everything: leave it out if that is meant",
-				given.flag,
-			)
+			return out, fmt.Errorf("--%s: it is empty, which would select everything: leave it out if that is meant",
+				given.flag)
 		}
 	}
 	for _, s := range f.ports {

@@ -59,12 +59,8 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&keys, "key", nil, "file with a cell's key (required, repeatable)")
-	fl.StringVar(
-		&listen,
-		"listen",
-		fmt.Sprintf(":%d", link.Port),
-		"address, port or both (default address: all of this machine)",
-	)
+	fl.StringVar(&listen, "listen", fmt.Sprintf(":%d", link.Port),
+		"address, port or both (default address: all of this machine)")
 	asJSON.register(fl, "print the state of the cells as a line of JSON each second")
 	return cmd
 }

@@ -100,18 +100,8 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	mustRun(t, "share", "key", "-o", key)
 	_, hubSays := startShare(t, n.Server, "hub", "--key", key, "--listen", ":4799")
 	peer := n.Server.V4.String() + ":4799"
-	limited := airtide(
-		"share",
-		"run",
-		"--key",
-		key,
-		"--peer",
-		peer,
-		"--max-rate",
-		"50Mbit",
-		"--metrics",
-		n.Client.V4.String()+":9478",
-	)
+	limited := airtide("share", "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit", "--metrics",
+		n.Client.V4.String()+":9478")
 	limitAsUnit(t, limited, "airtide-share.service")
 	startCommand(t, n.Client, limited)
 	killed, _ := startShare(t, n.Server, "run", "--key", key, "--peer", peer, "--max-rate", "50Mbit")
@@ -121,12 +111,8 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
 			server.Peers[0].Address == n.Client.V4.String() && client.Held
 	})
-	testnet.Eventually(
-		t,
-		10*time.Second,
-		"the hub to say so",
-		func() bool { return strings.Contains(hubSays(), ": 2 terminals") },
-	)
+	testnet.Eventually(t, 10*time.Second, "the hub to say so",
+		func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
 	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") ||
 		!strings.Contains(table, n.Server.V4.String()) {
 		t.Errorf("the table:\n%s", table)
@@ -178,12 +164,8 @@ func promised(t *testing.T, began time.Time, what string, is func() bool) {
 		late += max(time.Since(from)-pause, 0)
 	}
 	took := time.Since(began) - late
-	t.Logf(
-		"%s after %s, the machine's delays of %s left out",
-		what,
-		took.Round(10*time.Millisecond),
-		late.Round(10*time.Millisecond),
-	)
+	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond),
+		late.Round(10*time.Millisecond))
 	if took > limit && !testing.Short() {
 		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
 	}

@@ -88,13 +88,8 @@ func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
 	}
 	shown, connected, afterwards := wifiRates(t, out.Bytes())
 	if len(shown) == 0 || len(connected) == 0 || len(afterwards) == 0 {
-		t.Fatalf(
-			"iw showed %v, the agent said %v and %v without an access point, in\n%s",
-			shown,
-			connected,
-			afterwards,
-			&out,
-		)
+		t.Fatalf("iw showed %v, the agent said %v and %v without an access point, in\n%s", shown, connected, afterwards,
+			&out)
 	}
 	t.Logf("iw showed %v, the agent said %v, and %v without an access point", shown, connected, afterwards)
 	if last := connected[len(connected)-1]; !slices.Contains(shown, last) {
@@ -118,14 +113,8 @@ func wifiKernel(t *testing.T) vm.Kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.Image, k.Modules = filepath.Join(
-		folder,
-		"boot/vmlinuz-"+k.Release,
-	), filepath.Join(
-		folder,
-		"lib/modules",
-		k.Release,
-	)
+	k.Image, k.Modules = filepath.Join(folder,
+		"boot/vmlinuz-"+k.Release), filepath.Join(folder, "lib/modules", k.Release)
 	return k
 }
 

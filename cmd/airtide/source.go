@@ -26,27 +26,15 @@ type sourceFlags struct {
 func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.source, "source", "auto", "source of samples: auto, bpf (per ACK) or diag (polled)")
-	fl.StringVar(
-		&f.density,
-		"density",
-		"every",
-		"which ACKs become samples: every, change, or at most one per duration (10ms)",
-	)
+	fl.StringVar(&f.density, "density", "every",
+		"which ACKs become samples: every, change, or at most one per duration (10ms)")
 	f.selectionFlags.register(fl, "only flows")
 	durationVar(fl, &f.poll, "poll", "", 100*time.Millisecond, "time between polls of the diag source")
-	fl.IntVar(
-		&f.buffer,
-		"buffer-mb",
-		bpf.DefaultBufferBytes>>20,
-		"size of the ring of records of each processor, in MiB",
-	)
+	fl.IntVar(&f.buffer, "buffer-mb", bpf.DefaultBufferBytes>>20,
+		"size of the ring of records of each processor, in MiB")
 	fl.IntVar(&f.maxFlows, "max-flows", bpf.DefaultMaxFlows, "number of flows that can be followed at a time")
-	fl.StringVar(
-		&f.attach,
-		"attach",
-		"",
-		"kind of BPF program (default: the best that loads): tp_btf_trusted, tp_btf or raw_tp",
-	)
+	fl.StringVar(&f.attach, "attach", "",
+		"kind of BPF program (default: the best that loads): tp_btf_trusted, tp_btf or raw_tp")
 	fl.StringVar(&f.btf, "btf", "", "file with the kernel's BTF, if the kernel has none")
 	fixed(cmd, "source", "auto", "bpf", "diag")
 	fixed(cmd, "attach", "tp_btf_trusted", "tp_btf", "raw_tp")

@@ -182,10 +182,8 @@ func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
 	if status != 0 || !strings.Contains(stderr, "taking diag") || !strings.Contains(stderr, "BTF") {
 		t.Errorf("auto: status %d: %s", status, stderr)
 	}
-	_, stderr, status = runCmd(
-		t,
-		withoutBTF("record", "--source", "bpf", "--btf", copied, "-d", "1s", "--force", "-o", path),
-	)
+	_, stderr, status = runCmd(t,
+		withoutBTF("record", "--source", "bpf", "--btf", copied, "-d", "1s", "--force", "-o", path))
 	if status != 0 {
 		t.Errorf("with the types in a file: status %d: %s", status, stderr)
 	}

@@ -353,13 +353,8 @@ func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 		stdout, stderr, status := run(t, args...)
 		if status != statusFailed || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 ||
 			stdout != "" {
-			t.Errorf(
-				"airtide %s: status %d: %d bytes of output, %q",
-				strings.Join(args, " "),
-				status,
-				len(stdout),
-				stderr,
-			)
+			t.Errorf("airtide %s: status %d: %d bytes of output, %q", strings.Join(args, " "), status, len(stdout),
+				stderr)
 		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

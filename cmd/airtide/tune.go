@@ -226,11 +226,8 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 func printUndone(w io.Writer, u tune.Undone) error {
 	_, err := fmt.Fprintf(w, "tune %s is undone on %d sockets that still exist\n", u.ID, u.Sockets)
 	if err == nil && u.FixedBuffers > 0 {
-		_, err = fmt.Fprintf(
-			w,
-			"  %d sockets that no process holds keep their fixed buffers until they close\n",
-			u.FixedBuffers,
-		)
+		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
+			u.FixedBuffers)
 	}
 	return err
 }

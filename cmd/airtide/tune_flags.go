@@ -28,12 +28,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 			"overwrites ssthresh)",
 	)
 	fl.Uint32Var(&f.CwndMinPackets, "cwnd-min", 0, "lower bound of the congestion window in packets (cubic_bound only)")
-	fl.Uint32Var(
-		&f.InitialWindowPackets,
-		"initial-window",
-		0,
-		"congestion window in packets with which new sockets start",
-	)
+	fl.Uint32Var(&f.InitialWindowPackets, "initial-window", 0,
+		"congestion window in packets with which new sockets start")
 	fl.StringVar(&f.CongestionControl, "cc", "", "congestion control")
 	fl.Var(units.BitRateFlag(&f.PacingRateBps), "pacing-rate", "highest sending rate, such as 20M or 20 Mbit/s")
 	for _, buffer := range []struct {

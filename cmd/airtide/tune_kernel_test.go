@@ -42,19 +42,8 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 	conn, _ := n.Connect(testnet.Dial{})
 	before := lowatOf(t, conn)
 	netns := strconv.FormatUint(uint64(n.Client.NetNS), 10)
-	out := mustRun(
-		t,
-		"tune",
-		"--netns",
-		netns,
-		"--notsent-lowat",
-		"16k",
-		"--cwnd-max",
-		"50",
-		"--keep",
-		"--bpffs",
-		folder,
-	)
+	out := mustRun(t, "tune", "--netns", netns, "--notsent-lowat", "16k", "--cwnd-max", "50", "--keep", "--bpffs",
+		folder)
 	for _, want := range []string{"1 socket matched", "1 changed", "overwrites ssthresh", "airtide tune undo"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it prints no %q:\n%s", want, out)

@@ -59,10 +59,8 @@ func steps[S any](all []S, at func(S) int64) error {
 			return fmt.Errorf("the first step is at %d ns: put one at 0, from which the run starts", at(s))
 		}
 		if i > 0 && at(s) <= at(all[i-1]) {
-			return fmt.Errorf(
-				"the step at %d ns does not follow the one at %d ns: put them in order of time", at(s),
-				at(all[i-1]),
-			)
+			return fmt.Errorf("the step at %d ns does not follow the one at %d ns: put them in order of time", at(s),
+				at(all[i-1]))
 		}
 	}
 	return nil

@@ -199,8 +199,7 @@ func ownPrograms(t *testing.T) []string {
 		}
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			if key, _, _ := strings.Cut(lines.Text(), ":"); slices.Contains(
-				[]string{"prog_id", "link_id", "map_id"},
-				key,
+				[]string{"prog_id", "link_id", "map_id"}, key,
 			) {
 				found = append(found, path+" "+lines.Text())
 			}
@@ -290,12 +289,8 @@ func TestNobodyGetsAReport(t *testing.T) {
 	}
 	report.Report.Verbs = report.Verbs
 	if report.Machine.UserID != nobody || !report.Usable {
-		t.Errorf(
-			"user %d, usable %v: want %d and true, for inet_diag takes no privileges",
-			report.Machine.UserID,
-			report.Usable,
-			nobody,
-		)
+		t.Errorf("user %d, usable %v: want %d and true, for inet_diag takes no privileges", report.Machine.UserID,
+			report.Usable, nobody)
 	}
 	asRoot := examine(t, Options{})
 	for _, name := range []string{

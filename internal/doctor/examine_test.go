@@ -54,8 +54,7 @@ func TestFindingsAgreeWithProc(t *testing.T) {
 	report := examine(t, Options{})
 	controls, _ := report.Check("congestion_controls")
 	if want := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control")); !slices.Equal(
-		controls.Values,
-		want,
+		controls.Values, want,
 	) {
 		t.Errorf("congestion controls %q, but /proc says %q", controls.Values, want)
 	}

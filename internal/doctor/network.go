@@ -91,12 +91,8 @@ var qdiscTable = []struct {
 			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)
 			return &netlink.GenericQdisc{QdiscAttrs: a, QdiscType: "clsact"}
 		},
-		need(
-			optional,
-			"",
-			Cell,
-			Lab,
-		), "before kernel 6.6, devices of terminals cannot refuse packets (refuses: true)", "sch_ingress",
+		need(optional, "", Cell,
+			Lab), "before kernel 6.6, devices of terminals cannot refuse packets (refuses: true)", "sch_ingress",
 	},
 }
 

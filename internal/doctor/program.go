@@ -59,12 +59,8 @@ var bpfChecks = []check{
 		probe: func(m *machine) finding {
 			return m.judgeBPF(features.HaveProgramHelper(ebpf.SockOps, asm.FnSetsockopt), capNetAdmin)
 		},
-		needs: need(
-			required,
-			bpf,
-			Tune,
-			Share,
-		), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
+		needs: need(required, bpf, Tune,
+			Share), loss: "connections cannot be tuned as they open", remedy: "a kernel from 4.13 on",
 	},
 	{
 		name: "sock_ops_attach", group: groupBPF, probe: probeSockOpsAttach, needs: need(required, bpf, Tune, Share),
@@ -91,11 +87,8 @@ var bpfChecks = []check{
 		probe: func(m *machine) finding {
 			return m.judgeBPF(inScratchNamespace(attachTCX), capNetAdmin, capSysAdmin)
 		},
-		needs: need(
-			optional,
-			bpf,
-			Share,
-		), loss: "traffic received by terminals is not limited", remedy: "a kernel from 6.6 on",
+		needs: need(optional, bpf,
+			Share), loss: "traffic received by terminals is not limited", remedy: "a kernel from 6.6 on",
 	},
 	{
 		name: "fentry", group: groupBPF,

@@ -37,12 +37,8 @@ var socketChecks = []check{
 	{
 		name: "cubic", group: groupSockets,
 		probe: func(m *machine) finding { return findCongestionControl(m, "cubic") },
-		needs: need(
-			optional,
-			"",
-			Lab,
-			Share,
-		), loss: "experiments with CUBIC cannot be run", remedy: "modprobe tcp_cubic",
+		needs: need(optional, "", Lab,
+			Share), loss: "experiments with CUBIC cannot be run", remedy: "modprobe tcp_cubic",
 	},
 	{
 		name: "bbr", group: groupSockets, probe: func(m *machine) finding { return findCongestionControl(m, "bbr") },
@@ -56,20 +52,14 @@ var socketChecks = []check{
 	{
 		name: "tcp_rto_max_ms", group: groupSockets,
 		probe: func(m *machine) finding { return probeOption(m, unix.IPPROTO_TCP, tcpRTOMaxMs, 60_000) },
-		needs: need(
-			optional,
-			"",
-			Tune,
-		), loss: "the longest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
+		needs: need(optional, "",
+			Tune), loss: "the longest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
 	},
 	{
 		name: "tcp_rto_min_us", group: groupSockets,
 		probe: func(m *machine) finding { return probeOption(m, unix.IPPROTO_TCP, tcpRTOMinUs, 100_000) },
-		needs: need(
-			optional,
-			"",
-			Tune,
-		), loss: "the shortest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
+		needs: need(optional, "",
+			Tune), loss: "the shortest RTO of a socket cannot be set", remedy: "a kernel from 6.15 on",
 	},
 	{
 		name: "sysctl_tcp_rto_min_us", group: groupSockets, probe: probeRTOSysctl, needs: need(optional, "", Tune),
@@ -141,12 +131,8 @@ func probeCongestionControls(*machine) finding {
 		return unknown("net.ipv4.tcp_available_congestion_control cannot be read")
 	}
 	return ok(fmt.Sprintf(
-		"%s; by default %s; without privileges %s",
-		strings.Join(available, " "),
-		readText(
-			sysctlIPv4+"tcp_congestion_control",
-		),
-		readText(sysctlIPv4+"tcp_allowed_congestion_control"),
+		"%s; by default %s; without privileges %s", strings.Join(available, " "),
+		readText(sysctlIPv4+"tcp_congestion_control"), readText(sysctlIPv4+"tcp_allowed_congestion_control"),
 	), available...)
 }
 

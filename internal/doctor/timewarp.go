@@ -27,15 +27,11 @@ var timewarpChecks = []check{
 	{
 		name: "timewarp_counter", group: groupTime,
 		probe: func(*machine) finding {
-			return counterOf(
-				runtime.GOARCH,
-				readText("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
-			)
+			return counterOf(runtime.GOARCH,
+				readText("/sys/devices/system/clocksource/clocksource0/available_clocksource"))
 		},
 		needs: need(
-			required,
-			"",
-			Timewarp,
+			required, "", Timewarp,
 		), loss: "the module has no counter that the kernel trusts", remedy: "on amd64: boot with tsc=reliable",
 	},
 	{
@@ -47,16 +43,11 @@ var timewarpChecks = []check{
 	{
 		name: "unsigned_modules", group: groupTime,
 		probe: func(*machine) finding {
-			return unsignedModules(
-				readText("/sys/module/module/parameters/sig_enforce"),
-				readText("/sys/kernel/security/lockdown"),
-			)
+			return unsignedModules(readText("/sys/module/module/parameters/sig_enforce"),
+				readText("/sys/kernel/security/lockdown"))
 		},
-		needs: need(
-			required,
-			"",
-			Timewarp,
-		), loss: "only signed modules can be loaded", remedy: "sign the module, or switch off Secure Boot",
+		needs: need(required, "",
+			Timewarp), loss: "only signed modules can be loaded", remedy: "sign the module, or switch off Secure Boot",
 	},
 	{
 		name: "sock_ops_initial_rto", group: groupTime,

@@ -26,10 +26,8 @@ func trustedProgram(tags ...string) asm.Instructions {
 		asm.Call.Label("read_trusted"),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("done"),
 		asm.Return(),
-		btf.WithFuncMetadata(
-			read,
-			function("read_trusted", "tp", &btf.Struct{Name: "tcp_sock", Size: declared}, tags...),
-		),
+		btf.WithFuncMetadata(read,
+			function("read_trusted", "tp", &btf.Struct{Name: "tcp_sock", Size: declared}, tags...)),
 		asm.Return(),
 	}
 }

@@ -155,15 +155,8 @@ func TestVerdictOnMonitor(t *testing.T) {
 			}
 			slices.Sort(lacks)
 			if v.Verdict != c.verdict || v.Way != c.way || !slices.Equal(lacks, c.lacks) {
-				t.Errorf(
-					"got %s by %q lacking %q, want %s by %q lacking %q",
-					v.Verdict,
-					v.Way,
-					lacks,
-					c.verdict,
-					c.way,
-					c.lacks,
-				)
+				t.Errorf("got %s by %q lacking %q, want %s by %q lacking %q", v.Verdict, v.Way, lacks, c.verdict, c.way,
+					c.lacks)
 			}
 			if report.Usable() != c.usable {
 				t.Errorf("usable is %v, want %v", report.Usable(), c.usable)
@@ -184,14 +177,8 @@ func TestTracepointsCostWhatTheSourceSays(t *testing.T) {
 				t.Fatalf("%s without %s: %+v", name, p.Name, v)
 			}
 			if needed := p.Without == ""; needed != (v.Way == diag) || !needed && v.Lacks[0].Loss != p.Without {
-				t.Errorf(
-					"%s without %s is by %q and loses %q, but the source says %q",
-					name,
-					p.Name,
-					v.Way,
-					v.Lacks[0].Loss,
-					p.Without,
-				)
+				t.Errorf("%s without %s is by %q and loses %q, but the source says %q", name, p.Name, v.Way,
+					v.Lacks[0].Loss, p.Without)
 			}
 		}
 	}

@@ -98,10 +98,7 @@ func (c *Case) check() error {
 			continue
 		}
 		if len(of.values) != len(c.Rates) {
-			return fmt.Errorf(
-				"%d rates need a %s each: found %d", len(c.Rates), of.what,
-				len(of.values),
-			)
+			return fmt.Errorf("%d rates need a %s each: found %d", len(c.Rates), of.what, len(of.values))
 		}
 		for i, v := range of.values {
 			if !(v >= 0) || math.IsInf(v, 1) || v == 0 && !of.zero {

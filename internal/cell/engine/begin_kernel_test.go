@@ -34,10 +34,8 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 	s := status(t, e)
 	end := clock.Now()
 	if s.BeginNs < early || s.BeginNs > late || s.BeginNs+s.TimeNs < late || s.BeginNs+s.TimeNs > end {
-		t.Errorf(
-			"Begin between %d and %d: it says %d, and %d later, want at most %d", early, late, s.BeginNs, s.TimeNs,
-			end,
-		)
+		t.Errorf("Begin between %d and %d: it says %d, and %d later, want at most %d", early, late, s.BeginNs, s.TimeNs,
+			end)
 	}
 	for _, p := range s.Ports {
 		if p.PortCounts != (PortCounts{}) {

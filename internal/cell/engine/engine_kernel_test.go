@@ -69,10 +69,8 @@ func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
 	twice := pair(lineConfig{})
 	twice.Ports[1].Addresses = twice.Ports[0].Addresses
 	missing := pair(lineConfig{})
-	missing.Ports = append(
-		missing.Ports,
-		Port{Name: "phone", Kind: Outside, Station: 1, Interface: "none0", Addresses: host("10.88.0.9")},
-	)
+	missing.Ports = append(missing.Ports,
+		Port{Name: "phone", Kind: Outside, Station: 1, Interface: "none0", Addresses: host("10.88.0.9")})
 	for _, c := range []struct {
 		name   string
 		config Config

@@ -192,8 +192,7 @@ func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
 func (l *loop) watch(p *port, events uint32) {
 	event := unix.EpollEvent{Events: events, Fd: int32(p.index)}
 	_, _, errno := unix.RawSyscall6(
-		unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0,
-		0,
+		unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0, 0,
 	)
 	if errno != 0 {
 		l.fail(p, errno)

@@ -27,10 +27,8 @@ func Between(from, to *Report) *Seen {
 // Table prints the activity as tables.
 func (s *Seen) Table(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(
-		&b, "cell %s, process %d, %s since it began", s.Name, s.PID,
-		time.Duration(s.Window.ToNs).Truncate(time.Second),
-	)
+	fmt.Fprintf(&b, "cell %s, process %d, %s since it began", s.Name, s.PID,
+		time.Duration(s.Window.ToNs).Truncate(time.Second))
 	if e := s.Engine; e != nil {
 		fmt.Fprintf(&b, "; engine late by %.2f ms at most for 99 %% of the packets", float64(e.Lag.P99Ns)/1e6)
 	}
@@ -41,10 +39,8 @@ func (s *Seen) Table(w io.Writer) error {
 		"\tPHY\tairtime\tsent\treceived\tcollisions\tretries\tA-MPDU\t95 %\tqueue\t95 %\tstay\tAP queue\t95 "+
 			"%\tstay\tdrops\t",
 	)
-	fmt.Fprintln(
-		t,
-		"\tMbit/s\t%\tMbit/s\tMbit/s\t%\t%\tframes\tframes\tpackets\tpackets\tms\tpackets\tpackets\tms\tpackets\t",
-	)
+	fmt.Fprintln(t,
+		"\tMbit/s\t%\tMbit/s\tMbit/s\t%\t%\tframes\tframes\tpackets\tpackets\tms\tpackets\tpackets\tms\tpackets\t")
 	for i := range s.Window.Terminals {
 		row(t, &s.Window.Terminals[i])
 	}

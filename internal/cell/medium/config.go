@@ -173,10 +173,8 @@ func (s *Station) check(band Band) error {
 
 func (a *Aggregation) check() error {
 	if a.Bytes < 0 || a.Frames < 0 || a.AirtimeNs < 0 {
-		return fmt.Errorf(
-			"aggregation of %d bytes, %d frames, %d ns: negative limits mean nothing", a.Bytes, a.Frames,
-			a.AirtimeNs,
-		)
+		return fmt.Errorf("aggregation of %d bytes, %d frames, %d ns: negative limits mean nothing", a.Bytes, a.Frames,
+			a.AirtimeNs)
 	}
 	return nil
 }

@@ -236,16 +236,12 @@ func TestUDPSaturationAgreesWithNS3(t *testing.T) {
 				r.CollidedSta, o.collided, r.AirSta, o.airSta,
 				r.AirAP, o.air, r.Backlog, o.backlog, o.stations, shares)
 			if math.Abs(deviation) > allowed {
-				t.Errorf(
-					"goodput %.2f Mbit/s, reference %.2f: more than %.1f %% apart", o.goodput, r.Goodput,
-					100*allowed,
-				)
+				t.Errorf("goodput %.2f Mbit/s, reference %.2f: more than %.1f %% apart", o.goodput, r.Goodput,
+					100*allowed)
 			}
 			if apart > 0.1 {
-				t.Errorf(
-					"shares of %.3f and the reference's of %.3f are %.1f %% apart", o.stations, r.Stations,
-					100*apart,
-				)
+				t.Errorf("shares of %.3f and the reference's of %.3f are %.1f %% apart", o.stations, r.Stations,
+					100*apart)
 			}
 		})
 	}

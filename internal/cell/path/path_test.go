@@ -44,10 +44,8 @@ func TestADelayChangesMidRunAndKeepsTheOrder(t *testing.T) {
 				wantNs = max(wantNs, changeNs-1e6+c.beforeNs-enteredNs)
 			}
 			if got := a.atNs - enteredNs; got != wantNs {
-				t.Fatalf(
-					"%s: terminal %d, entered at %d ms: delay %d ns, want %d", c.name, s, enteredNs/1e6, got,
-					wantNs,
-				)
+				t.Fatalf("%s: terminal %d, entered at %d ms: delay %d ns, want %d", c.name, s, enteredNs/1e6, got,
+					wantNs)
 			}
 		}
 	}

@@ -51,8 +51,7 @@ var disciplines = []struct {
 	{"ACK thinning of airtime FQ-CoDel", Limit{Packets: 50}, 0, func(d Drop) Thinnable {
 		return NewAckThinning(testStations, d, func(d Drop) Thinnable {
 			return NewAirtimeFQCoDel(
-				testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager}, AirtimeOptions{},
-				d,
+				testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager}, AirtimeOptions{}, d,
 			)
 		})
 	}},

@@ -229,10 +229,8 @@ func TestAChangedRTT(t *testing.T) {
 			}
 			x := math.Cbrt(away / after.c)
 			nearer := math.Cbrt(
-				math.Max(
-					away-1-before.c*(math.Pow(math.Abs(at-before.k)+2*tick, 3)-math.Pow(math.Abs(at-before.k), 3)),
-					0,
-				) / after.c,
+				math.Max(away-1-before.c*(math.Pow(math.Abs(at-before.k)+2*tick, 3)-math.Pow(math.Abs(at-before.k), 3)),
+					0) / after.c,
 			)
 			farther := math.Cbrt(
 				before.c * math.Pow(math.Abs(at-before.k)+2*tick+math.Ldexp(at+before.k, -20), 3) / after.c,

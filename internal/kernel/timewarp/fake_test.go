@@ -33,10 +33,8 @@ func newFake(t *testing.T) *fake {
 	f.write(f.clockSource("current_clocksource"), "tsc\n")
 	f.write(f.clockSource("available_clocksource"), "tsc hpet acpi_pm \n")
 	f.write(filepath.Join(f.proc, "net/snmp"), "Ip: A\nIp: 1\nTcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 5\n")
-	f.write(
-		filepath.Join(f.proc, "net/netstat"),
-		"TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n",
-	)
+	f.write(filepath.Join(f.proc, "net/netstat"),
+		"TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 3\nIpExt: B\nIpExt: 2\n")
 	for i, file := range f.watchdogFiles() {
 		f.write(file, strings.Fields(usualWatchdogs)[i]+"\n")
 	}

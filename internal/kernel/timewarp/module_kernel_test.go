@@ -248,10 +248,8 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	if took := time.Since(before); took < 0 {
 		t.Errorf("the clock went back by %s", -took)
 	}
-	t.Logf(
-		"slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode,
-		timeAsleep(t)-asleep,
-	)
+	t.Logf("slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode,
+		timeAsleep(t)-asleep)
 	if now := timesSlept(t); now != sleeps+1 {
 		t.Errorf("the machine had slept %d times before, and %d after", sleeps, now)
 	}

@@ -135,10 +135,8 @@ func TestModuleInitialRTO(t *testing.T) {
 				t.Fatalf("rto %s: nothing was sent again", rto)
 			}
 			took := again[1].sent - again[0].sent
-			t.Logf(
-				"rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took,
-				real(took, r),
-			)
+			t.Logf("rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took,
+				real(took, r))
 			// A tick early, or as the machine is late: with the first, which shortens it, or with
 			// the second. Twice as long would be too long.
 			if took < want*9/10 || took > want+8*time.Second {

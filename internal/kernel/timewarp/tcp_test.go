@@ -92,10 +92,8 @@ func TestAScaledCubicLastsAsLongAsItsRatio(t *testing.T) {
 		s, err := f.Status()
 		if now := f.read(f.defaultCC()); err != nil || f.cubic != c.cubic || now != c.defaultCC ||
 			s.ScaledCubic != (c.cubic != Ratio{}) {
-			t.Errorf(
-				"ratio %s, %+v: a CUBIC for %v, congestion control %s, %+v, %v", c.ratio, c.tcp, f.cubic, now, s,
-				err,
-			)
+			t.Errorf("ratio %s, %+v: a CUBIC for %v, congestion control %s, %+v, %v", c.ratio, c.tcp, f.cubic, now, s,
+				err)
 		}
 	}
 	if _, err := f.Unload(); err != nil {

@@ -72,10 +72,8 @@ func (r *Report) writeBounds(b *strings.Builder) {
 		fmt.Fprintf(b, "  upper bound of the window: %s by %s, which keeps ssthresh\n", count(n, "socket"), byBounds)
 	}
 	if n := by[byOption]; n > 0 {
-		fmt.Fprintf(
-			b, "  upper bound of the window: %s by the socket option, which overwrites ssthresh\n",
-			count(n, "socket"),
-		)
+		fmt.Fprintf(b, "  upper bound of the window: %s by the socket option, which overwrites ssthresh\n",
+			count(n, "socket"))
 	}
 }
 

@@ -39,8 +39,7 @@ func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 // Without inodes it walks all namespaces. It skips namespaces that end meanwhile. Only one walk may
 // run at a time.
 func (p *programs) walk(
-	ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32,
-	f func(*socketsTuneRecord),
+	ctx context.Context, k *kernel, mode socketsTuneMode, session uint64, netns []uint32, f func(*socketsTuneRecord),
 ) error {
 	list, _, err := owner.ListNetNS()
 	if err != nil {

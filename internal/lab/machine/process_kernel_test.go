@@ -73,10 +73,8 @@ func TestNothingOfAKilledProgramIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	out := temporary(t)
 	p := mustStart(t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", daemons}, Stdout: out})
-	testnet.Eventually(
-		t, 5*time.Second, "the daemons to be there",
-		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 },
-	)
+	testnet.Eventually(t, 5*time.Second, "the daemons to be there",
+		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
 	p.Kill()
 	if left := processesIn(t, n.Client.NetNS); len(left) > 0 {
 		t.Errorf("still running: %v", left)
@@ -157,10 +155,8 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the child printed %q (%v)", line, err)
 	}
-	testnet.Eventually(
-		t, 5*time.Second, "the daemons to be there",
-		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 },
-	)
+	testnet.Eventually(t, 5*time.Second, "the daemons to be there",
+		func() bool { return len(processesIn(t, n.Client.NetNS)) == 6 })
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

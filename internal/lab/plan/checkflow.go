@@ -159,10 +159,8 @@ func (c *checker) measurement(path string, m Measurement) {
 		return
 	}
 	if len(m.Flows) > 0 && !m.Quantity.OfFlows() {
-		c.problem(
-			path+".flows", fmt.Sprintf("flows for %s", m.Quantity),
-			"terminals: it is a figure of a terminal's radio",
-		)
+		c.problem(path+".flows", fmt.Sprintf("flows for %s", m.Quantity),
+			"terminals: it is a figure of a terminal's radio")
 		return
 	}
 	if !m.Quantity.OfFlows() {
@@ -180,10 +178,8 @@ func (c *checker) measurement(path string, m Measurement) {
 		}
 	}
 	if len(measured) == 0 {
-		c.problem(
-			path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity),
-			"a quantity of the flows' protocols",
-		)
+		c.problem(path+".quantity", fmt.Sprintf("%s, which no flow has", m.Quantity),
+			"a quantity of the flows' protocols")
 	}
 	c.maxima(path, m, measured)
 	if slices.Contains(kernelQuantities, m.Quantity) {

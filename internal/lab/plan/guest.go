@@ -116,10 +116,8 @@ func (c *checker) guest(path string, t Terminal) {
 		c.problem(path+".share", "an agent on a virtual machine", "none, or kind: namespace")
 	}
 	if c.ofAirtide(t.Congestion) {
-		c.problem(
-			path+".congestion", t.Congestion+" on a virtual machine",
-			"one of its kernel's own, such as cubic or reno",
-		)
+		c.problem(path+".congestion", t.Congestion+" on a virtual machine",
+			"one of its kernel's own, such as cubic or reno")
 	}
 }
 

@@ -271,10 +271,8 @@ func product(entries [][]option) []option {
 		var next []option
 		for _, a := range all {
 			for _, o := range e {
-				next = append(
-					next,
-					option{slices.Concat(a.settings, o.settings), slices.Concat(a.assignments, o.assignments)},
-				)
+				next = append(next,
+					option{slices.Concat(a.settings, o.settings), slices.Concat(a.assignments, o.assignments)})
 			}
 		}
 		all = next

@@ -178,8 +178,7 @@ func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
 	o := newLab(t)
 	file := strings.NewReplacer(
 		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2",
-		"repeats: 1",
-		"flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
+		"repeats: 1", "flows:\n", "congestion_controls: {fair: {kind: cubic_rtt, rtt_ref: 50 ms}}\nflows:\n",
 		"measure:\n", "measure:\n  fairness: {quantity: goodput, take: jain}\n  share: {quantity: share, take: each}\n",
 	).Replace(small)
 	outcome, err := Run(t.Context(), t.TempDir(), planOf(t, file), o)

@@ -357,10 +357,8 @@ func TestPingIsAnswered(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	r := mustRun(
 		t, n, Options{},
-		setup(
-			"echo", 1500*time.Millisecond,
-			plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200},
-		),
+		setup("echo", 1500*time.Millisecond,
+			plan.Flow{Protocol: plan.Ping, Interval: plan.Duration(100e6), Length: 200}),
 	)["echo"]
 	p := r.Pings
 	if p == nil || p.Sent < 14 || p.Sent > 15 || p.Received != p.Sent || len(p.RTTs) != int(p.Received) {

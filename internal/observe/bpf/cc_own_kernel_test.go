@@ -25,10 +25,8 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = loaded.Close() })
 	n := newNetwork(t, 100*time.Millisecond)
-	obs := observeNetwork(
-		t, n,
-		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "cubic_rtt"}, nil }},
-	)
+	obs := observeNetwork(t, n,
+		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "cubic_rtt"}, nil }})
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
 	n.Client.Out.DropData(800, 1) // in slow start, with a window of more than 320 packets
 	send(t, client, server, 8000*mss)
@@ -50,8 +48,7 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 			if want := c * math.Pow(k-age, 3); k-age > 0.5 && math.Abs(gap-want) > 0.3*want+3 {
 				off++
 				example = fmt.Sprintf(
-					"%.2f s into the epoch the target is %.1f packets below the origin, the curve %.1f", age, gap,
-					want,
+					"%.2f s into the epoch the target is %.1f packets below the origin, the curve %.1f", age, gap, want,
 				)
 			}
 			checked++
@@ -78,10 +75,8 @@ func TestOwnCompoundsStateIsRead(t *testing.T) {
 	t.Cleanup(func() { _ = loaded.Close() })
 	const rtt = 50 * time.Millisecond
 	n := newNetwork(t, rtt)
-	obs := observeNetwork(
-		t, n,
-		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "compound"}, nil }},
-	)
+	obs := observeNetwork(t, n,
+		Options{Aliases: func() (map[string]string, error) { return map[string]string{name: "compound"}, nil }})
 	client, server := n.Connect(testnet.Dial{CongestionControl: name})
 	n.Client.Out.DropData(800, 1)
 	send(t, client, server, 8000*mss)

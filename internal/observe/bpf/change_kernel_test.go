@@ -55,10 +55,8 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 			limited = max(limited, s.Values[tcp.RwndLimitedUs])
 		}
 		if limited < 100_000 {
-			t.Errorf(
-				"limited by the peer's window for %d µs, want at least the first probe's 200 ms less one tick",
-				limited,
-			)
+			t.Errorf("limited by the peer's window for %d µs, want at least the first probe's 200 ms less one tick",
+				limited)
 		}
 	})
 }
@@ -98,10 +96,8 @@ func TestAChangeOfCongestionControlIsSeen(t *testing.T) {
 			_, cubic := s.Get(tcp.CubicCnt)
 			_, bbr := s.Get(tcp.BBRMode)
 			if before := s.TimeNs < changes[0].TimeNs; cubic != before || bbr == before {
-				t.Fatalf(
-					"%d ns after the change: cubic's state there %t, bbr's %t", s.TimeNs-changes[0].TimeNs, cubic,
-					bbr,
-				)
+				t.Fatalf("%d ns after the change: cubic's state there %t, bbr's %t", s.TimeNs-changes[0].TimeNs, cubic,
+					bbr)
 			}
 		}
 	})

@@ -264,10 +264,8 @@ func TestFiltersByOwner(t *testing.T) {
 				}
 				for id := range r.flows {
 					if len(r.samples[id]) == 0 || len(r.of(id, tcp.EventOpen)) != 1 {
-						t.Errorf(
-							"flow %d: %d samples, %d open events", id, len(r.samples[id]),
-							len(r.of(id, tcp.EventOpen)),
-						)
+						t.Errorf("flow %d: %d samples, %d open events", id, len(r.samples[id]),
+							len(r.of(id, tcp.EventOpen)))
 					}
 				}
 				if n := len(r.source.flows.wanted); n != 0 {
@@ -352,10 +350,8 @@ func TestDensities(t *testing.T) {
 					}
 					for i := 1; i < len(packets); i++ {
 						if gap := packets[i].TimeNs - packets[i-1].TimeNs; gap < int64(every) {
-							t.Errorf(
-								"samples %d and %d are %s apart, want at least %s", i-1, i, time.Duration(gap),
-								every,
-							)
+							t.Errorf("samples %d and %d are %s apart, want at least %s", i-1, i, time.Duration(gap),
+								every)
 						}
 					}
 				}

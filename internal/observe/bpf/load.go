@@ -259,10 +259,8 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	private, undescribed := resolvePrivate(types)
 	l.private, l.missing = private, append(l.missing, undescribed...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
-		l.missing = append(
-			l.missing,
-			"private state of airtide's congestion controls under other names than their own: "+err.Error(),
-		)
+		l.missing = append(l.missing,
+			"private state of airtide's congestion controls under other names than their own: "+err.Error())
 	}
 	privateWords := 0
 	for _, p := range l.private {

@@ -308,10 +308,8 @@ func TestWhatTheKernelRefusesIsReplaced(t *testing.T) {
 		t.Run(strings.Join(c.refuses, " "), func(t *testing.T) {
 			n := newNetwork(t, 0)
 			client, server := n.Connect(testnet.Dial{}) // idle when the observation begins
-			s := open(
-				t,
-				Options{refuses: c.refuses, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}},
-			)
+			s := open(t,
+				Options{refuses: c.refuses, Filter: filter.Filter{NetNS: []uint32{n.Client.NetNS, n.Server.NetNS}}})
 			defer s.Close()
 			description := s.Description()
 			if c.attach != "" && s.loaded.attach != c.attach {

@@ -68,10 +68,8 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 			// before) to the origin.
 			origin, k := float64(v[tcp.CubicOriginPackets]), float64(v[tcp.CubicKMs])/1000
 			if want := math.Cbrt((origin - float64(first.Values[tcp.CwndPackets])) / 0.4); math.Abs(k-want) > 0.15 {
-				t.Fatalf(
-					"K is %.2f s, from %d to %.0f packets it is %.2f s", k, first.Values[tcp.CwndPackets], origin,
-					want,
-				)
+				t.Fatalf("K is %.2f s, from %d to %.0f packets it is %.2f s", k, first.Values[tcp.CwndPackets], origin,
+					want)
 			}
 			age := float64(s.TimeNs-v[tcp.CubicEpochNs]) / 1e9
 			delay := float64(v[tcp.CubicDelayMinUs]) / 1e6
@@ -163,10 +161,8 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 			mode := s.Values[tcp.BBRMode]
 			modes[mode] = true
 			if i == 1 && (mode != 0 || s.Values[tcp.BBRPacingGainPct] < 280 || s.Values[tcp.BBRFullBandwidth] != 0) {
-				t.Errorf(
-					"begins in mode %d with gain %d %%, want startup with 288 %%", mode,
-					s.Values[tcp.BBRPacingGainPct],
-				)
+				t.Errorf("begins in mode %d with gain %d %%, want startup with 288 %%", mode,
+					s.Values[tcp.BBRPacingGainPct])
 			}
 		}
 		if !modes[0] || !modes[2] || v[tcp.BBRFullBandwidth] != 1 {
@@ -178,10 +174,8 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 func TestASourceOpensBesideAnAlgorithmOfUnknownState(t *testing.T) {
 	known := privateStates
 	defer func() { privateStates = known }()
-	privateStates = append(
-		slices.Clone(known),
-		privateState{name: "reno", structName: "tcp_sock", members: []string{"no_such_member"}},
-	)
+	privateStates = append(slices.Clone(known),
+		privateState{name: "reno", structName: "tcp_sock", members: []string{"no_such_member"}})
 	for _, form := range forms {
 		s := open(t, Options{Attach: form})
 		const want = "private state of reno: this kernel's struct tcp_sock has no member no_such_member"

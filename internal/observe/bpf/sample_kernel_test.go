@@ -206,10 +206,8 @@ func TestMemoryAgreesWithTheSocket(t *testing.T) {
 	write(t, client, 1)
 	quiet(t, client)
 	write(t, client, 100_000)
-	testnet.Eventually(
-		t, 5*time.Second, "the server to close its window",
-		func() bool { return testnet.Info(t, client).Snd_wnd == 0 },
-	)
+	testnet.Eventually(t, 5*time.Second, "the server to close its window",
+		func() bool { return testnet.Info(t, client).Snd_wnd == 0 })
 	time.Sleep(500 * time.Millisecond) // see still
 	unsent := memoryOf(t, client)
 	maps.Copy(unsent, queuesOf(t, client))
@@ -252,10 +250,8 @@ func TestSamplesAgreeWithTCPInfoWhileNothingArrives(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf(
-		"in none of %d attempts did the socket come to such counts and was left alone between two timeouts",
-		attempts,
-	)
+	t.Fatalf("in none of %d attempts did the socket come to such counts and was left alone between two timeouts",
+		attempts)
 }
 
 // agreesWhileNothingArrives lets a socket run into timeouts and compares. False when a timeout came

@@ -114,9 +114,7 @@ func handshake(state int64) bool {
 // acks finds codes 1 and 3 and congestion marks.
 func (c *comparison) acks() {
 	if growth(c.before.dsackDups, c.now.dsackDups) > 0 {
-		c.event(
-			tcp.Event{Kind: tcp.EventDsack, Value: growth(c.before.dsackDups, c.now.dsackDups)},
-		)
+		c.event(tcp.Event{Kind: tcp.EventDsack, Value: growth(c.before.dsackDups, c.now.dsackDups)})
 	}
 	// Without SACK the kernel counts duplicate ACKs in sacked_out. Recovery is only entered upon
 	// them.

@@ -67,10 +67,8 @@ func TestTransferIsSampledInEveryAddressFamily(t *testing.T) {
 			other, _ := r.find(server.LocalAddr())
 			got, _ := r.last(other.ID)
 			if got.Values[tcp.ReceivedBytes] != n || got.Values[tcp.ReadBytes] != n {
-				t.Errorf(
-					"server received %d, read %d, want %d", got.Values[tcp.ReceivedBytes],
-					got.Values[tcp.ReadBytes], n,
-				)
+				t.Errorf("server received %d, read %d, want %d", got.Values[tcp.ReceivedBytes],
+					got.Values[tcp.ReadBytes], n)
 			}
 		})
 	}
@@ -166,10 +164,8 @@ func TestOpenAndCloseAreSeenWithTheirReason(t *testing.T) {
 	leaving := func(e tcp.Event) bool {
 		return e.From == uint8(tcp.StateEstablished) && e.To >= uint8(tcp.StateFinWait1)
 	}
-	eventually(
-		t, "its FIN is seen",
-		func() bool { return slices.ContainsFunc(r.eventsOf(fl.ID, tcp.EventState), leaving) },
-	)
+	eventually(t, "its FIN is seen",
+		func() bool { return slices.ContainsFunc(r.eventsOf(fl.ID, tcp.EventState), leaving) })
 	server.Close()
 	client.Close()
 	_ = reset.SetLinger(0) // closing sends a RST

@@ -127,10 +127,8 @@ func TestQuantilesAreWithinOnePercent(t *testing.T) {
 	for i := range int64(20_000) {
 		rtt := int64(2000 * (1 + random.ExpFloat64()*5))
 		all = append(all, rtt)
-		s.sample(
-			1, t0+i*ms,
-			values{tcp.RttUs: rtt, tcp.SrttUs: 5000, tcp.CwndPackets: 10 + i%5, tcp.InFlightPackets: i % 3},
-		)
+		s.sample(1, t0+i*ms,
+			values{tcp.RttUs: rtt, tcp.SrttUs: 5000, tcp.CwndPackets: 10 + i%5, tcp.InFlightPackets: i % 3})
 	}
 	slices.Sort(all)
 	f := s.only()
@@ -146,10 +144,8 @@ func TestQuantilesAreWithinOnePercent(t *testing.T) {
 }
 
 func TestAbsentStaysAbsent(t *testing.T) {
-	s := newScene(
-		t,
-		Options{Unseen: []tcp.EventKind{tcp.EventReordering, tcp.EventRetransmit, tcp.EventUndo, tcp.EventDupAck}},
-	)
+	s := newScene(t,
+		Options{Unseen: []tcp.EventKind{tcp.EventReordering, tcp.EventRetransmit, tcp.EventUndo, tcp.EventDupAck}})
 	s.open(1, nil)
 	s.sample(1, t0+sec, nil)
 	s.sample(1, t0+3*sec, nil)

@@ -182,10 +182,8 @@ func TestATerminalThatFallsSilentIsForgotten(t *testing.T) {
 	)
 	sent := h.Status().Cells[0].Bundles
 	stranger := join(t, n.Client, cellkey.New(), 4803, at)
-	testnet.Eventually(
-		t, 60*time.Second, "datagrams of another cell",
-		func() bool { return h.Status().Datagrams["other_cell"] > 3 },
-	)
+	testnet.Eventually(t, 60*time.Second, "datagrams of another cell",
+		func() bool { return h.Status().Datagrams["other_cell"] > 3 })
 	if now := h.Status().Cells[0].Bundles; now != sent || len(stranger.peers()) > 0 {
 		t.Errorf("%d bundles were sent to nobody", now-sent)
 	}
@@ -199,10 +197,8 @@ func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})
 	at := netip.AddrPortFrom(n.Server.V4, h.Port())
 	a, b := join(t, n.Client, k, 4801, at), join(t, n.Client, k, 4802, at)
-	testnet.Eventually(
-		t, 60*time.Second, "both to know each other",
-		func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 },
-	)
+	testnet.Eventually(t, 60*time.Second, "both to know each other",
+		func() bool { return len(a.peers()) == 1 && len(b.peers()) == 1 })
 
 	random := rand.New(rand.NewPCG(1, 2))
 	var rubbish *link.Link

@@ -181,10 +181,8 @@ func (c *conn) join(device *net.Interface, group netip.Addr) error {
 		)
 	}
 	p := ipv4.NewPacketConn(c)
-	return errors.Join(
-		p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1),
-		p.SetMulticastLoopback(false),
-	)
+	return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1),
+		p.SetMulticastLoopback(false))
 }
 
 // Groups returns the families in which the link uses multicast.

@@ -41,10 +41,8 @@ func (r *Report) Table(w io.Writer) error {
 		), ms(e.RTTWithUs),
 			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
 		if e.LeastPart > 0 {
-			fmt.Fprintf(
-				&b, "of those that want all, the one that gains least has %.2f of what it has without\n",
-				e.LeastPart,
-			)
+			fmt.Fprintf(&b, "of those that want all, the one that gains least has %.2f of what it has without\n",
+				e.LeastPart)
 		}
 	}
 	if r.Foreign {

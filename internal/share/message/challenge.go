@@ -119,12 +119,8 @@ func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, want
 		waiting = append(waiting, s)
 	}
 	slices.SortFunc(waiting, func(a, b *session) int {
-		return cmp.Or(
-			cmp.Compare(min(a.answers, answersAtOnce), min(b.answers, answersAtOnce)),
-			first(a.wanting, b.wanting),
-			cmp.Compare(a.answered, b.answered),
-			cmp.Compare(a.firstHeard, b.firstHeard),
-		)
+		return cmp.Or(cmp.Compare(min(a.answers, answersAtOnce), min(b.answers, answersAtOnce)),
+			first(a.wanting, b.wanting), cmp.Compare(a.answered, b.answered), cmp.Compare(a.firstHeard, b.firstHeard))
 	})
 	n := 0
 	for n < len(waiting) && n < MaxEchoes && (n < answersAlways || waiting[n].answers < answersAtOnce) {

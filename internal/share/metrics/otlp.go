@@ -108,10 +108,8 @@ func (e *Exporter) observe(meter metric.Meter, look Look) error {
 				o.ObserveFloat64(instruments[p.definition], p.value, constant)
 				continue
 			}
-			o.ObserveFloat64(
-				instruments[p.definition], p.value, constant,
-				metric.WithAttributes(attribute.String(p.label, p.of)),
-			)
+			o.ObserveFloat64(instruments[p.definition], p.value, constant,
+				metric.WithAttributes(attribute.String(p.label, p.of)))
 		}
 		return nil
 	}, all...)

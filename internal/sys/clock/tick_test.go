@@ -8,10 +8,8 @@ func TestTickRate(t *testing.T) {
 			jiffies := -300*int64(hz) + int64(up*float64(hz))
 			for _, late := range []float64{0, 0.004, 0.1} {
 				if got, clear := tickRate(uint32(jiffies), int64((up+late)*1e9)); got != hz || !clear {
-					t.Errorf(
-						"%d ticks a second, %g s after boot, read %g s apart: found %d, %v", hz, up, late, got,
-						clear,
-					)
+					t.Errorf("%d ticks a second, %g s after boot, read %g s apart: found %d, %v", hz, up, late, got,
+						clear)
 				}
 			}
 		}

@@ -34,11 +34,8 @@ func ParseSort(s string) (Sort, error) {
 	key, reverse := strings.CutPrefix(s, "-")
 	i := slices.IndexFunc(SortKeys(), func(k string) bool { return k == key || tcp.PlainName(k) == key })
 	if i < 0 {
-		return Sort{}, fmt.Errorf(
-			"sort key %q: want one of %s, with a leading - for the reverse order",
-			s,
-			strings.Join(SortKeys(), ", "),
-		)
+		return Sort{}, fmt.Errorf("sort key %q: want one of %s, with a leading - for the reverse order", s,
+			strings.Join(SortKeys(), ", "))
 	}
 	return Sort{Key: SortKeys()[i], Reverse: reverse}, nil
 }

@@ -148,11 +148,7 @@ func (m *ui) nextSpan() time.Duration {
 
 // chart is a title and the rows of a plot with its axis, labelled at the top and the bottom.
 func (m *ui) chart(
-	name string,
-	of func(Point) (int64, int64),
-	style lipgloss.Style,
-	text func(Value) string,
-	rows, stacked int,
+	name string, of func(Point) (int64, int64), style lipgloss.Style, text func(Value) string, rows, stacked int,
 ) []string {
 	over := m.timeSpan()
 	fromNs := m.nowNs - over.Nanoseconds()

@@ -163,11 +163,8 @@ func TestAHookTellsAStateBeforeTheNextSampleDoes(t *testing.T) {
 	feed(
 		t,
 		table,
-		sample(
-			1,
-			2*second,
-			map[tcp.Field]int64{tcp.StateField: int64(tcp.StateEstablished), tcp.CAStateField: int64(tcp.CAOpen)},
-		),
+		sample(1, 2*second,
+			map[tcp.Field]int64{tcp.StateField: int64(tcp.StateEstablished), tcp.CAStateField: int64(tcp.CAOpen)}),
 	)
 	observe(t, table.Event(&tcp.Event{TimeNs: 3 * second, Flow: 1, Kind: tcp.EventCAState, To: uint8(tcp.CALoss)}))
 	observe(t, table.Event(&tcp.Event{TimeNs: 1 * second, Flow: 1, Kind: tcp.EventState, To: uint8(tcp.StateSynSent)}))
@@ -177,13 +174,8 @@ func TestAHookTellsAStateBeforeTheNextSampleDoes(t *testing.T) {
 	observe(t, table.Flow(again))
 	r := only(t, table, 3*second)
 	if r.CAState != "loss" || r.State != "established" || r.CongestionControl != "bbr" || r.Comm != "iperf3" {
-		t.Errorf(
-			"got %s, %s, %s of %s; want loss, established, bbr of iperf3",
-			r.CAState,
-			r.State,
-			r.CongestionControl,
-			r.Comm,
-		)
+		t.Errorf("got %s, %s, %s of %s; want loss, established, bbr of iperf3", r.CAState, r.State, r.CongestionControl,
+			r.Comm)
 	}
 }
 
@@ -250,12 +242,8 @@ func TestOnlyTheLastEventsAndTheLastMinuteAreKept(t *testing.T) {
 	}
 	last, before := d.Events[eventsKept-1], d.Events[eventsKept-2]
 	if last.Kind != tcp.EventSack || last.Count != 50 || last.TimeNs != 1049 || before.Seq != 999 {
-		t.Errorf(
-			"the last events are %v (%d times) and seq %d; want one entry for 50 SACKs after seq 999",
-			last.Kind,
-			last.Count,
-			before.Seq,
-		)
+		t.Errorf("the last events are %v (%d times) and seq %d; want one entry for 50 SACKs after seq 999", last.Kind,
+			last.Count, before.Seq)
 	}
 	if first, newest := d.History[0], d.History[historyPoints-1]; first.CwndMin != 400 || newest.CwndMax != 999 {
 		t.Errorf("history from cwnd %d to %d, want 400 to 999", first.CwndMin, newest.CwndMax)
@@ -313,11 +301,8 @@ func BenchmarkSamples(b *testing.B) {
 			batch := tcp.NewBatch(1000)
 			for i := range 1000 {
 				batch.Append(
-					sample(
-						tcp.FlowID(1+i*flows/1000),
-						0,
-						map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1},
-					),
+					sample(tcp.FlowID(1+i*flows/1000), 0,
+						map[tcp.Field]int64{tcp.CwndPackets: 10, tcp.RttUs: 10, tcp.AckedBytes: 1}),
 				)
 			}
 			ns := int64(0)
