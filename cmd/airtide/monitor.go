@@ -23,24 +23,34 @@ func newMonitor(t *terminal.Terminal) *cobra.Command {
 		asJSON             jsonFlag
 		once, events, idle bool
 		sort, find         string
+		recorded           replayFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "monitor",
-		Short: "Watch TCP connections live",
+		Use:   "monitor [FILE]",
+		Short: "Watch TCP connections live, or replay a recording",
 		Long: `Shows every TCP connection with its congestion window, round-trip times, queues, rates and errors,
 updated live.
 
 On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one
 connection, ? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with
---json, lines of JSON.`,
+--json, lines of JSON.
+
+With a recording, it is replayed: space pauses, the arrows left and right move by 5 s, comma and dot
+step by 0.1 s, + and - change the speed. In a pipe, a table or lines are printed for each interval of
+the recording, as fast as possible.`,
 		Example: `  airtide monitor
   airtide monitor --port 443 --sort srtt_us
   airtide monitor --once
+  airtide monitor upload.atr --speed 0.5 --from 2s
   airtide monitor --json --events | jq 'select(.type == "event")'`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			mo, err := source.options()
-			if err != nil {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return noArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := recorded.check(cmd, len(args) > 0); err != nil {
 				return err
 			}
 			order, err := screen.ParseSort(sort)
@@ -50,13 +60,26 @@ connection, ? shows all keys, q quits. In a pipe or with --once, a plain table i
 			if events && !bool(asJSON) {
 				return usageError{errors.New("--events needs --json")}
 			}
-			return watch(cmd.Context(), t, mo, screen.Options{
+			o := screen.Options{
 				Interval: interval, Once: once, Events: events, Sort: order,
 				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: t.Out,
-			}, bool(asJSON))
+			}
+			if len(args) > 0 {
+				chosen, err := (&recordedFlags{selectionFlags: source.selectionFlags}).filter()
+				if err != nil {
+					return err
+				}
+				return replay(cmd.Context(), t, args[0], &recorded, chosen, o, bool(asJSON))
+			}
+			mo, err := source.options()
+			if err != nil {
+				return err
+			}
+			return watch(cmd.Context(), t, mo, o, bool(asJSON))
 		},
 	}
 	source.register(cmd)
+	recorded.register(cmd)
 	fl := cmd.Flags()
 	durationVar(fl, &interval, "interval", "i", 0, "time between two updates (default 1 s, 500 ms on the full screen)")
 	asJSON.register(fl, "print lines of JSON")

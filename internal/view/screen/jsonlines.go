@@ -114,6 +114,8 @@ type lineWriter struct {
 	out   *bufio.Writer
 	table *Table
 	clock Clock
+	// fromNs is the time before which events are not written.
+	fromNs int64
 	tcp.Discard
 }
 
@@ -124,6 +126,9 @@ func newLineWriter(w io.Writer, t *Table, clock Clock) *lineWriter {
 // Event writes a line at once into the buffer.
 func (l *lineWriter) Event(e *tcp.Event) error {
 	local, remote := l.table.endpoints(e.Flow)
+	if e.TimeNs < l.fromNs {
+		return nil
+	}
 	nowNs, wall := l.clock()
 	line := newEventLine(e, local, remote, wall.Add(time.Duration(e.TimeNs-nowNs)))
 	l.mu.Lock()

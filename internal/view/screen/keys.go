@@ -9,6 +9,8 @@ type keyMap struct {
 	filter, idle, pause, open, back, help   key.Binding
 	span, glyphs, earlier, later, quit, now key.Binding
 	suspend                                 key.Binding
+	// Keys of a replay.
+	stepBack, stepOn, seekBack, seekOn, slower, faster key.Binding
 }
 
 func newKeyMap() keyMap {
@@ -38,6 +40,24 @@ func newKeyMap() keyMap {
 		quit:     bind("q", "quit, back from the detail", "q"),
 		now:      bind("ctrl+c", "quit at once", "ctrl+c"),
 		suspend:  bind("ctrl+z", "suspend", "ctrl+z"),
+		stepBack: bind(",", "replay: 0.1 s back, and pause", ","),
+		stepOn:   bind(".", "replay: 0.1 s on, and pause", "."),
+		seekBack: bind("←", "replay: 5 s back (shift: 60 s)", "left", "shift+left"),
+		seekOn:   bind("→", "replay: 5 s on (shift: 60 s)", "right", "shift+right"),
+		slower:   bind("-", "replay: half as fast", "-"),
+		faster:   bind("+", "replay: twice as fast", "+", "="),
+	}
+}
+
+// replay are the keys of a replay in the footer.
+func (k keyMap) replay() []key.Binding {
+	brief := func(b key.Binding, shown, what string) key.Binding {
+		b.SetHelp(shown, what)
+		return b
+	}
+	return []key.Binding{
+		brief(k.pause, "space", "pause"), brief(k.seekOn, "←→", "5 s"), brief(k.stepOn, ",.", "step"),
+		brief(k.faster, "+-", "speed"),
 	}
 }
 
@@ -60,9 +80,13 @@ func (k keyMap) short(detail bool) []key.Binding {
 	}
 }
 
-func (k keyMap) full() [][]key.Binding {
-	return [][]key.Binding{
+func (k keyMap) full(replay bool) [][]key.Binding {
+	columns := [][]key.Binding{
 		{k.up, k.down, k.pageUp, k.pageDown, k.home, k.end, k.open, k.back, k.quit, k.now, k.suspend},
 		{k.sortNext, k.sortBack, k.reverse, k.filter, k.idle, k.pause, k.span, k.glyphs, k.earlier, k.later, k.help},
 	}
+	if replay {
+		columns = append(columns, []key.Binding{k.stepBack, k.stepOn, k.seekBack, k.seekOn, k.slower, k.faster})
+	}
+	return columns
 }

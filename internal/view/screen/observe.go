@@ -26,6 +26,8 @@ type Options struct {
 	// Source drives the sink until the context is done. It then delivers its remaining records and
 	// returns nil.
 	Source func(context.Context, tcp.Sink) error
+	// Player replays a recording in place of Source and Clock.
+	Player *Player
 	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half
 	// of it on the full screen.
 	Interval time.Duration
@@ -45,6 +47,9 @@ type Options struct {
 func (o Options) complete(interval time.Duration) Options {
 	if o.Interval <= 0 {
 		o.Interval = interval
+	}
+	if o.Player != nil {
+		o.Clock, o.Source = o.Player.Clock, o.Player.play
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock
@@ -77,6 +82,9 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 func JSONLines(ctx context.Context, t *Table, o Options) error {
 	o = o.complete(time.Second)
 	lines := newLineWriter(o.Output, t, o.Clock)
+	if o.Player != nil {
+		lines.fromNs = o.Player.within(o.Player.o.FromNs)
+	}
 	var sink tcp.Sink = t
 	if o.Events {
 		sink = tcp.Tee{t, lines}
@@ -87,6 +95,9 @@ func JSONLines(ctx context.Context, t *Table, o Options) error {
 // observe runs the source and calls show after every interval, and a last time when the source has
 // ended.
 func (o Options) observe(ctx context.Context, sink tcp.Sink, show func() error) error {
+	if o.Player != nil {
+		return o.Player.show(ctx, sink, &o, show)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)

@@ -91,6 +91,14 @@ func (t *Table) SetSource(s Source) {
 	t.source = Source{Name: s.Name, Unseen: slices.Clone(s.Unseen)}
 }
 
+// reset forgets everything but the source.
+func (t *Table) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flows = map[tcp.FlowID]*connection{}
+	t.latestNs, t.samples, t.samplesIn, t.loss, t.untracked = 0, 0, stats.Meter{}, tcp.Loss{}, 0
+}
+
 // Flow announces a flow or updates it.
 func (t *Table) Flow(f *tcp.Flow) error {
 	t.mu.Lock()

@@ -190,6 +190,8 @@ func (m *ui) press(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case key.Matches(k, m.keys.help):
 		m.showHelp = true
+	case m.o.Player != nil && m.pressInReplay(k):
+		m.refresh()
 	case key.Matches(k, m.keys.pause):
 		m.paused = !m.paused
 		m.refresh()
@@ -203,6 +205,34 @@ func (m *ui) press(k tea.KeyPressMsg) tea.Cmd {
 		return m.pressInTable(k)
 	}
 	return nil
+}
+
+func (m *ui) pressInReplay(k tea.KeyPressMsg) bool {
+	seek := 5 * time.Second
+	if k.Mod.Contains(tea.ModShift) {
+		seek = time.Minute
+	}
+	const step = 100 * time.Millisecond
+	p := m.o.Player
+	switch {
+	case key.Matches(k, m.keys.pause):
+		p.Pause()
+	case key.Matches(k, m.keys.stepOn):
+		p.Step(step)
+	case key.Matches(k, m.keys.stepBack):
+		p.Step(-step)
+	case key.Matches(k, m.keys.seekOn):
+		p.Seek(seek)
+	case key.Matches(k, m.keys.seekBack):
+		p.Seek(-seek)
+	case key.Matches(k, m.keys.faster):
+		p.Faster(2)
+	case key.Matches(k, m.keys.slower):
+		p.Faster(0.5)
+	default:
+		return false
+	}
+	return true
 }
 
 func (m *ui) pressInTable(k tea.KeyPressMsg) tea.Cmd {

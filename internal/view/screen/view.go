@@ -55,6 +55,19 @@ func (m *ui) header() string {
 		style func(...string) string
 	}
 	var parts []part
+	if p := m.o.Player; p != nil {
+		s := p.State()
+		text := fmt.Sprintf("%.1f of %.1f s", s.Place.Seconds(), s.Length.Seconds())
+		switch {
+		case s.Paused:
+			parts = append(parts, part{"PAUSED", m.styles.note.Render})
+		case s.Ended:
+			parts = append(parts, part{"END", m.styles.note.Render})
+		case s.Speed != 1:
+			text += fmt.Sprintf(" x%g", s.Speed)
+		}
+		parts = append(parts, part{text, m.styles.note.Render})
+	}
 	if m.paused {
 		parts = append(parts, part{"PAUSED", m.styles.note.Render})
 	}
@@ -102,7 +115,11 @@ func (m *ui) footer() string {
 	}
 	h := m.help
 	h.SetWidth(max(1, m.width-used))
-	return line + h.ShortHelpView(m.keys.short(m.detail != nil))
+	keys := m.keys.short(m.detail != nil)
+	if m.o.Player != nil {
+		keys = append(m.keys.replay(), keys...)
+	}
+	return line + h.ShortHelpView(keys)
 }
 
 func (m *ui) sortText() string {
@@ -193,7 +210,7 @@ func (m *ui) helpLines() []string {
 	h := m.help
 	h.SetWidth(m.width)
 	lines := []string{"", m.styles.title.Render("Keys")}
-	lines = append(lines, strings.Split(h.FullHelpView(m.keys.full()), "\n")...)
+	lines = append(lines, strings.Split(h.FullHelpView(m.keys.full(m.o.Player != nil)), "\n")...)
 	return append(lines, "",
 		m.styles.title.Render("Columns"),
 		"CC congestion control · CA congestion state · CWND, SSTHR, INFL in packets",

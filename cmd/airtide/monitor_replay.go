@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"airtide/internal/recording/trace"
+	"airtide/internal/sockets/filter"
+	"airtide/internal/tcp"
+	"airtide/internal/view/screen"
+	"airtide/internal/view/terminal"
+)
+
+// replayFlags are the flags of monitor with a recording.
+type replayFlags struct {
+	speed float64
+	from  time.Duration
+}
+
+func (f *replayFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.Float64Var(&f.speed, "speed", 0,
+		"with FILE: recorded seconds per second (default 1, in a pipe as fast as possible)")
+	durationVar(fl, &f.from, "from", "", 0, "with FILE: begin at this time of the recording")
+}
+
+// check refuses flags that do not belong together.
+func (f *replayFlags) check(cmd *cobra.Command, file bool) error {
+	if !file {
+		for _, name := range []string{"speed", "from"} {
+			if cmd.Flags().Changed(name) {
+				return usageError{fmt.Errorf("--%s needs a recording: airtide monitor FILE", name)}
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{"source", "density", "poll", "buffer-mb", "max-flows", "attach", "btf"} {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s is for a live observation, not for a recording", name)}
+		}
+	}
+	if cmd.Flags().Changed("speed") && (f.speed <= 0 || math.IsInf(f.speed, 0) || math.IsNaN(f.speed)) {
+		return usageError{fmt.Errorf("--speed %g: want a number above 0", f.speed)}
+	}
+	if f.from < 0 {
+		return usageError{fmt.Errorf("--from %s: want a time since the first record", f.from)}
+	}
+	return nil
+}
+
+// replay shows a recording as watch shows a live source.
+func replay(
+	ctx context.Context, t *terminal.Terminal, path string, f *replayFlags, chosen recordedFilter, o screen.Options,
+	asJSON bool,
+) error {
+	r, err := openTrace(t, path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	flows, err := chosen.flows(ctx, r)
+	if err != nil {
+		return err
+	}
+	between := &timeSpan{}
+	fields := []tcp.Field{}
+	err = r.scan(ctx, "looking through", trace.ScanOptions{Fields: fields, Flows: flows}, between)
+	if err != nil {
+		return err
+	}
+	if !between.any {
+		return fmt.Errorf("%s has no sample and no event to replay", path)
+	}
+	meta := r.Metadata()
+	density, err := filter.ParseDensity(meta.Density)
+	if err != nil {
+		density = filter.Density{} // of a later version
+	}
+	table := screen.NewTable(screen.TableOptions{SampleEvery: max(density.Every, time.Duration(meta.IntervalNs))})
+	table.SetSource(screen.Source{Name: path})
+	speed := f.speed
+	full := !asJSON && !o.Once && t.Screen
+	if full && speed == 0 {
+		speed = 1
+	}
+	whole := false
+	o.Player = screen.NewPlayer(table, screen.PlayerOptions{
+		Scan: func(ctx context.Context, sink tcp.Sink) error {
+			err := r.Scan(ctx, trace.ScanOptions{Flows: flows}, sink)
+			whole = err == nil
+			return err
+		},
+		StartNs: between.first, EndNs: between.last, FromNs: between.first + f.from.Nanoseconds(), Speed: speed,
+		Wall: time.Unix(0, meta.ClockWallNs+between.first-meta.ClockMonotonicNs),
+	})
+	switch {
+	case asJSON:
+		err = screen.JSONLines(ctx, table, o)
+	case !full:
+		err = screen.Plain(ctx, table, o)
+	default:
+		err = screen.Run(ctx, table, o)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // the reader of the pipe has gone
+	}
+	if whole {
+		r.warnDamage() // an interrupted scan has not seen the end
+	}
+	return err
+}
+
+// timeSpan is a sink that finds the times of the first and the last record.
+type timeSpan struct {
+	tcp.Discard
+	first, last int64
+	any         bool
+}
+
+func (s *timeSpan) see(ns int64) {
+	if !s.any {
+		s.first, s.last, s.any = ns, ns, true
+	}
+	s.first, s.last = min(s.first, ns), max(s.last, ns)
+}
+
+func (s *timeSpan) Samples(b *tcp.Batch) error {
+	for _, ns := range b.TimeNs {
+		s.see(ns)
+	}
+	return nil
+}
+
+func (s *timeSpan) Event(e *tcp.Event) error {
+	s.see(e.TimeNs)
+	return nil
+}
