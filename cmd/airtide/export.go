@@ -55,7 +55,8 @@ CSV, left out in JSON lines), never zero.`,
 			for _, name := range fields {
 				f, ok := tcp.FieldByName(strings.TrimSpace(name))
 				if !ok {
-					return usageError{fmt.Errorf("unknown field %q%s: airtide help fields lists them", name, suggestion("", name, tcp.FieldNames()))}
+					meant := suggestion("", name, tcp.FieldNames())
+					return usageError{fmt.Errorf("unknown field %q%s: airtide help fields lists them", name, meant)}
 				}
 				o.Fields = append(o.Fields, f)
 			}

@@ -22,15 +22,28 @@ func TestVersionComesFromTheLinkerOrTheBuildInformation(t *testing.T) {
 		info                  *debug.BuildInfo
 		want                  build
 	}{
-		"no information":         {want: build{Version: "unknown"}},
-		"no version control":     {info: info(), want: build{Version: "unknown"}},
-		"by the go command":      {info: clean, want: build{Version: hash[:12], Commit: hash, Date: "2026-11-25T12:00:00Z"}},
-		"a release":              {release: "v1.2.3", info: clean, want: build{Version: "v1.2.3", Commit: hash, Date: "2026-11-25T12:00:00Z"}},
-		"by the linker":          {commit: "abc", date: "2027", info: clean, want: build{Version: "abc", Commit: "abc", Date: "2027"}},
-		"changed, by the linker": {commit: hash + changes, want: build{Version: hash[:12] + changes, Commit: hash + changes}},
+		"no information":     {want: build{Version: "unknown"}},
+		"no version control": {info: info(), want: build{Version: "unknown"}},
+		"by the go command": {
+			info: clean,
+			want: build{Version: hash[:12], Commit: hash, Date: "2026-11-25T12:00:00Z"},
+		},
+		"a release": {
+			release: "v1.2.3", info: clean,
+			want: build{Version: "v1.2.3", Commit: hash, Date: "2026-11-25T12:00:00Z"},
+		},
+		"by the linker": {
+			commit: "abc", date: "2027", info: clean,
+			want: build{Version: "abc", Commit: "abc", Date: "2027"},
+		},
+		"changed, by the linker": {
+			commit: hash + changes,
+			want:   build{Version: hash[:12] + changes, Commit: hash + changes},
+		},
 		"changed": {
 			info: info(
-				debug.BuildSetting{Key: "vcs.revision", Value: hash}, debug.BuildSetting{Key: "vcs.modified", Value: "true"},
+				debug.BuildSetting{Key: "vcs.revision", Value: hash},
+				debug.BuildSetting{Key: "vcs.modified", Value: "true"},
 			),
 			want: build{Version: hash[:12] + changes, Commit: hash + changes},
 		},
@@ -70,7 +83,8 @@ func TestReferencePagesHaveTheTextsOfTheTopics(t *testing.T) {
 	}
 	quantities := page("units.md")
 	for _, g := range units.Grammars() {
-		if !strings.Contains(quantities, "| "+g.Quantity+" | ") || !strings.Contains(quantities, "| "+g.Examples+" |") {
+		if row := "| " + g.Quantity + " | "; !strings.Contains(quantities, row) ||
+			!strings.Contains(quantities, "| "+g.Examples+" |") {
 			t.Errorf("units.md has no row of %s with the examples %s", g.Quantity, g.Examples)
 		}
 	}

@@ -6,11 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
-	"github.com/expr-lang/expr/vm"
+	"go.starlark.net/syntax"
 )
 
 // Claim is an expression over measurements that runs can be held against: comparisons of numbers,
@@ -42,7 +38,7 @@ type comparison struct {
 // side is one side of a comparison, a number.
 type side struct {
 	text    string
-	program *vm.Program
+	program program
 	// constant means that the value does not depend on the runs. An interval need not be shown.
 	constant bool
 }
@@ -54,17 +50,37 @@ type joined struct {
 
 type negated struct{ term term }
 
+// maxLength bounds the length of a claim in bytes.
+const maxLength = 4096
+
 // Compile parses a claim and checks it against the existing measurements and axes. Its error is a
-// *Mistake.
+// *Mistake. The grammar is that of Starlark expressions.
 func Compile(expression string, v Vocabulary) (*Claim, error) {
-	options := append(v.options(), expr.AsBool(), expr.WarnOnAny())
-	program, err := expr.Compile(expression, options...)
+	if len(expression) > maxLength {
+		return nil, &Mistake{1, 1, fmt.Sprintf("it is longer than %d bytes", maxLength)}
+	}
+	b := builder{vocabulary: v, source: []rune(expression)}
+	// A line break has no meaning in a claim; Starlark would end the expression there.
+	flat := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, expression)
+	trimmed := strings.TrimLeft(flat, " ")
+	b.skipped = len(flat) - len(trimmed)
+	tree, err := new(syntax.FileOptions).ParseExpr("", trimmed, 0)
 	if err != nil {
-		return nil, asMistake(err)
+		if e, ok := errors.AsType[syntax.Error](err); ok {
+			return nil, b.mistakeAt(e.Pos, e.Msg)
+		}
+		return nil, &Mistake{1, 1, err.Error()}
+	}
+	if end := syntax.End(tree); strings.TrimRight(b.from(end), " \n\r\t") != "" {
+		return nil, b.mistakeAt(end, "expected the end of the claim")
 	}
 	c := &Claim{expression: expression, vocabulary: v}
-	b := builder{claim: c, source: []rune(expression)}
-	if c.root, err = b.term(program.Node()); err != nil {
+	if c.root, err = b.term(tree); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -73,73 +89,80 @@ func Compile(expression string, v Vocabulary) (*Claim, error) {
 // String is the claim as it was written.
 func (c *Claim) String() string { return c.expression }
 
-// builder takes the library's syntax tree apart.
+// builder makes programs from the syntax tree of a claim.
 type builder struct {
-	claim  *Claim
-	source []rune
+	vocabulary Vocabulary
+	source     []rune
+	skipped    int // spaces before the first word
+	// within is where at_each has the measurements at the moment, outermost first.
+	within []point
 }
 
-func (b *builder) term(n ast.Node) (term, error) {
-	switch n := n.(type) {
-	case *ast.UnaryNode:
-		if n.Operator == "not" || n.Operator == "!" {
-			inner, err := b.term(n.Node)
+// point is one value of a swept parameter.
+type point struct{ axis, value string }
+
+func (b *builder) term(e syntax.Expr) (term, error) {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return b.term(e.X)
+	case *syntax.CallExpr:
+		if name, ok := e.Fn.(*syntax.Ident); ok && name.Name == atEach {
+			return b.atEach(e)
+		}
+	case *syntax.UnaryExpr:
+		if e.Op == syntax.NOT {
+			inner, err := b.term(e.X)
 			return negated{inner}, err
 		}
-	case *ast.BinaryNode:
-		switch n.Operator {
-		case "and", "&&", "or", "||":
-			operator := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[n.Operator]
-			left, err := b.term(n.Left)
+	case *syntax.BinaryExpr:
+		switch e.Op {
+		case syntax.AND, syntax.OR:
+			left, err := b.term(e.X)
 			if err != nil {
 				return nil, err
 			}
-			right, err := b.term(n.Right)
-			return joined{operator, []term{left, right}}, err
-		case "<", "<=", ">", ">=":
-			left, err := b.side(n.Left)
+			right, err := b.term(e.Y)
+			return joined{e.Op.String(), []term{left, right}}, err
+		case syntax.LT, syntax.LE, syntax.GT, syntax.GE:
+			left, err := b.side(e.X)
 			if err != nil {
 				return nil, err
 			}
-			right, err := b.side(n.Right)
-			return &comparison{n.Operator, left, right}, err
-		case "==", "!=":
-			return nil, b.mistake(
-				n, "measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1",
+			right, err := b.side(e.Y)
+			return &comparison{e.Op.String(), left, right}, err
+		case syntax.EQL, syntax.NEQ:
+			return nil, b.mistakeAt(
+				e.OpPos, "measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1",
 			)
 		}
 	}
-	if call, ok := n.(*ast.CallNode); ok {
-		if callee, _ := call.Callee.(*ast.IdentifierNode); callee != nil && callee.Value == "at_each" {
-			return b.atEach(call)
-		}
-	}
 	return nil, b.mistake(
-		n, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", n.String()),
+		e, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", b.text(e)),
 	)
 }
 
 // atEach joins a term at each value of a swept parameter.
-func (b *builder) atEach(call *ast.CallNode) (term, error) {
-	axis, ok := call.Arguments[0].(*ast.StringNode)
+func (b *builder) atEach(call *syntax.CallExpr) (term, error) {
+	if n := len(call.Args); n != 2 {
+		return nil, b.mistake(call, fmt.Sprintf("%d arguments, expected %s", n, atEachMeaning))
+	}
+	name, ok := text(call.Args[0])
 	if !ok {
-		return nil, b.mistake(call.Arguments[0], `expected a swept parameter, as in at_each("rtt", mean(a) > mean(b))`)
+		return nil, b.mistake(call.Args[0], "expected "+string(axis)+", as in "+atEachMeaning)
 	}
-	w := &walker{builder: b}
-	if !w.checkAxis(axis, axis.Value) {
-		return nil, w.err
+	if err := b.checkAxis(call.Args[0], name); err != nil {
+		return nil, err
 	}
-	if _, err := b.term(call.Arguments[1]); err != nil {
-		return nil, err // placed in the claim as it was written
+	for _, p := range b.within {
+		if p.axis == name {
+			return nil, b.mistake(call, fmt.Sprintf("at_each has %s already", name))
+		}
 	}
 	all := joined{operator: "and"}
-	for _, value := range b.claim.vocabulary.Axes[axis.Value] {
-		tree, err := parser.Parse(call.Arguments[1].String())
-		if err != nil {
-			return nil, asMistake(err)
-		}
-		ast.Walk(&tree.Node, &placer{b.claim.vocabulary.Measurements, axis.Value, value})
-		t, err := b.term(tree.Node)
+	for _, v := range b.vocabulary.Axes[name] {
+		inner := *b
+		inner.within = append(slices.Clone(b.within), point{name, v})
+		t, err := inner.term(call.Args[1])
 		if err != nil {
 			return nil, err
 		}
@@ -148,126 +171,65 @@ func (b *builder) atEach(call *ast.CallNode) (term, error) {
 	return all, nil
 }
 
-// placer puts each measurement in at(), with one value of a swept parameter.
-type placer struct {
-	measurements []string
-	axis, value  string
+func (b *builder) side(e syntax.Expr) (side, error) {
+	p, err := b.compileAs(number, e)
+	if err != nil {
+		return side{}, err
+	}
+	constant := true
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && b.isMeasurement(id.Name) {
+			constant = false
+		}
+		return true
+	})
+	return side{text: b.text(e), program: p, constant: constant}, nil
 }
 
-// Visit implements ast.Visitor.
-func (p *placer) Visit(n *ast.Node) {
-	if id, ok := (*n).(*ast.IdentifierNode); ok && slices.Contains(p.measurements, id.Value) {
-		pair := &ast.PairNode{Key: &ast.StringNode{Value: p.axis}, Value: &ast.StringNode{Value: p.value}}
-		ast.Patch(n, &ast.CallNode{
-			Callee:    &ast.IdentifierNode{Value: "at"},
-			Arguments: []ast.Node{id, &ast.MapNode{Pairs: []ast.Node{pair}}},
+// text is the source of an expression in one line. A measurement within at_each is written with
+// its value of the swept parameter.
+func (b *builder) text(e syntax.Expr) string {
+	start, end := e.Span()
+	var out strings.Builder
+	at := b.index(start)
+	if len(b.within) > 0 {
+		syntax.Walk(e, func(n syntax.Node) bool {
+			if id, ok := n.(*syntax.Ident); ok && b.isMeasurement(id.Name) {
+				out.WriteString(string(b.source[at:b.index(id.NamePos)]))
+				written := id.Name
+				for _, p := range b.within {
+					written = fmt.Sprintf("at(%s, {%s: %q})", written, p.axis, p.value)
+				}
+				out.WriteString(written)
+				_, last := id.Span()
+				at = b.index(last)
+			}
+			return true
 		})
 	}
+	out.WriteString(string(b.source[at:b.index(end)]))
+	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-func (b *builder) side(n ast.Node) (side, error) {
-	w := &walker{builder: b, constant: true}
-	ast.Walk(&n, w)
-	if w.err != nil {
-		return side{}, w.err
-	}
-	program, err := expr.Compile(
-		n.String(), append(b.claim.vocabulary.options(), expr.AsFloat64(), expr.WarnOnAny())...,
-	)
-	if err != nil {
-		m := asMistake(err)
-		return side{}, b.mistake(n, m.Message)
-	}
-	return side{text: n.String(), program: program, constant: w.constant}, nil
+// from is the source from a position on.
+func (b *builder) from(p syntax.Position) string { return string(b.source[b.index(p):]) }
+
+// index is the place of a position in the source.
+func (b *builder) index(p syntax.Position) int {
+	return min(max(int(p.Col)-1, 0)+b.skipped, len(b.source))
 }
 
-// walker checks the names of axes and their values, which the library's types cannot check.
-type walker struct {
-	*builder
-	constant bool
-	err      error
+// mistake places a message at an expression.
+func (b *builder) mistake(e syntax.Expr, message string) *Mistake {
+	return b.mistakeAt(syntax.Start(e), message)
 }
 
-// Visit implements ast.Visitor.
-func (w *walker) Visit(n *ast.Node) {
-	if id, ok := (*n).(*ast.IdentifierNode); ok && slices.Contains(w.claim.vocabulary.Measurements, id.Value) {
-		w.constant = false
-	}
-	call, ok := (*n).(*ast.CallNode)
-	if !ok || w.err != nil {
-		return
-	}
-	callee, _ := call.Callee.(*ast.IdentifierNode)
-	if callee == nil || len(call.Arguments) != 2 {
-		return
-	}
-	switch callee.Value {
-	case "at":
-		w.checkPlace(call.Arguments[1])
-	case "rank_correlation":
-		if s, ok := call.Arguments[1].(*ast.StringNode); ok {
-			w.checkAxis(s, s.Value)
-		}
-	}
-}
-
-func (w *walker) checkPlace(n ast.Node) {
-	place, ok := n.(*ast.MapNode)
-	if !ok {
-		w.err = w.mistake(n, `expected swept parameters with their values, as in {rtt: "16 ms"}`)
-		return
-	}
-	for _, p := range place.Pairs {
-		pair, _ := p.(*ast.PairNode)
-		key, keyOK := pair.Key.(*ast.StringNode)
-		value, valueOK := pair.Value.(*ast.StringNode)
-		if !keyOK || !valueOK {
-			w.err = w.mistake(n, `expected texts, as in {rtt: "16 ms"}`)
-			return
-		}
-		if !w.checkAxis(key, key.Value) {
-			return
-		}
-		if values := w.claim.vocabulary.Axes[key.Value]; !slices.Contains(values, value.Value) {
-			w.err = w.mistake(
-				value,
-				fmt.Sprintf(
-					"%s takes no value %q in the sweep, expected one of: %s", key.Value, value.Value,
-					strings.Join(values, ", "),
-				),
-			)
-			return
-		}
-	}
-}
-
-func (w *walker) checkAxis(n ast.Node, name string) bool {
-	if _, ok := w.claim.vocabulary.Axes[name]; ok {
-		return true
-	}
-	expected := "the experiment has no sweep"
-	if names := w.claim.vocabulary.axisNames(); len(names) > 0 {
-		expected = "expected one of: " + strings.Join(names, ", ")
-	}
-	w.err = w.mistake(n, fmt.Sprintf("%q is no parameter of the sweep, %s", name, expected))
-	return false
-}
-
-// mistake places a message at a node.
-func (b *builder) mistake(n ast.Node, message string) *Mistake {
+func (b *builder) mistakeAt(p syntax.Position, message string) *Mistake {
 	m := &Mistake{Line: 1, Column: 1, Message: message}
-	for _, r := range b.source[:min(max(n.Location().From, 0), len(b.source))] {
+	for _, r := range b.source[:b.index(p)] {
 		if m.Column++; r == '\n' {
 			m.Line, m.Column = m.Line+1, 1
 		}
 	}
 	return m
-}
-
-// asMistake takes message and place from the library's error.
-func asMistake(err error) *Mistake {
-	if e := new(file.Error); errors.As(err, &e) {
-		return &Mistake{Line: max(e.Line, 1), Column: e.Column + 1, Message: e.Message}
-	}
-	return &Mistake{Line: 1, Column: 1, Message: err.Error()}
 }

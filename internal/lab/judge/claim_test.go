@@ -192,7 +192,7 @@ func TestMistakesInClaimsAreNamedAndPlaced(t *testing.T) {
 	}{
 		{`mean(goodptu) < 3`, "unknown name goodptu", 6},
 		{`mean(goodput) == 3`, "never exactly equal", 15},
-		{`mean(goodput)`, "expected bool", 1},
+		{`mean(goodput)`, "expected comparisons", 1},
 		{
 			`mean(at(goodput, {rtt: "17 ms"})) < 3`,
 			`rtt takes no value "17 ms" in the sweep, expected one of: 0 ms, 16 ms, 512 ms`, 24,
@@ -202,16 +202,26 @@ func TestMistakesInClaimsAreNamedAndPlaced(t *testing.T) {
 			`"rrt" is no parameter of the sweep, expected one of: protocol, rtt`, 19,
 		},
 		{`rank_correlation(goodput, "delay") < 0`, `"delay" is no parameter of the sweep`, 27},
-		{`mean(3) < 3`, "cannot use int as argument", 6},
-		{`goodput < 3`, "invalid operation", 9},
-		{`mean(goodput) < `, "unexpected token EOF", 16},
+		{`mean(3) < 3`, "3 is a number, expected a measurement", 6},
+		{`goodput < 3`, "goodput is a measurement, expected a number, such as mean(goodput)", 1},
+		{`mean(goodput) < `, "end of file", 17},
 		{`len(goodput) < 3`, "unknown name len", 1},
 		{`true`, "expected comparisons", 1},
 		{`at_each("delay", mean(goodput) > 1)`, `"delay" is no parameter of the sweep`, 9},
 		{`at_each("rtt", mean(at(goodput, {rtt: "17 ms"})) < 3)`, `rtt takes no value "17 ms"`, 39},
 		{`at_each("rtt", true)`, "expected comparisons", 16},
-		{`mean(goodput) < 3 ? true : false`, "expected comparisons", 32},
-		{``, "unexpected token EOF", 1},
+		{`at_each("rtt", at_each("rtt", mean(goodput) > 1))`, "at_each has rtt already", 16},
+		{`at_each("rtt")`, "1 arguments, expected at_each", 1},
+		{`mean(at_each("rtt", mean(goodput) > 1)) > 1`, "at_each joins comparisons", 6},
+		{`mean(goodput) < 3 ? true : false`, "unexpected input character", 19},
+		{`mean(goodput) < 3 if true else false`, "expected comparisons", 1},
+		{`mean(goodput) < 3 # or more`, "end of the claim", 18},
+		{`mean(goodput % 2) < 3`, "% does not give a number", 14},
+		{`mean(goodput, goodput) < 3`, "2 arguments, expected mean(goodput)", 1},
+		{`jain(each) < 3 < 4`, "does not associate", 17},
+		{`normalised_jain(each, [1, "x"]) < 3`, "expected a number", 27},
+		{`at(goodput, 3) < 3`, "expected swept parameters", 13},
+		{``, "end of file", 1},
 	} {
 		_, err := Compile(c.claim, vocabulary)
 		var m *Mistake
@@ -220,6 +230,34 @@ func TestMistakesInClaimsAreNamedAndPlaced(t *testing.T) {
 		} else if m.Column != c.column || m.Line != 1 {
 			t.Errorf("%s: %v placed at %d:%d, expected 1:%d", c.claim, err, m.Line, m.Column, c.column)
 		}
+	}
+}
+
+func TestEachPointOfAtEachIsShown(t *testing.T) {
+	claim, err := Compile(`at_each("protocol", mean(at(each, {rtt: "0 ms"})) > 1)`, vocabulary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := claim.Judge(figureEight(2), 1)
+	if err != nil || len(v.Comparisons) != 2 {
+		t.Fatalf("%d comparisons (%v)", len(v.Comparisons), err)
+	}
+	for i, protocol := range vocabulary.Axes["protocol"] {
+		want := `mean(at(at(each, {protocol: "` + protocol + `"}), {rtt: "0 ms"}))`
+		if !strings.HasPrefix(v.Comparisons[i].Text, want) {
+			t.Errorf("got %s, expected it to begin with %s", v.Comparisons[i].Text, want)
+		}
+	}
+}
+
+func TestLineBreaksMeanNothingInAClaim(t *testing.T) {
+	if _, err := Compile("  mean(goodput) > 1\n  and mean(goodput) < 1000\n", vocabulary); err != nil {
+		t.Error(err)
+	}
+	_, err := Compile("mean(goodput) > 1\n  and mean(goodptu) < 1000", vocabulary)
+	m, ok := errors.AsType[*Mistake](err)
+	if !ok || m.Line != 2 || m.Column != 12 {
+		t.Errorf("got %v, expected a mistake at 2:12", err)
 	}
 }
 

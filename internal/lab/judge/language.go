@@ -1,12 +1,10 @@
 package judge
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 
-	"github.com/expr-lang/expr"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
@@ -22,89 +20,123 @@ type Vocabulary struct {
 	Axes         map[string][]string
 }
 
-// Functions are the functions of the claim language, with their meanings.
-var Functions = map[string]string{
-	"at": `at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
-	"at_each": `at_each("rtt", mean(a) > mean(b)): ` +
-		"whether it holds at each value of the swept parameter by itself",
-	"mean":   "mean(goodput): over all values of all runs",
-	"median": "median(goodput): over all values of all runs",
-	"sd":     "sd(goodput): sample standard deviation over all values of all runs",
-	"min":    "min(goodput): the least value",
-	"max":    "max(goodput): the greatest value",
-	"total":  "total(goodput): sum of a run's values, mean over runs",
-	"jain":   "jain(goodput): Jain's index of a run's values, mean over runs",
-	"normalised_jain": "normalised_jain(goodput, [400, 50]): " +
-		"Jain's index of the values over what each terminal reaches alone",
-	"printed_index": "printed_index(goodput, [400, 50]): the improved index as Matsuno et al. 2021 print it",
-	"airtime_used": "airtime_used(goodput, [400, 50]): " +
-		"sum of the values over what each terminal reaches alone",
-	"distance": "distance(goodput, [400, 50], 100): " +
-		"from the proportionally fair optimum, in nats; without the wire's capacity that is no limit",
-	"rank_correlation": `rank_correlation(goodput, "rtt"): 1 when it rises with the swept parameter, -1 when it falls`,
-	"abs":              "abs(x): the distance from zero",
+// kind is the type of a value in a claim.
+type kind string
+
+const (
+	number      kind = "a number"
+	measurement kind = "a measurement"
+	axis        kind = "the name of a swept parameter"
+	place       kind = `swept parameters with their values, as in {rtt: "16 ms"}`
+	list        kind = "a list of numbers"
+)
+
+// value is a value of any kind.
+type value struct {
+	number float64
+	set    Set
+	text   string
+	place  map[string]string
+	list   []float64
 }
 
-// options are the language of claims: expr without its own functions, with those above, and the
-// measurements by name.
-func (v Vocabulary) options() []expr.Option {
-	ofValues := func(figure func([]float64) float64) func(...any) (any, error) {
-		return func(args ...any) (any, error) { return figure(args[0].(Set).pooled()), nil }
+// function is a function of the claim language.
+type function struct {
+	meaning    string
+	parameters []kind
+	optional   int // how many of the last parameters may be left out
+	result     kind
+	call       func([]value) (value, error)
+}
+
+// atEach is the function that joins comparisons. Compile takes it apart.
+const (
+	atEach        = "at_each"
+	atEachMeaning = `at_each("rtt", mean(a) > mean(b)): ` +
+		"whether it holds at each value of the swept parameter by itself"
+)
+
+// functions are the functions of the claim language.
+var functions = map[string]function{
+	"at": {
+		`at(goodput, {rtt: "16 ms"}): the runs in which the swept parameters have these values`,
+		[]kind{measurement, place},
+		0, measurement,
+		func(a []value) (value, error) { return value{set: a[0].set.at(a[1].place)}, nil },
+	},
+	"mean": ofValues("mean(goodput): over all values of all runs",
+		func(x []float64) float64 { return stat.Mean(x, nil) }),
+	"median": ofValues("median(goodput): over all values of all runs", stats.Median),
+	"sd": ofValues("sd(goodput): sample standard deviation over all values of all runs",
+		func(x []float64) float64 { return stat.StdDev(x, nil) }),
+	"min": ofValues("min(goodput): the least value",
+		func(x []float64) float64 { return extreme(x, floats.Min) }),
+	"max": ofValues("max(goodput): the greatest value",
+		func(x []float64) float64 { return extreme(x, floats.Max) }),
+	"total": perRun("total(goodput): sum of a run's values, mean over runs", floats.Sum),
+	"jain":  perRun("jain(goodput): Jain's index of a run's values, mean over runs", fairness.Jain),
+	"normalised_jain": overAlone("normalised_jain(goodput, [400, 50]): "+
+		"Jain's index of the values over what each terminal reaches alone", fairness.NormalisedJain),
+	"printed_index": overAlone("printed_index(goodput, [400, 50]): "+
+		"the improved index as Matsuno et al. 2021 print it", fairness.PrintedForm),
+	"airtime_used": overAlone("airtime_used(goodput, [400, 50]): "+
+		"sum of the values over what each terminal reaches alone", fairness.Airtime),
+	"distance": {
+		"distance(goodput, [400, 50], 100): from the proportionally fair optimum, in nats; " +
+			"without the wire's capacity that is no limit",
+		[]kind{measurement, list, number},
+		1, number, distance,
+	},
+	"rank_correlation": {
+		`rank_correlation(goodput, "rtt"): 1 when it rises with the swept parameter, -1 when it falls`,
+		[]kind{measurement, axis},
+		0, number,
+		func(a []value) (value, error) { return value{number: a[0].set.rankCorrelation(a[1].text)}, nil },
+	},
+	"abs": {
+		"abs(x): the distance from zero",
+		[]kind{number},
+		0, number,
+		func(a []value) (value, error) { return value{number: math.Abs(a[0].number)}, nil },
+	},
+}
+
+// Functions returns the functions of the claim language, with their meanings.
+func Functions() map[string]string {
+	meanings := map[string]string{atEach: atEachMeaning}
+	for name, f := range functions {
+		meanings[name] = f.meaning
 	}
-	perRun := func(figure func([]float64) float64) func(...any) (any, error) {
-		return func(args ...any) (any, error) { return args[0].(Set).perRun(figure), nil }
-	}
-	overAlone := func(index func(x, alone []float64) float64) func(...any) (any, error) {
-		return func(args ...any) (any, error) {
-			alone, err := numbers(args[1].([]any))
-			if err != nil {
-				return nil, err
-			}
-			return args[0].(Set).perRun(func(x []float64) float64 { return index(x, alone) }), nil
-		}
-	}
-	figure := new(func(Set) float64)
-	index := new(func(Set, []any) float64)
-	return []expr.Option{
-		expr.Env(v.environment(nil, nil)),
-		expr.DisableAllBuiltins(),
-		expr.Optimize(false),
-		expr.MaxNodes(1000),
-		expr.Function("at", func(args ...any) (any, error) { return args[0].(Set).at(args[1].(map[string]any)), nil },
-			new(func(Set, map[string]any) Set)),
-		// Compile takes at_each apart, and nothing calls it.
-		expr.Function("at_each", func(args ...any) (any, error) { return args[1], nil }, new(func(string, bool) bool)),
-		expr.Function("mean", ofValues(func(x []float64) float64 { return stat.Mean(x, nil) }), figure),
-		expr.Function("median", ofValues(stats.Median), figure),
-		expr.Function("sd", ofValues(func(x []float64) float64 { return stat.StdDev(x, nil) }), figure),
-		expr.Function("min", ofValues(func(x []float64) float64 { return extreme(x, floats.Min) }), figure),
-		expr.Function("max", ofValues(func(x []float64) float64 { return extreme(x, floats.Max) }), figure),
-		expr.Function("total", perRun(floats.Sum), figure),
-		expr.Function("jain", perRun(fairness.Jain), figure),
-		expr.Function("normalised_jain", overAlone(fairness.NormalisedJain), index),
-		expr.Function("printed_index", overAlone(fairness.PrintedForm), index),
-		expr.Function("airtime_used", overAlone(fairness.Airtime), index),
-		expr.Function("distance", distance, index, new(func(Set, []any, float64) float64)),
-		expr.Function("rank_correlation",
-			func(args ...any) (any, error) { return args[0].(Set).rankCorrelation(args[1].(string)), nil },
-			new(func(Set, string) float64)),
-		expr.Function("abs", func(args ...any) (any, error) { return math.Abs(args[0].(float64)), nil },
-			new(func(float64) float64)),
-	}
+	return meanings
+}
+
+func ofValues(meaning string, figure func([]float64) float64) function {
+	return function{meaning, []kind{measurement}, 0, number, func(a []value) (value, error) {
+		return value{number: figure(a[0].set.pooled())}, nil
+	}}
+}
+
+func perRun(meaning string, figure func([]float64) float64) function {
+	return function{meaning, []kind{measurement}, 0, number, func(a []value) (value, error) {
+		return value{number: a[0].set.perRun(figure)}, nil
+	}}
+}
+
+func overAlone(meaning string, index func(x, alone []float64) float64) function {
+	return function{meaning, []kind{measurement, list}, 0, number, func(a []value) (value, error) {
+		return value{number: a[0].set.perRun(func(x []float64) float64 { return index(x, a[1].list) })}, nil
+	}}
 }
 
 // distance returns the distance of each run's rates from the proportionally fair optimum within
 // airtime and wire, as the mean over runs.
-func distance(args ...any) (any, error) {
-	c := fairness.Case{Alpha: allocate.Proportional}
-	var err error
-	if c.Max, err = numbers(args[1].([]any)); err != nil {
-		return nil, err
-	}
+func distance(args []value) (value, error) {
+	c := fairness.Case{Alpha: allocate.Proportional, Max: args[1].list}
 	if len(args) > 2 {
-		c.Wire = args[2].(float64)
+		c.Wire = args[2].number
 	}
-	of := args[0].(Set).perRun(func(x []float64) float64 {
+	var err error
+	of := args[0].set.perRun(func(x []float64) float64 {
 		if slices.ContainsFunc(x, math.IsNaN) || err != nil {
 			return math.NaN()
 		}
@@ -113,32 +145,16 @@ func distance(args ...any) (any, error) {
 		err = wrong
 		return float64(in.Distance)
 	})
-	return of, err
+	return value{number: of}, err
 }
 
 // environment gives each measurement its set over the runs.
-func (v Vocabulary) environment(runs []*Run, used map[*Run]bool) map[string]any {
-	env := map[string]any{}
+func (v Vocabulary) environment(runs []*Run, used map[*Run]bool) environment {
+	env := environment{}
 	for _, m := range v.Measurements {
 		env[m] = Set{measurement: m, runs: runs, used: used}
 	}
 	return env
-}
-
-// numbers are the elements of a list in a claim.
-func numbers(list []any) ([]float64, error) {
-	out := make([]float64, len(list))
-	for i, e := range list {
-		switch n := e.(type) {
-		case float64:
-			out[i] = n
-		case int:
-			out[i] = float64(n)
-		default:
-			return nil, fmt.Errorf("found %v in a list, expected a number", e)
-		}
-	}
-	return out, nil
 }
 
 // axisNames are the swept parameters, sorted.

@@ -19,7 +19,7 @@ type Set struct {
 }
 
 // at keeps the runs with these values of the sweep's axes.
-func (s Set) at(where map[string]any) Set {
+func (s Set) at(where map[string]string) Set {
 	kept := Set{measurement: s.measurement, used: s.used}
 	for _, r := range s.runs {
 		matches := true

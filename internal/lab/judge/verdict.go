@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/expr-lang/expr/vm"
-
 	"airtide/internal/stats"
 )
 
@@ -84,15 +82,11 @@ func (c *Claim) Judge(runs []Run, seed uint64) (Verdict, error) {
 func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVerdict, error) {
 	groups := byPoint(runs)
 	used := map[*Run]bool{}
-	machine := &vm.VM{}
-	evaluate := func(s side, env map[string]any) (float64, error) {
-		out, err := machine.Run(s.program, env)
-		if err != nil {
-			return 0, err
-		}
-		return out.(float64), nil
+	evaluate := func(s side, env environment) (float64, error) {
+		v, err := s.program(env)
+		return v.number, err
 	}
-	sides := func(env map[string]any) (left, right, margin float64, err error) {
+	sides := func(env environment) (left, right, margin float64, err error) {
 		if left, err = evaluate(cmp.left, env); err != nil {
 			return
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/template"
 	"time"
 
 	"airtide/internal/lab/machine"
@@ -27,53 +26,63 @@ var moduleFolders = []string{
 // httpdThreads is how many connections one of httpd's processes serves at once.
 const httpdThreads = 64
 
-// httpdConfig is a minimal server for the flows. httpd's default handler reads a whole upload and
-// answers 405, and mod_asis replaces this answer by a document with status 204. So an upload is
-// read completely and stored nowhere.
-//
-// ServerName avoids a slow name lookup without a resolver. The user is a number, because its name
-// and group differ among distributions.
-var httpdConfig = template.Must(template.New("").Parse(`ServerRoot "{{.Root}}"
+// text is the configuration of a minimal server for the flows. mod_asis replaces the answer 405 to
+// an upload by a document with status 204, so an upload is read completely and stored nowhere.
+// ServerName avoids a slow name lookup, and the user is a number because its name differs.
+func (c *httpdConfig) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `ServerRoot "%[1]s"
 ServerName localhost
-PidFile "{{.Root}}/httpd.pid"
-DefaultRuntimeDir "{{.Root}}"
+PidFile "%[1]s/httpd.pid"
+DefaultRuntimeDir "%[1]s"
 ErrorLog "/dev/stderr"
 LogLevel warn
 User "#65534"
 Group "#65534"
-{{range .Modules}}<IfModule !{{.Name}}_module>
-	LoadModule {{.Name}}_module "{{.Path}}"
-</IfModule>
-{{end}}StartServers {{.Processes}}
-ServerLimit {{.Processes}}
-ThreadLimit {{.Threads}}
-ThreadsPerChild {{.Threads}}
-MaxRequestWorkers {{.Workers}}
+`, c.root)
+	for _, m := range c.modules {
+		fmt.Fprintf(&b, "<IfModule !%[1]s_module>\n\tLoadModule %[1]s_module \"%s\"\n</IfModule>\n", m.name, m.path)
+	}
+	fmt.Fprintf(&b, `StartServers %[1]d
+ServerLimit %[1]d
+ThreadLimit %[2]d
+ThreadsPerChild %[2]d
+MaxRequestWorkers %[3]d
 MinSpareThreads 1
-MaxSpareThreads {{.Workers}}
+MaxSpareThreads %[3]d
 Timeout 300
 KeepAlive On
 KeepAliveTimeout 300
 MaxKeepAliveRequests 0
 LimitRequestBody 0
-DocumentRoot "{{.Documents}}"
-<Files "{{.Accepted}}">
+DocumentRoot "%[4]s"
+<Files "%[5]s">
 	SetHandler send-as-is
 </Files>
-ErrorDocument 405 "/{{.Accepted}}"
-{{range .Listen}}Listen {{.Address}}
-{{if .Once}}<VirtualHost {{.Address}}>
-	ServerName localhost
-	KeepAlive Off
-</VirtualHost>
-{{end}}{{end}}`))
+ErrorDocument 405 "/%[5]s"
+`, c.processes, httpdThreads, c.processes*httpdThreads, c.documents, acceptedName)
+	for _, l := range c.listen {
+		fmt.Fprintf(&b, "Listen %s\n", l.address)
+		if l.once {
+			fmt.Fprintf(&b, "<VirtualHost %s>\n\tServerName localhost\n\tKeepAlive Off\n</VirtualHost>\n", l.address)
+		}
+	}
+	return b.String()
+}
 
 type (
-	httpdModule struct{ Name, Path string }
+	// httpdConfig is what differs between configurations.
+	httpdConfig struct {
+		root, documents string
+		modules         []httpdModule
+		listen          []httpdListen
+		processes       int
+	}
+	httpdModule struct{ name, path string }
 	httpdListen struct {
-		Address string
-		// Once closes the connection after each request.
-		Once bool
+		address string
+		// once closes the connection after each request.
+		once bool
 	}
 )
 
@@ -110,11 +119,9 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	if err != nil {
 		return err
 	}
-	err = httpdConfig.Execute(config, map[string]any{
-		"Root": root, "Documents": s.content.documents(), "Accepted": acceptedName, "Modules": modules,
-		"Listen":    listen,
-		"Processes": processes, "Threads": httpdThreads, "Workers": processes * httpdThreads,
-	})
+	_, err = config.WriteString((&httpdConfig{
+		root: root, documents: s.content.documents(), modules: modules, listen: listen, processes: processes,
+	}).text())
 	if err := errors.Join(err, config.Close()); err != nil {
 		return fmt.Errorf("writing httpd's configuration: %w", err)
 	}
