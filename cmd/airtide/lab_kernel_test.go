@@ -121,13 +121,13 @@ func TestTerminalsOfALabShare(t *testing.T) {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	type said struct {
-		Held bool
-		Own  struct {
-			MaxBps    float64 `json:"max_bps"`
-			MaxSource string  `json:"max_source"`
+		Bounded bool
+		Own     struct {
+			StandaloneBps    float64 `json:"standalone_bps"`
+			StandaloneSource string  `json:"standalone_source"`
 		}
 		Peers []struct {
-			MaxBps float64 `json:"max_bps"`
+			StandaloneBps float64 `json:"standalone_bps"`
 		}
 	}
 	lines := func(terminal string) (all []said) {
@@ -151,13 +151,13 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	}
 	told, given := lines("told"), lines("given")
 	first, last := told[0].Own, told[len(told)-1].Own
-	if first.MaxSource != "phy" || last.MaxSource != "phy" || last.MaxBps < 1.5*first.MaxBps {
+	if first.StandaloneSource != "phy" || last.StandaloneSource != "phy" || last.StandaloneBps < 1.5*first.StandaloneBps {
 		t.Errorf("told first %+v, last %+v", first, last)
 	}
 	var end said     // while both were there: one may end before the other
 	var others []int // as their number changed
 	for _, one := range given {
-		if one.Held && len(one.Peers) == 1 {
+		if one.Bounded && len(one.Peers) == 1 {
 			end = one
 		}
 		if n := len(others); n == 0 || others[n-1] != len(one.Peers) {
@@ -167,8 +167,8 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	if text := fmt.Sprint(others); !strings.Contains(text, "1 2 1") {
 		t.Errorf("the number of others was %s in turn, want the guest to come and to go", text)
 	}
-	if end.Own.MaxBps != 50e6 || end.Own.MaxSource != "configured" || len(end.Peers) != 1 ||
-		math.Abs(end.Peers[0].MaxBps/last.MaxBps-1) > 0.01 {
+	if end.Own.StandaloneBps != 50e6 || end.Own.StandaloneSource != "configured" || len(end.Peers) != 1 ||
+		math.Abs(end.Peers[0].StandaloneBps/last.StandaloneBps-1) > 0.01 {
 		t.Errorf("whose maximum is given said in the end %+v, and the other's is %+v", end, last)
 	}
 }

@@ -67,11 +67,11 @@ func limitAsUnit(t *testing.T, cmd *exec.Cmd, unit string) {
 }
 
 type shareStatus struct {
-	Agent string
-	NetNS uint32 `json:"network_namespace"`
-	Held  bool
-	Why   string
-	Peers []struct{ Address string }
+	Agent   string
+	NetNS   uint32 `json:"network_namespace"`
+	Bounded bool
+	Reason  string
+	Peers   []struct{ Address string }
 }
 
 // statuses asks for the agents of two namespaces; other agents may run on this machine.
@@ -109,7 +109,7 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		all := statuses(t, n)
 		client, server := all[n.Client.NetNS], all[n.Server.NetNS]
 		return len(client.Peers) == 1 && len(server.Peers) == 1 && client.Peers[0].Address == n.Server.V4.String() &&
-			server.Peers[0].Address == n.Client.V4.String() && client.Held
+			server.Peers[0].Address == n.Client.V4.String() && client.Bounded
 	})
 	testnet.Eventually(t, 10*time.Second, "the hub to say so",
 		func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
@@ -118,7 +118,7 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		t.Errorf("the table:\n%s", table)
 	}
 	out, err := n.Client.Run("curl", "-s", "http://"+n.Client.V4.String()+":9478/metrics")
-	if err != nil || !strings.Contains(out, `airtide_share_terminal_max_bps{`) ||
+	if err != nil || !strings.Contains(out, `airtide_share_terminal_standalone_bps{`) ||
 		!strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {
 		t.Errorf("scraped: %v\n%s", err, out)
 	}
@@ -136,7 +136,7 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	promised(t, began, "no bounds", func() bool {
 		all := statuses(t, n)
 		_, there := all[n.Server.NetNS]
-		return !there && !all[n.Client.NetNS].Held && all[n.Client.NetNS].Why != ""
+		return !there && !all[n.Client.NetNS].Bounded && all[n.Client.NetNS].Reason != ""
 	})
 	if sockets() != before-1 {
 		t.Errorf("of %d sockets %d are left", before, sockets())

@@ -47,7 +47,7 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 	ip(t, n.Client, "addr", "del", n.Client.V4.String()+"/24", "dev", "eth0")
 	ip(t, n.Client, "addr", "replace", other.String()+"/24", "dev", "eth0")
 	began, waits := time.Now(), waited(t)
-	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	inTime(t, began, "no bounds", func() bool { return !a.now().Bounded && len(a.now().Windows) == 0 })
 	n.Client.V4 = other
 	after, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
 	testnet.Stream(t, after, server)
@@ -78,7 +78,7 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 	ip(t, n.Client, "addr", "flush", "dev", "eth0")
 	testnet.Eventually(t, longEnough, "it to say that there is no address", func() bool {
 		s := a.now()
-		return !s.Held && strings.Contains(s.Why, "interface eth0 has no address") && s.PID > 0
+		return !s.Bounded && strings.Contains(s.Reason, "interface eth0 has no address") && s.PID > 0
 	})
 	ip(t, n.Client, "addr", "replace", n.Server.V4.Next().String()+"/24", "dev", "eth0")
 	testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })

@@ -63,7 +63,7 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 		defer r.mutex.Unlock()
 		s.Windows = slices.Clone(s.Windows)
 		r.status = s
-		if s.Turn == "rate" && len(s.Windows) > 0 {
+		if s.Probe == "rate" && len(s.Windows) > 0 {
 			r.solos++
 		}
 	}
@@ -89,7 +89,7 @@ func TestTwoAgentsShare(t *testing.T) {
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
-	if s := a.now(); s.Held || !strings.Contains(s.Why, "no other terminal") || len(s.Windows) > 0 {
+	if s := a.now(); s.Bounded || !strings.Contains(s.Reason, "no other terminal") || len(s.Windows) > 0 {
 		t.Errorf("alone: %+v", s)
 	}
 	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
@@ -97,7 +97,7 @@ func TestTwoAgentsShare(t *testing.T) {
 	// queue.
 	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
-		return s.Held && len(s.Windows) == 1 && len(b.now().Peers) == 1
+		return s.Bounded && len(s.Windows) == 1 && len(b.now().Peers) == 1
 	})
 	s := a.now()
 	local := client.LocalAddr().String()
@@ -112,7 +112,7 @@ func TestTwoAgentsShare(t *testing.T) {
 	})
 	began := time.Now()
 	b.stop()
-	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	inTime(t, began, "no bounds", func() bool { return !a.now().Bounded && len(a.now().Windows) == 0 })
 	b.end(t)
 	a.end(t)
 	if cc := testnet.CongestionControl(t, client); cc != "reno" {
@@ -164,7 +164,7 @@ func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: 50e6})
 	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
-		return s.Held && len(s.Windows) == 1 && s.Windows[0].ReceiveBytes > 0
+		return s.Bounded && len(s.Windows) == 1 && s.Windows[0].ReceiveBytes > 0
 	})
 	if s := a.now(); s.Windows[0].Local.String() != client.LocalAddr().String() || s.Windows[0].Packets > 0 {
 		t.Errorf("windows %+v, the flow is %s", s.Windows, client.LocalAddr())
@@ -179,7 +179,7 @@ func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	began := time.Now()
 	b.stop()
 	inTime(t, began, "no bounds", func() bool {
-		return !a.now().Held && len(a.now().Windows) == 0 && testnet.Info(t, server).Snd_wnd > 1<<16
+		return !a.now().Bounded && len(a.now().Windows) == 0 && testnet.Info(t, server).Snd_wnd > 1<<16
 	})
 }
 
@@ -202,7 +202,7 @@ func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
 	})
 	testnet.Eventually(t, longEnough, "what the terminal reaches alone", func() bool {
 		own := a.now().Own
-		return own.MaxSource == "measured" && own.MaxBps > 80e6 && own.MaxBps < 120e6
+		return own.StandaloneSource == "measured" && own.StandaloneBps > 80e6 && own.StandaloneBps < 120e6
 	})
 }
 

@@ -193,12 +193,12 @@ func TestOwnStateIsThatOfTheSameStep(t *testing.T) {
 	a := &agent{config: Config{Key: cellkey.New()}}
 	for _, out := range []control.Outputs{
 		{Report: message.Report{State: message.Controlling, BoundKbps: 1000}, View: control.View{ShareBps: 1e6}},
-		{Report: message.Report{State: message.LetGo}, Reason: "no other terminal is heard"},
+		{Report: message.Report{State: message.Released}, Reason: "no other terminal is heard"},
 	} {
 		a.out = out
 		s := a.statusOf([message.NumReasons]uint64{})
-		if s.Held != (s.Own.State == "controlling") || s.Own.BoundBps != s.ShareBps {
-			t.Errorf("bounds in force: %v, own state %q with a bound of %g bit/s", s.Held, s.Own.State, s.Own.BoundBps)
+		if s.Bounded != (s.Own.State == "controlling") || s.Own.BoundBps != s.ShareBps {
+			t.Errorf("bounds in force: %v, own state %q with a bound of %g bit/s", s.Bounded, s.Own.State, s.Own.BoundBps)
 		}
 	}
 }

@@ -64,8 +64,9 @@ func TestTwoCellsOnOneMedium(t *testing.T) {
 		d := a.now().Datagrams
 		return d["other_cell"] > 20 && d["wrong_key"] > 20
 	})
-	if s := a.now(); len(s.Peers) != 1 || !s.Held || s.ShareBps < 0.8*share || s.ShareBps > 1.2*share {
-		t.Errorf("beside another cell: %d peers, held %t (%s), a share of %.4g after %.4g", len(s.Peers), s.Held, s.Why, s.ShareBps, share)
+	if s := a.now(); len(s.Peers) != 1 || !s.Bounded || s.ShareBps < 0.8*share || s.ShareBps > 1.2*share {
+		t.Errorf("beside another cell: %d peers, bounded %t (%s), a share of %.4g after %.4g",
+			len(s.Peers), s.Bounded, s.Reason, s.ShareBps, share)
 	}
 	if len(b.now().Peers) != 1 {
 		t.Errorf("the other has peers %+v", b.now().Peers)

@@ -59,7 +59,7 @@ func TestTheHubGoesAndComesBack(t *testing.T) {
 	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(a.now()) && len(b.now().Peers) == 1 })
 	began := time.Now()
 	stop()
-	inTime(t, began, "no bounds", func() bool { return !a.now().Held && len(a.now().Windows) == 0 })
+	inTime(t, began, "no bounds", func() bool { return !a.now().Bounded && len(a.now().Windows) == 0 })
 	freed(t, began, "the hub has gone", func() uint32 { return testnet.Info(t, client).Snd_cwnd })
 	runHub(t, n.Server, key, port)
 	testnet.Eventually(t, longEnough, "the bound to come back", func() bool { return bound(a.now()) })

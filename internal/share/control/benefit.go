@@ -77,9 +77,9 @@ func (b *benefit) compare(now time.Duration, active probe.Active, since time.Dur
 
 // releaseReason is what the status says while windows are released.
 func (b *benefit) releaseReason(now time.Duration) string {
-	const released = "all have let go for a while"
+	const released = "windows of all terminals are released"
 	if b.reason == "" || now-b.reasonAt > releaseTime {
 		return released
 	}
-	return released + ": sharing does not help, " + b.reason
+	return released + ": bounds do not help, " + b.reason
 }

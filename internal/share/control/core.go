@@ -211,9 +211,9 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	case len(in.Peers) == 0:
 		return b, "no other terminal is heard"
 	case in.Silence > in.SilenceLimit:
-		return b, "nobody has been heard for too long"
+		return b, "no report for longer than the silence limit"
 	case c.standaloneRate() == 0:
-		return b, "it is not known what this terminal reaches alone"
+		return b, "the standalone rate is not known yet"
 	}
 	switch c.config.Policy {
 	case EqualCapPolicy:
@@ -304,7 +304,7 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	}
 	c.schedule.ReleaseUntil(now + releaseTime)
 	c.benefit.boundSince, c.benefit.probedAt = 0, 0
-	c.notices = append(c.notices, fmt.Sprintf("sharing does not help: %s; letting go for %s", reason, releaseTime))
+	c.notices = append(c.notices, fmt.Sprintf("bounds do not help: %s; windows are released for %s", reason, releaseTime))
 }
 
 // isCoordinator says whether this terminal asks for release probes: its session is the lowest of

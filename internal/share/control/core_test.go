@@ -74,7 +74,7 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		if free(now) != c.release || free(now+releaseTime-time.Second) != c.release || free(now+releaseTime) {
 			t.Errorf("%s: all are free now %t, in the end %t, afterwards %t", c.what, free(now), free(now+releaseTime-time.Second), free(now+releaseTime))
 		}
-		told := len(core.notices) == 1 && strings.Contains(core.notices[0], "does not help: 90 Mbit/s in all with bounds, 120 without; letting go for 5m0s")
+		told := len(core.notices) == 1 && strings.Contains(core.notices[0], "do not help: 90 Mbit/s in all with bounds, 120 without; windows are released for 5m0s")
 		if told != c.release || (core.benefit.boundSince == 0) != c.release {
 			t.Errorf("%s: it said %q", c.what, core.notices)
 		}

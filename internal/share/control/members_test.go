@@ -46,9 +46,9 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	} {
 		p.missed = false
 		now += one.parted
-		step(message.LetGo)
+		step(message.Released)
 		now += one.away
-		step(message.LetGo)
+		step(message.Released)
 		step(message.Controlling)
 		if p.missed != one.missed {
 			t.Errorf("a participant that returns after %s: missed %v", one.away, p.missed)
@@ -73,12 +73,12 @@ func TestWhoBeginsToTakePartAndSendsIsMet(t *testing.T) {
 		{1, message.Controlling, 0, true, false},
 		{2, message.Controlling, 50, false, true},
 		{3, message.Controlling, 60, false, false},
-		{4, message.LetGo, 60, false, false},
+		{4, message.Released, 60, false, false},
 		{5, message.Controlling, 60, true, false}, // and may have queued more meanwhile
-		{12, message.LetGo, 60, false, false},
+		{12, message.Released, 60, false, false},
 		{13, message.Controlling, 60, false, false}, // nobody was heard for a second
-		{14, message.LetGo, 60, false, false},
-		{19, message.LetGo, 60, false, false},
+		{14, message.Released, 60, false, false},
+		{19, message.Released, 60, false, false},
 		{20, message.Controlling, 0, true, false},
 		{23, message.Controlling, 50, false, false}, // that has begun since
 	} {

@@ -8,7 +8,7 @@ import (
 
 // report is what the terminal reports to its peers, by the state of the last decision.
 func (c *Core) report() message.Report {
-	state, bound := message.LetGo, 0.0
+	state, bound := message.Released, 0.0
 	if c.bounded {
 		state, bound = message.Controlling, c.share
 	}

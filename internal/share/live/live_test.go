@@ -24,11 +24,12 @@ func ownFolder(t *testing.T) {
 
 func example() share.Status {
 	return share.Status{
-		Time: time.Now(), PID: 1, Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107.2e6,
+		Time: time.Now(), PID: 1, Policy: "shares", Cell: "978b8745", Bounded: true, ShareBps: 107.2e6,
 		TotalBps: 238.1e6, Limit: "airtime",
-		CapacityBps: 900e6, QueueTargetUs: 8100, Correction: 1.02,
+		WireBps: 900e6, QueueTargetUs: 8100, Correction: 1.02,
 		Own: share.Terminal{
-			State: "controlling", MaxBps: 505e6, MaxSource: "configured", RateBps: 109e6, UploadBps: 107e6,
+			State: "controlling", StandaloneBps: 505e6, StandaloneSource: "configured",
+			RateBps: 109e6, UploadBps: 107e6,
 			DownloadBps: 2e6, MinRTTUs: 1200, RTTUs: 20100, BoundBps: 107.2e6, PHYBps: 866.7e6,
 		},
 		Peers: []share.Terminal{{
@@ -42,11 +43,11 @@ func example() share.Status {
 			Local: netip.MustParseAddrPort("10.0.0.1:40001"), Remote: netip.MustParseAddrPort("192.0.2.7:443"),
 			ReceiveBytes: 65536,
 		}},
-		Turn:      "release",
-		Foreign:   true,
-		Elsewhere: 3,
-		Effect: &share.Effect{
-			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62,
+		Probe:             "release",
+		ForeignQueues:     true,
+		OtherAccessPoints: 3,
+		Benefit: &share.Benefit{
+			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LowestRatio: 0.62,
 			Helps: true,
 		},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
@@ -212,18 +213,20 @@ func TestTable(t *testing.T) {
 		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms",
 		"this one  controlling",
 		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes",
-		"866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8", "gains least has 0.62 of",
+		"866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8",
+		"lowest rate of a terminal with bounds: 0.62",
 		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help",
-		"a probe of all terminals: release",
-		"at other access points, and not reckoned with: 3", "accepted 1234 wrong_key 5",
+		"running probe: release",
+		"terminals at other access points, which do not count: 3", "accepted 1234 wrong_key 5",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
 	}
-	r.Held, r.Why = false, "no other terminal is heard"
+	r.Bounded, r.Reason = false, "no other terminal is heard"
 	b.Reset()
-	if err := r.Table(&b); err != nil || !strings.Contains(b.String(), "no bounds: no other terminal is heard") {
+	const want = "windows are not bounded: no other terminal is heard"
+	if err := r.Table(&b); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 }
@@ -234,15 +237,15 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"agent", "network_namespace", "time", "pid", "policy", "cell", "held", "own", "peers", "address", "state",
-		"max_bps", "rate_bps",
-		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "capacity_bps", "limit", "queue_target_us",
+		"agent", "network_namespace", "time", "pid", "policy", "cell", "bounded", "own", "peers", "address", "state",
+		"standalone_bps", "rate_bps",
+		"demand_bps", "min_rtt_us", "rtt_us", "share_bps", "total_bps", "wire_bps", "limit", "queue_target_us",
 		"correction", "windows",
-		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "max_source", "upload_bps",
+		"local", "remote", "cwnd_max_packets", "rwnd_max_bytes", "datagrams", "standalone_source", "upload_bps",
 		"download_bps",
-		"turn", "effect", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps",
-		"foreign", "elsewhere", "bound_bps", "phy_bps",
-		"rtt_p95_us", "queued_bytes", "retransmits", "errors_by_code", "least_part",
+		"probe", "benefit", "total_with_bps", "total_without_bps", "rtt_with_us", "rtt_without_us", "helps",
+		"foreign_queues", "other_access_points", "bound_bps", "phy_bps",
+		"rtt_p95_us", "queued_bytes", "retransmits", "errors_by_code", "lowest_ratio",
 	} {
 		if !bytes.Contains(text, []byte(`"`+name+`":`)) {
 			t.Errorf("the JSON has no field %s: %s", name, text)

@@ -12,22 +12,22 @@ import (
 	"airtide/internal/share"
 )
 
-// Table prints how an agent is doing.
+// Table prints an agent's status for people.
 func (r *Report) Table(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s, process %d, cell %s, policy %s\n", r.Agent, r.PID, r.Cell, r.Policy)
-	if r.Held {
-		fmt.Fprintf(&b, "bounds are held: share %s of %s Mbit/s in all", mbps(r.ShareBps), mbps(r.TotalBps))
+	if r.Bounded {
+		fmt.Fprintf(&b, "windows are bounded: share %s of %s Mbit/s in all", mbps(r.ShareBps), mbps(r.TotalBps))
 	} else {
-		fmt.Fprintf(&b, "no bounds: %s", cmp.Or(r.Why, "not decided yet"))
+		fmt.Fprintf(&b, "windows are not bounded: %s", cmp.Or(r.Reason, "not decided yet"))
 	}
 	b.WriteByte('\n')
 	var limits []string
 	if r.Limit != "" {
 		limits = append(limits, "limited by "+r.Limit)
 	}
-	if r.CapacityBps > 0 {
-		limits = append(limits, fmt.Sprintf("the wire carries %s Mbit/s", mbps(r.CapacityBps)))
+	if r.WireBps > 0 {
+		limits = append(limits, fmt.Sprintf("the wire carries %s Mbit/s", mbps(r.WireBps)))
 	}
 	if r.QueueTargetUs > 0 {
 		limits = append(limits, fmt.Sprintf("queue target %s ms, correction %.2f", ms(r.QueueTargetUs), r.Correction))
@@ -35,24 +35,26 @@ func (r *Report) Table(w io.Writer) error {
 	if len(limits) > 0 {
 		b.WriteString(strings.Join(limits, "; ") + "\n")
 	}
-	if e := r.Effect; e != nil {
+	if e := r.Benefit; e != nil {
 		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(
 			e.TotalWithBps,
 		), ms(e.RTTWithUs),
 			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
-		if e.LeastPart > 0 {
-			fmt.Fprintf(&b, "of those that want all, the one that gains least has %.2f of what it has without\n",
-				e.LeastPart)
+		if e.LowestRatio > 0 {
+			fmt.Fprintf(
+				&b, "lowest rate of a terminal with bounds: %.2f of its rate without\n",
+				e.LowestRatio,
+			)
 		}
 	}
-	if r.Foreign {
-		b.WriteString("others who do not take part have queues stand: windows are as large as that needs\n")
+	if r.ForeignQueues {
+		b.WriteString("foreign queues: traffic of terminals without an agent waits in the access point\n")
 	}
-	if r.Elsewhere > 0 {
-		fmt.Fprintf(&b, "at other access points, and not reckoned with: %d\n", r.Elsewhere)
+	if r.OtherAccessPoints > 0 {
+		fmt.Fprintf(&b, "terminals at other access points, which do not count: %d\n", r.OtherAccessPoints)
 	}
-	if r.Turn != "" {
-		fmt.Fprintf(&b, "a probe of all terminals: %s\n", r.Turn)
+	if r.Probe != "" {
+		fmt.Fprintf(&b, "running probe: %s\n", r.Probe)
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -97,7 +99,8 @@ func terminal(w io.Writer, name string, t *share.Terminal) {
 		errors = append(errors, fmt.Sprint(n))
 	}
 	cells := []string{
-		name, t.State, rate(t.PHYBps), rate(t.MaxBps), known(t.MaxBps > 0, t.MaxSource), rate(t.BoundBps),
+		name, t.State, rate(t.PHYBps), rate(t.StandaloneBps),
+		known(t.StandaloneBps > 0, t.StandaloneSource), rate(t.BoundBps),
 		mbps(t.UploadBps), mbps(t.DownloadBps),
 		rate(t.DemandBps), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)),
 		fmt.Sprint(t.Retransmits), strings.Join(errors, " "),
@@ -105,12 +108,12 @@ func terminal(w io.Writer, name string, t *share.Terminal) {
 	fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
 }
 
-// rate formats a rate in Mbit/s. It returns "" for an unknown or unlimited rate.
+// rate formats a rate in Mbit/s, and "-" for an unknown or unlimited rate.
 func rate(bps float64) string {
 	return known(bps > 0, mbps(bps))
 }
 
-// known returns text if the value is known, otherwise "".
+// known returns text if the value is known, otherwise "-".
 func known(is bool, text string) string {
 	if !is {
 		return "-"

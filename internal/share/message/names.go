@@ -30,7 +30,7 @@ func (s *Source) UnmarshalText(text []byte) error {
 
 // UnmarshalText reads the kind's name.
 func (k *ProbeKind) UnmarshalText(text []byte) error {
-	i, err := indexOf(probeNames[:], text, "turn")
+	i, err := indexOf(probeNames[:], text, "probe")
 	*k = ProbeKind(i)
 	return err
 }

@@ -9,12 +9,12 @@ type State uint8
 const (
 	Observing   State = iota // sees and reports, and is bound by nothing
 	Controlling              // keeps to its share
-	LetGo                    // took part and has lifted its bounds, for now
+	Released                 // took part and has lifted its bounds, for now
 	Leaving                  // says good-bye: this is its last report
 	numStates
 )
 
-var stateNames = [numStates]string{"observing", "controlling", "let_go", "leaving"}
+var stateNames = [numStates]string{"observing", "controlling", "released", "leaving"}
 
 func (s State) String() string {
 	if s >= numStates {
@@ -88,7 +88,7 @@ type Report struct {
 	// Weight in thousandths.
 	Weight uint16 `json:"weight_thousandths"`
 	// Probe is what it asks the others for.
-	Probe Probe `json:"turn,omitzero"`
+	Probe Probe `json:"probe,omitzero"`
 	// ForeignQueues says that it found, while all held back, that others who do not take part have
 	// queues stand.
 	ForeignQueues bool `json:"foreign_queues"`

@@ -241,11 +241,11 @@ func TestTurnsAreBroughtToWhatAReportCanSay(t *testing.T) {
 
 // Names in JSON are what scripts rely on.
 func TestNamesInJSON(t *testing.T) {
-	raw, err := json.Marshal(Report{State: LetGo, MaxSource: Measured})
+	raw, err := json.Marshal(Report{State: Released, MaxSource: Measured})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"let_go","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
+	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"released","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
 		`"delivery_kbps":0,"application_limited":false,"demand_kbps":0,"upload_kbps":0,"download_kbps":0,"bound_kbps":0,` +
 		`"weight_thousandths":0,"foreign_queues":false,"single_frames":false,"both_families":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
 		`"retransmissions":0,"errors":[0,0,0,0]}`

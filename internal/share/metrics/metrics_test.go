@@ -21,10 +21,10 @@ import (
 func example() share.Status {
 	flow := netip.MustParseAddrPort("10.0.0.1:40000")
 	return share.Status{
-		Policy: "shares", Cell: "978b8745", Held: true, ShareBps: 107e6, TotalBps: 238e6, Limit: "airtime",
+		Policy: "shares", Cell: "978b8745", Bounded: true, ShareBps: 107e6, TotalBps: 238e6, Limit: "airtime",
 		QueueTargetUs: 8100, Correction: 1.02,
 		Own: share.Terminal{
-			State: "controlling", MaxBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100, PHYBps: 866.7e6,
+			State: "controlling", StandaloneBps: 505e6, UploadBps: 107e6, MinRTTUs: 1200, RTTUs: 20100, PHYBps: 866.7e6,
 			BoundBps: 107e6,
 		},
 		Peers: []share.Terminal{
@@ -36,8 +36,8 @@ func example() share.Status {
 		Windows: []share.Window{
 			{Local: flow, Packets: 230}, {Local: flow, Packets: 20}, {Local: flow, ReceiveBytes: 65536},
 		},
-		Effect: &share.Effect{
-			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LeastPart: 0.62,
+		Benefit: &share.Benefit{
+			TotalWithBps: 238e6, TotalWithoutBps: 97e6, RTTWithUs: 30000, RTTWithoutUs: 636000, LowestRatio: 0.62,
 			Helps: true,
 		},
 		Datagrams: map[string]int{"accepted": 1234, "wrong_key": 5},
@@ -78,23 +78,23 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 	of := `cell="978b8745",policy="shares"`
 	for _, want := range []string{
-		`airtide_share_held{` + of + `} 1`, `airtide_share_peers{` + of + `} 1`,
+		`airtide_share_bounded{` + of + `} 1`, `airtide_share_peers{` + of + `} 1`,
 		`airtide_share_share_bps{` + of + `} 1.07e+08`,
 		`airtide_share_limit{cell="978b8745",limit="airtime",policy="shares"} 1`,
 		`airtide_share_queue_target_seconds{` + of + `} 0.0081`,
 		`airtide_share_bound_flows{` + of + `,window="congestion"} 2`, `airtide_share_cwnd_max_packets{` + of + `} 250`,
 		`airtide_share_rwnd_max_bytes{` + of + `} 65536`,
-		`airtide_share_terminal_max_bps{` + of + `,terminal="own"} 5.05e+08`,
+		`airtide_share_terminal_standalone_bps{` + of + `,terminal="own"} 5.05e+08`,
 		`airtide_share_terminal_upload_bps{` + of + `,terminal="10.0.0.2"} 1.1e+07`,
 		`airtide_share_terminal_phy_bps{` + of + `,terminal="own"} 8.667e+08`,
 		`airtide_share_terminal_bound_bps{` + of + `,terminal="own"} 1.07e+08`,
 		`airtide_share_terminal_retransmits_total{` + of + `,terminal="10.0.0.2"} 17`,
 		`airtide_share_terminal_timeouts_total{` + of + `,terminal="10.0.0.2"} 8`,
-		`airtide_share_effect_least_ratio{` + of + `} 0.62`,
+		`airtide_share_benefit_lowest_ratio{` + of + `} 0.62`,
 		`airtide_share_terminal_rtt_seconds{` + of + `,terminal="own"} 0.0201`,
-		`airtide_share_effect_total_bps{bounds="with",` + of + `} 2.38e+08`,
-		`airtide_share_effect_rtt_seconds{bounds="without",` + of + `} 0.636`,
-		`airtide_share_effect_helps{` + of + `} 1`,
+		`airtide_share_benefit_total_bps{bounds="with",` + of + `} 2.38e+08`,
+		`airtide_share_benefit_rtt_seconds{bounds="without",` + of + `} 0.636`,
+		`airtide_share_benefit_helps{` + of + `} 1`,
 		`airtide_share_datagrams_total{` + of + `,reason="wrong_key"} 5`,
 		"# TYPE airtide_share_datagrams_total counter", "process_cpu_seconds_total ",
 	} {
@@ -103,7 +103,7 @@ func TestPrometheusScrapes(t *testing.T) {
 		}
 	}
 	for _, unknown := range []string{
-		"capacity", `terminal_max_bps{` + of + `,terminal="10.0.0.2"`,
+		"wire", `terminal_standalone_bps{` + of + `,terminal="10.0.0.2"`,
 		`terminal_phy_bps{` + of + `,terminal="10.0.0.2"`,
 	} {
 		if strings.Contains(text, "airtide_share_"+unknown) {
@@ -200,11 +200,12 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{
-		"airtide.share.held": 1, "airtide.share.share_bps": 107e6, "airtide.share.terminal_upload_bps 10.0.0.2": 11e6,
-		"airtide.share.terminal_max_bps own": 505e6, "airtide.share.datagrams_total accepted": 1234,
+		"airtide.share.bounded": 1, "airtide.share.share_bps": 107e6,
+		"airtide.share.terminal_upload_bps 10.0.0.2": 11e6,
+		"airtide.share.terminal_standalone_bps own":  505e6, "airtide.share.datagrams_total accepted": 1234,
 		"airtide.share.limit airtime":        1,
 		"airtide.share.queue_target_seconds": 0.0081, "airtide.share.bound_flows receive": 1,
-		"airtide.share.effect_total_bps without": 97e6,
+		"airtide.share.benefit_total_bps without": 97e6,
 	} {
 		if values[name] != want {
 			t.Errorf("%s is %g, want %g; all: %v", name, values[name], want, values)

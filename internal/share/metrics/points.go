@@ -9,50 +9,51 @@ import (
 	"airtide/internal/share"
 )
 
-// Look calls at with the agent's next status, as live.Tap does. at must not keep the status.
+// Look calls at with the agent's next status, as statusfeed.Feed.Next does. at must not keep the
+// status.
 type Look func(ctx context.Context, at func(share.Status)) error
 
-// patience is how long the next status may take.
-const patience = time.Second
+// statusTimeout is the longest wait for the next status.
+const statusTimeout = time.Second
 
-// definition is a metric. Its name is in the words of Prometheus; OTLP has dots in the places of
-// the first underscores.
+// definition describes a metric. Its name is for Prometheus. OTLP has dots instead of the first
+// underscores.
 type definition struct {
 	name, unit, help string
-	label            string // what tells its points apart, "" where there is one only
+	label            string // name of the label that distinguishes its points, "" if there is one point
 	counter          bool
 }
 
-// The metrics. Names end in their unit, as Prometheus wants it.
+// The metrics. Names end in their units, as Prometheus recommends.
 var (
-	held     = &definition{name: "held", help: "1 while bounds are in force, else 0."}
-	peers    = &definition{name: "peers", help: "Other terminals that are heard."}
-	own      = &definition{name: "share_bps", unit: "bit/s", help: "The terminal's share."}
-	total    = &definition{name: "total_bps", unit: "bit/s", help: "The sum of all shares."}
-	capacity = &definition{
-		name: "capacity_bps", unit: "bit/s", help: "What the wire is found to carry, while it is known.",
+	bounded = &definition{name: "bounded", help: "1 while windows are bounded, otherwise 0."}
+	peers   = &definition{name: "peers", help: "Other terminals with current reports."}
+	own     = &definition{name: "share_bps", unit: "bit/s", help: "Share of this terminal."}
+	total   = &definition{name: "total_bps", unit: "bit/s", help: "Sum of all shares."}
+	wire    = &definition{
+		name: "wire_bps", unit: "bit/s", help: "Capacity of the wire, while it is known to limit.",
 	}
-	queue      = &definition{name: "queue_target_seconds", unit: "s", help: "How long a packet should wait."}
-	correction = &definition{name: "correction_ratio", unit: "1", help: "What windows are multiplied by."}
-	limit      = &definition{name: "limit", help: "1 for what keeps shares from being greater.", label: "limit"}
-	flows      = &definition{name: "bound_flows", help: "Flows that have a bound.", label: "window"}
+	queue      = &definition{name: "queue_target_seconds", unit: "s", help: "Time that a packet should wait in queues."}
+	correction = &definition{name: "correction_ratio", unit: "1", help: "Factor of the windows."}
+	limit      = &definition{name: "limit", help: "1 for the present limit of the shares.", label: "limit"}
+	flows      = &definition{name: "bound_flows", help: "Flows with a bounded window.", label: "window"}
 	windows    = &definition{
-		name: "cwnd_max_packets", unit: "{packet}", help: "The sum of the bounds of congestion windows.",
+		name: "cwnd_max_packets", unit: "{packet}", help: "Sum of the bounds of congestion windows.",
 	}
-	receive = &definition{name: "rwnd_max_bytes", unit: "By", help: "The sum of the bounds of receive windows."}
-	maximum = &definition{
-		name: "terminal_max_bps", unit: "bit/s", help: "What a terminal reaches alone, where it is known.",
+	receive    = &definition{name: "rwnd_max_bytes", unit: "By", help: "Sum of the bounds of receive windows."}
+	standalone = &definition{
+		name: "terminal_standalone_bps", unit: "bit/s", help: "Rate of a terminal alone in the cell, if known.",
 		label: "terminal",
 	}
 	upload = &definition{
-		name: "terminal_upload_bps", unit: "bit/s", help: "What a terminal sends.", label: "terminal",
+		name: "terminal_upload_bps", unit: "bit/s", help: "Rate that a terminal sends.", label: "terminal",
 	}
 	download = &definition{
-		name: "terminal_download_bps", unit: "bit/s", help: "What a terminal receives.", label: "terminal",
+		name: "terminal_download_bps", unit: "bit/s", help: "Rate that a terminal receives.", label: "terminal",
 	}
 	demand = &definition{
 		name: "terminal_demand_bps", unit: "bit/s",
-		help: "What a terminal would send at most, where its applications limit it.", label: "terminal",
+		help: "Highest rate that a terminal needs, if its applications limit it.", label: "terminal",
 	}
 	minRTT = &definition{
 		name: "terminal_min_rtt_seconds", unit: "s", help: "A terminal's smallest RTT.", label: "terminal",
@@ -61,23 +62,23 @@ var (
 		name: "terminal_rtt_seconds", unit: "s", help: "A terminal's smoothed RTT.", label: "terminal",
 	}
 	bound = &definition{
-		name: "terminal_bound_bps", unit: "bit/s", help: "The share that a terminal keeps to, while it does.",
+		name: "terminal_bound_bps", unit: "bit/s", help: "Share to which a terminal's windows are bounded.",
 		label: "terminal",
 	}
 	phy = &definition{
-		name: "terminal_phy_bps", unit: "bit/s", help: "The rate of a terminal's radio, where it is known.",
+		name: "terminal_phy_bps", unit: "bit/s", help: "PHY rate of a terminal, if known.",
 		label: "terminal",
 	}
 	rtt95 = &definition{
-		name: "terminal_rtt_p95_seconds", unit: "s", help: "The 95th percentile of a terminal's RTT.",
+		name: "terminal_rtt_p95_seconds", unit: "s", help: "95th percentile of a terminal's RTT.",
 		label: "terminal",
 	}
 	queued = &definition{
-		name: "terminal_queued_bytes", unit: "By", help: "What a terminal has written and is not acknowledged.",
+		name: "terminal_queued_bytes", unit: "By", help: "Bytes of a terminal that are not yet acknowledged.",
 		label: "terminal",
 	}
 	again = &definition{
-		name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal has sent again.",
+		name: "terminal_retransmits_total", unit: "{segment}", help: "Segments that a terminal sent again.",
 		label: "terminal", counter: true,
 	}
 	errors1 = &definition{
@@ -97,29 +98,29 @@ var (
 		counter: true,
 	}
 	withBounds = &definition{
-		name: "effect_total_bps", unit: "bit/s",
-		help: "What all terminals deliver with and without bounds, when that was compared last.", label: "bounds",
+		name: "benefit_total_bps", unit: "bit/s",
+		help: "Rate of all terminals with and without bounds, in the last comparison.", label: "bounds",
 	}
 	rttBounds = &definition{
-		name: "effect_rtt_seconds", unit: "s",
-		help: "The mean RTT with and without bounds, when that was compared last.", label: "bounds",
+		name: "benefit_rtt_seconds", unit: "s",
+		help: "Mean RTT with and without bounds, in the last comparison.", label: "bounds",
 	}
-	leastPart = &definition{
-		name: "effect_least_ratio", unit: "1",
-		help: "The least part of its rate without bounds that a terminal had with them, when that was compared last.",
+	lowestRatio = &definition{
+		name: "benefit_lowest_ratio", unit: "1",
+		help: "Lowest ratio of a terminal's rate with bounds to that without, in the last comparison.",
 	}
 	helps = &definition{
-		name: "effect_helps", help: "1 where bounds were found to help when that was compared last, else 0.",
+		name: "benefit_helps", help: "1 if bounds helped in the last comparison, otherwise 0.",
 	}
 	datagrams = &definition{
-		name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by what became of them.",
+		name: "datagrams_total", unit: "{datagram}", help: "Datagrams received, by outcome.",
 		label: "reason", counter: true,
 	}
 
 	definitions = []*definition{
-		held, peers, own, total, capacity, queue, correction, limit, flows, windows, receive, maximum, upload,
+		bounded, peers, own, total, wire, queue, correction, limit, flows, windows, receive, standalone, upload,
 		download, demand, minRTT, rtt,
-		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, leastPart,
+		bound, phy, rtt95, queued, again, errors1, errors2, errors3, errors4, withBounds, rttBounds, lowestRatio,
 		helps, datagrams,
 	}
 )
@@ -140,11 +141,11 @@ func points(s *share.Status) []point {
 			add(d, of, value)
 		}
 	}
-	add(held, "", one(s.Held))
+	add(bounded, "", one(s.Bounded))
 	add(peers, "", float64(len(s.Peers)))
 	known(own, "", s.ShareBps)
 	known(total, "", s.TotalBps)
-	known(capacity, "", s.CapacityBps)
+	known(wire, "", s.WireBps)
 	known(queue, "", seconds(s.QueueTargetUs))
 	known(correction, "", s.Correction)
 	if s.Limit != "" {
@@ -166,7 +167,7 @@ func points(s *share.Status) []point {
 	add(windows, "", packets)
 	add(receive, "", bytes)
 	terminal := func(name string, t *share.Terminal) {
-		known(maximum, name, t.MaxBps)
+		known(standalone, name, t.StandaloneBps)
 		add(upload, name, t.UploadBps)
 		add(download, name, t.DownloadBps)
 		known(demand, name, t.DemandBps)
@@ -185,12 +186,12 @@ func points(s *share.Status) []point {
 	for i := range s.Peers {
 		terminal(s.Peers[i].Address, &s.Peers[i])
 	}
-	if e := s.Effect; e != nil {
+	if e := s.Benefit; e != nil {
 		add(withBounds, "with", e.TotalWithBps)
 		add(withBounds, "without", e.TotalWithoutBps)
 		add(rttBounds, "with", seconds(e.RTTWithUs))
 		add(rttBounds, "without", seconds(e.RTTWithoutUs))
-		known(leastPart, "", e.LeastPart)
+		known(lowestRatio, "", e.LowestRatio)
 		add(helps, "", one(e.Helps))
 	}
 	for reason, n := range s.Datagrams {
@@ -208,9 +209,9 @@ func one(is bool) float64 {
 
 func seconds(us int64) float64 { return float64(us) / 1e6 }
 
-// points takes the next status's.
+// points returns the metrics of the next status.
 func (l Look) points(ctx context.Context) (all []point, cell, policy string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	err = l(ctx, func(s share.Status) { all, cell, policy = points(&s), s.Cell, string(s.Policy) })
 	return all, cell, policy, err

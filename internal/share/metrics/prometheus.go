@@ -27,8 +27,10 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	all, cell, policy, err := c.look.points(context.Background())
 	if err != nil {
-		out <- prometheus.NewInvalidMetric(prometheus.NewDesc(prefix+held.name, held.help, nil, nil),
-			fmt.Errorf("the agent gives no status: %w", err))
+		out <- prometheus.NewInvalidMetric(
+			prometheus.NewDesc(prefix+bounded.name, bounded.help, nil, nil),
+			fmt.Errorf("the agent gives no status: %w", err),
+		)
 		return
 	}
 	constant := prometheus.Labels{"cell": cell, "policy": policy}
