@@ -148,6 +148,8 @@ func (s shownCommand) runsAnywhere() bool {
 	switch s.args[0] {
 	case "plot", "export":
 		return true
+	case "packets":
+		return !strings.Contains(line, "packets -")
 	case "info":
 		return !strings.Contains(line, "results/")
 	case "fairness":
@@ -164,6 +166,10 @@ func (s shownCommand) runsAnywhere() bool {
 // repository. The other commands run under the build tag "kernel".
 func TestShownCommandsRun(t *testing.T) {
 	recorded, err := os.ReadFile(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	captured, err := os.ReadFile(lossyCapture)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +192,8 @@ func TestShownCommandsRun(t *testing.T) {
 					switch filepath.Ext(word) {
 					case ".atr":
 						writeFile(t, word, recorded)
+					case ".pcap":
+						writeFile(t, word, captured)
 					case ".yaml":
 						writeFile(t, word, experiment)
 					}

@@ -40,6 +40,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide lab list": filled[struct {
 		Results []result.Entry `json:"results"`
 	}],
+	"airtide packets":         filled[packetsJSON],
 	"airtide tune show":       filled[tuneList],
 	"airtide share status":    filled[sharelive.Report],
 	"airtide timewarp status": filled[timewarp.Status],

@@ -47,6 +47,7 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
   airtide info a.atr                        show what is in a recording
   airtide plot a.atr --flow 1 -o a.png      draw figures
   airtide export a.atr --to parquet -o a.parquet
+  airtide packets a.pcap                    analyse the TCP connections of a capture
   airtide cell run cell.yaml                run an emulated Wi-Fi cell with real TCP
   airtide lab run quickstart                run an experiment: swept, repeated, recorded, judged
   airtide cc load cubic_rtt --pin           load a congestion control in BPF
@@ -63,6 +64,6 @@ Topics: airtide help fields, events, filters, units, exit-codes. airtide help to
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(t))
-	return group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newCell(t),
-		newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))
+	return group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newPackets(t),
+		newCell(t), newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))
 }

@@ -42,6 +42,8 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"export", "a.atr", "-o", "x"}, "--to"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "word"}, "word"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "csv", "--fields", "beauty"}, "beauty"},
+		{[]string{"packets"}, "FILE"},
+		{[]string{"packets", "a.pcap", "--top", "0"}, "--top 0"},
 		{[]string{"lab", "nonsense"}, "nonsense"},
 		{[]string{"lab", "check"}, "EXPERIMENT"},
 		{[]string{"lab", "run"}, "EXPERIMENT"},

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// lossyCapture is a capture of two connections, of which the second has losses.
+const lossyCapture = "../../internal/packets/conn/testdata/lossy.pcap.gz"
+
+func TestPacketsPrintsATableThatFits(t *testing.T) {
+	for _, width := range []int{60, 80, 120, 200} {
+		for _, args := range [][]string{{"packets", lossyCapture}, {"packets", lossyCapture, "--connection", "2"}} {
+			cmd := airtide(args...)
+			cmd.Env = append(cmd.Env, fmt.Sprintf("COLUMNS=%d", width))
+			out, stderr, status := runCmd(t, cmd)
+			if status != 0 || stderr != "" {
+				t.Fatalf("%v: status %d, %s", args, status, stderr)
+			}
+			for i, line := range strings.Split(out, "\n") {
+				if n := utf8.RuneCountInString(line); n > width && i > 0 {
+					t.Errorf("%v at %d columns prints a line of %d: %s", args, width, n, line)
+				}
+			}
+		}
+	}
+	out := mustRun(t, "packets", lossyCapture)
+	for _, text := range []string{"700 packets", "2 connections", "[::1]:5201", "184"} {
+		if !strings.Contains(out, text) {
+			t.Errorf("the table lacks %q:\n%s", text, out)
+		}
+	}
+	if out := mustRun(t, "packets", lossyCapture, "--top", "1"); !strings.Contains(out, "1 more connections") {
+		t.Errorf("--top 1 hides a connection:\n%s", out)
+	}
+}
+
+func TestPacketsPrintsJSON(t *testing.T) {
+	var all packetsJSON
+	if err := json.Unmarshal([]byte(mustRun(t, "packets", lossyCapture, "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Connections) != 2 || all.Totals.Packets != 700 || all.Damage != "" {
+		t.Errorf("%+v", all)
+	}
+	var one packetsJSON
+	text := mustRun(t, "packets", lossyCapture, "--json", "--connection", "2")
+	err := json.Unmarshal([]byte(text), &one)
+	if err != nil || len(one.Connections) != 1 || one.Connections[0].ID != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, stderr, status := run(t, "packets", lossyCapture, "--connection", "3"); status != statusMisuse ||
+		!strings.Contains(stderr, "it has 1 to 2") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+func TestPacketsOfBadFiles(t *testing.T) {
+	dir := t.TempDir()
+	header := "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 12) + "\x01\x00\x00\x00"
+	for name, c := range map[string]struct {
+		content, want string
+		status        int
+	}{
+		"empty":      {"", "is empty", statusFailed},
+		"letter":     {"this is a letter", "is no capture", statusFailed},
+		"nothing":    {header, "", 0},
+		"cut":        {header + "1234567", "cut off at byte 24", 0},
+		"impossible": {header + strings.Repeat("\xff", 16), "impossible length at byte 24", statusFailed},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"packets", path}, {"packets", path, "--json"}} {
+			stdout, stderr, status := run(t, args...)
+			if status != c.status || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") > 1 ||
+				c.want != "" && !strings.Contains(stderr, path) {
+				t.Errorf("%v: status %d, %q", args, status, stderr)
+			}
+			if len(args) == 3 && stdout != "" && !json.Valid([]byte(stdout)) {
+				t.Errorf("%v prints no JSON: %s", args, stdout)
+			}
+		}
+	}
+	if _, stderr, status := run(t, "packets", filepath.Join(dir, "absent")); status != statusFailed ||
+		!strings.Contains(stderr, "absent") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+func TestPacketsReadsStandardInput(t *testing.T) {
+	content, err := os.ReadFile(lossyCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := airtide("packets", "-")
+	cmd.Stdin = bytes.NewReader(content)
+	if out, stderr, status := runCmd(t, cmd); status != 0 || !strings.Contains(out, "700 packets") {
+		t.Errorf("status %d: %s%s", status, out, stderr)
+	}
+}
+
+// One Ctrl-C ends the verb, even while it waits for a silent pipe.
+func TestPacketsIsInterrupted(t *testing.T) {
+	content, err := os.ReadFile(lossyCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range [][]byte{content[:len(content)/2], content[:2]} {
+		interruptPackets(t, part)
+	}
+}
+
+func interruptPackets(t *testing.T, part []byte) {
+	t.Helper()
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := airtide("packets", "-")
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.Discard, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if _, err := out.Write(part); err != nil {
+		t.Fatal(err)
+	}
+	// Once the pipe is empty, the program runs and handles signals.
+	waitFor(t, "the program to read", func() bool { return pending(t, out) == 0 })
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != statusFailed || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("%v: %s", cmd.ProcessState, &stderr)
+	}
+}
+
+// pending is the number of bytes in a pipe.
+func pending(t *testing.T, pipe *os.File) int {
+	t.Helper()
+	n, err := unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

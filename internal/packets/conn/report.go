@@ -1,0 +1,104 @@
+package conn
+
+import "net/netip"
+
+// Connection is what a capture shows of a connection. Times are in ns since 1970, or in µs.
+type Connection struct {
+	// ID numbers the connections from 1 in the order of their first packets, like tcp.stream + 1.
+	ID          uint64 `json:"connection"`
+	FirstNs     int64  `json:"first_ns"`
+	LastNs      int64  `json:"last_ns"`
+	FirstPacket uint64 `json:"first_packet"`
+	LastPacket  uint64 `json:"last_packet"`
+	// Client opened the connection. Without a captured handshake it is the sender of the first
+	// packet.
+	Client netip.AddrPort `json:"client"`
+	Server netip.AddrPort `json:"server"`
+	// Handshake tells which parts were captured: full, partial or none.
+	Handshake string `json:"handshake"`
+	// Near is the end at which the capture was taken, by the times of the handshake: client,
+	// server, between, or empty if unknown.
+	Near string `json:"near,omitempty"`
+	// HandshakeUs is the time from SYN to the ACK of the SYN-ACK; zero if it was not captured.
+	HandshakeUs float64 `json:"handshake_us,omitempty"`
+	// End tells how it ended: fin, reset, refused, no_answer, half_closed or open.
+	End string `json:"end"`
+	// EndBy is the end that sent the first FIN or RST: client or server.
+	EndBy string `json:"end_by,omitempty"`
+	// ClockStepsBack counts packets with a time before that of the packet before.
+	ClockStepsBack uint64    `json:"clock_steps_back"`
+	FromClient     Direction `json:"from_client"`
+	FromServer     Direction `json:"from_server"`
+}
+
+// Packets counts the packets of both directions.
+func (c *Connection) Packets() uint64 { return c.FromClient.Packets + c.FromServer.Packets }
+
+// Bytes counts the bytes of data of both directions, with repeated bytes.
+func (c *Connection) Bytes() uint64 { return c.FromClient.DataBytes + c.FromServer.DataBytes }
+
+// DurationNs is the time from the first to the last packet.
+func (c *Connection) DurationNs() int64 { return max(0, c.LastNs-c.FirstNs) }
+
+// Direction is what one end sent.
+type Direction struct {
+	Packets      uint64 `json:"packets"`
+	WireBytes    uint64 `json:"wire_bytes"`
+	DataPackets  uint64 `json:"data_packets"`
+	DataBytes    uint64 `json:"data_bytes"`
+	UniqueBytes  uint64 `json:"unique_bytes"` // without repeated bytes
+	GreatestData uint32 `json:"greatest_data_bytes"`
+
+	Retransmissions uint64 `json:"retransmissions"` // without the fast and the spurious ones
+	Fast            uint64 `json:"fast_retransmissions"`
+	Spurious        uint64 `json:"spurious_retransmissions"`
+	RepeatedBytes   uint64 `json:"repeated_bytes"`
+	OutOfOrder      uint64 `json:"out_of_order"`
+	// Gaps counts segments behind bytes that were not captured.
+	Gaps uint64 `json:"segments_behind_gaps"`
+
+	Acks       uint64 `json:"acks_of_new_data"`
+	PureAcks   uint64 `json:"pure_acks"`
+	AckedBytes uint64 `json:"acked_bytes"` // of the other end
+	DupAcks    uint64 `json:"duplicate_acks"`
+	// UnseenAcked counts ACKs of data that was not captured.
+	UnseenAcked    uint64  `json:"acks_of_unseen_data"`
+	SackAcks       uint64  `json:"acks_with_sack"`
+	DsackAcks      uint64  `json:"acks_with_dsack"`
+	SegmentsPerAck float64 `json:"segments_per_ack,omitempty"`
+
+	KeepAlives       uint64 `json:"keep_alives"`
+	KeepAliveAcks    uint64 `json:"keep_alive_acks"`
+	ZeroWindows      uint64 `json:"zero_windows"`
+	ZeroWindowProbes uint64 `json:"zero_window_probes"`
+	WindowFull       uint64 `json:"window_full"`
+	WindowUpdates    uint64 `json:"window_updates"`
+	Resets           uint64 `json:"resets"`
+	Fins             uint64 `json:"fins"`
+
+	// Windows that this end advertised. They are absent if their scale is unknown.
+	LeastWindow    *int64 `json:"least_window_bytes,omitempty"`
+	GreatestWindow *int64 `json:"greatest_window_bytes,omitempty"`
+	// In flight: sent by this end and not acknowledged, at the place of the capture.
+	GreatestInFlight int64   `json:"greatest_in_flight_bytes"`
+	MeanInFlight     float64 `json:"mean_in_flight_bytes"`
+
+	// RTT is the time from a segment of this end to the ACK that names its end. Segments sent twice
+	// do not count.
+	RTT *Distribution `json:"rtt,omitempty"`
+	// Offer holds the options of this end's SYN.
+	Offer *Offer `json:"syn_options,omitempty"`
+}
+
+// Offer is the options of a SYN or SYN-ACK.
+type Offer struct {
+	MSS        uint16 `json:"mss_bytes,omitempty"`
+	Scale      *int8  `json:"window_scale,omitempty"`
+	SACK       bool   `json:"sack"`
+	Timestamps bool   `json:"timestamps"`
+	ECN        bool   `json:"ecn"`
+	FastOpen   bool   `json:"fast_open"`
+}
+
+// AllRetransmissions counts the retransmissions of all kinds.
+func (d *Direction) AllRetransmissions() uint64 { return d.Retransmissions + d.Fast + d.Spurious }
