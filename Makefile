@@ -73,7 +73,8 @@ test-timewarp: setup-run build ## accelerated time on Debian's kernels in qemu (
 
 .PHONY: bench
 bench: bench-monitor bench-cell bench-congestion ## every benchmark
-	$(GO) test -tags kernel -run '^$$' -bench . -benchtime 2s ./internal/recording/... ./internal/view/screen ./internal/observe/...
+	$(GO) test -tags kernel -run '^$$' -bench . -benchtime 2s \
+		./internal/recording/... ./internal/view/screen ./internal/observe/...
 
 .PHONY: bench-monitor
 bench-monitor: setup build ## cost per ACK of observing, beside bpftrace, perf and ss

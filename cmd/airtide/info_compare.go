@@ -51,7 +51,10 @@ func printComparison(t *terminal.Terminal, files []string, info [2]infoJSON, asJ
 		return err
 	}
 	totals := &terminal.Table{Columns: []terminal.Column{
-		{Title: "TOTAL", Least: 8}, {Title: "A", Right: true}, {Title: "B", Right: true}, {Title: "CHANGE", Right: true},
+		{Title: "TOTAL", Least: 8},
+		{Title: "A", Right: true},
+		{Title: "B", Right: true},
+		{Title: "CHANGE", Right: true},
 	}}
 	totals.Add("flows", fmt.Sprint(a.Totals.Flows), fmt.Sprint(b.Totals.Flows))
 	for _, row := range c.Totals.Text() {

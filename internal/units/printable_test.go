@@ -32,7 +32,8 @@ func TestPrintableTextKeepsLinesAndColours(t *testing.T) {
 func TestCellStopsFormulas(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "cubic": "cubic", "-bash": "-bash", "/a=b": "/a=b",
-		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+1": "'+1", "-1+2": "'-1+2", "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0",
+		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+1": "'+1", "-1+2": "'-1+2",
+		"-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0",
 	} {
 		if got := Cell(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)

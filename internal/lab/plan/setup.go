@@ -72,7 +72,10 @@ func (s PHYStep) MarshalJSON() ([]byte, error) {
 		MCS      int      `json:"mcs"`
 		GuardNs  int      `json:"guard_ns"`
 		Short    bool     `json:"short_preamble,omitempty"`
-	}{s.At, s.PHY.Standard.String(), s.PHY.RateBps, s.PHY.WidthMHz, s.PHY.Streams, s.PHY.Index, s.PHY.GuardNs, s.PHY.ShortPreamble})
+	}{
+		s.At, s.PHY.Standard.String(), s.PHY.RateBps, s.PHY.WidthMHz, s.PHY.Streams, s.PHY.Index, s.PHY.GuardNs,
+		s.PHY.ShortPreamble,
+	})
 }
 
 // ServerSetup is one server.

@@ -78,7 +78,8 @@ func TestCSVTextIsNoFormula(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(x.Flow(&tcp.Flow{ID: 1, Comm: "=cmd|' /C calc'!A0", CgroupPath: "@SUM(A1)"}), x.Close()); err != nil {
+	hostile := tcp.Flow{ID: 1, Comm: "=cmd|' /C calc'!A0", CgroupPath: "@SUM(A1)"}
+	if err := errors.Join(x.Flow(&hostile), x.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{",'=cmd|' /C calc'!A0,", ",'@SUM(A1),"} {

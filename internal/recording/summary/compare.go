@@ -111,7 +111,8 @@ func changes(a, b *Figures) *Changes {
 		RetransmitsPackets: change(a.Retransmissions.Packets, b.Retransmissions.Packets),
 		RetransmittedPct:   change(a.Retransmissions.DeliveredPct, b.Retransmissions.DeliveredPct),
 		LocalCongestion:    change(a.Errors.LocalCongestion, b.Errors.LocalCongestion),
-		DupAck:             change(a.Errors.DupAck, b.Errors.DupAck), Timeout: change(a.Errors.Timeout, b.Errors.Timeout),
+		DupAck:             change(a.Errors.DupAck, b.Errors.DupAck),
+		Timeout:            change(a.Errors.Timeout, b.Errors.Timeout),
 	}
 }
 

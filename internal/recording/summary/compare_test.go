@@ -33,7 +33,8 @@ func session(t *testing.T, port uint16, cc string, controlFirst bool, rates ...i
 	for _, rate := range rates {
 		open()
 		for i := range int64(20) {
-			s.sample(id, t0+(i+1)*100*ms, values{tcp.AckedBytes: (i + 1) * rate * 100, tcp.CwndPackets: rate, tcp.RttUs: 8000})
+			s.sample(id, t0+(i+1)*100*ms,
+				values{tcp.AckedBytes: (i + 1) * rate * 100, tcp.CwndPackets: rate, tcp.RttUs: 8000})
 		}
 	}
 	if !controlFirst {

@@ -27,7 +27,8 @@ func (f *flow) report(unseen *[256]bool) Flow {
 			StartNs: f.firstNs, EndNs: f.lastNs, DurationS: seconds(f.lastNs - f.firstNs),
 			Samples: f.samples, Events: f.events,
 			AckedBytes: f.acked.total(f.Inherited), ReceivedBytes: f.received.total(f.Inherited),
-			Rtt: distributionOf(&f.rtt), Srtt: spreadOf(&f.srtt), Cwnd: spreadOf(&f.cwnd), InFlight: spreadOf(&f.inFlight),
+			Rtt: distributionOf(&f.rtt), Srtt: spreadOf(&f.srtt),
+			Cwnd: spreadOf(&f.cwnd), InFlight: spreadOf(&f.inFlight),
 			DeliveredPackets: f.delivered.total(f.Inherited), LostPackets: f.lost.total(f.Inherited),
 			Retransmissions: Retransmissions{
 				Packets: f.retransmits.total(f.Inherited), Bytes: f.retransmittedBytes.total(f.Inherited),

@@ -11,8 +11,8 @@ const (
 	numCAStates = int(tcp.CALoss) + 1
 	numCauses   = int(tcp.CauseOther) + 1
 
-	// Tenths of a second that the peak rate of a flow, and of all flows, keeps. All flows need more: their samples are out
-	// of order by up to a flush period, one second.
+	// Tenths of a second that the peak rate of a flow, and of all flows, keeps. All flows need more:
+	// their samples are out of order by up to a flush period, one second.
 	flowRateBins  = 16
 	totalRateBins = 64
 )

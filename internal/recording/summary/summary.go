@@ -32,7 +32,8 @@ const maxDense = 1 << 20
 
 // New makes an empty summary.
 func New(o Options) *Summary {
-	s := &Summary{sparse: map[tcp.FlowID]*flow{}, up: stats.NewPeakRate(totalRateBins), down: stats.NewPeakRate(totalRateBins)}
+	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
+	s.up, s.down = stats.NewPeakRate(totalRateBins), stats.NewPeakRate(totalRateBins)
 	for _, k := range o.Unseen {
 		s.unseen[k] = true
 	}

@@ -64,7 +64,8 @@ func TestGroupsOfKilledProcessesAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed, running := filepath.Dir(g.path)+"/"+prefix+strconv.Itoa(1<<30), filepath.Dir(g.path)+"/"+prefix+strconv.Itoa(os.Getppid())
+	left := filepath.Join(filepath.Dir(g.path), prefix)
+	killed, running := left+strconv.Itoa(1<<30), left+strconv.Itoa(os.Getppid())
 	for _, path := range []string{killed, running} {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			t.Fatal(err)
