@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,8 +26,8 @@ func newCellStatus(t *terminal.Terminal) *cobra.Command {
 		Use:   "status [PID]",
 		Short: "Watch the running cells",
 		Long: `Shows airtime, rates, collisions, queues and drops over each interval: of all cells on this machine,
-or of the cell of one process. On a terminal, a table is updated until Ctrl-C. In a pipe or with
---once, one table is printed. With --json, each cell prints a line of JSON per interval.`,
+or of the cell of one process. On a terminal, tables are updated until Ctrl-C. In a pipe or with
+--once, they are printed once. With --json, each cell prints a line of JSON per interval.`,
 		Example: `  airtide cell status
   airtide cell status --once --interval 10s
   airtide cell status --json | jq '.window.terminals[] | {name, airtime_percent}'`,
@@ -56,13 +55,19 @@ or of the cell of one process. On a terminal, a table is updated until Ctrl-C. I
 				print = t.Print
 			}
 			err := live.Watch(cmd.Context(), only, interval, once, func(all []*live.Seen) error {
-				var b bytes.Buffer // printed in one piece, so that nothing flickers
+				var b strings.Builder // printed in one piece, so that nothing flickers
 				for _, s := range all {
-					if err := writeCell(&b, s, bool(asJSON)); err != nil {
+					var err error
+					if asJSON {
+						err = json.NewEncoder(&b).Encode(s)
+					} else {
+						err = writeCell(&b, s, t.Width, t.Colour)
+					}
+					if err != nil {
 						return err
 					}
 				}
-				return print(b.Bytes())
+				return print([]byte(b.String()))
 			})
 			if errors.Is(err, syscall.EPIPE) {
 				return nil // the reader of the pipe has gone
@@ -88,15 +93,4 @@ func completeCell(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 		words = append(words, strconv.Itoa(pid))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-func writeCell(w io.Writer, s *live.Seen, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(w).Encode(s)
-	}
-	if err := s.Table(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
 }

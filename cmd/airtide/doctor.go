@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"airtide/internal/view/terminal"
 
@@ -9,6 +10,7 @@ import (
 
 	"airtide/internal/doctor"
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/units"
 )
 
 func newDoctor(t *terminal.Terminal) *cobra.Command {
@@ -37,7 +39,10 @@ The exit status is 1 if no verb that needs the kernel can run.`,
 			if asJSON {
 				err = t.JSON(r)
 			} else {
-				err = r.WriteText(t.Out, t.Colour)
+				var text strings.Builder
+				if err = r.WriteText(&text, t.Colour); err == nil {
+					err = t.PrintWrapped(units.PrintableText(text.String(), t.Colour), doctorIndent)
+				}
 			}
 			if err != nil {
 				return fmt.Errorf("printing the report: %w", err)
@@ -52,3 +57,6 @@ The exit status is 1 if no verb that needs the kernel can run.`,
 	cmd.Flags().StringVar(&o.BTFPath, "btf", "", "file with the kernel's BTF, if the kernel has none")
 	return cmd
 }
+
+// doctorIndent is the width of the states in front of the names.
+const doctorIndent = 14

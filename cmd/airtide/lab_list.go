@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"airtide/internal/view/terminal"
 
@@ -38,7 +39,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				Experiments []experiment   `json:"experiments"`
 				Results     []result.Entry `json:"results"`
 			}
-			for _, name := range experiments.Names() {
+			for _, name := range quickstartFirst(experiments.Names()) {
 				p, err := readPlan(name)
 				if err != nil {
 					return err
@@ -58,13 +59,13 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 			}
 			table := &terminal.Table{Columns: []terminal.Column{
 				{Title: "EXPERIMENT"},
+				{Title: "TITLE", Least: 10},
 				{Title: "RUNS", Right: true, Optional: 1},
 				{Title: "TIME", Right: true, Optional: 2},
-				{Title: "TITLE", Least: 30},
 				{Title: "SOURCE", Least: 20, Optional: 3},
 			}}
 			for _, e := range list.Experiments {
-				table.Add(e.Name, fmt.Sprint(e.Runs), short(e.TimeS), e.Title, e.Source)
+				table.Add(e.Name, e.Title, fmt.Sprint(e.Runs), short(e.TimeS), e.Source)
 			}
 			if err := t.Table(table); err != nil || len(list.Results) == 0 {
 				return err
@@ -72,12 +73,21 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 			if err := t.Printf("\n"); err != nil {
 				return err
 			}
-			return show.WriteList(t.Out, list.Results, show.TextOptions{Colour: t.Colour})
+			return show.WriteList(t.Out, list.Results, show.TextOptions{Colour: t.Colour, Width: t.Width})
 		},
 	}
 	root.register(cmd)
 	asJSON.register(cmd.Flags(), "print as JSON")
 	return cmd
+}
+
+// quickstartFirst puts the experiment for beginners before the others.
+func quickstartFirst(names []string) []string {
+	const first = "quickstart"
+	if i := slices.Index(names, first); i > 0 {
+		names = append([]string{first}, slices.Delete(names, i, i+1)...)
+	}
+	return names
 }
 
 // short prints a time in seconds as seconds or minutes.

@@ -181,7 +181,7 @@ func showResult(t *terminal.Terminal, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.WriteText(t.Out, show.TextOptions{Colour: t.Colour}); err != nil {
+	if err := r.WriteText(t.Out, show.TextOptions{Colour: t.Colour, Width: t.Width}); err != nil {
 		return err
 	}
 	if err := t.Printf("\nin %s; airtide lab show --figures DIR draws it\n", dir); err != nil {

@@ -99,8 +99,8 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 		return err
 	}
 	defer src.Close()
-	if src.Fallback != nil {
-		t.Warnf("bpf is not available, taking diag: %v", src.Fallback)
+	if notice := src.FallbackNotice(); notice != "" {
+		t.Warnf("%s", notice)
 	}
 	every := mo.Density.Every
 	seen := screen.Source{Name: src.Description()}

@@ -69,7 +69,7 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 	defer close(stop)
 	path := filepath.Join(dir, "b.atr")
 	_, stderr, status := nobody("record", "-d", "2s", "-o", path)
-	if status != 0 || !strings.Contains(stderr, "taking diag") {
+	if status != 0 || !strings.Contains(stderr, "polling every") {
 		t.Errorf("auto without root: status %d: %s", status, stderr)
 	}
 	if r := info(t, path); r.Totals.Samples == 0 {
@@ -179,7 +179,7 @@ func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	_, stderr, status = runCmd(t, withoutBTF("record", "-d", "1s", "-o", path))
-	if status != 0 || !strings.Contains(stderr, "taking diag") || !strings.Contains(stderr, "BTF") {
+	if status != 0 || !strings.Contains(stderr, "polling every") || !strings.Contains(stderr, "BTF") {
 		t.Errorf("auto: status %d: %s", status, stderr)
 	}
 	_, stderr, status = runCmd(t,

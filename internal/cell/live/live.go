@@ -1,5 +1,5 @@
 // Package live connects a running cell with other processes on this machine. Serve answers on a
-// socket, Find and Ask are the other side, and Table prints.
+// socket; Find and Ask are the other side.
 package live
 
 import (
@@ -34,6 +34,20 @@ type Report struct {
 	PID    int          `json:"pid"` // of the process that runs it
 	Hosts  []cell.Host  `json:"hosts"`
 	Status *cell.Status `json:"status"`
+}
+
+// Seen is a cell over the time between two reports.
+type Seen struct {
+	Name   string             `json:"name"`
+	PID    int                `json:"pid"`
+	Hosts  []cell.Host        `json:"hosts"`
+	Window *cell.Window       `json:"window"`
+	Engine *cell.EngineStatus `json:"engine"`
+}
+
+// Between returns the activity from one report to a later report of the same cell.
+func Between(from, to *Report) *Seen {
+	return &Seen{to.Name, to.PID, to.Hosts, cell.Between(from.Status, to.Status), to.Status.Engine}
 }
 
 // Server answers for one cell.

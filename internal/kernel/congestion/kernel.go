@@ -36,9 +36,24 @@ func Available() ([]string, error) {
 	return names, nil
 }
 
+// needsRoot is the error of a process without the necessary privileges. The kernel's texts about
+// locked memory would not help its user.
+type needsRoot struct{}
+
+func (needsRoot) Error() string {
+	return "congestion controls need root, or CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN"
+}
+
+// Is makes it an ErrNotSupported and an os.ErrPermission.
+func (needsRoot) Is(target error) bool {
+	return target == ErrNotSupported || target == os.ErrPermission
+}
+
 // explain adds the likely cause on this kernel to a loading error.
 func explain(err error) error {
 	switch {
+	case errors.Is(err, os.ErrPermission) && os.Geteuid() != 0:
+		return needsRoot{}
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%w: it needs root, or CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN: %w", ErrNotSupported, err)
 	case errors.Is(err, os.ErrExist):

@@ -39,7 +39,7 @@ type kernel struct {
 // examineKernel finds it out.
 func examineKernel() (*kernel, error) {
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("%w: changing other processes' sockets needs root", ErrNotSupported)
+		return nil, needsRoot{}
 	}
 	// This fails without CAP_SYS_RESOURCE. Linux 5.11 and later charge BPF memory to the cgroup and
 	// do not need it.
@@ -98,6 +98,16 @@ func coreLimit(name string) (int64, error) {
 		return 0, fmt.Errorf("reading net.core.%s: %w", name, err)
 	}
 	return n, nil
+}
+
+// needsRoot is the error of a process without the necessary privileges.
+type needsRoot struct{}
+
+func (needsRoot) Error() string { return "other processes' sockets are seen and changed by root only" }
+
+// Is makes it an ErrNotSupported and an os.ErrPermission.
+func (needsRoot) Is(target error) bool {
+	return target == ErrNotSupported || target == os.ErrPermission
 }
 
 // explain adds the likely cause to a loading error.

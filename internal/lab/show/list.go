@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"airtide/internal/lab/result"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -15,8 +16,14 @@ func WriteList(w io.Writer, entries []result.Entry, o TextOptions) error {
 		_, err := fmt.Fprintln(w, "no results")
 		return err
 	}
-	t := &terminal.Table{Columns: words("experiment", "started (UTC)", "state", "folder")}
-	t.Columns = append(t.Columns, figures("runs", "failed")...)
+	t := &terminal.Table{Columns: []terminal.Column{
+		{Title: "experiment", Least: 10},
+		{Title: "started (UTC)", Optional: 1},
+		{Title: "state"},
+		{Title: "folder", Least: 20, Optional: 3},
+		{Title: "runs", Right: true},
+		{Title: "failed", Right: true, Optional: 2},
+	}}
 	for _, e := range entries {
 		t.Add(e.Experiment, e.Started.Format("2006-01-02 15:04:05"), stateOf(&e, o), e.Dir,
 			fmt.Sprintf("%d/%d", e.Finished, e.Runs), fmt.Sprint(e.Failed))
@@ -28,7 +35,7 @@ func WriteList(w io.Writer, entries []result.Entry, o TextOptions) error {
 		if e.Problem == "" {
 			continue
 		}
-		if _, err := fmt.Fprintln(w, e.Problem); err != nil {
+		if _, err := fmt.Fprintln(w, units.PrintableText(e.Problem, false)); err != nil {
 			return err
 		}
 	}

@@ -198,9 +198,22 @@ func (a Attach) without(refusal error) string {
 	return fmt.Sprintf("%s: each record costs more, since the kernel refused it: %v", a, refusal)
 }
 
+// needsRoot is the error of a process without the necessary privileges. The kernel's texts about
+// locked memory would not help its user.
+type needsRoot struct{}
+
+func (needsRoot) Error() string {
+	return "loading BPF programs needs root, or CAP_BPF and CAP_PERFMON; --source diag does without"
+}
+
+// Is makes it an os.ErrPermission.
+func (needsRoot) Is(target error) bool { return target == os.ErrPermission }
+
 // explain adds what a user can do about the usual refusals.
 func explain(err error) error {
 	switch {
+	case errors.Is(err, os.ErrPermission) && os.Geteuid() != 0:
+		return needsRoot{}
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf(
 			"loading BPF programs (run as root, or with CAP_BPF and CAP_PERFMON; or use --source diag): %w", err,

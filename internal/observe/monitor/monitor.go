@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"airtide/internal/kernel/congestion"
@@ -13,6 +14,7 @@ import (
 	"airtide/internal/observe/diag"
 	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // Kind names a source.
@@ -81,6 +83,18 @@ type Opened struct {
 	Interval time.Duration
 	// Fallback is why auto did not take BPF, nil otherwise.
 	Fallback error
+}
+
+// FallbackNotice explains in one line why inet_diag is polled instead of BPF, or is empty.
+func (o *Opened) FallbackNotice() string {
+	switch {
+	case o.Fallback == nil:
+		return ""
+	case errors.Is(o.Fallback, os.ErrPermission) && os.Geteuid() != 0:
+		return fmt.Sprintf("not root: polling every %s (inet_diag) instead of each ACK", units.Duration(o.Interval))
+	}
+	return fmt.Sprintf("BPF is not available: polling every %s (inet_diag) instead of each ACK: %v",
+		units.Duration(o.Interval), o.Fallback)
 }
 
 // Open opens the source that the options ask for.

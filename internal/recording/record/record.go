@@ -5,7 +5,6 @@ package record
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"sync"
 	"time"
@@ -93,8 +92,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer source.Close()
-	if source.Fallback != nil {
-		o.Notice(fmt.Sprintf("bpf is not available, taking diag: %v", source.Fallback))
+	if notice := source.FallbackNotice(); notice != "" {
+		o.Notice(notice)
 	}
 	writer, err := trace.Create(o.Path, metadata(o, source), trace.Options{Overwrite: o.Overwrite})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/internal/units"
 )
 
 // Control sequences of ECMA-48: erase the line; move to the top left and erase what follows.
@@ -31,7 +33,7 @@ func (t *Terminal) SetStatus(format string, values ...any) {
 	if !t.Live {
 		return
 	}
-	line := fmt.Sprintf(format, values...)
+	line := units.Printable(fmt.Sprintf(format, values...))
 	if t.errWidth != nil {
 		if width := t.errWidth(); width > 0 {
 			line = ansi.Truncate(line, width-1, "…") // a wrapped line could not be erased

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/internal/units"
 )
 
 // Column is a column of a table.
@@ -29,8 +31,12 @@ type Table struct {
 
 const gap = "  "
 
-// Add appends a row. Missing cells are empty.
+// Add appends a row. Missing cells are empty. Characters that a terminal could obey become "?",
+// except sequences that set a colour.
 func (t *Table) Add(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = units.PrintableText(strings.ReplaceAll(cell, "\n", " "), true)
+	}
 	t.rows = append(t.rows, append(cells, make([]string, max(0, len(t.Columns)-len(cells)))...))
 }
 

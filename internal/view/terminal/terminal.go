@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/term"
+
+	"airtide/internal/units"
 )
 
 // Terminal is where a command writes. Its methods may be called by several goroutines.
@@ -78,12 +81,14 @@ func (t *Terminal) Warnf(format string, values ...any) {
 	t.Notef("airtide: "+format, values...)
 }
 
-// Notef prints a line to Err. A status line makes room for it.
+// Notef prints a line to Err, without characters that a terminal could obey. A status line makes
+// room for it.
 func (t *Terminal) Notef(format string, values ...any) {
 	t.status.mu.Lock()
 	defer t.status.mu.Unlock()
 	t.clear()
-	fmt.Fprintf(t.Err, format+"\n", values...)
+	line := strings.ReplaceAll(fmt.Sprintf(format, values...), "\t", " ")
+	fmt.Fprintln(t.Err, units.PrintableText(line, false))
 }
 
 // Print prints a text that is complete.

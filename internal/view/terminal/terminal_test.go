@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -136,11 +137,47 @@ func TestLongLinesAreBrokenBetweenWords(t *testing.T) {
 		0:  "flows  14 open, 0 closed\nacked  8\n",
 		24: "flows  14 open, 0 closed\nacked  8\n",
 		16: "flows  14 open,\n    0 closed\nacked  8\n",
+		8:  "flows\n  14\n  open,\n  0\n  closed\nacked  8\n",
 	} {
 		var b bytes.Buffer
 		term := &Terminal{Out: &b, Width: width}
 		if err := term.PrintWrapped("flows  14 open, 0 closed\nacked  8\n", 7); err != nil || b.String() != want {
 			t.Errorf("width %d: %q, want %q (%v)", width, b.String(), want, err)
 		}
+	}
+}
+
+func TestColourCountsNoColumns(t *testing.T) {
+	text := "\x1b[33mlost records\x1b[0m 13 of flows"
+	if got, want := Wrap(text, 16, 2), "\x1b[33mlost records\x1b[0m 13\n  of flows"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for width := 1; width < 30; width++ {
+		for line := range strings.Lines(Wrap(text+" テスト averyveryverylongword", width, 4)) {
+			if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > max(width, 2) {
+				t.Errorf("width %d: a line of %d columns: %q", width, n, line)
+			}
+		}
+	}
+}
+
+func TestNothingThatATerminalCouldObeyIsPrinted(t *testing.T) {
+	var out, err strings.Builder
+	term := &Terminal{Out: &out, Err: &err, Live: true}
+	hostile := "evil\x1b]0;title\a\x1b[2J\u009b5m\rname"
+	term.Warnf("reading %s", hostile)
+	term.SetStatus("reading %s", hostile)
+	term.ClearStatus()
+	table := &Table{Columns: []Column{{Title: "NAME"}}}
+	table.Add(hostile + "\nsecond line")
+	if e := term.Table(table); e != nil {
+		t.Fatal(e)
+	}
+	shown := strings.ReplaceAll(out.String()+err.String(), eraseLine, "")
+	if i := strings.IndexFunc(shown, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 {
+		t.Errorf("%q has a control character at %d", shown, i)
+	}
+	if out.String() != "NAME\nevil?]0;title??[2J?5m?name second line\n" {
+		t.Errorf("the table is %q", out.String())
 	}
 }

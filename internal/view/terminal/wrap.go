@@ -9,33 +9,48 @@ import (
 // PrintWrapped prints a text whose lines are broken between words to fit the width. Continued
 // lines are indented.
 func (t *Terminal) PrintWrapped(text string, indent int) error {
-	if t.Width == 0 {
-		return t.Print([]byte(text))
+	return t.Print([]byte(Wrap(text, t.Width, indent)))
+}
+
+// Wrap breaks the lines of a text between words to fit a width; 0 is no limit. Continued lines are
+// indented, by a quarter of the width at most.
+func Wrap(text string, width, indent int) string {
+	if width <= 0 {
+		return text
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		out.WriteString(wrap(strings.TrimSuffix(line, "\n"), t.Width, min(indent, t.Width/4)) + "\n")
+		whole := strings.TrimSuffix(line, "\n")
+		out.WriteString(wrap(whole, width, min(indent, width/4)) + line[len(whole):])
 	}
-	return t.Print([]byte(out.String()))
+	return out.String()
 }
 
 func wrap(line string, width, indent int) string {
 	var lines []string
 	for prefix := ""; ; prefix = strings.Repeat(" ", indent) {
-		room := width - len(prefix)
-		if ansi.StringWidth(line) <= room {
+		end := fitting(line, width-len(prefix))
+		if end == len(line) {
 			return strings.Join(append(lines, prefix+line), "\n")
 		}
-		first := ansi.Truncate(line, room, "")
-		at := strings.LastIndexByte(line[:min(len(first)+1, len(line))], ' ')
-		if strings.TrimSpace(line[:max(at, 0)]) != "" {
-			first = line[:at]
+		if at := strings.LastIndexByte(line[:end+1], ' '); strings.TrimSpace(line[:max(at, 0)]) != "" {
+			end = at
 		}
-		rest, found := strings.CutPrefix(line, first)
-		if !found || first == "" {
-			return strings.Join(append(lines, prefix+line), "\n")
-		}
-		lines = append(lines, prefix+first)
-		line = strings.TrimLeft(rest, " ")
+		lines = append(lines, prefix+strings.TrimRight(line[:end], " "))
+		line = strings.TrimLeft(line[end:], " ")
 	}
+}
+
+// fitting is the length in bytes of the part of a line that fits a width. It is never 0, so that
+// the rest gets shorter.
+func fitting(line string, width int) int {
+	used, at := 0, 0
+	for state := byte(0); at < len(line); {
+		_, columns, length, next := ansi.DecodeSequence(line[at:], state, nil)
+		if used += columns; used > width && at > 0 {
+			return at
+		}
+		at, state = at+length, next
+	}
+	return at
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// onTerminal runs airtide on a terminal of its own and returns what it shows and its exit status.
+func onTerminal(t *testing.T, columns uint16, env []string, args ...string) (shown string, status int) {
+	t.Helper()
+	term := openTerminal(t)
+	term.resize(t, columns, 40)
+	cmd := airtide(args...)
+	cmd.Env = append(append(cmd.Env, "COLUMNS=", "NO_COLOR=", "TERM=xterm-256color"), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.slave, term.slave, term.slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	_ = cmd.Run()
+	// The end mark follows all output through the terminal.
+	const end = "<end of the output>"
+	if _, err := term.slave.WriteString(end); err != nil {
+		t.Fatal(err)
+	}
+	term.waitFor(t, end)
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	shown, _, _ = strings.Cut(term.shown.String(), end)
+	return strings.ReplaceAll(shown, "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+// terminalWidths are narrow, usual and wide terminals.
+var terminalWidths = []uint16{30, 80, 100, 120, 200}
+
+// wantFitting reports lines that are wider than a terminal.
+func wantFitting(t *testing.T, shown string, columns uint16, args []string) {
+	t.Helper()
+	for line := range strings.Lines(shown) {
+		if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > int(columns) {
+			t.Errorf("airtide %s on %d columns prints a line of %d:\n%s", strings.Join(args, " "), columns, n, line)
+			return
+		}
+	}
+}
+
+func TestOutputFitsTheTerminal(t *testing.T) {
+	for _, args := range [][]string{
+		{"lab", "list"},
+		{"info", kernelRecording},
+		{"info", kernelRecording, "--flow", "1"},
+		{"doctor"},
+	} {
+		for _, columns := range terminalWidths {
+			shown, status := onTerminal(t, columns, nil, args...)
+			if status > statusFailed || !strings.Contains(shown, "\x1b[") {
+				t.Errorf("airtide %s: status %d, or no colour:\n%s", strings.Join(args, " "), status, shown)
+			}
+			wantFitting(t, shown, columns, args)
+		}
+		for _, env := range []string{"TERM=dumb", "NO_COLOR=1"} {
+			if shown, _ := onTerminal(t, 80, []string{env}, args...); strings.Contains(shown, "\x1b") {
+				t.Errorf("airtide %s with %s prints control sequences:\n%s", strings.Join(args, " "), env, shown)
+			}
+		}
+		piped := mustRun(t, args...)
+		if strings.Contains(piped, "\x1b") {
+			t.Errorf("airtide %s prints control sequences into a pipe", strings.Join(args, " "))
+		}
+	}
+}
