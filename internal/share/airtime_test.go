@@ -202,3 +202,19 @@ func TestOwnStateIsThatOfTheSameStep(t *testing.T) {
 		}
 	}
 }
+
+// TestPeersAtOneAddressAreToldApart: metrics of two terminals with one label would be refused.
+func TestPeersAtOneAddressAreToldApart(t *testing.T) {
+	a := &agent{}
+	for _, source := range []string{"10.0.0.2:1000", "10.0.0.2:1001", "10.0.0.3:1000", "[fe80::1]:7", "[fe80::1]:8"} {
+		a.reports.peers = append(a.reports.peers, message.Peer{Source: netip.MustParseAddrPort(source)})
+	}
+	var got []string
+	for _, p := range a.statusOf([message.NumReasons]uint64{}).Peers {
+		got = append(got, p.Address)
+	}
+	want := []string{"10.0.0.2:1000", "10.0.0.2:1001", "10.0.0.3", "[fe80::1]:7", "[fe80::1]:8"}
+	if !slices.Equal(got, want) {
+		t.Errorf("peers at %v, want %v", got, want)
+	}
+}

@@ -58,6 +58,7 @@ type Benefit struct {
 
 // Terminal is a terminal of the cell.
 type Terminal struct {
+	// Address has a port if another terminal has the same address, behind a hub.
 	Address string `json:"address,omitempty"`
 	State   string `json:"state"`
 	// StandaloneBps is the rate of the terminal alone in the cell, 0 if unknown. StandaloneSource
@@ -127,9 +128,16 @@ func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
 	s.Bounded, s.Reason = a.out.Reason == "", a.out.Reason
 	s.Own, s.OtherAccessPoints = reportedTerminal(a.out.Report), a.reports.elsewhere
 	s.Peers = make([]Terminal, 0, len(a.reports.peers))
+	terminals := map[netip.Addr]int{}
+	for _, p := range a.reports.peers {
+		terminals[p.Source.Addr()]++
+	}
 	for _, p := range a.reports.peers {
 		t := reportedTerminal(p.Report)
 		t.Address = p.Source.Addr().String()
+		if terminals[p.Source.Addr()] > 1 {
+			t.Address = p.Source.String() // terminals behind one translated address differ in the port
+		}
 		s.Peers = append(s.Peers, t)
 	}
 	s.ShareBps, s.TotalBps, s.WireBps, s.Limit = v.ShareBps, v.TotalBps, v.WireBps, v.Limit

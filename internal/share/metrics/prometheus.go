@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 )
 
 // prefix of the names of all metrics.
@@ -72,7 +75,7 @@ func Handler(look Look) http.Handler {
 	return mux
 }
 
-// mostAtOnce are scrapes that are answered at the same time.
+// mostAtOnce is how many scrapes are answered at the same time.
 const mostAtOnce = 4
 
 // Server answers scrapes.
@@ -82,19 +85,30 @@ type Server struct {
 	ended    chan error
 }
 
-// Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host is all of
-// the machine's.
+// Limits of the server. Connections that ask for nothing are closed, so that they take neither the
+// agent's descriptors nor the places of a real scraper for long.
+const (
+	maxConnections = 16
+	idleTimeout    = 5 * time.Second
+)
+
+// Serve answers scrapes of http://ADDRESS/metrics until Close. An address without a host means all
+// addresses of the machine.
 func Serve(address string, look Look) (*Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serving metrics: %w", err)
 	}
+	return serve(l, look), nil
+}
+
+func serve(l net.Listener, look Look) *Server {
 	s := &Server{listener: l, ended: make(chan error, 1), http: http.Server{
-		Handler: Handler(look), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
-		MaxHeaderBytes: 1 << 14,
+		Handler: Handler(look), ReadHeaderTimeout: idleTimeout, IdleTimeout: idleTimeout,
+		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14, ErrorLog: log.New(io.Discard, "", 0),
 	}}
-	go func() { s.ended <- s.http.Serve(l) }()
-	return s, nil
+	go func() { s.ended <- s.http.Serve(netutil.LimitListener(l, maxConnections)) }()
+	return s
 }
 
 // Address returns the listening address.
