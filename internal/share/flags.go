@@ -28,6 +28,7 @@ type Flags struct {
 	SingleFrames   bool
 	Source         string
 	Record         string
+	Disable        string // rules of package control, for measurements
 	Metrics, OTLP  string
 	JSON           bool
 }
@@ -68,6 +69,8 @@ func (f *Flags) Register(fl *pflag.FlagSet) {
 		"serve Prometheus metrics at http://ADDRESS/metrics; ADDRESS such as localhost:9478")
 	fl.StringVar(&f.OTLP, "otlp", f.OTLP,
 		"send metrics to the OpenTelemetry collector at this URL, such as http://collector:4318")
+	fl.StringVar(&f.Disable, "disable", f.Disable, "rules of the control to switch off, for measurements")
+	fl.Lookup("disable").Hidden = true
 	fl.BoolVar(&f.JSON, "json", f.JSON, "print the state as a line of JSON each second")
 }
 
@@ -110,6 +113,9 @@ func (f *Flags) Config() (c Config, err error) {
 		return c, fmt.Errorf("--alpha %w", err)
 	}
 	c.Control.Alpha = &alpha
+	if c.Control.Disable, err = control.ParseRules(f.Disable); err != nil {
+		return c, fmt.Errorf("--disable %w", err)
+	}
 	for _, p := range f.Peers {
 		peer, err := ParsePeer(p, f.Port)
 		if err != nil {

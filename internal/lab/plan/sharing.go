@@ -18,6 +18,7 @@ type Sharing struct {
 	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"What is fair, the same on all terminals that share: 0 puts the total first, 1 (default) is proportional fairness, inf is max-min."`
 	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
 	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policies equal-cap and equal-range divide."`
+	Disable  RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control that are switched off, with commas between them, to measure what they contribute."`
 	Start    Duration    `json:"start,omitzero" jsonschema:"When its agent starts, since the start of the run; it takes a second or two to load. Default: before the run, and all know each other."`
 	Stop     Duration    `json:"stop,omitzero" jsonschema:"When its agent ends, since the start of the run, and lets go. Default: after the run."`
 	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
@@ -51,6 +52,18 @@ func (a *Alpha) UnmarshalText(text []byte) error {
 	}
 	*a = Alpha(text)
 	return err
+}
+
+// RuleNames are rules of package internal/share/control, with commas between them.
+type RuleNames string
+
+// UnmarshalText reads the names of rules.
+func (r *RuleNames) UnmarshalText(text []byte) error {
+	if _, err := control.ParseRules(string(text)); err != nil {
+		return errors.New("names of rules, such as foreign-window,idle-greedy")
+	}
+	*r = RuleNames(text)
+	return nil
 }
 
 // Value returns the number. The default is that of proportional fairness.

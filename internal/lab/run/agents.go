@@ -148,6 +148,7 @@ func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
 	f.Key, f.Policy, f.Peers, f.JSON = key, string(s.Policy), peers, true
 	f.MaxRate, f.Capacity = units.Rate(s.MaxRate), units.Rate(s.Capacity)
 	f.SingleFrames = t.Radio.Aggregation.Frames == 1 // nl80211 would tell it
+	f.Disable = string(s.Disable)
 	if s.Alpha != "" {
 		f.Alpha = string(s.Alpha)
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	// DefaultMaxQueue.
 	MinQueue time.Duration `json:"min_queue,omitempty"`
 	MaxQueue time.Duration `json:"max_queue,omitempty"`
+	// Disable switches rules off.
+	Disable []Rule `json:"disable,omitempty"`
 }
 
 // Limits of the queue target, and what it is made of.
@@ -172,6 +174,7 @@ func NewController(o Options) *Controller {
 		c.options.MaxQueue = max(DefaultMaxQueue, c.options.MinQueue)
 	}
 	c.queue = c.options.MinQueue
+	c.wire.noDelay, c.wire.noDecay = o.off(WireDelay), o.off(WireDecay)
 	return c
 }
 
@@ -188,7 +191,10 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		c.problem = append(c.problem, p)
 	}
 	state := stateOf(all)
-	begins := now-c.begun < max(startTakes, startRounds*state.base)+min(state.late, latest)
+	if c.options.off(WireDelay) {
+		state.measuring = 0
+	}
+	begins := now-c.begun < max(startTakes, startRounds*state.base)+min(state.late, latest) && !c.options.off(StartGate)
 	limits := allocate.Limits{Airtime: state.efficiency(), Wire: c.wire.observe(now, state, c.noticeable(state, begins), c.others)}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
@@ -218,6 +224,9 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 func (c *Controller) noticeable(s state, begins bool) time.Duration {
 	if begins {
 		return math.MaxInt64
+	}
+	if c.options.off(QueueFloor) {
+		return s.longer(c.queue) / 2
 	}
 	return max(s.longer(c.queue)/2, s.base/burstPart)
 }
@@ -260,7 +269,10 @@ func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 	c.more = 1 + part
 	mean := c.meanShare(shares, longest/2) / greatest
 	packets := queuedPackets(part, mean)
-	c.whole = mean >= alike && !s.single
+	if c.options.off(UnlikeQueue) {
+		packets = queuedPackets(part, 1)
+	}
+	c.whole = mean >= alike && !s.single && !c.options.off(WholeAMPDUs)
 	if s.single {
 		packets = SinglePackets
 	}
@@ -317,6 +329,9 @@ func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bo
 		limit = stays
 	}
 	window := shares[own] * (minRTT + c.queue).Seconds()
+	if c.options.off(SmallStart) {
+		return false
+	}
 	return window < limit*AggregatePackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
 }
 
@@ -356,7 +371,7 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if c.share == 0 || math.Abs(shares[own]/c.share-1) > muchChanged {
 		c.share, c.changed = shares[own], now
 	}
-	if now-c.changed < ratesFollow || begins {
+	if now-c.changed < ratesFollow || begins || c.options.off(WindowCorrection) {
 		return
 	}
 	since := min(now-c.last, LongestStep).Seconds()

@@ -60,7 +60,9 @@ const (
 
 // New makes the core of a terminal.
 func New(c Config) *Core {
-	return &Core{config: c, targets: NewController(c.Options), schedule: probe.New(c.Session)}
+	core := &Core{config: c, targets: NewController(c.Options), schedule: probe.New(c.Session)}
+	core.standalone.options = &core.config.Options
+	return core
 }
 
 // FirstReport is what the terminal reports before the first step.
@@ -113,7 +115,7 @@ func (c *Core) reset() {
 	c.targets, c.decision = NewController(c.config.Options), Decision{}
 	c.schedule, c.probe = probe.New(c.config.Session), probeState{}
 	c.members, c.benefit, c.drop = nil, benefit{}, rateDrop{}
-	c.standalone = standaloneEstimator{}
+	c.standalone = standaloneEstimator{options: &c.config.Options}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
 }
@@ -140,7 +142,9 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
 	}
 	c.schedule.Update(now, in.Peers)
-	c.baseRTT.reported.update(now, in.Peers)
+	if !c.config.Options.off(ForeignReports) {
+		c.baseRTT.reported.update(now, in.Peers)
+	}
 	joined, sends := c.members.update(now, in.Peers)
 	if joined {
 		c.baseRTT.joinedAt = now
@@ -299,7 +303,7 @@ func (c *Core) proposeRTTProbe(now, lead time.Duration) bool {
 // not help. All terminals see that; the coordinator asks for the release.
 func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	reason := c.benefit.compare(now, c.probe.active, now-c.probe.ended, all)
-	if reason == "" || !c.isCoordinator(in.Peers) {
+	if reason == "" || !c.isCoordinator(in.Peers) || c.config.Options.off(ReleaseComparison) {
 		return
 	}
 	c.schedule.ReleaseUntil(now + releaseTime)

@@ -23,6 +23,7 @@ type standaloneEstimator struct {
 	turn     []span        // what was delivered in it
 	queued   bool
 	quietFor time.Duration
+	options  *Options // rules that are switched off
 }
 
 const (
@@ -117,7 +118,7 @@ func (m *standaloneEstimator) Step(now, step time.Duration, phase probe.Active, 
 	if !alone && len(m.turn) > 0 {
 		found = m.conclude(now)
 	}
-	if phase.Kind != message.NoProbe || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
+	if m.off(QuietPeers) || phase.Kind != message.NoProbe || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
 		m.quietFor = 0
 		return found
 	}
@@ -157,7 +158,7 @@ func (m *standaloneEstimator) conclude(now time.Duration) bool {
 func (m *standaloneEstimator) finds(now time.Duration, rate float64) {
 	first, lower := m.value == 0, rate < farLower*m.value
 	switch m.is(now, rate); {
-	case first:
+	case first && !m.off(MeasureConfirm):
 		m.again = now + confirmAfter
 	case lower:
 		m.again = now + soonAgain/2
@@ -166,7 +167,7 @@ func (m *standaloneEstimator) finds(now time.Duration, rate float64) {
 
 func (m *standaloneEstimator) is(now time.Duration, rate float64) {
 	m.pause = min(2*m.pause, rarestDoubt)
-	if m.pause == 0 || math.Abs(rate/m.value-1) > sameAgain {
+	if m.pause == 0 || m.off(MeasurePause) || math.Abs(rate/m.value-1) > sameAgain {
 		m.pause = soonAgain
 	}
 	if low, high := m.value*farLower, m.value/farLower; rate > low && rate < high { // turns are short, and differ
@@ -174,6 +175,8 @@ func (m *standaloneEstimator) is(now time.Duration, rate float64) {
 	}
 	m.value, m.at, m.again, m.doubted = rate, now, 0, false
 }
+
+func (m *standaloneEstimator) off(r Rule) bool { return m.options != nil && m.options.off(r) }
 
 // Recheck has it measured again, at once or when it may be doubted again: it looks as if something
 // else than what the terminals reach alone limited them.

@@ -31,7 +31,7 @@ func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 		}
 		t := TerminalOf(p)
 		known := c.idleAt + own.MinRTT + joinSpread + time.Duration(p.Report.PeriodMs)*time.Millisecond/2
-		if now > c.idleAt && time.Duration(p.HeardNs) < known && t.Rate <= idlePart*t.Max {
+		if !c.config.Options.off(IdleGreedy) && now > c.idleAt && time.Duration(p.HeardNs) < known && t.Rate <= idlePart*t.Max {
 			t.Demand = allocate.Unlimited
 		}
 		all = append(all, t)

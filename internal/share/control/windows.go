@@ -176,6 +176,10 @@ func (c *Core) flowWindows(
 	for i, w := range all {
 		key, d := flow.Key{ID: w.flow.ID, Receive: receive}, w.flow.Direction(receive)
 		foreignRTT, missed := c.baseRTT.foreignRTT(key, d)
+		if foreignRTT > 0 && c.config.Options.off(ForeignWindow) {
+			all[i].bytes = math.MaxInt32 // as if it was not bounded
+			continue
+		}
 		f := c.windows.foreignWindow(key)
 		least := foreignPackets * float64(w.flow.MSS) / float64(len(all))
 		all[i].bytes = max(w.bytes, f.update(elapsed, c.decision.QueueTarget, d, foreignRTT, missed, least))

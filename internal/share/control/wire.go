@@ -124,6 +124,8 @@ type wire struct {
 	before  float64
 	were    int
 	changed time.Duration
+
+	noDelay, noDecay bool // rules that are switched off
 }
 
 // observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known
@@ -150,7 +152,7 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 		// airtime much of a slower radio.
 		w.forget()
 	}
-	limits := w.seems && now-w.since >= max(holds, s.measuring) && (w.changed == 0 || now-w.changed >= drains)
+	limits := w.seems && now-w.since >= max(holds, s.measuring) && (w.noDelay || w.changed == 0 || now-w.changed >= drains)
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.believe(now)
@@ -158,7 +160,7 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	case w.capacity > 0 && now >= w.until:
 		w.capacity, w.seems = 0, false
 	case w.capacity > 0:
-		if most := peaks * w.total; s.delay >= noticeable && w.capacity > most {
+		if most := peaks * w.total; s.delay >= noticeable && w.capacity > most && !w.noDecay {
 			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/peakTime), most)
 		}
 		w.capacity = max(w.capacity, w.total)

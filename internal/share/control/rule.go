@@ -1,0 +1,53 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rule is a rule of the control that can be switched off, to measure what it contributes.
+type Rule string
+
+// The rules, by the numbers of docs/design/sharing.md.
+const (
+	ForeignWindow     Rule = "foreign-window"     // R1: windows beside foreign queues grow to an RTT
+	WireDelay         Rule = "wire-delay"         // R2: no wire is believed just after PHY rates changed
+	QueueFloor        Rule = "queue-floor"        // R3: queues below an eighth of the base RTT do not count
+	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal begins
+	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
+	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
+	SmallStart        Rule = "small-start"        // R6: the correction of small windows begins low
+	WireDecay         Rule = "wire-decay"         // R7: the capacity of the wire falls to the total
+	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is confirmed soon
+	MeasurePause      Rule = "measure-pause"      // R8: the pause between doubts doubles
+	QuietPeers        Rule = "quiet-peers"        // R8: quiet peers serve as a rate probe
+	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
+	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal begins
+	WindowCorrection  Rule = "correction"         // windows follow measured rates
+	ReleaseComparison Rule = "release-comparison" // windows are released if bounds do not help
+)
+
+// Rules are all rules that can be switched off.
+var Rules = []Rule{
+	ForeignWindow, WireDelay, QueueFloor, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
+	MeasurePause, QuietPeers, ForeignReports, IdleGreedy, WindowCorrection, ReleaseComparison,
+}
+
+// ParseRules reads names of rules with commas between them. An empty text is no rule.
+func ParseRules(s string) (rules []Rule, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for _, name := range strings.Split(s, ",") {
+		r := Rule(strings.TrimSpace(name))
+		if !slices.Contains(Rules, r) {
+			return nil, fmt.Errorf("%q: want names of rules, such as %s,%s", name, Rules[0], Rules[1])
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// off says whether a rule is switched off.
+func (o *Options) off(r Rule) bool { return slices.Contains(o.Disable, r) }
