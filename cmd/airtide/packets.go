@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"airtide/internal/packets/conn"
 	"airtide/internal/packets/read"
 	"airtide/internal/units"
+	"airtide/internal/view/figure"
+	"airtide/internal/view/plot"
 	"airtide/internal/view/terminal"
 )
 
@@ -23,6 +26,8 @@ func newPackets(t *terminal.Terminal) *cobra.Command {
 		asJSON jsonFlag
 		number uint
 		top    int
+		kind   string
+		out    outputFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "packets FILE",
@@ -34,6 +39,7 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 		Example: `  tcpdump -i wlan0 -s 160 -w upload.pcap tcp
   airtide packets upload.pcap
   airtide packets upload.pcap --connection 1
+  airtide packets upload.pcap --plot ack-time -o ack-time.png
   airtide packets upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,6 +47,12 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				return usageError{fmt.Errorf("--top %d: want at least 1", top)}
 			}
 			one := cmd.Flags().Changed("connection")
+			if kind != "" || out.path != "" {
+				if asJSON {
+					return usageError{errors.New("--json and --plot exclude each other")}
+				}
+				return plotPackets(cmd.Context(), t, args[0], kind, out, uint64(number), one)
+			}
 			c, err := openCapture(cmd.Context(), t, args[0])
 			if err != nil {
 				return err
@@ -60,6 +72,11 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 	asJSON.register(fl, "print all connections as JSON, in the order of their ends")
 	fl.UintVar(&number, "connection", 0, "print everything about one connection")
 	fl.IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
+	fl.StringVar(&kind, "plot", "", "draw a figure: packets (over time), ack-time (against sequence numbers), "+
+		"flight (bytes in flight and window)")
+	out.register(fl, "figure to write: .png, .svg or .pdf, or - for standard output")
+	fixed(cmd, "plot", "packets", "ack-time", "flight")
+	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
 }
 
@@ -451,4 +468,77 @@ func offerOf(value func(*conn.Offer) string) func(*conn.Direction) string {
 		}
 		return value(d.Offer)
 	}
+}
+
+// plotPackets draws a figure of one connection: the chosen one, or the one with most data, which
+// takes a first look at the capture.
+func plotPackets(
+	ctx context.Context, t *terminal.Terminal, path, name string, out outputFlags, id uint64, chosen bool,
+) error {
+	kind, err := plot.ParsePacketKind(name)
+	if err != nil {
+		return usageError{err}
+	}
+	if out.path == "" {
+		return usageError{errors.New("no output file: give one with -o FIGURE")}
+	}
+	format, err := formatOf(t, out.path, "")
+	if err != nil {
+		return err
+	}
+	if !chosen {
+		if path == "-" {
+			return usageError{errors.New("standard input is read once: choose a connection with --connection")}
+		}
+		p := printer{top: 1}
+		_, damage, err := readCapture(ctx, t, path, conn.Options{
+			Done: func(c *conn.Connection) error { p.keep(c); return nil },
+		})
+		if err != nil {
+			return err
+		}
+		if len(p.first) == 0 {
+			return errors.Join(fmt.Errorf("%s has no TCP connections", path), damageError(damage))
+		}
+		id = p.first[0].ID
+	}
+	series := &plot.PacketSeries{ID: id}
+	totals, damage, err := readCapture(ctx, t, path, conn.Options{Observer: series})
+	if err != nil {
+		return err
+	}
+	if id == 0 || id > totals.Connections {
+		return (&printer{path: path, only: id}).absent(totals)
+	}
+	var b bytes.Buffer
+	if err := series.Draw(&b, format, kind, figure.Options{}); err != nil {
+		return fmt.Errorf("drawing %s: %w", out.path, err)
+	}
+	if out.path == "-" {
+		err = t.Print(b.Bytes())
+	} else {
+		err = out.write(b.Bytes())
+	}
+	c := capture{terminal: t, path: path}
+	return errors.Join(err, c.report(damage))
+}
+
+// damageError is the error for a damage, if there is one.
+func damageError(damage *read.Damage) error {
+	if damage == nil {
+		return nil
+	}
+	return damage
+}
+
+// readCapture opens a capture and analyses it.
+func readCapture(
+	ctx context.Context, t *terminal.Terminal, path string, o conn.Options,
+) (conn.Totals, *read.Damage, error) {
+	c, err := openCapture(ctx, t, path)
+	if err != nil {
+		return conn.Totals{}, nil, err
+	}
+	defer c.Close()
+	return c.run(ctx, o)
 }

@@ -162,3 +162,39 @@ func pending(t *testing.T, pipe *os.File) int {
 	}
 	return n
 }
+
+func TestPacketsDrawsFigures(t *testing.T) {
+	dir := t.TempDir()
+	for kind, want := range map[string]string{
+		"packets": ">received<", "ack-time": ">time to ACK in ms<", "flight": ">advertised window<",
+	} {
+		path := filepath.Join(t.TempDir(), kind+".svg")
+		mustRun(t, "packets", lossyCapture, "--plot", kind, "-o", path)
+		svg, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("%s lacks %s", kind, want)
+		}
+	}
+	for _, c := range []struct {
+		args   []string
+		want   string
+		status int
+	}{
+		{[]string{lossyCapture, "--plot", "pie", "-o", dir + "/a.png"}, "pie", statusMisuse},
+		{[]string{lossyCapture, "--plot", "packets"}, "-o", statusMisuse},
+		{[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.gif"}, "gif", statusMisuse},
+		{[]string{"-", "--plot", "packets", "-o", dir + "/a.png"}, "--connection", statusMisuse},
+		{[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.png", "--connection", "9"}, "1 to 2", statusMisuse},
+	} {
+		_, stderr, status := run(t, append([]string{"packets"}, c.args...)...)
+		if status != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: status %d, %s", c.args, status, stderr)
+		}
+	}
+	if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
+		t.Errorf("misuse left %v", left)
+	}
+}

@@ -1,0 +1,151 @@
+package plot
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/units"
+	"airtide/internal/view/figure"
+)
+
+// PacketKind is a figure of a connection in a capture.
+type PacketKind string
+
+// The figures of captures.
+const (
+	PacketsOverTime PacketKind = "packets"
+	TimeToAck       PacketKind = "ack-time"
+	Flight          PacketKind = "flight"
+)
+
+// PacketKinds lists the figures of captures.
+func PacketKinds() []PacketKind { return []PacketKind{PacketsOverTime, TimeToAck, Flight} }
+
+// ParsePacketKind finds a figure of captures by name.
+func ParsePacketKind(name string) (PacketKind, error) {
+	var names []string
+	for _, k := range PacketKinds() {
+		if string(k) == name {
+			return k, nil
+		}
+		names = append(names, string(k))
+	}
+	return "", fmt.Errorf("unknown figure %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// maxPoints is the number of points at which a series keeps only every second one.
+const maxPoints = 1 << 13
+
+// points is a series of bounded size.
+type points struct {
+	kept         []figure.Sample
+	stride, seen int
+}
+
+func (p *points) add(x, y float64) {
+	p.stride = max(p.stride, 1)
+	if p.seen++; (p.seen-1)%p.stride != 0 {
+		return
+	}
+	if len(p.kept) == maxPoints {
+		for i := range maxPoints / 2 {
+			p.kept[i] = p.kept[2*i]
+		}
+		p.kept = p.kept[:maxPoints/2]
+		p.stride *= 2
+	}
+	p.kept = append(p.kept, figure.Point(x, y))
+}
+
+// PacketSeries collects one connection of a capture as an observer of its segments. Each series
+// keeps at most 8192 points.
+type PacketSeries struct {
+	ID         uint64
+	connection *conn.Connection
+	ends       [2]packetEnd // client, server
+}
+
+type packetEnd struct {
+	sent           uint64
+	packets, acks  points
+	flight, window points
+}
+
+// Step implements conn.Observer.
+func (p *PacketSeries) Step(c *conn.Connection, s *conn.Step) error {
+	if c.ID != p.ID {
+		return nil
+	}
+	p.connection = c
+	end, other := &p.ends[0], &p.ends[1]
+	if !s.Client {
+		end, other = other, end
+	}
+	at := float64(s.Segment.TimeNs - c.FirstNs)
+	end.sent++
+	end.packets.add(at, float64(end.sent))
+	if s.Segment.Payload > 0 {
+		end.flight.add(at, float64(s.InFlight))
+	}
+	if s.Window >= 0 {
+		other.window.add(at, float64(s.Window))
+	}
+	for _, d := range s.Delays {
+		if d.End > d.Offset && d.Offset >= 0 {
+			other.acks.add(float64(d.Offset), float64(d.Ns)/1e6)
+		}
+	}
+	return nil
+}
+
+// Draw writes a figure of the end that sent most data.
+func (p *PacketSeries) Draw(w io.Writer, format string, kind PacketKind, o figure.Options) error {
+	c := p.connection
+	if c == nil {
+		return fmt.Errorf("the capture has no connection %d", p.ID)
+	}
+	end, from, to := &p.ends[0], c.Client, c.Server
+	data := &c.FromClient
+	if c.FromServer.DataBytes > c.FromClient.DataBytes {
+		end, from, to, data = &p.ends[1], to, from, &c.FromServer
+	}
+	zero, last := 0.0, float64(max(1, c.LastNs-c.FirstNs))
+	f := &figure.Figure{
+		Title: fmt.Sprintf("%s > %s", from, to),
+		X:     figure.Axis{Label: "time", Kind: figure.Time, Min: &zero, Max: &last},
+	}
+	panel := figure.Panel{Empty: "no packets"}
+	line := func(name string, ink figure.Ink, s *points, kind figure.SeriesKind) {
+		panel.Series = append(panel.Series, figure.Series{
+			Name: name, Kind: kind, Data: s.kept,
+			Style: figure.Style{Ink: ink, Width: 1, Marker: figure.Disc, Radius: 1},
+		})
+	}
+	switch kind {
+	case PacketsOverTime:
+		panel.Left = figure.Axis{Label: "total", Unit: units.Packets}
+		other := &p.ends[0]
+		if end == other {
+			other = &p.ends[1]
+		}
+		line("sent", figure.Blue, &end.packets, figure.Step)
+		line("received", figure.Vermillion, &other.packets, figure.Step)
+	case TimeToAck:
+		f.X = figure.Axis{Label: "sequence number, from the start of the stream", Unit: units.Sizes, Min: &zero}
+		panel.Left = figure.Axis{Label: "time to ACK in ms"}
+		panel.Empty = "no segment with an ACK"
+		line("", figure.Blue, &end.acks, figure.Points)
+		f.Legend = figure.NoLegend
+	case Flight:
+		panel.Left = figure.Axis{Label: "bytes", Unit: units.Sizes}
+		line("in flight", figure.Blue, &end.flight, figure.Step)
+		line("advertised window", figure.Vermillion, &end.window, figure.Step)
+	}
+	if n := data.AllRetransmissions(); n > 0 {
+		f.Note = fmt.Sprintf("%d retransmissions", n)
+	}
+	f.Cells = []figure.Cell{{Panels: []figure.Panel{panel}}}
+	return f.Write(w, format, o)
+}
