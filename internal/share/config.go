@@ -20,34 +20,33 @@ type Recorder interface {
 	Step(now time.Duration, in control.Inputs, out control.Outputs)
 }
 
-// Config says how an agent shares.
+// Config is the configuration of an agent. Rates are in bit/s.
 type Config struct {
 	Key  cellkey.Key
 	Link link.Config
-	// Interface is that by which the terminal reaches the cell: flows from its addresses are seen
-	// and held. "" means all flows of the network namespace.
+	// Interface leads to the access point. Only flows of its addresses are sampled and bounded. ""
+	// means all flows of the network namespace.
 	Interface string
-	// MaxBps is what the terminal reaches alone, in bit/s; 0 has it follow from the radio, or
-	// measured.
+	// MaxBps is the standalone rate of the terminal. 0: it follows from the radio, or is measured.
 	MaxBps float64
-	// Radio tells how the terminal's radio is doing; asked at each step. What it reaches alone
-	// counts where MaxBps is 0. It may be nil.
+	// Radio returns the state of the terminal's radio. It is called at each step and may be nil.
+	// Its standalone rate counts only if MaxBps is 0.
 	Radio func() radio.State
-	// MulticastBps is at what rate the access point sends multicast, in bit/s; 0 stands for the
-	// lowest rate of the radio's band.
+	// MulticastBps is the rate at which the access point sends multicast. 0 means the lowest rate
+	// of the radio's band.
 	MulticastBps float64
-	// SingleFrames says that the radio sends each packet by itself, whatever Radio says: 802.11a, b
+	// SingleFrames says that the radio sends each packet by itself, whatever Radio says. 802.11a, b
 	// and g have no aggregates.
 	SingleFrames bool
-	// Weight is what the terminal counts for, 0.1 to 10; 0 stands for 1.
+	// Weight is the terminal's weight in the allocation, 0.1 to 10. 0 means 1.
 	Weight float64
 	Policy control.Policy
-	// CapacityBps is what equal-cap and equal-range divide.
+	// CapacityBps is the rate that equal-cap and equal-range divide.
 	CapacityBps float64
 	Control     control.Options
-	// Source is where samples come from.
+	// Source is the source of samples.
 	Source monitor.Kind
-	// Notice is called with a line that the user should see, Step after each step. Both may be nil.
+	// Notice takes lines for the user. Step takes the status after each step. Both may be nil.
 	Notice func(string)
 	Step   func(Status)
 	// Record takes each step. It may be nil.
@@ -73,10 +72,10 @@ func (c *Config) check() error {
 	return err
 }
 
-// What an access point may send multicast at, in bit/s: from the lowest rate of 802.11b on.
+// Limits of an access point's multicast rate in bit/s. 1 Mbit/s is the lowest rate of 802.11b.
 const lowestMulticast, highestMulticast = 1e6, 600e6
 
-// Bounds of a terminal's weight.
+// Limits of a terminal's weight.
 const (
 	LowestWeight  = message.LowestWeight / 1000.0
 	HighestWeight = message.HighestWeight / 1000.0

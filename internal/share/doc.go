@@ -1,8 +1,7 @@
-// Package share is the agent of one terminal of a cell whose terminals cooperate: it sees its own
-// flows (internal/share/own), tells the others and hears them (internal/share/message over
-// internal/share/link), decides on its share (internal/share/control) and keeps its flows to it
-// (internal/share/hold).
+// Package share is the agent of one terminal. It samples its own flows (sampler), exchanges reports
+// with the other terminals of the cell (message over link), lets control decide, and bounds the
+// windows of its flows (cwnd, rwnd).
 //
-// It fails open: when nobody is heard for too long, or it ends in whatever way, its flows are bound
-// by nothing.
+// If no report arrives for longer than the silence limit, or the agent ends in any way, its flows
+// are unbounded.
 package share
