@@ -5,7 +5,8 @@ RELEASE ?=
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
 DATE ?= $(shell TZ=UTC git log -1 --date=iso-strict-local --format=%cd 2>/dev/null)
 LDFLAGS := -s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT) -X main.date=$(DATE)
-# grpcnotrace leaves out grpc's trace pages. Their templates call methods by name, and then the linker keeps every method.
+# grpcnotrace leaves out grpc's trace pages. Their templates call methods by name, and then the
+# linker keeps every method.
 TAGS := grpcnotrace
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
 OUT ?= demo-out

@@ -101,15 +101,6 @@ var functions = map[string]function{
 	},
 }
 
-// Functions returns the functions of the claim language, with their meanings.
-func Functions() map[string]string {
-	meanings := map[string]string{atEach: atEachMeaning}
-	for name, f := range functions {
-		meanings[name] = f.meaning
-	}
-	return meanings
-}
-
 func ofValues(meaning string, figure func([]float64) float64) function {
 	return function{meaning, []kind{measurement}, 0, number, func(a []value) (value, error) {
 		return value{number: figure(a[0].set.pooled())}, nil
