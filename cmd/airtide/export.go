@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"airtide/internal/view/terminal"
@@ -22,6 +23,7 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 		to, table string
 		fields    []string
 		flows     []uint
+		dropEmpty bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export FILE --to FORMAT -o OUT",
@@ -29,7 +31,8 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the
 Perfetto trace viewer (perfetto). Parquet and CSV have three tables: samples in OUT, events and
 flows in files beside it; or all three in OUT if it is a folder. Absent values are null (empty in
-CSV, left out in JSON lines), never zero.`,
+CSV, left out in JSON lines), never zero. Every recording gives the same columns; --drop-empty leaves
+out the fields that no sample of this recording has.`,
 		Example: `  airtide export upload.atr --to parquet -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
   airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
@@ -52,25 +55,34 @@ CSV, left out in JSON lines), never zero.`,
 					return usageError{err}
 				}
 			}
+			if len(fields) > 0 {
+				o.Fields = []tcp.Field{} // flow and time_ns alone are a choice, too
+			}
 			for _, name := range fields {
-				f, ok := tcp.FieldByName(strings.TrimSpace(name))
+				name = strings.TrimSpace(name)
+				if slices.Contains(rowKeys, name) {
+					continue
+				}
+				f, ok := tcp.FieldByName(name)
 				if !ok {
 					meant := suggestion("", name, tcp.FieldNames())
 					return usageError{fmt.Errorf("unknown field %q%s: airtide help fields lists them", name, meant)}
 				}
 				o.Fields = append(o.Fields, f)
 			}
-			return exportTrace(cmd.Context(), t, args[0], out.path, format, flowIDs(flows), o)
+			return exportTrace(cmd.Context(), t, args[0], out.path, format, flowIDs(flows), dropEmpty, o)
 		},
 	}
 	fl := cmd.Flags()
 	out.register(fl, "file or folder to write, - for standard output (required)")
 	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (required)")
 	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
-	fl.StringSliceVar(&fields, "fields", nil, "only these fields (default: all)")
+	fl.StringSliceVar(&fields, "fields", nil, "only these fields, beside flow and time (default: all)")
+	fl.BoolVar(&dropEmpty, "drop-empty", false, "leave out fields that no sample has")
 	fl.UintSliceVar(&flows, "flow", nil, "only these flows (default: all)")
 	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
 	fixed(cmd, "table", "samples", "events", "flows")
+	fixed(cmd, "fields", tcp.FieldNames()...)
 	return cmd
 }
 
@@ -82,9 +94,12 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
+// rowKeys are the columns that every row has, whichever fields are chosen.
+var rowKeys = []string{"flow", "time_ns", "time"}
+
 func exportTrace(
 	ctx context.Context, t *terminal.Terminal, path, out string, format export.Format, ids []tcp.FlowID,
-	o export.Options,
+	dropEmpty bool, o export.Options,
 ) error {
 	r, err := openTrace(t, path)
 	if err != nil {
@@ -100,8 +115,10 @@ func exportTrace(
 	if err := needFlows(ctx, r, ids, func(id tcp.FlowID) bool { return o.Flows[id] != nil }); err != nil {
 		return err
 	}
-	if format == export.CSV && o.Fields == nil {
-		o.Fields = survey.Fields() // columns without any value would only widen the CSV
+	if present := survey.Fields(); dropEmpty && o.Fields == nil {
+		o.Fields = present
+	} else if dropEmpty {
+		o.Fields = slices.DeleteFunc(o.Fields, func(f tcp.Field) bool { return !slices.Contains(present, f) })
 	}
 	m := r.Metadata()
 	x, err := export.New(format, out, export.Meta{

@@ -27,8 +27,8 @@ func readExperiment(arg string) ([]byte, error) {
 		if ownErr == nil {
 			return own, nil
 		}
-		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide (%s)", arg,
-			strings.Join(experiments.Names(), ", "))
+		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide%s: "+
+			"airtide lab list shows them", arg, suggestion("", arg, experiments.Names()))
 	}
 	return nil, fmt.Errorf("reading an experiment: %w", err)
 }

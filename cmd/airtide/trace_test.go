@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -359,5 +360,28 @@ func TestARecordingOfALaterVersionIsRefused(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("what is refused left %v", left)
+	}
+}
+
+func TestCSVOfEveryRecordingHasTheSameColumns(t *testing.T) {
+	header := func(args ...string) []string {
+		args = append([]string{"export", kernelRecording, "--to", "csv", "--table", "samples", "-o", "-"}, args...)
+		first, _, _ := strings.Cut(mustRun(t, args...), "\n")
+		return strings.Split(first, ",")
+	}
+	all := header()
+	for _, name := range tcp.FieldNames() {
+		if !slices.Contains(all, name) {
+			t.Errorf("the CSV has no column %s", name)
+		}
+	}
+	if dropped := header("--drop-empty"); len(dropped) >= len(all) || !slices.Contains(dropped, "cwnd_packets") {
+		t.Errorf("--drop-empty leaves %v", dropped)
+	}
+	if got := strings.Join(header("--fields", "time_ns"), ","); got != "flow,time_ns,time" {
+		t.Errorf("--fields time_ns gives %s", got)
+	}
+	if got := strings.Join(header("--fields", "time_ns, cwnd_packets"), ","); got != "flow,time_ns,time,cwnd_packets" {
+		t.Errorf("--fields time_ns, cwnd_packets gives %s", got)
 	}
 }
