@@ -19,10 +19,6 @@ type row struct {
 // A change counts from these on: of the total and the RTT as parts, and of Jain's index.
 const noticeTotal, noticeJain, noticeRTT = 0.02, 0.01, 0.1
 
-func (o outcome) String() string {
-	return fmt.Sprintf("%.0f / %.3f / %.0f", o.total/1e6, o.jain, o.rtt.Seconds()*1e3)
-}
-
 // against returns how an outcome differs from another; "" if by nothing that counts.
 func (o outcome) against(with outcome) string {
 	var parts []string
