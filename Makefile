@@ -9,6 +9,7 @@ LDFLAGS := -s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT) -X main.dat
 # linker keeps every method.
 TAGS := grpcnotrace
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
+ARCHS ?= amd64 arm64
 OUT ?= demo-out
 
 .DEFAULT_GOAL := build
@@ -20,11 +21,18 @@ build: ## the static binary for this machine
 	$(BUILD) -o airtide ./cmd/airtide
 
 .PHONY: dist
-dist: ## static binaries for amd64 and arm64, in dist/
-	for arch in amd64 arm64; do \
+dist: build ## static binaries, .deb, .rpm, SBOM and checksums for amd64 and arm64, in dist/
+	rm -rf dist
+	for arch in $(ARCHS); do \
 		GOOS=linux GOARCH=$$arch $(BUILD) -o dist/airtide-linux-$$arch ./cmd/airtide || exit 1; \
 	done
+	ARCHS='$(ARCHS)' scripts/dist $(or $(RELEASE),0.0.0+git.$(or $(firstword $(subst +, ,$(COMMIT))),unknown))
 	ls -l dist
+
+.PHONY: install
+install: build ## program, man pages, completions and units below PREFIX (/usr/local), within DESTDIR
+	scripts/generate ./airtide dist/share
+	scripts/install ./airtide $(or $(PREFIX),/usr/local) $(DESTDIR)
 
 .PHONY: demo
 demo: setup-run build ## record a real transfer, sum it up, draw it (OUT=demo-out)
@@ -65,6 +73,11 @@ fuzz: ## each fuzz test for a while (FUZZTIME=30s)
 .PHONY: test-kernels
 test-kernels: setup ## airtide on Debian's kernels in qemu (KERNELS='-guests 6.12' for a part)
 	scripts/test-kernels $(or $(KERNELS),-page docs/results/kernels.md)
+
+.PHONY: test-dist
+test-dist: ## installs, uses and removes the .deb on a bare Debian (needs a mirror)
+	$(MAKE) dist ARCHS=$(shell $(GO) env GOARCH)
+	scripts/test-dist
 
 .PHONY: test-timewarp
 test-timewarp: setup-run build ## accelerated time on Debian's kernels in qemu (an hour)

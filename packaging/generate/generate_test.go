@@ -1,0 +1,127 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const someHelp = `Run experiments over a cell
+
+Each run is recorded. A line may begin with
+.airtide, which is no request of roff.
+
+Usage:
+  airtide lab [command]
+
+Examples:
+  airtide lab run a\b
+
+Available Commands:
+  check       Check a file
+  help        Show help
+  run         Run it
+
+Flags:
+  -h, --help   help for lab
+
+Use "airtide lab [command] --help" for more information about a command.
+`
+
+func TestManPageHasTheSectionsOfTheHelp(t *testing.T) {
+	h := parseHelp(someHelp)
+	if got := h.verbs(); !slices.Equal(got, []string{"check", "run"}) {
+		t.Errorf("the verbs are %v", got)
+	}
+	page := h.page("airtide lab", "v1")
+	at := -1
+	for _, want := range []string{
+		`.TH "AIRTIDE-LAB" 1 "" "airtide v1"`, ".SH NAME\nairtide-lab \\- Run experiments over a cell\n",
+		".SH SYNOPSIS\n.nf\n  airtide lab [command]\n.fi\n", ".SH DESCRIPTION\n", "\n\\&.airtide, which",
+		".SH EXAMPLES\n", `a\eb`, ".SH AVAILABLE COMMANDS\n", ".SH FLAGS\n", `\-h, \-\-help`,
+	} {
+		next := strings.Index(page, want)
+		if next <= at {
+			t.Errorf("%q is missing or in the wrong place of\n%s", want, page)
+		}
+		at = next
+	}
+	if strings.Contains(page, "more information") {
+		t.Error("the page has the hint at --help")
+	}
+}
+
+func TestPagesOfAProgram(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "airtide")
+	script := `#!/bin/sh
+case "$*" in
+--version) echo "airtide version v1" ;;
+--help) printf 'See TCP\n\nAvailable Commands:\n  lab   Run\n' ;;
+"lab --help") printf 'Run\n\nUsage:\n  airtide lab\n' ;;
+"help topics") echo "units  rates and sizes" ;;
+"help units") echo "rate  Mbit/s" ;;
+*) exit 2 ;;
+esac
+`
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(folder, "man")
+	if err := run([]string{"man", program, out}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"airtide.1": "See TCP", "airtide-lab.1": "airtide lab", "airtide-units.7": "rate  Mbit/s",
+	} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %q: %v", name, want, err)
+		}
+	}
+}
+
+func TestBillOfMaterialsListsEveryModule(t *testing.T) {
+	b := bomOf(&debug.BuildInfo{
+		GoVersion: "go1.26.8", Main: debug.Module{Path: "airtide"},
+		Deps: []*debug.Module{
+			{Path: "example.org/a", Version: "v1.0.0"},
+			{Path: "example.org/b", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0"}},
+		},
+	})
+	var purls []string
+	for _, c := range b.Components {
+		purls = append(purls, c.PURL)
+	}
+	want := []string{"pkg:golang/std@go1.26.8", "pkg:golang/example.org/a@v1.0.0", "pkg:golang/example.org/c@v2.0.0"}
+	if !slices.Equal(purls, want) || b.Format != "CycloneDX" || b.Metadata.Component.Name != "airtide" {
+		t.Errorf("got %+v", b)
+	}
+}
+
+func TestLicencesAreFoundByName(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := licencesIn(folder); err == nil {
+		t.Error("a module without a licence is accepted")
+	}
+	for _, name := range []string{"LICENSE.md", "NOTICE", "license.go", "README"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("text of "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := licencesIn(folder)
+	if err != nil || text != "LICENSE.md:\n\ntext of LICENSE.md\nNOTICE:\n\ntext of NOTICE\n" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+func TestMisuseIsRefused(t *testing.T) {
+	for _, args := range [][]string{nil, {"man"}, {"pdf", "a", "b"}, {"sbom", "/nonexistent", "b"}} {
+		if run(args) == nil {
+			t.Errorf("%v is accepted", args)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// help is the help text of one verb, taken apart.
+type help struct {
+	about    string
+	sections []helpSection
+}
+
+type helpSection struct {
+	title string
+	lines []string
+}
+
+var heading = regexp.MustCompile(`^[A-Z][A-Za-z ]*:$`)
+
+// parseHelp takes a text of --help apart: a description, then sections with a title and a colon.
+func parseHelp(text string) help {
+	var h help
+	var about []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n ")
+		switch {
+		case heading.MatchString(line):
+			h.sections = append(h.sections, helpSection{title: strings.TrimSuffix(line, ":")})
+		case strings.HasPrefix(line, `Use "airtide`):
+		case len(h.sections) == 0:
+			about = append(about, line)
+		default:
+			last := &h.sections[len(h.sections)-1]
+			last.lines = append(last.lines, line)
+		}
+	}
+	h.about = strings.TrimSpace(strings.Join(about, "\n"))
+	return h
+}
+
+// verbs are the names below "Available Commands", without those that every program of its kind has.
+func (h help) verbs() (names []string) {
+	for _, s := range h.sections {
+		if s.title != "Available Commands" {
+			continue
+		}
+		for _, line := range s.lines {
+			words := strings.Fields(line)
+			if len(words) > 0 && words[0] != "help" && words[0] != "completion" {
+				names = append(names, words[0])
+			}
+		}
+	}
+	return names
+}
+
+// page is the man page of a verb in roff. The verb is "airtide" or "airtide lab run".
+func (h help) page(verb, version string) string {
+	name := strings.ReplaceAll(verb, " ", "-")
+	first, rest, _ := strings.Cut(h.about, "\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q \"User Commands\"\n", strings.ToUpper(name), "airtide "+version)
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(strings.TrimRight(first, ".")))
+	for _, s := range h.sections {
+		if s.title == "Usage" {
+			b.WriteString(section("SYNOPSIS", s.lines))
+		}
+	}
+	if rest = strings.TrimSpace(rest); rest != "" {
+		b.WriteString(section("DESCRIPTION", strings.Split(rest, "\n")))
+	}
+	for _, s := range h.sections {
+		if s.title != "Usage" {
+			b.WriteString(section(strings.ToUpper(s.title), s.lines))
+		}
+	}
+	return b.String()
+}
+
+// section keeps the lines as they are, since help texts have columns.
+func section(title string, lines []string) string {
+	text := strings.Trim(strings.Join(lines, "\n"), "\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, ".SH %s\n.nf\n", title)
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(roff(line) + "\n")
+	}
+	b.WriteString(".fi\n")
+	return b.String()
+}
+
+// roff escapes a line of text.
+func roff(line string) string {
+	line = strings.NewReplacer(`\`, `\e`, "-", `\-`, "µ", `\[mc]`).Replace(line)
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		line = `\&` + line
+	}
+	return line
+}
+
+// writeManPages writes one page for each verb and each help topic of a program into a folder.
+func writeManPages(binary, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	ask := func(args ...string) (string, error) {
+		cmd := exec.Command(binary, args...)
+		cmd.Env = append(os.Environ(), "COLUMNS=100")
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("airtide %s: %w", strings.Join(args, " "), err)
+		}
+		return string(out), nil
+	}
+	version, err := ask("--version")
+	if err != nil {
+		return err
+	}
+	version = strings.TrimSpace(strings.TrimPrefix(version, "airtide version "))
+	var write func(words []string) error
+	write = func(words []string) error {
+		text, err := ask(append(words[1:], "--help")...)
+		if err != nil {
+			return err
+		}
+		h := parseHelp(text)
+		name, page := strings.Join(words, "-")+".1", h.page(strings.Join(words, " "), version)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644); err != nil {
+			return err
+		}
+		for _, verb := range h.verbs() {
+			if err := write(append(words[:len(words):len(words)], verb)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := write([]string{"airtide"}); err != nil {
+		return err
+	}
+	list, err := ask("help", "topics")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(list) {
+		topic, short, _ := strings.Cut(strings.TrimSpace(line), " ")
+		text, err := ask("help", topic)
+		if err != nil {
+			return err
+		}
+		h := help{about: strings.TrimSpace(short) + "\n" + text}
+		name := filepath.Join(folder, "airtide-"+topic+".7")
+		page := strings.Replace(h.page("airtide "+topic, version), ` 1 ""`, ` 7 ""`, 1)
+		if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
