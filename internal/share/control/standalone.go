@@ -19,8 +19,7 @@ type standaloneEstimator struct {
 	doubted  bool          // a far lower measurement is believed: there was one before, or another reason
 	factor   float64       // of windows in a turn, beyond the usual one
 	highest  float64
-	pause    time.Duration // until a doubt counts
-	turn     []span        // what was delivered in it
+	turn     []span // what was delivered in it
 	queued   bool
 	quietFor time.Duration
 	options  *Options // rules that are switched off
@@ -32,11 +31,8 @@ const (
 	seenHalves = time.Minute
 	// Measured anew after so long, and after so long for each terminal of the cell.
 	measuredFor, measuredForEach = time.Minute, 15 * time.Second
-	// soonAgain is when a measurement that may be wrong is repeated, and rarestDoubt how much later
-	// at the most when it turns out not to be.
-	soonAgain, rarestDoubt = 5 * time.Second, 2 * time.Minute
-	// sameAgain is by how much a measurement that turns out not to be wrong differs.
-	sameAgain = 0.2
+	// soonAgain is when a measurement that may be wrong is repeated.
+	soonAgain = 5 * time.Second
 	// counted is what counts of a turn, of the steps that begin once rates have settled: within
 	// stepGap after that.
 	counted = 150 * time.Millisecond
@@ -166,10 +162,6 @@ func (m *standaloneEstimator) finds(now time.Duration, rate float64) {
 }
 
 func (m *standaloneEstimator) is(now time.Duration, rate float64) {
-	m.pause = min(2*m.pause, rarestDoubt)
-	if m.pause == 0 || m.off(MeasurePause) || math.Abs(rate/m.value-1) > sameAgain {
-		m.pause = soonAgain
-	}
 	if low, high := m.value*farLower, m.value/farLower; rate > low && rate < high { // turns are short, and differ
 		rate = (m.value + rate) / 2
 	}
@@ -182,7 +174,7 @@ func (m *standaloneEstimator) off(r Rule) bool { return m.options != nil && m.op
 // else than what the terminals reach alone limited them.
 func (m *standaloneEstimator) Recheck(now time.Duration) {
 	if m.value > 0 && m.again == 0 {
-		m.again, m.doubted = max(now, m.at+m.pause), true
+		m.again, m.doubted = max(now, m.at+soonAgain), true
 	}
 }
 
@@ -236,7 +228,7 @@ func (m *standaloneEstimator) Wants(now time.Duration, terminals int, d Decision
 		return true
 	case m.again > 0:
 		return now >= m.again
-	case changed && now-m.at >= m.pause:
+	case changed && now-m.at >= soonAgain:
 		return true
 	}
 	return now-m.at >= max(measuredFor, measuredForEach*time.Duration(terminals))
