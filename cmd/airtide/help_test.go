@@ -22,7 +22,7 @@ import (
 	"airtide/internal/kernel/timewarp"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/trace"
-	sharelive "airtide/internal/share/live"
+	"airtide/internal/share/statusfeed"
 	"airtide/internal/tcp"
 	"airtide/internal/view/screen"
 	"airtide/internal/view/terminal"
@@ -42,7 +42,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	}],
 	"airtide packets":         filled[packetsJSON],
 	"airtide tune show":       filled[tuneList],
-	"airtide share status":    filled[sharelive.Report],
+	"airtide share status":    filled[statusfeed.Report],
 	"airtide timewarp status": filled[timewarp.Status],
 	"airtide version":         filled[build],
 }

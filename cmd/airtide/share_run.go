@@ -12,9 +12,9 @@ import (
 
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
-	"airtide/internal/share/live"
 	"airtide/internal/share/metrics"
 	"airtide/internal/share/radio"
+	"airtide/internal/share/statusfeed"
 	"airtide/internal/share/steplog"
 )
 
@@ -64,9 +64,9 @@ Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is
 // runAgent runs the agent with its status socket, metrics and radio.
 func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.Config) (err error) {
 	c.Notice = func(line string) { t.Notef("%s", line) }
-	tap := &live.Feed{}
+	tap := &statusfeed.Feed{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
-	if server, err := live.Serve(c.Key.Tag(), tap); err != nil {
+	if server, err := statusfeed.Serve(c.Key.Tag(), tap); err != nil {
 		c.Notice(err.Error()) // it shares without a status socket
 	} else {
 		defer closed(server)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/internal/share/live"
+	"airtide/internal/share/statusfeed"
 )
 
 func newShareStatus(t *terminal.Terminal) *cobra.Command {
@@ -77,7 +77,7 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 // showAgents prints all agents in one write, which avoids flicker. Agents that do not answer are
 // failures.
 func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (failures, err error) {
-	reports, silent, err := live.Ask(ctx)
+	reports, silent, err := statusfeed.Ask(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (fai
 	return failures, print(b.Bytes())
 }
 
-func writeAgent(w io.Writer, r *live.Report, asJSON bool) error {
+func writeAgent(w io.Writer, r *statusfeed.Report, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}

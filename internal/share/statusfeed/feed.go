@@ -1,4 +1,4 @@
-package live
+package statusfeed
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (t *Feed) Publish(s share.Status) {
 }
 
 // Next calls at with the agent's next status on the agent's goroutine. at must be quick and must
-// not keep the status, whose slices are reused. If the context ends first, Look returns its cause
+// not keep the status, whose slices are reused. If the context ends first, Next returns its cause
 // and does not call at.
 func (t *Feed) Next(ctx context.Context, at func(share.Status)) error {
 	l := &look{at, make(chan struct{})}
