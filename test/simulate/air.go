@@ -37,3 +37,9 @@ const (
 	packetBits   = 8 * packetBytes
 	payloadBits  = 8 * payloadBytes
 )
+
+// WindowRate is the goodput of a flow without bound in bit/s, if only its window limits it.
+func WindowRate(rtt time.Duration) float64 { return freeWindow * payloadBits / rtt.Seconds() }
+
+// PayloadOfWire is the part of a wire's capacity that is payload.
+const PayloadOfWire = float64(payloadBytes) / (packetBytes + wireBytes)

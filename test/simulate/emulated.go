@@ -8,6 +8,7 @@ import (
 
 	"airtide/internal/cell/medium"
 	"airtide/internal/cell/queue"
+	"airtide/internal/stats"
 )
 
 // Emulated is an air with every frame: the 802.11 medium of package internal/cell/medium with its
@@ -25,12 +26,16 @@ type Emulated struct {
 	now      time.Duration
 	wireUp   time.Duration // when the wire is free in this direction
 	wireDown time.Duration
+	// rttSketches are the RTTs of each terminal's flows in nanoseconds since the last TakeRTTs.
+	rttSketches []stats.Sketch
 }
 
 // EmulatedConfig describes an emulated air.
 type EmulatedConfig struct {
 	Seed uint64
-	// Radios are the terminals' radios, one after another over time, at 5 GHz.
+	Band medium.Band
+	// Radios are the terminals' radios, one after another over time. Radios of 802.11b, g and a send
+	// single frames.
 	Radios [][]medium.RateFrom
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
@@ -115,16 +120,25 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	if c.SingleFrames {
 		aggregation = medium.Aggregation{}
 	}
-	m := medium.Config{Band: medium.Band5GHz, Rand: rand.New(rand.NewPCG(c.Seed, 3)), Deliver: e.deliver}
+	m := medium.Config{Band: c.Band, Rand: rand.New(rand.NewPCG(c.Seed, 3)), Deliver: e.deliver}
 	m.Drop = func(p *queue.Packet, _ queue.Place, _ int64) { e.drop(p) }
 	for _, rates := range c.Radios {
-		m.Stations = append(m.Stations, medium.Station{Rates: rates, Aggregation: aggregation})
+		station := medium.Station{Rates: rates, Aggregation: aggregation}
+		if singleFrames(rates) {
+			station.Aggregation = medium.Aggregation{}
+		}
+		m.Stations = append(m.Stations, station)
+		e.rttSketches = append(e.rttSketches, stats.NewSketch())
 	}
 	video := medium.Access{Category: medium.Video}
 	for _, rates := range c.Radios {
 		m.Stations = append(m.Stations, medium.Station{Rates: rates, Access: video})
 	}
-	basic, err := medium.Legacy(medium.Std11a, basicMbps)
+	standard := medium.Std11a
+	if c.Band == medium.Band2GHz {
+		standard = medium.Std11g
+	}
+	basic, err := medium.Legacy(standard, basicMbps)
 	if err != nil {
 		return nil, fmt.Errorf("simulating a cell: %w", err)
 	}
@@ -140,6 +154,11 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 		return nil, fmt.Errorf("simulating a cell: %w", err)
 	}
 	return e, nil
+}
+
+// singleFrames says that a radio is of a standard without A-MPDUs.
+func singleFrames(rates []medium.RateFrom) bool {
+	return len(rates) > 0 && rates[0].PHY.Standard < medium.Std11n
 }
 
 // group is the station of all that hear multicast and, sending, of the access point's queue of it.
@@ -311,6 +330,7 @@ func (e *Emulated) acknowledge(flow, received int, at time.Duration, timeout boo
 		}
 		f.rtts, f.rttSum = f.rtts+1, f.rttSum+rtt
 		f.lastRTT = rtt
+		e.rttSketches[f.Terminal].Add(int64(rtt))
 	}
 	e.send(flow, at)
 }
@@ -340,6 +360,13 @@ func (e *Emulated) Drain(flow int) Progress {
 	}
 	f.progress, f.rtts, f.rttSum = Progress{}, 0, 0
 	return p
+}
+
+// TakeRTTs returns the RTTs of a terminal's flows in nanoseconds since the last call.
+func (e *Emulated) TakeRTTs(terminal int) stats.Sketch {
+	taken := e.rttSketches[terminal]
+	e.rttSketches[terminal] = stats.NewSketch()
+	return taken
 }
 
 // Advance lets time pass.

@@ -13,6 +13,7 @@ import (
 // same scenario gives the same result.
 type Scenario struct {
 	Seed     uint64
+	Band     medium.Band
 	Stations []ScenarioStation
 	// WireBps is the capacity behind the access point each way; 0 is without limit.
 	WireBps float64
@@ -57,7 +58,9 @@ type Result struct {
 	// Airtimes are the goodputs as parts of the standalone rates of the radios at that time.
 	Airtimes []float64
 	RTTs     []time.Duration // means, by bits
-	Total    float64         // bit/s
+	// RTT95 are the 95th percentiles of all RTTs, 0 without any; nil without [Emulated].
+	RTT95 []time.Duration
+	Total float64 // bit/s
 	// Jain is Jain's index of the airtimes of unlimited stations.
 	Jain float64
 	// Notices are the agents' lines for users.
@@ -67,7 +70,7 @@ type Result struct {
 // Standalone is what a station with a rate reaches alone by one upload, in bit/s of payload.
 func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
 	one, err := NewEmulated(EmulatedConfig{
-		Seed: 1, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay, SingleFrames: s.SingleFrames,
+		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay, SingleFrames: s.SingleFrames,
 	})
 	if err != nil {
 		return 0, err
@@ -78,8 +81,8 @@ func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64
 // NewCell makes the cell of the scenario at time zero, with agents or without any.
 func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 	air := EmulatedConfig{
-		Seed: s.Seed, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue, SingleFrames: s.SingleFrames,
-		Marked: true,
+		Seed: s.Seed, Band: s.Band, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue,
+		SingleFrames: s.SingleFrames, Marked: true,
 	}
 	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change}
 	for i := range s.Stations {
@@ -87,6 +90,7 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		if len(station.PHYs) == 0 {
 			return nil, fmt.Errorf("simulating a cell: station %d has no PHY rate", i)
 		}
+		single := s.SingleFrames || singleFrames(station.PHYs)
 		standalone := make([]float64, len(station.PHYs))
 		for k, r := range station.PHYs {
 			var err error
@@ -96,7 +100,7 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		}
 		t := Terminal{
 			NoAgent: station.NoAgent || !agents, Joins: station.Joins, Sends: station.Sends, Leaves: station.Leaves,
-			Claims: station.Claims, SingleFrames: s.SingleFrames,
+			Claims: station.Claims, SingleFrames: single,
 		}
 		t.StandaloneAt = func(now time.Duration) float64 {
 			at := 0
@@ -110,10 +114,10 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		t.Standalone = standalone[0]
 		t.Radio = func(now time.Duration) control.Radio {
 			if station.Measured {
-				return control.Radio{SingleFrames: s.SingleFrames}
+				return control.Radio{SingleFrames: single}
 			}
 			rate := t.StandaloneAt(now)
-			return control.Radio{PHYBps: rate, StandaloneBps: rate, SingleFrames: s.SingleFrames}
+			return control.Radio{PHYBps: rate, StandaloneBps: rate, SingleFrames: single}
 		}
 		flows := station.Flows
 		if len(flows) == 0 {
@@ -152,6 +156,12 @@ func (c *Cell) Measure(length time.Duration) (Result, error) {
 	if _, err := c.State(); err != nil {
 		return Result{}, err
 	}
+	air, _ := c.config.Air.(*Emulated)
+	if air != nil {
+		for i := range c.terminals {
+			air.TakeRTTs(i)
+		}
+	}
 	c.Until(c.now + length)
 	state, err := c.State()
 	if err != nil {
@@ -160,6 +170,13 @@ func (c *Cell) Measure(length time.Duration) (Result, error) {
 	r := Result{Goodputs: state.Rates, RTTs: state.RTTs, Total: state.Total, Jain: state.Jain, Notices: c.Notices()}
 	for i, t := range c.terminals {
 		r.Airtimes = append(r.Airtimes, state.Rates[i]/t.standalone())
+		if air != nil {
+			rtts, p95 := air.TakeRTTs(i), int64(0)
+			if quantiles := rtts.Quantiles(0.95); quantiles != nil {
+				p95 = quantiles[0]
+			}
+			r.RTT95 = append(r.RTT95, time.Duration(p95))
+		}
 	}
 	return r, nil
 }

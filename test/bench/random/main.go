@@ -1,0 +1,100 @@
+// The random command runs random cells in virtual time, with and without agents, and writes how
+// sharing does in them. Agents are the real control and messages; the medium has every frame.
+//
+//	go run ./test/bench/random -cells 200 -page docs/results/random-cells.md
+//	go run ./test/bench/random -seed 17      # one cell, terminal by terminal
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"time"
+
+	"airtide/internal/sys/file"
+)
+
+func main() {
+	cells := flag.Int("cells", 100, "how many cells")
+	first := flag.Uint64("first", 1, "seed of the first cell")
+	seed := flag.Uint64("seed", 0, "run one cell and show each terminal")
+	page := flag.String("page", "", "write a page here")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page); err != nil {
+		fmt.Fprintln(os.Stderr, "random:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page string) error {
+	if seed > 0 {
+		c, err := newCell(seed)
+		if err != nil {
+			return err
+		}
+		o, err := c.judge()
+		if err != nil {
+			return err
+		}
+		o.print(out)
+		return nil
+	}
+	outcomes, err := judgeAll(ctx, cells, first)
+	if err != nil {
+		return err
+	}
+	text := pageOf(outcomes)
+	if page == "" {
+		_, err = io.WriteString(out, text)
+		return err
+	}
+	return file.Write(page, []byte(text), 0o644)
+}
+
+// judgeAll runs cells side by side, in order of their seeds in the result.
+func judgeAll(ctx context.Context, cells int, first uint64) ([]outcome, error) {
+	outcomes := make([]outcome, cells)
+	errs := make([]error, cells)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				c, err := newCell(first + uint64(i))
+				if err == nil {
+					outcomes[i], err = c.judge()
+				}
+				errs[i] = err
+			}
+		})
+	}
+	told := time.Now()
+	for i := range cells {
+		select {
+		case <-ctx.Done():
+			close(next)
+			workers.Wait()
+			return nil, fmt.Errorf("interrupted after %d of %d cells", i, cells)
+		case next <- i:
+		}
+		if time.Since(told) > 10*time.Second {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "%d of %d cells\n", i, cells)
+		}
+	}
+	close(next)
+	workers.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("cell of seed %d: %w", first+uint64(i), err)
+		}
+	}
+	return outcomes, nil
+}
