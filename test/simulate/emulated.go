@@ -34,8 +34,8 @@ type Emulated struct {
 type EmulatedConfig struct {
 	Seed uint64
 	Band medium.Band
-	// Radios are the terminals' radios, one after another over time. Radios of 802.11b, g and a send
-	// single frames.
+	// Radios are the terminals' radios, one after another over time. Radios of 802.11b, g and a
+	// send single frames.
 	Radios [][]medium.RateFrom
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool

@@ -70,7 +70,8 @@ type Result struct {
 // Standalone is what a station with a rate reaches alone by one upload, in bit/s of payload.
 func (s *Scenario) Standalone(phy medium.PHY, extraDelay time.Duration) (float64, error) {
 	one, err := NewEmulated(EmulatedConfig{
-		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay, SingleFrames: s.SingleFrames,
+		Seed: 1, Band: s.Band, Radios: [][]medium.RateFrom{{{PHY: phy}}}, Delay: s.Delay + extraDelay,
+		SingleFrames: s.SingleFrames,
 	})
 	if err != nil {
 		return 0, err

@@ -15,8 +15,8 @@ type outcome struct {
 	with, without simulate.Result
 	// total is the total with agents as a part of the total without.
 	total float64
-	// index and defaultIndex are Jain's index of the rates as parts of the optimum, with and without
-	// agents: the index of airtimes, unless the wire or windows limit.
+	// index and defaultIndex are Jain's index of the rates as parts of the optimum, with and
+	// without agents: the index of airtimes, unless the wire or windows limit.
 	index, defaultIndex float64
 	// rtt is the greatest 95th percentile of the RTTs of terminals with agents as a part of that
 	// without agents.

@@ -57,9 +57,9 @@ Agents are the real control and messages; the 802.11 medium has every frame; sen
 up to 1000 packets in flight whatever is lost. Written by `+"`go run ./test/bench/random`"+`;
 `+"`-seed N`"+` shows a cell.
 
-Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1733 Mbit/s, RTTs from
-2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1 to 4
-flows each, up, down or mixed, and lose up to 30 %% of the reports.
+Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1733 Mbit/s, RTTs
+from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1
+to 4 flows each, up, down or mixed, and lose up to 30 %% of the reports.
 
 Total is the total goodput with agents as a part of the total without. Index is Jain's index of the
 rates of terminals with agents as parts of the proportionally fair optimum. RTT is the greatest 95th
@@ -80,7 +80,8 @@ percentile among terminals with agents as a part of that without.
 		if len(totals) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n", g.name, len(totals),
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n",
+			g.name, len(totals),
 			stats.Median(totals), atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
 			stats.Median(indices), atLeast(indices, 0.95), atLeast(indices, 0.9), stats.Median(defaults),
 			stats.Median(rtts), percent(rtts, func(x float64) bool { return x <= 0.5 }))
