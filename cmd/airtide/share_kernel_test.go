@@ -113,7 +113,7 @@ func TestTwoAgentsByAHub(t *testing.T) {
 	})
 	testnet.Eventually(t, 10*time.Second, "the hub to say so",
 		func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
-	if table := mustRun(t, "share", "status"); !strings.Contains(table, "bounds are held") ||
+	if table := mustRun(t, "share", "status"); !strings.Contains(table, "windows are bounded") ||
 		!strings.Contains(table, n.Server.V4.String()) {
 		t.Errorf("the table:\n%s", table)
 	}
