@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"airtide/internal/cell/medium"
+	"airtide/internal/share/control"
 	"airtide/test/simulate"
 )
 
@@ -47,6 +48,9 @@ func newCell(seed uint64) (*cell, error) {
 	c.up, c.down = direction != 1, direction != 0
 	s := &c.scenario
 	s.Seed, s.Band = seed, medium.Band5GHz
+	if rules := off; rules != nil {
+		s.Change = func(config *control.Config) { config.Options.Disable = rules }
+	}
 	if r.IntN(2) == 0 {
 		s.Band = medium.Band2GHz
 	}

@@ -16,15 +16,26 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/share/control"
 	"airtide/internal/sys/file"
 )
+
+// off are the rules that are switched off in all cells.
+var off []control.Rule
 
 func main() {
 	cells := flag.Int("cells", 100, "how many cells")
 	first := flag.Uint64("first", 1, "seed of the first cell")
 	seed := flag.Uint64("seed", 0, "run one cell and show each terminal")
 	page := flag.String("page", "", "write a page here")
+	disable := flag.String("disable", "", "switch off rules of the control, such as small-start")
 	flag.Parse()
+	rules, err := control.ParseRules(*disable)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "random: -disable:", err)
+		os.Exit(2)
+	}
+	off = rules
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page); err != nil {
