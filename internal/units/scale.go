@@ -31,6 +31,9 @@ var (
 
 // For returns the unit for values up to a maximum.
 func (s Scale) For(maximum float64) Step {
+	if len(s) == 0 {
+		return Step{Size: 1} // an axis without a unit
+	}
 	best := s[0]
 	for _, u := range s[1:] {
 		if maximum >= u.From {

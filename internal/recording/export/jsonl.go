@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // jsonLines writes one JSON object per line; "type" says which: recording (the first line), flow,
@@ -40,7 +41,7 @@ func (j *jsonLines) write(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.out.Write(append(line, '\n'))
+	_, err = j.out.Write(append(units.EscapeJSON(line), '\n'))
 	return err
 }
 

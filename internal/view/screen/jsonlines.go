@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // lineTime is the time of a JSON line: the wall clock for people, the monotonic clock to match
@@ -160,7 +161,7 @@ func (l *lineWriter) round(s Sort, f Filter) error {
 func (l *lineWriter) line(v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {
-		_, err = l.out.Write(append(b, '\n'))
+		_, err = l.out.Write(append(units.EscapeJSON(b), '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing JSON lines: %w", err)

@@ -60,14 +60,12 @@ func columns(f *os.File) int {
 
 // JSON prints a value as indented JSON.
 func (t *Terminal) JSON(value any) error {
-	e := json.NewEncoder(t.Out)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
+	return json.NewEncoder(indenter{t.Out}).Encode(value)
 }
 
 // JSONLine prints a value as one line of JSON.
 func (t *Terminal) JSONLine(value any) error {
-	return json.NewEncoder(t.Out).Encode(value)
+	return json.NewEncoder(escaper{t.Out}).Encode(value)
 }
 
 // Printf prints a result.

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/klauspost/compress/s2"
+
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+)
+
+// The contract of verbs that read a recording of 1 MB, whatever is in it: memory, and a generous
+// guard of time.
+const (
+	hostileBytes  = 1_000_000
+	hostileMemory = 256 << 20 // 200 MB, and what the test binary and the collector add
+	hostileJSON   = 100 << 20 // more for the encoded flows, which are made at once
+	hostileTime   = 2 * time.Minute
+)
+
+// control is a text that a terminal could obey.
+const control = "\x1b]0;owned\a\x1b[2J\r\x00\u009b31m\u202e"
+
+// forged is a block with valid checksums, as docs/reference/recording.md describes it.
+func forged(kind byte, count uint32, claimed int, payload []byte) []byte {
+	b := append(make([]byte, 64), payload...)
+	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
+	copy(b, "\x89ATR\r\n\x1a\n")
+	b[8], b[9] = kind, 1
+	le.PutUint32(b[16:], uint32(max(claimed, len(payload))))
+	le.PutUint32(b[20:], count)
+	le.PutUint64(b[32:], 1<<62)
+	le.PutUint32(b[44:], math.MaxUint32)
+	le.PutUint32(b[56:], crc32.Checksum(payload, table))
+	le.PutUint32(b[60:], crc32.Checksum(b[:60], table))
+	return b
+}
+
+// recordingOf writes a recording by the real writer and returns its bytes.
+func recordingOf(t *testing.T, m trace.Metadata, write func(*trace.Writer)) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made.atr")
+	w, err := trace.Create(path, m, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// hostileFlow is a flow whose texts are control characters.
+func hostileFlow(id tcp.FlowID) *tcp.Flow {
+	return &tcp.Flow{
+		ID: id, Local: netip.MustParseAddrPort("192.0.2.1:4000"), Remote: netip.MustParseAddrPort("192.0.2.2:443"),
+		PID: 7, Comm: control + "=1+1", CgroupPath: "/" + control, CongestionControl: control,
+	}
+}
+
+// samplesOf writes a sample for each of many flows, at times and of values that next makes.
+func samplesOf(w *trace.Writer, flows, rows int, next func(i int) int64) {
+	b := tcp.NewBatch(1)
+	var s tcp.Sample
+	for i := range rows {
+		s.Flow, s.TimeNs = tcp.FlowID(i%flows+1), next(i)
+		for f := range s.Values {
+			s.Values[f] = next(i) >> (f % 40)
+		}
+		b.Reset()
+		b.Append(&s)
+		_ = w.Samples(b)
+	}
+}
+
+// hostileCorpus makes the malicious recordings.
+func hostileCorpus(t *testing.T) map[string][]byte {
+	t.Helper()
+	empty := recordingOf(t, trace.Metadata{}, func(*trace.Writer) {})
+	compressed := func(text []byte) []byte { return s2.EncodeSnappy(nil, text) }
+	fill := func(block func(i int) []byte) []byte {
+		file := bytes.Clone(empty)
+		for i := 0; ; i++ {
+			b := block(i)
+			if len(file)+len(b) > hostileBytes {
+				return file
+			}
+			file = append(file, b...)
+		}
+	}
+	sameFlow := forged(2, 1<<16, 0, compressed(bytes.Repeat([]byte(`{"flow":1}`), 1<<16)))
+	claim := forged(4, 1, 48<<20, nil)
+	rng := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, hostileBytes)
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	return map[string][]byte{
+		"controls": recordingOf(t, trace.Metadata{
+			Host: control, Kernel: control, Arch: control, Source: control, SourceDetail: control, Density: control,
+			Label: control, Command: []string{control}, Tool: control,
+		}, func(w *trace.Writer) {
+			for id := range tcp.FlowID(3) {
+				_ = w.Flow(hostileFlow(id + 1))
+				_ = w.Event(&tcp.Event{Flow: id + 1, TimeNs: 5, Kind: tcp.EventCCChange, Text: control})
+			}
+			samplesOf(w, 3, 3000, func(i int) int64 { return int64(i) * 1e6 })
+		}),
+		"definitions": fill(func(i int) []byte {
+			var text []byte
+			for k := range 5000 {
+				text = fmt.Appendf(text, `{"flow":%d}`+"\n", 1+i*5000+k)
+			}
+			return forged(2, 5000, 0, compressed(text))
+		}),
+		"one flow again and again": fill(func(int) []byte { return sameFlow }),
+		"long texts": fill(func(i int) []byte {
+			text := fmt.Sprintf(`{"flow":%d,"comm":"%s","cgroup":"/%[2]s"}`, i+1, strings.Repeat("x", 1<<20))
+			return forged(2, 1, 0, compressed([]byte(text)))
+		}),
+		"claims": fill(func(int) []byte { return claim }),
+		"many flows": recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+			samplesOf(w, 20_000, 20_000, func(i int) int64 { return int64(i) << (i % 30) })
+		}),
+		"extreme times": recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+			_ = w.Flow(hostileFlow(1))
+			samplesOf(w, 1, 200, func(i int) int64 {
+				return []int64{math.MinInt64 + 1, -1, 0, 1, 1 << 40, math.MaxInt64}[i%6]
+			})
+		}),
+		"events": recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+			for i := range 100_000 {
+				_ = w.Event(&tcp.Event{
+					Flow: tcp.FlowID(i%50 + 1), TimeNs: int64(i) << 20, Kind: tcp.EventKind(i % 256), Code: 255, Value: -1,
+				})
+			}
+		}),
+		"noise":           append(bytes.Clone(empty), noise...),
+		"cut off":         empty[:len(empty)/2],
+		"a marker's loop": bytes.Repeat([]byte("\x89ATR\r\n\x1a\n"), hostileBytes/8),
+	}
+}
+
+// readingVerbs are the verbs that read a recording, with "FILE" in its place.
+var readingVerbs = [][]string{
+	{"info", "FILE"},
+	{"info", "FILE", "--json"},
+	{"info", "FILE", "--flow", "1"},
+	{"info", "FILE", "FILE", "--find", "x"},
+	{"plot", "FILE", "-o", "-", "--format", "svg"},
+	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "overview", "--flow", "1"},
+	{"plot", "FILE", "-o", "-", "--format", "svg", "--grid"},
+	{"export", "FILE", "-o", "-", "--to", "csv"},
+	{"export", "FILE", "-o", "-", "--to", "jsonl"},
+	{"export", "FILE", "-o", "OUT", "--to", "parquet"},
+	{"export", "FILE", "-o", "OUT", "--to", "perfetto"},
+	{"monitor", "FILE", "--once"},
+	{"monitor", "FILE", "--json", "--once", "--from", "1s"},
+	{"fairness", "FILE"},
+}
+
+// TestHostileRecordings runs every reading verb on every malicious recording. Each may fail, with
+// few words and without a crash.
+func TestHostileRecordings(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range hostileCorpus(t) {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".atr")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, verb := range readingVerbs {
+			args := make([]string, len(verb))
+			for k, arg := range verb {
+				switch arg {
+				case "FILE":
+					arg = path
+				case "OUT":
+					arg = filepath.Join(dir, fmt.Sprintf("%s-%d", name, i))
+				}
+				args[k] = arg
+			}
+			t.Run(name+"/"+strings.Join(verb, " "), func(t *testing.T) { runHostile(t, args) })
+		}
+	}
+}
+
+// runHostile checks one verb on one recording.
+func runHostile(t *testing.T, args []string) {
+	var out, errOut checkedOutput
+	cmd := airtide(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	used := peakMemory(cmd.Process.Pid, ended)
+	if !guard.Stop() {
+		t.Fatalf("it takes more than %s", hostileTime)
+	}
+	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 || bytes.Contains(errOut.begin, []byte("goroutine ")) {
+		t.Errorf("status %d: %.2000s", status, errOut.begin)
+	}
+	most := int64(hostileMemory)
+	if slices.Contains(args, "--json") {
+		most += hostileJSON
+	}
+	if t.Logf("%d MB", used>>20); used > most {
+		t.Errorf("it takes %d MB", used>>20)
+	}
+	for stream, o := range map[string]*checkedOutput{"stdout": &out, "stderr": &errOut} {
+		if o.control != "" {
+			t.Errorf("%s has a control character: %s", stream, o.control)
+		}
+	}
+}
+
+// peakMemory reads the greatest memory of a process until it has ended, in bytes. The rusage of a
+// child does not do: it begins with the memory of the parent.
+func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
+	for {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		exe, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		own, _ := os.ReadFile("/proc/self/cmdline")
+		for line := range strings.Lines(string(status)) {
+			var kib int64
+			if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 && !bytes.Equal(exe, own) {
+				peak = max(peak, kib<<10)
+			}
+		}
+		select {
+		case <-ended:
+			return peak
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// checkedOutput keeps the beginning of an output and the first control character in it.
+type checkedOutput struct {
+	begin   []byte
+	control string
+}
+
+func (o *checkedOutput) Write(p []byte) (int, error) {
+	o.begin = append(o.begin, p[:min(len(p), max(0, 4096-len(o.begin)))]...)
+	at := bytes.IndexFunc(p, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e')
+	})
+	if at >= 0 && o.control == "" {
+		o.control = fmt.Sprintf("%q", p[max(0, at-60):min(len(p), at+60)])
+	}
+	return len(p), nil
+}
+
+// TestOneInterruptEndsAReadingVerb interrupts verbs in the middle of a recording that would take
+// them long.
+func TestOneInterruptEndsAReadingVerb(t *testing.T) {
+	// A replay at a thousandth of the speed is in its middle for as long as the test needs.
+	cmd := airtide("monitor", kernelRecording, "--speed", "0.001", "--interval", "1ms", "--json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
+	defer guard.Stop()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it is under way
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = new(bytes.Buffer).ReadFrom(out)
+	if err := cmd.Wait(); err != nil {
+		exit, ok := err.(*exec.ExitError)
+		if !ok || exit.ExitCode() < 0 {
+			t.Errorf("an interrupt ends it with %v", err)
+		}
+	}
+}
