@@ -7,7 +7,7 @@ import (
 	"airtide/internal/units"
 )
 
-// indenter indents encoded JSON as json.Indent does, without a copy of the whole, and escapes what a
+// indenter indents encoded JSON as json.Indent does, without a copy of the whole. It escapes what a
 // terminal could obey.
 type indenter struct{ out io.Writer }
 
