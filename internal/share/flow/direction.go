@@ -13,25 +13,25 @@ import (
 var Unlimited = math.Inf(1)
 
 const (
-	// rateTime is the time constant of rates: some tens of medium accesses of each of sixteen
+	// rateTime is the time constant of rates. It covers tens of medium accesses of each of sixteen
 	// stations.
 	rateTime = 300 * time.Millisecond
 	// greedyTime is how long a direction counts as greedy after its window was full while data
 	// waited.
 	greedyTime = time.Second
-	// activeTime is how long a direction counts as active after it carried something.
+	// activeTime is how long a direction counts as active after it carried data.
 	activeTime = time.Second
 	// headroom is the factor by which a flow that is limited by its application may grow at once.
 	headroom = 1.25
-	// MinDemand in bit/s is the least demand of anything that carries a little.
+	// MinDemand in bit/s is the least demand of a direction that carries data.
 	MinDemand = 1e6
 	// defaultMSS in bytes stands for an unknown MSS.
 	defaultMSS = 1448
-	// fullWindowPart is the part of round trips with a full receive window from which on the window
-	// limits. It is below 1 because senders gather segments.
+	// fullWindowPart is the part of round trips with a full receive window above which the window
+	// limits the flow. It is below 1 because senders gather segments.
 	fullWindowPart = 0.25
-	// answerRate in bit/s is the most that answers to sent data carry in their first step. A
-	// download carries more.
+	// answerRate in bit/s is the highest rate of small answers in the first step of a flow. A
+	// download is faster.
 	answerRate = 1e5
 )
 
@@ -41,7 +41,7 @@ type Flow struct {
 	Local, Remote netip.AddrPort
 	MSS           int // bytes
 	Send, Receive Direction
-	// ReceiveBound is the receive window in force, in bytes; 0 is none.
+	// ReceiveBound is the bound of the receive window in bytes, 0 without a bound.
 	ReceiveBound uint32
 	present      bool // in the newest samples
 }
@@ -49,12 +49,12 @@ type Flow struct {
 // Direction holds the estimates of one direction of a flow.
 type Direction struct {
 	Rate        float64       // bit/s, smoothed
-	ActiveUntil time.Duration // 0: nothing was carried yet
+	ActiveUntil time.Duration // 0 before the first data
 	GreedyUntil time.Duration
-	BaseRTT     time.Duration // 0 while it is not known
-	MeanRTT     time.Duration
-	LeastRTT    time.Duration // mean and least of the last step; 0 without any
-	LastRTT     time.Duration // the newest mean
+	BaseRTT     time.Duration // 0 if unknown
+	MeanRTT     time.Duration // of the last step, 0 if unknown
+	LeastRTT    time.Duration // of the last step, 0 if unknown
+	LastRTT     time.Duration // the newest known mean
 }
 
 // Key names one direction of a flow.
@@ -84,8 +84,9 @@ func (f *Flow) updateReceive(now time.Duration, gain float64, s *Sample) {
 	first := f.Receive.ActiveUntil == 0
 	f.Receive.updateRate(now, gain, s.ReceiveRate)
 	w := s.ReceiveWindow
-	if w.InUse >= fullWindowPart || first && s.ReceiveRate > answerRate || f.ReceiveBound == 0 && s.ReceiveRate > MinDemand {
-		// A flow that has just begun, or is not bounded, may have more to receive.
+	if w.InUse >= fullWindowPart || first && s.ReceiveRate > answerRate ||
+		f.ReceiveBound == 0 && s.ReceiveRate > MinDemand {
+		// A new or unbounded flow may have more to receive.
 		f.Receive.GreedyUntil = now + greedyTime
 	}
 	f.Receive.updateRTT(cmp.Or(w.MeanRTT, s.ReceiverRTT), w.LeastRTT, s.MinRTT)
@@ -98,8 +99,8 @@ func (d *Direction) updateRate(now time.Duration, gain, rate float64) {
 	}
 }
 
-// updateRTT takes the round-trip times of a step. The kernel's minimum counts only at first: the
-// kernel remembers it for five minutes, and the path may have changed since.
+// updateRTT adds the round-trip times of a step. The kernel's minimum counts only at first, because
+// the kernel keeps it for five minutes and the path may change.
 func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
 	d.MeanRTT, d.LeastRTT = mean, least
 	if mean > 0 {
@@ -113,17 +114,17 @@ func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
 	}
 }
 
-// Active says whether the direction carried something lately and its base RTT is known.
+// Active reports whether the direction carried data lately and its base RTT is known.
 func (d *Direction) Active(now time.Duration) bool { return now < d.ActiveUntil && d.BaseRTT > 0 }
 
-// Demand returns the rate in bit/s beyond which the direction has nothing to carry. share in bit/s
-// is the terminal's.
+// Demand returns the highest rate in bit/s that the direction needs. share is the terminal's share
+// in bit/s.
 func (d *Direction) Demand(now time.Duration, share float64) float64 {
 	return demand(d.Rate, now < d.GreedyUntil, share/8)
 }
 
-// Demand returns the rate in bit/s beyond which the direction has nothing to carry. An idle
-// direction keeps a 32nd part of the terminal's share.
+// Demand returns the highest rate in bit/s that the direction needs. A nearly idle direction keeps
+// up to a 32nd part of the terminal's share.
 func (t *Total) Demand(share float64) float64 { return demand(t.Rate, t.Greedy, share/32) }
 
 func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, receive bool) {
@@ -149,8 +150,8 @@ func (t *Total) update(gain, rate float64, now time.Duration, flows []*Flow, rec
 	}
 }
 
-// demand returns the rate in bit/s beyond which there is nothing to carry. least is kept for
-// anything that carries a little.
+// demand returns the highest rate in bit/s that is needed. A nearly idle direction keeps the
+// smaller of least and MinDemand.
 func demand(rate float64, greedy bool, least float64) float64 {
 	switch {
 	case greedy:

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestAnswersAreNoDownload: half of the share would be kept for them, while an upload begins.
-func TestAnswersAreNoDownload(t *testing.T) {
+// Small answers at the start of an upload do not count as a download. Otherwise half of the share
+// would be kept for them.
+func TestSmallAnswersAreNotGreedy(t *testing.T) {
 	const step, gain = 100 * time.Millisecond, 0.3
 	for _, c := range []struct {
 		name   string
@@ -20,20 +21,20 @@ func TestAnswersAreNoDownload(t *testing.T) {
 		f := &Flow{}
 		f.updateReceive(step, gain, &Sample{ReceiveRate: c.down})
 		if greedy := step < f.Receive.GreedyUntil; greedy != c.greedy {
-			t.Errorf("%s: wants more is %t", c.name, greedy)
+			t.Errorf("%s: greedy is %t", c.name, greedy)
 		}
 		if c.down == 0 {
 			continue
 		}
-		// Later what is bounded shows by its window alone whether there is more.
+		// Later, only the use of its window shows whether a bounded flow is greedy.
 		f.ReceiveBound = 1 << 20
 		f.updateReceive(step+2*greedyTime, gain, &Sample{ReceiveRate: 50e6, ReceiveWindow: WindowSample{InUse: 0.1}})
 		if now := step + 2*greedyTime; now < f.Receive.GreedyUntil {
-			t.Errorf("%s: wants more later, with a window that is not used", c.name)
+			t.Errorf("%s: greedy later, with an unused window", c.name)
 		}
 		f.updateReceive(step+3*greedyTime, gain, &Sample{ReceiveRate: 50e6, ReceiveWindow: WindowSample{InUse: 0.5}})
 		if now := step + 3*greedyTime; now >= f.Receive.GreedyUntil {
-			t.Errorf("%s: does not want more later, with a window that is used", c.name)
+			t.Errorf("%s: not greedy later, with a used window", c.name)
 		}
 	}
 }

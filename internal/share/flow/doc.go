@@ -1,3 +1,3 @@
-// Package flow estimates what a terminal's own flows do: their rates, whether they are greedy, and
-// their round-trip times. It is pure: time is passed in. It decides nothing.
+// Package flow estimates the rates, demands and round-trip times of a terminal's own flows. It is
+// pure: time is passed in. It makes no decisions.
 package flow

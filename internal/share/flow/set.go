@@ -9,17 +9,17 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Set holds the estimates of all open flows of a terminal. The zero value is empty. It is not for
-// several goroutines at once.
+// Set holds the estimates of all open flows of a terminal. The zero value is empty. It is not safe
+// for concurrent use.
 type Set struct {
 	Send, Receive Total
-	flows         []*Flow // in order of their IDs, so that sums do not depend on the order of samples
+	flows         []*Flow // sorted by ID, so that sums do not depend on the order of samples
 	byID          map[tcp.FlowID]*Flow
 	last          time.Duration
 	elapsed       time.Duration
 }
 
-// Update takes the samples of all open flows and of the host. Flows without a sample are dropped.
+// Update adds the samples of all open flows and of the host. It drops flows without a sample.
 func (s *Set) Update(now time.Duration, samples []Sample, host *HostSample) {
 	s.elapsed = now - s.last
 	s.last = now
@@ -75,17 +75,17 @@ func (s *Set) Elapsed() time.Duration { return s.elapsed }
 // Rate returns the smoothed rate of both directions together, in bit/s.
 func (s *Set) Rate() float64 { return s.Send.Rate + s.Receive.Rate }
 
-// Greedy says whether any flow is greedy.
+// Greedy reports whether any flow is greedy.
 func (s *Set) Greedy() bool { return s.Send.Greedy || s.Receive.Greedy }
 
-// Demand returns the rate in bit/s beyond which the terminal has nothing to carry. A terminal that
-// carries a little keeps a hundredth of its standalone rate.
+// Demand returns the highest rate in bit/s that the terminal needs. A nearly idle terminal keeps up
+// to a hundredth of its standalone rate.
 func (s *Set) Demand(standalone float64) float64 {
 	return demand(s.Rate(), s.Greedy(), standalone/100)
 }
 
-// RTTs returns the base RTT, and the mean RTT: the base RTT and the mean delay of both directions,
-// weighted by rates.
+// RTTs returns the base RTT and the mean RTT. The mean RTT is the base RTT plus the mean delay of
+// both directions, weighted by rates.
 func (s *Set) RTTs() (base, mean time.Duration) {
 	base = s.Send.BaseRTT
 	if base == 0 || s.Receive.BaseRTT > 0 && s.Receive.BaseRTT < base {

@@ -6,7 +6,7 @@ import (
 	"airtide/internal/share/message"
 )
 
-// Active is the probe that runs at a time. Its kind is message.NoProbe outside probes.
+// Active is the probe that runs now. Its kind is message.NoProbe outside probes.
 type Active struct {
 	Kind       message.ProbeKind
 	Own        bool // this terminal proposed it
@@ -19,11 +19,11 @@ type Proposal struct {
 	Kind  message.ProbeKind `json:"kind,omitempty"`
 	Begin time.Duration     `json:"begin,omitempty"`
 	End   time.Duration     `json:"end,omitempty"`
-	// Repeat says that the probe runs already and is announced until its end.
+	// Repeat means that the probe runs already and is announced until its end.
 	Repeat bool `json:"repeat,omitempty"`
 }
 
-// At returns the announcement of a report that is sent at a time.
+// At returns the announcement for a report that is sent now.
 func (p Proposal) At(now time.Duration) message.Probe {
 	switch {
 	case p.Repeat && now < p.End:

@@ -7,47 +7,47 @@ import (
 	"airtide/internal/share/message"
 )
 
-// Schedule holds the probes that the terminals of a cell have agreed on. A terminal announces a
-// probe in its reports before it begins. If two overlap, the probe of the lower session counts and
-// the other terminal proposes again. A Schedule is not for several goroutines at once.
+// Schedule holds the announced probes of a cell. A terminal announces a probe in its reports before
+// the probe begins. If two probes overlap, the probe of the lower session counts. A Schedule is not
+// safe for concurrent use.
 type Schedule struct {
 	session      uint64
 	planned      slot             // of this terminal
 	announced    map[uint64]*slot // of peers, by session
-	budget       time.Duration    // left for probes that hold somebody back
-	budgetAt     time.Duration    // when it was computed; 0: not yet
+	budget       time.Duration    // time left for probes that hold terminals back
+	budgetAt     time.Duration    // time of the last refill, 0 before the first
 	releaseUntil time.Duration    // this terminal asks its peers to lift bounds until then
 	ended        time.Duration    // end of the last probe
-	rttEnded     time.Duration    // end of the last RTT probe; 0: never
-	waitingSince time.Duration    // for an RTT probe that peers announced; 0: not waiting
+	rttEnded     time.Duration    // end of the last RTT probe, 0 before the first
+	waitingSince time.Duration    // start of the wait for a peer's RTT probe, 0 without a wait
 }
 
-// slot is one probe with its times. Its kind is message.NoProbe if there is none.
+// slot is a probe with its times. Its kind is message.NoProbe if there is no probe.
 type slot struct {
 	kind       message.ProbeKind
 	begin, end time.Duration
 }
 
 const (
-	// holdBackShare is the part of the time that probes may take in which somebody is held back. It
-	// holds for all terminals together, so that a hostile member gets no more under any sessions.
+	// holdBackShare is the part of the time for probes that hold terminals back. All terminals
+	// share it, so that a hostile member gains nothing from more sessions.
 	holdBackShare = 0.1
-	// holdBackSaved is how much of that time may be saved up.
+	// holdBackSaved is the highest budget for these probes.
 	holdBackSaved = 3 * time.Second
-	// gap is the least time between two probes, in which windows and rates become normal again.
+	// gap is the least time between two probes. Windows and rates recover in it.
 	gap = 200 * time.Millisecond
-	// rttProbeReuse is how long the result of an RTT probe answers every proposal of another one.
+	// rttProbeReuse is how long the result of an RTT probe serves instead of another RTT probe.
 	rttProbeReuse = time.Second
-	// sameProbe is how much the beginning of one probe may differ from report to report.
+	// sameProbe is how far the start of a probe may vary between its reports.
 	sameProbe = 150 * time.Millisecond
 )
 
-// New makes the schedule of a terminal with a session.
+// New returns the empty schedule of a terminal's session.
 func New(session uint64) *Schedule {
 	return &Schedule{session: session, announced: map[uint64]*slot{}, budget: holdBackSaved}
 }
 
-// Update takes the newest reports of all peers.
+// Update adds the newest reports of all peers.
 func (s *Schedule) Update(now time.Duration, peers []message.Peer) {
 	s.refill(now)
 	present := map[uint64]bool{}
@@ -79,7 +79,7 @@ func (s *Schedule) Update(now time.Duration, peers []message.Peer) {
 	}
 }
 
-// endSlot clears a probe that is over.
+// endSlot clears a probe after its end.
 func (s *Schedule) endSlot(now time.Duration, a *slot) {
 	if a.kind == message.NoProbe || now < a.end {
 		return
@@ -91,7 +91,7 @@ func (s *Schedule) endSlot(now time.Duration, a *slot) {
 	*a = slot{}
 }
 
-// isAnswered says whether a slot is an RTT probe that would follow another one too soon.
+// isAnswered reports whether a slot is an RTT probe too soon after another RTT probe.
 func (s *Schedule) isAnswered(a slot) bool {
 	return a.kind == message.RTTProbe && s.rttEnded > 0 &&
 		a.begin >= s.rttEnded && a.begin < s.rttEnded+rttProbeReuse
@@ -104,11 +104,11 @@ func (s *Schedule) refill(now time.Duration) {
 	s.budgetAt = now
 }
 
-// updateSlot takes one report. A probe that has begun goes on, whatever a later report says.
+// updateSlot adds one report. Later reports do not change a running probe.
 func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
-	turn := p.Report.Probe
-	begin := time.Duration(p.HeardNs) + time.Duration(turn.InMs)*time.Millisecond
-	fresh := slot{turn.Kind, begin, begin + time.Duration(turn.ForMs)*time.Millisecond}
+	announced := p.Report.Probe
+	begin := time.Duration(p.HeardNs) + time.Duration(announced.InMs)*time.Millisecond
+	fresh := slot{announced.Kind, begin, begin + time.Duration(announced.ForMs)*time.Millisecond}
 	switch {
 	case fresh.kind == message.NoProbe:
 		if now < a.begin {
@@ -118,7 +118,7 @@ func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
 	case fresh.kind == message.ReleaseProbe:
 		*a = fresh
 	case a.kind == fresh.kind && now < a.end && fresh.begin-a.begin < sameProbe && a.begin-fresh.begin < sameProbe:
-		if now < a.begin && fresh.begin < a.begin { // this report was faster
+		if now < a.begin && fresh.begin < a.begin { // this report had less delay
 			*a = fresh
 		}
 	case a.kind != message.NoProbe && now >= a.begin && now < a.end:
@@ -127,7 +127,7 @@ func (s *Schedule) updateSlot(now time.Duration, a *slot, p *message.Peer) {
 	}
 }
 
-// charge takes the length of a probe from the budget, and says whether there was enough.
+// charge takes the length of a probe from the budget. It returns false if the budget is too small.
 func (s *Schedule) charge(a slot) bool {
 	length := a.end - a.begin
 	if a.kind == message.ReleaseProbe {
@@ -144,9 +144,9 @@ func (a slot) overlaps(b slot) bool {
 	return a.kind != message.NoProbe && b.kind != message.NoProbe && a.begin < b.end && b.begin < a.end
 }
 
-// Propose plans a probe of this terminal. It begins after a lead time in which all peers should
-// hear of it, and after the probes that are known. It returns whether a new probe is planned now:
-// if a peer has announced an RTT probe, that one serves.
+// Propose plans a probe of this terminal and reports whether it did. The probe begins after a lead
+// time, in which all peers should receive its announcement, and after all known probes. If a peer
+// has announced an RTT probe, no other RTT probe is planned.
 func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, lead time.Duration) bool {
 	if s.planned.kind != message.NoProbe || kind == message.RTTProbe && s.peersWillProbe(now) {
 		return false
@@ -171,9 +171,8 @@ func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, le
 	return true
 }
 
-// peersWillProbe says whether a peer has announced an RTT probe, so that this terminal need not. It
-// waits no longer than a probe may be announced before: a peer that moves its probe again and again
-// keeps nobody from having one.
+// peersWillProbe reports whether this terminal waits for the RTT probe of a peer. The wait is at
+// most the longest announcement, so that a peer cannot delay probes for ever.
 func (s *Schedule) peersWillProbe(now time.Duration) bool {
 	for _, a := range s.announced {
 		if a.kind == message.RTTProbe && now < a.end {
@@ -187,7 +186,7 @@ func (s *Schedule) peersWillProbe(now time.Duration) bool {
 // ReleaseUntil asks all peers to lift their bounds until a time. Every report repeats it.
 func (s *Schedule) ReleaseUntil(t time.Duration) { s.releaseUntil = t }
 
-// Announced returns what this terminal announces until the next step.
+// Announced returns the announcement of this terminal until the next step.
 func (s *Schedule) Announced(now time.Duration) Proposal {
 	switch {
 	case now < s.releaseUntil:
@@ -221,9 +220,9 @@ func (a slot) contains(now time.Duration) bool {
 	return a.kind != message.NoProbe && now >= a.begin && now < a.end
 }
 
-// NextChange returns when a probe begins or ends next; false if none is known.
+// NextChange returns the next start or end of a probe. It returns false if no probe is known.
 func (s *Schedule) NextChange(now time.Duration) (next time.Duration, known bool) {
-	see := func(at time.Duration) {
+	add := func(at time.Duration) {
 		if at > now && (!known || at < next) {
 			next, known = at, true
 		}
@@ -232,10 +231,10 @@ func (s *Schedule) NextChange(now time.Duration) (next time.Duration, known bool
 	for _, a := range s.announced {
 		all = append(all, *a)
 	}
-	for _, one := range all {
-		if one.kind != message.NoProbe {
-			see(one.begin)
-			see(one.end)
+	for _, a := range all {
+		if a.kind != message.NoProbe {
+			add(a.begin)
+			add(a.end)
 		}
 	}
 	return next, known

@@ -1,4 +1,4 @@
 // Package steplog records the inputs and outputs of the sharing agent's steps, and replays them. A
-// recording is gzipped JSON, one line for each session and for each step. Peers that sent nothing
-// new are left out, and addresses are numbered anew.
+// recording is gzipped JSON with one line for each session and each step. It leaves out peers
+// without a new report and replaces addresses by numbers.
 package steplog

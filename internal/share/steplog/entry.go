@@ -13,10 +13,10 @@ import (
 	"airtide/internal/share/message"
 )
 
-// version is that of the format.
+// version is the version of the format.
 const version = 1
 
-// entry is one line: the configuration of a session, or one step.
+// entry is a line: the configuration of a session, or a step.
 type entry struct {
 	Session *session         `json:"session,omitempty"`
 	Now     time.Duration    `json:"now,omitempty"`
@@ -25,7 +25,7 @@ type entry struct {
 	Out     *control.Outputs `json:"out,omitempty"`
 }
 
-// session is a core's configuration. JSON has no infinity, so alpha is text.
+// session is the configuration of a core. Alpha is text, because JSON has no infinity.
 type session struct {
 	Version int            `json:"version"`
 	Config  control.Config `json:"config"`
@@ -42,7 +42,7 @@ func sessionOf(c control.Config) *session {
 
 func (s *session) config() (control.Config, error) {
 	if s.Version != version {
-		return s.Config, fmt.Errorf("a step log of version %d: this program reads version %d", s.Version, version)
+		return s.Config, fmt.Errorf("step log has version %d: this program reads version %d", s.Version, version)
 	}
 	c := s.Config
 	if s.Alpha != "" {
@@ -58,14 +58,14 @@ func (s *session) config() (control.Config, error) {
 // peers are the newest reports, by session.
 type peers map[uint64]message.Peer
 
-// changes returns the peers with a new report, and the sessions that are gone, and takes them in.
+// changes returns the peers with a new report and the sessions of gone peers, and applies both.
 func (p peers) changes(all []message.Peer) (changed []message.Peer, gone []uint64) {
 	present := map[uint64]bool{}
-	for _, one := range all {
-		present[one.Report.Session] = true
-		if old, known := p[one.Report.Session]; !known || old != one {
-			changed = append(changed, one)
-			p[one.Report.Session] = one
+	for _, peer := range all {
+		present[peer.Report.Session] = true
+		if old, known := p[peer.Report.Session]; !known || old != peer {
+			changed = append(changed, peer)
+			p[peer.Report.Session] = peer
 		}
 	}
 	for _, session := range slices.Sorted(maps.Keys(p)) {
@@ -77,18 +77,20 @@ func (p peers) changes(all []message.Peer) (changed []message.Peer, gone []uint6
 	return changed, gone
 }
 
-// apply takes changes in, and returns all peers in order of their sessions.
+// apply applies changes and returns all peers in order of their sessions.
 func (p peers) apply(changed []message.Peer, gone []uint64) []message.Peer {
 	for _, session := range gone {
 		delete(p, session)
 	}
-	for _, one := range changed {
-		p[one.Report.Session] = one
+	for _, peer := range changed {
+		p[peer.Report.Session] = peer
 	}
-	return slices.SortedFunc(maps.Values(p), func(a, b message.Peer) int { return cmp.Compare(a.Report.Session, b.Report.Session) })
+	return slices.SortedFunc(maps.Values(p), func(a, b message.Peer) int {
+		return cmp.Compare(a.Report.Session, b.Report.Session)
+	})
 }
 
-// aliases number addresses in order of their appearance.
+// aliases replaces addresses by numbers in order of their appearance.
 type aliases map[netip.Addr]netip.Addr
 
 func (a aliases) of(addr netip.AddrPort) netip.AddrPort {
@@ -104,7 +106,7 @@ func (a aliases) of(addr netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(alias, addr.Port())
 }
 
-// rename returns inputs and outputs with numbered addresses.
+// rename returns inputs and outputs with replaced addresses.
 func (a aliases) rename(in control.Inputs, out control.Outputs) (control.Inputs, control.Outputs) {
 	in.Flows, in.Peers = slices.Clone(in.Flows), slices.Clone(in.Peers)
 	for i := range in.Flows {

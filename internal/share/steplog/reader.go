@@ -12,14 +12,14 @@ import (
 	"airtide/internal/share/control"
 )
 
-// Handler takes what was recorded, in order.
+// Handler receives recorded sessions and steps in order.
 type Handler struct {
 	Begin func(control.Config)
 	Step  func(now time.Duration, in control.Inputs, out control.Outputs) error
 }
 
-// Replay reads a recording. A recording that was cut off, as by a killed agent, ends with its last
-// whole line.
+// Replay reads a recording. If it was cut off, for example by a killed agent, Replay ends with its
+// last whole line.
 func Replay(path string, h Handler) error {
 	file, err := os.Open(path)
 	if err != nil {

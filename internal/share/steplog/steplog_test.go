@@ -13,8 +13,8 @@ import (
 	"airtide/test/scenario"
 )
 
-// TestARecordingReplays: a core that gets the recorded inputs has the recorded outputs.
-func TestARecordingReplays(t *testing.T) {
+// A core with the recorded inputs has the recorded outputs.
+func TestReplayHasTheRecordedOutputs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "steps.json.gz")
 	w, err := steplog.Create(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestARecordingReplays(t *testing.T) {
 	}
 }
 
-// strip leaves out addresses, which a recording numbers anew.
+// strip leaves out addresses, because a recording replaces them.
 func strip(out control.Outputs) (numbers []any) {
 	for _, b := range out.Send {
 		numbers = append(numbers, b.Packets, b.Least, b.Pause)
@@ -65,5 +65,6 @@ func strip(out control.Outputs) (numbers []any) {
 	for _, b := range out.Receive {
 		numbers = append(numbers, b.Bytes)
 	}
-	return append(numbers, out.Reason, out.Report, out.Probe, out.ReportNow, out.NextProbe, out.Notices, out.View.TotalBps)
+	return append(numbers, out.Reason, out.Report, out.Probe, out.ReportNow, out.NextProbe, out.Notices,
+		out.View.TotalBps)
 }

@@ -11,8 +11,8 @@ import (
 	"airtide/internal/share/control"
 )
 
-// Writer records steps to a file. The first error ends the recording, and Close returns it. A
-// Writer is not for several goroutines at once.
+// Writer records steps in a file. The first error ends the recording, and Close returns it. A
+// Writer is not safe for concurrent use.
 type Writer struct {
 	file    *os.File
 	zip     *gzip.Writer
@@ -22,7 +22,7 @@ type Writer struct {
 	err     error
 }
 
-// Create begins a recording in a file that only its owner may read.
+// Create begins a recording in a file that only its owner can read.
 func Create(path string) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -33,7 +33,7 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// Begin records the configuration of a core whose steps follow.
+// Begin records the configuration of a session before its steps.
 func (w *Writer) Begin(c control.Config) {
 	w.peers = peers{}
 	w.write(entry{Session: sessionOf(c)})
