@@ -13,8 +13,9 @@ func newCell(t *terminal.Terminal) *cobra.Command {
 		Long: `A cell is an access point with terminals, and servers behind a wire. Each terminal and server is a
 network namespace in which any program can run, or an interface to a machine outside. Their packets
 cross an emulated 802.11 medium and path.`,
-		Example: `  airtide cell run cell.yaml      set up a cell and print how to enter each machine
+		Example: `  airtide cell check cell.yaml    check the file
+  airtide cell run cell.yaml      set up a cell and print how to enter each machine
   airtide cell status             airtime, queues and collisions, live`,
 	}
-	return group(cmd, newCellRun(t), newCellStatus(t))
+	return group(cmd, newCellCheck(t), newCellRun(t), newCellStatus(t))
 }

@@ -34,6 +34,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide info":        filled[infoJSON],
 	"airtide monitor":     monitorLines,
 	"airtide export":      exportedLines,
+	"airtide cell check":  filled[[]checkedCell],
 	"airtide cell run":    filled[cellReady],
 	"airtide cell status": filled[celllive.Seen],
 	"airtide cc list":     filled[ccList],

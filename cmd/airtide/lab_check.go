@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"airtide/internal/view/terminal"
 
@@ -31,10 +32,9 @@ and what was expected. The exit status is 1 if there is a problem.
 			return nil
 		},
 		ValidArgsFunction: completeExperiment,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			out := t.Out
+		RunE: func(_ *cobra.Command, args []string) error {
 			if schema {
-				_, err := out.Write(plan.Schema)
+				_, err := t.Out.Write(plan.Schema)
 				return err
 			}
 			type checked struct {
@@ -43,43 +43,52 @@ and what was expected. The exit status is 1 if there is a problem.
 				Runs     int      `json:"runs"`
 				Problems []string `json:"problems"`
 			}
-			all := []checked{}
-			wrong := 0
-			for _, arg := range args {
+			return printChecks(t, args, bool(asJSON), func(arg string) (any, string, error) {
 				c := checked{File: arg, Problems: []string{}}
 				p, err := readPlan(arg)
 				if err != nil {
-					wrong++
 					c.Problems = problems(err)
-				} else {
-					c.Points, c.Runs = len(p.Points), len(p.Runs)
+					return c, "", err
 				}
-				all = append(all, c)
-			}
-			if asJSON {
-				if err := t.JSON(all); err != nil {
-					return err
-				}
-			} else {
-				for _, c := range all {
-					for _, p := range c.Problems {
-						fmt.Fprintln(out, p)
-					}
-					if len(c.Problems) == 0 {
-						points, runs := counted(c.Points, "point"), counted(c.Runs, "run")
-						fmt.Fprintf(out, "%s: valid, %s, %s\n", c.File, points, runs)
-					}
-				}
-			}
-			if wrong > 0 {
-				return exitStatus(statusFailed)
-			}
-			return nil
+				c.Points, c.Runs = len(p.Points), len(p.Runs)
+				return c, counted(c.Points, "point") + ", " + counted(c.Runs, "run"), nil
+			})
 		},
 	}
 	asJSON.register(cmd.Flags(), "print as JSON")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of an experiment's file")
 	return cmd
+}
+
+// printChecks checks files and prints their problems, or what the valid ones contain. The exit
+// status is 1 if a file has problems.
+func printChecks(t *terminal.Terminal, files []string, asJSON bool, check func(file string) (any, string, error)) error {
+	all := []any{}
+	var b strings.Builder
+	failed := false
+	for _, file := range files {
+		one, contents, err := check(file)
+		all = append(all, one)
+		if err == nil {
+			fmt.Fprintf(&b, "%s: valid, %s\n", file, contents)
+			continue
+		}
+		failed = true
+		for _, p := range problems(err) {
+			fmt.Fprintln(&b, p)
+		}
+	}
+	print := func() error { return t.Print([]byte(b.String())) }
+	if asJSON {
+		print = func() error { return t.JSON(all) }
+	}
+	if err := print(); err != nil {
+		return err
+	}
+	if failed {
+		return exitStatus(statusFailed)
+	}
+	return nil
 }
 
 // problems are the messages of an error, one for each problem of the file.

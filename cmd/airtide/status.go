@@ -31,7 +31,7 @@ var statusTable = []struct {
 // statusOf describes the verbs whose exit status says more.
 var statusOf = []struct{ verb, meaning string }{
 	{"doctor", "1 if no verb that needs the kernel can run"},
-	{"lab check", "1 if a file has errors"},
+	{"lab check, cell check", "1 if a file has errors"},
 	{"lab run, lab resume", "1 if a run failed; a claim that is not decided changes nothing"},
 	{"share status", "1 if no agent runs"},
 	{

@@ -156,7 +156,11 @@ func (d *decoder) fields(n *node, path string, v reflect.Value) {
 			if path != "" {
 				found += " in " + path
 			}
-			d.problems.add(Problem{n.Position, path, found, "one"})
+			expected := "one"
+			if path == "" && k.name == "flows" {
+				expected += " (airtide cell check accepts a cell without flows)"
+			}
+			d.problems.add(Problem{n.Position, path, found, expected})
 		}
 	}
 }
