@@ -2,39 +2,38 @@ package message
 
 import "cmp"
 
-// Link is how datagrams cross the cell, which decides how much airtime a report takes.
+// Link describes the path of datagrams through the cell. It decides the airtime of a report.
 //
-// A multicast datagram crosses it twice: to the access point as an ordinary frame, which is
-// acknowledged, and from there to all at a basic rate, which is not. A unicast datagram crosses it
-// twice too, as ordinary frames.
+// A multicast datagram is sent twice: to the access point as an ordinary acknowledged frame, and
+// from there to all terminals at a basic rate without an acknowledgement. A unicast datagram is
+// sent twice as an ordinary frame.
 type Link struct {
-	// BasicKbps is the rate of control frames and of multicast: 1, 2, 5.5 or 11 Mbit/s of DSSS,
-	// else one of OFDM. Zero: 6 Mbit/s.
+	// BasicKbps is the rate of control frames and of multicast: 1, 2, 5.5 or 11 Mbit/s mean DSSS,
+	// other rates OFDM. Zero means 6 Mbit/s.
 	BasicKbps Rate
-	// DataKbps is the rate of ordinary frames, of the slowest terminal if it is known; a measured
-	// rate will do, for it is lower. Zero: BasicKbps.
+	// DataKbps is the rate of ordinary frames of the slowest known terminal. A measured rate is
+	// safe, because it is lower. Zero means BasicKbps.
 	DataKbps Rate
-	// MulticastKbps is the rate of multicast where it is another than BasicKbps, which it is where
-	// that is zero.
+	// MulticastKbps is the rate of multicast. Zero means BasicKbps.
 	MulticastKbps Rate
-	// BothFamilies: each report goes by multicast over IPv4 and over IPv6, since neither reaches
-	// all.
+	// BothFamilies means that each report is sent by multicast over IPv4 and over IPv6.
 	BothFamilies bool
-	// Copies are the unicast datagrams of each report, besides the multicast one or, with
-	// NoMulticast, instead of it.
-	Copies      int
+	// Copies is the number of unicast datagrams of each report, in addition to the multicast
+	// datagram.
+	Copies int
+	// NoMulticast means that reports are sent by unicast only.
 	NoMulticast bool
 }
 
 const defaultBasicKbps = 6000
 
-// Bytes of a frame round a datagram's payload: QoS MAC header 26, CCMP header and MIC 16, LLC and
-// SNAP 8, IPv6 40, UDP 8, FCS 4.
+// aroundPayload is the number of bytes of a frame in addition to a datagram's payload: QoS MAC
+// header 26, CCMP header and MIC 16, LLC and SNAP 8, IPv6 40, UDP 8, FCS 4.
 const aroundPayload = 26 + 16 + 8 + 40 + 8 + 4
 
 const ackBytes = 14
 
-// timing is what the kind of modulation decides, in nanoseconds (IEEE 802.11-2020, 15.4.4, 17.4.4).
+// timing holds the times of a kind of modulation in nanoseconds (IEEE 802.11-2020, 15.4.4, 17.4.4).
 type timing struct{ sifs, slot, meanSlots2 int64 }
 
 // meanSlots2 is twice the mean back-off in slots: the smallest contention window.
@@ -52,10 +51,9 @@ func timingOf(kbps Rate) timing {
 	return ofdmTiming
 }
 
-// ppduNs is how long a frame is on the air. DSSS: preamble and header of 192 us, then the bits.
-// OFDM: 20 us, then symbols of 4 us that hold 16 bits of SERVICE, the bits, and 6 bits of tail.
-// Above 54 Mbit/s the preamble is that of 802.11ac with four streams, 52 us, which no 802.11n, ac
-// or ax device with fewer exceeds.
+// ppduNs returns the duration of a frame. DSSS has a preamble and header of 192 us, then the bits.
+// OFDM has a preamble of 20 us, then symbols of 4 us with 16 bits of SERVICE, the bits and 6 tail
+// bits. Above 54 Mbit/s, the preamble is 52 us, as of 802.11ac with four streams.
 func ppduNs(bytes int, kbps Rate) int64 {
 	bits := int64(bytes) * 8
 	if dsss(kbps) {
@@ -71,12 +69,12 @@ func ppduNs(bytes int, kbps Rate) int64 {
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
-// accessNs is AIFS of best effort (SIFS and three slots) and the mean back-off with the medium for
-// oneself. When others wait as well their back-offs run together, so that this is the most.
+// accessNs returns the AIFS of best effort (SIFS and three slots) plus the mean back-off of a lone
+// station. It is an upper bound, because the back-offs of several stations run at the same time.
 func (t timing) accessNs() int64 { return t.sifs + 3*t.slot + t.meanSlots2*t.slot/2 }
 
-// ReportNs is the airtime in nanoseconds of a report of so many bytes of UDP payload, over all its
-// frames, without retries.
+// ReportNs returns the airtime of a report in nanoseconds, over all its frames, without retries.
+// payload is its UDP payload in bytes.
 func (l Link) ReportNs(payload int) int64 {
 	total := 2 * l.ordinaryNs(payload) * int64(max(0, l.Copies))
 	if !l.NoMulticast {
@@ -90,9 +88,9 @@ func (l Link) ReportNs(payload int) int64 {
 	return total
 }
 
-// passedOnNs is ReportNs where so many of the copies go to hubs. Such a copy crosses the cell once
-// as it is, and then in bundles to each of the others. A bundle of several goes to their own
-// terminals too, without their own report.
+// passedOnNs returns the airtime of a report if some of its copies go to hubs. Such a copy is sent
+// once as a report, and then in bundles to each of the other terminals. A bundle of several reports
+// goes to all terminals, without their own report.
 func (l Link) passedOnNs(payload, others, hubs int) int64 {
 	total := l.ReportNs(payload)
 	if others > 0 {
@@ -114,25 +112,24 @@ func (l Link) basicKbps() Rate {
 	return l.BasicKbps
 }
 
-// ordinaryNs is the airtime of a frame at the rate of ordinary ones, with its acknowledgement.
+// ordinaryNs returns the airtime of an ordinary frame with its acknowledgement.
 func (l Link) ordinaryNs(payload int) int64 {
 	basic, data := l.basicKbps(), l.DataKbps
 	if data == 0 {
 		data = basic
 	}
-	t := timingOf(basic) // a cell with DSSS has its long slots for all
+	t := timingOf(basic) // in a cell with DSSS, all stations use its long slots
 	return t.accessNs() + ppduNs(payload+aroundPayload, data) + t.sifs + ppduNs(ackBytes, basic)
 }
 
-// ShortestPeriodNs is the period of a small cell.
+// ShortestPeriodNs is the report period of a small cell.
 const ShortestPeriodNs = 100_000_000
 
-// reportsShare is one over the part of the airtime that all reports together may take: 1 %.
+// reportsShare is the inverse of the part of the airtime for all reports together: 1 %.
 const reportsShare = 100
 
-// PeriodNs is the mean time between two reports of one terminal, of so many in all, when each
-// report takes an airtime: the shortest period, and no less than what keeps all together at 1 % of
-// the airtime.
+// PeriodNs returns the mean time between two reports of a terminal. It keeps the reports of all
+// terminals together at 1 % of the airtime, and is at least ShortestPeriodNs.
 func PeriodNs(terminals int, reportNs int64) int64 {
 	return max(ShortestPeriodNs, int64(terminals)*reportNs*reportsShare)
 }

@@ -7,9 +7,9 @@ import (
 	"net/netip"
 )
 
-// A bundle is how a hub passes reports on: as they were sealed, each with the source that the hub
-// heard it from, and all of it sealed again by the hub. Its clear part is that of a report with
-// another first byte.
+// A bundle holds reports that a hub forwards. Each report is unchanged and has the source from
+// which the hub received it, and the hub seals all of them together. The plaintext header is like
+// that of a report, with another first byte.
 const (
 	magicBundle     = 0xa8
 	bundleFixedSize = 9 // the hub's challenge and flags
@@ -17,7 +17,7 @@ const (
 	shortestBundle  = headerSize + lengthSize + bundleFixedSize + sealSize
 )
 
-const flagNotConfirmed = 1 << 0 // whom the bundle goes to has not answered the hub's challenge
+const flagNotConfirmed = 1 << 0 // the receiver has not answered the hub's challenge
 
 // entry is a report in a bundle.
 type entry struct {
@@ -27,18 +27,18 @@ type entry struct {
 
 func (e *entry) size() int { return entrySize + len(e.datagram) }
 
-// bundleSize is the length of a bundle of so many reports of a length.
+// bundleSize returns the length of a bundle of reports of equal length.
 func bundleSize(reports, payload int) int { return shortestBundle + reports*(entrySize+payload) }
 
-// bundledReports is how many reports of a length a hub waits for before it sends bundles, in a cell
-// with so many others: what fits, and what is there within half a period on average.
+// bundledReports returns the number of reports for which a hub waits before it sends bundles. It is
+// the number that arrives within half a period on average, limited by the size of a bundle.
 func bundledReports(payload, others int) int {
 	fit := max(1, (MaxDatagram-shortestBundle)/(entrySize+payload))
 	return min(max(1, others/2), fit)
 }
 
-// appendBundle appends a bundle's body. Behind the fixed part, to which later minor versions
-// append, are the entries.
+// appendBundle appends the body of a bundle. The entries follow the fixed part, to which later
+// minor versions append fields.
 func appendBundle(dst []byte, challenge uint64, confirmed bool, entries []entry) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, bundleFixedSize)
 	dst = binary.LittleEndian.AppendUint64(dst, challenge)
@@ -57,11 +57,11 @@ func appendBundle(dst []byte, challenge uint64, confirmed bool, entries []entry)
 	return dst
 }
 
-// bundle is one as it was decrypted.
+// bundle is a decrypted bundle.
 type bundle struct {
 	challenge uint64
 	confirmed bool
-	entries   []byte // not yet taken apart
+	entries   []byte // encoded
 }
 
 func decodeBundle(b []byte) (bundle, error) {
@@ -70,7 +70,7 @@ func decodeBundle(b []byte) (bundle, error) {
 	}
 	fixed, rest := int(binary.LittleEndian.Uint16(b)), b[lengthSize:]
 	if fixed < bundleFixedSize || fixed > len(rest) {
-		return bundle{}, fmt.Errorf("%w: a bundle's fixed part of %d bytes among %d", errMalformed, fixed, len(b))
+		return bundle{}, fmt.Errorf("%w: the fixed part of a bundle has %d of %d bytes", errMalformed, fixed, len(b))
 	}
 	out := bundle{binary.LittleEndian.Uint64(rest), rest[8]&flagNotConfirmed == 0, rest[fixed:]}
 	if out.challenge == 0 {
@@ -85,16 +85,16 @@ func decodeBundle(b []byte) (bundle, error) {
 	return out, nil
 }
 
-// cutEntry takes the first entry off.
+// cutEntry decodes the first entry and returns the rest.
 func cutEntry(b []byte) (entry, []byte, error) {
 	if len(b) < entrySize {
-		return entry{}, nil, fmt.Errorf("%w: %d bytes of an entry", errMalformed, len(b))
+		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes", errMalformed, len(b))
 	}
 	address := netip.AddrFrom16([16]byte(b[:16])).Unmap()
 	port, length := binary.LittleEndian.Uint16(b[16:]), int(binary.LittleEndian.Uint16(b[18:]))
 	b = b[entrySize:]
 	if length > len(b) {
-		return entry{}, nil, fmt.Errorf("%w: an entry of %d bytes among %d", errMalformed, length, len(b))
+		return entry{}, nil, fmt.Errorf("%w: an entry has %d bytes, %d are left", errMalformed, length, len(b))
 	}
 	return entry{netip.AddrPortFrom(address, port), b[:length]}, b[length:], nil
 }

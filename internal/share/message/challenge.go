@@ -10,20 +10,20 @@ import (
 	"slices"
 )
 
-// A challenge is a random number that a terminal puts into its reports until it makes another. Who
-// answers it has heard it, and so is running now. The present one and the one before are taken.
+// A challenge is a random number in the reports of a terminal. An answer proves that its sender is
+// running now. The present and the previous challenge are accepted.
 const (
 	shortestRotationNs = 30e9
 	periodsPerRotation = 64
-	// answersAtOnce is how often a challenge is answered as soon as there is room: 30 % of loss
-	// takes all three once in 37. Who gets none of them says so, and is answered once more.
+	// answersAtOnce is how often a new challenge is answered as soon as there is room. With a loss
+	// of 30 %, all three answers are lost once in 37 times. Then the sender asks again.
 	answersAtOnce = 3
-	// answersAlways is how many are answered in each report at least: those that one wants an
-	// answer from, then all in turn.
+	// answersAlways is the least number of answers in a report. Sessions that are not confirmed
+	// come first, then all in turn.
 	answersAlways = 4
 )
 
-// systemRandom is the system's source of randomness as a source of numbers.
+// systemRandom draws numbers from the system's source of randomness.
 type systemRandom struct{}
 
 func (systemRandom) Uint64() uint64 {
@@ -32,7 +32,7 @@ func (systemRandom) Uint64() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// number draws a number that is not zero, which stands for none.
+// number returns a random number other than zero. Zero means no number.
 func (r *Receiver) number() uint64 {
 	for {
 		if n := r.random.Uint64(); n != 0 {
@@ -41,14 +41,14 @@ func (r *Receiver) number() uint64 {
 	}
 }
 
-// rotate makes a new challenge.
+// rotate replaces the challenge.
 func (r *Receiver) rotate(nowNs int64) {
 	r.previous, r.challenge = r.challenge, r.number()
 	r.rotation++
 	r.rotatedNs = nowNs
 }
 
-// sourceKey is a hub's secret. It makes a challenge of its own for each source.
+// sourceKey is the secret of a hub. It derives a different challenge for each source.
 type sourceKey [sha256.Size]byte
 
 // newSourceKey returns a random key.
@@ -60,9 +60,9 @@ func newSourceKey(r *Receiver) *sourceKey {
 	return k
 }
 
-// challengeFor returns the challenge that a source has to answer. A terminal's reports carry one
-// challenge for all sources. A hub's challenge is a keyed hash of the rotation and the source
-// address, so a member cannot answer it for an address at which it does not receive.
+// challengeFor returns the challenge for a source. A terminal has one challenge for all sources. A
+// hub's challenge is a keyed hash of the rotation and the source address, so a member cannot answer
+// it for an address at which it does not receive.
 func (r *Receiver) challengeFor(rotating uint64, source netip.AddrPort) uint64 {
 	if r.bySource == nil {
 		return rotating
@@ -73,11 +73,11 @@ func (r *Receiver) challengeFor(rotating uint64, source netip.AddrPort) uint64 {
 	return max(binary.LittleEndian.Uint64(h.Sum(nil)), 1)
 }
 
-// rotationNs is how long a challenge stays the present one.
+// rotationNs returns the time for which a challenge is the present challenge.
 func (r *Receiver) rotationNs() int64 { return max(shortestRotationNs, periodsPerRotation*r.periodNs) }
 
-// rotateWhenDue makes new challenges with time. After two rotations' time without a look both are
-// new.
+// rotateWhenDue replaces an old challenge. If the time of two rotations has passed, it replaces
+// both challenges.
 func (r *Receiver) rotateWhenDue(nowNs int64) {
 	every := r.rotationNs()
 	if nowNs-r.rotatedNs >= 2*every {
@@ -88,8 +88,8 @@ func (r *Receiver) rotateWhenDue(nowNs int64) {
 	}
 }
 
-// proof is the newest rotation whose challenge a report answers, zero if that is none which is
-// taken, and whether the sender has no answer of oneself.
+// proof returns the newest rotation whose challenge a report answers, or zero. wanting means that
+// the sender needs an answer from this terminal.
 func (r *Receiver) proof(b *body, from netip.AddrPort) (rotation uint64, wanting bool) {
 	if answered, wanting := b.echoed(r.challengeFor(r.challenge, from)); answered {
 		return r.rotation, wanting
@@ -102,10 +102,9 @@ func (r *Receiver) proof(b *body, from netip.AddrPort) (rotation uint64, wanting
 	return 0, false
 }
 
-// answers appends the challenges that one's next report answers, and says how many of them, from
-// the first, are of sessions that are not confirmed here. Those that were answered least come
-// before all; then those that are not confirmed; of these and of the rest the ones that have waited
-// longest.
+// answers appends the challenges that the next report answers. wanting is the number of challenges
+// of sessions that are not confirmed; they come first. It prefers new challenges, then unconfirmed
+// sessions, then the longest wait.
 func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, wanting int) {
 	r.report++
 	waiting := r.scratch[:0]
@@ -135,12 +134,12 @@ func (r *Receiver) answers(dst []uint64, nowNs int64) (challenges []uint64, want
 			wanting++
 		}
 	}
-	clear(waiting) // keeps no session that is forgotten
+	clear(waiting) // so that forgotten sessions are freed
 	r.scratch = waiting[:0]
 	return dst, wanting
 }
 
-// first orders what is true before what is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

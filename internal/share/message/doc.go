@@ -1,12 +1,10 @@
-// Package message is what the terminals of a cell say to each other: reports, sealed with the
-// cell's key. It is pure: no socket and no clock. Times are nanoseconds of a monotonic clock that
-// the caller passes in and that never goes back; what it counts from is its own affair, for no two
-// terminals compare theirs.
+// Package message implements the reports of the terminals of a cell, sealed with the cell's key. It
+// is pure: it uses no socket and no clock. The caller passes in times in nanoseconds of a monotonic
+// clock, which terminals do not compare.
 //
-// A Receiver takes datagrams and knows the peers; a Sender, made for a Receiver, seals reports and
-// says when the next is due. A Relay, at a hub, passes reports on. None is safe for use by several
-// goroutines at once.
+// A Receiver accepts datagrams and knows the peers. A Sender seals the reports of a Receiver's
+// session and decides when the next report is due. A Relay forwards reports at a hub. None of them
+// is safe for concurrent use.
 //
-// The format, and what the sealing is worth against whom, stand in
-// docs/reference/share-messages.md.
+// docs/reference/share-messages.md describes the format and its security.
 package message

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// fields are the fixed part of a report, in the order of its bytes. A later minor version appends
-// fields; nothing is ever changed or removed without another major version.
+// fields is the fixed part of a report in the order of its bytes. Later minor versions append
+// fields. Only another major version changes or removes fields.
 type fields struct {
 	Challenge       uint64
 	PeriodMs        uint32
@@ -35,7 +35,7 @@ type fields struct {
 
 const (
 	flagApplicationLimited = 1 << 0
-	flagForeignQueues      = 1 << 13 // behind the turn
+	flagForeignQueues      = 1 << 13 // after the bits of the probe
 	flagSingleFrames       = 1 << 14
 	flagBothFamilies       = 1 << 15
 )
@@ -43,14 +43,14 @@ const (
 // Sizes in bytes.
 const (
 	fieldsSize      = 90
-	firstFieldsSize = 86 // in the first minor version, which has no BSS
-	lengthSize      = 2  // of the fixed part's length
-	countSize       = 2  // of the number of echoes, and how many of them want an answer themselves
+	firstFieldsSize = 86 // of the first minor version, without BSS
+	lengthSize      = 2  // of the length of the fixed part
+	countSize       = 2  // of the number of echoes, and the number of them that want an answer
 	echoSize        = 8
 	shortestOf1     = lengthSize + firstFieldsSize + countSize
 )
 
-// MaxEchoes is how many sessions one report answers at most.
+// MaxEchoes is the greatest number of answers in a report.
 const MaxEchoes = 64
 
 var (
@@ -58,17 +58,18 @@ var (
 	errImplausible = errors.New("implausible report")
 )
 
-// appendBody appends a report as it is encrypted, with the sender's own challenge and the
-// challenges that it answers, of which the first so many are of sessions that it has no answer
-// from.
+// appendBody appends the plaintext of a report with the sender's challenge and its answers. The
+// first wanting answers go to sessions from which the sender needs an answer.
 func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wanting int) ([]byte, error) {
 	if len(echoes) > MaxEchoes || wanting > len(echoes) {
-		return dst, fmt.Errorf("%d echoes, of which %d want an answer: a report has room for %d", len(echoes), wanting, MaxEchoes)
+		return dst, fmt.Errorf("%d echoes, %d of which want an answer: a report has room for %d",
+			len(echoes), wanting, MaxEchoes)
 	}
 	f := fields{
 		Challenge: challenge, PeriodMs: r.PeriodMs, State: r.State, MaxSource: r.MaxSource, Weight: r.Weight,
-		FlowsUp: r.FlowsUp, FlowsDown: r.FlowsDown, MaxKbps: r.MaxKbps, PHYKbps: r.PHYKbps, DeliveryKbps: r.DeliveryKbps,
-		DemandKbps: r.DemandKbps, UploadKbps: r.UploadKbps, DownloadKbps: r.DownloadKbps, BoundKbps: r.BoundKbps,
+		FlowsUp: r.FlowsUp, FlowsDown: r.FlowsDown, MaxKbps: r.MaxKbps, PHYKbps: r.PHYKbps,
+		DeliveryKbps: r.DeliveryKbps, DemandKbps: r.DemandKbps,
+		UploadKbps: r.UploadKbps, DownloadKbps: r.DownloadKbps, BoundKbps: r.BoundKbps,
 		MinRTTUs: r.MinRTTUs, SmoothedRTTUs: r.SmoothedRTTUs, RTT95Us: r.RTT95Us, QueuedBytes: r.QueuedBytes,
 		Retransmissions: r.Retransmissions, Errors: r.Errors, BSS: r.BSS,
 	}
@@ -97,30 +98,31 @@ func appendBody(dst []byte, r *Report, challenge uint64, echoes []uint64, wantin
 	return dst, nil
 }
 
-// body is a report as it was decrypted.
+// body is a decrypted report.
 type body struct {
 	report    Report // without session and sequence
 	challenge uint64
-	echoes    []byte // whole ones
-	wanting   int    // how many of them, from the first, want an answer
+	echoes    []byte // complete echoes
+	wanting   int    // the number of leading echoes that want an answer
 }
 
-// decodeBody reads what appendBody writes, and what other minor versions write. Errors wrap
-// errMalformed or errImplausible.
+// decodeBody decodes a report of this or another minor version. Errors wrap errMalformed or
+// errImplausible.
 func decodeBody(b []byte) (body, error) {
 	if len(b) < shortestOf1 {
-		return body{}, fmt.Errorf("%w: %d bytes, the shortest has %d", errMalformed, len(b), shortestOf1)
+		return body{}, fmt.Errorf("%w: %d bytes, want at least %d", errMalformed, len(b), shortestOf1)
 	}
 	fixed := int(binary.LittleEndian.Uint16(b))
 	rest := b[lengthSize:]
 	if fixed < firstFieldsSize || fixed > len(rest)-countSize {
-		return body{}, fmt.Errorf("%w: a fixed part of %d bytes among %d", errMalformed, fixed, len(b))
+		return body{}, fmt.Errorf("%w: the fixed part has %d of %d bytes", errMalformed, fixed, len(b))
 	}
 	count, wanting, echoes := int(rest[fixed]), int(rest[fixed+1]), rest[fixed+countSize:]
 	if count > MaxEchoes || wanting > count || len(echoes) != count*echoSize {
-		return body{}, fmt.Errorf("%w: %d echoes, of which %d want an answer, in %d bytes", errMalformed, count, wanting, len(echoes))
+		return body{}, fmt.Errorf("%w: %d echoes, %d of which want an answer, in %d bytes",
+			errMalformed, count, wanting, len(echoes))
 	}
-	var known [fieldsSize]byte // what an earlier minor version lacks is zero
+	var known [fieldsSize]byte // fields that an earlier minor version lacks are zero
 	copy(known[:], rest[:fixed])
 	var f fields
 	if _, err := binary.Decode(known[:], binary.LittleEndian, &f); err != nil {
@@ -131,8 +133,9 @@ func decodeBody(b []byte) (body, error) {
 		DeliveryKbps: f.DeliveryKbps, ApplicationLimited: f.Flags&flagApplicationLimited != 0, DemandKbps: f.DemandKbps,
 		UploadKbps: f.UploadKbps, DownloadKbps: f.DownloadKbps, BoundKbps: f.BoundKbps, Weight: f.Weight,
 		MinRTTUs: f.MinRTTUs, SmoothedRTTUs: f.SmoothedRTTUs, RTT95Us: f.RTT95Us, QueuedBytes: f.QueuedBytes,
-		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Probe: probeOf(f.Flags), ForeignQueues: f.Flags&flagForeignQueues != 0,
-		SingleFrames: f.Flags&flagSingleFrames != 0, BothFamilies: f.Flags&flagBothFamilies != 0, BSS: f.BSS, Counts: Counts{f.Retransmissions, f.Errors},
+		FlowsUp: f.FlowsUp, FlowsDown: f.FlowsDown, Probe: probeOf(f.Flags),
+		ForeignQueues: f.Flags&flagForeignQueues != 0, SingleFrames: f.Flags&flagSingleFrames != 0,
+		BothFamilies: f.Flags&flagBothFamilies != 0, BSS: f.BSS, Counts: Counts{f.Retransmissions, f.Errors},
 	}}
 	if f.Challenge == 0 {
 		return body{}, fmt.Errorf("%w: no challenge", errImplausible)
@@ -143,8 +146,7 @@ func decodeBody(b []byte) (body, error) {
 	return out, nil
 }
 
-// echoed says whether a challenge is among those that a report answers, and whether its sender
-// wants an answer in return.
+// echoed reports whether a report answers a challenge, and whether its sender wants an answer.
 func (b *body) echoed(challenge uint64) (answered, wanting bool) {
 	for i := 0; i < len(b.echoes); i += echoSize {
 		if binary.LittleEndian.Uint64(b.echoes[i:]) == challenge {

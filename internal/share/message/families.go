@@ -1,9 +1,8 @@
 package message
 
-// Families says over which versions of IP a multicast datagram has to go to reach all who are known
-// here. One is enough where all hear both; then it is one over which others are heard, for what
-// carries theirs carries one's own. Who hears one of them alone is reached over that. While nobody
-// is known it is both, so that all can be found.
+// Families returns the versions of IP over which multicast reaches all known terminals. If all
+// receive both, it is one version over which reports arrive here. Without known terminals it is
+// both, so that any terminal can be found.
 func (r *Receiver) Families(nowNs int64) (four, six bool) {
 	nowNs = r.look(nowNs)
 	over4, over6 := false, false

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// hubs are those whose bundles a terminal takes.
+// hubs holds the hubs whose bundles a terminal accepts.
 type hubs struct {
-	itself   bool // this is a hub's own Receiver
+	itself   bool // the Receiver belongs to a hub
 	allowed  []netip.Addr
-	sessions map[uint64]*session // answered like terminals, but never counted as any
+	sessions map[uint64]*session // they get answers, but do not count as terminals
 	plain    []byte
 }
 
-// mostHubs is how many sessions of hubs are known: each hub may have started anew, and old bundles
-// may be repeated.
+// mostHubs is the greatest number of known hub sessions. A restarted hub has a new session, and old
+// bundles may be replayed.
 const mostHubs = 8
 
 func (h *hubs) init(allowed []netip.Addr) {
@@ -24,7 +24,7 @@ func (h *hubs) init(allowed []netip.Addr) {
 	}
 }
 
-// places is how many hubs there are, which may have several sessions each.
+// places returns the number of present hubs. A hub may have several sessions.
 func (h *hubs) places() int {
 	if h.itself {
 		return 1
@@ -41,7 +41,7 @@ func (h *hubs) places() int {
 	return n
 }
 
-// forget forgets who has said nothing for a time.
+// forget removes sessions that have been silent for a time.
 func (h *hubs) forget(nowNs, afterNs int64) {
 	for id, s := range h.sessions {
 		if nowNs-s.heardNs > afterNs {
@@ -50,9 +50,9 @@ func (h *hubs) forget(nowNs, afterNs int64) {
 	}
 }
 
-// Take takes whatever comes from a source: a report, as Receive does, or a hub's bundle. The
-// reports of a bundle count as if they had come from where the hub heard them; with a port only
-// where that is not the hub's own, so that terminals behind one address are told apart.
+// Take accepts a datagram from a source: a report, like Receive, or a hub's bundle. The reports of a
+// bundle have the sources from which the hub received them. A source has a port only if terminals
+// behind one address differ in it.
 func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reason {
 	if !isBundle(datagram) {
 		_, reason := r.Receive(from, datagram, nowNs)
@@ -65,7 +65,7 @@ func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reaso
 	for entries := b.entries; len(entries) > 0; {
 		e, rest, err := cutEntry(entries)
 		if err != nil {
-			break // decodeBundle has looked at all of them
+			break // decodeBundle has checked all entries
 		}
 		r.Receive(e.source, e.datagram, nowNs)
 		entries = rest
@@ -73,7 +73,7 @@ func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reaso
 	return reason
 }
 
-// unbundle opens a bundle, and notes the hub's challenge.
+// unbundle opens a bundle and stores the hub's challenge.
 func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (bundle, Reason) {
 	h, err := parseHeaderOf(magicBundle, shortestBundle, datagram)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 	return b, Bundled
 }
 
-// admitHub takes the tokens of a bundle. A hub that is known has a bucket of its own, so that
-// strangers cannot starve it.
+// admitHub takes the tokens for a bundle. A known hub has its own bucket, so that other senders
+// cannot starve it.
 func (r *Receiver) admitHub(from netip.AddrPort, s *session, nowNs int64) bool {
 	if s != nil && s.source == from {
 		return s.bucket.take(perSource, nowNs) && r.peers.take(allPeers, nowNs)
@@ -125,8 +125,7 @@ func (r *Receiver) admitHub(from netip.AddrPort, s *session, nowNs int64) bool {
 	return r.sources.bucket(from).take(perSource, nowNs) && r.unproven.take(allUnproven, nowNs)
 }
 
-// knowHub writes a hub's session down, in the place of the one that was silent longest when there
-// is no room.
+// knowHub stores the session of a hub. Without room, it replaces the longest silent session.
 func (r *Receiver) knowHub(s *session) {
 	if r.hubs.sessions[s.id] != nil {
 		return

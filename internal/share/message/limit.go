@@ -5,24 +5,24 @@ import (
 	"net/netip"
 )
 
-// What is looked at, in datagrams per second and at once. A terminal sends at most 11 a second, and
-// each perhaps twice, by multicast and unicast.
+// Limits of examined datagrams. A terminal sends at most 11 reports a second, each at most twice:
+// by multicast and by unicast.
 var (
 	perSource   = limit{everyNs: 1e9 / 40, burst: 40}
-	allPeers    = limit{everyNs: 1e9 / 4000, burst: 4000} // of confirmed sessions, from where they are known
-	allUnproven = limit{everyNs: 1e9 / 500, burst: 1000}  // of everything else
+	allPeers    = limit{everyNs: 1e9 / 4000, burst: 4000} // of confirmed sessions at their sources
+	allUnproven = limit{everyNs: 1e9 / 500, burst: 1000}  // of all others
 )
 
-// mostSources is how many sources' buckets are kept.
+// mostSources is the greatest number of buckets of sources.
 const mostSources = 4096
 
-// limit is a token bucket's: a token every so often, and so many at most.
+// limit is the rate and the size of a token bucket: a token each everyNs, and at most burst tokens.
 type limit struct{ everyNs, burst int64 }
 
-// bucket is a token bucket, as the time at which it will be full again. The zero value is full.
+// bucket is a token bucket, represented by the time at which it is full. The zero value is full.
 type bucket struct{ fullNs int64 }
 
-// take takes a token if there is one.
+// take takes a token. It returns false if the bucket is empty.
 func (b *bucket) take(l limit, nowNs int64) bool {
 	full := max(b.fullNs, nowNs)
 	if full-nowNs > (l.burst-1)*l.everyNs {
@@ -32,11 +32,11 @@ func (b *bucket) take(l limit, nowNs int64) bool {
 	return true
 }
 
-// sources are the buckets of where datagrams came from lately, without those of peers. The one that
-// was silent longest makes room.
+// sources holds the buckets of recent sources other than peers. If it is full, the longest silent
+// source is removed.
 type sources struct {
 	elements map[netip.AddrPort]*list.Element
-	recent   list.List // of *source, the latest in front
+	recent   list.List // of *source, the latest first
 }
 
 type source struct {
@@ -50,8 +50,7 @@ func (s *sources) bucket(from netip.AddrPort) *bucket {
 		return &e.Value.(*source).bucket
 	}
 	if len(s.elements) >= mostSources {
-		// Whoever comes back has a full bucket; allUnproven bounds what those with ever new
-		// addresses get.
+		// A removed source gets a full bucket later. allUnproven limits floods from many addresses.
 		delete(s.elements, s.recent.Remove(s.recent.Back()).(*source).from)
 	}
 	added := &source{from: from}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// indexOf returns the index of a name, to read what MarshalText has written.
+// indexOf returns the index of a name. It decodes the output of MarshalText.
 func indexOf(names []string, text []byte, what string) (uint8, error) {
 	i := slices.Index(names, string(text))
 	if i < 0 {
@@ -14,21 +14,21 @@ func indexOf(names []string, text []byte, what string) (uint8, error) {
 	return uint8(i), nil
 }
 
-// UnmarshalText reads the state's name.
+// UnmarshalText decodes the name of a state.
 func (s *State) UnmarshalText(text []byte) error {
 	i, err := indexOf(stateNames[:], text, "state")
 	*s = State(i)
 	return err
 }
 
-// UnmarshalText reads the source's name.
+// UnmarshalText decodes the name of a source.
 func (s *Source) UnmarshalText(text []byte) error {
 	i, err := indexOf(sourceNames[:], text, "source")
 	*s = Source(i)
 	return err
 }
 
-// UnmarshalText reads the kind's name.
+// UnmarshalText decodes the name of a kind.
 func (k *ProbeKind) UnmarshalText(text []byte) error {
 	i, err := indexOf(probeNames[:], text, "probe")
 	*k = ProbeKind(i)

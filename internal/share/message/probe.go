@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// ProbeKind is the kind of a probe: a short time for which all terminals agree to send differently,
-// so that something can be measured. It is no probe frame of 802.11.
+// ProbeKind is the kind of a probe. In a probe, all terminals change how they send for a short time,
+// so that one of them can measure. It is not a probe frame of 802.11.
 type ProbeKind uint8
 
 // The kinds.
 const (
 	NoProbe      ProbeKind = iota
-	RateProbe              // one terminal sends alone; the others carry next to nothing
-	RTTProbe               // all keep a few packets in flight, so that the path's RTT shows
-	ReleaseProbe           // nobody is bounded
+	RateProbe              // one terminal sends alone, the others send almost nothing
+	RTTProbe               // all terminals keep a few packets in flight, which shows the path's RTT
+	ReleaseProbe           // no terminal is bounded
 	numProbeKinds
 )
 
@@ -27,18 +27,18 @@ func (k ProbeKind) String() string {
 	return probeNames[k]
 }
 
-// MarshalText is the kind's name.
+// MarshalText returns the name of the kind.
 func (k ProbeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Probe announces a probe to the peers. The zero value announces none.
+// Probe announces a probe to the peers. The zero value announces no probe.
 type Probe struct {
 	Kind ProbeKind `json:"kind"`
-	// InMs is the time from the report to its beginning, and ForMs its length.
+	// InMs is the time from the report to the start. ForMs is the length.
 	InMs  uint16 `json:"in_ms"`
 	ForMs uint16 `json:"for_ms"`
 }
 
-// Times of a probe are multiples of these steps. A report has no room for greater ones.
+// The times of a probe are multiples of these steps. A report has no room for longer times.
 const (
 	ProbeBeginStep  = 25 * time.Millisecond
 	ProbeLengthStep = 200 * time.Millisecond
@@ -53,8 +53,8 @@ const (
 	probeLengthBit, probeLengthMask = 9, 15
 )
 
-// ProbeIn returns a probe that begins in some time, rounded to the steps of a report, and none if a
-// report has no room for it.
+// ProbeIn returns a probe with a start and a length, rounded to the steps of a report. It returns
+// the zero value if a report has no room for it.
 func ProbeIn(kind ProbeKind, in, length time.Duration) Probe {
 	in, length = max(in, 0).Round(ProbeBeginStep), length.Round(ProbeLengthStep)
 	if kind == NoProbe || kind >= numProbeKinds || in > LatestProbe || length <= 0 || length > LongestProbe {
@@ -76,8 +76,9 @@ func (t Probe) flags() uint16 {
 	return uint16(t.Kind)<<probeKindBit | begin<<probeBeginBit | length<<probeLengthBit
 }
 
-// probeOf reads a probe from flags. Flags that are no valid probe are none.
+// probeOf decodes a probe from flags. Invalid flags give the zero value.
 func probeOf(flags uint16) Probe {
 	return ProbeIn(ProbeKind(flags>>probeKindBit&probeKindMask),
-		time.Duration(flags>>probeBeginBit&probeBeginMask)*ProbeBeginStep, time.Duration(flags>>probeLengthBit&probeLengthMask)*ProbeLengthStep)
+		time.Duration(flags>>probeBeginBit&probeBeginMask)*ProbeBeginStep,
+		time.Duration(flags>>probeLengthBit&probeLengthMask)*ProbeLengthStep)
 }

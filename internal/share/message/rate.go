@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rate is a rate in kbit/s. Zero says that there is none, or that it is not known.
+// Rate is a rate in kbit/s. Zero means no rate or an unknown rate.
 type Rate uint32
 
 // The limits of a rate: 1 kbit/s and 100 Gbit/s.
@@ -14,8 +14,8 @@ const (
 	HighestRate Rate = 100_000_000
 )
 
-// RateOf is a number of bit/s as a rate, rounded and brought within the limits. What is no positive
-// number is zero.
+// RateOf converts from bit/s. It rounds and applies the limits. The result is zero unless bps is a
+// positive number.
 func RateOf(bps float64) Rate {
 	if !(bps > 0) { // NaN too
 		return 0
@@ -24,8 +24,8 @@ func RateOf(bps float64) Rate {
 	return Rate(min(max(kbps, float64(LowestRate)), float64(HighestRate)))
 }
 
-// Bps is the rate in bit/s.
+// Bps returns the rate in bit/s.
 func (r Rate) Bps() float64 { return float64(r) * 1000 }
 
-// Microseconds is a round-trip time as reports have it, LongestRTTUs at most.
+// Microseconds returns a round-trip time in microseconds, at most LongestRTTUs.
 func Microseconds(rtt time.Duration) uint32 { return uint32(min(rtt.Microseconds(), LongestRTTUs)) }

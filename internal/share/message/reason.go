@@ -2,41 +2,41 @@ package message
 
 import "errors"
 
-// Reason is what became of a datagram.
+// Reason is the outcome of a received datagram.
 type Reason uint8
 
-// Accepted, and the reasons why a report counts for nothing.
+// Accepted, and the reasons to reject a report.
 const (
 	Accepted     Reason = iota
-	Own                 // one's own, come back
+	Own                 // sent by this terminal
 	Oversized           // longer than MaxDatagram
-	Malformed           // no datagram of this protocol, or a sealed one with wrong lengths
-	OtherVersion        // another major version of the format
-	OtherCell           // the tag of another key
-	Replayed            // seen already
+	Malformed           // not of this protocol, or with wrong lengths
+	OtherVersion        // of another major version of the format
+	OtherCell           // with the tag of another key
+	Replayed            // received before
 	Stale               // older than the newest of its session
-	RateLimited         // more from this source, or in all, than is looked at
-	WrongKey            // does not open: another key, or changed on the way
-	Implausible         // sealed by a member, beyond the limits of a report
+	RateLimited         // above the limit of its source, or of all
+	WrongKey            // sealed with another key, or changed in transit
+	Implausible         // sealed by a member, with values beyond their limits
 	Moved               // its session is alive at another source
-	Unconfirmed         // its session has not answered one's own challenge: it may be a recording
-	SourceTaken         // another session is alive at this source
-	TooManyPeers        // no room for another one
-	Bundled             // a hub's bundle: the reports in it count by themselves
-	NotAHub             // a bundle from where no hub is expected
+	Unconfirmed         // its session has not answered the challenge, so it may be a replay
+	SourceTaken         // another session is alive at its source
+	TooManyPeers        // no room for another peer
+	Bundled             // a hub's bundle, whose reports are counted separately
+	NotAHub             // a bundle from an address that is not a hub's
 	NumReasons
 )
 
 var reasonNames = [NumReasons]string{
-	"accepted", "own", "oversized", "malformed", "other_version", "other_cell", "replayed", "stale", "rate_limited", "wrong_key",
-	"implausible", "moved", "unconfirmed", "source_taken", "too_many_peers",
+	"accepted", "own", "oversized", "malformed", "other_version", "other_cell", "replayed", "stale",
+	"rate_limited", "wrong_key", "implausible", "moved", "unconfirmed", "source_taken", "too_many_peers",
 	"bundled", "not_a_hub",
 }
 
-// String is the reason in snake case, as metrics and status name it.
+// String returns the reason in snake case for metrics and status.
 func (r Reason) String() string { return reasonNames[r] }
 
-// reasonOf is the reason that an error of parsing stands for.
+// reasonOf returns the reason of a parser's error.
 func reasonOf(err error) Reason {
 	var version VersionError
 	switch {

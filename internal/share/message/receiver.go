@@ -8,24 +8,25 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// DefaultMaxPeers is how many peers a Receiver knows at most unless it is told otherwise.
+// DefaultMaxPeers is the default of Config.MaxPeers.
 const DefaultMaxPeers = 1024
 
-// Config is what a Receiver and its Sender need to know.
+// Config is the configuration of a Receiver and its Sender.
 type Config struct {
 	Key  cellkey.Key
 	Link Link
-	// MaxPeers counts others, not oneself. Zero: DefaultMaxPeers. As many sessions that are not
-	// confirmed are known besides.
+	// MaxPeers is the greatest number of peers. Zero means DefaultMaxPeers. The same number of
+	// unconfirmed sessions is kept in addition.
 	MaxPeers int
-	// Hubs are where bundles may come from: the addresses of the hubs that one's own reports go to.
+	// Hubs are the addresses of the hubs to which this terminal sends its reports. Bundles are
+	// accepted only from them.
 	Hubs []netip.Addr
-	// Random makes sessions, challenges and jitter. Nil: the system's, which is the one to use
-	// outside tests.
+	// Random makes sessions, challenges and jitter. Nil means the system's source of randomness.
+	// Only tests set it.
 	Random rand.Source
 }
 
-// Receiver takes datagrams and knows the peers. Its memory is bounded by MaxPeers.
+// Receiver accepts datagrams and knows the peers. MaxPeers bounds its memory.
 type Receiver struct {
 	key      cellkey.Key
 	tag      cellkey.Tag
@@ -40,32 +41,31 @@ type Receiver struct {
 	rotatedNs           int64
 
 	sessions map[uint64]*session
-	proven   int                         // of sessions: those that have answered once
-	holders  map[netip.AddrPort]*session // which session counts at a source
+	proven   int                         // number of sessions that have answered
+	holders  map[netip.AddrPort]*session // the session that counts at a source
 	heard    uint64                      // sessions so far
 	hubs     hubs
 	sources  sources
-	// Buckets of all.
+	// Buckets for all sources together.
 	peers, unproven bucket
 
 	nowNs, lookNs, acceptedNs int64
-	periodNs                  int64 // one's own, as of the last look
-	size                      int   // of one's last datagram
-	report                    uint64
+	periodNs                  int64  // of this terminal
+	size                      int    // of this terminal's last datagram
+	report                    uint64 // number of this terminal's reports
 	counts                    [NumReasons]uint64
 	plain                     []byte
 	scratch                   []*session
 }
 
-// typicalSize is taken for one's own datagrams before the first.
+// typicalSize stands for the size of this terminal's datagrams before the first.
 const typicalSize = shortest + fieldsSize - firstFieldsSize + answersAlways*echoSize
 
-// looksPerPeriod is how often a Receiver tidies up: forgets who has gone, and makes a new challenge
-// if that is due.
+// looksPerPeriod is how often a Receiver forgets gone sessions and checks its challenge.
 const looksPerPeriod = 10
 
-// NewReceiver makes a Receiver with a session of its own. An agent makes a new one when it starts
-// and when its own address changes.
+// NewReceiver returns a Receiver with a new session. An agent calls it when it starts and when its
+// address changes.
 func NewReceiver(c Config, nowNs int64) *Receiver {
 	r := &Receiver{
 		key: c.Key, tag: c.Key.Tag(), link: c.Link, maxPeers: c.MaxPeers, random: c.Random,
@@ -85,9 +85,9 @@ func NewReceiver(c Config, nowNs int64) *Receiver {
 	return r
 }
 
-// Receive takes a datagram from a source: the address that it was sent from, at first where it has
-// been passed on, with port zero unless terminals behind one address are told apart by their ports.
-// Only an accepted report may move anything.
+// Receive accepts a report from a source. The source is the address of the original sender. Its
+// port is zero unless terminals behind one address differ in it. Only an accepted report may affect
+// the control.
 func (r *Receiver) Receive(from netip.AddrPort, datagram []byte, nowNs int64) (Report, Reason) {
 	nowNs = r.look(nowNs)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -100,8 +100,7 @@ func (r *Receiver) Receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	return report, Accepted
 }
 
-// receive goes from what is cheap to what is dear: clear bytes, then the buckets, then
-// cryptography.
+// receive makes cheap checks first: plaintext, then buckets, then decryption.
 func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (Report, Reason) {
 	h, err := parseHeader(datagram)
 	if err != nil {
@@ -122,8 +121,7 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if !r.admit(from, s, nowNs) {
 		return Report{}, RateLimited
 	}
-	// Whether it is written down or not: nothing is known of a session before one of its datagrams
-	// has opened.
+	// A new session is stored only after one of its datagrams has opened.
 	opener := s
 	if opener == nil {
 		opener = &session{id: h.session, aead: sessionCipher(r.key, h.session)}
@@ -139,7 +137,7 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	return r.hear(opener, from, &b, nowNs)
 }
 
-// admit takes the tokens of a datagram. Peers have buckets of their own, so that strangers cannot
+// admit takes the tokens for a datagram. Peers have their own buckets, so that other senders cannot
 // starve them.
 func (r *Receiver) admit(from netip.AddrPort, s *session, nowNs int64) bool {
 	if s != nil && s.at(from) && s.confirmed(r.rotation) {
@@ -148,7 +146,7 @@ func (r *Receiver) admit(from netip.AddrPort, s *session, nowNs int64) bool {
 	return r.sources.bucket(from).take(perSource, nowNs) && r.unproven.take(allUnproven, nowNs)
 }
 
-// hear takes a report that a member has sealed, now or some time ago.
+// hear applies a report that a member has sealed. It may be a replay.
 func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (Report, Reason) {
 	if !s.at(from) {
 		switch {
@@ -156,10 +154,11 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 			r.release(s)
 			s.source, s.second = from, netip.AddrPort{}
 			r.forgetProof(s)
-		case r.bySource == nil && b.report.BothFamilies && !s.second.IsValid() && from.Addr().Is6() != s.source.Addr().Is6():
+		case r.bySource == nil && b.report.BothFamilies && !s.second.IsValid() &&
+			from.Addr().Is6() != s.source.Addr().Is6():
 			s.second = from
-		case b.report.State != Leaving: // a good-bye counts from wherever it has gone
-			// Passed on by somebody else. Its number stays free for the original.
+		case b.report.State != Leaving: // a leaving terminal may send from any address
+			// Another sender repeats the report. Its number stays free for the original.
 			return Report{}, Moved
 		}
 	}
@@ -189,7 +188,8 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	if !s.confirmed(r.rotation) {
 		return Report{}, Unconfirmed
 	}
-	if holder := r.holders[s.source]; holder != nil && holder != s && !holder.left() && !holder.overdue(nowNs, r.periodNs) {
+	holder := r.holders[s.source]
+	if holder != nil && holder != s && !holder.left() && !holder.overdue(nowNs, r.periodNs) {
 		return Report{}, SourceTaken
 	}
 	r.holders[s.source] = s
@@ -197,7 +197,7 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	return b.report, Accepted
 }
 
-// forgetProof makes a session that came to another source answer a hub's challenge again.
+// forgetProof makes a session at a new source answer a hub's challenge again.
 func (r *Receiver) forgetProof(s *session) {
 	if r.bySource != nil && s.proven != 0 {
 		s.proven = 0
@@ -205,16 +205,15 @@ func (r *Receiver) forgetProof(s *session) {
 	}
 }
 
-// release takes the source from a session that holds it.
+// release frees the source of a session.
 func (r *Receiver) release(s *session) {
 	if r.holders[s.source] == s {
 		delete(r.holders, s.source)
 	}
 }
 
-// know writes a session down. When there is no room among those that are not confirmed, one of them
-// that was not heard for long goes: the one silent longest of a few that are picked at random,
-// since a flood must not cost a search.
+// know stores a session. Without room for another unconfirmed session, it replaces the longest
+// silent of 16 random ones. It does not search all, so that a flood stays cheap.
 func (r *Receiver) know(s *session) {
 	if r.sessions[s.id] != nil {
 		return

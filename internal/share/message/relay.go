@@ -8,21 +8,20 @@ import (
 	"slices"
 )
 
-// Relay is a cell at a hub: it passes the reports of each terminal on to the others, in bundles. It
-// believes whom a terminal would believe (Receiver), so that nothing is passed on, nor sent to
-// anybody, for a recording or without the key.
+// Relay serves a cell at a hub. It forwards the reports of each terminal to the others in bundles.
+// It accepts reports by the rules of a Receiver, so that it sends nothing for replays or without
+// the key.
 type Relay struct {
 	r        *Receiver
 	session  uint64
 	aead     cipher.AEAD
 	sequence uint32
-	// What waits to be passed on: of each session the newest report.
-	waiting map[uint64]*passing
-	firstNs int64 // when the first of them came
-	// When bundles were sent last, to how many, and how often these report.
-	lastNs   int64
-	members  int
-	periodNs int64
+	// waiting holds the newest report of each session.
+	waiting  map[uint64]*passing
+	firstNs  int64 // when the first waiting report arrived
+	lastNs   int64 // when the last bundles were sent
+	members  int   // receivers of the last bundles
+	periodNs int64 // their median report period
 
 	body, datagram []byte
 	peers          []Peer
@@ -31,17 +30,18 @@ type Relay struct {
 	periods        []int64
 }
 
-// passing is a report on its way.
+// passing is a report that waits in a Relay.
 type passing struct {
 	session uint64
 	order   uint64
 	entry
 }
 
-// NewRelay makes a Relay of the cell with a key. Of the Config only the Key, MaxPeers and Random
-// count.
+// NewRelay returns a Relay for the cell of a key. It uses only Key, MaxPeers and Random.
 func NewRelay(c Config, nowNs int64) *Relay {
-	r := NewReceiver(Config{Key: c.Key, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true}}, nowNs)
+	r := NewReceiver(Config{
+		Key: c.Key, MaxPeers: c.MaxPeers, Random: c.Random, Link: Link{Copies: 1, NoMulticast: true},
+	}, nowNs)
 	r.hubs.itself = true
 	r.bySource = newSourceKey(r)
 	h := &Relay{r: r, waiting: map[uint64]*passing{}, lastNs: nowNs - ShortestPeriodNs, periodNs: ShortestPeriodNs}
@@ -49,16 +49,16 @@ func NewRelay(c Config, nowNs int64) *Relay {
 	return h
 }
 
-// begin begins a session of bundles.
+// begin starts a session of bundles.
 func (h *Relay) begin() {
 	h.session = h.r.number()
 	h.aead = sessionCipher(h.r.key, h.session)
 	h.sequence = 0
 }
 
-// Take takes a datagram from a source, as a Receiver does. A report that counts waits to be passed
-// on; its source is told when it has to answer the hub's challenge first, by the reply, which is
-// shorter than any report and valid until the next call.
+// Take accepts a datagram from a source like a Receiver. An accepted report waits for the next
+// bundles. An unconfirmed source gets reply, which carries the hub's challenge, is shorter than any
+// report and is valid until the next call.
 func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply []byte, reason Reason) {
 	report, reason := h.r.Receive(from, datagram, nowNs)
 	switch reason {
@@ -79,9 +79,9 @@ func (h *Relay) Take(from netip.AddrPort, datagram []byte, nowNs int64) (reply [
 	return nil, reason
 }
 
-// DueNs is when bundles are due: when enough reports wait, or a period after the first of them, but
-// at most twice as often as terminals that keep to their period make necessary, whatever they send.
-// Without any that wait it is never.
+// DueNs returns the time of the next bundles: when enough reports wait, or a period after the first
+// of them. A flood of reports at most doubles the rate of bundles. Without waiting reports it
+// returns the greatest time.
 func (h *Relay) DueNs() int64 {
 	if len(h.waiting) == 0 {
 		return math.MaxInt64
@@ -94,8 +94,8 @@ func (h *Relay) DueNs() int64 {
 	return max(due, h.lastNs+int64(enough)*h.periodNs/int64(2*max(1, h.members)))
 }
 
-// Send gives away the bundles of what waits, each with whom it goes to, and is ready for more. A
-// bundle is valid until give returns.
+// Send calls give with the bundles of all waiting reports and their receivers. A bundle is valid
+// until give returns.
 func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 	h.peers = h.r.Peers(h.peers[:0], nowNs)
 	h.order = h.order[:0]
@@ -122,12 +122,12 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 	}
 	clear(h.waiting)
 	h.lastNs = nowNs
-	h.reckon()
+	h.updateMembers()
 }
 
-// reckon takes in who is there: how many, the median of the periods that they announce, which one
-// that lies cannot move far, and the slowest.
-func (h *Relay) reckon() {
+// updateMembers updates the number of members, their median period and the slowest rate. A lying
+// member cannot change the median much.
+func (h *Relay) updateMembers() {
 	h.members, h.r.link.DataKbps = len(h.peers), 0
 	h.periods = h.periods[:0]
 	for _, p := range h.peers {
@@ -153,8 +153,8 @@ func (h *Relay) seal(to netip.AddrPort, entries []entry, confirmed bool) []byte 
 	return h.datagram
 }
 
-// Members are the terminals of the cell that are there.
+// Members returns the number of present terminals.
 func (h *Relay) Members(nowNs int64) int { return len(h.r.Peers(nil, nowNs)) }
 
-// Counts are the datagrams so far, by what became of them.
+// Counts returns the numbers of datagrams by reason.
 func (h *Relay) Counts() [NumReasons]uint64 { return h.r.Counts() }

@@ -2,15 +2,15 @@ package message
 
 import "fmt"
 
-// State is what a terminal does with its share.
+// State tells whether a terminal keeps to its share.
 type State uint8
 
 // The states.
 const (
-	Observing   State = iota // sees and reports, and is bound by nothing
+	Observing   State = iota // reports, but has no bounds
 	Controlling              // keeps to its share
-	Released                 // took part and has lifted its bounds, for now
-	Leaving                  // says good-bye: this is its last report
+	Released                 // has lifted its bounds for some time
+	Leaving                  // sends its last report
 	numStates
 )
 
@@ -23,18 +23,18 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// MarshalText is the state's name.
+// MarshalText returns the name of the state.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Source is how a terminal knows what it reaches alone.
+// Source is the source of a terminal's standalone rate.
 type Source uint8
 
 // The sources.
 const (
-	Unknown    Source = iota // then there is no maximum
-	PHY                      // from the PHY rate, by nl80211
-	Measured                 // seen
-	Configured               // told by its user
+	Unknown    Source = iota // the rate is unknown
+	PHY                      // computed from the PHY rate
+	Measured                 // measured
+	Configured               // configured by the user
 	numSources
 )
 
@@ -47,10 +47,10 @@ func (s Source) String() string {
 	return sourceNames[s]
 }
 
-// MarshalText is the source's name.
+// MarshalText returns the name of the source.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Limits of what is believed. A member that lies does so within them.
+// Limits of accepted values. They bound the effect of a lying member.
 const (
 	// LowestWeight and HighestWeight are in thousandths: 0.1 and 10.
 	LowestWeight, HighestWeight = 100, 10_000
@@ -62,23 +62,23 @@ const (
 	LowestPeriodMs, HighestPeriodMs = 50, 3_600_000
 )
 
-// Report is what a terminal says of itself. Rates that are zero are not known, or are not there.
+// Report is a terminal's report of itself. A rate of zero is unknown or absent.
 type Report struct {
-	// Session is drawn at random by each agent that starts, Sequence grows by one with each report
-	// of it, and PeriodMs is about when the next follows. The Sender fills in all three.
+	// Session is random for each start of an agent. Sequence grows by one with each report.
+	// PeriodMs is the approximate time to the next report. The Sender sets all three.
 	Session  uint64 `json:"session"`
 	Sequence uint32 `json:"sequence"`
 	PeriodMs uint32 `json:"period_ms"`
 
 	State State `json:"state"`
-	// MaxKbps is what the terminal reaches alone, and MaxSource how it knows.
+	// MaxKbps is the standalone rate: the rate of the terminal alone. MaxSource is its source.
 	MaxKbps   Rate   `json:"max_kbps"`
 	MaxSource Source `json:"max_source"`
 	PHYKbps   Rate   `json:"phy_kbps"`
-	// DeliveryKbps is what the kernel sees delivered of all its flows.
+	// DeliveryKbps is the delivered rate of all flows, as measured by the kernel.
 	DeliveryKbps Rate `json:"delivery_kbps"`
-	// ApplicationLimited: its applications want DemandKbps and no more. Else they want all there
-	// is.
+	// ApplicationLimited means that its applications need DemandKbps at most. Otherwise they need
+	// any rate that they get.
 	ApplicationLimited bool `json:"application_limited"`
 	DemandKbps         Rate `json:"demand_kbps"`
 	UploadKbps         Rate `json:"upload_kbps"`
@@ -98,10 +98,10 @@ type Report struct {
 	// BothFamilies says that it hears multicast over IPv4 and over IPv6, so that either will do to
 	// reach it.
 	BothFamilies bool `json:"both_families"`
-	// BSS is its access point (cellkey.Key.BSS). Zero: it does not know, or is no Wi-Fi station.
+	// BSS is its access point (cellkey.Key.BSS). Zero means that it is unknown.
 	BSS uint32 `json:"bss,omitempty"`
 
-	// Round-trip times in microseconds; zero is not known.
+	// Round-trip times in microseconds, zero if unknown.
 	MinRTTUs      uint32 `json:"min_rtt_us"`
 	SmoothedRTTUs uint32 `json:"smoothed_rtt_us"`
 	RTT95Us       uint32 `json:"rtt_95_us"` // 95th percentile
@@ -114,17 +114,17 @@ type Report struct {
 	Counts
 }
 
-// Counts are totals since the session began, modulo 2^32. They are no differences from the last
-// report, since that one may be lost: what happened between any two reports that arrived is Since.
+// Counts are totals since the start of the session, modulo 2^32. Since gives the difference of any
+// two reports, even if reports between them were lost.
 type Counts struct {
 	// Retransmissions in segments.
 	Retransmissions uint32 `json:"retransmissions"`
-	// Errors by code: 1 reordering, 2 local device congestion, 3 duplicate ACK or SACK, 4 timeout,
-	// at index code-1.
+	// Errors are at index code-1. The codes are 1 reordering, 2 local device congestion, 3
+	// duplicate ACK or SACK, 4 timeout.
 	Errors [4]uint32 `json:"errors"`
 }
 
-// Since is what was counted since an earlier report of the same session.
+// Since returns the difference to an earlier report of the same session.
 func (c Counts) Since(earlier Counts) Counts {
 	c.Retransmissions -= earlier.Retransmissions
 	for i := range c.Errors {
@@ -133,26 +133,28 @@ func (c Counts) Since(earlier Counts) Counts {
 	return c
 }
 
-// Check says what of a report is beyond its limits. Such a report is neither sent nor believed.
+// Check returns an error if a value of the report is beyond its limits. Such a report is neither
+// sent nor accepted.
 func (r *Report) Check() error {
 	if r.State >= numStates {
 		return fmt.Errorf("there is no state %d", r.State)
 	}
 	if r.MaxSource >= numSources {
-		return fmt.Errorf("there is no source %d of a maximum", r.MaxSource)
+		return fmt.Errorf("there is no source %d of a standalone rate", r.MaxSource)
 	}
 	if err := r.Probe.check(); err != nil {
 		return err
 	}
 	if (r.MaxKbps == 0) != (r.MaxSource == Unknown) {
-		return fmt.Errorf("a maximum of %d kbit/s with source %d: both have to be known, or neither", r.MaxKbps, r.MaxSource)
+		return fmt.Errorf("a standalone rate of %d kbit/s with source %d: want both or neither",
+			r.MaxKbps, r.MaxSource)
 	}
 	for _, f := range [...]struct {
 		what             string
 		value            uint32
 		lowest, greatest uint32
 	}{
-		{"maximum (kbit/s)", uint32(r.MaxKbps), 0, uint32(HighestRate)},
+		{"standalone rate (kbit/s)", uint32(r.MaxKbps), 0, uint32(HighestRate)},
 		{"PHY rate (kbit/s)", uint32(r.PHYKbps), 0, uint32(HighestRate)},
 		{"delivery rate (kbit/s)", uint32(r.DeliveryKbps), 0, uint32(HighestRate)},
 		{"demand (kbit/s)", uint32(r.DemandKbps), 0, uint32(HighestRate)},
@@ -167,7 +169,7 @@ func (r *Report) Check() error {
 		{"period (ms)", r.PeriodMs, LowestPeriodMs, HighestPeriodMs},
 	} {
 		if f.value < f.lowest || f.value > f.greatest {
-			return fmt.Errorf("a %s of %d: believed are %d to %d", f.what, f.value, f.lowest, f.greatest)
+			return fmt.Errorf("a %s of %d: want %d to %d", f.what, f.value, f.lowest, f.greatest)
 		}
 	}
 	return nil

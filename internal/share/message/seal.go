@@ -14,13 +14,12 @@ import (
 // Version is the major version of the format.
 const Version = 1
 
-// MaxDatagram is the longest datagram in bytes that is looked at: what fits a packet of 1280 bytes,
-// IPv6's smallest MTU, behind the headers of IPv6 and UDP. This version's own are at most 640 bytes
-// long.
+// MaxDatagram is the longest accepted datagram in bytes. With the headers of IPv6 and UDP it fits
+// into 1280 bytes, the smallest MTU of IPv6. Reports of this version have at most 640 bytes.
 const MaxDatagram = 1232
 
-// A datagram begins in clear: a magic byte, the major version, the cell's tag, the session and the
-// sequence number. All of it is authenticated with the rest.
+// A datagram begins with a plaintext header: a magic byte, the major version, the cell's tag, the
+// session and the sequence number. The header is authenticated.
 const (
 	magic      = 0xa7
 	atVersion  = 1
@@ -32,21 +31,22 @@ const (
 	shortest   = headerSize + shortestOf1 + sealSize
 )
 
-// VersionError is a datagram of another major version of the format than this program speaks.
+// VersionError means that a datagram has another major version of the format.
 type VersionError struct{ Version uint8 }
 
 func (e VersionError) Error() string {
-	return fmt.Sprintf("a report in version %d of the format: this program speaks version %d, run the same release on all terminals", e.Version, Version)
+	return fmt.Sprintf("a report has version %d of the format: this program speaks version %d, "+
+		"run the same release on all terminals", e.Version, Version)
 }
 
 var (
-	errTooLong     = fmt.Errorf("a datagram longer than %d bytes", MaxDatagram)
-	errNoReport    = errors.New("no datagram of airtide share")
-	errOtherCell   = errors.New("a report of a cell with another key")
-	errDoesNotOpen = errors.New("a report that the cell's key does not open")
+	errTooLong     = fmt.Errorf("the datagram is longer than %d bytes", MaxDatagram)
+	errNoReport    = errors.New("the datagram is not of airtide share")
+	errOtherCell   = errors.New("the report is of a cell with another key")
+	errDoesNotOpen = errors.New("the cell's key does not open the report")
 )
 
-// header is the clear part of a datagram.
+// header is the plaintext part of a datagram.
 type header struct {
 	tag      cellkey.Tag
 	session  uint64
@@ -62,8 +62,8 @@ func (h header) appendAs(dst []byte, kind byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, h.sequence)
 }
 
-// parseHeader reads the clear part. It costs next to nothing, and so comes before anything else. A
-// session or sequence number of zero is no sender's.
+// parseHeader decodes the plaintext part. It is cheap, so it is the first check. Sessions and
+// sequence numbers are never zero.
 func parseHeader(datagram []byte) (header, error) { return parseHeaderOf(magic, shortest, datagram) }
 
 func parseHeaderOf(kind byte, shortest int, datagram []byte) (header, error) {
@@ -88,30 +88,31 @@ func parseHeaderOf(kind byte, shortest int, datagram []byte) (header, error) {
 	return h, nil
 }
 
-// TagOf is the tag of a report's cell. Nothing but clear bytes has been looked at; Accepted says
-// that they are a report's.
+// TagOf returns the tag of a report's cell from its plaintext part. The reason is Accepted if that
+// part is valid.
 func TagOf(datagram []byte) (cellkey.Tag, Reason) {
 	h, err := parseHeader(datagram)
 	return h.tag, reasonOf(err)
 }
 
-// sessionCipher is XChaCha20-Poly1305 under a session's own key.
+// sessionCipher returns XChaCha20-Poly1305 with the key of a session.
 func sessionCipher(k cellkey.Key, session uint64) cipher.AEAD {
 	key := k.Session(session)
 	aead, err := chacha20poly1305.NewX(key[:])
 	if err != nil {
-		panic(err) // only for keys of another length
+		panic(err) // only for a wrong key length
 	}
 	return aead
 }
 
-// nonce is a report's: a key belongs to one session, whose sequence numbers never repeat.
+// nonce returns the nonce of a report. It is unique, because the sequence numbers of a session never
+// repeat and each session has its own key.
 func nonce(sequence uint32) (n [chacha20poly1305.NonceSizeX]byte) {
 	binary.LittleEndian.PutUint32(n[:], sequence)
 	return n
 }
 
-// seal appends a report's datagram: the header, and the body encrypted and authenticated with it.
+// seal appends the datagram of a report: the header and the encrypted body. Both are authenticated.
 func seal(dst []byte, aead cipher.AEAD, h header, body []byte) []byte {
 	return sealAs(dst, magic, aead, h, body)
 }
@@ -123,7 +124,7 @@ func sealAs(dst []byte, kind byte, aead cipher.AEAD, h header, body []byte) []by
 	return aead.Seal(dst, n[:], body, dst[start:])
 }
 
-// open appends the body of a datagram to dst.
+// open appends the decrypted body of a datagram.
 func open(dst []byte, aead cipher.AEAD, h header, datagram []byte) ([]byte, error) {
 	n := nonce(h.sequence)
 	plain, err := aead.Open(dst, n[:], datagram[headerSize:], datagram[:headerSize])
@@ -133,8 +134,8 @@ func open(dst []byte, aead cipher.AEAD, h header, datagram []byte) ([]byte, erro
 	return plain, nil
 }
 
-// Open reads one datagram by itself, for tools that show what is on the network: without any proof
-// that it is no recording. Agents use a Receiver.
+// Open decodes a single datagram. It cannot detect replays, so agents use a Receiver. Open is for
+// tools that show the traffic of a network.
 func Open(k cellkey.Key, datagram []byte) (Report, error) {
 	h, err := parseHeader(datagram)
 	if err != nil {

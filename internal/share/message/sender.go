@@ -7,36 +7,34 @@ import (
 	"math/rand/v2"
 )
 
-// Sender seals one's own reports and says when they are due.
+// Sender seals the reports of this terminal and decides when they are due.
 type Sender struct {
 	r        *Receiver
 	aead     cipher.AEAD
 	sequence uint32
 	lastNs   int64
 	jitter   float64
-	extra    bool // the next report goes at once, beside those that are due,
-	owed     bool // and the pause after the one that is due then is a period longer
+	extra    bool // an extra report is due now
+	owed     bool // the pause after the next regular report is a period longer
 	random   *rand.Rand
 	body     []byte
 	echoes   []uint64
 }
 
-// jitterPart is how much a period is longer or shorter at most, so that terminals do not fall into
-// step.
+// jitterPart is the greatest change of a period. It keeps terminals from sending at the same time.
 const jitterPart = 0.1
 
-// NewSender makes the Sender of a Receiver's session: one Receiver has one.
+// NewSender returns the Sender of a Receiver's session. A Receiver has one Sender.
 func NewSender(r *Receiver, nowNs int64) *Sender {
 	s := &Sender{r: r, aead: sessionCipher(r.key, r.session), lastNs: nowNs, random: rand.New(r.random)}
-	// Many may have started at this moment, when the power came back.
+	// After a power failure, many terminals start at the same time.
 	s.jitter = s.random.Float64()
 	return s
 }
 
-// DueNs is when the next report is due, by what is known now: in a period since the last, more or
-// less, which becomes longer with each terminal that is heard. Who waits for it has to ask again
-// when it has come, as RTCP does (timer reconsideration, RFC 3550, 6.3.3): where many start at
-// once, each hears others meanwhile and waits longer.
+// DueNs returns the time of the next report: about a period after the last. The period grows with
+// the number of known terminals. The caller has to ask again at that time, like RTCP (timer
+// reconsideration, RFC 3550, 6.3.3).
 func (s *Sender) DueNs(nowNs int64) int64 {
 	if s.extra {
 		return nowNs
@@ -48,22 +46,21 @@ func (s *Sender) regularNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
 
-// SendEarly makes a report due at once, where MaySendEarly says so: what is new is heard sooner,
-// and twice within a period. A later report is left out for it, until which there is no other such
-// one, so that they are no more.
+// SendEarly makes an extra report due now if MaySendEarly allows it. Peers then get a change sooner,
+// and twice within a period. A later report is left out, so that the number of reports is the same.
 func (s *Sender) SendEarly() { s.extra = s.MaySendEarly() }
 
-// MaySendEarly says whether there may be a report now beside those that are due.
+// MaySendEarly reports whether an extra report is allowed now.
 func (s *Sender) MaySendEarly() bool { return !s.extra && !s.owed }
 
-func (s *Sender) periodNs(nowNs int64) int64 { return s.r.reckonPeriodNs(nowNs) }
+func (s *Sender) periodNs(nowNs int64) int64 { return s.r.computePeriodNs(nowNs) }
 
-// ErrExhausted is a session that has used all its sequence numbers, which takes 13 years. Make a
-// new Receiver and Sender.
+// ErrExhausted means that a session has used all its sequence numbers, after 13 years. The caller
+// makes a new Receiver and Sender.
 var ErrExhausted = errors.New("the session has no sequence numbers left: begin another")
 
-// Seal appends a report as a datagram to dst. The session, the sequence number and the period of
-// the report are filled in. An error says what of the report is beyond its limits.
+// Seal appends a report as a datagram. It sets the session, the sequence number and the period. The
+// error names a value beyond its limits.
 func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	if s.sequence == math.MaxUint32 {
 		return dst, ErrExhausted

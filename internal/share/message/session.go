@@ -5,30 +5,30 @@ import (
 	"net/netip"
 )
 
-// session is one run of another terminal's agent, as far as it is known here.
+// session is one run of another terminal's agent.
 type session struct {
 	id         uint64
-	firstHeard uint64 // its place among all sessions ever heard
+	firstHeard uint64 // its number among all sessions
 	aead       cipher.AEAD
-	source     netip.AddrPort // where its reports come from
-	second     netip.AddrPort // and where over the other version of IP, of one that says that it hears both
-	both, six  bool           // it hears both, and was heard over IPv6 last
+	source     netip.AddrPort // of its reports
+	second     netip.AddrPort // of its reports over the other version of IP
+	both, six  bool           // it receives both versions; the last report came over IPv6
 	bucket     bucket
 	window     window
-	// heardNs is when its newest datagram came, and heardIn the rotation of one's own challenges
-	// then.
+	// heardNs is the arrival of its newest datagram. heardIn is the rotation of this terminal's
+	// challenges at that time.
 	heardNs int64
 	heardIn uint64
-	// proven is the newest rotation whose challenge it has answered. Zero: none yet.
+	// proven is the newest rotation whose challenge it has answered, or zero.
 	proven uint64
-	// challenge is its own, which it wants answered; answers is how often that was done, lastly in
-	// one's report number answered.
+	// challenge is the challenge of the session, answers is the number of answers to it, and
+	// answered is the number of this terminal's last report with an answer.
 	challenge uint64
 	answers   int
 	answered  uint64
-	wanting   bool // scratch of answers: it is not confirmed
+	wanting   bool // it is not confirmed; used only by Receiver.answers
 
-	report   Report // the newest that was accepted or, before the first, the period of the newest that was heard
+	report   Report // the newest accepted report; before it, only the newest period
 	accepted bool
 }
 
@@ -38,8 +38,8 @@ type window struct {
 	seen   uint64 // bit i: newest - i
 }
 
-// judge says whether a number is newer than all, else whether it was seen. What lies further back
-// than the window is stale.
+// judge accepts a number that is newer than all others. Others are replayed if the window knows
+// them, otherwise stale.
 func (w *window) judge(sequence uint32) Reason {
 	if sequence > w.newest {
 		return Accepted
@@ -50,29 +50,30 @@ func (w *window) judge(sequence uint32) Reason {
 	return Stale
 }
 
-// take records a number that is newer than all.
+// take records a number that is newer than all others.
 func (w *window) take(sequence uint32) {
-	w.seen = w.seen<<(sequence-w.newest) | 1 // a shift by 64 or more leaves nothing, as it should
+	w.seen = w.seen<<(sequence-w.newest) | 1 // a shift by 64 or more clears all bits, as it should
 	w.newest = sequence
 }
 
-// How long a peer is believed in.
 const (
-	// A report counts for this many periods: 30 % of loss takes five in a row once in 400.
+	// periodsUntilSilent is the number of periods for which a report counts. With a loss of 30 %,
+	// five reports in a row are lost once in 400 times.
 	periodsUntilSilent = 5
-	// A new session takes over its source when the old one has missed half as many.
-	periodsUntilOverdue2 = periodsUntilSilent // in half periods
-	// A peer's own word for its period holds up to so many times one's own, which follows from the
-	// same cell.
+	// periodsUntilOverdue2 is the number of half periods without a report after which another
+	// session may take over the source.
+	periodsUntilOverdue2 = periodsUntilSilent
+	// longestPeriod is the longest accepted period of a peer, in periods of this terminal. Both
+	// follow from the same cell.
 	longestPeriod = 4
-	// A session stays confirmed for so many rotations after that whose challenge it answered.
+	// rotationsProven is the number of rotations for which an answer confirms a session.
 	rotationsProven = 2
 )
 
-// at says whether its reports come from there.
+// at reports whether the session sends from a source.
 func (s *session) at(from netip.AddrPort) bool { return from == s.source || from == s.second }
 
-// periodNs is how often a session can be expected to report, given one's own period.
+// periodNs returns the expected period of a session. ownNs is the period of this terminal.
 func (s *session) periodNs(ownNs int64) int64 {
 	return min(max(int64(s.report.PeriodMs)*1e6, ownNs), longestPeriod*ownNs)
 }
@@ -85,15 +86,15 @@ func (s *session) overdue(nowNs, ownNs int64) bool {
 	return nowNs-s.heardNs > periodsUntilOverdue2*s.periodNs(ownNs)/2
 }
 
-// confirmed says that what the session sends is no recording: it has answered a recent challenge.
+// confirmed reports whether the session has answered a recent challenge, so that it is no replay.
 func (s *session) confirmed(rotation uint64) bool {
 	return s.proven != 0 && rotation-s.proven <= rotationsProven
 }
 
 func (s *session) left() bool { return s.accepted && s.report.State == Leaving }
 
-// forgettable says that nothing is lost with a session, and nothing opened to a replay: whatever
-// was recorded of it until it was last heard answers no challenge that is still taken.
+// forgettable reports whether the session can be removed without opening a way for replays. Then no
+// recorded report of it answers a challenge that is still accepted.
 func (s *session) forgettable(nowNs, ownNs int64, rotation uint64) bool {
 	if s.proven == 0 {
 		return s.silent(nowNs, ownNs)
