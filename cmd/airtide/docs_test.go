@@ -44,7 +44,7 @@ func shownCommands(t *testing.T) []shownCommand {
 		for _, line := range lines {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 			words := splitCommand(line)
-			// Output of airtide begins with its name, too: "airtide  lost 0".
+			// Output of airtide begins with its name, too: "airtide  lost 0 records".
 			if len(words) > 1 && words[0] == "airtide" && !strings.HasPrefix(line, "airtide  ") {
 				all = append(all, shownCommand{filepath.Base(path), line, words[1:]})
 			}

@@ -76,16 +76,6 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f%%", 100*share)
 }
 
-// codes prints the errors by code 1 to 4, separated by strokes.
-func (e *Errors) codes() string {
-	all := []*int64{e.Reordering, e.LocalCongestion, e.DupAck, e.Timeout}
-	texts := make([]string, len(all))
-	for i, n := range all {
-		texts[i] = count(n)
-	}
-	return strings.Join(texts, "/")
-}
-
 // text prints the retransmitted packets and their share of the delivered ones.
 func (r *Retransmissions) text() string {
 	if r.DeliveredPct == nil || *r.Packets == 0 {

@@ -55,7 +55,10 @@ var tableColumns = []column{
 		func(f *Flow) string { return show(f.Cwnd, func(s Spread) string { return fmt.Sprint(s.Median) }) },
 	},
 	{"RETRANS", false, 0, func(f *Flow) string { return f.Retransmissions.text() }},
-	{"ERR 1/2/3/4", false, 2, func(f *Flow) string { return f.Errors.codes() }},
+	{"REORD", false, 4, func(f *Flow) string { return count(f.Errors.Reordering) }},
+	{"LCONG", false, 4, func(f *Flow) string { return count(f.Errors.LocalCongestion) }},
+	{"DUPACK", false, 4, func(f *Flow) string { return count(f.Errors.DupAck) }},
+	{"RTO", false, 2, func(f *Flow) string { return count(f.Errors.Timeout) }},
 	{"LIMITED BY", true, 8, func(f *Flow) string { return greatest(f.LimitedShare.list()) }},
 	{"END", true, 9, func(f *Flow) string { return f.CloseReason.String() }},
 }

@@ -60,9 +60,9 @@ func TestTableShowsEachFlow(t *testing.T) {
 		"flows          2 (2 open, 0 closed), 2.0s, 40 samples, 4 events\n",
 		"lost records   5 (per CPU 1: 5; 0 of flows that are not known, 0 never made), 1 flows not followed\n",
 		"FLOW  PROCESS    LOCAL          REMOTE          CC     TIME  ACKED B  RECV B  ACKED bit/s  RECV bit/s  "+
-			"RTT ms   p99  CWND  RETRANS  ERR 1/2/3/4  LIMITED BY  END\n",
+			"RTT ms   p99  CWND  RETRANS  REORD  LCONG  DUPACK  RTO  LIMITED BY  END\n",
 		"   2  iperf3 42  10.0.0.1:5201  10.0.0.2:40000  cubic  2.0s     400k      20        1.60M          80  "+
-			"  12.0  12.0    40   2 0.1%      0/0/0/1  cwnd 75%    still_open\n",
+			"  12.0  12.0    40   2 0.1%      0      0       0    1  cwnd 75%    still_open\n",
 	)
 	if strings.Index(got, "\n   2  ") > strings.Index(got, "\n   1  ") {
 		t.Error("the flow with more bytes does not come first")

@@ -47,10 +47,10 @@ var columns = func() []column {
 		rate("SEND b/s", "send_rate_bps", 4, func(r *Row) Value { return r.SendRate }),
 		rate("RECV b/s", "receive_rate_bps", 5, func(r *Row) Value { return r.ReceiveRate }),
 		count("RETR", "retransmits_packets", 6, 5, func(r *Row) Value { return r.Retransmits }),
-		count("E1", "reordering", 15, 4, func(r *Row) Value { return r.Errors.Reordering }),
-		count("E2", "local_congestion", 14, 4, func(r *Row) Value { return r.Errors.LocalCongestion }),
-		count("E3", "dup_ack", 13, 4, func(r *Row) Value { return r.Errors.DupAck }),
-		count("E4", "timeout", 12, 4, func(r *Row) Value { return r.Errors.Timeout }),
+		count("REORD", "reordering", 15, 5, func(r *Row) Value { return r.Errors.Reordering }),
+		count("LCONG", "local_congestion", 14, 5, func(r *Row) Value { return r.Errors.LocalCongestion }),
+		count("DUPACK", "dup_ack", 13, 6, func(r *Row) Value { return r.Errors.DupAck }),
+		count("RTO", "timeout", 12, 4, func(r *Row) Value { return r.Errors.Timeout }),
 	}
 }()
 

@@ -209,7 +209,7 @@ func (m *ui) eventLines(height int) []string {
 
 // eventText describes an event in a few words.
 func eventText(e *RecentEvent) string {
-	name := strings.ReplaceAll(e.Kind.String(), "_", " ")
+	name := strings.ReplaceAll(eventName(&e.Event), "_", " ")
 	if e.Code != tcp.CodeNone {
 		name = fmt.Sprintf("[%d] %s", e.Code, name)
 	}

@@ -40,7 +40,7 @@ type eventLine struct {
 	Flow      tcp.FlowID     `json:"flow"`
 	Local     Text           `json:"local"`
 	Remote    Text           `json:"remote"`
-	Event     tcp.EventKind  `json:"event"`
+	Event     string         `json:"event"`                // tcp.EventKind, or "seen"
 	ErrorCode *tcp.ErrorCode `json:"error_code,omitempty"` // Matsuno et al. 2021, 1 to 4
 	CAState   tcp.CAState    `json:"ca_state"`
 	Cwnd      uint32         `json:"cwnd_packets"`
@@ -68,7 +68,7 @@ const infiniteSsthresh = 0x7fffffff
 
 func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 	l := &eventLine{
-		lineTime: newLineTime("event", e.TimeNs, wall), Flow: e.Flow, Local: local, Remote: remote, Event: e.Kind,
+		lineTime: newLineTime("event", e.TimeNs, wall), Flow: e.Flow, Local: local, Remote: remote, Event: eventName(e),
 		CAState: e.CAState, Cwnd: e.CwndPackets, InFlight: e.InFlightPackets, FromSample: e.FromSample,
 	}
 	if e.SsthreshPackets < infiniteSsthresh {
@@ -106,6 +106,15 @@ func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 		l.CC = &e.Text
 	}
 	return l
+}
+
+// eventName is the kind of an event. A connection that was established before the observation began
+// is "seen", not "open".
+func eventName(e *tcp.Event) string {
+	if e.Kind == tcp.EventOpen && e.From == e.To {
+		return "seen"
+	}
+	return e.Kind.String()
 }
 
 // lineWriter writes JSON lines from the source's goroutine (events) and the ticker's (status and

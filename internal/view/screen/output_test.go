@@ -99,6 +99,19 @@ func TestJSONNamesAreAContract(t *testing.T) {
 	}
 }
 
+// A connection that was established before the observation is not told as a new one.
+func TestOldConnectionsAreSeenAndNewOnesOpen(t *testing.T) {
+	for from, want := range map[tcp.State]string{tcp.StateEstablished: "seen", tcp.StateSynSent: "open"} {
+		e := &tcp.Event{Kind: tcp.EventOpen, From: uint8(from), To: uint8(tcp.StateEstablished)}
+		if got := newEventLine(e, "", "", day).Event; got != want {
+			t.Errorf("from %s to established: %q, want %q", from, got, want)
+		}
+		if got := eventText(&RecentEvent{Event: *e}); !strings.HasPrefix(got, want) {
+			t.Errorf("from %s to established: the detail says %q, want %q", from, got, want)
+		}
+	}
+}
+
 // replay is a source of five seconds. With wait, it ends with its context.
 func replay(wait bool) func(context.Context, tcp.Sink) error {
 	return func(ctx context.Context, sink tcp.Sink) error {

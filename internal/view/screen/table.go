@@ -289,7 +289,7 @@ func endpoint(ap netip.AddrPort) Text {
 }
 
 func (s *Status) lossText() string {
-	text := fmt.Sprintf("lost %d", s.Lost)
+	text := fmt.Sprintf("lost %d records", s.Lost)
 	if s.Untracked > 0 {
 		text += fmt.Sprintf(", %d flows untracked", s.Untracked)
 	}

@@ -289,5 +289,5 @@ func TestQuittingAndTheEndOfTheSource(t *testing.T) {
 	}
 	u.expectSight("ended", "ENDED", true)
 	u.press("?")
-	u.expectSight("help", "E1 reordering", true)
+	u.expectSight("help", "REORD reordering", true)
 }

@@ -216,7 +216,7 @@ func (m *ui) helpLines() []string {
 		"CC congestion control · CA congestion state · CWND, SSTHR, INFL in packets",
 		"SENDQ written, not acknowledged · RECVQ received, not read (bytes)",
 		"SEND, RECV payload in bit/s over 2 s · RETR retransmitted packets",
-		"E1 reordering  E2 local device congestion  E3 dup ACK, SACK, DSACK  E4 timeout",
+		"REORD reordering · LCONG local device congestion · DUPACK dup ACK, SACK, DSACK · RTO timeouts",
 		"- is a value that is not known",
 	)
 }
