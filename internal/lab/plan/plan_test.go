@@ -94,7 +94,8 @@ measure:
   fairness: {quantity: goodput, flows: up, take: jain}
   air: {quantity: airtime, terminals: tablet, take: sum}
 claims:
-  enough: {says: it is enough, where: nowhere, holds: 'mean(at(goodput, {system: "lossy", limit: "256 kB"})) > 1 and jain(goodput) > 0.2'}
+  enough: {says: it is enough, where: nowhere, holds: 'mean(at(goodput, {system: "lossy", limit: "256 kB"})) > 1
+    and jain(goodput) > 0.2'}
 figures:
   one: {kind: lines, x: rtt, y: [goodput], series: [system]}
   two: {kind: scatter, x: rtt, y: cwnd, at: {system: lossy}}
@@ -309,7 +310,8 @@ func TestBandFollowsFromTheStandards(t *testing.T) {
 	} {
 		p := read(
 			t,
-			"name: band\nterminals:\n  sta:\n    radio:\n      standard: "+standard+"\nservers: {s: }\nflows:\n  f: {from: sta, to: s, protocol: tcp}\n",
+			"name: band\nterminals:\n  sta:\n    radio:\n      standard: "+standard+"\nservers: {s: }\nflows:\n  f: "+
+				"{from: sta, to: s, protocol: tcp}\n",
 		)
 		if got := p.Points[0].Setup.Band; got != want {
 			t.Errorf("802.11%s is at %s, expected %s", standard, got, want)
@@ -365,7 +367,8 @@ func TestAnExperimentWithoutSweepIsOnePoint(t *testing.T) {
 func TestLongAndLikeNamedPointsAreToldApart(t *testing.T) {
 	long := "sysctls: {net.ipv4.tcp_sack: 0}"
 	text := strings.Replace(minimal, "link: ethernet", "link: ethernet, "+long, 1) +
-		"sweep:\n  - {over: terminals.sta.congestion, values: [bbr1]}\n  - {over: terminals.sta.sysctls, as: " + strings.Repeat("s", 39) +
+		"sweep:\n  - {over: terminals.sta.congestion, values: [bbr1]}\n  - {over: terminals.sta.sysctls, as: " +
+		"" + strings.Repeat("s", 39) +
 		", values: [{net.ipv4.tcp_sack: 1}, {net.ipv4.tcp_sack: 0}]}\n  - {over: path.rtt, as: " + strings.Repeat(
 		"t", 39,
 	) +

@@ -20,19 +20,25 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 	for _, c := range []struct{ name, change, to, want string }{
 		{
 			"unknown field", "warmup: 2 s", "warmpu: 2 s",
-			`whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`,
+			`whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, ` +
+				`duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, ` +
+				`path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`,
 		},
 		{
 			"unknown field within", "phy_rate: 65", "phyrate: 65",
-			`whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, access, short_preamble, schedule (did you mean phy_rate?)`,
+			`whole.yaml:18:7: terminals.tablet.radio.phyrate: found the unknown field "phyrate", expected one of: ` +
+				`standard, phy_rate, width, streams, guard_interval, aggregation, queue, frame_errors, refuses, ` +
+				`access, short_preamble, schedule (did you mean phy_rate?)`,
 		},
 		{
 			"wrong unit", "phy_rate: 65 Mbit/s", "phy_rate: 65 MHz",
-			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "65 MHz", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s`,
+			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "65 MHz", expected a rate in bit/s, kbit/s, ` +
+				`Mbit/s or Gbit/s, such as 54 Mbit/s`,
 		},
 		{
 			"unit in other letters", "phy_rate: 65 Mbit/s", "phy_rate: 65 mbit",
-			`found "65 mbit", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s (did you mean 65 Mbit/s?)`,
+			`found "65 mbit", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s (did you mean 65 ` +
+				`Mbit/s?)`,
 		},
 		{
 			"more than a week", "duration: 20 s", "duration: 200 h",
@@ -40,24 +46,29 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"no unit", "duration: 20 s", "duration: 20",
-			`whole.yaml:4:11: duration: found "20", expected a time in ns, us, ms, s, min or h, of at most a week, such as 20 ms`,
+			`whole.yaml:4:11: duration: found "20", expected a time in ns, us, ms, s, min or h, of at most a week, ` +
+				`such as 20 ms`,
 		},
 		{
 			"impossible rate", "phy_rate: 65 Mbit/s\n", "phy_rate: 66 Mbit/s\n",
-			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at 20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`,
+			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at ` +
+				`20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`,
 		},
 		{
 			"impossible rate of many", "profile: pixel4",
 			"profile: pixel4\n    radio: {phy_rate: 870 Mbit/s, width: 0, streams: 0}",
-			`whole.yaml:11:23: terminals.phone.radio.phy_rate: found "870 Mbit/s", expected a PHY rate of 802.11ac: the nearest are 864, 866.7, 877.5, 900 Mbit/s`,
+			`whole.yaml:11:23: terminals.phone.radio.phy_rate: found "870 Mbit/s", expected a PHY rate of 802.11ac: ` +
+				`the nearest are 864, 866.7, 877.5, 900 Mbit/s`,
 		},
 		{
 			"width that does not exist", "width: 20", "width: 30",
-			`expected something that exists: there is no 802.11n at 30 MHz with 1 streams with a guard interval of 800 ns`,
+			`expected something that exists: there is no 802.11n at 30 MHz with 1 streams with a guard interval of ` +
+				`800 ns`,
 		},
 		{
 			"standard in the wrong band", "cell:\n", "cell:\n  band: 2.4 GHz\n",
-			`terminals.phone.radio.standard: found 802.11ac, expected a standard that exists at 2.4 GHz, the band of the cell (cell.band)`,
+			`terminals.phone.radio.standard: found 802.11ac, expected a standard that exists at 2.4 GHz, the band of ` +
+				`the cell (cell.band)`,
 		},
 		{
 			"aggregation without A-MPDU",
@@ -83,7 +94,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"unknown category", "  ap: {", "  ap: {access: {category: vidoe}, ",
-			`cell.ap.access.category: found "vidoe", expected one of: dcf, background, best_effort, video, voice (did you mean video?)`,
+			`cell.ap.access.category: found "vidoe", expected one of: dcf, background, best_effort, video, voice ` +
+				`(did you mean video?)`,
 		},
 		{
 			"basic rate that is none", "retry_limit: 4", "basic_rates: [6 Mbit/s, 7 Mbit/s]",
@@ -99,19 +111,24 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"short preamble of another standard", "queue: 500 packets", "short_preamble: true",
-			`terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b has two`,
+			`terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b ` +
+				`has two`,
 		},
 		{
 			"no standard", "    profile: pixel4\n", "",
-			`terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under cell, or link: ethernet`,
+			`terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under ` +
+				`cell, or link: ethernet`,
 		},
 		{
 			"unknown profile", "profile: pixel4", "profile: pixle4",
-			`whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you mean pixel4?)`,
+			`whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, ` +
+				`beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you ` +
+				`mean pixel4?)`,
 		},
 		{
 			"unknown machine", "from: [phone, tablet]", "from: [phone, tabelt]",
-			`whole.yaml:54:22: flows.up.from.1: found "tabelt", expected one of: phone, tablet, board, server, other, terminals, all (did you mean tablet?)`,
+			`whole.yaml:54:22: flows.up.from.1: found "tabelt", expected one of: phone, tablet, board, server, ` +
+				`other, terminals, all (did you mean tablet?)`,
 		},
 		{
 			"unknown protocol", "protocol: udp", "protocol: quic",
@@ -119,7 +136,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"field of another protocol", "protocol: ping", "protocol: ping, rate: 1 Mbit/s",
-			`found rate for ping, expected none: it means nothing for this protocol, which takes one of: length, interval, transfers`,
+			`found rate for ping, expected none: it means nothing for this protocol, which takes one of: length, ` +
+				`interval, transfers`,
 		},
 		{"udp without a rate", "rate: 5 Mbit/s, ", "", `found udp without a rate, expected one, such as 30 Mbit/s`},
 		{
@@ -195,7 +213,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"kernel figure without recording", "record: {tcp: all", "record: {tcp: server",
-			`measure.cwnd.quantity: found max_cwnd of phone, whose kernel is not recorded, expected record.tcp with it`,
+			`measure.cwnd.quantity: found max_cwnd of phone, whose kernel is not recorded, expected record.tcp with ` +
+				`it`,
 		},
 		{
 			"quantity that a flow has not", "quantity: ping_rtt", "quantity: ping_rtt, flows: up",
@@ -217,7 +236,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"distance without maxima", "rtt: {quantity: ping_rtt}", "rtt: {quantity: distance}",
-			`measure.rtt.quantity: found distance of phone, of which is not known what it reaches alone, expected share.max_rate of it`,
+			`measure.rtt.quantity: found distance of phone, of which is not known what it reaches alone, expected ` +
+				`share.max_rate of it`,
 		},
 		{
 			"hub that is no server", "profile: pixel4", "profile: pixel4\n    share: {policy: shares, hub: board}",
@@ -241,12 +261,14 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 			"alpha of some", "  board: {link: ethernet, congestion: fair}",
 			"  board: {link: ethernet, congestion: fair, share: {policy: shares, alpha: inf}}\n  laptop: " +
 				"{profile: pixel5, share: {policy: shares, alpha: 1}}",
-			`terminals.board.share.alpha: found another alpha than that of laptop, expected the same on all terminals that share`,
+			`terminals.board.share.alpha: found another alpha than that of laptop, expected the same on all ` +
+				`terminals that share`,
 		},
 		{
 			"PHY rate without a radio", "profile: pixel4",
 			"profile: pixel4\n    link: ethernet\n    share: {policy: shares, knows_phy: true}",
-			`terminals.phone.share.knows_phy: found a PHY rate of a terminal on Ethernet, expected false, or link: wlan`,
+			`terminals.phone.share.knows_phy: found a PHY rate of a terminal on Ethernet, expected false, or link: ` +
+				`wlan`,
 		},
 		{
 			"distance of some flows", "rtt: {quantity: ping_rtt}", "rtt: {quantity: ap_backlog_p95, flows: up}",
@@ -270,7 +292,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"timeline of what has no course", "[goodput, window]", "[goodput, cwnd]",
-			`figures.three.y.1: found cwnd, which is max_cwnd, expected over time there are only one of: goodput, srtt, cwnd, ca_state, cubic_k, send_window`,
+			`figures.three.y.1: found cwnd, which is max_cwnd, expected over time there are only one of: goodput, ` +
+				`srtt, cwnd, ca_state, cubic_k, send_window`,
 		},
 		{
 			"figure at a value not swept", "at: {rtt: 20 ms}", "at: {rtt: 30 ms}",
@@ -286,11 +309,13 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"unknown kind of congestion control", "kind: cubic_rtt", "kind: cubic_rrt",
-			`congestion_controls.fair.kind: found "cubic_rrt", expected one of: cubic_plain, cubic_rttk, cubic_rtt, cubic_bound, compound (did you mean cubic_rtt?)`,
+			`congestion_controls.fair.kind: found "cubic_rrt", expected one of: cubic_plain, cubic_rttk, cubic_rtt, ` +
+				`cubic_bound, compound (did you mean cubic_rtt?)`,
 		},
 		{
 			"parameter of another kind", "{kind: compound, gamma", "{kind: compound, rtt_ref: 1 s, gamma",
-			`congestion_controls.wide.rtt_ref: found rtt_ref for compound, expected none: it takes one of: gamma, gamma_low, gamma_high, lambda, low_window`,
+			`congestion_controls.wide.rtt_ref: found rtt_ref for compound, expected none: it takes one of: gamma, ` +
+				`gamma_low, gamma_high, lambda, low_window`,
 		},
 		{
 			"parameter out of its bounds", "rtt_ref: 200 ms", "rtt_ref: 200 us",
@@ -298,7 +323,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"bounds of another kind", "{kind: cubic_rtt, rtt_ref", "{kind: cubic_rtt, upper: 63, rtt_ref",
-			`congestion_controls.fair.upper: found upper for cubic_rtt, expected none: it takes one of: rtt_ref, beta, hystart`,
+			`congestion_controls.fair.upper: found upper for cubic_rtt, expected none: it takes one of: rtt_ref, ` +
+				`beta, hystart`,
 		},
 		{
 			"bounds that cross",
@@ -313,7 +339,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"one kind under another's name", "  wide: {", "  cubic_rtt: {",
-			`congestion_controls.cubic_rtt: found compound under the name of cubic_rtt, expected a name that is no other kind's`,
+			`congestion_controls.cubic_rtt: found compound under the name of cubic_rtt, expected a name that is no ` +
+				`other kind's`,
 		},
 		{
 			"claim with a mistake", "mean(at(goodput", "mean(at(godput",
@@ -429,9 +456,10 @@ func TestTooManyPointsAreRefusedWithTheirNumber(t *testing.T) {
 
 func TestFilesThatAreNoExperiments(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
-		"empty":         {"", "x.yaml:1:1: found an empty file, expected an experiment"},
-		"comment":       {"# nothing\n", "expected an experiment"},
-		"a list":        {"- a\n- b\n", "x.yaml:1:1: found a list, expected a mapping with name, terminals and flows"},
+		"empty":   {"", "x.yaml:1:1: found an empty file, expected an experiment"},
+		"comment": {"# nothing\n", "expected an experiment"},
+		"a list": {"- a\n- b\n", "x.yaml:1:1: found a list, expected a mapping with name, terminals and " +
+			"flows"},
 		"a word":        {"hello", `found "hello", expected a mapping`},
 		"no flows":      {"name: x\nterminals:\n  a:\n", "found no flows, expected one"},
 		"deep":          {strings.Repeat("[", 10000), "found no YAML: "},

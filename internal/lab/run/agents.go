@@ -20,8 +20,8 @@ import (
 	"airtide/internal/units"
 )
 
-// agents are the processes "airtide share run" of terminals that share, and their hubs
-// ("airtide share hub"). All have one key.
+// agents are the processes "airtide share run" of the sharing terminals, and their hubs ("airtide
+// share hub"). All have the same key.
 type agents struct {
 	setup    *plan.Setup
 	dir      string
@@ -38,20 +38,21 @@ type agent struct {
 	process *machine.Process
 	stdout  *machine.Output
 	stderr  *machine.Output
-	// stopping was set by the runner: another end is an error.
+	// stopping is true after the runner asked the agent to end. Without it, the end of the agent is
+	// an error.
 	stopping bool
 }
 
 const (
 	keyFile     = "cell.key"
-	agentName   = "share-" // with the machine's name behind it
+	agentName   = "share-" // the prefix of a machine's name
 	agentSuffix = ".jsonl"
 	hubName     = "hub-"
 )
 
-// Start starts an agent on each terminal that shares, and waits until all know each other. The cell
-// carries no multicast: each agent gets the addresses of the others, or of its hub. Agents that
-// start later are left to events.
+// Start starts an agent on each sharing terminal and waits until every agent knows its peers. The
+// cell carries no multicast, so each agent gets the addresses of its peers or of its hub. Agents
+// with a later start are left to events.
 func (a *agents) Start(ctx context.Context) error {
 	terminals := map[string]plan.TerminalSetup{}
 	hubs := map[string]bool{}
@@ -106,7 +107,7 @@ func (a *agents) Start(ctx context.Context) error {
 			first = append(first, a.all[len(a.all)-1])
 		}
 		if t.Share.Stop > 0 {
-			a.at(t.Share.Stop, func() error { return a.ask(m.Name()) })
+			a.at(t.Share.Stop, func() error { return a.interrupt(m.Name()) })
 		}
 		a.planPHY(t)
 	}
@@ -147,7 +148,7 @@ func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
 	s, f := t.Share, share.DefaultFlags()
 	f.Key, f.Policy, f.Peers, f.JSON = key, string(s.Policy), peers, true
 	f.MaxRate, f.Capacity = units.Rate(s.MaxRate), units.Rate(s.Capacity)
-	f.SingleFrames = t.Radio.Aggregation.Frames == 1 // nl80211 would tell it
+	f.SingleFrames = t.Radio.Aggregation.Frames == 1 // nl80211 would report it
 	f.Disable = string(s.Disable)
 	if s.Alpha != "" {
 		f.Alpha = string(s.Alpha)
@@ -178,14 +179,14 @@ func (a *agents) start(program string, m machine.Machine, kind string, args ...s
 const (
 	// agentPatience is the time for an agent to start, and to end.
 	agentPatience = 20 * time.Second
-	// agentLoading is the extra time for each further agent. Loading an agent's BPF programs takes
-	// about 1 s of processor time, longer on a busy machine.
+	// agentLoading is the extra time for each further agent. Loading the BPF programs of one agent
+	// takes about 1 s of processor time, and longer on a busy machine.
 	agentLoading = 6 * time.Second
 )
 
 func patience(n int) time.Duration { return agentPatience + time.Duration(n)*agentLoading }
 
-// awaitPeers waits until each agent knows all others.
+// awaitPeers waits until each agent knows all its peers.
 func awaitPeers(ctx context.Context, all []*agent) error {
 	ctx, cancel := context.WithTimeout(ctx, patience(len(all)))
 	defer cancel()
@@ -208,15 +209,15 @@ func (a *agent) awaitPeers(ctx context.Context, want int) error {
 			return fmt.Errorf("the agent of %s has ended: %s", a.machine, a.process.LastLine())
 		case <-ctx.Done():
 			if known < 0 {
-				return fmt.Errorf("the agent of %s says nothing: %w", a.machine, ctx.Err())
+				return fmt.Errorf("the agent of %s reports no status: %w", a.machine, ctx.Err())
 			}
-			return fmt.Errorf("the agent of %s knows %d of %d others: %w", a.machine, known, want, ctx.Err())
+			return fmt.Errorf("the agent of %s knows %d of %d peers: %w", a.machine, known, want, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// peerCount is the number of peers in the agent's last status, -1 before the first.
+// peerCount returns the number of peers in the agent's last status; -1 before the first status.
 func (a *agent) peerCount() (int, error) {
 	line := a.stdout.LastLine()
 	if line == "" {
@@ -231,24 +232,25 @@ func (a *agent) peerCount() (int, error) {
 	return len(status.Peers), nil
 }
 
-// ask asks the agent of a machine to end, and does not wait.
-func (a *agents) ask(name string) error {
+// interrupt asks the agent of a machine to end, without waiting for it.
+func (a *agents) interrupt(name string) error {
 	for _, one := range a.all {
 		if one.file == agentName+name+agentSuffix {
-			return one.ask()
+			return one.interrupt()
 		}
 	}
 	return fmt.Errorf("the agent of %s was never started", name)
 }
 
-// ask asks an agent to end. An agent that ended before is an error: its terminal did not share.
-func (a *agent) ask() error {
+// interrupt asks an agent to end, without waiting for it. If the agent has ended before, its
+// terminal did not share, so this is an error.
+func (a *agent) interrupt() error {
 	if a.process == nil || a.stopping {
 		return nil
 	}
 	select {
 	case <-a.process.Done():
-		return fmt.Errorf("the agent of %s has ended in mid-run: %s", a.machine, a.process.LastLine())
+		return fmt.Errorf("the agent of %s ended during the run: %s", a.machine, a.process.LastLine())
 	default:
 		a.process.Signal(unix.SIGTERM)
 		a.stopping = true
@@ -256,11 +258,11 @@ func (a *agent) ask() error {
 	}
 }
 
-// Stop ends all agents at once: each takes a second to restore the kernel.
+// Stop ends all agents at the same time, because each needs a second to restore the kernel.
 func (a *agents) Stop() error {
 	var errs []error
 	for _, one := range a.all {
-		errs = append(errs, one.ask())
+		errs = append(errs, one.interrupt())
 	}
 	deadline := time.Now().Add(patience(len(a.all)))
 	for _, one := range a.all {
@@ -269,7 +271,7 @@ func (a *agents) Stop() error {
 	return errors.Join(errs...)
 }
 
-// await waits for the end of an agent that was asked.
+// await waits until an interrupted agent has ended.
 func (a *agent) await(patience time.Duration) (err error) {
 	defer func() {
 		err = errors.Join(err, a.stdout.Close())
@@ -289,7 +291,7 @@ func (a *agent) await(patience time.Duration) (err error) {
 	return nil
 }
 
-// Files has the output of each agent and hub.
+// Files returns the output files of all agents and hubs.
 func (a *agents) Files() (all []result.File) {
 	for _, one := range a.all {
 		all = append(all, result.File{Machine: one.machine, Name: one.file})
@@ -297,12 +299,12 @@ func (a *agents) Files() (all []result.File) {
 	return all
 }
 
-// phyPath is the file with a terminal's PHY rate, in place of nl80211.
+// phyPath returns the file with a terminal's PHY rate. The agent reads it instead of nl80211.
 func (a *agents) phyPath(terminal string) string {
 	return filepath.Join(a.dir, "phy-"+terminal+".json")
 }
 
-// planPHY plans the changes of a PHY rate that the agent reads from a file.
+// planPHY plans the changes of a PHY rate in the file that the agent reads.
 func (a *agents) planPHY(t plan.TerminalSetup) {
 	if !t.Share.KnowsPHY {
 		return

@@ -27,7 +27,7 @@ type part interface {
 	Stop() error
 }
 
-// attempt is one try of one run, with its files in dir. It alone writes the result.
+// attempt is one try of one run. Its files are in dir. Only the attempt writes the result.
 type attempt struct {
 	plan     *plan.Plan
 	run      plan.Run
@@ -47,7 +47,7 @@ type attempt struct {
 	log        *logRecorder
 	agents     *agents
 	clocks     *clocks
-	// parts that Start was called of.
+	// started contains the parts whose Start was called.
 	started []part
 
 	sampler  *cellSampler
@@ -74,8 +74,8 @@ func newAttempt(
 	return a
 }
 
-// parts returns the parts in their order of starting and of stopping. Recordings stop after the
-// agents, so they contain the end of the agents' work.
+// parts returns the parts in the order of their start and of their stop. Recordings stop after the
+// agents, so they also contain the end of the agents.
 func (a *attempt) parts() (start, stop []part) {
 	start = []part{
 		a.cell, a.congestion, a.machines, a.traffic, a.guestTCP, a.tcp, a.packets, a.log, a.agents, a.clocks,
@@ -86,7 +86,7 @@ func (a *attempt) parts() (start, stop []part) {
 	return start, stop
 }
 
-// try makes the attempt. Without an error its result is valid.
+// try runs the attempt. If it returns no error, its result is valid.
 func (a *attempt) try(ctx context.Context) (*result.Result, error) {
 	start, stop := a.parts()
 	err := a.start(ctx, start)
@@ -130,9 +130,9 @@ func (a *attempt) start(ctx context.Context, parts []part) error {
 	return nil
 }
 
-var errEngine = errors.New("the cell's engine has ended in mid-run")
+var errEngine = errors.New("the cell's engine ended during the run")
 
-// send runs the traffic from time zero to the end, and counts meanwhile.
+// send runs the traffic from time zero to the end and reads the counters during it.
 func (a *attempt) send(ctx context.Context) (err error) {
 	warmup, end := time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration)
 	c := a.cell.cell
@@ -189,7 +189,7 @@ func (a *attempt) send(ctx context.Context) (err error) {
 	return err
 }
 
-// withEngine ends with the cell's engine (errEngine).
+// withEngine returns a context that ends with errEngine when the cell's engine ends.
 func withEngine(ctx context.Context, c *cell.Cell) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -230,7 +230,7 @@ func (a *attempt) describe() {
 	r.KernelLog = a.log.file
 }
 
-// summarise judges the run and takes its measurements.
+// summarise checks whether the run is valid and takes its measurements.
 func (a *attempt) summarise(ctx context.Context) error {
 	r := a.result
 	system, err := a.computer.describe(ctx)
@@ -278,7 +278,7 @@ func (a *attempt) readRecordings(m *measure.Run) error {
 	return a.readRecording(m, files[0], a.tcp.loss(), names...)
 }
 
-// readRecording adds the flows that some machines send, from one recording.
+// readRecording reads one recording and adds the flows that its machines send.
 func (a *attempt) readRecording(m *measure.Run, file result.File, loss string, machines ...string) error {
 	kernel, damage, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(a.result.ZeroNs),
 		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, a.result, machines...))
@@ -339,7 +339,7 @@ func (c *cellPart) warnings() []string {
 	return c.cell.Warnings()
 }
 
-// congestionPart is the congestion controls of airtide that the run loads.
+// congestionPart loads the congestion controls of airtide for the run.
 type congestionPart struct {
 	setup    *plan.Setup
 	controls *setup.CongestionControls
@@ -357,7 +357,7 @@ func (c *congestionPart) Stop() error {
 	return c.controls.Close()
 }
 
-// loaded is the setup with the kernel's names of the congestion controls.
+// loaded returns the setup with the names that the kernel uses for the congestion controls.
 func (c *congestionPart) loaded() *plan.Setup { return c.controls.In(c.setup) }
 
 func (c *congestionPart) described() (all []result.CongestionControl) {

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// clocks are the clocks of the guests: their rates are set before time zero and measured over the
+// clocks are the clocks of the guests. Their rates are set before time zero and measured during the
 // run.
 type clocks struct {
 	machines *machines
@@ -22,11 +22,12 @@ type guestClock struct {
 	name  string
 	asked float64
 	start reading
-	// rate is measured over the run, and known within rateError of itself. 0 before the end.
+	// rate is the measured rate; zero before the end of the run. rateError is its relative error.
 	rate, rateError float64
 }
 
-// reading is one moment by two clocks: the guest's and this computer's, known within withinNs.
+// reading is one moment on the guest's clock and on this computer's clock. Both are known within
+// withinNs.
 type reading struct{ guestNs, hereNs, withinNs int64 }
 
 const (
@@ -48,7 +49,7 @@ func (c *clocks) Start(ctx context.Context) error {
 				return fmt.Errorf("setting the clock of %s: %w", g.name, err)
 			}
 			if len(lacks) > 0 {
-				return fmt.Errorf("the kernel of %s lacks something that its time needs: %s", g.name, lacks[0])
+				return fmt.Errorf("the kernel of %s cannot follow its clock: %s", g.name, lacks[0])
 			}
 		}
 		start, err := readClock(ctx, g)
@@ -92,7 +93,7 @@ func (c *clocks) readRates(ctx context.Context) error {
 	return nil
 }
 
-// rate returns the measured rate of a machine's clock; 0 if the machine has no own clock.
+// rate returns the measured rate of a machine's clock; 0 if the machine has no clock of its own.
 func (c *clocks) rate(name string) float64 {
 	for _, one := range c.all {
 		if one.name == name {
@@ -102,7 +103,7 @@ func (c *clocks) rate(name string) float64 {
 	return 0
 }
 
-// problems name clocks that ran at another rate than asked.
+// problems names the clocks whose rate differs from the requested rate.
 func (c *clocks) problems() (all []string) {
 	for _, one := range c.all {
 		if problem := one.problem(); problem != "" {
@@ -121,8 +122,8 @@ func (c *guestClock) problem() string {
 		c.name, c.rate, c.asked, 100*c.rateError)
 }
 
-// place adds the clock to a recording by that clock. zeroNs is the run's time zero on this
-// computer.
+// place adds the guest's clock to a recording that used it. zeroNs is time zero of the run on this
+// computer's clock.
 func (c *clocks) place(f result.File, zeroNs int64) result.File {
 	for _, one := range c.all {
 		if one.name == f.Machine && one.rate != 0 {

@@ -14,7 +14,7 @@ import (
 type tcpCounters struct {
 	machines machine.Set
 	before   map[string]timewarp.Errors
-	// growth is the increase between the two, by machine; nil before the end.
+	// growth is the increase from warm-up to end, by machine; nil before the end.
 	growth map[string]map[string]uint64
 }
 

@@ -43,7 +43,7 @@ func GuestFunctions() map[string]vm.Function {
 	return functions
 }
 
-// guestTCP records the TCP of the guest that this process runs in.
+// guestTCP records the TCP of the guest in which this process runs.
 type guestTCP struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -51,7 +51,7 @@ type guestTCP struct {
 	err    error
 }
 
-// start returns when the recording has begun.
+// start starts the recording and returns after its start.
 func (r *guestTCP) start(input json.RawMessage) (any, error) {
 	var tool string
 	if err := json.Unmarshal(input, &tool); err != nil {
@@ -87,8 +87,8 @@ func (r *guestTCP) stop(json.RawMessage) (any, error) {
 	return r.result, r.err
 }
 
-// setClock loads the module and sets the ratio. It returns the parts of the kernel that cannot
-// follow.
+// setClock loads the module and sets the ratio of the clock. It returns the parts of the kernel
+// that cannot follow the clock.
 func setClock(input json.RawMessage) (any, error) {
 	var s clockSetting
 	if err := json.Unmarshal(input, &s); err != nil {
@@ -103,7 +103,7 @@ func setClock(input json.RawMessage) (any, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(guestModule); err != nil {
-		return nil, fmt.Errorf("the virtual machine has no module: %w", err)
+		return nil, fmt.Errorf("opening the kernel module of the virtual machine: %w", err)
 	}
 	k := timewarp.Running()
 	if _, err := k.Load(guestModule); err != nil {

@@ -9,8 +9,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// A run in which a clock ran otherwise than asked may not be used, nor one in which a kernel
-// complained.
+// A run is invalid if a clock ran at another rate than requested, or if a kernel reported a fault.
 func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 	for _, c := range []struct {
 		ratio         plan.ClockRatio
@@ -31,7 +30,7 @@ func TestWhatMakesARunWithAVirtualMachineUnusable(t *testing.T) {
 	for said, complaint := range map[string]string{
 		"": "", "a line\n": "",
 		"one\nWARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1\nCall Trace:\n": "" +
-			"the kernel of phone complained: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
+			"the kernel of phone reported: WARNING: CPU: 0 PID: 7 at net/ipv4/tcp.c:1",
 	} {
 		m := &machines{dir: t.TempDir()}
 		console, err := os.Create(filepath.Join(m.dir, consoleFile("phone")))

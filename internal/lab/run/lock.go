@@ -10,14 +10,13 @@ import (
 	"airtide/internal/sys/lock"
 )
 
-// lockPath is held by the lab that runs on this machine.
+// lockPath is the lock file of the lab on this machine.
 var lockPath = "/run/airtide/lab.lock"
 
 // ErrBusy means that another lab runs on this machine.
 var ErrBusy = errors.New("another experiment runs on this machine, and both would falsify each other's results")
 
-// lockMachine keeps other labs away until the file is closed, which the end of the process does
-// too.
+// lockMachine excludes other labs until the file is closed. The end of the process also closes it.
 func lockMachine(experiment string) (*os.File, error) {
 	if err := os.MkdirAll("/run/airtide", 0o755); err != nil {
 		return nil, fmt.Errorf("reserving the machine: %w", err)

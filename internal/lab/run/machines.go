@@ -26,7 +26,7 @@ type machines struct {
 	cell       *cellPart
 	congestion *congestionPart
 
-	// namespaces are the cell's machines. In all, a guest is in the place of its namespace.
+	// namespaces are the cell's machines. In the field all, a guest replaces its namespace.
 	namespaces machine.Set
 	all        machine.Set
 	guests     []*guest
@@ -111,7 +111,7 @@ func (m *machines) boot(ctx context.Context, g *guest, t *plan.TerminalSetup) (e
 		return err
 	}
 	if g.console, err = os.Create(filepath.Join(m.dir, consoleFile(g.name))); err != nil {
-		return fmt.Errorf("keeping what its kernel says: %w", err)
+		return fmt.Errorf("saving its console: %w", err)
 	}
 	place, ok := m.namespaces.Get(g.name).(*machine.Namespace)
 	if !ok {
@@ -171,8 +171,8 @@ func (m *machines) Stop() error {
 
 func consoleFile(name string) string { return name + "-console.log" }
 
-// saveConsole keeps the console's file unless it is empty. A complaint of the kernel is a problem
-// of the run.
+// saveConsole keeps the file of the console unless the file is empty. A problem that the kernel
+// reports there is a problem of the run.
 func (m *machines) saveConsole(g *guest) error {
 	if g.console == nil {
 		return nil
@@ -180,10 +180,10 @@ func (m *machines) saveConsole(g *guest) error {
 	path := filepath.Join(m.dir, consoleFile(g.name))
 	said, err := os.ReadFile(path)
 	if err := errors.Join(err, g.console.Close()); err != nil {
-		return fmt.Errorf("keeping what the kernel of %s said: %w", g.name, err)
+		return fmt.Errorf("saving the console of %s: %w", g.name, err)
 	}
 	if complaint := vm.FirstKernelProblem(string(said)); complaint != "" {
-		m.problems = append(m.problems, fmt.Sprintf("the kernel of %s complained: %s", g.name, complaint))
+		m.problems = append(m.problems, fmt.Sprintf("the kernel of %s reported: %s", g.name, complaint))
 	}
 	if len(said) == 0 {
 		return os.Remove(path)

@@ -14,7 +14,7 @@ import (
 	"airtide/internal/vm"
 )
 
-// preflight names everything at once that this machine lacks to run an experiment.
+// preflight reports everything that this machine lacks to run an experiment, in one error.
 func preflight(p *plan.Plan) error {
 	var problems []error
 	if os.Geteuid() != 0 {
@@ -36,8 +36,8 @@ func preflight(p *plan.Plan) error {
 	return errors.Join(append(problems, congestionProblems(p)...)...)
 }
 
-// congestionProblems tries to load each congestion control of the plan. Only the kernel knows
-// whether it can.
+// congestionProblems tries to load each congestion control of the plan, because only the kernel
+// knows whether this is possible.
 func congestionProblems(p *plan.Plan) (problems []error) {
 	tried := map[plan.CongestionSetup]bool{}
 	reported := map[string]bool{}
@@ -84,8 +84,8 @@ func tools(p *plan.Plan) []machine.Tool {
 	return all
 }
 
-// fetchKernels gets the kernels of the plan's guests from Debian's archive, unless the cache has
-// them. For guests with their own clock it builds the module with the kernel's headers.
+// fetchKernels downloads the kernels of the plan's guests from Debian's archive, unless the cache
+// has them. For guests with their own clock it builds the kernel module.
 func (o *Options) fetchKernels(ctx context.Context, p *plan.Plan) error {
 	for _, kernel := range guestKernels(p, anyGuest) {
 		if _, err := vm.Cached(string(kernel)); !errors.Is(err, vm.ErrNoKernel) {

@@ -22,7 +22,7 @@ import (
 	"airtide/internal/sockets/filter"
 )
 
-// tcpRecorder records the TCP of the namespaces, all in one file.
+// tcpRecorder records the TCP of the namespaces into one file.
 type tcpRecorder struct {
 	dir, tool string
 	record    plan.Names // of machines
@@ -37,7 +37,7 @@ type tcpRecorder struct {
 
 const recordingFile = "tcp.atr"
 
-// Start returns when the recording has begun.
+// Start starts the recording and returns after its start.
 func (r *tcpRecorder) Start(ctx context.Context) error {
 	var namespaces []*machine.Namespace
 	for _, m := range r.machines.all.Named(r.record) {
@@ -90,7 +90,7 @@ func (r *tcpRecorder) Stop() error {
 	return nil
 }
 
-// Files has the same file for each recorded machine.
+// Files returns the same file for each recorded machine.
 func (r *tcpRecorder) Files() (all []result.File) {
 	for _, name := range r.recorded {
 		all = append(all, result.File{Machine: name, Name: recordingFile})
@@ -111,8 +111,8 @@ func lossWarning(r *record.Result) string {
 		"counts that are taken from it are too low by about as much", lost, all, 100*float64(lost)/float64(all))
 }
 
-// filterFor selects the sockets of some namespaces: by namespace or, if they are too many, by
-// address.
+// filterFor selects the sockets of some namespaces. It selects them by namespace, or by address if
+// there are too many namespaces.
 func filterFor(namespaces []*machine.Namespace) (f filter.Filter, err error) {
 	if len(namespaces) > filter.MaxNetNS {
 		for _, n := range namespaces {
@@ -131,7 +131,8 @@ func filterFor(namespaces []*machine.Namespace) (f filter.Filter, err error) {
 	return f, nil
 }
 
-// widenPrefixes makes fewer prefixes that cover the same addresses, and perhaps others.
+// widenPrefixes returns fewer prefixes that contain the same addresses. They may contain further
+// addresses.
 func widenPrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	for bits := 32; len(prefixes) > filter.MaxPrefixes && bits > 8; bits-- {
 		for i, p := range prefixes {
@@ -145,7 +146,7 @@ func widenPrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	return prefixes
 }
 
-// guestRecorder records the TCP of each guest, inside it.
+// guestRecorder records the TCP of each guest inside the guest.
 type guestRecorder struct {
 	dir, tool string
 	record    plan.Names
@@ -159,7 +160,7 @@ type guestRecording struct {
 	result record.Result
 }
 
-// Start returns when all recordings have begun.
+// Start starts all recordings and returns after their start.
 func (r *guestRecorder) Start(ctx context.Context) error {
 	for _, m := range r.machines.all.Named(r.record) {
 		g, ok := m.(*guest)
@@ -174,7 +175,7 @@ func (r *guestRecorder) Start(ctx context.Context) error {
 	return nil
 }
 
-// guestEnd is the time for a guest to end its recording and hand it over.
+// guestEnd is the time in which a guest must end and send its recording.
 const guestEnd = time.Minute
 
 // Stop ends the recordings and fetches them from the guests.
@@ -202,7 +203,7 @@ func (r *guestRecording) fetch(path string) (err error) {
 	return r.guest.Fetch(ctx, guestRecordingFile, f)
 }
 
-// Files are in the order of the machines, without their clocks.
+// Files returns the recordings in the order of the machines, without their clocks.
 func (r *guestRecorder) Files() (all []result.File) {
 	for _, one := range r.all {
 		all = append(all, result.File{Machine: one.guest.name, Name: one.file})
@@ -240,7 +241,7 @@ const (
 	captureEnd = 5 * time.Second
 )
 
-// Start returns when all captures have begun.
+// Start starts all captures and returns after their start.
 func (r *packetRecorder) Start(context.Context) error {
 	for _, m := range r.machines.namespaces.Named(r.record) {
 		device := "any"
@@ -308,10 +309,11 @@ type logRecorder struct {
 	warnings []string
 }
 
-// Start marks the end of the log. A container may refuse that; the run goes on without the log.
+// Start marks the end of the log. A container may refuse this; the run then continues without the
+// log.
 func (r *logRecorder) Start(context.Context) (err error) {
 	if r.log, err = machine.MarkKernelLog(); err != nil {
-		r.warnings = append(r.warnings, "the kernel's log is not kept: "+err.Error())
+		r.warnings = append(r.warnings, "the kernel's log is not saved: "+err.Error())
 		r.log = nil
 	}
 	return nil
@@ -331,7 +333,7 @@ func (r *logRecorder) save() error {
 	}
 	r.file = "kernel.log"
 	if err := os.WriteFile(filepath.Join(r.dir, r.file), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		return fmt.Errorf("keeping the kernel's log: %w", err)
+		return fmt.Errorf("saving the kernel's log: %w", err)
 	}
 	return nil
 }

@@ -14,22 +14,24 @@ import (
 type Options struct {
 	// Tool is the version of this program, for the results.
 	Tool string
-	// LagLimit bounds the lateness of packets in a valid run: 1 % may leave the cell later, and 0.1
-	// % ten times later. 0 means engine.DefaultLagLimit.
+	// LagLimit is the limit of the lateness of packets in a valid run. At most 1 % of the packets
+	// may leave the cell later than the limit, and 0.1 % later than ten times the limit. Zero means
+	// engine.DefaultLagLimit.
 	LagLimit time.Duration
-	// AtOnce is the number of runs at a time, each in its own cell; 0 means 1. Runs at once save
-	// time if one leaves the processors idle. A run that is late because of another does not count.
+	// AtOnce is the number of simultaneous runs, each in its own cell; 0 means 1. Simultaneous runs
+	// save time if one run leaves the processors idle. A run that was late because of another run
+	// does not count.
 	AtOnce int
-	// Notice gets messages for the user, Progress the state of each run about every half second.
-	// Both may be nil. No two calls overlap.
+	// Notice gets messages for the user. Progress gets the state of each run about every half
+	// second. Both may be nil, and their calls do not overlap.
 	Notice   func(string)
 	Progress func(Progress)
 }
 
 // Progress is the state of one run.
 type Progress struct {
-	// Run is its id. It is number Number of Total; Finished of them are done. Attempt counts from
-	// 1.
+	// Run is the id of the run. It has the number Number of Total; Finished runs are done. Attempt
+	// counts from 1.
 	Run                     string
 	Number, Total, Finished int
 	Attempt                 int
@@ -54,14 +56,14 @@ const MaxAtOnce = 64
 // ErrFailed is the error of an experiment in which some runs have no result.
 var ErrFailed = errors.New("some runs failed")
 
-// Run runs an experiment from its beginning, into a new folder below root. If the error comes with
-// an outcome, finished runs are kept.
+// Run runs an experiment from its beginning, into a new folder below root. If it returns an error
+// with an outcome, the finished runs are kept.
 func Run(ctx context.Context, root string, p *plan.Plan, o Options) (*Outcome, error) {
 	return o.execute(ctx, p, func() (*result.Folder, error) { return result.Create(root, p, time.Now()) })
 }
 
-// Resume does the missing runs of a result. The plan is the experiment as it is now; nil means the
-// result's own.
+// Resume does the missing runs of a result. The plan is the current experiment; nil means the plan
+// of the result.
 func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome, error) {
 	f, err := result.Open(dir)
 	if err != nil {
@@ -74,8 +76,8 @@ func Resume(ctx context.Context, dir string, p *plan.Plan, o Options) (*Outcome,
 	return o.execute(ctx, now, func() (*result.Folder, error) { return f.Resume(p) })
 }
 
-// execute runs the missing runs of a result. It first checks that the machine supports them, before
-// it writes to the disk.
+// execute does the missing runs of a result. It checks that the machine supports them before it
+// writes to the disk.
 func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result.Folder, error)) (*Outcome, error) {
 	if err := preflight(p); err != nil {
 		return nil, err

@@ -33,14 +33,14 @@ func newCellSampler(dir string, c *cell.Cell, warmup time.Duration) (*cellSample
 	return &cellSampler{cell: c, warmup: warmup, series: series}, nil
 }
 
-// sample is a time at which the counters are read. A window of the time series may end there.
+// sample is a time at which the counters are read. It may end a window of the time series.
 type sample struct {
 	at       time.Duration
 	inSeries bool
 }
 
-// events read the counters from time zero to the end. Extra times are those at which flows begin
-// and end.
+// events reads the counters from time zero to the end. The extra times are the starts and ends of
+// flows.
 func (c *cellSampler) events(interval, end time.Duration, extra []time.Duration) []event {
 	var events []event
 	for _, s := range samples(interval, end, append(extra, c.warmup)) {
@@ -49,7 +49,7 @@ func (c *cellSampler) events(interval, end time.Duration, extra []time.Duration)
 	return events
 }
 
-// samples are the times from 0 to the end, one each interval, with the times between.
+// samples returns the times from 0 to the end, one per interval, and the times between them.
 func samples(interval, end time.Duration, between []time.Duration) []sample {
 	var all []sample
 	for t := time.Duration(0); t < end; t += interval {
@@ -86,7 +86,7 @@ func (c *cellSampler) take(at sample) error {
 	return c.series.Add(cell.Between(last, s))
 }
 
-// window has the counters between warm-up and end; nil if the run did not come so far.
+// window returns the counters from warm-up to end; nil if the run ended before.
 func (c *cellSampler) window() *cell.Window {
 	if c.from == nil || c.to == nil || c.to.TimeNs <= c.from.TimeNs {
 		return nil
@@ -94,7 +94,7 @@ func (c *cellSampler) window() *cell.Window {
 	return cell.Between(c.from, c.to)
 }
 
-// flowTimes are the times at which flows begin and end.
+// flowTimes returns the times at which flows start and end.
 func flowTimes(s *plan.Setup) (times []time.Duration) {
 	for _, f := range s.Flows {
 		times = append(times, time.Duration(f.Start), time.Duration(f.Flow.Stop))

@@ -19,7 +19,8 @@ import (
 const (
 	// attempts is the limit of attempts of one run.
 	attempts = 5
-	// failuresInARow end an experiment: the next run would fail too.
+	// failuresInARow is the number of consecutive failures that ends an experiment, because the
+	// next run would fail too.
 	failuresInARow = 3
 )
 
@@ -45,7 +46,7 @@ type scheduler struct {
 	waiting []plan.Run
 	outcome Outcome
 	failed  int // in a row
-	// overhead is the mean time of the runs so far besides their duration.
+	// overhead is the mean time of the finished runs in addition to their duration.
 	overhead     time.Duration
 	overheadRuns int
 }
@@ -55,7 +56,7 @@ func newScheduler(folder *result.Folder, o Options, t try) *scheduler {
 	return &scheduler{Options: o, folder: folder, plan: folder.Plan, try: t, overhead: plan.Overhead}
 }
 
-// errEnded ends the other workers.
+// errEnded is the cause that ends the other workers.
 var errEnded = errors.New("the experiment has ended")
 
 // run does the missing runs.
@@ -74,10 +75,10 @@ func (s *scheduler) run(ctx context.Context) (*Outcome, error) {
 	err = workers.Wait()
 	switch {
 	case ctx.Err() != nil && o.Finished < o.Total:
-		return o, fmt.Errorf("interrupted after %d of %d runs: airtide lab resume %s does the rest",
+		return o, fmt.Errorf("interrupted after %d of %d runs: airtide lab resume %s continues",
 			o.Finished, o.Total, o.Dir)
 	case err != nil:
-		return o, fmt.Errorf("stopped after %d of %d runs (airtide lab resume %s does the rest): %w",
+		return o, fmt.Errorf("stopped after %d of %d runs (airtide lab resume %s continues): %w",
 			o.Finished, o.Total, o.Dir, err)
 	case len(o.Failed) > 0:
 		return o, fmt.Errorf("%w: %d of %d; airtide lab resume %s tries them again",
@@ -112,7 +113,7 @@ func (s *scheduler) take() *progress {
 	return p
 }
 
-// settle counts a run that is over. Its error ends the experiment.
+// settle counts a run that has ended. The error of settle ends the experiment.
 func (s *scheduler) settle(ctx context.Context, run plan.Run, err error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -131,12 +132,12 @@ func (s *scheduler) settle(ctx context.Context, run plan.Run, err error) error {
 	return nil
 }
 
-// fatal reports whether every other run would fail in the same way.
+// fatal reports whether all other runs would fail with the same error.
 func fatal(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, os.ErrPermission)
 }
 
-// runUntilValid makes attempts of a run until one is valid, or fails other than by being late.
+// runUntilValid makes attempts of a run until one is valid. An error other than lateness ends it.
 func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 	for n := 1; ; n++ {
 		began := time.Now()
@@ -147,7 +148,7 @@ func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 		p.begin(attempt.Number)
 		dir, err := filepath.Abs(attempt.Dir) // agents start in another folder
 		if err != nil {
-			return fmt.Errorf("beginning run %s: %w", p.run.ID, err)
+			return fmt.Errorf("starting run %s: %w", p.run.ID, err)
 		}
 		stop := p.every(progressInterval)
 		r, err := s.try(ctx, p.run, dir, p)
@@ -160,7 +161,7 @@ func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 			s.learnOverhead(time.Since(began) - time.Duration(s.plan.Points[p.run.Point].Setup.Duration))
 			return nil
 		case ctx.Err() != nil:
-			// The files of this attempt are put aside when the run begins again.
+			// If the run is resumed, the files of this attempt are moved to the attempts.
 			return context.Cause(ctx)
 		}
 		if failErr := attempt.Fail(err.Error(), r); failErr != nil {
@@ -173,7 +174,7 @@ func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 	}
 }
 
-// learnOverhead takes the time of a run besides its duration into the mean.
+// learnOverhead adds a run's time in addition to its duration to the mean.
 func (s *scheduler) learnOverhead(overhead time.Duration) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -184,7 +185,7 @@ func (s *scheduler) learnOverhead(overhead time.Duration) {
 	s.overhead += (overhead - s.overhead) / time.Duration(s.overheadRuns)
 }
 
-// timeLeft estimates the time for some runs and those under way, from the beginning of the first.
+// timeLeft estimates the time for some runs and the running ones, from the start of the first one.
 func (s *scheduler) timeLeft(runs []plan.Run) (left time.Duration, finished int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -214,7 +215,7 @@ func (p *progress) begin(attempt int) {
 	p.enter("setting up")
 }
 
-// enter names the step that begins now.
+// enter sets the current step.
 func (p *progress) enter(stage string) {
 	p.mutex.Lock()
 	p.stage = stage
@@ -222,7 +223,7 @@ func (p *progress) enter(stage string) {
 	p.tell()
 }
 
-// setZero begins the traffic at the run's time zero.
+// setZero starts the traffic at time zero of the run.
 func (p *progress) setZero(zero time.Time) {
 	p.mutex.Lock()
 	p.zero = zero

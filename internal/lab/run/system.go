@@ -40,7 +40,7 @@ func (c *computer) describe(ctx context.Context) (*result.System, error) {
 	return c.system, nil
 }
 
-// processor is the model of this computer's processors; empty if Linux does not tell.
+// processor returns the model of this computer's processors; empty if Linux does not report it.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -13,7 +13,7 @@ type event struct {
 	do func(context.Context) error
 }
 
-// runTimeline does events at their times. It ends at the first error, and with ctx.
+// runTimeline runs events at their times. It ends at the first error and when ctx ends.
 func runTimeline(ctx context.Context, zero time.Time, events []event) error {
 	events = slices.Clone(events)
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
@@ -28,7 +28,7 @@ func runTimeline(ctx context.Context, zero time.Time, events []event) error {
 	return nil
 }
 
-// sleepUntil returns the cause of ctx if that ends first.
+// sleepUntil sleeps until a time. If ctx ends first, it returns the cause.
 func sleepUntil(ctx context.Context, t time.Time) error {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()

@@ -6,12 +6,12 @@ import (
 	"airtide/internal/cell"
 )
 
-// minStolenPercent is reported beside a late emulator. It is half of the stolen time that makes one
-// packet in a hundred late.
+// minStolenPercent is the stolen time from which a report of a late emulator mentions it. It is
+// half of the stolen time that makes one packet in a hundred late.
 const minStolenPercent = 0.5
 
-// emulatorProblems are problems of the emulator from time zero to the end: it was late, or it lost
-// packets outside of queues and paths. If the status is missing, nothing is known.
+// emulatorProblems reports whether the emulator was late, or lost packets outside of queues and
+// paths, between time zero and end. If the status is missing, nothing is known.
 func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string) {
 	if s == nil || s.Engine == nil {
 		return nil
@@ -35,8 +35,8 @@ func emulatorProblems(s *cell.Status, stolenPercent float64) (problems []string)
 	return problems
 }
 
-// unreadPackets counts packets lost between a machine and the engine. A lab has no outside machine,
-// whose sender could exceed every limit.
+// unreadPackets counts packets lost between a machine and the engine. A lab has no outside machine
+// that could send more than any limit.
 func unreadPackets(s *cell.Status) (n uint64) {
 	for _, t := range s.Terminals {
 		n += t.Port.KernelDropped
@@ -47,8 +47,8 @@ func unreadPackets(s *cell.Status) (n uint64) {
 	return n
 }
 
-// late reports whether a run is not valid because the engine was late or did not read packets in
-// time. Another attempt may be better.
+// late reports whether a run is invalid because the engine was late or did not read packets in
+// time. A further attempt may succeed.
 func late(s *cell.Status) bool {
 	return s != nil && s.Engine != nil && (s.Engine.LagExceeded || unreadPackets(s) > 0)
 }
