@@ -7,17 +7,16 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// address6 is an agent's address of the other family.
+// address6 returns an agent's IPv6 address.
 func address6(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte{0xfe, 0x80, 15: byte(i)}), 0)
 }
 
-// hears says over what a terminal of a test hears and speaks.
+// hears is the set of IP versions of a terminal.
 type hears struct{ four, six bool }
 
-// TestOneFamilyIsEnoughWhereItReachesAll lets terminals speak over what they have until all is
-// settled.
-func TestOneFamilyIsEnoughWhereItReachesAll(t *testing.T) {
+// Terminals send over their versions of IP until their choice no longer changes.
+func TestMulticastUsesOneFamilyIfItReachesAll(t *testing.T) {
 	four, six, both := hears{true, false}, hears{false, true}, hears{true, true}
 	for what, c := range map[string]struct {
 		own    hears
@@ -73,9 +72,8 @@ func TestOneFamilyIsEnoughWhereItReachesAll(t *testing.T) {
 	}
 }
 
-// TestATerminalHasAnAddressOfEachFamily: where it says that it hears both, its reports count over
-// both, and it is one terminal all the same.
-func TestATerminalHasAnAddressOfEachFamily(t *testing.T) {
+// The reports of a terminal with both families count over both, but it is one terminal.
+func TestAddressesOfBothFamiliesAreOneTerminal(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -94,8 +92,8 @@ func TestATerminalHasAnAddressOfEachFamily(t *testing.T) {
 	bounded(t, b.Receiver)
 }
 
-// TestAGoodByeCountsFromWhereverATerminalHasGone: it is sent from the new address.
-func TestAGoodByeCountsFromWhereverATerminalHasGone(t *testing.T) {
+// A terminal whose address changes sends its last report from the new address.
+func TestALeavingReportCountsFromANewAddress(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -108,7 +106,7 @@ func TestAGoodByeCountsFromWhereverATerminalHasGone(t *testing.T) {
 	}
 }
 
-func TestTerminalsElsewhereMakeNobodyHeardMoreOften(t *testing.T) {
+func TestMeanGapDoesNotCountTerminalsElsewhere(t *testing.T) {
 	k := cellkey.New()
 	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)

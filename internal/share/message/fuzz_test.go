@@ -41,14 +41,15 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		b2, err := decodeBody(again)
-		if err != nil || b2.report != b.report || b2.challenge != b.challenge || !slices.Equal(b2.echoes, b.echoes) || b2.wanting != b.wanting {
+		if err != nil || b2.report != b.report || b2.challenge != b.challenge ||
+			!slices.Equal(b2.echoes, b.echoes) || b2.wanting != b.wanting {
 			t.Fatalf("%+v became %+v, %v", b, b2, err)
 		}
 	})
 }
 
-// Datagrams of the fuzzer reach a Receiver with one peer, once as they are and once sealed by a
-// member who may write any body.
+// A Receiver with one peer gets the fuzzer's datagrams unchanged, and as bodies that a member has
+// sealed.
 func FuzzReceive(f *testing.F) {
 	k, err := cellkey.Parse(fuzzKey)
 	if err != nil {

@@ -12,16 +12,18 @@ const ms, second = int64(1e6), int64(1e9)
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
-// plausible is a report with everything at random within the limits.
+// plausible returns a report with random values within the limits.
 func plausible(r *rand.Rand) Report {
 	rate := func() Rate { return Rate(r.Uint64N(uint64(HighestRate) + 1)) }
 	rtt := func() uint32 { return uint32(r.Uint64N(LongestRTTUs + 1)) }
 	p := Report{
 		PeriodMs: LowestPeriodMs + uint32(r.Uint64N(HighestPeriodMs-LowestPeriodMs+1)),
 		State:    State(r.Uint64N(uint64(Leaving))), PHYKbps: rate(), DeliveryKbps: rate(), DemandKbps: rate(),
-		ApplicationLimited: r.Uint64()%2 == 0, ForeignQueues: r.Uint64()%2 == 0, SingleFrames: r.Uint64()%2 == 0, BothFamilies: r.Uint64()%2 == 0, BSS: r.Uint32(),
+		ApplicationLimited: r.Uint64()%2 == 0, ForeignQueues: r.Uint64()%2 == 0, SingleFrames: r.Uint64()%2 == 0,
+		BothFamilies: r.Uint64()%2 == 0, BSS: r.Uint32(),
 		UploadKbps: rate(), DownloadKbps: rate(), BoundKbps: rate(),
-		Weight: LowestWeight + uint16(r.Uint64N(HighestWeight-LowestWeight+1)), MinRTTUs: rtt(), SmoothedRTTUs: rtt(), RTT95Us: rtt(),
+		Weight:   LowestWeight + uint16(r.Uint64N(HighestWeight-LowestWeight+1)),
+		MinRTTUs: rtt(), SmoothedRTTUs: rtt(), RTT95Us: rtt(),
 		QueuedBytes: uint32(r.Uint64N(MostQueuedBytes + 1)), FlowsUp: uint16(r.Uint64()), FlowsDown: uint16(r.Uint64()),
 		Counts: Counts{r.Uint32(), [4]uint32{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32()}},
 	}
@@ -36,7 +38,7 @@ func address(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 0)
 }
 
-// agent is one terminal's Receiver and Sender, at its address.
+// agent is a terminal's Receiver and Sender with its address.
 type agent struct {
 	*Receiver
 	*Sender
@@ -50,7 +52,10 @@ func newAgent(k cellkey.Key, i int, nowNs int64) *agent {
 
 func newAgentWith(k cellkey.Key, random rand.Source, i int, nowNs int64) *agent {
 	r := NewReceiver(Config{Key: k, Random: random}, nowNs)
-	return &agent{Receiver: r, Sender: NewSender(r, nowNs), at: address(i), says: Report{State: Controlling, Weight: 1000, FlowsUp: uint16(i)}}
+	return &agent{
+		Receiver: r, Sender: NewSender(r, nowNs), at: address(i),
+		says: Report{State: Controlling, Weight: 1000, FlowsUp: uint16(i)},
+	}
 }
 
 func (a *agent) send(t testing.TB, nowNs int64) []byte {
@@ -62,7 +67,7 @@ func (a *agent) send(t testing.TB, nowNs int64) []byte {
 	return d
 }
 
-// tell sends a report of a to b and returns what b makes of it.
+// tell sends a report of a to b and returns the result of b.
 func tell(t testing.TB, a, b *agent, nowNs int64) Reason {
 	t.Helper()
 	_, reason := b.Receive(a.at, a.send(t, nowNs), nowNs)

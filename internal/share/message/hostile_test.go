@@ -9,7 +9,7 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// bounded says whether a Receiver keeps no more than it may.
+// bounded fails the test if a Receiver keeps more than it may.
 func bounded(t *testing.T, r *Receiver) {
 	t.Helper()
 	if n := len(r.sessions); n > 2*r.maxPeers {
@@ -26,15 +26,14 @@ func bounded(t *testing.T, r *Receiver) {
 	}
 }
 
-// A million datagrams of somebody without the key, who hears everything: rubbish, headers of the
-// cell with rubbish behind them, headers of sessions that are there with numbers to come, changed
-// and replayed reports and recordings of former sessions, from one address, from many, and from
-// those of the peers. Meanwhile three terminals report to each other.
-func TestAMillionHostileDatagramsMoveNothing(t *testing.T) {
+// An attacker without the key receives all traffic and sends a million datagrams: random bytes,
+// valid headers with random bodies or future numbers, changed and replayed reports, and reports of
+// former sessions. Three terminals exchange reports at the same time.
+func TestAMillionHostileDatagramsChangeNothing(t *testing.T) {
 	k := cellkey.New()
 	tag := k.Tag()
 	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
-	// Two hundred sessions of former days, with answers to each other.
+	// Two hundred former sessions, with answers to each other.
 	var recordings [][]byte
 	for i := range 100 {
 		x, y := newAgent(k, 1000+2*i, 0), newAgent(k, 1001+2*i, 0)
@@ -119,7 +118,7 @@ func TestAMillionHostileDatagramsMoveNothing(t *testing.T) {
 			t.Fatalf("round %d: peers from %+v to %+v", i, before, after)
 		}
 		bounded(t, b.Receiver)
-		// Recordings of 200 sessions make the period longer, by what is stated.
+		// Replays of 200 sessions make the period longer, up to the limit.
 		if n := b.Terminals(now); i > youngReports && n > 3+2+trustedBeyond {
 			t.Fatalf("round %d: %d terminals", i, n)
 		}
@@ -136,17 +135,18 @@ func TestAMillionHostileDatagramsMoveNothing(t *testing.T) {
 	if total < rounds*each {
 		t.Errorf("%d datagrams were counted", total)
 	}
-	for _, reason := range []Reason{Oversized, Malformed, OtherVersion, OtherCell, Replayed, Stale, RateLimited, WrongKey, Unconfirmed} {
+	for _, reason := range []Reason{
+		Oversized, Malformed, OtherVersion, OtherCell, Replayed, Stale, RateLimited, WrongKey, Unconfirmed,
+	} {
 		if counts[reason] == 0 {
-			t.Errorf("none was %v: the attack lacks this", reason)
+			t.Errorf("the attack had no datagram with the outcome %v", reason)
 		}
 	}
 }
 
-// A member may seal what it likes. What it can do is stated: fill its own place and those of
-// addresses that it has, make the period longer; not touch another's report, and not take the room
-// of those that are there.
-func TestAMemberThatFloodsMovesNoOther(t *testing.T) {
+// A member can seal any report. It can occupy its own addresses and make the period longer. It
+// cannot change another member's report or take the place of a present peer.
+func TestAFloodingMemberAffectsNoOtherPeer(t *testing.T) {
 	k := cellkey.New()
 	r := NewReceiver(Config{Key: k, MaxPeers: 32}, 0)
 	b := &agent{Receiver: r, Sender: NewSender(r, 0), at: address(1), says: Report{Weight: 1000}}
@@ -172,17 +172,19 @@ func TestAMemberThatFloodsMovesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 300 {
-			// Ever new sessions, all of which answer, from its own address, from others, and from
-			// that of the honest one.
+			// New sessions, all with answers, from its own address, from others, and from the
+			// address of the honest member.
 			from := []netip.AddrPort{address(66), address(1000 + random.IntN(1000)), honest.at}[i%3]
-			d := sealed(t, k, random.Uint64()|1, uint32(1+random.IntN(9)), plausible(random), random.Uint64(), answer.challenge)
+			d := sealed(t, k, random.Uint64()|1, uint32(1+random.IntN(9)), plausible(random), random.Uint64(),
+				answer.challenge)
 			b.Receive(from, d, now)
 		}
 		bounded(t, r)
 		peers := b.Peers(nil, now)
 		i := slices.IndexFunc(peers, func(p Peer) bool { return p.Source == honest.at })
-		if i < 0 || peers[i].Report.Session != honest.Session() || peers[i].Report.UploadKbps != honest.says.UploadKbps {
-			t.Fatalf("round %d: the honest one is told as %+v", round, peers)
+		if i < 0 || peers[i].Report.Session != honest.Session() ||
+			peers[i].Report.UploadKbps != honest.says.UploadKbps {
+			t.Fatalf("round %d: the honest member is not among the peers %+v", round, peers)
 		}
 		at := map[netip.AddrPort]bool{}
 		for _, p := range peers {
@@ -197,7 +199,7 @@ func TestAMemberThatFloodsMovesNoOther(t *testing.T) {
 	}
 }
 
-func TestAFloodFromOneAddressStarvesNobodyElse(t *testing.T) {
+func TestAFloodFromOneAddressStarvesNoOther(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	tag := k.Tag()
@@ -211,7 +213,7 @@ func TestAFloodFromOneAddressStarvesNobodyElse(t *testing.T) {
 				opened++
 			}
 		}
-		// Who is new gets in, and who is known stays.
+		// A new peer is accepted, and a known peer stays.
 		tell(t, b, a, now)
 		if reason := tell(t, a, b, now); reason != Accepted && now > 400*ms {
 			t.Fatalf("%d ms: %v", now/ms, reason)
@@ -222,7 +224,7 @@ func TestAFloodFromOneAddressStarvesNobodyElse(t *testing.T) {
 	}
 }
 
-func TestAFloodFromManyAddressesDoesNotTouchPeers(t *testing.T) {
+func TestAFloodFromManyAddressesDoesNotAffectPeers(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -244,7 +246,7 @@ func TestAFloodFromManyAddressesDoesNotTouchPeers(t *testing.T) {
 	}
 }
 
-func TestABucketGivesItsRateAndNoMore(t *testing.T) {
+func TestABucketLimitsTheRate(t *testing.T) {
 	l := limit{everyNs: 100, burst: 5}
 	var b bucket
 	given := 0

@@ -50,8 +50,8 @@ func (h *hubs) forget(nowNs, afterNs int64) {
 	}
 }
 
-// Take accepts a datagram from a source: a report, like Receive, or a hub's bundle. The reports of a
-// bundle have the sources from which the hub received them. A source has a port only if terminals
+// Take accepts a datagram from a source: a report, like Receive, or a hub's bundle. The reports of
+// a bundle have the sources from which the hub received them. A source has a port only if terminals
 // behind one address differ in it.
 func (r *Receiver) Take(from netip.AddrPort, datagram []byte, nowNs int64) Reason {
 	if !isBundle(datagram) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ProbeKind is the kind of a probe. In a probe, all terminals change how they send for a short time,
-// so that one of them can measure. It is not a probe frame of 802.11.
+// ProbeKind is the kind of a probe. In a probe, all terminals change how they send for a short
+// time, so that one of them can measure. It is not a probe frame of 802.11.
 type ProbeKind uint8
 
 // The kinds.

@@ -8,7 +8,7 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-func TestAPeerCountsOnceItHasAnswered(t *testing.T) {
+func TestAPeerCountsAfterItsFirstAnswer(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	want(t, "a, whom b does not know", tell(t, a, b, 0), Unconfirmed)
@@ -23,13 +23,14 @@ func TestAPeerCountsOnceItHasAnswered(t *testing.T) {
 			t.Fatalf("%d peers of %d terminals", len(peers), x.Terminals(0))
 		}
 		other := map[*agent]*agent{a: b, b: a}[x]
-		if p := peers[0]; p.Source != other.at || p.Report.Session != other.Session() || p.Report.FlowsUp != other.says.FlowsUp {
+		p := peers[0]
+		if p.Source != other.at || p.Report.Session != other.Session() || p.Report.FlowsUp != other.says.FlowsUp {
 			t.Errorf("peer %+v", p)
 		}
 	}
 }
 
-func TestOnesOwnReportsAreLeftAlone(t *testing.T) {
+func TestOwnReportsAreIgnored(t *testing.T) {
 	a := newAgent(cellkey.New(), 1, 0)
 	want(t, "own", tell(t, a, a, 0), Own)
 }
@@ -55,16 +56,16 @@ func TestTwoCellsOnOneMediumDoNotMix(t *testing.T) {
 	}
 }
 
-func TestWhoSaysGoodByeIsGoneAtOnce(t *testing.T) {
+func TestALeavingPeerIsGoneAtOnce(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	a.says.State = Leaving
 	want(t, "good-bye", tell(t, a, b, 0), Accepted)
 	if len(b.Peers(nil, 0)) != 0 || b.Terminals(0) != 1 {
-		t.Error("it still counts")
+		t.Error("the leaving peer still counts")
 	}
-	// A new session at its place counts as soon as it is confirmed.
+	// A new session at its source counts as soon as it is confirmed.
 	next := newAgent(k, 3, 0)
 	next.at = a.at
 	acquaint(t, next, b, 0)
@@ -78,7 +79,7 @@ func TestASilentPeerIsGoneAndComesBack(t *testing.T) {
 	gone := int64(0)
 	for ; len(b.Peers(nil, gone)) == 1; gone += 10 * ms {
 		if gone > 10*second {
-			t.Fatal("it stays for ever")
+			t.Fatal("the silent peer stays for ever")
 		}
 	}
 	if periods := float64(gone) / float64(int64(period)*ms); periods < 4 || periods > 8 {
@@ -86,11 +87,11 @@ func TestASilentPeerIsGoneAndComesBack(t *testing.T) {
 	}
 	want(t, "after a pause", tell(t, a, b, gone), Accepted)
 	if len(b.Peers(nil, gone)) != 1 {
-		t.Error("it is not there again")
+		t.Error("the peer did not return")
 	}
 }
 
-func TestAClockThatJumpsAheadLosesThePeersAndFindsThemAgain(t *testing.T) {
+func TestPeersReturnAfterAClockJump(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -115,7 +116,7 @@ func TestAClockThatJumpsAheadLosesThePeersAndFindsThemAgain(t *testing.T) {
 	want(t, "backwards", tell(t, a, b, 0), Accepted)
 }
 
-func TestImplausibleReportsOfAMemberMoveNothing(t *testing.T) {
+func TestImplausibleReportsChangeNothing(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -134,7 +135,7 @@ func TestImplausibleReportsOfAMemberMoveNothing(t *testing.T) {
 	}
 }
 
-func TestPeersAreAtMostAsManyAsThereIsRoomFor(t *testing.T) {
+func TestMaxPeersLimitsPeersAndSessions(t *testing.T) {
 	k := cellkey.New()
 	const room = 20
 	r := NewReceiver(Config{Key: k, MaxPeers: room}, 0)
@@ -160,7 +161,7 @@ func TestPeersAreAtMostAsManyAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-func TestAFullReceiverTakesNewPeersWhenOthersHaveGone(t *testing.T) {
+func TestAFullReceiverAcceptsPeersAfterOthersLeft(t *testing.T) {
 	k := cellkey.New()
 	r := NewReceiver(Config{Key: k, MaxPeers: 1}, 0)
 	b := &agent{Receiver: r, Sender: NewSender(r, 0), at: address(1), says: Report{Weight: 1000}}
@@ -177,7 +178,7 @@ func TestAFullReceiverTakesNewPeersWhenOthersHaveGone(t *testing.T) {
 	}
 }
 
-func TestReportsAreNotSharedWithTheCallersBuffer(t *testing.T) {
+func TestReportsDoNotShareTheBufferOfTheCaller(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)

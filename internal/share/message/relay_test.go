@@ -9,26 +9,27 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// hubAt is where the hub of these tests is.
+// hubAt is the address of the hub.
 var hubAt = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), 0)
 
-// behindHub is an agent that takes bundles of the hub.
+// behindHub returns an agent that accepts bundles of the hub.
 func behindHub(k cellkey.Key, i int, nowNs int64) *agent {
 	r := NewReceiver(Config{
-		Key: k, Random: rand.NewPCG(uint64(i), 1), Hubs: []netip.Addr{hubAt.Addr()}, Link: Link{Copies: 1, NoMulticast: true, DataKbps: 65_000},
+		Key: k, Random: rand.NewPCG(uint64(i), 1), Hubs: []netip.Addr{hubAt.Addr()},
+		Link: Link{Copies: 1, NoMulticast: true, DataKbps: 65_000},
 	}, nowNs)
 	return &agent{Receiver: r, Sender: NewSender(r, nowNs), at: address(i), says: Report{
 		State: Controlling, Weight: 1000, FlowsUp: uint16(i), MaxKbps: 65_000, MaxSource: Configured,
 	}}
 }
 
-// meeting is a cell whose terminals meet at a hub alone.
+// meeting is a cell whose terminals reach each other only through a hub.
 type meeting struct {
 	hub        *Relay
 	agents     []*agent
 	loss       float64
 	random     *rand.Rand
-	bundles    [][]byte // those to the first agent, where keep says so
+	bundles    [][]byte // to the first agent, if keep is set
 	keep       bool
 	upNs, down int64 // airtime
 }
@@ -53,7 +54,7 @@ func (m *meeting) to(address netip.AddrPort, bundle []byte, nowNs int64) {
 	}
 }
 
-// run runs the cell in virtual time, until something holds or a time is over.
+// run runs the cell in virtual time until enough returns true, or until a time.
 func (m *meeting) run(t *testing.T, fromNs, untilNs int64, enough func(nowNs int64) bool) int64 {
 	t.Helper()
 	for now := fromNs; now < untilNs; now = max(now+ms/10, m.dueNs(now)) {
@@ -78,7 +79,7 @@ func (m *meeting) run(t *testing.T, fromNs, untilNs int64, enough func(nowNs int
 	return untilNs
 }
 
-// dueNs is when something is to be done next.
+// dueNs returns the time of the next report or bundle.
 func (m *meeting) dueNs(nowNs int64) int64 {
 	due := m.hub.DueNs()
 	for _, a := range m.agents {
@@ -98,7 +99,7 @@ func (m *meeting) complete(nowNs int64) bool {
 
 func never(int64) bool { return false }
 
-func TestTerminalsMeetAtAHub(t *testing.T) {
+func TestTerminalsFindEachOtherThroughAHub(t *testing.T) {
 	for _, c := range []struct {
 		terminals int
 		loss      float64
@@ -132,7 +133,8 @@ func TestTerminalsMeetAtAHub(t *testing.T) {
 				return false
 			})
 			if pause := m.agents[0].MeanGapNs(0); longest > 4*pause || longest < pause {
-				t.Errorf("nobody was heard for %.2f s, where %.2f s were the mean", float64(longest)/1e9, float64(pause)/1e9)
+				t.Errorf("the longest gap between reports is %.2f s, the mean %.2f s",
+					float64(longest)/1e9, float64(pause)/1e9)
 			}
 			if !m.complete(end) {
 				t.Error("two minutes later not all count with all")
@@ -140,12 +142,13 @@ func TestTerminalsMeetAtAHub(t *testing.T) {
 			if part := float64(m.upNs+m.down) / 120e9; part > 0.0102 || part < 0.003 {
 				t.Errorf("reports and bundles take %.2f %% of the airtime", 100*part)
 			}
-			t.Logf("met after %.1f s; airtime %.2f %%, period %.2f s", float64(at)/1e9, float64(m.upNs+m.down)/120e7, float64(m.agents[0].Receiver.periodNs)/1e9)
+			t.Logf("met after %.1f s; airtime %.2f %%, period %.2f s", float64(at)/1e9,
+				float64(m.upNs+m.down)/120e7, float64(m.agents[0].Receiver.periodNs)/1e9)
 		})
 	}
 }
 
-func TestAHubIsNoTerminal(t *testing.T) {
+func TestAHubDoesNotCountAsATerminal(t *testing.T) {
 	k := cellkey.New()
 	m := meet(k, 1)
 	m.run(t, 0, 100*second, never)
@@ -155,7 +158,7 @@ func TestAHubIsNoTerminal(t *testing.T) {
 	}
 }
 
-func TestAHubPassesNoRecordingsOn(t *testing.T) {
+func TestAHubDoesNotForwardReplays(t *testing.T) {
 	k := cellkey.New()
 	m := meet(k, 2)
 	stranger := address(77)
@@ -181,7 +184,7 @@ func TestAHubPassesNoRecordingsOn(t *testing.T) {
 	}
 }
 
-func TestAFloodIsNotPassedOn(t *testing.T) {
+func TestAHubDoesNotForwardAFlood(t *testing.T) {
 	k := cellkey.New()
 	m := meet(k, 3)
 	at := m.run(t, 0, 10*second, m.complete)
@@ -201,7 +204,7 @@ func TestAFloodIsNotPassedOn(t *testing.T) {
 	}
 }
 
-func TestBundlesThatDoNotCount(t *testing.T) {
+func TestInvalidBundlesAreRejected(t *testing.T) {
 	k := cellkey.New()
 	m := meet(k, 2)
 	m.keep = true
@@ -232,7 +235,7 @@ func TestBundlesThatDoNotCount(t *testing.T) {
 	want(t, "of another cell", a.Take(hubAt, other.seal(a.at, nil, true), at), OtherCell)
 }
 
-func TestSessionsOfHubsAreBounded(t *testing.T) {
+func TestTheNumberOfHubSessionsIsLimited(t *testing.T) {
 	k := cellkey.New()
 	a := behindHub(k, 1, 0)
 	for i := range 1000 {
@@ -247,7 +250,7 @@ func TestSessionsOfHubsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAHubThatStartsAnewGoesOn(t *testing.T) {
+func TestARestartedHubServesItsCell(t *testing.T) {
 	k := cellkey.New()
 	m := meet(k, 3)
 	at := m.run(t, 0, 20*second, m.complete)
@@ -279,9 +282,8 @@ func FuzzBundle(f *testing.F) {
 	})
 }
 
-// TestAHubIsNoReflector has a member of the cell forge source addresses. It has answered the hub's
-// challenge at its own address and knows everything that the hub sent there. An address that has
-// not answered by itself never gets more bytes than came from it.
+// A member of the cell forges source addresses. It has answered the hub's challenge at its own
+// address. The hub sends an address without an own answer at most the bytes that came from it.
 func TestAHubIsNoReflector(t *testing.T) {
 	for _, sessions := range []int{1, 2, 16, 256, 1024} {
 		t.Run(fmt.Sprintf("%d sessions", sessions), func(t *testing.T) {

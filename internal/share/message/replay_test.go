@@ -21,7 +21,7 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsOvertakenIsNotApplied(t *testing.T) {
+func TestOvertakenReportsAreNotApplied(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -45,7 +45,7 @@ func TestWhatIsOvertakenIsNotApplied(t *testing.T) {
 	want(t, "the next", reason, Accepted)
 }
 
-func TestTheWindowTellsSeenFromOvertaken(t *testing.T) {
+func TestTheWindowDistinguishesReplayedFromStale(t *testing.T) {
 	var w window
 	for _, n := range []uint32{1, 2, 5, 70, 1000, 1 << 31, 1<<32 - 1} {
 		want(t, "a newer one", w.judge(n), Accepted)
@@ -56,14 +56,16 @@ func TestTheWindowTellsSeenFromOvertaken(t *testing.T) {
 	for _, n := range []uint32{1, 2, 5, 64} {
 		w.take(n)
 	}
-	for n, expected := range map[uint32]Reason{1: Replayed, 2: Replayed, 3: Stale, 5: Replayed, 63: Stale, 64: Replayed, 65: Accepted} {
+	for n, expected := range map[uint32]Reason{
+		1: Replayed, 2: Replayed, 3: Stale, 5: Replayed, 63: Stale, 64: Replayed, 65: Accepted,
+	} {
 		want(t, "number", w.judge(n), expected)
 	}
 	w.take(65)
 	want(t, "beyond the window", w.judge(1), Stale)
 }
 
-func TestARecordingConfirmsNobodyToAReceiverThatStartedLater(t *testing.T) {
+func TestReplaysDoNotConfirmAfterARestart(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	var recording [][]byte
@@ -84,7 +86,7 @@ func TestARecordingConfirmsNobodyToAReceiverThatStartedLater(t *testing.T) {
 	if n := len(later.Peers(nil, 5*second)); n != 0 {
 		t.Errorf("%d peers out of a recording", n)
 	}
-	// b starts again, at the same address, and gets its own old reports and those of a from before.
+	// b restarts at the same address and gets old reports of itself and of a.
 	again := newAgent(k, 2, 11*second)
 	for _, d := range recording {
 		if _, reason := again.Receive(a.at, d, 11*second); reason == Accepted {
@@ -93,9 +95,8 @@ func TestARecordingConfirmsNobodyToAReceiverThatStartedLater(t *testing.T) {
 	}
 }
 
-// Whoever has gone is forgotten some time; what was recorded of it, even what never arrived, counts
-// for nothing afterwards.
-func TestARecordingOfAForgottenPeerCountsForNothing(t *testing.T) {
+// A gone peer is forgotten. Its old reports are rejected later, even if they never arrived before.
+func TestReplaysOfAForgottenPeerAreRejected(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -120,9 +121,8 @@ func TestARecordingOfAForgottenPeerCountsForNothing(t *testing.T) {
 	}
 }
 
-// Held back instead of lost: a stream of reports that somebody delays is believed for at most three
-// rotations.
-func TestADelayedStreamIsBelievedForAWhileOnly(t *testing.T) {
+// An attacker delays a stream of reports. It is accepted for at most three rotations.
+func TestADelayedStreamIsAcceptedForAShortTime(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
@@ -149,7 +149,7 @@ func TestADelayedStreamIsBelievedForAWhileOnly(t *testing.T) {
 	}
 }
 
-func TestAPeerThatKeepsAnsweringStaysConfirmed(t *testing.T) {
+func TestAnAnsweringPeerStaysConfirmed(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)

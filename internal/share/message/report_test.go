@@ -30,7 +30,7 @@ func TestRatesStayWithinTheirLimits(t *testing.T) {
 	}
 }
 
-// beyond changes one thing of a good report so that it is beyond its limits.
+// beyond changes one value of a valid report so that it exceeds its limits.
 var beyond = map[string]func(*Report){
 	"state":              func(r *Report) { r.State = numStates },
 	"source":             func(r *Report) { r.MaxSource = numSources },
@@ -58,7 +58,7 @@ func goodReport() Report {
 	return Report{PeriodMs: 200, Weight: 1000, MaxKbps: 400_000, MaxSource: PHY}
 }
 
-func TestAnImplausibleReportIsNeitherSentNorBelieved(t *testing.T) {
+func TestAnImplausibleReportIsNeitherSentNorAccepted(t *testing.T) {
 	good := goodReport()
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestAnImplausibleReportIsNeitherSentNorBelieved(t *testing.T) {
 	}
 }
 
-func TestAReportSurvivesItsBytes(t *testing.T) {
+func TestAReportIsDecodedUnchanged(t *testing.T) {
 	survives := func(seed, challenge uint64, echoes []uint64) bool {
 		challenge = max(challenge, 1)
 		r := plausible(seeded(seed))
@@ -130,16 +130,18 @@ func TestEveryOtherLengthIsMalformed(t *testing.T) {
 			}
 		}
 		for more := 1; more < 100; more++ {
-			if _, err := decodeBody(append(whole[:len(whole):len(whole)], make([]byte, more)...)); !errors.Is(err, errMalformed) {
+			_, err := decodeBody(append(whole[:len(whole):len(whole)], make([]byte, more)...))
+			if !errors.Is(err, errMalformed) {
 				t.Errorf("%d bytes more: %v", more, err)
 			}
 		}
 		for fixed := range math.MaxUint16 + 1 {
 			b := bytes.Clone(whole)
 			b[0], b[1] = byte(fixed), byte(fixed>>8)
-			// Another fixed part that leaves a fitting number of echoes is another minor version's.
+			// Another fixed part with a fitting number of echoes is of another minor version.
 			rest := len(b) - lengthSize - fixed - countSize
-			fits := fixed >= firstFieldsSize && rest >= 0 && rest == echoSize*int(b[lengthSize+fixed]) && b[lengthSize+fixed+1] <= b[lengthSize+fixed]
+			fits := fixed >= firstFieldsSize && rest >= 0 && rest == echoSize*int(b[lengthSize+fixed]) &&
+				b[lengthSize+fixed+1] <= b[lengthSize+fixed]
 			if _, err := decodeBody(b); fits != (err == nil) {
 				t.Errorf("%d echoes, a fixed part of %d: %v", echoes, fixed, err)
 			}
@@ -194,15 +196,16 @@ func TestReportsOfTheFirstMinorVersionAreRead(t *testing.T) {
 	if err != nil || b.report != r || !three || !wanting || !four {
 		t.Errorf("read %+v, %v", b, err)
 	}
-	// The shortest datagram of all is one of these.
+	// This is the shortest datagram.
 	k := cellkey.New()
-	d := seal(nil, sessionCipher(k, 5), header{k.Tag(), 5, 6}, append(first[:lengthSize+firstFieldsSize:lengthSize+firstFieldsSize], 0, 0))
+	d := seal(nil, sessionCipher(k, 5), header{k.Tag(), 5, 6},
+		append(first[:lengthSize+firstFieldsSize:lengthSize+firstFieldsSize], 0, 0))
 	if got, err := Open(k, d); err != nil || len(d) != shortest || got.MaxKbps != r.MaxKbps {
 		t.Errorf("%d bytes opened: %+v, %v", len(d), got, err)
 	}
 }
 
-func TestCountsTellWhatHappenedBetweenAnyTwoReports(t *testing.T) {
+func TestCountsSinceAnEarlierReport(t *testing.T) {
 	earlier := Counts{math.MaxUint32 - 1, [4]uint32{1, 2, 3, math.MaxUint32}}
 	later := Counts{3, [4]uint32{1, 4, 3, 0}}
 	if got := later.Since(earlier); got != (Counts{5, [4]uint32{0, 2, 0, 1}}) {
@@ -210,7 +213,7 @@ func TestCountsTellWhatHappenedBetweenAnyTwoReports(t *testing.T) {
 	}
 }
 
-func TestTurnsAreBroughtToWhatAReportCanSay(t *testing.T) {
+func TestProbesAreRoundedToTheStepsOfAReport(t *testing.T) {
 	for _, c := range []struct {
 		kind       ProbeKind
 		in, length time.Duration
@@ -225,29 +228,37 @@ func TestTurnsAreBroughtToWhatAReportCanSay(t *testing.T) {
 		{NoProbe, time.Second, time.Second, Probe{}},
 		{numProbeKinds, time.Second, time.Second, Probe{}},
 	} {
-		turn := ProbeIn(c.kind, c.in, c.length)
-		if turn != c.want || probeOf(turn.flags()) != turn {
-			t.Errorf("%s in %s for %s: %+v, read as %+v", c.kind, c.in, c.length, turn, probeOf(turn.flags()))
+		probe := ProbeIn(c.kind, c.in, c.length)
+		if probe != c.want || probeOf(probe.flags()) != probe {
+			t.Errorf("%s in %s for %s: %+v, read as %+v", c.kind, c.in, c.length, probe, probeOf(probe.flags()))
 		}
 	}
 	r := goodReport()
-	for _, impossible := range []Probe{{RateProbe, 10, 400}, {RateProbe, 25, 300}, {NoProbe, 25, 0}, {numProbeKinds, 25, 400}, {ReleaseProbe, 1600, 400}} {
+	for _, impossible := range []Probe{
+		{RateProbe, 10, 400},
+		{RateProbe, 25, 300},
+		{NoProbe, 25, 0},
+		{numProbeKinds, 25, 400},
+		{ReleaseProbe, 1600, 400},
+	} {
 		r.Probe = impossible
 		if err := r.Check(); err == nil {
-			t.Errorf("%+v was taken", impossible)
+			t.Errorf("Check accepted %+v", impossible)
 		}
 	}
 }
 
-// Names in JSON are what scripts rely on.
+// Scripts use the names in JSON.
 func TestNamesInJSON(t *testing.T) {
 	raw, err := json.Marshal(Report{State: Released, MaxSource: Measured})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"released","max_kbps":0,"max_source":"measured","phy_kbps":0,` +
-		`"delivery_kbps":0,"application_limited":false,"demand_kbps":0,"upload_kbps":0,"download_kbps":0,"bound_kbps":0,` +
-		`"weight_thousandths":0,"foreign_queues":false,"single_frames":false,"both_families":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,"queued_bytes":0,"flows_up":0,"flows_down":0,` +
+	const expected = `{"session":0,"sequence":0,"period_ms":0,"state":"released","max_kbps":0,` +
+		`"max_source":"measured","phy_kbps":0,"delivery_kbps":0,"application_limited":false,"demand_kbps":0,` +
+		`"upload_kbps":0,"download_kbps":0,"bound_kbps":0,"weight_thousandths":0,"foreign_queues":false,` +
+		`"single_frames":false,"both_families":false,"min_rtt_us":0,"smoothed_rtt_us":0,"rtt_95_us":0,` +
+		`"queued_bytes":0,"flows_up":0,"flows_down":0,` +
 		`"retransmissions":0,"errors":[0,0,0,0]}`
 	if string(raw) != expected {
 		t.Errorf("%s", raw)
@@ -261,10 +272,11 @@ func TestNamesInJSON(t *testing.T) {
 	}
 }
 
-// Every field of a report goes over the wire, so that none is forgotten in either direction.
-func TestNoFieldIsForgotten(t *testing.T) {
+// Every field of a report is encoded and decoded.
+func TestEveryFieldIsEncoded(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
-	full.State, full.ApplicationLimited, full.ForeignQueues, full.SingleFrames, full.MaxKbps, full.MaxSource = Controlling, true, true, true, 7, Configured
+	full.State, full.MaxKbps, full.MaxSource = Controlling, 7, Configured
+	full.ApplicationLimited, full.ForeignQueues, full.SingleFrames = true, true, true
 	full.BothFamilies = true
 	full.Probe = Probe{RateProbe, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)

@@ -105,8 +105,8 @@ func sessionCipher(k cellkey.Key, session uint64) cipher.AEAD {
 	return aead
 }
 
-// nonce returns the nonce of a report. It is unique, because the sequence numbers of a session never
-// repeat and each session has its own key.
+// nonce returns the nonce of a report. It is unique, because the sequence numbers of a session
+// never repeat and each session has its own key.
 func nonce(sequence uint32) (n [chacha20poly1305.NonceSizeX]byte) {
 	binary.LittleEndian.PutUint32(n[:], sequence)
 	return n

@@ -12,7 +12,9 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-func sealed(t testing.TB, k cellkey.Key, session uint64, sequence uint32, r Report, challenge uint64, echoes ...uint64) []byte {
+func sealed(
+	t testing.TB, k cellkey.Key, session uint64, sequence uint32, r Report, challenge uint64, echoes ...uint64,
+) []byte {
 	t.Helper()
 	b, err := appendBody(nil, &r, challenge, echoes, 0)
 	if err != nil {
@@ -21,7 +23,7 @@ func sealed(t testing.TB, k cellkey.Key, session uint64, sequence uint32, r Repo
 	return seal(nil, sessionCipher(k, session), header{k.Tag(), session, sequence}, b)
 }
 
-func TestADatagramOpensWithItsKeyOnly(t *testing.T) {
+func TestOnlyItsKeyOpensADatagram(t *testing.T) {
 	k, r := cellkey.New(), goodReport()
 	d := sealed(t, k, 5, 6, r, 7)
 	got, err := Open(k, d)
@@ -33,7 +35,7 @@ func TestADatagramOpensWithItsKeyOnly(t *testing.T) {
 	if _, err := Open(other, d); !errors.Is(err, errOtherCell) {
 		t.Errorf("another cell's key: %v", err)
 	}
-	// Should two cells have the same tag by chance, the seal tells them apart.
+	// If two cells have the same tag by chance, decryption fails.
 	tag := other.Tag()
 	copy(d[atTag:], tag[:])
 	if _, err := Open(other, d); !errors.Is(err, errDoesNotOpen) {
@@ -84,7 +86,7 @@ func TestEveryOtherLengthOfADatagramIsRefused(t *testing.T) {
 	want(t, "nothing", reason, Malformed)
 }
 
-func TestAnotherVersionIsNamed(t *testing.T) {
+func TestTheErrorNamesAnotherVersion(t *testing.T) {
 	k := cellkey.New()
 	d := sealed(t, k, 5, 6, goodReport(), 7)
 	d[atVersion] = 2
@@ -100,18 +102,19 @@ func TestAnotherVersionIsNamed(t *testing.T) {
 	want(t, "a short one of version 2", reason, OtherVersion)
 }
 
-// What stands in clear: nothing else than the session, which is random, and the cell's tag.
-func TestNothingElseStandsInClear(t *testing.T) {
+// The plaintext header has only the random session, its sequence number and the cell's tag.
+func TestOnlyTheHeaderIsPlaintext(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	tag := k.Tag()
 	first, second := a.send(t, 0), b.send(t, 0)
 	for _, d := range [][]byte{first, second} {
-		if d[0] != magic || d[1] != Version || !bytes.Equal(d[atTag:atSession], tag[:]) || !bytes.Equal(d[atSequence:headerSize], []byte{1, 0, 0, 0}) {
+		if d[0] != magic || d[1] != Version || !bytes.Equal(d[atTag:atSession], tag[:]) ||
+			!bytes.Equal(d[atSequence:headerSize], []byte{1, 0, 0, 0}) {
 			t.Errorf("header % x", d[:headerSize])
 		}
 	}
-	// Alike reports have nothing in common behind the header.
+	// Equal reports have different bodies.
 	same := 0
 	for i := headerSize; i < len(first); i++ {
 		if first[i] == second[i] {
@@ -144,15 +147,16 @@ func TestASessionEndsWithItsSequenceNumbers(t *testing.T) {
 	}
 }
 
-// The example of docs/reference/share-messages.md: what it says is what the code does.
-func TestTheDocumentsExample(t *testing.T) {
+// The example in docs/reference/share-messages.md agrees with the code.
+func TestTheExampleOfTheReference(t *testing.T) {
 	k, err := cellkey.Parse("airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := Report{
 		PeriodMs: 247, State: Controlling, MaxKbps: 400_000, MaxSource: PHY, PHYKbps: 866_700, DeliveryKbps: 98_765,
-		ApplicationLimited: true, DemandKbps: 120_000, UploadKbps: 98_000, DownloadKbps: 765, BoundKbps: 100_000, Weight: 1000,
+		ApplicationLimited: true, DemandKbps: 120_000, UploadKbps: 98_000, DownloadKbps: 765,
+		BoundKbps: 100_000, Weight: 1000,
 		MinRTTUs: 1500, SmoothedRTTUs: 4200, RTT95Us: 9000, QueuedBytes: 65536, FlowsUp: 4, FlowsDown: 1,
 		BothFamilies: true, BSS: k.BSS([6]byte{2, 0, 0, 0, 0, 1}), Counts: Counts{17, [4]uint32{1, 2, 3, 4}},
 	}

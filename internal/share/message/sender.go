@@ -46,8 +46,8 @@ func (s *Sender) regularNs(nowNs int64) int64 {
 	return s.lastNs + int64(s.jitter*float64(s.periodNs(nowNs)))
 }
 
-// SendEarly makes an extra report due now if MaySendEarly allows it. Peers then get a change sooner,
-// and twice within a period. A later report is left out, so that the number of reports is the same.
+// SendEarly makes an extra report due now if MaySendEarly allows it. Peers get a change sooner and
+// twice within a period. A later report is left out, so that the number of reports is the same.
 func (s *Sender) SendEarly() { s.extra = s.MaySendEarly() }
 
 // MaySendEarly reports whether an extra report is allowed now.

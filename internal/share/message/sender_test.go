@@ -6,9 +6,9 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-// TestWhatIsUrgentIsHeardTwiceWithinAPeriod though there are no more reports: one at once, one when
-// it would have been due, and then a longer pause.
-func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
+// An urgent report is sent at once and again at the regular time. A longer pause follows, so that
+// the number of reports is the same.
+func TestAnUrgentReportIsSentTwiceWithinAPeriod(t *testing.T) {
 	a := newAgent(cellkey.New(), 1, 0)
 	now := a.DueNs(0)
 	a.send(t, now)
@@ -42,7 +42,7 @@ func TestWhatIsUrgentIsHeardTwiceWithinAPeriod(t *testing.T) {
 	if mean := (sent[19] - begin) / 20; mean < period*85/100 || mean > period*115/100 {
 		t.Errorf("a report every %d ms, where periods are %d ms", mean/ms, period/ms)
 	}
-	// One that is due anyway costs nothing.
+	// An urgent report at the regular time causes no longer pause.
 	a.SendEarly()
 	a.send(t, now)
 	if !a.MaySendEarly() {

@@ -27,7 +27,8 @@ func (a *arrivals) Pop() any {
 	return last
 }
 
-// air is a cell in virtual time in which all hear all, but for loss, and some hear late or twice.
+// air is a cell in virtual time. Each terminal receives the reports of all others, apart from loss;
+// some arrive late or twice.
 type air struct {
 	t         testing.TB
 	random    *rand.Rand
@@ -40,11 +41,14 @@ type air struct {
 	late      float64
 	twice     float64
 	airtimeNs int64           // of all reports so far
-	met       map[[2]int]bool // who has ever accepted a report of whom
+	met       map[[2]int]bool // pairs of receiver and sender with an accepted report
 }
 
 func newAir(t testing.TB, seed uint64, loss float64) *air {
-	return &air{t: t, random: seeded(seed), key: cellkey.New(), loss: loss, late: 0.05, twice: 0.05, met: map[[2]int]bool{}}
+	return &air{
+		t: t, random: seeded(seed), key: cellkey.New(), loss: loss, late: 0.05, twice: 0.05,
+		met: map[[2]int]bool{},
+	}
 }
 
 // join starts an agent at a time.
@@ -55,7 +59,7 @@ func (a *air) join(atNs int64) {
 	heap.Push(&a.queue, arrival{atNs: x.DueNs(atNs), to: i})
 }
 
-// until lets time pass, up to a time or until done says so, which is asked after each report.
+// until advances the time to an end, or until done returns true after a report.
 func (a *air) until(endNs int64, done func() bool) {
 	for len(a.queue) > 0 && a.queue[0].atNs <= endNs {
 		e := heap.Pop(&a.queue).(arrival)
@@ -98,7 +102,7 @@ func (a *air) hear(to, from int, d []byte) {
 	}
 }
 
-// known is how many pairs count with each other, of all.
+// known returns the number of pairs that know each other, and of all pairs.
 func (a *air) known() (known, all int) {
 	for _, x := range a.agents {
 		known += len(x.Peers(nil, a.nowNs))
@@ -106,8 +110,8 @@ func (a *air) known() (known, all int) {
 	return known, len(a.agents) * (len(a.agents) - 1)
 }
 
-// converge runs until each has accepted a report of each, and returns the most reports that one
-// agent has sent meanwhile.
+// converge runs until each agent has accepted a report of each other. It returns the highest number
+// of reports that an agent has sent.
 func (a *air) converge(limitNs int64) int {
 	before := append([]int(nil), a.reports...)
 	all := len(a.agents) * (len(a.agents) - 1)
@@ -122,7 +126,7 @@ func (a *air) converge(limitNs int64) int {
 	return most
 }
 
-func TestAllFindAllThoughThirtyPercentAreLost(t *testing.T) {
+func TestAllTerminalsFindEachOtherDespiteLoss(t *testing.T) {
 	for _, c := range []struct {
 		terminals int
 		loss      float64
@@ -144,16 +148,17 @@ func TestAllFindAllThoughThirtyPercentAreLost(t *testing.T) {
 				a.join(0) // all at once, as after a power cut
 			}
 			most := a.converge(3600 * second)
-			t.Logf("%d terminals, %.0f %% loss: all know all after %d reports and %.1f s, in which reports took %.1f %% of the airtime",
+			t.Logf("%d terminals, %.0f %% loss: all know all after %d reports, %.1f s, %.1f %% of the airtime",
 				c.terminals, 100*c.loss, most, float64(a.nowNs)/1e9, 100*float64(a.airtimeNs)/float64(a.nowNs))
 			if most > c.most {
-				t.Errorf("%d terminals, %.0f %% loss: %d reports, want at most %d", c.terminals, 100*c.loss, most, c.most)
+				t.Errorf("%d terminals, %.0f %% loss: %d reports, want at most %d",
+					c.terminals, 100*c.loss, most, c.most)
 			}
 		}
 	}
 }
 
-func TestWhoJoinsIsSoonKnownToAll(t *testing.T) {
+func TestANewTerminalIsSoonKnownToAll(t *testing.T) {
 	for _, loss := range []float64{0, 0.3} {
 		a := newAir(t, 5, loss)
 		for range 16 {
@@ -164,28 +169,29 @@ func TestWhoJoinsIsSoonKnownToAll(t *testing.T) {
 		a.join(a.nowNs)
 		start := a.nowNs
 		reports := a.converge(60 * second)
-		t.Logf("%.0f %% loss: the 17th is known to all after %d reports and %.1f s", 100*loss, reports, float64(a.nowNs-start)/1e9)
+		t.Logf("%.0f %% loss: the 17th is known to all after %d reports and %.1f s",
+			100*loss, reports, float64(a.nowNs-start)/1e9)
 		if most := map[float64]int{0: 8, 0.3: 15}[loss]; reports > most {
 			t.Errorf("%.0f %% loss: %d reports, want at most %d", 100*loss, reports, most)
 		}
 	}
 }
 
-func TestReportsOfAWholeCellTakeAHundredth(t *testing.T) {
+func TestReportsOfACellTakeOnePercent(t *testing.T) {
 	for _, terminals := range []int{1, 2, 5, 16} {
 		a := newAir(t, 9, 0.1)
 		for range terminals {
 			a.join(0)
 		}
 		a.until(300*second, nil)
-		// The beginning, when nobody knows how many they are, and what follows.
+		// At the start, the number of terminals is unknown.
 		early := a.airtimeNs
 		lowest := map[int]float64{1: 0.009, 2: 0.009}[terminals]
 		a.until(1500*second, nil)
 		share := float64(a.airtimeNs-early) / float64(1200*second)
-		t.Logf("%d terminals: %.2f %% in the first 300 s, %.2f %% later", terminals, 100*float64(early)/float64(300*second), 100*share)
-		// Jitter makes the mean of 1/period 0.3 % more than one over the mean, and an estimate in a
-		// window is a sample.
+		t.Logf("%d terminals: %.2f %% in the first 300 s, %.2f %% later",
+			terminals, 100*float64(early)/float64(300*second), 100*share)
+		// Jitter makes the rate of reports 0.3 % higher, and the window is a sample.
 		if share > 0.0105 || share < lowest {
 			t.Errorf("%d terminals: reports take %.2f %% of the airtime", terminals, 100*share)
 		}
@@ -195,7 +201,7 @@ func TestReportsOfAWholeCellTakeAHundredth(t *testing.T) {
 	}
 }
 
-// When all but a few go, the few report oftener again.
+// After most terminals have left, the others report more often.
 func TestPeriodsFollowTheSizeOfTheCell(t *testing.T) {
 	a := newAir(t, 3, 0)
 	for range 16 {

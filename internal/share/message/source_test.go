@@ -8,7 +8,7 @@ import (
 	"airtide/internal/share/cellkey"
 )
 
-func TestARestartedTerminalReplacesItself(t *testing.T) {
+func TestARestartedTerminalReplacesItsOldSession(t *testing.T) {
 	k := cellkey.New()
 	old, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, old, b, 0)
@@ -25,7 +25,7 @@ func TestARestartedTerminalReplacesItself(t *testing.T) {
 	if len(peers) != 1 || peers[0].Report.Session != a.Session() {
 		t.Errorf("peers %+v", peers)
 	}
-	// The one before does not come back while the new one is there.
+	// The old session does not return while the new session is present.
 	want(t, "the old session", tell(t, old, b, now), SourceTaken)
 	if b.Peers(nil, now)[0].Report.Session != a.Session() {
 		t.Error("the old session counts again")
@@ -55,13 +55,13 @@ func TestAtMostOneTerminalCountsPerSource(t *testing.T) {
 	want(t, "the second alone", tell(t, twin, b, now), Accepted)
 }
 
-func TestWhatSomebodyElsePassesOnDoesNotMoveAPeer(t *testing.T) {
+func TestRepeatedReportsDoNotMoveAPeer(t *testing.T) {
 	k := cellkey.New()
 	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)
 	acquaint(t, c, b, 0)
-	// Sent on under an address of its own, or that of another terminal, even before the original
-	// arrives.
+	// Another sender repeats a report from its own address or from that of another terminal, even
+	// before the original arrives.
 	for _, from := range []netip.AddrPort{address(66), c.at} {
 		d := a.send(t, 0)
 		_, reason := b.Receive(from, d, 0)
@@ -72,7 +72,7 @@ func TestWhatSomebodyElsePassesOnDoesNotMoveAPeer(t *testing.T) {
 	if n := len(b.Peers(nil, 0)); n != 2 {
 		t.Errorf("%d peers", n)
 	}
-	// A terminal with a new address is found there once it has been missed at the old one.
+	// A terminal with a new address counts there once it is silent at the old address.
 	a.at = address(99)
 	want(t, "at once", tell(t, a, b, 100*ms), Moved)
 	want(t, "later", tell(t, a, b, 3*second), Accepted)
