@@ -47,12 +47,12 @@ out the fields that no sample of this recording has.`,
 			}
 			format, err := export.ParseFormat(to)
 			if err != nil {
-				return usageError{err}
+				return misnamed(err, to, strings.Split(formatNames(), ", "))
 			}
 			o := export.Options{Overwrite: out.force, Stdout: os.Stdout}
 			if table != "" {
 				if o.Table, err = export.ParseTable(table); err != nil {
-					return usageError{err}
+					return misnamed(err, table, tableNames)
 				}
 			}
 			if len(fields) > 0 {
@@ -79,12 +79,14 @@ out the fields that no sample of this recording has.`,
 	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
 	fl.StringSliceVar(&fields, "fields", nil, "only these fields, beside flow and time (default: all)")
 	fl.BoolVar(&dropEmpty, "drop-empty", false, "leave out fields that no sample has")
-	fl.UintSliceVar(&flows, "flow", nil, "only these flows (default: all)")
+	flowsVar(cmd, &flows, "only these flows (default: all)")
 	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
-	fixed(cmd, "table", "samples", "events", "flows")
+	fixed(cmd, "table", tableNames...)
 	fixed(cmd, "fields", tcp.FieldNames()...)
 	return cmd
 }
+
+var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows)}
 
 func formatNames() string {
 	var names []string

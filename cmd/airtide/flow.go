@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // flowIDs converts flow numbers. It returns nil, which means all flows, for an empty list.
@@ -16,6 +20,49 @@ func flowIDs(list []uint) (ids []tcp.FlowID) {
 		ids = append(ids, tcp.FlowID(n))
 	}
 	return ids
+}
+
+// flowsVar adds --flow, the numbers of flows of a recording.
+func flowsVar(cmd *cobra.Command, to *[]uint, usage string) {
+	cmd.Flags().UintSliceVar(to, "flow", nil, usage)
+	cmd.Flags().Lookup("flow").DefValue = "" // an empty list is not worth a word of the help
+	completeFlows(cmd)
+}
+
+// completeFlows completes --flow with the flows of the recording that the command line names.
+func completeFlows(cmd *cobra.Command) {
+	complete := func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		r, err := trace.Open(args[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer r.Close()
+		names := &flowNames{ends: map[tcp.FlowID]string{}}
+		if err := r.Scan(cmd.Context(), trace.ScanOptions{Fields: []tcp.Field{}}, names); err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		first := word[:strings.LastIndex(word, ",")+1] // numbers of a list that stand already
+		var words []string
+		for _, id := range slices.Sorted(maps.Keys(names.ends)) {
+			words = append(words, fmt.Sprintf("%s%d\t%s", first, id, names.ends[id]))
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = cmd.RegisterFlagCompletionFunc("flow", complete)
+}
+
+// flowNames is a sink that keeps process and addresses of each flow.
+type flowNames struct {
+	tcp.Discard
+	ends map[tcp.FlowID]string
+}
+
+func (n *flowNames) Flow(f *tcp.Flow) error {
+	n.ends[f.ID] = units.Printable(fmt.Sprintf("%s %s > %s", f.Comm, tcp.Endpoint(f.Local), tcp.Endpoint(f.Remote)))
+	return nil
 }
 
 // needFlows refuses a flow that the recording lacks and lists the flows that it has.

@@ -144,8 +144,9 @@ func printEvents(t *terminal.Terminal) error {
 
 func printFilters(t *terminal.Terminal) error {
 	var selection selectionFlags
-	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
-	selection.register(fl, "flows")
+	cmd := &cobra.Command{}
+	fl := cmd.Flags()
+	selection.register(cmd, "flows")
 	fl.SortFlags = false
 	var flags []tcp.Word
 	fl.VisitAll(func(f *pflag.Flag) { flags = append(flags, tcp.Word{Name: "--" + f.Name, Doc: f.Usage}) })

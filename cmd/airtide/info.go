@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if cmd.Flags().Changed("sort") {
 				if byOrder, err = summary.ParseOrder(sort); err != nil {
-					return usageError{err}
+					return misnamed(err, sort, summary.SortKeys())
 				}
 				o.order = &byOrder
 			}
@@ -86,9 +87,10 @@ role is the process, the service's port, the peer, and whether the flow sends or
 	fl := cmd.Flags()
 	asJSON.register(fl, "print everything as JSON")
 	fl.UintVar(&flow, "flow", 0, "print everything about one flow")
+	completeFlows(cmd)
 	fl.StringVar(&sort, "sort", summary.OrderByBytes.Key,
 		"order of the flows: "+strings.Join(summary.SortKeys(), ", ")+"; - before it reverses")
-	choose.register(fl)
+	choose.register(cmd)
 	fixed(cmd, "sort", summary.SortKeys()...)
 	return cmd
 }
@@ -165,7 +167,7 @@ func writeMetadata(out io.Writer, path string, m trace.Metadata) {
 		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), m.Host, m.Kernel, m.Arch)
 	fmt.Fprintf(w, "source %s; density %s", m.SourceDetail, m.Density)
 	if len(m.Command) > 0 {
-		fmt.Fprintf(w, "; command %q", m.Command)
+		fmt.Fprintf(w, "; command %s", shellWords(m.Command))
 	}
 	if m.Label != "" {
 		fmt.Fprintf(w, "; label %q", m.Label)
@@ -177,6 +179,21 @@ func writeMetadata(out io.Writer, path string, m trace.Metadata) {
 		}
 	}
 	fmt.Fprintf(out, "%s\n", units.PrintableText(w.String(), false))
+}
+
+// shellWords prints a command in one line as a shell takes it.
+func shellWords(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		plain := func(r rune) bool {
+			return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("%+,-./:=@_", r)
+		}
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words[i] = units.Printable(word)
+	}
+	return strings.Join(words, " ")
 }
 
 // unseen lists the kinds of events that a source cannot see. Their counts are absent, not zero.

@@ -27,3 +27,15 @@ func TestInfoFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestCommandsArePrintedAsAShellTakesThem(t *testing.T) {
+	for want, command := range map[string][]string{
+		"iperf3 -c 192.0.2.1 -t 8":   {"iperf3", "-c", "192.0.2.1", "-t", "8"},
+		"sh -c 'exit 7' ''":          {"sh", "-c", "exit 7", ""},
+		`echo 'it'\''s' 'a?[31mb?c'`: {"echo", "it's", "a\x1b[31mb\nc"},
+	} {
+		if got := shellWords(command); got != want {
+			t.Errorf("%q is printed as %s, want %s", command, got, want)
+		}
+	}
+}

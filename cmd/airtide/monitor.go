@@ -55,7 +55,7 @@ the recording, as fast as possible.`,
 			}
 			order, err := screen.ParseSort(sort)
 			if err != nil {
-				return usageError{err}
+				return misnamed(err, sort, screen.SortKeys())
 			}
 			if events && !bool(asJSON) {
 				return usageError{errors.New("--events needs --json")}

@@ -46,7 +46,7 @@ Figures:
 			}
 			k, err := plot.ParseKind(kind)
 			if err != nil {
-				return usageError{err}
+				return misnamed(err, kind, kindNames())
 			}
 			if format, err = formatOf(t, out.path, format); err != nil {
 				return err
@@ -61,7 +61,7 @@ Figures:
 	out.register(fl, "figure to write: .png, .svg or .pdf, or - for standard output (required)")
 	fl.StringVar(&format, "format", "", "png, svg or pdf (default: the suffix of the output; png for -)")
 	fl.StringVarP(&kind, "kind", "k", string(plot.Cwnd), "kind of figure; see above")
-	fl.UintSliceVar(&flows, "flow", nil,
+	flowsVar(cmd, &flows,
 		"flow numbers as airtide info shows them (default: the flow with most traffic; with --grid all)")
 	fl.BoolVar(&o.Grid, "grid", false, "several flows side by side with the same axes")
 	durationVar(fl, &o.From, "from", "", 0, "start of the figure, from the start of the recording")
@@ -76,11 +76,7 @@ Figures:
 	fl.BoolVar(&o.LogRTT, "log-rtt", false, "logarithmic axis for round-trip times")
 	durationVar(fl, &o.Window, "window", "", 0,
 		"time over which goodput is averaged (default: a hundredth of the figure)")
-	names := make([]string, 0, len(plot.Kinds()))
-	for _, k := range plot.Kinds() {
-		names = append(names, string(k))
-	}
-	fixed(cmd, "kind", names...)
+	fixed(cmd, "kind", kindNames()...)
 	fixed(cmd, "style", "colour", "grey")
 	fixed(cmd, "format", plot.Formats...)
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
@@ -91,7 +87,8 @@ Figures:
 func formatOf(t *terminal.Terminal, path, chosen string) (string, error) {
 	switch {
 	case chosen != "" && !slices.Contains(plot.Formats, chosen):
-		return "", usageError{fmt.Errorf("unknown format %q: want one of %s", chosen, strings.Join(plot.Formats, ", "))}
+		err := fmt.Errorf("unknown format %q: want one of %s", chosen, strings.Join(plot.Formats, ", "))
+		return "", misnamed(err, chosen, plot.Formats)
 	case path == "-" && t.Screen:
 		return "", usageError{errors.New("a terminal cannot show the figure: redirect the output, or name a file")}
 	case chosen != "":
@@ -104,6 +101,14 @@ func formatOf(t *terminal.Terminal, path, chosen string) (string, error) {
 		return "", usageError{err}
 	}
 	return format, nil
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range plot.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
 }
 
 func figureList() string {

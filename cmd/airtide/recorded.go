@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/sockets/filter"
@@ -21,9 +21,9 @@ type recordedFlags struct {
 	find string
 }
 
-func (f *recordedFlags) register(fl *pflag.FlagSet) {
-	f.selectionFlags.register(fl, "only flows")
-	fl.StringVar(&f.find, "find", "", "only flows that contain these words")
+func (f *recordedFlags) register(cmd *cobra.Command) {
+	f.selectionFlags.register(cmd, "only flows")
+	cmd.Flags().StringVar(&f.find, "find", "", "only flows that contain these words")
 }
 
 // recordedFilter chooses flows of a recording.

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/sockets/filter"
 	"airtide/internal/sockets/owner"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // selectionFlags choose flows or sockets by port, host, process, cgroup and network namespace.
@@ -18,13 +18,29 @@ type selectionFlags struct {
 }
 
 // register describes the flags as a choice of "only flows" or "sockets".
-func (f *selectionFlags) register(fl *pflag.FlagSet, what string) {
+func (f *selectionFlags) register(cmd *cobra.Command, what string) {
+	fl := cmd.Flags()
 	fl.StringSliceVarP(&f.ports, "port", "p", nil, what+" with this local or remote port (repeatable)")
 	fl.StringSliceVar(&f.hosts, "host", nil, what+" with this local or remote address or prefix (repeatable)")
 	fl.StringSliceVar(&f.processes, "process", nil, what+" of this process id or name (repeatable)")
 	fl.StringSliceVar(&f.cgroups, "cgroup", nil, what+" of this cgroup v2 path, name or id, and below (repeatable)")
 	fl.StringSliceVar(&f.netns, "netns", nil,
 		what+" of this network namespace: name, path, inode or pid:N (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("netns", completeNetNS)
+}
+
+// completeNetNS completes the names of `ip netns`.
+func completeNetNS(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	all, _, err := owner.ListNetNS()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, n := range all {
+		if n.Name != "" {
+			names = append(names, n.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // filter reads the flags. A flag that is given but empty is refused: it would select everything.

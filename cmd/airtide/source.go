@@ -28,7 +28,7 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.source, "source", "auto", "source of samples: auto, bpf (per ACK) or diag (polled)")
 	fl.StringVar(&f.density, "density", "every",
 		"which ACKs become samples: every, change, or at most one per duration (10ms)")
-	f.selectionFlags.register(fl, "only flows")
+	f.selectionFlags.register(cmd, "only flows")
 	durationVar(fl, &f.poll, "poll", "", 100*time.Millisecond, "time between polls of the diag source")
 	fl.IntVar(&f.buffer, "buffer-mb", bpf.DefaultBufferBytes>>20,
 		"size of the ring of records of each processor, in MiB")

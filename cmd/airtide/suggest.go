@@ -71,6 +71,11 @@ func wanted(wrong *pflag.InvalidValueError) string {
 	return wrong.Unwrap().Error()
 }
 
+// misnamed is a usage error of a name that does not exist, with the nearest of the existing names.
+func misnamed(err error, name string, names []string) error {
+	return usageError{fmt.Errorf("%w%s", err, suggestion("", name, names))}
+}
+
 // suggestion is " (did you mean PREFIX NAME?)" with the nearest name, or empty.
 func suggestion(prefix, text string, names []string) string {
 	best, least := "", maxDistance+1

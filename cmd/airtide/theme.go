@@ -22,7 +22,7 @@ func (f themeFlag) find(older string) (*figure.Theme, error) {
 	}
 	t, err := figure.ThemeOf(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, misnamed(err, name, figure.ThemeNames)
 	}
 	return t, nil
 }

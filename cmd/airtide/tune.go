@@ -83,7 +83,7 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 		},
 	}
 	fl := cmd.Flags()
-	pick.register(fl, "sockets")
+	pick.register(cmd, "sockets")
 	fl.BoolVar(&all, "all", false, "all sockets of this machine")
 	set.register(cmd)
 	fl.BoolVarP(&o.Keep, "keep", "k", false, "keep the changes when this process ends, until airtide tune undo")
@@ -224,7 +224,7 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 }
 
 func printUndone(w io.Writer, u tune.Undone) error {
-	_, err := fmt.Fprintf(w, "tune %s is undone on %d sockets that still exist\n", u.ID, u.Sockets)
+	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, counted(u.Sockets, "open socket"))
 	if err == nil && u.FixedBuffers > 0 {
 		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
 			u.FixedBuffers)

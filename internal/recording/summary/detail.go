@@ -12,10 +12,14 @@ import (
 
 // write writes the totals.
 func (t *Totals) write(out io.Writer, o TextOptions) {
-	fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %d samples, %d events\n",
-		o.bold(fmt.Sprintf("%-14s", "flows")), t.Flows, t.Open, t.Closed, durationText(t.DurationS),
-		t.Samples, t.Events)
-	t.Figures.write(out, o)
+	title := o.bold(fmt.Sprintf("%-14s", "flows"))
+	if t.Flows == 0 {
+		fmt.Fprintf(out, "%s none: nothing was observed\n", title)
+	} else {
+		fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %d samples, %d events\n",
+			title, t.Flows, t.Open, t.Closed, durationText(t.DurationS), t.Samples, t.Events)
+		t.Figures.write(out, o)
+	}
 	line := func(text string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "lost records")), text) }
 	switch l := t.Loss; {
 	case l == nil:
