@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// CellFile is a cell that runs alone: the machines, cell and path of an experiment's file, without
-// its flows.
+// CellFile is a cell without an experiment: the machines, cell and path of an experiment's file,
+// without its flows.
 type CellFile struct {
 	Name  string
 	Seed  uint64
 	Setup *Setup
-	// Outside are the machines that are reached by an interface, by name.
+	// Outside contains the machines that are reached through an interface, by name.
 	Outside map[string]Outside
 }
 
-// Outside is an interface that exists already and takes the place of a machine.
+// Outside is an existing interface that replaces a machine.
 type Outside struct {
 	Interface string
-	// Addresses that lie behind it; Gateway addresses that hosts there use as their router; Via,
-	// the router there.
+	// Addresses are the addresses behind the interface. Hosts there use Gateway as their router.
+	// Via is the router to them.
 	Addresses []netip.Prefix
 	Gateway   []netip.Addr
 	Via       []netip.Addr
 }
 
-// outsideText is Outside as a file has it.
+// outsideText is Outside as a file writes it.
 type outsideText struct {
 	Interface string `json:"interface"`
 	Addresses Names  `json:"addresses"`
@@ -35,16 +35,16 @@ type outsideText struct {
 	Via       Names  `json:"via,omitzero"`
 }
 
-// notOfCells are the parts of an experiment that a cell alone has no use for.
+// notOfCells are the parts of an experiment that a cell file ignores.
 var notOfCells = []string{"sweep", "flows", "measure", "claims", "figures", "record"}
 
-// endless is the duration of a cell that runs alone, for the times of its schedules. It is the
-// longest duration that a file may have.
+// endless is the duration of a cell without an experiment, for its schedules. It is the longest
+// duration that a file may have.
 const endless = "168 h"
 
-// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment. A terminal
-// or server may have "outside". The other parts of an experiment are ignored, except that the first
-// point of a sweep is applied; virtual machines become namespaces. The error is a Problems.
+// ReadCell checks a cell's file: terminals, servers, cell and path as in an experiment, and
+// "outside" for machines. It applies the first point of a sweep, turns virtual machines into
+// namespaces, and ignores the other parts of an experiment. The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
 	root, err := parse(file, data)
 	if err != nil {
@@ -93,7 +93,7 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	return c, nil
 }
 
-// readOutside takes "outside" out of the machines of a tree.
+// readOutside removes "outside" from the machines of a tree and returns it.
 func readOutside(tree *node, problems *Problems) map[string]Outside {
 	all := map[string]Outside{}
 	for _, section := range []string{"terminals", "servers"} {
@@ -145,7 +145,7 @@ func decodeOutside(n *node, path string, problems *Problems) (o Outside) {
 	return o
 }
 
-// parsePrefix reads a prefix. A plain address means a prefix of one host.
+// parsePrefix reads a prefix. An address without a length is a prefix of one host.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if strings.Contains(s, "/") {
 		return netip.ParsePrefix(s)

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// checker checks that a decoded experiment can be run. The tree gives the places of problems in the
+// checker checks that a decoded experiment can run. The tree gives the positions of problems in the
 // file.
 type checker struct {
 	tree     *node
@@ -19,7 +19,7 @@ type checker struct {
 	machines directory
 	// parameters of the sweep.
 	parameters []Parameter
-	// cellAlone: a cell without flows.
+	// cellAlone is true for a cell without flows.
 	cellAlone bool
 }
 
@@ -48,7 +48,8 @@ const (
 	maxRepeats   = 1000
 	maxTerminals = 250
 	maxFlows     = 1000
-	// maxMachineName leaves room for a group's number in the 15 letters of an interface's name.
+	// maxMachineName leaves space for the number in a group, because an interface's name has at
+	// most 15 letters.
 	maxMachineName = 12
 	minDuration    = Duration(100e6)
 )
@@ -104,7 +105,7 @@ func (c *checker) header() {
 	}
 }
 
-// names checks that no two machines and no two flows have the same name.
+// names checks that machines have unique names, and flows too.
 func (c *checker) names() {
 	if len(c.e.Terminals) == 0 {
 		c.problem("terminals", "no terminal", "one at least")
@@ -118,7 +119,7 @@ func (c *checker) names() {
 	owner := map[string]string{allTerminals: "the word for all terminals", allMachines: "the word for all machines"}
 	claim := func(path, name, what string) {
 		if o, taken := owner[name]; taken {
-			c.problem(path, fmt.Sprintf("the name %q, which is %s", name, o), "names that differ")
+			c.problem(path, fmt.Sprintf("the name %q, which is %s", name, o), "unique names")
 		}
 		owner[name] = what
 	}
@@ -203,7 +204,7 @@ func (c *checker) radio(path string, r Radio) {
 	}
 }
 
-// access checks the values that the medium would refuse, window by window.
+// access checks the values that the medium would refuse, with a message for each window.
 func (c *checker) access(path string, a Access) {
 	if a.AIFSN < 0 || a.AIFSN > 15 || a.AIFSN == 0 && c.has(path+".aifsn") {
 		c.problem(path+".aifsn", c.found(path+".aifsn"), "1 to 15")
@@ -251,15 +252,15 @@ var (
 	sysctlName     = regexp.MustCompile(`^-?net(\.[a-zA-Z0-9_-]+)+$`)
 )
 
-// sysctlFields are the sysctls that have a field of their own.
+// sysctlFields maps sysctls to the fields that set them.
 var sysctlFields = map[string]string{
 	"net.ipv4.tcp_rmem":               "receive_buffer",
 	"net.ipv4.tcp_wmem":               "send_buffer",
 	"net.ipv4.tcp_congestion_control": "congestion",
 }
 
-// OptionalSysctl is the name of a sysctl without the mark that it need not be there: a - before it,
-// as sysctl.d(5) has it.
+// OptionalSysctl returns the name of a sysctl without a leading "-". As in sysctl.d(5), this mark
+// permits a kernel without the sysctl.
 func OptionalSysctl(name string) (plain string, optional bool) { return strings.CutPrefix(name, "-") }
 
 func (c *checker) stack(path string, s Stack) {
@@ -276,7 +277,7 @@ func (c *checker) stack(path string, s Stack) {
 		c.problem(path+".initial_window", c.found(path+".initial_window"), "1 to 1000 segments")
 	}
 	for name, value := range s.Sysctls {
-		// Their names have dots, so they have no path of their own.
+		// These names contain dots, so they have no path of their own.
 		plain, optional := OptionalSysctl(name)
 		_, both := s.Sysctls[plain]
 		switch field := sysctlFields[plain]; {
@@ -310,7 +311,7 @@ func (c *checker) cell() {
 	}
 	c.beacons(cell.Beacons)
 	c.access("cell.ap.access", cell.AP.Access)
-	// The access point sends by the standard of each terminal; ax has the widest bounds.
+	// The access point uses the standard of each terminal; ax has the widest bounds.
 	c.aggregation("cell.ap.aggregation", cell.AP.Aggregation, Standard("ax").facts())
 }
 
@@ -350,7 +351,7 @@ func (c *checker) time(path string, at Duration, before *Duration) {
 	*before = at
 }
 
-// references checks that names stand for machines.
+// references checks that names refer to machines.
 func (c *checker) references(path string, names Names) bool {
 	ok := true
 	for i, n := range names {
@@ -362,7 +363,7 @@ func (c *checker) references(path string, names Names) bool {
 	return ok
 }
 
-// item is the path of a name in a list that may be a single name.
+// item returns the path of a name in a list that may be a single name.
 func (c *checker) item(path string, i int) string {
 	if n, ok := c.tree.find(path); ok && n.kind == sequence {
 		return fmt.Sprintf("%s.%d", path, i)
@@ -370,7 +371,7 @@ func (c *checker) item(path string, i int) string {
 	return path
 }
 
-// known are the names to refer to by: those in the file, not each member of a group.
+// known returns the names that a file can refer to: its own names, without the members of groups.
 func (c *checker) known() []string {
 	return slices.Concat(c.e.Terminals.Names(), c.e.Servers.Names(), []string{allTerminals, allMachines})
 }

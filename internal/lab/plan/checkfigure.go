@@ -28,10 +28,10 @@ func (c *checker) figure(path string, f Figure) {
 		switch {
 		case !ok:
 			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
-		case f.Kind == Timeline && !m.Quantity.HasCourse():
+		case f.Kind == Timeline && !m.Quantity.HasTimeSeries():
 			c.problem(
 				c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity),
-				"over time there are only "+oneOf("", courseNames()),
+				"over time there are only "+oneOf("", timeSeriesNames()),
 			)
 		}
 	}
@@ -39,7 +39,7 @@ func (c *checker) figure(path string, f Figure) {
 		c.problem(path+".of", "flows for "+string(f.Kind), "none: only a timeline is of some flows")
 	}
 	for i, name := range f.Of {
-		// The number of flows that a flow of the file stands for depends on the sweep's point.
+		// A flow of the file can stand for several flows, and their number depends on the point.
 		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
 			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
 			c.problem(
@@ -63,15 +63,15 @@ func (c *checker) figure(path string, f Figure) {
 	}
 }
 
-func courseNames() []string {
+func timeSeriesNames() []string {
 	var names []string
-	for _, q := range courses {
+	for _, q := range timeSeries {
 		names = append(names, string(q))
 	}
 	return names
 }
 
-// place checks that swept parameters take the values.
+// place checks that the swept parameters have the given values.
 func (c *checker) place(path string, place PointFilter) {
 	for _, name := range slices.Sorted(maps.Keys(place)) {
 		i := slices.IndexFunc(c.parameters, func(p Parameter) bool { return p.Name == name })

@@ -52,7 +52,7 @@ func (c *checker) added(path string, a Added) {
 
 func (c *checker) oneWay(path string, o OneWay) {
 	if b := o.BurstLoss; b != nil && (b.ToGood == 0 || b.ToBad == 0) {
-		c.problem(path+".burst_loss", "a state that is never left", "to_bad and to_good above 0")
+		c.problem(path+".burst_loss", "a state without an exit", "to_bad and to_good above 0")
 	}
 	if o.Loss != nil && *o.Loss == 1 {
 		c.problem(path+".loss", c.found(path+".loss"), "less than 1: nothing would ever arrive")
@@ -197,7 +197,7 @@ func (c *checker) measurement(path string, m Measurement) {
 	}
 }
 
-// partOfRun checks from and to.
+// partOfRun checks the fields from and to.
 func (c *checker) partOfRun(path string, m Measurement) {
 	if m.From == 0 && m.To == 0 {
 		return
@@ -216,11 +216,11 @@ func (c *checker) partOfRun(path string, m Measurement) {
 	case to > c.e.Duration:
 		c.problem(path+".to", to.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
 	case from >= to:
-		c.problem(path, fmt.Sprintf("a part from %s to %s", from, to), "an end behind its beginning")
+		c.problem(path, fmt.Sprintf("a part from %s to %s", from, to), "an end after its start")
 	}
 }
 
-// cellMeasurement checks a figure of the whole cell.
+// cellMeasurement checks a measurement of the whole cell.
 func (c *checker) cellMeasurement(path string, m Measurement) {
 	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
 		if given {
@@ -241,7 +241,7 @@ func (c *checker) cellMeasurement(path string, m Measurement) {
 	c.maxima(path, m, flows)
 }
 
-// maxima checks that the rate which each terminal of the flows reaches alone is known.
+// maxima checks that the rate of each terminal alone is known.
 func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
 	if !slices.Contains(overMax, m.Quantity) {
 		return
@@ -257,7 +257,7 @@ func (c *checker) maxima(path string, m Measurement, flows []Item[Flow]) {
 		if takesPart && t.Value.Share.MaxRate == 0 {
 			c.problem(
 				path+".quantity",
-				fmt.Sprintf("%s of %s, of which is not known what it reaches alone", m.Quantity, t.Name),
+				fmt.Sprintf("%s of %s, whose rate alone is unknown", m.Quantity, t.Name),
 				"share.max_rate of it",
 			)
 		}

@@ -10,8 +10,8 @@ import (
 	congestion "airtide/internal/kernel/congestion/kind"
 )
 
-// CongestionControl is one of airtide's, with its parameters; those left out are the kind's own.
-// The lab loads it for each run that uses it.
+// CongestionControl is a congestion control of airtide with its parameters. Missing parameters have
+// the defaults of the kind. The lab loads it for each run that uses it.
 type CongestionControl struct {
 	Kind      CongestionKind `json:"kind" jsonschema:"Which of those of airtide cc."`
 	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 200 ms of cubic_rtt."`
@@ -37,8 +37,7 @@ func (*CongestionKind) choices() []string {
 	return names
 }
 
-// parameterFields are the fields of a file for the parameters of a kind, by the names that package
-// congestion gives them.
+// parameterFields maps the fields of a file to the parameter names of package congestion.
 var parameterFields = map[string]string{
 	"rtt-ref": "rtt_ref", "beta": "beta", "no-hystart": "hystart", "gamma": "gamma", "gamma-low": "gamma_low",
 	"gamma-high": "gamma_high", "lambda": "lambda", "low-window": "low_window",
@@ -47,7 +46,7 @@ var parameterFields = map[string]string{
 // boundFields are the fields that only cubic_bound has.
 var boundFields = []string{"lower", "upper"}
 
-// parameters returns the file's parameters, completed by the kind's defaults.
+// parameters returns the parameters of the file, with the kind's defaults for missing ones.
 func (c CongestionControl) parameters() congestion.Parameters {
 	p := congestion.Kind(c.Kind).Defaults()
 	given := func(to *float64, from float64) {
@@ -56,7 +55,7 @@ func (c CongestionControl) parameters() congestion.Parameters {
 		}
 	}
 	if c.RTTRef != 0 {
-		// more is refused alike
+		// Larger values are refused in the same way.
 		p.RTTRefUs = uint32(min(time.Duration(c.RTTRef).Microseconds(), congestion.MaxRTTRefUs+1))
 	}
 	given(&p.Beta, float64(c.Beta))
@@ -80,19 +79,18 @@ func (c CongestionControl) bounds() congestion.Bounds {
 	return congestion.Bounds{Lower: uint32(max(c.Lower, 0)), Upper: uint32(max(c.Upper, 0))}
 }
 
-// CongestionSetup is a congestion control that a run needs and the kernel lacks.
+// CongestionSetup is a congestion control that a run needs and that the lab must load.
 type CongestionSetup struct {
 	// Name is the name that stacks and flows use.
 	Name       string                `json:"name"`
 	Kind       congestion.Kind       `json:"kind"`
 	Parameters congestion.Parameters `json:"parameters"`
-	// Bounds are for all sockets of a cubic_bound.
+	// Bounds apply to all sockets of a cubic_bound.
 	Bounds congestion.Bounds `json:"bounds,omitzero"`
 }
 
-// congestionControls returns the congestion controls that airtide has to load among the names that
-// stacks and flows use: those defined in the file, and kinds by their names with default
-// parameters.
+// congestionControls returns the congestion controls of airtide that stacks and flows use: those
+// defined in the file, and kinds with default parameters.
 func (e *Experiment) congestionControls() []CongestionSetup {
 	used := map[string]bool{}
 	for _, t := range e.Terminals {
@@ -115,12 +113,12 @@ func (e *Experiment) congestionControls() []CongestionSetup {
 	return all
 }
 
-// congestionControl checks one of the file's own.
+// congestionControl checks a congestion control that the file defines.
 func (c *checker) congestionControl(name string, own CongestionControl) {
 	path := "congestion_controls." + name
 	k := congestion.Kind(own.Kind)
 	if slices.Contains(congestion.All(), congestion.Kind(name)) && string(k) != name {
-		c.problem(path, fmt.Sprintf("%s under the name of %s", k, name), "a name that is no other kind's")
+		c.problem(path, fmt.Sprintf("%s under the name of %s", k, name), "a name that is not another kind's")
 	}
 	var takes []string
 	for _, parameter := range k.Names() {
@@ -156,7 +154,7 @@ func (c *checker) congestionControl(name string, own CongestionControl) {
 	}
 }
 
-// congestion checks a name of a congestion control, which the file or the kernel has.
+// congestion checks the name of a congestion control. The file or the kernel must have it.
 func (c *checker) congestion(path, name string) {
 	if _, own := c.e.CongestionControls.Get(name); name != "" && !own && !congestionName.MatchString(name) {
 		c.problem(path, c.found(path), "the name of a congestion control, such as cubic, or one of congestion_controls")

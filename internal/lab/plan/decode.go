@@ -13,18 +13,18 @@ import (
 	"airtide/internal/units"
 )
 
-// decoder turns nodes into Go values. Fields go by their json tags; those without omitzero are
-// required. It goes on after a problem, so that one check names all of them.
+// decoder turns nodes into Go values. The json tags name the fields; fields without omitzero are
+// required. It continues after a problem, so one check reports all problems.
 type decoder struct {
 	problems *Problems
 }
 
-// selfDecoding types read nodes by themselves.
+// selfDecoding types decode nodes themselves.
 type selfDecoding interface {
 	decode(d *decoder, n *node, path string)
 }
 
-// choice is a text out of a few.
+// choice is a text with a few allowed values.
 type choice interface {
 	choices() []string
 }
@@ -33,7 +33,7 @@ func (d *decoder) expected(n *node, path, what string) {
 	d.problems.add(Problem{n.Position, path, n.describe(), what})
 }
 
-// value decodes a node into v, which is addressable.
+// value decodes a node into v, which must be addressable.
 func (d *decoder) value(n *node, path string, v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -100,7 +100,7 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 	}
 }
 
-// expectation returns the expected form of a value, from the error of reading it.
+// expectation returns the expected form of a value, from the error of its parser.
 func expectation(target encoding.TextUnmarshaler, err error) string {
 	syntax, ok := errors.AsType[*units.SyntaxError](err)
 	if !ok {
@@ -114,7 +114,7 @@ func expectation(target encoding.TextUnmarshaler, err error) string {
 	return syntax.Want()
 }
 
-// text is a scalar's.
+// text returns the text of a scalar.
 func (d *decoder) text(n *node, path string) (string, bool) {
 	if n.kind != scalar {
 		d.expected(n, path, "a single value")
@@ -129,8 +129,8 @@ func (d *decoder) scalar(n *node, path, what string, set func(string) error) {
 	}
 }
 
-// fields decodes a mapping into a struct. An empty value is an empty mapping: "server:" alone names
-// a server.
+// fields decodes a mapping into a struct. An empty value is an empty mapping: "server:" alone
+// defines a server.
 func (d *decoder) fields(n *node, path string, v reflect.Value) {
 	if n.kind != mapping && n.kind != nothing {
 		d.expected(n, path, "a mapping with some of: "+strings.Join(fieldNames(v.Type()), ", "))
@@ -204,7 +204,7 @@ type structField struct {
 
 var knownFields sync.Map // reflect.Type to []structField
 
-// structFields returns a struct's fields with their names in the file, including those of embedded
+// structFields returns the fields of a struct by their names in the file, including embedded
 // structs.
 func structFields(t reflect.Type) []structField {
 	if known, ok := knownFields.Load(t); ok {

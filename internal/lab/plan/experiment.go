@@ -28,13 +28,13 @@ type Experiment struct {
 	Figures Named[Figure]      `json:"figures,omitzero" jsonschema:"What is drawn, by name."`
 }
 
-// notSwept are the parts that hold for the whole experiment.
+// notSwept are the parts that are equal for the whole experiment.
 var notSwept = []string{
 	"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "sweep", "measure", "claims",
 	"figures",
 }
 
-// Stack is a machine's TCP.
+// Stack contains the TCP settings of a machine.
 type Stack struct {
 	Profile       string            `json:"profile,omitzero" jsonschema:"A device's values from the terminals folder, which those given here override."`
 	Congestion    string            `json:"congestion,omitzero" jsonschema:"Congestion control: one of the kernel's, one of congestion_controls, or one of airtide cc (such as cubic_rtt). Default: the kernel's."`
@@ -69,7 +69,7 @@ type Server struct {
 	Stack
 }
 
-// Attachment is how a terminal is connected.
+// Attachment is the type of a terminal's link.
 type Attachment string
 
 // The attachments.
@@ -96,8 +96,8 @@ type Radio struct {
 	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
 }
 
-// Access holds the parameters of medium access (EDCA). A field of zero means the access category's
-// own value.
+// Access holds the parameters of medium access (EDCA). A zero field means the value of the access
+// category.
 type Access struct {
 	Category Category `json:"category,omitzero" jsonschema:"dcf, or one of EDCA's access categories: background, best_effort, video, voice. The TXOP limit is cell.txop_limit with all of them."`
 	AIFSN    int      `json:"aifsn,omitzero" jsonschema:"Slots behind SIFS before a back-off goes on, 1 to 15."`
@@ -105,7 +105,7 @@ type Access struct {
 	CWMax    int      `json:"cw_max,omitzero" jsonschema:"Contention window at most."`
 }
 
-// Category is how a contender gets to the medium.
+// Category is the access category of a contender.
 type Category string
 
 // The categories.
@@ -127,8 +127,8 @@ type RateStep struct {
 	PHYRate Rate     `json:"phy_rate" jsonschema:"From then on."`
 }
 
-// Aggregation bounds an A-MPDU; the tightest bound counts. A field of zero means the standard's
-// bound.
+// Aggregation limits an A-MPDU; the tightest limit applies. A zero field means the limit of the
+// standard.
 type Aggregation struct {
 	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Default: the standard's most, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
 	Frames  int      `json:"frames,omitzero" jsonschema:"MPDUs. 1 is no aggregation. Default: the standard's 64 (ax: 256)."`
@@ -145,7 +145,7 @@ type Cell struct {
 	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
 	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
 	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
-	// EIFSAfterCollision models a receiver without preamble detection, in the terms of ns-3.
+	// EIFSAfterCollision models a receiver without preamble detection, as ns-3 does.
 	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
 
 	Contention Contention `json:"contention,omitzero" jsonschema:"How contention windows are chosen: standard (default), or blade: one window for all that follows how busy the medium is, a reconstruction of BLADE."`
@@ -153,15 +153,15 @@ type Cell struct {
 	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
 }
 
-// Contention is how contention windows are chosen.
+// Contention is the rule for contention windows.
 type Contention string
 
-// Blade is one window for all that follows how busy the medium is.
+// Blade adapts one window for all contenders to the load of the medium.
 const Blade Contention = "blade"
 
 func (*Contention) choices() []string { return []string{"standard", string(Blade)} }
 
-// Beacons are the access point's.
+// Beacons are the beacons of the access point.
 type Beacons struct {
 	Every Duration `json:"every" jsonschema:"Their interval; 102.4 ms of most access points."`
 	Size  Size     `json:"size,omitzero" jsonschema:"Of the frame. Default 250 B."`
@@ -169,10 +169,10 @@ type Beacons struct {
 }
 
 // SuperPackets selects the directions between kernel and engine in which several packets of a flow
-// pass in one piece.
+// pass as one.
 type SuperPackets string
 
-// The places.
+// The directions of super packets.
 const (
 	SuperPacketsNone    SuperPackets = "none"
 	SuperPacketsSenders SuperPackets = "senders"
@@ -183,7 +183,7 @@ func (*SuperPackets) choices() []string {
 	return []string{string(SuperPacketsNone), string(SuperPacketsSenders), string(SuperPacketsBoth)}
 }
 
-// AccessPoint is the queue and the sender of the downlink.
+// AccessPoint contains the queue and the sender of the downlink.
 type AccessPoint struct {
 	Discipline  Discipline  `json:"discipline,omitzero" jsonschema:"Of the downlink queue. Default fifo."`
 	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue, for all stations (fifo_per_station: for each). Default 1000 packets."`
@@ -194,7 +194,7 @@ type AccessPoint struct {
 	WindowSharing bool `json:"window_sharing,omitzero" jsonschema:"Whether the windows that TCP receivers advertise are lowered to the queue's limit over the number of connections that carry data."`
 }
 
-// Discipline is an access point's queueing.
+// Discipline is the queueing discipline of an access point.
 type Discipline string
 
 // The disciplines.
@@ -216,7 +216,7 @@ type Record struct {
 	Interval Duration `json:"interval,omitzero" jsonschema:"Of the cell's counters as time series. Default 100 ms."`
 }
 
-// Defaults that an experiment need not state.
+// Defaults of optional values.
 const (
 	defaultDuration = Duration(10e9)
 	defaultInterval = Duration(100e6)
@@ -225,7 +225,7 @@ const (
 	defaultRetries  = 7
 )
 
-// orDefault sets a value that the file does not have.
+// orDefault sets a value that the file lacks.
 func orDefault[T comparable](v *T, otherwise T) {
 	var zero T
 	if *v == zero {

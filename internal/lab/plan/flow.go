@@ -45,7 +45,7 @@ func (*Protocol) choices() []string {
 // Direction is the direction of a flow's data.
 type Direction string
 
-// The ways.
+// The directions.
 const (
 	Forward Direction = "forward"
 	Reverse Direction = "reverse"
@@ -54,7 +54,7 @@ const (
 
 func (*Direction) choices() []string { return []string{string(Forward), string(Reverse), string(Both)} }
 
-// takes lists the optional fields of a flow that each protocol uses.
+// takes lists the optional fields that each protocol uses.
 var takes = map[Protocol][]string{
 	TCP:       {"direction", "parallel", "rate", "congestion"},
 	UDP:       {"direction", "parallel", "rate", "length"},
@@ -68,14 +68,14 @@ var takes = map[Protocol][]string{
 // optional are the fields that depend on the protocol.
 var optional = []string{"direction", "parallel", "rate", "length", "size", "transfers", "interval", "congestion"}
 
-// meaningless are the fields that a protocol does not take.
+// meaningless returns the fields that a protocol does not use.
 func meaningless(p Protocol) []string {
 	return slices.DeleteFunc(slices.Clone(optional), func(f string) bool { return slices.Contains(takes[p], f) })
 }
 
-// setDefaults sets the fields whose defaults depend on the protocol. A datagram has 1470 bytes, as
-// in iperf 2, which the papers used. With its headers it fills an Ethernet frame except for two
-// bytes.
+// setDefaults sets the fields whose defaults depend on the protocol. The default datagram of 1470
+// bytes is that of iperf 2, which the papers used. With its headers it is two bytes shorter than a
+// full Ethernet frame.
 func (f *Flow) setDefaults(duration Duration) {
 	orDefault(&f.Stop, duration)
 	orDefault(&f.Parallel, 1)
@@ -101,13 +101,13 @@ type FlowSetup struct {
 	Group string `json:"group"`
 	From  string `json:"from"`
 	To    string `json:"to"`
-	// Start counts in the stagger.
+	// Start includes the stagger.
 	Start Duration `json:"start"`
 	Flow  Flow     `json:"flow"`
 }
 
-// Goodput is the payload rate of the flow's data, of the rates towards its port and from it.
-// Replies to the data do not count. Ping has no goodput.
+// Goodput selects the payload rate of the flow's data from its rates towards its port (forward) and
+// from it (reverse). Replies to the data do not count. Ping has no goodput.
 func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
 	switch {
 	case !Quantity("goodput").Suits(f.Protocol):
@@ -120,8 +120,7 @@ func (f Flow) Goodput(forward, reverse float64) (rate float64, ok bool) {
 	return forward, true
 }
 
-// SendsBack reports whether the data goes from the answering machine to the one that opens the
-// connection.
+// SendsBack reports whether the answering machine sends the data.
 func (f Flow) SendsBack() bool {
 	return f.Protocol == HTTPGet || f.Protocol == Web || f.Direction == Reverse
 }

@@ -10,7 +10,7 @@ import (
 	"airtide/internal/vm"
 )
 
-// MachineKind selects the machine that a terminal runs in: a namespace or a virtual machine.
+// MachineKind selects a namespace or a virtual machine for a terminal.
 type MachineKind string
 
 // The kinds.
@@ -21,22 +21,22 @@ const (
 
 func (*MachineKind) choices() []string { return []string{string(Namespace), string(VirtualMachine)} }
 
-// GuestKernel is the kernel of a virtual machine, one of package vm's.
+// GuestKernel is the kernel of a virtual machine, one of the versions in package vm.
 type GuestKernel string
 
 func (*GuestKernel) choices() []string { return vm.Versions() }
 
-// defaultKernel is Debian 12's.
+// defaultKernel is the kernel of Debian 12.
 const defaultKernel = GuestKernel("6.1")
 
-// Time is how a virtual machine's clock runs, and how its TCP follows.
+// Time sets the clock of a virtual machine and the reaction of its TCP.
 type Time struct {
 	Ratio ClockRatio `json:"ratio,omitzero" jsonschema:"How many times as fast as real time the clock runs, 1/10 to 1000. Default: the kernel's own clock, without the module."`
 	RTO   RTO        `json:"rto,omitzero" jsonschema:"How TCP's retransmission timeout follows: bounds (default: its least and first values), paper (all of it, as in Onozato et al. 2019) or none."`
 	CUBIC CUBICTime  `json:"cubic,omitzero" jsonschema:"The time by which CUBIC grows: clock (default), or real, which takes Linux 6.4."`
 }
 
-// ClockRatio is a ratio of clocks as the file writes it: 10, 2.5 or 5/2.
+// ClockRatio is a ratio of clocks in the spelling of the file: 10, 2.5 or 5/2.
 type ClockRatio string
 
 const expectedRatio = "how many times as fast as real time, 1/10 to 1000, such as 10 or 5/2"
@@ -50,7 +50,7 @@ func (r *ClockRatio) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Value returns the ratio as a number, 1 if it is missing.
+// Value returns the ratio as a number; 1 if it is missing.
 func (r ClockRatio) Value() float64 {
 	if r == "" {
 		return 1
@@ -62,8 +62,8 @@ func (r ClockRatio) Value() float64 {
 	return ratio.Float()
 }
 
-// RTO is how TCP's retransmission timeout follows the clock, as airtide timewarp set --rto takes
-// it.
+// RTO selects how TCP's retransmission timeout follows the clock, with the values of airtide
+// timewarp set --rto.
 type RTO string
 
 func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
@@ -71,7 +71,7 @@ func (*RTO) choices() []string { return []string{"bounds", "paper", "none"} }
 // CUBICTime selects the clock by which CUBIC's window grows.
 type CUBICTime string
 
-// The times.
+// The clocks of CUBIC.
 const (
 	ClockTime CUBICTime = "clock"
 	RealTime  CUBICTime = "real"
@@ -79,13 +79,13 @@ const (
 
 func (*CUBICTime) choices() []string { return []string{string(ClockTime), string(RealTime)} }
 
-// GuestSetup is the virtual machine that carries a terminal.
+// GuestSetup is the virtual machine of a terminal.
 type GuestSetup struct {
 	Kernel GuestKernel `json:"kernel"`
 	Time   Time        `json:"time,omitzero"`
 }
 
-// guest is nil for a terminal in a namespace.
+// guest returns the virtual machine of a terminal; nil for a namespace.
 func (t *Terminal) guest() *GuestSetup {
 	if t.Kind != VirtualMachine {
 		return nil
@@ -99,7 +99,7 @@ func (t *Terminal) guest() *GuestSetup {
 	return g
 }
 
-// guest checks the fields that only virtual machines have and those that they do not have.
+// guest checks the fields that only virtual machines have, and those that virtual machines lack.
 func (c *checker) guest(path string, t Terminal) {
 	if t.Kind != VirtualMachine {
 		for field, given := range map[string]bool{"kernel": t.Kernel != "", "time": t.Time != Time{}} {

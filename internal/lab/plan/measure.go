@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Measurement is a figure that is taken from each run.
+// Measurement is a measured figure of each run.
 type Measurement struct {
 	Quantity  Quantity `json:"quantity" jsonschema:"What is measured."`
 	Flows     Names    `json:"flows,omitzero" jsonschema:"Over these flows. Default: all whose protocol has the quantity."`
@@ -111,20 +111,19 @@ func (*Quantity) choices() []string {
 	return names
 }
 
-// Unit returns the unit of the quantity, empty for plain numbers.
+// Unit returns the unit of the quantity; empty for plain numbers.
 func (q Quantity) Unit() string { return quantities[q.index()].unit }
 
 // OfFlows reports whether the quantity describes flows.
 func (q Quantity) OfFlows() bool { return quantities[q.index()].of == "flow" }
 
-// OfCell reports whether the quantity describes the whole cell. It then has one value.
+// OfCell reports whether the quantity describes the whole cell and so has one value.
 func (q Quantity) OfCell() bool { return quantities[q.index()].of == "cell" }
 
-// ofGoodput are the quantities that follow from goodput, so that they can be had of any part of a
-// run.
+// ofGoodput are the quantities that follow from goodput, so any part of a run has them.
 var ofGoodput = []Quantity{"goodput", "goodput_peak", "part_of_max", "part_of_alone", "share", "distance"}
 
-// overMax lists the quantities that need the rate which each terminal reaches alone.
+// overMax lists the quantities that need the rate of each terminal alone.
 var overMax = []Quantity{"part_of_max", "part_of_alone", "distance"}
 
 func (q *Quantity) index() int { return max(0, slices.Index(q.choices(), string(*q))) }
@@ -143,7 +142,7 @@ func (q Quantity) Suits(p Protocol) bool {
 	case "ping_rtt":
 		return p == Ping
 	}
-	return p != UDP && p != Ping // the kernel's of TCP
+	return p != UDP && p != Ping // the kernel's quantities of TCP
 }
 
 // kernelQuantities lists the quantities that need the kernel recording of the flow's sender.
@@ -153,19 +152,19 @@ var kernelQuantities = []Quantity{
 	"sndbuf_limited", "retransmits", "reordering", "local_congestion", "duplicate_acks", "timeouts",
 }
 
-// courses are the quantities that a run has over time, too.
-var courses = []Quantity{"goodput", "srtt", "cwnd", "ca_state", "cubic_k", "send_window"}
+// timeSeries lists the quantities that also have a time series.
+var timeSeries = []Quantity{"goodput", "srtt", "cwnd", "ca_state", "cubic_k", "send_window"}
 
-// HasCourse reports whether a run has a time series of the quantity, which a timeline can show.
-func (q Quantity) HasCourse() bool { return slices.Contains(courses, q) }
+// HasTimeSeries reports whether a run has a time series of the quantity, which a timeline can show.
+func (q Quantity) HasTimeSeries() bool { return slices.Contains(timeSeries, q) }
 
 // FromKernel reports whether the quantity comes from the kernel recording.
 func (q Quantity) FromKernel() bool { return slices.Contains(kernelQuantities, q) }
 
-// Take is how the values of several flows or terminals become a measurement.
+// Take selects how the values of several flows or terminals are combined.
 type Take string
 
-// The takes.
+// The ways to combine values.
 const (
 	Each   Take = "each"
 	Sum    Take = "sum"
@@ -180,14 +179,14 @@ func (*Take) choices() []string {
 	return []string{string(Each), string(Sum), string(Mean), string(Median), string(Min), string(Max), string(Jain)}
 }
 
-// Claim is something that should hold.
+// Claim is an expected property of the results.
 type Claim struct {
 	Says  string `json:"says" jsonschema:"The source's words."`
 	Where string `json:"where,omitzero" jsonschema:"Where in the source."`
 	Holds string `json:"holds" jsonschema:"An expression over measurements, such as: mean(at(goodput, {rtt: \"16 ms\"})) > 10"`
 }
 
-// Figure is a picture of measurements.
+// Figure describes a picture of measurements.
 type Figure struct {
 	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
 	Title      string      `json:"title,omitzero" jsonschema:"Above it."`
@@ -211,10 +210,10 @@ func (p PointFilter) String() string {
 	return strings.Join(values, ", ")
 }
 
-// FigureKind is how a figure is drawn.
+// FigureKind is the type of a figure.
 type FigureKind string
 
-// Timeline is the kind of figure whose horizontal axis is the time of a run.
+// Timeline is a figure over the time of a run.
 const Timeline FigureKind = "timeline"
 
 func (*FigureKind) choices() []string { return []string{"lines", "bars", "scatter", string(Timeline)} }

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// Named are things by name, in the order of the file.
+// Named is a list of named items in the order of the file.
 type Named[T any] []Item[T]
 
-// Item is a thing with its name.
+// Item is a value with its name.
 type Item[T any] struct {
 	Name  string
 	Value T
@@ -23,7 +23,7 @@ const namePattern = `^[a-z][a-z0-9_]{0,39}$`
 
 var nameRegexp = regexp.MustCompile(namePattern)
 
-// Get is the thing of a name.
+// Get returns the value with a name.
 func (s Named[T]) Get(name string) (T, bool) {
 	for _, i := range s {
 		if i.Name == name {
@@ -34,7 +34,7 @@ func (s Named[T]) Get(name string) (T, bool) {
 	return none, false
 }
 
-// Names lists the names.
+// Names returns the names.
 func (s Named[T]) Names() []string {
 	names := make([]string, len(s))
 	for i := range s {
@@ -87,7 +87,7 @@ func (s Named[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Names is a list of names; one name may stand without a list.
+// Names is a list of names. A file may write one name without a list.
 type Names []string
 
 func (s *Names) decode(d *decoder, n *node, path string) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Path is the wired part: a wire that all terminals share, and values added for each terminal.
-// Added values hold for all terminals and both directions. Values of a direction or of a terminal
+// Added values apply to all terminals and both directions. Values of a direction or of a terminal
 // override them; up is towards the servers.
 type Path struct {
 	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
@@ -26,7 +26,7 @@ type WireDirection struct {
 	OneWay
 }
 
-// Added holds the values that the path adds in both directions, and those for each direction.
+// Added holds the values that the path adds in both directions, and those of each direction.
 type Added struct {
 	RTT *Duration `json:"rtt,omitzero" jsonschema:"Added round-trip time, half of it in each direction."`
 	OneWay
@@ -78,7 +78,7 @@ type PathStep struct {
 	AddStep
 }
 
-// Line is the result of all values that the path adds for one terminal in one direction.
+// Line contains the values that the path adds for one terminal in one direction.
 type Line struct {
 	Delay     Duration   `json:"delay"`
 	Jitter    Duration   `json:"jitter"`
@@ -89,7 +89,7 @@ type Line struct {
 	Duplicate Share      `json:"duplicate"`
 }
 
-// LineStep is the line from a time on.
+// LineStep is the line after a time.
 type LineStep struct {
 	At   Duration `json:"at"`
 	Line Line     `json:"line"`
@@ -102,13 +102,13 @@ type Wire struct {
 	Steps []WireStep `json:"steps,omitzero"`
 }
 
-// WireStep is the wire's rate from a time on.
+// WireStep is the wire's rate after a time.
 type WireStep struct {
 	At   Duration `json:"at"`
 	Rate Rate     `json:"rate"`
 }
 
-// direction names the two ways through the path.
+// direction is one of the two directions through the path.
 type direction bool
 
 const (
@@ -116,7 +116,7 @@ const (
 	down direction = false
 )
 
-// apply overrides the values of a line by those that are set here.
+// apply overrides the values of a line by the values that are set here.
 func (o OneWay) apply(l *Line) {
 	set(&l.Delay, o.Delay)
 	set(&l.Jitter, o.Jitter)
@@ -144,7 +144,7 @@ func set[T any](to, from *T) {
 	}
 }
 
-// towards picks a direction's part.
+// towards returns the value of a direction.
 func towards[T any](d direction, upwards, downwards T) T {
 	if d == up {
 		return upwards
@@ -152,10 +152,10 @@ func towards[T any](d direction, upwards, downwards T) T {
 	return downwards
 }
 
-// lines is a terminal's path in one direction: at the start, and after each change.
+// lines returns a terminal's path in one direction: at the start, and after each change.
 func (p *Path) lines(terminal, group string, d direction) []LineStep {
 	layers := []func(*Line){
-		p.Added.apply, // the whole path, then its direction, then the group, then the terminal
+		p.Added.apply, // order: path, its direction, the group, the terminal
 		towards(d, p.Up, p.Down).OneWay.apply,
 	}
 	type change struct {
@@ -197,7 +197,7 @@ func (p *Path) lines(terminal, group string, d direction) []LineStep {
 	return steps
 }
 
-// wire is the shared wire in one direction.
+// wire returns the shared wire in one direction.
 func (p *Path) wire(d direction) Wire {
 	own := towards(d, p.Up, p.Down)
 	w := Wire{Rate: cmp.Or(own.Rate, p.Rate), Queue: cmp.Or(own.Queue, p.Queue)}

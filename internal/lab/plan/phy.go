@@ -9,17 +9,17 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// Standard is a generation of IEEE 802.11 by its letters.
+// Standard is a generation of IEEE 802.11, named by its letters.
 type Standard string
 
 type standard struct {
 	name Standard
 	is   medium.Standard
-	// bytes and frames bound the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25;
+	// bytes and frames limit the longest A-MPDU (IEEE 802.11-2020 9.4.2.55 and 9.4.2.157, 10.25;
 	// 802.11ax-2021 27.3.7, 26.4). They are zero without aggregation.
 	bytes  Size
 	frames int
-	// at24 and at5 tell whether the standard exists at 2.4 GHz and at 5 GHz.
+	// at24 and at5 report whether the standard exists at 2.4 GHz and at 5 GHz.
 	at24, at5 bool
 }
 
@@ -32,7 +32,7 @@ var standards = []standard{
 	{"ax", medium.Std11ax, 6500631, 256, true, true},
 }
 
-// maxPPDU bounds a PPDU's time (IEEE 802.11-2020 aPPDUMaxTime, tables 19-25 and 21-28).
+// maxPPDU is the longest time of a PPDU (IEEE 802.11-2020 aPPDUMaxTime, tables 19-25 and 21-28).
 const maxPPDU = Duration(5484e3)
 
 func (*Standard) choices() []string {
@@ -43,7 +43,7 @@ func (*Standard) choices() []string {
 	return names
 }
 
-// facts returns the properties of the standard, which must be a known one.
+// facts returns the properties of a known standard.
 func (s Standard) facts() standard {
 	return standards[max(0, slices.IndexFunc(standards, func(e standard) bool { return e.name == s }))]
 }
@@ -59,11 +59,11 @@ const (
 
 func (*Band) choices() []string { return []string{string(Band24), string(Band5)} }
 
-// mbps are the rates of b, g and a in Mbit/s. The medium refuses the rates that a standard lacks.
+// mbps are the rates of b, g and a in Mbit/s. The medium refuses a rate that a standard lacks.
 var mbps = []float64{1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54}
 
-// modes returns all PHYs of each standard, by rising number of streams, width and index, which is
-// the order of medium.AtRate. They are made once, since a sweep needs them at each of its points.
+// modes returns all PHYs of each standard in the order of medium.AtRate: by number of streams,
+// width and index. They are computed once, because a sweep needs them at each point.
 var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	all := map[Standard][]medium.PHY{}
 	for _, s := range standards {
@@ -91,17 +91,18 @@ var modes = sync.OnceValue(func() map[Standard][]medium.PHY {
 	return all
 })
 
-// may reports whether the radio's width, streams and guard interval allow a mode of its standard.
+// may reports whether the width, streams and guard interval of the radio permit a mode of its
+// standard.
 func (r *Radio) may(p medium.PHY) bool {
 	return r.Standard.facts().frames == 0 ||
 		(r.Streams == 0 || r.Streams == p.Streams) && (r.Width == 0 || r.Width == p.WidthMHz) &&
 			(r.GuardInterval == 0 || int(r.GuardInterval) == p.GuardNs)
 }
 
-// phy returns the PHY by which the radio reaches a rate. The error is the expected value.
+// phy returns the PHY with which the radio reaches a rate. The error names the expected value.
 func (r *Radio) phy(rate Rate) (medium.PHY, error) {
 	for _, p := range modes()[r.Standard] {
-		// Rates are written with one decimal place: 433.3 Mbit/s.
+		// Files write rates with one decimal place: 433.3 Mbit/s.
 		if off := p.RateBps - int64(rate); max(off, -off) <= 60_000 && r.may(p) {
 			return p, nil
 		}
@@ -123,12 +124,12 @@ func (r *Radio) phy(rate Rate) (medium.PHY, error) {
 		what += fmt.Sprintf(" with a guard interval of %s", r.GuardInterval)
 	}
 	if len(possible) == 0 {
-		return medium.PHY{}, fmt.Errorf("something that exists: there is no %s", what)
+		return medium.PHY{}, fmt.Errorf("an existing mode: there is no %s", what)
 	}
 	return medium.PHY{}, fmt.Errorf("a PHY rate of %s: %s", what, nearestRates(possible, int64(rate)))
 }
 
-// nearestRates lists the rates next to the requested rate, or all rates if they are few.
+// nearestRates lists the rates nearest to the requested rate, or all rates if they are few.
 func nearestRates(of []medium.PHY, asked int64) string {
 	var rates []int64
 	for _, p := range of {
@@ -149,7 +150,7 @@ func nearestRates(of []medium.PHY, asked int64) string {
 	return prefix + strings.Join(names, ", ") + " Mbit/s"
 }
 
-// printed is a PHY's rate in Mbit/s as data sheets have it, with one decimal place.
+// printed returns a PHY's rate in Mbit/s with one decimal place, as data sheets do.
 func printed(rateBps int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(rateBps)/1e6), ".0")
 }

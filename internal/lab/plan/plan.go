@@ -8,10 +8,10 @@ import (
 	"airtide/internal/lab/judge"
 )
 
-// Plan is an experiment, checked and taken apart into runs.
+// Plan is a checked experiment with its runs.
 type Plan struct {
-	// Experiment is the file at the first point. Read only fields from it that are the same at all
-	// points: name, measurements, claims, figures and repeats.
+	// Experiment is the file at the first point. Use only its fields that are equal at all points:
+	// name, measurements, claims, figures and repeats.
 	Experiment *Experiment `json:"experiment"`
 	// Parameters of the sweep, with their values as the file writes them.
 	Parameters []Parameter `json:"parameters"`
@@ -32,13 +32,13 @@ type Parameter struct {
 
 // Point is one combination of the sweep's values.
 type Point struct {
-	// ID is made of the settings. It does not change when values or repeats are added.
+	// ID consists of the settings. It does not change when values or repeats are added.
 	ID       string    `json:"id"`
 	Settings []Setting `json:"settings"`
 	Setup    *Setup    `json:"setup"`
 }
 
-// Params are the settings as the judge takes them.
+// Params returns the settings for package judge.
 func (p *Point) Params() map[string]judge.Param {
 	params := map[string]judge.Param{}
 	for _, s := range p.Settings {
@@ -47,10 +47,10 @@ func (p *Point) Params() map[string]judge.Param {
 	return params
 }
 
-// experimentName suits a folder.
+// experimentName matches names that are valid for a folder.
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// Read checks an experiment's file and plans its runs. The name of the file is for messages. The
+// Read checks an experiment's file and plans its runs. Messages contain the name of the file. The
 // error is a Problems.
 func Read(file string, data []byte) (*Plan, error) {
 	root, err := parse(file, data)
@@ -107,7 +107,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	e := &Experiment{}
 	(&decoder{&here}).value(tree, "", reflect.ValueOf(e).Elem())
 	e.setDefaults()
-	// Skip the checks, which would report the parts that failed to decode again.
+	// Skip the checks, because they would report the undecoded parts again.
 	if len(here) == 0 {
 		c := checker{tree: tree, problems: &here, e: e, machines: e.directory(), parameters: parameters}
 		c.all()
@@ -118,7 +118,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	return e, tree
 }
 
-// compileClaims compiles the claims and places their mistakes in the file.
+// compileClaims compiles the claims and gives their mistakes positions in the file.
 func compileClaims(tree *node, e *Experiment, parameters []Parameter, problems *Problems) Named[*judge.Claim] {
 	v := judge.Vocabulary{Measurements: e.Measure.Names(), Axes: map[string][]string{}}
 	for _, p := range parameters {

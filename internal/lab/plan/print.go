@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// shownPoints is how many points a printed plan lists one by one.
+// shownPoints is the largest number of points that a printed plan lists.
 const shownPoints = 40
 
-// Print writes the plan as text: the runs, their order and the total time. overhead is the time
-// that a run takes besides its duration.
+// Print writes the plan as text: the runs, their order and the total time. overhead is the time of
+// a run in addition to its duration.
 func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	out := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	e, first := p.Experiment, p.Points[0].Setup

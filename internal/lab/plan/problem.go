@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Position is a place in a file. Line and Column count from 1.
+// Position is a position in a file. Line and Column count from 1.
 type Position struct {
 	File   string
 	Line   int
@@ -15,11 +15,11 @@ type Position struct {
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// Problem is one thing that is wrong with an experiment's file.
+// Problem is one mistake in an experiment's file.
 type Problem struct {
 	Position
-	// Path names the value, as a sweep would: terminals.phone.radio.phy_rate. Empty for the file's
-	// syntax.
+	// Path names the value as a sweep does: terminals.phone.radio.phy_rate. It is empty for a
+	// mistake in the syntax.
 	Path string
 	// Found and Expected complete the sentence "found ..., expected ...".
 	Found, Expected string
@@ -48,18 +48,19 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxProblems is how many problems are reported. Later problems tend to follow from the first ones.
+// maxProblems limits the reported problems, because later problems often follow from the first
+// ones.
 const maxProblems = 20
 
-// add notes a problem once: the points of a sweep share most of their values, and so their
-// problems.
+// add adds a problem unless it exists already: the points of a sweep share most values, and so
+// their problems.
 func (ps *Problems) add(p Problem) {
 	if !slices.Contains(*ps, p) {
 		*ps = append(*ps, p)
 	}
 }
 
-// err is nil without problems, else the problems in order.
+// err returns the problems in order; nil if there are none.
 func (ps Problems) err() error {
 	if len(ps) == 0 {
 		return nil
@@ -76,7 +77,7 @@ func (ps Problems) err() error {
 	return ps[:min(len(ps), maxProblems)]
 }
 
-// oneOf lists the possible values, with the nearest to the found value first.
+// oneOf lists the possible values. If one is similar to the found value, oneOf suggests it.
 func oneOf(found string, possible []string) string {
 	if len(possible) == 0 {
 		return "nothing"
@@ -88,7 +89,7 @@ func oneOf(found string, possible []string) string {
 	return text
 }
 
-// nearest is the word that is most like the one found, if one is like it at all.
+// nearest returns the word most similar to the found one. It reports false if none is similar.
 func nearest(found string, possible []string) (string, bool) {
 	best, least := "", 1+len(found)/3
 	for _, p := range possible {
@@ -99,7 +100,8 @@ func nearest(found string, possible []string) (string, bool) {
 	return best, best != ""
 }
 
-// editDistance counts the letters to insert, remove or replace between two words (Levenshtein).
+// editDistance counts the letters to insert, remove or replace between two words (Levenshtein
+// distance).
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -21,7 +21,9 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unknown field", "warmup: 2 s", "warmpu: 2 s",
 			`whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, ` +
+				`` +
 				`duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, ` +
+				`` +
 				`path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`,
 		},
 		{
@@ -38,6 +40,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unit in other letters", "phy_rate: 65 Mbit/s", "phy_rate: 65 mbit",
 			`found "65 mbit", expected a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 54 Mbit/s (did you mean 65 ` +
+				`` +
 				`Mbit/s?)`,
 		},
 		{
@@ -52,22 +55,25 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"impossible rate", "phy_rate: 65 Mbit/s\n", "phy_rate: 66 Mbit/s\n",
 			`whole.yaml:18:17: terminals.tablet.radio.phy_rate: found "66 Mbit/s", expected a PHY rate of 802.11n at ` +
+				`` +
 				`20 MHz with 1 streams with a guard interval of 800 ns: 6.5, 13, 19.5, 26, 39, 52, 58.5, 65 Mbit/s`,
 		},
 		{
 			"impossible rate of many", "profile: pixel4",
 			"profile: pixel4\n    radio: {phy_rate: 870 Mbit/s, width: 0, streams: 0}",
 			`whole.yaml:11:23: terminals.phone.radio.phy_rate: found "870 Mbit/s", expected a PHY rate of 802.11ac: ` +
+				`` +
 				`the nearest are 864, 866.7, 877.5, 900 Mbit/s`,
 		},
 		{
 			"width that does not exist", "width: 20", "width: 30",
-			`expected something that exists: there is no 802.11n at 30 MHz with 1 streams with a guard interval of ` +
+			`expected an existing mode: there is no 802.11n at 30 MHz with 1 streams with a guard interval of ` +
 				`800 ns`,
 		},
 		{
 			"standard in the wrong band", "cell:\n", "cell:\n  band: 2.4 GHz\n",
 			`terminals.phone.radio.standard: found 802.11ac, expected a standard that exists at 2.4 GHz, the band of ` +
+				`` +
 				`the cell (cell.band)`,
 		},
 		{
@@ -112,17 +118,20 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"short preamble of another standard", "queue: 500 packets", "short_preamble: true",
 			`terminals.tablet.radio.short_preamble: found a short preamble for 802.11n, expected none: only 802.11b ` +
+				`` +
 				`has two`,
 		},
 		{
 			"no standard", "    profile: pixel4\n", "",
 			`terminals.phone.radio: found no 802.11 standard, expected radio.standard here, in the profile or under ` +
+				`` +
 				`cell, or link: ethernet`,
 		},
 		{
 			"unknown profile", "profile: pixel4", "profile: pixle4",
 			`whole.yaml:10:14: terminals.phone.profile: found "pixle4", expected one of: android-x86-2010, ` +
 				`beagleboard, linux-today, nexus7-2012, nexus7-2013, pixel4, pixel5, ubuntu-9.10, windows7 (did you ` +
+				`` +
 				`mean pixel4?)`,
 		},
 		{
@@ -214,6 +223,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"kernel figure without recording", "record: {tcp: all", "record: {tcp: server",
 			`measure.cwnd.quantity: found max_cwnd of phone, whose kernel is not recorded, expected record.tcp with ` +
+				`` +
 				`it`,
 		},
 		{
@@ -232,11 +242,11 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"part without time", "quantity: goodput, flows: up, take: jain",
 			"quantity: goodput, to: 1 s, flows: up, take: jain",
-			`measure.fairness: found a part from 2 s to 1 s, expected an end behind its beginning`,
+			`measure.fairness: found a part from 2 s to 1 s, expected an end after its start`,
 		},
 		{
 			"distance without maxima", "rtt: {quantity: ping_rtt}", "rtt: {quantity: distance}",
-			`measure.rtt.quantity: found distance of phone, of which is not known what it reaches alone, expected ` +
+			`measure.rtt.quantity: found distance of phone, whose rate alone is unknown, expected ` +
 				`share.max_rate of it`,
 		},
 		{
@@ -310,6 +320,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unknown kind of congestion control", "kind: cubic_rtt", "kind: cubic_rrt",
 			`congestion_controls.fair.kind: found "cubic_rrt", expected one of: cubic_plain, cubic_rttk, cubic_rtt, ` +
+				`` +
 				`cubic_bound, compound (did you mean cubic_rtt?)`,
 		},
 		{
@@ -339,8 +350,8 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"one kind under another's name", "  wide: {", "  cubic_rtt: {",
-			`congestion_controls.cubic_rtt: found compound under the name of cubic_rtt, expected a name that is no ` +
-				`other kind's`,
+			`congestion_controls.cubic_rtt: found compound under the name of cubic_rtt, expected a name that is not ` +
+				`another kind's`,
 		},
 		{
 			"claim with a mistake", "mean(at(goodput", "mean(at(godput",
@@ -352,7 +363,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"sweep over nothing", "over: path.rtt", "over: path.rtt.deep",
-			`found the path "path.rtt.deep", which leads nowhere, expected a path to a value of the file`,
+			`found the unknown path "path.rtt.deep", expected a path to a value of the file`,
 		},
 		{
 			"sweep over an unknown field", "over: path.rtt", "over: path.rttt",
@@ -376,11 +387,11 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"name twice", "  server: {profile", "  tablet1: {profile",
-			`servers.tablet1: found the name "tablet1", which is a terminal of tablet, expected names that differ`,
+			`servers.tablet1: found the name "tablet1", which is a terminal of tablet, expected unique names`,
 		},
 		{
 			"reserved name", "  other:", "  all:",
-			`found the name "all", which is the word for all machines, expected names that differ`,
+			`found the name "all", which is the word for all machines, expected unique names`,
 		},
 		{
 			"wrong name", "  other:", "  Other:",
@@ -409,10 +420,11 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{"anchor", "seed: 7", "seed: &seven 7", `whole.yaml:7:7: found the anchor &seven, expected plain YAML`},
 		{"tag", "seed: 7", "seed: !!str 7", `found the tag !!str, expected plain YAML`},
-		{"alias", "seed: 7", "seed: *seven", `whole.yaml:7:7: found no YAML: `},
+		{"alias", "seed: 7", "seed: *seven", `whole.yaml:7:7: found invalid YAML: `},
 		{"merge key", "cell:\n", "cell:\n  <<: {retry_limit: 3}\n", `found the merge key <<, expected plain YAML`},
 		{"broken YAML", "repeats: 5", "repeats: [5", `whole.yaml:`},
-		{"tab", "  ap: {", "\tap: {", `whole.yaml:32:1: found no YAML: found character that cannot start any token`},
+		{"tab", "  ap: {", "\tap: {", `whole.yaml:32:1: found invalid YAML: found character that cannot start any ` +
+			`token`},
 		{"two documents", "cell:\n", "---\ncell:\n", `whole.yaml:`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -462,10 +474,10 @@ func TestFilesThatAreNoExperiments(t *testing.T) {
 			"flows"},
 		"a word":        {"hello", `found "hello", expected a mapping`},
 		"no flows":      {"name: x\nterminals:\n  a:\n", "found no flows, expected one"},
-		"deep":          {strings.Repeat("[", 10000), "found no YAML: "},
-		"deep blocks":   {strings.Repeat("- ", 10000), "found no YAML: "},
+		"deep":          {strings.Repeat("[", 10000), "found invalid YAML: "},
+		"deep blocks":   {strings.Repeat("- ", 10000), "found invalid YAML: "},
 		"large":         {strings.Repeat("# long\n", 100_000), "found 700000 bytes, expected at most 262144"},
-		"binary":        {"\x00\x01\x02", "found no YAML: "},
+		"binary":        {"\x00\x01\x02", "found invalid YAML: "},
 		"billion laugh": {"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "found the anchor &a"},
 		"complex key":   {"? [a, b]\n: c\n", "as a name, expected a word"},
 	} {

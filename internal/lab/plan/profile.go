@@ -8,14 +8,14 @@ import (
 	"airtide/experiments"
 )
 
-// Profile is a file of the terminals folder: a device's values and their sources.
+// Profile is a file of the terminals folder: the values of a device and their sources.
 type Profile struct {
 	Title   string   `json:"title" jsonschema:"The device and its system."`
 	Sources []string `json:"sources" jsonschema:"Where the values come from."`
 	Terminal
 }
 
-// profiles are the embedded files as trees, read once.
+// profiles returns the embedded files as trees. They are parsed once.
 var profiles = sync.OnceValues(func() (map[string]*node, error) {
 	trees := map[string]*node{}
 	for _, name := range experiments.Profiles() {
@@ -46,7 +46,7 @@ func ProfileNames() []string {
 	return names
 }
 
-// ReadProfile is a profile by its name.
+// ReadProfile returns the profile with a name.
 func ReadProfile(name string) (Profile, error) {
 	names := ProfileNames()
 	trees, _ := profiles()
@@ -63,8 +63,8 @@ func ReadProfile(name string) (Profile, error) {
 // serverFields are the fields that a server takes from a profile. A server has no radio.
 var serverFields = fieldNames(reflect.TypeFor[Server]())
 
-// applyProfiles completes terminals and servers by their profiles, and terminals without a standard
-// of their own by the cell's radio.
+// applyProfiles adds the values of profiles to terminals and servers. Terminals without a standard
+// get the values of the cell's radio.
 func applyProfiles(root *node, problems *Problems) {
 	names := ProfileNames()
 	trees, _ := profiles()
@@ -91,7 +91,7 @@ func applyProfiles(root *node, problems *Problems) {
 			base := tree.without("title", "sources")
 			wired := f.value.get("link") != nil && f.value.get("link").text == string(Ethernet)
 			base.fields = slices.DeleteFunc(base.fields, func(b field) bool {
-				return !slices.Contains(keep, b.name) || wired && b.name == "radio" // a phone put on a cable
+				return !slices.Contains(keep, b.name) || wired && b.name == "radio" // a phone on a cable
 			})
 			machines.put(f.name, f.value.mergeBelow(base), f.Position)
 		}

@@ -12,7 +12,7 @@ import (
 	"airtide/internal/units"
 )
 
-// Quantities of a file.
+// Quantities in a file.
 type (
 	Rate     = units.Rate
 	Duration = units.Duration
@@ -20,12 +20,12 @@ type (
 	Share    = units.Share
 )
 
-// maxDuration bounds durations, so that their sums over all runs do not overflow.
+// maxDuration limits durations, so that their sums over all runs do not overflow.
 const maxDuration = Duration(7 * 24 * time.Hour)
 
 const expectedDuration = "a time in ns, us, ms, s, min or h, of at most a week, such as 20 ms"
 
-// Limit of a queue, in packets or in bytes; the other is zero.
+// Limit is the limit of a queue in packets or in bytes; the other field is zero.
 type Limit struct {
 	Packets int
 	Bytes   Size
@@ -33,7 +33,8 @@ type Limit struct {
 
 const expectedLimit = "a limit in packets or bytes, such as 1000 packets or 256 kB"
 
-// maxPackets is more than any queue of an experiment should need: waiting packets take memory.
+// maxPackets limits a queue, because waiting packets need memory. No experiment should need a
+// longer queue.
 const maxPackets = 1_000_000
 
 var packetsRegexp = regexp.MustCompile(`^(` + units.NumberPattern + `) *packets?$`)
@@ -61,11 +62,11 @@ func (l Limit) String() string {
 	return fmt.Sprintf("%d packets", l.Packets)
 }
 
-// MarshalText writes the limit as a file would.
+// MarshalText writes the limit as in a file.
 func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// numberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1), NaN if it is
-// no quantity. Sweeps are drawn and ordered by it.
+// numberOf returns a text's value in base units (bit/s, seconds, bytes, packets, 1); NaN if the
+// text is no quantity. Sweeps are drawn and sorted by it.
 func numberOf(text string) float64 {
 	q, ok := units.ParseQuantity(text)
 	if !ok || strings.HasPrefix(q.Unit, "packet") && q.Base > maxPackets {

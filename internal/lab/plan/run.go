@@ -17,14 +17,13 @@ type Run struct {
 	ID string `json:"id"`
 	// Point is the index of the point in the plan.
 	Point  int    `json:"point"`
-	Repeat int    `json:"repeat"` // from 1 on
+	Repeat int    `json:"repeat"` // counts from 1
 	Seed   uint64 `json:"seed"`
 }
 
-// runs lists the runs in rounds: all points once, then all points again. Slow drift during an
-// experiment (temperature, load) then affects all points alike. Each round has its own order, drawn
-// from the seed, so that periodic disturbances do not always meet the same point (randomised
-// blocks).
+// runs lists the runs in rounds: all points once, then all points again. So a slow drift
+// (temperature, load) affects all points alike. Each round has its own order, drawn from the seed
+// (randomised blocks), so that periodic disturbances do not always meet the same point.
 func runs(e *Experiment, points []Point) []Run {
 	var all []Run
 	for repeat := 1; repeat <= e.Repeats; repeat++ {
@@ -54,10 +53,10 @@ func runSeed(base uint64, of string) uint64 {
 	return binary.LittleEndian.Uint64(h[:])
 }
 
-// maxID keeps names of folders and paths below the bounds of file systems.
+// maxID keeps the names of folders below the limits of file systems.
 const maxID = 150
 
-// pointID writes settings as rtt=16ms,protocol=tcp.
+// pointID writes settings as a name such as rtt=16ms,protocol=tcp.
 func pointID(settings []Setting) string {
 	parts := make([]string, len(settings))
 	for i, s := range settings {
@@ -92,11 +91,11 @@ func shortHash(settings []Setting) string {
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// Overhead is a first estimate of the time that a run takes besides its duration: namespaces, the
-// cell and servers start and stop. The experiment's own runs replace it.
+// Overhead is a first estimate of a run's time in addition to its duration: namespaces, the cell
+// and servers start and stop. The measured time of the experiment's own runs replaces it.
 const Overhead = 3 * time.Second
 
-// Estimate is how long some runs take.
+// Estimate returns the expected time of some runs.
 func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
 	var sum time.Duration
 	for _, r := range of {

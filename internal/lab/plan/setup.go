@@ -8,7 +8,7 @@ import (
 	"airtide/internal/cell/medium"
 )
 
-// Setup is the resolved form of a run: each machine, wire and flow has its own entry, with all
+// Setup is the resolved form of a run. Each machine, wire and flow has its own entry with all
 // derived values.
 type Setup struct {
 	Duration  Duration        `json:"duration"`
@@ -17,13 +17,13 @@ type Setup struct {
 	Servers   []ServerSetup   `json:"servers"`
 	Cell      Cell            `json:"cell"`
 	Band      Band            `json:"band"`
-	// The shared wire, towards the servers and towards the terminals.
+	// WireUp and WireDown are the shared wire towards the servers and towards the terminals.
 	WireUp   Wire        `json:"wire_up"`
 	WireDown Wire        `json:"wire_down"`
 	Flows    []FlowSetup `json:"flows"`
 	// CongestionControls are the congestion controls that the lab has to load.
 	CongestionControls []CongestionSetup `json:"congestion_controls,omitzero"`
-	// Machines that are recorded.
+	// RecordTCP and RecordPackets name the recorded machines.
 	RecordTCP      []string `json:"record_tcp"`
 	RecordPackets  []string `json:"record_packets"`
 	RecordInterval Duration `json:"record_interval"`
@@ -39,7 +39,7 @@ type TerminalSetup struct {
 	Share Sharing    `json:"share,omitzero"`
 	// Guest is nil for a terminal in a namespace.
 	Guest *GuestSetup `json:"guest,omitempty"`
-	// Up and Down are the values that the path adds, from the start and after each change.
+	// Up and Down are the values that the path adds, at the start and after each change.
 	Up   []LineStep `json:"up"`
 	Down []LineStep `json:"down"`
 }
@@ -47,7 +47,7 @@ type TerminalSetup struct {
 // RadioSetup is a radio with its resolved PHY.
 type RadioSetup struct {
 	PHY []PHYStep `json:"phy"`
-	// Aggregation has its bounds filled in; Frames is 1 without aggregation.
+	// Aggregation has its limits filled in; Frames is 1 without aggregation.
 	Aggregation Aggregation `json:"aggregation"`
 	Queue       Limit       `json:"queue"`
 	FrameErrors Share       `json:"frame_errors"`
@@ -55,7 +55,7 @@ type RadioSetup struct {
 	Access      Access      `json:"access,omitzero"`
 }
 
-// PHYStep is the PHY from a time on.
+// PHYStep is the PHY after a time.
 type PHYStep struct {
 	At  Duration
 	PHY medium.PHY
@@ -84,14 +84,14 @@ type ServerSetup struct {
 	Stack Stack  `json:"stack"`
 }
 
-// In a list of names, allTerminals stands for every terminal and all for every machine.
+// In a list of names, allTerminals stands for every terminal, and all for every machine.
 const (
 	allTerminals = "terminals"
 	allMachines  = "all"
 )
 
-// members returns the terminals of a group: its name alone, or numbered names. It stops one after
-// the permitted maximum, so that a mistyped count is refused quickly.
+// members returns the names of the terminals in a group: its name alone, or numbered names. It
+// stops one after the permitted maximum, so that a mistyped count is refused quickly.
 func members(name string, t Terminal) []string {
 	if t.Count <= 0 {
 		return []string{name}
@@ -130,7 +130,7 @@ func (e *Experiment) directory() directory {
 	return d
 }
 
-// machines returns the machines that a list of names stands for, without repetition.
+// machines returns the machines of a list of names, each once.
 func (d directory) machines(names Names) []string {
 	var all []string
 	for _, n := range names {
@@ -143,7 +143,7 @@ func (d directory) machines(names Names) []string {
 	return all
 }
 
-// resolve works out a checked experiment.
+// resolve returns the setup of a checked experiment.
 func (e *Experiment) resolve() *Setup {
 	d := e.directory()
 	s := &Setup{
@@ -176,7 +176,7 @@ func (e *Experiment) resolve() *Setup {
 	return s
 }
 
-// resolve returns the flows that a flow of the file stands for, one for each pair of machines.
+// resolve returns the flows of the file's flow, one for each pair of machines.
 func (f Flow) resolve(name string, d directory) []FlowSetup {
 	from, to := d.machines(f.From), d.machines(f.To)
 	flows := make([]FlowSetup, max(len(from), len(to)))
@@ -200,7 +200,7 @@ func (r *Radio) resolve() RadioSetup {
 	for _, step := range append([]RateStep{{0, r.PHYRate}}, r.Schedule...) {
 		p, err := r.phy(step.PHYRate)
 		if err != nil {
-			panic("plan: resolving before checking: " + err.Error())
+			panic("plan: resolved without a check: " + err.Error())
 		}
 		if r.ShortPreamble {
 			p = p.WithShortPreamble()
@@ -213,7 +213,7 @@ func (r *Radio) resolve() RadioSetup {
 	return s
 }
 
-// bounded fills in a standard's own bounds.
+// bounded replaces zero fields by the limits of the standard.
 func (a Aggregation) bounded(s Standard) Aggregation {
 	facts := s.facts()
 	if facts.frames == 0 {
@@ -225,7 +225,7 @@ func (a Aggregation) bounded(s Standard) Aggregation {
 	return a
 }
 
-// band returns the file's band, or else the band in which the terminals' standards exist.
+// band returns the band in the file, or else the band of the terminals' standards.
 func (e *Experiment) band() Band {
 	if e.Cell.Band != "" {
 		return e.Cell.Band

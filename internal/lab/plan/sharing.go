@@ -10,7 +10,7 @@ import (
 	"airtide/internal/units"
 )
 
-// Sharing is how a terminal shares the access point with the others.
+// Sharing configures a terminal's sharing of the access point.
 type Sharing struct {
 	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
 	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
@@ -27,7 +27,7 @@ type Sharing struct {
 // SharePolicy is a policy of package internal/share/control, or NoShare.
 type SharePolicy string
 
-// NoShare is a terminal without an agent.
+// NoShare means a terminal without an agent.
 const NoShare SharePolicy = "none"
 
 func (*SharePolicy) choices() []string {
@@ -54,7 +54,7 @@ func (a *Alpha) UnmarshalText(text []byte) error {
 	return err
 }
 
-// RuleNames are rules of package internal/share/control, with commas between them.
+// RuleNames are names of rules of package internal/share/control, separated by commas.
 type RuleNames string
 
 // UnmarshalText reads the names of rules.
@@ -66,7 +66,7 @@ func (r *RuleNames) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Value returns the number. The default is that of proportional fairness.
+// Value returns the number. The default is the value of proportional fairness.
 func (a Alpha) Value() float64 {
 	v, err := allocate.ParseAlpha(string(a))
 	if err != nil {

@@ -2,18 +2,18 @@ package plan
 
 import "fmt"
 
-// Stalls are times in which the path holds back all packets of all terminals in both directions,
-// like a radio that scans or sleeps. No packet is lost or overtaken.
+// Stalls are periods in which the path delays all packets of all terminals in both directions, like
+// a radio that scans or sleeps. No packet is lost or overtaken.
 type Stalls struct {
 	Every  Duration `json:"every,omitzero" jsonschema:"From the start of one stall to that of the next. The first begins when so much of the run has passed."`
 	Length Duration `json:"length,omitzero" jsonschema:"Of one stall: packets that enter during it arrive when it has ended."`
 }
 
 const (
-	// stallSteps is in how many steps the added delay falls during a stall: packets come out of it
-	// within so much of its length as one step is.
+	// stallSteps is the number of steps in which the added delay falls during a stall. All packets
+	// leave the stall within the length of one step.
 	stallSteps = 10
-	// maxStalls of a run.
+	// maxStalls is the limit of stalls in a run.
 	maxStalls = 10_000
 )
 
@@ -36,7 +36,7 @@ func (c *checker) stalls(path string, s Stalls) {
 	}
 }
 
-// apply adds the stalls of a run to a line's steps.
+// apply adds the stalls of a run to the steps of a line.
 func (s Stalls) apply(steps []LineStep, duration Duration) []LineStep {
 	if s.Every == 0 {
 		return steps
@@ -44,7 +44,7 @@ func (s Stalls) apply(steps []LineStep, duration Duration) []LineStep {
 	var with []LineStep
 	rest := steps
 	var line Line // the current line of the schedule
-	// until takes the schedule's steps before a time. During a stall it leaves them out.
+	// until copies the schedule's steps before a time. During a stall it drops them.
 	until := func(at Duration, keep bool) {
 		for len(rest) > 0 && rest[0].At <= at {
 			line = rest[0].Line

@@ -11,7 +11,7 @@ import (
 	"airtide/internal/lab/judge"
 )
 
-// MaxPoints bounds a sweep: more are a mistake, and would not end in a lifetime.
+// MaxPoints limits a sweep. More points are a mistake, and would take years.
 const MaxPoints = 10_000
 
 // Sweep is one entry of a sweep. It is a list of values (over and values), several lists whose
@@ -76,7 +76,7 @@ func setting(parameter, text string) Setting {
 // assignment sets a value at a path of the tree.
 type assignment struct {
 	path  string
-	at    Position // of the path in the file
+	at    Position // position of the path in the file
 	value *node
 }
 
@@ -86,13 +86,13 @@ type option struct {
 	assignments []assignment
 }
 
-// parameter is a swept parameter and its values, for claims and figures.
+// parameter is a swept parameter with its values, for claims and figures.
 type parameter struct {
 	name   string
 	values []string
 }
 
-// readSweep decodes and checks the sweep of a file: for each entry its options.
+// readSweep decodes and checks the sweep of a file. For each entry it returns the options.
 func readSweep(root *node, problems *Problems) (entries [][]option, parameters []parameter) {
 	n := root.get("sweep")
 	if n == nil {
@@ -142,7 +142,7 @@ func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
 	return r.axis(n, path, s.Axis)
 }
 
-// axis is the options of one parameter.
+// axis returns the options of one parameter.
 func (r *sweepReader) axis(n *node, path string, a Axis) []option {
 	if len(a.Over) == 0 || len(a.Values) == 0 {
 		r.problem(n, path, "a parameter without over or values", "both")
@@ -245,7 +245,7 @@ func (r *sweepReader) problem(n *node, path, found, expected string) {
 	r.problems.add(Problem{n.Position, path, found, expected})
 }
 
-// bound refuses a sweep of too many points before any is made.
+// bound refuses a sweep of too many points before the points are made.
 func (r *sweepReader) bound(n *node, entries [][]option) {
 	count, factors := 1.0, make([]string, len(entries))
 	for i, e := range entries {
@@ -264,7 +264,7 @@ func (r *sweepReader) bound(n *node, entries [][]option) {
 	}
 }
 
-// product is every combination of an option of each entry, the last entry changing fastest.
+// product returns all combinations of one option of each entry. The last entry changes fastest.
 func product(entries [][]option) []option {
 	all := []option{{}}
 	for _, e := range entries {
@@ -285,13 +285,13 @@ func (o option) assign(root *node, problems *Problems) {
 	for _, a := range o.assignments {
 		if !root.assign(strings.Split(a.path, "."), a.value, a.at) {
 			_, names := root.nearestTo(a.path)
-			problems.add(Problem{a.at, "sweep", fmt.Sprintf("the path %q, which leads nowhere", a.path), names})
+			problems.add(Problem{a.at, "sweep", fmt.Sprintf("the unknown path %q", a.path), names})
 		}
 	}
 }
 
-// assign sets the value at a path and creates missing mappings on the way. A star stands for every
-// field or item.
+// assign sets the value at a path and creates missing mappings. A star stands for every field or
+// item.
 func (n *node) assign(path []string, value *node, at Position) bool {
 	name, last := path[0], len(path) == 1
 	if n.kind == nothing {

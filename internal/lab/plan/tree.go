@@ -46,7 +46,7 @@ type field struct {
 	value *node
 }
 
-// get returns a field's value, nil if it is missing.
+// get returns the value of a field; nil if it is missing.
 func (n *node) get(name string) *node {
 	if n == nil {
 		return nil
@@ -59,7 +59,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// describe names the kind of a node, for "found ...".
+// describe returns the kind of a node, for "found ...".
 func (n *node) describe() string {
 	if n.kind == scalar {
 		text := []rune(n.text)
@@ -72,7 +72,7 @@ func (n *node) describe() string {
 }
 
 // parse reads YAML into nodes. It refuses anchors, aliases, tags, merge keys and several documents,
-// since they make values hard to place or to bound. Profiles and sweeps replace them.
+// because they make values hard to locate or to limit. Profiles and sweeps replace them.
 func parse(file string, data []byte) (*node, error) {
 	start := Position{file, 1, 1}
 	if len(data) > maxFileBytes {
@@ -89,9 +89,9 @@ func parse(file string, data []byte) (*node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, empty
 	case err != nil:
-		found := Problem{start, "", "no YAML: " + err.Error(), ""}
+		found := Problem{start, "", "invalid YAML: " + err.Error(), ""}
 		if e := new(yaml.LoadError); errors.As(err, &e) {
-			found.Found = "no YAML: " + e.Message
+			found.Found = "invalid YAML: " + e.Message
 			found.Line, found.Column = max(e.Mark.Line, 1), max(e.Mark.Column, 1)
 		}
 		return nil, Problems{found}
@@ -105,7 +105,7 @@ func parse(file string, data []byte) (*node, error) {
 			{
 				Position{file, max(second.Line, 1), max(second.Column, 1)},
 				"",
-				"more behind the end of the document", "one document",
+				"more after the end of the document", "one document",
 			},
 		}
 	}
@@ -162,7 +162,7 @@ func convert(file string, y *yaml.Node, problems *Problems) *node {
 	return n
 }
 
-// find follows a path to its last existing node, and reports whether that is the end of the path.
+// find follows a path to its last existing node. It reports whether this is the end of the path.
 func (n *node) find(path string) (*node, bool) {
 	for _, name := range strings.Split(path, ".") {
 		next := n.step(name)
@@ -174,7 +174,7 @@ func (n *node) find(path string) (*node, bool) {
 	return n, true
 }
 
-// step goes to a field, or to an item by its index.
+// step returns a field, or an item by its index.
 func (n *node) step(name string) *node {
 	if n.kind != sequence {
 		return n.get(name)
@@ -220,7 +220,7 @@ func (n *node) mergeBelow(base *node) *node {
 	return merged
 }
 
-// put gives a field a value.
+// put sets the value of a field.
 func (n *node) put(name string, value *node, at Position) {
 	for i := range n.fields {
 		if n.fields[i].name == name {
@@ -231,7 +231,7 @@ func (n *node) put(name string, value *node, at Position) {
 	n.fields = append(n.fields, field{at, name, value})
 }
 
-// without leaves out some fields.
+// without returns a mapping without some fields.
 func (n *node) without(names ...string) *node {
 	c := *n
 	c.fields = nil
