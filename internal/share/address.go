@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addressWatch watches the terminal's own: those of an interface, or without one those from which
-// it reaches its peers. A flow keeps the address that it began with, and a session is known to
-// others by that of its reports, so that with other addresses an agent begins anew.
+// addressWatch watches the addresses of an interface. Without an interface, it watches the local
+// addresses of the routes to the peers. Flows and sessions are bound to addresses, so an agent
+// starts a new session when they change.
 type addressWatch struct {
 	netlink *netlink.Handle // of the network namespace in which it was opened
 	device  string
 	peers   []netip.Addr
-	known   addressSet    // where the agent is
-	other   addressSet    // where it seems to be, one look ago
-	lookAt  time.Duration // when it is looked next
+	known   addressSet    // of the session
+	other   addressSet    // of the last check
+	lookAt  time.Duration // time of the next check
 }
 
-// addressSet is an interface by its number, which another one of the same name does not have, with
-// its addresses in order.
+// addressSet holds the sorted addresses and the index of an interface. Another interface with the
+// same name has another index.
 type addressSet struct {
 	index int
 	all   []netip.Addr
@@ -33,8 +33,8 @@ type addressSet struct {
 
 func (h addressSet) equal(o addressSet) bool { return h.index == o.index && slices.Equal(h.all, o.all) }
 
-// lookForAddresses is how often it is looked. Addresses come and go together; what is so in two
-// looks has settled.
+// lookForAddresses is the interval of checks. A change counts if two checks agree, because several
+// addresses change one after another.
 const lookForAddresses = 250 * time.Millisecond
 
 var errNoAddress = errors.New("has no address")
@@ -48,15 +48,15 @@ func openAddresses(c *Config) (*addressWatch, error) {
 	return a, nil
 }
 
-// take notes what they are now. An interface without any is errNoAddress.
+// take stores the present addresses. The error wraps errNoAddress if the interface has none.
 func (a *addressWatch) take() (err error) {
 	a.known, err = a.look()
 	a.other = addressSet{}
 	return err
 }
 
-// look finds what they are. Without an interface there may be none: then there is no route to a
-// peer now.
+// look returns the present addresses. Without an interface and without a route to a peer, there are
+// none.
 func (a *addressWatch) look() (h addressSet, err error) {
 	if a.device == "" {
 		for _, to := range a.peers {
@@ -76,8 +76,8 @@ func (a *addressWatch) look() (h addressSet, err error) {
 		if err != nil {
 			return h, fmt.Errorf("addresses of %s: %w", a.device, err)
 		}
-		for _, one := range all {
-			if ip, ok := netip.AddrFromSlice(one.IP); ok {
+		for _, address := range all {
+			if ip, ok := netip.AddrFromSlice(address.IP); ok {
 				h.all = append(h.all, ip.Unmap())
 			}
 		}
@@ -90,7 +90,7 @@ func (a *addressWatch) look() (h addressSet, err error) {
 	return h, nil
 }
 
-// moved says whether they have become others, and stay so.
+// moved reports whether the addresses have changed for two checks.
 func (a *addressWatch) moved(now time.Duration) bool {
 	if now < a.lookAt {
 		return false
@@ -98,20 +98,20 @@ func (a *addressWatch) moved(now time.Duration) bool {
 	a.lookAt = now + lookForAddresses
 	h, err := a.look()
 	if err != nil && !gone(err) || len(h.all) == 0 && a.device == "" {
-		return false // nothing is known just now
+		return false // the addresses are unknown now
 	}
 	moved := !h.equal(a.known) && h.equal(a.other)
 	a.other = h
 	return moved
 }
 
-// gone says whether an interface is no more, or has no address.
+// gone reports whether an interface was removed or has no address.
 func gone(err error) bool {
 	var missing netlink.LinkNotFoundError
 	return errors.Is(err, errNoAddress) || errors.As(err, &missing)
 }
 
-// await waits until there are some. tell is called with why it waits, again and again.
+// await waits for addresses. It calls tell with the reason at each check.
 func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
@@ -129,14 +129,14 @@ func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
 	}
 }
 
-// prefixes pick the flows of the interface's addresses; without an interface they are none, which
-// picks all.
+// prefixes returns the addresses of the interface to select flows. Without an interface it returns
+// none, which selects all flows.
 func (a *addressWatch) prefixes() (all []netip.Prefix) {
 	if a.device == "" {
 		return nil
 	}
-	for _, one := range a.known.all {
-		all = append(all, netip.PrefixFrom(one, one.BitLen()))
+	for _, address := range a.known.all {
+		all = append(all, netip.PrefixFrom(address, address.BitLen()))
 	}
 	return all
 }

@@ -21,14 +21,13 @@ func ip(t *testing.T, h *testnet.Host, args ...string) {
 	}
 }
 
-// followed is how long it may take until flows are held at another address: half a second to notice
-// it, 1.5 s of a processor to load what holds flows, and what it takes to meet the others.
+// followed is the longest time until flows at a new address are bounded: half a second to notice
+// the address, 1.5 s of a processor to load programs, and the time to find the peers.
 const followed = 4 * time.Second
 
-// TestAnotherAddressIsFollowed gives a terminal another address, as DHCP does on another network:
-// it is another session there, holds what begins there and lets go what was. Then it has none for a
-// while.
-func TestAnotherAddressIsFollowed(t *testing.T) {
+// A terminal gets another address, as by DHCP on another network. It starts a new session, bounds
+// new flows and frees old flows. Then it has no address for some time.
+func TestANewAddressStartsANewSession(t *testing.T) {
 	n, before, _ := narrow(t)
 	key := cellkey.New()
 	heard := overhear(t, n.Server)
@@ -64,7 +63,9 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 	if cc := testnet.CongestionControl(t, before); cc != "reno" {
 		t.Errorf("the flow of the address before runs %s, it began with reno", cc)
 	}
-	testnet.Eventually(t, longEnough, "the other terminal to know it there alone", func() bool { return len(b.now().Peers) == 1 })
+	testnet.Eventually(t, longEnough, "the other terminal to know only the new address", func() bool {
+		return len(b.now().Peers) == 1
+	})
 	fresh := 0
 	for _, d := range heard.take() {
 		if !sessions[d.session] {
@@ -81,12 +82,11 @@ func TestAnotherAddressIsFollowed(t *testing.T) {
 		return !s.Bounded && strings.Contains(s.Reason, "interface eth0 has no address") && s.PID > 0
 	})
 	ip(t, n.Client, "addr", "replace", n.Server.V4.Next().String()+"/24", "dev", "eth0")
-	testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+	waitForEachOther(t, a, b)
 }
 
-// TestAddressesSettleBeforeTheyCount: what is there for a moment is no other place, and without an
-// interface the routes to peers tell.
-func TestAddressesSettleBeforeTheyCount(t *testing.T) {
+// An address counts after two checks. Without an interface, the routes to peers decide.
+func TestAddressesCountAfterTwoChecks(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	peer := Config{}
 	peer.Link.Peers = append(peer.Link.Peers, netip.AddrPortFrom(n.Server.V4, 4748))

@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// stepEvery is how often an agent decides.
+	// stepEvery is the interval of steps.
 	stepEvery = 100 * time.Millisecond
 	// minSilenceLimit is the least time without any report after which bounds are lifted.
 	minSilenceLimit = time.Second
 	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports
 	// are rare, as with a hub in a large cell.
 	silenceGaps = 4
-	// boundLease is how long bounds outlive the agent's last step, if it is killed or stands still.
+	// boundLease is how long bounds outlive the last step if the agent is killed or stalled.
 	boundLease = 800 * time.Millisecond
 )
 
-// agent connects the core of one session to the kernel and to the peers. It decides nothing.
+// agent connects the core of a session to the kernel and to the peers. It makes no decisions.
 type agent struct {
 	config  Config
 	again   bool // an earlier session had other addresses
@@ -41,29 +41,29 @@ type agent struct {
 	reports reports
 	sampler *sampler.Sampler
 	windows *rwnd.Windows // receive windows; nil if the kernel cannot bound them
-	hold    *cwnd.Bounder // congestion windows; nil if nothing is bounded
+	hold    *cwnd.Bounder // congestion windows; nil with the policy Observe
 	ready   bool          // flows are attached
 	core    *control.Core
 	place   place
 	out     control.Outputs // of the last step
-	told    string          // the last reason that the user was told
+	told    string          // the last reported reason
 
 	newInterfacesAt time.Duration // when to look for new interfaces
 }
 
-// reports are the terminal's and those of its peers.
+// reports holds the reports of the terminal and of its peers.
 type reports struct {
-	mutex    sync.Mutex // of the receiver: datagrams come at any time
+	mutex    sync.Mutex // protects all fields, because datagrams arrive at any time
 	receiver *message.Receiver
 	sender   *message.Sender
-	groups   link.Families // that the last report was sent to
+	groups   link.Families // of the last report
 	datagram []byte
 	peers    []message.Peer // at this access point
-	// elsewhere is how many terminals at other access points are heard.
+	// elsewhere is the number of terminals at other access points.
 	elsewhere int
 }
 
-// loop decides every 100 ms, at the beginning and end of probes, and sends reports that are due.
+// loop runs a step every 100 ms and at the start and end of probes. It also sends due reports.
 func (a *agent) loop(ctx context.Context, ready <-chan *cwnd.Bounder) error {
 	defer a.sendLeaving()
 	ticker := time.NewTicker(stepEvery)
@@ -104,7 +104,7 @@ func (a *agent) loop(ctx context.Context, ready <-chan *cwnd.Bounder) error {
 	}
 }
 
-// step decides once, and applies the outputs.
+// step measures the inputs, runs a step of the core and applies its outputs.
 func (a *agent) step(ctx context.Context, nowNs int64) error {
 	now := time.Duration(nowNs)
 	if a.at.moved(now) {
@@ -137,7 +137,7 @@ func (a *agent) step(ctx context.Context, nowNs int64) error {
 	return nil
 }
 
-// inputs measures everything that a step decides by.
+// inputs measures the inputs of a step.
 func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReasons]uint64, err error) {
 	now := time.Duration(nowNs)
 	if a.config.Radio != nil {
@@ -155,7 +155,7 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	return in, r.receiver.Counts(), nil
 }
 
-// sample asks what the flows did since the last step, and what was seen of their receive windows.
+// sample returns the activity of the flows since the last step, with their receive windows.
 func (a *agent) sample(now time.Duration) ([]flow.Sample, flow.HostSample, error) {
 	samples, host := a.sampler.Drain(int64(now))
 	if a.windows == nil {
@@ -181,7 +181,7 @@ func (a *agent) sample(now time.Duration) ([]flow.Sample, flow.HostSample, error
 	return samples, host, nil
 }
 
-// newInterfacesEvery is how often the agent looks for new interfaces.
+// newInterfacesEvery is the interval of searches for new interfaces.
 const newInterfacesEvery = 2 * time.Second
 
 // apply sets the bounds of the last step in the kernel.
@@ -206,7 +206,8 @@ func (a *agent) apply(ctx context.Context, now time.Duration) error {
 	return nil
 }
 
-// clearBounds lifts all bounds at once, before anything that takes longer, and returns errMoved.
+// clearBounds lifts all bounds at once, because the end of a session takes longer. It returns
+// errMoved.
 func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 	var errs []error
 	if a.hold != nil {
@@ -224,14 +225,14 @@ func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 	return errMoved
 }
 
-// receive takes a datagram.
+// receive gives a datagram to the receiver.
 func (a *agent) receive(from netip.AddrPort, datagram []byte) {
 	a.reports.mutex.Lock()
 	defer a.reports.mutex.Unlock()
 	a.reports.receiver.Take(netip.AddrPortFrom(from.Addr(), 0), datagram, clock.Now())
 }
 
-// sendReport sends a report if it is due, and returns the time until the next may be due.
+// sendReport sends a report if it is due. It returns the time until the next report.
 func (a *agent) sendReport(now int64) time.Duration {
 	r := &a.reports
 	r.mutex.Lock()
@@ -257,13 +258,13 @@ func (a *agent) sendReport(now int64) time.Duration {
 
 func (a *agent) seal(report message.Report, announced probe.Proposal, now int64) (err error) {
 	r := &a.reports
-	report.BSS, report.BothFamilies, report.Probe = a.place.bss, a.link.Groups().Both(), announced.At(time.Duration(now))
+	report.BSS, report.BothFamilies = a.place.bss, a.link.Groups().Both()
+	report.Probe = announced.At(time.Duration(now))
 	r.datagram, err = r.sender.Seal(r.datagram[:0], report, now)
 	return err
 }
 
-// sendLeaving tells the peers that this terminal leaves, so that they need not wait for its
-// silence.
+// sendLeaving sends the last report, so that the peers need not wait for silence.
 func (a *agent) sendLeaving() {
 	report := a.out.Report
 	report.State = message.Leaving
@@ -275,8 +276,8 @@ func (a *agent) sendLeaving() {
 	}
 }
 
-// updateRadio takes the state of the radio, and says whether the terminal has come to another
-// access point. Between two access points it is still at the last.
+// updateRadio applies the state of the radio. moved means that the terminal has changed its access
+// point. Between two access points, the last one counts.
 func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
 	r = control.Radio{PHYBps: s.PHYBps, StandaloneBps: s.StandaloneBps, SingleFrames: s.SingleFrames}
 	if s.MHz > 0 {
@@ -288,7 +289,7 @@ func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
 	moved = a.place.BSSID != (radio.BSSID{})
 	a.place.BSSID, a.place.bss = s.BSSID, a.config.Key.BSS(s.BSSID)
 	if moved {
-		a.config.Notice("this terminal is at another access point now, whose terminals it shares with")
+		a.config.Notice("this terminal has another access point and shares with its terminals")
 	}
 	return r, moved
 }

@@ -25,13 +25,21 @@ type running struct {
 
 	mutex  sync.Mutex
 	status Status
-	solos  int // steps in a turn of one alone in which it had windows
+	solos  int // steps of its own rate probe with bounded windows
 }
 
 func (r *running) now() Status {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.status
+}
+
+// waitForEachOther waits until two agents know each other and no others.
+func waitForEachOther(t *testing.T, a, b *running) {
+	t.Helper()
+	testnet.Eventually(t, longEnough, "both to know each other", func() bool {
+		return len(a.now().Peers) == 1 && len(b.now().Peers) == 1
+	})
 }
 
 // end ends the agent and waits until all is undone.
@@ -77,8 +85,7 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 	return r
 }
 
-// TestTwoAgentsShare lets one of two terminals send: it has a bound while the other is there, and
-// none before and after.
+// One of two terminals sends. It has a bound only while the other is present.
 func TestTwoAgentsShare(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(50e6, 300_000); err != nil {
@@ -101,7 +108,8 @@ func TestTwoAgentsShare(t *testing.T) {
 	})
 	s := a.now()
 	local := client.LocalAddr().String()
-	if s.Windows[0].Local != netip.MustParseAddrPort(local) || s.Windows[0].Packets < 10 || s.Windows[0].Packets > 2000 {
+	w := s.Windows[0]
+	if w.Local != netip.MustParseAddrPort(local) || w.Packets < 10 || w.Packets > 2000 {
 		t.Errorf("windows %+v, the flow is %s", s.Windows, local)
 	}
 	if cc := testnet.CongestionControl(t, client); !strings.HasPrefix(cc, "cubic_bound_") {
@@ -120,7 +128,7 @@ func TestTwoAgentsShare(t *testing.T) {
 	}
 }
 
-// TestUploadsOfEveryFamilyAreBounded: over IPv6, and over IPv4 by a socket of IPv6.
+// Uploads run over IPv6, and over IPv4 through an IPv6 socket.
 func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(20e6, 1<<20); err != nil {
@@ -152,9 +160,8 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatATerminalReceivesIsBounded lets the other end send: the window that it sees is that of
-// the agent while another terminal is there.
-func TestWhatATerminalReceivesIsBounded(t *testing.T) {
+// The other end sends. It sees the bounded receive window while another terminal is present.
+func TestDownloadsAreBounded(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{})
 	testnet.Stream(t, server, client)
@@ -183,9 +190,9 @@ func TestWhatATerminalReceivesIsBounded(t *testing.T) {
 	})
 }
 
-// TestWhoIsNotToldWhatItReachesAloneGetsATurn lets a terminal send over 100 Mbit/s while another
-// one carries something too.
-func TestWhoIsNotToldWhatItReachesAloneGetsATurn(t *testing.T) {
+// A terminal without a configured standalone rate sends over 100 Mbit/s while another one also
+// carries data.
+func TestAnUnknownStandaloneRateIsProbed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(100e6, 1<<18); err != nil {
 		t.Fatal(err)

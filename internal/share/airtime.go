@@ -9,25 +9,24 @@ import (
 	"airtide/internal/share/radio"
 )
 
-// place is where the terminal is, as far as that is known.
+// place is the known access point and channel of the terminal.
 type place struct {
 	radio.Place
-	bss uint32 // the access point, as terminals tell each other
+	bss uint32 // hash of the access point in reports
 }
 
-// slowestRadio in kbit/s is the least that a radio is taken to carry: the lowest rate of OFDM.
+// slowestRadio is the lowest assumed rate of a radio in kbit/s: the lowest rate of OFDM.
 const slowestRadio = 6000
 
-// An access point sends multicast at the lowest rate that all its stations must support, unless it
-// is configured otherwise: below ofdmBands in MHz that of 802.11b, in kbit/s, and above that of
-// OFDM. If the band is unknown the lower one counts, since reports may take 1 % of the airtime at
-// most.
+// An access point sends multicast at the lowest rate that all its stations must support: of 802.11b
+// below ofdmBands in MHz, of OFDM above. slowestMulticast is the rate of 802.11b in kbit/s. It also
+// counts if the band is unknown, so that reports take at most 1 % of the airtime.
 const (
 	slowestMulticast = 1000
 	ofdmBands        = 4900
 )
 
-// multicast returns the rate at which datagrams to all are taken to cross the cell.
+// multicast returns the assumed rate of multicast in the cell.
 func (a *agent) multicast() message.Rate {
 	switch {
 	case a.config.MulticastBps > 0:
@@ -43,8 +42,8 @@ func truncatedRate(bps float64) message.Rate {
 	return message.Rate(min(bps/1000, float64(message.HighestRate)))
 }
 
-// reportLink says how reports cross the cell: at the slowest standalone rate that is known. The PHY
-// rate is higher.
+// reportLink returns the path of reports through the cell. Its data rate is the slowest known
+// standalone rate, which is below the PHY rate.
 func (a *agent) reportLink() message.Link {
 	l := message.Link{
 		Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == "",
@@ -55,14 +54,14 @@ func (a *agent) reportLink() message.Link {
 			l.DataKbps = m
 		}
 	}
-	if l.DataKbps > 0 { // a standalone rate that was not measured yet may be far too low
+	if l.DataKbps > 0 { // the first estimate of a standalone rate may be far too low
 		l.DataKbps = max(l.DataKbps, slowestRadio)
 	}
 	return l
 }
 
-// familiesToReachAll returns the groups of a link by which all known terminals are reached, or all
-// groups that it has if it lacks those.
+// familiesToReachAll returns the groups of a link that reach all known terminals. If the link lacks
+// them, it returns all groups of the link.
 func familiesToReachAll(have link.Families, four, six bool) link.Families {
 	f := link.Families{Four: four && have.Four, Six: six && have.Six}
 	if f == (link.Families{}) {
@@ -71,12 +70,12 @@ func familiesToReachAll(have link.Families, four, six bool) link.Families {
 	return f
 }
 
-// sameCell says whether two terminals may be at one access point.
+// sameCell reports whether two terminals may have the same access point.
 func sameCell(a, b uint32) bool { return a == 0 || b == 0 || a == b }
 
-// collectPeers takes the newest reports, and returns the time since the last one and the time from
-// which on that is silence. Terminals at other access points do not count: they have airtime of
-// their own. But their reports come this way too, and count in the report period.
+// collectPeers collects the newest reports. It returns the time since the last report and its
+// limit. Terminals at other access points have their own airtime, so they count only for the report
+// period.
 func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	r := &a.reports
 	r.peers = r.receiver.Peers(r.peers[:0], nowNs)

@@ -16,7 +16,7 @@ import (
 	"airtide/internal/share/sampler"
 )
 
-// terminal is an agent without sockets and without flows, at an access point.
+// terminal is an agent at an access point, without sockets and flows.
 type terminal struct {
 	*agent
 	at      radio.State
@@ -26,15 +26,21 @@ type terminal struct {
 
 func newTerminal(key cellkey.Key, at radio.State) *terminal {
 	t := &terminal{at: at}
-	c := Config{Key: key, Policy: control.Observe, Notice: func(line string) { t.noted = append(t.noted, line) }, Radio: func() radio.State { return t.at }}
-	t.agent = &agent{config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true, sampler: sampler.New(0)}
+	c := Config{
+		Key: key, Policy: control.Observe, Radio: func() radio.State { return t.at },
+		Notice: func(line string) { t.noted = append(t.noted, line) },
+	}
+	t.agent = &agent{
+		config: c, at: &addressWatch{lookAt: math.MaxInt64}, link: &link.Link{}, ready: true,
+		sampler: sampler.New(0),
+	}
 	r := message.NewReceiver(message.Config{Key: key}, 0)
 	t.reports.receiver, t.reports.sender, t.session = r, message.NewSender(r, 0), r.Session()
 	t.core = control.New(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})
 	return t
 }
 
-// speak lets all report and decide, so many times.
+// speak runs a number of reports and steps of all terminals.
 func speak(t *testing.T, all []*terminal, nowNs *int64, times int) {
 	t.Helper()
 	for range times {
@@ -62,14 +68,16 @@ func addressOf(i int) netip.AddrPort {
 // counted are the numbers of the terminals that count with one.
 func counted(t *terminal, all []*terminal) (numbers []int) {
 	for i, other := range all {
-		if slices.ContainsFunc(t.reports.peers, func(p message.Peer) bool { return p.Report.Session == other.session }) {
+		if slices.ContainsFunc(t.reports.peers, func(p message.Peer) bool {
+			return p.Report.Session == other.session
+		}) {
 			numbers = append(numbers, i)
 		}
 	}
 	return numbers
 }
 
-// moveCounter counts how often a core is told of another access point.
+// moveCounter counts the changes of the access point in a core's inputs.
 type moveCounter struct{ n int }
 
 func (m *moveCounter) Begin(control.Config) {}
@@ -79,13 +87,14 @@ func (m *moveCounter) Step(_ time.Duration, in control.Inputs, _ control.Outputs
 	}
 }
 
-// TestTerminalsOfOneAccessPointReckonWithEachOther: two access points are on one network, and one
-// terminal goes from the one to the other.
-func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
+// Two access points are on one network, and a terminal moves from one to the other.
+func TestOnlyTerminalsOfTheSameAccessPointCount(t *testing.T) {
 	near := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 1}, MHz: 5180}}
 	far := radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, 2}, MHz: 5180}}
 	key := cellkey.New()
-	all := []*terminal{newTerminal(key, near), newTerminal(key, near), newTerminal(key, far), newTerminal(key, radio.State{})}
+	all := []*terminal{
+		newTerminal(key, near), newTerminal(key, near), newTerminal(key, far), newTerminal(key, radio.State{}),
+	}
 	now := int64(time.Hour)
 	expect := func(what string, elsewhere int, want ...[]int) {
 		t.Helper()
@@ -123,7 +132,8 @@ func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	}
 	speak(t, all, &now, 2)
 	expect("at the other", 1, []int{2, 3}, []int{3}, []int{0, 3}, []int{0, 1, 2})
-	if said := strings.Join(all[0].noted, "\n"); strings.Count(said, "another access point") != 1 || all[0].session != session {
+	said := strings.Join(all[0].noted, "\n")
+	if strings.Count(said, "another access point") != 1 || all[0].session != session {
 		t.Errorf("it said %q", said)
 	}
 	if said := strings.Join(all[1].noted, "\n"); strings.Contains(said, "another access point") {
@@ -131,9 +141,8 @@ func TestTerminalsOfOneAccessPointReckonWithEachOther(t *testing.T) {
 	}
 }
 
-// TestSilenceIsThatOfOnesOwnAccessPoint: reports of another one say nothing of the cell, and do not
-// make seldom ones look late.
-func TestSilenceIsThatOfOnesOwnAccessPoint(t *testing.T) {
+// Reports from another access point neither end the silence of the cell nor shorten its limit.
+func TestOtherAccessPointsDoNotCountForSilence(t *testing.T) {
 	at := func(last byte) radio.State {
 		return radio.State{Place: radio.Place{BSSID: radio.BSSID{2, 0, 0, 0, 0, last}, MHz: 5180}}
 	}
@@ -149,22 +158,28 @@ func TestSilenceIsThatOfOnesOwnAccessPoint(t *testing.T) {
 	}
 	period := time.Duration(all[0].reports.peers[0].Report.PeriodMs) * time.Millisecond
 	if _, limit := all[0].collectPeers(now); limit < 3*period {
-		t.Errorf("it waits for %s, where the only other one reports every %s", limit, period)
+		t.Errorf("the silence limit is %s, the period of the only peer %s", limit, period)
 	}
 	speak(t, append([]*terminal{all[0]}, all[2:]...), &now, 5)
 	if quiet, _ := all[0].collectPeers(now); quiet < 900*time.Millisecond {
-		t.Errorf("nobody of its cell has been heard for a second, and it takes that for %s", quiet)
+		t.Errorf("a second after the last report of the cell, the silence is %s", quiet)
 	}
 }
 
-// TestMulticastGoesAtTheLowestRateOfTheBand unless that is told.
-func TestMulticastGoesAtTheLowestRateOfTheBand(t *testing.T) {
+// The band decides the rate of multicast unless it is configured.
+func TestMulticastUsesTheLowestRateOfTheBand(t *testing.T) {
 	for _, c := range []struct {
 		mhz  int
 		told float64
 		want message.Rate
 	}{
-		{0, 0, 1000}, {2437, 0, 1000}, {5180, 0, 6000}, {5955, 0, 6000}, {0, 5.5e6, 5500}, {2437, 12e6, 12_000}, {5180, 1e6, 1000},
+		{0, 0, 1000},
+		{2437, 0, 1000},
+		{5180, 0, 6000},
+		{5955, 0, 6000},
+		{0, 5.5e6, 5500},
+		{2437, 12e6, 12_000},
+		{5180, 1e6, 1000},
 	} {
 		a := &agent{config: Config{MulticastBps: c.told, Link: link.Config{Interface: "wlan0"}}}
 		a.updateRadio(radio.State{Place: radio.Place{MHz: c.mhz}})
@@ -175,11 +190,16 @@ func TestMulticastGoesAtTheLowestRateOfTheBand(t *testing.T) {
 	}
 }
 
-// TestALinkReachesWhomItCan: over what it has.
-func TestALinkReachesWhomItCan(t *testing.T) {
+func TestFamiliesToReachAll(t *testing.T) {
 	both, four, six := link.Families{Four: true, Six: true}, link.Families{Four: true}, link.Families{Six: true}
 	for _, c := range []struct{ have, wanted, got link.Families }{
-		{both, both, both}, {both, four, four}, {both, six, six}, {four, both, four}, {four, six, four}, {six, four, six}, {link.Families{}, both, link.Families{}},
+		{both, both, both},
+		{both, four, four},
+		{both, six, six},
+		{four, both, four},
+		{four, six, four},
+		{six, four, six},
+		{link.Families{}, both, link.Families{}},
 	} {
 		if got := familiesToReachAll(c.have, c.wanted.Four, c.wanted.Six); got != c.got {
 			t.Errorf("of %+v for %+v: %+v", c.have, c.wanted, got)
@@ -187,9 +207,8 @@ func TestALinkReachesWhomItCan(t *testing.T) {
 	}
 }
 
-// TestOwnStateIsThatOfTheSameStep: a status whose bounds are in force says that the terminal bounds
-// them.
-func TestOwnStateIsThatOfTheSameStep(t *testing.T) {
+// The own state and the bounds of a status are of the same step.
+func TestOwnStateAgreesWithTheBounds(t *testing.T) {
 	a := &agent{config: Config{Key: cellkey.New()}}
 	for _, out := range []control.Outputs{
 		{Report: message.Report{State: message.Controlling, BoundKbps: 1000}, View: control.View{ShareBps: 1e6}},
@@ -198,13 +217,14 @@ func TestOwnStateIsThatOfTheSameStep(t *testing.T) {
 		a.out = out
 		s := a.statusOf([message.NumReasons]uint64{})
 		if s.Bounded != (s.Own.State == "controlling") || s.Own.BoundBps != s.ShareBps {
-			t.Errorf("bounds in force: %v, own state %q with a bound of %g bit/s", s.Bounded, s.Own.State, s.Own.BoundBps)
+			t.Errorf("bounds in force: %v, own state %q with a bound of %g bit/s",
+				s.Bounded, s.Own.State, s.Own.BoundBps)
 		}
 	}
 }
 
-// TestPeersAtOneAddressAreToldApart: metrics of two terminals with one label would be refused.
-func TestPeersAtOneAddressAreToldApart(t *testing.T) {
+// Peers with one address differ in the port, because labels of metrics have to be unique.
+func TestPeersWithOneAddressHavePorts(t *testing.T) {
 	a := &agent{}
 	for _, source := range []string{"10.0.0.2:1000", "10.0.0.2:1001", "10.0.0.3:1000", "[fe80::1]:7", "[fe80::1]:8"} {
 		a.reports.peers = append(a.reports.peers, message.Peer{Source: netip.MustParseAddrPort(source)})

@@ -14,23 +14,22 @@ import (
 	"airtide/internal/sockets/filter"
 )
 
-// sampleEvery is the least time between two samples of a flow: some samples in each step.
+// sampleEvery is the least time between two samples of a flow. A step has several samples.
 const sampleEvery = 10 * time.Millisecond
 
-// attachment sees an agent's flows and bounds their congestion windows. It belongs to the
-// terminal's addresses.
+// attachment samples an agent's flows and bounds their congestion windows.
 type attachment struct {
 	source monitor.Source
-	hold   *cwnd.Bounder // nil if nothing is bounded
+	hold   *cwnd.Bounder // nil with the policy Observe
 }
 
-// attach loads both at once, since each takes half a second of a processor.
+// attach loads both at the same time, because each takes half a second of a processor.
 func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, err error) {
 	parts := errgroup.Group{}
 	parts.Go(func() error {
 		source, err := monitor.Open(monitor.Options{
 			Source: c.Source, Filter: flows, Density: filter.Density{Mode: filter.AtMost, Every: sampleEvery},
-			// A terminal's few flows fill no ring in that time.
+			// The few flows of a terminal do not fill a ring in this time.
 			BatchTime: stepEvery / 4, Drain: stepEvery / 2, NoOwners: true,
 		})
 		if err == nil {

@@ -27,7 +27,8 @@ type Config struct {
 	// Interface leads to the access point. Only flows of its addresses are sampled and bounded. ""
 	// means all flows of the network namespace.
 	Interface string
-	// MaxBps is the standalone rate of the terminal. 0: it follows from the radio, or is measured.
+	// MaxBps is the standalone rate of the terminal. 0 means that it comes from the radio or is
+	// measured.
 	MaxBps float64
 	// Radio returns the state of the terminal's radio. It is called at each step and may be nil.
 	// Its standalone rate counts only if MaxBps is 0.
@@ -35,8 +36,8 @@ type Config struct {
 	// MulticastBps is the rate at which the access point sends multicast. 0 means the lowest rate
 	// of the radio's band.
 	MulticastBps float64
-	// SingleFrames says that the radio sends each packet by itself, whatever Radio says. 802.11a, b
-	// and g have no aggregates.
+	// SingleFrames means that the radio does not aggregate frames, as 802.11a, b and g. It has
+	// precedence over Radio.
 	SingleFrames bool
 	// Weight is the terminal's weight in the allocation, 0.1 to 10. 0 means 1.
 	Weight float64
@@ -46,10 +47,10 @@ type Config struct {
 	Control     control.Options
 	// Source is the source of samples.
 	Source monitor.Kind
-	// Notice takes lines for the user. Step takes the status after each step. Both may be nil.
+	// Notice gets lines for the user. Step gets the status after each step. Both may be nil.
 	Notice func(string)
 	Step   func(Status)
-	// Record takes each step. It may be nil.
+	// Record gets each step. It may be nil.
 	Record Recorder
 }
 

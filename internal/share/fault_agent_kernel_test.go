@@ -18,14 +18,13 @@ import (
 	"airtide/test/testnet"
 )
 
-// longEnough is how long is waited for what happens within seconds on a machine that is neither
-// busy nor emulated.
+// longEnough is the longest wait for events that take seconds on an idle real machine.
 const longEnough = 3 * time.Minute
 
 func bound(s Status) bool { return s.Bounded && len(s.Windows) > 0 && s.Windows[0].Packets > 0 }
 
-// soon is how long bounds may outlive their reason: the lease or the silence, a step, and what a
-// window takes to grow.
+// soon is how long bounds may outlive their reason: the lease or the silence, a step, and the time
+// for a window to grow.
 const soon = 1500 * time.Millisecond
 
 // inTime waits until something is so, which may take until soon after it began.
@@ -58,7 +57,8 @@ func within(t *testing.T, began time.Time, limit time.Duration, what string, is 
 func judge(t *testing.T, took, late, limit time.Duration, what string) {
 	t.Helper()
 	took -= min(late, took)
-	t.Logf("%s after %s, the machine's delays of %s left out", what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
+	t.Logf("%s after %s, without the machine's delays of %s",
+		what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
 	if took > limit && !testing.Short() {
 		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
 	}
@@ -89,15 +89,17 @@ func freed(t *testing.T, began time.Time, why string, window func() uint32) {
 	inTime(t, began, why+": a window beyond the bound", func() bool { return window() > unboundWindow })
 }
 
-// TestAKilledAgentLetsItsFlowsGo: the kernel lifts the bounds by itself, the transfer goes on, and
-// the next agent takes back what the killed one has left.
-func TestAKilledAgentLetsItsFlowsGo(t *testing.T) {
+// After an agent was killed, the kernel lifts the bounds and the transfer continues. The next agent
+// removes the rest.
+func TestBoundsOfAKilledAgentEnd(t *testing.T) {
 	n, client, _ := narrow(t)
 	key := cellkey.New()
 	killed := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, nil)
 	run(t, n.Server, Config{Key: key, Policy: control.Observe, MaxBps: lowRate})
 	window := func() uint32 { return testnet.Info(t, client).Snd_cwnd }
-	testnet.Eventually(t, longEnough, "a bound", func() bool { return bound(killed.now()) && window() <= killed.now().Windows[0].Packets+1 })
+	testnet.Eventually(t, longEnough, "a bound", func() bool {
+		return bound(killed.now()) && window() <= killed.now().Windows[0].Packets+1
+	})
 	acked := testnet.Info(t, client).Bytes_acked
 	began := time.Now()
 	if err := killed.cmd.Process.Kill(); err != nil {
@@ -105,7 +107,9 @@ func TestAKilledAgentLetsItsFlowsGo(t *testing.T) {
 	}
 	<-killed.ended
 	freed(t, began, "killed", window)
-	testnet.Eventually(t, longEnough, "the transfer to go on", func() bool { return testnet.Info(t, client).Bytes_acked > acked+1e6 })
+	testnet.Eventually(t, longEnough, "the transfer to continue", func() bool {
+		return testnet.Info(t, client).Bytes_acked > acked+1e6
+	})
 	if testing.Short() {
 		return // another agent takes half a minute to begin in an emulated machine
 	}
@@ -117,8 +121,8 @@ func TestAKilledAgentLetsItsFlowsGo(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatStandsStillHoldsNothing: it is stopped and goes on later.
-func TestAnAgentThatStandsStillHoldsNothing(t *testing.T) {
+// An agent is stopped and continues later.
+func TestBoundsOfAStoppedAgentEnd(t *testing.T) {
 	n, client, _ := narrow(t)
 	key := cellkey.New()
 	stopped := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, nil)
@@ -137,8 +141,8 @@ func TestAnAgentThatStandsStillHoldsNothing(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the bound to come back", held)
 }
 
-// TestSilentPeersLetGo: the only other terminal stands still and comes back.
-func TestSilentPeersLetGo(t *testing.T) {
+// The only other terminal is stopped and returns.
+func TestSilenceEndsBounds(t *testing.T) {
 	n, client, _ := narrow(t)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
@@ -159,9 +163,8 @@ func TestSilentPeersLetGo(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the bound to come back", func() bool { return bound(a.now()) })
 }
 
-// TestTheNetworkGoesAndComesBack: the interface is set down; the agent lives, holds nothing, and
-// shares again later.
-func TestTheNetworkGoesAndComesBack(t *testing.T) {
+// The interface is set down and up. The agent lifts its bounds and shares again later.
+func TestAnAgentSurvivesALossOfTheNetwork(t *testing.T) {
 	n, _, _ := narrow(t)
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: lowRate})
@@ -180,31 +183,35 @@ func TestTheNetworkGoesAndComesBack(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the other to hear it", func() bool { return len(b.now().Peers) == 1 })
 }
 
-// TestASecondAgentOfATerminalIsRefused: both would bound the same flows. The first goes on; in
-// other namespaces there may be others.
+// Two agents of a terminal would bound the same flows. The first continues. Other namespaces may
+// have other agents.
 func TestASecondAgentOfATerminalIsRefused(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	key := cellkey.New()
 	a := run(t, n.Client, Config{Key: key, Policy: control.Observe})
 	b := run(t, n.Server, Config{Key: key, Policy: control.Observe})
-	testnet.Eventually(t, longEnough, "both to hear each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+	waitForEachOther(t, a, b)
 	err := n.Client.Do(func() error {
 		return Run(t.Context(), Config{
-			Key: key, Policy: control.Observe, Interface: "eth0", Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
+			Key: key, Policy: control.Observe, Interface: "eth0", Link: link.Config{Interface: "eth0"},
+			Source: monitor.BPF,
 		})
 	})
 	if err == nil || !strings.Contains(err.Error(), "another airtide share") || strings.Count(err.Error(), "\n") > 1 {
 		t.Errorf("a second agent: %v", err)
 	}
 	from := a.now().Datagrams["accepted"]
-	testnet.Eventually(t, longEnough, "the first agent to go on", func() bool { return a.now().Datagrams["accepted"] > from+3 })
+	testnet.Eventually(t, longEnough, "the first agent to continue", func() bool {
+		return a.now().Datagrams["accepted"] > from+3
+	})
 }
 
-// TestAnAgentWithoutRightsSaysSo: nobody's agent gets one error that says what is missing.
-func TestAnAgentWithoutRightsSaysSo(t *testing.T) {
+// An agent of the user nobody fails with one error that names the missing right.
+func TestAnAgentWithoutRightsFails(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	key := cellkey.New()
-	c := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
+	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	c := runChild(t, n.Client, order{key.Text(), control.Shares, lowRate}, nobody)
 	select {
 	case <-c.ended:
 	case <-time.After(longEnough):

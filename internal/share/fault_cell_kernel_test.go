@@ -16,9 +16,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestTwoCellsOnOneMedium: beside two terminals of one cell, others speak with another key, and
-// somebody sends their reports changed and again. None of that counts, and the two share as if they
-// were alone.
+// Two terminals of a cell share. Others use another key, and an attacker changes and replays
+// reports. This does not affect the two terminals.
 func TestTwoCellsOnOneMedium(t *testing.T) {
 	n, _, _ := narrow(t)
 	key, other := cellkey.New(), cellkey.New()
@@ -39,8 +38,8 @@ func TestTwoCellsOnOneMedium(t *testing.T) {
 	receiver = message.NewReceiver(message.Config{Key: key}, clock.Now())
 	own := message.NewSender(receiver, clock.Now())
 	absurd := message.Report{
-		State: message.Controlling, Weight: message.HighestWeight, MaxKbps: message.HighestRate, MaxSource: message.Configured,
-		UploadKbps: message.HighestRate,
+		State: message.Controlling, Weight: message.HighestWeight, MaxKbps: message.HighestRate,
+		MaxSource: message.Configured, UploadKbps: message.HighestRate,
 	}
 	say := func(s *message.Sender, change bool) {
 		datagram, err := s.Seal(nil, absurd, clock.Now())

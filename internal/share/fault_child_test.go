@@ -17,7 +17,7 @@ import (
 // be a process.
 const playsAgent = "AIRTIDE_SHARE_TEST_AGENT"
 
-// order is what the agent is told.
+// order is the configuration of the agent.
 type order struct {
 	Key    string
 	Policy control.Policy
@@ -30,7 +30,7 @@ func init() {
 	}
 }
 
-// playAgent shares until it is told to end, and tells each status as a line of JSON.
+// playAgent shares until a signal ends it, and prints each status as a line of JSON.
 func playAgent(text string) int {
 	var o order
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -41,7 +41,8 @@ func playAgent(text string) int {
 		if key, err = cellkey.Parse(o.Key); err == nil {
 			encoder := json.NewEncoder(os.Stdout)
 			err = Run(ctx, Config{
-				Key: key, Policy: o.Policy, MaxBps: o.MaxBps, Interface: "eth0", Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
+				Key: key, Policy: o.Policy, MaxBps: o.MaxBps, Interface: "eth0",
+				Link: link.Config{Interface: "eth0"}, Source: monitor.BPF,
 				MulticastBps: usualMulticast, Step: func(s Status) { _ = encoder.Encode(s) },
 			})
 		}

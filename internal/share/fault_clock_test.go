@@ -9,21 +9,18 @@ import (
 	"testing"
 )
 
-// decides are the packages that decide or judge by time, by their folders, and those by which they
-// bound.
+// decides lists the folders of the packages whose decisions or bounds depend on time.
 var decides = []string{
-	".", "allocate", "control", "flow", "cwnd", "hub", "link", "message", "sampler", "probe", "radio", "rwnd", "steplog", "../kernel/congestion", "../kernel/tune",
+	".", "allocate", "control", "flow", "cwnd", "hub", "link", "message", "sampler", "probe", "radio", "rwnd",
+	"steplog", "../kernel/congestion", "../kernel/tune",
 }
 
-// shows are the functions whose wall time is for people to read: when a status was made, and when a
-// tune was begun.
+// shows lists the functions that read the wall clock for people: the time of a status and the start
+// of a tune.
 var shows = map[string]bool{"./describe": true, "hub/Status": true, "../kernel/tune/begin": true}
 
-// TestNothingDependsOnTheWallClock: a clock that is set (by NTP, by hand, when a phone wakes) must
-// move no bound and end no session. The wall clock belongs to no namespace, so that a test cannot
-// set it without setting the machine's; but whoever does not read it cannot be misled by it. Agents
-// go by package clock (CLOCK_MONOTONIC), by timers of the Go runtime, which are monotonic too, and
-// the kernel's lease by bpf_ktime_get_ns; messages compare no clocks at all.
+// A change of the wall clock must not change a bound or end a session. No namespace isolates the
+// wall clock, so the test cannot change it. It checks that no code reads it.
 func TestNothingDependsOnTheWallClock(t *testing.T) {
 	functions := 0
 	for _, folder := range decides {
@@ -63,5 +60,6 @@ func TestNothingDependsOnTheWallClock(t *testing.T) {
 }
 
 var wall = map[string]bool{
-	"time.Now": true, "time.Since": true, "time.Until": true, "unix.CLOCK_REALTIME": true, "unix.Gettimeofday": true, "syscall.Gettimeofday": true,
+	"time.Now": true, "time.Since": true, "time.Until": true, "unix.CLOCK_REALTIME": true,
+	"unix.Gettimeofday": true, "syscall.Gettimeofday": true,
 }

@@ -46,9 +46,9 @@ func runHub(t *testing.T, h *testnet.Host, key cellkey.Key, port uint16) (stop f
 	return stop
 }
 
-// TestTheHubGoesAndComesBack: terminals that hear each other by it alone let go when it has gone,
-// and take up their bounds when there is another one at its place.
-func TestTheHubGoesAndComesBack(t *testing.T) {
+// Terminals reach each other only through a hub. They lift their bounds when it stops and share
+// again when another hub runs at its address.
+func TestARestartedHubRestoresBounds(t *testing.T) {
 	const port = 4799
 	n, client, _ := narrow(t)
 	key := cellkey.New()

@@ -16,9 +16,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// badWay stands between terminals and a hub: of what the terminals send it loses a part, and of
-// both ways it has some late, behind what was sent later, and some twice. To the hub each terminal
-// is a port of its own.
+// badWay forwards datagrams between terminals and a hub. It loses some of the terminals' datagrams,
+// and delays or doubles some in both directions. The hub sees each terminal at a different port.
 type badWay struct {
 	in     *net.UDPConn
 	hub    netip.AddrPort
@@ -95,7 +94,9 @@ func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort)
 			if err != nil {
 				return
 			}
-			w.pass(0, append([]byte(nil), buffer[:n]...), func(b []byte) { _, _ = w.in.WriteToUDPAddrPort(b, terminal) })
+			w.pass(0, append([]byte(nil), buffer[:n]...), func(b []byte) {
+				_, _ = w.in.WriteToUDPAddrPort(b, terminal)
+			})
 		}
 	}()
 	return c
@@ -124,9 +125,9 @@ func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
 	send(datagram)
 }
 
-// TestAgentsShareThoughReportsAreLost: of the reports 30 % are lost, a tenth comes late and a tenth
-// twice, each way. The terminals know each other, and the bound holds nearly all the time.
-func TestAgentsShareThoughReportsAreLost(t *testing.T) {
+// 30 % of the reports are lost, a tenth is late and a tenth arrives twice. The terminals know each
+// other, and the bound holds for nine tenths of the time.
+func TestAgentsShareDespiteLoss(t *testing.T) {
 	const port, lossy, loss, looks = 4799, 4798, 0.3, 300
 	n, _, _ := narrow(t)
 	key := cellkey.New()
@@ -149,7 +150,8 @@ func TestAgentsShareThoughReportsAreLost(t *testing.T) {
 	way.mutex.Lock()
 	passed := way.passed
 	way.mutex.Unlock()
-	t.Logf("%d lost, %d late, %d twice; held %d of %d times, met %d; %v", passed[0], passed[1], passed[2], held, looks, met, a.now().Datagrams)
+	t.Logf("%d lost, %d late, %d twice; held %d of %d times, met %d; %v",
+		passed[0], passed[1], passed[2], held, looks, met, a.now().Datagrams)
 	if passed[0] < 10 || passed[1] < 5 || passed[2] < 5 {
 		t.Errorf("%d reports lost, %d late, %d twice: the way is not a bad one", passed[0], passed[1], passed[2])
 	}

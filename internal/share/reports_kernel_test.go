@@ -13,10 +13,9 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestReportsThatAreSentTakeAHundredthOfTheAirtime: the datagrams of two agents are counted where
-// they leave, not where they are reckoned. A network of IPv4 and IPv6 carries each report once, and
-// where the band is not known multicast is taken to go at 1 Mbit/s.
-func TestReportsThatAreSentTakeAHundredthOfTheAirtime(t *testing.T) {
+// The test counts the sent datagrams of two agents. A network of IPv4 and IPv6 carries each report
+// once. If the band is unknown, the assumed rate of multicast is 1 Mbit/s.
+func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 	const alone = 65e6
 	for _, multicast := range []float64{0, 6e6} {
 		t.Run(fmt.Sprintf("told %g bit/s", multicast), func(t *testing.T) {
@@ -25,7 +24,7 @@ func TestReportsThatAreSentTakeAHundredthOfTheAirtime(t *testing.T) {
 			key := cellkey.New()
 			c := Config{Key: key, Policy: control.Observe, MaxBps: alone, MulticastBps: multicast}
 			a, b := runAsTold(t, n.Client, c), runAsTold(t, n.Server, c)
-			testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+			waitForEachOther(t, a, b)
 			time.Sleep(time.Second) // let them find that one version of IP is enough
 			heard.take()
 			began := time.Now()
@@ -47,13 +46,14 @@ func TestReportsThatAreSentTakeAHundredthOfTheAirtime(t *testing.T) {
 			if most := took/100 + 2*longest; airtime > most || len(all) < 5 {
 				t.Errorf("in %s %d datagrams took %s of the airtime, want %s at most", took, len(all), airtime, most)
 			}
-			t.Logf("%d datagrams in %s took %.2f %% of the airtime", len(all), took.Round(time.Millisecond), 100*airtime.Seconds()/took.Seconds())
+			t.Logf("%d datagrams in %s took %.2f %% of the airtime",
+				len(all), took.Round(time.Millisecond), 100*airtime.Seconds()/took.Seconds())
 		})
 	}
 }
 
-// TestATerminalOfOneFamilyMeetsOneOfBoth over what it has.
-func TestATerminalOfOneFamilyMeetsOneOfBoth(t *testing.T) {
+// They use the family of the first.
+func TestATerminalOfOneFamilyFindsOneOfBoth(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string // of ip, that leave one family
@@ -69,17 +69,18 @@ func TestATerminalOfOneFamilyMeetsOneOfBoth(t *testing.T) {
 			}
 			heard := overhear(t, n.Server)
 			key := cellkey.New()
-			a, b := run(t, n.Client, Config{Key: key, Policy: control.Observe}), run(t, n.Server, Config{Key: key, Policy: control.Observe})
-			testnet.Eventually(t, longEnough, "both to know each other", func() bool { return len(a.now().Peers) == 1 && len(b.now().Peers) == 1 })
+			a := run(t, n.Client, Config{Key: key, Policy: control.Observe})
+			b := run(t, n.Server, Config{Key: key, Policy: control.Observe})
+			waitForEachOther(t, a, b)
 			time.Sleep(time.Second)
 			heard.take()
 			time.Sleep(2 * time.Second)
 			if len(a.now().Peers) != 1 || len(b.now().Peers) != 1 {
-				t.Error("they have lost each other")
+				t.Error("the terminals lost each other")
 			}
 			for _, d := range heard.take() {
 				if d.to.Is6() != c.six {
-					t.Errorf("a datagram from %s to %s, where nobody else hears it", d.from, d.to)
+					t.Errorf("a datagram from %s to %s, where no other terminal receives it", d.from, d.to)
 				}
 			}
 		})

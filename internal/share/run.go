@@ -18,8 +18,8 @@ import (
 	"airtide/internal/sys/clock"
 )
 
-// Run shares until the context ends. Then it lifts all bounds and tells the peers. It needs root,
-// for BPF. A kernel that cannot bound congestion windows is an error unless the policy is Observe.
+// Run shares until the context ends. Then it lifts all bounds and tells the peers. It needs root
+// for BPF, and a kernel that can bound congestion windows unless the policy is Observe.
 func Run(ctx context.Context, c Config) (err error) {
 	if c.Policy == "" {
 		c.Policy = control.Shares
@@ -60,19 +60,21 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 }
 
-// errMoved ends a session at addresses that the terminal no longer has.
+// errMoved ends a session after a change of the terminal's addresses.
 var errMoved = errors.New("this terminal has other addresses and begins anew")
 
-// runSession shares until the context ends or the terminal's addresses change. moved says that they
-// have changed, and again that they have before.
-func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Filter, again bool) (moved bool, err error) {
+// runSession shares until the context ends or the terminal's addresses change. moved means that
+// they have changed, and again that an earlier session ended so.
+func runSession(
+	ctx context.Context, c Config, at *addressWatch, flows filter.Filter, again bool,
+) (moved bool, err error) {
 	now := clock.Now()
 	a := &agent{config: c, at: at, again: again, sampler: sampler.New(now)}
 	if a.link, err = link.Open(c.Link); err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, a.link.Close()) }()
-	var unbound error // reported later: a missing right is reported by the main purpose first
+	var unbound error // reported later, because the main parts report missing rights first
 	if a.windows, unbound = rwnd.Attach(c.Interface); unbound == nil {
 		defer func() { err = errors.Join(err, a.windows.Close()) }()
 	} else {
@@ -97,7 +99,7 @@ func runSession(ctx context.Context, c Config, at *addressWatch, flows filter.Fi
 	return a.run(ctx, flows, unbound)
 }
 
-// run lets all parts work until the context ends or one fails. Peers are heard while flows are
+// run runs all parts until the context ends or a part fails. It receives reports while flows are
 // attached.
 func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (moved bool, err error) {
 	parts, ctx := errgroup.WithContext(ctx)

@@ -78,7 +78,7 @@ var parts = []part{
 	},
 	{
 		name: "share", since: "6.4", verb: "share",
-		steps: []step{{tests: "share", run: "^TestAKilledAgentLetsItsFlowsGo$"}},
+		steps: []step{{tests: "share", run: "^TestBoundsOfAKilledAgentEnd$"}},
 		refused: []step{{
 			script: "airtide share key -o /tmp/cell.key && airtide share run --key /tmp/cell.key --interface " +
 				"lo", fails: true, says: []string{"6\\.4"},
