@@ -13,14 +13,14 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// parameterAxis places the values of a swept parameter on the x axis.
+// parameterAxis maps the values of a swept parameter to the x axis.
 type parameterAxis struct {
 	figure.Axis
 	place func(judge.Param) float64 // NaN for a value that is not on the axis
 }
 
-// Values get a logarithmic axis if there are at least leastLogValues positive ones, and the
-// greatest is at least leastLogRatio times the least. More than maxTicks values get round ticks.
+// An axis is logarithmic if at least leastLogValues values are positive and the greatest is at
+// least leastLogRatio times the least. More than maxTicks values get round ticks.
 const (
 	leastLogValues = 3
 	leastLogRatio  = 20
@@ -28,8 +28,8 @@ const (
 	leastTickGap   = 0.06 // between two ticks, as a part of the axis
 )
 
-// axisOf is the axis of a swept parameter: even steps for names, a logarithmic scale for numbers
-// that span decades.
+// axisOf returns the axis of a swept parameter: even steps for names, a logarithmic scale for
+// numbers that span decades.
 func axisOf(name string, values []judge.Param) parameterAxis {
 	if !allNumbers(values) {
 		return nameAxis(name, values)
@@ -63,7 +63,7 @@ func spansDecades(sorted []float64) bool {
 	return n >= leastLogValues && positive[n-1] >= leastLogRatio*positive[0]
 }
 
-// crowded is true for values that are too many or too close for a tick each.
+// crowded reports whether the values are too many or too close for one tick each.
 func crowded(sorted []float64) bool {
 	width := sorted[len(sorted)-1] - sorted[0]
 	for i := 1; i < len(sorted); i++ {
@@ -74,7 +74,7 @@ func crowded(sorted []float64) bool {
 	return len(sorted) > maxTicks
 }
 
-// nameAxis gives each value a place of its own.
+// nameAxis places each value at an even step.
 func nameAxis(name string, values []judge.Param) parameterAxis {
 	a := parameterAxis{Axis: figure.Axis{Label: words(name), Kind: figure.Names}}
 	at := map[string]float64{}
@@ -91,10 +91,10 @@ func nameAxis(name string, values []judge.Param) parameterAxis {
 	return a
 }
 
-// written is a number and its unit, as files have it.
+// written matches a number and its unit, as in files.
 var written = regexp.MustCompile(`^([0-9.]+) *(\D.*)$`)
 
-// unitOf is the unit, of those in the file, in which the values are shortest, and its size in base
+// unitOf returns the unit, among those in the file, with the shortest values, and its size in base
 // units.
 func unitOf(values []judge.Param) (string, float64) {
 	best, size, shortest := "", 1.0, math.MaxInt
@@ -111,7 +111,7 @@ func unitOf(values []judge.Param) (string, float64) {
 		for _, other := range values {
 			label := plainNumber(other.Number / (v.Number / n))
 			length += len(label)
-			if strings.Contains(label, ".") { // a longer whole number is easier to read
+			if strings.Contains(label, ".") { // keep whole numbers, even if they are longer
 				length += 3
 			}
 		}
@@ -122,8 +122,7 @@ func unitOf(values []judge.Param) (string, float64) {
 	return best, size
 }
 
-// plainNumber writes a number without exponent and without the digits that a division leaves
-// behind.
+// plainNumber formats a number without exponent and without rounding errors of a division.
 func plainNumber(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64)
 }

@@ -15,8 +15,8 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// maxByFlow is how many series of single flows or terminals a panel has; with more, their mean is
-// drawn.
+// maxByFlow is the largest number of series of single flows or terminals in a panel. With more,
+// their mean is drawn.
 const maxByFlow = 8
 
 // build describes a figure of a result.
@@ -54,7 +54,7 @@ func build(r *show.Report, f plan.Figure) (*chart, error) {
 	return c, nil
 }
 
-// sweptSeries is a line, or bars, over the values of the x axis.
+// sweptSeries adds a line, or bars, over the values of the x axis.
 func (s *selection) sweptSeries(c *chart, f plan.Figure, k seriesKey, x parameterAxis) figure.Series {
 	name := cmp.Or(k.label, onlyName(f, k.measurement))
 	series := figure.Series{Name: name, Kind: figure.Line, Style: c.styleOf(name)}
@@ -69,7 +69,7 @@ func (s *selection) sweptSeries(c *chart, f plan.Figure, k seriesKey, x paramete
 	return series
 }
 
-// samplesAlong has a sample for each value of a swept parameter, in the order of the axis.
+// samplesAlong returns a sample for each value of a swept parameter, in the order of the axis.
 func (s *selection) samplesAlong(parameter string, k seriesKey, x parameterAxis) []figure.Sample {
 	var samples []figure.Sample
 	for _, v := range s.values(parameter) {
@@ -82,7 +82,7 @@ func (s *selection) samplesAlong(parameter string, k seriesKey, x parameterAxis)
 	return samples
 }
 
-// samplesByName has a sample for each flow or terminal.
+// samplesByName returns a sample for each flow or terminal.
 func (s *selection) samplesByName(k seriesKey) []figure.Sample {
 	var samples []figure.Sample
 	runs := s.runsWith(k.settings)
@@ -94,13 +94,13 @@ func (s *selection) samplesByName(k seriesKey) []figure.Sample {
 	return samples
 }
 
-// sampleAt is the mean of values with its interval.
+// sampleAt returns the mean of values with its interval.
 func (s *selection) sampleAt(x float64, values []float64) figure.Sample {
 	sum := judge.Summarise(values, s.Plan().Experiment.Seed)
 	return figure.Interval(x, sum.Mean, sum.Interval.Low, sum.Interval.High)
 }
 
-// axis is the x axis of a swept parameter, or of flows or terminals by name.
+// axis returns the x axis of a swept parameter, or of flows or terminals by name.
 func (s *selection) axis(f plan.Figure) parameterAxis {
 	switch {
 	case f.X == "":
@@ -141,8 +141,8 @@ func (s *selection) byUnit(names []string) [][]string {
 	return groups
 }
 
-// valueAxis is the vertical axis of measurements of one unit: of their quantity, or of the unit
-// alone if they are of several.
+// valueAxis returns the vertical axis of measurements with one unit. Its label is their common
+// quantity, or only the unit if the quantities differ.
 func (s *selection) valueAxis(group []string) figure.Axis {
 	m := s.measurement(group[0])
 	if len(group) == 1 {
@@ -156,8 +156,8 @@ func (s *selection) valueAxis(group []string) figure.Axis {
 	return valueAxis(words(string(m.Quantity)), m.Unit())
 }
 
-// seriesKey is the difference between a series and the others: the values of some parameters, and
-// the flow or terminal.
+// seriesKey distinguishes a series from the others: by the values of some parameters, and by the
+// flow or terminal.
 type seriesKey struct {
 	measurement string
 	settings    []plan.Setting
@@ -172,11 +172,12 @@ func (k seriesKey) values(runs []*result.Result) []float64 {
 	return show.Values(k.measurement, runs)
 }
 
-// seriesKeys are the series of a measurement: over all flows or terminals, and if it keeps several
-// of them, one by one.
+// seriesKeys are the series of a measurement: over all flows or terminals, and one for each flow or
+// terminal if the measurement keeps them.
 type seriesKeys struct{ all, byFlow []seriesKey }
 
-// keys are the series of a measurement, whose panel it shares with others if together is set.
+// keys returns the series of a measurement. together is true if the measurement shares its panel
+// with others.
 func (s *selection) keys(f plan.Figure, measurement string, together bool) seriesKeys {
 	var keys seriesKeys
 	var ofs []string
@@ -193,7 +194,8 @@ func (s *selection) keys(f plan.Figure, measurement string, together bool) serie
 	return keys
 }
 
-// settingsLabel names a series by its settings, and by its measurement if its panel has several.
+// settingsLabel returns the name of a series: its settings, and its measurement if the panel has
+// several.
 func settingsLabel(measurement string, settings []plan.Setting, together bool) string {
 	var parts []string
 	if together {
@@ -205,7 +207,8 @@ func settingsLabel(measurement string, settings []plan.Setting, together bool) s
 	return strings.Join(parts, ", ")
 }
 
-// onlyName names a series without settings: by its measurement, if the figure has several.
+// onlyName returns the name of a series without settings: its measurement, if the figure has
+// several.
 func onlyName(f plan.Figure, measurement string) string {
 	if len(f.Y) == 1 {
 		return ""
@@ -213,7 +216,7 @@ func onlyName(f plan.Figure, measurement string) string {
 	return words(measurement)
 }
 
-// seriesParameters are the parameters whose values have series of their own.
+// seriesParameters returns the parameters with a series for each value.
 func (s *selection) seriesParameters(f plan.Figure) []string {
 	if len(f.Series) > 0 {
 		return f.Series

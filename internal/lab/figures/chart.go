@@ -9,16 +9,16 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// maxEntries is how many series have a legend; more could not be told apart in it.
+// maxEntries is the largest number of series in a legend; more series could not be distinguished.
 const maxEntries = 24
 
-// chart is a figure of panels whose series have the same names and styles in all of them.
+// chart is a figure of panels. A series has the same name and style in all panels.
 type chart struct {
 	figure.Figure
 	names []string
 }
 
-// newChart is a chart with one legend above its panels.
+// newChart returns a chart with one legend above its panels.
 func newChart(title string) *chart {
 	return &chart{Figure: figure.Figure{
 		Title: title, Legend: figure.SharedLegend, Cells: make([]figure.Cell, 1),
@@ -30,7 +30,7 @@ func (c *chart) add(p figure.Panel) {
 	c.Cells[0].Panels = append(c.Cells[0].Panels, p)
 }
 
-// styleOf is the style of the series of a name.
+// styleOf returns the style of the series with a name.
 func (c *chart) styleOf(name string) figure.Style {
 	i := slices.Index(c.names, name)
 	if i < 0 {
@@ -40,14 +40,14 @@ func (c *chart) styleOf(name string) figure.Style {
 	return figure.StyleOf(i)
 }
 
-// lineStyleOf is the style of a line without markers.
+// lineStyleOf returns the style of a line without markers.
 func (c *chart) lineStyleOf(name string) figure.Style {
 	s := c.styleOf(name)
 	s.Marker, s.Width = figure.NoMarker, 1
 	return s
 }
 
-// limitLegend leaves out a legend with too many entries and returns a word about it.
+// limitLegend removes a legend with too many entries and returns a note about it.
 func (c *chart) limitLegend(what string) string {
 	if len(c.names) <= maxEntries {
 		return ""
@@ -56,7 +56,7 @@ func (c *chart) limitLegend(what string) string {
 	return fmt.Sprintf("%d %s, without a legend", len(c.names), what)
 }
 
-// valueAxis is a vertical axis of values in a fixed unit.
+// valueAxis returns a vertical axis of values in a fixed unit.
 func valueAxis(label, unit string) figure.Axis {
 	return figure.Axis{Label: label, Unit: units.Scale{{Name: unit, Size: 1}}}
 }

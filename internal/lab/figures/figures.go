@@ -16,8 +16,8 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// Names are the figures of an experiment. Without figures in its file, there is one for each
-// measurement with several values.
+// Names returns the names of an experiment's figures. Without figures in the file, each measurement
+// with several values has one.
 func Names(r *show.Report) []string { return figuresOf(r).Names() }
 
 // Draw draws one figure by name, in a format of figure.Formats.
@@ -37,7 +37,7 @@ func Draw(w io.Writer, format string, r *show.Report, name string, o figure.Opti
 	return nil
 }
 
-// WriteAll draws all figures into files of a folder, which it makes. Written is called after each
+// WriteAll draws all figures into files in a folder, which it makes. It calls written after each
 // file.
 func WriteAll(r *show.Report, dir string, formats []string, o figure.Options, written show.Progress) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -62,7 +62,7 @@ func WriteAll(r *show.Report, dir string, formats []string, o figure.Options, wr
 	return nil
 }
 
-// figuresOf are the experiment's figures, or the figures that follow from its sweep.
+// figuresOf returns the experiment's figures, or else the figures that follow from its sweep.
 func figuresOf(r *show.Report) plan.Named[plan.Figure] {
 	e := r.Plan().Experiment
 	if len(e.Figures) > 0 {

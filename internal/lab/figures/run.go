@@ -34,10 +34,10 @@ func DrawRun(w io.Writer, format, dir string, o figure.Options) error {
 	return c.Write(w, format, o)
 }
 
-// terminalValue is a value of a terminal in a window of time.
+// terminalValue returns a value of a terminal in a window of time.
 type terminalValue func(*cell.Window, *cell.TerminalWindow) float64
 
-// buildRun has a panel for each quantity, and a line for each terminal.
+// buildRun returns a chart with a panel for each quantity and a line for each terminal.
 func buildRun(r *result.Result, windows []*cell.Window) (*chart, error) {
 	if len(windows) == 0 || len(windows[0].Terminals) == 0 {
 		return nil, errors.New("its time series is empty")
@@ -75,7 +75,7 @@ func containsTerminal(w *cell.Window, f func(*cell.TerminalWindow) bool) bool {
 	return false
 }
 
-// addTerminals adds a panel with a line for each terminal, broken at missing windows.
+// addTerminals adds a panel with a line for each terminal. Missing windows interrupt the lines.
 func (c *chart) addTerminals(label, unit string, windows []*cell.Window, value terminalValue) {
 	p := figure.Panel{Left: valueAxis(label, unit)}
 	for _, t := range windows[0].Terminals {
@@ -92,7 +92,7 @@ func (c *chart) addTerminals(label, unit string, windows []*cell.Window, value t
 	c.add(p)
 }
 
-// valueIn is the value of a terminal in a window, NaN if the window lacks the terminal.
+// valueIn returns the value of a terminal in a window; NaN if the window lacks the terminal.
 func valueIn(w *cell.Window, terminal string, value terminalValue) float64 {
 	for i := range w.Terminals {
 		if w.Terminals[i].Name == terminal {
@@ -102,7 +102,7 @@ func valueIn(w *cell.Window, terminal string, value terminalValue) float64 {
 	return math.NaN()
 }
 
-// terminalGoodput is the goodput of a terminal in Mbit/s.
+// terminalGoodput returns the goodput of a terminal in Mbit/s.
 func terminalGoodput(r *result.Result) terminalValue {
 	goodputs := map[*cell.Window]result.Goodput{}
 	return func(w *cell.Window, t *cell.TerminalWindow) float64 {

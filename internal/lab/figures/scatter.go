@@ -11,15 +11,15 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// Markers of a scatter plot, radius in points.
+// Markers of a scatter plot: radius in points.
 const (
 	runRadius  = 1.5
 	meanRadius = 3.6
-	maxLabels  = 12 // names that have room beside markers
+	maxLabels  = 12 // names that fit beside markers
 )
 
-// scatter has a small marker for each run and a large one for each mean, one panel for each
-// measurement.
+// scatter returns a chart with a small marker for each run and a large one for each mean, and a
+// panel for each measurement.
 func (s *selection) scatter(f plan.Figure) *chart {
 	c := newChart(cmp.Or(f.Title, s.Title))
 	place := func(judge.Param) float64 { return math.NaN() }
@@ -49,7 +49,7 @@ func (s *selection) scatter(f plan.Figure) *chart {
 		for _, k := range keys.all {
 			points := s.scatterPoints(f, k, place)
 			if len(points) == 0 && len(f.RelativeTo) > 0 {
-				continue // the runs that the others are relative to
+				continue // the base of the other runs
 			}
 			style := c.styleOf(k.label)
 			middle := meansOf(points)
@@ -71,14 +71,15 @@ func (s *selection) scatter(f plan.Figure) *chart {
 	return c
 }
 
-// scatterPoint is a run, or a flow or terminal of a run, and its point of the sweep.
+// scatterPoint is the marker of a run, or of a flow or terminal in it, with its point of the sweep.
 type scatterPoint struct {
 	x, y  float64
 	point string
 }
 
-// scatterPoints has a point for each run of a series that has both values. In a relative figure y
-// is divided by the mean of the runs that f.RelativeTo names, and x is the mean of these.
+// scatterPoints returns a marker for each run of a series that has both values. In a relative
+// figure, y is divided by the mean of the runs that f.RelativeTo names, and x is the mean of these
+// runs.
 func (s *selection) scatterPoints(f plan.Figure, k seriesKey, place func(judge.Param) float64) (points []scatterPoint) {
 	for _, run := range s.runsWith(k.settings) {
 		p := s.scatterPoint(f.X, k, run, place)
@@ -101,7 +102,7 @@ func (s *selection) scatterPoints(f plan.Figure, k seriesKey, place func(judge.P
 	return points
 }
 
-// scatterPoint is the point of one run. Values that it lacks are NaN.
+// scatterPoint returns the marker of one run. Missing values are NaN.
 func (s *selection) scatterPoint(
 	x string, k seriesKey, run *result.Result, place func(judge.Param) float64,
 ) scatterPoint {
@@ -123,7 +124,7 @@ func (s *selection) scatterPoint(
 	return p
 }
 
-// baseOf are the runs whose settings are those of a run, but for the given ones.
+// baseOf returns the runs whose settings equal those of a run, except for the given ones.
 func (s *selection) baseOf(run *result.Result, given plan.PointFilter) []*result.Result {
 	var settings []plan.Setting
 	for _, name := range s.parameters {
@@ -144,7 +145,7 @@ func samplesOf(points []scatterPoint) []figure.Sample {
 	return samples
 }
 
-// meansOf are the means of the points of each point of the sweep.
+// meansOf returns the mean of the markers at each point of the sweep.
 func meansOf(points []scatterPoint) (means []figure.Sample) {
 	var names []string
 	sums := map[string]*struct{ x, y, n float64 }{}

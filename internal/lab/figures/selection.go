@@ -11,7 +11,7 @@ import (
 	"airtide/internal/lab/show"
 )
 
-// selection is the part of a result that a figure is about.
+// selection is the part of a result that a figure shows.
 type selection struct {
 	*show.Report
 	parameters []string
@@ -23,7 +23,7 @@ func selectAll(r *show.Report) *selection {
 	return &selection{Report: r, parameters: r.Parameters, points: r.Points, runs: r.Finished()}
 }
 
-// at keeps the runs in which swept parameters have the given values.
+// at returns the runs in which swept parameters have the given values.
 func (s *selection) at(values map[string]string) *selection {
 	fixed := func(parameter string) bool { _, ok := values[parameter]; return ok }
 	return &selection{
@@ -45,7 +45,7 @@ func (s *selection) at(values map[string]string) *selection {
 	}
 }
 
-// runsWith are the runs with the given settings.
+// runsWith returns the runs with the given settings.
 func (s *selection) runsWith(settings []plan.Setting) []*result.Result {
 	var runs []*result.Result
 	for _, run := range s.runs {
@@ -57,7 +57,7 @@ func (s *selection) runsWith(settings []plan.Setting) []*result.Result {
 	return runs
 }
 
-// firstWith is the run of the least repeat with the given settings, nil if none is finished.
+// firstWith returns the run of the lowest repeat with the given settings; nil if none is finished.
 func (s *selection) firstWith(settings []plan.Setting) *result.Result {
 	runs := s.runsWith(settings)
 	if len(runs) == 0 {
@@ -66,7 +66,7 @@ func (s *selection) firstWith(settings []plan.Setting) *result.Result {
 	return slices.MinFunc(runs, func(a, b *result.Result) int { return cmp.Compare(a.Repeat, b.Repeat) })
 }
 
-// values are the values of a swept parameter, in the order of the file.
+// values returns the values of a swept parameter, in the order of the file.
 func (s *selection) values(parameter string) []judge.Param {
 	var values []judge.Param
 	for _, p := range s.points {
@@ -80,7 +80,7 @@ func (s *selection) values(parameter string) []judge.Param {
 	return values
 }
 
-// combinations are the combinations of values of some parameters in the sweep.
+// combinations returns the combinations of values of some parameters in the sweep.
 func (s *selection) combinations(parameters []string) [][]plan.Setting {
 	var all [][]plan.Setting
 	seen := map[string]bool{}
@@ -102,7 +102,7 @@ func (s *selection) combinations(parameters []string) [][]plan.Setting {
 	return all
 }
 
-// names are the flows or terminals of a measurement, over all points.
+// names returns the flows or terminals of a measurement, over all points.
 func (s *selection) names(measurement string) []string {
 	var names []string
 	for i := range s.points {
@@ -120,7 +120,7 @@ func (s *selection) measurement(name string) plan.Measurement {
 	return m
 }
 
-// takesEach is true for a measurement that keeps the value of each flow or terminal.
+// takesEach reports whether a measurement keeps the value of each flow or terminal.
 func (s *selection) takesEach(measurement string) bool {
 	return s.measurement(measurement).Take == plan.Each
 }

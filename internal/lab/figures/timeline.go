@@ -12,7 +12,7 @@ import (
 	"airtide/internal/view/figure"
 )
 
-// timeline is a figure over the time of runs: for each of the points, of the first finished run.
+// timeline draws a figure over time, with the first finished run of each point.
 func (s *selection) timeline(f plan.Figure) (*chart, error) {
 	t := timeline{selection: s, chart: newChart(cmp.Or(f.Title, s.Title)), f: f, read: map[*result.Result]*timeSeries{}}
 	for _, group := range s.byUnit(f.Y) {
@@ -37,7 +37,7 @@ func (s *selection) timeline(f plan.Figure) (*chart, error) {
 	return t.chart, nil
 }
 
-// timeline is a figure over time being made.
+// timeline is a figure over time under construction.
 type timeline struct {
 	*selection
 	*chart
@@ -45,10 +45,10 @@ type timeline struct {
 	read     map[*result.Result]*timeSeries
 	repeats  []int
 	duration float64 // of the longest run, seconds
-	warmup   float64 // seconds, zero for none
+	warmup   float64 // seconds; zero without a warm-up
 }
 
-// series are the series of a measurement in the first run with the given settings, one for each
+// series returns the series of a measurement in the first run with the given settings, one for each
 // flow.
 func (t *timeline) series(measurement string, settings []plan.Setting, together bool) ([]figure.Series, error) {
 	run := t.firstWith(settings)
@@ -99,7 +99,7 @@ func (t *timeline) note() string {
 	return strings.Join(parts, "; ")
 }
 
-// timeAxis is the x axis of times between two bounds in seconds.
+// timeAxis returns the x axis of times between two limits in seconds.
 func timeAxis(from, to float64) figure.Axis {
 	from, to = from*1e9, to*1e9
 	return figure.Axis{Label: "time", Kind: figure.Time, Min: &from, Max: &to}

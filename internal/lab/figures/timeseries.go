@@ -17,8 +17,8 @@ import (
 	"airtide/internal/view/plot"
 )
 
-// timeSeries are the samples of a run: goodput from the counters of the cell, and all else from
-// the kernel's recordings.
+// timeSeries are the samples of a run. Goodput comes from the counters of the cell, and all other
+// quantities come from the kernel's recordings.
 type timeSeries struct {
 	goodput map[string][]figure.Sample // by flow
 	kernel  map[string]map[plan.Quantity][]figure.Sample
@@ -31,8 +31,8 @@ func (t *timeSeries) of(q plan.Quantity, flow string) []figure.Sample {
 	return t.kernel[flow][q]
 }
 
-// recorded are the fields of recorded quantities, and how many units of the field are one of the
-// quantity.
+// recorded maps recorded quantities to their fields, and to the number of units of the field in one
+// unit of the quantity.
 var recorded = map[plan.Quantity]struct {
 	field tcp.Field
 	units float64
@@ -78,7 +78,7 @@ func readTimeSeries(r *show.Report, run *result.Result) (*timeSeries, error) {
 	return t, nil
 }
 
-// setupOf is the setup of the point of a run.
+// setupOf returns the setup of a run's point.
 func setupOf(p *plan.Plan, run *result.Result) *plan.Setup {
 	for i := range p.Points {
 		if p.Points[i].ID == run.Point {
@@ -88,7 +88,7 @@ func setupOf(p *plan.Plan, run *result.Result) *plan.Setup {
 	return &plan.Setup{}
 }
 
-// readRecording takes, of each sender, the connection with the most bytes.
+// readRecording reads the connection with the most bytes of each sender.
 func (t *timeSeries) readRecording(
 	path string, clock result.Clock, run *result.Result, senders []measure.Sender,
 ) (err error) {
@@ -115,7 +115,7 @@ func (t *timeSeries) readRecording(
 	return nil
 }
 
-// busiest is the flow of a sender with the most acknowledged bytes, nil if it has none.
+// busiest returns the flow of a sender with the most acknowledged bytes; nil if it has none.
 func busiest(flows []*plot.FlowSeries, sender measure.Sender) (busiest *plot.FlowSeries) {
 	most := int64(-1)
 	for _, f := range flows {
@@ -146,7 +146,7 @@ func lastValue(stretches [][]plot.Point) (value int64) {
 	return value
 }
 
-// toSeries is a line with gaps between stretches.
+// toSeries returns a line with gaps between stretches.
 func toSeries(stretches [][]plot.Point, clock result.Clock, units float64) []figure.Sample {
 	var samples []figure.Sample
 	at := func(p plot.Point) float64 { return float64(clock.Since(p.TimeNs)) }

@@ -8,7 +8,7 @@ import (
 // acronyms are written in capitals.
 var acronyms = []string{"ap", "bbr", "mac", "phy", "rtt", "srtt", "tcp", "txop", "udp"}
 
-// words makes a name readable: ap_queue becomes AP queue, jain_index Jain's index.
+// words makes a name readable: ap_queue becomes AP queue, and jain_index becomes Jain's index.
 func words(name string) string {
 	parts := strings.Split(name, "_")
 	for i, p := range parts {

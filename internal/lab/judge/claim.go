@@ -9,15 +9,15 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// Claim is an expression over measurements that runs can be held against: comparisons of numbers,
-// joined by and, or, not.
+// Claim is an expression over measurements: comparisons of numbers, joined by and, or, not. Runs
+// confirm or refute it.
 type Claim struct {
 	expression string
 	vocabulary Vocabulary
 	root       term
 }
 
-// Mistake is an error in a claim, at a place in it: Line and Column count from 1.
+// Mistake is an error in a claim. Its position, Line and Column, counts from 1.
 type Mistake struct {
 	Line, Column int
 	Message      string
@@ -25,7 +25,7 @@ type Mistake struct {
 
 func (m *Mistake) Error() string { return fmt.Sprintf("at %d:%d: %s", m.Line, m.Column, m.Message) }
 
-// term is a node of a claim: a comparison, or terms joined.
+// term is a node of a claim: a comparison or a combination of terms.
 type term interface {
 	outcome(decide func(*comparison) Outcome) Outcome
 }
@@ -35,11 +35,11 @@ type comparison struct {
 	left, right side
 }
 
-// side is one side of a comparison, a number.
+// side is one side of a comparison: a number.
 type side struct {
 	text    string
 	program program
-	// constant means that the value does not depend on the runs. An interval need not be shown.
+	// constant means that the value does not depend on the runs, so no interval is shown.
 	constant bool
 }
 
@@ -50,7 +50,7 @@ type joined struct {
 
 type negated struct{ term term }
 
-// maxLength bounds the length of a claim in bytes.
+// maxLength is the longest claim in bytes.
 const maxLength = 4096
 
 // Compile parses a claim and checks it against the existing measurements and axes. Its error is a
@@ -60,7 +60,7 @@ func Compile(expression string, v Vocabulary) (*Claim, error) {
 		return nil, &Mistake{1, 1, fmt.Sprintf("it is longer than %d bytes", maxLength)}
 	}
 	b := builder{vocabulary: v, source: []rune(expression)}
-	// A line break has no meaning in a claim; Starlark would end the expression there.
+	// A line break has no meaning in a claim, but it would end the expression in Starlark.
 	flat := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
 			return ' '
@@ -86,7 +86,7 @@ func Compile(expression string, v Vocabulary) (*Claim, error) {
 	return c, nil
 }
 
-// String is the claim as it was written.
+// String returns the claim as written in the file.
 func (c *Claim) String() string { return c.expression }
 
 // builder makes programs from the syntax tree of a claim.
@@ -94,7 +94,7 @@ type builder struct {
 	vocabulary Vocabulary
 	source     []rune
 	skipped    int // spaces before the first word
-	// within is where at_each has the measurements at the moment, outermost first.
+	// within contains the values of the enclosing at_each calls, outermost first.
 	within []point
 }
 
@@ -141,7 +141,7 @@ func (b *builder) term(e syntax.Expr) (term, error) {
 	)
 }
 
-// atEach joins a term at each value of a swept parameter.
+// atEach evaluates a term at each value of a swept parameter and joins the results.
 func (b *builder) atEach(call *syntax.CallExpr) (term, error) {
 	if n := len(call.Args); n != 2 {
 		return nil, b.mistake(call, fmt.Sprintf("%d arguments, expected %s", n, atEachMeaning))
@@ -186,8 +186,8 @@ func (b *builder) side(e syntax.Expr) (side, error) {
 	return side{text: b.text(e), program: p, constant: constant}, nil
 }
 
-// text is the source of an expression in one line. A measurement within at_each is written with
-// its value of the swept parameter.
+// text returns the source of an expression in one line. Within at_each, a measurement is written
+// with its value of the swept parameter.
 func (b *builder) text(e syntax.Expr) string {
 	start, end := e.Span()
 	var out strings.Builder
@@ -211,15 +211,15 @@ func (b *builder) text(e syntax.Expr) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// from is the source from a position on.
+// from returns the source from a position to the end.
 func (b *builder) from(p syntax.Position) string { return string(b.source[b.index(p):]) }
 
-// index is the place of a position in the source.
+// index returns the index of a position in the source.
 func (b *builder) index(p syntax.Position) int {
 	return min(max(int(p.Col)-1, 0)+b.skipped, len(b.source))
 }
 
-// mistake places a message at an expression.
+// mistake returns a Mistake at an expression.
 func (b *builder) mistake(e syntax.Expr, message string) *Mistake {
 	return b.mistakeAt(syntax.Start(e), message)
 }

@@ -44,12 +44,12 @@ type value struct {
 type function struct {
 	meaning    string
 	parameters []kind
-	optional   int // how many of the last parameters may be left out
+	optional   int // number of optional parameters at the end
 	result     kind
 	call       func([]value) (value, error)
 }
 
-// atEach is the function that joins comparisons. Compile takes it apart.
+// atEach is the function that evaluates comparisons at each value. Compile expands it.
 const (
 	atEach        = "at_each"
 	atEachMeaning = `at_each("rtt", mean(a) > mean(b)): ` +
@@ -139,7 +139,7 @@ func distance(args []value) (value, error) {
 	return value{number: of}, err
 }
 
-// environment gives each measurement its set over the runs.
+// environment maps each measurement to its set over the runs.
 func (v Vocabulary) environment(runs []*Run, used map[*Run]bool) environment {
 	env := environment{}
 	for _, m := range v.Measurements {
@@ -148,5 +148,5 @@ func (v Vocabulary) environment(runs []*Run, used map[*Run]bool) environment {
 	return env
 }
 
-// axisNames are the swept parameters, sorted.
+// axisNames returns the sorted names of the swept parameters.
 func (v Vocabulary) axisNames() []string { return slices.Sorted(maps.Keys(v.Axes)) }

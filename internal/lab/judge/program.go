@@ -10,13 +10,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// environment gives each measurement its set.
+// environment maps each measurement to its set.
 type environment map[string]Set
 
 // program computes a value of a claim.
 type program func(environment) (value, error)
 
-// compileAs makes the program of an expression that must be of a kind.
+// compileAs compiles an expression that must have a given kind.
 func (b *builder) compileAs(want kind, e syntax.Expr) (program, error) {
 	switch want {
 	case place:
@@ -40,7 +40,7 @@ func (b *builder) compileAs(want kind, e syntax.Expr) (program, error) {
 	return p, nil
 }
 
-// compile makes the program of a number or a measurement.
+// compile compiles a number or a measurement.
 func (b *builder) compile(e syntax.Expr) (program, kind, error) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -230,7 +230,7 @@ func (b *builder) axis(e syntax.Expr) (program, error) {
 	return func(environment) (value, error) { return value{text: name}, nil }, nil
 }
 
-// text returns the content of a text in quotation marks.
+// text returns the content of a quoted text.
 func text(e syntax.Expr) (string, bool) {
 	literal, ok := e.(*syntax.Literal)
 	if !ok || literal.Token != syntax.STRING {

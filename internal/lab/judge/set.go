@@ -14,11 +14,11 @@ import (
 type Set struct {
 	measurement string
 	runs        []*Run
-	// used collects the runs that a claim reads; nil if they are not needed.
+	// used collects the runs that a claim reads; nil if no caller needs them.
 	used map[*Run]bool
 }
 
-// at keeps the runs with these values of the sweep's axes.
+// at returns the runs with these values of the sweep's axes.
 func (s Set) at(where map[string]string) Set {
 	kept := Set{measurement: s.measurement, used: s.used}
 	for _, r := range s.runs {
@@ -35,7 +35,7 @@ func (s Set) at(where map[string]string) Set {
 	return kept
 }
 
-// each calls f with the values of every run that has some.
+// each calls f with the values of every run that has values.
 func (s Set) each(f func(r *Run, values []float64)) {
 	for _, r := range s.runs {
 		if v := r.Values[s.measurement]; len(v) > 0 {
@@ -47,22 +47,22 @@ func (s Set) each(f func(r *Run, values []float64)) {
 	}
 }
 
-// pooled are the values of all runs in one list.
+// pooled returns the values of all runs in one list.
 func (s Set) pooled() []float64 {
 	var all []float64
 	s.each(func(_ *Run, v []float64) { all = append(all, v...) })
 	return all
 }
 
-// perRun is the mean over the runs of a figure that each run has; NaN without runs.
+// perRun returns the mean of a figure over the runs; NaN without runs.
 func (s Set) perRun(figure func(values []float64) float64) float64 {
 	var of []float64
 	s.each(func(_ *Run, v []float64) { of = append(of, figure(v)) })
 	return stat.Mean(of, nil)
 }
 
-// rankCorrelation is Spearman's correlation between an axis of the sweep and the mean of the
-// measurement at each of its values: 1 when the measurement only rises with it, -1 when it only
+// rankCorrelation returns Spearman's correlation between an axis of the sweep and the means of the
+// measurement at its values. It is 1 if the measurement only rises with the axis, and -1 if it only
 // falls.
 func (s Set) rankCorrelation(axis string) float64 {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
@@ -81,7 +81,7 @@ func (s Set) rankCorrelation(axis string) float64 {
 	return stat.Correlation(stats.Ranks(xs), stats.Ranks(ys), nil)
 }
 
-// extreme is the least or greatest of the values, NaN without any.
+// extreme returns the least or greatest value; NaN without values.
 func extreme(values []float64, of func([]float64) float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -6,10 +6,11 @@ import (
 	"airtide/internal/stats"
 )
 
-// Interval holds a value with 95 % confidence. Low and High are NaN if there were too few runs.
+// Interval is a value with its 95 % confidence interval. Low and High are NaN if there were too few
+// runs.
 type Interval = stats.Interval
 
-// Summary is a measurement at one point, over the runs of the point.
+// Summary describes a measurement at one point, over the runs of the point.
 type Summary struct {
 	Runs   int     `json:"runs"`
 	Mean   float64 `json:"mean"`
@@ -19,8 +20,8 @@ type Summary struct {
 	Interval Interval `json:"interval"`
 }
 
-// Summarise computes statistics of one value per run. The standard deviation has the divisor n-1,
-// and is NaN for a single run.
+// Summarise computes statistics of one value per run. The standard deviation has the divisor n-1;
+// it is NaN for a single run.
 func Summarise(values []float64, seed uint64) Summary {
 	mean := func(x []float64) float64 { return stat.Mean(x, nil) }
 	s := Summary{Runs: len(values), Mean: mean(values), SD: stat.StdDev(values, nil), Median: stats.Median(values)}

@@ -25,15 +25,15 @@ type NotHeldError struct{}
 
 func (NotHeldError) Error() string { return "a claim is not held" }
 
-// ExitStatus is the status of a program that ends with this error.
+// ExitStatus returns the exit status of a program that ends with this error.
 func (NotHeldError) ExitStatus() int { return 3 }
 
-// Verdict is a claim held against runs.
+// Verdict is the outcome of a claim with its comparisons.
 type Verdict struct {
 	Outcome     Outcome             `json:"outcome"`
 	Expression  string              `json:"expression"`
 	Comparisons []ComparisonVerdict `json:"comparisons"`
-	// Text has the figures and the outcome for a reader.
+	// Text contains the figures and the outcome in words.
 	Text string `json:"text"`
 }
 
@@ -47,8 +47,8 @@ type ComparisonVerdict struct {
 	Text    string   `json:"text"`
 }
 
-// Estimate is a figure over the runs with its interval. Runs is the smallest number of repeats at a
-// point behind it.
+// Estimate is a figure over the runs with its interval. Runs is the smallest number of repeats
+// among the points that were read.
 type Estimate struct {
 	Value    float64  `json:"value"`
 	Interval Interval `json:"interval"`
@@ -115,7 +115,7 @@ func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVer
 	if n >= 2 && !math.IsNaN(margin) {
 		rng := stats.Resampler(seed)
 		drawn := make([]*Run, len(all))
-		env := c.vocabulary.environment(drawn, nil) // looks at drawn, which each resample fills anew
+		env := c.vocabulary.environment(drawn, nil) // reads drawn, which each resample replaces
 		var lefts, rights, margins [stats.Resamples]float64
 		for i := range stats.Resamples {
 			resample(groups, drawn, rng)
@@ -143,7 +143,7 @@ func resample(groups [][]*Run, drawn []*Run, rng *rand.Rand) {
 	}
 }
 
-// fewest is the smallest number of repeats at a point that was looked at.
+// fewest returns the smallest number of repeats among the points that were read.
 func fewest(groups [][]*Run, used map[*Run]bool) int {
 	least := 0
 	for _, g := range groups {
@@ -160,7 +160,7 @@ func fewest(groups [][]*Run, used map[*Run]bool) int {
 	return least
 }
 
-// decide judges by the interval of the margin.
+// decide derives the outcome from the interval of the margin.
 func decide(operator string, margin Interval) Outcome {
 	strict := !strings.HasSuffix(operator, "=")
 	switch {
@@ -174,7 +174,7 @@ func decide(operator string, margin Interval) Outcome {
 	return NotDecided
 }
 
-// describe puts the figures into a line: mean(tcp) = 10.9 [10.7, 11.2] < 14.1, 5 runs: held.
+// describe writes the figures in one line: mean(tcp) = 10.9 [10.7, 11.2] < 14.1, 5 runs: held.
 func (cmp *comparison) describe(cv ComparisonVerdict) string {
 	text := fmt.Sprintf("%s %s %s", cmp.left.describe(cv.Left), cmp.operator, cmp.right.describe(cv.Right))
 	switch {
@@ -199,7 +199,7 @@ func (s side) describe(e Estimate) string {
 	return s.text + " = " + e.String()
 }
 
-// String is the figure with its interval: 10.9 [10.7, 11.2].
+// String returns the figure with its interval: 10.9 [10.7, 11.2].
 func (e Estimate) String() string {
 	if math.IsNaN(e.Interval.Low) {
 		return fmt.Sprintf("%.4g", e.Value)

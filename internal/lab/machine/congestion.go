@@ -20,10 +20,10 @@ const (
 	allowedPath      = sysctlFolder + "/net/ipv4/tcp_allowed_congestion_control"
 )
 
-// setCongestion makes a congestion control the default of a namespace. Writing the name makes the
-// kernel load its module. Since Linux 5.15 a namespace takes only congestion controls that
-// unprivileged users of the computer may use (tcp_set_default_congestion_control); others are
-// allowed during the call.
+// setCongestion sets the default congestion control of a namespace. Writing the name makes the
+// kernel load its module. Since Linux 5.15 a namespace accepts only congestion controls that
+// unprivileged users may use (tcp_set_default_congestion_control), so others are allowed during the
+// call.
 func setCongestion(namespace, name string) error {
 	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
 	err := set()
@@ -40,7 +40,7 @@ func setCongestion(namespace, name string) error {
 func noCongestion(name string) error {
 	available, err := readSysctl(availablePath)
 	if err != nil {
-		return fmt.Errorf("reading which congestion controls the kernel has: %w", err)
+		return fmt.Errorf("reading the kernel's congestion controls: %w", err)
 	}
 	return fmt.Errorf("this kernel has no congestion control %s: it has %s (others may be modules: modprobe tcp_%s)",
 		name, strings.ReplaceAll(available, " ", ", "), name)
@@ -50,7 +50,7 @@ func noCongestion(name string) error {
 // the file serialises processes.
 var allowing sync.Mutex
 
-// whileAllowed calls f while unprivileged users may choose the congestion control too.
+// whileAllowed calls f while unprivileged users may use the congestion control.
 func whileAllowed(name string, f func() error) (err error) {
 	allowing.Lock()
 	defer allowing.Unlock()
@@ -67,11 +67,11 @@ func whileAllowed(name string, f func() error) (err error) {
 	}
 	before, err := readSysctl(allowedPath)
 	if err != nil {
-		return fmt.Errorf("reading which congestion controls are allowed: %w", err)
+		return fmt.Errorf("reading the allowed congestion controls: %w", err)
 	}
 	names := strings.Fields(before)
 	if slices.Contains(names, name) {
-		return f() // another has allowed it since
+		return f() // another process has allowed it
 	}
 	if err := file.Set(allowedPath, strings.Join(append(names, name), " ")); err != nil {
 		return fmt.Errorf("allowing congestion control %s in network namespaces: %w", name, err)

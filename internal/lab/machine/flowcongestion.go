@@ -17,8 +17,8 @@ import (
 	"airtide/internal/sys/leftover"
 )
 
-// CheckCongestion makes sure that the kernel has a congestion control, and has it load its module
-// if it is one.
+// CheckCongestion checks that the kernel has a congestion control. If it is a module, the kernel
+// loads it.
 func CheckCongestion(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 	if err != nil {
@@ -35,9 +35,8 @@ func CheckCongestion(name string) error {
 	return nil
 }
 
-// CongestionGroup gives the connections of programs that have no option for it a congestion control
-// of their own: programs started in its cgroup have it from each connect() on. It needs cgroup v2
-// and Linux 5.8.
+// CongestionGroup sets the congestion control of programs that have no option for it. Programs in
+// its cgroup use it for each connect(). It needs cgroup v2 and Linux 5.8.
 type CongestionGroup struct {
 	path  string
 	dir   *os.File
@@ -46,10 +45,10 @@ type CongestionGroup struct {
 
 const congestionGroupPrefix = "airtide-flow-"
 
-// congestionNameMax is TCP_CA_NAME_MAX with the zero at the end.
+// congestionNameMax is TCP_CA_NAME_MAX, which includes the final zero.
 const congestionNameMax = 16
 
-// NewCongestionGroup makes a group by a name that this process uses once.
+// NewCongestionGroup makes a group. This process must use each name once.
 func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error) {
 	defer func() {
 		if err != nil {
@@ -57,13 +56,13 @@ func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error)
 		}
 	}()
 	if len(congestion) >= congestionNameMax {
-		return nil, errors.New("its name is longer than the kernel's may be")
+		return nil, errors.New("its name is longer than the kernel allows")
 	}
 	groups, err := owner.OpenCgroups()
 	if err != nil {
 		return nil, err
 	}
-	// The kernel keeps groups that still have processes.
+	// The kernel keeps groups that still contain processes.
 	leftover.Remove(groups.Mount(), congestionGroupPrefix, leftover.Ended, os.Remove)
 	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+strconv.Itoa(os.Getpid())+"-"+name)}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
@@ -88,7 +87,7 @@ func (g *CongestionGroup) attach(congestion string) (err error) {
 			return fmt.Errorf("loading the program that chooses it: %w", err)
 		}
 		l, err := link.AttachCgroup(link.CgroupOptions{Path: g.path, Attach: at, Program: p})
-		p.Close() // the link holds it
+		p.Close() // the link keeps the program
 		if err != nil {
 			return fmt.Errorf("attaching the program that chooses it: %w", err)
 		}
@@ -115,14 +114,14 @@ func chooseCongestion(name string) asm.Instructions {
 		asm.Mov.Imm(asm.R5, int32(len(name))),
 		asm.FnSetsockopt.Call(),
 		asm.Mov.Reg(asm.R1, asm.R0),
-		asm.Mov.Imm(asm.R0, 1), // go on
+		asm.Mov.Imm(asm.R0, 1), // continue
 		asm.JEq.Imm(asm.R1, 0, "end"),
 		asm.Mov.Imm(asm.R0, 0), // EPERM
 		asm.Return().WithSymbol("end"),
 	}
 }
 
-// Dir is the cgroup's folder, for Command.
+// Dir returns the folder of the cgroup, for Command.
 func (g *CongestionGroup) Dir() *os.File { return g.dir }
 
 // Close removes the group. All its programs must have ended.

@@ -12,7 +12,7 @@ import (
 	"airtide/internal/vm"
 )
 
-// Guest is a virtual machine in the place of a namespace.
+// Guest is a virtual machine that replaces a namespace.
 type Guest struct {
 	*vm.Guest
 	name      string
@@ -22,26 +22,26 @@ type Guest struct {
 
 // GuestOptions describe a virtual machine.
 type GuestOptions struct {
-	// Place is the replaced namespace of the cell. The guest has its name and addresses, and sends
-	// through its device.
+	// Place is the namespace that the guest replaces. The guest has its name and addresses, and
+	// sends through its device.
 	Place     *Namespace
 	ClockRate float64
 	Kernel    vm.Kernel
 	// Tools are copied into the guest.
 	Tools []Tool
-	// Modules of its kernel are loaded.
+	// Modules are kernel modules to load.
 	Modules []string
-	// Files are copied into the guest, by their paths in it.
+	// Files are copied into the guest. The keys are paths in the guest.
 	Files map[string]string
-	// Console, if not nil, gets the output of its kernel.
+	// Console receives the output of the guest's kernel, if it is not nil.
 	Console io.Writer
 }
 
-// Boot boots a virtual machine in the place of a namespace. The namespace's own stack becomes
-// silent. The guest ends with Close, and with this process.
+// Boot boots a virtual machine that replaces a namespace. The namespace's own stack becomes silent.
+// The guest ends with Close, or with this process.
 func Boot(ctx context.Context, o GuestOptions) (*Guest, error) {
 	fail := func(err error) (*Guest, error) {
-		return nil, fmt.Errorf("putting a virtual machine in the place of %s: %w", o.Place.Namespace, err)
+		return nil, fmt.Errorf("replacing %s by a virtual machine: %w", o.Place.Namespace, err)
 	}
 	c := vm.Config{Kernel: o.Kernel, Modules: o.Modules, Files: o.Files, Console: o.Console}
 	for _, t := range o.Tools {
@@ -63,16 +63,16 @@ func Boot(ctx context.Context, o GuestOptions) (*Guest, error) {
 	return &Guest{Guest: g, name: o.Place.name, address: o.Place.address, clockRate: o.ClockRate}, nil
 }
 
-// Name is the machine's name in the plan.
+// Name returns the machine's name in the plan.
 func (g *Guest) Name() string { return g.name }
 
-// Address is its address in the cell.
+// Address returns the machine's address in the cell.
 func (g *Guest) Address() netip.Addr { return g.address }
 
-// ClockRate is the speed at which its clock is to run, in units of real time.
+// ClockRate returns the intended speed of its clock, in units of real time.
 func (g *Guest) ClockRate() float64 { return g.clockRate }
 
-// Start runs a program in the guest. A cgroup is refused.
+// Start runs a program in the guest. It refuses a command with a cgroup.
 func (g *Guest) Start(c Command) (*Process, error) {
 	if c.Cgroup != nil {
 		return nil, fmt.Errorf("starting %s: a program in a virtual machine cannot be in a cgroup of this one", c.Path)
@@ -103,7 +103,7 @@ func (g *Guest) MakeFile(ctx context.Context, path string, size int64) error {
 	return g.Guest.MakeFile(ctx, path, nil, size)
 }
 
-// ApplyStack gives the guest the stack of a plan.
+// ApplyStack applies the stack of a plan to the guest.
 func (g *Guest) ApplyStack(ctx context.Context, s plan.Stack) (missing []string, err error) {
 	to := settingsOf(s)
 	if s.Congestion != "" {
@@ -115,7 +115,7 @@ func (g *Guest) ApplyStack(ctx context.Context, s plan.Stack) (missing []string,
 	return missing, nil
 }
 
-// ReadState reads the settings of the guest's TCP. All sysctls are the guest's own.
+// ReadState reads the TCP settings of the guest. All sysctls belong to the guest.
 func (g *Guest) ReadState(ctx context.Context) (State, error) {
 	var s State
 	if err := g.Call(ctx, readFunction, nil, &s); err != nil {
@@ -130,7 +130,7 @@ const (
 	readFunction  = "machine.read"
 )
 
-// GuestFunctions are the functions of this package in a guest, for vm.Main.
+// GuestFunctions are the functions that this package provides in a guest, for vm.Main.
 var GuestFunctions = map[string]vm.Function{
 	applyFunction: func(input json.RawMessage) (any, error) {
 		var s settings
@@ -142,7 +142,7 @@ var GuestFunctions = map[string]vm.Function{
 	readFunction: func(json.RawMessage) (any, error) { return readState() },
 }
 
-// CongestionModule returns the kernel module of a congestion control; empty if it is built into the
+// CongestionModule returns the kernel module of a congestion control; nil if it is built into the
 // kernel.
 func CongestionModule(k vm.Kernel, congestion string) []string {
 	if name := "tcp_" + congestion; congestion != "" && k.HasModule(name) {

@@ -24,9 +24,9 @@ const (
 	macvtapPackets = 8192
 )
 
-// connectGuest puts a macvtap on the device of a namespace and reads the settings that a guest
-// needs in the namespace's place. The macvtap takes all incoming packets; outgoing packets wait in
-// the device's queue. It ends with the namespace.
+// connectGuest adds a macvtap to the device of a namespace and returns the network settings of a
+// guest that replaces the namespace. The macvtap takes all incoming packets; outgoing packets wait
+// in the device's queue. It ends with the namespace.
 func connectGuest(namespace string) (n *vm.Net, err error) {
 	err = In(namespace, func() error {
 		links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
@@ -75,7 +75,7 @@ func addMacvtap(links *netlink.Handle, link netlink.Link) (*os.File, error) {
 	return os.NewFile(uintptr(fd), macvtapName), nil
 }
 
-// readNet reads a device's addresses and its permanent neighbours, which are routers.
+// readNet reads a device's addresses and its permanent neighbours, which are the routers.
 func readNet(links *netlink.Handle, link netlink.Link) (*vm.Net, error) {
 	n := &vm.Net{MAC: link.Attrs().HardwareAddr, MTU: link.Attrs().MTU}
 	addresses, err := links.AddrList(link, netlink.FAMILY_ALL)

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KernelLog reads messages of the kernel's log from a mark on.
+// KernelLog reads the messages of the kernel's log after a mark.
 type KernelLog struct{ fd int }
 
-// MarkKernelLog makes a mark at the end of the kernel's log. Reading it may be refused in a
-// container.
+// MarkKernelLog sets a mark at the end of the kernel's log. A container may not be allowed to read
+// the log.
 func MarkKernelLog() (*KernelLog, error) {
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -26,7 +26,7 @@ func MarkKernelLog() (*KernelLog, error) {
 	return &KernelLog{fd}, nil
 }
 
-// kmsgRecord is more than one record of /dev/kmsg can have (PRINTK_MESSAGE_MAX in the kernel).
+// kmsgRecord exceeds the longest record of /dev/kmsg (PRINTK_MESSAGE_MAX in the kernel).
 const kmsgRecord = 8192
 
 // Lines returns the messages since the mark or the last call, in the format of dmesg: [seconds
@@ -53,11 +53,11 @@ func (k *KernelLog) Lines() ([]string, error) {
 	}
 }
 
-// Close ends the reading.
+// Close closes the log.
 func (k *KernelLog) Close() error { return unix.Close(k.fd) }
 
-// kmsgLine takes a record apart: priority,sequence,µs since boot,flags;message, and below it lines
-// that begin with a space (Documentation/ABI/testing/dev-kmsg).
+// kmsgLine parses a record: priority,sequence,µs since boot,flags;message, followed by lines that
+// begin with a space (Documentation/ABI/testing/dev-kmsg).
 func kmsgLine(record string) (string, bool) {
 	head, message, ok := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")

@@ -7,22 +7,22 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Machine is a terminal or a server of a run: a namespace, or a guest in its place.
+// Machine is a terminal or a server of a run: a namespace, or a guest that replaces it.
 type Machine interface {
 	Name() string
 	Address() netip.Addr
-	// ClockRate is the speed at which its clock is to run, in units of real time; 1 in a namespace.
+	// ClockRate returns the intended speed of its clock, in units of real time; 1 in a namespace.
 	ClockRate() float64
-	// Start runs a program. The program and its children end with this process.
+	// Start runs a program. The program and its children end with this process at the latest.
 	Start(Command) (*Process, error)
 	// ReadNet reads a file below the machine's /proc/net.
 	ReadNet(ctx context.Context, file string) ([]byte, error)
-	// MakeFile makes a file of zeros for programs on the machine. Its size is in bytes.
+	// MakeFile makes a file of zeros for programs on the machine. The size is in bytes.
 	MakeFile(ctx context.Context, path string, size int64) error
-	// ApplyStack gives the machine the stack of a plan and reads each value back.
-	// Missing are the optional sysctls (plan.OptionalSysctl) that its kernel does not have.
+	// ApplyStack applies the stack of a plan and reads each value back. It returns the optional
+	// sysctls (plan.OptionalSysctl) that the kernel lacks.
 	ApplyStack(ctx context.Context, s plan.Stack) (missing []string, err error)
-	// ReadState reads the settings of the machine's TCP.
+	// ReadState reads the TCP settings of the machine.
 	ReadState(ctx context.Context) (State, error)
 }
 
@@ -39,7 +39,7 @@ func (s Set) Get(name string) Machine {
 	return nil
 }
 
-// Named are the machines in a list of names, in the order of the set.
+// Named returns the machines in a list of names, in the order of the set.
 func (s Set) Named(names []string) Set {
 	wanted := map[string]bool{}
 	for _, name := range names {

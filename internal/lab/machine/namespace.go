@@ -18,30 +18,30 @@ import (
 
 // Namespace is a machine in a network namespace below /run/netns.
 type Namespace struct {
-	// Namespace is its name below /run/netns.
+	// Namespace is the name below /run/netns.
 	Namespace string
 	name      string
 	address   netip.Addr
 }
 
-// NewNamespace is the machine of an existing namespace.
+// NewNamespace returns the machine of an existing namespace.
 func NewNamespace(name, namespace string, address netip.Addr) *Namespace {
 	return &Namespace{namespace, name, address}
 }
 
-// Name is the machine's name in the plan.
+// Name returns the machine's name in the plan.
 func (n *Namespace) Name() string { return n.name }
 
-// Address is its address in the cell.
+// Address returns the machine's address in the cell.
 func (n *Namespace) Address() netip.Addr { return n.address }
 
-// ClockRate is 1.
+// ClockRate returns 1.
 func (n *Namespace) ClockRate() float64 { return 1 }
 
 // Start runs a program in the namespace.
 func (n *Namespace) Start(c Command) (*Process, error) { return start(n.Namespace, c) }
 
-// ReadNet reads a file below /proc/net as a thread in the namespace sees it.
+// ReadNet reads a file below /proc/net in the namespace.
 func (n *Namespace) ReadNet(_ context.Context, file string) (content []byte, err error) {
 	err = In(n.Namespace, func() error {
 		content, err = os.ReadFile(filepath.Join("/proc/thread-self/net", file))
@@ -50,7 +50,7 @@ func (n *Namespace) ReadNet(_ context.Context, file string) (content []byte, err
 	return content, err
 }
 
-// MakeFile makes a file of zeros on this computer. Its zeros take no room on the disk.
+// MakeFile makes a sparse file of zeros on this computer.
 func (n *Namespace) MakeFile(_ context.Context, path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -59,8 +59,8 @@ func (n *Namespace) MakeFile(_ context.Context, path string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// ApplyStack gives the namespace the stack of a plan. Open connections keep their settings, except
-// for the bounds of buffers.
+// ApplyStack applies the stack of a plan to the namespace. Open connections keep their settings,
+// except for the limits of buffers.
 func (n *Namespace) ApplyStack(_ context.Context, s plan.Stack) (missing []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("setting up the stack of %s: %w", n.Namespace, explain(err))
@@ -115,8 +115,8 @@ func In(namespace string, f func() error) error {
 	})
 }
 
-// enter moves this thread into a namespace. It refuses the computer's own namespace, which an
-// experiment must not change.
+// enter moves this thread into a namespace. It refuses the computer's initial namespace, because an
+// experiment must not change it.
 func enter(namespace string) error {
 	fd, err := open(namespace)
 	if err != nil {
@@ -131,7 +131,7 @@ func enter(namespace string) error {
 
 // home identifies the initial network namespace of this process.
 var home = func() (st unix.Stat_t) {
-	_ = unix.Stat(ownNamespace, &st) // a kernel without namespaces has nothing that could be mistaken for its own
+	_ = unix.Stat(ownNamespace, &st) // fails only in a kernel without namespaces
 	return st
 }()
 

@@ -12,7 +12,7 @@ import (
 
 // Output writes the output of a program to a file and keeps the last line in memory.
 type Output struct {
-	// Watch, if not nil, gets each whole line.
+	// Watch gets each whole line, if it is not nil.
 	Watch func(line string)
 
 	mutex   sync.Mutex
@@ -22,7 +22,7 @@ type Output struct {
 	err     error // of the file
 }
 
-// CreateOutput makes the file of a program's output. Without a path the output has no file.
+// CreateOutput creates the file for a program's output. With an empty path the output has no file.
 func CreateOutput(path string) (*Output, error) {
 	if path == "" {
 		return &Output{}, nil
@@ -34,7 +34,7 @@ func CreateOutput(path string) (*Output, error) {
 	return &Output{file: f}, nil
 }
 
-// Write never fails, so that a full disk does not end the program. Close has the file's error.
+// Write never fails, so a full disk does not end the program. Close returns the file's error.
 func (o *Output) Write(text []byte) (int, error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -56,14 +56,14 @@ func (o *Output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// LastLine is the last whole line; empty without any.
+// LastLine returns the last whole line; empty if there is none.
 func (o *Output) LastLine() string {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	return string(o.last)
 }
 
-// lastWords is the last line of a program that has ended, also if no newline follows it.
+// lastWords returns the last line of an ended program, even if it has no newline.
 func (o *Output) lastWords() string {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -85,13 +85,14 @@ func (o *Output) Close() error {
 	return err
 }
 
-// tailBytes and tailLines bound the part of a tool's output that a message has.
+// tailBytes and tailLines limit the part of a tool's output in a message.
 const (
 	tailBytes = 600
 	tailLines = 4
 )
 
-// Tail returns the end of a tool's output file in one line, for a message; empty without output.
+// Tail returns the end of a tool's output file in one line, for a message; empty if there is no
+// output.
 func Tail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,17 +20,17 @@ type Command struct {
 	Path string
 	Args []string
 	Dir  string
-	// Stdout and Stderr take its output; nil throws it away. An *os.File is given to the program
-	// itself, and both may be the same one. An *Output also remembers the last line.
+	// Stdout and Stderr receive the output; nil discards it. The program itself gets an *os.File,
+	// and both may be the same file. An *Output also remembers the last line.
 	Stdout, Stderr io.Writer
-	// Cgroup, if not nil, is the folder of the program's cgroup.
+	// Cgroup is the folder of the program's cgroup, if it is not nil.
 	Cgroup *os.File
 }
 
-// Process is a program that runs or has run.
+// Process is a running or ended program.
 type Process struct {
 	send    func(signal)
-	stderr  *Output // nil if nobody remembers its lines
+	stderr  *Output // nil without a record of its lines
 	started time.Time
 	done    chan struct{}
 	ended   time.Time
@@ -45,8 +45,8 @@ func newProcess(c Command, send func(signal)) *Process {
 	return p
 }
 
-// starts are carried out one after another by a thread that lives as long as this process: the
-// kernel sends the signal of a parent's death when the thread that was the parent ends.
+// starts are executed one after another by a thread that lives as long as this process. The kernel
+// sends the signal of a parent's death when the parent's thread ends.
 var (
 	starts  = make(chan func())
 	starter sync.Once
@@ -79,7 +79,7 @@ func start(namespace string, c Command) (*Process, error) {
 	return p, nil
 }
 
-// startHere leaves the thread in the namespace: each start enters its own first.
+// startHere does not move the thread back: each start enters its own namespace first.
 func startHere(namespace string, c Command) (*Process, error) {
 	if err := enter(namespace); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func startHere(namespace string, c Command) (*Process, error) {
 	return p, nil
 }
 
-// environment hides the user's settings from programs: proxies, languages, libraries.
+// environment excludes the user's settings from programs: proxies, languages, libraries.
 func environment() []string {
 	env := []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	if dir, ok := os.LookupEnv("TMPDIR"); ok {
@@ -112,25 +112,27 @@ func environment() []string {
 	return env
 }
 
-// Started is the time of its start.
+// Started returns the start time.
 func (p *Process) Started() time.Time { return p.started }
 
-// Done is closed when the program has ended, with all that it started.
+// Done is closed when the program and all its children have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ended waits for its end and is the time of it.
+// Ended waits for the end of the program and returns its time.
 func (p *Process) Ended() time.Time {
 	<-p.done
 	return p.ended
 }
 
-// Err waits for its end: nil for status 0, else an *exec.ExitError or a *vm.ExitError.
+// Err waits for the end of the program. It returns nil for status 0, or else an *exec.ExitError or
+// a *vm.ExitError.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// LastLine is the last line of its standard error, if that is an *Output, or else how it ended.
+// LastLine returns the last line of standard error, if that is an *Output, or else the error of the
+// program's end.
 func (p *Process) LastLine() string {
 	<-p.done
 	if p.stderr != nil && p.stderr.lastWords() != "" {
@@ -151,14 +153,14 @@ func (p *Process) Kill() {
 // ErrKilled is the error of a program that did not end after its signal.
 var ErrKilled = errors.New("it did not end in time and was killed")
 
-// Stop asks the program to end by a signal and awaits that.
+// Stop sends a signal to the program and waits for its end.
 func (p *Process) Stop(s syscall.Signal, patience time.Duration) error {
 	p.Signal(s)
 	return p.Await(patience)
 }
 
-// Await waits for the program and kills it if it does not end in time (ErrKilled). Another end than
-// status 0 is an error with its last line.
+// Await waits for the program and kills it if it does not end in time (ErrKilled). For a status
+// other than 0 it returns an error with the last line.
 func (p *Process) Await(patience time.Duration) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ProcessorTime is how much time the processors of this computer have spent since it started, in
-// the kernel's steps of 10 ms.
+// ProcessorTime is the time that the processors of this computer have spent since its start, in
+// steps of 10 ms.
 type ProcessorTime struct {
 	All  time.Duration
 	Busy time.Duration
@@ -18,7 +18,7 @@ type ProcessorTime struct {
 	Stolen time.Duration
 }
 
-// ReadProcessorTime reads it from /proc/stat.
+// ReadProcessorTime reads the times from /proc/stat.
 func ReadProcessorTime() (ProcessorTime, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -28,17 +28,17 @@ func ReadProcessorTime() (ProcessorTime, error) {
 	return parseProcessorTime(line)
 }
 
-// processorTick is the unit of /proc/stat: USER_HZ is 100 wherever airtide runs.
+// processorTick is the unit of /proc/stat: USER_HZ is 100 on every supported architecture.
 const processorTick = 10 * time.Millisecond
 
-// parseProcessorTime reads the line that is about all processors.
+// parseProcessorTime parses the line for all processors.
 func parseProcessorTime(line string) (p ProcessorTime, err error) {
 	fields := strings.Fields(line)
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return p, fmt.Errorf("/proc/stat begins with %q", line)
 	}
 	const idle, waiting, stolen = 3, 4, 7
-	for i, field := range fields[1:9] { // guests' time, behind it, is contained in the user's
+	for i, field := range fields[1:9] { // the guest time after it is part of the user time
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			return p, fmt.Errorf("/proc/stat: %w", err)
@@ -56,7 +56,7 @@ func parseProcessorTime(line string) (p ProcessorTime, err error) {
 	return p, nil
 }
 
-// StolenPercent is the share that was stolen since an earlier time.
+// StolenPercent returns the stolen share of the time since an earlier reading.
 func (p ProcessorTime) StolenPercent(since ProcessorTime) float64 {
 	if p.All <= since.All {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// settings are the settings of a stack without its congestion control.
+// settings are the settings of a stack, without its congestion control.
 type settings struct {
 	Sysctls       []sysctl `json:"sysctls"` // in the order in which they are set
 	InitialWindow int      `json:"initial_window,omitempty"`
@@ -21,7 +21,7 @@ type settings struct {
 type sysctl struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Optional allows a kernel without this sysctl.
+	// Optional permits a kernel without this sysctl.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func settingsOf(s plan.Stack) settings {
 	return to
 }
 
-// apply gives the settings to the namespace of the calling thread.
+// apply applies the settings to the namespace of the calling thread.
 func (s settings) apply() (missing []string, err error) {
 	for _, one := range s.Sysctls {
 		err := setSysctl(one.Name, one.Value)
@@ -94,7 +94,7 @@ func setInitialWindow(segments int) error {
 	return nil
 }
 
-// mainRoutes are the routes that `ip route` and `ip -6 route` show, without link-local IPv6.
+// mainRoutes returns the routes that `ip route` and `ip -6 route` show, without link-local IPv6.
 func mainRoutes(links *netlink.Handle) ([]netlink.Route, error) {
 	var all []netlink.Route
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {

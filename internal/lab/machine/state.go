@@ -14,7 +14,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// State is the settings of a machine's TCP, for the result.
+// State contains the TCP settings of a machine, for the result.
 type State struct {
 	// Sysctls has net.ipv4 and net.core of the namespace, except sysctls of devices, neighbours and
 	// keys.

@@ -25,7 +25,7 @@ func sysctlPath(name string) (string, error) {
 	}
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 || slices.ContainsFunc(parts, func(p string) bool { return p == "" || p == "." || p == ".." }) {
-		return "", fmt.Errorf("%q is no name of a sysctl: it should read like net.ipv4.tcp_sack", name)
+		return "", fmt.Errorf("%q is not the name of a sysctl, such as net.ipv4.tcp_sack", name)
 	}
 	if parts[0] != "net" {
 		return "", fmt.Errorf(

@@ -15,11 +15,11 @@ import (
 
 // Tool is a program that experiments need.
 type Tool struct {
-	// Programs that are it, by the names that distributions give it.
+	// Programs are the names of the program in different distributions.
 	Programs []string
-	// Package of Debian that has it.
+	// Package is Debian's package with the program.
 	Package string
-	// version is the argument that makes it print its version first.
+	// version is the argument that makes the program print its version first.
 	version string
 }
 
@@ -29,9 +29,9 @@ var (
 	Curl   = Tool{[]string{"curl"}, "curl", "--version"}
 	Ping   = Tool{[]string{"ping"}, "iputils-ping", "-V"}
 	Httpd  = Tool{[]string{"apache2", "httpd"}, "apache2-bin", "-v"}
-	// Tcpdump captures packets. Its headers suffice to follow TCP with all its options.
+	// Tcpdump captures packets. Their headers are sufficient to follow TCP with all its options.
 	Tcpdump = Tool{[]string{"tcpdump"}, "tcpdump", "--version"}
-	// qemu runs virtual machines (vm).
+	// qemu runs virtual machines (package vm).
 	qemu = Tool{
 		[]string{"qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]},
 		"qemu-system", "--version",

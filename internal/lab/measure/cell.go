@@ -9,7 +9,7 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// cell is a quantity of the whole cell.
+// cell returns a quantity of the whole cell.
 func (r *Run) cell(m plan.Measurement) float64 {
 	switch m.Quantity {
 	case "distance":
@@ -44,7 +44,7 @@ func (r *Run) distance(m plan.Measurement) float64 {
 	}
 	c.Wire = r.wires(up, down)
 	in, err := fairness.Of(c)
-	if err != nil { // a rate or a maximum is not known
+	if err != nil { // a rate or a maximum is unknown
 		return math.NaN()
 	}
 	return float64(in.Distance)

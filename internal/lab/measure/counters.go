@@ -6,7 +6,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// counters are the kernel's counters that a quantity of a terminal is the sum of.
+// counters lists the kernel counters whose sum is a quantity of a terminal.
 var counters = map[plan.Quantity][]string{
 	"tcp_errors": {
 		"RetransSegs", "TCPTimeouts", "TCPDSACKRecv", "TCPSackRecovery", "TCPRenoRecovery", "TCPRetransFail",

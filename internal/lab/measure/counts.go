@@ -11,8 +11,8 @@ import (
 	"airtide/internal/stats"
 )
 
-// Counts are a cell's counters of flows and of the access point's queue at times during a run, to
-// take rates of any part of it.
+// Counts holds a cell's counters of flows and of the access point's queue at several times of a
+// run. It gives rates in any part of the run.
 type Counts struct {
 	timesNs []int64
 	// queued is the access point's queue, in packets by nanoseconds.

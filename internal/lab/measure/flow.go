@@ -13,7 +13,7 @@ import (
 	"airtide/internal/stats"
 )
 
-// flow is a quantity of one flow.
+// flow returns a quantity of one flow.
 func (r *Run) flow(m plan.Measurement, i int) float64 {
 	setup, flow := &r.Setup.Flows[i], &r.Flows[i]
 	switch q := m.Quantity; q {
@@ -68,7 +68,7 @@ func (r *Run) goodput(m plan.Measurement, f *plan.FlowSetup) float64 {
 	return r.rate(f, from, to)
 }
 
-// rate is the goodput between two times since time zero.
+// rate returns the goodput between two times since time zero.
 func (r *Run) rate(f *plan.FlowSetup, from, to time.Duration) float64 {
 	forward, reverse := r.Counts.Rates(f.Name, from, to)
 	goodput, ok := f.Flow.Goodput(forward, reverse)
@@ -78,10 +78,10 @@ func (r *Run) rate(f *plan.FlowSetup, from, to time.Duration) float64 {
 	return goodput
 }
 
-// peakTime is that over which a peak is taken.
+// peakTime is the averaging time of a peak.
 const peakTime = 500 * time.Millisecond
 
-// peak is the greatest goodput over peakTime.
+// peak returns the greatest goodput over peakTime.
 func (r *Run) peak(m plan.Measurement, f *plan.FlowSetup) float64 {
 	from, to := r.span(m, f)
 	greatest := math.NaN()
@@ -107,7 +107,8 @@ func (r *Run) share(m plan.Measurement, i int) float64 {
 	return r.goodput(m, own) / sum * float64(connections) / float64(max(1, own.Flow.Parallel))
 }
 
-// terminalOf is the terminal of a flow; of one between two, that which opens the connection.
+// terminalOf returns the terminal of a flow. Between two terminals, it is the terminal that opens
+// the connection.
 func (r *Run) terminalOf(f *plan.FlowSetup) string {
 	if slices.ContainsFunc(r.Setup.Terminals, func(t plan.TerminalSetup) bool { return t.Name == f.From }) {
 		return f.From
@@ -126,8 +127,8 @@ func (r *Run) alone(terminal string) float64 {
 	return math.NaN()
 }
 
-// ways returns the directions of a flow's data: up if a terminal sends, whichever end opens the
-// connection.
+// ways returns the directions of a flow's data. The direction is up if a terminal sends, no matter
+// which end opens the connection.
 func (r *Run) ways(f *plan.FlowSetup) (up, down bool) {
 	if f.Flow.Direction == plan.Both {
 		return true, true

@@ -57,7 +57,7 @@ func ReadKernel(
 	return of, damage, nil
 }
 
-// times are the quantities that are times.
+// times lists the quantities whose values are times.
 var times = []plan.Quantity{"srtt", "rtt_p95", "cubic_k"}
 
 // connection is one socket in the recording.
@@ -66,7 +66,7 @@ type connection struct {
 	acked                             int64
 	srtt, cwnd, state, cubicK, window timeMean
 	rtts                              stats.Sketch // us
-	falls                             falls
+	windowCuts                        windowCuts
 	busy, rwndLimited, sndbufLimited  growth
 	retransmits                       int64
 	codes                             [tcp.NumErrorCodes]int64
@@ -109,7 +109,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		c.busy.add(before, b.At(tcp.BusyUs, i))
 		c.rwndLimited.add(before, b.At(tcp.RwndLimitedUs, i))
 		c.sndbufLimited.add(before, b.At(tcp.SndbufLimitedUs, i))
-		c.falls.add(before, b.At(tcp.CAStateField, i), b.At(tcp.CwndPackets, i))
+		c.windowCuts.add(before, b.At(tcp.CAStateField, i), b.At(tcp.CwndPackets, i))
 		if before {
 			c.cwnd.RestartGreatest()
 		}
@@ -121,7 +121,7 @@ func (s *scan) Event(e *tcp.Event) error {
 	c := s.connection(e.Flow)
 	if e.TimeNs < s.from {
 		if e.Kind == tcp.EventClose {
-			delete(s.of, e.Flow) // it was over before
+			delete(s.of, e.Flow) // it ended before
 		}
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *scan) Event(e *tcp.Event) error {
 	return nil
 }
 
-// connections returns the connections of a sender, those with the most data first.
+// connections returns the connections of a sender, with the most data first.
 func (s *scan) connections(of Sender) []*connection {
 	var all []*connection
 	for _, address := range of.Addresses {
@@ -180,7 +180,7 @@ func combine(all []*connection) Kernel {
 		"cubic_k":        over(func(c *connection) *timeMean { return &c.cubicK }, 1e3),
 		"send_window":    over(func(c *connection) *timeMean { return &c.window }, 1e3),
 		"end_cwnd":       mean(func(c *connection) float64 { return c.cwnd.Last() }),
-		"cwnd_kept":      mean(func(c *connection) float64 { return 100 * c.falls.kept() }),
+		"cwnd_kept":      mean(func(c *connection) float64 { return 100 * c.windowCuts.kept() }),
 		"rwnd_limited":   limited(func(c *connection) *growth { return &c.rwndLimited }),
 		"sndbuf_limited": limited(func(c *connection) *growth { return &c.sndbufLimited }),
 		"max_cwnd":       math.NaN(),
@@ -202,8 +202,8 @@ func combine(all []*connection) Kernel {
 	return k
 }
 
-// percentile95 is within stats.SketchAccuracy, NaN without values. A sketch needs a bounded memory:
-// a recording may have millions of round trips.
+// percentile95 has the relative error stats.SketchAccuracy; NaN without values. It uses a sketch,
+// because a recording may have millions of round trips and the memory must be bounded.
 func percentile95(rtts *stats.Sketch) float64 {
 	if of := rtts.Quantiles(0.95); of != nil {
 		return float64(of[0])

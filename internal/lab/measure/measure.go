@@ -16,7 +16,7 @@ type Run struct {
 	Flows []result.Flow
 	// Machines with their counters.
 	Machines []result.Machine
-	// Window has the cell's counters from warm-up to the end; nil when the run did not come so far.
+	// Window has the cell's counters from warm-up to the end; nil if the run ended before.
 	Window *cell.Window
 	// Counts are the cell's counters of flows over the whole run.
 	Counts *Counts
@@ -24,7 +24,7 @@ type Run struct {
 	Kernel map[string]Kernel
 }
 
-// Take takes measurements. A value that the run cannot give is NaN.
+// Take returns the values of measurements. A value that the run does not have is NaN.
 func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measurement {
 	taken := map[string]result.Measurement{}
 	for _, m := range all {
@@ -70,7 +70,7 @@ func (r *Run) names(list plan.Names, machine string) bool {
 	})
 }
 
-// terminal is a quantity of one terminal.
+// terminal returns a quantity of one terminal.
 func (r *Run) terminal(q plan.Quantity, name string) float64 {
 	if names, counted := counters[q]; counted {
 		return r.counted(names, name)

@@ -7,7 +7,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// timeMean is the mean over time of a field that may be absent.
+// timeMean is the time-weighted mean of a field that may be absent.
 type timeMean struct{ stats.TimeMean }
 
 func (m *timeMean) add(atNs, value int64) {
@@ -16,10 +16,10 @@ func (m *timeMean) add(atNs, value int64) {
 	}
 }
 
-// growth is by how much a counter grows in the measured time.
+// growth is the increase of a counter in the measured time.
 type growth struct{ stats.Counter }
 
-// add notes a reading, which may be absent or from before the measured time.
+// add adds a reading. It may be absent, or from before the measured time.
 func (g *growth) add(before bool, value int64) {
 	if value == tcp.Absent {
 		return
@@ -30,7 +30,7 @@ func (g *growth) add(before bool, value int64) {
 	}
 }
 
-// value is the growth, NaN without a reading.
+// value returns the growth; NaN without a reading.
 func (g *growth) value() float64 {
 	if v, ok := g.Growth(); ok {
 		return float64(v)
@@ -38,10 +38,10 @@ func (g *growth) value() float64 {
 	return math.NaN()
 }
 
-// falls are the remaining shares of the congestion window after fast recoveries: the size when the
-// connection is open again, divided by the size at the start of the recovery. Recoveries that ended
-// in a timeout or were undone do not count.
-type falls struct {
+// windowCuts measures the remaining share of the congestion window after fast recoveries: the
+// window when the connection is open again, divided by the window at the start of the recovery.
+// Recoveries that ended in a timeout or were undone do not count.
+type windowCuts struct {
 	sum      float64
 	count    int
 	open     int64 // the window when the connection was last open; 0 before
@@ -49,7 +49,7 @@ type falls struct {
 	timedOut bool
 }
 
-func (f *falls) add(before bool, state, cwnd int64) {
+func (f *windowCuts) add(before bool, state, cwnd int64) {
 	if state == tcp.Absent || cwnd == tcp.Absent {
 		return
 	}
@@ -67,5 +67,5 @@ func (f *falls) add(before bool, state, cwnd int64) {
 	}
 }
 
-// kept is the mean share, NaN without a fall.
-func (f *falls) kept() float64 { return f.sum / float64(f.count) }
+// kept returns the mean share; NaN without a recovery.
+func (f *windowCuts) kept() float64 { return f.sum / float64(f.count) }

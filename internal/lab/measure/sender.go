@@ -16,8 +16,9 @@ type Sender struct {
 	Addresses []netip.Addr
 	// Port at either end.
 	Port uint16
-	// Connections that carry data, for each machine that sends: those with the most bytes
-	// acknowledged count, so that iperf3's connection for its own messages does not. 0 means all.
+	// Connections is the number of connections that carry data on each sending machine. The
+	// connections with the most acknowledged bytes count, which excludes iperf3's control
+	// connection. Zero means all connections.
 	Connections int
 }
 
@@ -59,7 +60,7 @@ func Senders(s *plan.Setup, r *result.Result, machines ...string) []Sender {
 			}
 		}
 		if f.Flow.Protocol == plan.TCP {
-			one.Connections = f.Flow.Parallel // the rest are iperf3's own
+			one.Connections = f.Flow.Parallel // the others are iperf3's control connections
 		}
 		all = append(all, one)
 	}

@@ -15,12 +15,12 @@ import (
 
 const reasonFile = "reason.txt"
 
-// Attempt is a run in progress. Finish or Fail ends it. An attempt without either was interrupted;
-// the next attempt of the run moves its files to attempts.
+// Attempt is a run in progress. Finish or Fail ends it. An attempt without Finish or Fail was
+// interrupted; the next attempt of the run moves its files to the attempts.
 type Attempt struct {
 	// Dir is the folder of the run's files.
 	Dir string
-	// Number counts the attempts of the run, from 1 on.
+	// Number is the number of the attempt, counted from 1.
 	Number int
 
 	folder *Folder
@@ -30,11 +30,11 @@ type Attempt struct {
 // Begin makes an empty folder for a run.
 func (f *Folder) Begin(run plan.Run) (*Attempt, error) {
 	if f.lock == nil {
-		return nil, fmt.Errorf("beginning run %s: %s was opened for reading only", run.ID, f.Dir)
+		return nil, fmt.Errorf("starting run %s: %s was opened for reading only", run.ID, f.Dir)
 	}
 	a := &Attempt{Dir: f.RunDir(run.ID), folder: f, run: run}
 	if _, err := os.Lstat(filepath.Join(a.Dir, resultFile)); err == nil {
-		return nil, fmt.Errorf("beginning run %s: it is finished already, in %s", run.ID, a.Dir)
+		return nil, fmt.Errorf("starting run %s: it is finished already, in %s", run.ID, a.Dir)
 	}
 	if _, err := os.Lstat(a.Dir); err == nil {
 		if err := f.moveToAttempts(run.ID, "interrupted"); err != nil {
@@ -55,8 +55,8 @@ func (f *Folder) Begin(run plan.Run) (*Attempt, error) {
 	return a, nil
 }
 
-// Finish writes result.json, which makes the run a finished one, after the files beside it are on
-// disk. A result that is not valid belongs to Fail.
+// Finish syncs the files of the run and then writes result.json, which marks the run as finished.
+// An invalid result is refused; use Fail for it.
 func (a *Attempt) Finish(r *Result) error {
 	if !r.Valid {
 		return fmt.Errorf("finishing run %s: it is not valid: %s", a.run.ID, strings.Join(r.Problems, "; "))
@@ -89,8 +89,8 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Fail moves the run's files to attempts, with the reason and the incomplete result. The result may
-// be nil.
+// Fail moves the run's files to the attempts, with the reason and the incomplete result. The result
+// may be nil.
 func (a *Attempt) Fail(reason string, r *Result) error {
 	var kept error
 	if r != nil {
@@ -106,8 +106,7 @@ func (a *Attempt) Fail(reason string, r *Result) error {
 	return errors.Join(kept, a.folder.moveToAttempts(a.run.ID, reason))
 }
 
-// moveToAttempts moves a run's folder to its attempts. It needs no room on the disk but for the
-// reason.
+// moveToAttempts moves a run's folder to its attempts. It needs disk space only for the reason.
 func (f *Folder) moveToAttempts(run, reason string) error {
 	before, err := f.attempts(run)
 	if err != nil {
@@ -119,15 +118,15 @@ func (f *Folder) moveToAttempts(run, reason string) error {
 	}
 	to := filepath.Join(f.Dir, attemptsDir, run, strconv.Itoa(number))
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return adviseOnFullDisk(fmt.Errorf("putting run %s aside: %w", run, err))
+		return adviseOnFullDisk(fmt.Errorf("moving run %s to its attempts: %w", run, err))
 	}
 	if err := os.Rename(f.RunDir(run), to); err != nil {
-		return adviseOnFullDisk(fmt.Errorf("putting run %s aside: %w", run, err))
+		return adviseOnFullDisk(fmt.Errorf("moving run %s to its attempts: %w", run, err))
 	}
 	return writeFile(filepath.Join(to, reasonFile), []byte(reason+"\n"))
 }
 
-// attempts are the numbers of a run's earlier attempts, in order.
+// attempts returns the numbers of a run's earlier attempts in ascending order.
 func (f *Folder) attempts(run string) ([]int, error) {
 	entries, err := os.ReadDir(filepath.Join(f.Dir, attemptsDir, run))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

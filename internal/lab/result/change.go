@@ -55,7 +55,7 @@ func changes(before, now *plan.Plan, finished map[string]*Result) []string {
 	return all
 }
 
-// tree is a value as JSON has it.
+// tree returns a value in the form in which encoding/json decodes it.
 func tree(v any) any {
 	data, err := json.Marshal(v)
 	var out any
@@ -63,7 +63,7 @@ func tree(v any) any {
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		panic("result: a plan that does not become JSON: " + err.Error())
+		panic("result: encoding a plan as JSON: " + err.Error())
 	}
 	return out
 }
@@ -100,7 +100,7 @@ func joined(path, name string) string {
 	return path + "." + name
 }
 
-// label names an item of a list by its own name, if it has one.
+// label returns the name of an item in a list, or else its index.
 func label(item any, i int) string {
 	if m, ok := item.(map[string]any); ok {
 		if name, ok := m["name"].(string); ok {
@@ -110,7 +110,7 @@ func label(item any, i int) string {
 	return fmt.Sprint(i)
 }
 
-// shown is a value in a line.
+// shown returns a value in one line.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -129,7 +129,7 @@ func shown(v any) string {
 	return string(data)
 }
 
-// named lists the items by their names, if all have one.
+// named lists the items by name, if all items have names.
 func named(items []any) string {
 	text := ""
 	for i, item := range items {

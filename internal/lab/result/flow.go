@@ -28,7 +28,7 @@ type Flow struct {
 	Pings     *Pings     `json:"pings,omitempty"`
 }
 
-// Transfer is one request, or one connection that carried a given size.
+// Transfer is one request, or one connection that carried a given size of data.
 type Transfer struct {
 	AtS   float64 `json:"at_s" jsonschema:"When it began, since time zero of the run."`
 	TookS float64 `json:"took_s"`
@@ -37,7 +37,7 @@ type Transfer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Datagrams are a UDP flow's, as its tool counts them.
+// Datagrams are the counts of a UDP flow by its tool.
 type Datagrams struct {
 	Sent       int64   `json:"sent"`
 	Lost       int64   `json:"lost"`

@@ -32,8 +32,8 @@ type Folder struct {
 	lock *os.File // nil when opened for reading
 }
 
-// Create makes the folder of a new result below root, and locks it until Close. Now is in its name.
-// A second folder of the same second has a number behind its name.
+// Create makes the folder of a new result below root, and locks it until Close. Its name contains
+// the time now. A second folder of the same second gets a number at the end of its name.
 func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	parent := filepath.Join(root, p.Experiment.Name)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -55,8 +55,8 @@ func Create(root string, p *plan.Plan, now time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// newFolder makes a folder of a name, or of the name with a number behind it. A result never shares
-// its folder.
+// newFolder makes a folder with a name, or with a number at its end if the name is taken. Two
+// results never share a folder.
 func newFolder(name string) (string, error) {
 	const most = 100
 	for i := 1; i < most; i++ {
@@ -74,7 +74,7 @@ func newFolder(name string) (string, error) {
 	return "", fmt.Errorf("%s and %d more with numbers behind it exist: remove some", name, most-2)
 }
 
-// writePlan writes the experiment's file last: a folder that has it is complete.
+// writePlan writes the experiment's file last, so a folder with this file is complete.
 func (f *Folder) writePlan() error {
 	for _, dir := range []string{runsDir, attemptsDir} {
 		if err := os.MkdirAll(filepath.Join(f.Dir, dir), 0o755); err != nil {
@@ -87,7 +87,7 @@ func (f *Folder) writePlan() error {
 	return writeFile(filepath.Join(f.Dir, experimentFile), f.Plan.Source)
 }
 
-// Open opens a result for reading, also while a lab writes into it.
+// Open opens a result for reading. A lab may still write into it.
 func Open(dir string) (*Folder, error) {
 	path := filepath.Join(dir, experimentFile)
 	file, err := os.ReadFile(path)
@@ -104,7 +104,7 @@ func Open(dir string) (*Folder, error) {
 	return &Folder{Dir: dir, Plan: p, SHA256: hash(file)}, nil
 }
 
-// Close lets others write into the result.
+// Close releases the lock, so others can write into the result.
 func (f *Folder) Close() error {
 	if f.lock == nil {
 		return nil

@@ -7,13 +7,13 @@ import (
 
 // Goodput is the goodput in a window, in Mbit/s.
 type Goodput struct {
-	// Flows are the flows that have a goodput, by name.
+	// Flows maps the names of the flows with a goodput to their goodput.
 	Flows map[string]float64
-	// Machines are the sums over the flows of each machine.
+	// Machines maps each machine to the sum over its flows.
 	Machines map[string]float64
 }
 
-// Goodput adds up the goodput of a window of the run.
+// Goodput computes the goodput in a window of the run.
 func (r *Result) Goodput(w *cell.Window) Goodput {
 	g := Goodput{map[string]float64{}, map[string]float64{}}
 	counted := map[string]cell.FlowWindow{}

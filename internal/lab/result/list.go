@@ -16,12 +16,12 @@ type Entry struct {
 	Experiment string    `json:"experiment"`
 	Title      string    `json:"title,omitempty"`
 	Dir        string    `json:"dir"`
-	Started    time.Time `json:"started"` // when the folder was made
+	Started    time.Time `json:"started"` // creation of the folder
 	Runs       int       `json:"runs"`
 	Finished   int       `json:"finished"`
-	Failed     int       `json:"failed"` // attempts that came to nothing
+	Failed     int       `json:"failed"` // failed attempts
 	Running    bool      `json:"running"`
-	// Problem is the reason why the result cannot be read. The number of runs is then unknown.
+	// Problem is the reason if the result cannot be read. The number of runs is then unknown.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func List(root string) ([]Entry, error) {
 	return all, nil
 }
 
-// escaped keeps a root from being a pattern.
+// escaped escapes the root for use in a glob pattern.
 func escaped(root string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(root)
 }
@@ -69,7 +69,7 @@ func entry(dir string) Entry {
 	return e
 }
 
-// Latest is the folder of the newest result of an experiment.
+// Latest returns the folder of the newest result of an experiment.
 func Latest(root, experiment string) (string, error) {
 	parent := filepath.Join(root, experiment)
 	entries, err := os.ReadDir(parent) // sorted by name, and so by time

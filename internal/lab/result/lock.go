@@ -34,7 +34,7 @@ func lockResult(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// lockOwner names the process that holds a lock.
+// lockOwner returns the process that holds a lock, for a message.
 func lockOwner(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func lockOwner(path string) string {
 	return ""
 }
 
-// locked reports whether a process writes into a result.
+// locked reports whether another process writes into a result.
 func locked(dir string) bool {
 	return lock.Held(filepath.Join(dir, lockFile))
 }

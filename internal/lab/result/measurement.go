@@ -19,9 +19,9 @@ type Measurement struct {
 	Quantity plan.Quantity `json:"quantity"`
 	Unit     string        `json:"unit" jsonschema:"Of the values; empty for plain numbers."`
 	Take     plan.Take     `json:"take" jsonschema:"How the values of several flows or terminals became one: each says that they did not."`
-	// Values are the values for claims: one value, or all of Each.
+	// Values are the values for claims: one combined value, or all values of Each.
 	Values Values `json:"values"`
-	// Of names the flows or terminals, and Each has the value of each of them.
+	// Of names the flows or terminals. Each has one value for each of them.
 	Of   []string `json:"of" jsonschema:"The flows or terminals that were measured."`
 	Each Values   `json:"each" jsonschema:"The value of each of them."`
 }
@@ -35,7 +35,8 @@ func NewMeasurement(m plan.Measurement, of []string, each []float64) Measurement
 	}
 }
 
-// taken combines several values into one, or returns all of them. Without values it returns none.
+// taken combines several values into one, or returns all of them. It returns no value if there are
+// none.
 func taken(take plan.Take, each []float64) Values {
 	of := map[plan.Take]func([]float64) float64{
 		plan.Sum:    floats.Sum,
@@ -83,7 +84,7 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check holds the parts of a measurement against each other.
+// check compares the parts of a measurement with each other.
 func (m Measurement) check() error {
 	if len(m.Of) != len(m.Each) {
 		return fmt.Errorf("%d values of %d flows or terminals", len(m.Each), len(m.Of))

@@ -33,7 +33,7 @@ func Decode(file string, data []byte) (*Result, error) {
 		return nil, fmt.Errorf("%s%s: not readable as a result: %w", file, place(data, err), err)
 	case head.Version == nil || *head.Version < 1:
 		return nil, fmt.Errorf(
-			"%s: not readable as a result: found no version of its format, expected a number from 1 on", file,
+			"%s: not readable as a result: found no version of its format, expected at least 1", file,
 		)
 	case *head.Version > Version:
 		return nil, fmt.Errorf(
@@ -76,7 +76,7 @@ func (r *Result) check() error {
 	case r.Experiment.Name == "" || r.Run == "":
 		return errors.New("it does not name its experiment and run")
 	case r.Repeat < 1:
-		return fmt.Errorf("found repeat %d, expected a number from 1 on", r.Repeat)
+		return fmt.Errorf("found repeat %d, expected at least 1", r.Repeat)
 	case r.Ended.Before(r.Started):
 		return fmt.Errorf("it ended at %s before it started at %s", r.Ended, r.Started)
 	}
@@ -93,7 +93,7 @@ func (r *Result) check() error {
 	return nil
 }
 
-// files are the names of all files that the result speaks of.
+// files returns the names of all files in the result.
 func (r *Result) files() []string {
 	var names []string
 	for _, f := range slices.Concat(r.Recordings, r.Captures, r.Sharing) {

@@ -29,30 +29,31 @@ type Result struct {
 
 	Started time.Time `json:"started" jsonschema:"Time zero of the run, by the wall clock."`
 	Ended   time.Time `json:"ended" jsonschema:"When all was taken down, by the wall clock."`
-	// ZeroNs places recordings.
+	// ZeroNs is the time zero of recordings.
 	ZeroNs int64 `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by CLOCK_MONOTONIC, by which recordings count."`
-	// DurationS and WarmupS are those planned; measurements are taken between warm-up and the end.
+	// DurationS and WarmupS are the planned times. Measurements cover the time between warm-up and
+	// end.
 	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
 	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
 
-	// Valid reports whether the measurements may be used. Problems are the reasons if not. Warnings
-	// are further notes for a reader.
+	// Valid reports whether the measurements may be used. Problems are the reasons why not.
+	// Warnings are notes for a reader.
 	Valid    bool     `json:"valid" jsonschema:"Whether the measurements may be used."`
 	Problems []string `json:"problems,omitempty" jsonschema:"Why they may not."`
 	Warnings []string `json:"warnings,omitempty" jsonschema:"What a reader should know besides."`
 
 	System   System    `json:"system"`
 	Machines []Machine `json:"machines" jsonschema:"Terminals and servers."`
-	// CongestionControls are loaded for the run.
+	// CongestionControls are the congestion controls loaded for the run.
 	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Airtide's, loaded for the run."`
 	Flows              []Flow              `json:"flows" jsonschema:"The traffic, in the order of the plan."`
 
 	// Cell is nil if nothing was measured.
 	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
-	// Series is the name of a file of windows one after another, see ReadSeries.
+	// Series is the name of a file with consecutive windows; see ReadSeries.
 	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each recording interval, one JSON object a line."`
-	// Engine has the lag of packets that leave the engine. If the lag exceeds its limit, the run is
-	// not valid.
+	// Engine has the lag of packets in the engine. If the lag exceeds its limit, the run is
+	// invalid.
 	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
 
 	// StolenPercent distinguishes a slow host from a slow emulator.
@@ -81,22 +82,22 @@ type System struct {
 	CPUModel string `json:"cpu_model,omitempty"`
 	// Tools has the first line of each tool's version output.
 	Tools map[string]string `json:"tools,omitempty" jsonschema:"Versions of the programs that ran, by name."`
-	// Sysctls are machine.State's of the computer.
+	// Sysctls are the settings in machine.State that belong to the whole computer.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of net.ipv4 and net.core that hold for all machines but virtual ones, such as net.ipv4.tcp_mem and net.core.netdev_max_backlog."`
 }
 
-// Machine is a terminal or a server as it was in the run.
+// Machine describes a terminal or a server during the run.
 type Machine struct {
 	Name    string `json:"name"`
 	Address string `json:"address,omitempty"`
-	// Sysctls are read back after they were set.
+	// Sysctls are the values that were read back after setting them.
 	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
 	Routes  []Route           `json:"routes,omitempty" jsonschema:"To other machines, as they were when the run began."`
-	// Kernel and Accelerator are a virtual machine's.
+	// Kernel and Accelerator describe a virtual machine.
 	Kernel      string  `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
 	Accelerator string  `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
 	Clock       float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time the clock of a virtual machine ran, as measured over the run."`
-	// Counters are timewarp.Kinds.
+	// Counters has the counters that timewarp.Kinds names.
 	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
 }
 
@@ -111,7 +112,7 @@ type Route struct {
 	Congestion     string `json:"congestion,omitempty"`
 }
 
-// CongestionControl is one of airtide's that was loaded for the run.
+// CongestionControl is a congestion control of airtide that was loaded for the run.
 type CongestionControl struct {
 	Name       string          `json:"name" jsonschema:"As in the experiment's file."`
 	Kind       kind.Kind       `json:"kind"`
@@ -120,11 +121,11 @@ type CongestionControl struct {
 	Bounds     kind.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
 }
 
-// File is a file that was made for a machine.
+// File is a file of a machine.
 type File struct {
 	Machine string `json:"machine"`
 	Name    string `json:"name"`
-	// ZeroNs and Clock are set if the clock of a virtual machine made the recording.
+	// ZeroNs and Clock are set if the recording uses the clock of a virtual machine.
 	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, where that is not the run's own."`
 	Clock  float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time that clock ran."`
 }
@@ -133,11 +134,11 @@ type File struct {
 type Clock struct {
 	// ZeroNs is time zero of the run.
 	ZeroNs int64
-	// Ratio is how many times as fast as real time it runs.
+	// Ratio is the speed of the clock in units of real time.
 	Ratio float64
 }
 
-// ClockFrom is the clock of a recording in a run with a time zero.
+// ClockFrom returns the clock of a recording in a run with a time zero.
 func (f File) ClockFrom(zeroNs int64) Clock {
 	if f.Clock == 0 {
 		return Clock{zeroNs, 1}
@@ -145,10 +146,10 @@ func (f File) ClockFrom(zeroNs int64) Clock {
 	return Clock{f.ZeroNs, f.Clock}
 }
 
-// At is a time since time zero on the clock.
+// At converts a time since time zero to the clock's time in ns.
 func (c Clock) At(t time.Duration) int64 { return c.ZeroNs + int64(float64(t)*c.Ratio) }
 
-// Since is the real time from time zero to a time of the clock.
+// Since converts a time of the clock to real time since time zero.
 func (c Clock) Since(ns int64) time.Duration { return time.Duration(float64(ns-c.ZeroNs) / c.Ratio) }
 
 // New returns the result of a run before its start. It contains the data of the plan.
@@ -165,8 +166,8 @@ func New(p *plan.Plan, run plan.Run) *Result {
 
 func seconds(d plan.Duration) float64 { return time.Duration(d).Seconds() }
 
-// Judged returns the run as input of claims. A measurement with a missing value is left out, since
-// sums and indices of the other values would be wrong.
+// Judged returns the run as input of claims. It leaves out a measurement with a missing value,
+// because sums and indices of the other values would be wrong.
 func (r *Result) Judged() judge.Run {
 	run := judge.Run{Point: r.Settings, Values: map[string][]float64{}}
 	for name, m := range r.Measurements {

@@ -11,7 +11,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Changed is the error of an experiment's file that no longer fits its finished runs.
+// Changed is the error if the experiment's file no longer fits the finished runs.
 type Changed struct {
 	Dir string
 	// What lists the changes, one line each.
@@ -24,10 +24,11 @@ func (c *Changed) Error() string {
 		"  %s\nundo the change, or begin a new result", c.Dir, strings.Join(c.What, "\n  "))
 }
 
-// Resume opens a result that was opened for reading, to do its missing runs. It locks the result
-// until Close. The plan is the experiment as it is now, nil for the result's own. Claims, figures,
-// titles, more repeats and more values of a sweep may differ; a change of finished runs is a
-// *Changed. The file as it was is kept as experiment.<n>.yaml.
+// Resume opens a result, which was opened for reading, to do its missing runs. It locks the result
+// until Close. The plan is the current experiment; nil means the plan of the result.
+//
+// Claims, figures, titles, more repeats and more values of a sweep may differ. A change that
+// affects finished runs is a *Changed. The previous file is kept as experiment.<n>.yaml.
 func (f *Folder) Resume(p *plan.Plan) (*Folder, error) {
 	l, err := lockResult(f.Dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func (f *Folder) resume(p *plan.Plan) (*Folder, error) {
 	return next, next.writePlan()
 }
 
-// reread opens the result again if another process has changed its file before it was locked.
+// reread opens the result again if another process changed its file before it was locked.
 func (f *Folder) reread() (*Folder, error) {
 	file, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
 	if err == nil && hash(file) == f.SHA256 {
@@ -73,18 +74,18 @@ func (f *Folder) reread() (*Folder, error) {
 	return Open(f.Dir)
 }
 
-// keepFile keeps the experiment's file under the next free number.
+// keepFile saves the previous experiment's file under the next free number.
 func (f *Folder) keepFile() error {
 	before, err := os.ReadFile(filepath.Join(f.Dir, experimentFile))
 	if err != nil {
-		return fmt.Errorf("keeping the experiment's file as it was: %w", err)
+		return fmt.Errorf("saving the previous file of the experiment: %w", err)
 	}
 	for i := 1; ; i++ {
 		path := filepath.Join(f.Dir, fmt.Sprintf("experiment.%d.yaml", i))
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return writeFile(path, before)
 		} else if err != nil {
-			return fmt.Errorf("keeping the experiment's file as it was: %w", err)
+			return fmt.Errorf("saving the previous file of the experiment: %w", err)
 		}
 	}
 }

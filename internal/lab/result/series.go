@@ -14,18 +14,18 @@ import (
 // SeriesFile is the usual name of a run's time series.
 const SeriesFile = "cell.jsonl"
 
-// Series writes windows one after another, a JSON object a line.
+// Series writes windows as JSON lines.
 type Series struct {
 	file    *os.File
 	buffer  *bufio.Writer
 	encoder *json.Encoder
 }
 
-// CreateSeries begins a time series in a new file.
+// CreateSeries creates a file for a time series.
 func CreateSeries(path string) (*Series, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("beginning a time series: %w", err)
+		return nil, fmt.Errorf("creating a time series: %w", err)
 	}
 	b := bufio.NewWriterSize(f, 1<<16)
 	return &Series{file: f, buffer: b, encoder: json.NewEncoder(b)}, nil

@@ -15,7 +15,7 @@ func writeFile(path string, data []byte) error {
 	return adviseOnFullDisk(file.Write(path, data, 0o644))
 }
 
-// writeJSON writes a value for machines that people can read.
+// writeJSON writes a value as indented JSON.
 func writeJSON(path string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -24,7 +24,7 @@ func writeJSON(path string, value any) error {
 	return writeFile(path, append(data, '\n'))
 }
 
-// adviseOnFullDisk adds the way out to the error of a full disk.
+// adviseOnFullDisk adds a remedy to the error of a full disk.
 func adviseOnFullDisk(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		return fmt.Errorf("%w (finished runs are kept: free some space and resume)", err)

@@ -9,7 +9,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// CellConfig is the cell of a setup, with the flows that it is to count.
+// CellConfig returns the cell of a setup. The cell counts the given flows.
 func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	c := cell.Config{
 		Seed: seed, Band: band(s.Band), RetryLimit: s.Cell.RetryLimit, TXOPNs: int64(s.Cell.TXOPLimit),
@@ -125,7 +125,7 @@ func lines(from []plan.LineStep) []cell.LineStep {
 	return steps
 }
 
-// put adds a step, which replaces one of the same time.
+// put adds a step. It replaces a step with the same time.
 func put[S any](steps []S, s S, at func(S) int64) []S {
 	if last := len(steps) - 1; last >= 0 && at(steps[last]) == at(s) {
 		steps[last] = s

@@ -9,10 +9,10 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// CongestionControls are the loaded congestion controls of a setup. They are not pinned: they end
-// with Close, and with this process.
+// CongestionControls are the loaded congestion controls of a setup. They are not pinned, so they
+// end with Close or with this process.
 type CongestionControls struct {
-	// Loaded has the kernel's names by the setup's names.
+	// Loaded maps the setup's names to the kernel's names.
 	Loaded map[string]string
 	loaded []*congestion.Loaded
 }
@@ -47,7 +47,7 @@ func setBounds(name string, bounds congestion.Bounds) error {
 	return errors.Join(b.Set(congestion.All, bounds), b.Close())
 }
 
-// In returns a setup with the loaded names instead of its own.
+// In returns a setup with the loaded names.
 func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
 	if len(c.Loaded) == 0 {
 		return s
@@ -71,7 +71,7 @@ func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
 	return &with
 }
 
-// Close unregisters them. Sockets that use one keep it until they end.
+// Close unregisters the congestion controls. Sockets keep using theirs until they end.
 func (c *CongestionControls) Close() error {
 	var errs []error
 	for _, l := range c.loaded {

@@ -12,14 +12,16 @@ import (
 const (
 	// fullPacket is the wire time of a packet of 1500 bytes, in bit.
 	fullPacket = 8 * 1538
-	// spareSlots are for packets between two queues, and for wires with shorter packets.
+	// spareSlots is the number of slots for packets between two queues, and for wires with shorter
+	// packets.
 	spareSlots = 4096
-	// mostSlots take 512 MiB. A cell that holds more loses packets, and its runs do not count.
+	// mostSlots is the limit of slots, which need 512 MiB. A cell with more packets loses some, and
+	// its runs do not count.
 	mostSlots = 1 << 18
 )
 
 // slots returns the largest number of packets in a cell: full queues, and the packets on the path
-// at full wire rate, limited by mostSlots. It is 0 if the engine's default is enough.
+// at full wire rate, limited by mostSlots. It is 0 if the engine's default is sufficient.
 func slots(c *cell.Config) int {
 	n := spareSlots + queues(c) + underWay(c.WireUp, c.Terminals, func(t *cell.Terminal) []cell.LineStep {
 		return t.Up

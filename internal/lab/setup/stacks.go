@@ -9,7 +9,7 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Namespaces are the machines of a cell on this computer. Machines outside are not among them.
+// Namespaces returns the machines of a cell on this computer, without outside machines.
 func Namespaces(c *cell.Cell) (all machine.Set) {
 	for _, h := range c.Hosts() {
 		if h.Namespace != "" {
@@ -19,8 +19,8 @@ func Namespaces(c *cell.Cell) (all machine.Set) {
 	return all
 }
 
-// ApplyStacks gives machines the TCP settings of a setup. A warning names a setting that a
-// machine's kernel does not have.
+// ApplyStacks applies the TCP settings of a setup to machines. A warning names a setting that a
+// machine's kernel lacks.
 func ApplyStacks(ctx context.Context, machines machine.Set, s *plan.Setup) (warnings []string, err error) {
 	stacks := map[string]plan.Stack{}
 	for _, t := range s.Terminals {

@@ -17,17 +17,17 @@ import (
 
 // RunOptions are the options of a cell without an experiment.
 type RunOptions struct {
-	// Duration of the cell; 0 means that ctx or the command ends it.
+	// Duration of the cell; 0 means until ctx or the command ends.
 	Duration time.Duration
-	// Command, if any, runs beside the cell and ends it. Its environment names the machines:
-	// AIRTIDE_NS_NAME is the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
+	// Command runs beside the cell and ends it. Its environment names the machines: AIRTIDE_NS_NAME
+	// is the namespace and AIRTIDE_IP_NAME the address of the machine NAME.
 	Command []string
-	// Ready is called once packets flow and the schedules have begun.
+	// Ready is called when packets flow and the schedules have started.
 	Ready func(c *cell.Cell, warnings []string) error
 }
 
-// Run runs the cell of a file: it makes the machines, sets up their TCP, begins, and answers
-// live.Ask until the end.
+// Run runs the cell of a file. It makes the machines, applies their TCP settings, starts, and
+// answers live.Ask until the end.
 func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	controls, err := LoadCongestion(f.Setup)
 	if err != nil {
@@ -78,7 +78,7 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 	case <-ctx.Done():
 	}
 	if len(o.Command) > 0 {
-		<-command // ended by ctx, which is no failure
+		<-command // ended by ctx, which is not a failure
 	}
 	return nil
 }

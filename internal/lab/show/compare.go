@@ -13,18 +13,17 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Comparison compares results with the first of them.
+// Comparison compares results with the first one.
 type Comparison struct {
-	// Results are the folders. The others are compared with the first.
+	// Results are the folders. All others are compared with the first one.
 	Results []string `json:"results"`
 	// Parameters are the parameters of all sweeps, in the order of the results.
 	Parameters []string   `json:"parameters"`
 	Points     []Compared `json:"points"`
-	// Only names points and measurements that not all results have, or that differ in their
-	// meaning.
+	// Only lists points and measurements that some results lack, or that have different meanings.
 	Only []string `json:"only,omitempty"`
-	// Intervals counts the differences with an interval, Significant those of an interval without
-	// zero. If nothing differs, one in twenty is still found significant.
+	// Intervals counts the differences with an interval. Significant counts those whose interval
+	// excludes zero. Without any real difference, about one in twenty is significant by chance.
 	Intervals   int `json:"intervals"`
 	Significant int `json:"significant"`
 }
@@ -39,10 +38,9 @@ type Compared struct {
 	Other       judge.Summary  `json:"other"`
 	// Difference is other minus first, with its 95 % bootstrap interval.
 	Difference judge.Estimate `json:"difference"`
-	// Ratio is other over first, nil if it has no value.
+	// Ratio is the other value divided by the first; nil if the ratio has no value.
 	Ratio *float64 `json:"ratio"`
-	// Significant is true if the interval is without zero. It is nil if single runs have no
-	// interval.
+	// Significant is true if the interval excludes zero. It is nil if single runs have no interval.
 	Significant *bool `json:"significant"`
 
 	other int // index of With in the results
@@ -72,7 +70,7 @@ func Compare(p Progress, reports ...*Report) (*Comparison, error) {
 	return c, nil
 }
 
-// compare adds the differences of one result, the i-th, from the first.
+// compare adds the differences between one result, the i-th, and the first.
 func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 	points := map[string]*Point{}
 	for i := range other.Points {
@@ -116,7 +114,7 @@ func (c *Comparison) compare(first, other *Report, i int, progress Progress) {
 	}
 }
 
-// only notes a point or a measurement that one result has alone.
+// only records a point or a measurement that only one result has.
 func (c *Comparison) only(r *Report, name string) {
 	if text := fmt.Sprintf("%s is only in %s", name, r.Dir); !slices.Contains(c.Only, text) {
 		c.Only = append(c.Only, text)
@@ -144,7 +142,7 @@ func (c *Comparison) point(first, other *Report, p, theirs Point, name string) C
 	return of
 }
 
-// Results are the runs of a point.
+// Results returns the runs of a point.
 func (r *Report) Results(point string) []*result.Result {
 	var runs []*result.Result
 	for _, one := range r.results {
@@ -155,7 +153,7 @@ func (r *Report) Results(point string) []*result.Result {
 	return runs
 }
 
-// Measurement finds a measurement of the experiment by name.
+// Measurement returns a measurement of the experiment by name.
 func (p *Point) Measurement(name string) *Measurement {
 	i := slices.IndexFunc(p.Measurements, func(m Measurement) bool { return m.Name == name })
 	return &p.Measurements[i]
@@ -168,7 +166,8 @@ func (p *Point) name() string {
 	return p.ID
 }
 
-// key is equal for equal settings, in any order and with quantities in any unit.
+// key returns a text that is equal for equal settings, in any order and with quantities in any
+// unit.
 func key(settings []plan.Setting) string {
 	parts := make([]string, len(settings))
 	for i, s := range settings {

@@ -46,7 +46,7 @@ func (c *Comparison) newTable() *terminal.Table {
 	return t
 }
 
-// letter names a result in a table.
+// letter returns the letter of a result in a table.
 func letter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -71,7 +71,7 @@ func (c *Comparison) row(p Compared, o TextOptions) []string {
 		number(p.Difference.Value), interval(p.Difference.Interval), ratio, significant)
 }
 
-// texts are the settings in the order of some parameters.
+// texts returns the settings in the order of some parameters.
 func (p *Compared) texts(parameters []string) []string {
 	row := make([]string, len(parameters))
 	for i, name := range parameters {

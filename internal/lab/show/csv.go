@@ -63,7 +63,7 @@ func cells(row []string) []string {
 	return row
 }
 
-// exact is a number with all its digits, empty if it is missing.
+// exact returns a number with all its digits; empty if it is missing.
 func exact(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

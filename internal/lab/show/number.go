@@ -11,7 +11,7 @@ import (
 // absent stands for a missing number.
 const absent = "-"
 
-// digits of printed numbers: as papers print, and more than repeats of a run agree in.
+// digits is the number of printed digits, as in papers. The repeats of a run agree in fewer digits.
 const digits = 4
 
 func number(v float64) string { return units.Digits(v, digits) }
@@ -23,7 +23,7 @@ func interval(i judge.Interval) string {
 	return fmt.Sprintf("%s .. %s", number(i.Low), number(i.High))
 }
 
-// withUnit is the name of a measurement with its unit.
+// withUnit returns the name of a measurement with its unit.
 func withUnit(name, unit string) string {
 	if unit == "" {
 		return name

@@ -54,7 +54,7 @@ func (r *Report) gather(f *result.Folder, p Progress) error {
 			r.Runs.Unreadable = append(r.Runs.Unreadable, err.Error())
 		case one == nil: // not finished
 		case !one.Valid:
-			// A finished run is valid, so the file was changed.
+			// A finished run is valid, so somebody has changed the file.
 			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
 		default:
 			have[one.Run] = true
@@ -110,7 +110,7 @@ func (r *Report) measurement(m plan.Item[plan.Measurement], runs []*result.Resul
 
 func (r *Report) summarise(values []float64) judge.Summary { return judge.Summarise(values, r.seed) }
 
-// Values are the values of a measurement, one for each run that has one.
+// Values returns the values of a measurement, one for each run that has a value.
 func Values(measurement string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
@@ -121,7 +121,7 @@ func Values(measurement string, runs []*result.Result) []float64 {
 	return values
 }
 
-// valueOf is the value of a run, or the mean of its values.
+// valueOf returns the value of a run, or the mean of its values.
 func valueOf(run *result.Result, measurement string) (float64, bool) {
 	values := run.Measurements[measurement].Values
 	sum := 0.0
@@ -132,7 +132,7 @@ func valueOf(run *result.Result, measurement string) (float64, bool) {
 	return mean, !math.IsNaN(mean)
 }
 
-// ValuesOf are the values of a flow or terminal, one for each run that has it.
+// ValuesOf returns the values of a flow or terminal, one for each run that has a value.
 func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 	var values []float64
 	for _, run := range runs {
@@ -144,10 +144,10 @@ func ValuesOf(measurement, of string, runs []*result.Result) []float64 {
 	return known(values)
 }
 
-// known leaves out values that could not be measured.
+// known removes the values that could not be measured.
 func known(values []float64) []float64 { return slices.DeleteFunc(values, math.IsNaN) }
 
-// judge decides the claims by the runs.
+// judge evaluates the claims on the runs.
 func (r *Report) judge(p Progress) error {
 	runs := make([]judge.Run, len(r.results))
 	for i, one := range r.results {

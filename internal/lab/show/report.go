@@ -29,20 +29,20 @@ type Report struct {
 	seed    uint64
 }
 
-// Plan is the plan of the result.
+// Plan returns the plan of the result.
 func (r *Report) Plan() *plan.Plan { return r.plan }
 
-// Finished are the finished runs.
+// Finished returns the finished runs.
 func (r *Report) Finished() []*result.Result { return r.results }
 
-// RunDir is the folder of a run.
+// RunDir returns the folder of a run.
 func (r *Report) RunDir(run string) string { return r.folder.RunDir(run) }
 
 // RunCount counts the planned and the finished runs.
 type RunCount struct {
 	Planned  int `json:"planned"`
 	Finished int `json:"finished"`
-	// Missing are runs that are not finished yet, or of which every attempt failed.
+	// Missing are unfinished runs, including those with only failed attempts.
 	Missing    []string         `json:"missing,omitempty"`
 	Unreadable []string         `json:"unreadable,omitempty"`
 	Failures   []result.Failure `json:"failures,omitempty"`
@@ -56,17 +56,17 @@ type Point struct {
 	Measurements []Measurement  `json:"measurements"`
 }
 
-// Measurement is a measurement over the runs of a point.
+// Measurement describes a measurement over the runs of a point.
 type Measurement struct {
 	Name     string        `json:"name"`
 	Quantity plan.Quantity `json:"quantity"`
 	Unit     string        `json:"unit"`
 	Take     plan.Take     `json:"take"`
-	// Summary is of one value per run. If a run keeps each value, it is their mean.
+	// Summary summarises one value per run. If a run has several values, this is their mean.
 	Summary judge.Summary `json:"summary"`
-	// Jain is the index of the values of each run, if a run has several.
+	// Jain is Jain's index of the values in each run, if a run has several.
 	Jain *judge.Summary `json:"jain,omitempty"`
-	// Each is by flow or terminal, if there are several.
+	// Each has an entry for each flow or terminal, if there are several.
 	Each []Each `json:"each,omitempty"`
 }
 
@@ -84,7 +84,7 @@ type Claim struct {
 	Verdict judge.Verdict `json:"verdict"`
 }
 
-// Refuted is true if a claim is not held. A claim that the runs do not decide is not refuted.
+// Refuted reports whether a claim is not held. An undecided claim is not refuted.
 func (r *Report) Refuted() bool {
 	return slices.ContainsFunc(r.Claims, func(c Claim) bool { return c.Verdict.Outcome == judge.NotHeld })
 }

@@ -20,8 +20,7 @@ type TextOptions struct {
 	Colour bool
 	// Width is the number of columns of the terminal, 0 for no limit.
 	Width int
-	// Each adds the values by flow or terminal of all measurements, also of those that combine
-	// them.
+	// Each adds the values of each flow or terminal, even for measurements that combine them.
 	Each bool
 }
 
@@ -38,7 +37,7 @@ func (o TextOptions) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// maxListed is how many missing runs and failed attempts are listed.
+// maxListed is the largest number of missing runs and failed attempts in a list.
 const maxListed = 10
 
 // WriteText writes the finished and missing runs, the measurements and the claims.
@@ -60,8 +59,8 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	return writePrintable(w, out, o)
 }
 
-// writePrintable writes a text whose control characters are replaced: titles, names and reasons
-// come from files that may be another person's.
+// writePrintable writes a text and replaces its control characters, because titles, names and
+// reasons may come from another person's files.
 func writePrintable(w io.Writer, text *bytes.Buffer, o TextOptions) error {
 	_, err := io.WriteString(w, units.PrintableText(text.String(), o.Colour))
 	return err
@@ -98,7 +97,7 @@ func (r *Report) writeRuns(out io.Writer, o TextOptions) {
 	list("warning:", r.Warnings)
 }
 
-// words and figures are columns of text and of numbers.
+// words and figures return columns of texts and of numbers.
 func words(titles ...string) (columns []terminal.Column) {
 	for _, t := range titles {
 		columns = append(columns, terminal.Column{Title: t})
@@ -157,8 +156,7 @@ func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptio
 	return t.Write(out, o.Width, o.Colour)
 }
 
-// measurementTitle is the name of a measurement with its unit, its quantity and the values it
-// takes.
+// measurementTitle returns the name of a measurement with its unit, its quantity and its values.
 func measurementTitle(name string, m *Measurement) string {
 	title := withUnit(name, m.Unit)
 	if string(m.Quantity) != name {
@@ -170,7 +168,7 @@ func measurementTitle(name string, m *Measurement) string {
 	return title
 }
 
-// texts are the settings of the point.
+// texts returns the settings of the point.
 func (p *Point) texts() []string {
 	var texts []string
 	for _, s := range p.Settings {
@@ -190,8 +188,7 @@ func jainCell(s *judge.Summary) string {
 	return number(s.Mean)
 }
 
-// writeClaims writes each claim with the words of its source, its verdict and the numbers behind
-// it.
+// writeClaims writes each claim with the source's words, its verdict and its figures.
 func (r *Report) writeClaims(out io.Writer, o TextOptions) {
 	if len(r.Claims) == 0 {
 		return

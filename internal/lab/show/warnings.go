@@ -9,7 +9,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// warn collects the warnings of the runs, and differences between runs of one experiment.
+// warn collects the warnings of the runs and the differences between their systems.
 func (r *Report) warn() {
 	warned, lacking := map[string]int{}, map[string]int{}
 	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -48,7 +48,7 @@ func (r *Report) warnMixed(name string, of map[string]bool) {
 	}
 }
 
-// warningsOf are the warnings of a run and of its engine, each once.
+// warningsOf returns the warnings of a run and of its engine, each once.
 func warningsOf(r *result.Result) []string {
 	all := slices.Clone(r.Warnings)
 	if r.Engine != nil {

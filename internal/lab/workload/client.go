@@ -18,13 +18,13 @@ import (
 	"airtide/internal/vm"
 )
 
-// errInterrupted is the error of a flow that ctx has ended.
+// errInterrupted is the error of a flow that ended because of ctx.
 var errInterrupted = errors.New("interrupted before its end")
 
 // period is the time of a flow.
 type period struct {
 	start, stop time.Time
-	// deadline is the time at which a program is killed that has not ended.
+	// deadline is the time at which a running program is killed.
 	deadline time.Time
 }
 
@@ -59,10 +59,11 @@ func (f *flow) run(ctx context.Context, zero time.Time) *outcome {
 	return r
 }
 
-// serverEndTime is the longest time between the close of a server's connections and its known end.
+// serverEndTime is the longest time between the close of a server's connections and the detection
+// of its end.
 const serverEndTime = 200 * time.Millisecond
 
-// failure returns the reason of a server's death; empty if it runs.
+// failure returns the reason of a server's end; empty while it runs.
 func (o *server) failure() string {
 	timeout := time.NewTimer(serverEndTime)
 	defer timeout.Stop()
@@ -76,7 +77,7 @@ func (o *server) failure() string {
 	return ""
 }
 
-// waitUntil waits for a time.
+// waitUntil waits until a time.
 func waitUntil(ctx context.Context, at time.Time) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
@@ -98,13 +99,13 @@ func (f *flow) client(args []string, stdout, stderr io.Writer) (*machine.Process
 	return f.from.Start(c)
 }
 
-// end is the end of a program.
+// end describes the end of a program.
 type end struct {
 	signaled bool  // at its stop
 	err      error // of exec
 }
 
-// await waits for a program and sends it a signal at its stop. At the deadline, and when ctx ends,
+// await waits for a program and sends it a signal at its stop. At the deadline, or when ctx ends,
 // it kills the program and returns an error.
 func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, signal unix.Signal, deadline time.Time,
 ) (end, error) {
@@ -131,15 +132,15 @@ func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, si
 	}
 }
 
-// program is the name of the client's program.
+// program returns the name of the client's program.
 func (f *flow) program() string { return clients[f.Flow.Protocol].Programs[0] }
 
-// failed returns the error of a client that ended on its own.
+// failed returns the error of a client that ended by itself.
 func (f *flow) failed(reason string) error {
 	return fmt.Errorf("%s from %s to %s (%s) failed: %s", f.program(), f.From, f.To, f.target(), reason)
 }
 
-// unreached is the error of a client that had no connection.
+// unreached returns the error of a client without a connection.
 func (f *flow) unreached(reason string) error {
 	return fmt.Errorf("%s could not reach %s (%s): %s: %s", f.From, f.To, f.target(), f.program(), reason)
 }
@@ -152,7 +153,7 @@ func (f *flow) target() string {
 }
 
 // reason returns a program's message. If the program printed nothing or was killed, it returns the
-// error of its end.
+// error of the program's end.
 func reason(said string, err error) string {
 	said = strings.TrimSpace(said)
 	var exit *exec.ExitError
@@ -168,5 +169,5 @@ func reason(said string, err error) string {
 	return "it ended early and said nothing"
 }
 
-// seconds writes a time for the options of programs.
+// seconds formats a time for the options of programs.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

@@ -11,8 +11,8 @@ import (
 	"airtide/internal/sys/leftover"
 )
 
-// content is the folder of httpd's documents and httpd's own files. It is among temporary files,
-// since httpd's user may be unable to read the run's folder.
+// content is the folder with httpd's documents and files. It is a temporary folder, because httpd's
+// user may be unable to read the run's folder.
 type content struct{ root string }
 
 const (
@@ -25,7 +25,7 @@ const (
 	accepted     = "Status: 204 No Content\r\n\r\n"
 )
 
-// plainPath needs no quoting in httpd's configuration.
+// plainPath matches paths that need no quotes in httpd's configuration.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+@=:-]+$`)
 
 func newContent() (*content, error) {
@@ -43,13 +43,13 @@ func newContent() (*content, error) {
 
 func (c *content) fill() error {
 	if !plainPath.MatchString(c.root) {
-		return fmt.Errorf("httpd does not take the name of the folder for temporary files, %q: "+
+		return fmt.Errorf("httpd does not accept the name of the folder for temporary files, %q:  "+
 			"set TMPDIR to one of letters, digits and _./-", c.root)
 	}
 	if err := os.Mkdir(c.documents(), 0o755); err != nil {
 		return fmt.Errorf("making httpd's documents: %w", err)
 	}
-	// The rights of others must not depend on the user's umask.
+	// The permissions of other users must not depend on the umask.
 	for _, folder := range []string{c.root, c.documents()} {
 		if err := os.Chmod(folder, 0o755); err != nil {
 			return fmt.Errorf("opening httpd's documents to its user: %w", err)
@@ -61,7 +61,7 @@ func (c *content) fill() error {
 	return c.file(zerosName, "", zerosBytes)
 }
 
-// file makes a document, with zeros behind its text up to its size.
+// file makes a document: a text, followed by zeros up to the size.
 func (c *content) file(name, text string, size int64) error {
 	path := filepath.Join(c.documents(), name)
 	err := os.WriteFile(path, []byte(text), 0o644)
@@ -77,7 +77,7 @@ func (c *content) file(name, text string, size int64) error {
 	return nil
 }
 
-// uploadPath is the file of a size that curl sends, on curl's machine.
+// uploadPath returns the file that curl uploads, on curl's machine.
 func (c *content) uploadPath(size int64) string {
 	return filepath.Join(c.root, "upload-"+strconv.FormatInt(size, 10))
 }

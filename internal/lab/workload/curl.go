@@ -17,13 +17,12 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// mostTransfers is more than any flow has time for.
+// mostTransfers is more than the transfers of any flow.
 const mostTransfers = 10_000_000
 
-// curlArgs are the arguments of every curl. It writes a line for each transfer to its standard
-// error, which is not buffered, so the lines are there when curl is killed. Each value costs a
-// system call: curl's own JSON has 1500, which in an emulated machine take as long as a short
-// transfer.
+// curlArgs returns the common arguments of curl. It writes one line per transfer to its unbuffered
+// standard error, so no line is lost when curl is killed. Each value costs a system call, and
+// curl's own JSON needs 1500, which take as long as a short transfer in an emulated machine.
 func (f *flow) curlArgs() []string {
 	return []string{
 		"--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--fail-early", "--http1.1",
@@ -32,9 +31,9 @@ func (f *flow) curlArgs() []string {
 	}
 }
 
-// httpArgs are the arguments for http_put, http_get and transfers. One curl makes the requests of a
-// flow with a size, one after another, over one connection. For transfers the server closes the
-// connection after each answer.
+// httpArgs returns the arguments for http_put, http_get and transfers. One curl makes all requests
+// of a flow with a size, one after another, over one connection. For transfers the server closes
+// the connection after each answer.
 func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 	args := f.curlArgs()
 	size := int64(f.Flow.Size)
@@ -52,8 +51,8 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 				return nil, err
 			}
 		}
-		// Without the header curl would ask first whether the server takes more than 1 MB, and wait
-		// for its answer.
+		// Without the header curl would ask whether the server accepts more than 1 MB, and wait for
+		// the answer.
 		args = append(args, "--header", "Expect:", "--upload-file", source)
 	}
 	url := "http://" + hostPort(f.to.Address(), f.port) + "/" + document
@@ -67,7 +66,7 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 	return append(args, fmt.Sprintf("%s?[1-%d]", url, count)), nil
 }
 
-// http carries out http_put, http_get and transfers: a curl for each of the flow's connections.
+// http runs http_put, http_get and transfers, with a curl for each connection of the flow.
 func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 	return f.perConnection(r, func(i int, out *os.File, begun func()) error {
 		args, err := f.httpArgs(time.Until(when.stop))
@@ -79,8 +78,8 @@ func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 		if err != nil {
 			return err
 		}
-		// With a size, curl would continue with the next transfer. It is killed, and its last
-		// transfer does not count. Without a size, curl ends on its own.
+		// With a size, curl would continue with the next transfer, so it is killed, and its last
+		// transfer does not count. Without a size, curl ends by itself.
 		kill := when.stop
 		if f.Flow.Size == 0 {
 			kill = when.deadline.Add(time.Second)
@@ -97,9 +96,9 @@ func (f *flow) http(ctx context.Context, when period, r *outcome) error {
 	})
 }
 
-// perConnection calls run for each of the flow's connections, with a file for its curl's output,
-// and adds up the reports. Run calls begun at the start of a transfer. Without that call a transfer
-// counts from the end of the transfer before.
+// perConnection calls run for each connection of the flow, with a file for curl's output, and sums
+// the reports. run calls begun at the start of a transfer. Without this call a transfer starts at
+// the end of the previous one.
 func (f *flow) perConnection(r *outcome, run func(i int, out *os.File, begun func()) error) error {
 	errs := make([]error, f.Flow.Parallel)
 	files := make([]*os.File, f.Flow.Parallel)
@@ -150,7 +149,8 @@ func (f *flow) perConnection(r *outcome, run func(i int, out *os.File, begun fun
 	return firstOf(errs)
 }
 
-// firstOf joins errors without repeating a message: the connections of a flow fail alike.
+// firstOf joins errors and drops repeated messages, because the connections of a flow often fail in
+// the same way.
 func firstOf(errs []error) error {
 	var different []error
 	said := map[string]bool{}
@@ -166,7 +166,7 @@ func firstOf(errs []error) error {
 // curl's exit status for a time limit (libcurl-errors(3)).
 const curlTimedOut = 28
 
-// checkReports returns an error if a curl did not do its work.
+// checkReports returns an error if a curl failed.
 func (f *flow) checkReports(reports []curlReport, said string, e end) error {
 	completed := 0
 	for _, c := range reports {
@@ -211,12 +211,12 @@ type curlReport struct {
 	Message     string // "" unless it failed
 }
 
-// curlFormat is curl's report of a transfer, in the order of curlReport. The message has spaces and
-// is the last.
+// curlFormat is the format of curl's report of a transfer, in the order of curlReport. The message
+// is last, because it contains spaces.
 const curlFormat = `%{exitcode} %{num_connects} %{local_port} %{time_connect} %{time_total} ` +
 	`%{size_upload} %{size_download} %{errormsg}`
 
-// parseCurl reads a line of curlFormat. It reports false for another line.
+// parseCurl parses a line of curlFormat. It reports false for other lines.
 func parseCurl(line string) (c curlReport, ok bool) {
 	fields := strings.SplitN(line, " ", 8)
 	if len(fields) < 8 {
@@ -256,12 +256,12 @@ func (f *flow) readCurl(path string) ([]curlReport, string, error) {
 	return reports, said, err
 }
 
-// readCurl reads the reports, and curl's last other line. A report is cut off if curl was killed
-// while writing it.
+// readCurl reads the reports and curl's last other line. If curl was killed while writing a report,
+// the report is incomplete.
 func readCurl(path string) (reports []curlReport, said string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("reading what curl said: %w", err)
+		return nil, "", fmt.Errorf("reading curl's output: %w", err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -273,7 +273,7 @@ func readCurl(path string) (reports []curlReport, said string, err error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, "", fmt.Errorf("reading what curl said: %w", err)
+		return nil, "", fmt.Errorf("reading curl's output: %w", err)
 	}
 	return reports, said, nil
 }

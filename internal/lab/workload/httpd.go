@@ -23,12 +23,13 @@ var moduleFolders = []string{
 	"/usr/local/apache2/modules",
 }
 
-// httpdThreads is how many connections one of httpd's processes serves at once.
+// httpdThreads is the number of connections that one httpd process serves at the same time.
 const httpdThreads = 64
 
-// text is the configuration of a minimal server for the flows. mod_asis replaces the answer 405 to
-// an upload by a document with status 204, so an upload is read completely and stored nowhere.
-// ServerName avoids a slow name lookup, and the user is a number because its name differs.
+// text returns the configuration of a minimal server for the flows. For an upload, mod_asis
+// replaces the answer 405 by a document with status 204, so httpd reads the upload completely and
+// stores nothing. ServerName avoids a slow name lookup; the user is a number because its name
+// differs between distributions.
 func (c *httpdConfig) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `ServerRoot "%[1]s"
@@ -71,7 +72,7 @@ ErrorDocument 405 "/%[5]s"
 }
 
 type (
-	// httpdConfig is what differs between configurations.
+	// httpdConfig contains the differences between configurations.
 	httpdConfig struct {
 		root, documents string
 		modules         []httpdModule
@@ -112,7 +113,7 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 		o.ports = append(o.ports, f.port)
 		once := f.Flow.Protocol == plan.Transfers || f.Flow.Protocol == plan.Web
 		listen = append(listen, httpdListen{hostPort(on.Address(), f.port), once})
-		connections += 2 * f.Flow.Parallel // one may be closing while the next begins
+		connections += 2 * f.Flow.Parallel // one may be closing while the next one opens
 	}
 	processes := connections/httpdThreads + 1
 	config, err := s.create("httpd-" + on.Name() + ".conf")
@@ -125,7 +126,7 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	if err := errors.Join(err, config.Close()); err != nil {
 		return fmt.Errorf("writing httpd's configuration: %w", err)
 	}
-	// httpd reads its configuration before it changes to the user nobody.
+	// httpd reads its configuration before it switches to the user nobody.
 	name, err := filepath.Abs(config.Name())
 	if err != nil {
 		return fmt.Errorf("finding httpd's configuration: %w", err)
@@ -134,8 +135,8 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 	return s.serve(o, path, []string{"-D", "FOREGROUND", "-f", name}, "httpd-"+on.Name()+".log")
 }
 
-// httpdModules returns the required modules that exist as files. httpd may have the others built
-// in.
+// httpdModules returns the required modules that exist as files. Other modules may be built into
+// httpd.
 func httpdModules() ([]httpdModule, error) {
 	for _, folder := range moduleFolders {
 		var found []httpdModule
@@ -183,5 +184,5 @@ func (o *server) httpAnswers() error {
 	return nil
 }
 
-// answerTime limits the time of a server's answer to its own machine.
+// answerTime is the longest time of a server's answer to its own machine.
 const answerTime = 5 * time.Second

@@ -13,17 +13,18 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// iperfSpare is added to a flow's time. iperf3 takes whole seconds only, so it is given more and
-// interrupted at its stop; both ends then report as usual.
+// iperfSpare is added to a flow's time. iperf3 accepts only whole seconds, so it gets more time and
+// a signal at its stop; both ends then report as usual.
 const iperfSpare = time.Hour
 
 // iperfInterval is the time between a server's reports, in s.
 const iperfInterval = "1"
 
-// iperfMaxInterval is the most that iperf3 takes, in s.
+// iperfMaxInterval is iperf3's longest interval, in s.
 const iperfMaxInterval = 60
 
-// iperfInterval is the interval of the client's reports: a second of real time, if iperf3 takes it.
+// iperfInterval returns the interval of the client's reports: a second of real time, if iperf3
+// accepts it.
 func (f *flow) iperfInterval() string {
 	return strconv.FormatFloat(min(f.from.ClockRate(), iperfMaxInterval), 'f', -1, 64)
 }
@@ -40,11 +41,11 @@ func (s *Session) startIperf(f *flow) error {
 	}, f.Name+"-server.json")
 }
 
-// iperfMaxTime is the most that iperf3 takes, in s.
+// iperfMaxTime is iperf3's longest time, in s.
 const iperfMaxTime = 86400
 
-// iperfArgs are the client's arguments, by its machine's clock. The plan's rate is the whole
-// flow's; iperf3 wants the rate of each connection.
+// iperfArgs returns the client's arguments, in times of its machine's clock. The plan's rate is for
+// the whole flow, but iperf3 expects the rate of each connection.
 func (f *flow) iperfArgs(left time.Duration) []string {
 	args := []string{
 		"--client", f.to.Address().String(), "--port", strconv.Itoa(int(f.port)), "--json", "--interval",
@@ -52,7 +53,7 @@ func (f *flow) iperfArgs(left time.Duration) []string {
 		"--time", strconv.Itoa(min(int(math.Ceil(f.guestTime(left+iperfSpare).Seconds())), iperfMaxTime)),
 		"--connect-timeout", strconv.FormatInt(f.guestTime(f.options.ConnectTimeout).Milliseconds(), 10),
 		"--parallel", strconv.Itoa(f.Flow.Parallel),
-		// 0 is without bound.
+		// Zero means no limit.
 		"--bitrate", strconv.FormatInt(int64(float64(f.Flow.Rate)/f.from.ClockRate())/int64(f.Flow.Parallel), 10),
 	}
 	if f.Flow.Protocol == plan.UDP {
@@ -70,7 +71,7 @@ func (f *flow) iperfArgs(left time.Duration) []string {
 	return args
 }
 
-// iperf carries out tcp and udp.
+// iperf runs tcp and udp.
 func (f *flow) iperf(ctx context.Context, when period, r *outcome) error {
 	out, err := f.create(f.Name + "-client.json")
 	if err != nil {
@@ -101,7 +102,7 @@ func (f *flow) iperf(ctx context.Context, when period, r *outcome) error {
 	case !e.signaled:
 		return f.failed(reason(client.Error, e.err))
 	}
-	// The server knows of the end and writes its half.
+	// The server has noticed the end and writes its report.
 	timeout := time.NewTimer(time.Until(when.deadline))
 	defer timeout.Stop()
 	select {

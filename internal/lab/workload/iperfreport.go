@@ -11,15 +11,14 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// iperfReport is the used part of the JSON that iperf3 writes at each end.
+// iperfReport is the used part of the JSON report of an iperf3 end.
 type iperfReport struct {
 	Error string `json:"error"`
 	Start struct {
 		Connected []struct{} `json:"connected"`
 	} `json:"start"`
 	End struct {
-		// A stream has sender and receiver (tcp), or udp. An interrupted end knows its own side
-		// only.
+		// A stream has sender and receiver (tcp), or udp. An interrupted end has only its own side.
 		Streams []struct {
 			Sender   iperfStream `json:"sender"`
 			Receiver iperfStream `json:"receiver"`
@@ -28,7 +27,7 @@ type iperfReport struct {
 	} `json:"end"`
 }
 
-// iperfStream is a connection, in an interval or over all.
+// iperfStream describes a connection in an interval or in total.
 type iperfStream struct {
 	Start      float64 `json:"start"` // s
 	End        float64 `json:"end"`
@@ -37,7 +36,7 @@ type iperfStream struct {
 	Lost       int64   `json:"lost_packets"`
 	Packets    int64   `json:"packets"`
 	OutOfOrder int64   `json:"out_of_order"`
-	// Sender marks a connection on which the reporting end sends.
+	// Sender is true if the reporting end sends on the connection.
 	Sender bool `json:"sender"`
 }
 
@@ -49,7 +48,7 @@ func readIperf(path string) (*iperfReport, error) {
 	return parseIperf(b)
 }
 
-// parseIperf skips warnings before and behind the JSON.
+// parseIperf parses a report and skips warnings around the JSON.
 func parseIperf(b []byte) (*iperfReport, error) {
 	r := &iperfReport{}
 	if err := json.NewDecoder(bytes.NewReader(b[max(0, bytes.IndexByte(b, '{')):])).Decode(r); err != nil {
@@ -58,7 +57,7 @@ func parseIperf(b []byte) (*iperfReport, error) {
 	return r, nil
 }
 
-// toRealTime converts the times of a report from a clock of a rate.
+// toRealTime converts the times of a report from a clock with a rate to real time.
 func (r *iperfReport) toRealTime(clock float64) {
 	scale := func(s *iperfStream) {
 		s.Start /= clock
@@ -73,16 +72,17 @@ func (r *iperfReport) toRealTime(clock float64) {
 	}
 }
 
-// duration is a time in seconds, to the nearest nanosecond.
+// duration converts seconds to a time, rounded to nanoseconds.
 func duration(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
 
-// trafficOf joins the reports of the sender's end and the receiver's. The duration is the client's:
-// the duration of an interrupted server ends with its last whole interval (iperf3 3.12).
+// trafficOf joins the reports of the sender's and the receiver's end. The duration comes from the
+// client, because the duration of an interrupted server ends with its last whole interval (iperf3
+// 3.12).
 func trafficOf(f plan.Flow, sender, receiver, client *iperfReport) *traffic {
 	t := &traffic{}
 	receiving := 0
 	for _, s := range sender.End.Streams {
-		// The stream marked as sender at the sender's end.
+		// Use the stream that the sender's end marks as sender.
 		if s.UDP.Sender {
 			t.sent += s.UDP.Packets
 		}
@@ -103,7 +103,7 @@ func trafficOf(f plan.Flow, sender, receiver, client *iperfReport) *traffic {
 		}
 	}
 	if f.Protocol == plan.UDP {
-		// iperf3 3.12 leaves the bytes of a receiver's datagrams out.
+		// iperf3 3.12 does not report the bytes of received datagrams.
 		t.receivedBytes = t.received * int64(f.Length)
 		t.jitter /= time.Duration(max(1, receiving))
 	}

@@ -13,18 +13,18 @@ import (
 type outcome struct {
 	result.Flow
 	started time.Duration // since time zero
-	// forward is the data from From to To, reverse the data from To to From; nil without any.
+	// forward is the data from From to To, and reverse the data from To to From; nil without data.
 	forward, reverse *traffic
 }
 
-// traffic is data in one direction, of all connections of the flow together.
+// traffic describes data in one direction, summed over the connections of the flow.
 type traffic struct {
 	receivedBytes int64         // read by the receiver's program
 	duration      time.Duration // from the establishment of the connections to the stop
 	// rateBps is the received data over the duration, in bit/s.
 	rateBps float64
-	// Of udp. Lost datagrams are gaps that the receiver saw; datagrams on their way at the end do
-	// not count.
+	// These counts are for udp. Lost datagrams are gaps that the receiver saw; datagrams in flight
+	// at the end do not count.
 	sent, received, lost, outOfOrder int64
 	jitter                           time.Duration // RFC 3550's, mean of the connections
 }

@@ -14,7 +14,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// ping sends requests until the flow's stop, and waits for the last answers.
+// ping sends requests until the flow's stop, and then waits for the last answers.
 func (f *flow) ping(ctx context.Context, when period, r *outcome) error {
 	interval := time.Duration(f.Flow.Interval)
 	count := max(1, int(math.Ceil(float64(time.Until(when.stop))/float64(interval))))
@@ -27,7 +27,7 @@ func (f *flow) ping(ctx context.Context, when period, r *outcome) error {
 	}
 	defer out.Close()
 	r.addOutput(out.Name())
-	patience := f.options.Grace / 2 // then ping is asked to sum up
+	patience := f.options.Grace / 2 // then ping gets a signal to print its summary
 	p, err := f.client([]string{
 		"-n", "-c", strconv.Itoa(count), "-i", seconds(f.guestTime(interval)), "-s",
 		strconv.FormatInt(int64(f.Flow.Length), 10),
@@ -69,19 +69,19 @@ var (
 	pingSummary = regexp.MustCompile(`(?m)^(\d+) packets transmitted, (\d+) received`)
 )
 
-// pingAnswers is the output of ping.
+// pingAnswers is the parsed output of ping.
 type pingAnswers struct {
 	sent, received int64
 	all            []answer // in the order of their arrival
 }
 
 type answer struct {
-	sequence int64 // of the request, from 1 on
+	sequence int64 // of the request, counted from 1
 	rtt      time.Duration
 }
 
-// readPing parses the output of iputils' ping. It reports false for output without a summary, which
-// is not whole. Ping marks a duplicate answer, which then does not match.
+// readPing parses the output of iputils' ping. It reports false if the output has no summary and so
+// is incomplete. It ignores duplicate answers, because ping marks them.
 func readPing(text string) (p pingAnswers, ok bool) {
 	summary := pingSummary.FindStringSubmatch(text)
 	if summary == nil {

@@ -7,12 +7,11 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// FirstPort is below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from
-// 32768 on).
+// FirstPort is below the ports that Linux assigns to clients (net.ipv4.ip_local_port_range starts
+// at 32768).
 const FirstPort = 20001
 
-// Ports assigns each flow its own port at its server, from first upwards. A flow of ping has port
-// 0.
+// Ports assigns each flow a port at its server, counting up from first. A ping flow has port 0.
 func Ports(first uint16, flows []plan.FlowSetup) ([]uint16, error) {
 	ports := make([]uint16, len(flows))
 	next := int(first)

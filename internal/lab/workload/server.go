@@ -15,19 +15,19 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// server is a program that answers.
+// server is a program that answers the clients.
 type server struct {
 	name    string // of the program
 	on      *machine.Namespace
 	ports   []uint16 // TCP
 	process *machine.Process
 	output  *os.File
-	// answers, if not nil, checks a server that listens.
+	// answers checks a listening server, if it is not nil.
 	answers func() error
 }
 
-// startServers starts an iperf3 for each of its flows, because one serves one client at a time, and
-// an httpd for each machine that needs one.
+// startServers starts an iperf3 for each iperf3 flow, because it serves one client at a time, and
+// an httpd for each machine that needs it.
 func (s *Session) startServers() error {
 	for _, f := range s.flows {
 		switch f.Flow.Protocol {
@@ -58,7 +58,7 @@ func (s *Session) startServers() error {
 	return nil
 }
 
-// serve starts a server's program, which writes all to one file.
+// serve starts a server's program. All its output goes to one file.
 func (s *Session) serve(o *server, path string, args []string, file string) error {
 	taken := map[uint16]bool{}
 	err := machine.In(o.on.Namespace, func() error { return listeners(taken) })
@@ -82,7 +82,7 @@ func (s *Session) serve(o *server, path string, args []string, file string) erro
 	return nil
 }
 
-// lastWords is how a server ended, and its last lines.
+// lastWords returns the end of a server and its last lines, for a message.
 func (o *server) lastWords() string {
 	how := "it ended"
 	if err := o.process.Err(); err != nil {
@@ -139,8 +139,7 @@ func (o *server) ready(ctx context.Context, limit time.Duration) error {
 // tcpListen is TCP_LISTEN as /proc/net/tcp writes it.
 const tcpListen = "0A"
 
-// listeners collects the TCP ports on which something listens in the namespace of the calling
-// thread.
+// listeners collects the listening TCP ports in the namespace of the calling thread.
 func listeners(ports map[uint16]bool) error {
 	for _, name := range []string{"tcp", "tcp6"} {
 		f, err := os.Open("/proc/thread-self/net/" + name)
@@ -148,7 +147,7 @@ func listeners(ports map[uint16]bool) error {
 			continue // a kernel without IPv6
 		}
 		if err != nil {
-			return fmt.Errorf("reading which ports are open: %w", err)
+			return fmt.Errorf("reading the open ports: %w", err)
 		}
 		defer f.Close()
 		lines := bufio.NewScanner(f)
@@ -163,11 +162,11 @@ func listeners(ports map[uint16]bool) error {
 			}
 		}
 		if err := lines.Err(); err != nil {
-			return fmt.Errorf("reading which ports are open: %w", err)
+			return fmt.Errorf("reading the open ports: %w", err)
 		}
 	}
 	return nil
 }
 
-// hostPort is an address and port as a URL has them.
+// hostPort returns an address and port in the form of a URL.
 func hostPort(a netip.Addr, port uint16) string { return netip.AddrPortFrom(a, port).String() }

@@ -14,17 +14,18 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// Options of a session. Zero values stand for the defaults.
+// Options of a session. Zero values mean the defaults.
 type Options struct {
-	// Folder, which must exist, takes the output of programs.
+	// Folder is an existing folder for the output of programs.
 	Folder string
-	// Seed of the sizes and pauses of web.
+	// Seed determines the sizes and pauses of web.
 	Seed uint64
 	// FirstPort of the flows' ports; default FirstPort.
 	FirstPort uint16
-	// ConnectTimeout is how long a client tries to reach its server; default 10 s.
+	// ConnectTimeout limits the time of a client's attempts to reach its server; the default is 10
+	// s.
 	ConnectTimeout time.Duration
-	// Grace is how long a program may go on after its stop, and a server may take to start; default
+	// Grace limits the time of a program after its stop, and the start of a server; the default is
 	// 10 s.
 	Grace time.Duration
 }
@@ -50,7 +51,7 @@ type Session struct {
 	tools   map[plan.Protocol]string
 }
 
-// flow is one flow with its ends.
+// flow is one flow with its two ends.
 type flow struct {
 	plan.FlowSetup
 	*Session
@@ -58,14 +59,14 @@ type flow struct {
 	to     *machine.Namespace
 	port   uint16
 	server *server // nil for ping
-	// group has the clients of flows whose program has no option for the congestion control.
+	// group contains the client programs that have no option for the congestion control.
 	group *machine.CongestionGroup
-	// command is the first client's.
+	// command is the command of the first client.
 	first   sync.Once
 	command []string
 }
 
-// clients is the client's program of each protocol.
+// clients maps each protocol to its client program.
 var clients = map[plan.Protocol]machine.Tool{
 	plan.TCP: machine.Iperf3, plan.UDP: machine.Iperf3,
 	plan.HTTPPut: machine.Curl, plan.HTTPGet: machine.Curl, plan.Transfers: machine.Curl, plan.Web: machine.Curl,
@@ -122,11 +123,11 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines machine.Set, 
 // findMachines finds both ends of the flow. Only a namespace can be a server.
 func (f *flow) findMachines(machines machine.Set) error {
 	if f.from = machines.Get(f.From); f.from == nil {
-		return fmt.Errorf("flow %s is of the machine %s, which is not there", f.Name, f.From)
+		return fmt.Errorf("flow %s: unknown machine %s", f.Name, f.From)
 	}
 	to := machines.Get(f.To)
 	if to == nil {
-		return fmt.Errorf("flow %s is of the machine %s, which is not there", f.Name, f.To)
+		return fmt.Errorf("flow %s: unknown machine %s", f.Name, f.To)
 	}
 	server, ok := to.(*machine.Namespace)
 	if !ok {
@@ -136,13 +137,13 @@ func (f *flow) findMachines(machines machine.Set) error {
 	return nil
 }
 
-// guestTime is a time by the clock of the flow's client.
+// guestTime converts a time to the clock of the flow's client.
 func (f *flow) guestTime(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * f.from.ClockRate())
 }
 
-// prepareCongestion makes sure of the flow's own congestion control. iperf3 has an option for it,
-// curl has not.
+// prepareCongestion prepares the flow's own congestion control. iperf3 has an option for it, but
+// curl does not.
 func (f *flow) prepareCongestion() (err error) {
 	if f.Flow.Congestion == "" {
 		return nil
@@ -157,7 +158,8 @@ func (f *flow) prepareCongestion() (err error) {
 }
 
 // Run runs the flows and returns their results in the same order. Times count from time zero. It
-// ends at the latest a grace after the last stop, and at once with ctx. A failed flow has an Error.
+// returns Options.Grace after the last stop at the latest, or as soon as ctx ends; a failed flow
+// has an Error.
 func (s *Session) Run(ctx context.Context, zero time.Time) []result.Flow {
 	var flows []result.Flow
 	for _, o := range s.run(ctx, zero) {
@@ -200,7 +202,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// create makes a file in the run's folder. All writers append to it.
+// create makes a file in the run's folder. Several writers may append to it.
 func (s *Session) create(name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.options.Folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"airtide/internal/lab/plan"
 )
 
-// Client is the program that opens a protocol's connections.
+// Client returns the program that opens a protocol's connections.
 func Client(p plan.Protocol) machine.Tool { return clients[p] }
 
-// Tools are the programs that a protocol's flows need.
+// Tools returns the programs that a protocol's flows need.
 func Tools(p plan.Protocol) []machine.Tool {
 	switch client := clients[p]; client.Package {
 	case machine.Curl.Package:

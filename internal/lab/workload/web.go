@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// web runs short downloads. The flow's parallel is the number of simultaneous users. Each user
-// repeats a download, a curl with its own connection, and a pause; sizes and pauses are exponential
-// and follow from the seed.
+// web runs short downloads by several simultaneous users, as many as the flow's parallel. Each user
+// repeats a download, which is a curl with its own connection, and a pause. Sizes and pauses have
+// exponential distributions and depend on the seed.
 func (f *flow) web(ctx context.Context, when period, r *outcome) error {
 	return f.perConnection(r, func(i int, out *os.File, begun func()) error {
 		random := f.random(i)
@@ -41,7 +41,7 @@ func (f *flow) web(ctx context.Context, when period, r *outcome) error {
 	})
 }
 
-// errStopped means that the flow was stopped during a download.
+// errStopped is the error of a download during the stop of the flow.
 var errStopped = errors.New("stopped")
 
 func (f *flow) download(ctx context.Context, when period, size int64, out *os.File) error {
