@@ -25,7 +25,7 @@ type running struct {
 
 	mutex  sync.Mutex
 	status Status
-	solos  int // steps of its own rate probe with bounded windows
+	solos  int // steps in rate probes with bounded windows
 }
 
 func (r *running) now() Status {

@@ -1,6 +1,6 @@
-// Package cwnd keeps a terminal's flows to their windows: it gives them a congestion control that
-// knows bounds, under a name of this agent alone, and sets and lifts the bounds of single sockets.
-// Needs Linux 6.4 (struct_ops links) and root.
+// Package cwnd bounds the congestion windows of a terminal's flows. It gives them a congestion
+// control with bounds, whose name is unique to this agent, and sets the bounds of single sockets.
+// It needs Linux 6.4 (struct_ops links) and root.
 package cwnd
 
 import (
@@ -16,8 +16,8 @@ import (
 	"airtide/internal/share/control"
 )
 
-// Bounder bounds the congestion windows of a terminal's flows until Close. It must not be used by
-// several goroutines at once.
+// Bounder bounds the congestion windows of a terminal's flows until Close. It is not safe for
+// concurrent use.
 type Bounder struct {
 	// Name is the name of the flows' congestion control.
 	Name string
@@ -26,7 +26,7 @@ type Bounder struct {
 	bounder *congestion.Bounder
 	tuned   *tune.Applied
 	cookies map[ends]uint64
-	lookNs  time.Duration // when sockets were looked for last
+	lookNs  time.Duration // time of the last search for sockets
 	set     map[uint64]setting
 }
 
@@ -63,8 +63,8 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 	return h, nil
 }
 
-// ExtendLease has bounds hold until a monotonic time and no longer, whatever becomes of this
-// process. Until it is called for the first time they hold for ever.
+// ExtendLease extends the lease of all bounds to a monotonic time. Bounds end then even if this
+// process hangs or is killed. Before the first call, bounds have no end.
 func (h *Bounder) ExtendLease(until time.Duration) error {
 	if err := h.bounder.Lease(int64(until)); err != nil {
 		return fmt.Errorf("holding flows: %w", err)
@@ -73,7 +73,7 @@ func (h *Bounder) ExtendLease(until time.Duration) error {
 }
 
 // Set replaces the bounds of all flows. now is a monotonic time. It returns the number of flows
-// without a known socket, whose socket has ended or was not found yet.
+// without a known socket.
 func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.SendBound) (missing int, err error) {
 	for _, b := range bounds {
 		if _, known := h.cookies[endsOf(b.Local, b.Remote)]; !known && now-h.lookNs >= lookEvery {
@@ -103,7 +103,7 @@ func (h *Bounder) Set(ctx context.Context, now time.Duration, bounds []control.S
 		}
 	}
 	for cookie := range h.set {
-		if _, still := wanted[cookie]; !still {
+		if _, bounded := wanted[cookie]; !bounded {
 			if err := h.bounder.Clear(congestion.Socket(cookie)); err != nil {
 				return missing, fmt.Errorf("letting flows go: %w", err)
 			}
@@ -134,7 +134,7 @@ func (h *Bounder) put(socket congestion.Scope, s setting) error {
 	return h.bounder.Set(socket, s.Bounds)
 }
 
-// findSockets finds the sockets that are held.
+// findSockets finds the sockets with this agent's congestion control.
 func (h *Bounder) findSockets(ctx context.Context) error {
 	r, err := h.tuned.Report(ctx)
 	if err != nil {
@@ -149,7 +149,8 @@ func (h *Bounder) findSockets(ctx context.Context) error {
 	return nil
 }
 
-// endsOf names a flow alike, whether its socket is of IPv4 or of IPv6 with mapped addresses.
+// endsOf returns the addresses of a flow. They are equal for IPv4 sockets and for IPv6 sockets with
+// mapped addresses.
 func endsOf(local, remote netip.AddrPort) ends {
 	plain := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 	return ends{plain(local), plain(remote)}

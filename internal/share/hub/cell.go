@@ -13,15 +13,14 @@ import (
 type cell struct {
 	tag   cellkey.Tag
 	relay *message.Relay
-	// local is which of this machine's addresses a terminal has sent to: bundles have to come from
-	// there.
+	// local maps a terminal to the address of this machine to which it sends. Bundles are sent from
+	// that address.
 	local map[netip.AddrPort]netip.Addr
 	sent  uint64 // bundles
 	lost  uint64 // bundles that could not be sent
 }
 
-// mostLocal is the greatest number of sources whose local address is remembered. Beyond it all are
-// forgotten and learnt again.
+// mostLocal is the greatest number of entries in cell.local. Beyond it, the map starts empty again.
 const mostLocal = 4 * message.DefaultMaxPeers
 
 func newCell(k cellkey.Key) *cell {
@@ -31,12 +30,11 @@ func newCell(k cellkey.Key) *cell {
 	}
 }
 
-// take takes a datagram of this cell in.
+// take handles a datagram of this cell.
 func (c *cell) take(p packet, nowNs int64) {
 	source := p.from
 	if source.Port() == p.socket.port() {
-		// Members know a source by its address without a port. A port is kept only for terminals
-		// behind a common address.
+		// A source has a port only if terminals behind one address differ in it.
 		source = netip.AddrPortFrom(source.Addr(), 0)
 	}
 	reply, reason := c.relay.Take(source, p.datagram, nowNs)
@@ -74,7 +72,7 @@ func (c *cell) count(err error) {
 	c.sent++
 }
 
-// Status is how a hub is doing.
+// Status is the state of a hub.
 type Status struct {
 	Time  time.Time `json:"time"`
 	Cells []Cell    `json:"cells"`
@@ -82,16 +80,16 @@ type Status struct {
 	Datagrams map[string]int `json:"datagrams"`
 }
 
-// Cell is how one cell is doing at a hub.
+// Cell is the state of a cell at a hub.
 type Cell struct {
 	Cell      string         `json:"cell"` // the tag of its key
 	Terminals int            `json:"terminals"`
-	Datagrams map[string]int `json:"datagrams"` // received, by what became of them
+	Datagrams map[string]int `json:"datagrams"` // received, by outcome
 	Bundles   uint64         `json:"bundles"`   // sent
-	Unsent    uint64         `json:"unsent"`    // bundles that the network did not take
+	Unsent    uint64         `json:"unsent"`    // bundles that could not be sent
 }
 
-// Status is how the hub is doing now.
+// Status returns the present state.
 func (h *Hub) Status() Status {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -1,7 +1,7 @@
 // Package hub is a relay on the wired side for terminals whose access point does not forward
-// datagrams between them. Each terminal sends its reports to the hub, and the hub passes them on to
-// the other members of the cell (message.Relay). A hub serves several cells, each with its own key,
-// over IPv4 and IPv6.
+// datagrams between them. Each terminal sends its reports to the hub, which forwards them to the
+// other members of the cell (message.Relay). A hub serves several cells with different keys over
+// IPv4 and IPv6.
 package hub
 
 import (
@@ -21,10 +21,10 @@ import (
 
 // Config lists the cells and addresses of a hub.
 type Config struct {
-	// Keys of the cells, at least one.
+	// Keys are the keys of the cells, at least one.
 	Keys []cellkey.Key
-	// Listen is an address with a port. Without an address it is all of the machine's, of both
-	// families.
+	// Listen is the listening address and port. An invalid address means all addresses of the
+	// machine.
 	Listen netip.AddrPort
 	// Step is called each second, if not nil.
 	Step func(Status)
@@ -34,15 +34,15 @@ type Config struct {
 type Hub struct {
 	config  Config
 	sockets []*socket
-	mutex   sync.Mutex // of all below
+	mutex   sync.Mutex // protects all fields below
 	cells   map[cellkey.Tag]*cell
 	order   []*cell
 	// strange counts the datagrams of unknown cells by reason.
 	strange [message.NumReasons]uint64
-	wake    chan struct{} // something is due earlier than it was
+	wake    chan struct{} // the next bundle is due earlier
 }
 
-// Open begins to listen.
+// Open opens the sockets of a hub.
 func Open(c Config) (*Hub, error) {
 	if len(c.Keys) == 0 {
 		return nil, errors.New("opening the hub: there is no key of a cell (airtide share key makes one)")
@@ -66,10 +66,10 @@ func Open(c Config) (*Hub, error) {
 	return h, nil
 }
 
-// Port is the one on which it listens.
+// Port returns the listening port.
 func (h *Hub) Port() uint16 { return h.sockets[0].port() }
 
-// Run passes reports on until the context ends.
+// Run forwards reports until the context ends.
 func (h *Hub) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	for _, s := range h.sockets {
@@ -82,7 +82,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	return parts.Wait()
 }
 
-// take takes a datagram in.
+// take gives a datagram to its cell.
 func (h *Hub) take(p packet) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

@@ -23,7 +23,7 @@ type socket struct {
 	six bool
 }
 
-// packet is a datagram on its way in.
+// packet is a received datagram.
 type packet struct {
 	socket   *socket
 	from     netip.AddrPort
@@ -46,7 +46,7 @@ func listen(at netip.AddrPort) ([]*socket, error) {
 			continue
 		}
 		sockets = append(sockets, s)
-		at = netip.AddrPortFrom(at.Addr(), s.port()) // both have the same one
+		at = netip.AddrPortFrom(at.Addr(), s.port()) // both sockets have the same port
 	}
 	for _, err := range errs {
 		if len(sockets) == 0 || errors.Is(err, unix.EADDRINUSE) {
@@ -88,7 +88,7 @@ func open(at netip.AddrPort, six bool) (*socket, error) {
 
 func (s *socket) port() uint16 { return s.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
 
-// receive gives each datagram to take, which may not keep it, until the context ends.
+// receive calls take with each datagram until the context ends. take must not keep the datagram.
 func (s *socket) receive(ctx context.Context, take func(packet)) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -99,7 +99,7 @@ func (s *socket) receive(ctx context.Context, take func(packet)) error {
 		case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed):
 			return nil
 		case errors.Is(err, unix.ECONNREFUSED):
-			continue // an ICMP message of one terminal: it is not there now
+			continue // an ICMP message: a terminal is absent
 		case err != nil:
 			return fmt.Errorf("hearing the terminals: %w", err)
 		}
@@ -108,7 +108,7 @@ func (s *socket) receive(ctx context.Context, take func(packet)) error {
 	}
 }
 
-// destination is the address that a datagram came to.
+// destination returns the address to which a datagram was sent.
 func (s *socket) destination(control []byte) netip.Addr {
 	var ip net.IP
 	if s.six {

@@ -33,7 +33,7 @@ type Config struct {
 	Interface string
 	// Port to listen on, 0 for Port. All members of a group use the same.
 	Port uint16
-	// Peers are reached by unicast, a hub among them.
+	// Peers are reached by unicast. They may include a hub.
 	Peers []netip.AddrPort
 }
 
@@ -169,8 +169,8 @@ func (c *conn) mark() error {
 	return ipv4.NewPacketConn(c).SetTOS(classSelector5)
 }
 
-// join has the group's datagrams delivered, and sends its own on that interface and no farther than
-// it. Others on this machine do not hear them, so neither does the sender.
+// join joins the group on an interface and sends to it on the same link only. Multicast loopback is
+// off, so that this machine does not receive its own datagrams.
 func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	to := &net.UDPAddr{IP: group.AsSlice()}
 	if c.six {
@@ -245,7 +245,7 @@ func (l *Link) Receive(ctx context.Context, take func(from netip.AddrPort, datag
 				case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 					return
 				case errors.Is(err, unix.ECONNREFUSED):
-					continue // an ICMP message of one peer: it is not there now
+					continue // an ICMP message: a peer is absent
 				case errors.Is(err, os.ErrDeadlineExceeded):
 					return
 				case err != nil:

@@ -46,8 +46,8 @@ type station struct {
 }
 
 const (
-	// askEvery is how often the rate is asked for, and median of how many counts: drivers try other
-	// rates now and then.
+	// askEvery is the interval of rate queries. The median of so many rates counts, because drivers
+	// sometimes try other rates.
 	askEvery = 500 * time.Millisecond
 	median   = 3
 )
@@ -210,10 +210,10 @@ func of(s *wifi.StationInfo) PHY {
 	return p
 }
 
-// State is how a station is doing. Zeros are not known.
+// State is the state of a station. Zero values are unknown.
 type State struct {
-	// PHYBps is the median of the last three PHY rates. AloneBps is the TCP goodput of a station
-	// alone at this rate. Both are in bit/s.
+	// PHYBps is the median of the last three PHY rates. StandaloneBps is the TCP goodput of a lone
+	// station at this rate. Both are in bit/s.
 	PHYBps, StandaloneBps float64
 	// SingleFrames means that the radio does not aggregate frames.
 	SingleFrames bool
@@ -241,7 +241,7 @@ func middle(last []PHY) State {
 	}
 }
 
-// Close ends the questions.
+// Close ends the queries.
 func (r *Radio) Close() error {
 	r.stop()
 	r.wait.Wait()

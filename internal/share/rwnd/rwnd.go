@@ -26,8 +26,7 @@ type Bound struct {
 	Bytes uint32
 }
 
-// Windows bounds the windows of one network namespace. It must not be used by several goroutines at
-// once.
+// Windows bounds the receive windows of a network namespace. It is not safe for concurrent use.
 type Windows struct {
 	objects windowObjects
 	devices devices
@@ -38,12 +37,12 @@ type Windows struct {
 // flow holds the bound and the last counters of a connection.
 type flow struct {
 	bytes  uint32
-	listed bool // among those of the Set that runs
+	listed bool // in the bounds of the running Set
 	last   windowRwndSeen
 }
 
 // Attach attaches to an interface of the calling thread's network namespace, or to all interfaces
-// but loopback if device is "". No window is bounded before Set and Renew. The error is
+// but loopback if device is "". No window is bounded before Set and ExtendLease. The error wraps
 // ErrNotSupported if the kernel lacks TCX.
 func Attach(device string) (w *Windows, err error) {
 	// Kernels before 5.11 count BPF memory against a limit.
@@ -140,9 +139,9 @@ func gone(err error) error {
 
 // Sample is a measurement of a connection between two calls of Measure.
 type Sample struct {
-	// RTT and MinRTT are the mean and the smallest of the round-trip times, from an acknowledgement
-	// that leaves to the first data that its sender sent having it; 0 without any, as of
-	// connections without TCP timestamps.
+	// RTT and MinRTT are the mean and the smallest round-trip time: from an acknowledgement to the
+	// first data that the sender sent after it. They are 0 if unknown, for example without TCP
+	// timestamps.
 	RTT, MinRTT time.Duration
 	// InUse is the share of round trips in which the sender used the whole bounded window.
 	InUse float64
@@ -185,7 +184,7 @@ func (f *flow) grown(now windowRwndSeen, period uint64) (s Sample) {
 	return s
 }
 
-// Close lets all windows go.
+// Close lifts all bounds.
 func (w *Windows) Close() error {
 	if err := errors.Join(w.devices.close(), w.objects.Close()); err != nil {
 		return fmt.Errorf("letting receive windows go: %w", err)
@@ -193,7 +192,7 @@ func (w *Windows) Close() error {
 	return nil
 }
 
-// keyOf is a connection as the programs name it: IPv4 mapped into IPv6, in network order.
+// keyOf returns the map key of a connection: IPv4 mapped into IPv6, in network byte order.
 func keyOf(e Ends) (k windowRwndFlow) {
 	k.Local, k.LocalPort = wire(e.Local)
 	k.Remote, k.RemotePort = wire(e.Remote)

@@ -14,14 +14,14 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Sampler is the sink that keeps them. Its methods may be called from several goroutines.
+// Sampler is a sink for samples. It is safe for concurrent use.
 type Sampler struct {
 	mutex sync.Mutex
 	flows map[tcp.FlowID]*flowState
 	last  int64 // ns
 }
 
-// flowState is one flow since the last Take.
+// flowState is the state of a flow since the last Drain.
 type flowState struct {
 	info            tcp.Flow
 	closed          bool
@@ -35,7 +35,7 @@ type flowState struct {
 	rtts            []float64 // µs
 }
 
-// counter follows a count that may be absent.
+// counter is a counter whose values may be absent.
 type counter struct{ stats.Counter }
 
 func (c *counter) see(v int64) {
@@ -47,7 +47,7 @@ func (c *counter) see(v int64) {
 // New returns an empty Sampler that counts from nowNs on (CLOCK_MONOTONIC).
 func New(nowNs int64) *Sampler { return &Sampler{flows: map[tcp.FlowID]*flowState{}, last: nowNs} }
 
-// Flow takes a flow in.
+// Flow adds a flow.
 func (f *Sampler) Flow(info *tcp.Flow) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -59,7 +59,7 @@ func (f *Sampler) Flow(info *tcp.Flow) error {
 	return nil
 }
 
-// Samples takes samples in.
+// Samples adds samples.
 func (f *Sampler) Samples(b *tcp.Batch) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -108,7 +108,7 @@ func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
 	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {
 		return at(tcp.AppLimited) == 0
 	}
-	// A segment or two are on their way between two acknowledgements.
+	// Between two acknowledgements, up to two segments may be missing.
 	return unsent > 0 && inFlight+inFlight/8+2 >= cwnd
 }
 
