@@ -135,12 +135,6 @@ func (c *Core) updateFlows(now time.Duration, in Inputs) {
 // probe, since the last step.
 func (c *Core) measure(now time.Duration, in Inputs) {
 	before, step := c.probe.active, c.flows.Elapsed()
-	others, oldest := 0.0, now
-	for i := range in.Peers {
-		p := &in.Peers[i]
-		oldest = min(oldest, time.Duration(p.HeardNs))
-		others += p.Report.UploadKbps.Bps() + p.Report.DownloadKbps.Bps()
-	}
 	c.schedule.Update(now, in.Peers)
 	if !c.config.Options.off(ForeignReports) {
 		c.baseRTT.reported.update(now, in.Peers)
@@ -161,8 +155,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	c.probe.baseRTT = base
 	found := c.standalone.Step(now, step, before, standaloneSample{
 		Rate: c.host.SendRate + c.host.ReceiveRate, Smooth: c.flows.Rate(), Greedy: c.flows.Greedy(),
-		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT, Others: others,
-		Heard: len(in.Peers) > 0 && now-oldest < in.SilenceLimit,
+		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT,
 	})
 	if found {
 		c.targets.Restart()

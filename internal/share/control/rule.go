@@ -20,7 +20,6 @@ const (
 	SmallStart        Rule = "small-start"        // R6: the correction of small windows begins low
 	WireDecay         Rule = "wire-decay"         // R7: the capacity of the wire falls to the total
 	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is confirmed soon
-	QuietPeers        Rule = "quiet-peers"        // R8: quiet peers serve as a rate probe
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
 	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal begins
 	WindowCorrection  Rule = "correction"         // windows follow measured rates
@@ -30,7 +29,7 @@ const (
 // Rules are all rules that can be switched off.
 var Rules = []Rule{
 	ForeignWindow, WireDelay, QueueFloor, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
-	QuietPeers, ForeignReports, IdleGreedy, WindowCorrection, ReleaseComparison,
+	ForeignReports, IdleGreedy, WindowCorrection, ReleaseComparison,
 }
 
 // ParseRules reads names of rules with commas between them. An empty text is no rule.

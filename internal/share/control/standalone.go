@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -9,20 +8,19 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// standaloneEstimator finds what a terminal reaches alone: in turns in which it is alone, and when the others
-// happen to be quiet. Until it has been alone the highest rate that was seen stands for it. The
-// zero value begins; it is not for several goroutines at once.
+// standaloneEstimator finds what a terminal reaches alone: in turns in which it is alone. Until it
+// has been alone the highest rate that was seen stands for it. The zero value begins; it is not for
+// several goroutines at once.
 type standaloneEstimator struct {
-	value    float64       // measured, in bit/s; 0 is not known
-	at       time.Duration // when
-	again    time.Duration // when it is to be measured again at the latest, if not 0
-	doubted  bool          // a far lower measurement is believed: there was one before, or another reason
-	factor   float64       // of windows in a turn, beyond the usual one
-	highest  float64
-	turn     []span // what was delivered in it
-	queued   bool
-	quietFor time.Duration
-	options  *Options // rules that are switched off
+	value   float64       // measured, in bit/s; 0 is not known
+	at      time.Duration // when
+	again   time.Duration // when it is to be measured again at the latest, if not 0
+	doubted bool          // a far lower measurement is believed: there was one before, or another reason
+	factor  float64       // of windows in a turn, beyond the usual one
+	highest float64
+	turn    []span // what was delivered in it
+	queued  bool
+	options *Options // rules that are switched off
 }
 
 const (
@@ -53,10 +51,6 @@ const (
 	mostFactor              = 64.0
 	// soloQueue is the delay that shows that the medium and not the window limits in a turn.
 	soloQueue = 3 * time.Millisecond
-	// quiet is the part of its own rate that all others deliver when a terminal is as good as
-	// alone, for quietTime.
-	quiet     = 0.02
-	quietTime = time.Second
 )
 
 // span is a part of a turn.
@@ -98,8 +92,6 @@ type standaloneSample struct {
 	Delay  time.Duration // by which round-trip times are above the smallest
 	RTT    time.Duration // the smallest
 	Mean   time.Duration // the longest mean one of all terminals, outside turns
-	Others float64       // what the others deliver, in bit/s
-	Heard  bool          // there are others, and all of them have said so of late
 }
 
 // Step takes in what was seen in a step of a length, in a phase that holds since before the step.
@@ -113,17 +105,6 @@ func (m *standaloneEstimator) Step(now, step time.Duration, phase probe.Active, 
 	}
 	if !alone && len(m.turn) > 0 {
 		found = m.conclude(now)
-	}
-	if m.off(QuietPeers) || phase.Kind != message.NoProbe || !o.Heard || !o.Greedy || o.Delay < soloQueue || o.Others > quiet*o.Smooth {
-		m.quietFor = 0
-		return found
-	}
-	if m.quietFor += step; m.quietFor >= quietTime {
-		again := m.again
-		m.finds(now, o.Smooth)
-		if m.quietFor < 2*quietTime { // it may have begun just now, and has not grown to what it reaches
-			m.again = cmp.Or(m.again, again)
-		}
 	}
 	return found
 }

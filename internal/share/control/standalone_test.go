@@ -18,9 +18,9 @@ func solo(m *standaloneEstimator, now time.Duration, rate float64, delay time.Du
 		if t <= now+100*ms {
 			r /= 10 // what the others still had on their way
 		}
-		m.Step(t, step, phase, standaloneSample{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+		m.Step(t, step, phase, standaloneSample{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms})
 	}
-	return m.Step(phase.End+step, step, probe.Active{}, standaloneSample{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms, Others: rate, Heard: true})
+	return m.Step(phase.End+step, step, probe.Active{}, standaloneSample{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms})
 }
 
 func (m *standaloneEstimator) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
@@ -34,7 +34,7 @@ func (m *standaloneEstimator) is100(t *testing.T, what string) {
 
 func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 	var m standaloneEstimator
-	m.Step(0, 100*ms, probe.Active{}, standaloneSample{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms, Others: 90e6})
+	m.Step(0, 100*ms, probe.Active{}, standaloneSample{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms})
 	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
 		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
 	}
@@ -82,25 +82,6 @@ func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
 	}
 }
 
-func TestTheMaximumShowsWhenTheOthersAreQuiet(t *testing.T) {
-	for _, c := range []struct {
-		quiet time.Duration
-		again bool
-	}{
-		{1200 * ms, true}, // it may still grow
-		{2 * time.Second, false},
-	} {
-		var m standaloneEstimator
-		for now := time.Duration(0); now < c.quiet; now += 100 * ms {
-			m.Step(now, 100*ms, probe.Active{}, standaloneSample{Rate: 100e6, Smooth: 100e6, Greedy: true, Delay: 10 * ms, Others: 1e6, Heard: true})
-		}
-		m.is100(t, "alone")
-		if m.Wants(10*time.Second, 4, Decision{Correction: 1}) != c.again {
-			t.Errorf("alone for %s: it wants a turn %t, want %t", c.quiet, !c.again, c.again)
-		}
-	}
-}
-
 // TestATurnIsLongEnoughToCount whatever round-trip times are, and wherever steps fall in it.
 func TestATurnIsLongEnoughToCount(t *testing.T) {
 	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
@@ -112,7 +93,7 @@ func TestATurnIsLongEnoughToCount(t *testing.T) {
 			for at := time.Duration(0); at < stepGap; at += 10 * ms {
 				var m standaloneEstimator
 				phase := probe.Active{Kind: message.RateProbe, Own: true, Begin: time.Second, End: time.Second + length}
-				own := standaloneSample{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean, Heard: true}
+				own := standaloneSample{Rate: 50e6, Smooth: 50e6, Greedy: true, Delay: 50 * ms, RTT: base, Mean: mean}
 				before := phase.Begin
 				for now := phase.Begin + at; before < phase.End; now += stepGap { // a step is made where a turn ends
 					now = min(now, phase.End)
