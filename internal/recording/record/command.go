@@ -12,8 +12,8 @@ import (
 	"airtide/internal/sys/command"
 )
 
-// commandGroup makes the command's cgroup and narrows the filter to it. nil when there is no
-// command or everything is to be recorded.
+// commandGroup makes the command's cgroup and limits the filter to it. It returns nil without a
+// command, or if everything is recorded.
 func commandGroup(o *Options) (*owner.Group, error) {
 	if len(o.Command) == 0 || o.All {
 		return nil, nil
@@ -33,11 +33,11 @@ func commandGroup(o *Options) (*owner.Group, error) {
 	return g, nil
 }
 
-// errNoCgroup: the scope is never widened without being asked for.
+// errNoCgroup is returned because the scope is never widened without a request.
 var errNoCgroup = errors.New("cgroup v2 is not mounted here (ip netns exec hides it), so the command's connections " +
 	"cannot be told apart: mount it with 'mount -t cgroup2 none /sys/fs/cgroup', or record everything with --all")
 
-// findCommand reports a command that does not exist, before anything is made for it.
+// findCommand reports a missing command before anything is created for it.
 func findCommand(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -48,8 +48,8 @@ func findCommand(args []string) error {
 	return nil
 }
 
-// startCommand starts the command in the group. When ctx ends it is interrupted, and killed two
-// seconds later.
+// startCommand starts the command in the group. If ctx ends, the command is interrupted, and killed
+// two seconds later.
 func startCommand(ctx context.Context, args []string, g *owner.Group) (*exec.Cmd, error) {
 	if len(args) == 0 {
 		return nil, nil

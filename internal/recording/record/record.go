@@ -1,5 +1,5 @@
-// Package record makes a recording: it opens a monitor, writes what it delivers into a trace, and
-// stops at a signal, after a time, or when a command that it runs has ended.
+// Package record makes a recording. It opens a monitor and writes its data into a trace. It stops
+// at a signal, after a time, or when its command has ended.
 package record
 
 import (
@@ -15,29 +15,29 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Options say what to record and where.
+// Options select the data to record and the file.
 type Options struct {
 	Path      string
 	Overwrite bool
 	Monitor   monitor.Options
-	// Tool is the version of the program, and Label the user's own note; both are kept in the
+	// Tool is the version of the program, and Label is the user's note. Both are stored in the
 	// recording.
 	Tool  string
 	Label string
-	// Duration ends the recording; 0 means not by time.
+	// Duration limits the recording; 0 means no limit.
 	Duration time.Duration
-	// Command is run and ends the recording when it ends; its connections alone are recorded unless
-	// All is set.
+	// Command is a command to run. Its end ends the recording. Only its connections are recorded
+	// unless All is set.
 	Command []string
 	All     bool
-	// Notice is called with a line that the user should see, Progress about once a second, and
-	// Begun once, when everything from then on is recorded. All may be nil.
+	// Notice gets messages for the user. Progress is called about once a second. Begun is called
+	// once, when everything from then on is recorded; all may be nil.
 	Notice   func(string)
 	Progress func(Progress)
 	Begun    func()
 }
 
-// Progress says how far a recording is.
+// Progress is the progress of a recording.
 type Progress struct {
 	Elapsed time.Duration
 	Flows   int
@@ -47,7 +47,7 @@ type Progress struct {
 	Loss    tcp.Loss
 }
 
-// Result is what a recording has become.
+// Result describes a recording after its end.
 type Result struct {
 	Path      string   `json:"path"`
 	Source    string   `json:"source"`
@@ -57,18 +57,18 @@ type Result struct {
 	Events    uint64   `json:"events"`
 	Bytes     int64    `json:"bytes"`
 	Loss      tcp.Loss `json:"loss"`
-	// CommandError is why the command failed, "" when it did not or there was none.
+	// CommandError is the error of a failed command; empty without a failure.
 	CommandError string `json:"command_error,omitempty"`
 	// CommandStatus is the exit status of a command that failed, 0 otherwise.
 	CommandStatus int `json:"command_status,omitempty"`
 }
 
-// settle is how long the recording goes on after the command has ended, for the last segments of
-// its connections.
+// settle is the time of recording after the end of the command, for the last segments of its
+// connections.
 const settle = 250 * time.Millisecond
 
-// Run records until ctx ends, the time is over, or the command has ended. The result is valid when
-// something was recorded, even beside an error such as a full disk.
+// Run records until ctx ends, the time is over, or the command has ended. The result is valid if
+// something was recorded, even with an error such as a full disk.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Notice == nil {
 		o.Notice = func(string) {}
@@ -111,11 +111,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return s.result(source.Description()), errors.Join(runErr, closeErr)
 }
 
-// flushTime is when what has come is written down at the latest. The bpf source asks for it more
-// often, by its lost counts; diag has none, and may have nothing to deliver for long.
+// flushTime is the longest time before received data is written. The bpf source requests it more
+// often through its lost counts; diag has none, and may deliver nothing for a long time.
 const flushTime = 800 * time.Millisecond
 
-// session is a recording under way; it is the sink between the monitor and the trace.
+// session is a running recording. It is the sink between the monitor and the trace.
 type session struct {
 	options    Options
 	started    time.Time
@@ -204,7 +204,7 @@ func (s *session) Event(e *tcp.Event) error {
 	return s.writer.Event(e)
 }
 
-// Lost is written, and all that came before it.
+// Lost writes the counts and all data before them.
 func (s *session) Lost(l *tcp.Loss) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,8 +216,8 @@ func (s *session) Lost(l *tcp.Loss) error {
 	return s.flush()
 }
 
-// keep writes down what has come when nobody else has done so for flushTime, until ctx ends. It
-// stops the recording when that fails, of which the writer then tells whoever calls it next.
+// keep flushes data that nothing else has flushed for flushTime, until ctx ends. If that fails, it
+// stops the recording; the writer returns the error at its next call.
 func (s *session) keep(ctx context.Context, stop func()) {
 	timer := time.NewTimer(flushTime)
 	defer timer.Stop()
@@ -240,7 +240,7 @@ func (s *session) keep(ctx context.Context, stop func()) {
 	}
 }
 
-// flush writes down what has come, so that a kill costs nothing of it, and tells the progress.
+// flush writes the received data, so that a kill does not lose it, and reports the progress.
 func (s *session) flush() error {
 	s.flushed = time.Now()
 	if err := s.writer.Flush(); err != nil {

@@ -30,7 +30,7 @@ type Role struct {
 	Peer      string `json:"peer"`   // address
 }
 
-// controlBytes is how much a control connection moves at most.
+// controlBytes is the largest volume of a control connection.
 const controlBytes = 64 << 10
 
 func (f *Flow) role() Role {
@@ -73,11 +73,11 @@ type Changes struct {
 	Timeout            Change `json:"timeout"`
 }
 
-// Change is a value in both recordings. A nil pointer is an unknown value.
+// Change is a value in both recordings. A nil pointer means an unknown value.
 type Change struct {
 	A *float64 `json:"a"`
 	B *float64 `json:"b"`
-	// Pct is by how many per cent B is above A; nil if A is zero or a value is unknown.
+	// Pct is the increase from A to B in per cent; nil if A is zero or a value is unknown.
 	Pct *float64 `json:"change_pct"`
 }
 
@@ -158,8 +158,8 @@ func bySight(r *Report) []int {
 	return order
 }
 
-// matchRoles finds for each role of a the index of its partner in b, -1 if there is none. It takes
-// both in the given orders.
+// matchRoles returns for each role of a the index of its partner in b, or -1 without a partner. It
+// visits both lists in the given orders.
 func matchRoles(a, b []Role, orderA, orderB []int) []int {
 	partner := slices.Repeat([]int{-1}, len(a))
 	taken := make([]bool, len(b))

@@ -1,8 +1,11 @@
-// Package summary sums up what a monitor observes or a recording holds, per flow and in all.
+// Package summary summarises the observations of a monitor or a recording, for each flow and in
+// total.
 //
-// A [Summary] is a sink that takes flows, samples, events and losses in memory that grows with the
-// number of flows only, and gives a [Report] at any time: rates, round-trip times, windows,
-// retransmissions by cause, errors by code and the shares of time in each congestion state and
-// limit. What the source could not see is absent from the report (null, or "-" in text) and never a
+// A [Summary] is a sink for flows, samples, events and losses. Its memory grows only with the
+// number of flows. It returns a [Report] at any time: rates, round-trip times, windows,
+// retransmissions by cause, errors by code, and the shares of time in each congestion state and
+// limit.
+//
+// A value that the source cannot see is absent from the report (null, or "-" in text) and never
 // zero.
 package summary

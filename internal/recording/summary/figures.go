@@ -7,7 +7,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Report sums up what has come so far. More may come after it.
+// Report returns the summary of the data so far. More data may follow.
 func (s *Summary) Report() Report {
 	report := Report{Flows: make([]Flow, 0, len(s.order))}
 	totals := newTotals()
@@ -49,8 +49,8 @@ func (f *flow) report(unseen *[256]bool) Flow {
 	return line
 }
 
-// chronoSpan is how far time and chronographs came between the first and the last sample that had
-// them.
+// chronoSpan returns the increase of time and chronographs between the first and the last sample
+// with them.
 func (f *flow) chronoSpan() chronographs {
 	if !f.chronoOK {
 		return chronographs{}
@@ -80,7 +80,7 @@ func (g *Figures) setRates(up, down *stats.PeakRate) {
 	g.AckedPeakBps, g.ReceivePeakBps = peak(g.AckedBytes, up), peak(g.ReceivedBytes, down)
 }
 
-// codeKinds are the kinds of events that carry each code of P4.
+// codeKinds are the kinds of events with each error code (docs/papers.md).
 var codeKinds = [tcp.NumErrorCodes][]tcp.EventKind{
 	tcp.CodeReordering:      {tcp.EventReordering},
 	tcp.CodeLocalCongestion: {tcp.EventLocalCongestion},
@@ -88,7 +88,7 @@ var codeKinds = [tcp.NumErrorCodes][]tcp.EventKind{
 	tcp.CodeTimeout:         {tcp.EventTimeout},
 }
 
-// count fills in what is counted from events, as far as the source can see them.
+// count fills in the counts from events, as far as the source can see them.
 func (g *Figures) count(
 	causes *[numCauses]int64, codes *[tcp.NumErrorCodes]int64, undone *[2]int64, unseen *[256]bool,
 ) {

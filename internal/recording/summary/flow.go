@@ -11,14 +11,15 @@ const (
 	numCAStates = int(tcp.CALoss) + 1
 	numCauses   = int(tcp.CauseOther) + 1
 
-	// Tenths of a second that the peak rate of a flow, and of all flows, keeps. All flows need more:
-	// their samples are out of order by up to a flush period, one second.
+	// flowRateBins and totalRateBins are the tenths of a second that the peak rates of one flow and
+	// of all flows keep. All flows need more bins, because their samples are out of order by up to
+	// a flush period of one second.
 	flowRateBins  = 16
 	totalRateBins = 64
 )
 
-// counter follows a counter of the kernel. It begins at zero, or, for a connection that was open
-// before the observation, at the first value seen.
+// counter follows a counter of the kernel. It starts at zero, or at the first seen value if the
+// connection was open before the observation.
 type counter struct{ stats.Counter }
 
 func (c *counter) add(v int64) {
@@ -27,7 +28,7 @@ func (c *counter) add(v int64) {
 	}
 }
 
-// total is the count that belongs to the observation, nil when it was never seen.
+// total returns the increase during the observation; nil if the counter was never seen.
 func (c *counter) total(inherited bool) *int64 {
 	n, seen := c.Last()
 	if inherited {
@@ -39,7 +40,7 @@ func (c *counter) total(inherited bool) *int64 {
 	return &n
 }
 
-// flow collects one flow.
+// flow collects the data of one flow.
 type flow struct {
 	tcp.Flow
 	described bool
@@ -91,8 +92,8 @@ func newFlow(id tcp.FlowID) *flow {
 	return f
 }
 
-// describe takes a description. A later one knows more, for instance the owner; what it no longer
-// knows is kept.
+// describe takes a description. A later description adds knowledge, such as the owner, and keeps
+// the known values that it lacks.
 func (f *flow) describe(d *tcp.Flow) {
 	old := f.Flow
 	f.Flow = *d
@@ -109,7 +110,7 @@ func (f *flow) describe(d *tcp.Flow) {
 	f.see(d.FirstNs)
 }
 
-// runs notes the name of a congestion control, when it is a new one.
+// runs records the name of a new congestion control.
 func (f *flow) runs(name string) {
 	if name != "" && !slices.Contains(f.ccNames, name) {
 		f.ccNames = append(f.ccNames, name)
@@ -123,8 +124,8 @@ func (f *flow) see(timeNs int64) {
 	f.lastNs = max(f.lastNs, timeNs)
 }
 
-// startNs is where the flow's active time begins: at the first sight, or, when the connection had
-// been open before, at the first sample, which is the origin of its counters.
+// startNs returns the start of the flow's active time: the first sight, or the first sample if the
+// connection was open before. Its counters start there.
 func (f *flow) startNs() int64 {
 	if f.Inherited || f.FirstNs <= 0 {
 		return f.firstSampleNs
@@ -132,7 +133,7 @@ func (f *flow) startNs() int64 {
 	return min(f.FirstNs, f.firstSampleNs)
 }
 
-// sample takes a sample, and says how many bytes moved since when.
+// sample takes a sample. It returns the bytes moved and the time since which they moved.
 func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.samples++
 	if f.samples == 1 {
@@ -159,8 +160,8 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	f.lost.add(r.lost)
 	f.retransmits.add(r.retransmits)
 	f.retransmittedBytes.add(r.retransmittedBytes)
-	// The state changes while an ACK is processed, which is after its sample: what a sample shows
-	// has held since the one before.
+	// The state changes while the kernel processes an ACK, after the sample. So the state in a
+	// sample has been valid since the previous sample.
 	if r.caState >= 0 && r.caState < int64(numCAStates) {
 		f.caNs[r.caState] += max(0, r.timeNs-sinceNs)
 		f.caOK = true
@@ -174,7 +175,7 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	return ackedBytes, receivedBytes, sinceNs
 }
 
-// move takes the stream to an offset and says by how many bytes it grew.
+// move moves the stream to an offset and returns its increase in bytes.
 func (s *stream) move(offset, sinceNs, nowNs int64, inherited bool) int64 {
 	if offset == tcp.Absent {
 		return 0
@@ -219,7 +220,7 @@ func (f *flow) event(e *tcp.Event) {
 	case tcp.EventCCChange:
 		f.runs(e.Text)
 	case tcp.EventClose:
-		// A recorder may end the flows that outlive it by such an event too.
+		// A recorder may also end the flows that outlive it with such an event.
 		f.closed, f.reason = e.Reason != tcp.ReasonStillOpen, e.Reason
 	}
 }

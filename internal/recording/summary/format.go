@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// absent stands in text for what was not to be seen.
+// absent stands in text for a value that the source could not see.
 const absent = "-"
 
 // metric prints a number with three digits and an SI prefix: 94.2M.
@@ -30,7 +30,7 @@ func metric(v float64) string {
 	return fmt.Sprintf("%.0f%s", v, prefix)
 }
 
-// show prints what is there by a format function, else the sign for absent.
+// show formats a value, or returns the sign for an absent value.
 func show[T any](v *T, format func(T) string) string {
 	if v == nil {
 		return absent
@@ -65,7 +65,7 @@ func durationText(s float64) string {
 	return d.Round(time.Second).String()
 }
 
-// percent prints a share of 0 to 1, with a sign for what is there but rounds to nothing.
+// percent formats a share from 0 to 1. Nonzero shares that round to zero have their own sign.
 func percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.001:
@@ -106,7 +106,7 @@ func (s *LimitedShare) list() []share {
 	return []share{{"cwnd", s.Cwnd}, {"rwnd", s.Rwnd}, {"sndbuf", s.Sndbuf}, {"app idle", s.AppIdle}}
 }
 
-// sharesText prints the parts that are there at all.
+// sharesText formats the nonzero parts.
 func sharesText(shares []share) string {
 	var texts []string
 	for _, s := range shares {
@@ -120,7 +120,7 @@ func sharesText(shares []share) string {
 	return strings.Join(texts, ", ")
 }
 
-// greatest names the largest part.
+// greatest returns the name of the largest part.
 func greatest(shares []share) string {
 	best := share{absent, 0}
 	for _, s := range shares {

@@ -2,10 +2,10 @@ package summary
 
 import "net/netip"
 
-// Rates are the goodputs, in Mbit/s, of those that a key names, in the order in which they come:
-// the bytes of their flows in both directions over the active time of the whole recording. Of a
-// connection of which both ends were recorded the sender's end counts. Nothing comes of a recording
-// without active time.
+// Rates returns the goodputs of groups of flows, in Mbit/s, with the names that key returns, in the
+// order of their first flow. A goodput is the bytes of the flows in both directions over the active
+// time of the whole recording. If both ends of a connection were recorded, the sender's end counts;
+// without active time the result is empty.
 func (r *Report) Rates(key func(*Flow) string) (names []string, mbps []float64) {
 	if r.Totals.ActiveS == 0 {
 		return nil, nil
@@ -27,7 +27,7 @@ func (r *Report) Rates(key func(*Flow) string) (names []string, mbps []float64) 
 	return names, mbps
 }
 
-// counting are the flows that tell what they moved, one end of each connection.
+// counting returns the flows with known bytes, one end of each connection.
 func counting(flows []Flow) []*Flow {
 	type ends struct{ from, to netip.AddrPort }
 	acked := map[ends]int64{}

@@ -4,7 +4,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Report is a summary at a moment. A nil pointer is a value that was not to be seen.
+// Report is a summary at a moment. A nil pointer means a value that the source could not see.
 type Report struct {
 	Totals Totals `json:"totals"`
 	Flows  []Flow `json:"flows"` // in the order in which they were first seen
@@ -18,11 +18,11 @@ type Totals struct {
 	Closed int `json:"closed_flows"`
 	Silent int `json:"flows_without_samples"`
 	Figures
-	// Loss is nil when the source gave no account of its losses.
+	// Loss is nil if the source did not report its losses.
 	Loss *Loss `json:"loss"`
 }
 
-// Loss is what the observation could not deliver.
+// Loss counts the data that the observation could not deliver.
 type Loss struct {
 	Records       uint64   `json:"lost_records"` // on all processors, orphaned, or never made
 	PerCPU        []uint64 `json:"lost_per_cpu"`
@@ -31,7 +31,7 @@ type Loss struct {
 	Untracked     uint64   `json:"untracked_flows"`
 }
 
-// Flow sums up one flow.
+// Flow summarises one flow.
 type Flow struct {
 	tcp.Flow
 	// CongestionControls are the names in the order in which they were first used.
@@ -57,11 +57,11 @@ type Figures struct {
 	ReceivedBytes  *int64   `json:"received_bytes"`
 	AckedRateBps   *float64 `json:"acked_rate_bps"`
 	ReceiveRateBps *float64 `json:"receive_rate_bps"`
-	// The highest rates over one second; nil when the active time is shorter.
+	// The highest rates over one second; nil if the active time is shorter.
 	AckedPeakBps   *float64 `json:"acked_peak_bps"`
 	ReceivePeakBps *float64 `json:"receive_peak_bps"`
 
-	// Rtt is over all samples, so a busy time weighs more than an idle one.
+	// Rtt covers all samples, so a busy time has more weight than an idle one.
 	Rtt      *Distribution `json:"rtt_us"`
 	Srtt     *Spread       `json:"srtt_us"`
 	MinRttUs *int64        `json:"min_rtt_us"` // the smallest value of the kernel's own minimum
@@ -93,7 +93,7 @@ type Spread struct {
 	Max    int64 `json:"max"`
 }
 
-// Retransmissions counts segments that were sent again.
+// Retransmissions counts retransmitted segments.
 type Retransmissions struct {
 	Packets *int64 `json:"packets"` // as the kernel counts
 	Bytes   *int64 `json:"bytes"`
@@ -136,7 +136,7 @@ type CAStateShare struct {
 	Loss     float64 `json:"loss"`
 }
 
-// LimitedShare is the share of time, 0 to 1, by what held the sender back, from the kernel's
+// LimitedShare is the share of time, 0 to 1, of each limit of the sender, from the kernel's
 // chronographs.
 type LimitedShare struct {
 	Cwnd    float64 `json:"cwnd"`     // data outstanding and neither of the next two: the window or the network
@@ -145,7 +145,7 @@ type LimitedShare struct {
 	AppIdle float64 `json:"app_idle"` // nothing outstanding: the application gave nothing to send
 }
 
-// Flow finds a flow of the report.
+// Flow returns a flow of the report.
 func (r *Report) Flow(id tcp.FlowID) (*Flow, bool) {
 	for i := range r.Flows {
 		if r.Flows[i].ID == id {

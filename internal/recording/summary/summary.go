@@ -7,18 +7,17 @@ import (
 	"airtide/internal/tcp"
 )
 
-// Options change how a recording is summed up.
+// Options configure a summary.
 type Options struct {
-	// Unseen lists the kinds of events that the source cannot see: what is counted from them alone
-	// is absent.
+	// Unseen lists the kinds of events that the source cannot see. Counts that need them are
+	// absent.
 	Unseen []tcp.EventKind
 }
 
 // Summary is a tcp.Sink.
 type Summary struct {
 	unseen [256]bool // by event kind
-	// dense holds flows by ID. The numbers come from a file, so one that is out of all proportion
-	// goes into sparse.
+	// dense holds flows by ID. IDs come from a file, so very large ones go into sparse.
 	dense  []*flow
 	sparse map[tcp.FlowID]*flow
 	order  []*flow // in the order in which they were first seen
@@ -27,10 +26,10 @@ type Summary struct {
 	loss   *tcp.Loss
 }
 
-// maxDense is the highest ID in dense, whose pointers then take 8 MiB.
+// maxDense is the highest ID in dense, whose pointers then need 8 MiB.
 const maxDense = 1 << 20
 
-// New makes an empty summary.
+// New returns an empty summary.
 func New(o Options) *Summary {
 	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
 	s.up, s.down = stats.NewPeakRate(totalRateBins), stats.NewPeakRate(totalRateBins)
@@ -40,7 +39,7 @@ func New(o Options) *Summary {
 	return s
 }
 
-// Fields are the fields that a summary reads, for a reader that decodes only these.
+// Fields returns the fields that a summary reads, so that a reader decodes only these.
 func Fields() []tcp.Field {
 	return []tcp.Field{
 		tcp.AckBytes, tcp.SeqBytes, tcp.SegmentBytes, tcp.SentBytes, tcp.AckedBytes, tcp.ReceivedBytes,
@@ -50,7 +49,7 @@ func Fields() []tcp.Field {
 	}
 }
 
-// flow finds a flow or makes it.
+// flow returns a flow and creates it if needed.
 func (s *Summary) flow(id tcp.FlowID) *flow {
 	if int(id) < len(s.dense) {
 		if f := s.dense[id]; f != nil {
@@ -72,7 +71,7 @@ func (s *Summary) flow(id tcp.FlowID) *flow {
 	return f
 }
 
-// Flow takes the description of a flow, or a better one of a flow that is known.
+// Flow takes the description of a new flow, or a better one of a known flow.
 func (s *Summary) Flow(f *tcp.Flow) error {
 	s.flow(f.ID).describe(f)
 	return nil
@@ -102,7 +101,7 @@ func (s *Summary) Event(e *tcp.Event) error {
 	return nil
 }
 
-// Lost takes the counts of what was lost, which are totals.
+// Lost takes the total counts of lost data.
 func (s *Summary) Lost(l *tcp.Loss) error {
 	kept := *l
 	kept.PerCPU = slices.Clone(l.PerCPU)
@@ -134,7 +133,7 @@ func columnsOf(b *tcp.Batch) columns {
 	}
 }
 
-// row is what a summary reads of one sample.
+// row contains the values that a summary reads from one sample.
 type row struct {
 	timeNs                                           int64
 	acked, received                                  int64
@@ -143,9 +142,8 @@ type row struct {
 	busy, rwndLimited, sndbufLimited                 int64
 }
 
-// read takes row i. A sample stands before its segment is processed, so what the segment itself
-// acknowledges or brings in order is added: the last one of a transfer is followed by no other
-// sample.
+// read reads row i. A sample comes before its segment is processed, so read adds the data that the
+// segment acknowledges or delivers in order. The last segment of a transfer has no later sample.
 func (c *columns) read(i int, r *row) {
 	r.timeNs = c.time[i]
 	r.acked = c.acked[i]

@@ -12,24 +12,24 @@ import (
 	"airtide/internal/units"
 )
 
-// topFlows is how many flows the table shows.
+// topFlows is the number of flows in the table.
 const topFlows = 20
 
-// TextOptions change how a report is written for people.
+// TextOptions configure the text of a report.
 type TextOptions struct {
-	// Width is that of the terminal in columns; 0 when there is no limit. Columns of the table that
-	// do not fit are left out.
+	// Width is the width of the terminal in columns; 0 means no limit. Columns of the table that do
+	// not fit are left out.
 	Width  int
 	Colour bool
 	// Order chooses the flows of the table: the first ones in this order.
 	Order Order
 }
 
-// column is one of the table's.
+// column is a column of the table.
 type column struct {
 	title string
 	left  bool // aligned
-	// rank says which columns go first when there is no room: the highest; 0 stays.
+	// rank orders the removal of columns if space is short: the highest goes first, and 0 stays.
 	rank int
 	cell func(*Flow) string
 }
@@ -123,8 +123,8 @@ func (f *Flow) controls() string {
 	return units.Printable(strings.Join(f.CongestionControls, ">"))
 }
 
-// medianRtt is the median of the samples; a source without single round-trip times has smoothed
-// ones, marked by ~.
+// medianRtt returns the median of the samples. If the source has no single round-trip times, it
+// uses the smoothed ones and marks them by ~.
 func (f *Flow) medianRtt() string {
 	if f.Rtt == nil && f.Srtt != nil {
 		return "~" + milliseconds(f.Srtt.Median)
@@ -132,7 +132,7 @@ func (f *Flow) medianRtt() string {
 	return show(f.Rtt, func(d Distribution) string { return milliseconds(d.Median) })
 }
 
-// writeTable writes aligned columns, as many as there is room for.
+// writeTable writes as many aligned columns as fit.
 func writeTable(out io.Writer, flows []*Flow, o TextOptions) {
 	type filled struct {
 		column

@@ -179,7 +179,8 @@ func TestJSONNames(t *testing.T) {
 	}
 	figures := strings.Fields(`acked_bytes acked_peak_bps acked_rate_bps active_s ca_state_share
 		cwnd_packets delivered_packets duration_s end_ns errors events in_flight_packets limited_share
-		lost_packets min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions rtt_us samples srtt_us start_ns undone`)
+		lost_packets min_rtt_us receive_peak_bps receive_rate_bps received_bytes retransmissions
+		rtt_us samples srtt_us start_ns undone`)
 	flow := value["flows"].([]any)[0].(map[string]any)
 	for _, c := range []struct {
 		of   string

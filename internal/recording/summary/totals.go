@@ -90,7 +90,7 @@ func (t *totals) report(s *Summary) Totals {
 	return t.Totals
 }
 
-// addTo adds what is known; a sum of nothing known stays unknown.
+// addTo adds a known value. A sum without known values stays unknown.
 func addTo(sum **int64, v *int64) {
 	if v == nil {
 		return
