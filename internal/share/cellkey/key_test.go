@@ -16,7 +16,7 @@ import (
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-func TestAKeySurvivesItsText(t *testing.T) {
+func TestAKeyIsParsedFromItsText(t *testing.T) {
 	for range 100 {
 		k := cellkey.New()
 		back, err := cellkey.Parse(" \n" + k.Text() + "\r\n")
@@ -29,7 +29,7 @@ func TestAKeySurvivesItsText(t *testing.T) {
 	}
 }
 
-func TestEveryTypingErrorIsTold(t *testing.T) {
+func TestEveryTypingErrorIsReported(t *testing.T) {
 	k := cellkey.New()
 	text := k.Text()
 	start := strings.Index(text, ":") + 1
@@ -132,7 +132,7 @@ func TestDerivedValuesAreTheKeysOwn(t *testing.T) {
 
 // The values are those of an independent HKDF-Expand (Python's hmac module) for the key 00 01 ..
 // 1f.
-func TestDerivationIsThatOfTheDocument(t *testing.T) {
+func TestDerivationAgreesWithTheReference(t *testing.T) {
 	k, err := cellkey.Parse(knownText)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestDerivationIsThatOfTheDocument(t *testing.T) {
 	}
 }
 
-func TestAFileForItsOwnerAloneIsRead(t *testing.T) {
+func TestOnlyAFileOfItsOwnerIsRead(t *testing.T) {
 	k, path := cellkey.New(), filepath.Join(t.TempDir(), "cell.key")
 	if err := cellkey.Create(path, k); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestAFileForItsOwnerAloneIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKeyFileIsToldAndNotShown(t *testing.T) {
+func TestErrorsOfKeyFilesDoNotShowThem(t *testing.T) {
 	dir, k := t.TempDir(), cellkey.New()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestAccessPointsAreToldApart(t *testing.T) {
+func TestAccessPointsHaveDifferentHashes(t *testing.T) {
 	k, err := cellkey.Parse(knownText)
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestFlowsOfEveryFamilyAreHeld bounds, pauses and lifts, and what is not renewed ends by itself.
-func TestFlowsOfEveryFamilyAreHeld(t *testing.T) {
+// Bounds and pauses are set and lifted, and they end without an extended lease.
+func TestFlowsOfEveryFamilyAreBounded(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Client.Rate(200e6, 1<<20); err != nil {
 		t.Fatal(err)

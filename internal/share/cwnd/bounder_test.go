@@ -32,7 +32,7 @@ func TestSettingOfABound(t *testing.T) {
 	}
 }
 
-func TestAFlowIsTheSameByEitherKindOfSocket(t *testing.T) {
+func TestMappedAddressesAreTheSameFlow(t *testing.T) {
 	at := netip.MustParseAddrPort
 	plain := endsOf(at("10.0.0.1:40000"), at("192.0.2.7:443"))
 	if mapped := endsOf(at("[::ffff:10.0.0.1]:40000"), at("[::ffff:192.0.2.7]:443")); mapped != plain {

@@ -116,10 +116,9 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 	return r
 }
 
-// TestTerminalsMeetOverBothFamilies puts two terminals of each of two cells behind one address,
-// where only their ports tell them apart, and the hub at a second address of its machine, which is
-// not the one that its route would answer from.
-func TestTerminalsMeetOverBothFamilies(t *testing.T) {
+// Two terminals of each of two cells are behind one address and differ in their ports. The hub has
+// a second address, from which its route would not answer.
+func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	if err := n.Server.Do(func() error {
 		device, err := netlink.LinkByName("eth0")
@@ -165,7 +164,7 @@ func TestTerminalsMeetOverBothFamilies(t *testing.T) {
 	}
 }
 
-func TestATerminalThatFallsSilentIsForgotten(t *testing.T) {
+func TestASilentTerminalIsForgotten(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	k := cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})
@@ -189,9 +188,8 @@ func TestATerminalThatFallsSilentIsForgotten(t *testing.T) {
 	}
 }
 
-// TestRubbishIsCountedAndChangesNothing sends what is no report, and reports that were changed, to
-// a hub that serves two terminals.
-func TestRubbishIsCountedAndChangesNothing(t *testing.T) {
+// A hub gets invalid datagrams and changed reports.
+func TestInvalidDatagramsAreCountedAndChangeNothing(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	k := cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{k}})

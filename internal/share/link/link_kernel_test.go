@@ -87,9 +87,9 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	}
 }
 
-// TestAnInterfaceThatComesBack has the same name and another number, as that of an adapter that was
-// unplugged; the link is opened anew then.
-func TestAnInterfaceThatComesBack(t *testing.T) {
+// The interface returns with the same name and another index, like an adapter that was unplugged.
+// Then the link is opened again.
+func TestAReturningInterfaceIsUsed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	for _, number := range []string{"", "77", "78"} {
 		if number != "" {
@@ -143,7 +143,7 @@ func TestUnicastToPeers(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeOpened(t *testing.T) {
+func TestErrorsOfOpen(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	open(t, n.Client, Config{Interface: "eth0"})
 	for _, c := range []struct {

@@ -78,8 +78,8 @@ func TestIdleConnectionsAreFewAndEnd(t *testing.T) {
 	}
 }
 
-// TestScrapesGoOnWhenDescriptorsAreFreeAgain: a server that ended would end the agent.
-func TestScrapesGoOnWhenDescriptorsAreFreeAgain(t *testing.T) {
+// A server that ended would end the agent.
+func TestScrapesContinueAfterDescriptorsAreFree(t *testing.T) {
 	s, l := serveCounting(t, 3)
 	if status, text := scrape(t, s); status != http.StatusOK {
 		t.Errorf("status %d: %s", status, text)

@@ -121,7 +121,7 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 }
 
-func TestAScrapeOfAnAgentThatStandsStillFails(t *testing.T) {
+func TestAScrapeOfAStalledAgentFails(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", still)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func collect(t *testing.T) (url string, told <-chan *collector1.ExportMetricsSer
 	return server.URL, out
 }
 
-func TestACollectorIsToldByOTLP(t *testing.T) {
+func TestACollectorGetsMetricsByOTLP(t *testing.T) {
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	url, told := collect(t)
 	e, err := Export(url, "1.2.3", running, func(line string) { t.Error(line) })
@@ -213,7 +213,7 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 	}
 }
 
-func TestACollectorThatRefusesIsToldOfOnce(t *testing.T) {
+func TestARefusalOfACollectorIsReportedOnce(t *testing.T) {
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	asked := make(chan struct{}, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -238,7 +238,7 @@ func TestACollectorThatRefusesIsToldOfOnce(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatStandsStillIsToldOf(t *testing.T) {
+func TestAStalledAgentIsReported(t *testing.T) {
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	url, _ := collect(t)
 	lines := make(chan string, 100)

@@ -90,7 +90,7 @@ type file struct {
 	said   string // what was said last, "" while all is well
 }
 
-// OpenFile reads a file (Told) twice a second until Close. An invalid file is an error at the
+// OpenFile reads a rate file twice a second until Close. An invalid file is an error at the
 // beginning. Later an invalid file means an unknown rate, and notice is called once with the
 // reason.
 func OpenFile(path string, notice func(string)) (*Radio, error) {

@@ -12,8 +12,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// TestARateIsToldByAFile, changes, is spoilt and mended.
-func TestARateIsToldByAFile(t *testing.T) {
+// The rate file appears, changes, becomes invalid and valid again.
+func TestARateIsReadFromAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "phy.json")
 	tell := func(told RateFile) {
 		t.Helper()
@@ -63,7 +63,7 @@ func TestARateIsToldByAFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
+func TestAnInvalidRateFileIsRefused(t *testing.T) {
 	if _, err := OpenFile(
 		filepath.Join(t.TempDir(), "none"), nil,
 	); err == nil || !strings.Contains(err.Error(), "none") {
@@ -96,7 +96,7 @@ func TestAFileThatTellsNoRateIsRefused(t *testing.T) {
 	}
 }
 
-func FuzzToldRate(f *testing.F) {
+func FuzzRateFile(f *testing.F) {
 	f.Add([]byte(`{"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`))
 	f.Add([]byte(`{"phy_rate_bps": 1e999}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -43,7 +43,7 @@ func TestGoodputGrowsWithTheRate(t *testing.T) {
 	}
 }
 
-func TestWhatTheKernelSaysOfARate(t *testing.T) {
+func TestRatesOfTheKernel(t *testing.T) {
 	told := wifi.StationInfo{
 		HardwareAddr: net.HardwareAddr{2, 0, 0, 0, 0, 1}, TransmitBitrate: 866_700_000, TransmitRateInfo: wifi.RateInfo{
 			ModulationType: wifi.RateModulationInfoTypeVHT,
@@ -63,7 +63,7 @@ func TestWhatTheKernelSaysOfARate(t *testing.T) {
 	}
 }
 
-func TestARateThatIsTriedOnceDoesNotCount(t *testing.T) {
+func TestASingleTriedRateDoesNotCount(t *testing.T) {
 	usual, tried := PHY{Bps: 433.3e6, Generation: VHT, Streams: 1}, PHY{Bps: 6e6, Generation: Legacy, Streams: 1}
 	for _, last := range [][]PHY{{usual}, {usual, tried, usual}, {tried, usual, usual}} {
 		if got := middle(last); got != (State{PHYBps: usual.Bps, StandaloneBps: Goodput(usual)}) {
@@ -89,9 +89,9 @@ func (s *scripted) now() (PHY, error) {
 
 func (*scripted) Close() error { return nil }
 
-// TestRatesToTheAccessPointBeforeDoNotCount: the first one to another is the rate, and the place is
+// TestRatesOfTheLastAccessPointDoNotCount: the first one to another is the rate, and the place is
 // where the terminal is now.
-func TestRatesToTheAccessPointBeforeDoNotCount(t *testing.T) {
+func TestRatesOfTheLastAccessPointDoNotCount(t *testing.T) {
 	near := PHY{Bps: 866.7e6, Generation: VHT, Streams: 2, Place: Place{BSSID{2, 0, 0, 0, 0, 1}, 5180}}
 	far := PHY{Bps: 65e6, Generation: HT, Streams: 1, Place: Place{BSSID{2, 0, 0, 0, 0, 2}, 2437}}
 	r := &Radio{source: &scripted{near, near, near, far}}

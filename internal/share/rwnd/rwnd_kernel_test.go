@@ -157,7 +157,7 @@ func TestASenderWithLittleToSendDoesNotUseTheWindow(t *testing.T) {
 	}
 }
 
-func TestInterfacesThatCome(t *testing.T) {
+func TestNewInterfacesAreAttached(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	w := begin(t, n.Client, "")
 	if len(w.devices.links) != 1 {

@@ -21,7 +21,7 @@ func sample(id tcp.FlowID, values map[tcp.Field]int64) *tcp.Batch {
 	return b
 }
 
-func TestWhatHappenedBetweenTwoReports(t *testing.T) {
+func TestDrainReturnsTheActivitySinceTheLast(t *testing.T) {
 	f := New(0)
 	for id := tcp.FlowID(1); id <= 2; id++ {
 		_ = f.Flow(&tcp.Flow{ID: id, Remote: netip.MustParseAddrPort("10.0.0.1:80")})
@@ -74,7 +74,7 @@ func TestWhatHappenedBetweenTwoReports(t *testing.T) {
 	}
 }
 
-func TestWhoHasMoreToSend(t *testing.T) {
+func TestGreedyFlows(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		values map[tcp.Field]int64

@@ -93,7 +93,7 @@ func listen(t *testing.T, name string, say func(net.Conn)) {
 	}()
 }
 
-func TestTwoAgentsOfOneProcessNumberAreToldApart(t *testing.T) {
+func TestAgentsWithOneProcessNumberAreDistinct(t *testing.T) {
 	ownFolder(t)
 	a, b := serveSteps(t, example()), serveSteps(t, example())
 	reports, failures, err := Ask(t.Context())
@@ -121,7 +121,7 @@ func TestWithoutAnyAgent(t *testing.T) {
 	}
 }
 
-func TestSocketsOfTheKilledAreRemoved(t *testing.T) {
+func TestSocketsOfKilledAgentsAreRemoved(t *testing.T) {
 	ownFolder(t)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path("killed"), Net: "unix"})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestSocketsOfTheKilledAreRemoved(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNoneAreReported(t *testing.T) {
+func TestInvalidAnswersAreReported(t *testing.T) {
 	text, err := json.Marshal(Report{"right", 1, example()})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAnswersThatAreNoneAreReported(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatStandsStillIsNotWaitedFor(t *testing.T) {
+func TestAStalledAgentIsNotAwaited(t *testing.T) {
 	ownFolder(t)
 	held := make(chan net.Conn, 10)
 	listen(t, "still", func(conn net.Conn) { held <- conn })
@@ -190,7 +190,7 @@ func TestAnAgentThatStandsStillIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestALookThatIsGivenUpIsNotCalled(t *testing.T) {
+func TestACancelledReaderIsNotCalled(t *testing.T) {
 	tap := &Feed{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
