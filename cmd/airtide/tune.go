@@ -129,16 +129,25 @@ func tuneUntil(
 	if err != nil {
 		return err
 	}
+	var history tune.History // of the command's sockets, most of which end with it
 	if len(argv) > 0 {
 		var attributes *syscall.SysProcAttr
 		if group != nil {
 			attributes = group.Attributes()
 		}
+		follow, stop := context.WithCancel(ctx)
+		followed := make(chan struct{})
+		go func() {
+			defer close(followed)
+			history.Follow(follow, a)
+		}()
 		err = command.Run(ctx, argv, command.Options{Attributes: attributes})
+		stop()
+		<-followed
 	} else if !o.Keep {
 		<-ctx.Done()
 	}
-	if err := out.end(a); err != nil {
+	if err := out.end(a, &history); err != nil {
 		return err
 	}
 	if err == nil && applied.Failed() {
@@ -188,7 +197,7 @@ func (o *tuneOutput) applied(r *tune.Report, removed []tune.Undone) error {
 }
 
 // end prints the state at the end and restores everything unless it is kept.
-func (o *tuneOutput) end(a *tune.Applied) error {
+func (o *tuneOutput) end(a *tune.Applied, history *tune.History) error {
 	if o.keep && !o.command {
 		return nil
 	}
@@ -197,6 +206,7 @@ func (o *tuneOutput) end(a *tune.Applied) error {
 	if err != nil {
 		return err
 	}
+	history.Complete(r)
 	line := tuneLine{Type: "ended", Report: r}
 	if !o.keep {
 		err := o.WaitFor("restoring everything", func() error {

@@ -151,7 +151,8 @@ func TestTuneOfACommand(t *testing.T) {
 		t.Fatalf("status %d: %s%s", status, stdout, stderr)
 	}
 	// Both ends of the command's connection, which may have ended by now.
-	if c := ended.Counts; c.Matched != 2 || c.New != 2 || c.Failed != 0 {
+	if c := ended.Counts; c.Matched != 2 || c.New != 2 || c.Failed+c.GoneFailed != 0 ||
+		c.GoneChanged > c.Gone {
 		t.Errorf("counted %+v", c)
 	}
 	if got := lowatOf(t, bystander); got != before {
@@ -242,7 +243,8 @@ func TestTuneJSONNames(t *testing.T) {
 	for _, name := range []string{
 		"type", "id", "pid", "running", "keep", "begun", "selection", "settings", "cwnd_max_packets", "counts",
 		"matched", "new",
-		"changed", "failed", "connecting", "gone", "no_room", "handshakes", "held", "sockets", "cookie", "local",
+		"changed", "failed", "connecting", "gone", "gone_changed", "gone_failed",
+		"no_room", "handshakes", "held", "sockets", "cookie", "local",
 		"remote", "netns",
 		"cgroup", "congestion_control", "cwnd_packets", "ssthresh_packets", "rto_us", "values", "name", "before",
 		"want", "now", "ok", "by",

@@ -23,7 +23,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, more := range []struct {
 		n    int
 		text string
-	}{{c.Connecting, "connecting"}, {c.Gone, "gone"}, {c.NoRoom, "without room to remember them, left alone"}} {
+	}{
+		{c.Connecting, "connecting"},
+		{c.Gone, "gone" + c.closed()},
+		{c.NoRoom, "without room to remember them, left alone"},
+	} {
 		if more.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", more.n, more.text)
 		}
@@ -55,6 +59,21 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeFailures(&b)
 	_, err := io.WriteString(w, units.PrintableText(b.String(), false))
 	return err
+}
+
+// closed describes the sockets that were read back before they closed; it is empty if none was.
+func (c *Counts) closed() string {
+	if c.GoneChanged+c.GoneFailed == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" (%d changed before they closed, %d failed", c.GoneChanged, c.GoneFailed)
+	switch unread := c.Gone - c.GoneChanged - c.GoneFailed; {
+	case unread == 1:
+		text += ", 1 closed before it was read back"
+	case unread > 1:
+		text += fmt.Sprintf(", %d closed before they were read back", unread)
+	}
+	return text + ")"
 }
 
 // writeBounds names the way in which windows were bounded, because TCP_BPF_SNDCWND_CLAMP overwrites
