@@ -60,7 +60,7 @@ var capabilityTable = []struct {
 	},
 }
 
-// has reports if a capability is effective. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
+// has reports whether a capability is effective. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
 func (m *machine) has(c capability) bool {
 	if c == capBPF || c == capPerfmon {
 		return m.effective&(1<<c|1<<capSysAdmin) != 0

@@ -24,7 +24,7 @@ const (
 	kvmAPIVersion    = 12
 )
 
-// probeKVM makes a virtual machine without memory or processors and drops it.
+// probeKVM makes a virtual machine without memory or processors and closes it.
 func probeKVM(m *machine) finding {
 	fd, err := unix.Open("/dev/kvm", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) && m.facts.UserID != 0 {
@@ -49,7 +49,7 @@ func probeKVM(m *machine) finding {
 	return ok("a virtual machine can be made; none was run")
 }
 
-// toolTable lists programs that are run, by the names under which distributions install them.
+// toolTable lists the programs that airtide runs, by their names in distributions.
 var toolTable = []struct {
 	name     string
 	programs []string

@@ -129,7 +129,7 @@ func lockdown(text string) finding {
 }
 
 // probeModules asks the kernel to load a module from an invalid file, which always fails. The error
-// shows if a valid file could have been loaded.
+// shows whether the kernel would load a valid file.
 func probeModules(m *machine) finding {
 	switch err := unix.FinitModule(-1, "", 0); err {
 	case unix.EBADF:

@@ -109,7 +109,7 @@ func assignment(text, key string) string {
 	return ""
 }
 
-// readText is the file's trimmed text, "" when it cannot be read.
+// readText returns the trimmed text of a file; "" if it cannot be read.
 func readText(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -143,8 +143,8 @@ func networkChecks() []check {
 	return checks
 }
 
-// HasQdisc tries a queueing discipline, named as in the check qdisc_NAME, and reports if it works.
-// It needs root.
+// HasQdisc tries a queueing discipline, named as in the check qdisc_NAME, and reports whether it
+// works. It needs root.
 func HasQdisc(name string) bool {
 	for _, q := range qdiscTable {
 		if q.name == name {
@@ -156,7 +156,7 @@ func HasQdisc(name string) bool {
 
 func (m *machine) judgeNetwork(err error) finding { return m.judge(err, capSysAdmin, capNetAdmin) }
 
-// addLink adds a link in the namespace of the calling thread. It goes with the namespace.
+// addLink adds a link in the namespace of the calling thread. The link ends with the namespace.
 func addLink(make func(netlink.LinkAttrs) netlink.Link) error {
 	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -168,7 +168,7 @@ func addLink(make func(netlink.LinkAttrs) netlink.Link) error {
 	return h.LinkAdd(make(attrs))
 }
 
-// addMacvtap adds a macvtap on one end of a veth pair, for it takes an Ethernet device.
+// addMacvtap adds a macvtap to one end of a veth pair, because it needs an Ethernet device.
 func addMacvtap() error {
 	err := addLink(func(a netlink.LinkAttrs) netlink.Link {
 		a.Name = "lower"
@@ -187,7 +187,7 @@ func addMacvtap() error {
 	})
 }
 
-// openTun makes a TUN or TAP device that lasts as long as its file is open.
+// openTun makes a TUN or TAP device. It ends when its file is closed.
 func openTun(flag uint16) error {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {

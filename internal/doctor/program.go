@@ -104,7 +104,7 @@ var bpfChecks = []check{
 	},
 }
 
-// probeMappedArray makes an array that user space can map, as the monitor's rings are.
+// probeMappedArray makes an array that user space can map, as for the monitor's rings.
 func probeMappedArray(m *machine) finding {
 	array, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "airtide_doctor", Type: ebpf.Array, KeySize: 4, ValueSize: 64, MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE,
@@ -123,8 +123,8 @@ func probeRingBuffer(m *machine) finding {
 	return m.judgeBPF(err)
 }
 
-// probeTypedSocket turns the socket of a tracepoint into a TCP socket, which in tracing programs
-// takes a helper.
+// probeTypedSocket converts the socket of a tracepoint into a TCP socket. Tracing programs need a
+// helper for this.
 func probeTypedSocket(m *machine) finding {
 	return m.judgeBPF(attachTypedTracepoint("tcp_probe", asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord), // the first argument: struct sock *
@@ -136,7 +136,7 @@ func probeTypedSocket(m *machine) finding {
 
 const socketOfContext = 8 // struct bpf_iter__tcp: meta, sk_common, uid
 
-// probeTCPIterator attaches an iterator over all TCP sockets that looks at each as the monitor's
+// probeTCPIterator attaches an iterator over all TCP sockets that reads each socket as the monitor
 // does.
 func probeTCPIterator(m *machine) finding {
 	return m.judgeBPF(attachTCPIterator(asm.Instructions{
@@ -233,8 +233,8 @@ func attachTCX() error {
 	return l.Close()
 }
 
-// kprobeSource is there on every kernel from 4.17 on that has kprobes. Without it the library looks
-// for tracefs, which need not be mounted.
+// kprobeSource exists on every kernel with kprobes from 4.17 on. Without it the library looks for
+// tracefs, which may be unmounted.
 const kprobeSource = "/sys/bus/event_source/devices/kprobe"
 
 func attachKprobe() error {

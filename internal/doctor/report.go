@@ -22,10 +22,10 @@ type UnusableError struct{}
 
 func (UnusableError) Error() string { return "no verb that needs the kernel can run" }
 
-// ExitStatus is the status of a program that ends with this error.
+// ExitStatus returns the exit status of a program that ends with this error.
 func (UnusableError) ExitStatus() int { return 1 }
 
-// Check finds a result by name.
+// Check returns a result by name.
 func (r *Report) Check(name string) (Result, bool) {
 	i := slices.IndexFunc(r.Checks, func(c Result) bool { return c.Name == name })
 	if i < 0 {
@@ -34,8 +34,7 @@ func (r *Report) Check(name string) (Result, bool) {
 	return r.Checks[i], true
 }
 
-// Verb finds the verdict on a verb; the second result is false for verbs that this build does not
-// have.
+// Verb returns the verdict on a verb. It reports false for verbs that this build does not have.
 func (r *Report) Verb(name Verb) (VerbResult, bool) {
 	i := slices.IndexFunc(r.Verbs, func(v VerbResult) bool { return v.Verb == name })
 	if i < 0 {

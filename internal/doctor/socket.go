@@ -70,8 +70,8 @@ var socketChecks = []check{
 // inetDiagRequestBytes is the size of struct inet_diag_req_v2 (include/uapi/linux/inet_diag.h).
 const inetDiagRequestBytes = 56
 
-// askInetDiag asks for the TCP sockets in no state at all, which is answered at once and takes no
-// privileges.
+// askInetDiag requests the TCP sockets in an empty set of states. The kernel answers at once and
+// requires no privileges.
 func askInetDiag() error {
 	conn, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)
 	if err != nil {
@@ -99,8 +99,9 @@ func withSocket(do func(fd int) error) error {
 	return do(fd)
 }
 
-// probeTCPInfo learns how long the kernel's struct tcp_info is, which only ever grows: 192 bytes
-// reach to the chronographs (Linux 4.10), 224 to bytes_retrans, dsack_dups and reord_seen (4.19).
+// probeTCPInfo reads the length of the kernel's struct tcp_info, which never shrinks. 192 bytes
+// include the chronographs (Linux 4.10), and 224 bytes include bytes_retrans, dsack_dups and
+// reord_seen (4.19).
 func probeTCPInfo(m *machine) finding {
 	var info [1024]byte
 	size := uint32(len(info))
@@ -136,7 +137,8 @@ func probeCongestionControls(*machine) finding {
 	), available...)
 }
 
-// findCongestionControl looks one up without asking a socket for it, which would load its module.
+// findCongestionControl looks for a congestion control without setting it on a socket, which would
+// load its module.
 func findCongestionControl(m *machine, name string) finding {
 	available := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control"))
 	if slices.Contains(available, name) {

@@ -23,7 +23,7 @@ const (
 	Unknown Status = "unknown" // not tested, usually because privileges are missing
 )
 
-// works reports if dependents of the check can use the ability.
+// works reports whether dependents of the check can use the ability.
 func (s Status) works() bool { return s == OK || s == Limited }
 
 // finding is the result of one probe.
@@ -44,8 +44,8 @@ var absentErrors = []error{
 	unix.ENXIO, unix.ENOPROTOOPT, unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT,
 }
 
-// judge turns the answer to a trial into a finding. needs are the capabilities that the trial
-// takes: a refusal is only held against the kernel when this process has them.
+// judge converts the result of a trial into a finding. needs are the capabilities that the trial
+// requires: a refusal counts against the kernel only if this process has them.
 func (m *machine) judge(err error, needs ...capability) finding {
 	var verifier *ebpf.VerifierError
 	switch {
@@ -86,7 +86,7 @@ func needsRoot(lack []string) finding {
 	return unknown("needs root (" + strings.Join(lack, ", ") + ")")
 }
 
-// lastLine returns the verifier's objection, which is the last line before its statistics.
+// lastLine returns the verifier's objection. It is the last line before the statistics.
 func lastLine(log []string) string {
 	for i := len(log) - 1; i >= 0; i-- {
 		line := strings.TrimSpace(log[i])

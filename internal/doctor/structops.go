@@ -42,8 +42,8 @@ func linkCongestionControl() error {
 	return l.Close()
 }
 
-// congestionControlSpec has the three functions and the name without which
-// tcp_register_congestion_control refuses.
+// congestionControlSpec returns a congestion control with the name and three functions that
+// tcp_register_congestion_control requires.
 func congestionControlSpec(name string) *ebpf.CollectionSpec {
 	const pointerBytes, nameBytes = 8, 16 // TCP_CA_NAME_MAX
 	char := &btf.Int{Name: "char", Size: 1, Encoding: btf.Char}

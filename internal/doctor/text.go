@@ -24,7 +24,7 @@ var (
 )
 
 // WriteText writes the report for people: the machine, the verdict on each verb, then every check
-// by group. Colour is for terminals; whether to use it (NO_COLOR) is the caller's choice.
+// by group. Colour is for terminals; the caller decides it (NO_COLOR).
 func (r *Report) WriteText(w io.Writer, colour bool) error {
 	out := bufio.NewWriter(w)
 	paint := func(code, text string) string {

@@ -76,8 +76,8 @@ func probeTimewarpModule(m *machine) finding {
 	return limited("not built yet from the sources of this airtide: run airtide timewarp build")
 }
 
-// counterOf looks for the machine's counter among the clock sources. The kernel takes it off the
-// list when it does not trust it.
+// counterOf looks for the machine's counter among the clock sources. The kernel removes a counter
+// from the list if it does not trust it.
 func counterOf(architecture, available string) finding {
 	counter, known := map[string]string{"amd64": "tsc", "arm64": "arch_sys_counter"}[architecture]
 	switch {

@@ -11,7 +11,7 @@ import (
 	source "airtide/internal/observe/bpf"
 )
 
-// unusedTracepoints are looked for, though no program of this build is attached to them.
+// unusedTracepoints are tracepoints that doctor checks although no program of this build uses them.
 var unusedTracepoints = []source.Tracepoint{
 	{Name: "tcp_retransmit_synack", Since: "4.15"},
 	{Name: "tcp_rcvbuf_grow", Since: "6.16"},
@@ -89,7 +89,7 @@ func probeRetransmitResult(m *machine) finding {
 	return ok("")
 }
 
-// probeTracepoint attaches to a tracepoint in both ways; either is enough.
+// probeTracepoint attaches to a tracepoint in two ways; one of them is sufficient.
 func probeTracepoint(m *machine, name string) finding {
 	typed := attachTypedTracepoint(name, emptyProgram())
 	raw := attachRawTracepoint(name)
@@ -107,7 +107,8 @@ func probeTracepoint(m *machine, name string) finding {
 	if f.status != Unknown {
 		return f
 	}
-	// The types tell even a user without privileges: each tracepoint has a typedef btf_trace_NAME.
+	// Even a user without privileges can read the types: each tracepoint has a typedef
+	// btf_trace_NAME.
 	switch found, certain := m.knows("btf_trace_" + name); {
 	case found:
 		f.detail += "; the kernel has it"

@@ -22,7 +22,7 @@ const (
 	Diagnose Verb = "diagnose"
 )
 
-// way is a means by which a verb works, such as BPF or inet_diag; "" stands for all of them.
+// way is a method of a verb, such as BPF or inet_diag; "" means all methods.
 type way string
 
 const (
@@ -30,14 +30,14 @@ const (
 	diag way = "diag"
 )
 
-// verb is an entry of the table of verbs.
+// verb is a row of the table of verbs.
 type verb struct {
 	name  Verb
 	built bool // this build has it; the report leaves the others out
 	ways  []wayOf
 }
 
-// wayOf is a way of a verb, with its loss against the first way.
+// wayOf is a way of a verb, with its disadvantage against the first way.
 type wayOf struct {
 	name way
 	loss string
@@ -77,7 +77,7 @@ const (
 	optional Level = "optional"
 )
 
-// Need ties a check to a verb. Way is the means for which it is needed, "" when for all.
+// Need connects a check with a verb. Way is the way that needs it; "" means all ways.
 type Need struct {
 	Verb  Verb  `json:"verb"`
 	Level Level `json:"level"`
@@ -92,7 +92,7 @@ func need(level Level, by way, verbs ...Verb) []Need {
 	return needs
 }
 
-// Verdict is the judgement on a verb.
+// Verdict is the usability of a verb.
 type Verdict string
 
 // The verdicts.
@@ -102,7 +102,7 @@ const (
 	CannotRun Verdict = "cannot_run"
 )
 
-// Lack is a check that a verb misses.
+// Lack is a failed check that a verb needs.
 type Lack struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
@@ -111,13 +111,13 @@ type Lack struct {
 	Loss   string `json:"loss"`
 }
 
-// VerbResult is the verdict on a verb. Way is the way in which the verb will run; it is "" if the
-// verb has only one way or cannot run.
+// VerbResult is the verdict on a verb. Way is the way that the verb will use; "" if the verb has
+// only one way or cannot run.
 type VerbResult struct {
 	Verb    Verb    `json:"verb"`
 	Verdict Verdict `json:"verdict"`
 	Way     way     `json:"way,omitempty"`
-	// Loss is the disadvantage of the way against the best way.
+	// Loss is the disadvantage of Way against the best way.
 	Loss  string `json:"loss,omitempty"`
 	Lacks []Lack `json:"lacks"`
 
@@ -126,7 +126,7 @@ type VerbResult struct {
 	idle bool
 }
 
-// judge works out the verdict on a verb from the results of the checks.
+// judge derives the verdict on a verb from the results of the checks.
 func (v *verb) judge(results []Result) VerbResult {
 	r := VerbResult{Verb: v.name, Verdict: Ready, Lacks: []Lack{}, idle: true}
 	blocked := map[way]bool{} // by a required check

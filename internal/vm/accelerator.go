@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Accelerator is how qemu runs a guest's instructions.
+// Accelerator is qemu's method of running a guest's instructions.
 type Accelerator string
 
 // The accelerators.
@@ -28,7 +28,7 @@ var (
 	bootIDFile  = "/proc/sys/kernel/random/boot_id"
 )
 
-// kvmVerdict is whether KVM works, and whether that is known.
+// kvmVerdict reports whether KVM works, and whether this is known.
 func kvmVerdict() (works, known bool) {
 	device, err := os.OpenFile(kvmDevice, os.O_RDWR, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func kvmVerdict() (works, known bool) {
 	return verdict == "yes", boot == bootID()
 }
 
-// rememberKVM keeps a verdict. Without it the next guest tries again.
+// rememberKVM stores a verdict. Without a stored verdict the next guest tries KVM again.
 func rememberKVM(works bool) {
 	verdict := "no"
 	if works {

@@ -11,17 +11,17 @@ import (
 // Config configures a guest.
 type Config struct {
 	Kernel Kernel
-	// Program is the file of this program for the guest; empty for this process's own file. A guest
-	// of another architecture needs a build for that architecture.
+	// Program is the file of this program for the guest; empty for this process's file. A guest of
+	// another architecture needs a build for that architecture.
 	Program string
-	// Programs of the host that can be run in the guest, by their files; they have the same paths
-	// there.
+	// Programs are files of the host that can run in the guest. They have the same paths there.
 	Programs []string
-	// Files of the host that the guest has, by their paths in the guest.
+	// Files are files of the host for the guest. The keys are their paths in the guest.
 	Files map[string]string
 	// Modules are kernel modules to load in addition to the modules of the guest's devices.
 	Modules []string
-	// MemoryMB is its memory; 0 means 512. CPUs is its processors; 0 means 1.
+	// MemoryMB is the memory of the guest; 0 means 512. CPUs is the number of its processors; 0
+	// means 1.
 	MemoryMB, CPUs int
 	// Net is nil for a guest without a network.
 	Net *Net
@@ -32,8 +32,7 @@ type Config struct {
 	Console io.Writer
 }
 
-// Net is a guest's network: its interface eth0, and the way out by routers that it need not ask
-// for.
+// Net is a guest's network: its interface eth0, and routers with known link addresses.
 type Net struct {
 	// Tap is a TAP or macvtap, opened for reading and writing, with a virtio header before each
 	// frame. The caller closes it.
@@ -45,7 +44,7 @@ type Net struct {
 	Routers   []Router       `json:"routers"`
 }
 
-// Router is the way to everywhere, for its family of addresses.
+// Router is the default router for its family of addresses.
 type Router struct {
 	Address netip.Addr `json:"address"`
 	MAC     []byte     `json:"mac"`

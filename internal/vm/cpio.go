@@ -32,10 +32,10 @@ func (a *archive) write(b []byte) {
 	}
 }
 
-// align fills up to 4 bytes.
+// align pads to a multiple of 4 bytes.
 func (a *archive) align() { a.write(make([]byte, (4-a.written%4)%4)) }
 
-// entry writes a file's head. Its content follows, and then align.
+// entry writes the head of a file. The content and align follow.
 func (a *archive) entry(name string, mode uint32, size int64, major, minor uint32) {
 	if folder := path.Dir(name); !a.folders[folder] {
 		a.folder(folder)
@@ -49,7 +49,7 @@ func (a *archive) entry(name string, mode uint32, size int64, major, minor uint3
 	a.align()
 }
 
-// folder makes a folder, once, with those above it.
+// folder makes a folder and its parents, once.
 func (a *archive) folder(name string) {
 	if a.folders[name] {
 		return
@@ -72,7 +72,7 @@ func (a *archive) data(name string, mode uint32, content []byte) {
 	a.align()
 }
 
-// copy takes a file of the host.
+// copy adds a file of the host.
 func (a *archive) copy(name, from string) {
 	if a.err != nil {
 		return
@@ -85,7 +85,7 @@ func (a *archive) copy(name, from string) {
 	a.file(name, content)
 }
 
-// close writes the end.
+// close writes the end of the archive.
 func (a *archive) close() error {
 	a.entry("TRAILER!!!", 0, 0, 0, 0)
 	return a.err

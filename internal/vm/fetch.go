@@ -21,7 +21,7 @@ func Fetch(ctx context.Context, version string) (Kernel, error) {
 	return FetchFor(ctx, version, runtime.GOARCH)
 }
 
-// FetchFor is Fetch for an architecture, by the name that Go gives it.
+// FetchFor is Fetch for an architecture in Go's spelling.
 func FetchFor(ctx context.Context, version, architecture string) (Kernel, error) {
 	k, err := CachedFor(version, architecture)
 	if !errors.Is(err, ErrNoKernel) {
@@ -56,7 +56,7 @@ func FetchFor(ctx context.Context, version, architecture string) (Kernel, error)
 	return CachedFor(version, architecture)
 }
 
-// partOfKernel are the packages that a kernel's own asks for since Debian has divided it (14).
+// partOfKernel matches the packages that a kernel package depends on since Debian 14 divides it.
 var partOfKernel = regexp.MustCompile(`Depends: (linux-(?:base|binary|modules)-[0-9]\S+)`)
 
 // apt runs apt with its own folder for all of its files.
@@ -155,7 +155,7 @@ func newApt(suite, architecture string) (*apt, error) {
 	return a, nil
 }
 
-// lock keeps other processes from the same suite until it is closed.
+// lock excludes other processes from the suite until the file is closed.
 func (a *apt) lock() (*os.File, error) {
 	return lock.Wait(filepath.Join(a.dir, "lock"))
 }

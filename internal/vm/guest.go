@@ -21,7 +21,7 @@ type Guest struct {
 	Hello
 	// Accelerator is the accelerator in use.
 	Accelerator Accelerator
-	// Booted is how long it took from the start of qemu until it was ready.
+	// Booted is the time from the start of qemu until the guest was ready.
 	Booted time.Duration
 
 	qemu *qemu
@@ -45,8 +45,8 @@ type request struct {
 // bootLimit limits the boot of a guest. It is long, because qemu may get little processor time.
 const bootLimit = 5 * time.Minute
 
-// Start boots a guest and waits until it is ready. It ends with Close, and with this process; ctx
-// is for the boot alone.
+// Start boots a guest and waits until it is ready. The guest ends with Close, and with this
+// process. ctx limits only the boot.
 func Start(ctx context.Context, c Config) (*Guest, error) {
 	fail := func(err error) (*Guest, error) { return nil, fmt.Errorf("starting a virtual machine: %w", err) }
 	if err := c.check(); err != nil {
@@ -134,7 +134,7 @@ func greet(ctx context.Context, q *qemu, limit time.Duration) (*Guest, error) {
 	return g, nil
 }
 
-// listen hands the guest's answers over until it ends.
+// listen distributes the guest's answers until the guest ends.
 func (g *Guest) listen(from io.Reader) {
 	for {
 		f, err := readFrame(from)
@@ -174,7 +174,7 @@ func (r *request) answer(f frame) bool {
 	return false
 }
 
-// lost ends all that was asked for: the guest has ended, or does not speak as it should.
+// lost ends all open requests, because the guest has ended or sent an invalid message.
 func (g *Guest) lost(err error) {
 	g.mutex.Lock()
 	asked := g.asked
@@ -293,7 +293,8 @@ func (g *Guest) Call(ctx context.Context, name string, input, output any) error 
 	return nil
 }
 
-// Clock reads the guest's CLOCK_MONOTONIC, and this machine's at the same moment but for the error.
+// Clock reads the guest's CLOCK_MONOTONIC and this machine's clock at the same moment, except for
+// the returned error.
 func (g *Guest) Clock(ctx context.Context) (guestNs, hereNs int64, within time.Duration, err error) {
 	before := clock.Now()
 	e, err := g.do(ctx, frameClock, nil, nil)

@@ -19,8 +19,7 @@ func IsGuest() bool { return os.Getpid() == 1 && os.Getenv(guestVariable) != "" 
 // Function is a function that the host can call in a guest. Input and output are JSON.
 type Function func(input json.RawMessage) (output any, err error)
 
-// Main is a guest, until the host ends it. It has functions that Guest.Call calls. It never
-// returns.
+// Main runs a guest until the host ends it. Guest.Call calls its functions. It never returns.
 func Main(functions map[string]Function) {
 	if err := runGuest(functions); err != nil {
 		fmt.Fprintf(os.Stderr, "airtide: the guest: %v\n", err)
@@ -94,8 +93,8 @@ func loadModule(path string) error {
 // portLimit limits the wait for the port.
 const portLimit = time.Minute
 
-// openPort opens the virtio-serial port to the host. Its driver learns its name from qemu some time
-// after it was loaded.
+// openPort opens the virtio-serial port to the host. The driver learns the port's name from qemu
+// some time after it was loaded.
 func openPort() (*os.File, error) {
 	for deadline := time.Now().Add(portLimit); ; time.Sleep(time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")

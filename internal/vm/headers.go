@@ -16,8 +16,8 @@ func FetchHeaders(ctx context.Context, version string) (string, error) {
 	return FetchHeadersFor(ctx, version, runtime.GOARCH)
 }
 
-// FetchHeadersFor is FetchHeaders for an architecture, by the name that Go gives it. Another's are
-// for a cross compiler: the programs among them are this machine's.
+// FetchHeadersFor is FetchHeaders for an architecture in Go's spelling. Headers of another
+// architecture are for a cross compiler: their programs are for this machine.
 func FetchHeadersFor(ctx context.Context, version, architecture string) (string, error) {
 	k, err := FetchFor(ctx, version, architecture)
 	if err != nil {
@@ -64,8 +64,8 @@ func FetchHeadersFor(ctx context.Context, version, architecture string) (string,
 	return headers, nil
 }
 
-// lendTools gives headers the programs of others of the same version. Both are folders that stand
-// for /usr.
+// lendTools adds the programs of other headers of the same version to headers. Both folders replace
+// /usr.
 func lendTools(from, to string) error {
 	tools, err := filepath.Glob(filepath.Join(from, "lib/linux-kbuild-*"))
 	if err != nil {
@@ -82,8 +82,8 @@ func lendTools(from, to string) error {
 	return nil
 }
 
-// moveHeaders changes the paths in a folder of headers, which expect to lie in /usr/src, to the
-// root below which they will lie.
+// moveHeaders replaces the paths in a folder of headers, which start at /usr/src, by paths below
+// the given root.
 func moveHeaders(headers, root string) error {
 	makefile := filepath.Join(headers, "Makefile")
 	text, err := os.ReadFile(makefile)

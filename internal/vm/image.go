@@ -85,7 +85,7 @@ func (c *Config) writeImage(ctx context.Context, a *archive) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		a.copy(name, c.Files[name])
 	}
-	// Tests are this program too, and may be linked dynamically.
+	// Tests use their own program, which may be linked dynamically.
 	own, err := libraries(ctx, program)
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ var debians = []struct{ version, suite string }{
 // Newest is the version of Debian's newest kernel. It is not guaranteed to work.
 const Newest = "newest"
 
-// newestSuite is the suite of Debian that has it.
+// newestSuite is the suite of Debian with the newest kernel.
 const newestSuite = "sid"
 
-// Versions are the kernels that can be had, as Debian's cloud flavour.
+// Versions returns the versions of the available kernels, all of Debian's cloud flavour.
 func Versions() []string {
 	var all []string
 	for _, d := range debians {
@@ -51,12 +51,12 @@ func suiteOf(version string) (string, error) {
 	return "", fmt.Errorf("there is no kernel %q: use one of %s", version, strings.Join(Versions(), ", "))
 }
 
-// Kernel is an unpacked one.
+// Kernel is an unpacked kernel.
 type Kernel struct {
 	Release string // as uname -r prints it
 	Image   string // the file to boot
 	Modules string // the folder with its modules
-	// Architecture by the name that Go gives it; empty for this machine's.
+	// Architecture is the architecture in Go's spelling; empty for this machine's architecture.
 	Architecture string
 }
 
@@ -70,10 +70,10 @@ func (k Kernel) architecture() string {
 // ErrNoKernel means that a kernel has not been fetched.
 var ErrNoKernel = errors.New("the kernel has not been fetched")
 
-// Cached is a kernel that has been fetched, else ErrNoKernel.
+// Cached returns a fetched kernel, or ErrNoKernel.
 func Cached(version string) (Kernel, error) { return CachedFor(version, runtime.GOARCH) }
 
-// CachedFor is Cached for an architecture, by the name that Go gives it.
+// CachedFor is Cached for an architecture in Go's spelling.
 func CachedFor(version, architecture string) (Kernel, error) {
 	suite, err := suiteOf(version)
 	if err != nil {
@@ -87,7 +87,7 @@ func CachedFor(version, architecture string) (Kernel, error) {
 	return k, err
 }
 
-// place is the folder of a suite.
+// place returns the folder of a suite.
 func place(suite, architecture string) string {
 	if architecture == "amd64" {
 		return filepath.Join(cache, suite)
@@ -95,7 +95,7 @@ func place(suite, architecture string) string {
 	return filepath.Join(cache, suite+"-"+architecture)
 }
 
-// unpacked is the kernel in a folder into which its package was unpacked.
+// unpacked returns the kernel in the folder of an unpacked package.
 func unpacked(root string) (Kernel, error) {
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return Kernel{}, ErrNoKernel

@@ -18,15 +18,15 @@ type module struct {
 	content []byte
 }
 
-// modules are a kernel's.
+// modules are the modules of a kernel.
 type modules struct {
 	folder  string
 	files   map[string]string // by name
 	builtin map[string]bool
 }
 
-// readModules lists the modules of a folder like /lib/modules/RELEASE, as a package has it: without
-// depmod's lists.
+// readModules lists the modules in a folder such as /lib/modules/RELEASE of a package, which has no
+// lists of depmod.
 func readModules(folder string) (*modules, error) {
 	m := &modules{folder: folder, files: map[string]string{}, builtin: map[string]bool{}}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -94,7 +94,7 @@ func (m *modules) load(ctx context.Context, names ...string) ([]module, error) {
 	return all, nil
 }
 
-// readModule reads a module, which may be compressed (Debian's are from kernel 6.12 on).
+// readModule reads a module. It may be compressed, as Debian's modules are since kernel 6.12.
 func readModule(ctx context.Context, path string) ([]byte, error) {
 	if filepath.Ext(path) != ".xz" {
 		content, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ import (
 // device is the name of a guest's interface.
 const device = "eth0"
 
-// setUpNet gives the guest its addresses and its way out.
+// setUpNet sets the guest's addresses and routes.
 func setUpNet(n *Net) error {
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {

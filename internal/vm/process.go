@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Command is a program to run in a guest. It is given no input and no shell.
+// Command is a program to run in a guest. It has no input and no shell.
 type Command struct {
 	Path string   `json:"path"`
 	Args []string `json:"args,omitempty"`
@@ -21,7 +21,7 @@ type Command struct {
 	Stderr io.Writer `json:"-"`
 }
 
-// ExitError is how a program ended that did not end well.
+// ExitError describes the unsuccessful end of a program.
 type ExitError struct {
 	Status int
 	Signal syscall.Signal // that killed it, 0 for none
@@ -34,7 +34,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit status %d", e.Status)
 }
 
-// Process is a program that runs in a guest, or has run.
+// Process is a running or ended program in a guest.
 type Process struct {
 	guest   *Guest
 	request *request
@@ -45,8 +45,8 @@ type Process struct {
 	err     error
 }
 
-// Start runs a program in the guest as the first process of a PID namespace: when it ends, so does
-// all that it has started.
+// Start runs a program in the guest as the first process of a PID namespace. The end of the program
+// therefore kills all its children.
 func (g *Guest) Start(ctx context.Context, c Command) (*Process, error) {
 	fail := func(err error) (*Process, error) {
 		return nil, fmt.Errorf("starting %s in the virtual machine: %w", c.Path, err)
@@ -112,21 +112,20 @@ func (g *Guest) Run(ctx context.Context, c Command) error {
 	return err
 }
 
-// Started is when it was started, Ended when it ended, by this machine's clock; Ended waits for
-// that.
+// Started returns the start time by this machine's clock.
 func (p *Process) Started() time.Time { return p.started }
 
-// Ended is when it ended, after Done.
+// Ended waits for the end of the program and returns its time by this machine's clock.
 func (p *Process) Ended() time.Time {
 	<-p.done
 	return p.ended
 }
 
-// Done is closed when it has ended, and all that it started with it.
+// Done is closed when the program and all its children have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how it ended, after Done: nil for status 0, else an *ExitError, or why the guest has
-// ended.
+// Err waits for the end of the program. It returns nil for status 0, an *ExitError, or the reason
+// of the guest's end.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err

@@ -47,7 +47,7 @@ func libraries(ctx context.Context, program string) ([]string, error) {
 	return all, nil
 }
 
-// interpreter is the dynamic linker that a program names, empty for a static one.
+// interpreter returns the dynamic linker of a program; empty for a static program.
 func interpreter(program string) (string, error) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *archive) addPrograms(ctx context.Context, programs []string) error {
 	return a.err
 }
 
-// self is this program's file.
+// self returns this program's file.
 func self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

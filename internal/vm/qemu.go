@@ -39,7 +39,7 @@ var emulators = map[string]emulator{
 // program.
 func Available() error { return AvailableFor(runtime.GOARCH) }
 
-// AvailableFor is Available for guests of an architecture, by the name that Go gives it.
+// AvailableFor is Available for guests of an architecture in Go's spelling.
 func AvailableFor(architecture string) error {
 	e, ok := emulators[architecture]
 	if !ok {
@@ -64,16 +64,16 @@ const (
 	tapFd
 )
 
-// sendBuffer limits the guest's packets in its TAP, in bytes, to the size of a driver's ring.
-// Further packets wait in the guest, so its TCP knows of them.
+// sendBuffer is the limit of the guest's packets in its TAP, in bytes. It equals the size of a
+// driver's ring. Further packets wait in the guest, so its TCP sees them.
 const sendBuffer = 64 << 10
 
 func (c *Config) arguments(e emulator, a Accelerator) []string {
 	model, accelerator := "host", string(a)
 	if a == TCG {
-		// One thread for all of a guest's processors: with one each, qemu 7.2 now and then carries
-		// out an instruction that the kernel has meanwhile replaced (static branches), and the
-		// kernel panics with "Oops: int3".
+		// All processors of a guest share one thread. With one thread each, qemu 7.2 sometimes
+		// executes an instruction that the kernel has replaced (static branches), and the kernel
+		// panics with "Oops: int3".
 		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
 	}
 	// Level 5 shows warnings and worse. WARN() is a warning.
@@ -113,7 +113,7 @@ func hardwareAddress(b []byte) string {
 	return strings.Join(parts, ":")
 }
 
-// qemu is a running one.
+// qemu is a running qemu.
 type qemu struct {
 	command *exec.Cmd
 	control *os.File // the host's end of the guest's port
@@ -148,7 +148,7 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	}
 	q.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
-	// The signal of the parent's death comes when the thread ends that was the parent.
+	// The kernel sends the signal of the parent's death when the parent's thread ends.
 	thread.Go(func() {
 		err := q.command.Start()
 		started <- err
@@ -197,7 +197,7 @@ func (c *console) Write(b []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.to != nil {
-		_, _ = c.to.Write(b) // qemu is not to stop because the console cannot be kept
+		_, _ = c.to.Write(b) // a failure to save the console must not stop qemu
 	}
 	c.last = append(c.last, b...)
 	c.last = c.last[max(0, len(c.last)-consoleBytes):]

@@ -36,7 +36,7 @@ func (s *server) serve(from io.Reader) error {
 		switch f.kind {
 		case frameSignal:
 			s.signal(f)
-		case frameClock: // at once, or it would say a time that has passed
+		case frameClock: // answer at once, before the time becomes old
 			s.end(f.number, end{Ns: clock.Now()})
 		default:
 			go s.answer(f)
@@ -44,7 +44,7 @@ func (s *server) serve(from io.Reader) error {
 	}
 }
 
-// end sends the last answer. A failure means that the host has gone, and is ignored.
+// end sends the last answer. It ignores a failure, which means that the host has closed the port.
 func (s *server) end(number uint32, e end) { _ = s.to.writeJSON(frameEnd, number, e) }
 
 func (s *server) answer(f frame) {
