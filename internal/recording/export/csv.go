@@ -10,8 +10,8 @@ import (
 	"airtide/internal/units"
 )
 
-// csvTables writes the tables as RFC 4180 text with a header line. A value that is not there is an
-// empty cell. A table that is not wanted has no output.
+// csvTables writes the tables as RFC 4180 text with a header line. A missing value is an empty
+// cell. An unwanted table has no output.
 type csvTables struct {
 	meta    *Meta
 	flows   flowTable
@@ -129,7 +129,7 @@ func (c *csvTables) finish() error {
 	return nil
 }
 
-// csvTable writes rows whose columns are those of the parquet tags.
+// csvTable writes rows. The parquet tags name its columns.
 type csvTable[Row any] struct {
 	writer  *csv.Writer
 	columns []csvColumn

@@ -1,14 +1,14 @@
-// Package export writes what a recording or a live monitor holds in the formats of other tools:
-// Parquet and CSV tables for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for
-// Android's trace viewer. docs/reference/export-formats.md lists the columns.
+// Package export writes a recording or a live monitor's data in the formats of other tools: Parquet
+// and CSV tables for pandas and DuckDB, JSON lines for scripts, and Perfetto traces for Android's
+// trace viewer. docs/reference/export-formats.md lists the columns.
 //
 // An [Exporter] is a [tcp.Sink]. It writes next to its destination and moves the result there in
-// [Exporter.Close], so that a file with the wanted name is always a whole one. When anything fails,
-// what was written so far is removed: the recording still exists, so the export can be repeated.
+// [Exporter.Close], so a file with the final name is always complete. If anything fails, it removes
+// the output; the recording still exists, so the export can be repeated.
 //
-// A recording can be read twice: a first pass through a [Survey] tells which fields hold anything
-// and what is finally known of each flow, which gives narrower tables and Perfetto tracks under the
-// right process.
+// A recording can be read twice. A first pass through a [Survey] finds the fields with values and
+// the last description of each flow. This gives narrower tables, and Perfetto tracks in the right
+// process.
 package export
 
 import (
@@ -65,19 +65,18 @@ func ParseTable(name string) (Table, error) {
 	return "", fmt.Errorf("unknown table %q: want samples, events or flows", name)
 }
 
-// Options choose what is written.
+// Options configure an export.
 type Options struct {
-	// Fields are the fields of a sample to write, in this order; nil: all of them, and for Perfetto
-	// those of DefaultCounters.
+	// Fields are the fields of a sample to write, in this order. Nil means all fields, or those of
+	// DefaultCounters for Perfetto.
 	Fields []tcp.Field
-	// Flows holds what is finally known of each flow, when a first pass has found it out.
+	// Flows holds the last description of each flow, if a first pass has read it.
 	Flows map[tcp.FlowID]*tcp.Flow
-	// Overwrite replaces existing files; without it they are an error.
+	// Overwrite replaces existing files. Without it, an existing file is an error.
 	Overwrite bool
-	// Table is the table that a single stream of CSV holds ("" means Samples). Files hold all
-	// tables.
+	// Table is the table in a single stream of CSV; "" means Samples. Files hold all tables.
 	Table Table
-	// Stdout is where the path "-" leads.
+	// Stdout receives the output for the path "-".
 	Stdout io.Writer
 }
 
@@ -92,13 +91,13 @@ func (o *Options) fields() []tcp.Field {
 	return all
 }
 
-// encoder is what each format implements: a sink, and finish, which writes what comes last.
+// encoder is the interface of a format: a sink, and finish, which writes the end.
 type encoder interface {
 	tcp.Sink
 	finish() error
 }
 
-// Exporter is a sink that writes a file. After an error it takes nothing more and returns that
+// Exporter is a sink that writes a file. After an error it accepts no data and returns the same
 // error again.
 type Exporter struct {
 	encoder encoder
@@ -161,8 +160,7 @@ func (x *Exporter) Lost(l *tcp.Loss) error {
 	return x.pass(func() error { return x.encoder.Lost(l) })
 }
 
-// pass hands a call on unless the export has failed before, and removes the files when it fails
-// now.
+// pass forwards a call unless the export has failed. If the call fails, pass removes the files.
 func (x *Exporter) pass(call func() error) error {
 	if x.err != nil {
 		return x.err
@@ -194,8 +192,8 @@ func (x *Exporter) Close() error {
 	return nil
 }
 
-// Abort removes what was written so far, for instance because the user interrupted the export.
-// After Close it does nothing.
+// Abort removes the output, for instance after an interruption by the user. After Close it does
+// nothing.
 func (x *Exporter) Abort() {
 	if !x.closed && x.err == nil {
 		_ = x.fail(errAborted)

@@ -7,9 +7,9 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flowTable keeps what is known of each flow: what Options.Flows says, else what was last
-// announced. The table of flows is written at the end, because a flow's owner is often only found
-// after its first samples.
+// flowTable keeps the last description of each flow: from Options.Flows, or else the last
+// announcement. The table of flows is written at the end, because the owner of a flow is often
+// found after its first samples.
 type flowTable struct {
 	flows map[tcp.FlowID]*tcp.Flow
 	final map[tcp.FlowID]*tcp.Flow

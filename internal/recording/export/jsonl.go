@@ -8,8 +8,8 @@ import (
 	"airtide/internal/units"
 )
 
-// jsonLines writes one JSON object per line; "type" says which: recording (the first line), flow,
-// sample, event, lost. A value that is not there is left out.
+// jsonLines writes one JSON object per line. Its field "type" is recording (the first line), flow,
+// sample, event or lost. Missing values are left out.
 type jsonLines struct {
 	meta   *Meta
 	out    *output

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Meta says where the data come from.
+// Meta describes the origin of the data.
 type Meta struct {
 	Host   string // name of the observed host
 	Kernel string // its kernel release, as uname -r prints it
@@ -20,15 +20,15 @@ type Meta struct {
 	ClockBootNs      int64
 }
 
-// wallNs converts a monotonic time to nanoseconds since 1970 UTC. It is only meaningful when
-// hasWall.
+// wallNs converts a monotonic time to nanoseconds since 1970 UTC. It is valid only if hasWall is
+// true.
 func (m *Meta) wallNs(monotonicNs int64) int64 {
 	return m.ClockWallNs + monotonicNs - m.ClockMonotonicNs
 }
 
 func (m *Meta) hasWall() bool { return m.ClockWallNs != 0 }
 
-// metaPairs lists what is known of the recording by name, for the formats that carry such pairs.
+// metaPairs lists the known properties of the recording by name, for formats with such pairs.
 func metaPairs(m *Meta) [][2]string {
 	var pairs [][2]string
 	for _, kv := range [][2]string{

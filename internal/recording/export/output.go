@@ -31,7 +31,7 @@ type output struct {
 	file      *os.File // nil for standard output
 }
 
-// create opens an output. It fails early when the name is taken, before an hour of encoding.
+// create opens an output. It fails early if the name is taken, before a long encoding.
 func (o *outputs) create(path string) (*output, error) {
 	out := &output{path: path}
 	switch info, err := os.Stat(path); {
@@ -82,7 +82,7 @@ func (o *outputs) taken(path string) error {
 	return fmt.Errorf("%s already exists: choose another name with -o or allow overwriting: %w", path, fs.ErrExist)
 }
 
-// named says of a failed write which file it was and what to do.
+// named adds the name of the file and a remedy to a write error.
 type named struct {
 	out *output
 	w   io.Writer
@@ -96,7 +96,7 @@ func (n named) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// describe names the file that the user asked for instead of the temporary one and adds the remedy.
+// describe replaces the temporary file's name by the requested name and adds the remedy.
 func describe(path string, err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
@@ -139,7 +139,7 @@ func (o *outputs) publish() error {
 	return nil
 }
 
-// rename does not replace a file that has appeared under the name meanwhile, unless that is wanted.
+// rename fails if a file has appeared under the name, unless overwriting is allowed.
 func (o *outputs) rename(from, to string) error {
 	if !o.overwrite {
 		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
@@ -161,7 +161,7 @@ func (o *outputs) rename(from, to string) error {
 	return nil
 }
 
-// remove deletes what is not published.
+// remove deletes the unpublished files.
 func (o *outputs) remove() {
 	for _, f := range o.files {
 		if f.file != nil {
@@ -217,8 +217,8 @@ func (o *outputs) createTables(path, extension string) (samples, events, flows *
 	return samples, events, flows, err
 }
 
-// isStream says that a path leads to standard output, a pipe or a device, which hold one stream and
-// not three tables.
+// isStream reports whether a path is standard output, a pipe or a device. A stream holds one table
+// and not three.
 func isStream(path string) bool {
 	if path == "-" {
 		return true

@@ -27,7 +27,7 @@ type perfettoTrace struct {
 	packet    []byte
 }
 
-// perfettoFlow is what was last written of a flow.
+// perfettoFlow is the last written state of a flow.
 type perfettoFlow struct {
 	track     uint64
 	values    []int64 // by place in fields; Absent before the first value
@@ -44,7 +44,7 @@ const (
 	caStateTrack  = 1
 	counterTracks = 2
 	processTracks = tracksPerFlow << 32
-	// does not compile when there are too many fields
+	// This does not compile if there are too many fields.
 	_              = uint(tracksPerFlow - counterTracks - tcp.NumFields)
 	lostTrackName  = "lost records"
 	caStateName    = "ca_state"
@@ -79,7 +79,7 @@ func newPerfetto(files *outputs, path string, meta *Meta, o *Options) (encoder, 
 	return p, p.writeStart()
 }
 
-// writeStart says which clock the timestamps are of and how it relates to the others.
+// writeStart writes the clock of the timestamps and its relation to the other clocks.
 func (p *perfettoTrace) writeStart() error {
 	clock := func(id uint64, ns int64) message {
 		return message{}.uint(clockID, id).uint(clockTimestamp, uint64(ns))
@@ -196,7 +196,7 @@ func (p *perfettoTrace) intern(name string) (iid uint64, data message) {
 	return iid, message{}.nested(internedEventNames, message{}.uint(internedIID, iid).text(internedName, name))
 }
 
-// Event writes an instant with what the event says as its arguments.
+// Event writes an instant with the values of the event as arguments.
 func (p *perfettoTrace) Event(e *tcp.Event) error {
 	flow, err := p.flow(e.Flow)
 	if err != nil {

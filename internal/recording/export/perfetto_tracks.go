@@ -6,7 +6,7 @@ import (
 	"airtide/internal/tcp"
 )
 
-// flow finds what was written of a flow, and describes its tracks at the first call.
+// flow returns the written state of a flow, and describes its tracks at the first call.
 func (p *perfettoTrace) flow(id tcp.FlowID) (*perfettoFlow, error) {
 	if f := p.flows[id]; f != nil {
 		return f, nil
@@ -67,7 +67,7 @@ func flowDescription(f *tcp.Flow) string {
 	return fmt.Sprintf("network namespace %d, cgroup %q, socket inode %d", f.NetNS, f.CgroupPath, f.Inode)
 }
 
-// shareKeys names counters that are best seen on one scale.
+// shareKeys names counters that share one scale.
 var shareKeys = map[tcp.Field]string{
 	tcp.CwndPackets: "window", tcp.InFlightPackets: "window", tcp.CubicWmaxPackets: "window",
 	tcp.CubicTargetPackets: "window",

@@ -7,8 +7,8 @@ import (
 	"airtide/internal/tcp"
 )
 
-// eventRow is an event as a row. A pointer is nil, and a text empty, where the column means nothing
-// for the kind of event. The parquet tags name the columns of CSV too.
+// eventRow is an event as a row. A pointer is nil, and a text empty, if the column has no meaning
+// for the kind of event. The parquet tags also name the columns of CSV.
 type eventRow struct {
 	Type            string      `json:"type" parquet:"-"`
 	Flow            *uint32     `json:"flow,omitempty" parquet:"flow"`
@@ -85,7 +85,7 @@ func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 	return r
 }
 
-// fromTo names the states with the vocabulary of the kind of event.
+// fromTo names the states in the vocabulary of the kind of event.
 func (r *eventRow) fromTo(e *tcp.Event) {
 	switch e.Kind {
 	case tcp.EventOpen, tcp.EventClose, tcp.EventState:
@@ -97,7 +97,7 @@ func (r *eventRow) fromTo(e *tcp.Event) {
 	}
 }
 
-// kindLost is the kind of the row that stands for records that the observation lost.
+// kindLost is the kind of a row for records that the observation lost.
 const kindLost = "lost"
 
 func newLostRow(l *tcp.Loss, meta *Meta) *eventRow {
@@ -106,8 +106,8 @@ func newLostRow(l *tcp.Loss, meta *Meta) *eventRow {
 	}
 }
 
-// lossWatch says when the counts have grown: a recording repeats them every second, and most repeat
-// a zero.
+// lossWatch reports increased counts. A recording repeats the counts every second, and most are
+// zero.
 type lossWatch struct{ last uint64 }
 
 func (w *lossWatch) grown(l *tcp.Loss) bool {

@@ -9,7 +9,7 @@ type Survey struct {
 	present [tcp.NumFields]bool
 }
 
-// Flow remembers what was said last about a flow.
+// Flow stores the last description of a flow.
 func (s *Survey) Flow(f *tcp.Flow) error {
 	if s.flows == nil {
 		s.flows = make(map[tcp.FlowID]*tcp.Flow)
