@@ -35,7 +35,7 @@ install: build ## program, man pages, completions and units below PREFIX (/usr/l
 	scripts/install ./airtide $(or $(PREFIX),/usr/local) $(DESTDIR)
 
 .PHONY: demo
-demo: setup-run build ## record a real transfer, sum it up, draw it (OUT=demo-out)
+demo: setup-run build ## four unlike terminals upload without and with sharing (OUT=demo-out)
 	scripts/demo ./airtide $(OUT)
 
 .PHONY: clean
