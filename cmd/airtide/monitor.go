@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/observe/monitor"
+	"airtide/internal/recording/record"
 	"airtide/internal/tcp"
 	"airtide/internal/view/screen"
 )
@@ -32,7 +33,7 @@ func newMonitor(t *terminal.Terminal) *cobra.Command {
 updated live.
 
 On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one
-connection, ? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with
+connection, r records into a new file, ? shows all keys, q quits. In a pipe or with --once, a plain table is printed; with
 --json, lines of JSON.
 
 With a recording, it is replayed: space pauses, the arrows left and right move by 5 s, comma and dot
@@ -116,7 +117,15 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 	case o.Once || !t.Screen:
 		err = screen.Plain(ctx, table, o)
 	default:
+		tap := record.NewTap(".", record.Options{Monitor: mo, Tool: version()}, src)
+		o.Recorder = tap
+		o.Source = func(ctx context.Context, sink tcp.Sink) error { return src.Run(ctx, tcp.Tee{sink, tap}) }
 		err = screen.Run(ctx, table, o)
+		files, tapErr := tap.Close()
+		for _, f := range files {
+			t.Notef("recorded %s", f)
+		}
+		err = errors.Join(err, tapErr)
 	}
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the reader of the pipe has gone

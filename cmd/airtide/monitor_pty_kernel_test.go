@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ func TestMonitorOnATerminalShowsAConnectionAndGivesTheTerminalBack(t *testing.T)
 	before := term.modes(t)
 	cmd := airtide("monitor", "--port", fmt.Sprint(port))
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	cmd.Dir = t.TempDir()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.slave, term.slave, term.slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -35,6 +38,8 @@ func TestMonitorOnATerminalShowsAConnectionAndGivesTheTerminalBack(t *testing.T)
 	term.press(t, "?")
 	term.waitFor(t, "back, clear the filter") // of the help
 	term.press(t, "?")
+	term.press(t, "r")
+	term.waitFor(t, "REC airtide-")
 	term.press(t, "q")
 	select {
 	case err := <-ended:
@@ -43,6 +48,13 @@ func TestMonitorOnATerminalShowsAConnectionAndGivesTheTerminalBack(t *testing.T)
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("q does not end it")
+	}
+	files, err := filepath.Glob(filepath.Join(cmd.Dir, "airtide-*.atr"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("recordings %q, %v; want one", files, err)
+	}
+	if out, err := airtide("info", files[0]).CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprint(port)) {
+		t.Errorf("info of the recording: %v\n%s", err, out)
 	}
 	if after := term.modes(t); after != before {
 		t.Errorf("terminal modes %+v, were %+v", after, before)

@@ -8,7 +8,7 @@ type keyMap struct {
 	sortNext, sortBack, reverse             key.Binding
 	filter, idle, pause, open, back, help   key.Binding
 	span, glyphs, earlier, later, quit, now key.Binding
-	suspend                                 key.Binding
+	suspend, record                         key.Binding
 	// Keys of a replay.
 	stepBack, stepOn, seekBack, seekOn, slower, faster key.Binding
 }
@@ -40,6 +40,7 @@ func newKeyMap() keyMap {
 		quit:     bind("q", "quit, back from the detail", "q"),
 		now:      bind("ctrl+c", "quit at once", "ctrl+c"),
 		suspend:  bind("ctrl+z", "suspend", "ctrl+z"),
+		record:   bind("r", "start or end a recording", "r"),
 		stepBack: bind(",", "replay: 0.1 s back, and pause", ","),
 		stepOn:   bind(".", "replay: 0.1 s on, and pause", "."),
 		seekBack: bind("←", "replay: 5 s back (shift: 60 s)", "left", "shift+left"),
@@ -62,28 +63,38 @@ func (k keyMap) replay() []key.Binding {
 }
 
 // short are the keys of the footer, with fewer words.
-func (k keyMap) short(detail bool) []key.Binding {
+func (k keyMap) short(detail, record bool) []key.Binding {
 	brief := func(b key.Binding, shown, what string) key.Binding {
 		b.SetHelp(shown, what)
 		return b
 	}
 	pause, help := brief(k.pause, "p", "pause"), brief(k.help, "?", "help")
+	earlier, fourth := brief(k.earlier, "PgUp", "earlier events"), brief(k.reverse, "S", "reverse")
+	if record { // 80 columns have no room for one more
+		earlier, fourth = brief(k.earlier, "PgUp", "events"), brief(k.record, "r", "record")
+	}
 	if detail {
-		return []key.Binding{
-			brief(k.back, "esc", "back"), brief(k.up, "↑↓", "other flow"), brief(k.span, "z", "time span"),
-			brief(k.earlier, "PgUp", "earlier events"), pause, help,
+		keys := []key.Binding{
+			brief(k.back, "esc", "back"), brief(k.up, "↑↓", "other flow"), brief(k.span, "z", "time span"), earlier,
 		}
+		if record {
+			keys = append(keys, fourth)
+		}
+		return append(keys, pause, help)
 	}
 	return []key.Binding{
-		help, brief(k.filter, "/", "filter"), brief(k.sortNext, "s", "sort"), brief(k.reverse, "S", "reverse"),
+		help, brief(k.filter, "/", "filter"), brief(k.sortNext, "s", "sort"), fourth,
 		brief(k.open, "enter", "detail"), pause, brief(k.quit, "q", "quit"), brief(k.idle, "e", "idle"),
 	}
 }
 
-func (k keyMap) full(replay bool) [][]key.Binding {
+func (k keyMap) full(replay, record bool) [][]key.Binding {
 	columns := [][]key.Binding{
 		{k.up, k.down, k.pageUp, k.pageDown, k.home, k.end, k.open, k.back, k.quit, k.now, k.suspend},
 		{k.sortNext, k.sortBack, k.reverse, k.filter, k.idle, k.pause, k.span, k.glyphs, k.earlier, k.later, k.help},
+	}
+	if record {
+		columns[1] = append(columns[1], k.record)
 	}
 	if replay {
 		columns = append(columns, []key.Binding{k.stepBack, k.stepOn, k.seekBack, k.seekOn, k.slower, k.faster})

@@ -21,6 +21,13 @@ func SystemClock() (int64, time.Time) {
 	return clock.Now(), time.Now()
 }
 
+// Recorder starts and ends recordings of the source. It reports the present or last file, whether a
+// recording is under way, and why the last one failed.
+type Recorder interface {
+	Toggle()
+	State() (path string, on bool, err error)
+}
+
 // Options configure an observation.
 type Options struct {
 	// Source drives the sink until the context is done. It then delivers its remaining records and
@@ -28,6 +35,8 @@ type Options struct {
 	Source func(context.Context, tcp.Sink) error
 	// Player replays a recording in place of Source and Clock.
 	Player *Player
+	// Recorder, if any, records on request of the user of the full screen.
+	Recorder Recorder
 	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half
 	// of it on the full screen.
 	Interval time.Duration

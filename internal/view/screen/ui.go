@@ -192,6 +192,8 @@ func (m *ui) press(k tea.KeyPressMsg) tea.Cmd {
 		m.showHelp = true
 	case m.o.Player != nil && m.pressInReplay(k):
 		m.refresh()
+	case m.o.Recorder != nil && key.Matches(k, m.keys.record):
+		m.o.Recorder.Toggle()
 	case key.Matches(k, m.keys.pause):
 		m.paused = !m.paused
 		m.refresh()

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -68,6 +69,16 @@ func (m *ui) header() string {
 		}
 		parts = append(parts, part{text, m.styles.note.Render})
 	}
+	if m.o.Recorder != nil {
+		switch path, on, err := m.o.Recorder.State(); {
+		case err != nil:
+			parts = append(parts, part{"NOT RECORDED", m.styles.warn.Render})
+		case on:
+			parts = append(parts, part{"REC " + filepath.Base(path), m.styles.warn.Render})
+		case path != "":
+			parts = append(parts, part{"saved " + filepath.Base(path), m.styles.note.Render})
+		}
+	}
 	if m.paused {
 		parts = append(parts, part{"PAUSED", m.styles.note.Render})
 	}
@@ -99,6 +110,11 @@ func (m *ui) footer() string {
 		return m.input.View()
 	}
 	var state []string
+	if m.o.Recorder != nil {
+		if _, _, err := m.o.Recorder.State(); err != nil {
+			state = append(state, units.Printable(err.Error()))
+		}
+	}
 	if m.detail == nil {
 		state = append(state, "sort "+m.sortText())
 	}
@@ -115,7 +131,7 @@ func (m *ui) footer() string {
 	}
 	h := m.help
 	h.SetWidth(max(1, m.width-used))
-	keys := m.keys.short(m.detail != nil)
+	keys := m.keys.short(m.detail != nil, m.o.Recorder != nil)
 	if m.o.Player != nil {
 		keys = append(m.keys.replay(), keys...)
 	}
@@ -210,7 +226,7 @@ func (m *ui) helpLines() []string {
 	h := m.help
 	h.SetWidth(m.width)
 	lines := []string{"", m.styles.title.Render("Keys")}
-	lines = append(lines, strings.Split(h.FullHelpView(m.keys.full(m.o.Player != nil)), "\n")...)
+	lines = append(lines, strings.Split(h.FullHelpView(m.keys.full(m.o.Player != nil, m.o.Recorder != nil)), "\n")...)
 	return append(lines, "",
 		m.styles.title.Render("Columns"),
 		"CC congestion control · CA congestion state · CWND, SSTHR, INFL in packets",

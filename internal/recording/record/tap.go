@@ -1,0 +1,181 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"airtide/internal/observe/monitor"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+)
+
+// closedKept is how long a closed flow is still defined in a recording that begins.
+const closedKept = 5 * time.Second
+
+// Tap is a sink that the user switches on and off: each time on makes a new recording of all that
+// comes. A recording that fails ends, and what feeds the tap goes on.
+type Tap struct {
+	dir      string
+	describe func() trace.Metadata
+	now      func() time.Time
+
+	mu      sync.Mutex
+	flows   map[tcp.FlowID]*tapped
+	writer  *trace.Writer // nil while off
+	path    string        // of the recording, or of the last one
+	files   []string      // recordings that ended well
+	err     error         // of the last recording
+	loss    tcp.Loss      // since the observation began
+	before  tcp.Loss      // when the recording began
+	flushed time.Time
+}
+
+// tapped is a flow, and when it closed.
+type tapped struct {
+	flow   tcp.Flow
+	closed time.Time
+}
+
+// NewTap returns a tap of the source that is off. Its recordings go into the directory.
+func NewTap(dir string, o Options, source *monitor.Opened) *Tap {
+	return newTap(dir, func() trace.Metadata { return metadata(o, source) })
+}
+
+func newTap(dir string, describe func() trace.Metadata) *Tap {
+	return &Tap{dir: dir, describe: describe, now: time.Now, flows: map[tcp.FlowID]*tapped{}}
+}
+
+// Toggle starts a recording named after the time, or ends the present one. It never overwrites a
+// file.
+func (t *Tap) Toggle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.writer != nil {
+		t.end(nil)
+		return
+	}
+	t.path = filepath.Join(t.dir, t.now().Format("airtide-20060102-150405.atr"))
+	if _, err := os.Lstat(t.path); err == nil {
+		t.err = fmt.Errorf("recording to %s: %w", t.path, os.ErrExist)
+		return
+	}
+	t.writer, t.err = trace.Create(t.path, t.describe(), trace.Options{})
+	if t.err != nil {
+		t.writer = nil
+		return
+	}
+	t.flushed, t.before = t.now(), t.loss
+	for _, f := range t.flows {
+		if err := t.writer.Flow(&f.flow); err != nil {
+			t.end(err)
+			return
+		}
+	}
+}
+
+// State returns the file of the present or the last recording ("" before the first), whether a
+// recording is under way, and why the last one failed. It writes down what has come.
+func (t *Tap) State() (path string, on bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if t.writer != nil && now.Sub(t.flushed) >= flushTime {
+		t.flushed = now
+		t.check(t.writer.Flush())
+	}
+	for id, f := range t.flows {
+		if !f.closed.IsZero() && now.Sub(f.closed) > closedKept {
+			delete(t.flows, id)
+		}
+	}
+	return t.path, t.writer != nil, t.err
+}
+
+// Close ends the present recording. It returns the recordings that ended well, and the error of the
+// last one.
+func (t *Tap) Close() ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.writer != nil {
+		t.end(nil)
+	}
+	return t.files, t.err
+}
+
+// check ends the recording if a write failed. The data written before stays readable.
+func (t *Tap) check(err error) {
+	if err != nil {
+		t.end(err)
+	}
+}
+
+func (t *Tap) end(err error) {
+	closeErr := t.writer.Close()
+	t.writer = nil
+	if err == nil {
+		err = closeErr
+	}
+	if t.err = err; err == nil {
+		t.files = append(t.files, t.path)
+	}
+}
+
+// Flow keeps a flow's definition for recordings to come, and writes it.
+func (t *Tap) Flow(f *tcp.Flow) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flows[f.ID] = &tapped{flow: *f}
+	if t.writer != nil {
+		t.check(t.writer.Flow(f))
+	}
+	return nil
+}
+
+// Samples writes a batch.
+func (t *Tap) Samples(b *tcp.Batch) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.writer != nil {
+		t.check(t.writer.Samples(b))
+	}
+	return nil
+}
+
+// Event writes an event.
+func (t *Tap) Event(e *tcp.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.flows[e.Flow]; f != nil && e.Kind == tcp.EventClose {
+		f.closed = t.now()
+	}
+	if t.writer != nil {
+		t.check(t.writer.Event(e))
+	}
+	return nil
+}
+
+// Lost writes the losses since the recording began.
+func (t *Tap) Lost(l *tcp.Loss) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.loss = *l
+	t.loss.PerCPU = append([]uint64(nil), l.PerCPU...)
+	if t.writer != nil {
+		t.check(t.writer.Lost(lossSince(&t.before, l)))
+	}
+	return nil
+}
+
+func lossSince(before, now *tcp.Loss) *tcp.Loss {
+	d := &tcp.Loss{
+		TimeNs: now.TimeNs, PerCPU: append([]uint64(nil), now.PerCPU...), Untracked: now.Untracked - before.Untracked,
+		Orphans: now.Orphans - before.Orphans, Missed: now.Missed - before.Missed,
+	}
+	for i := range min(len(d.PerCPU), len(before.PerCPU)) {
+		d.PerCPU[i] -= before.PerCPU[i]
+	}
+	return d
+}
