@@ -128,8 +128,8 @@ func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
 			[]string{"net.core.rmem_max", "whole computer"},
 		},
 		{"one that is not of the network", one("vm.swappiness", "1"), []string{"vm.swappiness", "whole computer"}},
-		{"a way out", one("net/../vm/swappiness", "1"), []string{"no name of a sysctl"}},
-		{"no name", one("tcp_sack", "1"), []string{"no name of a sysctl"}},
+		{"a way out", one("net/../vm/swappiness", "1"), []string{"is not the name of a sysctl"}},
+		{"no name", one("tcp_sack", "1"), []string{"is not the name of a sysctl"}},
 		{"a folder", one("net.ipv4.conf", "1"), []string{"folder"}},
 		{
 			"a value out of range", one("net.ipv4.tcp_timestamps", "777"),
