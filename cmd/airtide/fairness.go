@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
+	"airtide/internal/share/fairness"
 	"airtide/internal/units"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"airtide/internal/view/terminal"
 
-	"airtide/internal/fairness"
+	"airtide/internal/share/fairness"
 )
 
 // judged is one case with its indices. It is the JSON of the verb.

@@ -10,10 +10,10 @@ import (
 
 	"airtide/internal/view/terminal"
 
-	"airtide/internal/fairness"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
+	"airtide/internal/share/fairness"
 	"airtide/internal/tcp"
 )
 

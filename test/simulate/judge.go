@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"airtide/internal/fairness"
 	"airtide/internal/share/control"
+	"airtide/internal/share/fairness"
 )
 
 // State describes how the terminals of a cell are doing. Terminals that are away do not count, and

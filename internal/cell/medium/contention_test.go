@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"airtide/internal/fairness"
+	"airtide/internal/share/fairness"
 )
 
 // TestAdaptiveWindowsKeepCollisionsRare: stations that send PPDUs of 1 ms carry at least what they

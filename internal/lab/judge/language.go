@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
+	"airtide/internal/share/fairness"
 	"airtide/internal/stats"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math"
 	"time"
 
-	"airtide/internal/fairness"
 	"airtide/internal/lab/plan"
 	"airtide/internal/share/allocate"
+	"airtide/internal/share/fairness"
 )
 
 // cell returns a quantity of the whole cell.

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"airtide/internal/fairness"
 	"airtide/internal/lab/plan"
+	"airtide/internal/share/fairness"
 	"airtide/internal/stats"
 )
 

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"airtide/internal/fairness"
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
+	"airtide/internal/share/fairness"
 )
 
 // Read summarises the result in a folder, finished or not.

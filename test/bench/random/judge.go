@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"airtide/internal/fairness"
 	"airtide/internal/share/allocate"
+	"airtide/internal/share/fairness"
 	"airtide/test/simulate"
 )
 
