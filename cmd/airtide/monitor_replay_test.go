@@ -2,37 +2,36 @@ package main
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/test/pty"
 )
 
 func TestMonitorReplaysOnTerminalsOfEveryWidth(t *testing.T) {
 	for _, width := range []uint16{30, 80, 120, 200} {
 		for _, end := range []string{"q", "\x03"} {
 			t.Run(fmt.Sprintf("%d columns, %q", width, end), func(t *testing.T) {
-				term := openTerminal(t)
-				term.resize(t, width, 24)
-				before := term.modes(t)
+				term := pty.Open(t, width, 24)
+				before := term.Modes(t)
 				cmd := airtide("monitor", kernelRecording, "--speed", "0.001")
 				cmd.Env = append(cmd.Env, "TERM=xterm-256color")
-				cmd.Stdin, cmd.Stdout, cmd.Stderr = term.slave, term.slave, term.slave
-				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+				term.Attach(cmd)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
 				ended := make(chan error, 1)
 				go func() { ended <- cmd.Wait() }()
 				defer cmd.Process.Kill() // should it not have ended
-				term.waitFor(t, "192.0.2.2:5201")
-				if raw := term.modes(t); raw.Lflag&(unix.ICANON|unix.ECHO) != 0 {
+				term.WaitFor(t, "192.0.2.2:5201")
+				if raw := term.Modes(t); raw.Lflag&(unix.ICANON|unix.ECHO) != 0 {
 					t.Error("the terminal is not in raw mode while the screen is up")
 				}
-				term.press(t, " ")
-				term.waitFor(t, "PAUSED")
-				term.press(t, end)
+				term.Press(t, " ")
+				term.WaitFor(t, "PAUSED")
+				term.Press(t, end)
 				select {
 				case err := <-ended:
 					if err != nil {
@@ -41,10 +40,10 @@ func TestMonitorReplaysOnTerminalsOfEveryWidth(t *testing.T) {
 				case <-time.After(time.Minute):
 					t.Fatalf("%q does not end it", end)
 				}
-				if after := term.modes(t); after != before {
+				if after := term.Modes(t); after != before {
 					t.Errorf("terminal modes %+v, were %+v", after, before)
 				}
-				term.waitFor(t, "\x1b[?1049l") // leaves the alternate screen
+				term.WaitFor(t, "\x1b[?1049l") // leaves the alternate screen
 			})
 		}
 	}

@@ -2,32 +2,22 @@ package main
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/test/pty"
 )
 
 // onTerminal runs airtide on a terminal of its own and returns what it shows and its exit status.
 func onTerminal(t *testing.T, columns uint16, env []string, args ...string) (shown string, status int) {
 	t.Helper()
-	term := openTerminal(t)
-	term.resize(t, columns, 40)
+	term := pty.Open(t, columns, 40)
 	cmd := airtide(args...)
 	cmd.Env = append(append(cmd.Env, "COLUMNS=", "NO_COLOR=", "TERM=xterm-256color"), env...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.slave, term.slave, term.slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	term.Attach(cmd)
 	_ = cmd.Run()
-	// The end mark follows all output through the terminal.
-	const end = "<end of the output>"
-	if _, err := term.slave.WriteString(end); err != nil {
-		t.Fatal(err)
-	}
-	term.waitFor(t, end)
-	term.mu.Lock()
-	defer term.mu.Unlock()
-	shown, _, _ = strings.Cut(term.shown.String(), end)
-	return strings.ReplaceAll(shown, "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	return term.Finish(t), cmd.ProcessState.ExitCode()
 }
 
 // terminalWidths are narrow, usual and wide terminals.

@@ -4,22 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/internal/view/terminal"
+	"airtide/test/pty"
 )
 
 // kernelRecording is a real recording of 14 flows in the repository.
@@ -183,7 +180,8 @@ func (e *each) Event(*tcp.Event) error   { e.do(); return nil }
 func (e *each) Lost(*tcp.Loss) error     { e.do(); return nil }
 
 func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
-	live, shown := liveTerminal(t)
+	term := pty.Open(t, 80, 24)
+	live, shown := terminal.New(os.Stdout, term.Slave, func(string) string { return "" }), term.Shown
 	r, err := openTrace(live, kernelRecording)
 	if err != nil {
 		t.Fatal(err)
@@ -207,45 +205,6 @@ func TestReadingThatTakesLongSaysHowFarItIs(t *testing.T) {
 	}
 	of := " of " + wholeSeconds(whole.LastNs-r.Metadata().ClockMonotonicNs)
 	waitFor(t, "the line to be cleared", func() bool { return strings.HasSuffix(shown(), of+erase) })
-}
-
-// liveTerminal replaces standard error by a pseudo-terminal. shown returns its content.
-func liveTerminal(t *testing.T) (live *terminal.Terminal, shown func() string) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, numberErr := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	lockErr := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err := errors.Join(numberErr, lockErr, err); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		slave.Close()
-		master.Close()
-	})
-	var mu sync.Mutex
-	var text bytes.Buffer
-	go func() {
-		b := make([]byte, 4096)
-		for {
-			n, err := master.Read(b)
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			text.Write(b[:n])
-			mu.Unlock()
-		}
-	}()
-	smart := func(string) string { return "" }
-	return terminal.New(os.Stdout, slave, smart), func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return text.String()
-	}
 }
 
 // decoded reads a PNG and counts the pixels that differ from the first pixel.
