@@ -19,17 +19,22 @@ import (
 // their mean is drawn.
 const maxByFlow = 8
 
+// ErrNothing says that no run of a figure is finished.
+var ErrNothing = errors.New("nothing to draw: no run of these points is finished")
+
 // build describes a figure of a result.
 func build(r *show.Report, f plan.Figure) (*chart, error) {
 	s := selectAll(r)
 	if len(s.runs) == 0 {
-		return nil, errors.New("nothing to draw: no run is finished")
+		return nil, ErrNothing
 	}
 	s = s.at(f.At)
-	switch f.Kind {
-	case plan.Timeline:
+	switch {
+	case f.Plot != "":
+		return s.plotted(f)
+	case f.Kind == plan.Timeline:
 		return s.timeline(f)
-	case "scatter":
+	case f.Kind == "scatter":
 		return s.scatter(f), nil
 	}
 	c := newChart(cmp.Or(f.Title, r.Title))

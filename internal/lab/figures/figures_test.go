@@ -2,6 +2,7 @@ package figures
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/png"
 	"io"
@@ -172,7 +173,7 @@ func TestResultWithoutRunsHasNothingToDraw(t *testing.T) {
 	s := results.FigureEight(t)
 	s.Skip = func(plan.Run, int) bool { return true }
 	err := Draw(io.Discard, "svg", reportOf(t, s.Make(t)), "figure8", figure.Options{})
-	if err == nil || !strings.Contains(err.Error(), "no run is finished") {
+	if !errors.Is(err, ErrNothing) {
 		t.Errorf("drawing nothing: %v", err)
 	}
 }

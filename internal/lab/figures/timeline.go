@@ -2,7 +2,6 @@ package figures
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (s *selection) timeline(f plan.Figure) (*chart, error) {
 		t.add(p)
 	}
 	if len(t.repeats) == 0 {
-		return nil, errors.New("nothing to draw: no run of these points is finished")
+		return nil, ErrNothing
 	}
 	t.X = timeAxis(0, t.duration)
 	t.markWarmup(t.warmup)

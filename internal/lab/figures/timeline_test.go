@@ -1,7 +1,9 @@
 package figures
 
 import (
+	"encoding/binary"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/internal/view/figure"
+	"airtide/internal/view/plot"
+	"airtide/test/capture"
 	"airtide/test/results"
 )
 
@@ -29,6 +33,7 @@ sweep:
   - {over: terminals.sta.congestion, values: [reno, cubic]}
 record:
   tcp: all
+  packets: sta
 measure:
   window: {quantity: cwnd}
   goodput: {quantity: goodput}
@@ -37,6 +42,8 @@ figures:
   both: {kind: timeline, title: Both at 20 ms, y: [window, goodput], at: {rtt: 20 ms}}
   k: {kind: timeline, y: k, at: {rtt: 20 ms, congestion: cubic}}
   longer: {kind: timeline, y: window, at: {rtt: 200 ms}}
+  plotted: {kind: timeline, title: As in the paper, plot: cwnd, of: up, at: {rtt: 20 ms, congestion: reno}}
+  packets: {kind: timeline, plot: packets, of: up, at: {rtt: 20 ms, congestion: reno}}
   fixed: {kind: bars, x: congestion, y: goodput, at: {rtt: 20 ms}}
 `
 
@@ -53,11 +60,13 @@ func timelineScene(t *testing.T) string {
 		r.Flows[0].Port = 20001
 		if r.Settings["rtt"].Text == "20 ms" {
 			r.Recordings = []result.File{{Machine: "sta", Name: "tcp.atr"}}
+			r.Captures = []result.File{{Machine: "sta", Name: "sta.pcap"}}
 		}
 	}
 	s.Leave = func(dir string, r *result.Result) {
 		if len(r.Recordings) > 0 {
 			recordWindow(t, filepath.Join(dir, "tcp.atr"))
+			capturePackets(t, filepath.Join(dir, "sta.pcap"))
 		}
 	}
 	return s.Make(t)
@@ -123,6 +132,63 @@ func TestTimelinesAreOfTheRecordingsOfRuns(t *testing.T) {
 	k := chartOf(t, r, figureNamed(t, r, "k")).panelsOf()[0].Series[0]
 	if k.Data[0].Last != 2.5 {
 		t.Errorf("K is %+v, want 2.5 s", k.Data[0])
+	}
+}
+
+// capturePackets writes three segments of the flow, beside one of iperf3's own connection.
+func capturePackets(t *testing.T, path string) {
+	t.Helper()
+	var packets []capture.Packet
+	for i := range 4 {
+		segment := capture.TCP{
+			From: netip.MustParseAddrPort("10.0.0.1:40001"), To: netip.MustParseAddrPort("10.0.1.1:20001"),
+			Seq: uint32(1 + 1000*i), Payload: 1000,
+		}
+		if i == 3 {
+			segment.From, segment.Payload = netip.MustParseAddrPort("10.0.0.1:40000"), 10
+		}
+		packets = append(packets, capture.Packet{TimeNs: int64(i) * 1e6, Data: capture.Ethernet(segment.IP())})
+	}
+	if err := os.WriteFile(path, capture.PCAP(binary.LittleEndian, true, 1, packets...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTimelineMayBeAPlotOfARecordingOrACapture(t *testing.T) {
+	r := reportOf(t, timelineScene(t))
+	p := drawn(t, r, "plotted", figure.Options{DPI: 100})
+	has(t, p, "As in the paper", "ca_state, error code", "cwnd (packets)", "repeat 1")
+	p.CheckLayout(t)
+	greatest := 0.0
+	for _, s := range chartOf(t, r, figureNamed(t, r, "plotted")).panelsOf()[0].Series {
+		for _, d := range s.Data {
+			if d.Max > greatest {
+				greatest = d.Max
+			}
+		}
+	}
+	if greatest != 400 {
+		t.Errorf("the greatest window is %g, want 400 of the connection with the data", greatest)
+	}
+	has(t, drawn(t, r, "packets", figure.Options{DPI: 100}), "total (packets)", "sent")
+	if n := len(chartOf(t, r, figureNamed(t, r, "packets")).panelsOf()[0].Series[0].Data); n != 3 {
+		t.Errorf("%d packets, want the 3 of the connection with the data", n)
+	}
+}
+
+func TestAnExperimentKnowsAllPlots(t *testing.T) {
+	for _, k := range plot.Kinds() {
+		if plan.PlotKind(k).OfCapture() {
+			t.Errorf("%s is of a recording", k)
+		}
+	}
+	for _, k := range plot.PacketKinds() {
+		if !plan.PlotKind(k).OfCapture() {
+			t.Errorf("%s is of a capture", k)
+		}
+	}
+	if n := len(plot.Kinds()) + len(plot.PacketKinds()); n != len(plan.PlotKinds()) {
+		t.Errorf("experiments know %d of %d plots", len(plan.PlotKinds()), n)
 	}
 }
 

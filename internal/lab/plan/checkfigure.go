@@ -23,6 +23,12 @@ func (c *checker) figure(path string, f Figure) {
 	case f.Kind != Timeline && !slices.Contains(possible, f.X):
 		c.problem(path+".x", fmt.Sprintf("%q", f.X), oneOf(f.X, possible))
 	}
+	switch {
+	case f.Plot == "" && len(f.Y) == 0:
+		c.problem(path+".y", "nothing", oneOf("", measured))
+	case f.Plot != "":
+		c.plot(path, f)
+	}
 	for i, y := range f.Y {
 		m, ok := c.e.Measure.Get(y)
 		switch {
@@ -60,6 +66,23 @@ func (c *checker) figure(path string, f Figure) {
 			)
 			c.problem(c.item(path+".series", i), fmt.Sprintf("%q", s), oneOf(s, left))
 		}
+	}
+}
+
+// plot checks a figure of one flow's recording or capture.
+func (c *checker) plot(path string, f Figure) {
+	plot := fmt.Sprintf("%q", string(f.Plot))
+	switch {
+	case f.Kind != Timeline:
+		c.problem(path+".plot", plot+" for "+string(f.Kind), "none: only a timeline is of a recording")
+	case len(f.Y) > 0:
+		c.problem(path+".plot", plot+" and y", "one of the two")
+	case len(f.Of) != 1:
+		c.problem(path+".of", fmt.Sprintf("%d flows", len(f.Of)), "the flow whose "+string(f.Plot)+" to draw")
+	case f.Plot.OfCapture() && len(c.e.Record.Packets) == 0:
+		c.problem(path+".plot", plot, "a capture to draw it from: name machines in record.packets")
+	case !f.Plot.OfCapture() && len(c.e.Record.TCP) == 0:
+		c.problem(path+".plot", plot, "a recording to draw it from: name machines in record.tcp")
 	}
 }
 

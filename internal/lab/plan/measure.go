@@ -191,12 +191,29 @@ type Figure struct {
 	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
 	Title      string      `json:"title,omitzero" jsonschema:"Above it."`
 	X          string      `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
-	Y          Names       `json:"y" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window."`
+	Y          Names       `json:"y,omitzero" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window. Needed without plot."`
+	Plot       PlotKind    `json:"plot,omitzero" jsonschema:"timeline: in place of y, the figure that airtide plot draws from the recording of a flow, or airtide packets from its capture."`
 	Series     Names       `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
 	Of         Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
 	RelativeTo PointFilter `json:"relative_to,omitzero" jsonschema:"scatter: the gain over the runs in which swept parameters have these values. y is divided by their mean, and a measurement x is their mean."`
 	At         PointFilter `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
 }
+
+// PlotKind is a figure of package plot, of a recording or of a capture.
+type PlotKind string
+
+// PlotKinds lists the figures of package plot.
+func PlotKinds() []string { return (*PlotKind)(nil).choices() }
+
+func (*PlotKind) choices() []string {
+	return []string{
+		"cwnd", "rtt", "queues", "rates", "windows", "cubic", "bbr", "sequence", "overview",
+		"packets", "ack-time", "flight",
+	}
+}
+
+// OfCapture reports whether the figure is drawn from captured packets, and not from a recording.
+func (k PlotKind) OfCapture() bool { return k == "packets" || k == "ack-time" || k == "flight" }
 
 // PointFilter selects points by the values of swept parameters.
 type PointFilter map[string]string

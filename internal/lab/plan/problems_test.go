@@ -306,6 +306,18 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 				`srtt, cwnd, ca_state, cubic_k, send_window`,
 		},
 		{
+			"plot of no flow", "y: [goodput, window]", "plot: cwnd",
+			`figures.three.of: found 0 flows, expected the flow whose cwnd to draw`,
+		},
+		{
+			"plot and measurements", "y: [goodput, window]", "y: goodput, plot: cwnd, of: up",
+			`figures.three.plot: found "cwnd" and y, expected one of the two`,
+		},
+		{
+			"plot that is no timeline", "kind: lines, x: rtt", "kind: lines, plot: cwnd, x: rtt",
+			`figures.one.plot: found "cwnd" for lines, expected none: only a timeline is of a recording`,
+		},
+		{
 			"figure at a value not swept", "at: {rtt: 20 ms}", "at: {rtt: 30 ms}",
 			`figures.three.at.rtt: found "30 ms", expected one of: 20 ms, 200 ms`,
 		},

@@ -102,9 +102,18 @@ func (p *PacketSeries) Step(c *conn.Connection, s *conn.Step) error {
 
 // Draw writes a figure of the end that sent most data.
 func (p *PacketSeries) Draw(w io.Writer, format string, kind PacketKind, o figure.Options) error {
+	f, err := p.Figure(kind)
+	if err != nil {
+		return err
+	}
+	return f.Write(w, format, o)
+}
+
+// Figure describes a figure of the end that sent most data.
+func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 	c := p.connection
 	if c == nil {
-		return fmt.Errorf("the capture has no connection %d", p.ID)
+		return nil, fmt.Errorf("the capture has no connection %d", p.ID)
 	}
 	end, from, to := &p.ends[0], c.Client, c.Server
 	data := &c.FromClient
@@ -147,5 +156,5 @@ func (p *PacketSeries) Draw(w io.Writer, format string, kind PacketKind, o figur
 		f.Note = fmt.Sprintf("%d retransmissions", n)
 	}
 	f.Cells = []figure.Cell{{Panels: []figure.Panel{panel}}}
-	return f.Write(w, format, o)
+	return f, nil
 }

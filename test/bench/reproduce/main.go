@@ -81,7 +81,15 @@ func write(dir string, e *plan.Plan, report *show.Report) error {
 	if err != nil {
 		return err
 	}
-	p.set(e.Experiment.Name, section(e, report, benchtext.Machine(), p.results.paper), row(e, report, p.results.paper))
+	text := section(e, report, benchtext.Machine(), p.results.paper)
+	if p.results.paper {
+		pictures, err := draw(dir, e, report)
+		if err != nil {
+			return err
+		}
+		text += pictures
+	}
+	p.set(e.Experiment.Name, text, row(e, report, p.results.paper))
 	return p.write(dir)
 }
 

@@ -120,7 +120,7 @@ func measurements(r *show.Report) string {
 		for i, m := range p.Measurements {
 			cells = append(cells, summary(m))
 			if r.Points[0].Measurements[i].Jain != nil {
-				cells = append(cells, figure(m.Jain))
+				cells = append(cells, meanAndSD(m.Jain))
 			}
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
@@ -131,17 +131,17 @@ func measurements(r *show.Report) string {
 // summary is the mean over the runs, of each flow or terminal where they are kept apart.
 func summary(m show.Measurement) string {
 	if m.Take != plan.Each || len(m.Each) < 2 {
-		return figure(&m.Summary)
+		return meanAndSD(&m.Summary)
 	}
 	var each []string
 	for _, e := range m.Each {
-		each = append(each, fmt.Sprintf("%s %s", benchlab.Cell(e.Of), figure(&e.Summary)))
+		each = append(each, fmt.Sprintf("%s %s", benchlab.Cell(e.Of), meanAndSD(&e.Summary)))
 	}
 	return strings.Join(each, "<br>")
 }
 
-// figure is mean (standard deviation) with four digits.
-func figure(s *judge.Summary) string {
+// meanAndSD is mean (standard deviation) with four digits.
+func meanAndSD(s *judge.Summary) string {
 	switch {
 	case s == nil || math.IsNaN(s.Mean):
 		return "-"
