@@ -23,6 +23,7 @@ import (
 	rights "airtide/test/need"
 
 	"airtide/internal/sockets/owner"
+	"airtide/internal/sys/tool"
 )
 
 // The kernel's own list of events is an independent witness for the tracepoints.
@@ -130,9 +131,9 @@ func TestTrustedArgumentsAreToldByTheirTag(t *testing.T) {
 // ip and tc try the same by other code.
 func TestLinksAndQdiscsAgreeWithIproute(t *testing.T) {
 	rights.Root(t)
-	for _, tool := range []string{"unshare", "ip", "tc"} {
-		if findProgram(tool) == "" {
-			t.Skipf("%s is not installed", tool)
+	for _, name := range []string{"unshare", "ip", "tc"} {
+		if _, err := tool.Find(name); err != nil {
+			t.Skipf("%s is not installed", name)
 		}
 	}
 	report := examine(t, Options{})

@@ -3,12 +3,11 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/tool"
 )
 
 var machineChecks = []check{{
@@ -99,7 +98,7 @@ func toolChecks() []check {
 			name: t.name, group: groupTools, needs: t.needs, loss: t.loss, remedy: "install the package " + t.pack,
 			probe: func(*machine) finding {
 				for _, program := range t.programs {
-					if path := findProgram(program); path != "" {
+					if path, err := tool.Find(program); err == nil {
 						return ok(path, path)
 					}
 				}
@@ -108,18 +107,4 @@ func toolChecks() []check {
 		})
 	}
 	return checks
-}
-
-// findProgram searches PATH and then the administrator's folders, which a user's PATH often lacks.
-func findProgram(name string) string {
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	for _, folder := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
-		path := filepath.Join(folder, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path
-		}
-	}
-	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
+
+	"airtide/internal/sys/tool"
 )
 
 // timewarpChecks are the needs of accelerated time. Loading the module is not tried, because it
@@ -68,9 +69,9 @@ func probeTimewarpModule(m *machine) finding {
 	if f := probeHeaders(m); f.status != OK {
 		return missing("none for this kernel, and " + f.detail)
 	}
-	for _, tool := range []string{"make", "gcc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return missing("none for this kernel, and no " + tool)
+	for _, name := range []string{"make", "gcc"} {
+		if _, err := tool.Find(name); err != nil {
+			return missing("none for this kernel, and no " + name)
 		}
 	}
 	return limited("not built yet from the sources of this airtide: run airtide timewarp build")

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 
 	"airtide/internal/sys/lock"
+	"airtide/internal/sys/tool"
 )
 
 // Fetch returns a kernel from the cache, or fetches it from Debian's archive; apt checks the
@@ -73,7 +73,7 @@ func fetch(
 	choose func(*apt) ([]string, error), prepare func(unpacked string) error,
 ) error {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
-		if _, err := exec.LookPath(program); err != nil {
+		if _, err := tool.Find(program); err != nil {
 			return fmt.Errorf(
 				"it takes %s, which Debian and its kin have; elsewhere unpack Debian's package into %s by hand",
 				program,
@@ -112,7 +112,7 @@ func fetch(
 		return err
 	}
 	for _, file := range files {
-		if text, err := exec.CommandContext(ctx, "dpkg-deb", "-x", file, unpacked).CombinedOutput(); err != nil {
+		if text, err := tool.Command(ctx, "dpkg-deb", "-x", file, unpacked).CombinedOutput(); err != nil {
 			return fmt.Errorf("unpacking %s: %w: %s", file, err, bytes.TrimSpace(text))
 		}
 		if err := os.Remove(file); err != nil {
@@ -161,9 +161,9 @@ func (a *apt) lock() (*os.File, error) {
 }
 
 func (a *apt) run(ctx context.Context, program string, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, program, append(append([]string{}, a.options...), args...)...)
+	c := tool.Command(ctx, program, append(append([]string{}, a.options...), args...)...)
 	c.Dir = a.dir
-	c.Env = append(os.Environ(), "LC_ALL=C")
+	c.Env = append(c.Env, tool.Proxies()...)
 	var out, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &out, &stderr
 	if err := c.Run(); err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"airtide/internal/sys/tool"
 )
 
 // Stand-ins for the programs of apt. The archive has headers, whose Makefile includes a file below
@@ -50,10 +52,9 @@ func TestHeadersAreMovedOnceByTwoFetchers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	before := cache
-	cache = t.TempDir()
-	defer func() { cache = before }()
+	cacheBefore, foldersBefore := cache, tool.Folders
+	cache, tool.Folders = t.TempDir(), append([]string{programs}, tool.Folders...)
+	defer func() { cache, tool.Folders = cacheBefore, foldersBefore }()
 
 	architectures := []string{"amd64", "arm64"}
 	for _, architecture := range architectures {

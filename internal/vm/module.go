@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"airtide/internal/sys/tool"
 )
 
 // module is a module to load.
@@ -104,7 +105,7 @@ func readModule(ctx context.Context, path string) ([]byte, error) {
 		return content, nil
 	}
 	var stderr bytes.Buffer
-	c := exec.CommandContext(ctx, "xz", "--decompress", "--stdout", path)
+	c := tool.Command(ctx, "xz", "--decompress", "--stdout", path)
 	c.Stderr = &stderr
 	content, err := c.Output()
 	if err != nil {

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/thread"
+	"airtide/internal/sys/tool"
 )
 
 // emulator has the properties that differ between architectures.
@@ -45,7 +47,7 @@ func AvailableFor(architecture string) error {
 	if !ok {
 		return fmt.Errorf("virtual machines are not known on %s", architecture)
 	}
-	if _, err := exec.LookPath(e.program); err != nil {
+	if _, err := tool.Find(e.program); err != nil {
 		return fmt.Errorf("%s is not installed: apt-get install %s", e.program, e.pkg)
 	}
 	return nil
@@ -140,7 +142,7 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 		control: os.NewFile(uintptr(pair[0]), "control"), console: &console{to: c.Console},
 		ended: make(chan struct{}),
 	}
-	q.command = exec.Command(e.program, c.arguments(e, a)...)
+	q.command = tool.Command(context.Background(), e.program, c.arguments(e, a)...)
 	q.command.Stdout, q.command.Stderr = q.console, q.console
 	q.command.ExtraFiles = []*os.File{theirs, image}
 	if c.Net != nil {

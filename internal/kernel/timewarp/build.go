@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"airtide/internal/sys/file"
+	"airtide/internal/sys/tool"
 )
 
 // BuildOptions say how the module is built.
@@ -30,7 +30,7 @@ func Build(ctx context.Context, o BuildOptions) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := exec.LookPath("make"); err != nil {
+	if _, err := tool.Find("make"); err != nil {
 		return "", errors.New("building a module takes make and a compiler (Debian: apt install make gcc)")
 	}
 	dir, err := os.MkdirTemp("", "airtide-timewarp-")
@@ -100,7 +100,7 @@ const lastLines = 15
 
 func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
 	var printed bytes.Buffer
-	c := exec.CommandContext(ctx, "make", append([]string{"-C", dir, "KERNEL=" + headers}, o.Make...)...)
+	c := tool.Command(ctx, "make", append([]string{"-C", dir, "KERNEL=" + headers}, o.Make...)...)
 	c.Stdout, c.Stderr = &printed, &printed
 	if o.Log != nil {
 		both := io.MultiWriter(&printed, o.Log)

@@ -51,6 +51,18 @@ func TestBuildGivesMakeTheSourcesAndTakesTheModule(t *testing.T) {
 	}
 }
 
+func TestMakeDoesNotGetTheCallersEnvironment(t *testing.T) {
+	for name, value := range map[string]string{"MAKEFLAGS": "-i", "KBUILD_EXTRA_SYMBOLS": "/tmp/planted"} {
+		t.Setenv(name, value)
+	}
+	var log bytes.Buffer
+	dir := headers(t, modular, "@echo 'flags <$(MAKEFLAGS)> symbols <$(KBUILD_EXTRA_SYMBOLS)>'; exit 1")
+	_, err := Build(t.Context(), BuildOptions{Headers: dir, Output: filepath.Join(t.TempDir(), "x.ko"), Log: &log})
+	if err == nil || !strings.Contains(err.Error(), "building") || strings.Contains(log.String(), "planted") {
+		t.Errorf("error %v; make printed %s", err, &log)
+	}
+}
+
 func TestWhatCannotBeBuiltSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct{ headers, want string }{
 		"absent":        {filepath.Join(t.TempDir(), "none"), "no headers of a configured kernel"},

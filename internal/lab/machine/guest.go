@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/tool"
 	"airtide/internal/vm"
 )
 
@@ -78,7 +79,7 @@ func (g *Guest) Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("starting %s: a program in a virtual machine cannot be in a cgroup of this one", c.Path)
 	}
 	running, err := g.Guest.Start(context.Background(), vm.Command{
-		Path: c.Path, Args: c.Args, Dir: c.Dir, Env: environment(), Stdout: c.Stdout, Stderr: c.Stderr,
+		Path: c.Path, Args: c.Args, Dir: c.Dir, Env: tool.Environment(), Stdout: c.Stdout, Stderr: c.Stderr,
 	})
 	if err != nil {
 		return nil, err

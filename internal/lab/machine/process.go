@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/sys/thread"
+	"airtide/internal/sys/tool"
 )
 
 // Command is a program to run on a machine. It has no input, no shell, and a short environment.
@@ -85,7 +86,7 @@ func startHere(namespace string, c Command) (*Process, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Dir, cmd.Env = c.Dir, environment()
+	cmd.Dir, cmd.Env = c.Dir, tool.Environment()
 	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, Cloneflags: unix.CLONE_NEWPID}
 	if c.Cgroup != nil {
@@ -101,15 +102,6 @@ func startHere(namespace string, c Command) (*Process, error) {
 		close(p.done)
 	}()
 	return p, nil
-}
-
-// environment excludes the user's settings from programs: proxies, languages, libraries.
-func environment() []string {
-	env := []string{"LC_ALL=C", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	if dir, ok := os.LookupEnv("TMPDIR"); ok {
-		env = append(env, "TMPDIR="+dir)
-	}
-	return env
 }
 
 // Started returns the start time.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/tool"
 )
 
 // Tool is a program that experiments need.
@@ -38,15 +39,11 @@ var (
 	}
 )
 
-// Path finds the tool in PATH and in the folders of system programs, which some users' PATH lacks.
+// Path returns the absolute path of the tool.
 func (t Tool) Path() (string, error) {
-	for _, p := range t.Programs {
-		for _, name := range []string{
-			p, filepath.Join("/usr/sbin", p), filepath.Join("/usr/local/sbin", p), filepath.Join("/sbin", p),
-		} {
-			if path, err := exec.LookPath(name); err == nil {
-				return filepath.Abs(path)
-			}
+	for _, name := range t.Programs {
+		if path, err := tool.Find(name); err == nil {
+			return path, nil
 		}
 	}
 	return "", fmt.Errorf("%s is not installed: apt-get install %s", strings.Join(t.Programs, " or "), t.Package)
@@ -64,7 +61,7 @@ func (t Tool) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, path, t.version)
-	c.Env = environment()
+	c.Env = tool.Environment()
 	out, err := c.Output()
 	if err != nil {
 		return "", fmt.Errorf("asking %s for its version: %w", path, err)

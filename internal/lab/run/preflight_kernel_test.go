@@ -11,12 +11,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/tool"
 	"airtide/test/need"
 )
 
 func TestPreflightNamesAllThatIsMissingAtOnce(t *testing.T) {
 	need.Root(t)
-	const sbin = "/usr/sbin /usr/local/sbin" // where programs are looked for besides PATH
+	tools := strings.Join(tool.Folders, " ")
 	programs := []string{
 		"iperf3 is not installed: apt-get install iperf3", "curl is not installed: apt-get install curl",
 		"apache2 or httpd is not installed: apt-get install apache2-bin",
@@ -28,17 +29,16 @@ func TestPreflightNamesAllThatIsMissingAtOnce(t *testing.T) {
 		"the servers of an experiment need TUN (modprobe tun)"
 	for _, c := range []struct {
 		lacks string
-		path  string
 		says  []string
 	}{
-		{"root", os.Getenv("PATH"), []string{root}},
-		{"/dev/net", os.Getenv("PATH"), []string{tun}},
-		{sbin, t.TempDir(), programs},
-		{"root /dev/net " + sbin, t.TempDir(), append([]string{root, tun}, programs...)},
-		{"", os.Getenv("PATH"), nil},
+		{"root", []string{root}},
+		{"/dev/net", []string{tun}},
+		{tools, programs},
+		{"root /dev/net " + tools, append([]string{root, tun}, programs...)},
+		{"", nil},
 	} {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), preflightVariable+"="+c.lacks+" ", "PATH="+c.path)
+		cmd.Env = append(os.Environ(), preflightVariable+"="+c.lacks+" ")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
