@@ -1,0 +1,224 @@
+// Package annotate copies a capture to pcapng with the sender's state, as a recording of the same
+// transfer holds it, in the comments of the packets. Wireshark shows them.
+package annotate
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/read"
+	"airtide/internal/tcp"
+)
+
+// nearNs is how far the time of a retransmission may be from that of its packet.
+const nearNs = 10e6
+
+type ends struct{ local, remote netip.AddrPort }
+
+// History is what a recording tells about its flows. It is a tcp.Sink.
+type History struct {
+	tcp.Discard
+	// WallNs turns times of the recording into ns since 1970.
+	WallNs func(monotonicNs int64) int64
+
+	flows map[tcp.FlowID]*flow
+	pairs map[ends][]*flow
+}
+
+type flow struct {
+	id      tcp.FlowID
+	firstNs int64
+	states  []state // changes, by time
+	repeats []repeat
+}
+
+type state struct{ timeNs, cwnd, congestion int64 }
+
+type repeat struct {
+	timeNs int64
+	cause  tcp.Cause
+}
+
+// Fields are the fields of samples that it uses.
+func Fields() []tcp.Field { return []tcp.Field{tcp.CwndPackets, tcp.CAStateField} }
+
+// Flow takes a flow.
+func (h *History) Flow(f *tcp.Flow) error {
+	if h.flows == nil {
+		h.flows, h.pairs = map[tcp.FlowID]*flow{}, map[ends][]*flow{}
+	}
+	if h.flows[f.ID] != nil {
+		return nil
+	}
+	known := &flow{id: f.ID, firstNs: h.WallNs(f.FirstNs)}
+	h.flows[f.ID] = known
+	pair := ends{plain(f.Local), plain(f.Remote)}
+	h.pairs[pair] = append(h.pairs[pair], known)
+	return nil
+}
+
+// Samples takes the changes of the window and of the congestion state.
+func (h *History) Samples(b *tcp.Batch) error {
+	for i := range b.Len() {
+		f := h.flows[b.Flow[i]]
+		if f == nil {
+			continue
+		}
+		s := state{h.WallNs(b.TimeNs[i]), b.At(tcp.CwndPackets, i), b.At(tcp.CAStateField, i)}
+		if n := len(f.states); n == 0 || f.states[n-1].cwnd != s.cwnd || f.states[n-1].congestion != s.congestion {
+			f.states = append(f.states, s)
+		}
+	}
+	return nil
+}
+
+// Event takes retransmissions.
+func (h *History) Event(e *tcp.Event) error {
+	if f := h.flows[e.Flow]; f != nil && e.Kind == tcp.EventRetransmit {
+		f.repeats = append(f.repeats, repeat{h.WallNs(e.TimeNs), e.Cause})
+	}
+	return nil
+}
+
+// find returns the flow of an address pair that began last before a time, or else the first one.
+func (h *History) find(pair ends, timeNs int64) (found *flow) {
+	for _, f := range h.pairs[pair] {
+		if found == nil || f.firstNs <= timeNs && f.firstNs > found.firstNs {
+			found = f
+		}
+	}
+	return found
+}
+
+// comment describes the flow at a packet.
+func (f *flow) comment(timeNs int64, repeated bool) string {
+	text := ""
+	at, same := slices.BinarySearchFunc(f.states, timeNs, func(s state, t int64) int { return cmp.Compare(s.timeNs, t) })
+	if same {
+		at++
+	}
+	if at > 0 {
+		s := f.states[at-1]
+		if s.cwnd != tcp.Absent {
+			text += fmt.Sprintf(", cwnd %d packets", s.cwnd)
+		}
+		if s.congestion != tcp.Absent {
+			text += fmt.Sprintf(", state %s", tcp.CAState(s.congestion))
+		}
+	}
+	if repeated {
+		best, far := tcp.CauseNone, int64(nearNs)
+		for _, r := range f.repeats {
+			if d := max(r.timeNs-timeNs, timeNs-r.timeNs); d <= far {
+				best, far = r.cause, d
+			}
+		}
+		if best != tcp.CauseNone {
+			text += fmt.Sprintf(", retransmission: %s", best)
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("flow %d%s", f.id, text)
+}
+
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// Copier passes packets on to an analysis, whose observer it is, and writes each with its comment.
+type Copier struct {
+	Source  conn.Source
+	History *History
+	Out     io.Writer
+	// Commented counts packets that got a comment.
+	Commented uint64
+
+	links   []read.LinkType
+	packet  *read.Packet
+	comment string
+	block   []byte
+	begun   bool
+}
+
+// Step finds the comment of the present packet: the state of its sender, or of its receiver if the
+// recording lacks the sender.
+func (c *Copier) Step(k *conn.Connection, s *conn.Step) error {
+	from, to := plain(k.Client), plain(k.Server)
+	if !s.Client {
+		from, to = to, from
+	}
+	if f := c.History.find(ends{from, to}, s.Segment.TimeNs); f != nil {
+		c.comment = f.comment(s.Segment.TimeNs, s.Signs&conn.Repeated != 0)
+	} else if f := c.History.find(ends{to, from}, s.Segment.TimeNs); f != nil {
+		c.comment = f.comment(s.Segment.TimeNs, false)
+	}
+	return nil
+}
+
+// Next writes the packet before and reads the next one.
+func (c *Copier) Next(p *read.Packet) error {
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	if err := c.Source.Next(p); err != nil {
+		return err
+	}
+	c.packet = p
+	return nil
+}
+
+// Flush writes the last packet.
+func (c *Copier) Flush() error {
+	order := binary.LittleEndian
+	if !c.begun {
+		c.begun = true
+		head := order.AppendUint32(nil, 0x1a2b3c4d)
+		head = order.AppendUint16(order.AppendUint16(head, 1), 0)
+		if err := c.write(0x0a0d0d0a, order.AppendUint64(head, ^uint64(0))); err != nil {
+			return err
+		}
+	}
+	p := c.packet
+	if p == nil {
+		return nil
+	}
+	link := slices.Index(c.links, p.Link)
+	if link < 0 {
+		link = len(c.links)
+		c.links = append(c.links, p.Link)
+		// Any length, and a clock of nanoseconds (option 9).
+		head := order.AppendUint32(order.AppendUint32(nil, uint32(p.Link)), 0)
+		if err := c.write(1, append(head, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0)); err != nil {
+			return err
+		}
+	}
+	b := order.AppendUint32(nil, uint32(link))
+	b = order.AppendUint32(order.AppendUint32(b, uint32(uint64(p.TimeNs)>>32)), uint32(p.TimeNs))
+	b = order.AppendUint32(order.AppendUint32(b, uint32(len(p.Data))), uint32(p.Length))
+	b = pad(append(b, p.Data...))
+	if c.comment != "" {
+		b = order.AppendUint16(order.AppendUint16(b, 1), uint16(len(c.comment)))
+		b = append(pad(append(b, c.comment...)), 0, 0, 0, 0)
+		c.Commented++
+	}
+	c.packet, c.comment = nil, ""
+	return c.write(6, b)
+}
+
+func pad(b []byte) []byte { return append(b, make([]byte, -len(b)&3)...) }
+
+func (c *Copier) write(kind uint32, body []byte) error {
+	order := binary.LittleEndian
+	size := uint32(len(body) + 12)
+	c.block = order.AppendUint32(order.AppendUint32(c.block[:0], kind), size)
+	c.block = order.AppendUint32(append(c.block, body...), size)
+	_, err := c.Out.Write(c.block)
+	return err
+}
