@@ -169,6 +169,10 @@ func TestShownCommandsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sameTransfer, err := os.ReadFile(lossyRecording(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	captured, err := os.ReadFile(lossyCapture)
 	if err != nil {
 		t.Fatal(err)
@@ -191,6 +195,10 @@ func TestShownCommandsRun(t *testing.T) {
 				for _, word := range s.args {
 					switch filepath.Ext(word) {
 					case ".atr":
+						if s.args[0] == "packets" {
+							writeFile(t, word, sameTransfer)
+							continue
+						}
 						writeFile(t, word, recorded)
 					case ".pcap":
 						writeFile(t, word, captured)

@@ -28,6 +28,7 @@ func newPackets(t *terminal.Terminal) *cobra.Command {
 		top    int
 		kind   string
 		out    outputFlags
+		told   string
 	)
 	cmd := &cobra.Command{
 		Use:   "packets FILE",
@@ -40,6 +41,7 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
   airtide packets upload.pcap
   airtide packets upload.pcap --connection 1
   airtide packets upload.pcap --plot ack-time -o ack-time.png
+  airtide packets upload.pcap --annotate upload.atr -o annotated.pcapng
   airtide packets upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +49,12 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				return usageError{fmt.Errorf("--top %d: want at least 1", top)}
 			}
 			one := cmd.Flags().Changed("connection")
+			if told != "" {
+				if bool(asJSON) || kind != "" || one {
+					return usageError{errors.New("--annotate excludes --json, --plot and --connection")}
+				}
+				return annotateCapture(cmd.Context(), t, args[0], told, out)
+			}
 			if kind != "" || out.path != "" {
 				if asJSON {
 					return usageError{errors.New("--json and --plot exclude each other")}
@@ -74,7 +82,9 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 	fl.IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
 	fl.StringVar(&kind, "plot", "", "draw a figure: packets (over time), ack-time (against sequence numbers), "+
 		"flight (bytes in flight and window)")
-	out.register(fl, "figure to write: .png, .svg or .pdf, or - for standard output")
+	fl.StringVar(&told, "annotate", "", "copy the capture to a pcapng whose comments hold the sender's state "+
+		"in this `RECORDING`")
+	out.register(fl, "figure (.png, .svg or .pdf) or pcapng to write, or - for standard output")
 	fixed(cmd, "plot", "packets", "ack-time", "flight")
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
@@ -86,6 +96,7 @@ type capture struct {
 	terminal *terminal.Terminal
 	path     string
 	begun    time.Time
+	source   conn.Source // the reader, or a copier behind it
 }
 
 // openCapture opens a capture. Like run, it returns at the end of the context even if a pipe is
@@ -105,7 +116,7 @@ func openCapture(ctx context.Context, t *terminal.Terminal, path string) (*captu
 		if r.err != nil {
 			return nil, r.err
 		}
-		return &capture{r.reader, t, path, time.Now()}, nil
+		return &capture{r.reader, t, path, time.Now(), r.reader}, nil
 	case <-ctx.Done():
 		return nil, errors.New("interrupted")
 	}
@@ -130,7 +141,7 @@ func (c *capture) run(ctx context.Context, o conn.Options) (totals conn.Totals, 
 		}
 		done := make(chan result, 1)
 		go func() {
-			totals, err := conn.Run(ctx, c.Reader, o)
+			totals, err := conn.Run(ctx, c.source, o)
 			done <- result{totals, err}
 		}()
 		select {

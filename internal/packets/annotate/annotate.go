@@ -3,20 +3,24 @@
 package annotate
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net/netip"
 	"slices"
+	"sort"
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/packets/read"
 	"airtide/internal/tcp"
 )
 
-// nearNs is how far the time of a retransmission may be from that of its packet.
-const nearNs = 10e6
+const (
+	// nearNs is how far the time of a retransmission may be from that of its packet.
+	nearNs = 10e6
+	// staleNs is how long behind the end of the recording its last state counts.
+	staleNs = 1e9
+)
 
 type ends struct{ local, remote netip.AddrPort }
 
@@ -28,13 +32,14 @@ type History struct {
 
 	flows map[tcp.FlowID]*flow
 	pairs map[ends][]*flow
+	endNs int64 // the last record
 }
 
 type flow struct {
 	id      tcp.FlowID
 	firstNs int64
-	states  []state // changes, by time
-	repeats []repeat
+	states  []state  // changes, by time
+	repeats []repeat // by time
 }
 
 type state struct{ timeNs, cwnd, congestion int64 }
@@ -69,7 +74,7 @@ func (h *History) Samples(b *tcp.Batch) error {
 		if f == nil {
 			continue
 		}
-		s := state{h.WallNs(b.TimeNs[i]), b.At(tcp.CwndPackets, i), b.At(tcp.CAStateField, i)}
+		s := state{h.reach(b.TimeNs[i]), b.At(tcp.CwndPackets, i), b.At(tcp.CAStateField, i)}
 		if n := len(f.states); n == 0 || f.states[n-1].cwnd != s.cwnd || f.states[n-1].congestion != s.congestion {
 			f.states = append(f.states, s)
 		}
@@ -80,15 +85,25 @@ func (h *History) Samples(b *tcp.Batch) error {
 // Event takes retransmissions.
 func (h *History) Event(e *tcp.Event) error {
 	if f := h.flows[e.Flow]; f != nil && e.Kind == tcp.EventRetransmit {
-		f.repeats = append(f.repeats, repeat{h.WallNs(e.TimeNs), e.Cause})
+		f.repeats = append(f.repeats, repeat{h.reach(e.TimeNs), e.Cause})
 	}
 	return nil
 }
 
+// reach turns a time of the recording into ns since 1970 and keeps the latest.
+func (h *History) reach(monotonicNs int64) int64 {
+	wall := h.WallNs(monotonicNs)
+	h.endNs = max(h.endNs, wall)
+	return wall
+}
+
 // find returns the flow of an address pair that began last before a time, or else the first one.
 func (h *History) find(pair ends, timeNs int64) (found *flow) {
+	if timeNs > h.endNs+staleNs {
+		return nil
+	}
 	for _, f := range h.pairs[pair] {
-		if found == nil || f.firstNs <= timeNs && f.firstNs > found.firstNs {
+		if found == nil || f.firstNs <= timeNs {
 			found = f
 		}
 	}
@@ -98,10 +113,7 @@ func (h *History) find(pair ends, timeNs int64) (found *flow) {
 // comment describes the flow at a packet.
 func (f *flow) comment(timeNs int64, repeated bool) string {
 	text := ""
-	at, same := slices.BinarySearchFunc(f.states, timeNs, func(s state, t int64) int { return cmp.Compare(s.timeNs, t) })
-	if same {
-		at++
-	}
+	at := sort.Search(len(f.states), func(i int) bool { return f.states[i].timeNs > timeNs })
 	if at > 0 {
 		s := f.states[at-1]
 		if s.cwnd != tcp.Absent {
@@ -112,14 +124,8 @@ func (f *flow) comment(timeNs int64, repeated bool) string {
 		}
 	}
 	if repeated {
-		best, far := tcp.CauseNone, int64(nearNs)
-		for _, r := range f.repeats {
-			if d := max(r.timeNs-timeNs, timeNs-r.timeNs); d <= far {
-				best, far = r.cause, d
-			}
-		}
-		if best != tcp.CauseNone {
-			text += fmt.Sprintf(", retransmission: %s", best)
+		if cause := f.cause(timeNs); cause != tcp.CauseNone {
+			text += fmt.Sprintf(", retransmission: %s", cause)
 		}
 	}
 	if text == "" {
@@ -128,11 +134,24 @@ func (f *flow) comment(timeNs int64, repeated bool) string {
 	return fmt.Sprintf("flow %d%s", f.id, text)
 }
 
+// cause is that of the retransmission nearest to a time.
+func (f *flow) cause(timeNs int64) (best tcp.Cause) {
+	at := sort.Search(len(f.repeats), func(i int) bool { return f.repeats[i].timeNs >= timeNs })
+	far := int64(nearNs)
+	for _, r := range f.repeats[max(0, at-1):min(len(f.repeats), at+1)] {
+		if d := max(r.timeNs-timeNs, timeNs-r.timeNs); d <= far {
+			best, far = r.cause, d
+		}
+	}
+	return best
+}
+
 func plain(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
 // Copier passes packets on to an analysis, whose observer it is, and writes each with its comment.
+// Its output is a pcapng with little-endian numbers and times in ns.
 type Copier struct {
 	Source  conn.Source
 	History *History

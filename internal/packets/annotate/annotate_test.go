@@ -76,7 +76,8 @@ func TestComments(t *testing.T) {
 	}
 	for i, want := range packets {
 		var p read.Packet
-		if err := again.Next(&p); err != nil || p.TimeNs != want.TimeNs || !bytes.Equal(p.Data, want.Data) || p.Link != 101 {
+		if err := again.Next(&p); err != nil || p.TimeNs != want.TimeNs || !bytes.Equal(p.Data, want.Data) ||
+			p.Link != 101 {
 			t.Errorf("packet %d: %+v, %v", i, p, err)
 		}
 	}

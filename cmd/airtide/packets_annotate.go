@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"airtide/internal/packets/annotate"
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/read"
+	"airtide/internal/recording/trace"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
+)
+
+// annotateCapture copies a capture with the sender's state in its comments. It leaves no half of a
+// copy, and never writes over what it reads.
+func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording string, out outputFlags) error {
+	if out.path == "" {
+		return usageError{errors.New("no output file: give one with -o FILE.pcapng")}
+	}
+	for _, input := range []string{path, recording} {
+		if sameFile(input, out.path) {
+			return usageError{fmt.Errorf("%s is read and cannot be written at the same time", out.path)}
+		}
+	}
+	r, err := openTrace(t, recording)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	m := r.Metadata()
+	history := &annotate.History{WallNs: func(ns int64) int64 { return ns - m.ClockMonotonicNs + m.ClockWallNs }}
+	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: annotate.Fields()}, history); err != nil {
+		return err
+	}
+	r.warnDamage()
+	c, err := openCapture(ctx, t, path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if out.path == "-" {
+		_, err := copyCapture(ctx, c, history, t.Out)
+		return err
+	}
+	file, err := out.create()
+	if err != nil {
+		return err
+	}
+	text, err := copyCapture(ctx, c, history, file)
+	var damaged *read.Damage
+	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
+		_ = os.Remove(out.path)
+		return err
+	}
+	return errors.Join(t.Printf("%s  %s\n", units.Printable(out.path), text), err)
+}
+
+// copyCapture copies up to the end or a damage, and counts.
+func copyCapture(ctx context.Context, c *capture, history *annotate.History, w io.Writer) (string, error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	copier := &annotate.Copier{Source: c.Reader, History: history, Out: out}
+	c.source = copier
+	totals, damage, err := c.run(ctx, conn.Options{Observer: copier})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(copier.Flush(), out.Flush()); err != nil {
+		return "", fmt.Errorf("writing the copy: %w", err)
+	}
+	if copier.Commented == 0 && damage == nil {
+		return "", fmt.Errorf("the recording has none of the connections of %s at their times", c.path)
+	}
+	return fmt.Sprintf("%d packets, %d with comments", totals.Packets, copier.Commented), c.report(damage)
+}
+
+// sameFile tells whether two paths name one existing file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"airtide/internal/packets/read"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
+)
+
+// lossyRecording writes a recording of the client of lossyCapture: cwnd falls from 10 to 5 packets
+// at the first retransmission, whose cause is a loss told by SACK.
+func lossyRecording(t *testing.T) string {
+	t.Helper()
+	const (
+		begin  = int64(1_795_626_406_031_000_000) // the handshake
+		monoNs = int64(5e9)
+	)
+	m := trace.Metadata{Source: "bpf", ClockMonotonicNs: monoNs, ClockWallNs: begin}
+	data := recordingOf(t, m, func(w *trace.Writer) {
+		end := netip.MustParseAddr("::1")
+		flow := &tcp.Flow{
+			ID: 3, Local: netip.AddrPortFrom(end, 46782), Remote: netip.AddrPortFrom(end, 5201), FirstNs: monoNs,
+		}
+		b := tcp.NewBatch(2)
+		for i, cwnd := range []int64{10, 5} {
+			row := tcp.Sample{TimeNs: monoNs + int64(i)*int64(80e6), Flow: 3}
+			for f := range row.Values {
+				row.Values[f] = tcp.Absent
+			}
+			row.Values[tcp.CwndPackets], row.Values[tcp.CAStateField] = cwnd, int64(i)*int64(tcp.CARecovery)
+			b.Append(&row)
+		}
+		err := w.Flow(flow)
+		if err == nil {
+			err = w.Samples(b)
+		}
+		for ns := int64(0); ns < 200e6 && err == nil; ns += 5e6 {
+			err = w.Event(&tcp.Event{
+				TimeNs: monoNs + ns, Flow: 3, Kind: tcp.EventRetransmit, Cause: tcp.CauseFast,
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	path := filepath.Join(t.TempDir(), "lossy.atr")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPacketsAnnotates(t *testing.T) {
+	recording := lossyRecording(t)
+	out := filepath.Join(t.TempDir(), "annotated.pcapng")
+	text := mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", out)
+	if !strings.Contains(text, "700 packets, 6") {
+		t.Errorf("prints %q", text)
+	}
+	content, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, comment := range []string{
+		"flow 3, cwnd 10 packets, state open", "flow 3, cwnd 5 packets, state recovery, retransmission: fast",
+	} {
+		if !strings.Contains(string(content), comment) {
+			t.Errorf("no comment %q", comment)
+		}
+	}
+	// The copy has the same packets.
+	before, err := read.Open(lossyCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	after, err := read.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer after.Close()
+	for {
+		var p, q read.Packet
+		want, got := before.Next(&p), after.Next(&q)
+		if want != got || p.TimeNs != q.TimeNs || string(p.Data) != string(q.Data) || p.Length != q.Length {
+			t.Fatalf("packet %d differs: %v, %v", p.Number, want, got)
+		}
+		if want == io.EOF {
+			break
+		}
+	}
+	if all := mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-"); all != string(content) {
+		t.Error("standard output receives another copy than a file")
+	}
+	if _, stderr, status := run(t, "packets", lossyCapture, "--annotate", recording, "-o", out); status != statusFailed ||
+		!strings.Contains(stderr, "--force") {
+		t.Errorf("an existing file: status %d, %s", status, stderr)
+	}
+}
+
+func TestPacketsAnnotatesNothing(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, "own.pcap.gz")
+	content, err := os.ReadFile(lossyCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		want   string
+		status int
+	}{
+		{[]string{own, "--annotate", kernelRecording}, "-o", statusMisuse},
+		{[]string{own, "--annotate", kernelRecording, "-o", own, "-f"}, "is read", statusMisuse},
+		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a", "--json"}, "--json", statusMisuse},
+		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a"}, "none of the connections", statusFailed},
+		{[]string{own, "--annotate", dir + "/absent", "-o", dir + "/a"}, "absent", statusFailed},
+		{[]string{dir + "/absent", "--annotate", kernelRecording, "-o", dir + "/a"}, "absent", statusFailed},
+		{[]string{own, "--annotate", own, "-o", dir + "/a"}, "recording", statusFailed},
+	} {
+		_, stderr, status := run(t, append([]string{"packets"}, c.args...)...)
+		if status != c.status || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") > 2 {
+			t.Errorf("%v: status %d, %s", c.args, status, stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("failures left %v", left)
+	}
+	if after, _ := os.ReadFile(own); string(after) != string(content) {
+		t.Error("the capture has changed")
+	}
+}
