@@ -65,23 +65,27 @@ type labFlags struct {
 	quiet    quietFlag
 	lagLimit time.Duration
 	atOnce   int
+	given    func(flag string) bool
 }
 
 func (f *labFlags) register(cmd *cobra.Command) {
 	f.json.register(cmd.Flags(), "print the outcome as JSON")
 	f.quiet.register(cmd.Flags(), "print only errors")
-	durationVar(cmd.Flags(), &f.lagLimit, "lag-limit", "", engine.DefaultLagLimit,
-		"limit of the 99th percentile by which packets leave the cell late (99.9th percentile: ten times the limit)")
-	cmd.Flags().IntVar(&f.atOnce, "at-once", 1, "number of runs at a time, if one run leaves the processors idle")
+	durationVar(cmd.Flags(), &f.lagLimit, "lag-limit", "", 0,
+		"limit of the 99th percentile by which packets leave the cell late, 99.9th percentile: ten times the limit "+
+			"(default: the experiment's, or "+engine.DefaultLagLimit.String()+")")
+	cmd.Flags().IntVar(&f.atOnce, "at-once", 0,
+		"number of runs at a time, if one run leaves the processors idle (default: the experiment's, or 1)")
+	f.given = cmd.Flags().Changed
 }
 
 // run runs with progress and prints the outcome.
 func (f *labFlags) run(t *terminal.Terminal, run func(lab.Options) (*lab.Outcome, error)) error {
-	if f.lagLimit <= 0 {
+	if f.given("lag-limit") && f.lagLimit <= 0 {
 		return usageError{errors.New("--lag-limit 0: want a time above 0")}
 	}
-	if f.atOnce < 1 || f.atOnce > lab.MaxAtOnce {
-		return usageError{fmt.Errorf("--at-once %d: want 1 to %d", f.atOnce, lab.MaxAtOnce)}
+	if f.given("at-once") && f.atOnce < 1 || f.atOnce > plan.MaxAtOnce {
+		return usageError{fmt.Errorf("--at-once %d: want 1 to %d", f.atOnce, plan.MaxAtOnce)}
 	}
 	o := lab.Options{Tool: version(), LagLimit: f.lagLimit, AtOnce: f.atOnce}
 	if !f.quiet {

@@ -95,6 +95,9 @@ func (c *checker) header() {
 	if e.Repeats < 1 || e.Repeats > maxRepeats {
 		c.problem("repeats", c.found("repeats"), fmt.Sprintf("1 to %d", maxRepeats))
 	}
+	if e.AtOnce < 0 || e.AtOnce > MaxAtOnce {
+		c.problem("at_once", c.found("at_once"), fmt.Sprintf("1 to %d", MaxAtOnce))
+	}
 	if len(e.Seeds) > 0 && (c.has("repeats") || c.has("seed")) {
 		c.problem("seeds", "seeds besides repeats or seed", "either of them")
 	}

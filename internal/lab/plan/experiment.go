@@ -13,6 +13,8 @@ type Experiment struct {
 	Seed      uint64   `json:"seed,omitzero" jsonschema:"All random numbers follow from it. Default 1."`
 	Seeds     []uint64 `json:"seeds,omitzero" jsonschema:"One seed per repeat, in place of repeats and seed."`
 	SameSeeds bool     `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat have the same random numbers, so that they differ in nothing else. Default: every run has its own."`
+	AtOnce    int      `json:"at_once,omitzero" jsonschema:"Number of runs at a time, for runs that leave the processors idle. Default 1."`
+	LagLimit  Duration `json:"lag_limit,omitzero" jsonschema:"How late 1 % of the packets may leave the cell in a run that counts; 0.1 % may be ten times as late. Default 2 ms."`
 
 	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
 	Servers            Named[Server]            `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
@@ -30,8 +32,8 @@ type Experiment struct {
 
 // notSwept are the parts that are equal for the whole experiment.
 var notSwept = []string{
-	"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "sweep", "measure", "claims",
-	"figures",
+	"name", "title", "source", "notes", "repeats", "seed", "seeds", "same_seeds", "at_once", "lag_limit", "sweep",
+	"measure", "claims", "figures",
 }
 
 // Stack contains the TCP settings of a machine.

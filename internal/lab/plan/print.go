@@ -56,10 +56,12 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 		"points", fmt.Sprint(len(p.Points)),
 		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)),
 	)
-	out.row(
-		"time", "some "+p.Estimate(p.Runs, overhead).Round(time.Second).String(),
-		fmt.Sprintf("%s and %s overhead each", first.Duration, overhead),
-	)
+	atOnce := max(1, e.AtOnce)
+	each := fmt.Sprintf("%s and %s overhead each", first.Duration, overhead)
+	if atOnce > 1 {
+		each += fmt.Sprintf(", %d at a time", atOnce)
+	}
+	out.row("time", "some "+(p.Estimate(p.Runs, overhead)/time.Duration(atOnce)).Round(time.Second).String(), each)
 	for i, point := range p.Points {
 		if i == shownPoints {
 			out.row("", fmt.Sprintf("and %d more", len(p.Points)-i))

@@ -21,10 +21,9 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		{
 			"unknown field", "warmup: 2 s", "warmpu: 2 s",
 			`whole.yaml:5:1: warmpu: found the unknown field "warmpu", expected one of: name, title, source, notes, ` +
-				`` +
-				`duration, warmup, repeats, seed, seeds, same_seeds, terminals, servers, congestion_controls, cell, ` +
-				`` +
-				`path, flows, sweep, record, measure, claims, figures (did you mean warmup?)`,
+				`duration, warmup, repeats, seed, seeds, same_seeds, at_once, lag_limit, terminals, ` +
+				`servers, congestion_controls, cell, path, flows, sweep, record, measure, claims, figures ` +
+				`(did you mean warmup?)`,
 		},
 		{
 			"unknown field within", "phy_rate: 65", "phyrate: 65",

@@ -95,6 +95,9 @@ func shortHash(settings []Setting) string {
 // and servers start and stop. The measured time of the experiment's own runs replaces it.
 const Overhead = 3 * time.Second
 
+// MaxAtOnce is the limit of the number of simultaneous runs.
+const MaxAtOnce = 64
+
 // Estimate returns the expected time of some runs.
 func (p *Plan) Estimate(of []Run, overhead time.Duration) time.Duration {
 	var sum time.Duration

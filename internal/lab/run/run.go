@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,11 +17,11 @@ type Options struct {
 	Tool string
 	// LagLimit is the limit of the lateness of packets in a valid run. At most 1 % of the packets
 	// may leave the cell later than the limit, and 0.1 % later than ten times the limit. Zero means
-	// engine.DefaultLagLimit.
+	// that of the experiment, or else engine.DefaultLagLimit.
 	LagLimit time.Duration
-	// AtOnce is the number of simultaneous runs, each in its own cell; 0 means 1. Simultaneous runs
+	// AtOnce is the number of simultaneous runs, each in its own cell, at most plan.MaxAtOnce. They
 	// save time if one run leaves the processors idle. A run that was late because of another run
-	// does not count.
+	// does not count. Zero means the number of the experiment, or else 1.
 	AtOnce int
 	// Notice gets messages for the user. Progress gets the state of each run about every half
 	// second. Both may be nil, and their calls do not overlap.
@@ -49,9 +50,6 @@ type Outcome struct {
 	Finished int              `json:"finished"`
 	Failed   []result.Failure `json:"failed,omitempty"`
 }
-
-// MaxAtOnce is the limit of Options.AtOnce.
-const MaxAtOnce = 64
 
 // ErrFailed is the error of an experiment in which some runs have no result.
 var ErrFailed = errors.New("some runs failed")
@@ -83,6 +81,8 @@ func (o Options) execute(ctx context.Context, p *plan.Plan, open func() (*result
 		return nil, err
 	}
 	o = o.serialiseCallbacks()
+	o.LagLimit = cmp.Or(o.LagLimit, time.Duration(p.Experiment.LagLimit))
+	o.AtOnce = cmp.Or(o.AtOnce, p.Experiment.AtOnce)
 	if err := o.fetchKernels(ctx, p); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ type scheduler struct {
 }
 
 func newScheduler(folder *result.Folder, o Options, t try) *scheduler {
-	o.AtOnce = max(1, min(o.AtOnce, MaxAtOnce))
+	o.AtOnce = max(1, min(o.AtOnce, plan.MaxAtOnce))
 	return &scheduler{Options: o, folder: folder, plan: folder.Plan, try: t, overhead: plan.Overhead}
 }
 

@@ -18,9 +18,10 @@ import (
 type Lab struct {
 	// Airtide is the binary, Results the folder in which results are kept.
 	Airtide, Results string
-	// LagLimit is how late 1 packet in 100 may leave the cell for a run to count.
+	// LagLimit is how late 1 packet in 100 may leave the cell for a run to count. Zero means the
+	// experiment's limit.
 	LagLimit time.Duration
-	// AtOnce is how many runs are done at a time.
+	// AtOnce is how many runs are done at a time. Zero means the experiment's number.
 	AtOnce int
 }
 
@@ -34,8 +35,13 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 			return r, nil
 		}
 	}
-	c := exec.CommandContext(ctx, l.Airtide, append(args, "--lag-limit", l.LagLimit.String(), "--at-once",
-		strconv.Itoa(max(1, l.AtOnce)))...)
+	if l.LagLimit > 0 {
+		args = append(args, "--lag-limit", l.LagLimit.String())
+	}
+	if l.AtOnce > 0 {
+		args = append(args, "--at-once", strconv.Itoa(l.AtOnce))
+	}
+	c := exec.CommandContext(ctx, l.Airtide, args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.Stderr = os.Stderr
 	runErr := c.Run()

@@ -12,14 +12,18 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"airtide/experiments"
-	"airtide/internal/cell/engine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/show"
 	"airtide/test/bench/benchlab"
 	"airtide/test/bench/benchtext"
 )
+
+// ofPapers selects the experiments of the five papers, which take up to five hours. All
+// experiments take twice as long.
+const ofPapers = "p1-*,p2-*,p3-*,p4-*,p5-*"
 
 func main() {
 	var (
@@ -31,11 +35,12 @@ func main() {
 	flag.StringVar(&lab.Airtide, "airtide", "./airtide", "the binary to run experiments with")
 	flag.StringVar(&lab.Results, "results", "results/reproduction",
 		"folder for the results; finished runs are not repeated")
-	flag.DurationVar(&lab.LagLimit, "lag-limit", engine.DefaultLagLimit,
-		"greatest lateness of 1 packet in 100 for a run to count")
-	flag.IntVar(&lab.AtOnce, "at-once", 1, "number of runs at a time")
+	flag.DurationVar(&lab.LagLimit, "lag-limit", 0,
+		"greatest lateness of 1 packet in 100 for a run to count (default: the experiment's)")
+	flag.IntVar(&lab.AtOnce, "at-once", 0, "number of runs at a time (default: the experiment's)")
 	flag.StringVar(&pages, "pages", "docs/results", "the folder of the pages whose tables are written")
-	flag.StringVar(&only, "only", "", "only these experiments, separated by commas; a trailing * is a wildcard")
+	flag.StringVar(&only, "only", ofPapers,
+		"only these experiments, separated by commas; a trailing * is a wildcard, and * alone is all")
 	flag.BoolVar(&tablesAre, "no-run", false, "write the tables from what is finished, and run nothing")
 	flag.Parse()
 	benchtext.Run("reproduce", func(ctx context.Context) error { return reproduce(ctx, &lab, pages, only, !tablesAre) })
@@ -51,6 +56,9 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run b
 	all = slices.DeleteFunc(all, func(e *plan.Plan) bool { return !chosen(e.Experiment.Name, only) })
 	if len(all) == 0 {
 		return fmt.Errorf("no experiment is %q: see airtide lab list", only)
+	}
+	if run {
+		fmt.Fprintf(os.Stderr, "%d experiments, about %s in all\n", len(all), estimate(all).Round(time.Minute))
 	}
 	var errs []error
 	for i, e := range all {
@@ -73,6 +81,14 @@ func reproduce(ctx context.Context, lab *benchlab.Lab, pages, only string, run b
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// estimate returns the time of all runs of the experiments on an idle machine.
+func estimate(all []*plan.Plan) (sum time.Duration) {
+	for _, e := range all {
+		sum += e.Estimate(e.Runs, plan.Overhead) / time.Duration(max(1, e.Experiment.AtOnce))
+	}
+	return sum
 }
 
 // write replaces the row and the section of an experiment on its page below dir.
@@ -117,7 +133,7 @@ func reproduced() ([]*plan.Plan, error) {
 func chosen(name, only string) bool {
 	for pattern := range strings.SplitSeq(only, ",") {
 		start, open := strings.CutSuffix(pattern, "*")
-		if only == "" || name == pattern || open && strings.HasPrefix(name, start) {
+		if name == pattern || open && strings.HasPrefix(name, start) {
 			return true
 		}
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/plan"
@@ -66,6 +68,17 @@ func TestEveryExperimentHasItsPage(t *testing.T) {
 		if !strings.HasPrefix(p.text, "# "+of.title+"\n") {
 			t.Errorf("docs/results/%s does not begin with its title %q", of.file, of.title)
 		}
+	}
+}
+
+func TestTheExperimentsOfThePapersTakeAtMostFiveHours(t *testing.T) {
+	all, err := reproduced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = slices.DeleteFunc(all, func(e *plan.Plan) bool { return !chosen(e.Experiment.Name, ofPapers) })
+	if d := estimate(all); d > 5*time.Hour || d < time.Hour {
+		t.Errorf("%d experiments take about %s", len(all), d)
 	}
 }
 
