@@ -29,16 +29,13 @@ those of an experiment are ignored, as by airtide cell run (airtide lab check ch
 		RunE: func(_ *cobra.Command, args []string) error {
 			return printChecks(t, args, bool(asJSON), func(arg string) (any, string, error) {
 				c := checkedCell{File: arg, Problems: []string{}}
-				data, err := readExperiment(arg)
-				if err == nil {
-					var f *plan.CellFile
-					if f, err = plan.ReadCell(arg, data); err == nil {
-						c.Terminals, c.Servers = len(f.Setup.Terminals), len(f.Setup.Servers)
-						return c, counted(c.Terminals, "terminal") + ", " + counted(c.Servers, "server"), nil
-					}
+				f, err := plan.OpenCell(arg)
+				if err != nil {
+					c.Problems = problems(err)
+					return c, "", err
 				}
-				c.Problems = problems(err)
-				return c, "", err
+				c.Terminals, c.Servers = len(f.Setup.Terminals), len(f.Setup.Servers)
+				return c, counted(c.Terminals, "terminal") + ", " + counted(c.Servers, "server"), nil
 			})
 		},
 	}

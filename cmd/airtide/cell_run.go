@@ -41,11 +41,7 @@ command.`,
 			if o.Command, err = commandOf(cmd, args); err != nil {
 				return err
 			}
-			data, err := readExperiment(args[0])
-			if err != nil {
-				return err
-			}
-			f, err := plan.ReadCell(args[0], data)
+			f, err := plan.OpenCell(args[0])
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ and what was expected. The exit status is 1 if there is a problem.
 			}
 			return printChecks(t, args, bool(asJSON), func(arg string) (any, string, error) {
 				c := checked{File: arg, Problems: []string{}}
-				p, err := readPlan(arg)
+				p, err := plan.Open(arg)
 				if err != nil {
 					c.Problems = problems(err)
 					return c, "", err

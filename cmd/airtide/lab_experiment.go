@@ -1,48 +1,16 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"airtide/experiments"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 )
 
-// readExperiment reads an experiment from a file or, by name, from the experiments inside airtide.
-func readExperiment(arg string) ([]byte, error) {
-	data, err := os.ReadFile(arg)
-	if err == nil {
-		return data, nil
-	}
-	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(arg, "/") {
-		own, ownErr := experiments.Read(strings.TrimSuffix(arg, experiments.Ending))
-		if ownErr == nil {
-			return own, nil
-		}
-		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide%s: "+
-			"airtide lab list shows them", arg, suggestion("", arg, experiments.Names()))
-	}
-	return nil, fmt.Errorf("reading an experiment: %w", err)
-}
-
-func readPlan(arg string) (*plan.Plan, error) {
-	data, err := readExperiment(arg)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Read(arg, data)
-}
-
 func completeExperiment(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return experiments.Names(), cobra.ShellCompDirectiveDefault
+	return plan.Experiments(), cobra.ShellCompDirectiveDefault
 }
 
 // completeResult completes one argument by completeResults.
@@ -82,12 +50,4 @@ func (f *resultsFlag) register(cmd *cobra.Command) {
 }
 
 // find returns the folder of a result: the argument itself, or the newest result of an experiment.
-func (f resultsFlag) find(arg string) (string, error) {
-	if _, err := os.Stat(filepath.Join(arg, "experiment.yaml")); err == nil {
-		return arg, nil
-	}
-	if strings.Contains(arg, "/") {
-		return "", fmt.Errorf("%s is not the folder of a result", arg)
-	}
-	return result.Latest(string(f), strings.TrimSuffix(arg, experiments.Ending))
-}
+func (f resultsFlag) find(arg string) (string, error) { return result.Find(string(f), arg) }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"airtide/internal/view/terminal"
 
 	"github.com/spf13/cobra"
 
-	"airtide/experiments"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
@@ -39,8 +37,8 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				Experiments []experiment   `json:"experiments"`
 				Results     []result.Entry `json:"results"`
 			}
-			for _, name := range quickstartFirst(experiments.Names()) {
-				p, err := readPlan(name)
+			for _, name := range plan.Experiments() {
+				p, err := plan.Open(name)
 				if err != nil {
 					return err
 				}
@@ -79,15 +77,6 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 	root.register(cmd)
 	asJSON.register(cmd.Flags(), "print as JSON")
 	return cmd
-}
-
-// quickstartFirst puts the experiment for beginners before the others.
-func quickstartFirst(names []string) []string {
-	const first = "quickstart"
-	if i := slices.Index(names, first); i > 0 {
-		names = append([]string{first}, slices.Delete(names, i, i+1)...)
-	}
-	return names
 }
 
 // short prints a time in seconds as seconds or minutes.

@@ -32,7 +32,7 @@ figures.`,
 			}
 			var changed *plan.Plan // nil keeps the experiment as it was
 			if file != "" {
-				if changed, err = readPlan(file); err != nil {
+				if changed, err = plan.Open(file); err != nil {
 					return err
 				}
 			}

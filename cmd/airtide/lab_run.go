@@ -38,7 +38,7 @@ not decided does not change the exit status.`,
 		Args:              exactArgs("EXPERIMENT"),
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := readPlan(args[0])
+			p, err := plan.Open(args[0])
 			if err != nil {
 				return err
 			}

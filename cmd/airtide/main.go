@@ -15,13 +15,10 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 	lab "airtide/internal/lab/run"
-	"airtide/internal/vm"
 )
 
 func main() {
-	if vm.IsGuest() {
-		vm.Main(lab.GuestFunctions())
-	}
+	lab.ServeGuest()
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}

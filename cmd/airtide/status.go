@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/judge"
-	"airtide/internal/sys/command"
 	"airtide/internal/view/terminal"
 )
 
@@ -52,6 +51,12 @@ type statusError interface {
 	ExitStatus() int
 }
 
+// commandError says that a user's command ended with another status than 0.
+type commandError interface {
+	statusError
+	CommandName() string
+}
+
 // exitStatus ends the program after everything has been printed.
 type exitStatus int
 
@@ -65,7 +70,7 @@ func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[*command.ExitError](err); ok {
+	if e, ok := errors.AsType[commandError](err); ok {
 		t.Warnf("%v", e) // without it, status 2 would look like a misuse of airtide
 	}
 	if s, ok := errors.AsType[statusError](err); ok {

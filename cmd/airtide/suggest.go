@@ -11,9 +11,6 @@ import (
 	"airtide/internal/units"
 )
 
-// maxDistance is the number of wrong letters up to which a name is suggested.
-const maxDistance = 2
-
 // unknownVerb refuses a verb that does not exist and suggests the nearest one.
 func unknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -78,35 +75,8 @@ func misnamed(err error, name string, names []string) error {
 
 // suggestion is " (did you mean PREFIX NAME?)" with the nearest name, or empty.
 func suggestion(prefix, text string, names []string) string {
-	best, least := "", maxDistance+1
-	for _, name := range names {
-		if d := distance(text, name); d < least && d < len(name) {
-			best, least = name, d
-		}
+	if best := units.Nearest(text, names); best != "" {
+		return " (did you mean " + prefix + best + "?)"
 	}
-	if best == "" {
-		return ""
-	}
-	return " (did you mean " + prefix + best + "?)"
-}
-
-// distance is the Levenshtein distance of two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substituted := diagonal
-			if a[i] != b[j] {
-				substituted++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
-	"airtide/internal/sys/command"
 )
 
 func newTimewarpRun(t *terminal.Terminal) *cobra.Command {
@@ -63,10 +62,10 @@ the status of the command.`,
 					t.Notef("restored: %s", undoneText(r.Undone))
 				}
 			}
-			if err = errors.Join(err, printErr); err == nil && r.ExitStatus != 0 {
-				err = &command.ExitError{Command: args[0], Code: r.ExitStatus}
+			if err = errors.Join(err, printErr); err != nil {
+				return err
 			}
-			return err
+			return r.Err()
 		},
 	}
 	fl := cmd.Flags()

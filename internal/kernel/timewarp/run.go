@@ -41,7 +41,16 @@ type Result struct {
 	RTO         RTO  `json:"rto"`
 	ScaledCubic bool `json:"scaled_cubic"`
 	// Lacks lists the TCP settings that this kernel does not support.
-	Lacks []string `json:"lacks,omitempty"`
+	Lacks   []string `json:"lacks,omitempty"`
+	command string   // its name
+}
+
+// Err returns a [command.ExitError] if the command ended with another status than 0.
+func (r *Result) Err() error {
+	if r.ExitStatus == 0 {
+		return nil
+	}
+	return &command.ExitError{Name: r.command, Code: r.ExitStatus}
 }
 
 // killAfter is how long, by the warped clock, a command may take to end after Ctrl-C; then it is
@@ -131,7 +140,7 @@ func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error
 	return &Result{
 		Ratio: o.Ratio, RealNs: int64(real), WarpedNs: int64(warped), Measured: float64(warped) / float64(real),
 		Errors: errorsAfter.Since(errorsBefore), ExitStatus: status,
-		RTO: rto, ScaledCubic: o.TCP.ScaledCubic, Lacks: lacks,
+		RTO: rto, ScaledCubic: o.TCP.ScaledCubic, Lacks: lacks, command: o.Command[0],
 	}, nil
 }
 

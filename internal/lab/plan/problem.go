@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"airtide/internal/units"
 )
 
 // Position is a position in a file. Line and Column count from 1.
@@ -83,41 +85,8 @@ func oneOf(found string, possible []string) string {
 		return "nothing"
 	}
 	text := "one of: " + strings.Join(possible, ", ")
-	if near, ok := nearest(found, possible); ok {
+	if near := units.Nearest(found, possible); near != "" {
 		return fmt.Sprintf("%s (did you mean %s?)", text, near)
 	}
 	return text
-}
-
-// nearest returns the word most similar to the found one. It reports false if none is similar.
-func nearest(found string, possible []string) (string, bool) {
-	best, least := "", 1+len(found)/3
-	for _, p := range possible {
-		if d := editDistance(found, p); d <= least {
-			best, least = p, d-1
-		}
-	}
-	return best, best != ""
-}
-
-// editDistance counts the letters to insert, remove or replace between two words (Levenshtein
-// distance).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"airtide/experiments"
 )
 
 // Entry is one result in a list.
@@ -83,4 +85,16 @@ func Latest(root, experiment string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no result of %s in %s: run it first", experiment, root)
+}
+
+// Find returns the folder of a result: the argument itself, or the newest result of an experiment
+// below the root.
+func Find(root, arg string) (string, error) {
+	if _, err := os.Stat(filepath.Join(arg, experimentFile)); err == nil {
+		return arg, nil
+	}
+	if strings.Contains(arg, "/") {
+		return "", fmt.Errorf("%s is not the folder of a result", arg)
+	}
+	return Latest(root, strings.TrimSuffix(arg, experiments.Ending))
 }

@@ -35,12 +35,15 @@ type clockSetting struct {
 	ScaleCUBIC bool   `json:"scale_cubic"`
 }
 
-// GuestFunctions are the functions of a guest of the lab, for vm.Main.
-func GuestFunctions() map[string]vm.Function {
+// ServeGuest serves the lab if this process is the first of a guest. It then does not return.
+func ServeGuest() {
+	if !vm.IsGuest() {
+		return
+	}
 	var r guestTCP
 	functions := map[string]vm.Function{recordFunction: r.start, stopFunction: r.stop, clockFunction: setClock}
 	maps.Copy(functions, machine.GuestFunctions)
-	return functions
+	vm.Main(functions)
 }
 
 // guestTCP records the TCP of the guest in which this process runs.

@@ -7,13 +7,10 @@ import (
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 	"airtide/internal/lab/plan"
-	"airtide/internal/vm"
 )
 
 func TestMain(m *testing.M) {
-	if vm.IsGuest() {
-		vm.Main(GuestFunctions())
-	}
+	ServeGuest()
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}

@@ -70,13 +70,16 @@ func Status(state *os.ProcessState) int {
 
 // ExitError says that a command ended with another status than 0.
 type ExitError struct {
-	Command string // its name
-	Code    int
+	Name string // of the command
+	Code int
 }
 
 func (e *ExitError) Error() string {
-	return fmt.Sprintf("%s ended with exit status %d", e.Command, e.Code)
+	return fmt.Sprintf("%s ended with exit status %d", e.Name, e.Code)
 }
+
+// CommandName is the name of the command.
+func (e *ExitError) CommandName() string { return e.Name }
 
 // ExitStatus is the status with which the program ends that ran the command.
 func (e *ExitError) ExitStatus() int { return e.Code }

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"airtide/experiments"
+	"airtide/internal/units"
+)
+
+// Experiments returns the names of the experiments of airtide, the one for beginners first.
+func Experiments() []string {
+	const first = "quickstart"
+	names := slices.DeleteFunc(experiments.Names(), func(name string) bool { return name == first })
+	return slices.Insert(names, 0, first)
+}
+
+// Open reads an experiment from a file or, by name, from those that come with airtide.
+func Open(arg string) (*Plan, error) {
+	data, err := find(arg)
+	if err != nil {
+		return nil, err
+	}
+	return Read(arg, data)
+}
+
+// OpenCell reads the cell of a file or, by name, of an experiment that comes with airtide.
+func OpenCell(arg string) (*CellFile, error) {
+	data, err := find(arg)
+	if err != nil {
+		return nil, err
+	}
+	return ReadCell(arg, data)
+}
+
+// find returns the text of a file or of an experiment that comes with airtide.
+func find(arg string) ([]byte, error) {
+	data, err := os.ReadFile(arg)
+	if err == nil {
+		return data, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(arg, "/") {
+		embedded, err := experiments.Read(strings.TrimSuffix(arg, experiments.Ending))
+		if err == nil {
+			return embedded, nil
+		}
+		near := units.Nearest(arg, experiments.Names())
+		if near != "" {
+			near = " (did you mean " + near + "?)"
+		}
+		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide%s: "+
+			"airtide lab list shows them", arg, near)
+	}
+	return nil, fmt.Errorf("reading an experiment: %w", err)
+}
