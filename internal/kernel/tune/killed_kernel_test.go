@@ -88,7 +88,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if got := testnet.CongestionControl(t, conn); got != "cubic" {
 		t.Errorf("it is %s", got)
 	}
-	if files, err := os.ReadDir(deskAt(mount)); err != nil || len(files) != 1 || files[0].Name() != storageFile {
+	if files, err := os.ReadDir(storeAt(mount)); err != nil || len(files) != 1 || files[0].Name() != storageFile {
 		t.Errorf("left are %v, %v", files, err)
 	}
 }

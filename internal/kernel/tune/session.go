@@ -76,22 +76,22 @@ type sessionStore struct {
 
 // Names below the folder.
 const (
-	deskFolder  = "airtide/internal/kernel/tune"
+	storeFolder = "airtide/tune"
 	storageFile = "sockets"
 	infoFile    = "info"
 	infoBytes   = 1 << 16
 )
 
-func deskAt(bpffs string) string {
+func storeAt(bpffs string) string {
 	if bpffs == "" {
 		bpffs = congestion.DefaultBPFFS
 	}
-	return filepath.Join(bpffs, deskFolder)
+	return filepath.Join(bpffs, storeFolder)
 }
 
 // neverUsed reports that no tune was ever started here. It does not mount or create anything.
 func neverUsed(bpffs string) bool {
-	_, err := os.Stat(deskAt(bpffs))
+	_, err := os.Stat(storeAt(bpffs))
 	return errors.Is(err, os.ErrNotExist)
 }
 
@@ -103,7 +103,7 @@ func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	if err := congestion.EnsureBPFFS(bpffs); err != nil {
 		return nil, err
 	}
-	d := &sessionStore{folder: deskAt(bpffs)}
+	d := &sessionStore{folder: storeAt(bpffs)}
 	if err := os.MkdirAll(d.folder, 0o700); err != nil {
 		return nil, fmt.Errorf("making a folder for what is remembered: %w", err)
 	}
