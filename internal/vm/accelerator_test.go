@@ -3,6 +3,7 @@ package vm
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -45,4 +46,32 @@ func TestAVerdictOnKVMLastsAsLongAsTheMachineRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("when the device has gone", false, true)
+}
+
+// TestQemuRunsAsNobodyWhoMayUseKVM also holds for root of a user namespace and other users, whose
+// qemu keeps their user.
+func TestQemuRunsAsNobodyWhoMayUseKVM(t *testing.T) {
+	before := kvmDevice
+	defer func() { kvmDevice = before }()
+	kvmDevice = filepath.Join(t.TempDir(), "kvm")
+	if err := os.WriteFile(kvmDevice, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user := TCG.user()
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root := os.Geteuid() == 0 && strings.Contains(string(ids), "4294967295"); (user != nil) != root {
+		t.Errorf("root is %t, and qemu's user %v", root, user)
+	}
+	if got := KVM.user(); got != nil {
+		t.Errorf("a device for root alone is used by %v", got)
+	}
+	if err := os.Chmod(kvmDevice, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	if got := KVM.user(); user != nil && (got == nil || got.Uid == 0 || len(got.Groups) != 1) {
+		t.Errorf("a device for a group is used by %v", got)
+	}
 }

@@ -121,6 +121,7 @@ func TestAGuest(t *testing.T) {
 	t.Cleanup(g.Close)
 	t.Logf("booted kernel %s by %s in %s", g.Release, g.Accelerator, g.Booted)
 
+	t.Run("is confined", func(t *testing.T) { isConfined(t, g) })
 	t.Run("has a network", func(t *testing.T) { hasNetwork(t, g, c, began, before) })
 	t.Run("runs programs", func(t *testing.T) { runsPrograms(t, g) })
 	t.Run("gives and takes files", func(t *testing.T) { givesFiles(t, g) })
@@ -141,6 +142,29 @@ func TestAGuest(t *testing.T) {
 	t.Run("ends", func(t *testing.T) { ends(t, g) })
 	if said := FirstKernelProblem(kernel.String()); said != "" {
 		t.Errorf("the guest's kernel complained: %s, in\n%s", said, &kernel)
+	}
+}
+
+// isConfined reads what qemu may do from the kernel: no rights, no other system calls than allowed,
+// a short environment, and nothing of root's.
+func isConfined(t *testing.T, g *Guest) {
+	folder := fmt.Sprintf("/proc/%d/", g.PID())
+	status, err := os.ReadFile(folder + "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := []string{"NoNewPrivs:\t1\n", "Seccomp:\t2\n"}
+	if g.Accelerator.user() != nil {
+		wanted = append(wanted, "Uid:\t65534\t65534\t65534\t65534\n", "Gid:\t65534\t65534\t65534\t65534\n",
+			"CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n")
+	}
+	for _, want := range wanted {
+		if !strings.Contains(string(status), "\n"+want) {
+			t.Errorf("qemu lacks %q in\n%s", want, status)
+		}
+	}
+	if environment, err := os.ReadFile(folder + "environ"); err != nil || bytes.Contains(environment, []byte("HOME=")) {
+		t.Errorf("qemu's environment is %q, %v", environment, err)
 	}
 }
 

@@ -31,16 +31,23 @@ var baseModules = []string{"virtio_pci", "virtio_console", "tcp_diag"}
 
 // image makes the initramfs of a guest, in memory.
 func (c *Config) image(ctx context.Context) (image *os.File, err error) {
-	fd, err := unix.MemfdCreate("airtide-guest", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("making room for the guest's image: %w", err)
+	if image, err = memoryFile("airtide-guest"); err != nil {
+		return nil, err
 	}
-	image = os.NewFile(uintptr(fd), "airtide-guest")
 	if err := c.writeImage(ctx, newArchive(image)); err != nil {
 		image.Close()
 		return nil, fmt.Errorf("making the guest's image: %w", err)
 	}
 	return image, nil
+}
+
+// memoryFile makes a file without a path, in memory.
+func memoryFile(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("making room for the guest's files: %w", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 func (c *Config) writeImage(ctx context.Context, a *archive) error {

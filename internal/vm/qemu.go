@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,8 +64,16 @@ const portName = "airtide"
 const (
 	controlFd = 3 + iota
 	imageFd
+	kernelFd
 	tapFd
 )
+
+// sandbox keeps a guest that breaks out of qemu from starting programs, gaining rights and using
+// system calls that qemu does not need (seccomp).
+const sandbox = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
+
+// nobody is the user without rights as whom root's qemu runs.
+const nobody = 65534
 
 // sendBuffer is the limit of the guest's packets in its TAP, in bytes. It equals the size of a
 // driver's ring. Further packets wait in the guest, so its TCP sees them.
@@ -83,8 +92,9 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
 		"-machine", e.machine, "-accel", accelerator, "-cpu", model,
-		"-m", strconv.Itoa(c.MemoryMB), "-smp", strconv.Itoa(c.CPUs),
-		"-kernel", c.Kernel.Image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", imageFd), "-append",
+		"-sandbox", sandbox, "-m", strconv.Itoa(c.MemoryMB), "-smp", strconv.Itoa(c.CPUs),
+		"-kernel", fmt.Sprintf("/proc/self/fd/%d", kernelFd),
+		"-initrd", fmt.Sprintf("/proc/self/fd/%d", imageFd), "-append",
 		strings.Join(kernel, " "),
 		"-device", "virtio-serial-pci", "-chardev", fmt.Sprintf("socket,id=control,fd=%d", controlFd),
 		"-device", "virtserialport,chardev=control,name=" + portName,
@@ -124,10 +134,52 @@ type qemu struct {
 	err     error // after ended
 }
 
+// user returns the user of qemu, or nil for that of this process. Root of a user namespace remains,
+// because it has no rights outside, and root remains if only root may open /dev/kvm.
+func (a Accelerator) user() *syscall.Credential {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if os.Geteuid() != 0 || err != nil || !slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"}) {
+		return nil
+	}
+	user := &syscall.Credential{Uid: nobody, Gid: nobody}
+	if a != KVM {
+		return user
+	}
+	var device unix.Stat_t
+	if err := unix.Stat(kvmDevice, &device); err != nil || device.Mode&0o066 == 0 {
+		return nil
+	}
+	user.Groups = []uint32{device.Gid}
+	return user
+}
+
+// openKernel copies the kernel's file into memory, where qemu's user can read it.
+func (c *Config) openKernel() (*os.File, error) {
+	from, err := os.Open(c.Kernel.Image)
+	if err != nil {
+		return nil, fmt.Errorf("opening the guest's kernel: %w", err)
+	}
+	defer from.Close()
+	to, err := memoryFile("airtide-kernel")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		to.Close()
+		return nil, fmt.Errorf("reading the guest's kernel: %w", err)
+	}
+	return to, nil
+}
+
 // launch starts qemu in its own session, so that Ctrl-C reaches only this process. The kernel kills
 // qemu when this process dies.
 func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	e := emulators[c.Kernel.architecture()]
+	kernel, err := c.openKernel()
+	if err != nil {
+		return nil, err
+	}
+	defer kernel.Close()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making the guest's port: %w", err)
@@ -144,11 +196,12 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 	}
 	q.command = tool.Command(context.Background(), e.program, c.arguments(e, a)...)
 	q.command.Stdout, q.command.Stderr = q.console, q.console
-	q.command.ExtraFiles = []*os.File{theirs, image}
+	q.command.ExtraFiles = []*os.File{theirs, image, kernel}
 	if c.Net != nil {
 		q.command.ExtraFiles = append(q.command.ExtraFiles, c.Net.Tap)
 	}
-	q.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	q.command.Dir = "/"
+	q.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: a.user()}
 	started := make(chan error)
 	// The kernel sends the signal of the parent's death when the parent's thread ends.
 	thread.Go(func() {
