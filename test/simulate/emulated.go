@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"airtide/internal/cell/medium"
@@ -12,9 +13,9 @@ import (
 )
 
 // Emulated is an air with every frame: the 802.11 medium of package internal/cell/medium with its
-// contention, collisions and A-MPDUs, an access point with one queue, a wire and a delay. A sender
-// grows to its window, whatever is lost, and a receiver acknowledges every second packet. After a
-// timeout a sender begins anew.
+// contention, collisions and A-MPDUs, an access point with one queue, a wire and a delay. Senders
+// are CUBIC, bounded by the windows that are set; receivers acknowledge every second packet. A lost
+// packet is replaced by a new one, which takes as much to carry as its retransmission.
 type Emulated struct {
 	config   EmulatedConfig
 	medium   *medium.Medium
@@ -65,9 +66,14 @@ type EmulatedFlow struct {
 // emulatedFlow is the state of a flow. Numbers count packets.
 type emulatedFlow struct {
 	EmulatedFlow
-	window, cwnd   int
-	sent, acked    int // acked: acknowledged or lost
+	window         int
+	cubic          cubic
+	held           bool // by the congestion window, when it last wanted to send
+	full           bool // so was the window that is set, since the last progress
+	sent, acked    int  // acked: acknowledged or lost
 	received, lost int
+	losses         []int           // numbers of lost packets, in order, that the sender has not noticed
+	noticed        int             // lost packets that it has noticed
 	reported       int             // received as of the last acknowledgement
 	counted        int             // received as of the last progress
 	sentAt         []time.Duration // of the packets from acked on
@@ -92,8 +98,10 @@ const (
 	stationQueue = 128
 	// defaultAPQueue is the access point's queue, in packets.
 	defaultAPQueue = 1000
-	// initialWindow is Linux's. timeoutWindow is what is left after a timeout.
-	initialWindow, timeoutWindow = 10, 2
+	// wireQueue is how many packets wait for the wire in each direction at most.
+	wireQueue = 1000
+	// initialWindow is Linux's.
+	initialWindow = 10
 	// minTimeout without an acknowledgement, and at least twice the round-trip time, is a timeout.
 	minTimeout = 300 * time.Millisecond
 	// delayedAck is when a single packet is acknowledged.
@@ -179,13 +187,18 @@ func (e *Emulated) at(t time.Duration, do func()) {
 	heap.Push(&e.events, event{max(t, e.now), e.order, do})
 }
 
-// onWire returns when a packet has crossed the wire that begins to be free at a time.
-func (e *Emulated) onWire(free *time.Duration, at time.Duration) time.Duration {
+// onWire returns when a packet has crossed the wire that begins to be free at a time, or false if
+// the queue of the wire is full.
+func (e *Emulated) onWire(free *time.Duration, at time.Duration) (arrives time.Duration, ok bool) {
 	if e.config.WireBps == 0 {
-		return at
+		return at, true
 	}
-	*free = max(*free, at) + time.Duration((packetBytes+wireBytes)*8/e.config.WireBps*float64(time.Second))
-	return *free
+	each := time.Duration((packetBytes + wireBytes) * 8 / e.config.WireBps * float64(time.Second))
+	if *free-at > wireQueue*each {
+		return at, false
+	}
+	*free = max(*free, at) + each
+	return *free, true
 }
 
 func (e *Emulated) delay(f *emulatedFlow) time.Duration { return e.config.Delay + f.Delay }
@@ -193,7 +206,13 @@ func (e *Emulated) delay(f *emulatedFlow) time.Duration { return e.config.Delay 
 // SetWindow sets a window and sends what it allows.
 func (e *Emulated) SetWindow(flow int, w Window) {
 	f := &e.flows[flow]
-	f.window, f.cwnd = w.Packets, max(f.cwnd, initialWindow, w.Least)
+	if f.cubic.cwnd == 0 {
+		f.cubic = newCubic()
+	}
+	f.window = w.Packets
+	if !f.Download && w.Packets > 0 { // what is received is bounded by the receive window
+		f.cubic.bound(float64(w.Least), float64(w.Packets))
+	}
 	if f.sent == f.acked {
 		f.progressAt = e.now
 	}
@@ -202,6 +221,7 @@ func (e *Emulated) SetWindow(flow int, w Window) {
 
 func (e *Emulated) send(flow int, at time.Duration) {
 	f := &e.flows[flow]
+	f.held = false
 	if f.DemandBps > 0 && f.window > 0 {
 		f.data = min(f.data+f.DemandBps/payloadBits*(at-f.writtenAt).Seconds(), mostData)
 		f.writtenAt = at
@@ -211,22 +231,40 @@ func (e *Emulated) send(flow int, at time.Duration) {
 			e.wakeWithData(flow, at)
 			return
 		}
-		if f.sent-f.acked >= min(f.window, f.cwnd) {
-			f.progress.Limited = f.window > 0
+		inFlight := f.sent - f.acked
+		if inFlight >= f.window {
+			f.full = f.full || f.window > 0
+		}
+		if inFlight >= min(f.window, int(f.cubic.cwnd)) {
+			f.held = inFlight >= int(f.cubic.cwnd)
+			f.progress.Limited = f.window > 0 && (f.full || !f.Download)
 			return
 		}
 		f.sent++
 		f.data--
 		f.sentAt = append(f.sentAt, at)
+		number := f.sent
 		if !f.Download {
-			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, true, 0), int64(at))
+			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, true, number), int64(at))
 			continue
 		}
-		e.at(e.onWire(&e.wireDown, at)+e.delay(f), func() {
-			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, false, 0), int64(e.now))
+		arrives, ok := e.onWire(&e.wireDown, at)
+		if !ok {
+			e.lose(f, number)
+			continue
+		}
+		e.at(arrives+e.delay(f), func() {
+			e.medium.Push(e.packet(f.Terminal, flow, packetBytes, false, number), int64(e.now))
 		})
 	}
 	f.progress.Limited = true // the window is greater than what waits in the socket
+}
+
+// lose notes a lost packet. Its sender notices when a packet after it is acknowledged.
+func (e *Emulated) lose(f *emulatedFlow, number int) {
+	f.lost++
+	at, _ := slices.BinarySearch(f.losses, number)
+	f.losses = slices.Insert(f.losses, at, number)
 }
 
 // wakeWithData sends again when the application has written a packet.
@@ -279,10 +317,18 @@ func (e *Emulated) deliver(p *queue.Packet, atNs int64) {
 		e.acknowledge(flow, number, at, false)
 		return
 	}
-	f.received++
 	if !f.Download {
+		arrives, ok := e.onWire(&e.wireUp, at)
+		if !ok {
+			e.lose(f, number)
+			e.send(flow, at)
+			return
+		}
+		f.received++
 		e.send(flow, at)
-		at = e.onWire(&e.wireUp, at)
+		at = arrives
+	} else {
+		f.received++
 	}
 	if f.received-f.reported >= 2 {
 		e.sendAck(flow, at)
@@ -310,18 +356,25 @@ func (e *Emulated) sendAck(flow int, at time.Duration) {
 	})
 }
 
-// acknowledge notes that so many packets have arrived. All lost ones make room as well.
+// acknowledge notes that so many packets have arrived, and the lost ones before the newest of them.
 func (e *Emulated) acknowledge(flow, received int, at time.Duration, timeout bool) {
 	f := &e.flows[flow]
-	upTo := received + f.lost
+	for len(f.losses) > 0 && (timeout || f.losses[0] <= received+f.noticed+1) {
+		if !timeout {
+			f.cubic.lost(f.losses[0], f.sent)
+		}
+		f.losses = f.losses[1:]
+		f.noticed++
+	}
+	upTo := received + f.noticed
 	if upTo <= f.acked {
 		return
 	}
+	newly := upTo - f.acked
 	f.progress.Bits += float64(max(received-f.counted, 0)) * payloadBits
 	f.counted = max(f.counted, received)
-	f.cwnd = min(f.cwnd+upTo-f.acked, max(f.window, timeoutWindow))
-	sentAt := f.sentAt[upTo-f.acked-1]
-	f.sentAt = f.sentAt[upTo-f.acked:]
+	sentAt := f.sentAt[newly-1]
+	f.sentAt = f.sentAt[newly:]
 	f.acked, f.progressAt = upTo, at
 	if !timeout {
 		rtt := at - sentAt
@@ -331,16 +384,20 @@ func (e *Emulated) acknowledge(flow, received int, at time.Duration, timeout boo
 		f.rtts, f.rttSum = f.rtts+1, f.rttSum+rtt
 		f.lastRTT = rtt
 		e.rttSketches[f.Terminal].Add(int64(rtt))
+		most := float64(max(f.window, 1))
+		// A window that is set holds the sender before CUBIC does.
+		f.cubic.acknowledged(at, newly, upTo, f.sent, rtt, f.held && f.cubic.cwnd < most)
+		if !f.Download {
+			f.cubic.bound(0, most)
+		}
 	}
 	e.send(flow, at)
 }
 
-// drop: a lost packet makes room as if it was sent again; the next acknowledgement replaces a lost
-// one.
 func (e *Emulated) drop(p *queue.Packet) {
 	f := &e.flows[p.Flow]
 	if e.reports[p] == nil && p.Up != f.Download {
-		f.lost++
+		e.lose(f, int(p.AckNumber))
 	}
 	delete(e.reports, p)
 	e.free = append(e.free, p)
@@ -350,15 +407,19 @@ func (e *Emulated) drop(p *queue.Packet) {
 func (e *Emulated) Drain(flow int) Progress {
 	f := &e.flows[flow]
 	if f.sent > f.acked && e.now-f.progressAt > max(minTimeout, 2*f.lastRTT) {
-		// All acknowledgements that would have let it go on were lost.
-		f.progressAt, f.cwnd = e.now, timeoutWindow
+		// All acknowledgements that would have let it go on were lost, or waited. The sender begins
+		// anew if data was lost, too: otherwise F-RTO finds that the timeout was none.
+		f.progressAt = e.now
+		if len(f.losses) > 0 {
+			f.cubic.timeout(f.sent)
+		}
 		e.acknowledge(flow, f.received, e.now, true)
 	}
 	p := f.progress
 	if f.rtts > 0 {
 		p.MeanRTT = f.rttSum / time.Duration(f.rtts)
 	}
-	f.progress, f.rtts, f.rttSum = Progress{}, 0, 0
+	f.progress, f.full, f.rtts, f.rttSum = Progress{}, false, 0, 0
 	return p
 }
 
@@ -395,7 +456,7 @@ func (e *Emulated) Advance(now time.Duration) {
 // begun, for two seconds.
 func (e *Emulated) Alone() float64 {
 	const settle, measure = 500 * time.Millisecond, 2 * time.Second
-	e.SetWindow(0, Window{Packets: freeWindow})
+	e.SetWindow(0, Window{Packets: freeWindow, Least: freeWindow})
 	e.Advance(e.now + settle)
 	e.Drain(0)
 	e.Advance(e.now + measure)

@@ -46,8 +46,9 @@ const (
 	silenceGaps     = 4
 )
 
-// freeWindow is a window without bound, in packets: the size of a socket's buffers.
-const freeWindow = 1000
+// freeWindow is a window without bound, in packets: what the greatest send buffer of Linux, 4 MiB,
+// holds.
+const freeWindow = 2800
 
 func (t *terminal) join() {
 	c := t.cell
