@@ -21,31 +21,31 @@ const (
 )
 
 // rttProbe finds base RTTs and foreign queues: delay that remains while all participants keep a few
-// packets in flight. The zero value begins.
+// packets in flight. The zero value is ready.
 type rttProbe struct {
 	paths    map[flow.Key]*path
 	reported reportedForeign
 	interval probeInterval
-	joinedAt time.Duration // a terminal began to bound its windows
+	joinedAt time.Duration // when a terminal last began to bound its windows
 }
 
 // path is what RTT probes found for one direction of a flow.
 type path struct {
 	probeMin   time.Duration // least RTT in the present probe; 0 without
-	probeSum   time.Duration // of the mean RTTs of probeSteps steps in it
+	probeSum   time.Duration // sum of the mean RTTs of probeSteps steps
 	probeSteps int
 	foreignRTT time.Duration // mean RTT in the last probe that found a foreign queue; 0: none stands
 	missed     bool          // the last probe did not find it
 }
 
-// reportedForeign is what peers report of foreign queues.
+// reportedForeign holds the foreign queues that peers report.
 type reportedForeign struct {
 	delay  time.Duration // 0 without
 	at     time.Duration // of the last such report
 	stands bool          // a peer reports one now
 }
 
-// probeInterval says when this terminal may ask for the next RTT probe.
+// probeInterval decides when this terminal may ask for the next RTT probe.
 type probeInterval struct {
 	at, every time.Duration // of the last request, and the time until the next
 }
@@ -77,7 +77,7 @@ func rttProbeLength(mean time.Duration) time.Duration {
 }
 
 // sample takes the RTTs of a step in an RTT probe that began at begin. mean is the mean RTT before
-// it.
+// the probe.
 func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set) {
 	if now-step < begin+drainTime(mean) {
 		return
@@ -138,8 +138,8 @@ func (r *rttProbe) missed() bool { return r.any(func(p *path) bool { return p.mi
 // foreign says whether a foreign queue stands, by this terminal's probes or by reports.
 func (r *rttProbe) foreign() bool { return r.foreignHere() || r.reported.delay > 0 }
 
-// countMiss counts as a probe that missed every foreign queue, and says whether there are any: the
-// queue may have been that of a terminal that has just joined.
+// countMiss counts a miss for every foreign queue, and says whether there are any. The queue may
+// have been that of a terminal that has just joined.
 func (r *rttProbe) countMiss() bool {
 	for _, p := range r.paths {
 		p.missed = p.foreignRTT > 0
@@ -196,7 +196,7 @@ func (f *reportedForeign) endProbe() {
 }
 
 // foreignDelay returns the delay of foreign queues by the reports of peers; 0 without. It is the
-// least, since each contains the peer's own queue. RTTs are short now and then all the same.
+// least one, because each contains the peer's own queue.
 func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	for i := range peers {
 		if !peers[i].Report.ForeignQueues {
@@ -210,9 +210,9 @@ func foreignDelay(peers []message.Peer) (delay time.Duration) {
 	return delay
 }
 
-// setNext sets the time until the next RTT probe. soon: the path seems longer, or foreign queues
-// did not show this once. changed: foreign queues have come or gone. foreign: they stand, so that a
-// probe costs those who hold back.
+// setNext sets the time until the next RTT probe. soon: the path seems longer, or a probe missed
+// foreign queues once. changed: foreign queues came or went. foreign: they stand, so a probe costs
+// throughput.
 func (p *probeInterval) setNext(now time.Duration, soon, changed, foreign bool) {
 	p.at = now
 	p.every = min(max(2*p.every, rttProbeMin), rttProbeMax)

@@ -6,16 +6,16 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// benefit says when to compare the cell with and without bounds, and what came of it.
+// benefit decides when to compare the cell with and without bounds, and keeps the result.
 type benefit struct {
 	trial        comparison
 	judged       verdict
 	last         *Benefit
-	reason       string        // bounds were found not to help
+	reason       string        // why bounds do not help
 	reasonAt     time.Duration // when
 	boundSince   time.Duration // 0 while nothing is bounded
 	probedAt     time.Duration // of the last release probe; 0: never
-	foreignSince time.Duration // since when foreign queues stand; 0 without
+	foreignSince time.Duration // start of the foreign queues; 0 without
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	foreignReleaseProbeLength            = 3 * time.Second
 )
 
-// trackForeign notes since when foreign queues stand without a miss of this terminal.
+// trackForeign notes when foreign queues began that this terminal's probes have not missed since.
 func (b *benefit) trackForeign(now time.Duration, r *rttProbe) {
 	switch {
 	case r.missed() || !r.foreign():
@@ -46,7 +46,7 @@ func (b *benefit) trackForeign(now time.Duration, r *rttProbe) {
 // wantsSecondRTTProbe says whether an RTT probe has to come before the next release probe: a
 // terminal that has less counts only if foreign queues still stand.
 func (b *benefit) wantsSecondRTTProbe(lastRTTProbe time.Duration) bool {
-	return b.foreignSince > 0 && b.judged.Doubts() && lastRTTProbe < b.probedAt
+	return b.foreignSince > 0 && b.judged.Unconfirmed() && lastRTTProbe < b.probedAt
 }
 
 // wantsReleaseProbe says whether a release probe is due.
@@ -54,14 +54,14 @@ func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
 	first, every, since := firstReleaseProbe, releaseProbeEvery, b.boundSince
 	if b.foreignSince > 0 {
 		first, every, since = firstForeignProbe, foreignProbeEvery, max(since, b.foreignSince)
-		if b.judged.Doubts() {
+		if b.judged.Unconfirmed() {
 			every = first
 		}
 	}
 	return now-since >= first && (b.probedAt == 0 || now-b.probedAt >= every)
 }
 
-// compare takes the rates of a step, and returns why bounds do not help if that has just been
+// compare takes the rates of a step. It returns why bounds do not help, if that has just been
 // found.
 func (b *benefit) compare(now time.Duration, active probe.Active, since time.Duration, all []Terminal) (reason string) {
 	e, found := b.trial.Step(now, active, since, all)
@@ -69,13 +69,13 @@ func (b *benefit) compare(now time.Duration, active probe.Active, since time.Dur
 		return ""
 	}
 	b.last = &e
-	if reason = b.judged.Take(e, b.foreignSince > 0); reason != "" {
+	if reason = b.judged.Judge(e, b.foreignSince > 0); reason != "" {
 		b.reason, b.reasonAt = reason, now
 	}
 	return reason
 }
 
-// releaseReason is what the status says while windows are released.
+// releaseReason returns the status text while windows are released.
 func (b *benefit) releaseReason(now time.Duration) string {
 	const released = "windows of all terminals are released"
 	if b.reason == "" || now-b.reasonAt > releaseTime {

@@ -108,7 +108,7 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	for range 10 {
 		c.run(100 * time.Millisecond)
 		for i, s := range c.stations {
-			doubts[i] = doubts[i] || s.decision.Doubt
+			doubts[i] = doubts[i] || s.decision.PathSuspected
 		}
 	}
 	if doubts != [4]bool{true, true, true, true} {
@@ -121,7 +121,7 @@ func TestALongerPathIsTakenForAWireOnlyUntilAllHoldBack(t *testing.T) {
 	if after := sum(mean(rates[:30], 10)); after < 0.9*before {
 		t.Errorf("two seconds later %.0f Mbit/s of %.0f", after/1e6, before/1e6)
 	}
-	if d := c.stations[0].decision; !math.IsInf(d.Capacity, 1) || d.Doubt {
+	if d := c.stations[0].decision; !math.IsInf(d.Capacity, 1) || d.PathSuspected {
 		t.Errorf("at last %+v", d)
 	}
 }
@@ -146,7 +146,7 @@ func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
 	for range 50 {
 		step()
 	}
-	if d := step(); math.IsInf(d.Capacity, 1) || !d.Doubt {
+	if d := step(); math.IsInf(d.Capacity, 1) || !d.PathSuspected {
 		t.Fatalf("no wire and no doubt: %+v", d)
 	}
 	all[0].MinRTT = 78 * time.Millisecond

@@ -7,9 +7,9 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// coreClock turns the caller's times into those of the core, and back. The core counts from an hour
-// before its first step, so that the time 0 of its parts means "never": longer ago than any time
-// that they look back. What the core decides does not depend on the caller's time 0.
+// coreClock converts between the caller's times and the core's. The core's time starts an hour
+// before its first step, so that time 0 of its parts means "never": longer ago than any time that
+// they look back. So no decision depends on the caller's time 0.
 type coreClock struct {
 	zero    time.Duration // the core's time 0, in the caller's time
 	started bool
@@ -27,7 +27,7 @@ func (c *coreClock) start(now time.Duration) {
 
 func (c *coreClock) internal(t time.Duration) time.Duration { return t - c.zero }
 
-// inputs returns inputs in the core's time. The caller's are not changed.
+// inputs returns inputs in the core's time. The caller's inputs do not change.
 func (c *coreClock) inputs(in Inputs) Inputs {
 	c.peers = append(c.peers[:0], in.Peers...)
 	for i := range c.peers {
@@ -37,7 +37,7 @@ func (c *coreClock) inputs(in Inputs) Inputs {
 	return in
 }
 
-// outputs turns outputs into the caller's time.
+// outputs converts outputs to the caller's time.
 func (c *coreClock) outputs(out *Outputs) {
 	if out.Probe != (probe.Proposal{}) {
 		out.Probe.End += c.zero

@@ -10,62 +10,59 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Benefit is what the cell delivers with bounds, and without them in a short time in which all let
-// go together.
+// Benefit compares what the cell delivers with bounds, and without them in a release probe.
 type Benefit struct {
 	With, Without CellMean
-	// Least is the least part of its rate without bounds that a terminal has with them, of those
-	// that wanted all with and without; 0 where there is none.
+	// Least is the least ratio, over the greedy terminals, of the rate with bounds to the rate
+	// without; 0 if no terminal was greedy in both.
 	Least float64
-	// At is when they were compared.
+	// At is the time of the comparison.
 	At time.Duration
 }
 
-// CellMean are what all terminals deliver together, in bit/s, and the mean of their round-trip
-// times, weighted by rates.
+// CellMean is the total rate of all terminals in bit/s, and their mean RTT weighted by rates.
 type CellMean struct {
 	Total float64
 	RTT   time.Duration
 }
 
 const (
-	// lessTotal is the part of the total without bounds below which they do not help; leastTotal
-	// that where they shorten round-trip times to shorterRTT of what they are without.
-	lessTotal, leastTotal = 0.97, 0.9
-	shorterRTT            = 0.9
-	// leastOwn is the part of its rate without bounds that a terminal keeps beside others who do
-	// not take part. Rates differ from second to second: that it has less counts when so many
-	// trials in a row have found it.
-	leastOwn     = 0.95
+	// Bounds help if the total is at least minTotal of that without bounds, or at least
+	// minTotalIfShorter if RTTs are at most shorterRTT of those without bounds.
+	minTotal, minTotalIfShorter = 0.97, 0.9
+	shorterRTT                  = 0.9
+	// minRateRatio is the least part of its rate without bounds that a terminal must keep beside
+	// foreign traffic. Rates vary, so costlyTrials results in a row must agree.
+	minRateRatio = 0.95
 	costlyTrials = 2
-	// Rates are smoothed and come with reports, windows need time to grow: what is delivered counts
-	// from so long on after a change.
-	settled = 800 * time.Millisecond
-	// withTime is the time constant of what is delivered with bounds.
-	withTime = 5 * time.Second
-	// longestTrial in seconds is the longest time without bounds that is compared.
-	longestTrial = 3.0
+	// comparisonDelay is how long after a change rates count: they are smoothed, reports are
+	// delayed, and windows need time to grow.
+	comparisonDelay = 800 * time.Millisecond
+	// meanTime is the time constant of the means with bounds.
+	meanTime = 5 * time.Second
+	// maxTrialSeconds is the longest time without bounds that counts.
+	maxTrialSeconds = 3.0
 )
 
-// Helps says whether bounds are worth having.
+// Helps says whether bounds are worth their cost.
 func (e Benefit) Helps() bool {
 	total := e.With.Total / e.Without.Total
-	return !(total < lessTotal) || total >= leastTotal && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
+	return !(total < minTotal) || total >= minTotalIfShorter && float64(e.With.RTT) <= shorterRTT*float64(e.Without.RTT)
 }
 
-// verdict says whether bounds are to be let go, by one trial after the other. The zero value
-// begins.
+// verdict decides from one comparison after the other whether to release the windows. The zero
+// value is ready.
 type verdict struct{ costly int }
 
-// Doubts says whether the last trial has found that a terminal beside others has less than without
-// bounds, so that another one is to show it too.
-func (j *verdict) Doubts() bool { return j.costly > 0 }
+// Unconfirmed says that a terminal beside foreign queues had less than without bounds in the last
+// comparison, so that another comparison must confirm it.
+func (j *verdict) Unconfirmed() bool { return j.costly > 0 }
 
-// Take takes in what a trial has found, and says why bounds are to be let go, or nothing. beside
-// says that others who do not take part have queues stand: where all take part slow terminals have
-// less so that the others have more, beside others nobody is to.
-func (j *verdict) Take(e Benefit, beside bool) (why string) {
-	if beside && e.Least > 0 && e.Least < leastOwn {
+// Judge takes a comparison, and returns why windows are to be released, or "". foreign says that
+// foreign queues stand: then no terminal may have less than without bounds. Without them slow
+// terminals have less on purpose.
+func (j *verdict) Judge(e Benefit, foreign bool) (reason string) {
+	if foreign && e.Least > 0 && e.Least < minRateRatio {
 		j.costly++
 	} else {
 		j.costly = 0
@@ -74,22 +71,24 @@ func (j *verdict) Take(e Benefit, beside bool) (why string) {
 	case !e.Helps():
 		return fmt.Sprintf("%.3g Mbit/s in all with bounds, %.3g without", e.With.Total/1e6, e.Without.Total/1e6)
 	case j.costly >= costlyTrials:
-		return fmt.Sprintf("beside others who do not take part a terminal has %.2g of what it has without bounds", e.Least)
+		return fmt.Sprintf("beside foreign queues a terminal has %.2g of its rate without bounds", e.Least)
 	}
 	return ""
 }
 
-// comparison compares. The zero value begins; it is not for several goroutines at once.
+// comparison averages the cell with and without bounds. The zero value is ready; it is not for
+// several goroutines at once.
 type comparison struct {
 	with    CellMean
-	known   time.Duration // how long With was seen
-	sum     CellMean      // of the time without bounds, times seconds
+	known   time.Duration // how long with was measured
+	sum     CellMean      // of the time without bounds, multiplied by seconds
 	seconds float64
 	last    time.Duration
-	each    map[netip.AddrPort]*terminalMean // of those that want all
+	each    map[netip.AddrPort]*terminalMean // greedy terminals, by address
 }
 
-// terminalMean is what one terminal delivers: with bounds, for how long that was seen, and without them.
+// terminalMean is the rate of one terminal with bounds, the time for which that was seen, and its
+// bits and seconds without bounds.
 type terminalMean struct {
 	with    float64
 	known   time.Duration
@@ -97,26 +96,29 @@ type terminalMean struct {
 	seconds float64
 }
 
-// Step takes in what is delivered now, in a phase of Turns that came so long after the one before.
-// It returns the effect when one has just been found.
-func (t *comparison) Step(now time.Duration, phase probe.Active, since time.Duration, all []Terminal) (e Benefit, found bool) {
-	f := figuresOf(all)
+// Step takes the rates of a step in a probe or without one. since is the time since the last probe.
+// It returns the benefit when a comparison ends.
+func (t *comparison) Step(
+	now time.Duration, phase probe.Active, since time.Duration, all []Terminal,
+) (e Benefit, found bool) {
+	f := cellMeanOf(all)
 	step := min(now-t.last, time.Second)
 	t.last = now
 	switch {
-	case phase.Kind == message.ReleaseProbe && now-phase.Begin >= settled:
-		t.free(step, all)
+	case phase.Kind == message.ReleaseProbe && now-phase.Begin >= comparisonDelay:
+		t.addUnbound(step, all)
 		t.sum.Total += f.Total * step.Seconds()
 		t.sum.RTT += time.Duration(float64(f.RTT) * step.Seconds())
 		t.seconds += step.Seconds()
-	case phase.Kind != message.ReleaseProbe && t.seconds > longestTrial:
+	case phase.Kind != message.ReleaseProbe && t.seconds > maxTrialSeconds:
 		*t = comparison{last: now} // bounds were lifted for other reasons
 	case phase.Kind != message.ReleaseProbe && t.seconds > 0:
-		e = Benefit{t.with, CellMean{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}, t.least(), now}
-		found = t.known >= withTime
+		without := CellMean{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}
+		e = Benefit{t.with, without, t.leastRatio(), now}
+		found = t.known >= meanTime
 		t.sum, t.seconds = CellMean{}, 0
-	case phase.Kind == message.NoProbe && since >= settled:
-		t.bound(step, all)
+	case phase.Kind == message.NoProbe && since >= comparisonDelay:
+		t.addBound(step, all)
 		gain := gainOf(step, t.known)
 		t.known += step
 		t.with.Total += gain * (f.Total - t.with.Total)
@@ -125,15 +127,14 @@ func (t *comparison) Step(now time.Duration, phase probe.Active, since time.Dura
 	return e, found
 }
 
-// gainOf is what a step counts for in a mean that is that of all until it has been seen for
-// withTime.
+// gainOf returns the weight of a step in a mean. The mean is that of all steps until meanTime, and
+// then decays with that time constant.
 func gainOf(step, known time.Duration) float64 {
-	return max(float64(step)/float64(withTime), float64(step)/float64(known+step))
+	return max(float64(step)/float64(meanTime), float64(step)/float64(known+step))
 }
 
-// bound notes what each terminal delivers with bounds. Who does not want all, or is not there,
-// begins anew.
-func (t *comparison) bound(step time.Duration, all []Terminal) {
+// addBound adds a step with bounds. Terminals that are not greedy, or are gone, start anew.
+func (t *comparison) addBound(step time.Duration, all []Terminal) {
 	if t.each == nil {
 		t.each = map[netip.AddrPort]*terminalMean{}
 	}
@@ -159,8 +160,8 @@ func (t *comparison) bound(step time.Duration, all []Terminal) {
 	}
 }
 
-// free notes what each delivers without bounds.
-func (t *comparison) free(step time.Duration, all []Terminal) {
+// addUnbound adds a step without bounds.
+func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 	for i := range all {
 		if l := t.each[all[i].Source]; l != nil && math.IsInf(all[i].Demand, 1) {
 			l.bits += all[i].Rate * step.Seconds()
@@ -169,20 +170,20 @@ func (t *comparison) free(step time.Duration, all []Terminal) {
 	}
 }
 
-// least ends the comparison of each.
-func (t *comparison) least() (least float64) {
+// leastRatio returns Benefit.Least, and ends the comparison of each terminal.
+func (t *comparison) leastRatio() (leastRatio float64) {
 	for _, l := range t.each {
-		if l.known >= withTime && l.bits > 0 && l.seconds >= t.seconds/2 {
-			if part := l.with * l.seconds / l.bits; least == 0 || part < least {
-				least = part
+		if l.known >= meanTime && l.bits > 0 && l.seconds >= t.seconds/2 {
+			if part := l.with * l.seconds / l.bits; leastRatio == 0 || part < leastRatio {
+				leastRatio = part
 			}
 		}
 		l.bits, l.seconds = 0, 0
 	}
-	return least
+	return leastRatio
 }
 
-func figuresOf(all []Terminal) (f CellMean) {
+func cellMeanOf(all []Terminal) (f CellMean) {
 	weighted := 0.0
 	for _, t := range all {
 		f.Total += t.Rate

@@ -23,7 +23,7 @@ func trial(t *comparison, begin, free time.Duration, with, without CellMean) (e 
 	phase := probe.Active{Kind: message.ReleaseProbe, Own: false, Begin: now, End: now + free}
 	for ; now < phase.End; now += 100 * ms {
 		f := with // windows have not grown yet
-		if now > phase.Begin+settled/2 {
+		if now > phase.Begin+comparisonDelay/2 {
 			f = without
 		}
 		if _, found := t.Step(now, phase, 0, at(f)); found {
@@ -108,19 +108,19 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 				if !found || math.Abs(e.Least-c.least) > 1e-6 {
 					t.Fatalf("%s: found %v, %+v", c.what, found, e)
 				}
-				if why := j.Take(e, beside); why != "" != (letsGo && beside) {
+				if why := j.Judge(e, beside); why != "" != (letsGo && beside) {
 					t.Errorf("%s, beside others %v: %q", c.what, beside, why)
 				}
 			}
-			if j.Doubts() != (c.letsGoAlso && beside) {
-				t.Errorf("%s, beside others %v: doubts %v", c.what, beside, j.Doubts())
+			if j.Unconfirmed() != (c.letsGoAlso && beside) {
+				t.Errorf("%s, beside others %v: doubts %v", c.what, beside, j.Unconfirmed())
 			}
 		}
 	}
 	j := verdict{}
 	less, enough := Benefit{Least: 0.9, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}, Benefit{Least: 1, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}
 	for i, e := range []Benefit{less, enough, less, enough} {
-		if why := j.Take(e, true); why != "" {
+		if why := j.Judge(e, true); why != "" {
 			t.Errorf("trial %d: %s, and never twice in a row", i+1, why)
 		}
 	}

@@ -10,158 +10,157 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// Terminal is what is known of one terminal of the cell, by its own report.
+// Terminal is the state of one terminal of the cell, by its own report.
 type Terminal struct {
-	// Source tells the others apart; the terminal itself may have none.
+	// Source identifies a peer. It may be invalid for this terminal itself.
 	Source netip.AddrPort
-	// Max is the rate that it reaches alone, in bit/s, and Rate what it delivers now.
+	// Max is the standalone rate, and Rate the present delivery rate, in bit/s.
 	Max, Rate float64
-	// Demand is the rate beyond which it has nothing to send, in bit/s, or allocate.Unlimited.
+	// Demand is the rate in bit/s beyond which the terminal has nothing to carry, or
+	// allocate.Unlimited.
 	Demand float64
-	// Weight is what its utility counts for; 0 stands for 1.
+	// Weight is the terminal's weight in the allocation; 0 means 1.
 	Weight float64
-	// Measured says that nobody has told it Max: it may be that of a PHY rate that is no more.
+	// Measured says that Max was measured, not derived from a PHY rate or configured. It may be
+	// outdated.
 	Measured bool
-	// Single says that its radio sends each packet by itself.
+	// Single says that the radio sends each packet by itself.
 	Single bool
-	// MinRTT is the smallest round-trip time of its flows, and RTT their mean now; 0 when it has
-	// none.
+	// MinRTT is the smallest RTT of its flows, and RTT their present mean; 0 without flows.
 	MinRTT, RTT time.Duration
-	// Period is the time between its reports: what is known of it may be as old.
+	// Period is the time between reports, and so the greatest age of this state.
 	Period time.Duration
 }
 
-// Options are how to decide; the zero value is proportional fairness.
+// Options configure the allocation. The zero value is proportional fairness.
 type Options struct {
-	// Alpha says what is fair (package internal/share/allocate); nil stands for
+	// Alpha is the fairness parameter (package internal/share/allocate); nil means
 	// allocate.Proportional.
 	Alpha *float64 `json:"alpha,omitempty"`
-	// MinQueue and MaxQueue are the bounds of the queue target; 0 stands for DefaultMinQueue and
-	// DefaultMaxQueue.
+	// MinQueue and MaxQueue limit the queue target; 0 means DefaultMinQueue and DefaultMaxQueue.
 	MinQueue time.Duration `json:"min_queue,omitempty"`
 	MaxQueue time.Duration `json:"max_queue,omitempty"`
 	// Disable switches rules off.
 	Disable []Rule `json:"disable,omitempty"`
 }
 
-// Limits of the queue target, and what it is made of.
+// Limits and parts of the queue target.
 const (
 	DefaultMinQueue = 8 * time.Millisecond
 	DefaultMaxQueue = 150 * time.Millisecond
-	// AggregatePackets of 1500 bytes are an A-MPDU (see queuedPackets).
+	// AggregatePackets is an A-MPDU in packets of 1500 bytes (see queuedPackets).
 	AggregatePackets = 64
-	// quiteUnlike is how much the mean share lacks of the greatest where others are slow.
-	quiteUnlike = 0.3
-	// alike is from which part of the greatest on the mean share is that of like terminals.
-	alike = 0.9
-	// SinglePackets are that where no radio has aggregates: one that is sent, and one or two that
-	// come meanwhile. What is queued there waits as ACKs in the access point, which has as many
-	// accesses as each terminal, and its queue must not overflow: reports go through it too.
+	// unlikeGap is the least difference between the mean and the greatest share, as a part of the
+	// greatest, at which shares count as fully unlike.
+	unlikeGap = 0.3
+	// likeRatio is the least ratio of the mean to the greatest share at which shares count as
+	// alike.
+	likeRatio = 0.9
+	// SinglePackets is the queue in packets if no radio aggregates: one in transmission, and one or
+	// two that arrive meanwhile. More would wait as ACKs in the access point, which has as many
+	// accesses as each terminal. Its queue must not overflow, because it also carries reports.
 	SinglePackets = 3
-	// singlePart: on a long path the queue is that part of a round trip at least, since windows are
-	// never quite used.
-	singlePart = 8
-	// burstPart of a round trip is what queues may be for a moment while windows grow, which on a
-	// long path takes seconds.
-	burstPart = 8
+	// minQueueDivisor: without aggregation the queue target is at least the base RTT divided by it,
+	// because windows on a long path are never quite used.
+	minQueueDivisor = 8
+	// growthQueueDivisor: a delay below the base RTT divided by it is no standing queue, because
+	// windows on a long path grow in bursts for seconds.
+	growthQueueDivisor = 8
 
-	// LeastWindow is the smallest window of a flow, in packets. One alone would wait for its
-	// receiver's delayed ACK each time. The greater it is, the more airtime a slow radio has beyond
-	// its share: each of its packets lasts as long as an A-MPDU of a fast one.
+	// LeastWindow is the smallest window of a flow, in packets. With one packet a flow would wait
+	// for the delayed ACK each time. A greater minimum gives a slow radio more airtime than its
+	// share: each of its packets lasts as long as a fast radio's A-MPDU.
 	LeastWindow = 2
 
-	// packetBits is TCP's payload of a packet of 1500 bytes: rates are of payload.
+	// packetBits is TCP's payload in a packet of 1500 bytes. All rates are rates of payload.
 	packetBits = 8 * 1448
 )
 
-// Decision is what a terminal is to do.
+// Decision is the result of a step.
 type Decision struct {
-	// Share is its rate in the allocation, in bit/s, and Total the sum of all shares.
+	// Share is the terminal's rate in the allocation, and Total the sum of all shares, in bit/s.
 	Share, Total float64
-	// Capacity is what the wire is taken to carry, in bit/s, or allocate.Unlimited.
+	// Capacity is the capacity of the wire in bit/s, or allocate.Unlimited.
 	Capacity float64
-	// Airtime is the part of the time for which the delivered rates need the medium, by what each
-	// terminal reaches alone.
+	// Airtime is the sum of all delivery rates, each divided by its standalone rate.
 	Airtime float64
-	// Binds is what limits the shares.
+	// Binds names the limit of the shares.
 	Binds allocate.Limit
-	// QueueTarget is the time for which packets may wait.
+	// QueueTarget is the time that packets may wait.
 	QueueTarget time.Duration
-	// Correction is what windows are multiplied by, so that the rate follows the share.
+	// Correction is the factor of the windows that brings the rate to the share.
 	Correction float64
-	// Doubt says that the smallest round-trip times may be those of a path that is no more: longer
-	// ones than windows should lead to, or queues with little use of the airtime. They show when
-	// all hold back (Turns).
-	Doubt bool
-	// Whole says that windows are better brought to whole A-MPDUs (WholeAggregates): radios have
-	// them, and shares are alike. Where they are not it would take from the exactness of shares
-	// more than it gives.
+	// PathSuspected says that the base RTTs may be outdated: RTTs are longer than windows explain,
+	// or queues stand though little airtime is used. An RTT probe will tell.
+	PathSuspected bool
+	// Whole says that windows are to be rounded to whole A-MPDUs (WholeAggregates). Radios
+	// aggregate and shares are alike; with unlike shares rounding would cost more exactness than it
+	// gains.
 	Whole bool
 }
 
-// Window is the window in bytes of a flow that has a part of the terminal's share (1 for the only
-// one).
+// Window returns the window in bytes of a flow with a part of the terminal's share (1: all of it).
 func (d Decision) Window(part float64, minRTT time.Duration) float64 {
 	return d.Correction * d.Share * part * (minRTT + d.QueueTarget).Seconds() / 8
 }
 
-// Controller is one terminal's. It is not for several goroutines at once.
+// Controller computes the shares and one terminal's correction. It is not for several goroutines at
+// once.
 type Controller struct {
-	options    Options
-	alpha      float64
-	solver     allocate.Solver
-	problem    []allocate.Terminal
-	wire       wire
-	room       room
-	correction float64
-	queue      time.Duration
-	more       float64 // by what factor windows are more in a small cell
-	whole      bool    // shares are alike, and radios have aggregates
-	last       time.Duration
-	share      float64       // from which it has not changed by much
-	changed    time.Duration // when it had
-	begun      time.Duration // when the terminal carried nothing for the last time
-	small      bool          // the window is less than an A-MPDU, and others have more
-	doubt      time.Duration // how long there has been doubt
-	doubtOf    float64       // the sum of what all reach alone, when it began
-	others     bool          // others than those that are known have queues stand
+	options           Options
+	alpha             float64
+	solver            allocate.Solver
+	problem           []allocate.Terminal
+	wire              wire
+	demandCaps        demandCap
+	correction        float64
+	queue             time.Duration
+	crowdFactor       float64 // 1 + the greatest part of the airtime
+	whole             bool    // shares are alike, and radios aggregate
+	last              time.Duration
+	share             float64       // the last share that differed much from the one before
+	changed           time.Duration // when share changed
+	idleAt            time.Duration // when the terminal last carried nothing
+	small             bool          // the window is below an A-MPDU, and others have far more
+	suspectFor        time.Duration // how long the path has been suspected
+	suspectStandalone float64       // the sum of standalone rates when the suspicion began
+	foreign           bool          // foreign queues stand
 }
 
-// LongestStep is what counts of the time between two steps at most.
+// LongestStep is the greatest time between two steps that counts.
 const LongestStep = 500 * time.Millisecond
 
-// doubtAfter is for how long there must be a reason to doubt, and longQueue how many queue targets
-// are one.
+// A path is suspected after suspectTime with a delay above suspectQueues queue targets.
 const (
-	doubtAfter = 400 * time.Millisecond
-	longQueue  = 3
+	suspectTime   = 400 * time.Millisecond
+	suspectQueues = 3
 )
 
-// Restart forgets how windows were corrected: the terminal's maximum, or its path, has changed.
-// What a small terminal has less stays.
-func (c *Controller) Restart() {
+// ResetCorrection forgets the correction, because the standalone rate or the path changed. A small
+// window keeps a correction below 1.
+func (c *Controller) ResetCorrection() {
 	if !c.small || c.correction > 1 {
 		c.correction = 1
 	}
 }
 
-// LongerPath restarts, and forgets what the wire was taken to carry: what looked like its queue was
-// the way. Others who have found the same at the same time say so only in their next reports.
+// LongerPath resets the correction and forgets the wire: what looked like its queue was the path.
+// Peers that found the same at the same time say so only in their next reports.
 func (c *Controller) LongerPath() {
-	c.Restart()
+	c.ResetCorrection()
 	c.wire.forget()
-	c.doubt = 0
+	c.suspectFor = 0
 }
 
-// NewSender says that a terminal is known from now on that has sent before: what was found of the wire
-// took it for somebody else, or for the wire.
+// NewSender tells that a terminal joined that already sends. The wire's capacity was found without
+// it, so it is forgotten.
 func (c *Controller) NewSender() { c.wire.forget() }
 
-// Others says whether others than the terminals that are known have queues stand: then it is not
-// the wire that limits where there is airtime left.
-func (c *Controller) Others(stand bool) { c.others = stand }
+// SetForeign says whether foreign queues stand. If they do, unused airtime does not mean that the
+// wire limits.
+func (c *Controller) SetForeign(stand bool) { c.foreign = stand }
 
-// NewController makes a controller.
+// NewController returns a controller without history.
 func NewController(o Options) *Controller {
 	c := &Controller{options: o, alpha: allocate.Proportional, correction: 1}
 	if o.Alpha != nil {
@@ -178,76 +177,74 @@ func NewController(o Options) *Controller {
 	return c
 }
 
-// Step decides anew. now is a monotonic time, own the terminal's place among all that are known,
-// itself included. It is to be called every 50 to 500 ms.
+// Step computes the next decision. now is a monotonic time, and all[own] is this terminal. Call it
+// every 50 to 500 ms.
 func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision, error) {
 	c.problem = c.problem[:0]
 	for i := range all {
 		t := &all[i]
 		p := allocate.Terminal{Max: t.Max, Weight: t.Weight, Demand: t.Demand}
 		if i != own {
-			p.Demand = c.room.demand(t, min(now-c.last, LongestStep))
+			p.Demand = c.demandCaps.demand(t, min(now-c.last, LongestStep))
 		}
 		c.problem = append(c.problem, p)
 	}
-	state := stateOf(all)
+	state := cellStateOf(all)
 	if c.options.off(WireDelay) {
 		state.measuring = 0
 	}
-	begins := now-c.begun < max(startTakes, startRounds*state.base)+min(state.late, latest) && !c.options.off(StartGate)
-	limits := allocate.Limits{Airtime: state.efficiency(), Wire: c.wire.observe(now, state, c.noticeable(state, begins), c.others)}
+	startDelay := max(startTime, startRTTs*state.base) + min(state.late, maxReportAge)
+	starts := now-c.idleAt < startDelay && !c.options.off(StartGate)
+	limits := allocate.Limits{
+		Airtime: state.efficiency(), Wire: c.wire.update(now, state, c.queueThreshold(state, starts), c.foreign),
+	}
 	r, err := c.solver.Solve(c.alpha, limits, c.problem)
 	if err != nil {
 		return Decision{}, fmt.Errorf("sharing the cell: %w", err)
 	}
-	c.room.given(all, own, r.Shares)
-	if begins || state.active == 0 || !c.wire.seems && state.delay <= longQueue*state.longer(c.queue) {
-		c.doubt = 0
+	c.demandCaps.record(all, own, r.Shares)
+	if starts || state.active == 0 || !c.wire.suspected && state.delay <= suspectQueues*state.contentionFloor(c.queue) {
+		c.suspectFor = 0
 	} else {
-		if c.doubt == 0 || state.measuring > 0 && otherMaxima(state.maxima, c.doubtOf) {
-			c.doubt, c.doubtOf = 0, state.maxima
+		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {
+			c.suspectFor, c.suspectStandalone = 0, state.standaloneSum
 		}
-		c.doubt += min(now-c.last, doubtAfter/2)
+		c.suspectFor += min(now-c.last, suspectTime/2)
 	}
 	c.queue = c.queueTarget(r.Shares, state)
-	c.correct(now, all, r.Shares, own, state, begins)
+	c.correct(now, all, r.Shares, own, state, starts)
 	c.last = now
 	return Decision{
 		Share: r.Shares[own], Total: r.Total, Capacity: limits.Wire, Airtime: state.airtime, Binds: r.Binds,
-		QueueTarget: c.queue, Correction: c.correction, Doubt: c.doubt >= max(doubtAfter, state.measuring), Whole: c.whole,
+		QueueTarget: c.queue, Correction: c.correction, Whole: c.whole,
+		PathSuspected: c.suspectFor >= max(suspectTime, state.measuring),
 	}, nil
 }
 
-// noticeable is the delay from which on queues are no accident: half of their target, and an eighth
-// of a long path's round trip, for windows grow in bursts there. While the terminal begins, they
-// are those of its beginning.
-func (c *Controller) noticeable(s state, begins bool) time.Duration {
-	if begins {
+// queueThreshold returns the delay from which on queues count: half of the queue target, and an
+// eighth of the base RTT, since windows on a long path grow in bursts. No delay counts while the
+// terminal starts.
+func (c *Controller) queueThreshold(s cellState, starts bool) time.Duration {
+	if starts {
 		return math.MaxInt64
 	}
 	if c.options.off(QueueFloor) {
-		return s.longer(c.queue) / 2
+		return s.contentionFloor(c.queue) / 2
 	}
-	return max(s.longer(c.queue)/2, s.base/burstPart)
+	return max(s.contentionFloor(c.queue)/2, s.base/growthQueueDivisor)
 }
 
-// queuedPackets is what the greatest share sends in the time of the queue target, by the greatest
-// part of the airtime that one terminal has, and by the mean of the shares as a part of the
-// greatest. In a cell of eight like terminals and more it is an A-MPDU: with that each station goes
-// in full A-MPDUs and waits for its ACKs with nothing to send, which leaves the access point the
-// medium to send them, and what is more waits there as ACKs. Where few share the airtime the turn
-// of each comes oftener, before its ACKs, so that more has to be there: two A-MPDUs with four,
-// three with two. The experiment share-windows finds the same by hand. Where others are slow it is
-// two and more with any number, for a fast one waits longer for its turn, and its ACKs come
-// meanwhile.
+// queuedPackets returns how many packets the terminal with the greatest share may have waiting.
+// part is the greatest part of the airtime, and mean is the mean share over the greatest share.
+// docs/design/sharing.md explains the formula; the experiment share-windows confirms it.
 func queuedPackets(part, mean float64) float64 {
 	like, unlike := max(1, min(8*part, 1+4*part)), 2*(1+part)
-	return AggregatePackets * (like + max(unlike-like, 0)*min((1-mean)/quiteUnlike, 1))
+	return AggregatePackets * (like + max(unlike-like, 0)*min((1-mean)/unlikeGap, 1))
 }
 
-// WholeAggregates brings a window of so many packets to the nearest number of whole A-MPDUs of
-// AggregatePackets, from three quarters of one on: a station whose window is a little more than one
-// sends an A-MPDU and then what is left over in another, at nearly the same cost.
+// WholeAggregates rounds a window in packets to whole A-MPDUs of AggregatePackets, from three
+// quarters of one on. A station with a little more than an A-MPDU sends the rest in a second
+// access, at nearly the same cost.
 func WholeAggregates(packets float64) float64 {
 	if packets < AggregatePackets*3/4 {
 		return packets
@@ -255,8 +252,8 @@ func WholeAggregates(packets float64) float64 {
 	return math.Round(packets/AggregatePackets) * AggregatePackets
 }
 
-// queueTarget is the time in which the greatest share sends queuedPackets, or SinglePackets.
-func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
+// queueTarget returns the time in which the greatest share sends queuedPackets, or SinglePackets.
+func (c *Controller) queueTarget(shares []float64, s cellState) time.Duration {
 	greatest, airtime, longest := 0.0, 0.0, 0.0
 	for i, x := range shares {
 		greatest = max(greatest, x)
@@ -266,24 +263,24 @@ func (c *Controller) queueTarget(shares []float64, s state) time.Duration {
 		return c.options.MaxQueue
 	}
 	part := longest / airtime
-	c.more = 1 + part
+	c.crowdFactor = 1 + part
 	mean := c.meanShare(shares, longest/2) / greatest
 	packets := queuedPackets(part, mean)
 	if c.options.off(UnlikeQueue) {
 		packets = queuedPackets(part, 1)
 	}
-	c.whole = mean >= alike && !s.single && !c.options.off(WholeAMPDUs)
+	c.whole = mean >= likeRatio && !s.single && !c.options.off(WholeAMPDUs)
 	if s.single {
 		packets = SinglePackets
 	}
 	queue := time.Duration(min(packets*packetBits/greatest, 1) * float64(time.Second))
 	if s.single {
-		queue = max(queue, s.base/singlePart)
+		queue = max(queue, s.base/minQueueDivisor)
 	}
 	return min(max(queue, c.options.MinQueue), c.options.MaxQueue)
 }
 
-// meanShare is the mean share of the terminals that have so much of the airtime or more.
+// meanShare returns the mean share of the terminals that use at least so much airtime.
 func (c *Controller) meanShare(shares []float64, airtime float64) float64 {
 	sum, n := 0.0, 0
 	for i, x := range shares {
@@ -296,63 +293,63 @@ func (c *Controller) meanShare(shares []float64, airtime float64) float64 {
 
 // How fast and how far windows are corrected.
 const (
-	correctionTime = 1.0 // seconds in which a factor that is missing is made good, to 63 %
-	anchorTime     = 3.0 // seconds in which a common factor is undone, to 63 %
-	maxCorrection  = 8.0 // a path whose RTT has grown for good by far more than the queue target
-	// Rates are smoothed: they say nothing of a share that has changed by so much less than so long
-	// ago.
-	muchChanged = 0.1
-	ratesFollow = 700 * time.Millisecond
-	// startTakes is what passes until the others have made room for a terminal that begins.
-	startTakes = 1500 * time.Millisecond
-	// startRounds is how many round trips a window takes to grow.
-	startRounds = 10
-	// latest is how old reports are waited for at most, before what others delivered when all began
-	// is taken for what they deliver.
-	latest = 5 * time.Second
+	correctionTime = 1.0 // time constant of the correction, in seconds
+	pullTime       = 3.0 // time constant of the pull towards 1, in seconds
+	maxCorrection  = 8.0 // for a path whose RTT grew by far more than the queue target
+	// Rates are smoothed. After a change of the share by shareChange they say nothing about the new
+	// share for rateDelay.
+	shareChange = 0.1
+	rateDelay   = 700 * time.Millisecond
+	// startTime is how long the others need to make room for a terminal that starts.
+	startTime = 1500 * time.Millisecond
+	// startRTTs is how many round trips a window needs to grow.
+	startRTTs = 10
+	// maxReportAge limits how long a starting terminal waits for reports that show the others'
+	// present rates.
+	maxReportAge = 5 * time.Second
 )
 
-// A window of less than AggregatePackets, while others have far more, goes in one access, of the
-// others' windows a part. Such a terminal needs 0.7 to 1.0 of the window that its share would have:
-// among two fast and two slow ones 0.7 to 0.8, its ACKs waiting for the access point's turn. Its
-// correction begins a little below, from where it does not overshoot.
 const (
-	farSmaller      = 0.5
-	smallCorrection = 0.8
-	// stays is by how much more a small terminal has to have until it counts as another.
-	stays = 1.5
+	// A window is small if it is below one A-MPDU, and its share is below smallShare of the
+	// greatest. It is sent in one access, so it needs only 0.7 to 1.0 of the window formula (0.7 to
+	// 0.8 beside two fast terminals and another slow one). Its correction starts a little lower, to
+	// avoid overshoot.
+	smallShare           = 0.5
+	smallStartCorrection = 0.8
+	// smallHysteresis is the factor by which a small terminal must exceed the limits until it no
+	// longer counts as small.
+	smallHysteresis = 1.5
 )
 
 func (c *Controller) isSmall(shares []float64, own int, minRTT time.Duration) bool {
 	limit := 1.0
 	if c.small {
-		limit = stays
+		limit = smallHysteresis
 	}
 	window := shares[own] * (minRTT + c.queue).Seconds()
 	if c.options.off(SmallStart) {
 		return false
 	}
-	return window < limit*AggregatePackets*packetBits && shares[own] < limit*farSmaller*slices.Max(shares)
+	return window < limit*AggregatePackets*packetBits && shares[own] < limit*smallShare*slices.Max(shares)
 }
 
-// smallest is the correction at which a small terminal begins: a long path is filled whole, and the
-// rest by smallCorrection of what it would be in a cell of many, for how long it waits for the
-// medium does not depend on the queues of others. What of the path is no longer than the queue
-// target passes meanwhile anyway.
-func (c *Controller) smallest(minRTT time.Duration) float64 {
+// smallStart returns the correction at which a small terminal starts. A path longer than the queue
+// target has to be filled whole. The rest is reduced: how long the terminal waits for the medium
+// does not depend on the others' queues.
+func (c *Controller) smallStart(minRTT time.Duration) float64 {
 	long := max(minRTT-c.queue, 0).Seconds()
 	whole := (minRTT + c.queue).Seconds()
-	return (long + smallCorrection/c.more*(whole-long)) / whole
+	return (long + smallStartCorrection/c.crowdFactor*(whole-long)) / whole
 }
 
-// saturated is the part of the airtime that there is from which on rates are what the medium makes
-// of the windows, though queues are short.
-const saturated = 0.85
+// busyAirtime is the part of the usable airtime from which on the medium determines the rates, even
+// if queues are short.
+const busyAirtime = 0.85
 
-// correct moves the correction towards where this terminal gets the same part of its share as all
-// together. A terminal whose demand is met, and a cell with neither queues nor much of its airtime
-// in use, teach nothing.
-func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s state, begins bool) {
+// correct moves the correction until this terminal gets the same part of its share as all together.
+// Nothing can be learned from a terminal whose demand is met, or from a cell with short queues and
+// free airtime.
+func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64, own int, s cellState, starts bool) {
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
@@ -362,37 +359,37 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	if small := c.isSmall(shares, own, all[own].MinRTT); small != c.small || all[own].Rate <= 0 {
 		c.small, c.correction = small, 1
 		if small {
-			c.correction = c.smallest(all[own].MinRTT)
+			c.correction = c.smallStart(all[own].MinRTT)
 		}
 	}
 	if all[own].Rate <= 0 {
-		c.begun = now
+		c.idleAt = now
 	}
-	if c.share == 0 || math.Abs(shares[own]/c.share-1) > muchChanged {
+	if c.share == 0 || math.Abs(shares[own]/c.share-1) > shareChange {
 		c.share, c.changed = shares[own], now
 	}
-	if now-c.changed < ratesFollow || begins || c.options.off(WindowCorrection) {
+	if now-c.changed < rateDelay || starts || c.options.off(WindowCorrection) {
 		return
 	}
 	since := min(now-c.last, LongestStep).Seconds()
-	full := s.delay >= c.queue/2 || s.airtime >= saturated*s.efficiency()
+	full := s.delay >= c.queue/2 || s.airtime >= busyAirtime*s.efficiency()
 	lag := 1.0
 	if t := all[own]; shares[own] < t.Demand && t.Rate > 0 {
 		lag = delivered / shared * shares[own] / t.Rate
 	}
-	if full && (s.measuring == 0 || c.doubt == 0) {
+	if full && (s.measuring == 0 || c.suspectFor == 0) {
 		c.correction *= min(max(math.Pow(lag, since/correctionTime), 0.9), 1.1)
 	}
-	c.anchor(since, s, lag > 1)
+	c.pullToOne(since, s, lag > 1)
 	c.correction = min(max(c.correction, 1/maxCorrection), maxCorrection)
 }
 
-// anchor draws the correction towards 1 while queues are longer than their target and it is above,
-// or shorter and it is below: all follow each other, and would go anywhere together. A small one
-// that does not lag behind has what it needs with less.
-func (c *Controller) anchor(since float64, s state, lags bool) {
+// pullToOne moves the correction towards 1 if it is above and queues are longer than their target,
+// or if it is below and queues are shorter. Without it all terminals could drift together. A small
+// terminal that does not lag behind keeps a correction below 1.
+func (c *Controller) pullToOne(since float64, s cellState, lags bool) {
 	long, short := s.delay > c.queue*5/4, s.delay < c.queue*3/4 && s.active > 0
 	if long && c.correction > 1 || short && c.correction < 1 && (lags || !c.small) {
-		c.correction *= math.Pow(c.correction, -since/anchorTime)
+		c.correction *= math.Pow(c.correction, -since/pullTime)
 	}
 }

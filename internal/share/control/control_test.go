@@ -70,7 +70,7 @@ func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
 func TestOthersAreNoWire(t *testing.T) {
 	capacity := func(others bool) float64 {
 		c := NewController(Options{})
-		c.Others(others)
+		c.SetForeign(others)
 		all := greedy(20e6, 20e6)
 		for i := range all {
 			all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
@@ -251,18 +251,18 @@ func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 // of a wire, or of a radio that has become slower.
 func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 	for _, c := range []struct {
-		what     string
-		measured bool
-		find     time.Duration // when the maxima become others
-		wire     time.Duration // when it is believed to limit; 0 is never in 8 s
-		doubt    time.Duration // when there is doubt of the path
+		what       string
+		measured   bool
+		find       time.Duration // when the maxima become others
+		wire       time.Duration // when it is believed to limit; 0 is never in 8 s
+		suspectFor time.Duration // when there is doubt of the path
 	}{
 		{"all are told", false, 0, 600 * time.Millisecond, 500 * time.Millisecond},
 		{"it is a wire", true, 0, 4900 * time.Millisecond, 4900 * time.Millisecond},
 		{"it is a radio, and two find it", true, 3 * time.Second, 0, 0},
 	} {
 		k := NewController(Options{})
-		wire, doubt := time.Duration(0), time.Duration(0)
+		wire, suspectFor := time.Duration(0), time.Duration(0)
 		const began = 5 * time.Second
 		maxima := []float64{500e6, 500e6, 500e6, 50e6}
 		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
@@ -284,15 +284,15 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 			if wire == 0 && !math.IsInf(d.Capacity, 1) {
 				wire = now - began
 			}
-			if doubt == 0 && d.Doubt {
-				doubt = now - began
+			if suspectFor == 0 && d.PathSuspected {
+				suspectFor = now - began
 			}
 			if c.measured && now > began && d.Correction > 1.2 {
 				t.Fatalf("%s: windows are drawn up by %g in queues, which hides what has become slower", c.what, d.Correction)
 			}
 		}
-		if (wire-c.wire).Abs() > 300*time.Millisecond || (doubt-c.doubt).Abs() > 300*time.Millisecond {
-			t.Errorf("%s: the wire is believed to limit after %s, and the path is doubted after %s; want %s and %s", c.what, wire, doubt, c.wire, c.doubt)
+		if (wire-c.wire).Abs() > 300*time.Millisecond || (suspectFor-c.suspectFor).Abs() > 300*time.Millisecond {
+			t.Errorf("%s: the wire is believed to limit after %s, and the path is doubted after %s; want %s and %s", c.what, wire, suspectFor, c.wire, c.suspectFor)
 		}
 	}
 }
@@ -329,8 +329,8 @@ func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	capacity := math.Inf(1)
 	run := func(total float64, delay, length time.Duration) {
 		for end := now + length; now < end; now += 100 * time.Millisecond {
-			s := state{active: 4, total: total, airtime: 0.5, delay: delay, base: 2 * time.Millisecond, maxima: 1e9}
-			capacity = w.observe(now, s, 30*time.Millisecond, false)
+			s := cellState{active: 4, total: total, airtime: 0.5, delay: delay, base: 2 * time.Millisecond, standaloneSum: 1e9}
+			capacity = w.update(now, s, 30*time.Millisecond, false)
 		}
 	}
 	const queued, short = 70 * time.Millisecond, 5 * time.Millisecond

@@ -10,8 +10,8 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Core makes every decision of one terminal's agent. It is pure: time and all that is measured come
-// in as Inputs. It is not for several goroutines at once.
+// Core makes every decision of one terminal's agent. It is pure: time and measurements come in as
+// Inputs. It is not for several goroutines at once.
 type Core struct {
 	config Config
 	radio  Radio
@@ -19,7 +19,7 @@ type Core struct {
 	flows      flow.Set        // estimates of own flows
 	host       flow.HostSample // of the last step
 	counts     message.Counts  // since the session began
-	members    membership      // who bounds its windows, and since when
+	members    membership      // terminals that bound their windows
 	schedule   *probe.Schedule // agreed probes
 	probe      probeState
 	standalone standaloneEstimator
@@ -32,16 +32,16 @@ type Core struct {
 
 	bounded bool          // by the last step
 	share   float64       // of the last step, in bit/s; 0 without
-	idleAt  time.Duration // when the terminal carried next to nothing for the last time
+	idleAt  time.Duration // when the terminal last carried next to nothing
 	decided time.Duration // when the last step decided
-	elapsed time.Duration // from the decision before; LongestStep at most
+	elapsed time.Duration // since the decision before; LongestStep at most
 	clock   coreClock
 
 	notices   []string // of this step
 	reportNow bool     // of this step
 }
 
-// probeState is the probe that ran in the last step, and what was so before it.
+// probeState is the probe of the last step, and the state before it.
 type probeState struct {
 	active  probe.Active
 	ended   time.Duration // when the last one ended; 0: never
@@ -51,21 +51,20 @@ type probeState struct {
 }
 
 const (
-	// settleTime and settleRTTs base RTTs pass after a probe until rates are those of the shares
-	// again. Windows that come back at once make a burst. It is answered a round trip later, and
-	// only the following round trips are as before.
+	// settleTime plus settleRTTs base RTTs pass after a probe until rates are those of the shares
+	// again. Windows that are restored at once send a burst, which is answered a round trip later.
 	settleTime = 600 * time.Millisecond
 	settleRTTs = 3
 )
 
-// New makes the core of a terminal.
+// New returns the core of a terminal.
 func New(c Config) *Core {
 	core := &Core{config: c, targets: NewController(c.Options), schedule: probe.New(c.Session)}
 	core.standalone.options = &core.config.Options
 	return core
 }
 
-// FirstReport is what the terminal reports before the first step.
+// FirstReport returns the report before the first step.
 func (c *Core) FirstReport(r Radio) message.Report {
 	c.updateRadio(r)
 	return c.report()
@@ -76,8 +75,8 @@ func (c *Core) updateRadio(r Radio) {
 	c.radio.SingleFrames = r.SingleFrames || c.config.SingleFrames
 }
 
-// Step decides anew. now is a monotonic time. It is to be called every 50 to 500 ms, and if a probe
-// begins or ends.
+// Step computes the outputs of one step. now is a monotonic time. Call it every 50 to 500 ms, and
+// when a probe begins or ends.
 func (c *Core) Step(now time.Duration, in Inputs) (out Outputs) {
 	c.clock.start(now)
 	out = c.step(c.clock.internal(now), c.clock.inputs(in))
@@ -110,7 +109,7 @@ func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
 	return out
 }
 
-// reset forgets what belongs to a cell that the terminal has left. Base RTTs are found anew.
+// reset forgets the state of a cell that the terminal left. Base RTTs are measured anew.
 func (c *Core) reset() {
 	c.targets, c.decision = NewController(c.config.Options), Decision{}
 	c.schedule, c.probe = probe.New(c.config.Session), probeState{}
@@ -149,7 +148,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	if sends {
 		c.targets.NewSender()
 	}
-	c.targets.Others(c.baseRTT.foreign())
+	c.targets.SetForeign(c.baseRTT.foreign())
 	c.benefit.trackForeign(now, &c.baseRTT)
 	base, mean := c.flows.RTTs()
 	c.probe.baseRTT = base
@@ -158,7 +157,7 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 		Delay: mean - base, RTT: base, Mean: c.probe.meanRTT,
 	})
 	if found {
-		c.targets.Restart()
+		c.targets.ResetCorrection()
 	}
 	if before.Kind == message.RTTProbe {
 		c.baseRTT.sample(now, step, before.Begin, c.probe.meanRTT, &c.flows)
@@ -194,7 +193,7 @@ func (p *probeState) settled(now time.Duration) bool {
 	return p.active.Kind == message.NoProbe && (p.ended == 0 || now-p.ended >= settleTime+settleRTTs*p.baseRTT)
 }
 
-// decide finds the bounds of the flows, or the reason why there are none.
+// decide returns the bounds of the flows, or the reason why there are none.
 func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason string) {
 	c.share = 0
 	c.elapsed = min(now-c.decided, LongestStep)
@@ -242,10 +241,9 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	return b, ""
 }
 
-// proposeProbe asks the peers for a probe if one is needed: an RTT probe if the path is suspected,
-// a rate probe, a second RTT probe beside foreign queues, or a release probe. It is called while
-// windows are bounded. An observer asks for rate probes only: its peers need its standalone rate for
-// their shares, but it holds nothing back itself.
+// proposeProbe asks the peers for a probe if one is needed: an RTT probe, a rate probe or a release
+// probe. It is called while windows are bounded. An observer asks only for rate probes: peers need
+// its standalone rate, but it holds nothing back itself.
 func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	d := c.decision
 	if c.benefit.boundSince == 0 {
@@ -264,10 +262,10 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 	}
 	proposed := false
 	switch {
-	case d.Doubt && c.config.Policy != Observe && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
+	case d.PathSuspected && c.config.Policy != Observe && now-c.baseRTT.interval.at >= c.baseRTT.pause(now):
 		proposed = c.proposeRTTProbe(now, lead)
-	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Wants(now, 1+len(in.Peers), d):
-		proposed = c.schedule.Propose(now, message.RateProbe, SoloLength(base, c.probe.meanRTT), lead)
+	case c.measuresStandalone() && c.flows.Greedy() && peersSend(in.Peers) && c.standalone.Due(now, 1+len(in.Peers), d):
+		proposed = c.schedule.Propose(now, message.RateProbe, RateProbeLength(base, c.probe.meanRTT), lead)
 	case c.isCoordinator(in.Peers) && c.benefit.wantsSecondRTTProbe(c.baseRTT.interval.at):
 		proposed = c.proposeRTTProbe(now, lead)
 	case c.isCoordinator(in.Peers) && c.benefit.wantsReleaseProbe(now):
@@ -301,7 +299,8 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 	}
 	c.schedule.ReleaseUntil(now + releaseTime)
 	c.benefit.boundSince, c.benefit.probedAt = 0, 0
-	c.notices = append(c.notices, fmt.Sprintf("bounds do not help: %s; windows are released for %s", reason, releaseTime))
+	notice := fmt.Sprintf("bounds do not help: %s; windows are released for %s", reason, releaseTime)
+	c.notices = append(c.notices, notice)
 }
 
 // isCoordinator says whether this terminal asks for release probes: its session is the lowest of
@@ -318,8 +317,8 @@ func (c *Core) isCoordinator(peers []message.Peer) bool {
 	return true
 }
 
-// leadTime is how long before a probe its announcement goes out, so that all peers hear of it: two
-// reports, of which one goes at once if it may.
+// leadTime returns how long before a probe its announcement is sent, so that all peers receive it:
+// two reports, of which one may go at once.
 func leadTime(in Inputs) time.Duration {
 	period := time.Duration(0)
 	for i := range in.Peers {
@@ -352,12 +351,13 @@ func (c *Core) standaloneRate() float64 {
 	return c.standalone.Value()
 }
 
-// measuresStandalone says whether nobody tells the standalone rate.
+// measuresStandalone says whether the standalone rate is neither configured nor known from the
+// radio.
 func (c *Core) measuresStandalone() bool {
 	return c.config.StandaloneBps == 0 && c.radio.StandaloneBps == 0
 }
 
-// view shows what was measured, before the step decides.
+// view copies measurements to the status before the step decides.
 func (c *Core) view(v *View) {
 	v.Probe, v.ForeignQueues = c.probe.active.Kind, c.baseRTT.foreign()
 	if e := c.benefit.last; e != nil {

@@ -125,7 +125,7 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 				t.Errorf("%s: after trial %d all are free %t, it said %q", c.what, trial+1, released, core.notices)
 			}
 		}
-		if told := strings.Contains(core.benefit.releaseReason(now), "a terminal has 0.88 of what it has without"); told != c.lets {
+		if told := strings.Contains(core.benefit.releaseReason(now), "a terminal has 0.88 of its rate without"); told != c.lets {
 			t.Errorf("%s: its status says %q", c.what, core.benefit.releaseReason(now))
 		}
 		if again := core.benefit.releaseReason(now + releaseTime + time.Second); strings.Contains(again, "help") {
@@ -166,7 +166,7 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 		}
 		w := &benefit{foreignSince: ago(c.beside), boundSince: ago(c.held), probedAt: ago(c.tried)}
 		if c.doubts {
-			w.judged.Take(less, true)
+			w.judged.Judge(less, true)
 		}
 		if w.wantsReleaseProbe(now) != c.tries || w.wantsSecondRTTProbe(ago(c.looked)) != c.looks {
 			t.Errorf("%s: tries %t, looks again %t", c.what, w.wantsReleaseProbe(now), w.wantsSecondRTTProbe(ago(c.looked)))

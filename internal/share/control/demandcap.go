@@ -6,69 +6,69 @@ import (
 )
 
 const (
-	// roomFactor is how many times what a terminal delivers others leave to it once it has left
-	// more than that unused for roomPatience. Time in which it does not comes back to a quarter.
-	roomFactor   = 4.0
-	roomPatience = 3 * time.Second
-	roomReturns  = 4
-	// leastRoom is what they leave to it in any case: ten packets in each of 60 ms, with which a
-	// connection begins.
-	leastRoom = 2e6
+	// A terminal whose share was above capFactor times its rate for capDelay is taken to want no
+	// more than that. Other steps restore a part 1/capRecovery of their time.
+	capFactor   = 4.0
+	capDelay    = 3 * time.Second
+	capRecovery = 4
+	// minCap is the least cap in bit/s: ten packets each 60 ms, with which a connection starts.
+	minCap = 2e6
 )
 
-// room is what others leave to terminals that want more than they use. One that is held up
-// elsewhere takes it back as it grows; one that lies about what it reaches and wants takes from
-// nobody what it does not use.
-type room struct {
-	of   map[netip.AddrPort]*used
+// demandCap limits the demands of terminals that want more than they use. A terminal that was held
+// up elsewhere regains its share as its rate grows. A terminal that lies about its demand takes
+// nothing from the others.
+type demandCap struct {
+	of   map[netip.AddrPort]*usage
 	step uint64
 }
 
-// used is how a terminal has used its share.
-type used struct {
-	left    time.Duration // of the patience
+// usage is how a terminal used its share.
+type usage struct {
+	left    time.Duration // time until its demand is capped
 	share   float64       // of the last step
-	limited bool          // by the room it was left
-	step    uint64        // when it was there last
+	limited bool          // the cap limited its share
+	step    uint64        // the last step that listed it
 }
 
-// roomOf is what a terminal is left that does not use its share.
-func roomOf(t *Terminal) float64 { return max(roomFactor*t.Rate, leastRoom) }
+// capOf returns the demand in bit/s of a terminal that does not use its share.
+func capOf(t *Terminal) float64 { return max(capFactor*t.Rate, minCap) }
 
-// demand of a terminal, as far as the others believe it. since is the time since the last step.
-func (r *room) demand(t *Terminal, since time.Duration) float64 {
+// demand returns the demand of a terminal in bit/s, capped if it does not use its share. since is
+// the time since the last step.
+func (r *demandCap) demand(t *Terminal, since time.Duration) float64 {
 	if r.of == nil {
-		r.of = map[netip.AddrPort]*used{}
+		r.of = map[netip.AddrPort]*usage{}
 	}
 	u := r.of[t.Source]
 	if u == nil {
-		u = &used{left: roomPatience}
+		u = &usage{left: capDelay}
 		r.of[t.Source] = u
 	}
 	u.step = r.step
-	room := roomOf(t)
+	demandCap := capOf(t)
 	switch {
-	case u.share > room:
+	case u.share > demandCap:
 		u.left = max(u.left-since, 0)
 	case !u.limited:
-		u.left = min(u.left+since/roomReturns, roomPatience)
+		u.left = min(u.left+since/capRecovery, capDelay)
 	}
-	if u.left > 0 || t.Demand <= room {
+	if u.left > 0 || t.Demand <= demandCap {
 		u.limited = false
 		return t.Demand
 	}
-	return room
+	return demandCap
 }
 
-// given notes what the terminals have got, and forgets those that are no more.
-func (r *room) given(all []Terminal, own int, shares []float64) {
+// record takes the new shares, and forgets terminals that are gone.
+func (r *demandCap) record(all []Terminal, own int, shares []float64) {
 	for i := range all {
 		if i == own {
 			continue
 		}
 		u := r.of[all[i].Source]
 		u.share = shares[i]
-		u.limited = u.left == 0 && shares[i] >= 0.99*roomOf(&all[i])
+		u.limited = u.left == 0 && shares[i] >= 0.99*capOf(&all[i])
 	}
 	for source, u := range r.of {
 		if u.step != r.step {

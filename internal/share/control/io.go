@@ -9,17 +9,17 @@ import (
 	"airtide/internal/share/probe"
 )
 
-// Config is what does not change while a core runs.
+// Config is the configuration of a core.
 type Config struct {
 	Policy Policy `json:"policy"`
-	// Options say how to allocate.
+	// Options configure the allocation.
 	Options Options `json:"options"`
-	// Weight is the terminal's in the allocation.
+	// Weight is the terminal's weight in the allocation.
 	Weight float64 `json:"weight"`
 	// StandaloneBps is the configured standalone rate in bit/s; 0: it follows from the radio, or is
 	// measured.
 	StandaloneBps float64 `json:"standalone_bps,omitempty"`
-	// CapacityBps is what equal-cap and equal-range divide, in bit/s.
+	// CapacityBps is the rate in bit/s that equal-cap and equal-range divide.
 	CapacityBps float64 `json:"capacity_bps,omitempty"`
 	// SingleFrames says that the radio sends each packet by itself, whatever Inputs.Radio says.
 	SingleFrames bool `json:"single_frames,omitempty"`
@@ -29,7 +29,7 @@ type Config struct {
 	Session uint64 `json:"session"`
 }
 
-// Inputs is what one step decides by.
+// Inputs are the measurements and reports of one step.
 type Inputs struct {
 	Flows []flow.Sample   `json:"flows"`
 	Host  flow.HostSample `json:"host"`
@@ -40,7 +40,7 @@ type Inputs struct {
 	// Silence is the time since any of them was heard. Above SilenceLimit bounds are lifted.
 	Silence      time.Duration `json:"silence"`
 	SilenceLimit time.Duration `json:"silence_limit"`
-	// MayReportEarly says that a report may be sent now beside the regular ones.
+	// MayReportEarly says that an extra report may be sent now.
 	MayReportEarly bool `json:"may_report_early"`
 	// Ready says that bounds can be set.
 	Ready bool `json:"ready"`
@@ -48,14 +48,14 @@ type Inputs struct {
 	NewAccessPoint bool `json:"new_access_point,omitempty"`
 }
 
-// Radio is what the radio tells. Zero values are not known.
+// Radio is the state of the radio. Zero values are unknown.
 type Radio struct {
 	PHYBps        float64 `json:"phy_bps,omitempty"`
 	StandaloneBps float64 `json:"standalone_bps,omitempty"` // what TCP carries at that rate
 	SingleFrames  bool    `json:"single_frames,omitempty"`
 }
 
-// Outputs is what one step decided.
+// Outputs are the decisions of one step.
 type Outputs struct {
 	// Send and Receive are the bounds in force; Receive also lists the flows that are only
 	// measured.
@@ -69,7 +69,7 @@ type Outputs struct {
 	Probe probe.Proposal `json:"probe"`
 	// ReportNow asks for an extra report at once.
 	ReportNow bool `json:"report_now,omitempty"`
-	// NextProbe is when a probe begins or ends next, and the next step is due; 0: none is known.
+	// NextProbe is when a probe begins or ends next, and a step is due; 0: no probe is planned.
 	NextProbe time.Duration `json:"next_probe,omitempty"`
 	// Notices are lines for the user.
 	Notices []string `json:"notices,omitempty"`
@@ -94,7 +94,7 @@ type ReceiveBound struct {
 	Bytes  uint32         `json:"bytes"` // 0: the flow is only measured
 }
 
-// View is what the status shows of a step.
+// View is the state of a step for the status.
 type View struct {
 	ShareBps      float64           `json:"share_bps"`
 	TotalBps      float64           `json:"total_bps"`
@@ -102,7 +102,7 @@ type View struct {
 	Limit         string            `json:"limit,omitempty"`
 	QueueTargetUs int64             `json:"queue_target_us,omitempty"`
 	Correction    float64           `json:"correction,omitempty"`
-	Receive       []ReceiveBound    `json:"receive"` // those that are bounded, as the decision was
+	Receive       []ReceiveBound    `json:"receive"` // those that bound a flow
 	Probe         message.ProbeKind `json:"probe,omitempty"`
 	ForeignQueues bool              `json:"foreign_queues,omitempty"`
 	Benefit       *Benefit          `json:"benefit,omitempty"`

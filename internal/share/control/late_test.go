@@ -40,9 +40,9 @@ func TestOnALongPathWindowsGrowInBurstsThatAreNoWire(t *testing.T) {
 // With queues it looks as if a wire limited.
 func TestNoWireIsFoundByOldReports(t *testing.T) {
 	for period, want := range map[time.Duration]time.Duration{
-		100 * time.Millisecond: startTakes + 100*time.Millisecond + holds,
-		2 * time.Second:        startTakes + 2*time.Second + holds,
-		time.Minute:            startTakes + latest + holds,
+		100 * time.Millisecond: startTime + 100*time.Millisecond + wireConfirm,
+		2 * time.Second:        startTime + 2*time.Second + wireConfirm,
+		time.Minute:            startTime + maxReportAge + wireConfirm,
 	} {
 		c := NewController(Options{})
 		all := make([]Terminal, 16)

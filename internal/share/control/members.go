@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// newSenderTime is for how long after a terminal has begun to take part what it sends is what
-	// it sent before.
+	// newSenderTime: traffic that a terminal carries within this time after it joined began before
+	// that.
 	newSenderTime = 2 * time.Second
-	// leaveTime is after how long a terminal that lets go takes part no more: where queues are long
-	// it hears nobody for a second now and then, and in a comparison all let go.
+	// leaveTime is how long a terminal may release its windows until it counts as gone. Behind long
+	// queues a terminal misses all reports for a second now and then, and in a comparison all
+	// release their windows.
 	leaveTime = 5 * time.Second
-	// joinTime is for how long a terminal begins to take part: what it had queued without bounds
-	// may be taken for others' queues, and each time that it is free again may have added to that.
+	// joinTime is how long a terminal counts as new. What it queued without bounds may look like
+	// foreign queues, and every release may have added to it.
 	joinTime = 10 * time.Second
 )
 
-// membership are the terminals that keep to their shares, by session.
+// membership holds the terminals that bound their windows, by session.
 type membership map[uint64]member
 
-// joined says whether a terminal keeps to its share that did not a step ago, and whether one of
-// those that have just begun sends already.
+// update takes the newest reports. joined says that a terminal bounds its windows now and did not
+// before; sent says that a new one already sends.
 func (m *membership) update(now time.Duration, peers []message.Peer) (joined, sent bool) {
 	if *m == nil {
 		*m = make(membership, len(peers))
@@ -64,9 +65,9 @@ func (m *membership) update(now time.Duration, peers []message.Peer) (joined, se
 	return joined, sent
 }
 
-// member is a terminal that keeps to its share.
+// member is a terminal that bounds its windows.
 type member struct {
 	since time.Duration
-	sent  bool          // soon after it had begun to
-	left  time.Duration // since when it does not; 0 while it does
+	sent  bool          // it already sent when it joined
+	left  time.Duration // when it released its windows; 0 while it bounds them
 }

@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// unknownPackets is what all windows of a terminal hold together at least while its standalone
-	// rate is unknown: an A-MPDU.
+	// unknownPackets is the least sum of a terminal's windows while its standalone rate is unknown:
+	// an A-MPDU.
 	unknownPackets = AggregatePackets
-	// rttProbePackets is the window in an RTT probe. A loss is still found without a timeout.
+	// rttProbePackets is the window in an RTT probe. With four packets a loss is still repaired
+	// without a timeout.
 	rttProbePackets = 4
-	// resumeTime is how long after a probe lower bounds bring windows back at once.
+	// resumeTime is how long after a probe lower bounds restore the windows at once.
 	resumeTime = 200 * time.Millisecond
 )
 
-// raiseTo raises bounds so that all together hold so many packets.
+// raiseTo raises bounds until their sum is at least packets.
 func (b *bounds) raiseTo(packets float64) {
 	each := packets / float64(max(len(b.send)+len(b.receive), 1))
 	for i := range b.send {
@@ -29,7 +30,7 @@ func (b *bounds) raiseTo(packets float64) {
 	}
 }
 
-// overrideForProbe changes bounds to those of a probe, or of the time just after one.
+// overrideForProbe replaces bounds by those of a probe, or of the time just after one.
 func (c *Core) overrideForProbe(now time.Duration, b *bounds) {
 	if c.measuresStandalone() && !c.standalone.Known() {
 		b.raiseTo(unknownPackets)
@@ -43,7 +44,7 @@ func (c *Core) overrideForProbe(now time.Duration, b *bounds) {
 		for i := range b.receive {
 			b.receive[i].bytes = uint32(min(factor*float64(b.receive[i].bytes), math.MaxInt32))
 		}
-		b.raiseTo(SoloPackets)
+		b.raiseTo(RateProbePackets)
 		b.restoreAtOnce()
 	case active.Kind == message.RateProbe:
 		for i := range b.send {
@@ -65,7 +66,7 @@ func (c *Core) overrideForProbe(now time.Duration, b *bounds) {
 	}
 }
 
-// restoreAtOnce sets lower bounds that bring windows to their upper bounds at once.
+// restoreAtOnce sets lower bounds that raise windows to their upper bounds at once.
 func (b *bounds) restoreAtOnce() {
 	for i := range b.send {
 		b.send[i].Least = b.send[i].Packets

@@ -7,15 +7,16 @@ import (
 	"airtide/internal/share/message"
 )
 
-// TerminalOf is a peer as its newest report tells of it. What it sends and what it receives take of
-// the same airtime.
+// TerminalOf returns a peer as its newest report describes it. Its rate is the sum of both
+// directions, since they use the same airtime.
 func TerminalOf(p *message.Peer) Terminal {
 	r := &p.Report
 	t := Terminal{
 		Source: p.Source,
-		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited, Weight: float64(r.Weight) / 1000,
-		Measured: r.MaxSource == message.Measured, Single: r.SingleFrames, Period: time.Duration(r.PeriodMs) * time.Millisecond,
+		Max:    r.MaxKbps.Bps(), Rate: r.UploadKbps.Bps() + r.DownloadKbps.Bps(), Demand: allocate.Unlimited,
+		Weight: float64(r.Weight) / 1000, Measured: r.MaxSource == message.Measured, Single: r.SingleFrames,
 		MinRTT: time.Duration(r.MinRTTUs) * time.Microsecond, RTT: time.Duration(r.SmoothedRTTUs) * time.Microsecond,
+		Period: time.Duration(r.PeriodMs) * time.Millisecond,
 	}
 	if r.ApplicationLimited {
 		t.Demand = r.DemandKbps.Bps()

@@ -2,25 +2,25 @@ package control
 
 import "fmt"
 
-// Policy is by what rule windows are bounded.
+// Policy is the rule by which windows are bounded.
 type Policy string
 
 // The policies.
 const (
 	// Shares keeps each terminal to its share of the allocation.
 	Shares Policy = "shares"
-	// EqualCapPolicy is a reconstruction of the middleware of Matsuno et al. 2021, for comparison:
-	// a cap of an equal part of the capacity, as a window of the smallest RTT, less as the RTT
-	// grows.
+	// EqualCapPolicy is a reconstruction of the middleware of Matsuno et al. 2021, for comparison.
+	// It bounds windows to an equal part of the capacity times the smallest RTT, and less as the
+	// RTT grows.
 	EqualCapPolicy Policy = "equal-cap"
-	// EqualRangePolicy is a second reconstruction of it: a floor and a cap around an equal part of
-	// the capacity, as a window of the measured RTT.
+	// EqualRangePolicy is a second reconstruction: a floor and a cap around an equal part of the
+	// capacity, times the measured RTT.
 	EqualRangePolicy Policy = "equal-range"
-	// Observe reports, and bounds nothing.
+	// Observe sends reports and bounds nothing.
 	Observe Policy = "observe"
 )
 
-// Policies are all of them.
+// Policies lists all policies.
 var Policies = []Policy{Shares, EqualCapPolicy, EqualRangePolicy, Observe}
 
 // DividesCapacity says whether the policy needs Config.CapacityBps.

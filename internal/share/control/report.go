@@ -6,7 +6,7 @@ import (
 	"airtide/internal/share/message"
 )
 
-// report is what the terminal reports to its peers, by the state of the last decision.
+// report returns the terminal's report to its peers after the last decision.
 func (c *Core) report() message.Report {
 	state, bound := message.Released, 0.0
 	if c.bounded {
@@ -19,7 +19,8 @@ func (c *Core) report() message.Report {
 	r := message.Report{
 		State: state, MaxKbps: kbps(c.standaloneRate()), MaxSource: message.Measured,
 		PHYKbps: kbps(c.radio.PHYBps), DeliveryKbps: kbps(c.flows.Rate()), UploadKbps: kbps(c.flows.Send.Rate),
-		DownloadKbps: kbps(c.flows.Receive.Rate), BoundKbps: kbps(bound), Weight: uint16(math.Round(1000 * c.config.Weight)),
+		DownloadKbps: kbps(c.flows.Receive.Rate), BoundKbps: kbps(bound),
+		Weight:   uint16(math.Round(1000 * c.config.Weight)),
 		MinRTTUs: message.Microseconds(base), SmoothedRTTUs: message.Microseconds(mean),
 		RTT95Us:     message.Microseconds(max(c.host.RTT95, mean)),
 		QueuedBytes: uint32(min(max(c.host.QueuedBytes, 0), message.MostQueuedBytes)), Counts: c.counts,
@@ -40,8 +41,8 @@ func (c *Core) report() message.Report {
 	return r
 }
 
-// kbps truncates, unlike message.RateOf: a smoothed rate never becomes zero, and below 1 kbit/s it
-// counts as none.
+// kbps truncates, unlike message.RateOf. So a smoothed rate that decays ends at zero: below 1
+// kbit/s it counts as none.
 func kbps(bps float64) message.Rate { return message.Rate(min(bps/1000, float64(message.HighestRate))) }
 
 func count(n int) uint16 { return uint16(min(n, math.MaxUint16)) }

@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Rule is a rule of the control that can be switched off, to measure what it contributes.
+// Rule is a rule of the control that can be switched off, to measure its effect.
 type Rule string
 
 // The rules, by the numbers of docs/design/sharing.md.
 const (
 	ForeignWindow     Rule = "foreign-window"     // R1: windows beside foreign queues grow to an RTT
-	WireDelay         Rule = "wire-delay"         // R2: no wire is believed just after PHY rates changed
+	WireDelay         Rule = "wire-delay"         // R2: no wire is accepted just after standalone rates changed
 	QueueFloor        Rule = "queue-floor"        // R3: queues below an eighth of the base RTT do not count
-	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal begins
+	StartGate         Rule = "start-gate"         // R4: nothing is concluded while this terminal starts
 	UnlikeQueue       Rule = "unlike-queue"       // R5: a longer queue target if shares are unlike
 	WholeAMPDUs       Rule = "whole-ampdus"       // R5: windows of like terminals are whole A-MPDUs
-	SmallStart        Rule = "small-start"        // R6: the correction of small windows begins low
+	SmallStart        Rule = "small-start"        // R6: the correction of small windows starts low
 	WireDecay         Rule = "wire-decay"         // R7: the capacity of the wire falls to the total
-	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is confirmed soon
+	MeasureConfirm    Rule = "measure-confirm"    // R8: the first measured standalone rate is soon confirmed
 	ForeignReports    Rule = "foreign-reports"    // R9: foreign queues that peers report count
-	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal begins
+	IdleGreedy        Rule = "idle-greedy"        // R10: idle peers count as greedy while this terminal starts
 	WindowCorrection  Rule = "correction"         // windows follow measured rates
 	ReleaseComparison Rule = "release-comparison" // windows are released if bounds do not help
 )
 
-// Rules are all rules that can be switched off.
+// Rules lists all rules that can be switched off.
 var Rules = []Rule{
 	ForeignWindow, WireDelay, QueueFloor, StartGate, UnlikeQueue, WholeAMPDUs, SmallStart, WireDecay, MeasureConfirm,
 	ForeignReports, IdleGreedy, WindowCorrection, ReleaseComparison,
 }
 
-// ParseRules reads names of rules with commas between them. An empty text is no rule.
+// ParseRules reads names of rules, separated by commas. An empty text means no rule.
 func ParseRules(s string) (rules []Rule, err error) {
 	if s == "" {
 		return nil, nil

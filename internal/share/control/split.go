@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Split divides a rate among parts that want so much of it: equally, except that none gets more
-// than it wants while another wants more. What nobody wants is divided equally among all.
+// Split divides a rate equally among demands, except that none gets more than it demands while
+// another demands more. What is left over is divided equally among all.
 func Split(rate float64, demands []float64) []float64 {
 	parts := make([]float64, len(demands))
 	order := make([]int, len(demands))

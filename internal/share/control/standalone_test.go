@@ -35,21 +35,21 @@ func (m *standaloneEstimator) is100(t *testing.T, what string) {
 func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 	var m standaloneEstimator
 	m.Step(0, 100*ms, probe.Active{}, standaloneSample{Rate: 30e6, Smooth: 30e6, Greedy: true, Delay: 10 * ms})
-	if m.Value() != 30e6 || !m.Wants(0, 4, Decision{Correction: 1}) {
+	if m.Value() != 30e6 || !m.Due(0, 4, Decision{Correction: 1}) {
 		t.Errorf("at first the highest rate stands for it: %.3g", m.Value())
 	}
 	if !solo(&m, time.Second, 100e6, 8*ms) {
 		t.Error("nothing was found")
 	}
 	m.is100(t, "after a turn")
-	if m.Wants(5*time.Second, 4, Decision{Correction: 1}) || !m.Wants(11*time.Second, 4, Decision{Correction: 1}) {
+	if m.Due(5*time.Second, 4, Decision{Correction: 1}) || !m.Due(11*time.Second, 4, Decision{Correction: 1}) {
 		t.Error("the first turn is to be confirmed soon")
 	}
 	solo(&m, 11*time.Second, 100e6, 8*ms)
-	if m.Wants(60*time.Second, 4, Decision{Correction: 1}) || !m.Wants(73*time.Second, 4, Decision{Correction: 1}) || m.Wants(73*time.Second, 10, Decision{Correction: 1}) {
+	if m.Due(60*time.Second, 4, Decision{Correction: 1}) || !m.Due(73*time.Second, 4, Decision{Correction: 1}) || m.Due(73*time.Second, 10, Decision{Correction: 1}) {
 		t.Error("it is to be measured anew after a minute, or 15 s for each terminal")
 	}
-	if !m.Wants(30*time.Second, 4, Decision{Correction: 2.5}) || !m.Wants(30*time.Second, 4, Decision{Correction: 0.4}) || m.Wants(14*time.Second, 4, Decision{Correction: 2.5}) {
+	if !m.Due(30*time.Second, 4, Decision{Correction: 2.5}) || !m.Due(30*time.Second, 4, Decision{Correction: 0.4}) || m.Due(14*time.Second, 4, Decision{Correction: 2.5}) {
 		t.Error("windows that have to be corrected by much say that it has changed")
 	}
 	// Somebody did not hear of the turn: once is not believed.
@@ -57,7 +57,7 @@ func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 		t.Error("half of it was believed at once")
 	}
 	m.is100(t, "after a turn that another disturbed")
-	if !m.Wants(74*time.Second, 4, Decision{Correction: 1}) {
+	if !m.Due(74*time.Second, 4, Decision{Correction: 1}) {
 		t.Error("it is to be looked at again soon")
 	}
 	if !solo(&m, 75*time.Second, 50e6, 8*ms) || !m.near(50e6) {
@@ -72,12 +72,12 @@ func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
 	var m standaloneEstimator
 	solo(&m, time.Second, 40e6, ms)
-	if !m.near(40e6) || m.Window() != 2*SoloWindow || !m.Wants(8*time.Second, 4, Decision{Correction: 1}) {
+	if !m.near(40e6) || m.Window() != 2*RateProbeFactor || !m.Due(8*time.Second, 4, Decision{Correction: 1}) {
 		t.Errorf("%.3g, windows %g times as large next", m.Value(), m.Window())
 	}
 	solo(&m, 8*time.Second, 100e6, 8*ms)
 	m.is100(t, "with a larger window")
-	if m.Wants(30*time.Second, 4, Decision{Correction: 1}) {
+	if m.Due(30*time.Second, 4, Decision{Correction: 1}) {
 		t.Error("it is known now")
 	}
 }
@@ -86,7 +86,7 @@ func TestAWindowThatIsTooSmallForTheTurn(t *testing.T) {
 func TestATurnIsLongEnoughToCount(t *testing.T) {
 	for _, base := range []time.Duration{ms, 20 * ms, 100 * ms, 300 * ms} {
 		for mean := base; mean < time.Second; mean += 7 * ms {
-			length := SoloLength(base, mean)
+			length := RateProbeLength(base, mean)
 			if length%message.ProbeLengthStep != 0 || length > message.LongestProbe {
 				t.Fatalf("%s and %s: %s is not what a report can say", base, mean, length)
 			}
@@ -189,27 +189,27 @@ func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
 func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
 	m := standaloneEstimator{}
 	now := time.Hour
-	m.is(now, 100e6)
+	m.store(now, 100e6)
 	at := now
 	now += 2 * time.Second
 	m.Recheck(now)
-	if m.Wants(now, 4, Decision{Correction: 1}) {
+	if m.Due(now, 4, Decision{Correction: 1}) {
 		t.Error("a doubt counts at once")
 	}
 	m.RecheckNow(now)
-	if !m.Wants(now, 4, Decision{Correction: 1}) {
+	if !m.Due(now, 4, Decision{Correction: 1}) {
 		t.Error("a fall does not count at once")
 	}
-	m.turn = []span{{1, 10e6}}
+	m.spans = []span{{1, 10e6}}
 	m.queued = true
-	if !m.conclude(at+soonAgain) || m.Value() != 10e6 {
+	if !m.conclude(at+recheckAfter) || m.Value() != 10e6 {
 		t.Errorf("what was found after it is not believed: %g", m.Value())
 	}
-	if !m.Wants(at+2*soonAgain, 4, Decision{Correction: 1}) {
+	if !m.Due(at+2*recheckAfter, 4, Decision{Correction: 1}) {
 		t.Error("somebody may not have heard of that turn: it is not looked at again")
 	}
 	var unknown standaloneEstimator
-	if unknown.RecheckNow(now); unknown.again != 0 {
+	if unknown.RecheckNow(now); unknown.dueAt != 0 {
 		t.Error("what was never measured has not fallen")
 	}
 }

@@ -9,15 +9,14 @@ import (
 const (
 	// idlePart is the part of the standalone rate up to which a terminal counts as idle.
 	idlePart = 0.02
-	// joinSpread is the time within which terminals begin together. Their rates show a round trip
+	// joinSpread is the time within which terminals start together. Their rates show one round trip
 	// later.
 	joinSpread = 100 * time.Millisecond
 )
 
-// terminals lists this terminal first, and then the peers whose standalone rates are known. While
-// this terminal begins, idle peers count as greedy until a report made after that says otherwise:
-// they may begin too, and if each took the whole cell, long queues would hold up the first reports
-// of it.
+// terminals lists this terminal first, then the peers whose standalone rates are known. While this
+// terminal starts, idle peers count as greedy until a later report says otherwise, because they may
+// start too. If each took the whole cell, long queues would delay the first reports.
 func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 	own := c.terminal()
 	if c.host.SendRate+c.host.ReceiveRate <= idlePart*own.Max {
@@ -31,7 +30,8 @@ func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 		}
 		t := TerminalOf(p)
 		known := c.idleAt + own.MinRTT + joinSpread + time.Duration(p.Report.PeriodMs)*time.Millisecond/2
-		if !c.config.Options.off(IdleGreedy) && now > c.idleAt && time.Duration(p.HeardNs) < known && t.Rate <= idlePart*t.Max {
+		unknown := now > c.idleAt && time.Duration(p.HeardNs) < known
+		if unknown && t.Rate <= idlePart*t.Max && !c.config.Options.off(IdleGreedy) {
 			t.Demand = allocate.Unlimited
 		}
 		all = append(all, t)
@@ -39,10 +39,11 @@ func (c *Core) terminals(now time.Duration, in Inputs) []Terminal {
 	return all
 }
 
-// terminal is this terminal among the others.
+// terminal returns this terminal in the form of the others.
 func (c *Core) terminal() Terminal {
 	t := Terminal{
-		Max: c.standaloneRate(), Rate: c.flows.Rate(), Demand: c.flows.Demand(c.standaloneRate()), Weight: c.config.Weight,
+		Max: c.standaloneRate(), Rate: c.flows.Rate(), Demand: c.flows.Demand(c.standaloneRate()),
+		Weight:   c.config.Weight,
 		Measured: c.measuresStandalone(), Single: c.radio.SingleFrames,
 	}
 	t.MinRTT, t.RTT = c.flows.RTTs()

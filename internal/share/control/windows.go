@@ -38,8 +38,7 @@ func (w *windowController) foreignWindow(key flow.Key) *foreignWindow {
 	return w.foreign[key]
 }
 
-// bounds are the windows of flows: congestion windows of sending flows, receive windows of
-// receiving flows.
+// bounds holds congestion windows of sending flows and receive windows of receiving flows.
 type bounds struct {
 	send    []SendBound
 	receive []receiveBound
@@ -52,7 +51,7 @@ type receiveBound struct {
 
 var noBounds bounds
 
-// list puts bounds into the outputs, and notes which receive windows are in force.
+// list copies bounds to the outputs, and notes which receive windows are in force.
 func (c *Core) list(b bounds, out *Outputs) {
 	out.Send = b.send
 	if !c.config.BoundReceive {
@@ -61,7 +60,8 @@ func (c *Core) list(b bounds, out *Outputs) {
 	bytes := map[*flow.Flow]uint32{}
 	for _, r := range b.receive {
 		bytes[r.flow] = r.bytes
-		out.View.Receive = append(out.View.Receive, ReceiveBound{Local: r.flow.Local, Remote: r.flow.Remote, Bytes: r.bytes})
+		bound := ReceiveBound{Local: r.flow.Local, Remote: r.flow.Remote, Bytes: r.bytes}
+		out.View.Receive = append(out.View.Receive, bound)
 	}
 	for _, f := range c.flows.All() {
 		if f.ReceiveBound = bytes[f]; f.Receive.ActiveUntil > 0 {
@@ -82,14 +82,12 @@ func (c *Core) shareWindows(now time.Duration, d Decision) (b bounds) {
 	forSend, forReceive := c.windows.balance.Step(c.elapsed,
 		Direction{Share: parts[0], Rate: send.Rate, Limited: send.Greedy},
 		Direction{Share: parts[1], Rate: receive.Rate, Limited: receive.Greedy})
-	for _, w := range c.flowWindows(now, false, parts[0]/share, d.Whole, func(part float64, base time.Duration) float64 {
-		return forSend * d.Window(part, base)
-	}) {
+	sent := func(part float64, base time.Duration) float64 { return forSend * d.Window(part, base) }
+	for _, w := range c.flowWindows(now, false, parts[0]/share, d.Whole, sent) {
 		b.addSend(w)
 	}
-	for _, w := range c.flowWindows(now, true, parts[1]/share, d.Whole, func(part float64, base time.Duration) float64 {
-		return forReceive * d.Window(part, base)
-	}) {
+	received := func(part float64, base time.Duration) float64 { return forReceive * d.Window(part, base) }
+	for _, w := range c.flowWindows(now, true, parts[1]/share, d.Whole, received) {
 		bytes := uint32(min(max(w.bytes, LeastWindow*float64(w.flow.MSS)), math.MaxInt32))
 		b.receive = append(b.receive, receiveBound{w.flow, bytes})
 	}
@@ -149,9 +147,9 @@ type window struct {
 	bytes float64
 }
 
-// flowWindows divides a part of the share among the active flows of a direction: by their demands,
-// but an equal part at least, so that a flow that begins is not held back. A flow that has carried
-// nothing yet is not bounded. bytes returns the window of a part of the share with a base RTT.
+// flowWindows divides a part of the share among the active flows of a direction: by demand, but at
+// least an equal part each, so that new flows can grow. A flow that has carried nothing yet is not
+// bounded. bytes returns the window of a part of the share with a base RTT.
 func (c *Core) flowWindows(
 	now time.Duration, receive bool, part float64, whole bool, bytes func(part float64, base time.Duration) float64,
 ) (all []window) {

@@ -7,32 +7,32 @@ import (
 	"airtide/internal/share/allocate"
 )
 
-// state is the cell as the terminals see it together.
-type state struct {
-	active  int           // terminals that send
-	total   float64       // what they deliver, in bit/s
-	airtime float64       // of what they could deliver
-	delay   time.Duration // by which RTTs are above the smallest, weighted by the rates
-	base    time.Duration // the smallest, weighted alike
-	maxima  float64       // the sum of what each reaches alone
-	single  bool          // no terminal that is known has aggregates
-	late    time.Duration // how old the oldest of what is known may be
-	// measuring is how long it takes until all have measured anew what they reach alone; 0 where
-	// all are told.
+// cellState is the state of the whole cell, by the reports of all terminals.
+type cellState struct {
+	active        int           // terminals that carry something
+	total         float64       // sum of their rates, in bit/s
+	airtime       float64       // sum of their rates over their standalone rates
+	delay         time.Duration // mean RTT above the base RTT, weighted by rates
+	base          time.Duration // mean base RTT, weighted by rates
+	standaloneSum float64       // sum of their standalone rates, in bit/s
+	single        bool          // no radio aggregates
+	late          time.Duration // greatest age of a report
+	// measuring is the time in which all terminals measure their standalone rates again; 0 if none
+	// is measured.
 	measuring time.Duration
 }
 
-// Those who are not told what they reach alone measure it anew when all get less than they should.
-// A slower radio and a slower wire look alike until then: that takes measuringTakes until it shows,
-// and as much more for each turn as it takes to agree on it and to have it.
+// Terminals that measure their standalone rates measure them again if all get less than their
+// shares. Until then a slower radio looks like a slower wire. This takes rateProbeWait, and
+// rateProbeWaitEach for each of these terminals, but maxRateProbeWait at most.
 const (
-	measuringTakes   = 2 * time.Second
-	measuringEach    = 700 * time.Millisecond
-	longestMeasuring = 8 * time.Second
+	rateProbeWait     = 2 * time.Second
+	rateProbeWaitEach = 700 * time.Millisecond
+	maxRateProbeWait  = 8 * time.Second
 )
 
-func stateOf(all []Terminal) state {
-	s := state{single: len(all) > 0}
+func cellStateOf(all []Terminal) cellState {
+	s := cellState{single: len(all) > 0}
 	delay, base := 0.0, 0.0
 	for _, t := range all {
 		s.single = s.single && t.Single
@@ -42,10 +42,10 @@ func stateOf(all []Terminal) state {
 		}
 		s.active++
 		s.total += t.Rate
-		s.maxima += t.Max
+		s.standaloneSum += t.Max
 		s.airtime += t.Rate / t.Max
 		if t.Measured {
-			s.measuring = min(max(s.measuring, measuringTakes)+measuringEach, longestMeasuring)
+			s.measuring = min(max(s.measuring, rateProbeWait)+rateProbeWaitEach, maxRateProbeWait)
 		}
 		delay += t.Rate * float64(max(t.RTT-t.MinRTT, 0))
 		base += t.Rate * float64(t.MinRTT)
@@ -57,111 +57,113 @@ func stateOf(all []Terminal) state {
 	return s
 }
 
-// efficiency is about how much of the airtime n contending terminals together make use of, beside
-// one alone: in a prototype 0.92, 0.85, 0.73 and 0.61 for 2, 4, 8 and 16 stations of 802.11ac.
+// efficiency returns the usable airtime of n contending terminals, compared with one alone. A
+// prototype measured 0.92, 0.85, 0.73 and 0.61 for 2, 4, 8 and 16 stations of 802.11ac.
 func efficiency(n int) float64 { return 1 / (1 + 0.045*float64(max(n-1, 0))) }
 
-// efficiency is that of the terminals that send. Without aggregates many use the medium no worse
-// than few: 4 and 10 of 802.11g carry 25.3 and 25.5 Mbit/s of TCP in the emulated cell.
-func (s *state) efficiency() float64 {
+// efficiency returns the usable airtime. Without aggregation it does not fall with the number of
+// terminals: 4 and 10 of 802.11g carry 25.3 and 25.5 Mbit/s of TCP in the emulated cell.
+func (s *cellState) efficiency() float64 {
 	if s.single {
 		return 1
 	}
 	return efficiency(s.active)
 }
 
-// singleNotice is twice the delay that contention makes without a queue where each packet needs an
-// access of its own.
-const singleNotice = 50 * time.Millisecond
+// contentionDelay is twice the delay that contention causes without a queue, if each packet needs
+// its own access.
+const contentionDelay = 50 * time.Millisecond
 
-// longer is a queue target, or what tells a queue from contention where that is more.
-func (s *state) longer(queue time.Duration) time.Duration {
+// contentionFloor returns the queue target, or contentionDelay if that is longer and no radio
+// aggregates.
+func (s *cellState) contentionFloor(queue time.Duration) time.Duration {
 	if s.single {
-		return max(queue, singleNotice)
+		return max(queue, contentionDelay)
 	}
 	return queue
 }
 
 const (
-	// wireAirtime is the part of what the airtime gives below which, with queues, it is the wire
-	// that limits.
-	wireAirtime = 0.7
-	// holds is for how long that must be so.
-	holds = 500 * time.Millisecond
-	// A capacity is believed for so long; each time that it is found again, for twice as long.
-	firstBelief   = 30 * time.Second
-	longestBelief = 5 * time.Minute
-	// peaks is how far above the total the capacity may stay while queues stand. It follows peaks,
-	// for what is delivered lacks a little of what the wire carries now and then; but while shares
-	// change reports of before add up with those of after to what the wire never carried. From more
-	// it falls, by a factor of e in peakTime seconds.
-	peaks, peakTime = 1.06, 20.0
-	// smoothing is the time constant of the total.
-	smoothing = 500 * time.Millisecond
-	// newMaxima is by how much the sum of the maxima has to differ for the wire to be looked at
-	// anew, and drains how long the queues of a radio that has become slower say nothing of the
-	// wire.
-	newMaxima = 0.1
-	drains    = 2 * time.Second
+	// spareAirtime is the part of the usable airtime below which queues mean that the wire limits.
+	spareAirtime = 0.7
+	// wireConfirm is how long this must last.
+	wireConfirm = 500 * time.Millisecond
+	// wireValidMin is how long a capacity is valid. The time doubles up to wireValidMax each time
+	// that the same capacity is found.
+	wireValidMin = 30 * time.Second
+	wireValidMax = 5 * time.Minute
+	// wireHeadroom is how far the capacity may stay above the total while queues stand; it decays
+	// to that by a factor of e in wireDecayTime seconds. A capacity can be too high after shares
+	// changed, because old and new reports add up.
+	wireHeadroom, wireDecayTime = 1.06, 20.0
+	// totalSmoothing is the time constant of the total.
+	totalSmoothing = 500 * time.Millisecond
+	// standaloneChange is the relative change of the sum of standalone rates after which the wire
+	// is tested again. radioDrain is how long the queues of a radio that became slower say nothing
+	// about the wire.
+	standaloneChange = 0.1
+	radioDrain       = 2 * time.Second
 )
 
-// wire finds out what the wire carries.
+// wire estimates the capacity of the wire behind the access point.
 type wire struct {
-	capacity float64 // 0: not known to limit
-	until    time.Duration
-	belief   time.Duration
-	found    float64       // the capacity that was believed last
-	base     time.Duration // the smallest RTT of then
-	maxima   float64       // the sum of what all reach alone, then
-	active   int
+	capacity      float64 // in bit/s; 0: not known to limit
+	validUntil    time.Duration
+	validFor      time.Duration // how long the last accepted capacity is valid
+	lastAccepted  float64       // capacity in bit/s
+	base          time.Duration // base RTT when the capacity was accepted
+	standaloneSum float64       // sum of standalone rates then
+	active        int
 
-	seems bool          // it looks as if the wire limited,
-	since time.Duration // since then
-	last  time.Duration
-	total float64 // smoothed
+	suspected bool          // the wire seems to limit
+	since     time.Duration // start of the suspicion
+	last      time.Duration
+	total     float64 // smoothed
 
-	// What all reached alone a step ago, how many there were, and when it was another for as many.
-	before  float64
-	were    int
-	changed time.Duration
+	// Sum of standalone rates and number of terminals in the last step, and when the sum last
+	// changed for the same number.
+	standaloneBefore    float64
+	activeBefore        int
+	standaloneChangedAt time.Duration
 
 	noDelay, noDecay bool // rules that are switched off
 }
 
-// observe takes in what is delivered and returns the capacity, Unlimited when the wire is not known
-// to limit. From noticeable on a delay is by queues. Where others than the known terminals have
-// queues stand, they have the airtime that is not made use of.
-func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, others bool) float64 {
-	gain := min(float64(now-w.last)/float64(smoothing), 1)
+// update takes the state of a step and returns the capacity in bit/s, or Unlimited if the wire is
+// not known to limit. A delay from queueThreshold on means queues. If foreign queues stand, foreign
+// traffic uses the rest of the airtime, and no wire is suspected.
+func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Duration, foreign bool) float64 {
+	gain := min(float64(now-w.last)/float64(totalSmoothing), 1)
 	w.total += gain * (s.total - w.total)
 	since := min(now-w.last, LongestStep)
 	w.last = now
-	if s.active == w.were && otherMaxima(s.maxima, w.before) {
-		w.changed, w.seems = now, false
+	if s.active == w.activeBefore && standaloneChanged(s.standaloneSum, w.standaloneBefore) {
+		w.standaloneChangedAt, w.suspected = now, false
 	}
-	w.before, w.were = s.maxima, s.active
-	if others {
+	w.standaloneBefore, w.activeBefore = s.standaloneSum, s.active
+	if foreign {
 		w.forget()
-	} else if s.active == 0 || s.delay < noticeable || s.airtime >= wireAirtime*s.efficiency() {
-		w.seems = false
-	} else if !w.seems {
-		w.seems, w.since = true, now
+	} else if s.active == 0 || s.delay < queueThreshold || s.airtime >= spareAirtime*s.efficiency() {
+		w.suspected = false
+	} else if !w.suspected {
+		w.suspected, w.since = true, now
 	}
-	if w.capacity > 0 && s.active == w.active && (LongerPath(w.base, s.base) || otherMaxima(s.maxima, w.maxima)) {
-		// What was taken for a queue was a longer path, or what was taken for little use of the
-		// airtime much of a slower radio.
+	changed := LongerPath(w.base, s.base) || standaloneChanged(s.standaloneSum, w.standaloneSum)
+	if w.capacity > 0 && s.active == w.active && changed {
+		// The delay was that of a longer path, or the airtime was that of a slower radio.
 		w.forget()
 	}
-	limits := w.seems && now-w.since >= max(holds, s.measuring) && (w.noDelay || w.changed == 0 || now-w.changed >= drains)
+	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
+	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
-		w.believe(now)
-		w.base, w.maxima, w.active = s.base, s.maxima, s.active
-	case w.capacity > 0 && now >= w.until:
-		w.capacity, w.seems = 0, false
+		w.accept(now)
+		w.base, w.standaloneSum, w.active = s.base, s.standaloneSum, s.active
+	case w.capacity > 0 && now >= w.validUntil:
+		w.capacity, w.suspected = 0, false
 	case w.capacity > 0:
-		if most := peaks * w.total; s.delay >= noticeable && w.capacity > most && !w.noDecay {
-			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/peakTime), most)
+		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
+			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/wireDecayTime), most)
 		}
 		w.capacity = max(w.capacity, w.total)
 	}
@@ -171,19 +173,24 @@ func (w *wire) observe(now time.Duration, s state, noticeable time.Duration, oth
 	return w.capacity
 }
 
-// otherMaxima says whether what all reach alone is in sum another than it was.
-func otherMaxima(now, before float64) bool { return math.Abs(now/before-1) > newMaxima }
+// standaloneChanged says whether the sum of standalone rates changed.
+func standaloneChanged(now, before float64) bool {
+	return math.Abs(now/before-1) > standaloneChange
+}
 
-// LongerPath says whether a smallest RTT is so much above another that the path must have changed.
-func LongerPath(before, now time.Duration) bool { return now > before+before/3+3*time.Millisecond }
+// LongerPath says whether a smallest RTT is so far above another that the path must have changed.
+func LongerPath(before, now time.Duration) bool {
+	return now > before+before/3+3*time.Millisecond
+}
 
-// forget takes the wire for one that is not known to limit.
-func (w *wire) forget() { w.capacity, w.found, w.seems = 0, 0, false }
+// forget makes the wire count as unlimited.
+func (w *wire) forget() { w.capacity, w.lastAccepted, w.suspected = 0, 0, false }
 
-func (w *wire) believe(now time.Duration) {
-	w.belief = min(2*w.belief, longestBelief)
-	if w.belief == 0 || w.total < 0.8*w.found || w.total > 1.25*w.found {
-		w.belief = firstBelief
+// accept takes the present total as the capacity.
+func (w *wire) accept(now time.Duration) {
+	w.validFor = min(2*w.validFor, wireValidMax)
+	if w.validFor == 0 || w.total < 0.8*w.lastAccepted || w.total > 1.25*w.lastAccepted {
+		w.validFor = wireValidMin
 	}
-	w.capacity, w.found, w.until = w.total, w.total, now+w.belief
+	w.capacity, w.lastAccepted, w.validUntil = w.total, w.total, now+w.validFor
 }
