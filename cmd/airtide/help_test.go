@@ -24,6 +24,7 @@ import (
 	"airtide/internal/recording/trace"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/tcp"
+	"airtide/internal/view/capture"
 	"airtide/internal/view/screen"
 	"airtide/internal/view/terminal"
 )
@@ -41,7 +42,7 @@ var jsonOf = map[string]func(*testing.T) string{
 	"airtide lab list": filled[struct {
 		Results []result.Entry `json:"results"`
 	}],
-	"airtide packets":         filled[packetsJSON],
+	"airtide packets":         filled[capture.Analysis],
 	"airtide tune show":       filled[tuneList],
 	"airtide share status":    filled[statusfeed.Report],
 	"airtide timewarp status": filled[timewarp.Status],

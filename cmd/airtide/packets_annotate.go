@@ -13,6 +13,7 @@ import (
 	"airtide/internal/packets/read"
 	"airtide/internal/recording/trace"
 	"airtide/internal/units"
+	"airtide/internal/view/capture"
 	"airtide/internal/view/terminal"
 )
 
@@ -38,20 +39,20 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 		return err
 	}
 	r.warnDamage()
-	c, err := openCapture(ctx, t, path)
+	c, err := capture.Open(ctx, t, path)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	if out.path == "-" {
-		_, err := copyCapture(ctx, c, history, t.Out)
+		_, err := copyCapture(ctx, c, path, history, t.Out)
 		return err
 	}
 	file, err := out.create()
 	if err != nil {
 		return err
 	}
-	text, err := copyCapture(ctx, c, history, file)
+	text, err := copyCapture(ctx, c, path, history, file)
 	var damaged *read.Damage
 	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
 		_ = os.Remove(out.path)
@@ -61,11 +62,11 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 }
 
 // copyCapture copies up to the end or a damage, and counts.
-func copyCapture(ctx context.Context, c *capture, history *annotate.History, w io.Writer) (string, error) {
+func copyCapture(ctx context.Context, c *capture.Capture, path string, history *annotate.History, w io.Writer) (string, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	copier := &annotate.Copier{Source: c.Reader, History: history, Out: out}
-	c.source = copier
-	totals, damage, err := c.run(ctx, conn.Options{Observer: copier})
+	c.Source = copier
+	totals, damage, err := c.Run(ctx, conn.Options{Observer: copier})
 	if err != nil {
 		return "", err
 	}
@@ -73,9 +74,9 @@ func copyCapture(ctx context.Context, c *capture, history *annotate.History, w i
 		return "", fmt.Errorf("writing the copy: %w", err)
 	}
 	if copier.Commented == 0 && damage == nil {
-		return "", fmt.Errorf("the recording has none of the connections of %s at their times", c.path)
+		return "", fmt.Errorf("the recording has none of the connections of %s at their times", path)
 	}
-	return fmt.Sprintf("%d packets, %d with comments", totals.Packets, copier.Commented), c.report(damage)
+	return fmt.Sprintf("%d packets, %d with comments", totals.Packets, copier.Commented), c.Report(damage)
 }
 
 // sameFile tells whether two paths name one existing file.

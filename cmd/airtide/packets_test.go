@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/view/capture"
 )
 
 // lossyCapture is a capture of two connections, of which the second has losses.
@@ -47,14 +49,14 @@ func TestPacketsPrintsATableThatFits(t *testing.T) {
 }
 
 func TestPacketsPrintsJSON(t *testing.T) {
-	var all packetsJSON
+	var all capture.Analysis
 	if err := json.Unmarshal([]byte(mustRun(t, "packets", lossyCapture, "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
 	if len(all.Connections) != 2 || all.Totals.Packets != 700 || all.Damage != "" {
 		t.Errorf("%+v", all)
 	}
-	var one packetsJSON
+	var one capture.Analysis
 	text := mustRun(t, "packets", lossyCapture, "--json", "--connection", "2")
 	err := json.Unmarshal([]byte(text), &one)
 	if err != nil || len(one.Connections) != 1 || one.Connections[0].ID != 2 {

@@ -1,0 +1,93 @@
+package capture
+
+import (
+	"fmt"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
+)
+
+func seconds(ns int64) string { return units.ThreeDigits(float64(ns)/1e9) + " s" }
+
+// writeOverview prints the totals and the table.
+func (v *Viewer) writeOverview(totals conn.Totals) error {
+	t := v.Terminal
+	if err := t.Printf("%s  %d packets in %s; %d of TCP in %d connections\n", units.Printable(v.Path), totals.Packets,
+		seconds(max(0, totals.LastNs-totals.FirstNs)), totals.TCP, totals.Connections); err != nil {
+		return err
+	}
+	for _, note := range notes(totals) {
+		if err := t.Printf("%s\n", note); err != nil {
+			return err
+		}
+	}
+	if len(v.largest) == 0 {
+		return nil
+	}
+	table := &terminal.Table{Columns: []terminal.Column{
+		{Title: "#", Right: true},
+		{Title: "CLIENT", Least: 9},
+		{Title: "SERVER", Least: 9},
+		{Title: "SECONDS", Right: true, Optional: 1},
+		{Title: "DATA UP", Right: true},
+		{Title: "DATA DOWN", Right: true},
+		{Title: "RTT MS", Right: true},
+		{Title: "SEG/ACK", Right: true, Optional: 4},
+		{Title: "RETRANS", Right: true},
+		{Title: "DUP ACKS", Right: true, Optional: 3},
+		{Title: "REORDERED", Right: true, Optional: 5},
+		{Title: "HANDSHAKE", Optional: 6},
+		{Title: "END", Optional: 2},
+	}}
+	for _, c := range v.largest {
+		data, acks := &c.FromClient, &c.FromServer
+		if c.FromServer.DataBytes > c.FromClient.DataBytes {
+			data, acks = acks, data
+		}
+		rtt, each := "-", "-"
+		if data.RTT != nil {
+			rtt = units.ThreeDigits(data.RTT.P50 / 1000)
+		}
+		if acks.SegmentsPerAck > 0 {
+			each = units.ThreeDigits(acks.SegmentsPerAck)
+		}
+		table.Add(fmt.Sprint(c.ID), c.Client.String(), c.Server.String(),
+			units.ThreeDigits(float64(c.DurationNs())/1e9),
+			units.Size(c.FromClient.DataBytes).Short(), units.Size(c.FromServer.DataBytes).Short(), rtt, each,
+			fmt.Sprint(data.AllRetransmissions()), fmt.Sprint(acks.DupAcks), fmt.Sprint(data.OutOfOrder), c.Handshake,
+			ending(c))
+	}
+	if err := t.Table(table); err != nil {
+		return err
+	}
+	if more := totals.Connections - uint64(len(v.largest)); more > 0 {
+		return t.Printf("%d more connections with less data; --top shows more, --json all\n", more)
+	}
+	return nil
+}
+
+// notes tells about packets that were not analysed.
+func notes(totals conn.Totals) (all []string) {
+	add := func(n uint64, text string) {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, text))
+		}
+	}
+	add(totals.Other, "packets of other protocols")
+	add(totals.Cut, "packets were captured with too few bytes for a TCP header; tcpdump -s 160 suffices")
+	add(totals.Bad, "packets have malformed headers")
+	add(totals.Fragments, "packets are IP fragments")
+	add(totals.UnknownLink, "packets come from interfaces of an unknown kind")
+	add(totals.ClockStepsBack, "packets have an earlier time than the packet before")
+	add(totals.Forgotten, fmt.Sprintf("connections were ended early, because more than %d were open",
+		conn.DefaultMaxOpen))
+	return all
+}
+
+func ending(c *conn.Connection) string {
+	if c.EndBy == "" || c.End == "refused" {
+		return c.End
+	}
+	return c.End + " by " + c.EndBy
+}
