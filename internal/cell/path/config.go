@@ -20,12 +20,15 @@ type Config struct {
 	Held bool
 }
 
-// Wire is an Ethernet link with the FIFO in front of it.
+// Wire is an Ethernet link with the queue in front of it, a FIFO unless HostFair is set.
 type Wire struct {
 	// RateBps in bit/s of the wire itself, 100e6 for 100BASE-TX. Zero is a wire that takes no time.
 	RateBps int64 `json:"rate_bps"`
 	// Limit bounds the packets that wait for the wire, without the packet in transmission.
 	Limit queue.Limit `json:"limit"`
+	// HostFair lets terminals take turns and keeps their queues short, in place of the FIFO. It
+	// holds for the whole run, with the first limit; without a limit it has 10240 packets.
+	HostFair bool `json:"host_fair,omitempty"`
 }
 
 // Line is the path of one terminal. A packet is lost before the wire and delayed behind it.
@@ -116,6 +119,9 @@ func (c Config) Validate() error {
 				"change %d of the schedule: %d ns is before the one ahead of it, at %d ns; put them in order of time",
 				i, change.AtNs, beforeNs,
 			)
+		}
+		if change.Wire != nil && change.Wire.HostFair != c.Wire.HostFair {
+			return fmt.Errorf("change %d of the schedule: it changes the discipline of the wire's queue", i)
 		}
 		beforeNs = change.AtNs
 	}

@@ -27,6 +27,7 @@ type Callbacks struct {
 type Path struct {
 	callbacks Callbacks
 	wire      wire
+	fair      *hostFair // the queue of a wire with HostFair; nil for a FIFO
 	lines     []line
 	schedule  []Change
 	held      bool
@@ -65,6 +66,9 @@ func New(c Config, random *rand.PCG, callbacks Callbacks) (*Path, error) {
 		callbacks: callbacks, wire: wire{Wire: c.Wire}, lines: make([]line, len(c.Lines)), schedule: c.Schedule,
 		held: c.Held,
 	}
+	if c.Wire.HostFair {
+		p.fair = newHostFair(c.Wire, len(c.Lines), p.dropFromWire)
+	}
 	for i, l := range c.Lines {
 		p.lines[i] = line{Line: l, random: rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))}
 	}
@@ -97,12 +101,28 @@ func (p *Path) Push(packet *queue.Packet, nowNs int64) {
 		p.callbacks.Drop(packet, queue.PlacePath, nowNs)
 		return
 	}
-	endNs, ok := p.wire.enter(p.number, packet.Length, nowNs)
-	if !ok {
-		l.counters.QueueDropped++
-		p.callbacks.Drop(packet, queue.PlaceWireQueue, nowNs)
+	if p.fair != nil {
+		p.fair.Push(packet, nowNs)
+		p.transmit(nowNs)
 		return
 	}
+	endNs, ok := p.wire.enter(p.number, packet.Length, nowNs)
+	if !ok {
+		p.dropFromWire(packet, queue.PlaceWireQueue, nowNs)
+		return
+	}
+	p.leave(packet, endNs)
+}
+
+func (p *Path) dropFromWire(packet *queue.Packet, _ queue.Place, atNs int64) {
+	p.lines[packet.Station].counters.QueueDropped++
+	p.callbacks.Drop(packet, queue.PlaceWireQueue, atNs)
+}
+
+// leave puts a packet, and its copy if the line duplicates it, into its line. endNs is the time at
+// which its last bit leaves the wire.
+func (p *Path) leave(packet *queue.Packet, endNs int64) {
+	l := &p.lines[packet.Station]
 	var second *queue.Packet
 	if l.Duplicate > 0 && l.random.Float64() < l.Duplicate {
 		if second = p.callbacks.Copy(packet); second != nil {
@@ -143,7 +163,7 @@ func (p *Path) Next() int64 {
 	if e := p.first(); e != nil {
 		next = e.atNs
 	}
-	return min(next, p.changeNs())
+	return min(next, p.changeNs(), p.freeNs())
 }
 
 // changeNs returns the time of the next change in the schedule, or never.
@@ -166,8 +186,12 @@ func (p *Path) Advance(nowNs int64) {
 	for {
 		e := p.first()
 		// A change comes before arrivals of the same time.
-		if at := p.changeNs(); at <= nowNs && at != never && (e == nil || at <= e.atNs) {
+		if at := p.changeNs(); at <= nowNs && at != never && (e == nil || at <= e.atNs) && at <= p.freeNs() {
 			p.change()
+			continue
+		}
+		if at := p.freeNs(); at <= nowNs && at != never && (e == nil || at <= e.atNs) {
+			p.transmit(at)
 			continue
 		}
 		if e == nil || e.atNs > nowNs {
@@ -235,6 +259,10 @@ func (p *Path) Settle(nowNs int64) { p.latestNs = max(p.latestNs, nowNs) }
 // WireStatistics returns the statistics of the queue before the wire, up to the latest handled
 // time.
 func (p *Path) WireStatistics() *queue.Statistics {
+	if p.fair != nil {
+		s := p.fair.Statistics()
+		return &s
+	}
 	p.wire.settle(p.latestNs)
 	return &p.wire.statistics
 }
@@ -245,6 +273,9 @@ func (p *Path) Counters(station int) Counters { return p.lines[station].counters
 // UnderWay is the number of packets that have entered and not arrived.
 func (p *Path) UnderWay() int {
 	n := 0
+	if p.fair != nil {
+		n = p.fair.Len()
+	}
 	for i := range p.lines {
 		n += p.lines[i].fifo.count + len(p.lines[i].late)
 	}

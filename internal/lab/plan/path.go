@@ -10,7 +10,9 @@ import (
 // override them; up is towards the servers.
 type Path struct {
 	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
-	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in front of the wire, in each direction. Default 1000 packets."`
+	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the queue in front of the wire, in each direction. Default 1000 packets."`
+	// Discipline holds for both directions.
+	Discipline WireDiscipline `json:"discipline,omitzero" jsonschema:"Of the queue in front of the wire, in each direction: fifo (default), or host_fair: terminals take turns, and CoDel keeps their flows' queues short, as CAKE does."`
 	Added
 	Up        WireDirection       `json:"up,omitzero" jsonschema:"What differs towards the servers."`
 	Down      WireDirection       `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
@@ -19,10 +21,21 @@ type Path struct {
 	Stalls    Stalls              `json:"stalls,omitzero" jsonschema:"Times in which nothing passes."`
 }
 
+// WireDiscipline is the queueing discipline in front of the wire.
+type WireDiscipline string
+
+// The disciplines.
+const (
+	WireFIFO WireDiscipline = "fifo"
+	HostFair WireDiscipline = "host_fair"
+)
+
+func (*WireDiscipline) choices() []string { return []string{string(WireFIFO), string(HostFair)} }
+
 // WireDirection is one direction of the path.
 type WireDirection struct {
 	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the wire in this direction."`
-	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the FIFO in this direction."`
+	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the queue in this direction."`
 	OneWay
 }
 
@@ -97,9 +110,11 @@ type LineStep struct {
 
 // Wire is the shared wire in one direction.
 type Wire struct {
-	Rate  Rate       `json:"rate"`
-	Queue Limit      `json:"queue"`
-	Steps []WireStep `json:"steps,omitzero"`
+	Rate  Rate  `json:"rate"`
+	Queue Limit `json:"queue"`
+	// HostFair lets terminals take turns.
+	HostFair bool       `json:"host_fair,omitzero"`
+	Steps    []WireStep `json:"steps,omitzero"`
 }
 
 // WireStep is the wire's rate after a time.
@@ -200,7 +215,9 @@ func (p *Path) lines(terminal, group string, d direction) []LineStep {
 // wire returns the shared wire in one direction.
 func (p *Path) wire(d direction) Wire {
 	own := towards(d, p.Up, p.Down)
-	w := Wire{Rate: cmp.Or(own.Rate, p.Rate), Queue: cmp.Or(own.Queue, p.Queue)}
+	w := Wire{
+		Rate: cmp.Or(own.Rate, p.Rate), Queue: cmp.Or(own.Queue, p.Queue), HostFair: p.Discipline == HostFair,
+	}
 	for _, s := range p.Schedule {
 		if s.Rate > 0 {
 			w.Steps = append(w.Steps, WireStep{s.At, s.Rate})

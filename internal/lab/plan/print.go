@@ -39,7 +39,11 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 		}
 		out.row("cell", string(first.Band), fmt.Sprintf("%s of %s%s", ap.Discipline, ap.Queue, remedies))
 	}
-	out.row("path", first.WireUp.Rate.String(), fmt.Sprintf("FIFO of %s", first.WireUp.Queue))
+	wireDiscipline := "FIFO"
+	if first.WireUp.HostFair {
+		wireDiscipline = string(HostFair)
+	}
+	out.row("path", first.WireUp.Rate.String(), fmt.Sprintf("%s of %s", wireDiscipline, first.WireUp.Queue))
 	for _, f := range first.Flows {
 		out.row("flow", f.Name, f.describe())
 	}

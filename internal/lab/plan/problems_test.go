@@ -378,7 +378,7 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 		},
 		{
 			"sweep over an unknown field", "over: path.rtt", "over: path.rttt",
-			`path.rttt: found the unknown field "rttt", expected one of: rate, queue, rtt`,
+			`path.rttt: found the unknown field "rttt", expected one of: rate, queue, discipline, rtt`,
 		},
 		{
 			"sweep over repeats", "over: path.rtt", "over: repeats",

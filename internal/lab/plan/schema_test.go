@@ -61,7 +61,8 @@ func schema(t *testing.T) *jsonschema.Schema {
 	)
 	add(reflect.TypeFor[Share](), orNumber(text(`^`+units.NumberPattern+` *%$`), 0, 1))
 	for _, c := range []choice{
-		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(SuperPackets), new(Protocol),
+		new(Attachment), new(Standard), new(Category), new(Band), new(Discipline), new(WireDiscipline),
+		new(SuperPackets), new(Protocol),
 		new(Direction), new(Quantity), new(Take), new(Spread), new(FigureKind), new(CongestionKind),
 		new(MachineKind), new(RTO), new(CUBICTime),
 	} {

@@ -106,7 +106,9 @@ func radio(r plan.RadioSetup) *cell.Radio {
 func wire(w plan.Wire) []cell.WireStep {
 	at := func(s cell.WireStep) int64 { return s.AtNs }
 	step := func(ns plan.Duration, rate plan.Rate) cell.WireStep {
-		return cell.WireStep{AtNs: int64(ns), Wire: path.Wire{RateBps: int64(rate), Limit: limit(w.Queue)}}
+		return cell.WireStep{AtNs: int64(ns), Wire: path.Wire{
+			RateBps: int64(rate), Limit: limit(w.Queue), HostFair: w.HostFair,
+		}}
 	}
 	steps := []cell.WireStep{step(0, w.Rate)}
 	for _, s := range w.Steps {
