@@ -14,8 +14,8 @@ import (
 
 const root = "../.."
 
-// pages returns the text of README.md and of every page below docs, by its path from the
-// repository's root.
+// pages returns the text of the pages at the top and of every page below docs, by its path from
+// the repository's root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -26,7 +26,9 @@ func pages(t *testing.T) map[string]string {
 		}
 		all[path] = string(text)
 	}
-	read("README.md")
+	for _, top := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		read(top)
+	}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".md" {
 			relative, _ := filepath.Rel(root, path)
@@ -104,7 +106,7 @@ func TestEveryPageIsReached(t *testing.T) {
 	}
 	follow("docs/index.md")
 	for path := range all {
-		if !reached[path] && path != "README.md" {
+		if !reached[path] && strings.HasPrefix(path, "docs/") {
 			t.Errorf("no link leads from docs/index.md to %s", path)
 		}
 	}
