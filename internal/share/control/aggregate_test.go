@@ -39,7 +39,7 @@ func TestQueuesHoldWhatTheNumberOfTerminalsNeeds(t *testing.T) {
 	// Nothing jumps where a cell becomes one of unlike terminals.
 	for mean := 0.5; mean < 0.99; mean += 0.01 {
 		if step := queuedPackets(0.1, mean) - queuedPackets(0.1, mean+0.01); step < 0 || step > 5 {
-			t.Errorf("at a mean share of %.2f of the greatest it is %.1f packets more than at %.2f", mean, step, mean+0.01)
+			t.Errorf("at a mean share of %.2f of the greatest: %.1f packets more than at %.2f", mean, step, mean+0.01)
 		}
 	}
 }
@@ -59,7 +59,10 @@ func TestWindowsAreWholeWhereSharesAreAlike(t *testing.T) {
 	} {
 		var all []Terminal
 		for i, m := range c.maxima {
-			all = append(all, Terminal{Source: source(i), Max: m, Rate: m / 4, Demand: allocate.Unlimited, MinRTT: 2 * time.Millisecond, Single: c.single})
+			all = append(all, Terminal{
+				Source: source(i), Max: m, Rate: m / 4, Demand: allocate.Unlimited,
+				MinRTT: 2 * time.Millisecond, Single: c.single,
+			})
 		}
 		d, err := NewController(Options{}).Step(time.Second, 0, all)
 		if err != nil || d.Whole != c.whole {

@@ -88,14 +88,17 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	const inTurn, usual, before = 1e6, 20e6, 600e3
 	const foreign = 60 * time.Millisecond
-	f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: 2 * time.Millisecond, Rate: usual, LastRTT: 200 * time.Millisecond}}
+	f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{
+		BaseRTT: 2 * time.Millisecond, Rate: usual, LastRTT: 200 * time.Millisecond,
+	}}
 	c := New(Config{})
 	c.flows.Add(f)
 	c.elapsed, c.share = 100*time.Millisecond, usual
 	p := c.baseRTT.path(flow.Key{ID: 1})
 	window := func(share float64) float64 {
 		f.Send.ActiveUntil = time.Minute
-		return c.flowWindows(time.Second, false, 1, false, func(float64, time.Duration) float64 { return share })[0].bytes
+		all := c.flowWindows(time.Second, false, 1, false, func(float64, time.Duration) float64 { return share })
+		return all[0].bytes
 	}
 	if got := window(before); got != before {
 		t.Fatalf("a window of %.0f bytes with nobody else", got)
@@ -104,7 +107,7 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	p.foreignRTT, f.Send.Rate = foreign, inTurn
 	for range 3 {
 		if got := window(before / 10); got != before {
-			t.Errorf("a window of %.0f bytes after the probe that found foreign queues, want %.0f", got, float64(before))
+			t.Errorf("%.0f bytes after the probe that found foreign queues, want %.0f", got, float64(before))
 		}
 	}
 	p.missed = true
@@ -182,7 +185,7 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 		*core.baseRTT.path(flow.Key{ID: 1}) = path{foreignRTT: 60 * time.Millisecond, probeSum: c.rtt, probeSteps: 1}
 		core.probe.active = probe.Active{Kind: message.RTTProbe}
 		if core.measure(time.Minute, Inputs{}); core.baseRTT.interval.every != c.want {
-			t.Errorf("after a probe with RTTs of %s the next comes after %s, want %s", c.rtt, core.baseRTT.interval.every, c.want)
+			t.Errorf("RTTs of %s: next probe after %s, want %s", c.rtt, core.baseRTT.interval.every, c.want)
 		}
 	}
 }
@@ -202,10 +205,10 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 		delay        time.Duration
 		doubted, own bool // of this terminal, and what it says to the others
 	}{
-		{"just after somebody has begun to take part", true, begun + joinTime/2, rttProbeMin, 60 * time.Millisecond, false, true},
+		{"a terminal has just joined", true, begun + joinTime/2, rttProbeMin, 60 * time.Millisecond, false, true},
 		{"another has seen them", true, begun + joinTime, rttProbeForeign, 60 * time.Millisecond, true, false},
-		{"nobody has, the last time", false, begun + joinTime + rttProbeMin, rttProbeMin, 60 * time.Millisecond, true, false},
-		{"nobody has twice", false, begun + joinTime + 2*rttProbeMin, rttProbeMin, 0, true, false},
+		{"a probe found none", false, begun + joinTime + rttProbeMin, rttProbeMin, 60 * time.Millisecond, true, false},
+		{"two probes found none", false, begun + joinTime + 2*rttProbeMin, rttProbeMin, 0, true, false},
 	} {
 		core := New(Config{Weight: 1})
 		r := &core.baseRTT
@@ -213,7 +216,8 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 		r.reported = reportedForeign{60 * time.Millisecond, begun + joinTime, true}
 		r.reported.update(c.now, peers(c.sees))
 		if got := r.pause(c.now); got != c.pause || r.reported.delay != c.delay {
-			t.Errorf("%s: the next probe comes after %s, want %s; the delay is %s, want %s", c.name, got, c.pause, r.reported.delay, c.delay)
+			t.Errorf("%s: next probe after %s, want %s; delay %s, want %s",
+				c.name, got, c.pause, r.reported.delay, c.delay)
 		}
 		*r.path(flow.Key{ID: 1}) = path{foreignRTT: time.Second, missed: c.doubted}
 		if got := core.report().ForeignQueues; got != c.own {

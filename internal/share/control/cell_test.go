@@ -19,7 +19,7 @@ type testCell struct {
 	wire     float64 // bit/s
 	wireFree time.Duration
 	stations []*testStation
-	turns    []int // whose turns are left of a round, in random order; one more than there are stations is the access point's
+	turns    []int // left of a round, in random order; the number of stations means the access point
 	random   *rand.Rand
 }
 
@@ -145,7 +145,10 @@ func source(i int) netip.AddrPort {
 // reports is what all stations say of the time since their last report.
 func (c *testCell) reports(since time.Duration) (all []Terminal) {
 	for i, s := range c.stations {
-		t := Terminal{Source: source(i), Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(), Demand: allocate.Unlimited, MinRTT: s.least()}
+		t := Terminal{
+			Source: source(i), Max: s.alone(), Rate: float64(s.acked*packetBits) / since.Seconds(),
+			Demand: allocate.Unlimited, MinRTT: s.least(),
+		}
 		if s.away {
 			t.Demand = 0
 		}

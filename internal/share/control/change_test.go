@@ -29,7 +29,8 @@ func (c *testCell) follows(t *testing.T, what string, before []float64, rates []
 			}
 		}
 		if last > 2 || overshoot > 0.1 {
-			t.Errorf("%s: station %d comes to %.4g Mbit/s in %.1f s, and up to %.0f %% beyond", what, i+1, final[i]/1e6, last, 100*overshoot)
+			t.Errorf("%s: station %d reaches %.4g Mbit/s in %.1f s, overshoot %.0f %%",
+				what, i+1, final[i]/1e6, last, 100*overshoot)
 		}
 	}
 	if j := c.jainOfPresent(final); j < 0.97 {

@@ -51,7 +51,8 @@ func TestBoundsAreComparedWithNone(t *testing.T) {
 			t.Errorf("%s: found %v, %+v", c.what, found, e)
 		}
 		near := func(got, want float64) bool { return got > 0.999*want && got < 1.001*want }
-		if !near(e.With.Total, c.with.Total) || !near(e.Without.Total, c.without.Total) || !near(float64(e.Without.RTT), float64(c.without.RTT)) {
+		if !near(e.With.Total, c.with.Total) || !near(e.Without.Total, c.without.Total) ||
+			!near(float64(e.Without.RTT), float64(c.without.RTT)) {
 			t.Errorf("%s: %+v", c.what, e)
 		}
 	}
@@ -118,7 +119,8 @@ func TestWhoHasLessThanWithoutBounds(t *testing.T) {
 		}
 	}
 	j := verdict{}
-	less, enough := Benefit{Least: 0.9, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}, Benefit{Least: 1, Without: CellMean{Total: 1}, With: CellMean{Total: 1}}
+	one := CellMean{Total: 1}
+	less, enough := Benefit{Least: 0.9, Without: one, With: one}, Benefit{Least: 1, Without: one, With: one}
 	for i, e := range []Benefit{less, enough, less, enough} {
 		if why := j.Judge(e, true); why != "" {
 			t.Errorf("trial %d: %s, and never twice in a row", i+1, why)

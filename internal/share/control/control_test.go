@@ -49,7 +49,8 @@ func TestEqualAirtimeInACellOfUnlikeStations(t *testing.T) {
 	rates := c.run(20 * time.Second)
 	late := mean(rates, 100)
 	if total := sum(late); total < 2*alike || total < 0.85*c.equalAirtime() {
-		t.Errorf("%.0f Mbit/s in all, %.0f without control, %.0f with equal airtime", total/1e6, alike/1e6, c.equalAirtime()/1e6)
+		t.Errorf("%.0f Mbit/s in all, %.0f without control, %.0f with equal airtime",
+			total/1e6, alike/1e6, c.equalAirtime()/1e6)
 	}
 	if j := c.jain(late); j < 0.98 {
 		t.Errorf("Jain's index of airtime is %.3f (%v)", j, late)
@@ -229,7 +230,8 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 		return d
 	}
 	all := decide(true, true, true, true, true, true, true, true, true, true)
-	if want := 13900800 * time.Nanosecond; math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
+	const want = 13900800 * time.Nanosecond
+	if math.Abs(all.Share/2.5e6-1) > 1e-6 || (all.QueueTarget-want).Abs() > time.Microsecond {
 		t.Errorf("a share of %.3g and a queue target of %s, want 2.5 Mbit/s and %s", all.Share, all.QueueTarget, want)
 	}
 	but := decide(true, true, true, true, true, true, true, true, true, false)
@@ -288,11 +290,12 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 				suspectFor = now - began
 			}
 			if c.measured && now > began && d.Correction > 1.2 {
-				t.Fatalf("%s: windows are drawn up by %g in queues, which hides what has become slower", c.what, d.Correction)
+				t.Fatalf("%s: a correction of %g in queues hides the slower terminal", c.what, d.Correction)
 			}
 		}
 		if (wire-c.wire).Abs() > 300*time.Millisecond || (suspectFor-c.suspectFor).Abs() > 300*time.Millisecond {
-			t.Errorf("%s: the wire is believed to limit after %s, and the path is doubted after %s; want %s and %s", c.what, wire, suspectFor, c.wire, c.suspectFor)
+			t.Errorf("%s: the wire limits after %s, the path is suspected after %s; want %s and %s",
+				c.what, wire, suspectFor, c.wire, c.suspectFor)
 		}
 	}
 }
@@ -301,7 +304,8 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 // less than their shares.
 func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	k := NewController(Options{})
-	maxima, rates, rtt := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
+	rtt := 15 * time.Millisecond
+	maxima, rates := []float64{500e6, 500e6, 500e6, 50e6}, []float64{110e6, 110e6, 110e6, 11e6}
 	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
 		switch now {
 		case 5 * time.Second:
@@ -329,7 +333,9 @@ func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	capacity := math.Inf(1)
 	run := func(total float64, delay, length time.Duration) {
 		for end := now + length; now < end; now += 100 * time.Millisecond {
-			s := cellState{active: 4, total: total, airtime: 0.5, delay: delay, base: 2 * time.Millisecond, standaloneSum: 1e9}
+			s := cellState{
+				active: 4, total: total, airtime: 0.5, delay: delay, base: 2 * time.Millisecond, standaloneSum: 1e9,
+			}
 			capacity = w.update(now, s, 30*time.Millisecond, false)
 		}
 	}
@@ -342,10 +348,10 @@ func TestAPeakOfReportsIsForgotten(t *testing.T) {
 	peak := capacity
 	run(carries, short, 2*time.Second)
 	if peak < 1.12*carries || capacity != peak {
-		t.Errorf("%.1f Mbit/s after a peak, and %.1f without queues, which say nothing of the wire", peak/1e6, capacity/1e6)
+		t.Errorf("%.1f Mbit/s after a peak, and %.1f without queues, which must not matter", peak/1e6, capacity/1e6)
 	}
 	run(carries, queued, 3*time.Second)
 	if capacity < carries || capacity > 1.07*carries {
-		t.Errorf("the wire is taken to carry %.1f Mbit/s 3 s after a peak, want %.1f to 7 %% more", capacity/1e6, carries/1e6)
+		t.Errorf("a wire of %.1f Mbit/s 3 s after a peak, want %.1f to 7 %% more", capacity/1e6, carries/1e6)
 	}
 }

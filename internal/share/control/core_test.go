@@ -61,7 +61,8 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		} {
 			core.probe.active = part.phase
 			for range part.steps {
-				core.compareBenefit(now, in, []Terminal{{Rate: part.total / 2, RTT: 20 * time.Millisecond}, {Rate: part.total / 2, RTT: 20 * time.Millisecond}})
+				half := Terminal{Rate: part.total / 2, RTT: 20 * time.Millisecond}
+				core.compareBenefit(now, in, []Terminal{half, half})
 				now += step
 			}
 		}
@@ -69,12 +70,15 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 			t.Fatalf("%s: effect %+v", c.what, core.benefit.last)
 		}
 		free := func(at time.Duration) bool {
-			return core.schedule.Active(at).Kind == message.ReleaseProbe && core.schedule.Announced(at).At(at).Kind == message.ReleaseProbe
+			return core.schedule.Active(at).Kind == message.ReleaseProbe &&
+				core.schedule.Announced(at).At(at).Kind == message.ReleaseProbe
 		}
 		if free(now) != c.release || free(now+releaseTime-time.Second) != c.release || free(now+releaseTime) {
-			t.Errorf("%s: all are free now %t, in the end %t, afterwards %t", c.what, free(now), free(now+releaseTime-time.Second), free(now+releaseTime))
+			t.Errorf("%s: released now %t, at the end %t, afterwards %t",
+				c.what, free(now), free(now+releaseTime-time.Second), free(now+releaseTime))
 		}
-		told := len(core.notices) == 1 && strings.Contains(core.notices[0], "do not help: 90 Mbit/s in all with bounds, 120 without; windows are released for 5m0s")
+		const notice = "do not help: 90 Mbit/s in all with bounds, 120 without; windows are released for 5m0s"
+		told := len(core.notices) == 1 && strings.Contains(core.notices[0], notice)
 		if told != c.release || (core.benefit.boundSince == 0) != c.release {
 			t.Errorf("%s: it said %q", c.what, core.notices)
 		}
@@ -118,14 +122,16 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		}
 		for trial := range 2 {
 			run(probe.Active{}, c.slow, 15*time.Second)
-			run(probe.Active{Kind: message.ReleaseProbe, Begin: now, End: now + foreignReleaseProbeLength}, 20e6, foreignReleaseProbeLength)
+			release := probe.Active{Kind: message.ReleaseProbe, Begin: now, End: now + foreignReleaseProbeLength}
+			run(release, 20e6, foreignReleaseProbeLength)
 			run(probe.Active{}, c.slow, step)
 			released := core.schedule.Active(now).Kind == message.ReleaseProbe
 			if want := c.lets && c.session == 1 && trial == 1; released != want || (len(core.notices) > 0) != want {
 				t.Errorf("%s: after trial %d all are free %t, it said %q", c.what, trial+1, released, core.notices)
 			}
 		}
-		if told := strings.Contains(core.benefit.releaseReason(now), "a terminal has 0.88 of its rate without"); told != c.lets {
+		told := strings.Contains(core.benefit.releaseReason(now), "a terminal has 0.88 of its rate without")
+		if told != c.lets {
 			t.Errorf("%s: its status says %q", c.what, core.benefit.releaseReason(now))
 		}
 		if again := core.benefit.releaseReason(now + releaseTime + time.Second); strings.Contains(again, "help") {
@@ -154,7 +160,7 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 		{"it was tried", time.Hour, time.Hour, foreignProbeEvery / 2, false, 0, false, false},
 		{"it was tried long ago", time.Hour, time.Hour, foreignProbeEvery, false, 0, true, false},
 		{"somebody had less", time.Hour, time.Hour, firstForeignProbe, true, foreignProbeEvery, true, true},
-		{"somebody had less, and others' queues are there still", time.Hour, time.Hour, firstForeignProbe, true, time.Second, true, false},
+		{"one had less, foreign queues stand", time.Hour, time.Hour, firstForeignProbe, true, time.Second, true, false},
 		{"somebody had less just now", time.Hour, time.Hour, firstForeignProbe / 2, true, time.Second, false, false},
 	} {
 		const now = 10 * time.Hour
@@ -169,7 +175,8 @@ func TestBesideOthersItIsTriedSooner(t *testing.T) {
 			w.judged.Judge(less, true)
 		}
 		if w.wantsReleaseProbe(now) != c.tries || w.wantsSecondRTTProbe(ago(c.looked)) != c.looks {
-			t.Errorf("%s: tries %t, looks again %t", c.what, w.wantsReleaseProbe(now), w.wantsSecondRTTProbe(ago(c.looked)))
+			t.Errorf("%s: release probe %t, second RTT probe %t",
+				c.what, w.wantsReleaseProbe(now), w.wantsSecondRTTProbe(ago(c.looked)))
 		}
 	}
 }

@@ -47,7 +47,10 @@ func TestNoWireIsFoundByOldReports(t *testing.T) {
 		c := NewController(Options{})
 		all := make([]Terminal, 16)
 		for i := range all {
-			all[i] = Terminal{Max: 338e6, Demand: allocate.Unlimited, MinRTT: 3 * time.Millisecond, RTT: 80 * time.Millisecond, Rate: 5e6, Period: period}
+			all[i] = Terminal{
+				Max: 338e6, Demand: allocate.Unlimited, MinRTT: 3 * time.Millisecond, RTT: 80 * time.Millisecond,
+				Rate: 5e6, Period: period,
+			}
 		}
 		all[0].Rate, all[0].Period = 0, 0
 		const step = 100 * time.Millisecond

@@ -18,7 +18,8 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	p.foreignRTT = 60 * time.Millisecond
 	c.baseRTT.interval = probeInterval{at: now, every: rttProbeForeign}
 	step := func(state message.State) {
-		c.measure(now, Inputs{Peers: []message.Peer{{Report: message.Report{Session: 7, State: state}, HeardNs: int64(now)}}})
+		peer := message.Peer{Report: message.Report{Session: 7, State: state}, HeardNs: int64(now)}
+		c.measure(now, Inputs{Peers: []message.Peer{peer}})
 	}
 	step(message.Observing)
 	if p.missed || c.baseRTT.interval.every != rttProbeForeign {

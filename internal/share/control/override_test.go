@@ -27,7 +27,13 @@ func TestWindowsOfAProbe(t *testing.T) {
 		bytes  uint32
 	}{
 		{"no probe", probe.Active{}, 0, SendBound{Packets: 100}, 50 * 1448},
-		{"own rate probe", probe.Active{Kind: message.RateProbe, Own: true}, 0, SendBound{Packets: 400, Least: 400}, 200 * 1448},
+		{
+			"own rate probe",
+			probe.Active{Kind: message.RateProbe, Own: true},
+			0,
+			SendBound{Packets: 400, Least: 400},
+			200 * 1448,
+		},
 		{"another's rate probe", probe.Active{Kind: message.RateProbe}, 0, SendBound{Packets: 100, Pause: true}, 1448},
 		{
 			"RTT probe",
@@ -46,11 +52,12 @@ func TestWindowsOfAProbe(t *testing.T) {
 	}
 	// A window that is smaller already does not grow in an RTT probe.
 	core := &Core{config: told, probe: probeState{active: probe.Active{Kind: message.RTTProbe}}}
-	if send, bytes := override(core, LeastWindow, LeastWindow*1448); send.Packets != LeastWindow || bytes != LeastWindow*1448 {
+	send, bytes := override(core, LeastWindow, LeastWindow*1448)
+	if send.Packets != LeastWindow || bytes != LeastWindow*1448 {
 		t.Errorf("small windows in an RTT probe: %+v, %d bytes", send, bytes)
 	}
 	// While the standalone rate is unknown, both together hold an A-MPDU at least.
-	send, bytes := override(&Core{}, 10, 10*1448)
+	send, bytes = override(&Core{}, 10, 10*1448)
 	if send.Packets != unknownPackets/2 || bytes != unknownPackets/2*1448 {
 		t.Errorf("unknown standalone rate: %+v, %d bytes", send, bytes)
 	}

@@ -46,7 +46,8 @@ func TestOutputsFollowFromInputs(t *testing.T) {
 	const seeds, steps, later = 100, 300, time.Hour
 	for seed := range uint64(seeds) {
 		walk, config := scenario.NewWalk(seed, 0)
-		core, same, reversed, shifted := control.New(config), control.New(config), control.New(config), control.New(config)
+		core, same := control.New(config), control.New(config)
+		reversed, shifted := control.New(config), control.New(config)
 		for step := range steps {
 			in := walk.Step()
 			want := text(t, core.Step(walk.Now, in), 0)
@@ -198,7 +199,8 @@ func hostilePeers(now time.Duration, kind message.ProbeKind) (all []message.Peer
 		all = append(all, message.Peer{
 			Source: scenario.Address(i + 2), HeardNs: int64(now),
 			Report: message.Report{
-				Session: session, State: message.Controlling, MaxKbps: 100_000, Weight: 1000, PeriodMs: 200, UploadKbps: 1000,
+				Session: session, State: message.Controlling, MaxKbps: 100_000,
+				Weight: 1000, PeriodMs: 200, UploadKbps: 1000,
 				Probe: message.ProbeIn(kind, time.Duration(i)*50*time.Millisecond, time.Second),
 			},
 		})
@@ -216,10 +218,12 @@ func TestHostilePeersHoldNobodyBack(t *testing.T) {
 		for now := time.Duration(0); now < length; now += every {
 			out := core.Step(now, control.Inputs{
 				Flows: []flow.Sample{{
-					ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(100), MSS: 1448, SendRate: 50e6, Greedy: true,
+					ID: tcp.FlowID(1), Local: scenario.Address(1), Remote: scenario.Address(100), MSS: 1448,
+					SendRate: 50e6, Greedy: true,
 					MinRTT: 2 * time.Millisecond, MeanRTT: 10 * time.Millisecond, LeastRTT: 5 * time.Millisecond,
 				}},
-				Host: flow.HostSample{SendRate: 50e6}, Peers: hostilePeers(now, kind), SilenceLimit: time.Second, Ready: true,
+				Host: flow.HostSample{SendRate: 50e6}, Peers: hostilePeers(now, kind),
+				SilenceLimit: time.Second, Ready: true,
 			})
 			if out.View.Probe == kind {
 				held += every

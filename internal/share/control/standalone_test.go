@@ -20,7 +20,9 @@ func solo(m *standaloneEstimator, now time.Duration, rate float64, delay time.Du
 		}
 		m.Step(t, step, phase, standaloneSample{Rate: r, Smooth: r, Greedy: true, Delay: delay, RTT: 2 * ms})
 	}
-	return m.Step(phase.End+step, step, probe.Active{}, standaloneSample{Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms})
+	return m.Step(phase.End+step, step, probe.Active{}, standaloneSample{
+		Rate: rate / 4, Smooth: rate / 4, Greedy: true, Delay: delay, RTT: 2 * ms,
+	})
 }
 
 func (m *standaloneEstimator) near(want float64) bool { return math.Abs(m.Value()-want) < 1 }
@@ -46,10 +48,12 @@ func TestTheMaximumIsWhatATurnShows(t *testing.T) {
 		t.Error("the first turn is to be confirmed soon")
 	}
 	solo(&m, 11*time.Second, 100e6, 8*ms)
-	if m.Due(60*time.Second, 4, Decision{Correction: 1}) || !m.Due(73*time.Second, 4, Decision{Correction: 1}) || m.Due(73*time.Second, 10, Decision{Correction: 1}) {
+	usual := Decision{Correction: 1}
+	if m.Due(60*time.Second, 4, usual) || !m.Due(73*time.Second, 4, usual) || m.Due(73*time.Second, 10, usual) {
 		t.Error("it is to be measured anew after a minute, or 15 s for each terminal")
 	}
-	if !m.Due(30*time.Second, 4, Decision{Correction: 2.5}) || !m.Due(30*time.Second, 4, Decision{Correction: 0.4}) || m.Due(14*time.Second, 4, Decision{Correction: 2.5}) {
+	high, low := Decision{Correction: 2.5}, Decision{Correction: 0.4}
+	if !m.Due(30*time.Second, 4, high) || !m.Due(30*time.Second, 4, low) || m.Due(14*time.Second, 4, high) {
 		t.Error("windows that have to be corrected by much say that it has changed")
 	}
 	// Somebody did not hear of the turn: once is not believed.
@@ -164,8 +168,15 @@ func TestAFallOfTheOwnRateIsNoticed(t *testing.T) {
 	}{
 		{"it has its share", []part{{time.Minute, 0.95, true}}, 0},
 		{"it falls for good", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, true}}, 1},
-		{"it falls twice", []part{{5 * time.Second, 0.95, true}, {5 * time.Second, 0.2, true}, {5 * time.Second, 1, true}, {5 * time.Second, 0.3, true}}, 2},
-		{"it falls for a moment", []part{{5 * time.Second, 0.95, true}, {900 * ms, 0.2, true}, {5 * time.Second, 0.95, true}}, 0},
+		{"it falls twice", []part{
+			{5 * time.Second, 0.95, true},
+			{5 * time.Second, 0.2, true},
+			{5 * time.Second, 1, true},
+			{5 * time.Second, 0.3, true},
+		}, 2},
+		{"it falls for a moment", []part{
+			{5 * time.Second, 0.95, true}, {900 * ms, 0.2, true}, {5 * time.Second, 0.95, true},
+		}, 0},
 		{"it has less to carry", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.2, false}}, 0},
 		{"it never had its share", []part{{time.Minute, 0.3, true}}, 0},
 		{"it has less, as when others begin", []part{{5 * time.Second, 0.95, true}, {time.Minute, 0.6, true}}, 0},

@@ -2,6 +2,7 @@ package control
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 			PeriodMs: 200, MaxKbps: 25_000, UploadKbps: kbps, ApplicationLimited: true, DemandKbps: kbps, Weight: 1000,
 		}}
 	}
-	idle, busy, unknown := peer(900*time.Millisecond, 0), peer(900*time.Millisecond, 5000), peer(900*time.Millisecond, 0)
+	idle, busy := peer(900*time.Millisecond, 0), peer(900*time.Millisecond, 5000)
+	unknown := peer(900*time.Millisecond, 0)
 	unknown.Report.MaxKbps = 0
 	in.Peers = []message.Peer{idle, busy, unknown}
 	demands := func(now time.Duration, rate float64) []float64 {
@@ -48,14 +50,16 @@ func TestWhoBeginsExpectsOthersToBeginToo(t *testing.T) {
 	} {
 		in.Peers[0].HeardNs = int64(step.heard)
 		if got := demands(step.now, step.rate); got[0] != step.want || got[1] != five {
-			t.Errorf("at %s: the idle one is taken to want %g, the other one %g, want %g and %g", step.now, got[0], got[1], step.want, five)
+			t.Errorf("at %s: demands of %g (idle) and %g, want %g and %g", step.now, got[0], got[1], step.want, five)
 		}
 	}
 }
 
 // TestNoWindowIsBelowTheLeast: a share may be less than a packet in a round trip.
 func TestNoWindowIsBelowTheLeast(t *testing.T) {
-	for bytes, want := range map[float64]uint32{100: LeastWindow, 2.9 * 1448: 2, 3.1 * 1448: 3, math.Inf(1): math.MaxInt32} {
+	for bytes, want := range map[float64]uint32{
+		100: LeastWindow, 2.9 * 1448: 2, 3.1 * 1448: 3, math.Inf(1): math.MaxInt32,
+	} {
 		b := bounds{}
 		b.addSend(window{bytes: bytes, flow: &flow.Flow{MSS: 1448}})
 		if got := b.send[0].Packets; got != want {
@@ -69,16 +73,18 @@ func TestNoWindowIsBelowTheLeast(t *testing.T) {
 func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	const now = time.Minute
 	busy := flow.Direction{
-		BaseRTT: 2 * time.Millisecond, Rate: 10e6, LastRTT: 20 * time.Millisecond, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+		BaseRTT: 2 * time.Millisecond, Rate: 10e6, LastRTT: 20 * time.Millisecond,
+		ActiveUntil: 2 * now, GreedyUntil: 2 * now,
 	}
 	c := New(Config{StandaloneBps: 50e6, Weight: 1, Session: 1, Options: Options{Alpha: new(allocate.TotalFirst)}})
 	f := &flow.Flow{ID: 1, MSS: 1448, Send: busy}
 	c.flows.Add(f)
 	c.flows.Send = flow.Total{Rate: 10e6, Greedy: true, BaseRTT: busy.BaseRTT}
-	in := Inputs{MayReportEarly: true, SilenceLimit: time.Hour, Peers: []message.Peer{{HeardNs: int64(now), Report: message.Report{
+	peer := message.Peer{HeardNs: int64(now), Report: message.Report{
 		State: message.Controlling, PeriodMs: 200, MaxKbps: 500_000, UploadKbps: 400_000,
 		Weight: 1000, MinRTTUs: 2000, SmoothedRTTUs: 9000,
-	}}}}
+	}}
+	in := Inputs{MayReportEarly: true, SilenceLimit: time.Hour, Peers: []message.Peer{peer}}
 	var v View
 	b, why := c.decide(now, in, &v)
 	if why != "" || c.decision.Share != 0 || len(b.send) != 1 || b.send[0].Packets != LeastWindow {
@@ -126,12 +132,60 @@ func TestFlowsOfOneDirectionDivideItsShare(t *testing.T) {
 	}
 }
 
+// TestWindowsOfFlowsAddUpToTheTerminals: greedy flows divide the terminal's window. Flows that want
+// less keep an equal part each, so that n flows have at most 2 - 1/n of it together.
+func TestWindowsOfFlowsAddUpToTheTerminals(t *testing.T) {
+	const now, base, share, mss = time.Minute, 20 * time.Millisecond, 400e6, 1448
+	window := func(part float64, base time.Duration) float64 { return part * share * base.Seconds() / 8 }
+	whole := window(1, base)
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, receive := range []bool{false, true} {
+			n, allGreedy := 1+r.IntN(40), r.IntN(2) == 0
+			core := New(Config{})
+			core.share = share
+			for id := range n {
+				f := &flow.Flow{ID: tcp.FlowID(id + 1), MSS: mss}
+				d := f.Direction(receive)
+				*d = flow.Direction{BaseRTT: base, Rate: share * r.Float64(), ActiveUntil: 2 * now}
+				if allGreedy || r.IntN(2) == 0 {
+					d.GreedyUntil = 2 * now
+				}
+				core.flows.Add(f)
+			}
+			sum := func(round bool) (bytes float64) {
+				all := core.flowWindows(now, receive, 1, round, window)
+				if len(all) != n {
+					t.Fatalf("seed %d: %d windows of %d flows", seed, len(all), n)
+				}
+				for _, w := range all {
+					bytes += w.bytes
+				}
+				return bytes
+			}
+			most := (2 - 1/float64(n)) * whole
+			if allGreedy {
+				most = whole
+			}
+			got := sum(false)
+			if got < whole*(1-1e-9) || got > most*(1+1e-9) {
+				t.Errorf("seed %d: windows of %d flows: %.0f bytes, want %.0f to %.0f", seed, n, got, whole, most)
+			}
+			if rounded, want := sum(true)/mss, WholeAggregates(got/mss); math.Abs(rounded-want) > 1e-6 {
+				t.Errorf("seed %d: rounded windows of %d flows: %.3f packets, want %.3f", seed, n, rounded, want)
+			}
+		}
+	}
+}
+
 // TestEqualCapDividesAmongThoseWhoSend: the capacity by the number of terminals, of which those
 // that only receive are none.
 func TestEqualCapDividesAmongThoseWhoSend(t *testing.T) {
 	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
 	c := New(Config{CapacityBps: 100e6})
-	c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now}})
+	c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{
+		BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+	}})
 	c.host.MeanRTT = 2 * base
 	var in Inputs
 	for _, kbps := range []message.Rate{5000, 0, 7000} {
@@ -150,7 +204,9 @@ func TestEqualRangeBoundsFromBelowAndAbove(t *testing.T) {
 	const mss, base, now = 1448, 20 * time.Millisecond, time.Minute
 	for _, mean := range []time.Duration{0, base / 2, base, 3 * base} {
 		c := New(Config{CapacityBps: 100e6})
-		c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now}})
+		c.flows.Add(&flow.Flow{ID: 1, MSS: mss, Send: flow.Direction{
+			BaseRTT: base, Rate: 10e6, ActiveUntil: 2 * now, GreedyUntil: 2 * now,
+		}})
 		c.host.MeanRTT = mean
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{UploadKbps: 5000}}}}
 		b := c.equalRange(now, in, &View{})
@@ -172,7 +228,9 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		share       = rate * 0.010 / 8
 	)
 	claim := func(rtt time.Duration) message.Peer {
-		return message.Peer{Report: message.Report{ForeignQueues: true, MinRTTUs: 1, SmoothedRTTUs: uint32(rtt.Microseconds())}}
+		return message.Peer{Report: message.Report{
+			ForeignQueues: true, MinRTTUs: 1, SmoothedRTTUs: uint32(rtt.Microseconds()),
+		}}
 	}
 	honest := message.Peer{Report: message.Report{MinRTTUs: 2000, SmoothedRTTUs: 12_000}}
 	for _, c := range []struct {
@@ -183,7 +241,11 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		{"little", []message.Peer{honest, claim(0)}, foreignRTTTarget},
 		{"half a second", []message.Peer{claim(500 * time.Millisecond), honest}, 780 * time.Millisecond},
 		{"a minute, the most", []message.Peer{claim(time.Minute), honest}, 91 * time.Second},
-		{"a minute, beside one that finds such queues", []message.Peer{claim(time.Minute), claim(40 * time.Millisecond)}, foreignRTTTarget},
+		{
+			"a minute, beside one that finds such queues",
+			[]message.Peer{claim(time.Minute), claim(40 * time.Millisecond)},
+			foreignRTTTarget,
+		},
 	} {
 		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
 		core, peers := New(Config{}), c.peers
@@ -206,7 +268,7 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		}
 		// The mean that the window follows is smoothed, so that the window goes too far at first.
 		if most := c.most * 8 / 5; longest > most || f.Send.LastRTT > c.most*21/20 {
-			t.Errorf("%s is claimed: a round-trip time of %s at the longest, %s at last, want %s", c.what, longest, f.Send.LastRTT, c.most)
+			t.Errorf("claim %s: RTT %s at most, %s at last, want %s", c.what, longest, f.Send.LastRTT, c.most)
 		}
 		peers = []message.Peer{honest}
 		if got := window(now + core.elapsed); got != share {
