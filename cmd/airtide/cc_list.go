@@ -49,10 +49,10 @@ func newCCList(t *terminal.Terminal) *cobra.Command {
 			}
 			table := &terminal.Table{Columns: []terminal.Column{
 				{Title: "NAME"},
-				{Title: "KIND"},
-				{Title: "SOCKETS", Right: true},
-				{Title: "UNTIL", Optional: 1},
-				{Title: "PARAMETERS", Least: 20},
+				{Title: "KIND", Optional: 2},
+				{Title: "SOCKETS", Right: true, Optional: 1},
+				{Title: "UNTIL", Optional: 3},
+				{Title: "PARAMETERS", Least: 12},
 			}}
 			for _, e := range list.Loaded {
 				until := "unloaded"

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -35,7 +36,7 @@ those of an experiment are ignored, as by airtide cell run (airtide lab check ch
 					return c, "", err
 				}
 				c.Terminals, c.Servers = len(f.Setup.Terminals), len(f.Setup.Servers)
-				return c, counted(c.Terminals, "terminal") + ", " + counted(c.Servers, "server"), nil
+				return c, units.Count(c.Terminals, "terminal") + ", " + units.Count(c.Servers, "server"), nil
 			})
 		},
 	}

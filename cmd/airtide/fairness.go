@@ -7,13 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/fairness"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // fairnessFlags are the flags as the user gives them and as they are read.
@@ -192,7 +191,7 @@ func (f *fairnessFlags) judge(one *judged) error {
 		figures int
 	}{{"max", len(f.alone)}, {"weights", len(f.weighing)}} {
 		if of.figures > 0 && of.figures != len(one.Rates) {
-			return usageError{fmt.Errorf("--%s has %s for %s", of.flag, counted(of.figures, "figure"), one.who())}
+			return usageError{fmt.Errorf("--%s has %s for %s", of.flag, units.Count(of.figures, "figure"), one.who())}
 		}
 	}
 	if f.weighing != nil && f.alone == nil {

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"airtide/internal/share/fairness"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // judged is one case with its indices. It is the JSON of the verb.
@@ -38,18 +38,11 @@ type judgedMean struct {
 
 // who returns the owners of the rates.
 func (j *judged) who() string {
-	text := fmt.Sprintf("%s (%s)", counted(len(j.Names), "rate"), strings.Join(j.Names, ", "))
+	text := fmt.Sprintf("%s (%s)", units.Count(len(j.Names), "rate"), strings.Join(j.Names, ", "))
 	if j.Run != "" {
 		text += " of run " + j.Run
 	}
 	return text
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // print prints one case.
@@ -61,13 +54,15 @@ func (f *fairnessFlags) print(t *terminal.Terminal, one judged) error {
 	if f.unit != "" {
 		unit = " " + f.unit
 	}
-	columns := []string{strings.ToUpper(one.Of), "RATE" + unit}
+	rates := &terminal.Table{Columns: []terminal.Column{
+		{Title: strings.ToUpper(one.Of), Right: true, Least: 8},
+		{Title: "RATE" + unit, Right: true},
+	}}
 	if one.Optimum != nil {
-		columns = append(columns, "ALONE", "RATE/ALONE", "OPTIMUM")
-	}
-	rates := &terminal.Table{}
-	for _, title := range columns {
-		rates.Columns = append(rates.Columns, terminal.Column{Title: title, Right: true})
+		rates.Columns = append(rates.Columns,
+			terminal.Column{Title: "ALONE", Right: true, Optional: 2},
+			terminal.Column{Title: "RATE/ALONE", Right: true, Optional: 1},
+			terminal.Column{Title: "OPTIMUM", Right: true})
 	}
 	for i, x := range one.Rates {
 		cells := []string{one.Names[i], rateFigure(x)}
@@ -76,7 +71,7 @@ func (f *fairnessFlags) print(t *terminal.Terminal, one judged) error {
 		}
 		rates.Add(cells...)
 	}
-	indices := &terminal.Table{Columns: make([]terminal.Column, 3)}
+	indices := &terminal.Table{Columns: []terminal.Column{{Least: 8}, {}, {Least: 8}}}
 	line := func(name string, value, optimal fairness.Number, figure func(float64) string) {
 		best := ""
 		if one.Optimum != nil && !math.IsNaN(float64(optimal)) {
@@ -130,12 +125,15 @@ func (f *fairnessFlags) printResult(t *terminal.Terminal, all judgedResult) erro
 	if f.asJSON {
 		return t.JSON(all)
 	}
-	table := &terminal.Table{}
-	for _, title := range []string{
-		"RUN", "TOTAL Mbit/s", "JAIN", "OF RATE/ALONE", "PRINTED", "AIRTIME", "DISTANCE",
-	} {
-		table.Columns = append(table.Columns, terminal.Column{Title: title})
-	}
+	table := &terminal.Table{Columns: []terminal.Column{
+		{Title: "RUN", Least: 10},
+		{Title: "TOTAL\nMbit/s", Right: true},
+		{Title: "JAIN", Right: true},
+		{Title: "OF RATE\n/ALONE", Right: true, Optional: 3},
+		{Title: "PRINTED", Right: true, Optional: 4},
+		{Title: "AIRTIME", Right: true, Optional: 2},
+		{Title: "DISTANCE", Right: true, Optional: 1},
+	}}
 	row := func(name string, total fairness.Number, indices ...fairness.Number) {
 		cells := []string{name, rateFigure(float64(total))}
 		for _, v := range indices {
@@ -147,7 +145,7 @@ func (f *fairnessFlags) printResult(t *terminal.Terminal, all judgedResult) erro
 		row(r.Run, r.Total, r.Jain, r.Normalised, r.Printed, r.Airtime, r.Distance)
 	}
 	for _, m := range all.Means {
-		name := fmt.Sprintf("mean of %s", counted(m.Runs, "run"))
+		name := fmt.Sprintf("mean of %s", units.Count(m.Runs, "run"))
 		if m.Point != "" {
 			name += " at " + m.Point
 		}

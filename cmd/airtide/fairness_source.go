@@ -8,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"airtide/internal/view/terminal"
-
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
 	"airtide/internal/share/fairness"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // judgeRecording judges the flows, processes or peers of a recording.
@@ -63,7 +63,7 @@ func (f *fairnessFlags) recorded(
 		}
 	}
 	if out := len(rates) - len(one.Rates); out > 0 {
-		t.Warnf("%d of %s left out: below --least %s", out, counted(len(rates), "rate"), f.least)
+		t.Warnf("%d of %s left out: below --least %s", out, units.Count(len(rates), "rate"), f.least)
 	}
 	if len(one.Rates) == 0 {
 		return one, errors.New("no flow has a rate to judge")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +28,17 @@ var topics = []topic{
 	{"filters", "the flags that select connections and samples", printFilters},
 	{"units", "rates, sizes, durations and shares in flags and files", printUnits},
 	{"exit-codes", "the exit statuses of all verbs", printStatuses},
+}
+
+// helpFunc prints the help of a verb, broken between words to fit the terminal.
+func helpFunc(t *terminal.Terminal, print func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, args []string) {
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		print(cmd, args)
+		cmd.SetOut(nil)
+		_ = t.Print([]byte(terminal.WrapHelp(text.String(), t.Width)))
+	}
 }
 
 func newHelp(t *terminal.Terminal) *cobra.Command {

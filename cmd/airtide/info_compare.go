@@ -54,7 +54,7 @@ func printComparison(t *terminal.Terminal, files []string, info [2]infoJSON, asJ
 		{Title: "TOTAL", Least: 8},
 		{Title: "A", Right: true},
 		{Title: "B", Right: true},
-		{Title: "CHANGE", Right: true},
+		{Title: "CHANGE", Right: true, Optional: 1},
 	}}
 	totals.Add("flows", fmt.Sprint(a.Totals.Flows), fmt.Sprint(b.Totals.Flows))
 	for _, row := range c.Totals.Text() {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/plan"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newLabCheck(t *terminal.Terminal) *cobra.Command {
@@ -51,7 +51,7 @@ and what was expected. The exit status is 1 if there is a problem.
 					return c, "", err
 				}
 				c.Points, c.Runs = len(p.Points), len(p.Runs)
-				return c, counted(c.Points, "point") + ", " + counted(c.Runs, "run"), nil
+				return c, units.Count(c.Points, "point") + ", " + units.Count(c.Runs, "run"), nil
 			})
 		},
 	}
@@ -78,7 +78,7 @@ func printChecks(t *terminal.Terminal, files []string, asJSON bool, check func(f
 			fmt.Fprintln(&b, p)
 		}
 	}
-	print := func() error { return t.Print([]byte(b.String())) }
+	print := func() error { return t.PrintWrapped(b.String(), 2) }
 	if asJSON {
 		print = func() error { return t.JSON(all) }
 	}

@@ -60,7 +60,7 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				{Title: "TITLE", Least: 10},
 				{Title: "RUNS", Right: true, Optional: 1},
 				{Title: "TIME", Right: true, Optional: 2},
-				{Title: "SOURCE", Least: 20, Optional: 3},
+				{Title: "SOURCE", Optional: 3},
 			}}
 			for _, e := range list.Experiments {
 				table.Add(e.Name, e.Title, fmt.Sprint(e.Runs), short(e.TimeS), e.Source)

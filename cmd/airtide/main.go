@@ -60,6 +60,7 @@ Topics: airtide help fields, events, filters, units, exit-codes. airtide help to
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(helpFunc(t, root.HelpFunc()))
 	root.SetHelpCommand(newHelp(t))
 	return group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newPackets(t),
 		newCell(t), newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))

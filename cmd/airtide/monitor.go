@@ -63,7 +63,7 @@ the recording, as fast as possible.`,
 			}
 			o := screen.Options{
 				Interval: interval, Once: once, Events: events, Sort: order,
-				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: t.Out,
+				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: t.Out, Width: t.Width,
 			}
 			if len(args) > 0 {
 				chosen, err := (&recordedFlags{selectionFlags: source.selectionFlags}).filter()

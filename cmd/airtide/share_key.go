@@ -20,7 +20,7 @@ Protect it like the password of the Wi-Fi.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			k := cellkey.New()
 			if path == "" {
-				return t.Printf("%s\n", k.Text())
+				return t.Print([]byte(k.Text() + "\n")) // never broken
 			}
 			return cellkey.Create(path, k)
 		},

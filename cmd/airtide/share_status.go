@@ -10,11 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share/statusfeed"
+	"airtide/internal/view/terminal"
 )
 
 func newShareStatus(t *terminal.Terminal) *cobra.Command {
@@ -48,7 +47,7 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 				print = t.Redraw
 			}
 			for {
-				failures, err := showAgents(cmd.Context(), bool(asJSON), print)
+				failures, err := showAgents(cmd.Context(), t, bool(asJSON), print)
 				switch {
 				case cmd.Context().Err() != nil, errors.Is(err, syscall.EPIPE):
 					return nil // interrupted, or the reader of the pipe has gone
@@ -76,14 +75,16 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 
 // showAgents prints all agents in one write, which avoids flicker. Agents that do not answer are
 // failures.
-func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (failures, err error) {
+func showAgents(
+	ctx context.Context, t *terminal.Terminal, asJSON bool, print func([]byte) error,
+) (failures, err error) {
 	reports, silent, err := statusfeed.Ask(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	for _, r := range reports {
-		if err := writeAgent(&b, r, asJSON); err != nil {
+		if err := writeAgent(&b, r, t, asJSON); err != nil {
 			return nil, err
 		}
 	}
@@ -93,11 +94,11 @@ func showAgents(ctx context.Context, asJSON bool, print func([]byte) error) (fai
 	return failures, print(b.Bytes())
 }
 
-func writeAgent(w io.Writer, r *statusfeed.Report, asJSON bool) error {
+func writeAgent(w io.Writer, r *statusfeed.Report, t *terminal.Terminal, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}
-	if err := r.Table(w); err != nil {
+	if err := r.Table(w, t.Width, t.Colour); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)

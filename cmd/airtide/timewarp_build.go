@@ -42,7 +42,7 @@ target kernel. Arguments behind -- are passed to make.`,
 			if err != nil {
 				return err
 			}
-			return t.Printf("%s\n", path)
+			return t.Print([]byte(path + "\n")) // never broken
 		},
 	}
 	fl := cmd.Flags()

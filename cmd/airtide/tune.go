@@ -7,12 +7,12 @@ import (
 	"io"
 	"syscall"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/tune"
 	"airtide/internal/sys/command"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newTune(t *terminal.Terminal) *cobra.Command {
@@ -234,7 +234,7 @@ func (o *tuneOutput) end(a *tune.Applied, history *tune.History) error {
 }
 
 func printUndone(w io.Writer, u tune.Undone) error {
-	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, counted(u.Sockets, "open socket"))
+	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, units.Count(u.Sockets, "open socket"))
 	if err == nil && u.FixedBuffers > 0 {
 		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
 			u.FixedBuffers)

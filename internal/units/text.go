@@ -36,6 +36,15 @@ func ThreeDigits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
+// Count writes a number of things: 1 flow, 2 flows. The plural of the noun ends in s.
+func Count[N int | int64 | uint32 | uint64](n N, noun string) string {
+	text := strconv.FormatInt(int64(n), 10) + " " + noun
+	if n != 1 {
+		text += "s"
+	}
+	return text
+}
+
 // Digits writes a number with so many significant digits and without an exponent, "-" if it is not
 // finite.
 func Digits(v float64, digits int) string {

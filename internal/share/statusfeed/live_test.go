@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
@@ -206,14 +207,15 @@ func TestACancelledReaderIsNotCalled(t *testing.T) {
 func TestTable(t *testing.T) {
 	r := Report{"1-978b8745-00000001", 1, example()}
 	var b bytes.Buffer
-	if err := r.Table(&b); err != nil {
+	if err := r.Table(&b, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"cell 978b8745", "share 107.2 of 238.1", "limited by airtime", "wire carries 900.0", "queue target 8.1 ms",
 		"this one  controlling",
-		"10.0.0.2    observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes",
-		"866.7   505.0  configured   107.2   107.0     2.0", "17        5 6 7 8",
+		"10.0.0.2  observing", "10.0.0.1:40000  192.0.2.7:443", "230 packets", "65536 bytes",
+		"866.7   505.0  configured   107.2   107.0     2.0",
+		"17        5       6        7        8\n",
 		"lowest rate of a terminal with bounds: 0.62",
 		"with bounds 238.0 Mbit/s in all at an RTT of 30.0 ms, without 97.0 at 636.0: bounds help",
 		"running probe: release",
@@ -226,8 +228,29 @@ func TestTable(t *testing.T) {
 	r.Bounded, r.Reason = false, "no other terminal is heard"
 	b.Reset()
 	const want = "windows are not bounded: no other terminal is heard"
-	if err := r.Table(&b); err != nil || !strings.Contains(b.String(), want) {
+	if err := r.Table(&b, 0, false); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v:\n%s", err, b.String())
+	}
+}
+
+func TestTableFitsTheWidth(t *testing.T) {
+	r := Report{"1-978b8745-00000001", 1, example()}
+	r.Peers[0].Address = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff"
+	for width := 30; width < 220; width++ {
+		var b bytes.Buffer
+		if err := r.Table(&b, width, false); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Fatalf("a line of %d columns at width %d:\n%s", n, width, b.String())
+			}
+		}
+		for _, want := range []string{"terminal", "share", "107.2", "window at most"} {
+			if !strings.Contains(b.String(), want) {
+				t.Fatalf("width %d lacks %q:\n%s", width, want, b.String())
+			}
+		}
 	}
 }
 

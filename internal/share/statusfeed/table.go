@@ -7,13 +7,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"airtide/internal/share"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
-// Table prints an agent's status for people.
-func (r *Report) Table(w io.Writer) error {
+// Table prints an agent's status for people, within a width; 0 is no limit.
+func (r *Report) Table(w io.Writer, width int, colour bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s, process %d, cell %s, policy %s\n", r.Agent, r.PID, r.Cell, r.Policy)
 	if r.Bounded {
@@ -57,55 +58,82 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "running probe: %s\n", r.Probe)
 	}
 	b.WriteByte('\n')
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(
-		t, "terminal\tstate\tPHY\talone\tby\tshare\tup\tdown\tdemand\tmin RTT\tRTT\tsent again\terrors 1 to 4\t",
-	)
-	fmt.Fprintln(t, "\t\tMbit/s\tMbit/s\t\tMbit/s\tMbit/s\tMbit/s\tMbit/s\tms\tms\t\t\t")
-	terminal(t, "this one", &r.Own)
-	for i := range r.Peers {
-		terminal(t, r.Peers[i].Address, &r.Peers[i])
+	_, err := io.WriteString(w, terminal.Wrap(units.PrintableText(b.String(), false), width, indent))
+	if err == nil {
+		err = r.terminals().Write(w, width, colour)
 	}
-	if err := t.Flush(); err != nil {
+	if err == nil && len(r.Windows) > 0 {
+		if _, err = io.WriteString(w, "\n"); err == nil {
+			err = r.windows().Write(w, width, colour)
+		}
+	}
+	if err != nil || len(r.Datagrams) == 0 {
 		return err
 	}
-	if len(r.Windows) > 0 {
-		fmt.Fprintln(t, "\nflow\t\twindow at most\t")
-		for _, f := range r.Windows {
-			bound := fmt.Sprintf("%d packets", f.Packets)
-			if f.ReceiveBytes > 0 {
-				bound = fmt.Sprintf("%d bytes", f.ReceiveBytes)
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t\n", f.Local, f.Remote, bound)
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+	text := "\ndatagrams:"
+	for _, reason := range slices.Sorted(maps.Keys(r.Datagrams)) {
+		text += fmt.Sprintf(" %s %d", reason, r.Datagrams[reason])
 	}
-	if len(r.Datagrams) > 0 {
-		b.WriteString("\ndatagrams:")
-		for _, reason := range slices.Sorted(maps.Keys(r.Datagrams)) {
-			fmt.Fprintf(&b, " %s %d", reason, r.Datagrams[reason])
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, terminal.Wrap(units.PrintableText(text, false)+"\n", width, indent))
 	return err
 }
 
-func terminal(w io.Writer, name string, t *share.Terminal) {
-	var errors []string
-	for _, n := range t.Errors {
-		errors = append(errors, fmt.Sprint(n))
+// indent is the indent of continued lines.
+const indent = 2
+
+// terminals is the table of this terminal and its peers. The errors are counts of events.
+func (r *Report) terminals() *terminal.Table {
+	table := &terminal.Table{Columns: []terminal.Column{
+		{Title: "terminal", Least: 8},
+		{Title: "state", Optional: 4},
+		{Title: "PHY\nMbit/s", Right: true, Optional: 5},
+		{Title: "alone\nMbit/s", Right: true, Optional: 3},
+		{Title: "by", Optional: 7},
+		{Title: "share\nMbit/s", Right: true},
+		{Title: "up\nMbit/s", Right: true},
+		{Title: "down\nMbit/s", Right: true, Optional: 1},
+		{Title: "demand\nMbit/s", Right: true, Optional: 6},
+		{Title: "min RTT\nms", Right: true, Optional: 8},
+		{Title: "RTT\nms", Right: true, Optional: 2},
+		{Title: "sent again\npackets", Right: true, Optional: 9},
+		{Title: "reorder\nerrors", Right: true, Optional: 13},
+		{Title: "local\nerrors", Right: true, Optional: 12},
+		{Title: "dup ACK\nerrors", Right: true, Optional: 11},
+		{Title: "timeout\nerrors", Right: true, Optional: 10},
+	}}
+	add := func(name string, t *share.Terminal) {
+		cells := []string{
+			name, t.State, rate(t.PHYBps), rate(t.StandaloneBps), known(t.StandaloneBps > 0, t.StandaloneSource),
+			rate(t.BoundBps), mbps(t.UploadBps), mbps(t.DownloadBps), rate(t.DemandBps),
+			known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)), fmt.Sprint(t.Retransmits),
+		}
+		for _, n := range t.Errors {
+			cells = append(cells, fmt.Sprint(n))
+		}
+		table.Add(cells...)
 	}
-	cells := []string{
-		name, t.State, rate(t.PHYBps), rate(t.StandaloneBps),
-		known(t.StandaloneBps > 0, t.StandaloneSource), rate(t.BoundBps),
-		mbps(t.UploadBps), mbps(t.DownloadBps),
-		rate(t.DemandBps), known(t.MinRTTUs > 0, ms(t.MinRTTUs)), known(t.RTTUs > 0, ms(t.RTTUs)),
-		fmt.Sprint(t.Retransmits), strings.Join(errors, " "),
+	add("this one", &r.Own)
+	for i := range r.Peers {
+		add(r.Peers[i].Address, &r.Peers[i])
 	}
-	fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
+	return table
+}
+
+// windows is the table of flows with a limit.
+func (r *Report) windows() *terminal.Table {
+	table := &terminal.Table{Columns: []terminal.Column{
+		{Title: "flow", Least: 9},
+		{Title: "peer", Least: 9, Optional: 1},
+		{Title: "window at most", Right: true},
+	}}
+	for _, f := range r.Windows {
+		bound := units.Count(f.Packets, "packet")
+		if f.ReceiveBytes > 0 {
+			bound = fmt.Sprintf("%d bytes", f.ReceiveBytes)
+		}
+		table.Add(fmt.Sprint(f.Local), fmt.Sprint(f.Remote), bound)
+	}
+	return table
 }
 
 // rate formats a rate in Mbit/s, and "-" for an unknown or unlimited rate.

@@ -99,7 +99,7 @@ func TestTheLeastImportantColumnsVanishFirst(t *testing.T) {
 	w := wants(nil)
 	previous := 0
 	for width := 1; width < 300; width++ {
-		shown := fit(width, w)
+		shown := fit(width, leasts(width), w)
 		total := len(shown) - 1
 		for _, c := range shown {
 			total += c.width
@@ -113,7 +113,7 @@ func TestTheLeastImportantColumnsVanishFirst(t *testing.T) {
 		previous = len(shown)
 	}
 	titles := func(width int) (list []string) {
-		for _, c := range fit(width, w) {
+		for _, c := range fit(width, leasts(width), w) {
 			list = append(list, c.title)
 		}
 		return list

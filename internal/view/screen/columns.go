@@ -84,41 +84,56 @@ func (c *column) length(r *Row) int {
 	return len(r.CongestionControl)
 }
 
-// placed is a column with the width that it got.
+// placed is a column with its place among all columns and the width that it got.
 type placed struct {
 	*column
-	width int
+	index, width int
+}
+
+// narrow is the width below which names are cut further, so that a value stays in sight.
+const narrow = 50
+
+// leasts are the least widths of the columns at a width.
+func leasts(width int) []int {
+	w := make([]int, len(columns))
+	for i, c := range columns {
+		w[i] = c.min
+		if width < narrow && c.number == nil {
+			w[i] = min(w[i], 14, 3*c.min/4)
+		}
+	}
+	return w
 }
 
 // fit selects the columns for a width. If not all fit at their least width, it drops the least
 // important columns. Spare width goes to columns that want more, the most important first.
-func fit(width int, wants []int) []placed {
+func fit(width int, least, wants []int) []placed {
 	shown := make([]int, len(columns))
 	need := len(columns) - 1
-	for i, c := range columns {
+	for i := range columns {
 		shown[i] = i
-		need += c.min
+		need += least[i]
 	}
 	for len(shown) > 1 && need > width {
-		least := 0
+		victim := 0
 		for i, c := range shown {
-			if columns[c].keep > columns[shown[least]].keep {
-				least = i
+			if columns[c].keep > columns[shown[victim]].keep {
+				victim = i
 			}
 		}
-		need -= columns[shown[least]].min + 1
-		shown = slices.Delete(shown, least, least+1)
+		need -= least[shown[victim]] + 1
+		shown = slices.Delete(shown, victim, victim+1)
 	}
 	out := make([]placed, len(shown))
 	order := make([]int, len(shown))
 	for i, c := range shown {
-		out[i] = placed{&columns[c], columns[c].min}
+		out[i] = placed{&columns[c], c, least[c]}
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return out[a].keep - out[b].keep })
 	spare := max(0, width-need)
 	for _, i := range order {
-		more := min(spare, wants[shown[i]]-out[i].min)
+		more := min(spare, wants[shown[i]]-out[i].width)
 		out[i].width += more
 		spare -= more
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	// Interval is the time between two redraws, tables or rounds of lines. 0 means one second, half
 	// of it on the full screen.
 	Interval time.Duration
+	// Width is the number of columns for Plain; 0 is no limit.
+	Width int
 	// Once ends after the first interval, for Plain and JSONLines.
 	Once bool
 	// Events adds a line for every event, for JSONLines.
@@ -81,7 +83,7 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 		}
 		first = false
 		nowNs, wall := o.Clock()
-		return WriteTable(o.Output, wall, t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter))
+		return WriteTable(o.Output, wall, t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter), o.Width)
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"airtide/internal/tcp"
 )
 
@@ -63,13 +65,35 @@ func TestThePlainTableShowsEverything(t *testing.T) {
 	var b bytes.Buffer
 	nowNs := 5 * second
 	if err := WriteTable(
-		&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{}),
+		&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{}), 0,
 	); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "plain.txt", b.String())
 	if strings.ContainsAny(b.String(), "\x1b\a") {
 		t.Error("a process's name reached the terminal with its control characters")
+	}
+}
+
+func TestThePlainTableFitsTheWidth(t *testing.T) {
+	table := filled(t)
+	nowNs := 5 * second
+	for width := 30; width < 240; width++ {
+		var b strings.Builder
+		status, rows := table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{})
+		if err := WriteTable(&b, day, status, rows, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				t.Fatalf("a line of %d columns at width %d:\n%s", n, width, b.String())
+			}
+		}
+		for _, title := range []string{"PEER", "CWND"} {
+			if !strings.Contains(b.String(), title) {
+				t.Fatalf("width %d has no column %s:\n%s", width, title, b.String())
+			}
+		}
 	}
 }
 

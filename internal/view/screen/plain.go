@@ -8,48 +8,56 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
-// WriteTable writes all columns of the rows as plain text, below a line with the time and the state
-// of the observation. Columns are as wide as their contents. The text suits pipes and logs: it has
-// no colour and no cursor movement, and nothing is cut.
-func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row) error {
-	cells := make([][]string, len(rows))
-	widths := make([]int, len(columns))
-	for i, c := range columns {
-		widths[i] = ansi.StringWidth(plainTitle(c))
-	}
-	for i, r := range rows {
+// WriteTable writes the rows as plain text, below a line with the time and the state of the
+// observation. The text has no colour and no cursor movement. With width 0, as for pipes and logs,
+// all columns are written and nothing is cut; otherwise the most important columns that fit.
+func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row, width int) error {
+	cells := make([][]string, len(rows)+1)
+	least, wants := make([]int, len(columns)), make([]int, len(columns))
+	for i := range cells {
 		cells[i] = make([]string, len(columns))
-		for j, c := range columns {
-			cells[i][j] = c.text(r)
-			widths[j] = max(widths[j], ansi.StringWidth(cells[i][j]))
+	}
+	names := leasts(width)
+	for j, c := range columns {
+		cells[0][j] = c.title
+		for i, r := range rows {
+			cells[i+1][j] = c.text(r)
+		}
+		for i := range cells {
+			// Without blanks, awk and cut find the columns.
+			cells[i][j] = strings.ReplaceAll(cells[i][j], " ", "_")
+			wants[j] = max(wants[j], ansi.StringWidth(cells[i][j]))
+		}
+		least[j] = min(names[j], wants[j])
+	}
+	if width <= 0 {
+		least = wants
+	}
+	limit := width
+	for _, n := range wants {
+		if width <= 0 {
+			limit += n + 1
 		}
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# %s  %s  %d flows  %s samples/s  %s\n", at.Format("2006-01-02 15:04:05.000"),
-		orDash(Text(s.Source)), s.Flows, scaledText(s.SamplesPerSecond), s.lossText())
-	writeLine(out, widths, func(j int) string { return plainTitle(columns[j]) })
-	for i := range cells {
-		writeLine(out, widths, func(j int) string { return cells[i][j] })
+	head := fmt.Sprintf("# %s  %s  %s  %s samples/s  %s", at.Format("2006-01-02 15:04:05.000"),
+		orDash(Text(s.Source)), units.Count(s.Flows, "flow"), scaledText(s.SamplesPerSecond), s.lossText())
+	fmt.Fprintln(out, terminal.Wrap(head, width, 2))
+	shown := fit(limit, least, wants)
+	for _, row := range cells {
+		texts := make([]string, len(shown))
+		for i, c := range shown {
+			texts[i] = cell(row[c.index], c.width, c.right)
+		}
+		fmt.Fprintln(out, strings.TrimRight(strings.Join(texts, " "), " "))
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing table: %w", err)
 	}
 	return nil
-}
-
-// plainTitle has no blanks, so that awk and cut find the columns.
-func plainTitle(c column) string { return strings.ReplaceAll(c.title, " ", "_") }
-
-func writeLine(out *bufio.Writer, widths []int, text func(int) string) {
-	var line strings.Builder
-	for j, c := range columns {
-		if j > 0 {
-			line.WriteByte(' ')
-		}
-		line.WriteString(cell(strings.ReplaceAll(text(j), " ", "_"), widths[j], c.right))
-	}
-	out.WriteString(strings.TrimRight(line.String(), " "))
-	out.WriteByte('\n')
 }

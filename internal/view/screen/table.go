@@ -9,6 +9,7 @@ import (
 
 	"airtide/internal/stats"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // These sizes bound the memory of a Table. A flow takes about 2 kB plus its history; history and
@@ -289,9 +290,9 @@ func endpoint(ap netip.AddrPort) Text {
 }
 
 func (s *Status) lossText() string {
-	text := fmt.Sprintf("lost %d records", s.Lost)
+	text := "lost " + units.Count(s.Lost, "record")
 	if s.Untracked > 0 {
-		text += fmt.Sprintf(", %d flows untracked", s.Untracked)
+		text += fmt.Sprintf(", %s untracked", units.Count(s.Untracked, "flow"))
 	}
 	return text
 }

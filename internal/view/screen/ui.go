@@ -326,7 +326,7 @@ func (m *ui) setFilter(text string) {
 // cycleSort goes on to the next column in sight; before the first one comes the sum of the rates.
 func (m *ui) cycleSort(step int) {
 	keys := []string{SortByRate}
-	for _, c := range fit(m.width, m.wants) {
+	for _, c := range fit(m.width, leasts(m.width), m.wants) {
 		keys = append(keys, c.key)
 	}
 	i := max(0, slices.Index(keys, m.sort.Key))

@@ -47,9 +47,9 @@ func (m *ui) header() string {
 		lossStyle = m.styles.warn
 		loss = strings.ToUpper(loss[:4]) + loss[4:]
 	}
-	flows := fmt.Sprintf("%d flows", m.status.Flows)
+	flows := units.Count(m.status.Flows, "flow")
 	if len(m.rows) != m.status.Flows {
-		flows = fmt.Sprintf("%d of %d flows", len(m.rows), m.status.Flows)
+		flows = fmt.Sprintf("%d of %s", len(m.rows), flows)
 	}
 	type part struct {
 		text  string
@@ -154,7 +154,7 @@ func (m *ui) sortText() string {
 
 // tableLines renders only the rows in sight.
 func (m *ui) tableLines() []string {
-	cols := fit(m.width, m.wants)
+	cols := fit(m.width, leasts(m.width), m.wants)
 	lines := []string{m.titles(cols)}
 	if len(m.rows) == 0 {
 		return append(lines, m.styles.dim.Render(m.emptyText()))

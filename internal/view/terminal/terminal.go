@@ -68,25 +68,31 @@ func (t *Terminal) JSONLine(value any) error {
 	return json.NewEncoder(escaper{t.Out}).Encode(value)
 }
 
-// Printf prints a result.
+// Printf prints a result. Its lines are broken between words to fit the width.
 func (t *Terminal) Printf(format string, values ...any) error {
-	_, err := fmt.Fprintf(t.Out, format, values...)
-	return err
+	return t.PrintWrapped(fmt.Sprintf(format, values...), noteIndent)
 }
+
+// noteIndent is the indent of continued lines of short texts.
+const noteIndent = 2
 
 // Warnf prints a warning in a line of its own, behind the name of the program.
 func (t *Terminal) Warnf(format string, values ...any) {
 	t.Notef("airtide: "+format, values...)
 }
 
-// Notef prints a line to Err, without characters that a terminal could obey. A status line makes
-// room for it.
+// Notef prints a line to Err, without characters that a terminal could obey. On a terminal it is
+// broken between words. A status line makes room for it.
 func (t *Terminal) Notef(format string, values ...any) {
 	t.status.mu.Lock()
 	defer t.status.mu.Unlock()
 	t.clear()
 	line := strings.ReplaceAll(fmt.Sprintf(format, values...), "\t", " ")
-	fmt.Fprintln(t.Err, units.PrintableText(line, false))
+	width := 0
+	if t.errWidth != nil {
+		width = t.errWidth()
+	}
+	fmt.Fprintln(t.Err, Wrap(units.PrintableText(line, false), width, noteIndent))
 }
 
 // Print prints a text that is complete.

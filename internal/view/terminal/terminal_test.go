@@ -42,12 +42,62 @@ func TestJSON(t *testing.T) {
 
 func TestWarningMakesTheStatusLineGiveWay(t *testing.T) {
 	var err bytes.Buffer
-	term := &Terminal{Err: &err, Live: true, errWidth: func() int { return 12 }}
-	term.SetStatus("run %d of 4, quickstart", 1)
+	term := &Terminal{Err: &err, Live: true, errWidth: func() int { return 24 }}
+	term.SetStatus("run %d of 4 of quickstart", 1)
 	term.Warnf("late by %d ms", 3)
 	term.ClearStatus()
-	if want := "\r\x1b[Krun 1 of 4…\r\x1b[Kairtide: late by 3 ms\n"; err.String() != want {
+	if want := "\r\x1b[Krun 1 of 4 of quicksta…\r\x1b[Kairtide: late by 3 ms\n"; err.String() != want {
 		t.Errorf("%q, want %q", err.String(), want)
+	}
+}
+
+func TestNotesAndResultsAreBrokenBetweenWords(t *testing.T) {
+	var out, err bytes.Buffer
+	term := &Terminal{Out: &out, Err: &err, Width: 12, errWidth: func() int { return 20 }}
+	term.Warnf("no cell runs here: start one\nor wait")
+	if want := "airtide: no cell\n  runs here: start\n  one\nor wait\n"; err.String() != want {
+		t.Errorf("a warning is %q, want %q", err.String(), want)
+	}
+	if e := term.Printf("%s is unloaded\n", "cubic"); e != nil || out.String() != "cubic is\n  unloaded\n" {
+		t.Errorf("a result is %q, %v", out.String(), e)
+	}
+}
+
+func TestHelpIsFilledAndContinuedBelowItsLastColumn(t *testing.T) {
+	text := `Shows the state of each agent on this machine, in any network namespace: the terminals in contact,
+and the rates that they reach alone.
+
+Usage:
+  airtide share status [flags]
+
+Flags:
+  -i, --interval duration   time between two updates of --watch, which
+  -w, --watch               update until Ctrl-C
+`
+	want := `Shows the state of each agent on this machine, in any
+network namespace: the terminals in contact, and the rates
+that they reach alone.
+
+Usage:
+  airtide share status [flags]
+
+Flags:
+  -i, --interval duration   time between two updates of
+                            --watch, which
+  -w, --watch               update until Ctrl-C
+`
+	if got := WrapHelp(text, 60); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := WrapHelp(text, 0); got != text {
+		t.Errorf("without a limit:\n%s", got)
+	}
+	for width := 10; width < 120; width++ {
+		for line := range strings.Lines(WrapHelp(text, width)) {
+			if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("width %d: a line of %d columns: %q", width, n, line)
+			}
+		}
 	}
 }
 

@@ -26,6 +26,41 @@ func Wrap(text string, width, indent int) string {
 	return out.String()
 }
 
+// paragraphWidth is the length from which on a line is taken for one that its author broke.
+const paragraphWidth = 70
+
+// WrapHelp breaks the lines of a help text between words to fit a width; 0 is no limit. Continued
+// lines begin below their last column. Paragraphs that are wider are filled again.
+func WrapHelp(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var out []string
+	filled := false // the last line is a broken paragraph
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		prose := line != "" && line[0] != ' '
+		if last := len(out) - 1; prose && filled {
+			out[last] += " " + line
+		} else {
+			out = append(out, line)
+		}
+		filled = prose && width < len(out[len(out)-1]) && len(line) >= paragraphWidth
+	}
+	for i, line := range out {
+		out[i] = wrap(line, width, min(lastColumn(line), width/2))
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// lastColumn is where the last column of a line begins. Columns have two spaces between them.
+func lastColumn(line string) int {
+	begin := strings.LastIndex(strings.TrimRight(line, " "), "  ") + len("  ")
+	if begin < len("  ") {
+		return 0
+	}
+	return begin
+}
+
 func wrap(line string, width, indent int) string {
 	var lines []string
 	for prefix := ""; ; prefix = strings.Repeat(" ", indent) {
