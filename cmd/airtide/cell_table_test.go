@@ -19,7 +19,8 @@ func seenCell() *live.Seen {
 		Window: &cell.Window{
 			Terminals: []cell.TerminalWindow{
 				{
-					Name: "phone", PHYRateBps: 433_300_000, SentMbps: 94.3, ReceivedMbps: -0.01, Up: radio, Queue: queue,
+					Name: "phone", PHYRateBps: 433_300_000, SentMbps: 94.3, ReceivedMbps: -0.01, Up: radio,
+					Queue: queue,
 					Drops: cell.Drops{StationQueue: 7},
 				},
 				{Name: "desk\x1b[31m", Ethernet: true, SentMbps: 12},
@@ -57,7 +58,10 @@ func TestWideTablesOfACellHaveAllColumns(t *testing.T) {
 	if err := writeCell(&b, seenCell(), 100, false); err != nil {
 		t.Fatal(err)
 	}
-	for title, times := range map[string]int{"PHY": 1, "collisions": 1, "A-MPDU": 1, "95 %": 3, "stay": 2, "AP queue": 1} {
+	for title, times := range map[string]int{
+		"PHY": 1, "collisions": 1, "A-MPDU": 1, "95 %": 3, "stay": 2,
+		"AP queue": 1,
+	} {
 		if n := strings.Count(b.String(), title); n != times {
 			t.Errorf("%q is there %d times:\n%s", title, n, b.String())
 		}

@@ -150,7 +150,8 @@ func hostileCorpus(t *testing.T) map[string][]byte {
 		"events": recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
 			for i := range 100_000 {
 				_ = w.Event(&tcp.Event{
-					Flow: tcp.FlowID(i%50 + 1), TimeNs: int64(i) << 20, Kind: tcp.EventKind(i % 256), Code: 255, Value: -1,
+					Flow: tcp.FlowID(i%50 + 1), TimeNs: int64(i) << 20, Kind: tcp.EventKind(i % 256), Code: 255,
+					Value: -1,
 				})
 			}
 		}),
@@ -221,7 +222,8 @@ func runHostile(t *testing.T, args []string) {
 	if !guard.Stop() {
 		t.Fatalf("it takes more than %s", hostileTime)
 	}
-	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 || bytes.Contains(errOut.begin, []byte("goroutine ")) {
+	if status := cmd.ProcessState.ExitCode(); status < 0 || status > 2 ||
+		bytes.Contains(errOut.begin, []byte("goroutine ")) {
 		t.Errorf("status %d: %.2000s", status, errOut.begin)
 	}
 	most := int64(hostileMemory)

@@ -62,7 +62,9 @@ and what was expected. The exit status is 1 if there is a problem.
 
 // printChecks checks files and prints their problems, or what the valid ones contain. The exit
 // status is 1 if a file has problems.
-func printChecks(t *terminal.Terminal, files []string, asJSON bool, check func(file string) (any, string, error)) error {
+func printChecks(
+	t *terminal.Terminal, files []string, asJSON bool, check func(file string) (any, string, error),
+) error {
 	all := []any{}
 	var b strings.Builder
 	failed := false

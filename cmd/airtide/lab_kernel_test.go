@@ -151,7 +151,8 @@ func TestTerminalsOfALabShare(t *testing.T) {
 	}
 	told, given := lines("told"), lines("given")
 	first, last := told[0].Own, told[len(told)-1].Own
-	if first.StandaloneSource != "phy" || last.StandaloneSource != "phy" || last.StandaloneBps < 1.5*first.StandaloneBps {
+	if first.StandaloneSource != "phy" || last.StandaloneSource != "phy" ||
+		last.StandaloneBps < 1.5*first.StandaloneBps {
 		t.Errorf("told first %+v, last %+v", first, last)
 	}
 	var end said     // while both were there: one may end before the other

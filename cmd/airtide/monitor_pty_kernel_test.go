@@ -52,7 +52,8 @@ func TestMonitorOnATerminalShowsAConnectionAndGivesTheTerminalBack(t *testing.T)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("recordings %q, %v; want one", files, err)
 	}
-	if out, err := airtide("info", files[0]).CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprint(port)) {
+	if out, err := airtide("info", files[0]).CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), fmt.Sprint(port)) {
 		t.Errorf("info of the recording: %v\n%s", err, out)
 	}
 	if after := term.Modes(t); after != before {

@@ -62,7 +62,9 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 }
 
 // copyCapture copies up to the end or a damage, and counts.
-func copyCapture(ctx context.Context, c *capture.Capture, path string, history *annotate.History, w io.Writer) (string, error) {
+func copyCapture(
+	ctx context.Context, c *capture.Capture, path string, history *annotate.History, w io.Writer,
+) (string, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	copier := &annotate.Copier{Source: c.Reader, History: history, Out: out}
 	c.Source = copier

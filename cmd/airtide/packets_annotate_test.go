@@ -98,7 +98,8 @@ func TestPacketsAnnotates(t *testing.T) {
 	if all := mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-"); all != string(content) {
 		t.Error("standard output receives another copy than a file")
 	}
-	if _, stderr, status := run(t, "packets", lossyCapture, "--annotate", recording, "-o", out); status != statusFailed ||
+	_, stderr, status := run(t, "packets", lossyCapture, "--annotate", recording, "-o", out)
+	if status != statusFailed ||
 		!strings.Contains(stderr, "--force") {
 		t.Errorf("an existing file: status %d, %s", status, stderr)
 	}

@@ -189,7 +189,11 @@ func TestPacketsDrawsFigures(t *testing.T) {
 		{[]string{lossyCapture, "--plot", "packets"}, "-o", statusMisuse},
 		{[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.gif"}, "gif", statusMisuse},
 		{[]string{"-", "--plot", "packets", "-o", dir + "/a.png"}, "--connection", statusMisuse},
-		{[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.png", "--connection", "9"}, "1 to 2", statusMisuse},
+		{
+			[]string{lossyCapture, "--plot", "packets", "-o", dir + "/a.png", "--connection", "9"},
+			"1 to 2",
+			statusMisuse,
+		},
 	} {
 		_, stderr, status := run(t, append([]string{"packets"}, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) {

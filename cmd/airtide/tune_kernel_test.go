@@ -73,7 +73,8 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 		!strings.Contains(stderr, "no such tune") {
 		t.Errorf("an unknown one gives status %d: %s", status, stderr)
 	}
-	if out := mustRun(t, "tune", "undo", "--bpffs", folder); !strings.Contains(out, r.ID+" is undone on 1 open socket\n") {
+	out = mustRun(t, "tune", "undo", "--bpffs", folder)
+	if !strings.Contains(out, r.ID+" is undone on 1 open socket\n") {
 		t.Errorf("undone as\n%s", out)
 	}
 	if got := lowatOf(t, conn); got != before {

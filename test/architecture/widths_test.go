@@ -2,16 +2,11 @@ package architecture
 
 import (
 	"bytes"
-	"errors"
-	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,40 +18,10 @@ const (
 	proseColumns = 100 // comments and Markdown
 )
 
-// pendingWidths lists the folders that still have wide lines, one a line. It only shrinks.
-const pendingWidths = "widths_pending.txt"
-
-var updatePending = flag.Bool("update", false, "write "+pendingWidths+" anew")
-
 func TestLinesAreNotTooWide(t *testing.T) {
-	pending, err := os.ReadFile(pendingWidths)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	waits := map[string]bool{}
-	for folder := range strings.FieldsSeq(string(pending)) {
-		waits[folder] = true
-	}
-	wide := map[string][]string{}
 	for _, path := range sources(t) {
-		found := wideLines(path, readFile(t, filepath.Join(root, path)))
-		if len(found) > 0 {
-			folder := filepath.Dir(path)
-			wide[folder] = append(wide[folder], found...)
-		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(wide)) {
-		if waits[folder] || *updatePending {
-			continue
-		}
-		for _, line := range wide[folder] {
+		for _, line := range wideLines(path, readFile(t, filepath.Join(root, path))) {
 			t.Error(line)
-		}
-	}
-	if *updatePending {
-		list := strings.Join(append(slices.Sorted(maps.Keys(wide)), ""), "\n")
-		if err := os.WriteFile(pendingWidths, []byte(list), 0o644); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

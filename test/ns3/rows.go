@@ -109,11 +109,13 @@ func Rows(protocols ...string) []Row {
 		r := Row{
 			Case: text("case"), PHY: text("phy"), RateMbps: number("rate_mbps"), N: whole("n"), Slow: whole("n_slow"),
 			SlowMbps: number("slow_rate_mbps"), Streams: whole("nss"), Direction: text("dir"), Protocol: text("proto"),
-			AMPDU: whole("ampdu_max"), WireMbps: whole("wired_mbps"), APLimit: whole("ap_fifo_pkts"), Runs: whole("runs"),
+			AMPDU: whole("ampdu_max"), WireMbps: whole("wired_mbps"), APLimit: whole("ap_fifo_pkts"),
+			Runs:    whole("runs"),
 			Goodput: number("goodput_mbps"), Range: [2]float64{number("goodput_min"), number("goodput_max")},
 			Backlog: number("apq_mean"), RTTMs: number("tcp_rtt_mean_ms"),
 			FramesSta: number("mpdu_per_ppdu_sta"), FramesAP: number("mpdu_per_ppdu_ap"),
-			CollidedSta: number("coll_sta"), AirSta: number("air_sta"), AirAP: number("air_ap"), Options: text("options"),
+			CollidedSta: number("coll_sta"), AirSta: number("air_sta"), AirAP: number("air_ap"),
+			Options: text("options"),
 		}
 		for _, v := range strings.Split(text("per_sta_mbps"), ";") {
 			r.Stations = append(r.Stations, parsed(v))

@@ -97,10 +97,12 @@ func NewCell(seed uint64, begin time.Duration, decide func(number int, c control
 	for i := range n {
 		t := &Terminal{
 			standalone: 1e6 * float64(5+r.IntN(400)), base: base + time.Duration(r.IntN(5))*time.Millisecond,
-			lastStep: begin, single: single, told: r.IntN(2) == 0, peers: map[uint64]message.Peer{}, away: r.IntN(4) == 0, hostile: r.IntN(12) == 0,
+			lastStep: begin, single: single, told: r.IntN(2) == 0, peers: map[uint64]message.Peer{},
+			away: r.IntN(4) == 0, hostile: r.IntN(12) == 0,
 		}
 		t.Config = control.Config{
-			Policy: control.Shares, Weight: 1, Session: uint64(10*i + 10), SingleFrames: single, BoundReceive: r.IntN(5) > 0,
+			Policy: control.Shares, Weight: 1, Session: uint64(10*i + 10), SingleFrames: single,
+			BoundReceive: r.IntN(5) > 0,
 		}
 		if r.IntN(3) == 0 {
 			t.Config.StandaloneBps = t.standalone
@@ -112,7 +114,10 @@ func NewCell(seed uint64, begin time.Duration, decide func(number int, c control
 			t.demand = 1e6 * float64(1+r.IntN(20))
 		}
 		for k := range 1 + r.IntN(3) {
-			t.flows = append(t.flows, &cellFlow{id: 100*i + k + 1, receive: r.IntN(4) == 0, window: freeWindow, growing: 10})
+			t.flows = append(t.flows, &cellFlow{
+				id: 100*i + k + 1, receive: r.IntN(4) == 0, window: freeWindow,
+				growing: 10,
+			})
 		}
 		t.stepAt = begin + time.Duration(r.IntN(100))*time.Millisecond
 		t.Decide = decide(i, t.Config)
@@ -243,7 +248,10 @@ func (c *Cell) step(t *Terminal) {
 	if c.Now >= t.stepAt {
 		t.stepAt += 100 * time.Millisecond
 	}
-	in := control.Inputs{Ready: true, MayReportEarly: c.random.IntN(2) == 0, SilenceLimit: time.Second, NewAccessPoint: t.roams}
+	in := control.Inputs{
+		Ready: true, MayReportEarly: c.random.IntN(2) == 0, SilenceLimit: time.Second,
+		NewAccessPoint: t.roams,
+	}
 	t.roams = false
 	if t.told {
 		in.Radio = control.Radio{PHYBps: t.standalone * 1.5, StandaloneBps: t.standalone, SingleFrames: t.single}
@@ -274,7 +282,10 @@ func (c *Cell) step(t *Terminal) {
 // sample is what a flow did since the last step.
 func (f *cellFlow) sample(t *Terminal, elapsed time.Duration, host *flow.HostSample) flow.Sample {
 	rate := f.bits / elapsed.Seconds()
-	s := flow.Sample{ID: tcp.FlowID(f.id), Local: Address(int(t.Config.Session)), Remote: Address(5000 + f.id), MSS: 1448, MinRTT: t.base}
+	s := flow.Sample{
+		ID: tcp.FlowID(f.id), Local: Address(int(t.Config.Session)), Remote: Address(5000 + f.id),
+		MSS: 1448, MinRTT: t.base,
+	}
 	mean := time.Duration(0)
 	if f.steps > 0 {
 		mean = f.sumRTT / time.Duration(f.steps)
@@ -331,6 +342,9 @@ func (c *Cell) tell(t *Terminal) {
 			continue
 		}
 		at := c.Now + time.Duration(c.random.Int64N(int64(c.late)+int64(time.Millisecond)))
-		o.pending = append(o.pending, pending{at, message.Peer{Source: Address(int(t.Config.Session)), Report: r, HeardNs: int64(at)}})
+		o.pending = append(o.pending, pending{at, message.Peer{
+			Source: Address(int(t.Config.Session)), Report: r,
+			HeardNs: int64(at),
+		}})
 	}
 }

@@ -89,7 +89,8 @@ func (w *Walk) Step() control.Inputs {
 	w.changePeers()
 	in := control.Inputs{
 		Flows: slices.Clone(w.flows), Peers: slices.Clone(w.peers), Ready: true, MayReportEarly: r.IntN(3) > 0,
-		Silence: time.Duration(r.IntN(500)) * time.Millisecond, SilenceLimit: time.Second, NewAccessPoint: r.IntN(1500) == 0,
+		Silence: time.Duration(r.IntN(500)) * time.Millisecond, SilenceLimit: time.Second,
+		NewAccessPoint: r.IntN(1500) == 0,
 	}
 	if r.IntN(200) == 0 {
 		in.Silence = 3 * time.Second
@@ -159,7 +160,8 @@ func (w *Walk) changePeers() {
 					MaxKbps: message.Rate(1000 * (1 + r.IntN(900))), MaxSource: message.Source(1 + r.IntN(3)),
 				},
 			})
-			slices.SortFunc(w.peers, func(a, b message.Peer) int { return int(a.Report.Session) - int(b.Report.Session) })
+			slices.SortFunc(w.peers,
+				func(a, b message.Peer) int { return int(a.Report.Session) - int(b.Report.Session) })
 		}
 	}
 	w.peers = slices.DeleteFunc(w.peers, func(message.Peer) bool { return r.IntN(600) == 0 })
@@ -199,6 +201,7 @@ func (w *Walk) report(p *message.Peer) {
 	m.Probe = message.Probe{}
 	if r.IntN(25) == 0 {
 		kind := message.ProbeKind(1 + r.IntN(3))
-		m.Probe = message.ProbeIn(kind, time.Duration(r.IntN(1500))*time.Millisecond, time.Duration(r.IntN(10))*message.ProbeLengthStep)
+		m.Probe = message.ProbeIn(kind, time.Duration(r.IntN(1500))*time.Millisecond,
+			time.Duration(r.IntN(10))*message.ProbeLengthStep)
 	}
 }

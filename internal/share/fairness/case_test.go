@@ -40,7 +40,11 @@ func TestTheDesignsTable(t *testing.T) {
 				what string
 				got  Number
 				want string
-			}{{"total", in.Total, c.total}, {"Jain's index", in.Jain, c.jain}, {"normalised index", in.Normalised, c.normalised}} {
+			}{
+				{"total", in.Total, c.total},
+				{"Jain's index", in.Jain, c.jain},
+				{"normalised index", in.Normalised, c.normalised},
+			} {
 				_, digits, _ := strings.Cut(f.want, ".")
 				if math.Abs(float64(f.got)-number(t, f.want)) > 0.5000001*math.Pow(10, -float64(len(digits))) {
 					t.Errorf("%s %.4f, want %s", f.what, f.got, f.want)
@@ -70,15 +74,17 @@ func TestJSONFieldsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(in)
-	want := `{"terminals":2,"total":40,"jain":0.8,"jain_normalised":1,"printed_form":0.5,"airtime":1,"distance":0,"starved_terminals":0,` +
-		`"optimum":{"alpha":1,"shares":[30,10],"total":40,"jain":0.8,"jain_normalised":1,"airtime":1,"limited_by":"airtime"}}`
+	want := `{"terminals":2,"total":40,"jain":0.8,"jain_normalised":1,"printed_form":0.5,"airtime":1,"distance":0,` +
+		`"starved_terminals":0,"optimum":{"alpha":1,"shares":[30,10],"total":40,"jain":0.8,"jain_normalised":1,` +
+		`"airtime":1,"limited_by":"airtime"}}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v\nwant %s", b, err, want)
 	}
 	b, err = json.Marshal(
 		Mean([]Indices{in, {Total: 20, Jain: 0.4, Distance: Number(math.Inf(1)), Normalised: Number(math.NaN())}}),
 	)
-	want = `{"runs":2,"total":30,"jain":0.6000000000000001,"jain_normalised":null,"printed_form":0.25,"airtime":0.5,"distance":null}`
+	want = `{"runs":2,"total":30,"jain":0.6000000000000001,"jain_normalised":null,"printed_form":0.25,` +
+		`"airtime":0.5,"distance":null}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v\nwant %s", b, err, want)
 	}
@@ -90,7 +96,8 @@ func TestWhatIsNotKnownIsNotInvented(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(in)
-	want := `{"terminals":2,"total":40,"jain":0.8,"jain_normalised":null,"printed_form":null,"airtime":null,"distance":null,"starved_terminals":0,"optimum":null}`
+	want := `{"terminals":2,"total":40,"jain":0.8,"jain_normalised":null,"printed_form":null,` +
+		`"airtime":null,"distance":null,"starved_terminals":0,"optimum":null}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v\nwant %s", b, err, want)
 	}
@@ -115,7 +122,10 @@ func TestWhatIsNoCase(t *testing.T) {
 		{func(c *Case) { c.Rates = nil }, "no rates"},
 		{func(c *Case) { c.Rates[1] = -4 }, "terminal 2: found a rate of -4"},
 		{func(c *Case) { c.Rates[0] = math.NaN() }, "terminal 1: found a rate of NaN"},
-		{func(c *Case) { c.Names, c.Rates[1] = []string{"phone", "tablet"}, math.Inf(1) }, "terminal tablet: found a rate of +Inf"},
+		{
+			func(c *Case) { c.Names, c.Rates[1] = []string{"phone", "tablet"}, math.Inf(1) },
+			"terminal tablet: found a rate of +Inf",
+		},
 		{func(c *Case) { c.Max = c.Max[:1] }, "2 rates need a maximum each: found 1"},
 		{func(c *Case) { c.Max[0] = 0 }, "terminal 1: found a maximum of 0"},
 		{func(c *Case) { c.Weights = append(c.Weights, 1) }, "weight each: found 3"},

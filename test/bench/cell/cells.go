@@ -59,7 +59,8 @@ func stations(phy medium.PHY, n int, wireBps int64) func(context.Context) (*ends
 	return func(ctx context.Context) (*ends, error) {
 		wire := []cell.WireStep{{Wire: path.Wire{RateBps: wireBps, Limit: queue.Limit{Packets: 1000}}}}
 		c := cell.Config{
-			Seed: 1, AP: cell.AccessPoint{Limit: queue.Limit{Packets: 1000}}, Servers: []cell.Server{{Name: "server"}}, WireUp: wire, WireDown: wire,
+			Seed: 1, AP: cell.AccessPoint{Limit: queue.Limit{Packets: 1000}},
+			Servers: []cell.Server{{Name: "server"}}, WireUp: wire, WireDown: wire,
 		}
 		line := []cell.LineStep{{Line: path.Line{DelayNs: 1e6}}}
 		for i := range n {

@@ -102,7 +102,8 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 
 func (b *bench) iperf(ctx context.Context, client string, to netip.Addr, port int, args []string) error {
 	c := exec.CommandContext(ctx, "ip", append([]string{
-		"netns", "exec", client, "iperf3", "-c", to.String(), "-p", strconv.Itoa(port), "-t", strconv.Itoa(b.seconds), "-C", "cubic",
+		"netns", "exec", client, "iperf3", "-c", to.String(), "-p", strconv.Itoa(port), "-t",
+		strconv.Itoa(b.seconds), "-C", "cubic",
 	}, args...)...)
 	if out, err := c.Output(); err != nil {
 		return fmt.Errorf("iperf3: %w: %s", err, out)

@@ -7,11 +7,18 @@ import (
 )
 
 // As BenchmarkDelay prints it, on a machine of two processors.
-const delayOutput = `goos: linux
-BenchmarkDelay/100Mbps/supers=false-2         	       1	5123456789 ns/op	         0.1700 cores	       281.0 down-p99-µs	      2394 down-p99.9-µs	        65.00 down-p50-µs	     20000 lag-max-µs	       300.0 lag-p99-µs	         2.500 stolen-%	        40.00 turn-p99-µs	        87.00 up-p50-µs	       326.0 up-p99-µs	      2874 up-p99.9-µs	        12.00 wake-p99-µs
-BenchmarkDelay/100Mbps/supers=false-2         	       1	5123456789 ns/op	         0.1900 cores	       283.0 down-p99-µs	      2396 down-p99.9-µs	        67.00 down-p50-µs	     20000 lag-max-µs	       300.0 lag-p99-µs	         4.500 stolen-%	        44.00 turn-p99-µs	        89.00 up-p50-µs	       328.0 up-p99-µs	      2876 up-p99.9-µs	        18.00 wake-p99-µs
-PASS
-`
+const delayOutput = "goos: linux\n" +
+	"BenchmarkDelay/100Mbps/supers=false-2         \t       1\t5123456789 ns/op\t" +
+	"         0.1700 cores\t       281.0 down-p99-µs\t      2394 down-p99.9-µs\t" +
+	"        65.00 down-p50-µs\t     20000 lag-max-µs\t       300.0 lag-p99-µs\t" +
+	"         2.500 stolen-%\t        40.00 turn-p99-µs\t        87.00 up-p50-µs\t" +
+	"       326.0 up-p99-µs\t      2874 up-p99.9-µs\t        12.00 wake-p99-µs\n" +
+	"BenchmarkDelay/100Mbps/supers=false-2         \t       1\t5123456789 ns/op\t" +
+	"         0.1900 cores\t       283.0 down-p99-µs\t      2396 down-p99.9-µs\t" +
+	"        67.00 down-p50-µs\t     20000 lag-max-µs\t       300.0 lag-p99-µs\t" +
+	"         4.500 stolen-%\t        44.00 turn-p99-µs\t        89.00 up-p50-µs\t" +
+	"       328.0 up-p99-µs\t      2876 up-p99.9-µs\t        18.00 wake-p99-µs\n" +
+	"PASS\n"
 
 func TestTheDelaysTableSaysWhatTheyAreOwedTo(t *testing.T) {
 	var b strings.Builder

@@ -117,11 +117,13 @@ func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok 
 		}
 	}
 	ratio := ""
-	if strings.Contains(c.Name, "_up_") && segments > 0 { // else the acknowledgements are not what fills the access point's queue
+	// Only for uploads, ACKs fill the access point's queue.
+	if strings.Contains(c.Name, "_up_") && segments > 0 {
 		ratio = fmt.Sprintf("%.2f", float64(acks)/float64(segments))
 	}
 	row.text = fmt.Sprintf("| %s | %.2f | %.2f | %+.1f %% | %.0f | %.0f | %.0f | %.0f | %s | %s | %d | %.1f | %.1f |",
-		c.Name, reference.Goodput, total.Mean, row.deviation, reference.Backlog, backlog.Mean, reference.RTTMs, srtt.Mean, jain, ratio, p.Runs, lateMs, stolen)
+		c.Name, reference.Goodput, total.Mean, row.deviation, reference.Backlog, backlog.Mean, reference.RTTMs,
+		srtt.Mean, jain, ratio, p.Runs, lateMs, stolen)
 	return row, true
 }
 

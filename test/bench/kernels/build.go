@@ -17,7 +17,8 @@ type programs struct {
 
 // testPackages are those whose tests are run in guests.
 var testPackages = map[string]string{
-	"bpf": "./internal/observe/bpf", "diag": "./internal/observe/diag", "tune": "./internal/kernel/tune", "congestion": "./internal/kernel/congestion", "share": "./internal/share",
+	"bpf": "./internal/observe/bpf", "diag": "./internal/observe/diag", "tune": "./internal/kernel/tune",
+	"congestion": "./internal/kernel/congestion", "share": "./internal/share",
 	"timewarp": "./internal/kernel/timewarp", "engine": "./internal/cell/engine", "cell": "./internal/cell",
 }
 

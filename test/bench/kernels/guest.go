@@ -97,7 +97,8 @@ func (g guest) boot(ctx context.Context, folder string, p programs, module strin
 
 // modules are those that a distribution would load when they are asked for.
 var modules = []string{
-	"veth", "tun", "tap", "macvlan", "macvtap", "dummy", "sch_ingress", "cls_bpf", "sch_fq", "sch_netem", "sch_tbf", "tcp_bbr", "inet_diag", "tcp_diag",
+	"veth", "tun", "tap", "macvlan", "macvtap", "dummy", "sch_ingress", "cls_bpf", "sch_fq", "sch_netem", "sch_tbf",
+	"tcp_bbr", "inet_diag", "tcp_diag",
 }
 
 // crossMake are arguments of make for a kernel's module, by architecture.
@@ -144,7 +145,8 @@ func (g guest) moduleByItsDebian(ctx context.Context, output, airtide string) (s
 	// objtool looks into /proc.
 	c := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--root="+root,
 		"--mount-proc",
-		"/airtide", "timewarp", "build", "--kernel-headers", "/usr/src/linux-headers-"+k.Release, "--output", "/timewarp.ko")
+		"/airtide", "timewarp", "build", "--kernel-headers", "/usr/src/linux-headers-"+k.Release, "--output",
+		"/timewarp.ko")
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin", "HOME=/"}
 	if text, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(text))

@@ -25,8 +25,10 @@ var parts = []part{
 	{
 		name: "monitor by BPF: what it tells", verb: "monitor", way: "bpf",
 		steps: []step{{
-			tests: "bpf", run: "^(TestDensities|TestIdleConnectionsAreKnownFromTheStart|TestBBRsStateAgreesWithTheKernel|" +
-				"TestEnumerationsEqualThoseOfPackageTCP|TestAddressesKeepTheSocketsFamily|TestNothingIsLeftAfterClose|TestRefusals)$|" +
+			tests: "bpf", run: "^(TestDensities|TestIdleConnectionsAreKnownFromTheStart|" +
+				"TestBBRsStateAgreesWithTheKernel|" +
+				"TestEnumerationsEqualThoseOfPackageTCP|TestAddressesKeepTheSocketsFamily|" +
+				"TestNothingIsLeftAfterClose|TestRefusals)$|" +
 				"^TestAttemptsThatFail$/(refused$|unreachable|by_the_kernel)|" +
 				"^TestEachEndHasItsReason$/(client_closes|client_resets|nobody)|" +
 				"^TestFiltersLetThroughExactlyTheirFlows$/(port|within_a_byte|all_lists)|" +
@@ -37,23 +39,33 @@ var parts = []part{
 	{
 		name: "monitor by inet_diag", check: "inet_diag",
 		steps: []step{{
-			tests: "diag", run: "^(TestTransferIsSampledInEveryAddressFamily|TestOpenAndCloseAreSeenWithTheirReason|TestKernelFilterAgreesWithFilterMatch|" +
+			tests: "diag", run: "^(TestTransferIsSampledInEveryAddressFamily|" +
+				"TestOpenAndCloseAreSeenWithTheirReason|TestKernelFilterAgreesWithFilterMatch|" +
 				"TestBBRShowsItsPrivateState|TestProbeFindsInetDiag|TestListenersAreNoFlows)$",
 		}, {script: recorded("--source diag --poll 10ms"), says: []string{"^source inet_diag", "^lost records +-$"}}},
 	},
 	{
 		name: "record, info, export", verb: "record", way: "bpf",
 		steps: []step{
-			{script: recorded("--source bpf --attach tp_btf"), says: []string{`^source bpf \(tp_btf`, "^ *acked", "lost records +none"}},
-			{script: recorded("--source bpf --attach raw_tp"), says: []string{`^source bpf \(raw_tp`, "^ *acked", "lost records +none"}},
-			{script: "set -e\nairtide export /tmp/a.atr --to csv --table samples -o - >/tmp/a.csv\nwc -l </tmp/a.csv", says: []string{`^[1-9]\d+$`}},
+			{
+				script: recorded("--source bpf --attach tp_btf"),
+				says:   []string{`^source bpf \(tp_btf`, "^ *acked", "lost records +none"},
+			},
+			{
+				script: recorded("--source bpf --attach raw_tp"),
+				says:   []string{`^source bpf \(raw_tp`, "^ *acked", "lost records +none"},
+			},
+			{script: "set -e\nairtide export /tmp/a.atr --to csv --table samples -o - >/tmp/a.csv\n" +
+				"wc -l </tmp/a.csv", says: []string{`^[1-9]\d+$`}},
 		},
 	},
 	{
 		name: "tune", since: "5.16", verb: "tune",
 		steps: []step{
-			{tests: "tune", run: "^(TestTheSocketOptionOverwritesSsthresh|TestWhatAKilledProcessLeavesIsTakenBackByTheNext|" +
-				"TestCongestionControlComesAndGoes)$|^TestEverySettingComesAndGoes$/(pacing|send_buffer|notsent|min_rto)"},
+			{tests: "tune", run: "^(TestTheSocketOptionOverwritesSsthresh|" +
+				"TestWhatAKilledProcessLeavesIsTakenBackByTheNext|" +
+				"TestCongestionControlComesAndGoes)$|^TestEverySettingComesAndGoes$/(pacing|send_buffer|notsent|" +
+				"min_rto)"},
 			{script: "airtide tune --cwnd-max 8 --pacing-rate 100M -- " + transfer, says: []string{carriedText}},
 			{script: "airtide tune show"},
 		},
@@ -65,15 +77,18 @@ var parts = []part{
 	{
 		name: "congestion controls", since: "6.4", verb: "cc",
 		steps: []step{
-			{tests: "congestion", run: "^(TestEachKindIsChosenCarriesTrafficAndReactsToLoss|TestPinnedOutlivesWhoLoadedItUntilItIsUnloaded|TestUnloadingWhileSocketsUseIt|" +
-				"TestBoundsHoldAndLiftingThemRestoresTheFlow|TestCubicPlainIsTheKernelsCubicStepByStep|TestOlderKernelsAreTold)$"},
+			{tests: "congestion", run: "^(TestEachKindIsChosenCarriesTrafficAndReactsToLoss|" +
+				"TestPinnedOutlivesWhoLoadedItUntilItIsUnloaded|TestUnloadingWhileSocketsUseIt|" +
+				"TestBoundsHoldAndLiftingThemRestoresTheFlow|TestCubicPlainIsTheKernelsCubicStepByStep|" +
+				"TestOlderKernelsAreTold)$"},
 			{script: loadedScript, says: []string{carriedText, "cubic_rtt", "afterwards 0"}},
 		},
 		refused: []step{{script: "airtide cc load cubic_rtt -- true", fails: true, says: []string{"6\\.4"}}},
 	},
 	{
 		name: "tune by `cubic_bound`", since: "6.4", check: "struct_ops_link",
-		steps:   []step{{tests: "tune", run: "^(TestCubicBoundKeepsSsthresh|TestNewSocketsOfCubicBoundAreBounded|TestCongestionControlAndBoundsTogether)$"}},
+		steps: []step{{tests: "tune", run: "^(TestCubicBoundKeepsSsthresh|TestNewSocketsOfCubicBoundAreBounded|" +
+			"TestCongestionControlAndBoundsTogether)$"}},
 		refused: []step{{script: "airtide cc load cubic_bound -- true", fails: true, says: []string{"6\\.4"}}},
 	},
 	{
@@ -88,7 +103,8 @@ var parts = []part{
 		name: "cell", verb: "cell",
 		steps: []step{
 			{
-				tests: "engine", run: "^(TestARefusedPacketIsCode2|TestAFullQueueBlocksTheSender|TestNothingIsLeftWhateverEndsAnEngine)$|" +
+				tests: "engine", run: "^(TestARefusedPacketIsCode2|TestAFullQueueBlocksTheSender|" +
+					"TestNothingIsLeftWhateverEndsAnEngine)$|" +
 					"^TestBytesArriveIntact$/^read_and_written_as_super-packets$",
 			},
 			{tests: "cell", run: "^(TestStoppedCellLeavesNothing)$"},
@@ -106,7 +122,10 @@ var parts = []part{
 		name: "timewarp", verb: "timewarp",
 		steps: []step{
 			{
-				tests: "timewarp", run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand|IsTakenBackWhenItsRunIsKilled|SurvivesSuspend)$",
+				tests: "timewarp",
+				run: "^TestModule(ClockRate|RTO|InitialRTO|ClockNeverGoesBack|FollowsProcessorsThatComeAndGo|" +
+					"RefusesWhatIsWrong|IsRealAgainWhenAnotherClockSourceIsSelected|RunsACommand|" +
+					"IsTakenBackWhenItsRunIsKilled|SurvivesSuspend)$",
 				env: []string{
 					fromEnvironment("AIRTIDE_TIMEWARP_CHANGES", "60"),
 					fromEnvironment("AIRTIDE_TIMEWARP_READINGS", "100000"),

@@ -148,7 +148,8 @@ func sustained(r result) string {
 	return fmt.Sprintf("%.0f segments seen/s, %d records lost, %.1f in a million never made, %.4f samples per "+
 		"segment, %.1f bytes on disk per sample, %.0f ns kernel (%.0f of it measuring) and %.0f ns user CPU per "+
 		"segment.",
-		float64(r.segments)/r.seconds(), r.lost, r.missedPerMillion(), r.samplesPerSegment(), r.bytesPerRecord(), r.kernelNs(), r.bpfFloor, r.userNs())
+		float64(r.segments)/r.seconds(), r.lost, r.missedPerMillion(), r.samplesPerSegment(), r.bytesPerRecord(),
+		r.kernelNs(), r.bpfFloor, r.userNs())
 }
 
 func progress(format string, args ...any) {

@@ -76,13 +76,15 @@ const bpftraceSample = `tracepoint:tcp:tcp_probe {
 		$tp->inet_conn.icsk_inet.sk.sk_rcvbuf, $tp->inet_conn.icsk_inet.sk.sk_wmem_queued,
 		$tp->inet_conn.icsk_inet.sk.sk_forward_alloc, $tp->inet_conn.icsk_inet.sk.sk_wmem_alloc.refs.counter,
 		$tp->inet_conn.icsk_inet.sk.sk_backlog.rmem_alloc.counter, $tp->inet_conn.icsk_inet.sk.sk_pacing_rate,
-		$tp->inet_conn.icsk_inet.sk.__sk_common.skc_state, $tp->inet_conn.icsk_inet.sk.__sk_common.skc_family, args->snd_wnd);
+		$tp->inet_conn.icsk_inet.sk.__sk_common.skc_state, $tp->inet_conn.icsk_inet.sk.__sk_common.skc_family,
+			args->snd_wnd);
 }`
 
 func airtideTool(s settings) tool {
 	out := filepath.Join(s.dir, "airtide.atr")
 	return tool{
-		name: "airtide record, every ACK", perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond, output: out,
+		name: "airtide record, every ACK", perSegment: true, countsMissed: true, settle: 2500 * time.Millisecond,
+		output: out,
 		command: append([]string{s.airtide, "record", "--force", "--source", "bpf", "--json", "-o", out},
 			strings.Fields(s.args)...),
 		read: func(_ string, stdout []byte) (account, error) { return readResult(stdout) },
@@ -298,7 +300,8 @@ func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]
 // attachEmpty puts a program that does nothing on tcp_probe.
 func attachEmpty() (*ebpf.Program, func(), error) {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "bench_empty", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "tcp_probe", License: "GPL",
+		Name: "bench_empty", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "tcp_probe",
+		License:      "GPL",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
 	})
 	if err != nil {

@@ -36,7 +36,10 @@ func radios(n int) (all [][]medium.RateFrom, alone []float64, err error) {
 			alone = append(alone, alone[i%len(kinds)])
 			continue
 		}
-		one, err := simulate.NewEmulated(simulate.EmulatedConfig{Seed: 1, Delay: delay, Radios: [][]medium.RateFrom{{{PHY: phy}}}})
+		one, err := simulate.NewEmulated(simulate.EmulatedConfig{
+			Seed: 1, Delay: delay,
+			Radios: [][]medium.RateFrom{{{PHY: phy}}},
+		})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -133,8 +136,8 @@ func emulated(n int) error {
 	}
 	_, later := c.Reports()
 	part := func(d time.Duration) float64 { return 100 * d.Seconds() / measureFor.Seconds() }
-	fmt.Printf("| %d | %s | %s | %.3f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", n, known, fair, s.Jain, s.Total/1e6, without/1e6,
-		part(later-said), part(air.ReportAirtime()-onAir), part(m.take()))
+	fmt.Printf("| %d | %s | %s | %.3f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", n, known, fair, s.Jain, s.Total/1e6,
+		without/1e6, part(later-said), part(air.ReportAirtime()-onAir), part(m.take()))
 	return nil
 }
 
@@ -160,7 +163,9 @@ func modelled(n int) error {
 	}
 	terminals[metered].StepEvery = agentEvery
 	m := newMeter()
-	c, err := simulate.New(simulate.Config{Seed: 1, Terminals: terminals, Air: simulate.NewQueues(0, stations), StepEvery: every, Measure: m.around})
+	c, err := simulate.New(simulate.Config{
+		Seed: 1, Terminals: terminals, Air: simulate.NewQueues(0, stations), StepEvery: every, Measure: m.around,
+	})
 	if err != nil {
 		return err
 	}
@@ -192,7 +197,8 @@ func modelled(n int) error {
 	}
 	_, later := c.Reports()
 	part := func(d, of time.Duration) float64 { return 100 * d.Seconds() / of.Seconds() }
-	fmt.Printf("| %d | %s | %s | %s | %.0f | %.2f | %.2f | %.3f | %.2f |\n", n, seconds(most), seconds(all), seconds(known), float64(reports)/float64(n),
+	fmt.Printf("| %d | %s | %s | %s | %.0f | %.2f | %.2f | %.3f | %.2f |\n", n, seconds(most), seconds(all),
+		seconds(known), float64(reports)/float64(n),
 		part(said, settled), part(later-said, c.Now()-settled), s.Jain, part(m.take(), c.Now()-settled))
 	return nil
 }

@@ -12,15 +12,16 @@ import (
 	"airtide/test/ns3"
 )
 
-const header = `# Made by go generate ./test/bench/fidelity. TCP of ns-3 3.44 over the same cells, with the kernel's TCP in its place.
+const header = `# Made by go generate ./test/bench/fidelity. The same cells as in ns-3 3.44, with the kernel's TCP.
 name: %s
 title: %s
 source: an independent simulation with ns-3 3.44
 notes: >
-  Goodput of TCP through an access point with fixed PHY rates and no frame errors; the wire is 1 ms away and has 1000 packets
-  of queue. ns-3's wire frames a packet of 1500 bytes as 1502, this one as 1538: hence its odd rates. ns-3 leaves
-  VHT-SIG-B out of 802.11ac's preambles (4 us in some 1000) and its access point sends beacons. Its receivers acknowledge
-  every second segment; Linux's do so from 6.7 on only where they do not put ACKs off while they work a backlog through.
+  Goodput of TCP through an access point with fixed PHY rates and no frame errors; the wire is 1
+  ms away and has 1000 packets of queue. ns-3's wire frames a packet of 1500 bytes as 1502, this
+  one as 1538: hence its odd rates. ns-3 leaves VHT-SIG-B out of 802.11ac's preambles (4 us in
+  some 1000) and its access point sends beacons. Its receivers acknowledge every second segment;
+  Linux's do so from 6.7 on only where they do not put ACKs off while they work a backlog through.
 duration: 10 s
 warmup: 3 s
 repeats: %d
