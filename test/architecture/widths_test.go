@@ -68,6 +68,7 @@ const (
 	golang
 	c
 	shell // and make
+	yaml
 	markdown
 )
 
@@ -79,6 +80,8 @@ func kind(path string) language {
 		return golang
 	case strings.HasSuffix(base, ".c"), strings.HasSuffix(base, ".h"):
 		return c
+	case strings.HasSuffix(base, ".yml"), strings.HasSuffix(base, ".yaml"):
+		return yaml
 	case strings.HasSuffix(base, ".md"):
 		return markdown
 	case base == "Makefile", strings.HasPrefix(path, "scripts/") && !strings.Contains(base, "."),
@@ -121,6 +124,12 @@ func wideLines(path string, content []byte) (found []string) {
 			if strings.HasPrefix(text, "#") {
 				limit = proseColumns
 			}
+		case yaml:
+			// Other lines are data, and a quotation in its original language is one line.
+			if !strings.HasPrefix(text, "#") || strings.Contains(text, "「") {
+				continue
+			}
+			limit = proseColumns
 		case markdown:
 			if strings.HasPrefix(text, "```") {
 				fence = !fence
@@ -187,6 +196,8 @@ func TestWideLinesAreFound(t *testing.T) {
 		{"Makefile", "# " + long + "\n", 1},
 		{"scripts/demo", "echo " + long + "\n", 0},
 		{"scripts/demo", "echo " + longer + "\n", 1},
+		{"a.yaml", "a: 1\n  # " + long + "\n", 2},
+		{"a.yaml", "# 「" + long + "」\na: " + longer + "\n", 0},
 		{"a.md", long + "\n", 1},
 		{"a.md", "| " + long + " |\n", 0},
 		{"a.md", "```\n" + longer + "\n```\n", 0},
