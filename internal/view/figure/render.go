@@ -116,7 +116,7 @@ func (f *Figure) Write(w io.Writer, format string, o Options) error {
 
 // fontSize is the size of titles for a width.
 func (s *sheet) fontSize(width vg.Length) vg.Length {
-	if s.Columns > 0 {
+	if s.Columns > 1 {
 		return fontOf(gridFont, width)
 	}
 	return fontOf(pageFont, width)

@@ -58,11 +58,14 @@ func Figure(kind Kind, flows []*FlowSeries, o Options) (*figure.Figure, error) {
 	f.Note = joinNotes(notes...)
 	if o.Grid {
 		notes = append(notes, dropEmpty(f))
-		f.Columns = gridColumns(len(f.Cells))
+		f.Columns = gridColumns(len(f.Cells), o.WidthCm)
 		rows := (len(f.Cells) + f.Columns - 1) / f.Columns
 		f.HeightCm = float64(rows)*max(gridPanelCm, d.heightCm*gridPanelPart) + 1
 	} else {
 		f.Title = cmp.Or(f.Title, f.Cells[0].Title)
+		if len(f.Cells[0].Panels) == 1 {
+			f.HeightCm = min(f.HeightCm, onePanelCm)
+		}
 	}
 	f.Note = joinNotes(notes...)
 	return f, nil
@@ -92,10 +95,11 @@ func checkFlows(flows []*FlowSeries, grid bool) error {
 	return nil
 }
 
-// gridColumns is the number of columns of a grid: two keep the cells wide enough for print.
-func gridColumns(flows int) int {
+// gridColumns is the number of columns of a grid of a width, 0 for the default: two keep the cells
+// wide enough for print, and in a column of a paper one does.
+func gridColumns(flows int, widthCm float64) int {
 	switch {
-	case flows == 1:
+	case flows == 1, widthCm != 0 && widthCm < twoColumnsCm:
 		return 1
 	case flows <= 12:
 		return 2

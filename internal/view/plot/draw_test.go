@@ -40,9 +40,13 @@ func TestFiguresNameAxesAndCurves(t *testing.T) {
 		},
 		{"rtt of a receiver", RTT, Options{}, download, []string{"receiver's RTT estimate"}},
 		{"queues", Queues, Options{}, upload, []string{
-			"send queue (kB)", "receive queue (kB)", "queued", "unacknowledged", "unsent", "device queue",
-			"send buffer limit (up to 2627 kB)", "receive buffer limit", "backlog",
+			"send queue (kB)", "queued", "unacknowledged", "unsent", "device queue",
+			"send buffer limit (up to 2627 kB)",
 		}},
+		{"queues of a receiver", Queues, Options{}, download, []string{
+			"receive queue (kB)", "queued", "backlog", "receive buffer limit",
+		}},
+		{"queues of a grid", Queues, Options{Grid: true}, upload, []string{"send queue (kB)", "receive queue (kB)"}},
 		{"rates", Rates, Options{}, upload, []string{"rate (Mbit/s)", "goodput sent", "delivery rate", "pacing rate"}},
 		{"rates of a receiver", Rates, Options{}, download, []string{"rate (Mbit/s)", "goodput received"}},
 		{"windows", Windows, Options{}, upload, []string{
@@ -392,3 +396,32 @@ func TestGreyStyleHasNoColour(t *testing.T) {
 }
 
 func abs(x int) int { return max(x, -x) }
+
+// A queue without data has no panel, and a column of a paper holds one column of a grid.
+func TestFiguresLeaveOutWhatCannotBeRead(t *testing.T) {
+	up, down := upload, upload
+	down.receives = true
+	for _, c := range []struct {
+		name            string
+		kind            Kind
+		o               Options
+		flows           []synthetic
+		panels, columns int
+	}{
+		{"sender", Queues, Options{}, []synthetic{up}, 1, 0},
+		{"receiver", Queues, Options{}, []synthetic{down}, 1, 0},
+		{"wide grid", Queues, Options{Grid: true}, []synthetic{up, down}, 2, 2},
+		{"narrow grid", Cwnd, Options{Grid: true, WidthCm: 8.5}, []synthetic{up, down}, 1, 1},
+	} {
+		for i := range c.flows {
+			c.flows[i].id = tcp.FlowID(i + 1)
+		}
+		f, err := Figure(c.kind, collect(t, []Kind{c.kind}, c.o, c.flows...), c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.Cells[0].Panels); n != c.panels || f.Columns != c.columns {
+			t.Errorf("%s: %d panels, %d columns: want %d and %d", c.name, n, f.Columns, c.panels, c.columns)
+		}
+	}
+}

@@ -48,10 +48,12 @@ type Options struct {
 // MaxGrid is the most flows of one grid; more could not be read.
 const MaxGrid = 60
 
-// Heights in a grid: the least of one panel in cm, and the share of the kind's height.
+// Sizes of figures. In a grid a cell has a part of the height of its kind.
 const (
-	gridPanelCm   = 4.6
-	gridPanelPart = 0.62
+	onePanelCm    = 12   // most height of a figure with one panel
+	gridPanelCm   = 4.6  // least height of a cell
+	gridPanelPart = 0.62 // of the height of the kind
+	twoColumnsCm  = 12   // least width of a grid with two columns
 )
 
 // Formats are the formats that Draw writes.

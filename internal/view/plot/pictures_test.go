@@ -78,6 +78,7 @@ func samples() []sample {
 		{"sequence-receiver", Sequence, loss, []synthetic{down}},
 		{"sequence-timeout", Sequence, Options{From: 6100 * time.Millisecond, To: 6700 * time.Millisecond}, up},
 		{"sequence-whole", Sequence, Options{}, up},
+		{"grid-column", Cwnd, Options{Grid: true, WidthCm: 8.5}, terminals},
 		{"rates-grid", Rates, Options{Grid: true, Title: "Four terminals at one access point"}, terminals},
 		{"overview-grid", Overview, Options{Grid: true}, terminals},
 	}

@@ -10,11 +10,28 @@ var queuesFigure = definition{
 	doc: "socket queues of both directions, device queue, buffer limits",
 	fields: []tcp.Field{
 		tcp.SendQueuedBytes, tcp.UnsentBytes, tcp.UnackedBytes, tcp.DeviceQueueBytes, tcp.SendBufferBytes,
-		tcp.ReceiveQueuedBytes, tcp.BacklogBytes, tcp.ReceiveBufferBytes,
+		tcp.ReceiveQueuedBytes, tcp.BacklogBytes, tcp.ReceiveBufferBytes, tcp.AckedBytes, tcp.ReceivedBytes,
 	},
 	heightCm: 13,
 	together: []quantity{queueOfFlows},
-	panels:   func(v *view) []figure.Panel { return []figure.Panel{sendQueuePanel(v), receiveQueuePanel(v)} },
+	panels:   queuePanels,
+}
+
+// oneWay is the part of the bytes below which a direction has no panel.
+const oneWay = 1e-3
+
+// queuePanels are the queues of both directions. If the data went one way, the other queue stayed
+// empty and is left out, except in a grid, whose cells are alike.
+func queuePanels(v *view) []figure.Panel {
+	sent, received := float64(v.growth(tcp.AckedBytes)), float64(v.growth(tcp.ReceivedBytes))
+	switch {
+	case v.o.Grid:
+	case received < oneWay*sent:
+		return []figure.Panel{sendQueuePanel(v)}
+	case sent < oneWay*received:
+		return []figure.Panel{receiveQueuePanel(v)}
+	}
+	return []figure.Panel{sendQueuePanel(v), receiveQueuePanel(v)}
 }
 
 func sendQueuePanel(v *view) figure.Panel {
