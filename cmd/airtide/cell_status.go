@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"airtide/internal/view/terminal"
@@ -54,7 +53,7 @@ or of the cell of one process. On a terminal, tables are updated until Ctrl-C. I
 				once = once || !bool(asJSON)
 				print = t.Print
 			}
-			err := live.Watch(cmd.Context(), only, interval, once, func(all []*live.Seen) error {
+			return live.Watch(cmd.Context(), only, interval, once, func(all []*live.Seen) error {
 				var b strings.Builder // printed in one piece, so that nothing flickers
 				for _, s := range all {
 					var err error
@@ -69,10 +68,6 @@ or of the cell of one process. On a terminal, tables are updated until Ctrl-C. I
 				}
 				return print([]byte(b.String()))
 			})
-			if errors.Is(err, syscall.EPIPE) {
-				return nil // the reader of the pipe has gone
-			}
-			return err
 		},
 	}
 	fl := cmd.Flags()

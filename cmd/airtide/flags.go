@@ -81,9 +81,12 @@ func (f *outputFlags) write(data []byte) error {
 // noArgs refuses arguments, and exactArgs asks for one argument of each name.
 var noArgs = exactArgs()
 
-func exactArgs(names ...string) cobra.PositionalArgs {
+func exactArgs(names ...string) cobra.PositionalArgs { return someArgs(len(names), names...) }
+
+// someArgs asks for an argument of each name. Those behind the first least ones may be missing.
+func someArgs(least int, names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) < len(names) {
+		if len(args) < least {
 			return usageError{fmt.Errorf("missing argument %s", names[len(args)])}
 		}
 		if len(args) > len(names) {

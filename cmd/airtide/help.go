@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,10 +35,11 @@ var topics = []topic{
 func helpFunc(t *terminal.Terminal, print func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
 		var text bytes.Buffer
+		out := cmd.OutOrStdout()
 		cmd.SetOut(&text)
 		print(cmd, args)
-		cmd.SetOut(nil)
-		_ = t.Print([]byte(terminal.WrapHelp(text.String(), t.Width)))
+		cmd.SetOut(out)
+		_, _ = io.WriteString(out, terminal.WrapHelp(text.String(), t.Width)) // out keeps the error
 	}
 }
 

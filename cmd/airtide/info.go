@@ -44,12 +44,7 @@ role is the process, the service's port, the peer, and whether the flow sends or
   airtide info upload.atr --flow 1
   airtide info cubic.atr bbr.atr
   airtide info upload.atr --json | jq '.flows[] | {flow, acked_rate_bps}'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return nil
-			}
-			return exactArgs("FILE")(cmd, args)
-		},
+		Args: someArgs(1, "FILE", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if cmd.Flags().Changed("sort") {
 				if byOrder, err = summary.ParseOrder(sort); err != nil {

@@ -80,7 +80,7 @@ func printChecks(
 			fmt.Fprintln(&b, p)
 		}
 	}
-	print := func() error { return t.PrintWrapped(b.String(), 2) }
+	print := func() error { return t.PrintWrapped(units.PrintableText(b.String(), false), 2) }
 	if asJSON {
 		print = func() error { return t.JSON(all) }
 	}

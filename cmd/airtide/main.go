@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,14 +23,61 @@ func main() {
 	if engine.IsEngine() {
 		os.Exit(engine.Main(cell.Build))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	// A second Ctrl-C ends at once: the first one has restored the default.
-	go func() { <-ctx.Done(); stop() }()
 	t := terminal.New(os.Stdout, os.Stderr, os.Getenv)
 	root := newRoot(t)
-	cmd, err := root.ExecuteContextC(ctx)
+	addCompletion(root)
+	help := &firstError{Writer: t.Out}
+	root.SetOut(help)
+	cmd, err := root.ExecuteContextC(untilSignal())
+	if err == nil {
+		err = help.err
+	}
 	os.Exit(finish(t, cmd, err))
+}
+
+// addCompletion adds cobra's verb early, so that its shells refuse arguments as other verbs do.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			for _, shell := range c.Commands() {
+				shell.Args = noArgs
+			}
+		}
+	}
+}
+
+// firstError keeps the first error of writing, because cobra drops the errors of its help.
+type firstError struct {
+	io.Writer
+	err error
+}
+
+func (w *firstError) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// untilSignal returns a context that ends with a signal, so that each verb can restore its changes.
+// A second signal ends the program at once. A pipe whose reader has gone is an error of the writer.
+func untilSignal() context.Context {
+	ctx, end := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if s != syscall.SIGHUP || !signal.Ignored(s) { // nohup ignores it
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		end(interruption{s.(syscall.Signal)})
+	}()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return ctx
 }
 
 func newRoot(t *terminal.Terminal) *cobra.Command {
@@ -62,6 +110,7 @@ Topics: airtide help fields, events, filters, units, exit-codes. airtide help to
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(helpFunc(t, root.HelpFunc()))
 	root.SetHelpCommand(newHelp(t))
-	return group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newPackets(t),
+	group(root, newDoctor(t), newMonitor(t), newRecord(t), newInfo(t), newExport(t), newPlot(t), newPackets(t),
 		newCell(t), newLab(t), newCC(t), newTune(t), newShare(t), newFairness(t), newTimewarp(t), newVersion(t))
+	return root
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,7 +17,6 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		want string
 	}{
 		{[]string{"nonsense"}, "nonsense"},
-		{[]string{"record"}, "-o FILE"},
 		{[]string{"record", "-o", "x.atr", "--port", "70000"}, "70000"},
 		{[]string{"record", "-o", "x.atr", "--host", "no-address"}, "no-address"},
 		{[]string{"record", "-o", "x.atr", "--density", "often"}, "often"},
@@ -35,22 +33,16 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"record", "-o", "x.atr", "--btf", "/no/such/file"}, "/no/such/file"},
 		{[]string{"monitor", "--sort", "beauty"}, "beauty"},
 		{[]string{"monitor", "--events"}, "--json"},
-		{[]string{"info"}, "FILE"},
 		{[]string{"plot", "a.atr"}, "-o"},
 		{[]string{"plot", "a.atr", "-o", "a.gif"}, "gif"},
 		{[]string{"plot", "a.atr", "-o", "a.png", "--kind", "pie"}, "pie"},
 		{[]string{"export", "a.atr", "-o", "x"}, "--to"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "word"}, "word"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "csv", "--fields", "beauty"}, "beauty"},
-		{[]string{"packets"}, "FILE"},
 		{[]string{"packets", "a.pcap", "--top", "0"}, "--top 0"},
 		{[]string{"lab", "nonsense"}, "nonsense"},
-		{[]string{"lab", "check"}, "EXPERIMENT"},
-		{[]string{"lab", "run"}, "EXPERIMENT"},
 		{[]string{"lab", "run", "quickstart", "--lag-limit", "0s"}, "lag-limit"},
 		{[]string{"lab", "run", "quickstart", "--at-once", "0"}, "at-once"},
-		{[]string{"lab", "resume"}, "RESULT"},
-		{[]string{"lab", "show"}, "RESULT"},
 		{[]string{"lab", "compare", "one"}, "two"},
 		{[]string{"lab", "show", "testdata", "--json", "--csv"}, "json"},
 	} {
@@ -64,32 +56,6 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 	}
 	if _, err := os.Stat("x.atr"); err == nil {
 		t.Error("misuse left a file")
-	}
-}
-
-func TestFilesThatAreNoRecordings(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"empty": "", "text": "this is a letter to the " +
-			"editor\n", "pcap": "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 100),
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, args := range [][]string{
-			{"info", path},
-			{"plot", path, "-o", filepath.Join(dir, "x.png")},
-			{"export", path, "--to", "csv", "-o", filepath.Join(dir, "x.csv")},
-		} {
-			_, stderr, status := run(t, args...)
-			if status != statusFailed || !strings.Contains(stderr, path) || strings.Count(stderr, "\n") != 1 {
-				t.Errorf("airtide %s: status %d: %s", strings.Join(args, " "), status, stderr)
-			}
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "x*")); len(left) > 0 {
-		t.Errorf("failed verbs left %v", left)
 	}
 }
 

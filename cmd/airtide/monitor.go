@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"syscall"
 	"time"
 
 	"airtide/internal/view/terminal"
@@ -44,12 +43,7 @@ the recording, as fast as possible.`,
   airtide monitor --once
   airtide monitor upload.atr --speed 0.5 --from 2s
   airtide monitor --json --events | jq 'select(.type == "event")'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return nil
-			}
-			return noArgs(cmd, args)
-		},
+		Args: someArgs(0, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := recorded.check(cmd, len(args) > 0); err != nil {
 				return err
@@ -126,9 +120,6 @@ func watch(ctx context.Context, t *terminal.Terminal, mo monitor.Options, o scre
 			t.Notef("recorded %s", f)
 		}
 		err = errors.Join(err, tapErr)
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		return nil // the reader of the pipe has gone
 	}
 	return err
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,9 +104,6 @@ func replay(
 		err = screen.Plain(ctx, table, o)
 	default:
 		err = screen.Run(ctx, table, o)
-	}
-	if errors.Is(err, syscall.EPIPE) {
-		return nil // the reader of the pipe has gone
 	}
 	if whole {
 		r.warnDamage() // an interrupted scan has not seen the end

@@ -150,7 +150,7 @@ func interruptPackets(t *testing.T, part []byte) {
 	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	_ = cmd.Wait()
-	if cmd.ProcessState.ExitCode() != statusFailed || !strings.Contains(stderr.String(), "interrupted") {
+	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 	}
 }

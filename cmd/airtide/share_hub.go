@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"airtide/internal/share/cellkey"
 	"airtide/internal/share/hub"
 	"airtide/internal/share/link"
+	"airtide/internal/units"
 )
 
 func newShareHub(t *terminal.Terminal) *cobra.Command {
@@ -40,7 +43,15 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 			if err != nil {
 				return usageError{err}
 			}
-			c := hub.Config{Listen: at, Step: printHub(t, bool(asJSON))}
+			ctx, stop := context.WithCancelCause(cmd.Context())
+			defer stop(nil)
+			var unprinted error
+			show := printHub(t, bool(asJSON))
+			c := hub.Config{Listen: at, Step: func(s hub.Status) {
+				if unprinted = show(s); unprinted != nil {
+					stop(unprinted)
+				}
+			}}
 			for _, path := range keys {
 				k, err := cellkey.Read(path)
 				if err != nil {
@@ -54,7 +65,7 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 			}
 			defer h.Close()
 			t.Notef("listening on port %d", h.Port())
-			return h.Run(cmd.Context())
+			return errors.Join(h.Run(ctx), unprinted)
 		},
 	}
 	fl := cmd.Flags()
@@ -66,18 +77,19 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 }
 
 // printHub prints the number of terminals when it changes, or with JSON the status each second.
-func printHub(t *terminal.Terminal, asJSON bool) func(hub.Status) {
+func printHub(t *terminal.Terminal, asJSON bool) func(hub.Status) error {
 	terminals := map[string]int{}
-	return func(s hub.Status) {
-		if asJSON {
-			_ = t.JSONLine(s)
-		}
+	return func(s hub.Status) error {
 		for _, c := range s.Cells {
 			if before, known := terminals[c.Cell]; !known || before != c.Terminals {
 				terminals[c.Cell] = c.Terminals
-				t.Notef("cell %s: %d terminals", c.Cell, c.Terminals)
+				t.Notef("cell %s: %s", c.Cell, units.Count(c.Terminals, "terminal"))
 			}
 		}
+		if !asJSON {
+			return nil
+		}
+		return t.JSONLine(s)
 	}
 }
 

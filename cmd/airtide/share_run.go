@@ -66,9 +66,8 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 	c.Notice = func(line string) { t.Notef("%s", line) }
 	tap := &statusfeed.Feed{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
-	if server, err := statusfeed.Serve(c.Key.Tag(), tap); err != nil {
-		c.Notice(err.Error()) // it shares without a status socket
-	} else {
+	server, unserved := statusfeed.Serve(c.Key.Tag(), tap)
+	if unserved == nil {
 		defer closed(server)
 	}
 	if f.Metrics != "" {
@@ -102,15 +101,24 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 	case !errors.Is(err, radio.ErrNone):
 		c.Notice(err.Error())
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	last := time.Time{}
+	var unprinted error
 	c.Step = func(s share.Status) {
+		if unserved != nil { // it shares without a status socket
+			c.Notice(unserved.Error())
+			unserved = nil
+		}
 		tap.Publish(s)
 		if f.JSON && s.Time.Sub(last) >= time.Second {
 			last = s.Time
-			_ = t.JSONLine(s)
+			if unprinted = t.JSONLine(s); unprinted != nil {
+				stop(unprinted)
+			}
 		}
 	}
-	return share.Run(ctx, c)
+	return errors.Join(share.Run(ctx, c), unprinted)
 }
 
 // openRadio opens the source of the PHY rate.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,8 +48,8 @@ The exit status is 1 if no agent runs here or if an agent does not answer within
 			for {
 				failures, err := showAgents(cmd.Context(), t, bool(asJSON), print)
 				switch {
-				case cmd.Context().Err() != nil, errors.Is(err, syscall.EPIPE):
-					return nil // interrupted, or the reader of the pipe has gone
+				case cmd.Context().Err() != nil:
+					return nil
 				case err != nil:
 					return err
 				case !watch:

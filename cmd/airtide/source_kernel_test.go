@@ -17,44 +17,15 @@ import (
 	"airtide/test/need"
 )
 
-// asNobody makes the command run without privileges.
-func asNobody(cmd *exec.Cmd) *exec.Cmd {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	return cmd
-}
-
-// openBinary copies the test binary to a folder in which every user may run it.
-func openBinary(t *testing.T) (binary, dir string) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "airtide-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary = filepath.Join(dir, "airtide")
-	if err := os.WriteFile(binary, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
+	need.Root(t)
+	dir := openDir(t)
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return binary, dir
-}
-
-func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
-	need.Root(t)
-	binary, dir := openBinary(t)
 	nobody := func(args ...string) (string, string, int) {
 		cmd := airtide(args...)
-		cmd.Path, cmd.Dir = binary, dir
+		cmd.Dir = dir
 		return runCmd(t, asNobody(cmd))
 	}
 	if _, stderr, status := nobody(

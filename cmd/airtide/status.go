@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +18,8 @@ import (
 const (
 	statusFailed = 1
 	statusMisuse = 2 // wrong flags or arguments
+	// statusInterrupted follows Ctrl-C.
+	statusInterrupted = 128 + int(syscall.SIGINT)
 )
 
 // statusTable describes the exit statuses for airtide help exit-codes.
@@ -21,10 +27,11 @@ var statusTable = []struct {
 	status  int
 	meaning string
 }{
-	{0, "done"},
+	{0, "done; also if the reader of the output has gone, as head does"},
 	{statusFailed, "failed: the message says why"},
 	{statusMisuse, "misuse: wrong flags or arguments"},
 	{judge.NotHeldError{}.ExitStatus(), "a claim of an experiment does not hold (lab run, lab show)"},
+	{statusInterrupted, "interrupted by Ctrl-C before the work was done; 128+n by signal n"},
 }
 
 // statusOf describes the verbs whose exit status says more.
@@ -65,6 +72,17 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 // ExitStatus implements statusError.
 func (s exitStatus) ExitStatus() int { return int(s) }
 
+// interruption is the cause of a context that a signal ended.
+type interruption struct{ signal syscall.Signal }
+
+func (interruption) Error() string { return "interrupted" }
+
+// readerGone reports whether a verb failed because the reader of its output has ended.
+func readerGone(err error) bool {
+	_, network := errors.AsType[*net.OpError](err)
+	return errors.Is(err, syscall.EPIPE) && !network
+}
+
 // finish prints the error of a verb and returns the exit status of the program.
 func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
 	if err == nil {
@@ -75,6 +93,15 @@ func finish(t *terminal.Terminal, cmd *cobra.Command, err error) int {
 	}
 	if s, ok := errors.AsType[statusError](err); ok {
 		return s.ExitStatus()
+	}
+	if readerGone(err) {
+		return 0
+	}
+	if cmd != nil && cmd.Context() != nil {
+		if i, ok := errors.AsType[interruption](context.Cause(cmd.Context())); ok {
+			t.Warnf("%s", strings.ReplaceAll(err.Error(), context.Canceled.Error(), i.Error()))
+			return 128 + int(i.signal)
+		}
 	}
 	t.Warnf("%v", err)
 	if _, ok := errors.AsType[usageError](err); ok {

@@ -90,8 +90,12 @@ func Latest(root, experiment string) (string, error) {
 // Find returns the folder of a result: the argument itself, or the newest result of an experiment
 // below the root.
 func Find(root, arg string) (string, error) {
-	if _, err := os.Stat(filepath.Join(arg, experimentFile)); err == nil {
+	_, err := os.Stat(filepath.Join(arg, experimentFile))
+	if err == nil {
 		return arg, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return "", err
 	}
 	if strings.Contains(arg, "/") {
 		return "", fmt.Errorf("%s is not the folder of a result", arg)

@@ -3,6 +3,7 @@ package owner
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,10 +34,13 @@ func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
 	// The kernel keeps groups that still have processes.
 	leftover.Remove(parent, prefix, leftover.Ended, os.Remove)
 	g := &Group{path: filepath.Join(parent, prefix+strconv.Itoa(os.Getpid()))}
-	if err := os.Mkdir(g.path, 0o755); err != nil {
+	err := os.Mkdir(g.path, 0o755)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: run it as root, or in a cgroup that you may change", err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if g.dir, err = os.Open(g.path); err != nil {
 		return nil, err
 	}
