@@ -112,6 +112,26 @@ func TestEveryPageIsReached(t *testing.T) {
 	}
 }
 
+// shownPath matches a path of the repository. A star stands for any name.
+var shownPath = regexp.MustCompile(
+	"`((?:internal|cmd|bpf|kmod|test|scripts|experiments|packaging|docs)/[A-Za-z0-9_./*-]+)`")
+
+// A file or folder that a page names exists.
+func TestNamedFilesExist(t *testing.T) {
+	found := 0
+	for path, text := range pages(t) {
+		for _, m := range shownPath.FindAllStringSubmatch(text, -1) {
+			found++
+			if there, err := filepath.Glob(filepath.Join(root, m[1])); err != nil || len(there) == 0 {
+				t.Errorf("%s names %s, which does not exist", path, m[1])
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
 var paperCode = regexp.MustCompile(`\bP[1-5]\b`)
 
 // The short codes of the papers are for docs/papers.md. Names of experiments such as p4-fig8 are no
