@@ -86,7 +86,7 @@ test-timewarp: setup-run build ## accelerated time on Debian's kernels in qemu (
 ##@ Measure: root, a quiet machine
 
 .PHONY: bench
-bench: bench-monitor bench-cell bench-congestion ## every benchmark
+bench: bench-monitor bench-cell bench-congestion bench-packets ## every benchmark
 	$(GO) test -tags kernel -run '^$$' -bench . -benchtime 2s \
 		./internal/recording/... ./internal/view/screen ./internal/observe/...
 
@@ -101,6 +101,10 @@ bench-cell: setup build ## the emulated cell beside tbf: throughput, processor t
 .PHONY: bench-congestion
 bench-congestion: setup build ## cost per ACK of the congestion controls beside the kernel's CUBIC
 	$(GO) run ./test/bench/congestion
+
+.PHONY: bench-packets
+bench-packets: setup build ## a capture of 1 GB read by airtide, tshark and tcptrace (5 minutes)
+	$(GO) run ./test/bench/packets -airtide ./airtide
 
 .PHONY: fidelity
 fidelity: setup build ## the cell beside theory, ns-3 and the papers (an hour; FIDELITY='-only udp' for a part)

@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"airtide/test/bench/benchtext"
 )
 
 // table is the results in Markdown: a row for each part, a column for each guest.
@@ -74,15 +75,5 @@ const (
 
 // writeTable writes the table into a page anew.
 func writeTable(page, text string) error {
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return fmt.Errorf("reading the page of the table: %w", err)
-	}
-	head, rest, begins := strings.Cut(string(old), tableBegin)
-	_, tail, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: put the lines %q and %q there", page,
-			strings.TrimSpace(tableBegin), strings.TrimSpace(tableEnd))
-	}
-	return os.WriteFile(page, []byte(head+tableBegin+"\n"+text+"\n"+tableEnd+tail), 0o644)
+	return benchtext.WriteTable(page, tableBegin, tableEnd, text)
 }
