@@ -281,7 +281,7 @@ func TestShownCommandsRun(t *testing.T) {
 					}
 				}
 				args := slices.Clone(s.args)
-				if s.args[0] == "plot" || s.args[0] == "export" || slices.Contains(s.args, "--plot") {
+				if slices.Contains([]string{"plot", "export", "packets"}, s.args[0]) && slices.Contains(s.args, "-o") {
 					args = append(args, "--force") // a page may show the same output twice
 				}
 				for i := len(args) - 1; i > 0; i-- {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,8 @@ func newPackets(t *terminal.Terminal) *cobra.Command {
 		kind   string
 		out    outputFlags
 		beside string
+		to     string
+		table  string
 	)
 	cmd := &cobra.Command{
 		Use:   "packets FILE",
@@ -33,6 +36,7 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
   airtide packets upload.pcap --connection 1
   airtide packets upload.pcap --plot ack-time -o ack-time.png
   airtide packets upload.pcap --annotate upload.atr -o annotated.pcapng
+  airtide packets upload.pcap --to parquet -o upload.parquet
   airtide packets upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,10 +48,16 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				One: cmd.Flags().Changed("connection"), Number: uint64(number),
 			}
 			if beside != "" {
-				if bool(asJSON) || kind != "" || v.One {
-					return usageError{errors.New("--annotate excludes --json, --plot and --connection")}
+				if bool(asJSON) || kind != "" || to != "" || v.One {
+					return usageError{errors.New("--annotate excludes --json, --plot, --to and --connection")}
 				}
 				return annotateCapture(cmd.Context(), t, args[0], beside, out)
+			}
+			if to != "" || table != "" {
+				if bool(asJSON) || kind != "" {
+					return usageError{errors.New("--to excludes --json and --plot")}
+				}
+				return packetsError(exportCapture(cmd.Context(), &v, to, table, out))
 			}
 			if kind != "" || out.path != "" {
 				if asJSON {
@@ -69,7 +79,11 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 		"flight (bytes in flight and window)")
 	fl.StringVar(&beside, "annotate", "", "copy the capture to a pcapng whose comments hold the sender's state "+
 		"in this `RECORDING`")
-	out.register(fl, "figure (.png, .svg or .pdf) or pcapng to write, or - for standard output")
+	fl.StringVar(&to, "to", "", "export each segment in the tables of airtide export: "+formatNames())
+	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
+	out.register(fl, "figure (.png, .svg or .pdf), pcapng or export to write, or - for standard output")
+	fixed(cmd, "to", strings.Split(formatNames(), ", ")...)
+	fixed(cmd, "table", tableNames...)
 	fixed(cmd, "plot", "packets", "ack-time", "flight")
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd

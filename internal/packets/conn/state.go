@@ -41,6 +41,7 @@ type Step struct {
 	// AckOffset is the place that it acknowledges in the stream of the other end.
 	AckOffset int64
 	Acked     int64 // bytes that it newly acknowledges
+	OtherSent int64 // end of what the other end has sent
 	InFlight  int64 // bytes of its sender that are in flight now
 	// Window is the advertised window in bytes, or -1 if its scale is unknown.
 	Window int64
@@ -136,7 +137,7 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	}
 	c.handshake(s, d, from)
 	signs := c.signsOf(s, d, r)
-	step.Signs, step.Acked, step.Delays = signs, 0, step.Delays[:0]
+	step.Signs, step.Acked, step.OtherSent, step.Delays = signs, 0, max(0, r.offset), step.Delays[:0]
 
 	sent := length
 	if s.Flags&(decode.SYN|decode.FIN) != 0 {

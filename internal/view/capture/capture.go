@@ -70,7 +70,11 @@ func (c *Capture) Run(ctx context.Context, o conn.Options) (totals conn.Totals, 
 		case r := <-done:
 			totals = r.totals
 			return r.err
-		case <-ctx.Done(): // a read of a silent pipe does not return
+		case <-ctx.Done():
+			select {
+			case <-done: // nothing writes any more
+			case <-time.After(time.Second): // a read of a silent pipe does not return
+			}
 			return ctx.Err()
 		}
 	})

@@ -69,7 +69,9 @@ func TestTable(t *testing.T) {
 		{name: "slow", runs: []cost{{10, 8}}},
 	}
 	text := table(ways, 1000, 1_000_000)
-	for _, want := range []string{"1000 packets", "| slow | 10.00 (10.00...10.00) |", "| 4.00 (4.00...4.00) | 20.00 ("} {
+	for _, want := range []string{
+		"1000 packets", "| slow | 10.00 (10.00...10.00) |", "| 4.00 (4.00...4.00) | 20.00 (",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
 		}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/series"
+	"airtide/internal/recording/export"
+	"airtide/internal/view/capture"
+)
+
+// exportCapture writes the segments of all connections, or of one, in a format of export.
+func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out outputFlags) error {
+	if out.path == "" {
+		return usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
+	}
+	if to == "" {
+		return usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
+	}
+	format, err := export.ParseFormat(to)
+	if err != nil {
+		return misnamed(err, to, strings.Split(formatNames(), ", "))
+	}
+	o := export.Options{Fields: series.Fields(), Overwrite: out.force, Stdout: os.Stdout}
+	if table != "" {
+		if o.Table, err = export.ParseTable(table); err != nil {
+			return misnamed(err, table, tableNames)
+		}
+	}
+	c, err := capture.Open(ctx, v.Terminal, v.Path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Times of captures are those of the wall clock.
+	x, err := export.New(format, out.path, export.Meta{
+		Source: "capture", Tool: version(), ClockMonotonicNs: 1, ClockWallNs: 1,
+	}, o)
+	if err != nil {
+		return err
+	}
+	rows := &series.Series{Sink: x}
+	if v.One {
+		rows.Only = v.Number
+	}
+	totals, damage, err := c.Run(ctx, conn.Options{Observer: rows, Done: rows.Done})
+	if err == nil && v.One && (v.Number == 0 || v.Number > totals.Connections) {
+		err = &capture.MissingError{Path: v.Path, Number: v.Number, Existing: totals.Connections}
+	}
+	if err == nil {
+		err = rows.Flush()
+	}
+	if err != nil {
+		x.Abort()
+		return err
+	}
+	return errors.Join(x.Close(), c.Report(damage))
+}
