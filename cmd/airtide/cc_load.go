@@ -8,7 +8,6 @@ import (
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/kernel/congestion/kind"
-	"airtide/internal/sys/command"
 	"airtide/internal/view/terminal"
 )
 
@@ -84,7 +83,7 @@ If a command is given, the exit status is the status of the command.`,
 				return err
 			}
 			if argv != nil {
-				return command.Run(cmd.Context(), argv, command.Options{})
+				return l.Run(cmd.Context(), argv)
 			}
 			if !o.Pin {
 				<-cmd.Context().Done()

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/tune"
-	"airtide/internal/sys/command"
-	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
 
@@ -79,7 +74,13 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 				keep:     o.Keep,
 				command:  len(argv) > 0,
 			}
-			return tuneUntil(cmd.Context(), sel, to, o, argv, &out)
+			failed, err := tune.Run(cmd.Context(), sel, to, tune.RunOptions{
+				Options: o, Command: argv, Wait: t.WaitFor, Applied: out.applied, Ended: out.ended,
+			})
+			if err == nil && failed {
+				err = exitStatus(statusFailed)
+			}
+			return err
 		},
 	}
 	fl := cmd.Flags()
@@ -92,68 +93,6 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 	bpffs.register(fl)
 	cmd.AddCommand(newTuneShow(t), newTuneUndo(t))
 	return cmd
-}
-
-// tuneUntil applies the settings, waits or runs the command, and restores everything.
-func tuneUntil(
-	ctx context.Context, sel tune.Selection, to tune.Settings, o tune.Options, argv []string, out *tuneOutput,
-) (err error) {
-	var group *tune.Group
-	if len(argv) > 0 && sel.Empty() && !sel.All {
-		if group, err = tune.NewGroup(); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, group.Close()) }()
-		sel.Cgroups = []uint64{group.ID}
-	}
-	var (
-		a       *tune.Applied
-		applied *tune.Report
-	)
-	err = out.WaitFor("changing sockets", func() error {
-		if a, err = tune.Apply(ctx, sel, to, o); err != nil {
-			return err
-		}
-		applied, err = a.Report(ctx)
-		return err
-	})
-	if a == nil {
-		return err
-	}
-	defer func() {
-		err = errors.Join(err, a.Close())
-	}()
-	if err == nil {
-		err = out.applied(applied, a.Removed)
-	}
-	if err != nil {
-		return err
-	}
-	var history tune.History // of the command's sockets, most of which end with it
-	if len(argv) > 0 {
-		var attributes *syscall.SysProcAttr
-		if group != nil {
-			attributes = group.Attributes()
-		}
-		follow, stop := context.WithCancel(ctx)
-		followed := make(chan struct{})
-		go func() {
-			defer close(followed)
-			history.Follow(follow, a)
-		}()
-		err = command.Run(ctx, argv, command.Options{Attributes: attributes})
-		stop()
-		<-followed
-	} else if !o.Keep {
-		<-ctx.Done()
-	}
-	if err := out.end(a, &history); err != nil {
-		return err
-	}
-	if err == nil && applied.Failed() {
-		err = exitStatus(statusFailed)
-	}
-	return err
 }
 
 // tuneOutput prints the start and the end of a tune.
@@ -196,30 +135,11 @@ func (o *tuneOutput) applied(r *tune.Report, removed []tune.Undone) error {
 	return err
 }
 
-// end prints the state at the end and restores everything unless it is kept.
-func (o *tuneOutput) end(a *tune.Applied, history *tune.History) error {
-	if o.keep && !o.command {
-		return nil
-	}
-	ctx := context.Background() // also after Ctrl-C
-	r, err := a.Report(ctx)
-	if err != nil {
-		return err
-	}
-	history.Complete(r)
-	line := tuneLine{Type: "ended", Report: r}
-	if !o.keep {
-		err := o.WaitFor("restoring everything", func() error {
-			line.Undone, err = a.Undo(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
+// ended prints the state at the end.
+func (o *tuneOutput) ended(r *tune.Report, undone *tune.Undone) error {
 	switch {
 	case o.json:
-		return o.JSONLine(line)
+		return o.JSONLine(tuneLine{Type: "ended", Undone: undone, Report: r})
 	case o.quiet:
 		return nil
 	}
@@ -227,17 +147,8 @@ func (o *tuneOutput) end(a *tune.Applied, history *tune.History) error {
 	if o.command {
 		w = o.Err
 	}
-	if err := r.WriteText(w); err != nil || o.keep {
+	if err := r.WriteText(w); err != nil || undone == nil {
 		return err
 	}
-	return printUndone(w, *line.Undone)
-}
-
-func printUndone(w io.Writer, u tune.Undone) error {
-	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, units.Count(u.Sockets, "open socket"))
-	if err == nil && u.FixedBuffers > 0 {
-		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
-			u.FixedBuffers)
-	}
-	return err
+	return undone.WriteText(w)
 }

@@ -55,7 +55,7 @@ With --running it also undoes the tunes of running processes.`,
 				return errors.Join(err, t.JSONLine(map[string]any{"undone": done}))
 			}
 			for _, u := range done {
-				err = errors.Join(err, printUndone(out, u))
+				err = errors.Join(err, u.WriteText(out))
 			}
 			if err == nil && len(done) == 0 {
 				_, err = fmt.Fprintln(out, "there is nothing to undo")

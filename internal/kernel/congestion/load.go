@@ -1,6 +1,7 @@
 package congestion
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+
+	"airtide/internal/sys/command"
 )
 
 // DefaultBPFFS is the usual mount point of the BPF file system.
@@ -50,6 +53,12 @@ type Loaded struct {
 
 // Close lets go of it: unless it is pinned it is unregistered.
 func (l *Loaded) Close() error { return l.link.Close() }
+
+// Run runs a command while the control is loaded. A command with another status than 0 is a
+// *command.ExitError.
+func (l *Loaded) Run(ctx context.Context, argv []string) error {
+	return command.Run(ctx, argv, command.Options{})
+}
 
 // Load registers a congestion control. A name that is in use is ErrInUse, a kernel that is too old
 // or does not allow it ErrNotSupported.

@@ -10,9 +10,9 @@ import (
 // selected. Selection.Cgroups takes its ID.
 type Group struct{ *owner.Group }
 
-// NewGroup creates a cgroup below that of this process. It removes cgroups of killed processes
+// newGroup creates a cgroup below that of this process. It removes cgroups of killed processes
 // there.
-func NewGroup() (*Group, error) {
+func newGroup() (*Group, error) {
 	groups, err := owner.OpenCgroups()
 	if err != nil {
 		return nil, fmt.Errorf("telling the command's sockets from others: %w", err)

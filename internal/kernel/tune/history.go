@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Reports of a History follow one another after a time that doubles from the first to the second of
+// Reports of a history follow one another after a time that doubles from the first to the second of
 // these. Short connections are read back soon, and long commands cost little.
 const (
 	firstLook   = 50 * time.Millisecond
 	longestLook = 2 * time.Second
 )
 
-// History remembers the last state of each socket of a tune, for a report after sockets have
+// history remembers the last state of each socket of a tune, for a report after sockets have
 // closed. The zero value is ready.
-type History struct {
+type history struct {
 	failed map[uint64]bool // by cookie
 }
 
-// Follow reads reports until the context ends. A report that fails is left out.
-func (h *History) Follow(ctx context.Context, a *Applied) {
+// follow reads reports until the context ends. A report that fails is left out.
+func (h *history) follow(ctx context.Context, a *Applied) {
 	for pause := firstLook; ; pause = min(2*pause, longestLook) {
 		select {
 		case <-ctx.Done():
@@ -32,7 +32,7 @@ func (h *History) Follow(ctx context.Context, a *Applied) {
 	}
 }
 
-func (h *History) add(r *Report) {
+func (h *history) add(r *Report) {
 	if h.failed == nil {
 		h.failed = map[uint64]bool{}
 	}
@@ -41,9 +41,9 @@ func (h *History) add(r *Report) {
 	}
 }
 
-// Complete counts the remembered sockets that the report no longer has. It forgets those that the
+// complete counts the remembered sockets that the report no longer has. It forgets those that the
 // report has.
-func (h *History) Complete(r *Report) {
+func (h *history) complete(r *Report) {
 	for i := range r.Sockets {
 		delete(h.failed, r.Sockets[i].Cookie)
 	}

@@ -44,7 +44,7 @@ type Counts struct {
 	Connecting int `json:"connecting"`
 	// Gone counts the matched sockets that have ended.
 	Gone int `json:"gone"`
-	// GoneChanged and GoneFailed count those of Gone that a History read back before they closed.
+	// GoneChanged and GoneFailed count those of Gone that a history read back before they closed.
 	GoneChanged int `json:"gone_changed"`
 	GoneFailed  int `json:"gone_failed"`
 	// NoRoom could not be remembered, for too many tunes have changed them or memory lacked, and so

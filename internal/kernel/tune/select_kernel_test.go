@@ -208,7 +208,7 @@ func TestPickedByCgroup(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	_, to := listen(t, n.Server)
-	group, err := NewGroup()
+	group, err := newGroup()
 	if err != nil {
 		t.Fatal(err)
 	}

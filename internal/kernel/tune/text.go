@@ -17,7 +17,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	c := r.Counts
 	fmt.Fprintf(&b, "tune %s: %s on %s\n", r.ID, r.Settings, r.Selection.String())
 	fmt.Fprintf(
-		&b, "  %s matched, %d of them new: %d changed and read back, %d failed", count(c.Matched, "socket"), c.New,
+		&b, "  %s matched, %d of them new: %d changed and read back, %d failed", units.Count(c.Matched, "socket"),
+		c.New,
 		c.Changed, c.Failed,
 	)
 	for _, more := range []struct {
@@ -34,7 +35,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	if r.Settings.InitialRTOUs != 0 {
-		fmt.Fprintf(&b, "  %s given the initial RTO\n", count(c.Handshakes, "handshake"))
+		fmt.Fprintf(&b, "  %s given the initial RTO\n", units.Count(c.Handshakes, "handshake"))
 	}
 	if c.Held > 0 {
 		fmt.Fprintf(&b, "  window clamps that the kernel had moved were set anew %d times\n", c.Held)
@@ -88,11 +89,12 @@ func (r *Report) writeBounds(b *strings.Builder) {
 		}
 	}
 	if n := by[byBounds]; n > 0 {
-		fmt.Fprintf(b, "  upper bound of the window: %s by %s, which keeps ssthresh\n", count(n, "socket"), byBounds)
+		fmt.Fprintf(b, "  upper bound of the window: %s by %s, which keeps ssthresh\n",
+			units.Count(n, "socket"), byBounds)
 	}
 	if n := by[byOption]; n > 0 {
 		fmt.Fprintf(b, "  upper bound of the window: %s by the socket option, which overwrites ssthresh\n",
-			count(n, "socket"))
+			units.Count(n, "socket"))
 	}
 }
 
@@ -124,13 +126,6 @@ func (s *Socket) process() string {
 	return fmt.Sprintf(" (%s %d)", units.Printable(s.Comm), s.PID)
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // Failed reports whether any setting differs from the wanted value.
 func (r *Report) Failed() bool {
 	for _, o := range r.Routes {
@@ -155,4 +150,14 @@ func (r *Report) State() string {
 		return fmt.Sprintf("until process %d ends", r.PID)
 	}
 	return fmt.Sprintf("left by process %d, which was killed", r.PID)
+}
+
+// WriteText prints what was undone.
+func (u *Undone) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "tune %s is undone on %s\n", u.ID, units.Count(u.Sockets, "open socket"))
+	if err == nil && u.FixedBuffers > 0 {
+		_, err = fmt.Fprintf(w, "  %d sockets that no process holds keep their fixed buffers until they close\n",
+			u.FixedBuffers)
+	}
+	return err
 }
