@@ -17,9 +17,11 @@ import (
 // step is something that is tried in a guest: a script, or tests of a package.
 type step struct {
 	script string
-	// tests is the name of a package's test program, run the regular expression of which of them.
-	tests, run string
-	env        []string
+	// tests is the name of a package's test program. run names the tests to run; behind a slash
+	// stands a regular expression of subtests.
+	tests string
+	run   []string
+	env   []string
 	// says are regular expressions that the output has to match.
 	says []string
 	// fails is for what has to be refused: a status other than 0.
@@ -40,7 +42,7 @@ func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []str
 	if s.tests != "" {
 		// The limit is of real time, which a test of accelerated time does not tell.
 		script = fmt.Sprintf("exec %s%s -test.v -test.short -test.timeout 0 -test.run '%s'", testsFolder, s.tests,
-			s.run)
+			s.pattern())
 	}
 	fmt.Fprintf(log, "\n# %s\n", strings.TrimSpace(script))
 	began := time.Now()
@@ -75,6 +77,20 @@ func (s *step) do(ctx context.Context, g *vm.Guest, log *os.File) (skipped []str
 		}
 	}
 	return nil, nil
+}
+
+// pattern is the value of -test.run.
+func (s *step) pattern() string {
+	var all []string
+	for _, test := range s.run {
+		name, subtests, found := strings.Cut(test, "/")
+		name = "^" + name + "$"
+		if found {
+			name += "/" + subtests
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, "|")
 }
 
 // tests is what came of tests.

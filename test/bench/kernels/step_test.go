@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -67,4 +70,64 @@ func TestPartsAreWhole(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A test that was renamed would silently no longer run in the guests.
+func TestNamedTestsExist(t *testing.T) {
+	sources := map[string]string{} // by package
+	for name, folder := range testPackages {
+		files, err := filepath.Glob(filepath.Join("../../..", folder, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no tests: %v", folder, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[name] += string(text)
+		}
+	}
+	for _, p := range parts {
+		for _, s := range slices.Concat(p.steps, p.refused) {
+			if s.tests != "" && len(s.run) == 0 {
+				t.Errorf("%s: no test of %s is named", p.name, s.tests)
+			}
+			for _, missing := range missingTests(sources[s.tests], s.run) {
+				t.Errorf("%s: package %s has no test or subtest %s", p.name, testPackages[s.tests], missing)
+			}
+		}
+	}
+}
+
+func TestMissingTestsAreFound(t *testing.T) {
+	source := `func TestHere(t *testing.T) { for _, name := range []string{"by the kernel"} {`
+	run := []string{"TestHere", "TestThere", "TestHere/(by_the_kernel$|elsewhere)", "TestHer"}
+	if got := missingTests(source, run); !slices.Equal(got, []string{"TestThere", "elsewhere", "TestHer"}) {
+		t.Errorf("missing: %q", got)
+	}
+	s := step{run: []string{"TestA", "TestB/(x|y)"}}
+	if got := s.pattern(); got != "^TestA$|^TestB$/(x|y)" {
+		t.Errorf("pattern %s", got)
+	}
+}
+
+// missingTests are the tests and the names of subtests that the source of a package lacks.
+func missingTests(source string, run []string) (missing []string) {
+	for _, test := range run {
+		name, subtests, found := strings.Cut(test, "/")
+		if !strings.Contains(source, "func "+name+"(t *testing.T)") {
+			missing = append(missing, name)
+		}
+		if !found {
+			continue
+		}
+		for subtest := range strings.SplitSeq(strings.Trim(subtests, "^()$"), "|") {
+			name := strings.Trim(subtest, "^$") // in which spaces became underscores
+			if !strings.Contains(source, name) && !strings.Contains(source, strings.ReplaceAll(name, "_", " ")) {
+				missing = append(missing, subtest)
+			}
+		}
+	}
+	return missing
 }
