@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +22,6 @@ import (
 )
 
 const (
-	// stepEvery is the interval of steps.
-	stepEvery = 100 * time.Millisecond
 	// minSilenceLimit is the least time without any report after which bounds are lifted.
 	minSilenceLimit = time.Second
 	// silenceGaps is how many mean report gaps count as normal silence. Gaps are long if reports
@@ -31,6 +30,9 @@ const (
 	// boundLease is how long bounds outlive the last step if the agent is killed or stalled.
 	boundLease = 800 * time.Millisecond
 )
+
+// errMoved ends a session after a change of the terminal's addresses.
+var errMoved = errors.New("this terminal has other addresses and begins anew")
 
 // agent connects the core of a session to the kernel and to the peers. It makes no decisions.
 type agent struct {
@@ -155,6 +157,31 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	return in, r.receiver.Counts(), nil
 }
 
+// sameCell reports whether two terminals may have the same access point.
+func sameCell(a, b uint32) bool { return a == 0 || b == 0 || a == b }
+
+// collectPeers collects the newest reports. It returns the time since the last report and its
+// limit. Terminals at other access points have their own airtime, so they count only for the report
+// period.
+func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
+	r := &a.reports
+	r.peers = r.receiver.Peers(r.peers[:0], nowNs)
+	heard := len(r.peers)
+	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool { return !sameCell(p.Report.BSS, a.place.bss) })
+	r.elsewhere = heard - len(r.peers)
+	newest := int64(0)
+	for i := range r.peers {
+		newest = max(newest, r.peers[i].HeardNs)
+	}
+	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.MeanGapNs(r.elsewhere)))
+	return time.Duration(nowNs - newest), limit
+}
+
+// reportLink returns the path of this terminal's reports.
+func (a *agent) reportLink() message.Link {
+	return a.place.reportLink(&a.config, a.reports.groups, a.reports.peers)
+}
+
 // sample returns the activity of the flows since the last step, with their receive windows.
 func (a *agent) sample(now time.Duration) ([]flow.Sample, flow.HostSample, error) {
 	samples, host := a.sampler.Drain(int64(now))
@@ -223,6 +250,29 @@ func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 	a.config.Notice(errMoved.Error())
 	a.config.publishWaiting(errMoved.Error())
 	return errMoved
+}
+
+// publish reports the last step: a change to the user, and the status to Config.Step.
+func (a *agent) publish(counts [message.NumReasons]uint64) {
+	if reason := a.out.Reason; reason != a.told {
+		a.told = reason
+		if reason != "" {
+			a.config.Notice("windows are not bounded: " + reason)
+		} else {
+			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.reports.peers)))
+		}
+	}
+	if a.config.Step != nil {
+		a.config.Step(a.statusOf(counts))
+	}
+}
+
+// statusOf returns the status after the last step. counts are the received datagrams, by reason.
+func (a *agent) statusOf(counts [message.NumReasons]uint64) Status {
+	s := newStatus(a.config.Policy, a.config.Key)
+	s.OtherAccessPoints = a.reports.elsewhere
+	s.update(&a.out, a.reports.peers, counts)
+	return s
 }
 
 // receive gives a datagram to the receiver.

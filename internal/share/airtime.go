@@ -1,9 +1,6 @@
 package share
 
 import (
-	"slices"
-	"time"
-
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
 	"airtide/internal/share/radio"
@@ -27,11 +24,11 @@ const (
 )
 
 // multicast returns the assumed rate of multicast in the cell.
-func (a *agent) multicast() message.Rate {
+func (p *place) multicast(c *Config) message.Rate {
 	switch {
-	case a.config.MulticastBps > 0:
-		return truncatedRate(a.config.MulticastBps)
-	case a.place.MHz >= ofdmBands:
+	case c.MulticastBps > 0:
+		return truncatedRate(c.MulticastBps)
+	case p.MHz >= ofdmBands:
 		return slowestRadio
 	}
 	return slowestMulticast
@@ -44,13 +41,13 @@ func truncatedRate(bps float64) message.Rate {
 
 // reportLink returns the path of reports through the cell. Its data rate is the slowest known
 // standalone rate, which is below the PHY rate.
-func (a *agent) reportLink() message.Link {
+func (p *place) reportLink(c *Config, groups link.Families, peers []message.Peer) message.Link {
 	l := message.Link{
-		Copies: len(a.config.Link.Peers), NoMulticast: a.config.Link.Interface == "",
-		BothFamilies: a.reports.groups.Both(), MulticastKbps: a.multicast(), DataKbps: truncatedRate(a.config.MaxBps),
+		Copies: len(c.Link.Peers), NoMulticast: c.Link.Interface == "",
+		BothFamilies: groups.Both(), MulticastKbps: p.multicast(c), DataKbps: truncatedRate(c.MaxBps),
 	}
-	for i := range a.reports.peers {
-		if m := a.reports.peers[i].Report.MaxKbps; m > 0 && (l.DataKbps == 0 || m < l.DataKbps) {
+	for i := range peers {
+		if m := peers[i].Report.MaxKbps; m > 0 && (l.DataKbps == 0 || m < l.DataKbps) {
 			l.DataKbps = m
 		}
 	}
@@ -68,24 +65,4 @@ func familiesToReachAll(have link.Families, four, six bool) link.Families {
 		return have
 	}
 	return f
-}
-
-// sameCell reports whether two terminals may have the same access point.
-func sameCell(a, b uint32) bool { return a == 0 || b == 0 || a == b }
-
-// collectPeers collects the newest reports. It returns the time since the last report and its
-// limit. Terminals at other access points have their own airtime, so they count only for the report
-// period.
-func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
-	r := &a.reports
-	r.peers = r.receiver.Peers(r.peers[:0], nowNs)
-	heard := len(r.peers)
-	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool { return !sameCell(p.Report.BSS, a.place.bss) })
-	r.elsewhere = heard - len(r.peers)
-	newest := int64(0)
-	for i := range r.peers {
-		newest = max(newest, r.peers[i].HeardNs)
-	}
-	limit = max(minSilenceLimit, silenceGaps*time.Duration(r.receiver.MeanGapNs(r.elsewhere)))
-	return time.Duration(nowNs - newest), limit
 }

@@ -73,6 +73,18 @@ func (c *Config) check() error {
 	return err
 }
 
+// publishWaiting publishes that the agent waits, and the reason.
+func (c *Config) publishWaiting(reason string) {
+	if c.Step != nil {
+		s := newStatus(c.Policy, c.Key)
+		s.Reason = reason
+		c.Step(s)
+	}
+}
+
+// stepEvery is the interval of steps.
+const stepEvery = 100 * time.Millisecond
+
 // Limits of an access point's multicast rate in bit/s. 1 Mbit/s is the lowest rate of 802.11b.
 const lowestMulticast, highestMulticast = 1e6, 600e6
 

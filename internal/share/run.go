@@ -60,9 +60,6 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 }
 
-// errMoved ends a session after a change of the terminal's addresses.
-var errMoved = errors.New("this terminal has other addresses and begins anew")
-
 // runSession shares until the context ends or the terminal's addresses change. moved means that
 // they have changed, and again that an earlier session ended so.
 func runSession(

@@ -1,11 +1,11 @@
 package share
 
 import (
-	"fmt"
 	"net/netip"
 	"os"
 	"time"
 
+	"airtide/internal/share/cellkey"
 	"airtide/internal/share/control"
 	"airtide/internal/share/message"
 )
@@ -97,42 +97,23 @@ type Window struct {
 	ReceiveBytes uint32 `json:"rwnd_max_bytes,omitempty"`
 }
 
-// publishWaiting publishes that the agent waits, and the reason.
-func (c *Config) publishWaiting(reason string) {
-	if c.Step != nil {
-		s := Status{Reason: reason, Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{}}
-		s.describe(c)
-		c.Step(s)
+// newStatus returns the status of an agent before its first step.
+func newStatus(policy control.Policy, key cellkey.Key) Status {
+	return Status{
+		Time: time.Now(), PID: os.Getpid(), Policy: policy, Cell: key.Tag().String(),
+		Peers: []Terminal{}, Windows: []Window{}, Datagrams: map[string]int{},
 	}
 }
 
-// publish reports the last step: a change to the user, and the status to Config.Step.
-func (a *agent) publish(counts [message.NumReasons]uint64) {
-	if reason := a.out.Reason; reason != a.told {
-		a.told = reason
-		if reason != "" {
-			a.config.Notice("windows are not bounded: " + reason)
-		} else {
-			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.reports.peers)))
-		}
-	}
-	if a.config.Step != nil {
-		a.config.Step(a.statusOf(counts))
-	}
-}
-
-// statusOf returns the status after the last step. counts are the received datagrams, by reason.
-func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
-	v := &a.out.View
-	s.describe(&a.config)
-	s.Bounded, s.Reason = a.out.Reason == "", a.out.Reason
-	s.Own, s.OtherAccessPoints = reportedTerminal(a.out.Report), a.reports.elsewhere
-	s.Peers = make([]Terminal, 0, len(a.reports.peers))
+// update sets the state after a step. counts are the received datagrams, by reason.
+func (s *Status) update(out *control.Outputs, peers []message.Peer, counts [message.NumReasons]uint64) {
+	v := &out.View
+	s.Bounded, s.Reason, s.Own = out.Reason == "", out.Reason, reportedTerminal(out.Report)
 	terminals := map[netip.Addr]int{}
-	for _, p := range a.reports.peers {
+	for _, p := range peers {
 		terminals[p.Source.Addr()]++
 	}
-	for _, p := range a.reports.peers {
+	for _, p := range peers {
 		t := reportedTerminal(p.Report)
 		t.Address = p.Source.Addr().String()
 		if terminals[p.Source.Addr()] > 1 {
@@ -151,25 +132,17 @@ func (a *agent) statusOf(counts [message.NumReasons]uint64) (s Status) {
 			RTTWithoutUs: e.Without.RTT.Microseconds(), LowestRatio: e.Least, Helps: e.Helps(),
 		}
 	}
-	s.Windows = []Window{}
-	for _, b := range a.out.Send {
+	for _, b := range out.Send {
 		s.Windows = append(s.Windows, Window{Local: b.Local, Remote: b.Remote, Packets: b.Packets})
 	}
 	for _, b := range v.Receive {
 		s.Windows = append(s.Windows, Window{Local: b.Local, Remote: b.Remote, ReceiveBytes: b.Bytes})
 	}
-	s.Datagrams = map[string]int{}
 	for reason, n := range counts {
 		if n > 0 {
 			s.Datagrams[message.Reason(reason).String()] = int(n)
 		}
 	}
-	return s
-}
-
-// describe sets the agent and the time of a status.
-func (s *Status) describe(c *Config) {
-	s.Time, s.PID, s.Policy, s.Cell = time.Now(), os.Getpid(), c.Policy, c.Key.Tag().String()
 }
 
 // reportedTerminal returns what a report says of its terminal.
