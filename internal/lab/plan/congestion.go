@@ -13,15 +13,15 @@ import (
 // CongestionControl is a congestion control of airtide with its parameters. Missing parameters have
 // the defaults of the kind. The lab loads it for each run that uses it.
 type CongestionControl struct {
-	Kind      CongestionKind `json:"kind" jsonschema:"Which of those of airtide cc."`
-	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt are CUBIC. Default: 1 s of cubic_rttk, 200 ms of cubic_rtt."`
-	Beta      Share          `json:"beta,omitzero" jsonschema:"What a CUBIC keeps of its window after a loss. Default 717/1024."`
-	HyStart   *bool          `json:"hystart,omitzero" jsonschema:"Whether a CUBIC may end slow start before the first loss. Default true."`
-	Gamma     int            `json:"gamma,omitzero" jsonschema:"Packets that compound lets wait in the path's queue, at first. Default 30."`
-	GammaLow  int            `json:"gamma_low,omitzero" jsonschema:"Lower bound of gamma, in packets. Default 5."`
-	GammaHigh int            `json:"gamma_high,omitzero" jsonschema:"Upper bound of gamma, in packets. Default 30."`
-	Lambda    *Share         `json:"lambda,omitzero" jsonschema:"Weight of a new gamma. Default 0.25."`
-	LowWindow int            `json:"low_window,omitzero" jsonschema:"Least window, in packets, with which compound's delay part works. Default 38."`
+	Kind      CongestionKind `json:"kind" jsonschema:"Kind of congestion control, as in airtide cc."`
+	RTTRef    Duration       `json:"rtt_ref,omitzero" jsonschema:"RTT at which cubic_rttk and cubic_rtt equal CUBIC. Default: 1 s for cubic_rttk, 200 ms for cubic_rtt."`
+	Beta      Share          `json:"beta,omitzero" jsonschema:"CUBIC: share of the window that remains after a loss. Default 717/1024."`
+	HyStart   *bool          `json:"hystart,omitzero" jsonschema:"CUBIC: whether slow start may end before the first loss. Default true."`
+	Gamma     int            `json:"gamma,omitzero" jsonschema:"Compound: initial number of packets that may wait in the path. Default 30."`
+	GammaLow  int            `json:"gamma_low,omitzero" jsonschema:"Compound: smallest gamma, in packets. Default 5."`
+	GammaHigh int            `json:"gamma_high,omitzero" jsonschema:"Compound: largest gamma, in packets. Default 30."`
+	Lambda    *Share         `json:"lambda,omitzero" jsonschema:"Compound: weight of a new gamma, 0 to 1. Default 0.25."`
+	LowWindow int            `json:"low_window,omitzero" jsonschema:"Compound: window in packets below which it equals Reno. Default 38."`
 	Lower     int            `json:"lower,omitzero" jsonschema:"Lower bound of cubic_bound's window, in packets, for all its sockets. Default: none."`
 	Upper     int            `json:"upper,omitzero" jsonschema:"Upper bound of cubic_bound's window, in packets, for all its sockets. Default: none."`
 }

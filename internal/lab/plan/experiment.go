@@ -3,31 +3,31 @@ package plan
 // Experiment is the content of a file at one point of its sweep. The point's values are set,
 // profiles are applied, and missing fields have their defaults.
 type Experiment struct {
-	Name      string   `json:"name" jsonschema:"Short name: results are kept under it."`
-	Title     string   `json:"title,omitzero" jsonschema:"One line for people."`
-	Source    string   `json:"source,omitzero" jsonschema:"What this repeats, such as: Miki et al. 2010, figure 7."`
-	Notes     string   `json:"notes,omitzero" jsonschema:"What a reader should know, such as what the source leaves open and what was chosen."`
-	Duration  Duration `json:"duration,omitzero" jsonschema:"How long a run sends. Default 10 s."`
-	Warmup    Duration `json:"warmup,omitzero" jsonschema:"What of it is left out of measurements, from the start. Default 0."`
-	Repeats   int      `json:"repeats,omitzero" jsonschema:"Runs of each point. Default 1; claims need 2, better 5."`
-	Seed      uint64   `json:"seed,omitzero" jsonschema:"All random numbers follow from it. Default 1."`
-	Seeds     []uint64 `json:"seeds,omitzero" jsonschema:"One seed per repeat, in place of repeats and seed."`
-	SameSeeds bool     `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat have the same random numbers, so that they differ in nothing else. Default: every run has its own."`
+	Name      string   `json:"name" jsonschema:"Short name of the experiment, and of the folder of its results."`
+	Title     string   `json:"title,omitzero" jsonschema:"Title in one line."`
+	Source    string   `json:"source,omitzero" jsonschema:"Source that the experiment repeats, such as: Miki et al. 2010, figure 7."`
+	Notes     string   `json:"notes,omitzero" jsonschema:"Notes for readers, such as choices that the source leaves open."`
+	Duration  Duration `json:"duration,omitzero" jsonschema:"Time for which a run sends. Default 10 s."`
+	Warmup    Duration `json:"warmup,omitzero" jsonschema:"Time at the start of a run that measurements leave out. Default 0."`
+	Repeats   int      `json:"repeats,omitzero" jsonschema:"Number of runs of each point. Default 1; claims need at least 2, better 5."`
+	Seed      uint64   `json:"seed,omitzero" jsonschema:"Seed of all random numbers. Default 1."`
+	Seeds     []uint64 `json:"seeds,omitzero" jsonschema:"One seed for each repeat, in place of repeats and seed."`
+	SameSeeds bool     `json:"same_seeds,omitzero" jsonschema:"Whether all points of a repeat use the same random numbers, so that only the swept parameters differ. Default false: each run has its own."`
 	AtOnce    int      `json:"at_once,omitzero" jsonschema:"Number of runs at a time, for runs that leave the processors idle. Default 1."`
-	LagLimit  Duration `json:"lag_limit,omitzero" jsonschema:"How late 1 % of the packets may leave the cell in a run that counts; 0.1 % may be ten times as late. Default 2 ms."`
+	LagLimit  Duration `json:"lag_limit,omitzero" jsonschema:"Limit of the 99th percentile by which packets leave the cell late, in a valid run. The limit of the 99.9th percentile is ten times as long. Default 2 ms."`
 
-	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name; one name may be a group of equal ones."`
+	Terminals          Named[Terminal]          `json:"terminals" jsonschema:"The devices under test, by name. A name may stand for a group of equal devices."`
 	Servers            Named[Server]            `json:"servers,omitzero" jsonschema:"The machines behind the path, by name."`
-	CongestionControls Named[CongestionControl] `json:"congestion_controls,omitzero" jsonschema:"Congestion controls of airtide with parameters, by the names that congestion may then say. Without parameters a kind's own name does."`
-	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point, what holds for the whole medium, and how the engine takes packets."`
-	Path               Path                     `json:"path,omitzero" jsonschema:"The wired part between access point and servers."`
+	CongestionControls Named[CongestionControl] `json:"congestion_controls,omitzero" jsonschema:"Congestion controls of airtide with parameters, by the names that congestion may then use. Without parameters, use the name of the kind."`
+	Cell               Cell                     `json:"cell,omitzero" jsonschema:"The access point, the medium, and settings of the engine."`
+	Path               Path                     `json:"path,omitzero" jsonschema:"The wired path between access point and servers."`
 	Flows              Named[Flow]              `json:"flows" jsonschema:"The traffic, by name."`
 
-	Sweep   []Sweep            `json:"sweep,omitzero" jsonschema:"What is varied. Entries multiply: every value of one with every value of the others."`
-	Record  Record             `json:"record,omitzero" jsonschema:"What is recorded besides the tools' own output."`
-	Measure Named[Measurement] `json:"measure,omitzero" jsonschema:"The figures taken from each run, by name."`
-	Claims  Named[Claim]       `json:"claims,omitzero" jsonschema:"What should hold, by name."`
-	Figures Named[Figure]      `json:"figures,omitzero" jsonschema:"What is drawn, by name."`
+	Sweep   []Sweep            `json:"sweep,omitzero" jsonschema:"Parameters to vary. Each value of one entry is combined with each value of the others."`
+	Record  Record             `json:"record,omitzero" jsonschema:"Recordings besides the output of the tools."`
+	Measure Named[Measurement] `json:"measure,omitzero" jsonschema:"The numbers taken from each run, by name."`
+	Claims  Named[Claim]       `json:"claims,omitzero" jsonschema:"Expected relations, by name."`
+	Figures Named[Figure]      `json:"figures,omitzero" jsonschema:"Figures to draw, by name."`
 }
 
 // notSwept are the parts that are equal for the whole experiment.
@@ -38,32 +38,32 @@ var notSwept = []string{
 
 // Stack contains the TCP settings of a machine.
 type Stack struct {
-	Profile       string            `json:"profile,omitzero" jsonschema:"A device's values from the terminals folder, which those given here override."`
+	Profile       string            `json:"profile,omitzero" jsonschema:"Profile of a device (experiments/terminals). Values given here override it."`
 	Congestion    string            `json:"congestion,omitzero" jsonschema:"Congestion control: one of the kernel's, one of congestion_controls, or one of airtide cc (such as cubic_rtt). Default: the kernel's."`
 	ReceiveBuffer Buffer            `json:"receive_buffer,omitzero" jsonschema:"Bounds of TCP receive buffers (net.ipv4.tcp_rmem)."`
 	SendBuffer    Buffer            `json:"send_buffer,omitzero" jsonschema:"Bounds of TCP send buffers (net.ipv4.tcp_wmem)."`
 	InitialWindow int               `json:"initial_window,omitzero" jsonschema:"Initial congestion window in segments (ip route initcwnd). Default: the kernel's 10."`
-	Sysctls       map[string]string `json:"sysctls,omitzero" jsonschema:"Any other sysctl of the network namespace. One with - before its name, as in sysctl.d, is set where the kernel has it, and a run without it says so."`
+	Sysctls       map[string]string `json:"sysctls,omitzero" jsonschema:"Other sysctls of the network namespace. If the name starts with -, as in sysctl.d, a kernel without the sysctl only causes a warning."`
 }
 
 // Buffer has the three values of tcp_rmem and tcp_wmem.
 type Buffer struct {
-	Min     Size `json:"min" jsonschema:"Kept even when memory is short."`
-	Default Size `json:"default" jsonschema:"Of a new connection."`
-	Max     Size `json:"max" jsonschema:"Up to which the kernel tunes it."`
+	Min     Size `json:"min" jsonschema:"Size that is kept even if memory is short."`
+	Default Size `json:"default" jsonschema:"Initial size for a new connection."`
+	Max     Size `json:"max" jsonschema:"Largest size to which the kernel grows it."`
 }
 
 // Terminal is a device under test, or a group of equal devices.
 type Terminal struct {
 	Stack
-	Count int        `json:"count,omitzero" jsonschema:"Makes it a group: the terminals are its name with 1 to count behind it."`
-	Link  Attachment `json:"link,omitzero" jsonschema:"wlan (default) or ethernet: on the wire, without a cell."`
-	Radio Radio      `json:"radio,omitzero" jsonschema:"Its WLAN adapter."`
-	Share Sharing    `json:"share,omitzero" jsonschema:"How it shares the access point with the other terminals."`
+	Count int        `json:"count,omitzero" jsonschema:"Number of terminals in a group. Their names are the name of the group followed by 1 to count."`
+	Link  Attachment `json:"link,omitzero" jsonschema:"wlan (default), or ethernet: on the wire, outside the cell."`
+	Radio Radio      `json:"radio,omitzero" jsonschema:"The WLAN adapter."`
+	Share Sharing    `json:"share,omitzero" jsonschema:"Sharing of the access point with other terminals."`
 
-	Kind   MachineKind `json:"kind,omitzero" jsonschema:"What carries it: a namespace of this computer's kernel (default), or vm: a virtual machine with a kernel of its own."`
-	Kernel GuestKernel `json:"kernel,omitzero" jsonschema:"vm: Debian's kernel of this version. Default 6.1."`
-	Time   Time        `json:"time,omitzero" jsonschema:"vm: its clock."`
+	Kind   MachineKind `json:"kind,omitzero" jsonschema:"Kind of machine: a namespace of this computer's kernel (default), or vm: a virtual machine with its own kernel."`
+	Kernel GuestKernel `json:"kernel,omitzero" jsonschema:"vm: version of Debian's kernel. Default 6.1."`
+	Time   Time        `json:"time,omitzero" jsonschema:"vm: the clock."`
 }
 
 // Server is a machine behind the path.
@@ -85,26 +85,26 @@ func (*Attachment) choices() []string { return []string{string(WLAN), string(Eth
 // Radio is a WLAN adapter.
 type Radio struct {
 	Standard      Standard    `json:"standard,omitzero" jsonschema:"IEEE 802.11b, g, a, n, ac or ax."`
-	PHYRate       Rate        `json:"phy_rate,omitzero" jsonschema:"In both directions, one of the standard's."`
-	Width         int         `json:"width,omitzero" jsonschema:"Of the channel in MHz, where the rate leaves it open."`
-	Streams       int         `json:"streams,omitzero" jsonschema:"Spatial streams, where the rate leaves them open."`
-	GuardInterval Duration    `json:"guard_interval,omitzero" jsonschema:"400 ns or 800 ns (ax: 800, 1600, 3200), where the rate leaves it open."`
-	Aggregation   Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
-	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of its transmit queue, in packets. Default 1000 packets."`
-	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs lost on the air, both directions. Default 0."`
-	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full, which TCP takes for local congestion (code 2 of Matsuno et al. 2021). Default false: the sender is held back."`
-	Access        Access      `json:"access,omitzero" jsonschema:"How it contends for the medium. Default: DCF for b, g and a, best effort from n on, with the standard's values."`
-	ShortPreamble bool        `json:"short_preamble,omitzero" jsonschema:"802.11b: whether frames have the short preamble, those at 1 Mbit/s excepted. Default false."`
+	PHYRate       Rate        `json:"phy_rate,omitzero" jsonschema:"PHY rate in both directions, one of the standard's."`
+	Width         int         `json:"width,omitzero" jsonschema:"Width of the channel in MHz, if the rate does not determine it."`
+	Streams       int         `json:"streams,omitzero" jsonschema:"Number of spatial streams, if the rate does not determine it."`
+	GuardInterval Duration    `json:"guard_interval,omitzero" jsonschema:"Guard interval: 400 ns or 800 ns (ax: 800, 1600 or 3200 ns), if the rate does not determine it."`
+	Aggregation   Aggregation `json:"aggregation,omitzero" jsonschema:"Limits of the A-MPDUs."`
+	Queue         Limit       `json:"queue,omitzero" jsonschema:"Limit of the transmit queue, in packets. Default 1000 packets."`
+	FrameErrors   Share       `json:"frame_errors,omitzero" jsonschema:"Share of MPDUs that are lost on the air, in both directions. Default 0."`
+	Refuses       bool        `json:"refuses,omitzero" jsonschema:"Whether the device refuses packets while its queue is full. TCP counts that as local congestion (code 2 of Matsuno et al. 2021). Default false: the sender is blocked."`
+	Access        Access      `json:"access,omitzero" jsonschema:"Contention for the medium. Default: DCF for b, g and a, best effort from n on, with the standard's values."`
+	ShortPreamble bool        `json:"short_preamble,omitzero" jsonschema:"802.11b: whether frames have the short preamble, except those at 1 Mbit/s. Default false."`
 	Schedule      []RateStep  `json:"schedule,omitzero" jsonschema:"Changes of the PHY rate during a run."`
 }
 
 // Access holds the parameters of medium access (EDCA). A zero field means the value of the access
 // category.
 type Access struct {
-	Category Category `json:"category,omitzero" jsonschema:"dcf, or one of EDCA's access categories: background, best_effort, video, voice. The TXOP limit is cell.txop_limit with all of them."`
-	AIFSN    int      `json:"aifsn,omitzero" jsonschema:"Slots behind SIFS before a back-off goes on, 1 to 15."`
-	CWMin    int      `json:"cw_min,omitzero" jsonschema:"Contention window at first, in slots: a power of two less one, up to 32767."`
-	CWMax    int      `json:"cw_max,omitzero" jsonschema:"Contention window at most."`
+	Category Category `json:"category,omitzero" jsonschema:"dcf, or an access category of EDCA: background, best_effort, video or voice. The TXOP limit of all of them is cell.txop_limit."`
+	AIFSN    int      `json:"aifsn,omitzero" jsonschema:"Slots after SIFS before a back-off continues, 1 to 15."`
+	CWMin    int      `json:"cw_min,omitzero" jsonschema:"Smallest contention window in slots: a power of two minus one, up to 32767."`
+	CWMax    int      `json:"cw_max,omitzero" jsonschema:"Largest contention window in slots."`
 }
 
 // Category is the access category of a contender.
@@ -125,34 +125,34 @@ func (*Category) choices() []string {
 
 // RateStep changes a PHY rate.
 type RateStep struct {
-	At      Duration `json:"at" jsonschema:"Since the start of the run."`
-	PHYRate Rate     `json:"phy_rate" jsonschema:"From then on."`
+	At      Duration `json:"at" jsonschema:"Time of the change, from the start of the run."`
+	PHYRate Rate     `json:"phy_rate" jsonschema:"New PHY rate."`
 }
 
 // Aggregation limits an A-MPDU; the tightest limit applies. A zero field means the limit of the
 // standard.
 type Aggregation struct {
-	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Default: the standard's most, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
-	Frames  int      `json:"frames,omitzero" jsonschema:"MPDUs. 1 is no aggregation. Default: the standard's 64 (ax: 256)."`
-	Airtime Duration `json:"airtime,omitzero" jsonschema:"Of one PPDU. Default: the standard's 5484 us."`
+	Bytes   Size     `json:"bytes,omitzero" jsonschema:"Largest A-MPDU in bytes. Default: the standard's maximum, 65535 B for n, 1048575 B for ac, 6500631 B for ax."`
+	Frames  int      `json:"frames,omitzero" jsonschema:"Largest number of MPDUs; 1 means no aggregation. Default: the standard's 64 (ax: 256)."`
+	Airtime Duration `json:"airtime,omitzero" jsonschema:"Longest PPDU. Default: the standard's 5484 us."`
 }
 
 // Cell describes the access point, the medium and the engine's interface to the kernel.
 type Cell struct {
-	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals for which neither they nor their profile have a standard."`
+	Radio           Radio       `json:"radio,omitzero" jsonschema:"The radio of terminals whose file and profile name no standard."`
 	AP              AccessPoint `json:"ap,omitzero" jsonschema:"The access point."`
 	Band            Band        `json:"band,omitzero" jsonschema:"2.4 GHz or 5 GHz. Default: 5 GHz, unless a terminal is 802.11b or g."`
-	BasicRates      []Rate      `json:"basic_rates,omitzero" jsonschema:"Rates of 802.11b and g at which answers and other control frames are sent. Default: the mandatory ones, 1, 2, 5.5, 11, 6, 12 and 24 Mbit/s."`
-	Beacons         Beacons     `json:"beacons,omitzero" jsonschema:"What the access point sends at regular times, ahead of all. Default: none."`
-	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Transmissions of a frame before it is given up. Default 7."`
-	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"Of all contenders. Default 0: one frame exchange."`
-	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq follows an A-MPDU that was not acknowledged, before data. Default false."`
+	BasicRates      []Rate      `json:"basic_rates,omitzero" jsonschema:"Rates of 802.11b and g for responses and other control frames. Default: the mandatory 1, 2, 5.5, 11, 6, 12 and 24 Mbit/s."`
+	Beacons         Beacons     `json:"beacons,omitzero" jsonschema:"Beacons that the access point sends before all other frames. Default: none."`
+	RetryLimit      int         `json:"retry_limit,omitzero" jsonschema:"Number of transmissions before a frame is dropped. Default 7."`
+	TXOPLimit       Duration    `json:"txop_limit,omitzero" jsonschema:"TXOP limit of all stations. Default 0: one frame exchange."`
+	BlockAckRequest bool        `json:"block_ack_request,omitzero" jsonschema:"Whether a BlockAckReq is sent after an unacknowledged A-MPDU, before other data. Default false."`
 	// EIFSAfterCollision models a receiver without preamble detection, as ns-3 does.
-	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether the others take a collided frame for a frame and wait for EIFS behind it. Default false: they sense energy only."`
+	EIFSAfterCollision bool `json:"eifs_after_collision,omitzero" jsonschema:"Whether other stations wait for EIFS after a collision. Default false: they sense energy only."`
 
-	Contention Contention `json:"contention,omitzero" jsonschema:"How contention windows are chosen: standard (default), or blade: one window for all that follows how busy the medium is, a reconstruction of BLADE."`
+	Contention Contention `json:"contention,omitzero" jsonschema:"Choice of contention windows: standard (default), or blade: one window for all that follows the load of the medium, a reconstruction of BLADE."`
 
-	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Where the engine exchanges super-packets with the kernel, for rates at which single ones cost too much: none (default), senders: the same packets cross the cell, or both: receivers get what leaves at once in one piece and acknowledge it once."`
+	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Super-packets between engine and kernel, for high rates: none (default), senders (the same packets cross the cell), or both (receivers get packets that leave together as one, and acknowledge them once)."`
 }
 
 // Contention is the rule for contention windows.
@@ -165,9 +165,9 @@ func (*Contention) choices() []string { return []string{"standard", string(Blade
 
 // Beacons are the beacons of the access point.
 type Beacons struct {
-	Every Duration `json:"every" jsonschema:"Their interval; 102.4 ms of most access points."`
-	Size  Size     `json:"size,omitzero" jsonschema:"Of the frame. Default 250 B."`
-	Rate  Rate     `json:"rate,omitzero" jsonschema:"A rate of 802.11b or g. Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz."`
+	Every Duration `json:"every" jsonschema:"Beacon interval; 102.4 ms for most access points."`
+	Size  Size     `json:"size,omitzero" jsonschema:"Size of a beacon. Default 250 B."`
+	Rate  Rate     `json:"rate,omitzero" jsonschema:"Rate of beacons, one of 802.11b or g. Default: 1 Mbit/s at 2.4 GHz, 6 Mbit/s at 5 GHz."`
 }
 
 // SuperPackets selects the directions between kernel and engine in which several packets of a flow
@@ -187,13 +187,13 @@ func (*SuperPackets) choices() []string {
 
 // AccessPoint contains the queue and the sender of the downlink.
 type AccessPoint struct {
-	Discipline  Discipline  `json:"discipline,omitzero" jsonschema:"Of the downlink queue. Default fifo."`
-	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue, for all stations (fifo_per_station: for each). Default 1000 packets."`
-	Aggregation Aggregation `json:"aggregation,omitzero" jsonschema:"Bounds of its A-MPDUs."`
-	Access      Access      `json:"access,omitzero" jsonschema:"How it contends for the medium. Default: as a terminal's radio."`
-	AckThinning bool        `json:"ack_thinning,omitzero" jsonschema:"Whether a TCP ACK replaces an earlier one of its flow that still waits."`
+	Discipline  Discipline  `json:"discipline,omitzero" jsonschema:"Discipline of the downlink queue. Default fifo."`
+	Queue       Limit       `json:"queue,omitzero" jsonschema:"Limit of the downlink queue for all stations together (fifo_per_station: for each). Default 1000 packets."`
+	Aggregation Aggregation `json:"aggregation,omitzero" jsonschema:"Limits of the A-MPDUs."`
+	Access      Access      `json:"access,omitzero" jsonschema:"Contention for the medium. Default: as a terminal's radio."`
+	AckThinning bool        `json:"ack_thinning,omitzero" jsonschema:"Whether a TCP ACK replaces an earlier waiting ACK of its flow."`
 	// WindowSharing is a remedy of Pilosof et al. (INFOCOM 2003).
-	WindowSharing bool `json:"window_sharing,omitzero" jsonschema:"Whether the windows that TCP receivers advertise are lowered to the queue's limit over the number of connections that carry data."`
+	WindowSharing bool `json:"window_sharing,omitzero" jsonschema:"Whether advertised TCP windows are limited to the queue's limit divided by the number of connections with data."`
 }
 
 // Discipline is the queueing discipline of an access point.
@@ -215,7 +215,7 @@ func (*Discipline) choices() []string {
 type Record struct {
 	TCP      Names    `json:"tcp,omitzero" jsonschema:"Machines whose kernel is recorded per ACK: names, all, or terminals."`
 	Packets  Names    `json:"packets,omitzero" jsonschema:"Machines whose packets are captured: names, all, or terminals."`
-	Interval Duration `json:"interval,omitzero" jsonschema:"Of the cell's counters as time series. Default 100 ms."`
+	Interval Duration `json:"interval,omitzero" jsonschema:"Interval of the time series of the cell's counters. Default 100 ms."`
 }
 
 // Defaults of optional values.

@@ -6,20 +6,20 @@ import (
 
 // Flow is traffic from one machine to another, or from each terminal of a group.
 type Flow struct {
-	From       Names     `json:"from" jsonschema:"The machine that opens the connection: a terminal, a group (each of it), terminals (all of them), or a server; or a list."`
-	To         Names     `json:"to" jsonschema:"The machine that answers. As many as in from, pairwise, or a single one."`
+	From       Names     `json:"from" jsonschema:"Machine that opens the connection: a terminal, a group (each member), terminals (all), or a server; or a list."`
+	To         Names     `json:"to" jsonschema:"Machine that answers: one for all, or one for each machine in from."`
 	Protocol   Protocol  `json:"protocol" jsonschema:"tcp and udp: iperf3. http_put, http_get: curl to and from Apache httpd. transfers: one TCP connection after another, each with size bytes. web: short downloads with pauses. ping."`
-	Direction  Direction `json:"direction,omitzero" jsonschema:"Of the data of tcp and udp: forward (default) from from to to, reverse, or both at once."`
-	Start      Duration  `json:"start,omitzero" jsonschema:"Since the start of the run. Default 0."`
-	Stop       Duration  `json:"stop,omitzero" jsonschema:"Since the start of the run. Default: the run's duration."`
-	Stagger    Duration  `json:"stagger,omitzero" jsonschema:"Between the starts of the flows of a group."`
-	Parallel   int       `json:"parallel,omitzero" jsonschema:"Connections at once. Default 1."`
-	Rate       Rate      `json:"rate,omitzero" jsonschema:"Of the application. udp: needed. tcp: default without bound."`
+	Direction  Direction `json:"direction,omitzero" jsonschema:"Direction of the data of tcp and udp: forward (default: from the machine in from to the one in to), reverse, or both at once."`
+	Start      Duration  `json:"start,omitzero" jsonschema:"Start of the flow, from the start of the run. Default 0."`
+	Stop       Duration  `json:"stop,omitzero" jsonschema:"End of the flow, from the start of the run. Default: the end of the run."`
+	Stagger    Duration  `json:"stagger,omitzero" jsonschema:"Time between the starts of the flows of a group."`
+	Parallel   int       `json:"parallel,omitzero" jsonschema:"Number of connections at the same time. Default 1."`
+	Rate       Rate      `json:"rate,omitzero" jsonschema:"Rate of the application. udp: required. tcp: default unlimited."`
 	Length     Size      `json:"length,omitzero" jsonschema:"Payload of a datagram. udp: default 1470 B. ping: default 56 B."`
-	Size       Size      `json:"size,omitzero" jsonschema:"Of one transfer. transfers: default 1 MB. web: mean, default 30 kB. http_put, http_get: default until stop."`
-	Transfers  int       `json:"transfers,omitzero" jsonschema:"How many, one after another. Default: as many as there is time for."`
-	Interval   Duration  `json:"interval,omitzero" jsonschema:"ping: between requests, default 200 ms. web: mean pause, default 1 s."`
-	Congestion string    `json:"congestion,omitzero" jsonschema:"Congestion control of the sender, for this flow alone, by the names that a terminal's takes."`
+	Size       Size      `json:"size,omitzero" jsonschema:"Size of one transfer. transfers: default 1 MB. web: the mean, default 30 kB. http_put, http_get: default until stop."`
+	Transfers  int       `json:"transfers,omitzero" jsonschema:"Number of transfers, one after another. Default: as many as fit into the time."`
+	Interval   Duration  `json:"interval,omitzero" jsonschema:"ping: time between requests, default 200 ms. web: mean pause, default 1 s."`
+	Congestion string    `json:"congestion,omitzero" jsonschema:"Congestion control of the sender for this flow only. The names are those of a terminal's congestion."`
 }
 
 // Protocol is a workload.

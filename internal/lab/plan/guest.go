@@ -31,9 +31,9 @@ const defaultKernel = GuestKernel("6.1")
 
 // Time sets the clock of a virtual machine and the reaction of its TCP.
 type Time struct {
-	Ratio ClockRatio `json:"ratio,omitzero" jsonschema:"How many times as fast as real time the clock runs, 1/10 to 1000. Default: the kernel's own clock, without the module."`
-	RTO   RTO        `json:"rto,omitzero" jsonschema:"How TCP's retransmission timeout follows: bounds (default: its least and first values), paper (all of it, as in Onozato et al. 2019) or none."`
-	CUBIC CUBICTime  `json:"cubic,omitzero" jsonschema:"The time by which CUBIC grows: clock (default), or real, which takes Linux 6.4."`
+	Ratio ClockRatio `json:"ratio,omitzero" jsonschema:"Speed of the clock relative to real time, 1/10 to 1000. Default: the kernel's own clock, without the module."`
+	RTO   RTO        `json:"rto,omitzero" jsonschema:"How the retransmission timeout follows the clock: bounds (default: its minimum and initial value), paper (every value, as in Onozato et al. 2019) or none."`
+	CUBIC CUBICTime  `json:"cubic,omitzero" jsonschema:"Time by which CUBIC grows: clock (default), or real (needs Linux 6.4)."`
 }
 
 // ClockRatio is a ratio of clocks in the spelling of the file: 10, 2.5 or 5/2.

@@ -8,12 +8,12 @@ import (
 
 // Measurement is a measured figure of each run.
 type Measurement struct {
-	Quantity  Quantity `json:"quantity" jsonschema:"What is measured."`
-	Flows     Names    `json:"flows,omitzero" jsonschema:"Over these flows. Default: all whose protocol has the quantity."`
-	Terminals Names    `json:"terminals,omitzero" jsonschema:"Over these terminals or groups. Default: all."`
-	From      Duration `json:"from,omitzero" jsonschema:"Since the start of the run. Default: the warm-up. Of goodput and what follows from it."`
-	To        Duration `json:"to,omitzero" jsonschema:"Since the start of the run. Default: its end. Of goodput and what follows from it."`
-	Take      Take     `json:"take,omitzero" jsonschema:"What of the values of flows or terminals: each of them, or sum, mean (default), median, min, max, jain (Jain's index of them)."`
+	Quantity  Quantity `json:"quantity" jsonschema:"Quantity to measure."`
+	Flows     Names    `json:"flows,omitzero" jsonschema:"Flows to measure. Default: all whose protocol has the quantity."`
+	Terminals Names    `json:"terminals,omitzero" jsonschema:"Terminals or groups to measure. Default: all."`
+	From      Duration `json:"from,omitzero" jsonschema:"Start of the measured time, from the start of the run; for goodput and quantities made of it. Default: the end of the warm-up."`
+	To        Duration `json:"to,omitzero" jsonschema:"End of the measured time, from the start of the run; for goodput and quantities made of it. Default: the end of the run."`
+	Take      Take     `json:"take,omitzero" jsonschema:"How to combine the values of flows or terminals: each (not at all), sum, mean (default), median, min, max or jain (Jain's index)."`
 }
 
 // Unit returns the unit of the measured quantity, empty for plain numbers.
@@ -181,22 +181,22 @@ func (*Take) choices() []string {
 
 // Claim is an expected property of the results.
 type Claim struct {
-	Says  string `json:"says" jsonschema:"The source's words."`
-	Where string `json:"where,omitzero" jsonschema:"Where in the source."`
+	Says  string `json:"says" jsonschema:"The statement of the source."`
+	Where string `json:"where,omitzero" jsonschema:"Place in the source, such as a section."`
 	Holds string `json:"holds" jsonschema:"An expression over measurements, such as: mean(at(goodput, {rtt: \"16 ms\"})) > 10"`
 }
 
 // Figure describes a picture of measurements.
 type Figure struct {
-	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: what is measured over the time of a run, the first of a point that is finished."`
-	Title      string      `json:"title,omitzero" jsonschema:"Above it."`
-	X          string      `json:"x,omitzero" jsonschema:"A swept parameter; for scatter also a measurement; none for timeline."`
-	Y          Names       `json:"y,omitzero" jsonschema:"Measurements, with their intervals as error bars; for timeline those of goodput, srtt, cwnd, ca_state, cubic_k and send_window. Needed without plot."`
-	Plot       PlotKind    `json:"plot,omitzero" jsonschema:"timeline: in place of y, the figure that airtide plot draws from the recording of a flow, or airtide packets from its capture."`
-	Series     Names       `json:"series,omitzero" jsonschema:"Swept parameters: a line or bar for each of their values. Default: all but x and those of at."`
-	Of         Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by the names that results have. Default: all of the measurement."`
-	RelativeTo PointFilter `json:"relative_to,omitzero" jsonschema:"scatter: the gain over the runs in which swept parameters have these values. y is divided by their mean, and a measurement x is their mean."`
-	At         PointFilter `json:"at,omitzero" jsonschema:"Only runs in which swept parameters have these values, as at() of a claim."`
+	Kind       FigureKind  `json:"kind" jsonschema:"lines, bars, scatter, or timeline: measurements over the time of one run, the first finished run of a point."`
+	Title      string      `json:"title,omitzero" jsonschema:"Title of the figure."`
+	X          string      `json:"x,omitzero" jsonschema:"Swept parameter on the x axis; for scatter also a measurement; none for timeline."`
+	Y          Names       `json:"y,omitzero" jsonschema:"Measurements on the y axis, with error bars; for timeline only goodput, srtt, cwnd, ca_state, cubic_k and send_window. Required without plot."`
+	Plot       PlotKind    `json:"plot,omitzero" jsonschema:"timeline: a figure of airtide plot (from a flow's recording) or of airtide packets (from its capture), in place of y."`
+	Series     Names       `json:"series,omitzero" jsonschema:"Swept parameters with a line or bar for each value. Default: all except x and those in at."`
+	Of         Names       `json:"of,omitzero" jsonschema:"timeline: only these flows, by their names in results. Default: all flows of the measurement."`
+	RelativeTo PointFilter `json:"relative_to,omitzero" jsonschema:"scatter: show the gain over the runs with these values of swept parameters. y is divided by the mean of these runs; a measurement x is the mean of these runs."`
+	At         PointFilter `json:"at,omitzero" jsonschema:"Only runs with these values of swept parameters, like at() in a claim."`
 }
 
 // PlotKind is a figure of package plot, of a recording or of a capture.

@@ -9,16 +9,16 @@ import (
 // Added values apply to all terminals and both directions. Values of a direction or of a terminal
 // override them; up is towards the servers.
 type Path struct {
-	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the Ethernet wire, in each direction, framing included. Default 1 Gbit/s."`
+	Rate  Rate  `json:"rate,omitzero" jsonschema:"Rate of the Ethernet wire in each direction, including framing. Default 1 Gbit/s."`
 	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the queue in front of the wire, in each direction. Default 1000 packets."`
 	// Discipline holds for both directions.
-	Discipline WireDiscipline `json:"discipline,omitzero" jsonschema:"Of the queue in front of the wire, in each direction: fifo (default), or host_fair: terminals take turns, and CoDel keeps their flows' queues short, as CAKE does."`
+	Discipline WireDiscipline `json:"discipline,omitzero" jsonschema:"Discipline of the queue in front of the wire, in each direction: fifo (default), or host_fair: terminals take turns and CoDel keeps queues of flows short, as CAKE does."`
 	Added
-	Up        WireDirection       `json:"up,omitzero" jsonschema:"What differs towards the servers."`
-	Down      WireDirection       `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
-	Terminals Named[TerminalPath] `json:"terminals,omitzero" jsonschema:"What differs for a terminal, or a group, by its name."`
+	Up        WireDirection       `json:"up,omitzero" jsonschema:"Different values towards the servers."`
+	Down      WireDirection       `json:"down,omitzero" jsonschema:"Different values towards the terminals."`
+	Terminals Named[TerminalPath] `json:"terminals,omitzero" jsonschema:"Different values for terminals or groups, by name."`
 	Schedule  []PathStep          `json:"schedule,omitzero" jsonschema:"Changes during a run."`
-	Stalls    Stalls              `json:"stalls,omitzero" jsonschema:"Times in which nothing passes."`
+	Stalls    Stalls              `json:"stalls,omitzero" jsonschema:"Times in which no packet passes."`
 }
 
 // WireDiscipline is the queueing discipline in front of the wire.
@@ -34,7 +34,7 @@ func (*WireDiscipline) choices() []string { return []string{string(WireFIFO), st
 
 // WireDirection is one direction of the path.
 type WireDirection struct {
-	Rate  Rate  `json:"rate,omitzero" jsonschema:"Of the wire in this direction."`
+	Rate  Rate  `json:"rate,omitzero" jsonschema:"Rate of the wire in this direction."`
 	Queue Limit `json:"queue,omitzero" jsonschema:"Limit of the queue in this direction."`
 	OneWay
 }
@@ -47,10 +47,10 @@ type Added struct {
 
 // OneWay holds the values that the path adds in one direction.
 type OneWay struct {
-	Delay     *Duration  `json:"delay,omitzero" jsonschema:"Added to each packet in a direction."`
-	Jitter    *Duration  `json:"jitter,omitzero" jsonschema:"The delay varies by so much: a uniform distribution between minus and plus, or the standard deviation of a normal one."`
-	Spread    Spread     `json:"jitter_distribution,omitzero" jsonschema:"Of the jitter. Default uniform."`
-	Loss      *Share     `json:"loss,omitzero" jsonschema:"Share of packets lost, independent of each other."`
+	Delay     *Duration  `json:"delay,omitzero" jsonschema:"Delay added to each packet in this direction."`
+	Jitter    *Duration  `json:"jitter,omitzero" jsonschema:"Variation of the delay: the half width of a uniform distribution, or the standard deviation of a normal one."`
+	Spread    Spread     `json:"jitter_distribution,omitzero" jsonschema:"Distribution of the jitter. Default uniform."`
+	Loss      *Share     `json:"loss,omitzero" jsonschema:"Share of packets that are lost, independently of each other."`
 	BurstLoss *BurstLoss `json:"burst_loss,omitzero" jsonschema:"Loss in bursts (Gilbert-Elliott)."`
 	Reorder   *Share     `json:"reorder,omitzero" jsonschema:"Share of packets that skip the delay and overtake others."`
 	Duplicate *Share     `json:"duplicate,omitzero" jsonschema:"Share of packets that arrive twice."`
@@ -63,31 +63,31 @@ func (*Spread) choices() []string { return []string{"uniform", "normal"} }
 
 // BurstLoss is the Gilbert-Elliott model, with the parameters of tc-netem(8).
 type BurstLoss struct {
-	ToBad    Share `json:"to_bad" jsonschema:"Probability of going from the good to the bad state, before each packet."`
-	ToGood   Share `json:"to_good" jsonschema:"Probability of going back."`
-	LossBad  Share `json:"loss_bad" jsonschema:"Share lost in the bad state."`
-	LossGood Share `json:"loss_good,omitzero" jsonschema:"Share lost in the good state. Default 0."`
+	ToBad    Share `json:"to_bad" jsonschema:"Probability of changing from the good to the bad state, before each packet."`
+	ToGood   Share `json:"to_good" jsonschema:"Probability of changing back to the good state, before each packet."`
+	LossBad  Share `json:"loss_bad" jsonschema:"Share of packets that are lost in the bad state."`
+	LossGood Share `json:"loss_good,omitzero" jsonschema:"Share of packets that are lost in the good state. Default 0."`
 }
 
 // TerminalPath overrides the path for one terminal.
 type TerminalPath struct {
 	Added
-	Up       OneWay    `json:"up,omitzero" jsonschema:"What differs towards the servers."`
-	Down     OneWay    `json:"down,omitzero" jsonschema:"What differs towards the terminal."`
+	Up       OneWay    `json:"up,omitzero" jsonschema:"Different values towards the servers."`
+	Down     OneWay    `json:"down,omitzero" jsonschema:"Different values towards the terminal."`
 	Schedule []AddStep `json:"schedule,omitzero" jsonschema:"Changes during a run, for this terminal."`
 }
 
 // AddStep changes the added values of a terminal at a time.
 type AddStep struct {
-	At Duration `json:"at" jsonschema:"Since the start of the run."`
+	At Duration `json:"at" jsonschema:"Time of the change, from the start of the run."`
 	Added
-	Up   OneWay `json:"up,omitzero" jsonschema:"What differs towards the servers."`
-	Down OneWay `json:"down,omitzero" jsonschema:"What differs towards the terminals."`
+	Up   OneWay `json:"up,omitzero" jsonschema:"Different values towards the servers."`
+	Down OneWay `json:"down,omitzero" jsonschema:"Different values towards the terminals."`
 }
 
 // PathStep changes the path of all terminals, and the wire.
 type PathStep struct {
-	Rate Rate `json:"rate,omitzero" jsonschema:"Of the wire from then on, in both directions."`
+	Rate Rate `json:"rate,omitzero" jsonschema:"New rate of the wire in both directions."`
 	AddStep
 }
 

@@ -13,15 +13,15 @@ import (
 // Sharing configures a terminal's sharing of the access point.
 type Sharing struct {
 	Policy   SharePolicy `json:"policy,omitzero" jsonschema:"none (default), or an agent (airtide share run) with the policy shares, equal-cap, equal-range or observe."`
-	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"What the terminal reaches alone. Default: the highest rate that its agent sees."`
-	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent is told its PHY rate, as by nl80211 where there is Wi-Fi; max_rate wins over it. Default false."`
-	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"What is fair, the same on all terminals that share: 0 puts the total first, 1 (default) is proportional fairness, inf is max-min."`
-	Weight   float64     `json:"weight,omitzero" jsonschema:"What the terminal counts for, 0.1 to 10. Default 1."`
-	Capacity Rate        `json:"capacity,omitzero" jsonschema:"What the policies equal-cap and equal-range divide."`
-	Disable  RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control that are switched off, with commas between them, to measure what they contribute."`
-	Start    Duration    `json:"start,omitzero" jsonschema:"When its agent starts, since the start of the run; it takes a second or two to load. Default: before the run, and all know each other."`
-	Stop     Duration    `json:"stop,omitzero" jsonschema:"When its agent ends, since the start of the run, and lets go. Default: after the run."`
-	Hub      string      `json:"hub,omitzero" jsonschema:"The server with a hub (airtide share hub) that passes reports on. Default: each sends to each other."`
+	MaxRate  Rate        `json:"max_rate,omitzero" jsonschema:"Standalone rate of the terminal. Default: its agent measures it."`
+	KnowsPHY bool        `json:"knows_phy,omitzero" jsonschema:"Whether the agent knows its PHY rate, as nl80211 reports it on Wi-Fi; max_rate takes precedence. Default false."`
+	Alpha    Alpha       `json:"alpha,omitzero" jsonschema:"Fairness, the same on all terminals that share: 0 maximises the total, 1 (default) is proportional fairness, inf is max-min fairness."`
+	Weight   float64     `json:"weight,omitzero" jsonschema:"Weight of the terminal, 0.1 to 10. Default 1."`
+	Capacity Rate        `json:"capacity,omitzero" jsonschema:"Rate that the policies equal-cap and equal-range divide."`
+	Disable  RuleNames   `json:"disable,omitzero" jsonschema:"Rules of the control to switch off, separated by commas, to measure their effect."`
+	Start    Duration    `json:"start,omitzero" jsonschema:"Time from the start of the run at which the agent starts; loading takes a second or two. Default: before the run, so that all agents know each other."`
+	Stop     Duration    `json:"stop,omitzero" jsonschema:"Time from the start of the run at which the agent ends and lifts its bounds. Default: after the run."`
+	Hub      string      `json:"hub,omitzero" jsonschema:"Server that runs a hub (airtide share hub), which relays reports. Default: the terminals send to each other."`
 }
 
 // SharePolicy is a policy of package internal/share/control, or NoShare.

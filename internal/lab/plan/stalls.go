@@ -5,8 +5,8 @@ import "fmt"
 // Stalls are periods in which the path delays all packets of all terminals in both directions, like
 // a radio that scans or sleeps. No packet is lost or overtaken.
 type Stalls struct {
-	Every  Duration `json:"every,omitzero" jsonschema:"From the start of one stall to that of the next. The first begins when so much of the run has passed."`
-	Length Duration `json:"length,omitzero" jsonschema:"Of one stall: packets that enter during it arrive when it has ended."`
+	Every  Duration `json:"every,omitzero" jsonschema:"Time from the start of one stall to the next, and from the start of the run to the first."`
+	Length Duration `json:"length,omitzero" jsonschema:"Length of a stall. Packets that enter during it arrive when it ends."`
 }
 
 const (

@@ -18,16 +18,16 @@ const MaxPoints = 10_000
 // values advance together (paired), or named points with any settings (points).
 type Sweep struct {
 	Axis
-	Paired []Axis                  `json:"paired,omitzero" jsonschema:"Parameters that change together; all with as many values."`
-	Name   string                  `json:"name,omitzero" jsonschema:"Of the parameter, in results and claims. Default: the last word of its path."`
-	Points Named[map[string]Value] `json:"points,omitzero" jsonschema:"By name, what each point sets: paths and values."`
+	Paired []Axis                  `json:"paired,omitzero" jsonschema:"Parameters that change together, with the same number of values each."`
+	Name   string                  `json:"name,omitzero" jsonschema:"Name of the parameter in results and claims. Default: the last word of its path."`
+	Points Named[map[string]Value] `json:"points,omitzero" jsonschema:"The points by name: the paths that each sets, and their values."`
 }
 
 // Axis is a parameter with its values.
 type Axis struct {
-	Over   Names   `json:"over,omitzero" jsonschema:"The path of what is set, such as path.rtt or terminals.*.congestion; or several, set alike."`
-	As     string  `json:"as,omitzero" jsonschema:"Name of the parameter, in results and claims. Default: the last word of its path."`
-	Values []Value `json:"values,omitzero" jsonschema:"What it is set to."`
+	Over   Names   `json:"over,omitzero" jsonschema:"Path of the setting, such as path.rtt or terminals.*.congestion; or several paths that get the same value."`
+	As     string  `json:"as,omitzero" jsonschema:"Name of the parameter in results and claims. Default: the last word of its path."`
+	Values []Value `json:"values,omitzero" jsonschema:"Values of the parameter."`
 }
 
 // Value is any value of a file.

@@ -17,13 +17,13 @@ import (
 // Measurement is a figure of one run.
 type Measurement struct {
 	Quantity plan.Quantity `json:"quantity"`
-	Unit     string        `json:"unit" jsonschema:"Of the values; empty for plain numbers."`
-	Take     plan.Take     `json:"take" jsonschema:"How the values of several flows or terminals became one: each says that they did not."`
+	Unit     string        `json:"unit" jsonschema:"Unit of the values; empty for plain numbers."`
+	Take     plan.Take     `json:"take" jsonschema:"How the values of several flows or terminals were combined; each: not at all."`
 	// Values are the values for claims: one combined value, or all values of Each.
 	Values Values `json:"values"`
 	// Of names the flows or terminals. Each has one value for each of them.
 	Of   []string `json:"of" jsonschema:"The flows or terminals that were measured."`
-	Each Values   `json:"each" jsonschema:"The value of each of them."`
+	Each Values   `json:"each" jsonschema:"The value of each flow or terminal."`
 }
 
 // NewMeasurement combines the values of flows or terminals as the experiment's file requests. A

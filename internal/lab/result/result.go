@@ -17,52 +17,52 @@ const Version = 1
 
 // Result is the content of a run's result.json. File names are relative to the run's folder.
 type Result struct {
-	Version    int        `json:"version" jsonschema:"Of this format."`
+	Version    int        `json:"version" jsonschema:"Version of this format."`
 	Experiment Experiment `json:"experiment"`
 	Run        string     `json:"run" jsonschema:"The run's id, and the name of its folder."`
 	Point      string     `json:"point" jsonschema:"The id of the sweep's point; empty without a sweep."`
 	// Settings has the value of each swept parameter.
 	Settings map[string]judge.Param `json:"settings" jsonschema:"The value of each swept parameter at the point."`
-	Repeat   int                    `json:"repeat" jsonschema:"From 1 on."`
-	Seed     uint64                 `json:"seed" jsonschema:"All random numbers of the run follow from it."`
-	Attempt  int                    `json:"attempt" jsonschema:"From 1 on: those before it failed or were not valid."`
+	Repeat   int                    `json:"repeat" jsonschema:"Number of the repeat, from 1 on."`
+	Seed     uint64                 `json:"seed" jsonschema:"Seed of all random numbers of the run."`
+	Attempt  int                    `json:"attempt" jsonschema:"Number of the attempt, from 1 on. Earlier attempts failed or were not valid."`
 
 	Started time.Time `json:"started" jsonschema:"Time zero of the run, by the wall clock."`
-	Ended   time.Time `json:"ended" jsonschema:"When all was taken down, by the wall clock."`
+	Ended   time.Time `json:"ended" jsonschema:"Time at which everything was removed, by the wall clock."`
 	// ZeroNs is the time zero of recordings.
-	ZeroNs int64 `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by CLOCK_MONOTONIC, by which recordings count."`
+	ZeroNs int64 `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by CLOCK_MONOTONIC, the clock of recordings."`
 	// DurationS and WarmupS are the planned times. Measurements cover the time between warm-up and
 	// end.
-	DurationS float64 `json:"duration_s" jsonschema:"How long was sent."`
-	WarmupS   float64 `json:"warmup_s" jsonschema:"What of it is left out of measurements, from the start."`
+	DurationS float64 `json:"duration_s" jsonschema:"Time for which the run sent."`
+	WarmupS   float64 `json:"warmup_s" jsonschema:"Time at the start that measurements leave out."`
 
 	// Valid reports whether the measurements may be used. Problems are the reasons why not.
 	// Warnings are notes for a reader.
-	Valid    bool     `json:"valid" jsonschema:"Whether the measurements may be used."`
-	Problems []string `json:"problems,omitempty" jsonschema:"Why they may not."`
-	Warnings []string `json:"warnings,omitempty" jsonschema:"What a reader should know besides."`
+	Valid    bool     `json:"valid" jsonschema:"Whether the measurements are valid."`
+	Problems []string `json:"problems,omitempty" jsonschema:"Why the measurements are not valid."`
+	Warnings []string `json:"warnings,omitempty" jsonschema:"Further warnings."`
 
 	System   System    `json:"system"`
 	Machines []Machine `json:"machines" jsonschema:"Terminals and servers."`
 	// CongestionControls are the congestion controls loaded for the run.
-	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Airtide's, loaded for the run."`
+	CongestionControls []CongestionControl `json:"congestion_controls,omitempty" jsonschema:"Congestion controls of airtide that were loaded for the run."`
 	Flows              []Flow              `json:"flows" jsonschema:"The traffic, in the order of the plan."`
 
 	// Cell is nil if nothing was measured.
 	Cell *cell.Window `json:"cell,omitempty" jsonschema:"The cell's and the path's counters from warm-up to the end."`
 	// Series is the name of a file with consecutive windows; see ReadSeries.
-	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each recording interval, one JSON object a line."`
+	Series string `json:"series,omitempty" jsonschema:"File with the same counters for each interval, one JSON object per line."`
 	// Engine has the lag of packets in the engine. If the lag exceeds its limit, the run is
 	// invalid.
-	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"How the engine did over the whole run: lag, wake-ups, processor time."`
+	Engine *cell.EngineStatus `json:"engine,omitempty" jsonschema:"State of the engine over the whole run: lag, wake-ups, processor time."`
 
 	// StolenPercent distinguishes a slow host from a slow emulator.
-	StolenPercent float64 `json:"stolen_percent" jsonschema:"Share of the processors' time that the host of a virtual machine gave to others during the run."`
+	StolenPercent float64 `json:"stolen_percent" jsonschema:"Share of processor time that the host of this virtual machine gave to others during the run."`
 
 	Recordings []File `json:"recordings,omitempty" jsonschema:"The kernel's TCP state per ACK, by machine."`
 	Captures   []File `json:"captures,omitempty" jsonschema:"Packets, by machine."`
-	Sharing    []File `json:"sharing,omitempty" jsonschema:"What the agents of terminals that share said of themselves each second, by machine."`
-	KernelLog  string `json:"kernel_log,omitempty" jsonschema:"File with what the kernel logged during the run; absent when it said nothing."`
+	Sharing    []File `json:"sharing,omitempty" jsonschema:"Status of the sharing agents each second, by machine."`
+	KernelLog  string `json:"kernel_log,omitempty" jsonschema:"File with the kernel's log during the run; absent if it logged nothing."`
 
 	Measurements map[string]Measurement `json:"measurements" jsonschema:"The experiment's measurements, by name."`
 }
@@ -70,20 +70,20 @@ type Result struct {
 // Experiment identifies the experiment of the run.
 type Experiment struct {
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256" jsonschema:"Of the experiment's file, in hexadecimal."`
+	SHA256 string `json:"sha256" jsonschema:"SHA-256 of the experiment's file, in hexadecimal."`
 }
 
 // System describes the computer of the run.
 type System struct {
-	Airtide  string `json:"airtide" jsonschema:"Version."`
-	Kernel   string `json:"kernel" jsonschema:"Release and version, as uname has them."`
+	Airtide  string `json:"airtide" jsonschema:"Version of airtide."`
+	Kernel   string `json:"kernel" jsonschema:"Release and version of the kernel, as uname prints them."`
 	Arch     string `json:"arch"`
-	CPUs     int    `json:"cpus" jsonschema:"Processors that may be used."`
+	CPUs     int    `json:"cpus" jsonschema:"Number of usable processors."`
 	CPUModel string `json:"cpu_model,omitempty"`
 	// Tools has the first line of each tool's version output.
 	Tools map[string]string `json:"tools,omitempty" jsonschema:"Versions of the programs that ran, by name."`
 	// Sysctls are the settings in machine.State that belong to the whole computer.
-	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of net.ipv4 and net.core that hold for all machines but virtual ones, such as net.ipv4.tcp_mem and net.core.netdev_max_backlog."`
+	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Sysctls of net.ipv4 and net.core that hold for all machines except virtual ones, such as net.ipv4.tcp_mem."`
 }
 
 // Machine describes a terminal or a server during the run.
@@ -91,19 +91,19 @@ type Machine struct {
 	Name    string `json:"name"`
 	Address string `json:"address,omitempty"`
 	// Sysctls are the values that were read back after setting them.
-	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Those of its network namespace, read back after they were set."`
-	Routes  []Route           `json:"routes,omitempty" jsonschema:"To other machines, as they were when the run began."`
+	Sysctls map[string]string `json:"sysctls,omitempty" jsonschema:"Sysctls of the network namespace, read back after they were set."`
+	Routes  []Route           `json:"routes,omitempty" jsonschema:"Routes to other machines at the start of the run."`
 	// Kernel and Accelerator describe a virtual machine.
-	Kernel      string  `json:"kernel,omitempty" jsonschema:"Release of the kernel of a virtual machine."`
-	Accelerator string  `json:"accelerator,omitempty" jsonschema:"How qemu ran the virtual machine: kvm, or tcg, which is emulation."`
-	Clock       float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time the clock of a virtual machine ran, as measured over the run."`
+	Kernel      string  `json:"kernel,omitempty" jsonschema:"Kernel release of a virtual machine."`
+	Accelerator string  `json:"accelerator,omitempty" jsonschema:"Accelerator of the virtual machine: kvm, or tcg (emulation)."`
+	Clock       float64 `json:"clock,omitempty" jsonschema:"Measured speed of a virtual machine's clock relative to real time."`
 	// Counters has the counters that timewarp.Kinds names.
-	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"By how much counters of its TCP grew from the warm-up to the end, as /proc/net/snmp and netstat name them."`
+	Counters map[string]uint64 `json:"counters,omitempty" jsonschema:"Growth of TCP counters from the warm-up to the end, by their names in /proc/net/snmp and netstat."`
 }
 
 // Route is a route of a machine. Absent attributes have the kernel's default.
 type Route struct {
-	To             string `json:"to" jsonschema:"A prefix, or default."`
+	To             string `json:"to" jsonschema:"Destination: a prefix, or default."`
 	Via            string `json:"via,omitempty"`
 	Device         string `json:"device"`
 	MTU            int    `json:"mtu,omitempty"`
@@ -116,9 +116,9 @@ type Route struct {
 type CongestionControl struct {
 	Name       string          `json:"name" jsonschema:"As in the experiment's file."`
 	Kind       kind.Kind       `json:"kind"`
-	LoadedAs   string          `json:"loaded_as" jsonschema:"The name under which the kernel had it during the run."`
+	LoadedAs   string          `json:"loaded_as" jsonschema:"Name in the kernel during the run."`
 	Parameters kind.Parameters `json:"parameters"`
-	Bounds     kind.Bounds     `json:"bounds,omitzero" jsonschema:"Of the window in packets, for all sockets of a cubic_bound."`
+	Bounds     kind.Bounds     `json:"bounds,omitzero" jsonschema:"Bounds of the window in packets, for all sockets of a cubic_bound."`
 }
 
 // File is a file of a machine.
@@ -126,8 +126,8 @@ type File struct {
 	Machine string `json:"machine"`
 	Name    string `json:"name"`
 	// ZeroNs and Clock are set if the recording uses the clock of a virtual machine.
-	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, where that is not the run's own."`
-	Clock  float64 `json:"clock,omitempty" jsonschema:"How many times as fast as real time that clock ran."`
+	ZeroNs int64   `json:"zero_ns,omitempty" jsonschema:"Time zero of the run by the clock of the recording, if that is another clock than the run's."`
+	Clock  float64 `json:"clock,omitempty" jsonschema:"Speed of that clock relative to real time."`
 }
 
 // Clock is the clock of a recording.
