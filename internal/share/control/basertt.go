@@ -97,11 +97,11 @@ func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set)
 }
 
 // conclude takes the result of an RTT probe for every path, and says whether any path has become
-// longer.
-func (r *rttProbe) conclude(flows *flow.Set) (longer bool) {
+// longer. own is how long the medium takes for what all participants keep in flight in it.
+func (r *rttProbe) conclude(flows *flow.Set, own time.Duration) (longer bool) {
 	for _, f := range flows.All() {
 		for _, receive := range []bool{false, true} {
-			if r.path(flow.Key{ID: f.ID, Receive: receive}).conclude(f.Direction(receive)) {
+			if r.path(flow.Key{ID: f.ID, Receive: receive}).conclude(f.Direction(receive), own) {
 				longer = true
 			}
 		}
@@ -109,7 +109,7 @@ func (r *rttProbe) conclude(flows *flow.Set) (longer bool) {
 	return longer
 }
 
-func (p *path) conclude(d *flow.Direction) (longer bool) {
+func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 	if p.probeMin > 0 {
 		if longer = LongerPath(d.BaseRTT, p.probeMin); longer || p.probeMin < d.BaseRTT {
 			d.BaseRTT = p.probeMin
@@ -117,7 +117,7 @@ func (p *path) conclude(d *flow.Direction) (longer bool) {
 	}
 	if p.probeSteps > 0 {
 		switch mean := p.probeSum / time.Duration(p.probeSteps); {
-		case mean >= d.BaseRTT+d.BaseRTT/5+foreignQueue: // paths are not steady
+		case mean >= d.BaseRTT+max(d.BaseRTT/5+foreignQueue, own): // paths are not steady
 			p.foreignRTT, p.missed = mean, false
 		case p.foreignRTT > 0 && !p.missed:
 			p.missed = true

@@ -32,7 +32,7 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		r.sample(begin+step, step, begin, 0, &flows)
 		f.Send.LeastRTT, f.Send.MeanRTT = c.drained, c.drained+2*time.Millisecond
 		r.sample(begin+4*step, step, begin, 0, &flows)
-		if longer := r.conclude(&flows); longer != c.longer || f.Send.BaseRTT != c.base {
+		if longer := r.conclude(&flows, 0); longer != c.longer || f.Send.BaseRTT != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.Send.BaseRTT)
 		}
 		if rtt, _ := r.foreignRTT(flow.Key{ID: 1}, &f.Send); r.foreignHere() || rtt > 0 {
@@ -58,7 +58,7 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 		f.Send.LeastRTT, f.Send.MeanRTT = 4*time.Millisecond, rtt
 		r.sample(time.Minute+time.Duration(200+100*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0, &flows)
 	}
-	if longer := r.conclude(&flows); longer || f.Send.BaseRTT != 2*time.Millisecond || !r.foreignHere() {
+	if longer := r.conclude(&flows, 0); longer || f.Send.BaseRTT != 2*time.Millisecond || !r.foreignHere() {
 		t.Errorf("longer %v, smallest round-trip time %s, foreign %v", longer, f.Send.BaseRTT, r.foreignHere())
 	}
 	window := func(recent time.Duration) (bytes float64) {
@@ -152,7 +152,7 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	d, p := &flow.Direction{BaseRTT: 2 * time.Millisecond}, &path{}
 	look := func(rtt time.Duration) {
 		p.probeSum, p.probeSteps = rtt, 1
-		p.conclude(d)
+		p.conclude(d, 0)
 	}
 	for i, step := range []struct {
 		rtt, want time.Duration
@@ -252,5 +252,25 @@ func TestAllHoldBackMoreAndMoreRarely(t *testing.T) {
 	}
 	if s.every != rttProbeMax {
 		t.Errorf("%s when nothing has changed ten times", s.every)
+	}
+}
+
+// Packets that participants themselves keep in flight in an RTT probe are no foreign queue, though
+// a slow radio takes long for them.
+func TestOwnPacketsInAnRTTProbeAreNoForeignQueue(t *testing.T) {
+	c := New(Config{StandaloneBps: 4e6})
+	peers := []message.Peer{{Report: message.Report{MaxKbps: 4000, FlowsUp: 1, FlowsDown: 2}}, {}}
+	// 12 packets of a peer of 4 Mbit/s; the other peer's rate is not known.
+	own := c.probeQueue(peers)
+	if want := 34752 * time.Microsecond; own != want {
+		t.Errorf("%s of own packets, want %s", own, want)
+	}
+	for _, rtt := range []time.Duration{30 * time.Millisecond, 40 * time.Millisecond} {
+		d := &flow.Direction{BaseRTT: 2 * time.Millisecond}
+		p := &path{probeSum: rtt, probeSteps: 1}
+		p.conclude(d, own)
+		if foreign := p.foreignRTT > 0; foreign != (rtt > d.BaseRTT+own) {
+			t.Errorf("with an RTT of %s a foreign queue: %v", rtt, foreign)
+		}
 	}
 }

@@ -171,14 +171,14 @@ func (c *Core) measure(now time.Duration, in Inputs) {
 	if before.Kind != message.NoProbe && c.probe.active.Kind != before.Kind {
 		c.probe.ended = now
 		if before.Kind == message.RTTProbe {
-			c.concludeRTTProbe(now)
+			c.concludeRTTProbe(now, in)
 		}
 	}
 }
 
-func (c *Core) concludeRTTProbe(now time.Duration) {
+func (c *Core) concludeRTTProbe(now time.Duration, in Inputs) {
 	foreignBefore := c.baseRTT.foreignHere()
-	longer := c.baseRTT.conclude(&c.flows)
+	longer := c.baseRTT.conclude(&c.flows, c.probeQueue(in.Peers))
 	if longer {
 		c.targets.LongerPath()
 		c.decision = Decision{} // it is made anew at once, while windows may come back at once
@@ -186,6 +186,23 @@ func (c *Core) concludeRTTProbe(now time.Duration) {
 	foreign, missed := c.baseRTT.foreignHere(), c.baseRTT.missed()
 	c.baseRTT.reported.endProbe()
 	c.baseRTT.interval.setNext(now, longer || missed, foreign != foreignBefore, foreign && !missed)
+}
+
+// probeQueue returns how long the medium takes for what all participants keep in flight in an RTT
+// probe: a queue of their own, which is long if a slow radio has many flows.
+func (c *Core) probeQueue(peers []message.Peer) time.Duration {
+	seconds := 0.0
+	add := func(flows int, standalone float64) {
+		if standalone > 0 {
+			seconds += float64(flows*rttProbePackets) * packetBits / standalone
+		}
+	}
+	add(c.flows.Send.Flows+c.flows.Receive.Flows, c.standaloneRate())
+	for i := range peers {
+		p := &peers[i].Report
+		add(int(p.FlowsUp)+int(p.FlowsDown), p.MaxKbps.Bps())
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // settled says whether no probe runs, and rates are those of the shares.

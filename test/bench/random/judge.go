@@ -18,6 +18,9 @@ type outcome struct {
 	// index and defaultIndex are Jain's index of the rates as parts of the optimum, with and
 	// without agents: the index of airtimes, unless the wire or windows limit.
 	index, defaultIndex float64
+	// optimal is the total of the proportionally fair optimum, without loss by contention, as a part
+	// of the total without agents. If it is below 1, the default starves slow terminals.
+	optimal float64
 	// rtt is the greatest 95th percentile of the RTTs of terminals with agents as a part of that
 	// without agents.
 	rtt float64
@@ -43,6 +46,9 @@ func (c *cell) judge() (o outcome, err error) {
 		return o, err
 	}
 	o.total = o.with.Total / o.without.Total
+	for _, x := range optimum {
+		o.optimal += x / o.without.Total
+	}
 	o.index = fairness.NormalisedJain(c.participants(o.with.Goodputs), c.participants(optimum))
 	o.defaultIndex = fairness.NormalisedJain(c.participants(o.without.Goodputs), c.participants(optimum))
 	var with, without time.Duration

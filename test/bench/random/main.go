@@ -27,6 +27,7 @@ func main() {
 	cells := flag.Int("cells", 100, "how many cells")
 	first := flag.Uint64("first", 1, "seed of the first cell")
 	seed := flag.Uint64("seed", 0, "run one cell and show each terminal")
+	list := flag.Bool("list", false, "list all cells, one a line")
 	page := flag.String("page", "", "write a page here")
 	disable := flag.String("disable", "", "switch off rules of the control, such as small-start")
 	flag.Parse()
@@ -38,13 +39,13 @@ func main() {
 	off = rules
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page); err != nil {
+	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "random:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page string) error {
+func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page string, list bool) error {
 	if seed > 0 {
 		c, err := newCell(seed)
 		if err != nil {
@@ -60,6 +61,11 @@ func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page
 	outcomes, err := judgeAll(ctx, cells, first)
 	if err != nil {
 		return err
+	}
+	if list {
+		for i := range outcomes {
+			fmt.Fprintln(out, outcomes[i].line())
+		}
 	}
 	text := pageOf(outcomes)
 	if page == "" {

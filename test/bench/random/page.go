@@ -34,6 +34,12 @@ func (o *outcome) print(out io.Writer) {
 	}
 }
 
+// line is a cell in a line.
+func (o *outcome) line() string {
+	return fmt.Sprintf("%d total %.2f (optimum %.2f) index %.3f (default %.3f) rtt %.2f: %s",
+		o.cell.seed, o.total, o.optimal, o.index, o.defaultIndex, o.rtt, o.cell)
+}
+
 // group is a part of the cells that the page shows in a row.
 type group struct {
 	name     string
@@ -60,28 +66,30 @@ Cells have 2 to 12 terminals of 802.11b, g, a, n and ac, PHY rates from 5.5 to 1
 from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 to 1000 packets, 1
 to 4 flows each, up, down or mixed, and lose up to 30 %% of the reports.
 
-Total is the total goodput with agents as a part of the total without. Index is Jain's index of the
-rates of terminals with agents as parts of the proportionally fair optimum. RTT is the greatest 95th
-percentile among terminals with agents as a part of that without.
+Total is the total goodput with agents as a part of the total without. If the total of the
+proportionally fair optimum is below 1, too, the default starves slow terminals. Index is Jain's
+index of the rates of terminals with agents as parts of the proportionally fair optimum. RTT is the
+greatest 95th percentile among terminals with agents as a part of that without.
 
 `, len(outcomes), int(measureFrom.Seconds()), int(measureTo.Seconds()))
-	b.WriteString("| rates | cells | total, median | total >= 1 | total >= 0.97 | least total | index, median | " +
+	b.WriteString("| rates | cells | total, median | optimum < 1 | total >= 1 | total >= 0.97 | least total | index, median | " +
 		"index >= 0.95 | index >= 0.90 | default index, median | RTT, median | RTT <= 1/2 |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range groups {
-		var totals, indices, defaults, rtts []float64
+		var totals, optima, indices, defaults, rtts []float64
 		for i := range outcomes {
 			if o := &outcomes[i]; g.includes(o) {
-				totals, indices = append(totals, o.total), append(indices, o.index)
+				totals, optima = append(totals, o.total), append(optima, o.optimal)
+				indices = append(indices, o.index)
 				defaults, rtts = append(defaults, o.defaultIndex), append(rtts, o.rtt)
 			}
 		}
 		if len(totals) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n",
+		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n",
 			g.name, len(totals),
-			stats.Median(totals), atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
+			stats.Median(totals), percent(optima, func(x float64) bool { return x < 1 }), atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
 			stats.Median(indices), atLeast(indices, 0.95), atLeast(indices, 0.9), stats.Median(defaults),
 			stats.Median(rtts), percent(rtts, func(x float64) bool { return x <= 0.5 }))
 	}
