@@ -18,8 +18,8 @@ type outcome struct {
 	// index and defaultIndex are Jain's index of the rates as parts of the optimum, with and
 	// without agents: the index of airtimes, unless the wire or windows limit.
 	index, defaultIndex float64
-	// optimal is the total of the proportionally fair optimum, without loss by contention, as a part
-	// of the total without agents. If it is below 1, the default starves slow terminals.
+	// optimal is the total of the proportionally fair optimum, without loss by contention, as a
+	// part of the total without agents. If it is below 1, the default starves slow terminals.
 	optimal float64
 	// rtt is the greatest 95th percentile of the RTTs of terminals with agents as a part of that
 	// without agents.

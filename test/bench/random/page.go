@@ -72,7 +72,8 @@ index of the rates of terminals with agents as parts of the proportionally fair 
 greatest 95th percentile among terminals with agents as a part of that without.
 
 `, len(outcomes), int(measureFrom.Seconds()), int(measureTo.Seconds()))
-	b.WriteString("| rates | cells | total, median | optimum < 1 | total >= 1 | total >= 0.97 | least total | index, median | " +
+	b.WriteString("| rates | cells | total, median | optimum < 1 | " +
+		"total >= 1 | total >= 0.97 | least total | index, median | " +
 		"index >= 0.95 | index >= 0.90 | default index, median | RTT, median | RTT <= 1/2 |\n" +
 		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range groups {
@@ -89,7 +90,8 @@ greatest 95th percentile among terminals with agents as a part of that without.
 		}
 		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n",
 			g.name, len(totals),
-			stats.Median(totals), percent(optima, func(x float64) bool { return x < 1 }), atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
+			stats.Median(totals), percent(optima, func(x float64) bool { return x < 1 }),
+			atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
 			stats.Median(indices), atLeast(indices, 0.95), atLeast(indices, 0.9), stats.Median(defaults),
 			stats.Median(rtts), percent(rtts, func(x float64) bool { return x <= 0.5 }))
 	}
