@@ -287,7 +287,8 @@ func TestShownCommandsRun(t *testing.T) {
 				for i := len(args) - 1; i > 0; i-- {
 					switch {
 					// The recording is not the recording of the pages, and has long pauses.
-					case args[0] != "export" && slices.Contains([]string{"--from", "--to", "--speed"}, args[i-1]):
+					case !slices.Contains([]string{"export", "packets"}, args[0]) &&
+						slices.Contains([]string{"--from", "--to", "--speed"}, args[i-1]):
 						args = slices.Delete(args, i-1, i+1)
 					// An output of the system goes to this folder instead.
 					case args[i-1] == "-o" && filepath.IsAbs(args[i]):

@@ -21,6 +21,7 @@ func newPackets(t *terminal.Terminal) *cobra.Command {
 		kind   string
 		out    outputFlags
 		beside string
+		joined string
 		to     string
 		table  string
 	)
@@ -36,6 +37,7 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
   airtide packets upload.pcap --connection 1
   airtide packets upload.pcap --plot ack-time -o ack-time.png
   airtide packets upload.pcap --annotate upload.atr -o annotated.pcapng
+  airtide packets upload.pcap --join upload.atr
   airtide packets upload.pcap --to parquet -o upload.parquet
   airtide packets upload.pcap --json | jq '.connections[] | {client, end}'`,
 		Args: exactArgs("FILE"),
@@ -48,10 +50,16 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				One: cmd.Flags().Changed("connection"), Number: uint64(number),
 			}
 			if beside != "" {
-				if bool(asJSON) || kind != "" || to != "" || v.One {
-					return usageError{errors.New("--annotate excludes --json, --plot, --to and --connection")}
+				if bool(asJSON) || kind != "" || to != "" || joined != "" || v.One {
+					return usageError{errors.New("--annotate excludes --json, --plot, --to, --join and --connection")}
 				}
 				return annotateCapture(cmd.Context(), t, args[0], beside, out)
+			}
+			if joined != "" {
+				if kind != "" || to != "" || bool(asJSON) && out.path != "" {
+					return usageError{errors.New("--join excludes --plot and --to; give --json or -o FIGURE")}
+				}
+				return joinCapture(cmd.Context(), &v, joined, bool(asJSON), out)
 			}
 			if to != "" || table != "" {
 				if bool(asJSON) || kind != "" {
@@ -79,6 +87,8 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 		"flight (bytes in flight and window)")
 	fl.StringVar(&beside, "annotate", "", "copy the capture to a pcapng whose comments hold the sender's state "+
 		"in this `RECORDING`")
+	fl.StringVar(&joined, "join", "", "show the connections in both the capture and this `RECORDING`, on one time "+
+		"axis; with -o, draw one")
 	fl.StringVar(&to, "to", "", "export each segment in the tables of airtide export: "+formatNames())
 	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
 	out.register(fl, "figure (.png, .svg or .pdf), pcapng or export to write, or - for standard output")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPacketsJoins(t *testing.T) {
+	recording := lossyRecording(t)
+	text := mustRun(t, "packets", lossyCapture, "--join", recording)
+	if lines := strings.Split(text, "\n"); len(lines) != 3 || !strings.Contains(lines[1], "[::1]:46782") ||
+		!strings.Contains(lines[1], "clock") || !strings.Contains(lines[1], "95") {
+		t.Errorf("prints\n%s", text)
+	}
+	var joined joinJSON
+	err := json.Unmarshal([]byte(mustRun(t, "packets", lossyCapture, "--join", recording, "--json")), &joined)
+	if err != nil || len(joined.Joined) != 1 || joined.Totals.Packets != 700 {
+		t.Fatalf("%v: %+v", err, joined)
+	}
+	// The recording has an event of a retransmission every 5 ms for 200 ms.
+	if x := joined.Joined[0]; x.Connection != 2 || x.Flow != 3 || x.CapturedRetransmissions != 95 ||
+		x.RecordedRetransmissions != 40 || x.AlignedBy != "clock" {
+		t.Errorf("%+v", *x)
+	}
+	out := filepath.Join(t.TempDir(), "joined.svg")
+	mustRun(t, "packets", lossyCapture, "--join", recording, "-o", out)
+	if svg, err := os.ReadFile(out); err != nil || !strings.Contains(string(svg), "in flight (capture)") {
+		t.Errorf("the figure lacks a curve: %v", err)
+	}
+}
+
+func TestPacketsJoinsNothing(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args   []string
+		want   string
+		status int
+	}{
+		{[]string{"--join", kernelRecording}, "none of the connections", statusFailed},
+		{[]string{"--join", kernelRecording, "-o", dir + "/a.svg"}, "none of the connections", statusFailed},
+		{[]string{"--join", kernelRecording, "-o", dir + "/a.gif"}, "gif", statusMisuse},
+		{[]string{"--join", kernelRecording, "--json", "-o", dir + "/a.svg"}, "--json", statusMisuse},
+		{[]string{"--join", kernelRecording, "--plot", "flight", "-o", dir + "/a.svg"}, "--plot", statusMisuse},
+		{[]string{"--join", dir + "/absent"}, "absent", statusFailed},
+	} {
+		_, stderr, status := run(t, append([]string{"packets", lossyCapture}, c.args...)...)
+		if status != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: status %d, %s", c.args, status, stderr)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("failures left %v", left)
+	}
+}

@@ -1,0 +1,277 @@
+// Package join lays a capture and a recording of the same transfer on one time axis: that of the
+// capture.
+package join
+
+import (
+	"net/netip"
+	"slices"
+	"sort"
+
+	"airtide/internal/packets/conn"
+	"airtide/internal/packets/decode"
+	"airtide/internal/tcp"
+)
+
+// maxPoints bounds each series; every second point goes if there are more.
+const maxPoints = 1 << 16
+
+// Point is a value at a time in ns since 1970.
+type Point struct{ TimeNs, Value int64 }
+
+// thinned is a series of bounded size.
+type thinned struct {
+	points       []Point
+	stride, seen int
+}
+
+func (t *thinned) add(timeNs, value int64) {
+	t.stride = max(t.stride, 1)
+	if t.seen++; (t.seen-1)%t.stride != 0 {
+		return
+	}
+	if len(t.points) == maxPoints {
+		for i := range maxPoints / 2 {
+			t.points[i] = t.points[2*i]
+		}
+		t.points = t.points[:maxPoints/2]
+		t.stride *= 2
+	}
+	t.points = append(t.points, Point{timeNs, value})
+}
+
+type ends struct{ local, remote netip.AddrPort }
+
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// Recording is a sink that collects the flows of a recording.
+type Recording struct {
+	tcp.Discard
+	// WallNs turns times of the recording into ns since 1970.
+	WallNs func(monotonicNs int64) int64
+
+	flows map[tcp.FlowID]*flow
+}
+
+type flow struct {
+	id          tcp.FlowID
+	pair        ends
+	firstNs     int64
+	lastNs      int64
+	acked       thinned // bytes, growing
+	cwnd        thinned // bytes
+	srtt        thinned // µs
+	retransmits uint64
+}
+
+// Fields are the fields of samples that it uses.
+func Fields() []tcp.Field {
+	return []tcp.Field{tcp.AckedBytes, tcp.CwndPackets, tcp.MSSBytes, tcp.SrttUs}
+}
+
+// Flow takes a flow.
+func (r *Recording) Flow(f *tcp.Flow) error {
+	if r.flows == nil {
+		r.flows = map[tcp.FlowID]*flow{}
+	}
+	if r.flows[f.ID] == nil {
+		first := r.WallNs(f.FirstNs)
+		r.flows[f.ID] = &flow{id: f.ID, pair: ends{plain(f.Local), plain(f.Remote)}, firstNs: first, lastNs: first}
+	}
+	return nil
+}
+
+// Samples takes the samples of all flows.
+func (r *Recording) Samples(b *tcp.Batch) error {
+	for i := range b.Len() {
+		f := r.flows[b.Flow[i]]
+		if f == nil {
+			continue
+		}
+		at := r.WallNs(b.TimeNs[i])
+		f.lastNs = max(f.lastNs, at)
+		if acked := b.At(tcp.AckedBytes, i); acked > 0 {
+			if n := len(f.acked.points); n == 0 || f.acked.points[n-1].Value < acked {
+				f.acked.add(at, acked)
+			}
+		}
+		cwnd, mss := b.At(tcp.CwndPackets, i), b.At(tcp.MSSBytes, i)
+		if cwnd != tcp.Absent && mss != tcp.Absent {
+			f.cwnd.add(at, cwnd*mss)
+		}
+		if srtt := b.At(tcp.SrttUs, i); srtt != tcp.Absent {
+			f.srtt.add(at, srtt)
+		}
+	}
+	return nil
+}
+
+// Event counts retransmissions.
+func (r *Recording) Event(e *tcp.Event) error {
+	if f := r.flows[e.Flow]; f != nil && e.Kind == tcp.EventRetransmit {
+		f.retransmits += uint64(max(1, e.Value))
+	}
+	return nil
+}
+
+// Connection is one end of a connection in both files.
+type Connection struct {
+	Connection uint64         `json:"connection"` // of the capture
+	Flow       tcp.FlowID     `json:"flow"`       // of the recording
+	Local      netip.AddrPort `json:"local"`      // the recorded end
+	Remote     netip.AddrPort `json:"remote"`
+	// AlignedBy tells how the offset was found: acks compares the times at which the same bytes were
+	// acknowledged; clock takes both clocks as equal.
+	AlignedBy string `json:"aligned_by"`
+	// OffsetNs is a time of the recording minus the same time of the capture. The 5th percentile of
+	// all matches is taken, because delays only make the kernel's sample later. If the capture is
+	// near the receiver, it holds the way of the ACKs, too.
+	OffsetNs int64 `json:"offset_ns"`
+	// OffsetP50Ns and OffsetP95Ns are higher percentiles of the matches.
+	OffsetP50Ns int64 `json:"offset_p50_ns"`
+	OffsetP95Ns int64 `json:"offset_p95_ns"`
+	Matches     int   `json:"matches"`
+
+	CapturedRetransmissions uint64  `json:"captured_retransmissions"`
+	RecordedRetransmissions uint64  `json:"recorded_retransmissions"`
+	CapturedRTTUs           float64 `json:"captured_rtt_us,omitempty"` // median; 0 if there is none
+	RecordedSrttUs          int64   `json:"recorded_srtt_us,omitempty"`
+	CapturedInFlight        float64 `json:"captured_in_flight_bytes"` // mean
+	RecordedCwnd            int64   `json:"recorded_cwnd_bytes,omitempty"`
+
+	// FirstNs and LastNs are the first and last packet. InFlight is captured; Cwnd is recorded and
+	// moved to the clock of the capture. Both are in bytes.
+	FirstNs  int64   `json:"first_ns"`
+	LastNs   int64   `json:"last_ns"`
+	InFlight []Point `json:"-"`
+	Cwnd     []Point `json:"-"`
+}
+
+// Joiner is an observer of a capture that finds the connections of a recording.
+type Joiner struct {
+	Recording *Recording
+	// Joined are the connections in both files, in the order of their ends.
+	Joined []*Connection
+
+	open map[uint64]*[2]side // client, server
+}
+
+type side struct {
+	flow     *flow
+	acked    thinned
+	inFlight thinned
+}
+
+// Step takes a segment.
+func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
+	sides, known := j.open[c.ID]
+	if !known {
+		if j.open == nil {
+			j.open = map[uint64]*[2]side{}
+		}
+		client := j.Recording.find(ends{plain(c.Client), plain(c.Server)}, c.FirstNs)
+		server := j.Recording.find(ends{plain(c.Server), plain(c.Client)}, c.FirstNs)
+		if client != nil || server != nil {
+			sides = &[2]side{{flow: client}, {flow: server}}
+		}
+		j.open[c.ID] = sides
+	}
+	if sides == nil {
+		return nil
+	}
+	sender, receiver := &sides[0], &sides[1]
+	if !s.Client {
+		sender, receiver = receiver, sender
+	}
+	if s.Segment.Payload > 0 {
+		sender.inFlight.add(s.Segment.TimeNs, s.InFlight)
+	}
+	if s.Segment.Flags&decode.ACK != 0 {
+		if n := len(receiver.acked.points); n == 0 || receiver.acked.points[n-1].Value < s.AckOffset {
+			receiver.acked.add(s.Segment.TimeNs, s.AckOffset)
+		}
+	}
+	return nil
+}
+
+// graceNs is how far both clocks may differ for flows with the same addresses and ports.
+const graceNs = 60e9
+
+// find returns the flow of an address pair that began nearest to a connection.
+func (r *Recording) find(pair ends, firstNs int64) (found *flow) {
+	far := func(f *flow) int64 { return max(f.firstNs-firstNs, firstNs-f.lastNs, 0) }
+	for _, f := range r.flows {
+		if f.pair != pair || far(f) > graceNs {
+			continue
+		}
+		if found == nil || far(f) < far(found) || far(f) == far(found) && f.firstNs > found.firstNs {
+			found = f
+		}
+	}
+	return found
+}
+
+// Done joins a connection that has ended.
+func (j *Joiner) Done(c *conn.Connection) error {
+	sides := j.open[c.ID]
+	delete(j.open, c.ID)
+	if sides == nil {
+		return nil
+	}
+	for i, d := range []*conn.Direction{&c.FromClient, &c.FromServer} {
+		s := &sides[i]
+		f := s.flow
+		if f == nil {
+			continue
+		}
+		x := &Connection{
+			Connection: c.ID, Flow: f.id, Local: f.pair.local, Remote: f.pair.remote, AlignedBy: "clock",
+			CapturedRetransmissions: d.AllRetransmissions(), RecordedRetransmissions: f.retransmits,
+			RecordedSrttUs: median(f.srtt.points), CapturedInFlight: d.MeanInFlight,
+			RecordedCwnd: median(f.cwnd.points), FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.points,
+		}
+		if d.RTT != nil {
+			x.CapturedRTTUs = d.RTT.P50
+		}
+		// Without the SYN of this end, its first byte is unknown.
+		if d.Offer != nil {
+			x.align(f.acked.points, s.acked.points)
+		}
+		for _, p := range f.cwnd.points {
+			x.Cwnd = append(x.Cwnd, Point{p.TimeNs - x.OffsetNs, p.Value})
+		}
+		j.Joined = append(j.Joined, x)
+	}
+	return nil
+}
+
+// align compares when the same bytes were acknowledged. The kernel may count a SYN as a byte.
+func (x *Connection) align(recorded, captured []Point) {
+	var offsets []int64
+	for _, p := range recorded {
+		i := sort.Search(len(captured), func(i int) bool { return captured[i].Value+1 >= p.Value })
+		if i < len(captured) && captured[i].Value-p.Value <= 1 {
+			offsets = append(offsets, p.TimeNs-captured[i].TimeNs)
+		}
+	}
+	if len(offsets) == 0 {
+		return
+	}
+	slices.Sort(offsets)
+	n := len(offsets)
+	x.AlignedBy, x.Matches = "acks", n
+	x.OffsetNs, x.OffsetP50Ns, x.OffsetP95Ns = offsets[n/20], offsets[n/2], offsets[min(n-1, n*19/20)]
+}
+
+func median(points []Point) int64 {
+	if len(points) == 0 {
+		return 0
+	}
+	values := make([]int64, len(points))
+	for i, p := range points {
+		values[i] = p.Value
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

@@ -1,0 +1,43 @@
+package plot
+
+import (
+	"fmt"
+	"io"
+
+	"airtide/internal/packets/join"
+	"airtide/internal/tcp"
+	"airtide/internal/units"
+	"airtide/internal/view/figure"
+)
+
+// DrawJoined writes a figure of one end in a capture and a recording: captured bytes in flight and
+// recorded cwnd over the time of the capture.
+func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options) error {
+	zero, last := 0.0, float64(max(1, j.LastNs-j.FirstNs))
+	line := func(name string, ink figure.Ink, from []join.Point) figure.Series {
+		var kept points
+		for _, p := range from {
+			if p.TimeNs >= j.FirstNs && p.TimeNs <= j.LastNs {
+				kept.add(float64(p.TimeNs-j.FirstNs), float64(p.Value))
+			}
+		}
+		return figure.Series{
+			Name: name, Kind: figure.Step, Data: kept.kept, Style: figure.Style{Ink: ink, Width: 1},
+		}
+	}
+	f := &figure.Figure{
+		Title: fmt.Sprintf("%s > %s", tcp.Endpoint(j.Local), tcp.Endpoint(j.Remote)),
+		X:     figure.Axis{Label: "time", Kind: figure.Time, Min: &zero, Max: &last},
+		Note:  "recording taken as on the capture's clock",
+	}
+	if j.AlignedBy == "acks" {
+		f.Note = fmt.Sprintf("recording moved by %s ms", units.ThreeDigits(-float64(j.OffsetNs)/1e6))
+	}
+	f.Cells = []figure.Cell{{Panels: []figure.Panel{{
+		Left: figure.Axis{Label: "bytes", Unit: units.Sizes}, Empty: "no data",
+		Series: []figure.Series{
+			line("in flight (capture)", figure.Blue, j.InFlight), line("cwnd (recording)", figure.Vermillion, j.Cwnd),
+		},
+	}}}}
+	return f.Write(w, format, o)
+}
