@@ -121,8 +121,8 @@ type Connection struct {
 	Flow       tcp.FlowID     `json:"flow"`       // of the recording
 	Local      netip.AddrPort `json:"local"`      // the recorded end
 	Remote     netip.AddrPort `json:"remote"`
-	// AlignedBy tells how the offset was found: acks compares the times at which the same bytes were
-	// acknowledged; clock takes both clocks as equal.
+	// AlignedBy tells how the offset was found: acks compares times of the same acknowledged bytes;
+	// clock takes both clocks as equal.
 	AlignedBy string `json:"aligned_by"`
 	// OffsetNs is a time of the recording minus the same time of the capture. The 5th percentile of
 	// all matches is taken, because delays only make the kernel's sample later. If the capture is
