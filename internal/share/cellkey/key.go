@@ -42,17 +42,18 @@ func (k Key) Zero() bool { return k == Key{} }
 // Purposes of derived values. Different purposes give different values.
 const (
 	tagPurpose     = "airtide share 1: tag of the cell"
-	sessionPurpose = "airtide share 1: key of session "
+	sessionPurpose = "airtide share 2: keys of session "
 	bssPurpose     = "airtide share 1: access point "
 )
 
 // Tag is the tag of the key's cell.
 func (k Key) Tag() Tag { return Tag(k.derive(tagPurpose, TagSize)) }
 
-// Session is the key under which one session's datagrams are sealed.
-func (k Key) Session(session uint64) [Size]byte {
+// Session returns the keys that encrypt and authenticate one session's datagrams.
+func (k Key) Session(session uint64) (encrypt, authenticate [Size]byte) {
 	info := binary.LittleEndian.AppendUint64([]byte(sessionPurpose), session)
-	return [Size]byte(k.derive(string(info), Size))
+	both := k.derive(string(info), 2*Size)
+	return [Size]byte(both), [Size]byte(both[Size:])
 }
 
 // BSS returns the hash by which members name an access point. It is never 0, which means an unknown

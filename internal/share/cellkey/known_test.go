@@ -8,9 +8,11 @@ import (
 
 // The key 00 01 .. 1f, and what follows from it.
 const (
-	knownText    = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
-	knownTag     = "978b8745"
-	knownSession = "6a16e74a4b95a4dc6ab46c11a764c7c75d7de5f1bb45c7440f09fabed2d2cd99" // of session 0123456789abcdef
+	knownText = "airtide-cell-1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9K66xW"
+	knownTag  = "978b8745"
+	// knownSession is both keys of session 0123456789abcdef.
+	knownSession = "bec0f44103fe10e8623d07e4a8481b24f9a292f49ff5bb79b344d39626189808" +
+		"bad315e318bfe932b29887255a74b954d440a85a85cb5e7796157186c43e70f5"
 )
 
 // secretOf takes the secret out of the key's text.

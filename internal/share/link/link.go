@@ -29,7 +29,8 @@ var (
 
 // Config lists the ways to reach other terminals.
 type Config struct {
-	// Interface is the interface for multicast. An empty name means no multicast.
+	// Interface is the interface for multicast, and the only one for any datagram. An empty name
+	// means no multicast and all interfaces.
 	Interface string
 	// Port to listen on, 0 for Port. All members of a group use the same.
 	Port uint16
@@ -95,11 +96,7 @@ func Open(c Config) (*Link, error) {
 	l := &Link{peers: c.Peers}
 	var errs []error
 	for _, six := range []bool{false, true} {
-		meet := device
-		if !addresses.has(six) {
-			meet = nil
-		}
-		one, err := listen(six, c.Port, meet)
+		one, err := listen(six, c.Port, device, addresses.has(six))
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -129,7 +126,9 @@ func familiesOf(device *net.Interface) (f Families, err error) {
 	return f, err
 }
 
-func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
+// listen opens the socket of a family. With a device it receives and sends there only, and joins the
+// group if meet is set.
+func listen(six bool, port uint16, device *net.Interface, meet bool) (*conn, error) {
 	network, group := "udp4", Group4
 	if six {
 		network, group = "udp6", Group6
@@ -146,6 +145,12 @@ func listen(six bool, port uint16, device *net.Interface) (*conn, error) {
 		return nil, errors.Join(fmt.Errorf("marking datagrams: %w", err), u.Close())
 	}
 	if device == nil {
+		return c, nil
+	}
+	if err := c.bind(device); err != nil {
+		return nil, errors.Join(fmt.Errorf("binding to %s: %w", device.Name, err), u.Close())
+	}
+	if !meet {
 		return c, nil
 	}
 	if err := c.join(device, group); err != nil {
@@ -167,6 +172,18 @@ func (c *conn) mark() error {
 		return ipv6.NewPacketConn(c).SetTrafficClass(classSelector5)
 	}
 	return ipv4.NewPacketConn(c).SetTOS(classSelector5)
+}
+
+// bind keeps other interfaces' datagrams away. It follows the choice of the port, so that a second
+// agent still finds the port in use, whatever its interface.
+func (c *conn) bind(device *net.Interface) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.BindToDevice(int(fd), device.Name) })
+	return errors.Join(err, failed)
 }
 
 // join joins the group on an interface and sends to it on the same link only. Multicast loopback is

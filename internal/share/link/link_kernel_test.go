@@ -143,6 +143,41 @@ func TestUnicastToPeers(t *testing.T) {
 	})
 }
 
+// TestAnInterfaceKeepsOthersAway sends a datagram to an address of the machine by way of its other
+// interface, where an agent on eth0 must not hear it.
+func TestAnInterfaceKeepsOthersAway(t *testing.T) {
+	n := testnet.New(t, testnet.Options{})
+	for _, args := range [][]string{
+		{"link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", n.Client.Name},
+		{"link", "set", "eth1", "up"},
+		{"addr", "add", "198.51.100.1/24", "dev", "eth1"},
+	} {
+		if _, err := n.Server.Run("ip", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"link", "set", "eth1", "up"},
+		{"addr", "add", "198.51.100.2/24", "dev", "eth1"},
+	} {
+		if _, err := n.Client.Run("ip", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := netip.MustParseAddr("198.51.100.1")
+	peers := []netip.AddrPort{netip.AddrPortFrom(other, Port), netip.AddrPortFrom(n.Server.V4, Port)}
+	a, _ := open(t, n.Client, Config{Peers: peers})
+	_, bound := open(t, n.Server, Config{Interface: "eth0"})
+	testnet.Eventually(t, 30*time.Second, "the datagram on eth0", func() bool {
+		_ = a.Send([]byte("hello"), Families{})
+		return bound.has(n.Client.V4.String() + " hello")
+	})
+	// Each Send came by eth1 first, so the last one has been there as well.
+	if bound.has("198.51.100.2 hello") {
+		t.Error("an agent on eth0 hears eth1")
+	}
+}
+
 func TestErrorsOfOpen(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	open(t, n.Client, Config{Interface: "eth0"})

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -99,8 +98,8 @@ func cutEntry(b []byte) (entry, []byte, error) {
 	return entry{netip.AddrPortFrom(address, port), b[:length]}, b[length:], nil
 }
 
-func sealBundle(dst []byte, aead cipher.AEAD, h header, body []byte) []byte {
-	return sealAs(dst, magicBundle, aead, h, body)
+func sealBundle(dst []byte, sealer *sealer, h header, body []byte) []byte {
+	return sealAs(dst, magicBundle, sealer, h, body)
 }
 
 func isBundle(datagram []byte) bool { return len(datagram) > 0 && datagram[0] == magicBundle }

@@ -74,7 +74,7 @@ func FuzzReceive(f *testing.F) {
 		if after := b.Peers(nil, 0); !slices.Equal(before, after) {
 			t.Fatalf("peers from %+v to %+v", before, after)
 		}
-		d := seal(nil, sessionCipher(k, session), header{k.Tag(), session, sequence}, raw)
+		d := seal(nil, newSealer(k, session), header{k.Tag(), session, sequence}, raw)
 		report, reason := b.Receive(address(int(from)), d, 0)
 		if reason == Accepted {
 			if err := report.Check(); err != nil || session != a.Session() {

@@ -163,7 +163,7 @@ func TestAFloodingMemberAffectsNoOtherPeer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := open(nil, sessionCipher(k, h.session), h, mine)
+		plain, err := open(nil, newSealer(k, h.session), mine)
 		if err != nil {
 			t.Fatal(err)
 		}

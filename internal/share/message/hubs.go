@@ -95,9 +95,9 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 		return bundle{}, RateLimited
 	}
 	if s == nil {
-		s = &session{id: h.session, aead: sessionCipher(r.key, h.session), source: from}
+		s = &session{id: h.session, sealer: newSealer(r.key, h.session), source: from}
 	}
-	if r.hubs.plain, err = open(r.hubs.plain[:0], s.aead, h, datagram); err != nil {
+	if r.hubs.plain, err = open(r.hubs.plain[:0], s.sealer, datagram); err != nil {
 		return bundle{}, WrongKey
 	}
 	b, err := decodeBundle(r.hubs.plain)

@@ -124,9 +124,9 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	// A new session is stored only after one of its datagrams has opened.
 	opener := s
 	if opener == nil {
-		opener = &session{id: h.session, aead: sessionCipher(r.key, h.session)}
+		opener = &session{id: h.session, sealer: newSealer(r.key, h.session)}
 	}
-	if r.plain, err = open(r.plain[:0], opener.aead, h, datagram); err != nil {
+	if r.plain, err = open(r.plain[:0], opener.sealer, datagram); err != nil {
 		return Report{}, WrongKey
 	}
 	b, err := decodeBody(r.plain)

@@ -2,7 +2,6 @@ package message
 
 import (
 	"cmp"
-	"crypto/cipher"
 	"math"
 	"net/netip"
 	"slices"
@@ -14,7 +13,7 @@ import (
 type Relay struct {
 	r        *Receiver
 	session  uint64
-	aead     cipher.AEAD
+	sealer   *sealer
 	sequence uint32
 	// waiting holds the newest report of each session.
 	waiting  map[uint64]*passing
@@ -52,7 +51,7 @@ func NewRelay(c Config, nowNs int64) *Relay {
 // begin starts a session of bundles.
 func (h *Relay) begin() {
 	h.session = h.r.number()
-	h.aead = sessionCipher(h.r.key, h.session)
+	h.sealer = newSealer(h.r.key, h.session)
 	h.sequence = 0
 }
 
@@ -149,7 +148,7 @@ func (h *Relay) seal(to netip.AddrPort, entries []entry, confirmed bool) []byte 
 	}
 	h.sequence++
 	h.body = appendBundle(h.body[:0], h.r.challengeFor(h.r.challenge, to), confirmed, entries)
-	h.datagram = sealBundle(h.datagram[:0], h.aead, header{h.r.tag, h.session, h.sequence}, h.body)
+	h.datagram = sealBundle(h.datagram[:0], h.sealer, header{h.r.tag, h.session, h.sequence}, h.body)
 	return h.datagram
 }
 

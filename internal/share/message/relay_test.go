@@ -275,7 +275,7 @@ func FuzzBundle(f *testing.F) {
 		}
 		// A member that lies, in the place of a hub.
 		a := behindHub(k, 1, 0)
-		a.Take(hubAt, sealBundle(nil, sessionCipher(k, 5), header{a.tag, 5, 1}, body), 0)
+		a.Take(hubAt, sealBundle(nil, newSealer(k, 5), header{a.tag, 5, 1}, body), 0)
 		if len(a.Peers(nil, 0)) > 0 {
 			t.Error("a bundle made a peer out of nothing")
 		}
@@ -300,7 +300,7 @@ func TestAHubIsNoReflector(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plain, err := open(nil, sessionCipher(k, h.session), h, bundle)
+				plain, err := open(nil, newSealer(k, h.session), bundle)
 				if err != nil {
 					t.Fatal(err)
 				}

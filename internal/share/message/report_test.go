@@ -198,7 +198,7 @@ func TestReportsOfTheFirstMinorVersionAreRead(t *testing.T) {
 	}
 	// This is the shortest datagram.
 	k := cellkey.New()
-	d := seal(nil, sessionCipher(k, 5), header{k.Tag(), 5, 6},
+	d := seal(nil, newSealer(k, 5), header{k.Tag(), 5, 6},
 		append(first[:lengthSize+firstFieldsSize:lengthSize+firstFieldsSize], 0, 0))
 	if got, err := Open(k, d); err != nil || len(d) != shortest || got.MaxKbps != r.MaxKbps {
 		t.Errorf("%d bytes opened: %+v, %v", len(d), got, err)

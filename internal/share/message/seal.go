@@ -1,18 +1,16 @@
 package message
 
 import (
-	"crypto/cipher"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
-	"golang.org/x/crypto/chacha20poly1305"
-
 	"airtide/internal/share/cellkey"
 )
 
-// Version is the major version of the format.
-const Version = 1
+// Version is the major version of the format. Version 1 repeated nonces on a machine that returned
+// to a snapshot.
+const Version = 2
 
 // MaxDatagram is the longest accepted datagram in bytes. With the headers of IPv6 and UDP it fits
 // into 1280 bytes, the smallest MTU of IPv6. Reports of this version have at most 640 bytes.
@@ -27,7 +25,6 @@ const (
 	atSession  = atTag + cellkey.TagSize
 	atSequence = atSession + 8
 	headerSize = atSequence + 4
-	sealSize   = chacha20poly1305.Overhead
 	shortest   = headerSize + shortestOf1 + sealSize
 )
 
@@ -95,43 +92,20 @@ func TagOf(datagram []byte) (cellkey.Tag, Reason) {
 	return h.tag, reasonOf(err)
 }
 
-// sessionCipher returns XChaCha20-Poly1305 with the key of a session.
-func sessionCipher(k cellkey.Key, session uint64) cipher.AEAD {
-	key := k.Session(session)
-	aead, err := chacha20poly1305.NewX(key[:])
-	if err != nil {
-		panic(err) // only for a wrong key length
-	}
-	return aead
-}
-
-// nonce returns the nonce of a report. It is unique, because the sequence numbers of a session
-// never repeat and each session has its own key.
-func nonce(sequence uint32) (n [chacha20poly1305.NonceSizeX]byte) {
-	binary.LittleEndian.PutUint32(n[:], sequence)
-	return n
-}
-
 // seal appends the datagram of a report: the header and the encrypted body. Both are authenticated.
-func seal(dst []byte, aead cipher.AEAD, h header, body []byte) []byte {
-	return sealAs(dst, magic, aead, h, body)
+func seal(dst []byte, to *sealer, h header, body []byte) []byte {
+	return sealAs(dst, magic, to, h, body)
 }
 
-func sealAs(dst []byte, kind byte, aead cipher.AEAD, h header, body []byte) []byte {
+func sealAs(dst []byte, kind byte, to *sealer, h header, body []byte) []byte {
 	start := len(dst)
 	dst = h.appendAs(dst, kind)
-	n := nonce(h.sequence)
-	return aead.Seal(dst, n[:], body, dst[start:])
+	return to.seal(dst, dst[start:], body)
 }
 
 // open appends the decrypted body of a datagram.
-func open(dst []byte, aead cipher.AEAD, h header, datagram []byte) ([]byte, error) {
-	n := nonce(h.sequence)
-	plain, err := aead.Open(dst, n[:], datagram[headerSize:], datagram[:headerSize])
-	if err != nil {
-		return nil, errDoesNotOpen
-	}
-	return plain, nil
+func open(dst []byte, by *sealer, datagram []byte) ([]byte, error) {
+	return by.open(dst, datagram[:headerSize], datagram[headerSize:])
 }
 
 // Open decodes a single datagram. It cannot detect replays, so agents use a Receiver. Open is for
@@ -144,7 +118,7 @@ func Open(k cellkey.Key, datagram []byte) (Report, error) {
 	if h.tag != k.Tag() {
 		return Report{}, errOtherCell
 	}
-	plain, err := open(nil, sessionCipher(k, h.session), h, datagram)
+	plain, err := open(nil, newSealer(k, h.session), datagram)
 	if err != nil {
 		return Report{}, err
 	}

@@ -20,7 +20,7 @@ func sealed(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seal(nil, sessionCipher(k, session), header{k.Tag(), session, sequence}, b)
+	return seal(nil, newSealer(k, session), header{k.Tag(), session, sequence}, b)
 }
 
 func TestOnlyItsKeyOpensADatagram(t *testing.T) {
@@ -89,17 +89,40 @@ func TestEveryOtherLengthOfADatagramIsRefused(t *testing.T) {
 func TestTheErrorNamesAnotherVersion(t *testing.T) {
 	k := cellkey.New()
 	d := sealed(t, k, 5, 6, goodReport(), 7)
-	d[atVersion] = 2
+	d[atVersion] = 1
 	_, err := Open(k, d)
 	var version VersionError
-	if !errors.As(err, &version) || version.Version != 2 || !strings.Contains(err.Error(), "version 2") {
+	if !errors.As(err, &version) || version.Version != 1 || !strings.Contains(err.Error(), "has version 1") {
 		t.Errorf("error: %v", err)
 	}
 	r := NewReceiver(Config{Key: k}, 0)
 	_, reason := r.Receive(address(1), d, 0)
-	want(t, "version 2", reason, OtherVersion)
+	want(t, "version 1", reason, OtherVersion)
 	_, reason = r.Receive(address(1), d[:2], 0)
-	want(t, "a short one of version 2", reason, OtherVersion)
+	want(t, "a short one of version 1", reason, OtherVersion)
+}
+
+// A virtual machine that returns to a snapshot repeats its session and sequence numbers.
+func TestRepeatedSequenceNumbersDoNotRepeatTheKeystream(t *testing.T) {
+	k := cellkey.New()
+	bodies := [2][]byte{bytes.Repeat([]byte{0}, 200), bytes.Repeat([]byte{0}, 200)}
+	bodies[1][150] = 1
+	var sent [2][]byte
+	for i, body := range bodies {
+		sent[i] = seal(nil, newSealer(k, 5), header{k.Tag(), 5, 6}, body)
+		if plain, err := open(nil, newSealer(k, 5), sent[i]); err != nil || !bytes.Equal(plain, body) {
+			t.Errorf("body %d opens as % x, %v", i, plain, err)
+		}
+	}
+	same := 0
+	for i := headerSize; i < len(sent[0]); i++ {
+		if sent[0][i] == sent[1][i] {
+			same++
+		}
+	}
+	if same > 10 { // by chance, fewer than one of 10^8 times
+		t.Errorf("two bodies under one number have %d equal bytes", same)
+	}
 }
 
 // The plaintext header has only the random session, its sequence number and the cell's tag.
@@ -165,7 +188,7 @@ func TestTheExampleOfTheReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	const session = 0x0123456789abcdef
-	d := seal(nil, sessionCipher(k, session), header{k.Tag(), session, 42}, plain)
+	d := seal(nil, newSealer(k, session), header{k.Tag(), session, 42}, plain)
 	page, err := os.ReadFile("../../../docs/reference/share-messages.md")
 	if err != nil {
 		t.Fatal(err)

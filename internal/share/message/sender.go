@@ -1,7 +1,6 @@
 package message
 
 import (
-	"crypto/cipher"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -10,7 +9,7 @@ import (
 // Sender seals the reports of this terminal and decides when they are due.
 type Sender struct {
 	r        *Receiver
-	aead     cipher.AEAD
+	sealer   *sealer
 	sequence uint32
 	lastNs   int64
 	jitter   float64
@@ -26,7 +25,7 @@ const jitterPart = 0.1
 
 // NewSender returns the Sender of a Receiver's session. A Receiver has one Sender.
 func NewSender(r *Receiver, nowNs int64) *Sender {
-	s := &Sender{r: r, aead: sessionCipher(r.key, r.session), lastNs: nowNs, random: rand.New(r.random)}
+	s := &Sender{r: r, sealer: newSealer(r.key, r.session), lastNs: nowNs, random: rand.New(r.random)}
 	// After a power failure, many terminals start at the same time.
 	s.jitter = s.random.Float64()
 	return s
@@ -79,7 +78,7 @@ func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	}
 	s.sequence++
 	start := len(dst)
-	dst = seal(dst, s.aead, header{s.r.tag, s.r.session, s.sequence}, s.body)
+	dst = seal(dst, s.sealer, header{s.r.tag, s.r.session, s.sequence}, s.body)
 	s.r.size = len(dst) - start
 	early := s.extra && nowNs < s.regularNs(nowNs)
 	s.extra = false

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"crypto/cipher"
 	"net/netip"
 )
 
@@ -9,7 +8,7 @@ import (
 type session struct {
 	id         uint64
 	firstHeard uint64 // its number among all sessions
-	aead       cipher.AEAD
+	sealer     *sealer
 	source     netip.AddrPort // of its reports
 	second     netip.AddrPort // of its reports over the other version of IP
 	both, six  bool           // it receives both versions; the last report came over IPv6
