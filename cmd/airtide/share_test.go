@@ -73,6 +73,8 @@ func TestUnitsOfSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The most of what systemd-analyze security says, times ten.
+	exposure := map[string]string{"airtide-share.service": "40", "airtide-share-hub.service": "15"}
 	for unit, env := range map[string]string{
 		"airtide-share.service": "share.env", "airtide-share-hub.service": "share-hub.env",
 	} {
@@ -88,6 +90,10 @@ func TestUnitsOfSystemd(t *testing.T) {
 			installed, []byte(strings.ReplaceAll(text, "/usr/local/bin/airtide", exe)), 0o600,
 		); err != nil {
 			t.Fatal(err)
+		}
+		if out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager",
+			"--threshold="+exposure[unit], installed).CombinedOutput(); err != nil {
+			t.Errorf("%s is exposed more than %s of 100: %v\n%s", unit, exposure[unit], err, out)
 		}
 		out, err := exec.Command(analyze, "verify", installed).CombinedOutput()
 		if err != nil || strings.Contains(string(out), unit) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -44,7 +45,7 @@ func read(path string) (Key, error) {
 	if !info.Mode().IsRegular() {
 		return Key{}, errors.New("it is no regular file")
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && (mode&0o037 != 0 || !isCredential(path)) {
 		return Key{}, fmt.Errorf(
 			"others than its owner may use the file (mode %04o): run chmod 600 %s, and make a new key if "+
 				"somebody may have read this one",
@@ -59,6 +60,13 @@ func read(path string) (Key, error) {
 		return Key{}, errors.New("the file is too long for a cell key")
 	}
 	return Parse(string(text))
+}
+
+// isCredential reports whether systemd made the file for this service (LoadCredential). Such a file
+// shows the right of the service's user as that of a group (systemd.exec(5), acl(5)).
+func isCredential(path string) bool {
+	folder := os.Getenv("CREDENTIALS_DIRECTORY")
+	return folder != "" && filepath.Dir(path) == filepath.Clean(folder)
 }
 
 // Create writes a key into a new file that only its owner can read and write. It does not replace

@@ -184,6 +184,37 @@ func TestOnlyAFileOfItsOwnerIsRead(t *testing.T) {
 	}
 }
 
+// TestACredentialOfSystemdIsRead has the mode that an ACL for the service's user shows.
+func TestACredentialOfSystemdIsRead(t *testing.T) {
+	folder, elsewhere := t.TempDir(), t.TempDir()
+	k := cellkey.New()
+	for _, dir := range []string{folder, elsewhere} {
+		if err := cellkey.Create(filepath.Join(dir, "cell.key"), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", folder)
+	for _, c := range []struct {
+		folder string
+		mode   os.FileMode
+		read   bool
+	}{
+		{folder, 0o400, true},
+		{folder, 0o440, true},
+		{folder, 0o460, false},
+		{folder, 0o444, false},
+		{elsewhere, 0o440, false},
+	} {
+		path := filepath.Join(c.folder, "cell.key")
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := cellkey.Read(path); (err == nil && got == k) != c.read {
+			t.Errorf("%s with mode %04o: %v", path, c.mode, err)
+		}
+	}
+}
+
 func TestErrorsOfKeyFilesDoNotShowThem(t *testing.T) {
 	dir, k := t.TempDir(), cellkey.New()
 	write := func(name, content string) string {

@@ -126,8 +126,8 @@ func familiesOf(device *net.Interface) (f Families, err error) {
 	return f, err
 }
 
-// listen opens the socket of a family. With a device it receives and sends there only, and joins the
-// group if meet is set.
+// listen opens the socket of a family. With a device it receives and sends there only, and joins
+// the group if meet is set.
 func listen(six bool, port uint16, device *net.Interface, meet bool) (*conn, error) {
 	network, group := "udp4", Group4
 	if six {
