@@ -105,6 +105,9 @@ func replay(
 	default:
 		err = screen.Run(ctx, table, o)
 	}
+	if every := o.Player.Stretched(); every > 0 && err == nil && ctx.Err() == nil {
+		t.Warnf("%s has many flows for its records: printed at last only every %s (--speed prints more)", path, every)
+	}
 	if whole {
 		r.warnDamage() // an interrupted scan has not seen the end
 	}

@@ -44,6 +44,8 @@ type Player struct {
 	paused  bool
 	rewinds int           // how often the table was emptied
 	changed chan struct{} // closed by a change of any of these
+
+	stretched time.Duration
 }
 
 // NewPlayer makes a player that fills a table.
@@ -183,10 +185,28 @@ func (p *Player) await(ctx context.Context, ns int64, rewinds int) error {
 // errShown ends a scan after the only round of lines.
 var errShown = errors.New("shown once")
 
+// A replay without a speed prints at most freeRows rows, and rowsPerRecord more for each record.
+// After that its interval grows by stretch with each round. Otherwise a recording of 1 MB, with as
+// many flows as records, would print gigabytes.
+const (
+	freeRows      = 50_000
+	rowsPerRecord = 4
+	stretch       = 4
+)
+
+// Stretched returns the interval of a replay that printed less often than it was asked to, else 0.
+func (p *Player) Stretched() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stretched
+}
+
 // show fills the table and calls show whenever the time of the recording has gone on by an
 // interval. It skips intervals without records.
 func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func() error) error {
-	next := p.within(p.o.FromNs) + o.Interval.Nanoseconds()
+	interval := max(o.Interval.Nanoseconds(), 1)
+	next := p.within(p.o.FromNs) + interval
+	var rows int64
 	begun, from := time.Now(), p.within(p.o.FromNs)
 	at := func(ns int64) error {
 		p.mu.Lock()
@@ -204,7 +224,8 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 		}
 		return show()
 	}
-	reach := func(ns int64) error {
+	records := &paced{Sink: sink}
+	records.reach = func(ns int64) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -214,13 +235,23 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 		if err := at(next); err != nil {
 			return err
 		}
+		if rows += int64(p.table.count()); p.speed == 0 && rows > freeRows+rowsPerRecord*records.seen {
+			interval = min(interval, math.MaxInt64/stretch) * stretch
+			p.mu.Lock()
+			p.stretched = time.Duration(interval)
+			p.mu.Unlock()
+		}
 		if o.Once {
 			return errShown
 		}
-		next += (ns - next + o.Interval.Nanoseconds()) / o.Interval.Nanoseconds() * o.Interval.Nanoseconds()
+		// A hostile recording may span more than int64, and end at its greatest value.
+		late := (uint64(ns) - uint64(next)) % uint64(interval)
+		if next = ns + interval - int64(late); next < ns {
+			next = math.MaxInt64
+		}
 		return nil
 	}
-	err := p.o.Scan(ctx, &paced{Sink: sink, reach: reach})
+	err := p.o.Scan(ctx, records)
 	switch {
 	case errors.Is(err, errShown):
 		return nil
@@ -239,6 +270,7 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 type paced struct {
 	tcp.Sink
 	reach func(ns int64) error
+	seen  int64 // records
 	order []int // scratch of Samples
 	row   tcp.Sample
 	slice *tcp.Batch
@@ -263,6 +295,7 @@ func (s *paced) Samples(b *tcp.Batch) error {
 		if i+1 < len(s.order) && b.TimeNs[s.order[i+1]]/sliceNs == s.row.TimeNs/sliceNs {
 			continue
 		}
+		s.seen += int64(s.slice.Len())
 		if err := s.reach(s.row.TimeNs); err != nil {
 			return err
 		}
@@ -276,6 +309,7 @@ func (s *paced) Samples(b *tcp.Batch) error {
 
 // Event waits for the event.
 func (s *paced) Event(e *tcp.Event) error {
+	s.seen++
 	if err := s.reach(e.TimeNs); err != nil {
 		return err
 	}

@@ -272,6 +272,13 @@ func (t *Table) Status(nowNs int64) Status {
 	}
 }
 
+// count returns the number of flows.
+func (t *Table) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.flows)
+}
+
 // endpoints names a flow for an event's line.
 func (t *Table) endpoints(id tcp.FlowID) (local, remote Text) {
 	t.mu.Lock()
