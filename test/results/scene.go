@@ -20,7 +20,7 @@ import (
 var Begun = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
 // Committed is the content of an experiment's file.
-func Committed(t *testing.T, name string) string {
+func Committed(t testing.TB, name string) string {
 	t.Helper()
 	data, err := experiments.Read(strings.TrimSuffix(name, experiments.Ending))
 	if err != nil {
@@ -46,7 +46,7 @@ type Scene struct {
 }
 
 // Make makes a folder of results and returns where it is.
-func (s Scene) Make(t *testing.T) string {
+func (s Scene) Make(t testing.TB) string {
 	t.Helper()
 	p, err := plan.Read("experiment.yaml", []byte(s.File))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result
 }
 
 // series writes a plausible time series: slow start, then a sawtooth.
-func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng *rand.Rand) {
+func (s Scene) series(t testing.TB, p *plan.Plan, run plan.Run, path string, rng *rand.Rand) {
 	t.Helper()
 	setup := p.Points[run.Point].Setup
 	series, err := result.CreateSeries(path)
@@ -157,7 +157,7 @@ func (s Scene) series(t *testing.T, p *plan.Plan, run plan.Run, path string, rng
 
 // FigureEight is figure 8 of Miki et al. 2010 in its own words: TCP falls with the RTT where the
 // window is small.
-func FigureEight(t *testing.T) Scene {
+func FigureEight(t testing.TB) Scene {
 	// Fewer runs, since each is written to disk for good.
 	fewer := strings.NewReplacer("repeats: 5", "repeats: 3", "32 ms, 64 ms, 128 ms, 256 ms", "64 ms")
 	model := func(q plan.Quantity, s map[string]string, _ string, _ int) float64 {
@@ -183,7 +183,7 @@ func FigureEight(t *testing.T) Scene {
 }
 
 // Quickstart has four terminals, two fast and two slow.
-func Quickstart(t *testing.T) Scene {
+func Quickstart(t testing.TB) Scene {
 	model := func(q plan.Quantity, _ map[string]string, _ string, i int) float64 {
 		switch q {
 		case "srtt":
