@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -157,7 +160,15 @@ func faultFiles(t *testing.T) func(args []string) []string {
 			}
 		}
 	}
-	paths := strings.NewReplacer("{recording}", kernelRecording, "{capture}", lossyCapture,
+	recording, err := filepath.Abs(kernelRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	capture, err := filepath.Abs(lossyCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := strings.NewReplacer("{recording}", recording, "{capture}", capture,
 		"{experiment}", "quickstart",
 		"{result}", judged, "{key}", key, "{new}", filepath.Join(dir, "new.atr"))
 	return func(args []string) []string {
@@ -362,4 +373,120 @@ func TestOutputsThatAreClosedOrFull(t *testing.T) {
 			t.Errorf("airtide %q into a full device: status %d, %q", args, status, stderr)
 		}
 	})
+}
+
+// TestNoOutputObeysAnArgument gives control characters as each argument and each text of a flag.
+func TestNoOutputObeysAnArgument(t *testing.T) {
+	files, dir := faultFiles(t), openDir(t)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const hostile = "\x1b]0;owned\a\x1b[2J\r\u009b31m\u202e"
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		var calls [][]string
+		for i := range row.call {
+			call := files(row.whole(path))
+			call[len(path)+i] = hostile
+			calls = append(calls, call)
+		}
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			if strings.HasPrefix(f.Value.Type(), "string") && (!row.runs || len(row.flags) > 0) {
+				calls = append(calls, files(row.whole(path, "--"+f.Name+"="+hostile)))
+			}
+		})
+		for _, args := range calls {
+			cmd := asNobody(airtide(args...))
+			cmd.Dir = dir
+			stdout, stderr, status := runCmd(t, cmd)
+			if wantClean(t, stdout, stderr); status < 0 || status > statusMisuse || t.Failed() {
+				t.Fatalf("airtide %q: status %d, %q", args, status, stderr)
+			}
+		}
+	})
+}
+
+// TestStopAndInterrupt presses Ctrl-Z, continues, and presses Ctrl-C.
+func TestStopAndInterrupt(t *testing.T) {
+	files, recorded := faultFiles(t), filepath.Join(t.TempDir(), "a.atr")
+	written := func(string) bool {
+		info, err := os.Stat(recorded)
+		return err == nil && info.Size() > 0
+	}
+	for _, c := range []struct {
+		args  []string
+		ready func(output string) bool
+	}{
+		{[]string{"monitor", "--source", "diag", "--interval", "50ms"}, printed("PROCESS")},
+		{[]string{"monitor", "{recording}", "--speed", "0.001", "--interval", "1ms"}, printed("PROCESS")},
+		{[]string{"record", "--source", "diag", "-o", recorded}, written},
+		{[]string{"share", "hub", "--key", "{key}", "--listen", freePort(t)}, printed("listening on port")},
+	} {
+		stopAndInterrupt(t, files(c.args), c.ready)
+	}
+}
+
+// printed waits for a text.
+func printed(text string) func(string) bool {
+	return func(output string) bool { return strings.Contains(output, text) }
+}
+
+// freePort is an address of this machine with a port that nothing uses.
+func freePort(t *testing.T) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.LocalAddr().String()
+}
+
+// stopAndInterrupt stops airtide once it is ready, continues it and interrupts it. It expects
+// status 0, because these verbs run until Ctrl-C.
+func stopAndInterrupt(t *testing.T, args []string, ready func(output string) bool) {
+	t.Helper()
+	out, err := os.OpenFile(filepath.Join(t.TempDir(), "output"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	output := func() string {
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	cmd := airtide(args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the kernel stops no orphaned group
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	guard := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer guard.Stop()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill() // should it not have ended
+	stopped := func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return strings.HasPrefix(state, "T")
+	}
+	send := func(s syscall.Signal) {
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatalf("airtide %q: %v\n%s", args, err, output())
+		}
+	}
+	waitFor(t, fmt.Sprintf("airtide %q to run", args), func() bool { return ready(output()) })
+	send(syscall.SIGTSTP)
+	waitFor(t, "Ctrl-Z to stop it", stopped)
+	send(syscall.SIGCONT)
+	waitFor(t, "it to continue", func() bool { return !stopped() })
+	send(syscall.SIGINT)
+	err = <-ended
+	wantClean(t, output())
+	if err != nil || strings.Contains(output(), "interrupted") || strings.Contains(output(), "context canceled") {
+		t.Errorf("airtide %q ends with %v:\n%s", args, err, output())
+	}
 }

@@ -107,7 +107,7 @@ func mustRun(t *testing.T, args ...string) string {
 
 func waitFor(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ready() {
 			return
 		}

@@ -1,0 +1,73 @@
+//go:build kernel
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"airtide/test/need"
+)
+
+func TestStopAndInterruptOfVerbsThatChangeTheKernel(t *testing.T) {
+	need.Root(t)
+	files := faultFiles(t)
+	for _, c := range []struct {
+		args  []string
+		ready string
+	}{
+		{[]string{"tune", "--port", "47471", "--cwnd-max", "10"}, "Ctrl-C restores everything"},
+		{[]string{"cc", "load", "cubic_rtt", "--as", "faults_rtt"}, "faults_rtt"},
+		{[]string{"cell", "run", "{experiment}"}, "ip netns exec"},
+	} {
+		stopAndInterrupt(t, files(c.args), printed(c.ready))
+	}
+}
+
+// TestNoSpaceIsLeft runs the verbs that write files in a file system of one page that is full.
+func TestNoSpaceIsLeft(t *testing.T) {
+	need.Root(t)
+	files, full := faultFiles(t), t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"record", "--source", "diag", "-d", "100ms", "-o", "{full}/a.atr"},
+		{"plot", "{recording}", "--flow", "3", "-o", "{full}/a.svg"},
+		{"plot", "{recording}", "--grid", "-o", "{full}/a.png"},
+		{"export", "{recording}", "--to", "csv", "-o", "{full}/a.csv"},
+		{"export", "{recording}", "--to", "jsonl", "-o", "{full}/a.jsonl"},
+		{"export", "{recording}", "--to", "parquet", "-o", "{full}/a.parquet"},
+		{"export", "{recording}", "--to", "perfetto", "-o", "{full}/a.perfetto"},
+		{"packets", "{capture}", "--connection", "1", "--plot", "packets", "-o", "{full}/a.svg"},
+		{"share", "key", "-o", "{full}/cell.key"},
+		{"lab", "run", "{experiment}", "--results", "{full}"},
+	} {
+		args = files(args)
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, "{full}", full)
+		}
+		// The mount is seen by this command alone.
+		const script = `mount -t tmpfs -o size=4k none "$0" && { cat /dev/zero >"$0/filler" 2>/dev/null; "$@"; } ` +
+			`&& status=0 || status=$?; ls -A "$0"; exit $status`
+		cmd := exec.Command(need.Tool(t, "unshare"), append([]string{"-m", "sh", "-c", script, full, exe}, args...)...)
+		cmd.Env = append(os.Environ(), self+"=airtide")
+		left := "filler\n"
+		if args[0] == "lab" {
+			left += "quickstart\n" // the result, which lab resume continues
+		}
+		stdout, stderr, status := runCmd(t, cmd)
+		wantClean(t, stdout, stderr)
+		if status != statusFailed || strings.Count(stderr, "\n") != 1 ||
+			!strings.Contains(stderr, "no space left on device") || stdout != left {
+			t.Errorf("airtide %q: status %d, %q; left are %q", args, status, stderr, stdout)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(full, "*")); len(left) > 0 {
+		t.Errorf("beside the mount are %q", left)
+	}
+}
