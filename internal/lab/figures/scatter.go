@@ -31,6 +31,7 @@ func (s *selection) scatter(f plan.Figure) *chart {
 	}
 	if len(f.RelativeTo) > 0 {
 		c.X.Label += " of " + f.RelativeTo.String()
+		c.X.Floating = true // an index near 1 would crowd at the edge
 	}
 	labels := true
 	for _, y := range f.Y {

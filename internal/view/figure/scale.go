@@ -69,6 +69,9 @@ func (s *scale) settleHorizontal() {
 		s.lo, s.hi = linearBounds(s.Ticks, s.unit().Size)
 	case !s.used:
 		s.lo, s.hi = 0, 1
+	case s.Floating && s.hi > s.lo:
+		margin := headroom * (s.hi - s.lo)
+		s.lo, s.hi = s.lo-margin, s.hi+margin
 	default:
 		s.lo, s.hi = min(s.lo, 0), s.hi*1.05
 		if s.hi <= s.lo {

@@ -61,3 +61,19 @@ func TestZeroStandsBehindAGap(t *testing.T) {
 		t.Errorf("0, 1 and 10 stand at %v, %v and %v", zero, one, ten)
 	}
 }
+
+// A floating x axis covers the data with a margin. Another one begins at zero.
+func TestFloatingXAxisNeedNotBeginAtZero(t *testing.T) {
+	for _, c := range []struct {
+		floating bool
+		least    float64
+	}{{false, 0}, {true, 0.6}} {
+		s := scale{Axis: Axis{Floating: c.floating}}
+		s.include(0.7, 0.7)
+		s.include(1, 1)
+		s.settleHorizontal()
+		if s.lo < c.least || s.lo >= 0.7 || s.hi <= 1 {
+			t.Errorf("floating %v: the axis covers %v to %v", c.floating, s.lo, s.hi)
+		}
+	}
+}
