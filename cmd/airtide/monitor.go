@@ -32,8 +32,8 @@ func newMonitor(t *terminal.Terminal) *cobra.Command {
 updated live.
 
 On a terminal it is a full-screen table: arrows move, s sorts, / filters, p pauses, enter opens one
-connection, r records into a new file, ? shows all keys, q quits. In a pipe or with --once,
-a plain table is printed; with --json, lines of JSON.
+connection with charts of its rate, r records the shown connections into a new file, ? shows all
+keys, q quits. In a pipe or with --once, a plain table is printed; with --json, lines of JSON.
 
 With a recording, it is replayed: space pauses, the arrows left and right move by 5 s, comma and dot
 step by 0.1 s, + and - change the speed. In a pipe, a table or lines are printed for each interval of

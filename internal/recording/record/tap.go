@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +16,11 @@ import (
 // closedKept is how long a closed flow is still defined in a recording that begins.
 const closedKept = 5 * time.Second
 
-// Tap is a sink that the user switches on and off: each time on makes a new recording of all that
-// comes. A recording that fails ends, and what feeds the tap goes on.
+// Tap is a sink that the user switches on and off: each time on makes a new recording of the chosen
+// flows. A recording that fails ends, and the source of the tap goes on.
 type Tap struct {
 	dir      string
-	describe func() trace.Metadata
+	describe func(label string) trace.Metadata
 	now      func() time.Time
 
 	mu      sync.Mutex
@@ -28,8 +29,13 @@ type Tap struct {
 	path    string        // of the recording, or of the last one
 	files   []string      // recordings that ended well
 	err     error         // of the last recording
-	loss    tcp.Loss      // since the observation began
-	before  tcp.Loss      // when the recording began
+	failed  []error       // of all recordings
+	chosen  map[tcp.FlowID]bool
+	choose  func(*tcp.Flow) bool // nil for all flows
+	kept    *tcp.Batch           // scratch of Samples
+	row     tcp.Sample           // scratch of Samples
+	loss    tcp.Loss             // since the observation began
+	before  tcp.Loss             // when the recording began
 	flushed time.Time
 }
 
@@ -41,16 +47,22 @@ type tapped struct {
 
 // NewTap returns a tap of the source that is off. Its recordings go into the directory.
 func NewTap(dir string, o Options, source *monitor.Opened) *Tap {
-	return newTap(dir, func() trace.Metadata { return metadata(o, source) })
+	return newTap(dir, func(label string) trace.Metadata {
+		o.Label = label
+		return metadata(o, source)
+	})
 }
 
-func newTap(dir string, describe func() trace.Metadata) *Tap {
-	return &Tap{dir: dir, describe: describe, now: time.Now, flows: map[tcp.FlowID]*tapped{}}
+func newTap(dir string, describe func(label string) trace.Metadata) *Tap {
+	return &Tap{
+		dir: dir, describe: describe, now: time.Now, flows: map[tcp.FlowID]*tapped{}, kept: tcp.NewBatch(0),
+	}
 }
 
 // Toggle starts a recording named after the time, or ends the present one. It never overwrites a
-// file.
-func (t *Tap) Toggle() {
+// file. The label is kept in the recording. A flow is recorded from the first description on that
+// choose accepts; nil accepts all.
+func (t *Tap) Toggle(label string, choose func(*tcp.Flow) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.writer != nil {
@@ -59,21 +71,35 @@ func (t *Tap) Toggle() {
 	}
 	t.path = filepath.Join(t.dir, t.now().Format("airtide-20060102-150405.atr"))
 	if _, err := os.Lstat(t.path); err == nil {
-		t.err = fmt.Errorf("recording to %s: %w", t.path, os.ErrExist)
+		t.fail(fmt.Errorf("recording to %s: %w", t.path, os.ErrExist))
 		return
 	}
-	t.writer, t.err = trace.Create(t.path, t.describe(), trace.Options{})
-	if t.err != nil {
-		t.writer = nil
+	w, err := trace.Create(t.path, t.describe(label), trace.Options{})
+	if err != nil {
+		t.fail(err)
 		return
 	}
+	t.writer, t.err = w, nil
 	t.flushed, t.before = t.now(), t.loss
+	t.choose, t.chosen = choose, map[tcp.FlowID]bool{}
 	for _, f := range t.flows {
-		if err := t.writer.Flow(&f.flow); err != nil {
-			t.end(err)
+		if t.define(&f.flow); t.writer == nil {
 			return
 		}
 	}
+}
+
+// define writes a flow if it is chosen.
+func (t *Tap) define(f *tcp.Flow) {
+	if t.choose == nil || t.chosen[f.ID] || t.choose(f) {
+		t.chosen[f.ID] = true
+		t.check(t.writer.Flow(f))
+	}
+}
+
+func (t *Tap) fail(err error) {
+	t.err = err
+	t.failed = append(t.failed, err)
 }
 
 // State returns the file of the present or the last recording ("" before the first), whether a
@@ -94,15 +120,15 @@ func (t *Tap) State() (path string, on bool, err error) {
 	return t.path, t.writer != nil, t.err
 }
 
-// Close ends the present recording. It returns the recordings that ended well, and the error of the
-// last one.
+// Close ends the present recording. It returns the recordings that ended well, and the errors of
+// the others.
 func (t *Tap) Close() ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.writer != nil {
 		t.end(nil)
 	}
-	return t.files, t.err
+	return t.files, errors.Join(t.failed...)
 }
 
 // check ends the recording if a write failed. The data written before stays readable.
@@ -118,9 +144,11 @@ func (t *Tap) end(err error) {
 	if err == nil {
 		err = closeErr
 	}
-	if t.err = err; err == nil {
-		t.files = append(t.files, t.path)
+	if t.err = err; err != nil {
+		t.fail(err)
+		return
 	}
+	t.files = append(t.files, t.path)
 }
 
 // Flow keeps a flow's definition for recordings to come, and writes it.
@@ -129,29 +157,42 @@ func (t *Tap) Flow(f *tcp.Flow) error {
 	defer t.mu.Unlock()
 	t.flows[f.ID] = &tapped{flow: *f}
 	if t.writer != nil {
-		t.check(t.writer.Flow(f))
+		t.define(f)
 	}
 	return nil
 }
 
-// Samples writes a batch.
+// Samples writes the rows of chosen flows.
 func (t *Tap) Samples(b *tcp.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.writer != nil {
-		t.check(t.writer.Samples(b))
+	if t.writer == nil {
+		return nil
 	}
+	if t.choose != nil {
+		t.kept.Reset()
+		for i, id := range b.Flow {
+			if t.chosen[id] {
+				b.Row(i, &t.row)
+				t.kept.Append(&t.row)
+			}
+		}
+		if b = t.kept; b.Len() == 0 {
+			return nil
+		}
+	}
+	t.check(t.writer.Samples(b))
 	return nil
 }
 
-// Event writes an event.
+// Event writes an event of a chosen flow.
 func (t *Tap) Event(e *tcp.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.flows[e.Flow]; f != nil && e.Kind == tcp.EventClose {
 		f.closed = t.now()
 	}
-	if t.writer != nil {
+	if t.writer != nil && (t.choose == nil || t.chosen[e.Flow]) {
 		t.check(t.writer.Event(e))
 	}
 	return nil

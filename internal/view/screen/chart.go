@@ -116,6 +116,7 @@ func spans(points []Point, fromNs int64, of func(Point) (low, high int64)) []spa
 }
 
 func cwndOf(p Point) (low, high int64) { return p.CwndMin, p.CwndMax }
+func rateOf(p Point) (low, high int64) { return p.Rate, p.Rate }
 func rttOf(p Point) (low, high int64)  { return p.RTTMin, p.RTTMax }
 
 // bounds is the range of values, with a little air. From zero when that costs less than half of the
@@ -166,8 +167,6 @@ func (c *canvas) plot(s []span, fromNs, toNs, low, high int64) {
 		for between := max(0, column(before.ns)+1); between < x; between++ {
 			c.line(between, level, level)
 		}
-		if column(before.ns) != x {
-			c.line(x, level, min(max(level, bottom), top))
-		}
+		c.line(x, level, min(max(level, bottom), top))
 	}
 }

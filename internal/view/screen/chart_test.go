@@ -66,7 +66,9 @@ func TestTheScaleOfAChartFitsItsValues(t *testing.T) {
 			t.Errorf("%s: %d to %d, want %d to %d", c.name, low, high, c.low, c.high)
 		}
 	}
-	points := []Point{{1, 5, 6, tcp.Absent, tcp.Absent}, {2, tcp.Absent, tcp.Absent, 7, 8}}
+	points := []Point{
+		{1, 5, 6, tcp.Absent, tcp.Absent, tcp.Absent}, {2, tcp.Absent, tcp.Absent, 7, 8, tcp.Absent},
+	}
 	if s := spans(points, 0, rttOf); len(s) != 1 || s[0] != (span{2, 7, 8}) {
 		t.Errorf("RTT spans %v, want only the point that has one", s)
 	}

@@ -14,15 +14,16 @@ import (
 
 // Sizes of the detail pane.
 const (
-	wideDetail    = 120 // from this width on, the charts stand side by side and the figures in eight columns
+	wideDetail    = 120 // from this width on, and 40 more, the figures stand in eight columns
+	chartsBeside  = 72  // from this width on, the charts stand side by side
 	minChartRows  = 4   // with its axis
 	maxChartRows  = 14
 	axisLabel     = 7
 	minEventLines = 4
 )
 
-// detailLines draws one connection: its identity, its figures, cwnd and RTT over time, and its last
-// events.
+// detailLines draws one connection: its identity, its figures, its rate, cwnd and RTT over time, and
+// its last events.
 func (m *ui) detailLines(height int) []string {
 	r := m.detail.Row
 	// The addresses come last, because IPv6 addresses may be cut off.
@@ -39,8 +40,8 @@ func (m *ui) detailLines(height int) []string {
 	}
 	lines = append(lines, m.figures(r)...)
 
-	stacked := 2
-	if m.width >= wideDetail {
+	stacked := 3
+	if m.width >= chartsBeside {
 		stacked = 1
 	}
 	// The charts and the events share the remaining lines. Each chart has a title above its rows.
@@ -48,14 +49,22 @@ func (m *ui) detailLines(height int) []string {
 	rows := min(max(left*2/3/stacked, left/stacked-8, minChartRows), maxChartRows)
 	rows = min(rows, left/stacked-1)
 	if rows >= 2 {
-		cwnd := m.chart("cwnd, packets", cwndOf, m.styles.cwnd, countText, rows, stacked)
-		rtt := m.chart(m.rttTitle(r), rttOf, m.styles.rtt, msText, rows, stacked)
+		width := m.width * stacked / 3
+		charts := [][]string{
+			m.chart("payload, bit/s", rateOf, m.styles.rate, scaledText, rows, width),
+			m.chart("cwnd, packets", cwndOf, m.styles.cwnd, countText, rows, width),
+			m.chart(m.rttTitle(r), rttOf, m.styles.rtt, msText, rows, width),
+		}
 		if stacked == 1 {
-			for i := range cwnd {
-				lines = append(lines, lipgloss.NewStyle().Width(m.width/2).Render(cwnd[i])+rtt[i])
+			for i := range charts[0] {
+				line := ""
+				for _, c := range charts {
+					line += lipgloss.NewStyle().Width(width).Render(c[i])
+				}
+				lines = append(lines, line)
 			}
 		} else {
-			lines = append(append(lines, cwnd...), rtt...)
+			lines = append(lines, slices.Concat(charts...)...)
 		}
 	}
 	return append(lines, m.eventLines(height-len(lines))...)
@@ -63,7 +72,7 @@ func (m *ui) detailLines(height int) []string {
 
 func (m *ui) rttTitle(r *Row) string {
 	if r.RTT == tcp.Absent {
-		return "smoothed RTT, ms"
+		return "srtt, ms"
 	}
 	return "RTT, ms"
 }
@@ -91,10 +100,10 @@ func (m *ui) figures(r *Row) []string {
 		{"recv window", scaledText(r.ReceiveWindow)},
 		{"retransmits", countText(r.Retransmits)},
 		{"lost packets", countText(r.LostPackets)},
-		{"1 reorder", countText(r.Errors.Reordering)},
-		{"2 local cong", countText(r.Errors.LocalCongestion)},
-		{"3 dup ACK", countText(r.Errors.DupAck)},
-		{"4 timeout", countText(r.Errors.Timeout)},
+		{"reordering", countText(r.Errors.Reordering)},
+		{"local cong.", countText(r.Errors.LocalCongestion)},
+		{"dup ACKs", countText(r.Errors.DupAck)},
+		{"timeouts", countText(r.Errors.Timeout)},
 	}
 	columns := 4
 	switch {
@@ -148,20 +157,19 @@ func (m *ui) nextSpan() time.Duration {
 
 // chart is a title and the rows of a plot with its axis, labelled at the top and the bottom.
 func (m *ui) chart(
-	name string, of func(Point) (int64, int64), style lipgloss.Style, text func(Value) string, rows, stacked int,
+	name string, of func(Point) (int64, int64), style lipgloss.Style, text func(Value) string, rows, width int,
 ) []string {
 	over := m.timeSpan()
 	fromNs := m.nowNs - over.Nanoseconds()
 	s := spans(m.detail.History, fromNs, of)
 	low, high := bounds(s)
-	width := max(1, m.width/(3-stacked)-axisLabel-2)
-	c := newCanvas(width, rows, m.glyphs)
+	c := newCanvas(max(1, width-axisLabel-2), rows, m.glyphs)
 	c.plot(s, fromNs, m.nowNs, low, high)
 	title := fmt.Sprintf("%s, last %.0f s", name, over.Seconds())
 	if len(s) == 0 {
-		title += ": no sample"
+		title = name + ": none"
 	}
-	lines := []string{m.styles.title.Render(title)}
+	lines := []string{m.styles.title.Render(cell(title, width-1, false))}
 	for i, dots := range c.lines() {
 		label := ""
 		switch i {
@@ -210,9 +218,6 @@ func (m *ui) eventLines(height int) []string {
 // eventText describes an event in a few words.
 func eventText(e *RecentEvent) string {
 	name := strings.ReplaceAll(eventName(&e.Event), "_", " ")
-	if e.Code != tcp.CodeNone {
-		name = fmt.Sprintf("[%d] %s", e.Code, name)
-	}
 	detail := ""
 	switch e.Kind {
 	case tcp.EventOpen, tcp.EventState:

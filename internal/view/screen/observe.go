@@ -21,10 +21,10 @@ func SystemClock() (int64, time.Time) {
 	return clock.Now(), time.Now()
 }
 
-// Recorder starts and ends recordings of the source. It reports the present or last file, whether a
-// recording is under way, and why the last one failed.
+// Recorder starts and ends recordings of the flows that choose accepts, nil for all. It reports the
+// present or last file, whether a recording is under way, and why the last one failed.
 type Recorder interface {
-	Toggle()
+	Toggle(label string, choose func(*tcp.Flow) bool)
 	State() (path string, on bool, err error)
 }
 

@@ -11,7 +11,7 @@ import (
 // colours, which is readable on its background. Without colour, bold and reverse carry the meaning.
 type styles struct {
 	title, head, sorted, dim, warn, note, selected lipgloss.Style
-	cwnd, rtt                                      lipgloss.Style
+	cwnd, rtt, rate                                lipgloss.Style
 }
 
 // colourWanted follows no-color.org: any value that is not empty turns colour off.
@@ -35,5 +35,6 @@ func newStyles(colour bool) styles {
 		selected: plain.Reverse(true),
 		cwnd:     in(plain, lipgloss.Cyan),
 		rtt:      in(plain, lipgloss.Magenta),
+		rate:     in(plain, lipgloss.Green),
 	}
 }

@@ -127,6 +127,7 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	t.batchCount++
 	t.touched = t.touched[:0]
 	cwnd, rtt, srtt := b.Cols[tcp.CwndPackets], b.Cols[tcp.RttUs], b.Cols[tcp.SrttUs]
+	acked, received := b.Cols[tcp.AckedBytes], b.Cols[tcp.ReceivedBytes]
 	var c *connection
 	for i, id := range b.Flow {
 		if c == nil || c.flow.ID != id {
@@ -143,7 +144,11 @@ func (t *Table) Samples(b *tcp.Batch) error {
 		if r == tcp.Absent {
 			r = srtt[i]
 		}
-		c.history.add(b.TimeNs[i], cwnd[i], r)
+		delivered := acked[i]
+		if n := received[i]; n != tcp.Absent {
+			delivered = max(delivered, 0) + n
+		}
+		c.history.add(b.TimeNs[i], cwnd[i], r, delivered)
 	}
 	for _, c := range t.touched {
 		b.Row(c.lastRow, &t.row)

@@ -250,6 +250,37 @@ func TestOnlyTheLastEventsAndTheLastMinuteAreKept(t *testing.T) {
 	}
 }
 
+func TestTheRateOfTheLastHalfSecondIsKept(t *testing.T) {
+	table := oneFlow(t, TableOptions{})
+	acked, received := int64(0), int64(0)
+	for ns := int64(0); ns < 10*second; ns += second / 10 {
+		if ns < 5*second {
+			acked += 100_000 // 8 Mbit/s
+		} else {
+			received += 25_000 // 2 Mbit/s, and nothing is sent
+		}
+		feed(t, table, sample(1, ns, map[tcp.Field]int64{tcp.AckedBytes: acked, tcp.ReceivedBytes: received}))
+	}
+	d, _ := table.Detail(10*second, 1)
+	for _, p := range d.History {
+		want := Value(tcp.Absent)
+		switch {
+		case p.TimeNs >= 56*second/10:
+			want = 2_000_000
+		case p.TimeNs >= 5*second:
+			continue // between both
+		case p.TimeNs >= second/2:
+			want = 8_000_000
+		}
+		if off := p.Rate - int64(want); off < -10_000 || off > 10_000 {
+			t.Errorf("%.1f s: %d bit/s, want %d", float64(p.TimeNs)/1e9, p.Rate, want)
+		}
+	}
+	if len(d.History) < 90 {
+		t.Errorf("%d points", len(d.History))
+	}
+}
+
 func TestTenThousandBusyFlowsStayWithinBoundedMemory(t *testing.T) {
 	s := &synthetic{flows: 10_000}
 	table := NewTable(TableOptions{})

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/help"
@@ -193,7 +194,7 @@ func (m *ui) press(k tea.KeyPressMsg) tea.Cmd {
 	case m.o.Player != nil && m.pressInReplay(k):
 		m.refresh()
 	case m.o.Recorder != nil && key.Matches(k, m.keys.record):
-		m.o.Recorder.Toggle()
+		m.o.Recorder.Toggle(m.choice())
 	case key.Matches(k, m.keys.pause):
 		m.paused = !m.paused
 		m.refresh()
@@ -207,6 +208,27 @@ func (m *ui) press(k tea.KeyPressMsg) tea.Cmd {
 		return m.pressInTable(k)
 	}
 	return nil
+}
+
+// choice describes and chooses the flows that a recording takes: those that the filter shows, and
+// those to come that have its words.
+func (m *ui) choice() (label string, choose func(*tcp.Flow) bool) {
+	words := strings.Fields(strings.ToLower(m.filter.Text))
+	if len(words) == 0 {
+		return "", nil
+	}
+	shown := map[tcp.FlowID]bool{}
+	for _, r := range Arrange(m.all, Sort{Key: "flow"}, Filter{Text: m.filter.Text}) {
+		shown[r.Flow] = true
+	}
+	return "filter: " + strings.Join(words, " "), func(f *tcp.Flow) bool {
+		if shown[f.ID] {
+			return true
+		}
+		var r Row
+		newConnection(f, true).fill(&r)
+		return Filter{}.match(&r, words)
+	}
 }
 
 func (m *ui) pressInReplay(k tea.KeyPressMsg) bool {
