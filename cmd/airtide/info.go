@@ -158,7 +158,10 @@ func writeMetadata(out io.Writer, path string, m trace.Metadata) {
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "%s  recorded %s on %s, Linux %s %s\n", path,
 		time.Unix(0, m.ClockWallNs).UTC().Format("2006-01-02 15:04:05 UTC"), m.Host, m.Kernel, m.Arch)
-	fmt.Fprintf(w, "source %s; density %s", m.SourceDetail, m.Density)
+	if m.SourceDetail != "" {
+		fmt.Fprintf(w, "source %s; ", m.SourceDetail)
+	}
+	fmt.Fprintf(w, "density %s", m.Density)
 	if len(m.Command) > 0 {
 		fmt.Fprintf(w, "; command %s", shellWords(m.Command))
 	}

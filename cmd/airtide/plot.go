@@ -168,7 +168,7 @@ func drawPlot(
 func missing(lost uint64, d trace.Damage) string {
 	var notes []string
 	if lost > 0 {
-		notes = append(notes, fmt.Sprintf("%d records were lost while recording", lost))
+		notes = append(notes, units.Count(lost, "record")+" lost while recording")
 	}
 	if !d.Whole() {
 		notes = append(notes, "recording: "+d.String())

@@ -11,6 +11,7 @@ import (
 
 	"airtide/internal/recording/record"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 func newRecord(t *terminal.Terminal) *cobra.Command {
@@ -83,23 +84,25 @@ With a command, its connections and those of its children are recorded until the
 }
 
 func showProgress(t *terminal.Terminal, p record.Progress) {
-	t.SetStatus("recording %s: %d flows, %d samples, %d events, %s, %d lost",
-		p.Elapsed.Truncate(time.Second), p.Flows, p.Samples, p.Events, byteSize(p.Bytes), p.Loss.Total())
+	t.SetStatus("recording %s: %s, %s, %s, %s, %d lost", p.Elapsed.Truncate(time.Second), units.Count(p.Flows, "flow"),
+		units.Count(p.Samples, "sample"), units.Count(p.Events, "event"), byteSize(p.Bytes), p.Loss.Total())
 }
 
 func printResult(t *terminal.Terminal, r *record.Result) {
-	t.Notef("recorded %s in %.1f s by %s: %d flows, %d samples, %d events, %s, %d records lost",
-		r.Path, r.DurationS, r.Source, r.Flows, r.Samples, r.Events, byteSize(r.Bytes), r.Loss.Total())
+	t.Notef("recorded %s in %.1f s by %s: %s, %s, %s, %s, %s lost", r.Path, r.DurationS, r.Source,
+		units.Count(r.Flows, "flow"), units.Count(r.Samples, "sample"), units.Count(r.Events, "event"),
+		byteSize(r.Bytes), units.Count(r.Loss.Total(), "record"))
 }
 
 // printLoss reports the losses of the recording and the remedy. It prints even with --quiet.
 func printLoss(t *terminal.Terminal, l *tcp.Loss) {
 	if n := l.Total(); n > 0 {
-		t.Notef("%d records lost: %v per processor, %d of unknown flows, %d never made; "+
-			"a larger --buffer-mb or a lower --density helps", n, l.PerCPU, l.Orphans, l.Missed)
+		t.Notef("%s lost: %v per processor, %d of unknown flows, %d never made; "+
+			"a larger --buffer-mb or a lower --density helps", units.Count(n, "record"), l.PerCPU, l.Orphans, l.Missed)
 	}
 	if l.Untracked > 0 {
-		t.Notef("%d times a flow could not be followed because the table was full: raise --max-flows", l.Untracked)
+		t.Notef("%s a flow could not be followed because the table was full: raise --max-flows",
+			units.Count(l.Untracked, "time"))
 	}
 }
 

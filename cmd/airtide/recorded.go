@@ -12,6 +12,7 @@ import (
 	"airtide/internal/recording/trace"
 	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 )
 
 // recordedFlags choose flows of a recording, by the flags with which monitor and record choose
@@ -91,7 +92,7 @@ func (f *recordedFilter) flows(ctx context.Context, r *reading) ([]tcp.FlowID, e
 		}
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("%s: none of %d flows matches the filter", r.path, len(chosen.seen))
+		return nil, fmt.Errorf("%s: none of %s matches the filter", r.path, units.Count(len(chosen.seen), "flow"))
 	}
 	slices.Sort(ids)
 	return ids, nil

@@ -69,8 +69,8 @@ func TestAFigureSaysWhatItsRecordingLacks(t *testing.T) {
 	}{
 		{0, trace.Damage{CleanEnd: true}, ""},
 		{0, trace.Damage{Live: true}, ""},
-		{3, trace.Damage{CleanEnd: true}, "3 records were lost while recording"},
-		{3, trace.Damage{}, "3 records were lost while recording; recording: cut off: the recording was not ended " +
+		{3, trace.Damage{CleanEnd: true}, "3 records lost while recording"},
+		{3, trace.Damage{}, "3 records lost while recording; recording: cut off: the recording was not ended " +
 			"cleanly"},
 	} {
 		if got := missing(c.lost, c.damage); got != c.want {

@@ -19,6 +19,7 @@ import (
 	"airtide/internal/share/rwnd"
 	"airtide/internal/share/sampler"
 	"airtide/internal/sys/clock"
+	"airtide/internal/units"
 )
 
 const (
@@ -259,7 +260,7 @@ func (a *agent) publish(counts [message.NumReasons]uint64) {
 		if reason != "" {
 			a.config.Notice("windows are not bounded: " + reason)
 		} else {
-			a.config.Notice(fmt.Sprintf("sharing with %d others", len(a.reports.peers)))
+			a.config.Notice("sharing with " + units.Count(len(a.reports.peers), "other"))
 		}
 	}
 	if a.config.Step != nil {

@@ -73,11 +73,8 @@ func joined(separator string, texts ...string) string {
 
 // writeRuns counts the finished runs and lists the missing and failed ones.
 func (r *Report) writeRuns(out io.Writer, o TextOptions) {
-	points := "points"
-	if len(r.Points) == 1 {
-		points = "point"
-	}
-	fmt.Fprintf(out, "%d of %d runs finished, at %d %s\n", r.Runs.Finished, r.Runs.Planned, len(r.Points), points)
+	fmt.Fprintf(out, "%d of %s finished, at %s\n", r.Runs.Finished, units.Count(r.Runs.Planned, "run"),
+		units.Count(len(r.Points), "point"))
 	list := func(name string, texts []string) {
 		for i, text := range texts {
 			if i == maxListed {

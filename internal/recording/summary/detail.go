@@ -16,8 +16,8 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 	if t.Flows == 0 {
 		fmt.Fprintf(out, "%s none: nothing was observed\n", title)
 	} else {
-		fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %d samples, %d events\n",
-			title, t.Flows, t.Open, t.Closed, durationText(t.DurationS), t.Samples, t.Events)
+		fmt.Fprintf(out, "%s %d (%d open, %d closed), %s, %s, %s\n", title, t.Flows, t.Open, t.Closed,
+			durationText(t.DurationS), units.Count(t.Samples, "sample"), units.Count(t.Events, "event"))
 		t.Figures.write(out, o)
 	}
 	line := func(text string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", "lost records")), text) }
@@ -27,8 +27,8 @@ func (t *Totals) write(out io.Writer, o TextOptions) {
 	case l.Records == 0 && l.Untracked == 0:
 		line("none")
 	default:
-		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %d flows not followed",
-			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, l.Untracked)))
+		line(o.red(fmt.Sprintf("%d (per CPU %s; %d of flows that are not known, %d never made), %s not followed",
+			l.Records, perCPU(l.PerCPU), l.OrphanRecords, l.MissedRecords, units.Count(l.Untracked, "flow"))))
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 		opened = "was open before"
 	}
 	field("life", fmt.Sprintf("%s, %s; end: %s", durationText(f.DurationS), opened, f.CloseReason))
-	field("records", fmt.Sprintf("%d samples, %d events", f.Samples, f.Events))
+	field("records", units.Count(f.Samples, "sample")+", "+units.Count(f.Events, "event"))
 	f.Figures.write(out, o)
 	return out.Flush()
 }
@@ -102,8 +102,11 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 			field(name, absent)
 			return
 		}
-		field(name, fmt.Sprintf("%s bytes, %s bit/s over %s, peak %s bit/s",
-			bytesText(bytes), rateText(rate), durationText(g.ActiveS), rateText(peak)))
+		text := fmt.Sprintf("%s bytes, %s bit/s over %s", bytesText(bytes), rateText(rate), durationText(g.ActiveS))
+		if peak != nil {
+			text += fmt.Sprintf(", peak %s bit/s", rateText(peak))
+		}
+		field(name, text)
 	}
 	direction("acked", g.AckedBytes, g.AckedRateBps, g.AckedPeakBps)
 	direction("received", g.ReceivedBytes, g.ReceiveRateBps, g.ReceivePeakBps)
@@ -125,7 +128,7 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 		count(g.DeliveredPackets), count(g.LostPackets)))
 	field("  by cause", show(again.Causes, Causes.text))
 	e := g.Errors
-	field("errors", fmt.Sprintf("1 reordering %s, 2 local congestion %s, 3 duplicate ACK/SACK %s, 4 timeout %s",
+	field("errors", fmt.Sprintf("reordering %s, local congestion %s, duplicate ACK/SACK %s, timeout %s",
 		count(e.Reordering), count(e.LocalCongestion), count(e.DupAck), count(e.Timeout)))
 	field("undone", show(g.Undone, func(u Undone) string {
 		return fmt.Sprintf("%d by time stamp or F-RTO, %d by DSACK", u.Timestamp, u.Dsack)

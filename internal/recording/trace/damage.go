@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"strings"
+
+	"airtide/internal/units"
 )
 
 // Range is a range of bytes of the file that could not be read, and why.
@@ -49,13 +51,14 @@ func (d *Damage) String() string {
 	}
 	var parts []string
 	if d.SkippedBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%d damaged bytes skipped in %d places", d.SkippedBytes, len(d.Skipped)))
+		parts = append(parts, fmt.Sprintf("%s skipped in %s", units.Count(d.SkippedBytes, "damaged byte"),
+			units.Count(len(d.Skipped), "place")))
 	}
 	if d.UndefinedFlows > 0 {
-		parts = append(parts, fmt.Sprintf("%d flows have lost their definitions", d.UndefinedFlows))
+		parts = append(parts, units.Count(d.UndefinedFlows, "flow")+" without a definition")
 	}
 	if d.UnknownBlocks > 0 {
-		parts = append(parts, fmt.Sprintf("%d blocks of a newer version not read", d.UnknownBlocks))
+		parts = append(parts, units.Count(d.UnknownBlocks, "block")+" of a newer version not read")
 	}
 	switch {
 	case d.Live:

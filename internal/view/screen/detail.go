@@ -22,8 +22,7 @@ const (
 	minEventLines = 4
 )
 
-// detailLines draws one connection: its identity, its figures, its rate, cwnd and RTT over time, and
-// its last events.
+// detailLines draws one connection: its identity, its figures, charts and last events.
 func (m *ui) detailLines(height int) []string {
 	r := m.detail.Row
 	// The addresses come last, because IPv6 addresses may be cut off.
