@@ -43,7 +43,7 @@ func TestPacketsPrintsATableThatFits(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", text, out)
 		}
 	}
-	if out := mustRun(t, "packets", lossyCapture, "--top", "1"); !strings.Contains(out, "1 more connections") {
+	if out := mustRun(t, "packets", lossyCapture, "--top", "1"); !strings.Contains(out, "1 more connection with") {
 		t.Errorf("--top 1 hides a connection:\n%s", out)
 	}
 }

@@ -117,6 +117,11 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		!strings.Contains(table, n.Server.V4.String()) {
 		t.Errorf("the table:\n%s", table)
 	}
+	for _, columns := range terminalWidths {
+		args := []string{"share", "status"}
+		shown, _ := onTerminal(t, columns, nil, args...)
+		wantFitting(t, shown, columns, args)
+	}
 	out, err := n.Client.Run("curl", "-s", "http://"+n.Client.V4.String()+":9478/metrics")
 	if err != nil || !strings.Contains(out, `airtide_share_terminal_standalone_bps{`) ||
 		!strings.Contains(out, `terminal="`+n.Server.V4.String()+`"} 5e+07`) {

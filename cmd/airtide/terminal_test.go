@@ -26,7 +26,8 @@ var terminalWidths = []uint16{30, 80, 100, 120, 200}
 // wantFitting reports lines that are wider than a terminal.
 func wantFitting(t *testing.T, shown string, columns uint16, args []string) {
 	t.Helper()
-	for line := range strings.Lines(shown) {
+	// A progress line begins anew behind each carriage return.
+	for line := range strings.Lines(strings.ReplaceAll(shown, "\r", "\n")) {
 		if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > int(columns) {
 			t.Errorf("airtide %s on %d columns prints a line of %d:\n%s", strings.Join(args, " "), columns, n, line)
 			return
@@ -49,6 +50,9 @@ func TestOutputFitsTheTerminal(t *testing.T) {
 		{"record", "--help"},
 		{"help", "filters"},
 		{"moniter"},
+		{"packets", lossyCapture},
+		{"packets", lossyCapture, "--connection", "2"},
+		{"lab", "show", resultOf(t, [2]float64{18, 18.1})},
 	} {
 		for _, columns := range terminalWidths {
 			shown, status := onTerminal(t, columns, nil, args...)

@@ -56,7 +56,7 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 		}
 	}
 	r.writeClaims(out, o)
-	return writePrintable(w, out, o)
+	return writePrintable(w, bytes.NewBufferString(terminal.Wrap(out.String(), o.Width, 2)), o)
 }
 
 // writePrintable writes a text and replaces its control characters, because titles, names and

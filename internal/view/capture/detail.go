@@ -24,7 +24,7 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 		return err
 	}
 	table := &terminal.Table{Columns: []terminal.Column{
-		{Title: ""}, {Title: "FROM CLIENT", Right: true}, {Title: "FROM SERVER", Right: true},
+		{Least: 6}, {Title: "FROM\nCLIENT", Right: true}, {Title: "FROM\nSERVER", Right: true},
 	}}
 	row := func(name string, value func(*conn.Direction) string) {
 		table.Add(name, value(&c.FromClient), value(&c.FromServer))

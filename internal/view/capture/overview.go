@@ -13,8 +13,9 @@ func seconds(ns int64) string { return units.ThreeDigits(float64(ns)/1e9) + " s"
 // writeOverview prints the totals and the table.
 func (v *Viewer) writeOverview(totals conn.Totals) error {
 	t := v.Terminal
-	if err := t.Printf("%s  %d packets in %s; %d of TCP in %d connections\n", units.Printable(v.Path), totals.Packets,
-		seconds(max(0, totals.LastNs-totals.FirstNs)), totals.TCP, totals.Connections); err != nil {
+	if err := t.Printf("%s  %s in %s; %d of TCP in %s\n", units.Printable(v.Path),
+		units.Count(totals.Packets, "packet"), seconds(max(0, totals.LastNs-totals.FirstNs)), totals.TCP,
+		units.Count(totals.Connections, "connection")); err != nil {
 		return err
 	}
 	for _, note := range notes(totals) {
@@ -27,18 +28,18 @@ func (v *Viewer) writeOverview(totals conn.Totals) error {
 	}
 	table := &terminal.Table{Columns: []terminal.Column{
 		{Title: "#", Right: true},
-		{Title: "CLIENT", Least: 9},
+		{Title: "CLIENT", Least: 9, Optional: 3},
 		{Title: "SERVER", Least: 9},
-		{Title: "SECONDS", Right: true, Optional: 1},
+		{Title: "SECONDS", Right: true, Optional: 5},
 		{Title: "DATA UP", Right: true},
-		{Title: "DATA DOWN", Right: true},
-		{Title: "RTT MS", Right: true},
-		{Title: "SEG/ACK", Right: true, Optional: 4},
-		{Title: "RETRANS", Right: true},
-		{Title: "DUP ACKS", Right: true, Optional: 3},
-		{Title: "REORDERED", Right: true, Optional: 5},
-		{Title: "HANDSHAKE", Optional: 6},
-		{Title: "END", Optional: 2},
+		{Title: "DATA DOWN", Right: true, Optional: 4},
+		{Title: "RTT MS", Right: true, Optional: 1},
+		{Title: "SEG/ACK", Right: true, Optional: 8},
+		{Title: "RETRANS", Right: true, Optional: 2},
+		{Title: "DUP ACKS", Right: true, Optional: 7},
+		{Title: "REORDERED", Right: true, Optional: 9},
+		{Title: "HANDSHAKE", Optional: 10},
+		{Title: "END", Optional: 6},
 	}}
 	for _, c := range v.largest {
 		data, acks := &c.FromClient, &c.FromServer
@@ -62,7 +63,7 @@ func (v *Viewer) writeOverview(totals conn.Totals) error {
 		return err
 	}
 	if more := totals.Connections - uint64(len(v.largest)); more > 0 {
-		return t.Printf("%d more connections with less data; --top shows more, --json all\n", more)
+		return t.Printf("%s with less data; --top shows more, --json all\n", units.Count(more, "more connection"))
 	}
 	return nil
 }
