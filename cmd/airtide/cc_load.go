@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/congestion"
@@ -45,8 +42,12 @@ If a command is given, the exit status is the status of the command.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k := congestion.Kind(args[0])
-			if !slices.Contains(kind.All(), k) {
-				return usageError{fmt.Errorf("there is no congestion control %q: choose from %v", k, kind.All())}
+			if err := k.Check(); err != nil {
+				var names []string
+				for _, one := range kind.All() {
+					names = append(names, string(one))
+				}
+				return misnamed(err, args[0], names)
 			}
 			o.BPFFS = string(bpffs)
 			var err error

@@ -291,3 +291,19 @@ func TestQuittingAndTheEndOfTheSource(t *testing.T) {
 	u.press("?")
 	u.expectSight("help", "REORD reordering", true)
 }
+
+func TestTheHelpIsWholeOnNarrowScreens(t *testing.T) {
+	for _, width := range []int{30, 60, 80, 120} {
+		u := newUser(t, filled(t), width, 60)
+		u.press("?")
+		text := strings.Join(strings.Fields(strings.Join(u.sees(), " ")), " ")
+		for _, want := range []string{"RECVQ received, not read (bytes)", "RTO timeouts", "a value that is not known"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d columns lack %q:\n%s", width, want, strings.Join(u.sees(), "\n"))
+			}
+		}
+	}
+	u := newUser(t, filled(t), 80, 24)
+	u.press("?")
+	u.expectSight("the help at 80x24", "a value that is not known", true)
+}

@@ -10,6 +10,7 @@ import (
 
 	"airtide/internal/tcp"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // View draws the whole screen: exactly height lines, at most as wide as the terminal.
@@ -227,12 +228,13 @@ func (m *ui) helpLines() []string {
 	h.SetWidth(m.width)
 	lines := []string{"", m.styles.title.Render("Keys")}
 	lines = append(lines, strings.Split(h.FullHelpView(m.keys.full(m.o.Player != nil, m.o.Recorder != nil)), "\n")...)
-	return append(lines, "",
-		m.styles.title.Render("Columns"),
+	columns := strings.Join([]string{
 		"CC congestion control · CA congestion state · CWND, SSTHR, INFL in packets",
 		"SENDQ written, not acknowledged · RECVQ received, not read (bytes)",
 		"SEND, RECV payload in bit/s over 2 s · RETR retransmitted packets",
 		"REORD reordering · LCONG local device congestion · DUPACK dup ACK, SACK, DSACK · RTO timeouts",
 		"- is a value that is not known",
-	)
+	}, "\n")
+	lines = append(lines, "", m.styles.title.Render("Columns"))
+	return append(lines, strings.Split(terminal.Wrap(columns, m.width, 2), "\n")...)
 }
