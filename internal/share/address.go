@@ -111,8 +111,8 @@ func gone(err error) bool {
 	return errors.Is(err, errNoAddress) || errors.As(err, &missing)
 }
 
-// await waits for addresses. It calls tell with the reason at each check.
-func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
+// await waits for addresses. It calls report with the reason at each check.
+func (a *addressWatch) await(ctx context.Context, report func(reason string)) error {
 	ticker := time.NewTicker(stepEvery)
 	defer ticker.Stop()
 	for {
@@ -120,7 +120,7 @@ func (a *addressWatch) await(ctx context.Context, tell func(why string)) error {
 		if err == nil || !gone(err) {
 			return err
 		}
-		tell(err.Error())
+		report(err.Error())
 		select {
 		case <-ctx.Done():
 			return nil

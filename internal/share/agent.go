@@ -37,19 +37,19 @@ var errMoved = errors.New("this terminal has other addresses and begins anew")
 
 // agent connects the core of a session to the kernel and to the peers. It makes no decisions.
 type agent struct {
-	config  Config
-	again   bool // an earlier session had other addresses
-	at      *addressWatch
-	link    *link.Link
-	reports reports
-	sampler *sampler.Sampler
-	windows *rwnd.Windows // receive windows; nil if the kernel cannot bound them
-	hold    *cwnd.Bounder // congestion windows; nil with the policy Observe
-	ready   bool          // flows are attached
-	core    *control.Core
-	place   place
-	out     control.Outputs // of the last step
-	told    string          // the last reported reason
+	config     Config
+	again      bool // an earlier session had other addresses
+	at         *addressWatch
+	link       *link.Link
+	reports    reports
+	sampler    *sampler.Sampler
+	windows    *rwnd.Windows // receive windows; nil if the kernel cannot bound them
+	bounder    *cwnd.Bounder // congestion windows; nil with the policy Observe
+	ready      bool          // flows are attached
+	core       *control.Core
+	place      place
+	out        control.Outputs // of the last step
+	lastReason string          // the last reported reason
 
 	newInterfacesAt time.Duration // when to look for new interfaces
 }
@@ -91,7 +91,7 @@ func (a *agent) loop(ctx context.Context, ready <-chan *cwnd.Bounder) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case a.hold = <-ready:
+		case a.bounder = <-ready:
 			a.ready = true
 		case <-ticker.C:
 			if err := step(); err != nil {
@@ -167,9 +167,9 @@ func sameCell(a, b uint32) bool { return a == 0 || b == 0 || a == b }
 func (a *agent) collectPeers(nowNs int64) (silence, limit time.Duration) {
 	r := &a.reports
 	r.peers = r.receiver.Peers(r.peers[:0], nowNs)
-	heard := len(r.peers)
+	received := len(r.peers)
 	r.peers = slices.DeleteFunc(r.peers, func(p message.Peer) bool { return !sameCell(p.Report.BSS, a.place.bss) })
-	r.elsewhere = heard - len(r.peers)
+	r.elsewhere = received - len(r.peers)
 	newest := int64(0)
 	for i := range r.peers {
 		newest = max(newest, r.peers[i].HeardNs)
@@ -214,11 +214,11 @@ const newInterfacesEvery = 2 * time.Second
 
 // apply sets the bounds of the last step in the kernel.
 func (a *agent) apply(ctx context.Context, now time.Duration) error {
-	if a.hold != nil {
-		if err := a.hold.ExtendLease(now + boundLease); err != nil {
+	if a.bounder != nil {
+		if err := a.bounder.ExtendLease(now + boundLease); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
-		if _, err := a.hold.Set(ctx, now, a.out.Send); err != nil {
+		if _, err := a.bounder.Set(ctx, now, a.out.Send); err != nil {
 			return fmt.Errorf("sharing: %w", err)
 		}
 	}
@@ -238,8 +238,8 @@ func (a *agent) apply(ctx context.Context, now time.Duration) error {
 // errMoved.
 func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 	var errs []error
-	if a.hold != nil {
-		_, err := a.hold.Set(ctx, now, nil)
+	if a.bounder != nil {
+		_, err := a.bounder.Set(ctx, now, nil)
 		errs = append(errs, err)
 	}
 	if a.windows != nil {
@@ -255,8 +255,8 @@ func (a *agent) clearBounds(ctx context.Context, now time.Duration) error {
 
 // publish reports the last step: a change to the user, and the status to Config.Step.
 func (a *agent) publish(counts [message.NumReasons]uint64) {
-	if reason := a.out.Reason; reason != a.told {
-		a.told = reason
+	if reason := a.out.Reason; reason != a.lastReason {
+		a.lastReason = reason
 		if reason != "" {
 			a.config.Notice("windows are not bounded: " + reason)
 		} else {

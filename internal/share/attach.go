@@ -19,8 +19,8 @@ const sampleEvery = 10 * time.Millisecond
 
 // attachment samples an agent's flows and bounds their congestion windows.
 type attachment struct {
-	source monitor.Source
-	hold   *cwnd.Bounder // nil with the policy Observe
+	source  monitor.Source
+	bounder *cwnd.Bounder // nil with the policy Observe
 }
 
 // attach loads both at the same time, because each takes half a second of a processor.
@@ -39,7 +39,7 @@ func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, 
 	})
 	if c.Policy != control.Observe {
 		parts.Go(func() (err error) {
-			g.hold, err = cwnd.Attach(ctx, tune.Selection{Filter: flows})
+			g.bounder, err = cwnd.Attach(ctx, tune.Selection{Filter: flows})
 			return err
 		})
 	}
@@ -52,8 +52,8 @@ func attach(ctx context.Context, c *Config, flows filter.Filter) (g attachment, 
 // close lifts all bounds.
 func (g *attachment) close() error {
 	var errs []error
-	if g.hold != nil {
-		errs = append(errs, g.hold.Close())
+	if g.bounder != nil {
+		errs = append(errs, g.bounder.Close())
 	}
 	if g.source != nil {
 		errs = append(errs, g.source.Close())

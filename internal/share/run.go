@@ -78,9 +78,9 @@ func runSession(
 		a.windows = nil
 	}
 	a.reports.groups = a.link.Groups()
-	var told control.Radio
+	var known control.Radio
 	if c.Radio != nil {
-		told, _ = a.updateRadio(c.Radio())
+		known, _ = a.updateRadio(c.Radio())
 	}
 	r := message.NewReceiver(message.Config{Key: c.Key, Link: a.reportLink(), Hubs: c.Link.Addresses()}, now)
 	a.reports.receiver, a.reports.sender = r, message.NewSender(r, now)
@@ -92,7 +92,7 @@ func runSession(
 	if c.Record != nil {
 		c.Record.Begin(config)
 	}
-	a.out.Report = a.core.FirstReport(told)
+	a.out.Report = a.core.FirstReport(known)
 	return a.run(ctx, flows, unbound)
 }
 
@@ -114,7 +114,7 @@ func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (mo
 		} else if unbound != nil {
 			return fmt.Errorf("sharing: %w", unbound)
 		}
-		ready <- at.hold
+		ready <- at.bounder
 		return at.source.Run(ctx, a.sampler)
 	})
 	parts.Go(func() error { return a.link.Receive(ctx, a.receive) })

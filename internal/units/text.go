@@ -5,26 +5,6 @@ import (
 	"strconv"
 )
 
-// Short writes a number with three digits and a decimal prefix for table cells: 94.2M.
-// Whole numbers below 1000 have no decimals.
-func Short(v float64) string {
-	sign := ""
-	if v < 0 {
-		sign, v = "-", -v
-	}
-	if v < 999.5 && v == math.Trunc(v) {
-		return sign + strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	prefix := ""
-	for _, p := range []string{"k", "M", "G", "T", "P", "E"} {
-		if v < 999.5 {
-			break
-		}
-		v, prefix = v/1000, p
-	}
-	return sign + ThreeDigits(v) + prefix
-}
-
 // ThreeDigits writes a number up to 999 with three digits: 0.12, 1.23, 12.3 or 123.
 func ThreeDigits(v float64) string {
 	switch {
@@ -58,19 +38,4 @@ func Digits(v float64, digits int) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(rounded))))
 	return strconv.FormatFloat(v, 'f', min(max(decimals, 0), 9), 64)
-}
-
-// Ms writes microseconds as milliseconds with three digits and without the unit.
-func Ms(us int64) string { return ThreeDigits(float64(us) / 1000) }
-
-// Percent writes a share of 0 to 1 in per cent, with "<" for a share that rounds to zero: 0.3 %,
-// <0.1 %.
-func Percent(share float64) string {
-	switch {
-	case share > 0 && share < 0.001:
-		return "<0.1 %"
-	case share < 0.0995:
-		return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
-	}
-	return strconv.FormatFloat(100*share, 'f', 0, 64) + " %"
 }

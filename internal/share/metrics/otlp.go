@@ -56,10 +56,10 @@ func Export(collector, version string, look Look, notice func(string)) (*Exporte
 	if err != nil {
 		return nil, fmt.Errorf("exporting metrics to %s: %w", collector, err)
 	}
-	e, told := &Exporter{}, ""
+	e, last := &Exporter{}, ""
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		if text := err.Error(); text != told && !e.closing.Load() { // then what was on its way is given up
-			told = text
+		if text := err.Error(); text != last && !e.closing.Load() { // then what was on its way is given up
+			last = text
 			notice("exporting metrics: " + text)
 		}
 	}))

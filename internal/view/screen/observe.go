@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )
@@ -146,11 +144,4 @@ func (o Options) run(ctx context.Context, sink tcp.Sink) error {
 		return err
 	}
 	return nil
-}
-
-// IsTerminal reports if a full screen can be drawn on the file: it is a terminal with a movable
-// cursor.
-func IsTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil && os.Getenv("TERM") != "dumb"
 }

@@ -3,7 +3,6 @@ package screen
 import (
 	"context"
 	"errors"
-	"os"
 	"testing"
 	"time"
 
@@ -73,22 +72,5 @@ func TestTheTerminalIsRestoredHoweverTheScreenEnds(t *testing.T) {
 			term.WaitFor(t, "\x1b[?1049l") // leaves the alternate screen
 			term.WaitFor(t, "\x1b[?25h")   // shows the cursor
 		})
-	}
-}
-
-func TestOnlyATerminalGetsTheFullScreen(t *testing.T) {
-	t.Setenv("TERM", "xterm-256color")
-	file, err := os.CreateTemp(t.TempDir(), "table")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	term := pty.Open(t, 80, 24)
-	if !IsTerminal(term.Slave) || IsTerminal(file) {
-		t.Errorf("a terminal is %t, a file %t; want true and false", IsTerminal(term.Slave), IsTerminal(file))
-	}
-	t.Setenv("TERM", "dumb")
-	if IsTerminal(term.Slave) {
-		t.Error("a terminal that cannot move its cursor gets a full screen")
 	}
 }
