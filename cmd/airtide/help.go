@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/recording/trace"
-	"airtide/internal/sockets/owner"
 	"airtide/internal/tcp"
 	"airtide/test/need"
 	"airtide/test/testnet"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/recording/trace"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )

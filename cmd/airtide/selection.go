@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/kernel/sockets/owner"
 
 	"github.com/spf13/cobra"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/monitor"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/units"
 )
 

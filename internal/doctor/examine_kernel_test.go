@@ -22,7 +22,7 @@ import (
 	source "airtide/internal/observe/bpf"
 	rights "airtide/test/need"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/tool"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // kernelFunction is called for every segment of an open connection on every kernel since 2.6.

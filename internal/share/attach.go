@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/tune"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/share/control"
 	"airtide/internal/share/cwnd"
-	"airtide/internal/sockets/filter"
 )
 
 // sampleEvery is the least time between two samples of a flow. A step has several samples.

@@ -7,14 +7,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/share/control"
 	"airtide/internal/share/cwnd"
 	"airtide/internal/share/link"
 	"airtide/internal/share/message"
 	"airtide/internal/share/rwnd"
 	"airtide/internal/share/sampler"
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
 	"airtide/internal/sys/clock"
 )
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion/kind"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"

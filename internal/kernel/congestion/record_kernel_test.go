@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/file"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"airtide/internal/kernel/congestion"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/file"
 )
 

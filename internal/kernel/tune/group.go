@@ -3,7 +3,7 @@ package tune
 import (
 	"fmt"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // Group is a cgroup for one command, so that the sockets of the command and its children can be

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // stateListen is TCP_LISTEN (include/net/tcp_states.h).

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/kernel/congestion"
-	"airtide/internal/sockets/bpffilter"
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/bpffilter"
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // programs are the loaded BPF programs and their maps.

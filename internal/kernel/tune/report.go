@@ -12,7 +12,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // Report is the present state of a tune, read from the kernel.

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/test/testnet"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 )
 
 // Selection selects sockets, with the same terms as the monitor's filter.

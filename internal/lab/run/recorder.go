@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/record"
-	"airtide/internal/sockets/filter"
 )
 
 // tcpRecorder records the TCP of the namespaces into one file.

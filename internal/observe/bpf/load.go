@@ -15,8 +15,8 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/bpffilter"
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/bpffilter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/sys/clock"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 )
 
 func TestRefusalsAreOneErrorInOneLine(t *testing.T) {

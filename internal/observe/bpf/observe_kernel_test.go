@@ -18,7 +18,7 @@ import (
 	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/test/need"
 	"airtide/test/testnet"

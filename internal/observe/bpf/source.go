@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 )
 
 // walkProgram announces the sockets that are there already. iter/tcp needs kernel 5.9.

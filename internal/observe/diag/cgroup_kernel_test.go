@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"airtide/internal/sockets/filter"
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/filter"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/test/need"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/test/need"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
 )

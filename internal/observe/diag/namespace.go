@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/clock"
 )
 

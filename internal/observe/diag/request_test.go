@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/bpf"
 	"airtide/internal/observe/diag"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 )

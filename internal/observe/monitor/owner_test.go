@@ -3,7 +3,7 @@ package monitor
 import (
 	"testing"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 )
 
 func TestAFilterByProcessNeedsOwners(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"airtide/internal/sockets/owner"
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/sys/command"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/trace"
-	"airtide/internal/sockets/owner"
 	"airtide/internal/tcp"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/trace"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/tcp"
 	"airtide/test/testnet"
 )

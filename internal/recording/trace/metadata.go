@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 )

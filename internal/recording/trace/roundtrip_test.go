@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"testing"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/tcp"
 )
 

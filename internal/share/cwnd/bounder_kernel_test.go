@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/tune"
 	"airtide/internal/share/control"
-	"airtide/internal/sockets/filter"
 	"airtide/internal/sys/clock"
 	"airtide/test/testnet"
 )

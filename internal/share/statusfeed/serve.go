@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/share"
 	"airtide/internal/share/cellkey"
-	"airtide/internal/sockets/owner"
 )
 
 // Report is an agent's answer: its name, network namespace and status.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"airtide/internal/sockets/filter"
+	"airtide/internal/kernel/sockets/filter"
 )
 
 // Constants returns the constants that specialise the programs, by name. The filter must have been
