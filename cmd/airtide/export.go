@@ -39,21 +39,9 @@ out the fields that no sample of this recording has.`,
   airtide export upload.atr --to perfetto -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out.path == "" {
-				return usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
-			}
-			if to == "" {
-				return usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
-			}
-			format, err := export.ParseFormat(to)
+			format, o, err := exportOptions(out, to, table)
 			if err != nil {
-				return misnamed(err, to, strings.Split(formatNames(), ", "))
-			}
-			o := export.Options{Overwrite: out.force, Stdout: os.Stdout}
-			if table != "" {
-				if o.Table, err = export.ParseTable(table); err != nil {
-					return misnamed(err, table, tableNames)
-				}
+				return err
 			}
 			if len(fields) > 0 {
 				o.Fields = []tcp.Field{} // flow and time_ns alone are a choice, too
@@ -84,6 +72,26 @@ out the fields that no sample of this recording has.`,
 	fixed(cmd, "table", tableNames...)
 	fixed(cmd, "fields", tcp.FieldNames()...)
 	return cmd
+}
+
+// exportOptions checks the flags of an export.
+func exportOptions(out outputFlags, to, table string) (format export.Format, o export.Options, err error) {
+	if out.path == "" {
+		return format, o, usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
+	}
+	if to == "" {
+		return format, o, usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
+	}
+	if format, err = export.ParseFormat(to); err != nil {
+		return format, o, misnamed(err, to, strings.Split(formatNames(), ", "))
+	}
+	o = export.Options{Overwrite: out.force, Stdout: os.Stdout}
+	if table != "" {
+		if o.Table, err = export.ParseTable(table); err != nil {
+			return format, o, misnamed(err, table, tableNames)
+		}
+	}
+	return format, o, nil
 }
 
 var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows)}

@@ -11,6 +11,7 @@ import (
 
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // durationVar adds a flag with a time, in seconds if it has no unit.
@@ -62,6 +63,14 @@ func (f *outputFlags) create() (*os.File, error) {
 		return nil, fmt.Errorf("%s exists: choose another name or overwrite it with --force", f.path)
 	}
 	return file, err
+}
+
+// writeOrPrint writes the file, or standard output if the path is "-".
+func (f *outputFlags) writeOrPrint(t *terminal.Terminal, data []byte) error {
+	if f.path == "-" {
+		return t.Print(data)
+	}
+	return f.write(data)
 }
 
 // write makes the file with its content. It leaves no half of it.

@@ -95,7 +95,7 @@ func replay(
 			return err
 		},
 		StartNs: between.first, EndNs: between.last, FromNs: between.first + f.from.Nanoseconds(), Speed: speed,
-		Wall: time.Unix(0, meta.ClockWallNs+between.first-meta.ClockMonotonicNs),
+		Wall: time.Unix(0, meta.WallNs(between.first)),
 	})
 	switch {
 	case asJSON:

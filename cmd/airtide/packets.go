@@ -112,10 +112,7 @@ func drawPackets(ctx context.Context, v *capture.Viewer, name string, out output
 	if err != nil {
 		return err
 	}
-	write := out.write
-	if out.path == "-" {
-		write = v.Terminal.Print
-	}
+	write := func(data []byte) error { return out.writeOrPrint(v.Terminal, data) }
 	return v.Figure(ctx, kind, format, write)
 }
 

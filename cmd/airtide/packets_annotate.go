@@ -34,7 +34,7 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 	}
 	defer r.Close()
 	m := r.Metadata()
-	history := &annotate.History{WallNs: func(ns int64) int64 { return ns - m.ClockMonotonicNs + m.ClockWallNs }}
+	history := &annotate.History{WallNs: m.WallNs}
 	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: annotate.Fields()}, history); err != nil {
 		return err
 	}

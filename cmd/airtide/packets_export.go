@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/packets/series"
@@ -15,22 +12,11 @@ import (
 
 // exportCapture writes the segments of all connections, or of one, in a format of export.
 func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out outputFlags) error {
-	if out.path == "" {
-		return usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
-	}
-	if to == "" {
-		return usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
-	}
-	format, err := export.ParseFormat(to)
+	format, o, err := exportOptions(out, to, table)
 	if err != nil {
-		return misnamed(err, to, strings.Split(formatNames(), ", "))
+		return err
 	}
-	o := export.Options{Fields: series.Fields(), Overwrite: out.force, Stdout: os.Stdout}
-	if table != "" {
-		if o.Table, err = export.ParseTable(table); err != nil {
-			return misnamed(err, table, tableNames)
-		}
-	}
+	o.Fields = series.Fields()
 	c, err := capture.Open(ctx, v.Terminal, v.Path)
 	if err != nil {
 		return err

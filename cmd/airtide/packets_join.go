@@ -39,7 +39,7 @@ func joinCapture(ctx context.Context, v *capture.Viewer, recording string, asJSO
 	}
 	defer r.Close()
 	m := r.Metadata()
-	flows := &join.Recording{WallNs: func(ns int64) int64 { return ns - m.ClockMonotonicNs + m.ClockWallNs }}
+	flows := &join.Recording{WallNs: m.WallNs}
 	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: join.Fields()}, flows); err != nil {
 		return err
 	}
@@ -88,10 +88,7 @@ func drawJoined(t *terminal.Terminal, joined []*join.Connection, format string, 
 	if err := plot.DrawJoined(&b, format, best, figure.Options{}); err != nil {
 		return fmt.Errorf("drawing %s: %w", out.path, err)
 	}
-	if out.path == "-" {
-		return t.Print(b.Bytes())
-	}
-	return out.write(b.Bytes())
+	return out.writeOrPrint(t, b.Bytes())
 }
 
 // printJoined prints a row for each recorded end.

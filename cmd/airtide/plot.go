@@ -157,11 +157,7 @@ func drawPlot(
 	if err := plot.Draw(&b, format, kind, found, o); err != nil {
 		return fmt.Errorf("drawing %s: %w", out.path, err)
 	}
-	if out.path == "-" {
-		_, err := t.Out.Write(b.Bytes())
-		return err
-	}
-	return out.write(b.Bytes())
+	return out.writeOrPrint(t, b.Bytes())
 }
 
 // missing returns the note for a figure of an incomplete recording.

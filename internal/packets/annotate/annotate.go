@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"sort"
 
@@ -22,8 +21,6 @@ const (
 	staleNs = 1e9
 )
 
-type ends struct{ local, remote netip.AddrPort }
-
 // History is what a recording tells about its flows. It is a tcp.Sink.
 type History struct {
 	tcp.Discard
@@ -31,7 +28,7 @@ type History struct {
 	WallNs func(monotonicNs int64) int64
 
 	flows map[tcp.FlowID]*flow
-	pairs map[ends][]*flow
+	pairs map[conn.Ends][]*flow
 	endNs int64 // the last record
 }
 
@@ -55,14 +52,14 @@ func Fields() []tcp.Field { return []tcp.Field{tcp.CwndPackets, tcp.CAStateField
 // Flow takes a flow.
 func (h *History) Flow(f *tcp.Flow) error {
 	if h.flows == nil {
-		h.flows, h.pairs = map[tcp.FlowID]*flow{}, map[ends][]*flow{}
+		h.flows, h.pairs = map[tcp.FlowID]*flow{}, map[conn.Ends][]*flow{}
 	}
 	if h.flows[f.ID] != nil {
 		return nil
 	}
 	known := &flow{id: f.ID, firstNs: h.WallNs(f.FirstNs)}
 	h.flows[f.ID] = known
-	pair := ends{plain(f.Local), plain(f.Remote)}
+	pair := conn.EndsOf(f.Local, f.Remote)
 	h.pairs[pair] = append(h.pairs[pair], known)
 	return nil
 }
@@ -98,7 +95,7 @@ func (h *History) reach(monotonicNs int64) int64 {
 }
 
 // find returns the flow of an address pair that began last before a time, or else the first one.
-func (h *History) find(pair ends, timeNs int64) (found *flow) {
+func (h *History) find(pair conn.Ends, timeNs int64) (found *flow) {
 	if timeNs > h.endNs+staleNs {
 		return nil
 	}
@@ -146,10 +143,6 @@ func (f *flow) cause(timeNs int64) (best tcp.Cause) {
 	return best
 }
 
-func plain(a netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
-}
-
 // Copier passes packets on to an analysis, whose observer it is, and writes each with its comment.
 // Its output is a pcapng with little-endian numbers and times in ns.
 type Copier struct {
@@ -169,13 +162,13 @@ type Copier struct {
 // Step finds the comment of the present packet: the state of its sender, or of its receiver if the
 // recording lacks the sender.
 func (c *Copier) Step(k *conn.Connection, s *conn.Step) error {
-	from, to := plain(k.Client), plain(k.Server)
+	pair := conn.EndsOf(k.Client, k.Server)
 	if !s.Client {
-		from, to = to, from
+		pair = pair.Reversed()
 	}
-	if f := c.History.find(ends{from, to}, s.Segment.TimeNs); f != nil {
+	if f := c.History.find(pair, s.Segment.TimeNs); f != nil {
 		c.comment = f.comment(s.Segment.TimeNs, s.Signs&conn.Repeated != 0)
-	} else if f := c.History.find(ends{to, from}, s.Segment.TimeNs); f != nil {
+	} else if f := c.History.find(pair.Reversed(), s.Segment.TimeNs); f != nil {
 		c.comment = f.comment(s.Segment.TimeNs, false)
 	}
 	return nil

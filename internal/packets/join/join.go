@@ -9,6 +9,7 @@ import (
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/packets/decode"
+	"airtide/internal/stats"
 	"airtide/internal/tcp"
 )
 
@@ -18,31 +19,16 @@ const maxPoints = 1 << 16
 // Point is a value at a time in ns since 1970.
 type Point struct{ TimeNs, Value int64 }
 
-// thinned is a series of bounded size.
-type thinned struct {
-	points       []Point
-	stride, seen int
-}
+// series is a series of bounded size.
+type series struct{ stats.Thinned[Point] }
 
-func (t *thinned) add(timeNs, value int64) {
-	t.stride = max(t.stride, 1)
-	if t.seen++; (t.seen-1)%t.stride != 0 {
-		return
+func (s *series) add(timeNs, value int64) { s.Add(Point{timeNs, value}, maxPoints) }
+
+// grow adds a value that is greater than the last kept one.
+func (s *series) grow(timeNs, value int64) {
+	if n := len(s.Values); n == 0 || s.Values[n-1].Value < value {
+		s.add(timeNs, value)
 	}
-	if len(t.points) == maxPoints {
-		for i := range maxPoints / 2 {
-			t.points[i] = t.points[2*i]
-		}
-		t.points = t.points[:maxPoints/2]
-		t.stride *= 2
-	}
-	t.points = append(t.points, Point{timeNs, value})
-}
-
-type ends struct{ local, remote netip.AddrPort }
-
-func plain(a netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
 // Recording is a sink that collects the flows of a recording.
@@ -56,12 +42,12 @@ type Recording struct {
 
 type flow struct {
 	id          tcp.FlowID
-	pair        ends
+	pair        conn.Ends
 	firstNs     int64
 	lastNs      int64
-	acked       thinned // bytes, growing
-	cwnd        thinned // bytes
-	srtt        thinned // µs
+	acked       series // bytes, growing
+	cwnd        series // bytes
+	srtt        series // µs
 	retransmits uint64
 }
 
@@ -77,7 +63,7 @@ func (r *Recording) Flow(f *tcp.Flow) error {
 	}
 	if r.flows[f.ID] == nil {
 		first := r.WallNs(f.FirstNs)
-		r.flows[f.ID] = &flow{id: f.ID, pair: ends{plain(f.Local), plain(f.Remote)}, firstNs: first, lastNs: first}
+		r.flows[f.ID] = &flow{id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first}
 	}
 	return nil
 }
@@ -92,9 +78,7 @@ func (r *Recording) Samples(b *tcp.Batch) error {
 		at := r.WallNs(b.TimeNs[i])
 		f.lastNs = max(f.lastNs, at)
 		if acked := b.At(tcp.AckedBytes, i); acked > 0 {
-			if n := len(f.acked.points); n == 0 || f.acked.points[n-1].Value < acked {
-				f.acked.add(at, acked)
-			}
+			f.acked.grow(at, acked)
 		}
 		cwnd, mss := b.At(tcp.CwndPackets, i), b.At(tcp.MSSBytes, i)
 		if cwnd != tcp.Absent && mss != tcp.Absent {
@@ -159,8 +143,8 @@ type Joiner struct {
 
 type side struct {
 	flow     *flow
-	acked    thinned
-	inFlight thinned
+	acked    series
+	inFlight series
 }
 
 // Step takes a segment.
@@ -170,8 +154,9 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 		if j.open == nil {
 			j.open = map[uint64]*[2]side{}
 		}
-		client := j.Recording.find(ends{plain(c.Client), plain(c.Server)}, c.FirstNs)
-		server := j.Recording.find(ends{plain(c.Server), plain(c.Client)}, c.FirstNs)
+		pair := conn.EndsOf(c.Client, c.Server)
+		client := j.Recording.find(pair, c.FirstNs)
+		server := j.Recording.find(pair.Reversed(), c.FirstNs)
 		if client != nil || server != nil {
 			sides = &[2]side{{flow: client}, {flow: server}}
 		}
@@ -188,9 +173,7 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 		sender.inFlight.add(s.Segment.TimeNs, s.InFlight)
 	}
 	if s.Segment.Flags&decode.ACK != 0 {
-		if n := len(receiver.acked.points); n == 0 || receiver.acked.points[n-1].Value < s.AckOffset {
-			receiver.acked.add(s.Segment.TimeNs, s.AckOffset)
-		}
+		receiver.acked.grow(s.Segment.TimeNs, s.AckOffset)
 	}
 	return nil
 }
@@ -199,7 +182,7 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 const graceNs = 60e9
 
 // find returns the flow of an address pair that began nearest to a connection.
-func (r *Recording) find(pair ends, firstNs int64) (found *flow) {
+func (r *Recording) find(pair conn.Ends, firstNs int64) (found *flow) {
 	far := func(f *flow) int64 { return max(f.firstNs-firstNs, firstNs-f.lastNs, 0) }
 	for _, f := range r.flows {
 		if f.pair != pair || far(f) > graceNs {
@@ -226,19 +209,19 @@ func (j *Joiner) Done(c *conn.Connection) error {
 			continue
 		}
 		x := &Connection{
-			Connection: c.ID, Flow: f.id, Local: f.pair.local, Remote: f.pair.remote, AlignedBy: "clock",
+			Connection: c.ID, Flow: f.id, Local: f.pair.Local, Remote: f.pair.Remote, AlignedBy: "clock",
 			CapturedRetransmissions: d.AllRetransmissions(), RecordedRetransmissions: f.retransmits,
-			RecordedSrttUs: median(f.srtt.points), CapturedInFlight: d.MeanInFlight,
-			RecordedCwnd: median(f.cwnd.points), FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.points,
+			RecordedSrttUs: median(f.srtt.Values), CapturedInFlight: d.MeanInFlight,
+			RecordedCwnd: median(f.cwnd.Values), FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.Values,
 		}
 		if d.RTT != nil {
 			x.CapturedRTTUs = d.RTT.P50
 		}
 		// Without the SYN of this end, its first byte is unknown.
 		if d.Offer != nil {
-			x.align(f.acked.points, s.acked.points)
+			x.align(f.acked.Values, s.acked.Values)
 		}
-		for _, p := range f.cwnd.points {
+		for _, p := range f.cwnd.Values {
 			x.Cwnd = append(x.Cwnd, Point{p.TimeNs - x.OffsetNs, p.Value})
 		}
 		j.Joined = append(j.Joined, x)

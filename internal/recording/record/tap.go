@@ -144,7 +144,7 @@ func (t *Tap) end(err error) {
 	if err == nil {
 		err = closeErr
 	}
-	if t.err = err; err != nil {
+	if err != nil {
 		t.fail(err)
 		return
 	}

@@ -22,7 +22,7 @@ func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options
 			}
 		}
 		return figure.Series{
-			Name: name, Kind: figure.Step, Data: kept.kept, Style: figure.Style{Ink: ink, Width: 1},
+			Name: name, Kind: figure.Step, Data: kept.Values, Style: figure.Style{Ink: ink, Width: 1},
 		}
 	}
 	f := &figure.Figure{

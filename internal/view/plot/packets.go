@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"airtide/internal/packets/conn"
+	"airtide/internal/stats"
 	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
@@ -39,25 +40,9 @@ func ParsePacketKind(name string) (PacketKind, error) {
 const maxPoints = 1 << 13
 
 // points is a series of bounded size.
-type points struct {
-	kept         []figure.Sample
-	stride, seen int
-}
+type points struct{ stats.Thinned[figure.Sample] }
 
-func (p *points) add(x, y float64) {
-	p.stride = max(p.stride, 1)
-	if p.seen++; (p.seen-1)%p.stride != 0 {
-		return
-	}
-	if len(p.kept) == maxPoints {
-		for i := range maxPoints / 2 {
-			p.kept[i] = p.kept[2*i]
-		}
-		p.kept = p.kept[:maxPoints/2]
-		p.stride *= 2
-	}
-	p.kept = append(p.kept, figure.Point(x, y))
-}
+func (p *points) add(x, y float64) { p.Add(figure.Point(x, y), maxPoints) }
 
 // PacketSeries collects one connection of a capture as an observer of its segments. Each series
 // keeps at most 8192 points.
@@ -128,7 +113,7 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 	panel := figure.Panel{Empty: "no packets"}
 	line := func(name string, ink figure.Ink, s *points, kind figure.SeriesKind) {
 		panel.Series = append(panel.Series, figure.Series{
-			Name: name, Kind: kind, Data: s.kept,
+			Name: name, Kind: kind, Data: s.Values,
 			Style: figure.Style{Ink: ink, Width: 1, Marker: figure.Disc, Radius: 1},
 		})
 	}
