@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
-	"airtide/internal/sys/thread"
+	"airtide/internal/sys/namespace"
 )
 
 // Options say what kind of network to make.
@@ -36,7 +35,7 @@ type Network struct {
 }
 
 const (
-	namespaceFolder = "/run/netns"
+	namespaceFolder = namespace.Folder
 	namePrefix      = "airtide-test-"
 	device          = "eth0"
 )
@@ -107,29 +106,21 @@ func removeLeftovers() {
 			continue
 		}
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			removeNamespace(path)
+			_ = namespace.Remove(path)
 		}
 	}
 }
 
-func removeNamespace(path string) {
-	_ = unix.Unmount(path, unix.MNT_DETACH)
-	_ = os.Remove(path)
-}
-
 func newHost(tb testing.TB, name string) (*Host, error) {
 	path := filepath.Join(namespaceFolder, name)
-	h := &Host{Name: name}
-	err := thread.Do(func() (err error) {
-		h.ns, err = netns.NewNamed(name)
-		return err
-	})
+	handle, err := namespace.Create(name)
 	if err != nil {
 		return nil, fmt.Errorf("making network namespace %s (root is needed): %w", name, err)
 	}
+	h := &Host{Name: name, ns: handle}
 	tb.Cleanup(func() {
 		_ = h.ns.Close()
-		removeNamespace(path)
+		_ = namespace.Remove(path)
 	})
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(h.ns), &stat); err != nil {

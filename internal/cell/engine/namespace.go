@@ -13,11 +13,12 @@ import (
 
 	"airtide/internal/sys/file"
 	"airtide/internal/sys/leftover"
+	named "airtide/internal/sys/namespace"
 	"airtide/internal/sys/thread"
 )
 
 const (
-	namespaceFolder = "/run/netns"
+	namespaceFolder = named.Folder
 	namePrefix      = "airtide-cell-"
 	// airName is the namespace of the stations' far ends; no port can be named so.
 	airName = "+air"
@@ -45,13 +46,7 @@ func isEngine(pid int) bool {
 
 // removeNamespaces removes the namespaces of all engines with a chosen PID.
 func removeNamespaces(chosen func(pid int) bool) {
-	leftover.Remove(namespaceFolder, namePrefix, chosen, removeNamespace)
-}
-
-func removeNamespace(path string) error {
-	// A killed engine may have left a file without a mount.
-	_ = unix.Unmount(path, unix.MNT_DETACH)
-	return os.Remove(path)
+	leftover.Remove(namespaceFolder, namePrefix, chosen, named.Remove)
 }
 
 // namespace is a network namespace of the engine.
@@ -62,18 +57,14 @@ type namespace struct {
 }
 
 func newNamespace(name string) (*namespace, error) {
-	n := &namespace{name: name}
-	err := thread.Do(func() (err error) {
-		n.ns, err = netns.NewNamed(name)
-		return err
-	})
+	handle, err := named.Create(name)
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("network namespace %s exists already: remove it with `ip netns delete %s`", name, name)
 	}
 	if err != nil {
-		removeNamespace(filepath.Join(namespaceFolder, name)) // its file may be there
 		return nil, fmt.Errorf("making network namespace %s: %w", name, err)
 	}
+	n := &namespace{name: name, ns: handle}
 	if n.links, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE); err != nil {
 		n.close()
 		return nil, fmt.Errorf("opening netlink in %s: %w", name, err)
@@ -86,7 +77,7 @@ func (n *namespace) close() {
 		n.links.Close()
 	}
 	_ = n.ns.Close()
-	removeNamespace(filepath.Join(namespaceFolder, n.name))
+	_ = named.Remove(filepath.Join(namespaceFolder, n.name))
 }
 
 // do runs f on a thread in the namespace.

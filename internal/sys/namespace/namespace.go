@@ -1,0 +1,67 @@
+// Package namespace makes and removes named network namespaces, as `ip netns` does.
+package namespace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/thread"
+)
+
+// Folder holds the named network namespaces.
+const Folder = "/run/netns"
+
+// Create makes a network namespace with a name and returns a handle to it, which the caller closes.
+// A taken name is os.ErrExist.
+func Create(name string) (netns.NsHandle, error) {
+	if err := share(); err != nil {
+		return netns.None(), fmt.Errorf("making %s a shared mount: %w", Folder, err)
+	}
+	handle := netns.None()
+	err := thread.Do(func() (err error) {
+		handle, err = netns.NewNamed(name)
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		_ = Remove(filepath.Join(Folder, name)) // its file may be there
+	}
+	return handle, err
+}
+
+// Remove removes a network namespace's name, by its path. A killed process may have left a file
+// without a mount.
+func Remove(path string) error {
+	_ = unix.Unmount(path, unix.MNT_DETACH)
+	return os.Remove(path)
+}
+
+// share makes the folder a shared mount, as netns_add of iproute2 does. Otherwise, a later
+// `ip netns add` mounts the folder over itself, and nobody can unmount the namespaces below that
+// mount. An unmount also reaches the mount namespaces that `ip netns exec` makes.
+func share() error {
+	if err := os.MkdirAll(Folder, 0o755); err != nil {
+		return err
+	}
+	folder, err := unix.Open(Folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(folder)
+	// Two processes at a time would mount it twice. ip takes the same lock.
+	if err := unix.Flock(folder, unix.LOCK_EX); err != nil {
+		return err
+	}
+	err = unix.Mount("", Folder, "none", unix.MS_SHARED|unix.MS_REC, "")
+	if !errors.Is(err, unix.EINVAL) { // EINVAL: it is no mount
+		return err
+	}
+	if err := unix.Mount(Folder, Folder, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	return unix.Mount("", Folder, "none", unix.MS_SHARED|unix.MS_REC, "")
+}
