@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"airtide/experiments"
+	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
 )
@@ -29,7 +31,11 @@ type Lab struct {
 // its result. With an error there may be a report all the same, of the runs that are finished.
 func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 	args := []string{"lab", "run", name, "-o", l.Results}
-	if dir, err := result.Latest(l.Results, name); err == nil {
+	dir, err := l.begun(name)
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
 		args = []string{"lab", "resume", dir}
 		if r, err := show.Read(dir, nil); err == nil && len(r.Runs.Missing) == 0 {
 			return r, nil
@@ -51,6 +57,35 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 	}
 	r, err := l.Finished(name)
 	return r, errors.Join(runErr, err)
+}
+
+// begun returns the folder of the latest result, if the present experiment can go on with its
+// finished runs, or nothing. The folder then has the present file of the experiment.
+func (l *Lab) begun(name string) (string, error) {
+	dir, err := result.Latest(l.Results, name)
+	if err != nil {
+		return "", nil // there is none
+	}
+	text, err := experiments.Read(name)
+	if err != nil {
+		return "", err
+	}
+	now, err := plan.Read(name+experiments.Ending, text)
+	if err != nil {
+		return "", err
+	}
+	then, err := result.Open(dir)
+	if err != nil {
+		return "", err
+	}
+	f, err := then.Resume(now)
+	if changed := (*result.Changed)(nil); errors.As(err, &changed) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return dir, f.Close()
 }
 
 // Finished reads the latest result of an experiment without running anything.
