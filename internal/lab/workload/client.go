@@ -123,8 +123,8 @@ func (f *flow) await(ctx context.Context, p *machine.Process, stop time.Time, si
 			p.Signal(signal)
 		case <-atDeadline.C:
 			p.Kill()
-			return e, fmt.Errorf("%s from %s to %s hung: it did not end within %s of its stop and was killed",
-				f.program(), f.From, f.To, deadline.Sub(stop))
+			return e, fmt.Errorf("%s from %s to %s hung: it did not end within %s of the flow's stop and was killed",
+				f.program(), f.From, f.To, f.options.Grace)
 		case <-ctx.Done():
 			p.Kill()
 			return e, errInterrupted
