@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,17 +27,17 @@ func newExport(t *terminal.Terminal) *cobra.Command {
 		dropEmpty bool
 	)
 	cmd := &cobra.Command{
-		Use:   "export FILE --to FORMAT -o OUT",
+		Use:   "export FILE -o OUT [--to FORMAT]",
 		Short: "Export a recording to Parquet, CSV, JSON lines or Perfetto",
 		Long: `Exports a recording for pandas, DuckDB and spreadsheets (parquet, csv), scripts (jsonl) and the
 Perfetto trace viewer (perfetto). Parquet and CSV have three tables: samples in OUT, events and
 flows in files beside it; or all three in OUT if it is a folder. Absent values are null (empty in
 CSV, left out in JSON lines), never zero. Every recording gives the same columns; --drop-empty leaves
 out the fields that no sample of this recording has.`,
-		Example: `  airtide export upload.atr --to parquet -o upload.parquet
+		Example: `  airtide export upload.atr -o upload.parquet
   airtide export upload.atr --to csv --table events -o - | head
   airtide export upload.atr --to jsonl --flow 1 -o - | jq .cwnd_packets
-  airtide export upload.atr --to perfetto -o upload.pftrace`,
+  airtide export upload.atr -o upload.pftrace`,
 		Args: exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, o, err := exportOptions(out, to, table)
@@ -63,7 +64,7 @@ out the fields that no sample of this recording has.`,
 	}
 	fl := cmd.Flags()
 	out.register(fl, "file or folder to write, - for standard output (required)")
-	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (required)")
+	fl.StringVar(&to, "to", "", "format: "+formatNames()+" (default: the suffix of the output)")
 	fl.StringVar(&table, "table", "", "table of a CSV to standard output: samples, events or flows")
 	fl.StringSliceVar(&fields, "fields", nil, "only these fields, beside flow and time (default: all)")
 	fl.BoolVar(&dropEmpty, "drop-empty", false, "leave out fields that no sample has")
@@ -80,6 +81,9 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 		return format, o, usageError{errors.New("no output: give one with -o OUT (- for stdout)")}
 	}
 	if to == "" {
+		to = formatOfSuffix(out.path)
+	}
+	if to == "" {
 		return format, o, usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
 	}
 	if format, err = export.ParseFormat(to); err != nil {
@@ -92,6 +96,18 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 		}
 	}
 	return format, o, nil
+}
+
+// formatOfSuffix is the format that a file's suffix names, or "".
+func formatOfSuffix(path string) string {
+	suffix := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	if suffix == "pftrace" {
+		return string(export.Perfetto)
+	}
+	if format, err := export.ParseFormat(suffix); err == nil {
+		return string(format)
+	}
+	return ""
 }
 
 var tableNames = []string{string(export.Samples), string(export.Events), string(export.Flows)}

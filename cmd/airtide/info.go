@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/recording/summary"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
@@ -169,12 +169,35 @@ func writeMetadata(out io.Writer, path string, m trace.Metadata) {
 		fmt.Fprintf(w, "; label %q", m.Label)
 	}
 	if !m.Filter.Empty() {
-		f, err := json.Marshal(m.Filter)
-		if err == nil {
-			fmt.Fprintf(w, "; filter %s", f)
-		}
+		fmt.Fprintf(w, "; filter %s", filterWords(&m.Filter))
 	}
 	fmt.Fprintf(out, "%s\n", units.PrintableText(w.String(), false))
+}
+
+// filterWords prints a filter in words: "port 80, 443 and cgroup 14009".
+func filterWords(f *filter.Filter) string {
+	var words []string
+	for _, list := range []string{
+		listWords("port", f.Ports), listWords("host", f.Prefixes), listWords("process", f.PIDs),
+		listWords("process", f.Comms), listWords("cgroup", f.Cgroups), listWords("namespace", f.NetNS),
+	} {
+		if list != "" {
+			words = append(words, list)
+		}
+	}
+	return strings.Join(words, " and ")
+}
+
+// listWords prints a list with its name, and nothing for an empty list.
+func listWords[T any](name string, values []T) string {
+	if len(values) == 0 {
+		return ""
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprint(v)
+	}
+	return name + " " + strings.Join(words, ", ")
 }
 
 // shellWords prints a command in one line as a shell takes it.

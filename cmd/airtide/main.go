@@ -91,7 +91,7 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
   airtide record -o a.atr -- curl -O URL    record the connections of one command
   airtide info a.atr                        show what is in a recording
   airtide plot a.atr --flow 1 -o a.png      draw figures
-  airtide export a.atr --to parquet -o a.parquet
+  airtide export a.atr -o a.parquet         convert it for pandas, DuckDB, spreadsheets or Perfetto
   airtide packets a.pcap                    analyse the TCP connections of a capture
   airtide cell run cell.yaml                run an emulated Wi-Fi cell with real TCP
   airtide lab run quickstart                run an experiment: swept, repeated, recorded, judged

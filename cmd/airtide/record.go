@@ -36,6 +36,9 @@ With a command, its connections and those of its children are recorded until the
 			if out.path == "" {
 				return usageError{errors.New("no output file: give one with -o FILE")}
 			}
+			if out.path == "-" {
+				return usageError{errors.New("a recording cannot go to standard output: give a file with -o FILE")}
+			}
 			if dash := cmd.ArgsLenAtDash(); len(args) > 0 && dash != 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[0])}
 			}

@@ -19,6 +19,7 @@ import (
 
 	"airtide/internal/sys/clock"
 	"airtide/test/need"
+	"airtide/test/testnet"
 )
 
 func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
@@ -353,6 +354,33 @@ func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if left := cgroupsLeft(t); left != "" {
+		t.Errorf("cgroups left: %s", left)
+	}
+}
+
+// TestRecordInsideANamespace records as most experiments do: `ip netns exec` hides the mount of
+// cgroup v2. Other connections of the namespace and of the machine are not recorded.
+func TestRecordInsideANamespace(t *testing.T) {
+	need.Root(t)
+	n := testnet.New(t, testnet.Options{})
+	n.Connect(testnet.Dial{})
+	littleTraffic(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.atr")
+	cmd := exec.Command("ip", append([]string{
+		"netns", "exec", n.Client.Name, "env", self + "=airtide", exe, "record", "-o", path, "--",
+	}, played("transfer")...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r := info(t, path); r.Totals.Flows != 2 {
+		t.Errorf("it recorded %d flows, want both ends of the command's connection", r.Totals.Flows)
+	}
+	// The process of ip becomes airtide's, and other tests may be recording.
+	if left := cgroupsLeft(t); strings.Contains(left+"\n", fmt.Sprintf("-%d\n", cmd.Process.Pid)) {
 		t.Errorf("cgroups left: %s", left)
 	}
 }

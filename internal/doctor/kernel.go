@@ -176,6 +176,9 @@ func probeCgroup(*machine) finding {
 	if err != nil {
 		return missing("not mounted")
 	}
+	if strings.HasPrefix(mount, owner.PrivateMounts) {
+		return ok("not mounted here; airtide mounts it for itself")
+	}
 	return ok(mount, mount)
 }
 

@@ -34,8 +34,8 @@ func commandGroup(o *Options) (*owner.Group, error) {
 }
 
 // errNoCgroup is returned because the scope is never widened without a request.
-var errNoCgroup = errors.New("cgroup v2 is not mounted here (ip netns exec hides it), so the command's connections " +
-	"cannot be told apart: mount it with 'mount -t cgroup2 none /sys/fs/cgroup', or record everything with --all")
+var errNoCgroup = errors.New("cgroup v2 is not mounted here and cannot be mounted, so the command's connections " +
+	"cannot be told apart: run it as root, or record everything with --all")
 
 // findCommand reports a missing command before anything is created for it.
 func findCommand(args []string) error {
@@ -43,7 +43,7 @@ func findCommand(args []string) error {
 		return nil
 	}
 	if _, err := exec.LookPath(args[0]); err != nil {
-		return fmt.Errorf("finding the command: %w", err)
+		return fmt.Errorf("finding the command %q: %w", args[0], errors.Unwrap(err))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Errors that concern a file as a whole. Damage to parts of a file is not an error: see [Damage].
@@ -19,8 +20,17 @@ var (
 	// errInterrupted: the context of a scan has ended.
 	errInterrupted = errors.New("interrupted")
 
-	errMetadata = errors.New("malformed description of the recording")
+	errNotRegular = errors.New("it is not a regular file, and a recording must be one")
+	errMetadata   = errors.New("malformed description of the recording")
 )
+
+// ofFile names the file of an error once.
+func ofFile(path string, err error) error {
+	if named := (*fs.PathError)(nil); errors.As(err, &named) {
+		err = named.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
 
 // VersionError is returned for a recording in a newer format version that this package cannot read.
 type VersionError struct {
@@ -30,7 +40,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf(
-		"opening trace %s: it has format version %d, and this airtide reads up to version %d; read it with a "+
+		"%s: it has format version %d, and this airtide reads up to version %d; read it with a "+
 			"newer airtide",
 		e.Path, e.Major, versionMajor)
 }

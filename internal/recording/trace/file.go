@@ -15,25 +15,25 @@ func createFile(path string, overwrite bool) (*os.File, error) {
 	if !overwrite {
 		flags |= os.O_EXCL
 	} else if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("creating trace %s: it is not a regular file, and a recording must be one", path)
+		return nil, ofFile(path, errNotRegular)
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		if beingWritten(path) {
-			return nil, fmt.Errorf("creating trace: %s %w", path, ErrLocked)
+			return nil, fmt.Errorf("%s %w", path, ErrLocked)
 		}
-		return nil, fmt.Errorf("creating trace: %s %w", path, ErrExists)
+		return nil, fmt.Errorf("%s %w", path, ErrExists)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("creating trace: %w", err)
+		return nil, ofFile(path, err)
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("creating trace: %s %w", path, err)
+		return nil, fmt.Errorf("%s %w", path, err)
 	}
 	if err := errors.Join(f.Chmod(0o600), f.Truncate(0)); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("creating trace: %w", err)
+		return nil, ofFile(path, err)
 	}
 	return f, nil
 }

@@ -25,15 +25,15 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening trace: %w", err)
+		return nil, ofFile(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
+		err = errNotRegular
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("opening trace: %w", err)
+		return nil, ofFile(path, err)
 	}
 	r, err := newReader(path, f, info.Size())
 	if err != nil {
@@ -48,7 +48,7 @@ func Open(path string) (*Reader, error) {
 func newReader(path string, source io.ReaderAt, size int64) (*Reader, error) {
 	r := &Reader{path: path, source: source, size: size}
 	if size == 0 {
-		return nil, fmt.Errorf("opening trace %s: %w", path, ErrEmpty)
+		return nil, ofFile(path, ErrEmpty)
 	}
 	b := newBlocks(context.Background(), source, size)
 	start, err := b.at(0, headerLen)
@@ -79,19 +79,19 @@ func newReader(path string, source io.ReaderAt, size int64) (*Reader, error) {
 			continue
 		}
 		if err := r.describe(payload); err != nil {
-			return nil, fmt.Errorf("opening trace %s: %w", path, err)
+			return nil, ofFile(path, err)
 		}
 		return r, nil
 	}
 	switch {
 	case known:
-		return nil, fmt.Errorf("opening trace %s: %w: both of its header blocks are damaged", path, errMetadata)
+		return nil, fmt.Errorf("%s: %w: both of its header blocks are damaged", path, errMetadata)
 	case isFuture:
 		return nil, &VersionError{Path: path, Major: future}
 	case foreign:
-		return nil, fmt.Errorf("opening trace %s: %w", path, ErrForeign)
+		return nil, ofFile(path, ErrForeign)
 	}
-	return nil, fmt.Errorf("opening trace %s: %w", path, ErrEmpty)
+	return nil, ofFile(path, ErrEmpty)
 }
 
 // describe reads the payload of a header block.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
 )
 
 // ErrNoCgroup2 means that no cgroup v2 file system is mounted.
@@ -52,15 +53,41 @@ func OpenCgroups() (*Cgroups, error) {
 	return c, nil
 }
 
-// CgroupMount returns the mount point of the cgroup v2 file system. The error is ErrNoCgroup2 if
-// there is none.
+// CgroupMount returns the mount point of the cgroup v2 file system. If there is none, as inside `ip
+// netns exec`, it mounts it for this process alone, below PrivateMounts. The error is ErrNoCgroup2
+// if that fails too, for example without root.
 func CgroupMount() (string, error) {
 	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup2"))
 	if err != nil {
 		return "", fmt.Errorf("listing mounts: %w", err)
 	}
-	return wholeTree(mounts)
+	point, err := wholeTree(mounts)
+	if errors.Is(err, ErrNoCgroup2) {
+		return mountPrivately()
+	}
+	return point, err
 }
+
+// PrivateMounts is the folder of mounts that only this process has, by their file descriptors.
+const PrivateMounts = "/proc/self/fd/"
+
+// mountPrivately mounts the cgroup v2 file system at no place, as long as this process runs. Linux
+// can do so from 5.2 on.
+var mountPrivately = sync.OnceValues(func() (string, error) {
+	context, err := unix.Fsopen("cgroup2", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return "", ErrNoCgroup2
+	}
+	defer unix.Close(context)
+	if err := unix.FsconfigCreate(context); err != nil {
+		return "", ErrNoCgroup2
+	}
+	mount, err := unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		return "", ErrNoCgroup2
+	}
+	return PrivateMounts + strconv.Itoa(mount), nil
+})
 
 // wholeTree prefers a mount of the whole tree to one of a part of it.
 func wholeTree(mounts []*mountinfo.Info) (string, error) {
@@ -187,9 +214,10 @@ func (c *Cgroups) inode(below string) (uint64, error) {
 }
 
 func (c *Cgroups) walk() error {
-	err := filepath.WalkDir(c.mount, func(name string, d fs.DirEntry, err error) error {
+	root := c.mount + "/" // a mount below PrivateMounts is a link
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			if name == c.mount {
+			if name == root {
 				return err
 			}
 			return fs.SkipDir // removed meanwhile, or not readable
