@@ -66,7 +66,7 @@ func (c *Config) check() error {
 		c.CPUs = 1
 	}
 	if c.MemoryMB < 0 || c.CPUs < 0 {
-		return fmt.Errorf("a guest with %d MB of memory and %d processors cannot be", c.MemoryMB, c.CPUs)
+		return fmt.Errorf("a guest cannot have %d MB of memory and %d processors", c.MemoryMB, c.CPUs)
 	}
 	if c.Net == nil {
 		return nil

@@ -109,7 +109,7 @@ func greet(ctx context.Context, q *qemu, limit time.Duration) (*Guest, error) {
 	go func() {
 		f, err := readFrame(from)
 		if err == nil && f.kind != frameHello {
-			err = fmt.Errorf("it began with a message of kind %q", f.kind)
+			err = fmt.Errorf("its first message is of kind %q, which is not the expected one", f.kind)
 		}
 		if err == nil {
 			err = json.Unmarshal(f.body, &g.Hello)
@@ -125,7 +125,7 @@ func greet(ctx context.Context, q *qemu, limit time.Duration) (*Guest, error) {
 	if err != nil {
 		q.kill()
 		if said := q.console.tail(); said != "" {
-			err = fmt.Errorf("%w; it said at last: %s", err, said)
+			err = fmt.Errorf("%w; its last output: %s", err, said)
 		}
 		return nil, err
 	}

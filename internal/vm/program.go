@@ -40,7 +40,7 @@ func libraries(ctx context.Context, program string) ([]string, error) {
 		}
 		file, _, _ := strings.Cut(strings.TrimSpace(found), " ")
 		if !filepath.IsAbs(file) {
-			return nil, fmt.Errorf("%s needs a library that is not there: %s", program, strings.TrimSpace(line))
+			return nil, fmt.Errorf("%s needs a missing library: %s", program, strings.TrimSpace(line))
 		}
 		all = append(all, file)
 	}
@@ -90,7 +90,7 @@ func (a *archive) addPrograms(ctx context.Context, programs []string) error {
 func self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("finding this program, which is the guest's too: %w", err)
+		return "", fmt.Errorf("finding this program for the guest: %w", err)
 	}
 	return path, nil
 }

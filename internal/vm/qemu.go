@@ -234,7 +234,7 @@ func (q *qemu) why() error {
 		err = fmt.Errorf("%w: qemu: %w", err, q.err)
 	}
 	if said := q.console.tail(); said != "" {
-		err = fmt.Errorf("%w; it said at last: %s", err, said)
+		err = fmt.Errorf("%w; its last output: %s", err, said)
 	}
 	return err
 }

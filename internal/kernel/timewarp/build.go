@@ -115,7 +115,7 @@ func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
 	}
 	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
 	return fmt.Errorf(
-		"building the module: %w; make said at last:\n%s", err,
+		"building the module: %w; the last output of make:\n%s", err,
 		strings.Join(lines[max(0, len(lines)-lastLines):], "\n"),
 	)
 }

@@ -68,12 +68,12 @@ func TestDoctorIsHeldAgainstWhatWasSeen(t *testing.T) {
 func TestANoteIsOneLine(t *testing.T) {
 	r := result{guest: guest{version: "6.1", architecture: "amd64", required: true}}
 	r.note("cell", "it fails")
-	r.note("cell", "make said at last:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] "+
+	r.note("cell", "the last output of make:\n  CC module.o\n  objtool: version GLIBC_2.38 not found\nmake: *** [all] "+
 		"Error 2")
 	r.note("cell", "a script\nof two lines")
 	want := []string{
 		"6.1-amd64, cell: it fails",
-		"6.1-amd64, cell: make said at last: objtool: version GLIBC_2.38 not found",
+		"6.1-amd64, cell: the last output of make: objtool: version GLIBC_2.38 not found",
 		"6.1-amd64, cell: a script ...",
 	}
 	if !slices.Equal(r.notes, want) {
