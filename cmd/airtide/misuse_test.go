@@ -40,6 +40,8 @@ func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {
 		{[]string{"export", "a.atr", "-o", "x", "--to", "word"}, "word"},
 		{[]string{"export", "a.atr", "-o", "x", "--to", "csv", "--fields", "beauty"}, "beauty"},
 		{[]string{"packets", "a.pcap", "--top", "0"}, "--top 0"},
+		{[]string{"packets", "a.pcap", "--open", "0"}, "--open 0"},
+		{[]string{"packets", "a.pcap", "--limit", "-1"}, "--limit -1"},
 		{[]string{"lab", "nonsense"}, "nonsense"},
 		{[]string{"lab", "run", "quickstart", "--lag-limit", "0s"}, "lag-limit"},
 		{[]string{"lab", "run", "quickstart", "--at-once", "0"}, "at-once"},

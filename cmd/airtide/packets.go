@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"airtide/internal/packets/conn"
 	"airtide/internal/view/capture"
 	"airtide/internal/view/plot"
 	"airtide/internal/view/terminal"
@@ -18,6 +20,8 @@ func newPackets(t *terminal.Terminal) *cobra.Command {
 		asJSON jsonFlag
 		number uint
 		top    int
+		limit  int
+		open   int
 		kind   string
 		out    outputFlags
 		beside string
@@ -45,8 +49,14 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 			if top < 1 {
 				return usageError{fmt.Errorf("--top %d: want at least 1", top)}
 			}
+			if open < 1 || limit < 0 {
+				return usageError{fmt.Errorf("--open %d, --limit %d: want at least 1 and 0", open, limit)}
+			}
+			if open <= conn.DefaultMaxOpen {
+				debug.SetMemoryLimit(150 << 20) // the collector works harder; more memory stays possible
+			}
 			v := capture.Viewer{
-				Terminal: t, Path: args[0], Top: top,
+				Terminal: t, Path: args[0], Top: top, MaxOpen: open, MaxJSON: limit,
 				One: cmd.Flags().Changed("connection"), Number: uint64(number),
 			}
 			if beside != "" {
@@ -83,6 +93,9 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 	asJSON.register(fl, "print all connections as JSON, in the order of their ends")
 	fl.UintVar(&number, "connection", 0, "print everything about one connection")
 	fl.IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
+	fl.IntVar(&limit, "limit", 100_000, "number of connections that --json prints at most; 0 prints all")
+	fl.IntVar(&open, "open", conn.DefaultMaxOpen, "number of connections that are followed at a time; each takes up "+
+		"to 3 kB of memory")
 	fl.StringVar(&kind, "plot", "", "draw a figure: packets (over time), ack-time (against sequence numbers), "+
 		"flight (bytes in flight and window)")
 	fl.StringVar(&beside, "annotate", "", "copy the capture to a pcapng whose comments hold the sender's state "+

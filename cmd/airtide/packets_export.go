@@ -33,7 +33,7 @@ func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out
 	if v.One {
 		rows.Only = v.Number
 	}
-	totals, damage, err := c.Run(ctx, conn.Options{Observer: rows, Done: rows.Done})
+	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Observer: rows, Done: rows.Done})
 	if err == nil && v.One && (v.Number == 0 || v.Number > totals.Connections) {
 		err = &capture.MissingError{Path: v.Path, Number: v.Number, Existing: totals.Connections}
 	}

@@ -50,7 +50,7 @@ func joinCapture(ctx context.Context, v *capture.Viewer, recording string, asJSO
 	}
 	defer c.Close()
 	j := &join.Joiner{Recording: flows}
-	totals, damage, err := c.Run(ctx, conn.Options{Observer: j, Done: j.Done})
+	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Observer: j, Done: j.Done})
 	if err != nil {
 		return err
 	}

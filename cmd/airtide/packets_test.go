@@ -68,6 +68,23 @@ func TestPacketsPrintsJSON(t *testing.T) {
 	}
 }
 
+// Bounds of memory and output are told, with the flag that raises them.
+func TestPacketsTellsItsBounds(t *testing.T) {
+	out, stderr, status := run(t, "packets", lossyCapture, "--json", "--limit", "1")
+	var all capture.Analysis
+	if err := json.Unmarshal([]byte(out), &all); err != nil || status != 0 {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	if len(all.Connections) != 1 || all.LeftOut != 1 ||
+		!strings.Contains(stderr, "left out 1 of 2 connections; --limit raises 1") {
+		t.Errorf("%d connections, %d left out: %s", len(all.Connections), all.LeftOut, stderr)
+	}
+	if out := mustRun(t, "packets", lossyCapture, "--open", "1"); !strings.Contains(out,
+		"more than 1 were open; --open raises it") {
+		t.Errorf("prints %s", out)
+	}
+}
+
 func TestPacketsOfBadFiles(t *testing.T) {
 	dir := t.TempDir()
 	header := "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 12) + "\x01\x00\x00\x00"

@@ -25,8 +25,11 @@ type Options struct {
 	Workers int
 }
 
-// DefaultMaxOpen is the number of connections that may be open.
-const DefaultMaxOpen = 1 << 18
+// DefaultMaxOpen is the number of connections that may be open. Each takes up to 3 kB.
+const DefaultMaxOpen = 1 << 15
+
+// maxWaiting bounds the segments of all connections that wait for ACKs.
+const maxWaiting = 1 << 20
 
 // Observer sees all segments of all connections, in the order of the capture. The step is valid
 // during the call.
@@ -40,8 +43,10 @@ type Totals struct {
 	Connections uint64 `json:"connections"`
 	// Forgotten counts connections that ended because too many were open.
 	Forgotten uint64 `json:"forgotten_connections"`
-	FirstNs   int64  `json:"first_ns"`
-	LastNs    int64  `json:"last_ns"`
+	// Unmeasured counts segments without a time to their ACK, because too many waited for ACKs.
+	Unmeasured uint64 `json:"unmeasured_segments"`
+	FirstNs    int64  `json:"first_ns"`
+	LastNs     int64  `json:"last_ns"`
 	// ClockStepsBack counts packets with a time before that of the packet before.
 	ClockStepsBack uint64 `json:"clock_steps_back"`
 }
@@ -53,6 +58,7 @@ type Source interface{ Next(*read.Packet) error }
 // it is returned with the totals. The context ends it with its error.
 func Run(ctx context.Context, source Source, o Options) (Totals, error) {
 	a := &analysis{o: o}
+	a.step.spare = maxWaiting
 	a.members = members{byKey: map[decode.Key]*connection{}, maxOpen: o.MaxOpen, end: a.end, workers: max(1, o.Workers)}
 	if o.MaxOpen <= 0 {
 		a.members.maxOpen = DefaultMaxOpen
@@ -66,6 +72,7 @@ func Run(ctx context.Context, source Source, o Options) (Totals, error) {
 	}
 	a.stopWorkers()
 	a.totals.Counts = a.decoder.Counts
+	a.totals.Unmeasured += a.step.dropped
 	a.totals.Connections, a.totals.Forgotten = a.members.count, a.members.forgotten
 	return a.totals, errors.Join(a.failure(), err)
 }
@@ -138,7 +145,7 @@ func (a *analysis) end(c *connection) {
 	number := a.ended
 	a.ended++
 	if len(a.workers) == 0 {
-		a.deliver(number, c.finish())
+		a.deliver(number, c.finish(&a.step))
 		return
 	}
 	w := a.workers[c.worker]
@@ -201,9 +208,9 @@ func (a *analysis) startWorkers(n int) {
 		a.free <- &batch{items: make([]item, 0, batchItems)}
 	}
 	for range n {
-		w := &worker{full: make(chan *batch, batches)}
-		a.workers = append(a.workers, w)
-		w.filling = <-a.free
+		a.workers = append(a.workers, &worker{full: make(chan *batch, batches), filling: <-a.free})
+	}
+	for _, w := range a.workers {
 		a.waiting.Add(1)
 		go func() {
 			defer a.waiting.Done()
@@ -213,12 +220,12 @@ func (a *analysis) startWorkers(n int) {
 }
 
 func (a *analysis) work(w *worker) {
-	var step Step
+	step := Step{spare: maxWaiting / len(a.workers)}
 	for b := range w.full {
 		for i := range b.items {
 			it := &b.items[i]
 			if it.end {
-				a.deliver(it.number, it.connection.finish())
+				a.deliver(it.number, it.connection.finish(&step))
 			} else {
 				it.connection.take(&it.segment, it.from, &step)
 			}
@@ -227,6 +234,9 @@ func (a *analysis) work(w *worker) {
 		b.items = b.items[:0]
 		a.free <- b
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.totals.Unmeasured += step.dropped
 }
 
 // room makes room for an item in the batch of a worker.

@@ -138,6 +138,21 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// An ACK that comes late acknowledges nothing again.
+func TestReorderedAcks(t *testing.T) {
+	var s script
+	s.open()
+	for i := range uint32(4) {
+		s.up(21, decode.ACK, 101+i*1000, 901, 1000)
+	}
+	for _, ack := range []uint32{1101, 3101, 2101, 4101, 3101} {
+		s.down(41, decode.ACK, 901, ack, 0)
+	}
+	if down := one(t, &s).FromServer; down.AckedBytes != 4000 || down.Acks != 3 {
+		t.Errorf("%d bytes by %d ACKs", down.AckedBytes, down.Acks)
+	}
+}
+
 func TestReorderingAndGaps(t *testing.T) {
 	var s script
 	s.open()
@@ -275,7 +290,7 @@ func (c *crowd) Next(p *read.Packet) error {
 // Memory follows the connections that are open at a time, up to a limit.
 func TestManyConnections(t *testing.T) {
 	const of = 100_000
-	for _, limit := range []int{0, 1000} {
+	for _, limit := range []int{of, 1000} {
 		var ended, packets uint64
 		var most uint64
 		done := func(c *conn.Connection) error {
@@ -292,11 +307,60 @@ func TestManyConnections(t *testing.T) {
 		if err != nil || packets != 3*of || ended != totals.Connections {
 			t.Errorf("limit %d: %d packets in %d connections, %+v, %v", limit, packets, ended, totals, err)
 		}
-		if limit == 0 && (ended != of || totals.Forgotten != 0 || most > 400<<20) {
+		if limit == of && (ended != of || totals.Forgotten != 0 || most > 400<<20) {
 			t.Errorf("%d connections, %d forgotten, %d MB", ended, totals.Forgotten, most>>20)
 		}
-		if limit > 0 && (totals.Forgotten != ended-uint64(limit) || most > 60<<20) {
+		if limit < of && (totals.Forgotten != ended-uint64(limit) || most > 60<<20) {
 			t.Errorf("limit %d: %d of %d forgotten, %d MB", limit, totals.Forgotten, ended, most>>20)
+		}
+	}
+}
+
+// load is 40 connections that send 30,000 segments each, all at once or one behind the other.
+type load struct {
+	n      int
+	serial bool
+}
+
+func (l *load) Next(p *read.Packet) error {
+	const of, segments = 40, 30_000
+	if l.n == of*(segments+2) {
+		return io.EOF
+	}
+	id, part := l.n%of, l.n/of
+	if l.serial {
+		id, part = l.n/(segments+2), l.n%(segments+2)
+	}
+	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(id)}), 1000)
+	t := capture.TCP{From: from, To: server, Window: 100, Ack: 1, Flags: decode.ACK, Payload: 1}
+	switch part {
+	case 0:
+	case 1: // segments wait for an end that was seen
+		t = capture.TCP{From: server, To: from, Window: 100, Seq: 1, Flags: decode.ACK}
+	case segments + 1:
+		t = capture.TCP{From: server, To: from, Window: 100, Seq: 1, Ack: segments, Flags: decode.ACK}
+	default:
+		t.Seq = uint32(part - 1)
+	}
+	l.n++
+	data := t.IP()
+	*p = read.Packet{Number: uint64(l.n), TimeNs: start + int64(l.n), Data: data, Length: len(data), Link: 101}
+	return nil
+}
+
+// Memory of segments that wait for ACKs is bounded over all connections. ACKs free it.
+func TestWaitingSegmentsAreBounded(t *testing.T) {
+	for _, serial := range []bool{false, true} {
+		for _, workers := range []int{0, 2} {
+			all, totals, err := run(t, &load{serial: serial}, conn.Options{Workers: workers})
+			if err != nil || len(all) != 40 || (totals.Unmeasured == 0) != serial {
+				t.Errorf("serial %t, %d workers: %d connections, %+v, %v", serial, workers, len(all), totals, err)
+			}
+			for _, c := range all {
+				if c.FromClient.DataPackets != 30_000 || c.FromServer.AckedBytes != 30_000 {
+					t.Errorf("%+v", c)
+				}
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ type delays struct {
 	sum        float64
 	least, top int64
 	few        []int64
-	bins       []uint32
+	bins       *[octaves]*[perOctave]uint32
 }
 
 const (
@@ -33,13 +33,23 @@ func (d *delays) add(ns int64) {
 			d.few = append(d.few, ns)
 			return
 		}
-		d.bins = make([]uint32, octaves*perOctave)
+		d.bins = &[octaves]*[perOctave]uint32{}
 		for _, v := range d.few {
-			d.bins[bin(v)]++
+			d.tally(v)
 		}
 		d.few = nil
 	}
-	d.bins[bin(ns)]++
+	d.tally(ns)
+}
+
+// tally counts a time in its bin. Only octaves with times take memory.
+func (d *delays) tally(ns int64) {
+	at := bin(ns)
+	octave := &d.bins[at/perOctave]
+	if *octave == nil {
+		*octave = &[perOctave]uint32{}
+	}
+	(*octave)[at%perOctave]++
 }
 
 // bin is the bin of a time: exact below 16 ns.
@@ -67,11 +77,16 @@ func (d *delays) quantile(share float64) int64 {
 		sorted := slices.Sorted(slices.Values(d.few))
 		return sorted[min(len(sorted), int(rank))-1]
 	}
-	for i, n := range d.bins {
-		if uint64(n) >= rank {
-			return max(d.least, min(middle(i), d.top))
+	for octave, bins := range d.bins {
+		if bins == nil {
+			continue
 		}
-		rank -= uint64(n)
+		for i, n := range bins {
+			if uint64(n) >= rank {
+				return max(d.least, min(middle(octave*perOctave+i), d.top))
+			}
+			rank -= uint64(n)
+		}
 	}
 	return d.top
 }

@@ -1,6 +1,10 @@
 package conn
 
-import "airtide/internal/packets/decode"
+import (
+	"sort"
+
+	"airtide/internal/packets/decode"
+)
 
 // Signs are what the analysis finds in a segment.
 type Signs uint32
@@ -48,6 +52,9 @@ type Step struct {
 	// Delays are the times from each segment that it acknowledges to it. They are empty for
 	// segments sent twice.
 	Delays []Delay
+
+	spare   int    // segments that may still wait for ACKs, in all connections of this analysis
+	dropped uint64 // segments that no longer wait
 }
 
 // Delay is the time from a segment to its ACK.
@@ -75,6 +82,7 @@ type side struct {
 	next            uint32 // behind the highest byte
 	nextNs          int64
 	ack             uint32 // last acknowledged by this end
+	ackTop          uint32 // highest acknowledged by this end
 	ackNs           int64
 	window          uint16
 	scale           int8
@@ -172,7 +180,7 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 			d.offset += int64(end - d.next)
 			d.next, d.nextNs = end, s.TimeNs
 			if sent > 0 && (r.seen || len(d.flights) < 64) {
-				d.push(flight{s.Seq, end, s.TimeNs, signs&(Repeated|OutOfOrder) != 0})
+				d.push(step, flight{s.Seq, end, s.TimeNs, signs&(Repeated|OutOfOrder) != 0})
 			}
 		}
 	}
@@ -305,27 +313,56 @@ func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 }
 
 // push adds a segment that waits for its ACK.
-func (d *side) push(f flight) {
+func (d *side) push(step *Step, f flight) {
 	if d.first > 64 && d.first*2 > len(d.flights) {
 		d.flights = d.flights[:copy(d.flights, d.flights[d.first:])]
 		d.first = 0
 	}
 	if len(d.flights)-d.first >= maxFlights {
 		d.first++
+		step.dropped++
+	}
+	if len(d.flights) == cap(d.flights) && !d.makeRoom(step) {
+		step.dropped++
+		return
 	}
 	d.flights = append(d.flights, f)
 }
 
-// resend marks the waiting segments that were sent again.
+// makeRoom makes room for a waiting segment. Without spare memory, the older half of the segments
+// goes.
+func (d *side) makeRoom(step *Step) bool {
+	waiting := d.flights[d.first:]
+	grow := max(4, cap(d.flights))
+	if step.spare < grow {
+		drop := 0
+		if d.first == 0 {
+			drop = (len(waiting) + 1) / 2
+		}
+		step.dropped += uint64(drop)
+		d.flights = d.flights[:copy(d.flights, waiting[drop:])]
+		d.first = 0
+		return cap(d.flights) > 0
+	}
+	step.spare -= grow
+	larger := make([]flight, len(waiting), cap(d.flights)+grow)
+	copy(larger, waiting)
+	d.flights, d.first = larger, 0
+	return true
+}
+
+// release frees the waiting segments.
+func (d *side) release(step *Step) {
+	step.spare += cap(d.flights)
+	d.flights, d.first = nil, 0
+}
+
+// resend marks the waiting segments that were sent again. Their ends grow.
 func (d *side) resend(seq, end uint32) {
 	waiting := d.flights[d.first:]
-	for i := len(waiting) - 1; i >= 0; i-- {
-		f := &waiting[i]
-		if less(f.seq, end) && less(seq, f.end) {
-			f.twice = true
-		} else if !less(seq, f.end) {
-			return
-		}
+	at := sort.Search(len(waiting), func(i int) bool { return less(seq, waiting[i].end) })
+	for ; at < len(waiting) && less(waiting[at].seq, end); at++ {
+		waiting[at].twice = true
 	}
 }
 
@@ -345,7 +382,7 @@ func (c *connection) acknowledge(s *decode.Segment, d, r *side, step *Step) {
 	}
 	fresh := int32(0)
 	if d.acked {
-		fresh = int32(s.Ack - d.ack)
+		fresh = int32(s.Ack - d.ackTop)
 	} else if r.seen {
 		fresh = int32(s.Ack - r.base)
 	}
@@ -363,7 +400,10 @@ func (c *connection) acknowledge(s *decode.Segment, d, r *side, step *Step) {
 		c.arrive(s, r, step)
 	}
 	// Like Wireshark, the last ACK counts, even if it is older than one before.
-	d.ack, d.ackNs, d.acked = s.Ack, s.TimeNs, true
+	d.ack, d.ackNs = s.Ack, s.TimeNs
+	if !d.acked || less(d.ackTop, s.Ack) {
+		d.ackTop, d.acked = s.Ack, true
+	}
 }
 
 // arrive removes the segments that an ACK covers and takes their times.
@@ -382,6 +422,9 @@ func (c *connection) arrive(s *decode.Segment, r *side, step *Step) {
 		r.first++
 	}
 	r.flights, r.first = r.flights[:0], 0
+	if cap(r.flights) > 256 {
+		r.release(step)
+	}
 }
 
 // advertise notes the window that a segment advertises; -1 if its scale is unknown.
@@ -468,11 +511,12 @@ func segmentBytes(d, r *side) float64 {
 	return float64(max(1, d.GreatestData))
 }
 
-// finish makes the report of a connection.
-func (c *connection) finish() *Connection {
+// finish makes the report of a connection and frees what only the analysis needs.
+func (c *connection) finish(step *Step) *Connection {
 	for i := range c.ends {
 		d, r := &c.ends[i], &c.ends[1-i]
-		d.RTT = d.rtt.distribution()
+		d.RTT, d.rtt = d.rtt.distribution(), delays{}
+		d.release(step)
 		if d.DataPackets > 0 {
 			d.MeanInFlight = d.inFlightSum / float64(d.DataPackets)
 		}

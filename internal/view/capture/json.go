@@ -7,12 +7,15 @@ import (
 	"fmt"
 
 	"airtide/internal/packets/conn"
+	"airtide/internal/units"
 )
 
 // Analysis is the JSON of a capture. Connections come first, because they are printed as they end.
 type Analysis struct {
 	Connections []*conn.Connection `json:"connections"`
-	Totals      conn.Totals        `json:"totals"`
+	// LeftOut counts the connections behind the last that may be printed.
+	LeftOut uint64      `json:"left_out_connections,omitempty"`
+	Totals  conn.Totals `json:"totals"`
 	// Damage names the place where the capture stops being readable.
 	Damage string `json:"damage,omitempty"`
 }
@@ -25,9 +28,13 @@ func (v *Viewer) JSON(ctx context.Context) error {
 	}
 	defer c.Close()
 	out := bufio.NewWriter(v.Terminal.Out)
-	printed := 0
-	totals, damage, err := c.Run(ctx, conn.Options{Done: func(c *conn.Connection) error {
+	printed, leftOut := 0, uint64(0)
+	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Done: func(c *conn.Connection) error {
 		if v.One && c.ID != v.Number {
+			return nil
+		}
+		if v.MaxJSON > 0 && printed >= v.MaxJSON {
+			leftOut++
 			return nil
 		}
 		text, err := json.MarshalIndent(c, "    ", "  ")
@@ -47,7 +54,7 @@ func (v *Viewer) JSON(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	end := Analysis{Totals: totals}
+	end := Analysis{Totals: totals, LeftOut: leftOut}
 	if damage != nil {
 		end.Damage = damage.Error()
 	}
@@ -64,6 +71,10 @@ func (v *Viewer) JSON(ctx context.Context) error {
 	fmt.Fprintf(out, "%s\n", tail)
 	if err := out.Flush(); err != nil {
 		return err
+	}
+	if leftOut > 0 {
+		v.Terminal.Warnf("left out %d of %s; --limit raises %d", leftOut,
+			units.Count(totals.Connections, "connection"), v.MaxJSON)
 	}
 	return c.Report(damage)
 }

@@ -18,7 +18,7 @@ func (v *Viewer) writeOverview(totals conn.Totals) error {
 		units.Count(totals.Connections, "connection")); err != nil {
 		return err
 	}
-	for _, note := range notes(totals) {
+	for _, note := range v.notes(totals) {
 		if err := t.Printf("%s\n", note); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (v *Viewer) writeOverview(totals conn.Totals) error {
 }
 
 // notes tells about packets that were not analysed.
-func notes(totals conn.Totals) (all []string) {
+func (v *Viewer) notes(totals conn.Totals) (all []string) {
 	add := func(n uint64, text string) {
 		if n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", n, text))
@@ -81,8 +81,13 @@ func notes(totals conn.Totals) (all []string) {
 	add(totals.Fragments, "packets are IP fragments")
 	add(totals.UnknownLink, "packets come from interfaces of an unknown kind")
 	add(totals.ClockStepsBack, "packets have an earlier time than the packet before")
-	add(totals.Forgotten, fmt.Sprintf("connections were ended early, because more than %d were open",
-		conn.DefaultMaxOpen))
+	open := v.MaxOpen
+	if open <= 0 {
+		open = conn.DefaultMaxOpen
+	}
+	add(totals.Forgotten, fmt.Sprintf("connections were ended early, because more than %d were open; --open raises it",
+		open))
+	add(totals.Unmeasured, "segments have no time to their ACK, because too many waited for ACKs")
 	return all
 }
 

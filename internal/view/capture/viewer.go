@@ -20,6 +20,9 @@ type Viewer struct {
 	Path     string // "-" is standard input
 	// Top is the number of connections in the table, those with most data first.
 	Top int
+	// MaxOpen bounds the connections that are followed at a time, MaxJSON those that JSON prints.
+	// Zero stands for conn.DefaultMaxOpen, and for all.
+	MaxOpen, MaxJSON int
 	// One shows only the connection with Number.
 	One    bool
 	Number uint64
@@ -69,7 +72,7 @@ func (v *Viewer) Text(ctx context.Context) error {
 	}
 	defer c.Close()
 	var chosen *conn.Connection
-	totals, damage, err := c.Run(ctx, conn.Options{Done: func(c *conn.Connection) error {
+	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Done: func(c *conn.Connection) error {
 		if v.One && c.ID == v.Number {
 			chosen = c
 		}
@@ -132,6 +135,7 @@ func (v *Viewer) read(ctx context.Context, o conn.Options) (totals conn.Totals, 
 		return conn.Totals{}, nil, err
 	}
 	defer c.Close()
+	o.MaxOpen = v.MaxOpen
 	totals, damage, err := c.Run(ctx, o)
 	return totals, c.Report(damage), err
 }

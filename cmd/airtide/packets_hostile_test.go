@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"airtide/internal/packets/decode"
+)
+
+// captureWriter writes a pcap of raw IPv4 packets, whose data is left out.
+type captureWriter struct {
+	*bufio.Writer
+	timeNs int64
+}
+
+// segment writes a segment between a server and the client with a number. Each comes 1 µs later.
+func (w *captureWriter) segment(client uint32, fromClient bool, flags byte, seq, ack uint32, payload int) {
+	const headers = 40
+	w.timeNs += 1000
+	le, be := binary.LittleEndian, binary.BigEndian
+	b := le.AppendUint32(w.AvailableBuffer(), uint32(w.timeNs/1e9))
+	b = le.AppendUint32(b, uint32(w.timeNs%1e9/1000))
+	b = le.AppendUint32(le.AppendUint32(b, headers), uint32(headers+payload))
+	b = be.AppendUint32(append(b, 0x45, 0), uint32(headers+payload)<<16)
+	b = append(b, 0, 0, 64, 6, 0, 0)
+	ends, ports := [2]uint32{10<<24 | client, 192<<24 | 2<<8 | 1}, [2]uint32{4000, 80}
+	if !fromClient {
+		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]
+	}
+	b = be.AppendUint32(be.AppendUint32(b, ends[0]), ends[1])
+	b = be.AppendUint32(b, ports[0]<<16|ports[1])
+	b = be.AppendUint32(be.AppendUint32(b, seq), ack)
+	_, _ = w.Write(append(b, 0x50, flags, 16, 0, 0, 0, 0, 0))
+}
+
+// hostileCaptures makes small files whose analysis could take much.
+func hostileCaptures() map[string][]byte {
+	capture := func(write func(*captureWriter)) []byte {
+		var file bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&file, gzip.BestSpeed)
+		w := &captureWriter{bufio.NewWriterSize(z, 1<<16), 1e18}
+		_, _ = w.WriteString("\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 8) +
+			"\xff\xff\x00\x00\x65\x00\x00\x00")
+		write(w)
+		_ = w.Flush()
+		_ = z.Close()
+		return file.Bytes()
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, hostileBytes)
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	return map[string][]byte{
+		"connections": capture(func(w *captureWriter) {
+			for i := range uint32(1_070_000) {
+				w.segment(i, true, decode.SYN, 1, 0, 0)
+			}
+		}),
+		"data without ACKs": capture(func(w *captureWriter) {
+			for n := range uint32(50) {
+				for i := range uint32(30_000) {
+					w.segment(i, true, decode.ACK, 1+100*n, 1, 100)
+					if n == 0 {
+						w.segment(i, false, decode.ACK, 1, 1, 0)
+					}
+				}
+			}
+		}),
+		"times of all lengths": capture(func(w *captureWriter) {
+			for n := range uint32(35) {
+				for i := range uint32(30_000) {
+					w.segment(i, true, decode.ACK, 1+100*n, 1, 100)
+				}
+				w.timeNs += 1000 << n
+				for i := range uint32(30_000) {
+					w.segment(i, false, decode.ACK, 1, 101+100*n, 0)
+				}
+			}
+		}),
+		"one segment again and again": capture(func(w *captureWriter) {
+			w.segment(1, true, decode.ACK, 0, 1, 1)
+			w.segment(1, false, decode.ACK, 1, 1, 0)
+			for i := range uint32(40_000) {
+				w.segment(1, true, decode.ACK, 1+i, 1, 1)
+			}
+			for range 500_000 {
+				w.segment(1, true, decode.ACK, 10_000, 1, 1)
+			}
+		}),
+		"noise": capture(func(w *captureWriter) { _, _ = w.Write(noise) }),
+	}
+}
+
+// TestHostileCaptures runs the verb packets on every malicious capture.
+func TestHostileCaptures(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range hostileCaptures() {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".pcap.gz")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes", name, len(data))
+		for i, verb := range []string{
+			"packets FILE", "packets FILE --json", "packets FILE --connection 1",
+			"packets FILE --plot ack-time -o OUT.svg",
+		} {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				args := strings.Fields(verb)
+				for k := range args {
+					args[k] = strings.ReplaceAll(args[k], "FILE", path)
+					args[k] = strings.ReplaceAll(args[k], "OUT", filepath.Join(dir, fmt.Sprint(name, i)))
+				}
+				runHostile(t, args)
+			})
+		}
+	}
+}
