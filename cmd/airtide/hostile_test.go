@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -165,7 +167,7 @@ var readingVerbs = [][]string{
 	{"info", "FILE"},
 	{"info", "FILE", "--json"},
 	{"info", "FILE", "--flow", "1"},
-	{"info", "FILE", "FILE", "--find", "x"},
+	{"info", "FILE", "FILE", "--find", "443"},
 	{"plot", "FILE", "-o", "-", "--format", "svg"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--kind", "overview", "--flow", "1"},
 	{"plot", "FILE", "-o", "-", "--format", "svg", "--grid"},
@@ -305,4 +307,76 @@ func TestOneInterruptEndsAReadingVerb(t *testing.T) {
 			t.Errorf("an interrupt ends it with %v", err)
 		}
 	}
+}
+
+// TestOneInterruptEndsEachReadingVerb interrupts each verb while it works on a long recording. It
+// may have ended before, and it leaves no part of its output.
+func TestOneInterruptEndsEachReadingVerb(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "long.atr")
+	long := recordingOf(t, trace.Metadata{}, func(w *trace.Writer) {
+		for id := range tcp.FlowID(3) {
+			_ = w.Flow(hostileFlow(id + 1))
+		}
+		samplesOf(w, 3, 400_000, func(i int) int64 { return int64(i) * 1e6 })
+	})
+	if err := os.WriteFile(path, long, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range readingVerbs {
+		t.Run(strings.Join(verb, " "), func(t *testing.T) {
+			out := t.TempDir()
+			cmd := airtide(strings.Fields(strings.NewReplacer("FILE", path, "OUT", filepath.Join(out, "x")).
+				Replace(strings.Join(verb, " ")))...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				_ = cmd.Wait()
+				close(ended)
+			}()
+			guard := time.AfterFunc(hostileTime, func() { _ = cmd.Process.Kill() })
+			for working := false; !working; time.Sleep(time.Millisecond) {
+				select {
+				case <-ended:
+					working = true
+				default:
+					working = processorTicks(cmd.Process.Pid) >= 5
+				}
+			}
+			begin := time.Now()
+			_ = cmd.Process.Signal(os.Interrupt)
+			<-ended
+			if !guard.Stop() {
+				t.Fatalf("an interrupt does not end it within %s", hostileTime)
+			}
+			t.Logf("%s after the interrupt it ends with %s", time.Since(begin), cmd.ProcessState)
+			status := cmd.ProcessState.ExitCode()
+			if by := cmd.ProcessState.Sys().(syscall.WaitStatus); by.Signaled() && by.Signal() == syscall.SIGINT {
+				status = 130 // it had only begun
+			}
+			if status != 0 && status != 130 || bytes.Contains(stderr.Bytes(), []byte("goroutine ")) {
+				t.Errorf("an interrupt ends it with %s: %.2000s", cmd.ProcessState, stderr.Bytes())
+			}
+			if left, err := os.ReadDir(out); err != nil || status == 130 && len(left) > 0 {
+				t.Errorf("it leaves %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// processorTicks is the processor time of a process until now, in ticks of 10 ms.
+func processorTicks(pid int) (ticks int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	if fields := strings.Fields(rest); len(fields) > 12 {
+		for _, field := range fields[11:13] { // user and system
+			n, _ := strconv.Atoi(field)
+			ticks += n
+		}
+	}
+	return ticks
 }

@@ -154,8 +154,15 @@ func drawPlot(
 	}
 	o.Note = missing(series.LostRecords(), r.Damage())
 	var b bytes.Buffer
-	if err := plot.Draw(&b, format, kind, found, o); err != nil {
-		return fmt.Errorf("drawing %s: %w", out.path, err)
+	drawn := make(chan error, 1)
+	go func() { drawn <- plot.Draw(&b, format, kind, found, o) }()
+	select {
+	case err := <-drawn:
+		if err != nil {
+			return fmt.Errorf("drawing %s: %w", out.path, err)
+		}
+	case <-ctx.Done(): // the drawing ends with the process
+		return ctx.Err()
 	}
 	return out.writeOrPrint(t, b.Bytes())
 }
