@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"airtide/internal/packets/annotate"
 	"airtide/internal/packets/conn"
+	"airtide/internal/packets/join"
 	"airtide/internal/packets/read"
 	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/capture"
 	"airtide/internal/view/terminal"
@@ -34,11 +37,17 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 	}
 	defer r.Close()
 	m := r.Metadata()
-	history := &annotate.History{WallNs: m.WallNs}
-	if err := r.scan(ctx, "reading", trace.ScanOptions{Fields: annotate.Fields()}, history); err != nil {
+	history, flows := &annotate.History{WallNs: m.WallNs}, &join.Recording{WallNs: m.WallNs}
+	fields := slices.Concat(annotate.Fields(), join.Fields())
+	slices.Sort(fields)
+	o := trace.ScanOptions{Fields: slices.Compact(fields)}
+	if err := r.scan(ctx, "reading", o, tcp.Tee{history, flows}); err != nil {
 		return err
 	}
 	r.warnDamage()
+	if err := alignClocks(ctx, t, path, history, flows); err != nil {
+		return err
+	}
 	c, err := capture.Open(ctx, t, path)
 	if err != nil {
 		return err
@@ -59,6 +68,40 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 		return err
 	}
 	return errors.Join(t.Printf("%s  %s\n", units.Printable(out.path), text), err)
+}
+
+// alignClocks finds the offsets of the recording's clock in a first look at the capture. A pipe is
+// read once, so both clocks count as equal.
+func alignClocks(
+	ctx context.Context, t *terminal.Terminal, path string, history *annotate.History, flows *join.Recording,
+) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	c, err := capture.Open(ctx, t, path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	j := &join.Joiner{Recording: flows}
+	if _, _, err := c.Run(ctx, conn.Options{Observer: j, Done: j.Done}); err != nil {
+		return err
+	}
+	// A recording has one clock: ends without matches take the offset of the end with most.
+	best := &join.Connection{}
+	for _, x := range j.Joined {
+		if x.Matches > best.Matches {
+			best = x
+		}
+	}
+	for _, x := range j.Joined {
+		if x.Matches == 0 {
+			history.Shift(x.Flow, best.SenderOffsetNs())
+		} else {
+			history.Shift(x.Flow, x.SenderOffsetNs())
+		}
+	}
+	return nil
 }
 
 // copyCapture copies up to the end or a damage, and counts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net/netip"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"airtide/internal/packets/conn"
 	"airtide/internal/packets/read"
+	"airtide/internal/packets/series"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 )
@@ -102,6 +105,56 @@ func TestPacketsAnnotates(t *testing.T) {
 	if status != statusFailed ||
 		!strings.Contains(stderr, "--force") {
 		t.Errorf("an existing file: status %d, %s", status, stderr)
+	}
+}
+
+// withWindow is a sink of segments as samples. It adds cwnd: 10 packets, and 5 from a time on.
+type withWindow struct {
+	tcp.Sink
+	fromNs int64
+}
+
+func (w withWindow) Samples(b *tcp.Batch) error {
+	for i, ns := range b.TimeNs {
+		b.Cols[tcp.CwndPackets][i] = 10
+		if ns >= w.fromNs {
+			b.Cols[tcp.CwndPackets][i] = 5
+		}
+	}
+	return w.Sink.Samples(b)
+}
+
+// The clock of the recording may be ahead or behind: the comments are the same.
+func TestPacketsAnnotatesAcrossClocks(t *testing.T) {
+	const middle = int64(1_795_626_406_111_000_000)
+	annotated := func(aheadNs int64) string {
+		m := trace.Metadata{Source: "bpf", ClockMonotonicNs: 1, ClockWallNs: 1 + aheadNs}
+		data := recordingOf(t, m, func(w *trace.Writer) {
+			r, err := read.Open(lossyCapture)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			s := &series.Series{Sink: withWindow{w, middle}, Only: 2}
+			_, err = conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done})
+			if err := errors.Join(err, s.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		})
+		recording := filepath.Join(t.TempDir(), "ahead.atr")
+		if err := os.WriteFile(recording, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-")
+	}
+	want := annotated(0)
+	if n, m := strings.Count(want, "cwnd 10"), strings.Count(want, "cwnd 5"); n < 100 || m < 100 {
+		t.Fatalf("%d and %d comments", n, m)
+	}
+	for _, ahead := range []int64{7e9, -40e9} {
+		if annotated(ahead) != want {
+			t.Errorf("%d ns ahead: other comments", ahead)
+		}
 	}
 }
 

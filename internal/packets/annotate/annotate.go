@@ -35,6 +35,7 @@ type History struct {
 type flow struct {
 	id      tcp.FlowID
 	firstNs int64
+	shiftNs int64
 	states  []state  // changes, by time
 	repeats []repeat // by time
 }
@@ -94,12 +95,29 @@ func (h *History) reach(monotonicNs int64) int64 {
 	return wall
 }
 
+// Shift moves a flow to the clock of the capture. The offset is a time of the recording minus the
+// same time of the capture.
+func (h *History) Shift(id tcp.FlowID, offsetNs int64) {
+	f := h.flows[id]
+	if f == nil || f.shiftNs != 0 {
+		return
+	}
+	f.shiftNs = offsetNs
+	f.firstNs -= offsetNs
+	for i := range f.states {
+		f.states[i].timeNs -= offsetNs
+	}
+	for i := range f.repeats {
+		f.repeats[i].timeNs -= offsetNs
+	}
+}
+
 // find returns the flow of an address pair that began last before a time, or else the first one.
 func (h *History) find(pair conn.Ends, timeNs int64) (found *flow) {
-	if timeNs > h.endNs+staleNs {
-		return nil
-	}
 	for _, f := range h.pairs[pair] {
+		if timeNs > h.endNs-f.shiftNs+staleNs {
+			continue
+		}
 		if found == nil || f.firstNs <= timeNs {
 			found = f
 		}

@@ -130,7 +130,13 @@ type Connection struct {
 	LastNs   int64   `json:"last_ns"`
 	InFlight []Point `json:"-"`
 	Cwnd     []Point `json:"-"`
+
+	ackWayNs int64 // estimated time of ACKs from the place of the capture to the recorded end
 }
+
+// SenderOffsetNs is the offset without the way of the ACKs. That way counts as half the RTT of the
+// handshake if the capture was taken at the other end, and as zero otherwise.
+func (x *Connection) SenderOffsetNs() int64 { return x.OffsetNs - x.ackWayNs }
 
 // Joiner is an observer of a capture that finds the connections of a recording.
 type Joiner struct {
@@ -220,6 +226,9 @@ func (j *Joiner) Done(c *conn.Connection) error {
 		// Without the SYN of this end, its first byte is unknown.
 		if d.Offer != nil {
 			x.align(f.acked.Values, s.acked.Values)
+		}
+		if other := [...]string{"server", "client"}[i]; x.Matches > 0 && c.Near == other {
+			x.ackWayNs = int64(c.HandshakeUs * 500)
 		}
 		for _, p := range f.cwnd.Values {
 			x.Cwnd = append(x.Cwnd, Point{p.TimeNs - x.OffsetNs, p.Value})
