@@ -5,12 +5,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -268,27 +270,36 @@ func TestTheCgroupOfAKilledRecordingIsRemovedByTheNext(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the command's cgroup", func() bool { return cgroupsLeft(t) != "" })
+	left := func() string { return cgroupsOf(t, func(pid int) bool { return pid == cmd.Process.Pid }) }
+	waitFor(t, "the command's cgroup", func() bool { return left() != "" })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	time.Sleep(2 * time.Second) // the transfer itself ends
-	if cgroupsLeft(t) == "" {
+	if left() == "" {
 		t.Fatal("the killed recording left no cgroup, so this test shows nothing")
 	}
 	recording(t)
-	if left := cgroupsLeft(t); left != "" {
+	if left := left(); left != "" {
 		t.Errorf("cgroups left: %s", left)
 	}
 }
 
-func cgroupsLeft(t *testing.T) string {
+// cgroupsOf are the cgroups that recordings of some processes made, one in a line. Other tests may
+// record at the same time.
+func cgroupsOf(t *testing.T, of func(pid int) bool) string {
 	t.Helper()
 	out, err := exec.Command("find", "/sys/fs/cgroup", "-name", "airtide-record-*", "-type", "d").Output()
-	if err != nil {
+	// find fails if a folder vanishes meanwhile, and prints the others.
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("looking for cgroups: %v", err)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.Join(slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool {
+		pid, err := strconv.Atoi(path[strings.LastIndexByte(path, '-')+1:])
+		return err != nil || !of(pid)
+	}), "\n")
 }
+
+func hasEnded(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // heldPrograms are the ids of the BPF programs that a process holds.
 func heldPrograms(t *testing.T, pid int) (ids []string) {
@@ -353,7 +364,7 @@ func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 		!strings.Contains(stderr, "/no/such/program") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if left := cgroupsLeft(t); left != "" {
+	if left := cgroupsOf(t, hasEnded); left != "" {
 		t.Errorf("cgroups left: %s", left)
 	}
 }
@@ -380,7 +391,7 @@ func TestRecordInsideANamespace(t *testing.T) {
 		t.Errorf("it recorded %d flows, want both ends of the command's connection", r.Totals.Flows)
 	}
 	// The process of ip becomes airtide's, and other tests may be recording.
-	if left := cgroupsLeft(t); strings.Contains(left+"\n", fmt.Sprintf("-%d\n", cmd.Process.Pid)) {
+	if left := cgroupsOf(t, func(pid int) bool { return pid == cmd.Process.Pid }); left != "" {
 		t.Errorf("cgroups left: %s", left)
 	}
 }
