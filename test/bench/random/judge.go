@@ -18,6 +18,9 @@ type outcome struct {
 	// index and defaultIndex are Jain's index of the rates as parts of the optimum, with and
 	// without agents: the index of airtimes, unless the wire or windows limit.
 	index, defaultIndex float64
+	// airtime and defaultAirtime are Jain's index of the airtimes that the goodputs need: goodput
+	// over standalone rate. If the wire or windows limit, that of the optimum is below 1, too.
+	airtime, defaultAirtime float64
 	// optimal is the total of the proportionally fair optimum, without loss by contention, as a
 	// part of the total without agents. If it is below 1, the default starves slow terminals.
 	optimal float64
@@ -51,6 +54,8 @@ func (c *cell) judge() (o outcome, err error) {
 	}
 	o.index = fairness.NormalisedJain(c.participants(o.with.Goodputs), c.participants(optimum))
 	o.defaultIndex = fairness.NormalisedJain(c.participants(o.without.Goodputs), c.participants(optimum))
+	o.airtime = fairness.Jain(c.participants(o.with.Airtimes))
+	o.defaultAirtime = fairness.Jain(c.participants(o.without.Airtimes))
 	var with, without time.Duration
 	for i, s := range c.scenario.Stations {
 		if !s.NoAgent {

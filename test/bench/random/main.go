@@ -2,7 +2,8 @@
 // sharing does in them. Agents are the real control and messages; the medium has every frame.
 //
 //	go run ./test/bench/random -cells 200 -page docs/results/random-cells.md
-//	go run ./test/bench/random -seed 17      # one cell, terminal by terminal
+//	go run ./test/bench/random -seed 17                 # one cell, terminal by terminal
+//	go run ./test/bench/random -seed 17 -lab cell.yaml  # that cell as an experiment with real TCP
 package main
 
 import (
@@ -29,6 +30,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "run one cell and show each terminal")
 	list := flag.Bool("list", false, "list all cells, one a line")
 	page := flag.String("page", "", "write a page here")
+	lab := flag.String("lab", "", "write the cell of -seed here, as an experiment for airtide lab run")
 	disable := flag.String("disable", "", "switch off rules of the control, such as small-start")
 	flag.Parse()
 	rules, err := control.ParseRules(*disable)
@@ -36,20 +38,31 @@ func main() {
 		fmt.Fprintln(os.Stderr, "random: -disable:", err)
 		os.Exit(2)
 	}
+	if *lab != "" && *seed == 0 {
+		fmt.Fprintln(os.Stderr, "random: -lab needs -seed")
+		os.Exit(2)
+	}
 	off = rules
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page, *list); err != nil {
+	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page, *lab, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "random:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page string, list bool) error {
+func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page, lab string, list bool) error {
 	if seed > 0 {
 		c, err := newCell(seed)
 		if err != nil {
 			return err
+		}
+		if lab != "" {
+			text, err := c.experiment()
+			if err != nil {
+				return err
+			}
+			return file.Write(lab, []byte(text), 0o644)
 		}
 		o, err := c.judge()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -27,8 +28,9 @@ func (o *outcome) print(out io.Writer) {
 			o.with.RTT95[i].Round(time.Millisecond), o.without.RTT95[i].Round(time.Millisecond), note)
 	}
 	w.Flush()
-	fmt.Fprintf(out, "total %.2f of the default, index %.3f (default %.3f), RTT p95 %.2f of the default\n",
-		o.total, o.index, o.defaultIndex, o.rtt)
+	fmt.Fprintf(out, "total %.2f of the default, index %.3f (default %.3f), "+
+		"airtime index %.3f (default %.3f), RTT p95 %.2f of the default\n",
+		o.total, o.index, o.defaultIndex, o.airtime, o.defaultAirtime, o.rtt)
 	for _, notice := range o.with.Notices {
 		fmt.Fprintln(out, notice)
 	}
@@ -36,8 +38,8 @@ func (o *outcome) print(out io.Writer) {
 
 // line is a cell in a line.
 func (o *outcome) line() string {
-	return fmt.Sprintf("%d total %.2f (optimum %.2f) index %.3f (default %.3f) rtt %.2f: %s",
-		o.cell.seed, o.total, o.optimal, o.index, o.defaultIndex, o.rtt, o.cell)
+	return fmt.Sprintf("%d total %.2f (optimum %.2f) index %.3f (default %.3f) airtime %.3f rtt %.2f: %s",
+		o.cell.seed, o.total, o.optimal, o.index, o.defaultIndex, o.airtime, o.rtt, o.cell)
 }
 
 // group is a part of the cells that the page shows in a row.
@@ -51,6 +53,13 @@ var groups = []group{
 	{"told, 1 or 2 without", func(o *outcome) bool { return !o.cell.measured && o.cell.foreign() > 0 }},
 	{"measured, all have agents", func(o *outcome) bool { return o.cell.measured && o.cell.foreign() == 0 }},
 	{"measured, 1 or 2 without", func(o *outcome) bool { return o.cell.measured && o.cell.foreign() > 0 }},
+}
+
+// directions are groups of the cells in which all terminals have agents.
+var directions = []group{
+	{"up", func(o *outcome) bool { return o.cell.foreign() == 0 && !o.cell.down }},
+	{"down", func(o *outcome) bool { return o.cell.foreign() == 0 && !o.cell.up }},
+	{"mixed", func(o *outcome) bool { return o.cell.foreign() == 0 && o.cell.up && o.cell.down }},
 }
 
 // pageOf is a page of Markdown about all cells.
@@ -67,37 +76,112 @@ from 2 to 200 ms, a wire from 50 Mbit/s to unlimited, access point queues of 50 
 to 4 flows each, up, down or mixed, and lose up to 30 %% of the reports.
 
 Total is the total goodput with agents as a part of the total without. If the total of the
-proportionally fair optimum is below 1, too, the default starves slow terminals. Index is Jain's
-index of the rates of terminals with agents as parts of the proportionally fair optimum. RTT is the
-greatest 95th percentile among terminals with agents as a part of that without.
+proportionally fair optimum is below 1, too, the default starves slow terminals: then no fair
+allocation can keep the default's total. Index is Jain's index of the rates of terminals with agents
+as parts of the proportionally fair optimum; airtime index is Jain's index of the airtimes that
+these rates need, which the optimum does not make equal if the wire limits. RTT is the greatest 95th
+percentile among terminals with agents as a part of that without.
 
 `, len(outcomes), int(measureFrom.Seconds()), int(measureTo.Seconds()))
-	b.WriteString("| rates | cells | total, median | optimum < 1 | " +
-		"total >= 1 | total >= 0.97 | least total | index, median | " +
-		"index >= 0.95 | index >= 0.90 | default index, median | RTT, median | RTT <= 1/2 |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, g := range groups {
-		var totals, optima, indices, defaults, rtts []float64
-		for i := range outcomes {
-			if o := &outcomes[i]; g.includes(o) {
-				totals, optima = append(totals, o.total), append(optima, o.optimal)
-				indices = append(indices, o.index)
-				defaults, rtts = append(defaults, o.defaultIndex), append(rtts, o.rtt)
-			}
-		}
-		if len(totals) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %d | %.2f | %s | %s | %s | %.2f | %.3f | %s | %s | %.3f | %.2f | %s |\n",
-			g.name, len(totals),
-			stats.Median(totals), percent(optima, func(x float64) bool { return x < 1 }),
-			atLeast(totals, 1), atLeast(totals, 0.97), slices.Min(totals),
-			stats.Median(indices), atLeast(indices, 0.95), atLeast(indices, 0.9), stats.Median(defaults),
-			stats.Median(rtts), percent(rtts, func(x float64) bool { return x <= 0.5 }))
-	}
+	table(&b, outcomes, groups)
+	b.WriteString("\nThe cells in which all have agents, by the directions of their flows:\n\n")
+	table(&b, outcomes, directions)
 	worst(&b, outcomes, "least total", func(o *outcome) float64 { return o.total })
 	worst(&b, outcomes, "least index", func(o *outcome) float64 { return o.index })
 	return b.String()
+}
+
+// row is a measure of the cells of a group.
+type row struct {
+	name  string
+	value func(cells []*outcome) string
+}
+
+func total(o *outcome) float64   { return o.total }
+func index(o *outcome) float64   { return o.index }
+func airtime(o *outcome) float64 { return o.airtime }
+
+// possible reports whether the optimum has the total of the default.
+func possible(o *outcome) bool { return o.optimal >= 1 }
+
+var rows = []row{
+	{"cells", func(cells []*outcome) string { return strconv.Itoa(len(cells)) }},
+	{"total, median", median(2, total)},
+	{"total, least", func(cells []*outcome) string { return fmt.Sprintf("%.2f", slices.Min(values(cells, total))) }},
+	{"total >= 1", part(all, func(o *outcome) bool { return o.total >= 1 })},
+	{"total >= 0.97", part(all, func(o *outcome) bool { return o.total >= 0.97 })},
+	{"optimum >= 1", part(all, possible)},
+	{"total >= 1, of cells with optimum >= 1", part(possible, func(o *outcome) bool { return o.total >= 1 })},
+	{"total >= 0.97, of cells with optimum >= 1", part(possible, func(o *outcome) bool { return o.total >= 0.97 })},
+	{"index, median", median(3, index)},
+	{"index, median by default", median(3, func(o *outcome) float64 { return o.defaultIndex })},
+	{"index >= 0.95", part(all, func(o *outcome) bool { return o.index >= 0.95 })},
+	{"index >= 0.90", part(all, func(o *outcome) bool { return o.index >= 0.9 })},
+	{"airtime index, median", median(3, airtime)},
+	{"airtime index, median by default", median(3, func(o *outcome) float64 { return o.defaultAirtime })},
+	{"airtime index >= 0.95", part(all, func(o *outcome) bool { return o.airtime >= 0.95 })},
+	{"airtime index >= 0.90", part(all, func(o *outcome) bool { return o.airtime >= 0.9 })},
+	{"RTT, median", median(2, func(o *outcome) float64 { return o.rtt })},
+	{"RTT <= 1/2", part(all, func(o *outcome) bool { return o.rtt <= 0.5 })},
+}
+
+// table has a row for each measure and a column for each group.
+func table(b *strings.Builder, outcomes []outcome, groups []group) {
+	head, line := "| ", "|---"
+	cells := make([][]*outcome, len(groups))
+	for i, g := range groups {
+		head += "| " + g.name + " "
+		line += "|---"
+		for k := range outcomes {
+			if g.includes(&outcomes[k]) {
+				cells[i] = append(cells[i], &outcomes[k])
+			}
+		}
+	}
+	fmt.Fprintf(b, "%s|\n%s|\n", head, line)
+	for _, r := range rows {
+		fmt.Fprintf(b, "| %s ", r.name)
+		for i := range groups {
+			text := "-"
+			if len(cells[i]) > 0 {
+				text = r.value(cells[i])
+			}
+			fmt.Fprintf(b, "| %s ", text)
+		}
+		b.WriteString("|\n")
+	}
+}
+
+func values(cells []*outcome, of func(*outcome) float64) (all []float64) {
+	for _, o := range cells {
+		all = append(all, of(o))
+	}
+	return all
+}
+
+func median(digits int, of func(*outcome) float64) func([]*outcome) string {
+	return func(cells []*outcome) string { return fmt.Sprintf("%.*f", digits, stats.Median(values(cells, of))) }
+}
+
+func all(*outcome) bool { return true }
+
+// part is the part of the cells in a base that hold, "-" if none is in it.
+func part(base, holds func(*outcome) bool) func([]*outcome) string {
+	return func(cells []*outcome) string {
+		n, of := 0, 0
+		for _, o := range cells {
+			if base(o) {
+				of++
+				if holds(o) {
+					n++
+				}
+			}
+		}
+		if of == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+	}
 }
 
 // worst lists the tenth of the cells in which a value is least, at most ten.
@@ -111,18 +195,4 @@ func worst(b *strings.Builder, outcomes []outcome, name string, value func(*outc
 	for _, o := range sorted[:min(10, (len(sorted)+9)/10)] {
 		fmt.Fprintf(b, "| %d | %.2f | %.3f | %.2f | %s |\n", o.cell.seed, o.total, o.index, o.rtt, o.cell)
 	}
-}
-
-func atLeast(values []float64, limit float64) string {
-	return percent(values, func(x float64) bool { return x >= limit })
-}
-
-func percent(values []float64, holds func(float64) bool) string {
-	n := 0
-	for _, v := range values {
-		if holds(v) {
-			n++
-		}
-	}
-	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(len(values)))
 }

@@ -5,6 +5,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"airtide/internal/cell/medium"
+	"airtide/internal/lab/plan"
 )
 
 func TestACellIsDrawnFromItsSeed(t *testing.T) {
@@ -40,6 +44,77 @@ func TestACellIsDrawnFromItsSeed(t *testing.T) {
 	}
 }
 
+// The experiment has the cell's terminals, rates, delays, queue, wire and flows.
+func TestTheExperimentIsTheCell(t *testing.T) {
+	for seed := uint64(1); seed <= 40; seed++ {
+		c, err := newCell(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.experiment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Read("random.yaml", []byte(text))
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		if len(p.Points) != 2 || len(p.Claims) != 3 {
+			t.Fatalf("seed %d: %d points and %d claims", seed, len(p.Points), len(p.Claims))
+		}
+		for i, point := range p.Points {
+			checkSetup(t, c, point.Setup, i == 1)
+		}
+	}
+}
+
+// checkSetup compares a point of the experiment to the cell.
+func checkSetup(t *testing.T, c *cell, setup *plan.Setup, sharing bool) {
+	t.Helper()
+	s := &c.scenario
+	wire := s.WireBps
+	if wire == 0 {
+		wire = 10e9
+	}
+	if setup.Cell.AP.Queue.Packets != s.APQueue || float64(setup.WireUp.Rate) != wire ||
+		len(setup.Terminals) != len(s.Stations) || (setup.Band == plan.Band24) != (s.Band == medium.Band2GHz) {
+		t.Fatalf("seed %d: queue %s, wire %s, band %s, %d terminals",
+			c.seed, setup.Cell.AP.Queue, setup.WireUp.Rate, setup.Band, len(setup.Terminals))
+	}
+	for i, station := range s.Stations {
+		got := setup.Terminals[i]
+		if got.Radio.PHY[0].PHY != station.PHYs[0].PHY {
+			t.Errorf("seed %d: %s has the PHY %+v instead of %+v", c.seed, got.Name, got.Radio.PHY, station.PHYs[0].PHY)
+		}
+		delay := time.Duration(got.Up[0].Line.Delay + got.Down[0].Line.Delay)
+		if (delay - 2*station.Delay).Abs() > 2*time.Microsecond {
+			t.Errorf("seed %d: %s has an RTT of %s instead of %s", c.seed, got.Name, delay, 2*station.Delay)
+		}
+		agent := sharing && !station.NoAgent
+		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.measured {
+			t.Errorf("seed %d: %s shares with %+v", c.seed, got.Name, got.Share)
+		}
+		wantDown, down, flows := 0, 0, 0
+		for _, f := range station.Flows {
+			if f.Download {
+				wantDown++
+			}
+		}
+		for _, f := range setup.Flows {
+			if f.From == got.Name {
+				flows += f.Flow.Parallel
+				if f.Flow.SendsBack() {
+					down += f.Flow.Parallel
+				}
+			}
+		}
+		if flows != len(station.Flows) || down != wantDown {
+			t.Errorf("seed %d: %s has %d flows, %d down, instead of %d and %d",
+				c.seed, got.Name, flows, down, len(station.Flows), wantDown)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	outcomes, err := judgeAll(t.Context(), 2, 1)
 	if err != nil {
@@ -51,7 +126,10 @@ func TestPage(t *testing.T) {
 		}
 	}
 	page := pageOf(outcomes)
-	for _, want := range []string{"2 random cells", "| measured, ", "## The cells of the least index\n", "| 1 | "} {
+	for _, want := range []string{
+		"2 random cells", "| measured, ", "| airtime index >= 0.95 |", "| up | down | mixed |",
+		"## The cells of the least index\n", "| 1 | ",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in\n%s", want, page)
 		}
