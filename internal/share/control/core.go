@@ -335,7 +335,7 @@ func (c *Core) isCoordinator(peers []message.Peer) bool {
 }
 
 // leadTime returns how long before a probe its announcement is sent, so that all peers receive it:
-// two reports, of which one may go at once.
+// two reports, of which one may go at once. It is not longer than reports can announce.
 func leadTime(in Inputs) time.Duration {
 	period := time.Duration(0)
 	for i := range in.Peers {
@@ -345,7 +345,7 @@ func leadTime(in Inputs) time.Duration {
 	if in.MayReportEarly {
 		reports = 1
 	}
-	return min(reports*period+100*time.Millisecond, max(period, message.LatestProbe-100*time.Millisecond))
+	return min(reports*period+100*time.Millisecond, message.LatestProbe-100*time.Millisecond)
 }
 
 func peersSend(peers []message.Peer) bool {

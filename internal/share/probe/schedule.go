@@ -32,8 +32,9 @@ const (
 	// holdBackShare is the part of the time for probes that hold terminals back. All terminals
 	// share it, so that a hostile member gains nothing from more sessions.
 	holdBackShare = 0.1
-	// holdBackSaved is the highest budget for these probes.
-	holdBackSaved = 3 * time.Second
+	// holdBackSaved is the highest budget for these probes: a dozen terminals measure their rates
+	// once.
+	holdBackSaved = 8 * time.Second
 	// gap is the least time between two probes. Windows and rates recover in it.
 	gap = 200 * time.Millisecond
 	// rttProbeReuse is how long the result of an RTT probe serves instead of another RTT probe.
