@@ -183,37 +183,6 @@ func (a *Applied) attach(d *sessionStore) error {
 	return nil
 }
 
-// Change replaces the settings on the same sockets and on new ones. A setting that becomes zero
-// stays on the sockets that have it until the tune ends. The minimum RTO cannot change between
-// values for sockets and values for routes.
-func (a *Applied) Change(ctx context.Context, to Settings) error {
-	if err := errors.Join(to.Check(), checkCongestionControl(to.CongestionControl)); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return fmt.Errorf("changing tune %s: it has ended", a.ID)
-	}
-	if to.MinRTOUs != 0 && (to.rtoMinByRoute() || a.session.Settings.rtoMinByRoute()) {
-		return errors.New("a minimum RTO by routes cannot be changed: undo, and apply anew")
-	}
-	d, s, err := openSession(ctx, a.options.BPFFS, a.ID)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	a.session = s
-	if err := a.configure(to); err != nil {
-		return err
-	}
-	a.session.Settings = to
-	if err := d.write(a.session); err != nil {
-		return err
-	}
-	return a.apply(ctx, d)
-}
-
 // Close restores all previous values, unless the tune is to be kept.
 func (a *Applied) Close() error {
 	if a.options.Keep {

@@ -123,38 +123,6 @@ func TestTooManyTunesOfOneSocket(t *testing.T) {
 	}
 }
 
-func TestChangeSetsOtherValuesAndTheOldOneComesBack(t *testing.T) {
-	mount := bpffs(t)
-	n := network(t)
-	conn, _ := n.Connect(cubic)
-	before := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
-	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
-	if err := a.Change(t.Context(), lowat(6000)); err != nil {
-		t.Fatal(err)
-	}
-	fresh, _ := n.Connect(cubic)
-	r := mustReport(t, a)
-	if v := of(t, r, conn).value(t, "notsent_lowat_bytes"); v.Now != int64(6000) || !v.OK || v.Before != int64(before) {
-		t.Errorf("reported as %+v", v)
-	}
-	if v := of(t, r, fresh).value(t, "notsent_lowat_bytes"); v.Now != int64(6000) || !v.OK {
-		t.Errorf("a new one as %+v", v)
-	}
-	if r.Counts.Matched != 2 || r.Settings.NotSentLowatBytes != 6000 {
-		t.Errorf("%+v", r)
-	}
-	if err := a.Change(t.Context(), Settings{CwndMaxPackets: 1}); err == nil {
-		t.Error("bad settings are taken")
-	}
-	mustClose(t, a)
-	if got := testnet.Option(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT); got != before {
-		t.Errorf("it is %d, and was %d", got, before)
-	}
-	if err := a.Change(t.Context(), lowat(6000)); err == nil {
-		t.Error("one that has ended is changed")
-	}
-}
-
 // A tune that another process has undone is over; its own end finds nothing to do.
 func TestUndoneBySomebodyElse(t *testing.T) {
 	mount := bpffs(t)

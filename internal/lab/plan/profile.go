@@ -8,13 +8,6 @@ import (
 	"airtide/experiments"
 )
 
-// Profile is a file of the terminals folder: the values of a device and their sources.
-type Profile struct {
-	Title   string   `json:"title" jsonschema:"The device and its system."`
-	Sources []string `json:"sources" jsonschema:"Where the values come from."`
-	Terminal
-}
-
 // profiles returns the embedded files as trees. They are parsed once.
 var profiles = sync.OnceValues(func() (map[string]*node, error) {
 	trees := map[string]*node{}
@@ -44,20 +37,6 @@ func ProfileNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// ReadProfile returns the profile with a name.
-func ReadProfile(name string) (Profile, error) {
-	names := ProfileNames()
-	trees, _ := profiles()
-	tree, ok := trees[name]
-	if !ok {
-		return Profile{}, Problems{{Position{name, 1, 1}, "", "no profile of this name", oneOf(name, names)}}
-	}
-	var p Profile
-	var problems Problems
-	(&decoder{&problems}).value(tree, "", reflect.ValueOf(&p).Elem())
-	return p, problems.err()
 }
 
 // serverFields are the fields that a server takes from a profile. A server has no radio.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
 		t.Fatalf("the profiles are %v", got)
 	}
 	for _, name := range want {
-		p, err := ReadProfile(name)
+		p, err := readProfile(name)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
@@ -34,11 +35,11 @@ func TestEveryProfileIsReadAndSaysItsSources(t *testing.T) {
 	}
 	// Miki et al. 2010, table 2.
 	for name, most := range map[string]Size{"android-x86-2010": 110208, "ubuntu-9.10": 1966080} {
-		if p, _ := ReadProfile(name); p.ReceiveBuffer != (Buffer{4095, 87380, most}) {
+		if p, _ := readProfile(name); p.ReceiveBuffer != (Buffer{4095, 87380, most}) {
 			t.Errorf("%s receives into %+v", name, p.ReceiveBuffer)
 		}
 	}
-	if _, err := ReadProfile("pixle4"); err == nil || !strings.Contains(err.Error(), "did you mean pixel4?") {
+	if _, err := readProfile("pixle4"); err == nil || !strings.Contains(err.Error(), "did you mean pixel4?") {
 		t.Errorf("a wrong name gave %v", err)
 	}
 }
@@ -90,4 +91,25 @@ flows:
 		!strings.Contains(err.Error(), "terminals.phone.radio.phy_rate") {
 		t.Errorf("a standard without the profile's rate gave %v", err)
 	}
+}
+
+// profileFile is a file of the terminals folder: the values of a device and their sources.
+type profileFile struct {
+	Title   string   `json:"title" jsonschema:"The device and its system."`
+	Sources []string `json:"sources" jsonschema:"Where the values come from."`
+	Terminal
+}
+
+// readProfile returns the profile with a name.
+func readProfile(name string) (profileFile, error) {
+	names := ProfileNames()
+	trees, _ := profiles()
+	tree, ok := trees[name]
+	if !ok {
+		return profileFile{}, Problems{{Position{name, 1, 1}, "", "no profile of this name", oneOf(name, names)}}
+	}
+	var p profileFile
+	var problems Problems
+	(&decoder{&problems}).value(tree, "", reflect.ValueOf(&p).Elem())
+	return p, problems.err()
 }

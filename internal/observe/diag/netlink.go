@@ -175,14 +175,3 @@ func errorIn(body []byte) error {
 		return fmt.Errorf("sock_diag refused the request: %w", unix.Errno(n))
 	}
 }
-
-// Probe says whether inet_diag for TCP is there, by one request.
-func Probe() error {
-	c, err := open()
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	_, err = c.dump(dumpRequest(nil), func(int64, []byte) error { return nil })
-	return err
-}

@@ -284,9 +284,3 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		}
 	}
 }
-
-func TestProbeFindsInetDiag(t *testing.T) {
-	if err := Probe(); err != nil {
-		t.Error(err)
-	}
-}

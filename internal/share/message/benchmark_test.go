@@ -26,7 +26,7 @@ func BenchmarkReceive(b *testing.B) {
 			}
 		}
 	})
-	junk := append(header{k.Tag(), 99, 99}.append(nil), make([]byte, 121)...)
+	junk := append(header{k.Tag(), 99, 99}.appendAs(nil, magic), make([]byte, 121)...)
 	b.Run("wrong_key", func(b *testing.B) {
 		b.ReportAllocs()
 		now := y.nowNs

@@ -70,7 +70,7 @@ func TestAMillionHostileDatagramsChangeNothing(t *testing.T) {
 		case 0:
 			return from, rubbish(random.IntN(1500))
 		case 1: // a header of the cell
-			return from, append(header{tag, random.Uint64(), random.Uint32()}.append(nil), rubbish(121)...)
+			return from, append(header{tag, random.Uint64(), random.Uint32()}.appendAs(nil, magic), rubbish(121)...)
 		case 2: // a session that is there, a number to come
 			d := slices.Clone(latest)
 			binary.LittleEndian.PutUint32(d[atSequence:], random.Uint32())
@@ -203,7 +203,7 @@ func TestAFloodFromOneAddressStarvesNoOther(t *testing.T) {
 	k := cellkey.New()
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	tag := k.Tag()
-	junk := append(header{tag, 99, 99}.append(nil), make([]byte, 121)...)
+	junk := append(header{tag, 99, 99}.appendAs(nil, magic), make([]byte, 121)...)
 	now := int64(0)
 	opened := 0
 	for range 100 {
@@ -229,7 +229,7 @@ func TestAFloodFromManyAddressesDoesNotAffectPeers(t *testing.T) {
 	a, b := newAgent(k, 1, 0), newAgent(k, 2, 0)
 	acquaint(t, a, b, 0)
 	tag := k.Tag()
-	junk := append(header{tag, 99, 99}.append(nil), make([]byte, 121)...)
+	junk := append(header{tag, 99, 99}.appendAs(nil, magic), make([]byte, 121)...)
 	now, opened := int64(0), 0
 	for i := range 100 {
 		now += 200 * ms

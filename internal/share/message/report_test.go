@@ -200,7 +200,7 @@ func TestReportsOfTheFirstMinorVersionAreRead(t *testing.T) {
 	k := cellkey.New()
 	d := seal(nil, newSealer(k, 5), header{k.Tag(), 5, 6},
 		append(first[:lengthSize+firstFieldsSize:lengthSize+firstFieldsSize], 0, 0))
-	if got, err := Open(k, d); err != nil || len(d) != shortest || got.MaxKbps != r.MaxKbps {
+	if got, err := openReport(k, d); err != nil || len(d) != shortest || got.MaxKbps != r.MaxKbps {
 		t.Errorf("%d bytes opened: %+v, %v", len(d), got, err)
 	}
 }

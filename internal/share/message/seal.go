@@ -50,8 +50,6 @@ type header struct {
 	sequence uint32
 }
 
-func (h header) append(dst []byte) []byte { return h.appendAs(dst, magic) }
-
 func (h header) appendAs(dst []byte, kind byte) []byte {
 	dst = append(dst, kind, Version)
 	dst = append(dst, h.tag[:]...)
@@ -106,26 +104,4 @@ func sealAs(dst []byte, kind byte, to *sealer, h header, body []byte) []byte {
 // open appends the decrypted body of a datagram.
 func open(dst []byte, by *sealer, datagram []byte) ([]byte, error) {
 	return by.open(dst, datagram[:headerSize], datagram[headerSize:])
-}
-
-// Open decodes a single datagram. It cannot detect replays, so agents use a Receiver. Open is for
-// tools that show the traffic of a network.
-func Open(k cellkey.Key, datagram []byte) (Report, error) {
-	h, err := parseHeader(datagram)
-	if err != nil {
-		return Report{}, err
-	}
-	if h.tag != k.Tag() {
-		return Report{}, errOtherCell
-	}
-	plain, err := open(nil, newSealer(k, h.session), datagram)
-	if err != nil {
-		return Report{}, err
-	}
-	b, err := decodeBody(plain)
-	if err != nil {
-		return Report{}, err
-	}
-	b.report.Session, b.report.Sequence = h.session, h.sequence
-	return b.report, nil
 }
