@@ -158,5 +158,11 @@ func exportTrace(
 		x.Abort()
 		return err
 	}
-	return x.Close()
+	if err := x.Close(); err != nil {
+		return err
+	}
+	if out != "-" {
+		t.Notef("wrote %s", strings.Join(x.Paths(), ", "))
+	}
+	return nil
 }

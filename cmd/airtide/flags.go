@@ -65,12 +65,16 @@ func (f *outputFlags) create() (*os.File, error) {
 	return file, err
 }
 
-// writeOrPrint writes the file, or standard output if the path is "-".
+// writeOrPrint writes the file and names it, or writes to standard output if the path is "-".
 func (f *outputFlags) writeOrPrint(t *terminal.Terminal, data []byte) error {
 	if f.path == "-" {
 		return t.Print(data)
 	}
-	return f.write(data)
+	if err := f.write(data); err != nil {
+		return err
+	}
+	t.Notef("wrote %s", f.path)
+	return nil
 }
 
 // write makes the file with its content. It leaves no half of it.

@@ -57,7 +57,8 @@ the recording, as fast as possible.`,
 			}
 			o := screen.Options{
 				Interval: interval, Once: once, Events: events, Sort: order,
-				Filter: screen.Filter{Text: find, HideIdle: idle}, Output: t.Out, Width: t.Width,
+				Filter: screen.Filter{Text: find, HideIdle: idle}, Chosen: source.selectionFlags.String(),
+				Output: t.Out, Width: t.Width,
 			}
 			if len(args) > 0 {
 				chosen, err := (&recordedFlags{selectionFlags: source.selectionFlags}).filter()

@@ -30,6 +30,7 @@ func (f *recordedFlags) register(cmd *cobra.Command) {
 // recordedFilter chooses flows of a recording.
 type recordedFilter struct {
 	filter.Filter
+	given   string   // the flags
 	cgroups []string // paths, names or ids; of the recording, not of this host
 	words   []string // in lower case
 }
@@ -44,7 +45,11 @@ func (f *recordedFlags) filter() (recordedFilter, error) {
 	if err != nil {
 		return recordedFilter{}, usageError{err}
 	}
-	return recordedFilter{shared, f.cgroups, strings.Fields(strings.ToLower(f.find))}, nil
+	given := f.selectionFlags.String()
+	if f.find != "" {
+		given = strings.TrimSpace(fmt.Sprintf("%s --find %q", given, units.Printable(f.find)))
+	}
+	return recordedFilter{shared, given, f.cgroups, strings.Fields(strings.ToLower(f.find))}, nil
 }
 
 func (f *recordedFilter) empty() bool { return f.Empty() && len(f.cgroups)+len(f.words) == 0 }
@@ -92,7 +97,7 @@ func (f *recordedFilter) flows(ctx context.Context, r *reading) ([]tcp.FlowID, e
 		}
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("%s: none of %s matches the filter", r.path, units.Count(len(chosen.seen), "flow"))
+		return nil, fmt.Errorf("%s: none of %s matches %s", r.path, units.Count(len(chosen.seen), "flow"), f.given)
 	}
 	slices.Sort(ids)
 	return ids, nil

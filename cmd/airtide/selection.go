@@ -8,6 +8,7 @@ import (
 
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/sockets/owner"
+	"airtide/internal/units"
 
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,29 @@ func (f *selectionFlags) register(cmd *cobra.Command, what string) {
 	_ = cmd.RegisterFlagCompletionFunc("netns", completeNetNS)
 }
 
+// String is the flags as they were given, in a fixed order.
+func (f *selectionFlags) String() string {
+	var words []string
+	for _, given := range f.given() {
+		for _, value := range given.values {
+			words = append(words, "--"+given.flag+" "+value)
+		}
+	}
+	return units.Printable(strings.Join(words, " "))
+}
+
+// givenFlag is a flag with its values.
+type givenFlag struct {
+	flag   string
+	values []string
+}
+
+func (f *selectionFlags) given() []givenFlag {
+	return []givenFlag{
+		{"port", f.ports}, {"host", f.hosts}, {"process", f.processes}, {"cgroup", f.cgroups}, {"netns", f.netns},
+	}
+}
+
 // completeNetNS completes the names of `ip netns`.
 func completeNetNS(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 	all, _, err := owner.ListNetNS()
@@ -46,10 +70,7 @@ func completeNetNS(*cobra.Command, []string, string) (names []string, _ cobra.Sh
 // filter reads the flags. A flag that is given but empty is refused: it would select everything.
 func (f *selectionFlags) filter() (filter.Filter, error) {
 	var out filter.Filter
-	for _, given := range []struct {
-		flag   string
-		values []string
-	}{{"port", f.ports}, {"host", f.hosts}, {"process", f.processes}, {"cgroup", f.cgroups}, {"netns", f.netns}} {
+	for _, given := range f.given() {
 		if given.values != nil && (len(given.values) == 0 || slices.Contains(given.values, "")) {
 			return out, fmt.Errorf("--%s: it is empty, which would select everything: leave it out if that is meant",
 				given.flag)

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -39,7 +40,7 @@ func OpenCell(arg string) (*CellFile, error) {
 
 // find returns the text of a file or of an experiment that comes with airtide.
 func find(arg string) ([]byte, error) {
-	data, err := os.ReadFile(arg)
+	data, err := readStart(arg)
 	if err == nil {
 		return data, nil
 	}
@@ -55,5 +56,18 @@ func find(arg string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is neither a file nor an experiment that comes with airtide%s: "+
 			"airtide lab list shows them", arg, near)
 	}
-	return nil, fmt.Errorf("reading an experiment: %w", err)
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return nil, fmt.Errorf("%s: %w, expected %s", arg, err, wanted)
+}
+
+// readStart reads no more of a file than shows that it is too large.
+func readStart(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }

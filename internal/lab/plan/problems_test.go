@@ -487,8 +487,8 @@ func TestFilesThatAreNoExperiments(t *testing.T) {
 		"no flows":      {"name: x\nterminals:\n  a:\n", "found no flows, expected one"},
 		"deep":          {strings.Repeat("[", 10000), "found invalid YAML: "},
 		"deep blocks":   {strings.Repeat("- ", 10000), "found invalid YAML: "},
-		"large":         {strings.Repeat("# long\n", 100_000), "found 700000 bytes, expected at most 262144"},
-		"binary":        {"\x00\x01\x02", "found invalid YAML: "},
+		"large":         {strings.Repeat("# long\n", 100_000), "found more than 262144 bytes, expected an experiment"},
+		"binary":        {"\x00\x01\x02", "found a binary file, expected an experiment"},
 		"billion laugh": {"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "found the anchor &a"},
 		"complex key":   {"? [a, b]\n: c\n", "as a name, expected a word"},
 	} {

@@ -71,12 +71,28 @@ func (n *node) describe() string {
 	return n.kind.String()
 }
 
+// wanted describes the files that this package reads.
+const wanted = "an experiment or a cell in YAML"
+
+// otherKind describes data that is no experiment and no cell; "" if it may be one.
+func otherKind(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x89ATR")):
+		return "a recording (airtide info shows it)"
+	case bytes.IndexByte(data, 0) >= 0:
+		return "a binary file"
+	case len(data) > maxFileBytes:
+		return fmt.Sprintf("more than %d bytes", maxFileBytes)
+	}
+	return ""
+}
+
 // parse reads YAML into nodes. It refuses anchors, aliases, tags, merge keys and several documents,
 // because they make values hard to locate or to limit. Profiles and sweeps replace them.
 func parse(file string, data []byte) (*node, error) {
 	start := Position{file, 1, 1}
-	if len(data) > maxFileBytes {
-		return nil, Problems{{start, "", fmt.Sprintf("%d bytes", len(data)), fmt.Sprintf("at most %d", maxFileBytes)}}
+	if found := otherKind(data); found != "" {
+		return nil, Problems{{start, "", found, wanted}}
 	}
 	empty := Problems{{start, "", "an empty file", "an experiment"}}
 	var document yaml.Node

@@ -3,12 +3,16 @@ package screen
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // Clock reads the clock of the samples (CLOCK_MONOTONIC nanoseconds) and the wall clock.
@@ -46,6 +50,8 @@ type Options struct {
 	Events bool
 	Sort   Sort
 	Filter Filter
+	// Chosen names the flags by which the source chooses flows; empty if it shows all.
+	Chosen string
 	// Clock is SystemClock unless given.
 	Clock Clock
 	// Input and Output are stdin and stdout unless given.
@@ -81,8 +87,35 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 		}
 		first = false
 		nowNs, wall := o.Clock()
-		return WriteTable(o.Output, wall, t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter), o.Width)
+		s, rows := t.Status(nowNs), t.Rows(nowNs, o.Sort, o.Filter)
+		if err := WriteTable(o.Output, wall, s, rows, o.Width); err != nil || len(rows) > 0 {
+			return err
+		}
+		_, err := fmt.Fprintln(o.Output, terminal.Wrap("# "+o.emptyText(s.Source, s.Flows), o.Width, 2))
+		return err
 	})
+}
+
+// emptyText says why a table of so many flows has no row, and what would show one.
+func (o *Options) emptyText(source string, flows int) string {
+	of := ""
+	if o.Chosen != "" {
+		of = " of " + o.Chosen
+	}
+	switch {
+	case flows > 0 && o.Filter.Text != "":
+		return fmt.Sprintf("none of %s matches --find %q: try fewer words", units.Count(flows, "flow"),
+			units.Printable(o.Filter.Text))
+	case flows > 0:
+		return "all flows are idle: leave out --hide-idle to show them"
+	case o.Player != nil:
+		return "no connection" + of + " until then"
+	}
+	text := "no connection" + of + " was seen"
+	if strings.HasPrefix(source, "bpf") {
+		text += ": one shows once a segment arrives; try a longer --interval, or --source diag for idle ones"
+	}
+	return text
 }
 
 // JSONLines writes, once per interval, a line of type "status" and one of type "flow" for each

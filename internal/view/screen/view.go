@@ -170,6 +170,8 @@ func (m *ui) emptyText() string {
 	switch {
 	case len(m.all) == 0 && m.ended:
 		return "no connection was seen"
+	case len(m.all) == 0 && m.o.Chosen != "":
+		return "no connection of " + units.Printable(m.o.Chosen) + " seen yet"
 	case len(m.all) == 0:
 		return "no connection seen yet; a per-ACK source shows one as soon as a segment arrives"
 	case m.filter.Text == "":
