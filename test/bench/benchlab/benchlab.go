@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,8 +31,27 @@ type Lab struct {
 // Report runs an experiment of experiments/, or does what an earlier run has left over, and reads
 // its result. With an error there may be a report all the same, of the runs that are finished.
 func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
-	args := []string{"lab", "run", name, "-o", l.Results}
-	dir, err := l.begun(name)
+	text, err := experiments.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.report(ctx, name, name+experiments.Ending, text)
+}
+
+// ReportFile does the same for a file, whose name is the experiment's.
+func (l *Lab) ReportFile(ctx context.Context, path string) (*show.Report, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return l.report(ctx, path, path, text)
+}
+
+// report runs the experiment that `lab run` knows by an argument and that a file has as its text.
+func (l *Lab) report(ctx context.Context, arg, file string, text []byte) (*show.Report, error) {
+	name := strings.TrimSuffix(filepath.Base(file), experiments.Ending)
+	args := []string{"lab", "run", arg, "-o", l.Results}
+	dir, err := l.begun(name, file, text)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +81,12 @@ func (l *Lab) Report(ctx context.Context, name string) (*show.Report, error) {
 
 // begun returns the folder of the latest result, if the present experiment can go on with its
 // finished runs, or nothing. The folder then has the present file of the experiment.
-func (l *Lab) begun(name string) (string, error) {
+func (l *Lab) begun(name, file string, text []byte) (string, error) {
 	dir, err := result.Latest(l.Results, name)
 	if err != nil {
 		return "", nil // there is none
 	}
-	text, err := experiments.Read(name)
-	if err != nil {
-		return "", err
-	}
-	now, err := plan.Read(name+experiments.Ending, text)
+	now, err := plan.Read(file, text)
 	if err != nil {
 		return "", err
 	}

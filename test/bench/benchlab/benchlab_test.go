@@ -42,7 +42,7 @@ func TestBegunResult(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			dir, err := lab.begun(name)
+			dir, err := lab.begun(name, name+experiments.Ending, text)
 			if err != nil || (dir == f.Dir) != c.fits || !c.fits && dir != "" {
 				t.Errorf("the result to go on with is %q, %v", dir, err)
 			}

@@ -9,7 +9,7 @@ import (
 
 // experiment is the cell as an experiment for `airtide lab run`, with and without agents, over the
 // time of virtual time. A lab cannot lose reports alone, so it leaves out their loss.
-func (c *cell) experiment() (string, error) {
+func (c *cell) experiment(repeats int) (string, error) {
 	s := &c.scenario
 	var b, terminals, rtts, flows strings.Builder
 	var agents, judged []string
@@ -70,7 +70,9 @@ notes: >
   the cell loses them (in virtual time, %.0f %% more are lost).
 duration: %.0f s
 warmup: %.0f s
-repeats: 3
+repeats: %d
+at_once: 2
+lag_limit: 5 ms
 
 terminals:
 %s
@@ -82,7 +84,7 @@ cell:
   ap: {discipline: fifo, queue: %d packets}
 
 path:
-`, c.seed, c.seed, c.seed, 100*s.ReportLoss, measureTo.Seconds(), measureFrom.Seconds(),
+`, c.seed, c.seed, c.seed, 100*s.ReportLoss, measureTo.Seconds(), measureFrom.Seconds(), repeats,
 		terminals.String(), band, s.APQueue)
 	wire := s.WireBps
 	if wire == 0 {

@@ -4,6 +4,7 @@
 //	go run ./test/bench/random -cells 200 -page docs/results/random-cells.md
 //	go run ./test/bench/random -seed 17                 # one cell, terminal by terminal
 //	go run ./test/bench/random -seed 17 -lab cell.yaml  # that cell as an experiment with real TCP
+//	go run ./test/bench/random -real 24 -airtide ./airtide -page PAGE
 package main
 
 import (
@@ -19,18 +20,32 @@ import (
 
 	"airtide/internal/share/control"
 	"airtide/internal/sys/file"
+	"airtide/test/bench/benchlab"
 )
 
 // off are the rules that are switched off in all cells.
 var off []control.Rule
 
+// options are the flags.
+type options struct {
+	cells, real   int
+	first, seed   uint64
+	page, lab     string
+	airtide, keep string
+	list          bool
+}
+
 func main() {
-	cells := flag.Int("cells", 100, "how many cells")
-	first := flag.Uint64("first", 1, "seed of the first cell")
-	seed := flag.Uint64("seed", 0, "run one cell and show each terminal")
-	list := flag.Bool("list", false, "list all cells, one a line")
-	page := flag.String("page", "", "write a page here")
-	lab := flag.String("lab", "", "write the cell of -seed here, as an experiment for airtide lab run")
+	o := options{}
+	flag.IntVar(&o.cells, "cells", 100, "how many cells")
+	flag.Uint64Var(&o.first, "first", 1, "seed of the first cell")
+	flag.Uint64Var(&o.seed, "seed", 0, "run one cell and show each terminal")
+	flag.BoolVar(&o.list, "list", false, "list all cells, one a line")
+	flag.StringVar(&o.page, "page", "", "write a page here")
+	flag.StringVar(&o.lab, "lab", "", "write the cell of -seed here, as an experiment for airtide lab run")
+	flag.IntVar(&o.real, "real", 0, "run as many cells with real TCP, about 45 s each; it goes on after Ctrl-C")
+	flag.StringVar(&o.airtide, "airtide", "./airtide", "the binary that runs them")
+	flag.StringVar(&o.keep, "results", "results", "folder of their results")
 	disable := flag.String("disable", "", "switch off rules of the control, such as small-start")
 	flag.Parse()
 	rules, err := control.ParseRules(*disable)
@@ -38,54 +53,68 @@ func main() {
 		fmt.Fprintln(os.Stderr, "random: -disable:", err)
 		os.Exit(2)
 	}
-	if *lab != "" && *seed == 0 {
+	if o.lab != "" && o.seed == 0 {
 		fmt.Fprintln(os.Stderr, "random: -lab needs -seed")
 		os.Exit(2)
 	}
 	off = rules
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *cells, *first, *seed, *page, *lab, *list); err != nil {
+	if err := run(ctx, os.Stdout, &o); err != nil {
 		fmt.Fprintln(os.Stderr, "random:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, cells int, first, seed uint64, page, lab string, list bool) error {
-	if seed > 0 {
-		c, err := newCell(seed)
-		if err != nil {
-			return err
-		}
-		if lab != "" {
-			text, err := c.experiment()
-			if err != nil {
-				return err
-			}
-			return file.Write(lab, []byte(text), 0o644)
-		}
-		o, err := c.judge()
-		if err != nil {
-			return err
-		}
-		o.print(out)
-		return nil
+func run(ctx context.Context, out io.Writer, o *options) error {
+	if o.seed > 0 {
+		return runOne(out, o.seed, o.lab)
 	}
-	outcomes, err := judgeAll(ctx, cells, first)
+	var text string
+	if o.real > 0 {
+		page, err := runReal(ctx, &benchlab.Lab{Airtide: o.airtide, Results: o.keep}, o.real, o.first)
+		if err != nil {
+			return err
+		}
+		text = page
+	} else {
+		outcomes, err := judgeAll(ctx, o.cells, o.first)
+		if err != nil {
+			return err
+		}
+		if o.list {
+			for i := range outcomes {
+				fmt.Fprintln(out, outcomes[i].line())
+			}
+		}
+		text = pageOf(outcomes)
+	}
+	if o.page == "" {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	return file.Write(o.page, []byte(text), 0o644)
+}
+
+// runOne runs the cell of a seed and shows it, or writes it as an experiment.
+func runOne(out io.Writer, seed uint64, lab string) error {
+	c, err := newCell(seed)
 	if err != nil {
 		return err
 	}
-	if list {
-		for i := range outcomes {
-			fmt.Fprintln(out, outcomes[i].line())
+	if lab != "" {
+		text, err := c.experiment(3)
+		if err != nil {
+			return err
 		}
+		return file.Write(lab, []byte(text), 0o644)
 	}
-	text := pageOf(outcomes)
-	if page == "" {
-		_, err = io.WriteString(out, text)
+	o, err := c.judge()
+	if err != nil {
 		return err
 	}
-	return file.Write(page, []byte(text), 0o644)
+	o.print(out)
+	return nil
 }
 
 // judgeAll runs cells side by side, in order of their seeds in the result.

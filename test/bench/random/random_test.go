@@ -9,6 +9,7 @@ import (
 
 	"airtide/internal/cell/medium"
 	"airtide/internal/lab/plan"
+	"airtide/internal/lab/result"
 )
 
 func TestACellIsDrawnFromItsSeed(t *testing.T) {
@@ -51,7 +52,7 @@ func TestTheExperimentIsTheCell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := c.experiment()
+		text, err := c.experiment(3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,5 +139,46 @@ func TestPage(t *testing.T) {
 	outcomes[0].print(&text)
 	if !strings.Contains(text.String(), "seed 1: ") || strings.Count(text.String(), "\n") < 4 {
 		t.Error(text.String())
+	}
+}
+
+// A run's measurements of flows become those of terminals.
+func TestResultWithRealTCP(t *testing.T) {
+	c, err := newCell(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goodput := result.Measurement{Of: []string{"up1", "down1", "up2"}, Each: result.Values{1, 2, 4}}
+	rtt := result.Measurement{Of: []string{"up1", "down1"}, Each: result.Values{30, 50}}
+	r := &result.Result{Measurements: map[string]result.Measurement{"goodput": goodput, "rtt_p95": rtt}}
+	got, err := c.resultOf(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := c.scenario.Standalone(c.scenario.Stations[1].PHYs[0].PHY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Goodputs[0] != 3e6 || got.Goodputs[1] != 4e6 || got.Total != 7e6 || got.Airtimes[1] != 4e6/alone ||
+		got.RTT95[0] != 50*time.Millisecond {
+		t.Errorf("%+v", got)
+	}
+	delete(r.Measurements, "rtt_p95")
+	if _, err := c.resultOf(r); err == nil || !strings.Contains(err.Error(), "rtt_p95") {
+		t.Error(err)
+	}
+}
+
+func TestPageOfRealTCP(t *testing.T) {
+	c, err := newCell(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := outcome{cell: c, total: 1.5, index: 0.9, rtt: 0.1}
+	page := pageOfReal([]pair{{outcome{cell: c, total: 1.25}, o}}, []string{"seed 9: too fast"})
+	for _, want := range []string{"| 3 | 1.50 (1.25) | 0.900 (0.000) |", "- seed 9: too fast\n", "\n1 of the [random"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in\n%s", want, page)
+		}
 	}
 }
