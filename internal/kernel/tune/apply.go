@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -37,6 +38,7 @@ type Applied struct {
 	session  *session
 	options  Options
 	links    []link.Link
+	alive    *os.File          // locks the tune's folder
 	errors   map[string]string // by route
 	closed   bool
 	stop     context.CancelFunc
@@ -78,7 +80,7 @@ func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, 
 	if a.programs, err = load(d.storage, &s); err != nil {
 		return nil, err
 	}
-	if a.session, err = d.begin(s, to, o.Keep); err != nil {
+	if a.session, a.alive, err = d.begin(s, to, o.Keep); err != nil {
 		a.programs.close()
 		return nil, err
 	}
@@ -231,4 +233,5 @@ func (a *Applied) letGo() {
 		_ = l.Close()
 	}
 	a.programs.close()
+	_ = a.alive.Close()
 }

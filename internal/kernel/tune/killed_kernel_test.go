@@ -93,6 +93,31 @@ func TestUndoAfterAKill(t *testing.T) {
 	}
 }
 
+// A process that is number 1 of its PID namespace is not taken for number 1 of the machine.
+func TestAProcessInItsOwnPIDNamespace(t *testing.T) {
+	mount := bpffs(t)
+	n := network(t)
+	tuner := startIn(
+		t, n.Client, syscall.CLONE_NEWPID, "tuner",
+		order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}),
+	)
+	id := tuner.line()
+	shows := func(running bool, state string) {
+		t.Helper()
+		all, err := Show(t.Context(), mount)
+		if err != nil || len(all) != 1 || all[0].ID != id || all[0].Running != running || all[0].State() != state {
+			t.Errorf("shown are %+v, %v; want %q", all, err, state)
+		}
+	}
+	shows(true, "until process 1 ends, or airtide tune undo "+id)
+	_ = tuner.cmd.Process.Kill()
+	_ = tuner.cmd.Wait()
+	shows(false, "left by process 1, which was killed: airtide tune undo or the next tune restores all")
+	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 1 || done[0].ID != id {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
 func TestInterruptTakesBack(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)

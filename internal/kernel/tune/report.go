@@ -155,6 +155,7 @@ func Show(ctx context.Context, bpffs string) ([]Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.Running = d.running(s)
 		reports = append(reports, *r)
 	}
 	return reports, nil
@@ -164,7 +165,7 @@ func report(
 	ctx context.Context, k *kernel, p *programs, counts *ebpf.Map, s *session, failed map[string]string,
 ) (*Report, error) {
 	r := &Report{
-		ID: s.ID, PID: s.PID, Running: s.running(), Keep: s.Keep, Begun: s.Begun, Selection: s.Selection,
+		ID: s.ID, PID: s.PID, Running: true, Keep: s.Keep, Begun: s.Begun, Selection: s.Selection,
 		Settings: s.Settings,
 		Sockets:  []Socket{},
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,14 @@ type other struct {
 // start starts the test binary in a role on a host.
 func start(t *testing.T, h *testnet.Host, role string, attributes ...string) *other {
 	t.Helper()
+	return startIn(t, h, 0, role, attributes...)
+}
+
+// startIn is start in new namespaces.
+func startIn(t *testing.T, h *testnet.Host, namespaces uintptr, role string, attributes ...string) *other {
+	t.Helper()
 	o := &other{t: t, cmd: exec.Command("/proc/self/exe")}
+	o.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces}
 	o.cmd.Env = append(append(os.Environ(), plays+"="+role, "GODEBUG=multipathtcp=0"), attributes...)
 	o.cmd.Stderr = os.Stderr
 	in, err := o.cmd.StdinPipe()

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -25,12 +24,10 @@ import (
 
 // session is the state of a tune for other processes, as JSON in a map in the tune's folder.
 type session struct {
-	ID  string `json:"id"`
-	PID int    `json:"pid"`
-	// Started is the start time of the process. It distinguishes the process from a later one with
-	// the same PID.
-	Started uint64    `json:"started"`
-	Begun   time.Time `json:"begun"`
+	ID string `json:"id"`
+	// PID is in the PID namespace of the process, so only people look for it.
+	PID   int       `json:"pid"`
+	Begun time.Time `json:"begun"`
 	// the same by CLOCK_BOOTTIME, which orders sessions whatever the wall clock does
 	BootNs    int64     `json:"begun_boot_ns"`
 	Keep      bool      `json:"keep"`
@@ -46,25 +43,9 @@ func (s *session) number() uint64 {
 	return n
 }
 
-// running reports whether the process of the tune still exists.
-func (s *session) running() bool {
-	started, err := processStart(s.PID)
-	return err == nil && started == s.Started
-}
-
-// processStart reads when a process started, in ticks after boot: field 22 of /proc/PID/stat, the
-// 20th behind the name.
-func processStart(pid int) (uint64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	return strconv.ParseUint(fields[19], 10, 64)
-}
+// running reports whether the process of the tune still exists. The process locks the tune's folder
+// while it runs, which is certain also across PID namespaces.
+func (d *sessionStore) running(s *session) bool { return lock.Held(d.path(s, "")) }
 
 // sessionStore is the locked folder of all tunes on the BPF file system. Only one process changes
 // it at a time.
@@ -273,17 +254,12 @@ func (d *sessionStore) write(s *session) error {
 	return m.Put(uint32(0), value)
 }
 
-// begin makes the folder of a new session.
-func (d *sessionStore) begin(sel Selection, to Settings, keep bool) (*session, error) {
-	started, err := processStart(os.Getpid())
-	if err != nil {
-		return nil, fmt.Errorf("reading when this process started: %w", err)
-	}
+// begin makes the folder of a new session, which the file locks until it is closed.
+func (d *sessionStore) begin(sel Selection, to Settings, keep bool) (*session, *os.File, error) {
 	var boot unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // cannot fail: Linux has it since 2.6.39
 	s := &session{
-		PID: os.Getpid(), Started: started, Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel,
-		Settings: to,
+		PID: os.Getpid(), Begun: time.Now(), BootNs: boot.Nano(), Keep: keep, Selection: sel, Settings: to,
 	}
 	for {
 		var random [8]byte
@@ -293,14 +269,24 @@ func (d *sessionStore) begin(sel Selection, to Settings, keep bool) (*session, e
 			continue
 		}
 		s.ID = fmt.Sprintf("%x", n)
-		err := os.Mkdir(filepath.Join(d.folder, s.ID), 0o700)
+		err := os.Mkdir(d.path(s, ""), 0o700)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("remembering the tune: %w", err)
+			return nil, nil, fmt.Errorf("remembering the tune: %w", err)
 		}
-		return s, d.write(s)
+		alive, err := os.Open(d.path(s, ""))
+		if err == nil {
+			err = lock.TryFile(alive)
+		}
+		if err == nil {
+			err = d.write(s)
+		}
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("remembering the tune: %w", err), alive.Close(), d.end(s))
+		}
+		return s, alive, nil
 	}
 }
 

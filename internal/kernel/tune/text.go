@@ -145,11 +145,11 @@ func (r *Report) Failed() bool {
 func (r *Report) State() string {
 	switch {
 	case r.Keep:
-		return "kept"
+		return "kept until airtide tune undo " + r.ID
 	case r.Running:
-		return fmt.Sprintf("until process %d ends", r.PID)
+		return fmt.Sprintf("until process %d ends, or airtide tune undo %s", r.PID, r.ID)
 	}
-	return fmt.Sprintf("left by process %d, which was killed", r.PID)
+	return fmt.Sprintf("left by process %d, which was killed: airtide tune undo or the next tune restores all", r.PID)
 }
 
 // WriteText prints what was undone.

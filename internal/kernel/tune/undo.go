@@ -41,12 +41,12 @@ func UndoAll(ctx context.Context, bpffs string, running bool) ([]Undone, error) 
 		return nil, err
 	}
 	defer d.close()
-	return d.undoThose(ctx, k, func(s *session) bool { return running || s.Keep || !s.running() })
+	return d.undoThose(ctx, k, func(s *session) bool { return running || s.Keep || !d.running(s) })
 }
 
 // removeDead undoes the tunes of killed processes.
 func (d *sessionStore) removeDead(ctx context.Context, k *kernel) ([]Undone, error) {
-	return d.undoThose(ctx, k, func(s *session) bool { return !s.Keep && !s.running() })
+	return d.undoThose(ctx, k, func(s *session) bool { return !s.Keep && !d.running(s) })
 }
 
 func (d *sessionStore) undoThose(ctx context.Context, k *kernel, which func(*session) bool) (done []Undone, err error) {
