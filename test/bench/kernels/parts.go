@@ -49,7 +49,6 @@ var parts = []part{
 				"TestOpenAndCloseAreSeenWithTheirReason",
 				"TestKernelFilterAgreesWithFilterMatch",
 				"TestBBRShowsItsPrivateState",
-				"TestProbeFindsInetDiag",
 				"TestListenersAreNoFlows",
 			},
 		}, {script: recorded("--source diag --poll 10ms"), says: []string{"^source inet_diag", "^lost records +-$"}}},
