@@ -1,4 +1,3 @@
-// Package scenario makes inputs for the control of the sharing agent: a cell whose terminals run it
-// in a closed loop, and random inputs without any loop. Tests use it to compare, to check
-// properties, and to find out which constants matter.
+// Package scenario makes random inputs for the control of the sharing agent, for tests of its
+// properties and of its recordings. Package simulate has cells in a closed loop.
 package scenario

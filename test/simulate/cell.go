@@ -26,6 +26,8 @@ type Config struct {
 	StepEvery time.Duration
 	// Change, if not nil, changes the configuration of all agents.
 	Change func(*control.Config)
+	// Watch, if not nil, is called when an agent begins. What it returns is called after each step.
+	Watch func(terminal int, c control.Config) func(now time.Duration, in control.Inputs, out control.Outputs)
 	// Measure, if not nil, is called with each piece of work of an agent, and does it.
 	Measure func(terminal int, work func())
 }

@@ -25,8 +25,9 @@ type Scenario struct {
 	ReportLoss float64
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
-	// Change, if not nil, changes the configuration of all agents.
+	// Change and Watch are those of [Config].
 	Change func(*control.Config)
+	Watch  func(terminal int, c control.Config) func(now time.Duration, in control.Inputs, out control.Outputs)
 }
 
 // ScenarioStation is a terminal of a scenario. Without flows it has one upload.
@@ -85,7 +86,7 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		Seed: s.Seed, Band: s.Band, WireBps: s.WireBps, Delay: s.Delay, APQueue: s.APQueue,
 		SingleFrames: s.SingleFrames, Marked: true,
 	}
-	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change}
+	c := Config{Seed: s.Seed, Loss: s.ReportLoss, Change: s.Change, Watch: s.Watch}
 	for i := range s.Stations {
 		station := &s.Stations[i]
 		if len(station.PHYs) == 0 {

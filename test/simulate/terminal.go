@@ -19,6 +19,7 @@ type terminal struct {
 	receiver *message.Receiver // nil while it does not participate
 	sender   *message.Sender
 	core     *control.Core
+	watch    func(now time.Duration, in control.Inputs, out control.Outputs) // may be nil
 
 	flows   []terminalFlow
 	bits    float64 // since the last State
@@ -74,6 +75,9 @@ func (t *terminal) join() {
 		c.config.Change(&config)
 	}
 	t.core = control.New(config)
+	if c.config.Watch != nil {
+		t.watch = c.config.Watch(t.number, config)
+	}
 	t.out = control.Outputs{Report: t.core.FirstReport(t.radio())}
 	t.scheduleReport()
 	// Agents do not step at the same moment.
@@ -264,6 +268,9 @@ func (t *terminal) step() {
 		in.MayReportEarly = t.sender.MaySendEarly()
 		t.out = t.core.Step(c.now, in)
 	})
+	if t.watch != nil {
+		t.watch(c.now, in, t.out)
+	}
 	if t.out.Reason == "" {
 		t.share, t.boundAt = t.out.View.ShareBps, c.now
 	}

@@ -3,10 +3,12 @@ package control_test
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"airtide/internal/cell/medium"
 	"airtide/internal/share/allocate"
 	"airtide/internal/share/control"
 	"airtide/internal/share/flow"
@@ -14,6 +16,7 @@ import (
 	"airtide/internal/share/probe"
 	"airtide/internal/tcp"
 	"airtide/test/scenario"
+	"airtide/test/simulate"
 )
 
 // text returns outputs as JSON, with times from an origin. JSON has no NaN and no infinity, so such
@@ -72,24 +75,93 @@ func TestOutputsFollowFromInputs(t *testing.T) {
 	}
 }
 
-// A whole cell does not depend on the time 0 either.
+// watch is called when an agent of a cell begins. What it returns is called after each step.
+type watch = func(terminal int, c control.Config) func(now time.Duration, in control.Inputs, out control.Outputs)
+
+// runCell runs a random cell in a closed loop. Its terminals know or measure their rate, join and
+// leave, send or receive, need less than their share, have no agent, or send false reports.
+func runCell(t *testing.T, seed uint64, length time.Duration, w watch) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 11))
+	s := simulate.Scenario{
+		Seed: seed, WireBps: []float64{0, 100e6, 20e6 + 100e6*r.Float64()}[r.IntN(3)],
+		Delay:      []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond}[r.IntN(3)],
+		ReportLoss: 0.2 * r.Float64(), SingleFrames: r.IntN(6) == 0, Watch: w,
+	}
+	rates := []float64{866.7, 433.3, 65}
+	for range 2 + r.IntN(4) {
+		station := simulate.ScenarioStation{
+			PHYs: []medium.RateFrom{{PHY: phy(t, rates[r.IntN(3)])}}, Measured: r.IntN(2) == 0,
+			NoAgent: r.IntN(8) == 0, Flows: make([]simulate.ScenarioFlow, 1+r.IntN(2)),
+		}
+		if r.IntN(3) == 0 { // its rate changes
+			station.PHYs = append(station.PHYs, medium.RateFrom{
+				FromNs: r.Int64N(int64(length)), PHY: phy(t, rates[r.IntN(3)]),
+			})
+		}
+		for k := range station.Flows {
+			station.Flows[k].Download = r.IntN(4) == 0
+			if r.IntN(4) == 0 {
+				station.Flows[k].DemandBps = 1e6 * float64(1+r.IntN(20))
+			}
+		}
+		if r.IntN(4) == 0 {
+			station.Joins = time.Duration(r.Int64N(int64(length)))
+			station.Leaves = station.Joins + time.Duration(r.Int64N(int64(length)))
+		}
+		if r.IntN(12) == 0 {
+			station.Claims = func(report *message.Report) {
+				report.MaxKbps, report.MaxSource, report.ApplicationLimited = 1_000_000, message.Configured, false
+				report.ForeignQueues = r.IntN(3) == 0
+				if r.IntN(4) == 0 {
+					report.Probe = message.ProbeIn(message.ProbeKind(1+r.IntN(3)), 0, 800*time.Millisecond)
+				}
+			}
+		}
+		s.Stations = append(s.Stations, station)
+	}
+	cell, err := s.NewCell(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell.Until(length)
+}
+
+// phy returns a rate of 802.11ac in Mbit/s.
+func phy(t *testing.T, mbps float64) medium.PHY {
+	t.Helper()
+	width, streams := 80, 2
+	switch mbps {
+	case 433.3:
+		streams = 1
+	case 65:
+		width, streams = 20, 1
+	}
+	p, err := medium.AtRate(medium.Std11ac, width, streams, mbps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// An agent of a cell decides the same at another time.
 func TestCellsDoNotDependOnTheTime(t *testing.T) {
-	run := func(seed uint64, begin time.Duration) (all []string) {
-		cell := scenario.NewCell(seed, begin, func(_ int, c control.Config) scenario.Step {
-			core := control.New(c)
-			return func(now time.Duration, in control.Inputs) control.Outputs {
-				out := core.Step(now, in)
-				all = append(all, text(t, out, begin))
-				return out
+	const later = time.Hour
+	for seed := range uint64(6) {
+		runCell(t, seed, 10*time.Second, func(terminal int, c control.Config) func(
+			time.Duration, control.Inputs, control.Outputs,
+		) {
+			shifted := control.New(c)
+			return func(now time.Duration, in control.Inputs, out control.Outputs) {
+				in.Peers = slices.Clone(in.Peers)
+				for i := range in.Peers {
+					in.Peers[i].HeardNs += int64(later)
+				}
+				if got, want := text(t, shifted.Step(now+later, in), later), text(t, out, 0); got != want {
+					t.Fatalf("seed %d, terminal %d at %s: an hour later\n%s\nwant\n%s", seed, terminal, now, got, want)
+				}
 			}
 		})
-		cell.Run(20 * time.Second)
-		return all
-	}
-	for seed := range uint64(12) {
-		if a, b := run(seed, 0), run(seed, time.Hour); !slices.Equal(a, b) {
-			t.Errorf("seed %d: a cell of another time decides something else", seed)
-		}
 	}
 }
 
@@ -144,7 +216,7 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 }
 
 func TestBounds(t *testing.T) {
-	probes := map[message.ProbeKind]int{}
+	probes, inCells := map[message.ProbeKind]int{}, map[message.ProbeKind]int{}
 	for seed := range uint64(200) {
 		walk, config := scenario.NewWalk(seed, 0)
 		if config.Policy == control.EqualCapPolicy {
@@ -165,28 +237,26 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	for seed := range uint64(30) {
-		cell := scenario.NewCell(seed, 0, func(_ int, c control.Config) scenario.Step {
-			core := control.New(c)
+	for seed := range uint64(12) {
+		runCell(t, seed, 20*time.Second, func(_ int, _ control.Config) func(
+			time.Duration, control.Inputs, control.Outputs,
+		) {
 			var ownUntil time.Duration
-			return func(now time.Duration, in control.Inputs) control.Outputs {
-				out := core.Step(now, in)
+			return func(now time.Duration, in control.Inputs, out control.Outputs) {
 				if out.Probe.Kind == message.RateProbe {
 					ownUntil = max(ownUntil, out.Probe.End)
 				}
 				checkBounds(t, in, out, now <= ownUntil)
-				probes[out.View.Probe]++
-				return out
+				inCells[out.View.Probe]++
 			}
 		})
-		cell.Run(30 * time.Second)
 		if t.Failed() {
 			t.Fatalf("cell %d", seed)
 		}
 	}
 	for _, kind := range []message.ProbeKind{message.RateProbe, message.RTTProbe, message.ReleaseProbe} {
-		if probes[kind] < 20 {
-			t.Errorf("only %d steps in probes of kind %v", probes[kind], kind)
+		if probes[kind] < 20 || inCells[kind] < 20 {
+			t.Errorf("only %d and %d steps in probes of kind %v", probes[kind], inCells[kind], kind)
 		}
 	}
 }
