@@ -21,7 +21,7 @@ const (
 	capBPF         capability = unix.CAP_BPF     // Linux 5.8
 )
 
-const rootRemedy = "run as root, or give the binary the capability with setcap"
+const rootRemedy = "run as root, or give the binary the right with setcap"
 
 // capabilityTable lists the capabilities that matter here, with the verbs that need them.
 var capabilityTable = []struct {
@@ -101,7 +101,7 @@ func capabilityChecks() []check {
 			probe: func(m *machine) finding {
 				switch {
 				case !m.has(c.number):
-					return missing("this process does not have it")
+					return missing("this process does not have it: " + c.loss)
 				case m.effective&(1<<c.number) == 0:
 					return ok("included in cap_sys_admin")
 				}

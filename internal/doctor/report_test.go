@@ -90,11 +90,12 @@ func TestTextSaysEverythingOnce(t *testing.T) {
 	text := plainText.String()
 	for _, want := range []string{
 		"Linux 6.1.0 x86_64, Debian, 2 CPUs, 2.0 GiB, root\n",
-		"  ready       doctor, info, export, plot: needs nothing of the kernel\n",
+		"  ready       doctor, info, export, plot, packets, fairness: needs nothing of the kernel\n",
 		"  degraded    monitor, record by source diag: polled by inet_diag",
 		"  cannot run  cc, tune, share\n              - btf: BPF programs cannot be adapted to this kernel (remedy: " +
 			"a kernel with CONFIG_DEBUG_INFO_BTF=y",
-		"              - cap_sys_ptrace: the processes of other users are not named",
+		"              - lacks the rights cap_sys_ptrace\n",
+		"  rights      remedy: run as root, or give the binary the right with setcap\n",
 		"              - not tested: tcp_probe\n",
 		"\nkernel\n  missing  btf                    detail of btf\n",
 		"  ok       inet_diag\n",

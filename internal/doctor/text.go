@@ -42,6 +42,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 		m.KernelRelease, m.Architecture, m.Distribution, m.CPUs, float64(m.MemoryBytes)/(1<<30), user)
 
 	fmt.Fprintln(out, paint(bold, "verbs"))
+	rights := false
 	for _, alike := range r.alike() {
 		v := alike[0]
 		names := make([]string, len(alike))
@@ -53,6 +54,10 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 		for _, line := range r.lackLines(v.Lacks) {
 			fmt.Fprintf(out, "  %10s  - %s\n", "", line)
 		}
+		rights = rights || slices.ContainsFunc(v.Lacks, r.isRight)
+	}
+	if rights {
+		fmt.Fprintf(out, "  rights      remedy: %s\n", rootRemedy)
 	}
 	for _, g := range groups {
 		fmt.Fprintf(out, "\n%s\n", paint(bold, string(g)))
@@ -104,12 +109,21 @@ func (v *VerbResult) note() string {
 	return " by source " + string(v.Way) + ": " + v.Loss
 }
 
-// lackLines describes the loss and the remedy of each lack. Untested checks share the last line.
+// isRight reports whether a lack is a missing capability.
+func (r *Report) isRight(l Lack) bool {
+	c, _ := r.Check(l.Check)
+	return c.Group == groupPrivileges && l.Status == Missing
+}
+
+// lackLines describes the loss and the remedy of each lack. Missing capabilities share the first
+// line, because their group describes them, and untested checks share the last.
 func (r *Report) lackLines(lacks []Lack) []string {
-	var lines, untried []string
+	var lines, rights, untried []string
 	for _, l := range lacks {
 		c, _ := r.Check(l.Check)
 		switch {
+		case r.isRight(l):
+			rights = append(rights, l.Check)
 		case l.Status == Unknown:
 			untried = append(untried, l.Check)
 		case c.Remedy == "":
@@ -117,6 +131,9 @@ func (r *Report) lackLines(lacks []Lack) []string {
 		default:
 			lines = append(lines, l.Check+": "+l.Loss+" (remedy: "+c.Remedy+")")
 		}
+	}
+	if len(rights) > 0 {
+		lines = slices.Insert(lines, 0, "lacks the rights "+strings.Join(rights, ", "))
 	}
 	if len(untried) > 0 {
 		lines = append(lines, "not tested: "+strings.Join(untried, ", "))

@@ -13,6 +13,8 @@ const (
 	Info     Verb = "info"
 	Export   Verb = "export"
 	Plot     Verb = "plot"
+	Packets  Verb = "packets"
+	Fairness Verb = "fairness"
 	Cell     Verb = "cell"
 	Lab      Verb = "lab"
 	CC       Verb = "cc"
@@ -60,6 +62,8 @@ var verbTable = []verb{
 	{name: Info, built: true},
 	{name: Export, built: true},
 	{name: Plot, built: true},
+	{name: Packets, built: true},
+	{name: Fairness, built: true},
 	{name: Cell, built: true},
 	{name: Lab, built: true},
 	{name: CC, built: true, ways: []wayOf{{bpf, ""}}},
