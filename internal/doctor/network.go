@@ -2,38 +2,22 @@ package doctor
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/thread"
 )
 
 // inScratchNamespace runs a trial on a thread in a new network namespace, which ends with the trial
-// and has only a loopback device. If the thread cannot return to its old namespace, it ends with
-// its goroutine.
+// and has only a loopback device.
 func inScratchNamespace(trial func() error) error {
-	outcome := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		home, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			runtime.UnlockOSThread()
-			outcome <- fmt.Errorf("opening the network namespace: %w", err)
-			return
-		}
-		defer unix.Close(home)
+	return thread.Do(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			runtime.UnlockOSThread()
-			outcome <- fmt.Errorf("making a network namespace: %w", err)
-			return
+			return fmt.Errorf("making a network namespace: %w", err)
 		}
-		err = trial()
-		if unix.Setns(home, unix.CLONE_NEWNET) == nil {
-			runtime.UnlockOSThread()
-		}
-		outcome <- err
-	}()
-	return <-outcome
+		return trial()
+	})
 }
 
 // linkTable lists the virtual links that are tried.
