@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -38,6 +39,8 @@ type EmulatedConfig struct {
 	// Radios are the terminals' radios, one after another over time. Radios of 802.11b, g and a
 	// send single frames.
 	Radios [][]medium.RateFrom
+	// Aggregation limits A-MPDUs; the zero value is without limit.
+	Aggregation medium.Aggregation
 	// SingleFrames says that no radio has A-MPDUs.
 	SingleFrames bool
 	// Flows are the flows. Without any each terminal has one upload.
@@ -124,7 +127,7 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	for _, f := range c.Flows {
 		e.flows = append(e.flows, emulatedFlow{EmulatedFlow: f})
 	}
-	aggregation := medium.Aggregation{Bytes: 1 << 20}
+	aggregation := cmp.Or(c.Aggregation, medium.Aggregation{Bytes: 1 << 20})
 	if c.SingleFrames {
 		aggregation = medium.Aggregation{}
 	}
