@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"io"
 	"slices"
@@ -29,6 +30,24 @@ var topics = []topic{
 	{"filters", "the flags that select connections and samples", printFilters},
 	{"units", "rates, sizes, durations and shares in flags and files", printUnits},
 	{"exit-codes", "the exit statuses of all verbs", printStatuses},
+	{"security", "what needs root, which files are secret, what undoes each change", printText("security")},
+	{"services", "the sharing agent and its hub as services: key, addresses, start, stop", printText("services")},
+}
+
+// topicTexts are the topics that no table of the program describes.
+//
+//go:embed topics
+var topicTexts embed.FS
+
+// printText prints a topic of topicTexts.
+func printText(name string) func(*terminal.Terminal) error {
+	return func(t *terminal.Terminal) error {
+		text, err := topicTexts.ReadFile("topics/" + name + ".txt")
+		if err != nil {
+			return err
+		}
+		return t.Print([]byte(terminal.WrapHelp(string(text), t.Width)))
+	}
 }
 
 // helpFunc prints the help of a verb, broken between words to fit the terminal.
@@ -204,16 +223,15 @@ type section struct {
 	words []tcp.Word
 }
 
-// printSections prints sections with an empty line between them. Names stand in one column.
+// printSections prints sections with an empty line between them. Names of a section stand in one
+// column.
 func printSections(t *terminal.Terminal, sections ...section) error {
 	var b strings.Builder
-	longest := 0
-	for _, s := range sections {
+	for i, s := range sections {
+		longest := 0
 		for _, w := range s.words {
 			longest = max(longest, len(w.Name))
 		}
-	}
-	for i, s := range sections {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -224,5 +242,5 @@ func printSections(t *terminal.Terminal, sections ...section) error {
 			fmt.Fprintf(&b, "  %-*s  %s\n", longest, w.Name, w.Doc)
 		}
 	}
-	return t.PrintWrapped(b.String(), longest+4)
+	return t.Print([]byte(terminal.WrapHelp(b.String(), t.Width)))
 }

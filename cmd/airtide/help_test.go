@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"airtide/internal/kernel/timewarp"
 	"airtide/internal/lab/result"
 	"airtide/internal/recording/trace"
+	"airtide/internal/share/link"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/tcp"
 	"airtide/internal/view/capture"
@@ -243,5 +245,65 @@ func TestRecordingsAreCalledAlikeEverywhere(t *testing.T) {
 	}
 	if found < 20 {
 		t.Errorf("%d recordings were found", found)
+	}
+}
+
+// A verb that needs root stands below that heading in help security, and another verb above it.
+func TestHelpSecurityAgreesWithTheVerbs(t *testing.T) {
+	without, with, found := strings.Cut(mustRun(t, "help", "security"), "With root")
+	with, _, ended := strings.Cut(with, "Files:")
+	if !found || !ended {
+		t.Fatal("help security has no such headings")
+	}
+	eachVerb(t, func(t *testing.T, verb *cobra.Command, path []string, row faultRow) {
+		if len(path) == 0 || path[0] == "completion" || path[0] == "help" || path[0] == "lab" && len(path) > 2 {
+			return
+		}
+		switch {
+		case verb.HasSubCommands() && row.root == "", verb.Name() == "build":
+			return // a group, or a verb that writes into the folder of the kernel
+		case slices.Contains(row.flags, "--dry-run"):
+			row.root = "without the flag"
+		}
+		text := without
+		if row.root != "" {
+			text = with
+		}
+		name := strings.Join(path, " ")
+		if !regexp.MustCompile(`(?m)^  (.*, )?(`+name+`|`+path[0]+`)(,|  )`).MatchString(text) &&
+			!regexp.MustCompile(`(?m)^  `+path[0]+` (.*, )?`+verb.Name()+`(,|  )`).MatchString(text) {
+			t.Errorf("airtide %s: the topic does not agree with its row, which has %q", name, row.root)
+		}
+	})
+}
+
+func TestHelpServicesNamesThePort(t *testing.T) {
+	if out := mustRun(t, "help", "services"); !strings.Contains(out, fmt.Sprintf("UDP %d ", link.Port)) {
+		t.Errorf("the port is not %d in\n%s", link.Port, out)
+	}
+	for _, unit := range []string{"airtide-share.service", "airtide-share-hub.service"} {
+		name := strings.TrimSuffix(unit, ".service")
+		if unitOfSystemd(t, unit) == "" || !strings.Contains(mustRun(t, "help", "services"), "  "+name+" ") {
+			t.Errorf("the topic does not name %s", name)
+		}
+	}
+}
+
+// The help of share status explains each column of its table.
+func TestHelpOfShareStatusNamesTheColumns(t *testing.T) {
+	var table strings.Builder
+	if err := (&statusfeed.Report{}).Table(&table, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	help := mustRun(t, "share", "status", "--help")
+	title, _, _ := strings.Cut(table.String()[strings.Index(table.String(), "terminal  "):], "\n")
+	names := regexp.MustCompile(" {2,}").Split(strings.TrimSpace(title), -1)
+	for _, name := range names[1:] {
+		if !regexp.MustCompile(`(?m)^  (.*, )?` + name + `(,|$|  )`).MatchString(help) {
+			t.Errorf("the column %q is not explained", name)
+		}
+	}
+	if len(names) < 10 {
+		t.Errorf("the columns are %q", names)
 	}
 }

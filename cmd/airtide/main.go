@@ -102,7 +102,8 @@ func newRoot(t *terminal.Terminal) *cobra.Command {
   airtide fairness 30 28 9 8 --max 400,500,50,50
                                             judge how terminals share: indices, distance from the optimum
 
-Topics: airtide help fields, events, filters, units, exit-codes. airtide help topics lists them.`,
+Topics: airtide help fields, events, filters, units, exit-codes, security, services. The command
+airtide help topics lists them.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -16,8 +16,7 @@ func newShare(t *terminal.Terminal) *cobra.Command {
 deliver. Each terminal keeps its congestion windows within its share of the airtime and of the wire.
 All of them have the same key.
 
-docs/design/sharing.md explains how shares are computed, and docs/reference/share-messages.md the
-messages.`,
+airtide help services says how to run it at each boot, and how to stop it.`,
 		Example: `  airtide share key -o cell.key                 once; give it to every terminal
   airtide share run --key cell.key --interface wlan0
   airtide share status --watch                  the state of the agents on this machine`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"airtide/internal/view/terminal"
@@ -29,7 +30,15 @@ or when they have been silent for a second, nothing is bounded. When the agent e
 ends, everything is restored. Needs root.
 
 The rate that this terminal reaches alone decides its share of the airtime. Set it by --max-rate.
-Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is measured.`,
+Otherwise it follows from the PHY rate that nl80211 reports; without Wi-Fi it is measured.
+
+--phy-file names a file in which another program keeps the PHY rate if nl80211 does not report it;
+it is read twice a second. Write a new file and rename it. A rate of 0 means none; "bssid" and
+"frequency_mhz" may be added:
+
+  ` + radio.FileExample + `
+
+The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 		Example: `  airtide share run --key cell.key --interface wlan0 --max-rate 400Mbit
   airtide share run --key cell.key --peer 192.168.1.20 --peer 192.168.1.21   if the access point blocks multicast
   airtide share run --key cell.key --peer 192.168.1.2      address of a running airtide share hub

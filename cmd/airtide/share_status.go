@@ -29,6 +29,19 @@ the rates that they reach alone and that they deliver, the share of the agent, t
 cell, whether windows are bounded and if not why, and the fate of received datagrams. With --watch
 the table is updated until Ctrl-C. Needs root.
 
+The columns, with - for an unknown or unlimited value:
+
+  state         observing (bounds nothing), controlling, released (bounds did not help), leaving
+  PHY           rate of the terminal's radio
+  alone, by     rate that it reaches alone, and the source: configured, phy or measured
+  share         rate to which its windows are bounded
+  up, down      payload that it sends and receives now
+  demand        highest rate that it needs
+  min RTT, RTT  smallest and present round-trip time
+  sent again    segments sent again since its agent began
+  reorder, local, dup ACK, timeout
+                its errors by kind since then (airtide help events)
+
 The exit status is 1 if no agent runs here or if an agent does not answer within a second.`,
 		Example: `  airtide share status
   airtide share status --watch --interval 5s

@@ -58,8 +58,8 @@ func (f *Flags) Register(fl *pflag.FlagSet) {
 		"0 maximises the total, 1 is proportional fairness, inf is max-min fairness")
 	fl.Var(units.RateFlag(&f.MulticastRate), "multicast-rate",
 		"rate at which the access point sends multicast (default 6Mbit above 2.4 GHz, otherwise 1Mbit)")
-	fl.StringVar(&f.PHYFile, "phy-file", f.PHYFile, "file with the current PHY rate, if nl80211 does not report it "+
-		"(docs/design/sharing.md); read twice a second")
+	fl.StringVar(&f.PHYFile, "phy-file", f.PHYFile, "file with the current PHY rate, if nl80211 does not report it; "+
+		"see above")
 	fl.BoolVar(&f.SingleFrames, "single-frames", f.SingleFrames,
 		"the radio does not aggregate frames (802.11a, b, g); on Wi-Fi, nl80211 reports it")
 	fl.StringVar(&f.Source, "source", f.Source, "source of samples: auto, bpf or diag")

@@ -29,6 +29,12 @@ type RateFile struct {
 	FrequencyMHz int    `json:"frequency_mhz,omitempty"`
 }
 
+// FileExample is the content of a PHY rate file, for help texts.
+const FileExample = `{"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`
+
+// Standards are the standards that a PHY rate file can name, in order.
+func Standards() []string { return slices.Sorted(maps.Keys(standards)) }
+
 // maxFileSize is the greatest size of the file, in bytes.
 const maxFileSize = 4096
 
@@ -50,9 +56,7 @@ func parse(text []byte) (PHY, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
-		return PHY{}, fmt.Errorf(
-			`%w: want JSON such as {"phy_rate_bps": 866700000, "standard": "802.11ac", "streams": 2}`, err,
-		)
+		return PHY{}, fmt.Errorf("%w: want JSON such as %s", err, FileExample)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return PHY{}, errors.New("there is more than one JSON object")
@@ -60,9 +64,7 @@ func parse(text []byte) (PHY, error) {
 	generation, known := standards[t.Standard]
 	switch {
 	case !known:
-		return PHY{}, fmt.Errorf(
-			"standard is %q: want one of %s", t.Standard, strings.Join(slices.Sorted(maps.Keys(standards)), ", "),
-		)
+		return PHY{}, fmt.Errorf("standard is %q: want one of %s", t.Standard, strings.Join(Standards(), ", "))
 	case t.PHYRateBps < 0 || t.PHYRateBps > 0 && t.PHYRateBps < 1e5 || t.PHYRateBps > 1e11:
 		return PHY{}, fmt.Errorf(
 			"phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps,
