@@ -30,7 +30,8 @@ func mustBounder(t *testing.T, name string) *Bounder {
 	return b
 }
 
-// One flow's story, as the monitor records it.
+// A bound holds, keeps ssthresh, and lets the flow grow again once it is lifted. The monitor
+// records the flow.
 func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
@@ -40,40 +41,39 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	this := Socket(testnet.Cookie(t, client))
 	const some = 512 << 10
 
-	// Slow start, and a loss that gives the flow an ssthresh to lose.
+	// A loss ends slow start and sets ssthresh. On a busy machine the kernel may undo the
+	// reduction.
 	var free *unix.TCPInfo
-	// on a machine that stands still the reduction may be undone
 	for try := 0; try < 3 && (free == nil || free.Snd_ssthresh >= unset); try++ {
 		n.Client.Out.DropData(100, 1)
 		testnet.MustSend(t, client, server, some)
 		free = testnet.Info(t, client)
 	}
 	if free.Snd_ssthresh >= unset || free.Snd_ssthresh < 20 {
-		t.Fatalf("the loss left ssthresh at %d", free.Snd_ssthresh)
+		t.Fatalf("ssthresh after a loss: got %d, want at least 20", free.Snd_ssthresh)
 	}
 
 	const upper = 8
 	b.must(t, this, 0, upper)
 	samples := recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
-	// A sample is what was there before its ACK: the first may show the window before the bound.
+	// A sample shows the state before its ACK: the first may show the window before the bound.
 	if _, high, counted := extremes(samples[1:]); high > upper || counted < 20 {
-		t.Errorf("bounded to %d the window reaches %d (%d ACKs)", upper, high, counted)
+		t.Errorf("bounded: largest cwnd %d in %d ACKs, want at most %d in at least 20", high, counted, upper)
 	}
 	if now := testnet.Info(t, client); now.Snd_ssthresh < free.Snd_ssthresh {
-		t.Errorf("the bound takes ssthresh from %d to %d", free.Snd_ssthresh, now.Snd_ssthresh)
+		t.Errorf("bounded: ssthresh %d, want at least %d", now.Snd_ssthresh, free.Snd_ssthresh)
 	}
 
 	b.must(t, this, 0, 0)
 	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	if _, high, _ := extremes(samples); high < int64(free.Snd_ssthresh) {
-		t.Errorf("lifted, the window reaches %d, and ssthresh was %d", high, free.Snd_ssthresh)
+		t.Errorf("lifted: largest cwnd %d, want at least ssthresh, %d", high, free.Snd_ssthresh)
 	}
-	// Slow start: as many packets more as are acknowledged. One packet more in each round trip
-	// would take several times as many as are allowed here, and a machine that has no time for the
-	// sender may need some more than doubling does.
+	// In slow start the window doubles each round trip. Congestion avoidance would take several
+	// times the limit. The limit leaves room for a busy machine.
 	rounds := roundsUntil(samples, int64(free.Snd_ssthresh))
 	if rounds > int(free.Snd_ssthresh)/4 {
-		t.Errorf("lifted, the window needs %d round trips from %d to %d", rounds, upper, free.Snd_ssthresh)
+		t.Errorf("lifted: cwnd grew from %d to %d in %d round trips, want slow start", upper, free.Snd_ssthresh, rounds)
 	}
 
 	const lower = 30
@@ -81,20 +81,20 @@ func TestBoundsHoldAndLiftingThemRestoresTheFlow(t *testing.T) {
 	n.Client.Out.DropEvery(60)
 	samples = recorded(t, client, func() { testnet.MustSend(t, client, server, some) })
 	n.Client.Out.DropEvery(0)
-	// The flow begins idle, with a window that the kernel has taken back
-	// (tcp_slow_start_after_idle): its first ACK raises it.
+	// The flow was idle, so the kernel has reduced its window (tcp_slow_start_after_idle). The
+	// first ACK raises it.
 	samples = samples[2:]
 	if low, high, counted := extremes(samples); low < lower || high > 2*lower || counted < 20 {
-		t.Errorf("between %d and %d the window goes from %d to %d (%d ACKs)", lower, 2*lower, low, high, counted)
+		t.Errorf("cwnd from %d to %d in %d ACKs, want %d to %d in at least 20", low, high, counted, lower, 2*lower)
 	}
 }
 
-// At the bound the ACKs of a slow path come in a train and late, which HyStart takes for the end of
-// slow start: it would leave ssthresh at the bound for good.
+// At the bound, the ACKs of a slow path come late and in trains. HyStart must not end slow start
+// for that, because ssthresh would stay at the bound.
 func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
-	const upper = 60 // many ACKs in a round: HyStart wants more than 8
+	const upper = 60 // HyStart needs more than 8 ACKs in a round trip
 	b.must(t, All, 0, upper)
 	for range 10 {
 		n := testnet.New(t, testnet.Options{Segments: true})
@@ -102,22 +102,22 @@ func TestHyStartDoesNotTakeTheBoundForThePath(t *testing.T) {
 		client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
 		testnet.MustSend(t, client, server, 512<<10)
 		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
-			continue // by chance it ended slow start below the bound, as it may
+			continue // HyStart ended slow start below the bound, as it may
 		}
 		if err := n.Client.Rate(20_000_000, 256<<10); err != nil {
 			t.Fatal(err)
 		}
 		testnet.MustSend(t, client, server, 512<<10)
 		if i := testnet.Info(t, client); i.Snd_cwnd != upper || i.Snd_ssthresh < unset {
-			t.Errorf("the window is %d, ssthresh %d", i.Snd_cwnd, i.Snd_ssthresh)
+			t.Errorf("cwnd %d, ssthresh %d, want %d and unset", i.Snd_cwnd, i.Snd_ssthresh, upper)
 		}
 		return
 	}
-	t.Fatal("no flow came to the bound in slow start")
+	t.Fatal("none of 10 flows reached the bound in slow start")
 }
 
-// roundsUntil counts round trips until the window is so large: a round ends when all that was sent
-// at its beginning is acknowledged.
+// roundsUntil counts round trips until the window reaches a size. A round trip ends when all bytes
+// that were sent before its beginning are acknowledged.
 func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
 	var end int64
 	for _, s := range samples {
@@ -133,8 +133,8 @@ func roundsUntil(samples []tcp.Sample, window int64) (rounds int) {
 	return rounds
 }
 
-// A timeout takes the window to one packet whatever the bounds; the first ACK brings it back
-// between them.
+// A timeout reduces the window to one packet whatever the bounds. The first ACK raises it to the
+// lower bound.
 func TestTimeoutWhileBounded(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
@@ -146,29 +146,30 @@ func TestTimeoutWhileBounded(t *testing.T) {
 	testnet.MustSend(t, client, server, 128<<10)
 	samples := recorded(t, client, func() { timeOut(t, n, client, server) })
 	if i := testnet.Info(t, client); i.Total_retrans == 0 || i.Snd_cwnd < lower || i.Snd_cwnd > upper {
-		t.Errorf("after %d retransmissions the window is %d", i.Total_retrans, i.Snd_cwnd)
+		t.Errorf("after %d retransmissions cwnd is %d, want %d to %d after at least one",
+			i.Total_retrans, i.Snd_cwnd, lower, upper)
 	}
 	least := int64(upper)
 	for _, s := range samples {
 		if cwnd, ok := s.Get(tcp.CwndPackets); ok {
 			least = min(least, cwnd)
 			if cwnd > upper {
-				t.Fatalf("the window reaches %d", cwnd)
+				t.Fatalf("cwnd: got %d, want at most %d", cwnd, upper)
 			}
 		}
 	}
 	if least != 1 {
-		t.Errorf("the timeout left a window of %d packets, want 1: a bound does not hide congestion", least)
+		t.Errorf("least cwnd after a timeout: got %d, want 1", least)
 	}
 	b.must(t, All, 0, 0)
 	testnet.MustSend(t, client, server, 512<<10)
 	if i := testnet.Info(t, client); i.Snd_cwnd <= upper {
-		t.Errorf("lifted after a timeout the window stays at %d", i.Snd_cwnd)
+		t.Errorf("lifted after a timeout: cwnd %d, want more than %d", i.Snd_cwnd, upper)
 	}
 }
 
-// enterCgroup moves the test into a cgroup of its own until it ends, and gives the numbers of the
-// one above and of its own.
+// enterCgroup moves the test into a new cgroup until it ends, and returns the IDs of its parent and
+// of the new one.
 func enterCgroup(t *testing.T) (above, own uint64) {
 	t.Helper()
 	cgroups, err := owner.OpenCgroups()
@@ -181,7 +182,7 @@ func enterCgroup(t *testing.T) (above, own uint64) {
 	}
 	home, ok := cgroups.Path(before)
 	if !ok {
-		t.Fatalf("cgroup %d has no path", before)
+		t.Fatalf("cgroup %d of this process has no path", before)
 	}
 	home = filepath.Join(cgroups.Mount(), home)
 	outer := filepath.Join(home, fmt.Sprintf("airtide-test-%d", os.Getpid()))
@@ -211,8 +212,7 @@ func enterCgroup(t *testing.T) (above, own uint64) {
 	return numbers[0], numbers[1]
 }
 
-// A socket's own bounds go before its cgroup's, these before those of cgroups above, and these
-// before those for all.
+// Bounds of a socket take precedence over those of its cgroup, then of the parents, then of all.
 func TestTheNearestBoundsCount(t *testing.T) {
 	above, own := enterCgroup(t)
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
@@ -242,13 +242,13 @@ func TestTheNearestBoundsCount(t *testing.T) {
 	for _, s := range steps {
 		b.must(t, s.scope, 0, s.upper)
 		if got := window(); got != s.want {
-			t.Errorf("bound of %s: the window is %d, want %d", s.what, got, s.want)
+			t.Errorf("bound of %s: cwnd %d, want %d", s.what, got, s.want)
 		}
 		if got, err := b.Get(s.scope); err != nil || got.Upper != s.upper {
-			t.Errorf("the bound of %s reads back as %+v, %v", s.what, got, err)
+			t.Errorf("bound of %s: got %+v, %v, want %d", s.what, got, err, s.upper)
 		}
 	}
-	// A socket's bounds end with it.
+	// The bounds of a socket end with the socket.
 	b.must(t, this, 3, 5)
 	_ = client.SetLinger(0)
 	client.Close()
@@ -261,20 +261,20 @@ func TestTheNearestBoundsCount(t *testing.T) {
 func TestBoundsThatAreRefused(t *testing.T) {
 	for _, b := range []Bounds{{Lower: 1}, {Upper: 1}, {Lower: 9, Upper: 8}, {}, {Upper: kind.MaxBound + 1}} {
 		if err := b.Check(); err == nil {
-			t.Errorf("%+v is taken", b)
+			t.Errorf("bounds %+v are accepted", b)
 		}
 	}
 	for _, b := range []Bounds{{Lower: 2}, {Upper: 2}, {Lower: 8, Upper: 8}, {Lower: 2, Upper: kind.MaxBound}} {
 		if err := b.Check(); err != nil {
-			t.Errorf("%+v: %v", b, err)
+			t.Errorf("bounds %+v are refused: %v", b, err)
 		}
 	}
 	if _, err := OpenBounds(mustLoad(t, CubicPlain, CubicPlain.Defaults()).Name); err == nil {
-		t.Error("a congestion control without bounds is taken")
+		t.Error("OpenBounds accepts a congestion control without bounds")
 	}
 }
 
-// TestBoundsEndWithTheirLease sets a bound whose holder falls silent.
+// A bound ends when its holder does not renew the lease.
 func TestBoundsEndWithTheirLease(t *testing.T) {
 	l := mustLoad(t, CubicBound, CubicBound.Defaults())
 	b := mustBounder(t, l.Name)
@@ -299,7 +299,7 @@ func TestBoundsEndWithTheirLease(t *testing.T) {
 		}
 		testnet.MustSend(t, client, server, some)
 		if cwnd := testnet.Info(t, client).Snd_cwnd; (cwnd <= upper) != c.bounded {
-			t.Errorf("%s: the window is %d packets, the bound %d", c.what, cwnd, upper)
+			t.Errorf("%s: cwnd %d at a bound of %d, bounded: want %t", c.what, cwnd, upper, c.bounded)
 		}
 	}
 }

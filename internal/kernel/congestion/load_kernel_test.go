@@ -36,21 +36,21 @@ func TestPinnedOutlivesWhoLoadedItUntilItIsUnloaded(t *testing.T) {
 	if _, err := Load(
 		Compound, Options{Name: name, Parameters: p, Pin: true, BPFFS: folder},
 	); !errors.Is(err, ErrInUse) {
-		t.Errorf("loading it twice gives %v", err)
+		t.Errorf("loaded a second time: got %v, want %v", err, ErrInUse)
 	}
 	if _, err := Unload(t.Context(), bpffs(t), name); err == nil || !strings.Contains(
 		err.Error(), "another BPF file system",
 	) {
-		t.Errorf("looked for elsewhere it gives %v", err)
+		t.Errorf("unloaded by another BPF file system: got %v, want an error that says so", err)
 	}
 	if sockets, err := Unload(within(t, 10*time.Second), folder, name); err != nil || sockets != 0 {
-		t.Errorf("unloading gives %d sockets, %v", sockets, err)
+		t.Errorf("unloaded: got %d sockets, %v, want none", sockets, err)
 	}
 	if isAvailable(t, name) {
-		t.Error("it is there still")
+		t.Errorf("%s is still available after it was unloaded", name)
 	}
 	if _, err := Unload(t.Context(), folder, name); !errors.Is(err, ErrNotLoaded) {
-		t.Errorf("unloading it twice gives %v", err)
+		t.Errorf("unloaded a second time: got %v, want %v", err, ErrNotLoaded)
 	}
 }
 
@@ -70,16 +70,16 @@ func TestUnloadingWhileSocketsUseIt(t *testing.T) {
 	testnet.MustSend(t, client, server, 64<<10)
 	sockets, err := Unload(within(t, 10*time.Second), folder, name)
 	if err != nil || sockets < 2 {
-		t.Errorf("%d sockets are said to use it still (%v), want both ends", sockets, err)
+		t.Errorf("unloaded: got %d sockets, %v, want both ends", sockets, err)
 	}
 	testnet.MustSend(t, client, server, 4<<20)
 	if got := testnet.CongestionControl(t, client); got != name {
 		t.Errorf("the socket has %s, want %s until it closes", got, name)
 	}
-	// The name is free for another, which has its own sockets.
+	// The name is free, and a new congestion control of this name has no sockets yet.
 	load()
 	if e, err := Find(folder, name); err != nil || e.Sockets != 0 {
-		t.Errorf("loaded anew it has %+v, %v", e, err)
+		t.Errorf("loaded again: got %+v, %v, want no sockets", e, err)
 	}
 	if _, err := Unload(within(t, 10*time.Second), folder, name); err != nil {
 		t.Error(err)
@@ -107,14 +107,14 @@ func TestOfManyLoadersAtOnceOneSucceeds(t *testing.T) {
 	}
 	all.Wait()
 	if len(loaded) != 1 {
-		t.Fatalf("%d loaders succeeded", len(loaded))
+		t.Fatalf("%d of 4 loaders succeeded, want 1", len(loaded))
 	}
 	e := find(t, name)
 	if len(e.Processes) != 1 || e.Processes[0] != os.Getpid() || e.Pin != "" {
-		t.Errorf("it is held by %v (%q), want this process, %d", e.Processes, e.Pin, os.Getpid())
+		t.Errorf("held by processes %v, pin %q, want only this process, %d", e.Processes, e.Pin, os.Getpid())
 	}
 	if _, err := Unload(t.Context(), "", name); err == nil || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
-		t.Errorf("unloading what a process holds gives %v", err)
+		t.Errorf("unloaded while held: got %v, want an error with the PID", err)
 	}
 	if err := loaded[0].Close(); err != nil {
 		t.Fatal(err)
@@ -122,17 +122,17 @@ func TestOfManyLoadersAtOnceOneSucceeds(t *testing.T) {
 	testnet.Eventually(t, 10*time.Second, "the name to be free", func() bool { return !isAvailable(t, name) })
 }
 
-func TestWhatIsNotAirtidesIsLeftAlone(t *testing.T) {
+func TestCongestionControlsOfTheKernelStay(t *testing.T) {
 	if _, err := Unload(t.Context(), "", "cubic"); !errors.Is(err, ErrNotLoaded) || !strings.Contains(
 		err.Error(), "kernel's own",
 	) {
-		t.Errorf("unloading the kernel's gives %v", err)
+		t.Errorf("unloading cubic: got %v, want an error that calls it the kernel's own", err)
 	}
 	_, err := Load(CubicPlain, Options{Name: "cubic", Parameters: CubicPlain.Defaults()})
 	if !errors.Is(err, ErrInUse) {
-		t.Errorf("loading under the kernel's name gives %v", err)
+		t.Errorf("loading as cubic: got %v, want %v", err, ErrInUse)
 	}
 	if !isAvailable(t, "cubic") {
-		t.Error("cubic is gone")
+		t.Error("cubic is not available any more")
 	}
 }

@@ -43,7 +43,7 @@ func (w *windows) Samples(b *tcp.Batch) error {
 	return nil
 }
 
-// aliases tells the monitor whose private state the congestion controls of tests have.
+// aliases tells the monitor the kinds of the congestion controls, so that it can read their state.
 func aliases() (map[string]string, error) {
 	all, err := Registered()
 	names := map[string]string{}
@@ -53,7 +53,7 @@ func aliases() (map[string]string, error) {
 	return names, err
 }
 
-// recorded is what the monitor saw of the client's end, ACK by ACK, while f ran.
+// recorded returns the samples of the client's end, one for each ACK, while f ran.
 func recorded(t *testing.T, client *net.TCPConn, f func()) []tcp.Sample {
 	t.Helper()
 	local := uint16(client.LocalAddr().(*net.TCPAddr).Port)
@@ -72,12 +72,12 @@ func recorded(t *testing.T, client *net.TCPConn, f func()) []tcp.Sample {
 		t.Fatal(err)
 	}
 	if len(w.samples) < 10 {
-		t.Fatalf("only %d ACKs were recorded", len(w.samples))
+		t.Fatalf("%d ACKs were recorded, want at least 10", len(w.samples))
 	}
 	return w.samples
 }
 
-// extremes are the least and largest window of samples in which no loss was being repaired.
+// extremes returns the least and the largest window of the samples in state Open.
 func extremes(samples []tcp.Sample) (low, high int64, counted int) {
 	low = 1 << 40
 	for _, s := range samples {

@@ -14,7 +14,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// registerShadow registers the kernel's CUBIC with airtide's beside it.
+// registerShadow registers a congestion control that runs the kernel's CUBIC and airtide's.
 func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	t.Helper()
 	types, err := btf.LoadKernelSpec()
@@ -51,9 +51,9 @@ func registerShadow(t *testing.T) (name string, shadows *ebpf.Map) {
 	return name, objects.Maps["shadows"]
 }
 
-// On a path with delay, a queue, losses, timeouts and pauses every step of airtide's CUBIC is the
-// kernel's, from the same state: all of the private state to the bit, but K, which the kernel
-// computes by an approximate cube root.
+// On a path with delay, a queue, losses, timeouts and pauses, each step of airtide's CUBIC equals
+// the kernel's step from the same state. Only K may differ, because the kernel's cube root is
+// approximate.
 func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	name, shadows := registerShadow(t)
 	n := testnet.New(t, testnet.Options{Segments: true})
@@ -66,8 +66,7 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 	timeOut(t, n, client, server)
 	n.Client.Out.DropEvery(150)
 	testnet.MustSend(t, client, server, 2<<20)
-	// Longer than the 1/32 s after which the cubic is looked at though the window has stayed as it
-	// was.
+	// Longer than 1/32 s, after which CUBIC computes its target although the window is the same.
 	n.Client.Out.Delay(40 * time.Millisecond)
 	n.Client.Out.DropEvery(700)
 	testnet.MustSend(t, client, server, 2<<20)
@@ -85,16 +84,17 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 		}
 		if differ != 0 {
 			t.Errorf(
-				"hook %d differs %d times of %d; the last of any (hook %d):\nairtide %v\nkernel  %v", hook, differ,
-				s.Steps[hook], s.DifferedIn, s.Ours, s.Kernels,
+				"hook %d differs in %d of %d steps; the last difference (hook %d):\nairtide %v\nkernel  %v",
+				hook, differ, s.Steps[hook], s.DifferedIn, s.Ours, s.Kernels,
 			)
 		}
 	}
 	if s.Steps[0] < 500 || s.Epochs < 3 {
-		t.Errorf("only %d steps and %d epochs below the last maximum were compared", s.Steps[0], s.Epochs)
+		t.Errorf("compared %d steps and %d epochs below the last maximum, want at least 500 and 3",
+			s.Steps[0], s.Epochs)
 	}
-	// The kernel's cube root: 0.195 % on average by its own comment.
+	// By its comment, the kernel's cube root is off by 0.195 % on average.
 	if s.WorstK > 100 {
-		t.Errorf("K differs by %d/10000", s.WorstK)
+		t.Errorf("K differs by up to %d/10000, want at most 100/10000", s.WorstK)
 	}
 }

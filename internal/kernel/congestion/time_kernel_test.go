@@ -12,8 +12,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// On a kernel whose clock runs N times as fast, CUBIC is told N times as many ticks per second and
-// RTTs in real time. Then it is where it would be at N = 1.
+// If the kernel's clock runs N times as fast, CUBIC gets N times as many ticks per second and RTTs
+// in real time. Its window then grows as at N = 1.
 func TestCubicGrowsByRealTime(t *testing.T) {
 	const hz = 250
 	r := rand.New(rand.NewPCG(3, 4))
@@ -32,7 +32,7 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 	want, got := ask(t, at1), ask(t, atN)
 	for i := range got {
 		if got[i].Answer != want[i].Answer {
-			t.Fatalf("%+v: %d, at N = 1 %d", atN[i], got[i].Answer, want[i].Answer)
+			t.Fatalf("%+v: got %d, want %d as at N = 1", atN[i], got[i].Answer, want[i].Answer)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestTimeRatioIsKeptAndListed(t *testing.T) {
 		p.TimeNum, p.TimeDen = 5, 2
 		if !k.TakesTimeRatio() {
 			if err := p.Check(k); err == nil {
-				t.Errorf("%s takes a time ratio that it cannot follow", k)
+				t.Errorf("%s accepts a time ratio that it cannot follow", k)
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func TestTimeRatioIsKeptAndListed(t *testing.T) {
 	}
 }
 
-// What CUBIC keeps of the path's delay is real time: the clock's divided by N.
+// CUBIC keeps the delay of the path in real time: the time of the clock divided by N.
 func TestDelaysAreOfRealTime(t *testing.T) {
 	p := CubicPlain.Defaults()
 	p.TimeNum, p.TimeDen = 10, 1
@@ -72,13 +72,13 @@ func TestDelaysAreOfRealTime(t *testing.T) {
 	for _, s := range samples {
 		if got, there := s.Get(tcp.CubicDelayMinUs); there {
 			seen = true
-			// At N = 1 it would be the delay at least.
+			// At N = 1 it would be at least the delay.
 			if got < delay.Microseconds()/10 || got >= delay.Microseconds() {
-				t.Fatalf("the least delay is %d us, want %d or a little more", got, delay.Microseconds()/10)
+				t.Fatalf("least delay: got %d us, want %d or a little more", got, delay.Microseconds()/10)
 			}
 		}
 	}
 	if !seen {
-		t.Error("no sample tells the least delay")
+		t.Error("no sample has the least delay")
 	}
 }

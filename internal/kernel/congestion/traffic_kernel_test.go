@@ -17,8 +17,7 @@ const caLoss = 4
 // unset is the slow start threshold before the first loss (TCP_INFINITE_SSTHRESH).
 const unset = 0x7fffffff
 
-// timeOut loses everything on the path while more is sent, until the connection's retransmission
-// timer has run out.
+// timeOut drops all segments of a transfer until the connection's retransmission timer has run out.
 func timeOut(t *testing.T, n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
 	n.Client.Out.Blackout(true)
@@ -55,11 +54,10 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 				testnet.MustSend(t, client, server, 256<<10)
 				free := testnet.Info(t, client)
 				if free.Snd_cwnd <= 10 {
-					t.Errorf("by %s the window did not grow from %d packets", how, free.Snd_cwnd)
+					t.Errorf("chosen by %s: cwnd %d, want growth from 10 packets", how, free.Snd_cwnd)
 				}
 				lost := free
-				// On a machine that stands still a retransmission may be found to be none and its
-				// reduction be undone.
+				// On a busy machine the kernel may find the loss spurious and undo the reduction.
 				for try := 0; try < 3 && (lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset); try++ {
 					n.Client.Out.DropData(20, 1)
 					testnet.MustSend(t, client, server, 256<<10)
@@ -67,19 +65,19 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 				}
 				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
 					t.Errorf(
-						"by %s a lost packet gives %d retransmissions and ssthresh %d", how, lost.Total_retrans,
-						lost.Snd_ssthresh,
+						"chosen by %s: %d retransmissions and ssthresh %d after a loss, want one and less",
+						how, lost.Total_retrans, lost.Snd_ssthresh,
 					)
 				}
 				n.Client.Out.DropData(0, 0)
 			}
 			timeOut(t, n, bySocket, bySocketServer)
 			if got := testnet.CongestionControl(t, bySocket); got != l.Name {
-				t.Errorf("after a timeout the socket has %s", got)
+				t.Errorf("congestion control after a timeout: got %s, want %s", got, l.Name)
 			}
-			// The server's sockets of the first connection use it too.
+			// The server's socket of the first connection uses it too.
 			if e := find(t, l.Name); e.Sockets < 3 {
-				t.Errorf("%d sockets are counted, want at least 3", e.Sockets)
+				t.Errorf("counted %d sockets, want at least 3", e.Sockets)
 			}
 			for _, c := range []*net.TCPConn{bySocket, bySocketServer, bySysctl, bySysctlServer} {
 				_ = c.SetLinger(0)
@@ -101,7 +99,7 @@ func find(t *testing.T, name string) *Entry {
 	return e
 }
 
-// A socket may change to it and away from it while it sends, and be counted rightly.
+// The count of sockets is right while a socket that sends changes its congestion control.
 func TestChangingWhileSending(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	client, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
@@ -111,14 +109,14 @@ func TestChangingWhileSending(t *testing.T) {
 			testnet.SetCongestionControl(t, client, name)
 			testnet.MustSend(t, client, server, 64<<10)
 			if got, want := find(t, l.Name).Sockets, uint64(1-i%2); got != want {
-				t.Errorf("%s: with %s %d sockets are counted, want %d", k, name, got, want)
+				t.Errorf("%s: counted %d sockets after a change to %s, want %d", k, got, name, want)
 			}
 		}
 	}
 }
 
-// The SYN is lost once, so that its answer gives no sample (Karn), and all of the first window too:
-// the scaled CUBICs and Compound meet a timeout and their first ACKs without an RTT.
+// The scaled CUBICs and Compound handle a timeout and their first ACKs without an RTT. The SYN is
+// lost, so its answer gives no RTT (Karn), and then the whole first window is lost.
 func TestRTTNeverSampled(t *testing.T) {
 	for _, k := range []Kind{CubicRTT, CubicRTTK, Compound} {
 		t.Run(string(k), func(t *testing.T) {
@@ -139,19 +137,19 @@ func TestRTTNeverSampled(t *testing.T) {
 			}()
 			client, server := n.Connect(testnet.Dial{CongestionControl: l.Name})
 			if rtt := testnet.Info(t, client).Rtt; rtt != 0 {
-				t.Fatalf("there is an RTT of %d us already", rtt)
+				t.Fatalf("RTT after the handshake: got %d us, want none", rtt)
 			}
 			n.Client.Out.DropData(0, 10)
 			testnet.MustSend(t, client, server, 256<<10)
 			i := testnet.Info(t, client)
 			if i.Rtt == 0 || i.Snd_cwnd < 2 || i.Total_retrans < 10 {
 				t.Errorf(
-					"after the timeout RTT is %d us, cwnd %d, %d were retransmitted", i.Rtt, i.Snd_cwnd,
-					i.Total_retrans,
+					"after the timeout: RTT %d us, cwnd %d, %d retransmissions, want an RTT, at least 2 and 10",
+					i.Rtt, i.Snd_cwnd, i.Total_retrans,
 				)
 			}
 			if got := testnet.CongestionControl(t, client); got != l.Name {
-				t.Errorf("the socket has %s", got)
+				t.Errorf("congestion control: got %s, want %s", got, l.Name)
 			}
 		})
 	}

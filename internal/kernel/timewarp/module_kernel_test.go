@@ -22,7 +22,7 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// loaded loads the module into the running kernel, and takes everything back after the test.
+// loaded loads the module into the running kernel, and restores everything after the test.
 func loaded(t testing.TB) (k *Kernel, module string) {
 	t.Helper()
 	module = os.Getenv(moduleVariable)
@@ -39,10 +39,10 @@ func loaded(t testing.TB) (k *Kernel, module string) {
 			t.Error(err)
 		}
 		if now := must(k.CurrentClockSource())(t); now != source {
-			t.Errorf("the clock source was %s and is %s", source, now)
+			t.Errorf("clock source: got %s, want %s as before", now, source)
 		}
 		if now := tickDevices(t); now != timers {
-			t.Errorf("timers were\n%s\nand are\n%s", timers, now)
+			t.Errorf("timers: got\n%s\nwant\n%s\nas before", now, timers)
 		}
 	})
 	return k, module
@@ -58,7 +58,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// tickDevices is what the kernel says of its timers' frequencies.
+// tickDevices returns the lines of /proc/timer_list about the frequencies of timers.
 func tickDevices(t testing.TB) string {
 	t.Helper()
 	var s strings.Builder
@@ -73,7 +73,7 @@ func tickDevices(t testing.TB) string {
 	return s.String()
 }
 
-// The error is that of rounding alone, since both clocks follow the same counter.
+// The clock runs at the ratio. Both clocks follow the same counter, so only rounding may differ.
 func TestModuleClockRate(t *testing.T) {
 	k, _ := loaded(t)
 	const allowed = 200e-6
@@ -87,13 +87,13 @@ func TestModuleClockRate(t *testing.T) {
 		off := float64(warped)/float64(real)/r.Float() - 1
 		t.Logf("ratio %s: %s of real time, %s of the clock, off by %+.2f ppm", r, real, warped, off*1e6)
 		if math.Abs(off) > allowed {
-			t.Errorf("ratio %s is off by %.1f ppm", r, off*1e6)
+			t.Errorf("ratio %s is off by %.1f ppm, want at most %.0f", r, off*1e6, allowed*1e6)
 		}
 	}
 }
 
-// Threads on all processors read the clock and compare with what the others have read, while N
-// changes.
+// No clock goes back while N changes. Threads on all processors read the clocks and compare with
+// each other.
 func TestModuleClockNeverGoesBack(t *testing.T) {
 	k, _ := loaded(t)
 	changes, wanted := int64(500), int64(1_000_000) // changes of the ratio, and readings over all of them
@@ -117,7 +117,7 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			if err := unix.SchedSetaffinity(0, &own); err != nil {
 				t.Error(err)
 			}
-			const some = 1024 // are told at once, and are followed by one of each of the others
+			const some = 1024 // readings by the vDSO for each reading of the other clocks
 			for n := int64(1); !stop.Load(); n++ {
 				most.once()
 				if n%some != 0 {
@@ -149,19 +149,19 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 			runtime.NumCPU(), changes, c.back.Load(),
 		)
 		if c.back.Load() > 0 || c.readings.Load() == 0 {
-			t.Errorf("%s went back, or was not read", c.name)
+			t.Errorf("%s went back in %d of %d readings, want 0 of some", c.name, c.back.Load(), c.readings.Load())
 		}
 	}
 }
 
-// readClock is a way to read a clock, and what all processors have seen by it.
+// readClock is a way to read a clock, with the newest reading of all processors and counts.
 type readClock struct {
 	name                   string
 	read                   func() int64
 	newest, readings, back atomic.Int64
 }
 
-// once reads it, and compares with what was read before.
+// once reads the clock and compares with the newest reading.
 func (c *readClock) once() {
 	before := c.newest.Load()
 	now := c.read()
@@ -172,8 +172,8 @@ func (c *readClock) once() {
 	}
 }
 
-// otherReadings are the clocks by system calls, and the date by the vDSO as well: Go reads no
-// others by that.
+// otherReadings are the clocks by system calls, and the wall clock by the vDSO. Go reads no others
+// by the vDSO.
 func otherReadings() []*readClock {
 	all := []*readClock{{name: "CLOCK_REALTIME by the vDSO", read: func() int64 { return time.Now().UnixNano() }}}
 	for id, name := range map[int32]string{
@@ -189,8 +189,8 @@ func otherReadings() []*readClock {
 	return all
 }
 
-// A processor that comes back has set up its timer anew. The ratio may have changed while it was
-// away.
+// A processor that goes online sets up its timer at the present ratio, which may have changed while
+// the processor was offline.
 func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 	const cpu1 = "/sys/devices/system/cpu/cpu1/online"
 	k, _ := loaded(t)
@@ -219,16 +219,16 @@ func TestModuleFollowsProcessorsThatComeAndGo(t *testing.T) {
 		set(meanwhile)
 		online("1")
 		if now := tickDevices(t); now != want {
-			t.Errorf("ratio %s: timers should be\n%s\nand are\n%s", meanwhile, want, now)
+			t.Errorf("ratio %s: timers: got\n%s\nwant\n%s", meanwhile, now, want)
 		}
 		if got := must(k.Ratio())(t); got != meanwhile {
-			t.Errorf("the ratio is %s, not %s", got, meanwhile)
+			t.Errorf("ratio: got %s, want %s", got, meanwhile)
 		}
 	}
 }
 
-// After sleep (S3 where /sys/power/mem_sleep says deep, else suspend to idle) the clock goes on
-// from where it was, at the same ratio. The board's clock, which wakes the machine, is real.
+// After sleep the clock continues at the same ratio. Sleep is S3 if /sys/power/mem_sleep is deep,
+// else suspend to idle. The board's clock, which wakes the machine, runs in real time.
 func TestModuleSurvivesSuspend(t *testing.T) {
 	const alarm, power, forSeconds = "/sys/class/rtc/rtc0/wakealarm", "/sys/power/state", 5
 	k, _ := loaded(t)
@@ -237,7 +237,7 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 		t.Fatal(err)
 	}
 	timers, before, sleeps, asleep := tickDevices(t), time.Now(), timesSlept(t), timeAsleep(t)
-	mode, _ := file.Line("/sys/power/mem_sleep") // absent where there is only one
+	mode, _ := file.Line("/sys/power/mem_sleep") // absent if there is only one mode
 	if err := os.WriteFile(alarm, []byte(fmt.Sprintf("+%d", forSeconds)), 0o644); err != nil {
 		t.Fatalf("this machine cannot be woken by an alarm: %v", err)
 	}
@@ -251,16 +251,16 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	t.Logf("slept in mode %q, for %s by the difference of CLOCK_BOOTTIME and CLOCK_MONOTONIC", mode,
 		timeAsleep(t)-asleep)
 	if now := timesSlept(t); now != sleeps+1 {
-		t.Errorf("the machine had slept %d times before, and %d after", sleeps, now)
+		t.Errorf("sleeps: got %d, want %d", now, sleeps+1)
 	}
 	if got := must(k.Ratio())(t); got != r {
-		t.Errorf("the ratio is %s", got)
+		t.Errorf("ratio after sleep: got %s, want %s", got, r)
 	}
 	if err := k.mustBeCurrent(moduleName); err != nil {
 		t.Error(err)
 	}
 	if now := tickDevices(t); now != timers {
-		t.Errorf("timers were\n%s\nand are\n%s", timers, now)
+		t.Errorf("timers: got\n%s\nwant\n%s\nas before", now, timers)
 	}
 	began := must(k.Now())(t)
 	time.Sleep(5 * time.Second)
@@ -268,17 +268,17 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	off := float64(warped)/float64(real)/r.Float() - 1
 	t.Logf("after sleep: %s of real time, %s of the clock, off by %+.2f ppm", real, warped, off*1e6)
 	if math.Abs(off) > 200e-6 {
-		t.Errorf("after sleep the ratio is off by %.1f ppm", off*1e6)
+		t.Errorf("after sleep the ratio is off by %.1f ppm, want at most 200", off*1e6)
 	}
 }
 
-// timesSlept is how often the machine has slept so far.
+// timesSlept returns how often the machine has slept since its boot.
 func timesSlept(t *testing.T) int {
 	t.Helper()
 	return must(file.Number("/sys/power/suspend_stats/success"))(t)
 }
 
-// timeAsleep is what the clocks say that it has slept.
+// timeAsleep returns how long the machine has slept since its boot, by its clocks.
 func timeAsleep(t *testing.T) time.Duration {
 	t.Helper()
 	var boot, monotonic unix.Timespec
@@ -290,7 +290,7 @@ func timeAsleep(t *testing.T) time.Duration {
 	return time.Duration(boot.Nano() - monotonic.Nano()).Round(time.Millisecond)
 }
 
-func TestModuleRefusesWhatIsWrong(t *testing.T) {
+func TestModuleRefusesWrongRatios(t *testing.T) {
 	k, module := loaded(t)
 	for text, want := range map[string]error{
 		"0": unix.ERANGE, "1001": unix.ERANGE, "1/11": unix.ERANGE, "1/0": unix.ERANGE, "1000001/1000000": unix.ERANGE,
@@ -299,17 +299,17 @@ func TestModuleRefusesWhatIsWrong(t *testing.T) {
 		strings.Repeat("1", 4000): unix.EINVAL,
 	} {
 		if err := os.WriteFile(k.parameter("ratio"), []byte(text+"\n"), 0o644); !errors.Is(err, want) {
-			t.Errorf("%.20q gives %v, want %v", text, err, want)
+			t.Errorf("ratio %.20q: got %v, want %v", text, err, want)
 		}
 	}
 	if err := unix.DeleteModule(moduleName, unix.O_NONBLOCK); !errors.Is(err, unix.EWOULDBLOCK) {
-		t.Errorf("unloading while selected gives %v", err)
+		t.Errorf("unloaded while selected: got %v, want %v", err, unix.EWOULDBLOCK)
 	}
 	if err := k.insert(module); !errors.Is(err, unix.EEXIST) {
-		t.Errorf("loading twice gives %v", err)
+		t.Errorf("loaded a second time: got %v, want %v", err, unix.EEXIST)
 	}
 	if got := must(k.Ratio())(t); got != One {
-		t.Errorf("the ratio is %s", got)
+		t.Errorf("ratio: got %s, want %s", got, One)
 	}
 }
 
@@ -326,23 +326,23 @@ func TestModuleIsRealAgainWhenAnotherClockSourceIsSelected(t *testing.T) {
 	for must(k.Ratio())(t) != One { // the test's own time limit ends it
 		time.Sleep(10 * time.Millisecond)
 	}
-	// The module knows nothing of what set did besides: that stays, and is told.
+	// The module does not know the other settings of Set. They stay, and the status says so.
 	if s := must(k.Status())(t); !s.Stays || burstsNow(t, k) != tenfold(t, before) {
-		t.Errorf("%s were %s and are %s, status %+v", burstNames, before, burstsNow(t, k), s)
+		t.Errorf("%s: got %s, want ten times %s; status %+v, want Stays", burstNames, burstsNow(t, k), before, s)
 	}
 	if _, err := k.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(err.Error(), others[0]) {
-		t.Errorf("setting a ratio that has no effect gives: %v", err)
+		t.Errorf("a ratio without effect: got %v, want an error with %s", err, others[0])
 	}
-	// Taken back by the refused set.
+	// The refused Set restores them.
 	if s := must(k.Status())(t); s.Stays || burstsNow(t, k) != before {
-		t.Errorf("after that %s were %s and are %s, status %+v", burstNames, before, burstsNow(t, k), s)
+		t.Errorf("%s: got %s, want %s as before; status %+v", burstNames, burstsNow(t, k), before, s)
 	}
 }
 
 // burstNames are settings of net.ipv4 that the ratio changes.
 var burstNames = []string{"tcp_pacing_ss_ratio", "tcp_pacing_ca_ratio", "tcp_tso_rtt_log"}
 
-// burstsNow is what they are, without one that this kernel lacks.
+// burstsNow returns the values of burstNames, without those that this kernel lacks.
 func burstsNow(t *testing.T, k *Kernel) string {
 	t.Helper()
 	var all []string
@@ -356,8 +356,8 @@ func burstsNow(t *testing.T, k *Kernel) string {
 	return strings.Join(all, " ")
 }
 
-// tenfold is what they have to be at ratio 10: ten times as much, 1000 at most, and the logarithm 3
-// more.
+// tenfold returns the values of burstNames at ratio 10: ten times the ratios, at most 1000, and the
+// logarithm plus 3.
 func tenfold(t *testing.T, bursts string) string {
 	t.Helper()
 	all := strings.Fields(bursts)
@@ -380,7 +380,7 @@ func TestModuleRunsACommand(t *testing.T) {
 	}
 	k, meanwhile := Running(), filepath.Join(t.TempDir(), "meanwhile")
 	before := burstsNow(t, k)
-	// A kernel that lacks one of them has no file of it, which cat says.
+	// If the kernel lacks one of them, cat prints an error.
 	command := "for f in " + strings.Join(
 		burstNames, " ",
 	) + "; do cat " + k.ipv4("") + "/$f >>" + meanwhile + "; done; sleep 20"
@@ -392,16 +392,16 @@ func TestModuleRunsACommand(t *testing.T) {
 	}
 	during, err := os.ReadFile(meanwhile)
 	if want := tenfold(t, before); err != nil || strings.Join(strings.Fields(string(during)), " ") != want {
-		t.Errorf("meanwhile %s are %q, %v, and were %s: want %s", burstNames, during, err, before, want)
+		t.Errorf("%s during the command: got %q, %v, want %s", burstNames, during, err, want)
 	}
 	if after := burstsNow(t, k); after != before {
-		t.Errorf("%s were %s and are %s", burstNames, before, after)
+		t.Errorf("%s after the command: got %s, want %s", burstNames, after, before)
 	}
 	if r.WarpedNs < int64(20*time.Second) || math.Abs(r.Measured/10-1) > 200e-6 || r.ExitStatus != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("result %+v, want 20 s or more at ratio 10 and status 0", r)
 	}
 	if r.Undone == nil || !r.Undone.DateSet || time.Duration(r.Undone.AheadNs) < 18*time.Second {
-		t.Errorf("undone %+v", r.Undone)
+		t.Errorf("undone %+v, want the date set back by 18 s or more", r.Undone)
 	}
 	fmt.Printf("sleep 20 at ratio 10 took %s\n", time.Duration(r.RealNs))
 }

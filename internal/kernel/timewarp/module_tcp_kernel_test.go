@@ -17,9 +17,9 @@ import (
 	"airtide/internal/sys/file"
 )
 
-// TCP in warped time, over a path that is as slow in real time whatever N is.
+// Tests of TCP in accelerated time, over a path whose delay in real time does not depend on N.
 
-// warped sets N and joins two hosts by a path, whose times and rate are given in real time.
+// warped sets N and joins two hosts by a path. The times and the rate of the path are in real time.
 func warped(t testing.TB, k *Kernel, r Ratio, tcp TCP, p *path) (a, b *host) {
 	t.Helper()
 	c, err := k.Set(r, tcp)
@@ -39,13 +39,13 @@ func warped(t testing.TB, k *Kernel, r Ratio, tcp TCP, p *path) (a, b *host) {
 	return a, b
 }
 
-// times is how long a real time is by the clock.
+// times converts real time into time of the clock.
 func times(d time.Duration, r Ratio) time.Duration { return time.Duration(float64(d) * r.Float()) }
 
-// real is how long a time of the clock is in reality.
+// real converts time of the clock into real time.
 func real(d time.Duration, r Ratio) time.Duration { return time.Duration(float64(d) / r.Float()) }
 
-// exchange sends a byte and waits for one, so many times.
+// exchange sends a byte each way n times.
 func exchange(t testing.TB, client, server *net.TCPConn, n int) {
 	t.Helper()
 	one := make([]byte, 1)
@@ -65,8 +65,8 @@ func exchange(t testing.TB, client, server *net.TCPConn, n int) {
 
 const us = time.Microsecond
 
-// The RTO is what is asked for, on both sides and from the handshake on, and heals when N is 1
-// again.
+// The RTO follows the setting, on both sides and from the handshake on. It becomes normal when N is
+// 1 again.
 func TestModuleRTO(t *testing.T) {
 	k, _ := loaded(t)
 	r := Ratio{10, 1}
@@ -89,9 +89,8 @@ func TestModuleRTO(t *testing.T) {
 	}
 }
 
-// judgeRTO compares a socket's RTO with what it has to be by its own srtt and mean deviation. The
-// variance, of which the RTO is made, is that deviation's largest of the last round trips, so it
-// may be above.
+// judgeRTO compares a socket's RTO with the value for its srtt and mean deviation. The RTO may be
+// greater, because the kernel takes the largest deviation of the last round trips.
 func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 	t.Helper()
 	const least, most = 200 * time.Millisecond, 120 * time.Second
@@ -111,7 +110,7 @@ func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 	}
 }
 
-// While nothing answers, SYN and SYN-ACK are sent again after the initial RTO.
+// Without an answer, SYN and SYN-ACK are retransmitted after the initial RTO.
 func TestModuleInitialRTO(t *testing.T) {
 	k, _ := loaded(t)
 	r := Ratio{10, 1}
@@ -125,28 +124,26 @@ func TestModuleInitialRTO(t *testing.T) {
 			p.losing(func(s segment) bool {
 				kind := s.flags & (flagSYN | flagACK)
 				count[kind]++
-				// The first of what is looked at; and a SYN that comes again would be answered at
-				// once.
+				// Lose the first. A repeated SYN is lost too, because it would be answered at once.
 				return kind == lost && count[kind] == 1 || kind == flagSYN && lost != flagSYN && count[kind] > 1
 			})
 			connect(t, a, b)
 			again := p.seen(func(s segment) bool { return s.flags&(flagSYN|flagACK) == lost })
 			if len(again) < 2 {
-				t.Fatalf("rto %s: nothing was sent again", rto)
+				t.Fatalf("rto %s, flags %#x: no retransmission", rto, lost)
 			}
 			took := again[1].sent - again[0].sent
 			t.Logf("rto %s, flags %#x: sent again after %s of the clock, %s of real time", rto, lost, took,
 				real(took, r))
-			// A tick early, or as the machine is late: with the first, which shortens it, or with
-			// the second. Twice as long would be too long.
+			// It may be a tick early, and late on a busy machine, but less than twice the RTO.
 			if took < want*9/10 || took > want+8*time.Second {
-				t.Errorf("rto %s, flags %#x: sent again after %s, want %s", rto, lost, took, want)
+				t.Errorf("rto %s, flags %#x: retransmitted after %s, want %s", rto, lost, took, want)
 			}
 		}
 	}
 }
 
-// bulk sends for a time of the clock, and gives the bytes that arrived.
+// bulk sends for a time of the clock, and returns the number of bytes that arrived.
 func bulk(t testing.TB, client, server *net.TCPConn, d time.Duration) (received int64) {
 	t.Helper()
 	arrived := make(chan int64)
@@ -166,7 +163,7 @@ func bulk(t testing.TB, client, server *net.TCPConn, d time.Duration) (received 
 	return <-arrived
 }
 
-// seconds is how long, in real time, each of the longer trials lasts.
+// seconds returns the real time that a long trial lasts.
 func seconds() time.Duration {
 	if text := os.Getenv("AIRTIDE_TIMEWARP_SECONDS"); text != "" {
 		if d, err := time.ParseDuration(text + "s"); err == nil {
@@ -176,10 +173,9 @@ func seconds() time.Duration {
 	return 10 * time.Second
 }
 
-// TestModuleSpuriousTimeouts shows the cause and the cure of Onozato et al. 2019. Stalls of a path
-// that are shorter than the least RTO of real time cause timeouts when time runs faster, unless the
-// RTO follows. A trial in which the path itself came too late, since the machine stood still, does
-// not count.
+// Stalls of a path that are shorter than the least RTO of real time cause timeouts in accelerated
+// time, unless the RTO follows (Onozato et al. 2019). A trial does not count if a busy machine made
+// the path late.
 func TestModuleSpuriousTimeouts(t *testing.T) {
 	k, _ := loaded(t)
 	const tries, tooLate = 5, 50 * time.Millisecond
@@ -217,24 +213,23 @@ func TestModuleSpuriousTimeouts(t *testing.T) {
 			}
 			counted = true
 			if !asExpected {
-				t.Errorf("ratio %s, rto %s: %d timeouts", c.ratio, c.rto, e["TCPTimeouts"])
+				t.Errorf("ratio %s, rto %s: %d timeouts, want any: %t", c.ratio, c.rto, e["TCPTimeouts"], c.timeouts)
 			}
 		}
 		if !counted {
-			t.Errorf("ratio %s, rto %s: the path was late in %d trials", c.ratio, c.rto, tries)
+			t.Errorf("ratio %s, rto %s: the path was late in all %d trials", c.ratio, c.rto, tries)
 		}
 	}
 }
 
-// After everything that scripts/test-timewarp has tried nothing is left: no module, no program, no
-// congestion control.
+// scripts/test-timewarp runs this test last: no module, program or congestion control is left.
 func TestNothingIsLeft(t *testing.T) {
 	if os.Getenv(moduleVariable) == "" {
 		t.Skip("needs a kernel with the module: make test-timewarp")
 	}
 	k := Running()
 	if k.Loaded() {
-		t.Error("the module is loaded")
+		t.Error("the module is still loaded")
 	}
 	root := must(rootCgroup())(t)
 	defer unix.Close(root)
@@ -246,7 +241,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for _, name := range []string{"tcp_congestion_control", "tcp_available_congestion_control"} {
 		if text := must(file.Line("/proc/sys/net/ipv4/" + name))(t); strings.Contains(text, cubicName) {
-			t.Errorf("%s is %s", name, text)
+			t.Errorf("%s: got %s, want it without %s", name, text, cubicName)
 		}
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"airtide/internal/sys/thread"
 )
 
-// A path between two hosts (network namespaces), as slow in real time whatever N is. It stands in
-// this process, outside the TCP that is tried, and notes each segment that passes.
+// A path between two hosts (network namespaces), whose delay in real time does not depend on N.
+// This process carries the segments and records them.
 
-// host is a network namespace with a TUN device, entered by a thread that calls functions in it.
+// host is a network namespace with a TUN device. A thread in it calls functions.
 type host struct {
 	do  chan func()
 	tun *os.File
@@ -106,7 +106,7 @@ func (h *host) errors(t testing.TB) (e Errors) {
 	return e
 }
 
-// segment is one that came to an end of the path.
+// segment is a segment that arrived at an end of the path.
 type segment struct {
 	at       time.Duration // by the clock, since the path began
 	forward  bool          // from the first host to the second
@@ -124,7 +124,7 @@ const (
 // path joins two hosts. Times are of the clock: N times real ones.
 type path struct {
 	delay      time.Duration // each way
-	stallEvery time.Duration // after so long everything waits, 0 for never
+	stallEvery time.Duration // period of the stalls; 0 for none
 	stallFor   time.Duration
 	rate       float64 // bytes per second forward, 0 for no limit
 	queue      time.Duration
@@ -193,7 +193,7 @@ func (p *path) carry(from, to *host, forward bool) {
 	}()
 }
 
-// afterStall is when a packet that would be there at a time is let through.
+// afterStall returns the arrival time of a packet, which a stall may delay.
 func (p *path) afterStall(at time.Duration) time.Duration {
 	if p.stallEvery > 0 {
 		if into := at % p.stallEvery; into > p.stallEvery-p.stallFor {
@@ -203,7 +203,7 @@ func (p *path) afterStall(at time.Duration) time.Duration {
 	return at
 }
 
-// note keeps what passes, and says whether it does.
+// note records a segment and returns whether it passes.
 func (p *path) note(s segment, now time.Duration, forward bool) bool {
 	s.at, s.forward = now, forward
 	p.mu.Lock()
@@ -218,7 +218,7 @@ func (p *path) losing(lose func(segment) bool) {
 	p.lose = lose
 }
 
-// seen are the segments so far that are like this.
+// seen returns the recorded segments that match.
 func (p *path) seen(like func(segment) bool) (all []segment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,7 +230,7 @@ func (p *path) seen(like func(segment) bool) (all []segment) {
 	return all
 }
 
-// parseSegment reads TCP over IPv4; nothing else passes.
+// parseSegment reads TCP over IPv4. No other packet passes.
 func parseSegment(b []byte) (s segment, ok bool) {
 	if len(b) < 40 || b[0]>>4 != 4 || b[9] != unix.IPPROTO_TCP {
 		return s, false
@@ -243,7 +243,7 @@ func parseSegment(b []byte) (s segment, ok bool) {
 	}, true
 }
 
-// timestamp looks for TCP's timestamp among its options (RFC 7323).
+// timestamp returns the timestamp among TCP's options (RFC 7323); 0 if there is none.
 func timestamp(options []byte) time.Duration {
 	const end, noOperation, stamp = 0, 1, 8
 	for len(options) > 1 && options[0] != end {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The program of the initial RTO is found again by its name, and an address where no module is
-// changes nothing.
-func TestTheInitialRTOsProgramComesAndGoes(t *testing.T) {
+// The program of the initial RTO is attached once, and is found by its name to be detached.
+func TestTheProgramOfTheInitialRTOIsAttachedAndDetached(t *testing.T) {
 	need.Root(t)
 	root, err := rootCgroup()
 	if err != nil {
@@ -26,18 +25,18 @@ func TestTheInitialRTOsProgramComesAndGoes(t *testing.T) {
 		}
 		return n
 	}
-	for range 2 { // the second time in place of the first
+	for range 2 { // the second program replaces the first
 		if err := attachInitialRTO(4711); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := attached(); n != 1 {
-		t.Errorf("%d are attached", n)
+		t.Errorf("attached programs: got %d, want 1", n)
 	}
 	if err := detachInitialRTO(); err != nil {
 		t.Error(err)
 	}
 	if n := attached(); n != 0 {
-		t.Errorf("%d are left", n)
+		t.Errorf("programs after detaching: got %d, want 0", n)
 	}
 }

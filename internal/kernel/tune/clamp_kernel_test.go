@@ -10,8 +10,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// The kernel moves a window clamp when it learns how much memory segments take; it is set anew, and
-// the sender sees a window that is no larger.
+// The kernel moves a window clamp when it learns how much memory segments take. The tune sets it
+// again, so the sender never sees a larger window.
 func TestAWindowClampIsHeld(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -28,14 +28,14 @@ func TestAWindowClampIsHeld(t *testing.T) {
 	}
 	testnet.MustSend(t, conn, end, 1<<20)
 	if got := testnet.Info(t, conn).Snd_wnd; got > clamp {
-		t.Errorf("the sender sees a window of %d", got)
+		t.Errorf("the sender sees a window of %d bytes, want at most %d", got, clamp)
 	}
 	mustClose(t, a)
 	if got := testnet.Option(t, end, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
-		t.Errorf("the buffer stays fixed: %d", got)
+		t.Errorf("SO_BUF_LOCK after the tune: got %d, want 0", got)
 	}
 	testnet.MustSend(t, conn, end, 8<<20)
 	if got := testnet.Info(t, conn).Snd_wnd; got <= clamp {
-		t.Errorf("lifted, the sender sees a window of %d", got)
+		t.Errorf("after the tune the sender sees a window of %d bytes, want more than %d", got, clamp)
 	}
 }

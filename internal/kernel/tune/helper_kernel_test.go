@@ -101,6 +101,22 @@ func of(t *testing.T, r *Report, c *net.TCPConn) *Socket {
 	return nil
 }
 
+// checkControl checks the congestion control of a socket.
+func checkControl(t *testing.T, c *net.TCPConn, want string) {
+	t.Helper()
+	if got := testnet.CongestionControl(t, c); got != want {
+		t.Errorf("congestion control: got %s, want %s", got, want)
+	}
+}
+
+// checkLowat checks TCP_NOTSENT_LOWAT of a socket, in bytes.
+func checkLowat(t *testing.T, c *net.TCPConn, want int) {
+	t.Helper()
+	if got := lowatOf(t, c); got != want {
+		t.Errorf("TCP_NOTSENT_LOWAT: got %d, want %d", got, want)
+	}
+}
+
 // listen opens a listener on a host until the test ends.
 func listen(t *testing.T, h *testnet.Host) (*net.TCPListener, netip.AddrPort) {
 	t.Helper()

@@ -21,14 +21,14 @@ func order(t *testing.T, s Selection, to Settings, o Options) string {
 	return "AIRTIDE_TUNE_TEST_ORDER=" + string(raw)
 }
 
-func TestWhatAKilledProcessLeavesIsTakenBackByTheNext(t *testing.T) {
+func TestTheNextTuneRestoresSocketsOfAKilledOne(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, end := n.Connect(cubic)
 	before := lowatOf(t, conn)
 	server := Selection{}
 	server.NetNS = []uint32{n.Server.NetNS}
-	// What is kept, and what a running process has set, is none of its business.
+	// Tunes that are kept and tunes of running processes stay in force.
 	kept := mustApply(t, server, Settings{CongestionControl: "reno"}, Options{BPFFS: mount, Keep: true})
 	mustClose(t, kept)
 	running := mustApply(t, server, lowat(7777), Options{BPFFS: mount})
@@ -38,33 +38,26 @@ func TestWhatAKilledProcessLeavesIsTakenBackByTheNext(t *testing.T) {
 		order(t, client(n), Settings{NotSentLowatBytes: picked, SendBufferBytes: 64 << 10}, Options{BPFFS: mount}),
 	)
 	id := killed.line()
-	if got := lowatOf(t, conn); got != picked {
-		t.Fatalf("it is %d (%s)", got, id)
-	}
+	checkLowat(t, conn, picked)
 	_ = killed.cmd.Process.Kill()
 	_ = killed.cmd.Wait()
-	// New sockets are let be at once, and what was changed is remembered.
+	// New sockets are not changed any more, and the changed one is remembered.
 	fresh, _ := n.Connect(cubic)
-	if got := lowatOf(t, fresh); got != before {
-		t.Errorf("a new socket has %d", got)
-	}
+	checkLowat(t, fresh, before)
 	if all, err := Show(t.Context(), mount); err != nil || len(all) != 3 || all[2].ID != id || all[2].Running {
-		t.Errorf("shown are %+v, %v", all, err)
+		t.Errorf("shown are %+v, %v, want three with %s, which does not run", all, err, id)
 	}
 
 	a := mustApply(t, client(n), Settings{MaxDelayedAckUs: 100_000}, Options{BPFFS: mount})
 	if len(a.Removed) != 1 || a.Removed[0].ID != id || a.Removed[0].Sockets != 1 || a.Removed[0].FixedBuffers != 0 {
-		t.Errorf("removed are %+v", a.Removed)
+		t.Errorf("removed are %+v, want one socket of %s", a.Removed, id)
 	}
-	if got := lowatOf(t, conn); got != before {
-		t.Errorf("it is %d, and was %d", got, before)
-	}
-	if testnet.CongestionControl(t, end) != "reno" || lowatOf(t, end) != 7777 {
-		t.Error("another's changes are taken back")
-	}
+	checkLowat(t, conn, before)
+	checkControl(t, end, "reno")
+	checkLowat(t, end, 7777)
 	mustClose(t, running)
 	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 1 || done[0].ID != kept.ID {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("undone: got %+v, %v, want %s", done, err, kept.ID)
 	}
 }
 
@@ -76,24 +69,20 @@ func TestUndoAfterAKill(t *testing.T) {
 		t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}),
 	)
 	id := killed.line()
-	if got := testnet.CongestionControl(t, conn); got != "reno" {
-		t.Fatalf("it is %s (%s)", got, id)
-	}
+	checkControl(t, conn, "reno")
 	_ = killed.cmd.Process.Kill()
 	_ = killed.cmd.Wait()
 	done, err := UndoAll(t.Context(), mount, false)
 	if err != nil || len(done) != 1 || done[0].ID != id {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("undone: got %+v, %v, want %s", done, err, id)
 	}
-	if got := testnet.CongestionControl(t, conn); got != "cubic" {
-		t.Errorf("it is %s", got)
-	}
+	checkControl(t, conn, "cubic")
 	if files, err := os.ReadDir(storeAt(mount)); err != nil || len(files) != 1 || files[0].Name() != storageFile {
-		t.Errorf("left are %v, %v", files, err)
+		t.Errorf("files of tunes: got %v, %v, want %s alone", files, err, storageFile)
 	}
 }
 
-// A process that is number 1 of its PID namespace is not taken for number 1 of the machine.
+// Process 1 of a PID namespace is not taken for process 1 of the machine.
 func TestAProcessInItsOwnPIDNamespace(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -114,11 +103,11 @@ func TestAProcessInItsOwnPIDNamespace(t *testing.T) {
 	_ = tuner.cmd.Wait()
 	shows(false, "left by process 1, which was killed: airtide tune undo or the next tune restores all")
 	if done, err := UndoAll(t.Context(), mount, false); err != nil || len(done) != 1 || done[0].ID != id {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("undone: got %+v, %v, want %s", done, err, id)
 	}
 }
 
-func TestInterruptTakesBack(t *testing.T) {
+func TestAnInterruptRestoresSockets(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, _ := n.Connect(cubic)
@@ -126,11 +115,11 @@ func TestInterruptTakesBack(t *testing.T) {
 	o.line()
 	_ = o.cmd.Process.Signal(syscall.SIGINT)
 	if got := o.line(); got != "<nil>" || testnet.CongestionControl(t, conn) != "cubic" {
-		t.Errorf("%s, and it is %s", got, testnet.CongestionControl(t, conn))
+		t.Errorf("the tune ends with %s and leaves %s, want <nil> and cubic", got, testnet.CongestionControl(t, conn))
 	}
 }
 
-// One that is interrupted while it begins has changed nothing in the end.
+// A tune that is interrupted while it begins changes nothing.
 func TestACancelledApplyLeavesNothing(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -138,12 +127,10 @@ func TestACancelledApplyLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Apply(ctx, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}); err == nil {
-		t.Error("it says nothing")
+		t.Error("a cancelled Apply returned no error")
 	}
-	if got := testnet.CongestionControl(t, conn); got != "cubic" {
-		t.Errorf("it is %s", got)
-	}
+	checkControl(t, conn, "cubic")
 	if all, err := Show(t.Context(), mount); err != nil || len(all) != 0 {
-		t.Errorf("left are %+v, %v", all, err)
+		t.Errorf("left are %+v, %v, want no tune", all, err)
 	}
 }

@@ -21,15 +21,15 @@ func TestSocketsThatVanishAreCounted(t *testing.T) {
 	testnet.Eventually(t, patience, "the sockets to go", func() bool { return mustReport(t, a).Counts.Gone == 2 })
 	r := mustReport(t, a)
 	if c := r.Counts; c.Matched != 3 || c.New != 1 || c.Changed != 1 || c.Failed != 0 || r.Failed() {
-		t.Errorf("counted %+v", c)
+		t.Errorf("counted %+v, want 3 matched, 1 of them new, and 1 changed", c)
 	}
 	of(t, r, staying)
 	if u, err := a.Undo(t.Context()); err != nil || u.Sockets != 1 {
-		t.Errorf("%+v, %v", u, err)
+		t.Errorf("undone: got %+v, %v, want one socket", u, err)
 	}
 }
 
-// A thousand sockets, while others come and go.
+// A thousand sockets are changed and restored while others open and close.
 func TestAThousandSockets(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -76,19 +76,19 @@ func TestAThousandSockets(t *testing.T) {
 	<-churned
 	r := mustReport(t, a)
 	if r.Counts.Changed < many || r.Counts.Failed != 0 || r.Counts.NoRoom != 0 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want at least %d changed and none failed", r.Counts, many)
 	}
 	for _, c := range conns {
 		if got := lowatOf(t, c); got != picked {
-			t.Fatalf("one is %d", got)
+			t.Fatalf("TCP_NOTSENT_LOWAT of a socket: got %d, want %d", got, picked)
 		}
 	}
 	if u, err := a.Undo(t.Context()); err != nil || u.Sockets < many || u.FixedBuffers != 0 {
-		t.Errorf("%+v, %v", u, err)
+		t.Errorf("undone: got %+v, %v, want at least %d sockets and no fixed buffers", u, err, many)
 	}
 	for _, c := range conns {
 		if got := lowatOf(t, c); got != before {
-			t.Fatalf("afterwards one is %d", got)
+			t.Fatalf("TCP_NOTSENT_LOWAT of a restored socket: got %d, want %d", got, before)
 		}
 		abort(t, c)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What only the running kernel can refuse says what it can do instead.
-func TestWhatThisKernelRefuses(t *testing.T) {
+// A setting that this kernel lacks is refused, and the error names an alternative.
+func TestSettingsThatThisKernelRefuses(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	for _, c := range []struct {
@@ -23,10 +23,10 @@ func TestWhatThisKernelRefuses(t *testing.T) {
 	} {
 		_, err := Apply(t.Context(), client(n), c.set, Options{BPFFS: mount})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v", c.set, err)
+			t.Errorf("%+v: got error %v, want one with %q", c.set, err, c.want)
 		}
 	}
 	if all, err := Show(t.Context(), mount); err != nil || len(all) != 0 {
-		t.Errorf("left are %+v, %v", all, err)
+		t.Errorf("left are %+v, %v, want no tune", all, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // nobody is an address in the test's network that never answers.
 const nobody = "10.77.0.99:9"
 
-// connecting opens a socket that waits for an answer, and gives its RTO in microseconds.
+// connecting opens a socket that waits for an answer, and returns its RTO in microseconds.
 func connecting(t *testing.T, h *testnet.Host) uint32 {
 	t.Helper()
 	to := netip.MustParseAddrPort(nobody)
@@ -50,29 +50,29 @@ func TestInitialRTO(t *testing.T) {
 	before := connecting(t, n.Client)
 	a := mustApply(t, client(n), Settings{InitialRTOUs: 3_000_000}, Options{BPFFS: mount})
 	if got := connecting(t, n.Client); got != 3_000_000 || got == before {
-		t.Errorf("a new connection begins with %d us", got)
+		t.Errorf("initial RTO: got %d us, want 3000000 and not the %d from before", got, before)
 	}
 	if got := connecting(t, n.Server); got != before {
-		t.Errorf("another namespace's with %d us, before %d", got, before)
+		t.Errorf("initial RTO in another namespace: got %d us, want %d", got, before)
 	}
 	if r := mustReport(t, a); r.Counts.Handshakes != 1 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want 1 handshake", r.Counts)
 	}
-	// A request that is no socket yet is told by its namespace and port.
+	// A request without a socket yet is selected by its namespace and port.
 	_, in := listen(t, n.Client)
 	dial(t, n.Server, in)
 	if r := mustReport(t, a); r.Counts.Handshakes != 2 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want 2 handshakes", r.Counts)
 	}
 	mustClose(t, a)
 	if got := connecting(t, n.Client); got != before {
-		t.Errorf("afterwards a connection begins with %d us", got)
+		t.Errorf("initial RTO after the tune: got %d us, want %d", got, before)
 	}
 }
 
-// The kernel follows a minimum that becomes less, by a quarter of the way in each round trip; one
-// that becomes more counts for connections that begin.
-func TestMinimumRTOIsTheRTOOfAShortPath(t *testing.T) {
+// A lower minimum takes effect on existing connections, by a quarter of the difference in each
+// round trip. A higher one takes effect on new connections.
+func TestMinimumRTOOnAShortPath(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, end := n.Connect(cubic)
@@ -84,17 +84,17 @@ func TestMinimumRTOIsTheRTOOfAShortPath(t *testing.T) {
 	testnet.MustSend(t, fresh, freshEnd, some)
 	for what, got := range map[string]uint32{"live": testnet.Info(t, conn).Rto, "new": testnet.Info(t, fresh).Rto} {
 		if got >= 200_000 || got < 40_000 {
-			t.Errorf("%s: the RTO is %d us", what, got)
+			t.Errorf("%s connection: RTO %d us, want at least 40000 and less than 200000", what, got)
 		}
 	}
 	if s := of(t, mustReport(t, a), conn); s.RTOUs >= 200_000 {
-		t.Errorf("reported as %+v", s)
+		t.Errorf("reported as %+v, want an RTO of less than 200000 us", s)
 	}
 	mustClose(t, a)
 	fresh, freshEnd = n.Connect(cubic)
 	testnet.MustSend(t, fresh, freshEnd, some)
 	if got := testnet.Info(t, fresh).Rto; got < 200_000 {
-		t.Errorf("afterwards the RTO is %d us", got)
+		t.Errorf("RTO after the tune: got %d us, want at least 200000", got)
 	}
 }
 
@@ -106,8 +106,8 @@ func sysctlIn(t *testing.T, h *testnet.Host) (value string) {
 	return value
 }
 
-// Above what the option takes it is routes for the peers that are there, and the sysctl for a
-// namespace's new sockets.
+// A minimum above the option's limit is set by routes for existing peers, and by the sysctl for new
+// sockets of the namespace.
 func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -117,7 +117,7 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 	a := mustApply(t, client(n), Settings{MinRTOUs: 700_000}, Options{BPFFS: mount})
 	r := mustReport(t, a)
 	if len(r.Routes) != 2 || len(r.Sysctls) != 1 || r.Failed() || r.Sysctls[0].Now != "700000" {
-		t.Errorf("reported as %+v, %+v", r.Routes, r.Sysctls)
+		t.Errorf("reported as %+v, %+v, want two routes and the sysctl at 700000", r.Routes, r.Sysctls)
 	}
 	check := func(what string) {
 		t.Helper()
@@ -125,12 +125,12 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 			conn, end := n.Connect(d)
 			testnet.MustSend(t, conn, end, some)
 			if got := testnet.Info(t, conn).Rto; got < 700_000 || got > 900_000 {
-				t.Errorf("%s (IPv6 %t): the RTO is %d us", what, d.V6, got)
+				t.Errorf("%s (IPv6 %t): RTO %d us, want 700000 to 900000", what, d.V6, got)
 			}
 		}
 	}
 	check("by routes and the sysctl")
-	// Each does it by itself.
+	// Each is enough by itself.
 	if err := n.Client.Sysctl(rtoMinSysctl, before); err != nil {
 		t.Fatal(err)
 	}
@@ -140,24 +140,24 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 	}
 	mustClose(t, a)
 	if got := sysctlIn(t, n.Client); got != before {
-		t.Errorf("the sysctl is %s, and was %s", got, before)
+		t.Errorf("sysctl after the tune: got %s, want %s", got, before)
 	}
 	for _, family := range []string{"-4", "-6"} {
 		if routes, err := n.Client.Run(
 			"ip", family, "route", "show",
 		); err != nil || strings.Contains(routes, "rto_min") {
-			t.Errorf("left is %s, %v", routes, err)
+			t.Errorf("routes after the tune: %s, %v, want none with rto_min", routes, err)
 		}
 	}
 	conn, end := n.Connect(cubic)
 	testnet.MustSend(t, conn, end, some)
 	if got := testnet.Info(t, conn).Rto; got >= 700_000 {
-		t.Errorf("afterwards the RTO is %d us", got)
+		t.Errorf("RTO after the tune: got %d us, want less than 700000", got)
 	}
 }
 
-// With a selection that is no whole namespace new peers get their route when they come.
-func TestRoutesOfPeersToCome(t *testing.T) {
+// If the selection is not a whole namespace, a new peer gets its route when it connects.
+func TestRoutesOfNewPeers(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	_, to := listen(t, n.Server)
@@ -165,7 +165,7 @@ func TestRoutesOfPeersToCome(t *testing.T) {
 	s := Selection{Filter: filter.Filter{Ports: []uint16{to.Port()}, NetNS: []uint32{n.Client.NetNS}}}
 	a := mustApply(t, s, Settings{MinRTOUs: 500_000}, Options{BPFFS: mount})
 	if r := mustReport(t, a); len(r.Routes) != 0 || len(r.Sysctls) != 0 || sysctlIn(t, n.Client) != before {
-		t.Errorf("reported as %+v, %+v", r.Routes, r.Sysctls)
+		t.Errorf("before a peer: reported as %+v, %+v, want no route and no sysctl", r.Routes, r.Sysctls)
 	}
 	dial(t, n.Client, to)
 	testnet.Eventually(t, patience, "the peer's route", func() bool {
@@ -177,10 +177,10 @@ func TestRoutesOfPeersToCome(t *testing.T) {
 func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	// To the machine itself.
+	// A route to the machine itself.
 	_, to := listen(t, n.Client)
 	dial(t, n.Client, to)
-	// A route of the peer's own, which is somebody else's.
+	// A route to the peer that the administrator has made.
 	if out, err := n.Client.Run("ip", "route", "add", "10.77.0.2/32", "dev", "eth0"); err != nil {
 		t.Fatal(out, err)
 	}
@@ -188,7 +188,7 @@ func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 	a := mustApply(t, client(n), Settings{MinRTOUs: 500_000}, Options{BPFFS: mount})
 	r := mustReport(t, a)
 	if len(r.Routes) != 2 || !r.Failed() {
-		t.Fatalf("reported as %+v", r.Routes)
+		t.Fatalf("reported as %+v, want two routes that failed", r.Routes)
 	}
 	for _, o := range r.Routes {
 		want := "this machine itself"
@@ -196,7 +196,7 @@ func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 			want = "ip route change"
 		}
 		if o.OK || !strings.Contains(o.Error, want) {
-			t.Errorf("reported as %+v", o)
+			t.Errorf("reported as %+v, want an error with %q", o, want)
 		}
 	}
 	_ = conn
@@ -204,11 +204,11 @@ func TestRoutesThatTakeNoMinimumRTO(t *testing.T) {
 	if routes, err := n.Client.Run("ip", "route", "show"); err != nil || !strings.Contains(
 		routes, "10.77.0.2 dev eth0",
 	) {
-		t.Errorf("somebody else's route is gone: %s, %v", routes, err)
+		t.Errorf("routes: %s, %v, want the administrator's route to 10.77.0.2", routes, err)
 	}
 }
 
-func TestRoutesAndSysctlsOfTwoAtOnce(t *testing.T) {
+func TestTwoTunesOfRoutesAndSysctls(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	n.Connect(cubic)
@@ -224,15 +224,15 @@ func TestRoutesAndSysctlsOfTwoAtOnce(t *testing.T) {
 	b := mustApply(t, client(n), Settings{MinRTOUs: 600_000}, Options{BPFFS: mount})
 	mustClose(t, a)
 	if got := sysctlIn(t, n.Client); got != "600000" || !strings.Contains(routed(), "600ms") {
-		t.Errorf("with the later: %s, %s", got, routed())
+		t.Errorf("after the older tune: sysctl %s, route %s, want 600000 and 600ms", got, routed())
 	}
 	a = mustApply(t, client(n), Settings{MinRTOUs: 700_000}, Options{BPFFS: mount})
 	mustClose(t, a)
 	if got := sysctlIn(t, n.Client); got != "600000" || !strings.Contains(routed(), "600ms") {
-		t.Errorf("with the older: %s, %s", got, routed())
+		t.Errorf("after the later tune: sysctl %s, route %s, want 600000 and 600ms", got, routed())
 	}
 	mustClose(t, b)
 	if got := sysctlIn(t, n.Client); got != before || routed() != "" {
-		t.Errorf("with none: %s, %s", got, routed())
+		t.Errorf("after both: sysctl %s, route %s, want %s and no route", got, routed(), before)
 	}
 }

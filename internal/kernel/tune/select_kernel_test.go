@@ -87,7 +87,7 @@ func (o *other) must(what string) {
 	}
 }
 
-// lowatOf is what a socket of this process has.
+// lowatOf returns TCP_NOTSENT_LOWAT of a socket in bytes.
 func lowatOf(t *testing.T, c *net.TCPConn) int {
 	t.Helper()
 	return testnet.Option(t, c, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT)
@@ -103,12 +103,13 @@ func TestPickedByPort(t *testing.T) {
 	s := Selection{Filter: filter.Filter{Ports: []uint16{port(one)}, NetNS: []uint32{n.Client.NetNS}}}
 	a := mustApply(t, s, lowat(picked), Options{BPFFS: mount})
 	if lowatOf(t, one) != picked || lowatOf(t, another) == picked {
-		t.Error("the wrong one is changed")
+		t.Errorf("TCP_NOTSENT_LOWAT: got %d and %d, want %d on the first socket only",
+			lowatOf(t, one), lowatOf(t, another), picked)
 	}
 	if r := mustReport(t, a); r.Counts.Matched != 1 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want 1 matched", r.Counts)
 	}
-	// A server's port picks both ends, and connections to come.
+	// A server's port selects both ends, also of new connections.
 	listener, to := listen(t, n.Server)
 	mustApply(t, Selection{Filter: filter.Filter{Ports: []uint16{to.Port()}}}, lowat(picked+1), Options{BPFFS: mount})
 	fresh := dial(t, n.Client, to)
@@ -118,7 +119,8 @@ func TestPickedByPort(t *testing.T) {
 	}
 	defer accepted.Close()
 	if lowatOf(t, fresh) != picked+1 || lowatOf(t, accepted) != picked+1 || lowatOf(t, anotherEnd) == picked+1 {
-		t.Error("of the connections to come the wrong ones are changed")
+		t.Errorf("TCP_NOTSENT_LOWAT: got %d, %d and %d, want %d on both ends of the new connection only",
+			lowatOf(t, fresh), lowatOf(t, accepted), lowatOf(t, anotherEnd), picked+1)
 	}
 }
 
@@ -155,7 +157,7 @@ func TestPickedByPrefix(t *testing.T) {
 			{"new IPv6", fresh6, c.v6},
 		} {
 			if (lowatOf(t, got.conn) == picked) != got.want {
-				t.Errorf("%s: %s is %d", c.prefix, got.what, lowatOf(t, got.conn))
+				t.Errorf("%s: %s has %d, changed: want %t", c.prefix, got.what, lowatOf(t, got.conn), got.want)
 			}
 		}
 		mustClose(t, a)
@@ -177,7 +179,7 @@ func TestPickedByProcess(t *testing.T) {
 	}
 	for i, s := range []Selection{
 		{Filter: filter.Filter{PIDs: []uint32{uint32(program.cmd.Process.Pid)}}},
-		// The test itself may have the same name: the namespace tells them apart, but for mine.
+		// The test process may have the same name; the namespace and the PID exclude it.
 		{
 			Filter: filter.Filter{
 				Comms: []string{strings.TrimSpace(string(comm))}, PIDs: []uint32{uint32(program.cmd.Process.Pid)},
@@ -188,7 +190,7 @@ func TestPickedByProcess(t *testing.T) {
 		a := mustApply(t, s, lowat(picked), Options{BPFFS: mount})
 		program.must("dial " + to.String())
 		dial(t, n.Server, netip.MustParseAddrPort(serves))
-		want := 3 + 2*i // two that it opened and one that it accepted, and those of the round before
+		want := 3 + 2*i // two opened, one accepted, and the sockets of the round before
 		testnet.Eventually(t, patience, "the program to accept", func() bool {
 			return strings.Count(program.ask("lowat"), strconv.Itoa(picked)) == want
 		})
@@ -198,16 +200,16 @@ func TestPickedByProcess(t *testing.T) {
 		}
 		r := mustReport(t, a)
 		if r.Counts.Changed != want || r.Counts.New != 2 {
-			t.Errorf("of %d counted %+v", want, r.Counts)
+			t.Errorf("counted %+v, want %d changed, 2 of them new", r.Counts, want)
 		}
 		for _, s := range r.Sockets {
 			if int(s.PID) != program.cmd.Process.Pid {
-				t.Errorf("socket of process %d", s.PID)
+				t.Errorf("socket of process %d, want %d", s.PID, program.cmd.Process.Pid)
 			}
 		}
 		mustClose(t, a)
 		if all := program.ask("lowat"); strings.Contains(all, strconv.Itoa(picked)) {
-			t.Errorf("afterwards they are %s", all)
+			t.Errorf("TCP_NOTSENT_LOWAT after the tune: got %s, want no %d", all, picked)
 		}
 	}
 }
@@ -239,13 +241,13 @@ func TestPickedByCgroup(t *testing.T) {
 	program.must("dial " + to.String())
 	fresh, _ := n.Connect(cubic)
 	if got := program.ask("lowat"); got != "5555 5555" {
-		t.Errorf("they are %s", got)
+		t.Errorf("TCP_NOTSENT_LOWAT of the program's sockets: got %s, want 5555 5555", got)
 	}
 	if lowatOf(t, mine) == picked || lowatOf(t, fresh) == picked {
-		t.Error("a socket outside is changed")
+		t.Error("a socket outside of the cgroup is changed")
 	}
 	if r := mustReport(t, a); r.Counts.Changed != 2 || r.Counts.New != 1 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want 2 changed, 1 of them new", r.Counts)
 	}
 	mustClose(t, a)
 	_ = program.cmd.Process.Kill()
@@ -255,8 +257,8 @@ func TestPickedByCgroup(t *testing.T) {
 	}
 }
 
-// Limits for a namespace in which nothing runs yet: what the lab does.
-func TestSocketsToComeInANamespace(t *testing.T) {
+// The lab tunes a namespace before any program runs in it.
+func TestNewSocketsOfANamespace(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	a := mustApply(t, client(n), Settings{CwndMaxPackets: 9, SendBufferBytes: 64 << 10}, Options{BPFFS: mount})
@@ -264,14 +266,14 @@ func TestSocketsToComeInANamespace(t *testing.T) {
 		conn, end := n.Connect(cubic)
 		testnet.MustSend(t, conn, end, 1<<20)
 		if i := testnet.Info(t, conn); i.Snd_cwnd > 9 {
-			t.Errorf("the window is %d", i.Snd_cwnd)
+			t.Errorf("cwnd: got %d, want at most 9", i.Snd_cwnd)
 		}
 		if got := testnet.Option(t, end, unix.SOL_SOCKET, unix.SO_SNDBUF); got == 128<<10 {
-			t.Error("the other namespace is changed too")
+			t.Error("a socket of another namespace is changed")
 		}
 	}
 	if r := mustReport(t, a); r.Counts.Changed != 3 || r.Counts.New != 3 {
-		t.Errorf("counted %+v", r.Counts)
+		t.Errorf("counted %+v, want 3 changed, all of them new", r.Counts)
 	}
 }
 
@@ -282,12 +284,12 @@ func TestSelectionsThatAreRefused(t *testing.T) {
 		{Filter: filter.Filter{Comms: []string{"a-name-that-is-too-long"}}},
 	} {
 		if err := s.Check(); err == nil {
-			t.Errorf("%+v is taken", s)
+			t.Errorf("selection %+v is accepted", s)
 		}
 	}
 	if _, err := Apply(
 		t.Context(), Selection{Filter: filter.Filter{NetNS: []uint32{1}}}, lowat(5000), Options{BPFFS: bpffs(t)},
 	); err == nil {
-		t.Error("a namespace that is not there is taken")
+		t.Error("a namespace that does not exist is accepted")
 	}
 }

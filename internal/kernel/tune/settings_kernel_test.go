@@ -11,7 +11,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// ask is how a program sees a setting of its own socket.
+// ask reads a setting by the option of a socket.
 type ask func(*testing.T, *net.TCPConn) int
 
 func asked(level, name int) ask {
@@ -21,8 +21,7 @@ func asked(level, name int) ask {
 // tcpRTOMax is TCP_RTO_MAX_MS, which package unix does not have yet.
 const tcpRTOMax = 44
 
-// Every setting takes effect on a socket that is there and on one that begins, is read back, and
-// goes again.
+// Every setting takes effect on an existing and on a new socket, is read back, and is restored.
 func TestEverySettingComesAndGoes(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
@@ -30,8 +29,8 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 		set  Settings
 		name string
 		want int64
-		ask  ask // nil where no option tells
-		seen int // what the socket's own process is told
+		ask  ask // nil without such an option
+		seen int // the option's value for the process of the socket
 	}{
 		{Settings{CwndMaxPackets: 7}, "cwnd_max_packets", 7, nil, 0},
 		{
@@ -72,7 +71,7 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 			before := 0
 			if c.ask != nil {
 				if before = c.ask(t, live); before == c.seen {
-					t.Fatalf("it is %d before already", before)
+					t.Fatalf("the option is %d before the tune, want another value", before)
 				}
 			}
 			a := mustApply(t, client(n), c.set, Options{BPFFS: mount})
@@ -80,16 +79,16 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 			defer abort(t, fresh, freshEnd)
 			r := mustReport(t, a)
 			if r.Counts.Matched != 2 || r.Counts.Changed != 2 || r.Counts.New != 1 || r.Counts.Gone != 0 {
-				t.Errorf("counted %+v", r.Counts)
+				t.Errorf("counted %+v, want 2 matched and changed, 1 of them new", r.Counts)
 			}
 			for _, socket := range []*net.TCPConn{live, fresh} {
 				v := of(t, r, socket).value(t, c.name)
 				if v.Want != c.want || v.Now != c.want || !v.OK {
-					t.Errorf("reported as %+v", v)
+					t.Errorf("reported as %+v, want %d in force", v, c.want)
 				}
 				if c.ask != nil {
 					if got := c.ask(t, socket); got != c.seen {
-						t.Errorf("its process is told %d, want %d", got, c.seen)
+						t.Errorf("option: got %d, want %d", got, c.seen)
 					}
 				}
 			}
@@ -98,21 +97,20 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 				return
 			}
 			if got := c.ask(t, live); got != before {
-				t.Errorf("taken back it is %d, and was %d", got, before)
+				t.Errorf("option after the tune: got %d, want %d", got, before)
 			}
 			// The kernel sizes the buffers again.
 			for _, socket := range []*net.TCPConn{live, fresh} {
 				if got := testnet.Option(t, socket, unix.SOL_SOCKET, unix.SO_BUF_LOCK); got != 0 {
-					t.Errorf("buffers stay fixed: %d", got)
+					t.Errorf("SO_BUF_LOCK after the tune: got %d, want 0", got)
 				}
 			}
 		})
 	}
 }
 
-// What no option of a socket tells is read by a second tune: it finds what was there before the
-// first.
-func TestWhatOnlyTheKernelKnowsGoesToo(t *testing.T) {
+// Settings without a socket option are restored too. A second tune reads them.
+func TestSettingsWithoutASocketOptionAreRestored(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	live, _ := n.Connect(cubic)
@@ -126,7 +124,7 @@ func TestWhatOnlyTheKernelKnowsGoesToo(t *testing.T) {
 	first := read()
 	for i, v := range read() {
 		if v.Before != first[i].Before || v.Before == v.Want {
-			t.Errorf("%s was %v, and after a tune %v", v.Name, first[i].Before, v.Before)
+			t.Errorf("%s after a tune: got %v, want %v", v.Name, v.Before, first[i].Before)
 		}
 	}
 }
@@ -138,20 +136,16 @@ func TestCongestionControlComesAndGoes(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount})
 	fresh, _ := n.Connect(cubic)
 	for _, c := range []*net.TCPConn{live, fresh} {
-		if got := testnet.CongestionControl(t, c); got != "reno" {
-			t.Errorf("it is %s", got)
-		}
+		checkControl(t, c, "reno")
 		if v := of(t, mustReport(t, a), c).value(
 			t, "congestion_control",
 		); v.Before != "cubic" || v.Now != "reno" || !v.OK {
-			t.Errorf("reported as %+v", v)
+			t.Errorf("reported as %+v, want reno in force and cubic before", v)
 		}
 	}
 	mustClose(t, a)
 	for _, c := range []*net.TCPConn{live, fresh} {
-		if got := testnet.CongestionControl(t, c); got != "cubic" {
-			t.Errorf("taken back it is %s", got)
-		}
+		checkControl(t, c, "cubic")
 	}
 }
 
@@ -162,13 +156,13 @@ func TestNewSocketsBeginWithTheInitialWindow(t *testing.T) {
 	a := mustApply(t, client(n), Settings{InitialWindowPackets: 33}, Options{BPFFS: mount})
 	fresh, _ := n.Connect(cubic)
 	if got := testnet.Info(t, fresh).Snd_cwnd; got != 33 {
-		t.Errorf("a new socket begins with %d packets", got)
+		t.Errorf("cwnd of a new socket: got %d, want 33", got)
 	}
 	if got := testnet.Info(t, live).Snd_cwnd; got == 33 {
-		t.Error("a socket that was there has it too")
+		t.Error("the initial window changed cwnd of an existing socket")
 	}
 	if v := of(t, mustReport(t, a), fresh).value(t, "initial_window_packets"); !v.OK || v.Now != int64(33) {
-		t.Errorf("reported as %+v", v)
+		t.Errorf("reported as %+v, want 33 in force", v)
 	}
 }
 

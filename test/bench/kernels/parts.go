@@ -73,7 +73,7 @@ var parts = []part{
 		steps: []step{
 			{tests: "tune", run: []string{
 				"TestTheSocketOptionOverwritesSsthresh",
-				"TestWhatAKilledProcessLeavesIsTakenBackByTheNext",
+				"TestTheNextTuneRestoresSocketsOfAKilledOne",
 				"TestCongestionControlComesAndGoes",
 				"TestEverySettingComesAndGoes/(pacing|send_buffer|notsent|min_rto)",
 			}},
@@ -154,10 +154,10 @@ var parts = []part{
 					"TestModuleInitialRTO",
 					"TestModuleClockNeverGoesBack",
 					"TestModuleFollowsProcessorsThatComeAndGo",
-					"TestModuleRefusesWhatIsWrong",
+					"TestModuleRefusesWrongRatios",
 					"TestModuleIsRealAgainWhenAnotherClockSourceIsSelected",
 					"TestModuleRunsACommand",
-					"TestModuleIsTakenBackWhenItsRunIsKilled",
+					"TestModuleIsUndoneWhenItsRunIsKilled",
 					"TestModuleSurvivesSuspend",
 				},
 				env: []string{
