@@ -64,6 +64,11 @@ func (d *decoder) value(n *node, path string, v reflect.Value) {
 		}
 		return
 	}
+	d.plain(n, path, v)
+}
+
+// plain decodes a node into a value without a decoder of its own.
+func (d *decoder) plain(n *node, path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		d.fields(n, path, v)

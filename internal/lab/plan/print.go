@@ -15,6 +15,21 @@ const shownPoints = 40
 // a run in addition to its duration.
 func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	out := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	out.experiment(p)
+	out.runs(p, overhead)
+	if out.err != nil {
+		return fmt.Errorf("printing the plan: %w", out.err)
+	}
+	return out.w.Flush()
+}
+
+type printer struct {
+	w   *tabwriter.Writer
+	err error
+}
+
+// experiment prints the experiment with the setup of the first point.
+func (out *printer) experiment(p *Plan) {
 	e, first := p.Experiment, p.Points[0].Setup
 	out.row("experiment", e.Name)
 	out.optional("title", e.Title)
@@ -56,6 +71,11 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 	if len(p.Parameters) > 0 {
 		out.row("", "", "values above are those of the first point")
 	}
+}
+
+// runs prints the number of runs, their time, and the points.
+func (out *printer) runs(p *Plan, overhead time.Duration) {
+	e, first := p.Experiment, p.Points[0].Setup
 	out.row(
 		"points", fmt.Sprint(len(p.Points)),
 		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)),
@@ -75,26 +95,17 @@ func (p *Plan) Print(w io.Writer, overhead time.Duration) error {
 			out.row("point", point.ID)
 		}
 	}
-	if out.err != nil {
-		return fmt.Errorf("printing the plan: %w", out.err)
-	}
-	return out.w.Flush()
 }
 
-type printer struct {
-	w   *tabwriter.Writer
-	err error
-}
-
-func (p *printer) row(cells ...string) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, strings.Join(cells, "\t"))
+func (out *printer) row(cells ...string) {
+	if out.err == nil {
+		_, out.err = fmt.Fprintln(out.w, strings.Join(cells, "\t"))
 	}
 }
 
-func (p *printer) optional(name, value string) {
+func (out *printer) optional(name, value string) {
 	if value != "" {
-		p.row(name, value)
+		out.row(name, value)
 	}
 }
 

@@ -13,13 +13,42 @@ import (
 
 // WriteText prints a score.
 func (s *Score) WriteText(t *terminal.Terminal) error {
-	unit := ""
-	if s.Unit != "" {
-		unit = " " + s.Unit
+	if err := t.Table(s.rateTable()); err != nil {
+		return err
 	}
+	if err := t.Printf("\n"); err != nil {
+		return err
+	}
+	if err := t.Table(s.indexTable()); err != nil {
+		return err
+	}
+	if s.Optimum == nil {
+		return t.Printf("\nRows marked \"-\" need --max, the rates that the terminals reach alone.\n")
+	}
+	err := t.Printf("\nThe optimum is %s; it is limited by %s.\n", alphaName(float64(s.Optimum.Alpha)),
+		limitName(s.Optimum.LimitedBy.String()))
+	if err != nil {
+		return err
+	}
+	if s.Airtime > 1+1e-9 || s.Capacity != nil && float64(s.Total) > *s.Capacity*(1+1e-9) {
+		return t.Printf("The rates exceed the limits: --max or --capacity is too low, and so is the distance.\n")
+	}
+	return nil
+}
+
+// unit returns the unit of the rates behind a blank, or nothing if it is unknown.
+func (s *Score) unit() string {
+	if s.Unit == "" {
+		return ""
+	}
+	return " " + s.Unit
+}
+
+// rateTable is the table of rates, with a row for each flow or terminal.
+func (s *Score) rateTable() *terminal.Table {
 	rates := &terminal.Table{Columns: []terminal.Column{
 		{Title: strings.ToUpper(s.Of), Right: true, Least: 8},
-		{Title: "RATE" + unit, Right: true},
+		{Title: "RATE" + s.unit(), Right: true},
 	}}
 	if s.Optimum != nil {
 		rates.Columns = append(rates.Columns,
@@ -34,6 +63,11 @@ func (s *Score) WriteText(t *terminal.Terminal) error {
 		}
 		rates.Add(cells...)
 	}
+	return rates
+}
+
+// indexTable is the table of indices, with those of the optimum if there is one.
+func (s *Score) indexTable() *terminal.Table {
 	indices := &terminal.Table{Columns: []terminal.Column{{Least: 8}, {}, {Least: 8}}}
 	line := func(name string, value, optimal fairness.Number, figure func(float64) string) {
 		best := ""
@@ -47,33 +81,13 @@ func (s *Score) WriteText(t *terminal.Terminal) error {
 		o = &fairness.Optimum{}
 	}
 	none := fairness.Number(math.NaN())
-	line("total"+unit, s.Total, o.Total, rateFigure)
+	line("total"+s.unit(), s.Total, o.Total, rateFigure)
 	line("Jain's index", s.Jain, o.Jain, indexFigure)
 	line("of rate/alone", s.Normalised, o.Normalised, indexFigure)
 	line("printed form", s.Printed, none, indexFigure)
 	line("airtime", s.Airtime, o.Airtime, indexFigure)
 	line("distance (nats)", s.Distance, none, indexFigure)
-	if err := t.Table(rates); err != nil {
-		return err
-	}
-	if err := t.Printf("\n"); err != nil {
-		return err
-	}
-	if err := t.Table(indices); err != nil {
-		return err
-	}
-	if s.Optimum == nil {
-		return t.Printf("\nRows marked \"-\" need --max, the rates that the terminals reach als.\n")
-	}
-	err := t.Printf("\nThe optimum is %s; it is limited by %s.\n", alphaName(float64(o.Alpha)),
-		limitName(o.LimitedBy.String()))
-	if err != nil {
-		return err
-	}
-	if s.Airtime > 1+1e-9 || s.Capacity != nil && float64(s.Total) > *s.Capacity*(1+1e-9) {
-		return t.Printf("The rates exceed the limits: --max or --capacity is too low, and so is the distance.\n")
-	}
-	return nil
+	return indices
 }
 
 func limitName(limit string) string {

@@ -239,7 +239,9 @@ func kernelTypes(path string) (*btf.Spec, error) {
 	return spec, nil
 }
 
-func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, err error) {
+// loadAs loads the programs with one way to attach, and with the program that walks over the
+// existing sockets if withWalk is set.
+func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (*loaded, error) {
 	if slices.Contains(o.refuses, string(way)) || withWalk && slices.Contains(o.refuses, walkProgram) {
 		return nil, errors.New("refused by a test")
 	}
@@ -248,12 +250,39 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 		return nil, fmt.Errorf("reading the embedded object: %w", err)
 	}
 	l := &loaded{attach: way, types: types}
+	wanted, err := l.choose(o)
+	if err != nil {
+		return nil, err
+	}
+	for name := range spec.Programs {
+		if _, ok := wanted[name]; !ok && name != "jiffies_now" && (name != walkProgram || !withWalk) {
+			delete(spec.Programs, name)
+		}
+	}
+	sizes, err := l.specialise(spec, o)
+	if err != nil {
+		return nil, err
+	}
+	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
+	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
+		return nil, err
+	}
+	if err := l.begin(wanted, sizes, o); err != nil {
+		_ = l.Close() // the error of begin says why
+		return nil, err
+	}
+	return l, nil
+}
+
+// choose returns the hooks that the kernel has, by the names of their programs, and notes the
+// missing ones. A hook without which the monitor cannot work is an error.
+func (l *loaded) choose(o Options) (map[string]hook, error) {
 	wanted := map[string]hook{}
 	for _, h := range hooks {
 		if h.Name == ownerTracepoint && o.NoOwners {
 			continue
 		}
-		if o.argsOf(types, h.Name) < 0 {
+		if o.argsOf(l.types, h.Name) < 0 {
 			if h.Without == "" {
 				return nil, fmt.Errorf(
 					"the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since,
@@ -262,14 +291,15 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 			l.missing = append(l.missing, fmt.Sprintf("%s: %s (kernel %s has it)", h.Name, h.Without, h.Since))
 			continue
 		}
-		wanted[h.program(way)] = h
+		wanted[h.program(l.attach)] = h
 	}
-	for name := range spec.Programs {
-		if _, ok := wanted[name]; !ok && name != "jiffies_now" && (name != walkProgram || !withWalk) {
-			delete(spec.Programs, name)
-		}
-	}
-	private, undescribed := resolvePrivate(types)
+	return wanted, nil
+}
+
+// specialise sets the sizes and constants of the programs for this kernel, and notes what the
+// kernel does not tell.
+func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSizes, err error) {
+	private, undescribed := resolvePrivate(l.types)
 	l.private, l.missing = private, append(l.missing, undescribed...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
 		l.missing = append(l.missing,
@@ -281,64 +311,54 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (_ *loaded, e
 	}
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
-		return nil, fmt.Errorf("counting the processors: %w", err)
+		return sizes, fmt.Errorf("counting the processors: %w", err)
 	}
 	buffer := o.BufferBytes
 	if buffer <= 0 {
 		buffer = DefaultBufferBytes
 	}
-	sizes := sizesFor(cpus, buffer, 8*privateWords)
+	sizes = sizesFor(cpus, buffer, 8*privateWords)
 	constants := sizes.configure(spec)
 	constants["cc_words_most"] = uint32(privateWords)
-	if err := configure(spec, types, o, constants); err != nil {
-		return nil, err
-	}
-	if !TellsOfRefusals(types) {
+	if !TellsOfRefusals(l.types) {
 		l.missing = append(
 			l.missing,
 			"the result of tcp_retransmit_skb: retransmissions that the own device refuses make no event "+
 				"(kernel 6.17 has it)",
 		)
 	}
-	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
-	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			_ = l.Close()
-		}
-	}()
+	return sizes, configure(spec, l.types, o, constants)
+}
+
+// begin opens the rings, fills the maps, attaches the programs and walks over existing sockets.
+func (l *loaded) begin(wanted map[string]hook, sizes ringSizes, o Options) (err error) {
 	if l.rings, err = openRings(l.coll, sizes); err != nil {
-		return nil, err
+		return err
 	}
 	if l.hz, err = tickRate(l.coll.Programs["jiffies_now"]); err != nil {
-		return nil, err
+		return err
 	}
 	if err := bpffilter.FillSets(l.coll.Maps, &o.Filter); err != nil {
-		return nil, err
+		return err
 	}
 	for name, p := range l.private {
 		var key [16]byte
 		copy(key[:15], name)
 		if err := l.coll.Maps["cc_words"].Put(key, uint8(p.at.words())); err != nil {
-			return nil, fmt.Errorf("asking for the private state of %s: %w", name, err)
+			return fmt.Errorf("asking for the private state of %s: %w", name, err)
 		}
 	}
 	// The state hooks come first, so that no flow is taken for an inherited one that was opened
 	// meanwhile.
-	for _, h := range hooks[1:] {
+	for _, h := range append(hooks[1:len(hooks):len(hooks)], hooks[0]) {
 		if err := l.attachHook(wanted, h); err != nil {
-			return nil, err
+			return err
 		}
-	}
-	if err := l.attachHook(wanted, hooks[0]); err != nil {
-		return nil, err
 	}
 	if prog := l.coll.Programs[walkProgram]; prog != nil {
 		l.missing = append(l.missing, walkAll(prog)...)
 	}
-	return l, nil
+	return nil
 }
 
 func (l *loaded) attachHook(wanted map[string]hook, h hook) error {
