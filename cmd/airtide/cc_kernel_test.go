@@ -37,7 +37,7 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
 	out := mustRun(t, "cc", "load", "cubic_rtt", "--as", name, "--rtt-ref", "50ms", "--pin", "--bpffs", folder)
 	if !strings.Contains(out, name+" is loaded") || !strings.Contains(out, "rtt-ref=50ms") {
-		t.Errorf("loading prints %q", out)
+		t.Errorf("load prints %q, want the name and its parameters", out)
 	}
 	var list struct {
 		Loaded []congestion.Entry
@@ -53,28 +53,28 @@ func TestCCIsPinnedListedAndUnloaded(t *testing.T) {
 		}
 	}
 	if !found || !strings.Contains(strings.Join(list.Others, " "), "cubic") {
-		t.Errorf("listed as %+v", list)
+		t.Errorf("listed are %+v, want %s with its pin, and cubic", list, name)
 	}
 	if out := mustRun(t, "cc", "list", "--bpffs", folder); !strings.Contains(out, name+" ") ||
 		!strings.Contains(out, "rtt-ref=50ms") {
-		t.Errorf("listed as\n%s", out)
+		t.Errorf("the list has no %s with its parameters:\n%s", name, out)
 	}
 	if out := mustRun(t, "__complete", "cc", "unload", "--bpffs", folder, ""); !strings.Contains(out, name) {
-		t.Errorf("unload does not complete: %s", out)
+		t.Errorf("unload completes to %s, want %s among it", out, name)
 	}
 	if _, stderr, status := run(t, "cc", "load", "compound", "--as", name); status != statusFailed ||
 		!strings.Contains(stderr, "in use") {
-		t.Errorf("a name in use gives status %d: %s", status, stderr)
+		t.Errorf("load of a name in use: status %d: %s", status, stderr)
 	}
 	if out := mustRun(t, "cc", "unload", name, "--bpffs", folder); !strings.Contains(out, "is unloaded") {
-		t.Errorf("unloading prints %q", out)
+		t.Errorf("unload prints %q", out)
 	}
 	if isAvailable(t, name) {
-		t.Error("it is there still")
+		t.Errorf("%s is still available after unload", name)
 	}
 	if _, stderr, status := run(t, "cc", "unload", name, "--bpffs", folder); status != statusFailed ||
 		!strings.Contains(stderr, "not loaded") {
-		t.Errorf("unloading twice gives status %d: %s", status, stderr)
+		t.Errorf("a second unload: status %d: %s", status, stderr)
 	}
 }
 
@@ -84,14 +84,14 @@ func TestCCLastsAsLongAsTheCommand(t *testing.T) {
 	out, stderr, status := run(t, "cc", "load", "compound", "--as", name, "--", "sh", "-c",
 		"cat /proc/sys/net/ipv4/tcp_available_congestion_control; exit 3")
 	if status != 3 || !strings.Contains(out, name) {
-		t.Errorf("status %d, printed %q, %q", status, out, stderr)
+		t.Errorf("status %d, want 3; printed %q, want %s; %q", status, out, name, stderr)
 	}
 	if _, _, status := run(
 		t, "cc", "load", "compound", "--as", name, "--", "sh", "-c", "kill -KILL $$",
 	); status != 128+9 {
-		t.Errorf("a command that SIGKILL ends gives status %d", status)
+		t.Errorf("status of a command that SIGKILL ends: got %d, want %d", status, 128+9)
 	}
-	testnet.Eventually(t, 10*time.Second, "it to go", func() bool { return !isAvailable(t, name) })
+	testnet.Eventually(t, 10*time.Second, "the unload", func() bool { return !isAvailable(t, name) })
 }
 
 func TestAKilledCCLoaderLeavesNothing(t *testing.T) {
@@ -109,14 +109,14 @@ func TestAKilledCCLoaderLeavesNothing(t *testing.T) {
 		line, err := bufio.NewReader(out).ReadString('\n')
 		var e congestion.Entry
 		if err != nil || json.Unmarshal([]byte(line), &e) != nil || e.Name != name || len(e.Processes) != 1 {
-			t.Errorf("it prints %q, %v", line, err)
+			t.Errorf("load prints %q, %v, want %s and one process", line, err, name)
 		}
 		if !isAvailable(t, name) {
-			t.Error("it is not there")
+			t.Errorf("%s is not available", name)
 		}
 		_ = loader.Process.Signal(signal)
 		_ = loader.Wait()
-		testnet.Eventually(t, 10*time.Second, "it to go", func() bool { return !isAvailable(t, name) })
+		testnet.Eventually(t, 10*time.Second, "the unload", func() bool { return !isAvailable(t, name) })
 	}
 }
 
@@ -130,7 +130,7 @@ func TestCCWithoutRoot(t *testing.T) {
 		cmd.Path = "/proc/self/exe"
 		_, stderr, status := runCmd(t, cmd)
 		if status != statusFailed || !strings.Contains(stderr, "root") {
-			t.Errorf("%v gives status %d: %s", args, status, stderr)
+			t.Errorf("%v without root: status %d, want %d: %s", args, status, statusFailed, stderr)
 		}
 	}
 }

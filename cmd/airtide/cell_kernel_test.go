@@ -61,7 +61,7 @@ func TestCellRunGivesTheCommandItsMachines(t *testing.T) {
 		namespace = line
 	}
 	if seen.Name != "home" || len(seen.Window.Terminals) != 2 || !seen.Window.Terminals[1].Ethernet {
-		t.Errorf("the status says %+v", seen)
+		t.Errorf("cell status: got %+v", seen)
 	}
 	if _, err := os.Stat(filepath.Join("/run/netns", namespace)); err == nil ||
 		!strings.HasPrefix(namespace, "airtide-cell-") {
@@ -90,7 +90,7 @@ func startCell(t *testing.T) (*exec.Cmd, []string) {
 		t.Fatal(err)
 	}
 	if ready.PID != cmd.Process.Pid || len(ready.Hosts) != 3 {
-		t.Errorf("it says %s", line)
+		t.Errorf("cell run prints %s", line)
 	}
 	var namespaces []string
 	for _, h := range ready.Hosts {
@@ -146,7 +146,7 @@ func TestCellThatIsKilledLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestCellMistakesAreToldByWordAndStatus(t *testing.T) {
+func TestCellMistakesHaveAMessageAndAStatus(t *testing.T) {
 	need.Root(t)
 	good := cellFile(t, homeCell)
 	for _, c := range []struct {

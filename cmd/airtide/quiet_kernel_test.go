@@ -10,7 +10,7 @@ import (
 	"airtide/test/need"
 )
 
-func TestWhatIsLostIsSaidHoweverQuiet(t *testing.T) {
+func TestQuietRecordingsReportLosses(t *testing.T) {
 	need.Root(t)
 	stop := make(chan bool)
 	go busyTraffic(stop)

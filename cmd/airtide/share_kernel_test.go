@@ -91,8 +91,8 @@ func statuses(t *testing.T, n *testnet.Network) map[uint32]shareStatus {
 	return all
 }
 
-// TestTwoAgentsByAHub lets two agents meet at a hub alone, one with the rights of its systemd unit,
-// asks how they are doing by the socket and by Prometheus, and kills the other.
+// Two agents meet at a hub only, one of them with the rights of its systemd unit. Their status
+// comes by the socket and by Prometheus. Then one agent is killed.
 func TestTwoAgentsByAHub(t *testing.T) {
 	need.Root(t)
 	n := testnet.New(t, testnet.Options{})
@@ -115,7 +115,7 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		func() bool { return strings.Contains(hubSays(), ": 2 terminals") })
 	if table := mustRun(t, "share", "status"); !strings.Contains(table, "windows are bounded") ||
 		!strings.Contains(table, n.Server.V4.String()) {
-		t.Errorf("the table:\n%s", table)
+		t.Errorf("the table of share status:\n%s", table)
 	}
 	for _, columns := range terminalWidths {
 		args := []string{"share", "status"}
@@ -144,13 +144,12 @@ func TestTwoAgentsByAHub(t *testing.T) {
 		return !there && !all[n.Client.NetNS].Bounded && all[n.Client.NetNS].Reason != ""
 	})
 	if sockets() != before-1 {
-		t.Errorf("of %d sockets %d are left", before, sockets())
+		t.Errorf("sockets of agents: got %d of %d", sockets(), before)
 	}
 }
 
-// promised waits until something is so, which is promised within a second of when it began: as long
-// as agents bear silence of each other. Half a second is allowed beside, and the time for which the
-// machine let the test wait, or took longer to answer it than a step of an agent and some.
+// promised waits for a condition, which must hold within a second: the longest silence between
+// agents. It allows half a second more, and the delays of a busy machine.
 func promised(t *testing.T, began time.Time, what string, is func() bool) {
 	t.Helper()
 	const pause, answer, limit = 10 * time.Millisecond, 150 * time.Millisecond, 1500 * time.Millisecond
@@ -162,7 +161,7 @@ func promised(t *testing.T, began time.Time, what string, is func() bool) {
 		}
 		late += max(time.Since(from)-answer, 0)
 		if from.Sub(began) > 2*time.Minute {
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("waited in vain for %s", what)
 		}
 		from = time.Now()
 		time.Sleep(pause)

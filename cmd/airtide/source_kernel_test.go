@@ -17,7 +17,7 @@ import (
 	"airtide/test/need"
 )
 
-func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
+func TestWithoutRootMonitorUsesDiagAndRefusesBPF(t *testing.T) {
 	need.Root(t)
 	dir := openDir(t)
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -51,7 +51,7 @@ func TestWithoutRootTheDiagSourceServesAndBPFIsRefusedClearly(t *testing.T) {
 	}
 }
 
-func TestMonitorPrintsOnceAndLinesAndEndsWithItsReader(t *testing.T) {
+func TestMonitorInAPipeEndsWithItsReader(t *testing.T) {
 	need.Root(t)
 	stop := make(chan bool)
 	go busyTraffic(stop)
@@ -130,7 +130,7 @@ func withoutBTF(args ...string) *exec.Cmd {
 	return covered
 }
 
-func TestWithoutBTFTheDiagSourceServesOrAFileHelps(t *testing.T) {
+func TestWithoutBTFMonitorUsesDiagOrAFileOfTypes(t *testing.T) {
 	need.Root(t)
 	dir := t.TempDir()
 	types, err := os.ReadFile("/sys/kernel/btf/vmlinux")

@@ -46,42 +46,42 @@ func TestTuneIsKeptShownAndUndone(t *testing.T) {
 		folder)
 	for _, want := range []string{"1 socket matched", "1 changed", "overwrites ssthresh", "airtide tune undo"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it prints no %q:\n%s", want, out)
+			t.Errorf("tune prints no %q:\n%s", want, out)
 		}
 	}
 	if got := lowatOf(t, conn); got != 16<<10 {
-		t.Errorf("it is %d", got)
+		t.Errorf("TCP_NOTSENT_LOWAT: got %d, want %d", got, 16<<10)
 	}
 	var shown tunes
 	if err := json.Unmarshal([]byte(mustRun(t, "tune", "show", "--json", "--bpffs", folder)), &shown); err != nil ||
 		len(shown.Tunes) != 1 {
-		t.Fatalf("%+v, %v", shown, err)
+		t.Fatalf("shown are %+v, %v, want one tune", shown, err)
 	}
 	r := shown.Tunes[0]
 	if r.Counts.Changed != 1 || !r.Keep || r.Settings.CwndMaxPackets != 50 || len(r.Sockets) != 1 ||
 		len(r.Sockets[0].Values) != 2 {
-		t.Errorf("shown as %+v", r)
+		t.Errorf("shown as %+v, want a kept tune of one changed socket", r)
 	}
 	if out := mustRun(t, "tune", "show", "--bpffs", folder); !strings.Contains(out, r.ID) ||
 		!strings.Contains(out, "kept") {
-		t.Errorf("shown as\n%s", out)
+		t.Errorf("shown without %s or without \"kept\":\n%s", r.ID, out)
 	}
 	if out := mustRun(t, "__complete", "tune", "undo", "--bpffs", folder, ""); !strings.Contains(out, r.ID) {
-		t.Errorf("undo does not complete: %s", out)
+		t.Errorf("undo completes to %s, want %s among it", out, r.ID)
 	}
 	if _, stderr, status := run(t, "tune", "undo", "beef", "--bpffs", folder); status != statusFailed ||
 		!strings.Contains(stderr, "no such tune") {
-		t.Errorf("an unknown one gives status %d: %s", status, stderr)
+		t.Errorf("undo of an unknown tune: status %d: %s", status, stderr)
 	}
 	out = mustRun(t, "tune", "undo", "--bpffs", folder)
 	if !strings.Contains(out, r.ID+" is undone on 1 open socket\n") {
-		t.Errorf("undone as\n%s", out)
+		t.Errorf("undo prints no line about %s and 1 socket:\n%s", r.ID, out)
 	}
 	if got := lowatOf(t, conn); got != before {
-		t.Errorf("it is %d, and was %d", got, before)
+		t.Errorf("TCP_NOTSENT_LOWAT after undo: got %d, want %d", got, before)
 	}
 	if out := mustRun(t, "tune", "show", "--bpffs", folder); !strings.Contains(out, "nothing is tuned") {
-		t.Errorf("afterwards it shows\n%s", out)
+		t.Errorf("show after undo prints\n%s\nwant that nothing is tuned", out)
 	}
 }
 
@@ -104,34 +104,34 @@ func TestTuneUntilInterruptedOrKilled(t *testing.T) {
 		read := func() (line tuneLine) {
 			text, err := lines.ReadString('\n')
 			if err != nil || json.Unmarshal([]byte(text), &line) != nil || line.Report == nil {
-				t.Fatalf("it prints %q, %v", text, err)
+				t.Fatalf("tune prints %q, %v, want a line of JSON", text, err)
 			}
 			return line
 		}
 		if line := read(); line.Type != "applied" || line.Counts.Changed != 1 {
-			t.Errorf("it prints %+v", line)
+			t.Errorf("the first line is %+v, want one changed socket", line)
 		}
 		if got := lowatOf(t, conn); got != 9000 {
-			t.Errorf("it is %d", got)
+			t.Errorf("TCP_NOTSENT_LOWAT: got %d, want 9000", got)
 		}
 		_ = cmd.Process.Signal(signal)
 		if signal == syscall.SIGINT {
 			if line := read(); line.Type != "ended" || line.Undone == nil || line.Undone.Sockets != 1 {
-				t.Errorf("it ends with %+v", line)
+				t.Errorf("the last line is %+v, want one undone socket", line)
 			}
 		}
 		err = cmd.Wait()
 		if signal == syscall.SIGINT && err != nil {
-			t.Errorf("interrupted it ends with %v", err)
+			t.Errorf("after SIGINT tune ends with %v, want status 0", err)
 		}
 		if signal == syscall.SIGKILL {
 			if out := mustRun(t, "tune", "show", "--bpffs", folder); !strings.Contains(out, "was killed") {
-				t.Errorf("shown as\n%s", out)
+				t.Errorf("show after SIGKILL prints no \"was killed\":\n%s", out)
 			}
 			mustRun(t, "tune", "undo", "--bpffs", folder)
 		}
 		if got := lowatOf(t, conn); got != before {
-			t.Errorf("it is %d, and was %d", got, before)
+			t.Errorf("TCP_NOTSENT_LOWAT after %s: got %d, want %d", signal, got, before)
 		}
 	}
 }
@@ -151,22 +151,22 @@ func TestTuneOfACommand(t *testing.T) {
 	if status != 0 || len(lines) < 2 || json.Unmarshal([]byte(lines[len(lines)-1]), &ended) != nil {
 		t.Fatalf("status %d: %s%s", status, stdout, stderr)
 	}
-	// Both ends of the command's connection, which may have ended by now.
+	// The sockets are both ends of the command's connection. They may have closed already.
 	if c := ended.Counts; c.Matched != 2 || c.New != 2 || c.Failed+c.GoneFailed != 0 ||
 		c.GoneChanged > c.Gone {
-		t.Errorf("counted %+v", c)
+		t.Errorf("counted %+v, want 2 new sockets and none failed", c)
 	}
 	if got := lowatOf(t, bystander); got != before {
-		t.Errorf("another program's socket has %d", got)
+		t.Errorf("TCP_NOTSENT_LOWAT of another program: got %d, want %d", got, before)
 	}
 	if _, _, status := run(
 		t, "tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "exit 5",
 	); status != 5 {
-		t.Errorf("the command's status 5 becomes %d", status)
+		t.Errorf("status of a command that exits with 5: got %d", status)
 	}
 	killed := []string{"tune", "--notsent-lowat", "9000", "--bpffs", folder, "-q", "--", "sh", "-c", "kill -TERM $$"}
 	if _, _, status := run(t, killed...); status != 128+15 {
-		t.Errorf("a command that SIGTERM kills gives %d", status)
+		t.Errorf("status of a command that SIGTERM kills: got %d, want %d", status, 128+15)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestTuneMisuse(t *testing.T) {
 	} {
 		if _, stderr, status := run(t, append([]string{"tune"}, args...)...); status != statusMisuse ||
 			!strings.Contains(stderr, "--help") {
-			t.Errorf("airtide tune %v gives status %d: %s", args, status, stderr)
+			t.Errorf("airtide tune %v: status %d, want %d: %s", args, status, statusMisuse, stderr)
 		}
 	}
 	need.Root(t)
@@ -215,7 +215,7 @@ func TestTuneMisuse(t *testing.T) {
 		t, "tune", "--port", "1", "--cc", "nosuch", "--bpffs", mountPoint(t),
 	); status != statusFailed ||
 		!strings.Contains(stderr, "this kernel has") {
-		t.Errorf("an unknown congestion control gives status %d: %s", status, stderr)
+		t.Errorf("an unknown congestion control: status %d, want %d: %s", status, statusFailed, stderr)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestTuneWithoutRoot(t *testing.T) {
 		cmd.Path = "/proc/self/exe"
 		if _, stderr, status := runCmd(t, cmd); status != statusFailed || !strings.Contains(stderr, "root") ||
 			strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v gives status %d: %s", args, status, stderr)
+			t.Errorf("%v without root: status %d, want %d: %s", args, status, statusFailed, stderr)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestTuneJSONNames(t *testing.T) {
 		"want", "now", "ok", "by",
 	} {
 		if !strings.Contains(out, `"`+name+`":`) {
-			t.Errorf("there is no %s in\n%s", name, out)
+			t.Errorf("the JSON has no %s:\n%s", name, out)
 		}
 	}
 }

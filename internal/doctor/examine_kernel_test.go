@@ -57,7 +57,7 @@ func TestTracepointsAgreeWithTracefs(t *testing.T) {
 func TestFindingsAgreeWithKernelConfig(t *testing.T) {
 	rights.Root(t)
 	if kernelConfig("CONFIG_NET") != "y" {
-		t.Skip("the configuration of this kernel is not to be had")
+		t.Skip("the configuration of this kernel is not available")
 	}
 	report := examine(t, Options{})
 	for name, option := range map[string]string{
@@ -120,15 +120,15 @@ func TestFindingsAgreeWithTheSource(t *testing.T) {
 }
 
 // The trial detects the tag, not mere support of global functions or of their arguments.
-func TestTrustedArgumentsAreToldByTheirTag(t *testing.T) {
+func TestTrustedArgumentsAreRecognisedByTheirTag(t *testing.T) {
 	rights.Root(t)
 	var refusal *ebpf.VerifierError
 	if err := attachTypedTracepoint("tcp_probe", trustedProgram()); !errors.As(err, &refusal) {
-		t.Errorf("without its tag the argument is trusted too: %v", err)
+		t.Errorf("an argument without the tag is trusted: %v", err)
 	}
 }
 
-// ip and tc try the same by other code.
+// ip and tc make the same trials by other code.
 func TestLinksAndQdiscsAgreeWithIproute(t *testing.T) {
 	rights.Root(t)
 	for _, name := range []string{"unshare", "ip", "tc"} {

@@ -39,7 +39,7 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 		sessions[d.session] = true
 	}
 	if len(sessions) != 2 {
-		t.Fatalf("%d sessions of two terminals", len(sessions))
+		t.Fatalf("sessions of two terminals: got %d, want 2", len(sessions))
 	}
 
 	other := netip.MustParseAddr("10.77.0.9")
@@ -50,7 +50,7 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 	n.Client.V4 = other
 	after, server := n.Connect(testnet.Dial{CongestionControl: "reno"})
 	testnet.Stream(t, after, server)
-	const what = "a bound of what began at the other address"
+	const what = "a bound of the flow at the new address"
 	testnet.Eventually(t, longEnough, what, func() bool {
 		s := a.now()
 		return bound(s) && len(s.Windows) == 1 && s.Windows[0].Local.Addr() == other
@@ -61,7 +61,7 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 		return len(s.Windows) == 1 && testnet.Info(t, after).Snd_cwnd <= s.Windows[0].Packets+1
 	})
 	if cc := testnet.CongestionControl(t, before); cc != "reno" {
-		t.Errorf("the flow of the address before runs %s, it began with reno", cc)
+		t.Errorf("congestion control of the flow at the old address: got %s, want reno", cc)
 	}
 	testnet.Eventually(t, longEnough, "the other terminal to know only the new address", func() bool {
 		return len(b.now().Peers) == 1
@@ -73,11 +73,11 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 		}
 	}
 	if fresh != 1 {
-		t.Errorf("%d sessions began with the other address", fresh)
+		t.Errorf("new sessions after the change of address: got %d, want 1", fresh)
 	}
 
 	ip(t, n.Client, "addr", "flush", "dev", "eth0")
-	testnet.Eventually(t, longEnough, "it to say that there is no address", func() bool {
+	testnet.Eventually(t, longEnough, "the status to name the missing address", func() bool {
 		s := a.now()
 		return !s.Bounded && strings.Contains(s.Reason, "interface eth0 has no address") && s.PID > 0
 	})
@@ -119,12 +119,12 @@ func TestAddressesCountAfterTwoChecks(t *testing.T) {
 			seen := moves()
 			ip(t, n.Client, "addr", "del", "10.77.0.9/24", "dev", "eth0")
 			if seen || movesIn(2) {
-				t.Error("an address that has gone again counts")
+				t.Error("an address counts although it was removed after one check")
 			}
 		case "peer":
 			ip(t, n.Client, "link", "set", "eth0", "down")
 			if movesIn(3) {
-				t.Error("no route to a peer counts as another address")
+				t.Error("a missing route to a peer counts as another address")
 			}
 			ip(t, n.Client, "link", "set", "eth0", "up")
 		}
@@ -132,10 +132,10 @@ func TestAddressesCountAfterTwoChecks(t *testing.T) {
 		ip(t, n.Client, other...)
 		first := moves()
 		if first || !moves() {
-			t.Errorf("%s: another address does not count after two looks, or after one: %t", name, first)
+			t.Errorf("%s: another address counts after one check: %t, want only after two", name, first)
 		}
 		if err := at.take(); err != nil || moves() || moves() {
-			t.Errorf("%s: it moves on: %v", name, err)
+			t.Errorf("%s: the same address counts as another: %v", name, err)
 		}
 		ip(t, n.Client, "addr", "del", "10.77.0.9/24", "dev", "eth0")
 		ip(t, n.Client, "addr", "replace", n.Client.V4.String()+"/24", "dev", "eth0")

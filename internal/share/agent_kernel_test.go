@@ -42,7 +42,7 @@ func waitForEachOther(t *testing.T, a, b *running) {
 	})
 }
 
-// end ends the agent and waits until all is undone.
+// end ends the agent and waits until it has restored everything.
 func (r *running) end(t *testing.T) {
 	t.Helper()
 	r.stop()
@@ -97,11 +97,10 @@ func TestTwoAgentsShare(t *testing.T) {
 	a := run(t, n.Client, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
 	testnet.Eventually(t, longEnough, "the agent to see its flow", func() bool { return a.now().Own.RateBps > 1e6 })
 	if s := a.now(); s.Bounded || !strings.Contains(s.Reason, "no other terminal") || len(s.Windows) > 0 {
-		t.Errorf("alone: %+v", s)
+		t.Errorf("status without another terminal: got %+v, want no bound", s)
 	}
 	b := run(t, n.Server, Config{Key: key, Policy: control.Shares, MaxBps: 50e6})
-	// It sends nothing, so the client has all; its window is that of 50 Mbit/s at this RTT and
-	// queue.
+	// The other terminal sends nothing, so the client has the whole rate of 50 Mbit/s.
 	testnet.Eventually(t, longEnough, "a bound", func() bool {
 		s := a.now()
 		return s.Bounded && len(s.Windows) == 1 && len(b.now().Peers) == 1
@@ -110,10 +109,10 @@ func TestTwoAgentsShare(t *testing.T) {
 	local := client.LocalAddr().String()
 	w := s.Windows[0]
 	if w.Local != netip.MustParseAddrPort(local) || w.Packets < 10 || w.Packets > 2000 {
-		t.Errorf("windows %+v, the flow is %s", s.Windows, local)
+		t.Errorf("windows %+v, want 10 to 2000 packets for %s", s.Windows, local)
 	}
 	if cc := testnet.CongestionControl(t, client); !strings.HasPrefix(cc, "cubic_bound_") {
-		t.Errorf("the flow runs %s", cc)
+		t.Errorf("congestion control: got %s, want cubic_bound", cc)
 	}
 	testnet.Eventually(t, 10*time.Second, "the window to be bounded", func() bool {
 		return testnet.Info(t, client).Snd_cwnd <= a.now().Windows[0].Packets+1
@@ -124,7 +123,7 @@ func TestTwoAgentsShare(t *testing.T) {
 	b.end(t)
 	a.end(t)
 	if cc := testnet.CongestionControl(t, client); cc != "reno" {
-		t.Errorf("afterwards the flow runs %s, before it ran reno", cc)
+		t.Errorf("congestion control after the agent: got %s, want reno", cc)
 	}
 }
 
@@ -155,7 +154,7 @@ func TestUploadsOfEveryFamilyAreBounded(t *testing.T) {
 			return false
 		})
 		if cc := testnet.CongestionControl(t, clients[i]); !strings.HasPrefix(cc, "cubic_bound_") {
-			t.Errorf("%+v runs %s", dials[i], cc)
+			t.Errorf("congestion control of %+v: got %s", dials[i], cc)
 		}
 	}
 }
@@ -181,7 +180,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 		return len(s.Windows) == 1 && testnet.Info(t, server).Snd_wnd <= s.Windows[0].ReceiveBytes+1<<14
 	})
 	if s := a.now(); s.Own.MinRTTUs == 0 || s.Own.RTTUs < s.Own.MinRTTUs {
-		t.Errorf("round-trip times of what is received: %+v", s.Own)
+		t.Errorf("RTTs of the receiver: got %+v", s.Own)
 	}
 	began := time.Now()
 	b.stop()
@@ -221,6 +220,6 @@ func TestOtherKeysAreOtherCells(t *testing.T) {
 		return a.now().Datagrams["other_cell"] > 5 && b.now().Datagrams["other_cell"] > 5
 	})
 	if len(a.now().Peers)+len(b.now().Peers) > 0 {
-		t.Errorf("peers %+v %+v", a.now().Peers, b.now().Peers)
+		t.Errorf("peers of terminals with different keys: got %+v and %+v, want none", a.now().Peers, b.now().Peers)
 	}
 }

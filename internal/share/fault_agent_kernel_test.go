@@ -23,19 +23,19 @@ const longEnough = 3 * time.Minute
 
 func bound(s Status) bool { return s.Bounded && len(s.Windows) > 0 && s.Windows[0].Packets > 0 }
 
-// soon is how long bounds may outlive their reason: the lease or the silence, a step, and the time
-// for a window to grow.
+// soon is the longest time until bounds end after their reason has ended: the lease or the silence,
+// a step, and the growth of a window.
 const soon = 1500 * time.Millisecond
 
-// inTime waits until something is so, which may take until soon after it began.
+// inTime waits for a condition, which must hold within soon.
 func inTime(t *testing.T, began time.Time, what string, is func() bool) {
 	t.Helper()
 	within(t, began, soon, what, is)
 }
 
-// within waits until something is so, which may take so long since it began, beside the time for
-// which the machine let the test itself wait. An emulated machine takes as long as it takes: tests
-// are short there (test/bench/kernels).
+// within waits for a condition, which must hold within a limit. The limit does not count the delays
+// of this process on a busy machine, and does not hold in emulated machines, whose tests are short
+// (test/bench/kernels).
 func within(t *testing.T, began time.Time, limit time.Duration, what string, is func() bool) {
 	t.Helper()
 	const pause, usual = 2 * time.Millisecond, 10 * time.Millisecond
@@ -43,7 +43,7 @@ func within(t *testing.T, began time.Time, limit time.Duration, what string, is 
 	for !is() {
 		from := time.Now()
 		if from.Sub(began) > longEnough {
-			t.Fatalf("waited %s in vain: %s", longEnough, what)
+			t.Fatalf("waited %s in vain for %s", longEnough, what)
 		}
 		time.Sleep(pause)
 		if slept := time.Since(from); slept > usual {
@@ -53,19 +53,18 @@ func within(t *testing.T, began time.Time, limit time.Duration, what string, is 
 	judge(t, time.Since(began), late, limit, what)
 }
 
-// judge judges what took so long, of which the machine let it wait for a part.
+// judge compares a time, without the delays of a busy machine, with a limit.
 func judge(t *testing.T, took, late, limit time.Duration, what string) {
 	t.Helper()
 	took -= min(late, took)
-	t.Logf("%s after %s, without the machine's delays of %s",
+	t.Logf("%s after %s, without delays of %s",
 		what, took.Round(10*time.Millisecond), late.Round(10*time.Millisecond))
 	if took > limit && !testing.Short() {
 		t.Errorf("%s after %s, want %s at most", what, took.Round(10*time.Millisecond), limit)
 	}
 }
 
-// waited is how long threads of this process have waited for a processor, all together: on a busy
-// machine more than it took.
+// waited returns how long the threads of this process have waited for a processor, in sum.
 func waited(t *testing.T) (sum time.Duration) {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*/schedstat")
@@ -83,7 +82,7 @@ func waited(t *testing.T) (sum time.Duration) {
 	return sum
 }
 
-// freed waits until a flow has more on its way than its bound allowed.
+// freed waits until a flow has a greater window than its bound allowed.
 func freed(t *testing.T, began time.Time, why string, window func() uint32) {
 	t.Helper()
 	inTime(t, began, why+": a window beyond the bound", func() bool { return window() > unboundWindow })
@@ -117,7 +116,7 @@ func TestBoundsOfAKilledAgentEnd(t *testing.T) {
 	testnet.Eventually(t, longEnough, "the next agent's bound", func() bool { return bound(next.now()) })
 	next.end(t)
 	if cc := testnet.CongestionControl(t, client); cc != "reno" {
-		t.Errorf("after the next agent the flow runs %s, before the killed one it ran reno", cc)
+		t.Errorf("congestion control after the next agent: got %s, want reno", cc)
 	}
 }
 
@@ -154,7 +153,7 @@ func TestSilenceEndsBounds(t *testing.T) {
 	}
 	inTime(t, began, "no bounds", func() bool { s := a.now(); return !s.Bounded && len(s.Windows) == 0 })
 	if why := a.now().Reason; !strings.Contains(why, "heard") && !strings.Contains(why, "silence limit") {
-		t.Errorf("it says %q", why)
+		t.Errorf("reason: got %q, want the silence of the other terminal", why)
 	}
 	freed(t, began, "peers silent", func() uint32 { return testnet.Info(t, client).Snd_cwnd })
 	if err := silent.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -198,7 +197,7 @@ func TestASecondAgentOfATerminalIsRefused(t *testing.T) {
 		})
 	})
 	if err == nil || !strings.Contains(err.Error(), "another airtide share") || strings.Count(err.Error(), "\n") > 1 {
-		t.Errorf("a second agent: %v", err)
+		t.Errorf("a second agent: got %v, want an error of one line that names the first", err)
 	}
 	from := a.now().Datagrams["accepted"]
 	testnet.Eventually(t, longEnough, "the first agent to continue", func() bool {
@@ -215,10 +214,10 @@ func TestAnAgentWithoutRightsFails(t *testing.T) {
 	select {
 	case <-c.ended:
 	case <-time.After(longEnough):
-		t.Fatal("it runs")
+		t.Fatal("an agent without rights runs")
 	}
 	said := strings.TrimSpace(string(c.said))
 	if c.steps > 0 || !strings.Contains(said, "root") || strings.Contains(said, "panic") {
-		t.Errorf("after %d steps: %s", c.steps, said)
+		t.Errorf("an agent without rights: %d steps, error %s", c.steps, said)
 	}
 }

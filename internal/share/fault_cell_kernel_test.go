@@ -68,6 +68,6 @@ func TestTwoCellsOnOneMedium(t *testing.T) {
 			len(s.Peers), s.Bounded, s.Reason, s.ShareBps, share)
 	}
 	if len(b.now().Peers) != 1 {
-		t.Errorf("the other has peers %+v", b.now().Peers)
+		t.Errorf("peers in the other terminal: got %+v", b.now().Peers)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// child is an agent in a process of its own.
+// child is an agent in a separate process.
 type child struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -76,8 +76,8 @@ func (c *child) now() Status {
 	return c.status
 }
 
-// narrow gives what the client sends so little rate and so much queue that a window which is not
-// bounded becomes far greater than one that is.
+// narrow makes a network with a low rate and a long queue, in which a window without a bound grows
+// far beyond a bounded one.
 func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 	t.Helper()
 	const rate, queue = 20_000_000, 1 << 20
@@ -90,12 +90,11 @@ func narrow(t *testing.T) (n *testnet.Network, client, server *net.TCPConn) {
 	return n, client, server
 }
 
-// lowRate is what the agents of a narrow network are told to reach alone: some 26 packets are its
-// window, where the queue takes 700.
+// lowRate is the configured standalone rate of the agents in a narrow network, in bit/s. Its window
+// is about 26 packets, and the queue holds 700.
 const lowRate = 2e6
 
-// unboundWindow is more packets than a bound allows that follows from lowRate, and less than a
-// window grows to which is not bounded: it stops where in flight is what the kernel lets wait in
-// the device (two segments of TSO, tcp_small_queue_check), a hundred packets, and less where the
-// smallest round-trip time is above half a millisecond, as in an emulated machine.
+// unboundWindow is greater than a bound for lowRate, in packets, and less than a window without a
+// bound. That one grows to what the kernel lets wait in the device (tcp_small_queue_check): about a
+// hundred packets, and fewer if the smallest RTT is above half a millisecond.
 const unboundWindow = 45

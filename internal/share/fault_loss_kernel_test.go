@@ -16,8 +16,8 @@ import (
 	"airtide/test/testnet"
 )
 
-// badWay forwards datagrams between terminals and a hub. It loses some of the terminals' datagrams,
-// and delays or doubles some in both directions. The hub sees each terminal at a different port.
+// badWay forwards datagrams between terminals and a hub. It loses some datagrams of the terminals,
+// and delays or doubles some in both directions. The hub sees each terminal at a separate port.
 type badWay struct {
 	in     *net.UDPConn
 	hub    netip.AddrPort
@@ -35,7 +35,7 @@ const (
 	latePart, twicePart = 0.1, 0.1
 )
 
-// openBadWay opens one at a host until the test ends.
+// openBadWay opens a badWay at a host until the test ends.
 func openBadWay(t *testing.T, h *testnet.Host, port uint16, hub netip.AddrPort, loss float64) *badWay {
 	t.Helper()
 	w := &badWay{hub: hub, loss: loss, random: rand.New(rand.NewPCG(1, 2)), out: map[netip.AddrPort]*net.UDPConn{}}
@@ -71,7 +71,7 @@ func openBadWay(t *testing.T, h *testnet.Host, port uint16, hub netip.AddrPort, 
 	return w
 }
 
-// towards is the socket of a terminal to the hub, from which it passes back what comes.
+// towards returns the socket of a terminal to the hub, and forwards the hub's answers.
 func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort) *net.UDPConn {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -102,7 +102,7 @@ func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort)
 	return c
 }
 
-// pass sends a datagram on, or not, or late, or twice.
+// pass forwards a datagram: not at all, late, or twice by chance.
 func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
 	w.mutex.Lock()
 	lost, late, twice := w.random.Float64() < loss, w.random.Float64() < latePart, w.random.Float64() < twicePart
@@ -153,12 +153,12 @@ func TestAgentsShareDespiteLoss(t *testing.T) {
 	t.Logf("%d lost, %d late, %d twice; held %d of %d times, met %d; %v",
 		passed[0], passed[1], passed[2], held, looks, met, a.now().Datagrams)
 	if passed[0] < 10 || passed[1] < 5 || passed[2] < 5 {
-		t.Errorf("%d reports lost, %d late, %d twice: the way is not a bad one", passed[0], passed[1], passed[2])
+		t.Errorf("%d reports lost, %d late, %d twice: too few for this test", passed[0], passed[1], passed[2])
 	}
 	if testing.Short() {
 		return // an emulated machine is late by itself
 	}
 	if held < looks*9/10 || met < looks*9/10 {
-		t.Errorf("the bound was held %d of %d times, the other heard %d times, want nine of ten", held, looks, met)
+		t.Errorf("of %d checks the bound held in %d and the peer was known in %d, want nine tenths", looks, held, met)
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"airtide/test/testnet"
 )
 
-// crossing is a datagram of terminals that crossed an interface, whoever sent it.
+// crossing is a datagram between terminals that crossed an interface.
 type crossing struct {
 	from, to netip.Addr
 	bytes    int    // of UDP payload
 	session  uint64 // as it stands in clear
 }
 
-// overheard are those since it was opened.
+// overheard collects the datagrams on an interface.
 type overheard struct {
 	mutex sync.Mutex
 	all   []crossing
@@ -36,7 +36,7 @@ func (o *overheard) take() (all []crossing) {
 	return all
 }
 
-// overhear sees what crosses a host's interface by a packet socket, which no agent knows of.
+// overhear collects the datagrams on a host's interface by a packet socket.
 func overhear(t *testing.T, h *testnet.Host) *overheard {
 	t.Helper()
 	var fd int
@@ -46,7 +46,7 @@ func overhear(t *testing.T, h *testnet.Host) *overheard {
 			return err
 		}
 		all := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_ALL))
-		// Without the link's header: it begins with that of IP.
+		// Packets come without the header of the link.
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, int(all)); err != nil {
 			return err
 		}

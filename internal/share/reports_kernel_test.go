@@ -42,7 +42,7 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 				one := time.Duration(way.ReportNs(d.bytes))
 				airtime, longest = airtime+one, max(longest, one)
 			}
-			// One more of each may fall into the time than would on average.
+			// The time may contain one report of each terminal more than on average.
 			if most := took/100 + 2*longest; airtime > most || len(all) < 5 {
 				t.Errorf("in %s %d datagrams took %s of the airtime, want %s at most", took, len(all), airtime, most)
 			}

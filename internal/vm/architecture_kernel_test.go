@@ -10,8 +10,8 @@ import (
 	"airtide/test/need"
 )
 
-// What is unpacked becomes a root in which programs find their libraries, also when it is one
-// already.
+// finishRoot makes a root folder in which programs find their libraries. A second call changes
+// nothing.
 func TestARootIsFinished(t *testing.T) {
 	need.Root(t)
 	root := t.TempDir()
@@ -35,6 +35,6 @@ func TestARootIsFinished(t *testing.T) {
 		-1,
 	)
 	if len(got) != 2 || got[0][1] != "make" || got[1][1] != "libc6" {
-		t.Errorf("to be unpacked are %v", got)
+		t.Errorf("packages to unpack: got %v", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// of is the machine of a host of the test's network.
+// of returns the machine of a host of the test's network.
 func of(h *testnet.Host) *Namespace { return NewNamespace(h.Name, h.Name, h.V4) }
 
 func TestTheStackIsTheOneOfThePlan(t *testing.T) {
@@ -101,7 +101,7 @@ func TestMachinesDoNotShareAStack(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAppliedIsNamed(t *testing.T) {
+func TestSettingsThatCannotBeAppliedAreNamed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	one := func(name, value string) plan.Stack { return plan.Stack{Sysctls: map[string]string{name: value}} }
 	for _, c := range []struct {
@@ -179,7 +179,7 @@ func TestOnlyAMachineOfItsOwnIsEntered(t *testing.T) {
 	}
 }
 
-func TestTheStateHasWhatHoldsForTheWholeComputer(t *testing.T) {
+func TestTheStateHasTheSettingsOfTheWholeComputer(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	state, err := of(n.Client).ReadState(t.Context())
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"airtide/internal/lab/result"
 )
 
-// loadedBy are the congestion controls of a process.
+// loadedBy returns the congestion controls that a process has loaded.
 func loadedBy(t *testing.T, pid int) (names []string) {
 	t.Helper()
 	all, err := congestion.List("")
@@ -49,15 +49,15 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := out.Read(make([]byte, 1)); n != 1 {
-		t.Fatalf("it never ran: %v", err)
+		t.Fatalf("the experiment never ran: %v", err)
 	}
 	processes := descendants(t, c.Process.Pid)
 	if len(processes) < 4 { // engine, servers, clients
-		t.Errorf("only %v were running", processes)
+		t.Errorf("processes of the experiment: got only %v", processes)
 	}
 	loaded := loadedBy(t, c.Process.Pid)
 	if len(loaded) != 1 {
-		t.Errorf("congestion controls of the lab are %v, want one", loaded)
+		t.Errorf("congestion controls of the lab: got %v, want one", loaded)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestAfterAKillTheNextStartCleansUp(t *testing.T) {
 	}
 }
 
-// descendants are the processes below one.
+// descendants returns the processes below a process.
 func descendants(t *testing.T, pid int) (all []int) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -172,7 +172,7 @@ func TestAFullDiskKeepsFinishedRuns(t *testing.T) {
 	}
 }
 
-// fill leaves no room.
+// fill fills a file system.
 func fill(root string) {
 	f, err := os.OpenFile(filepath.Join(root, "filler"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

@@ -36,13 +36,13 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if outcome.Finished != 2 || outcome.Total != 2 || len(outcome.Failed) != 0 {
-		t.Errorf("outcome %+v", outcome)
+		t.Errorf("outcome: got %+v", outcome)
 	}
 	if left := leftovers(t, before); left != nil {
 		t.Errorf("namespaces are left: %v", left)
 	}
 	if !strings.HasPrefix(held, "experiment small (process") {
-		t.Errorf("the machine was held by %q", held)
+		t.Errorf("holder of the lab lock: got %q", held)
 	}
 	f, err := result.Open(outcome.Dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 	}
 	results, problems := f.Results()
 	if len(results) != 2 || problems != nil {
-		t.Fatalf("%d results, problems %v", len(results), problems)
+		t.Fatalf("results: got %d, problems %v", len(results), problems)
 	}
 	for _, r := range results {
 		check(t, f.RunDir(r.Run), r)
@@ -60,14 +60,14 @@ func TestAnExperimentLeavesResults(t *testing.T) {
 		t.Errorf("progress from %+v to %+v", seen[0], seen[len(seen)-1])
 	}
 	if first, last := seen[0].Left, seen[len(seen)-1].Left; first < 3*time.Second || last >= first {
-		t.Errorf("%s were left at first and %s at last, of two runs of 1.5 s", first, last)
+		t.Errorf("time left of two runs of 1.5 s: got %s at first and %s at last", first, last)
 	}
 	if results[0].Seed == results[1].Seed {
-		t.Error("two runs have one seed")
+		t.Error("two runs have the same seed")
 	}
 }
 
-// followsSchema holds a run's file against the schema that is published.
+// followsSchema checks a run's file by the published schema.
 func followsSchema(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
@@ -91,7 +91,7 @@ func followsSchema(t *testing.T, dir string) {
 	}
 }
 
-// check holds a run's parts against each other.
+// check checks whether the parts of a result are plausible and agree.
 func check(t *testing.T, dir string, r *result.Result) {
 	t.Helper()
 	value := func(name string) float64 {
@@ -102,51 +102,51 @@ func check(t *testing.T, dir string, r *result.Result) {
 		return m.Values[0]
 	}
 	if !r.Valid || len(r.Problems) > 0 {
-		t.Errorf("not valid: %v", r.Problems)
+		t.Errorf("the run is invalid: %v", r.Problems)
 	}
-	// 72.2 Mbit/s carry some 55 of TCP.
+	// A PHY rate of 72.2 Mbit/s carries about 55 Mbit/s of TCP.
 	if total := value("total"); total < 10 || total > 60 {
-		t.Errorf("total %g Mbit/s", total)
+		t.Errorf("total: got %g Mbit/s, want 10 to 60", total)
 	}
 	if n := len(r.Measurements["goodput"].Values); n != 2 {
-		t.Errorf("%d goodputs of two flows", n)
+		t.Errorf("goodputs of two flows: got %d, want 2", n)
 	}
-	// What iperf3 says counts the warm-up, so it is near at best.
+	// The rate of iperf3 includes the warm-up, so it differs.
 	for _, f := range r.Flows[:2] {
 		if f.ReportedMbps == nil || *f.ReportedMbps <= 0 {
-			t.Errorf("flow %s reports %v", f.Name, f.ReportedMbps)
+			t.Errorf("rate of iperf3 for %s: got %v, want more than 0", f.Name, f.ReportedMbps)
 		}
 	}
 	// The path alone adds 4 ms.
 	if rtt := value("rtt"); rtt < 4 || rtt > 1000 {
-		t.Errorf("ping %g ms", rtt)
+		t.Errorf("ping: got %g ms, want 4 to 1000", rtt)
 	}
 	if srtt := value("srtt"); srtt < 4 || srtt > 1000 {
-		t.Errorf("srtt %g ms", srtt)
+		t.Errorf("srtt: got %g ms, want 4 to 1000", srtt)
 	}
 	if cwnd := value("cwnd"); cwnd < 2 {
-		t.Errorf("cwnd %g packets", cwnd)
+		t.Errorf("cwnd: got %g packets, want at least 2", cwnd)
 	}
-	// Frames that collide count for each who sent one.
+	// The airtime of a collision counts for each of its senders.
 	if air := value("airtime"); air <= 20 || air > 130 {
-		t.Errorf("airtime %g %%", air)
+		t.Errorf("airtime: got %g %%, want 20 to 130", air)
 	}
 	if len(r.Machines) != 3 || r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"] != "cubic" {
-		t.Errorf("machines %+v", r.Machines)
+		t.Errorf("machines: got %+v, want 3 with cubic at the first", r.Machines)
 	}
 	if routes := r.Machines[0].Routes; len(routes) == 0 || routes[0].Device == "" {
-		t.Errorf("routes of the first machine: %+v", routes)
+		t.Errorf("routes of the first machine: got %+v, want one with a device", routes)
 	}
 	if r.System.Sysctls["net.core.netdev_max_backlog"] == "" {
 		t.Error("the computer's net.core.netdev_max_backlog is missing")
 	}
 	series, err := result.ReadSeries(filepath.Join(dir, r.Series))
 	if err != nil || len(series) != 15 {
-		t.Errorf("%d windows of 100 ms in 1.5 s: %v", len(series), err)
+		t.Errorf("windows of 100 ms in 1.5 s: got %d, %v, want 15", len(series), err)
 	}
 	for _, name := range []string{"tcp.atr", "server.pcap"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() < 1000 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s is missing or has less than 1000 bytes: %v", name, err)
 		}
 	}
 }
@@ -167,14 +167,14 @@ func TestADeviceThatRefusesIsLocalCongestion(t *testing.T) {
 	}
 	results, _ := f.Results()
 	if len(results) != 1 {
-		t.Fatalf("%d results", len(results))
+		t.Fatalf("results: got %d, want 1", len(results))
 	}
 	if n := results[0].Measurements["refused"].Values[0]; n < 1 {
-		t.Errorf("local congestion was counted %g times", n)
+		t.Errorf("events of local congestion: got %g, want at least 1", n)
 	}
 }
 
-func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
+func TestCongestionControlsOfAirtideAreLoadedForTheirRuns(t *testing.T) {
 	o := newLab(t)
 	file := strings.NewReplacer(
 		"{profile: linux-today, count: 2,", "{profile: linux-today, congestion: fair, count: 2,", "repeats: 2",
@@ -192,27 +192,27 @@ func TestCongestionControlsOfAirtideAreThereForTheirRuns(t *testing.T) {
 	results, _ := f.Results()
 	r := results[0]
 	if len(r.CongestionControls) != 1 {
-		t.Fatalf("loaded are %+v", r.CongestionControls)
+		t.Fatalf("loaded congestion controls: got %+v, want 1", r.CongestionControls)
 	}
 	loaded := r.CongestionControls[0]
 	if loaded.Name != "fair" || loaded.Kind != congestion.CubicRTT || loaded.Parameters.RTTRefUs != 50_000 {
-		t.Errorf("loaded is %+v", loaded)
+		t.Errorf("loaded congestion control: got %+v, want fair of kind cubic_rtt at 50 ms", loaded)
 	}
 	if got := r.Machines[0].Sysctls["net.ipv4.tcp_congestion_control"]; got != loaded.LoadedAs {
-		t.Errorf("the terminal has %s, want %s", got, loaded.LoadedAs)
+		t.Errorf("congestion control of the terminal: got %s, want %s", got, loaded.LoadedAs)
 	}
 	if got := r.Machines[2].Sysctls["net.ipv4.tcp_congestion_control"]; got == loaded.LoadedAs {
-		t.Error("so has the server")
+		t.Errorf("congestion control of the server: got %s, want another", got)
 	}
 	await(t, "it to be gone", func() bool {
 		_, err := congestion.Find("", loaded.LoadedAs)
 		return errors.Is(err, congestion.ErrNotLoaded)
 	})
 	if x := r.Measurements["fairness"].Values[0]; x <= 0.5 || x > 1 {
-		t.Errorf("Jain's index is %g", x)
+		t.Errorf("Jain's index: got %g, want 0.5 to 1", x)
 	}
 	if s := r.Measurements["share"].Values; len(s) != 2 || math.Abs(s[0]+s[1]-2) > 1e-9 {
-		t.Errorf("shares %v, want two that make 2", s)
+		t.Errorf("shares: got %v, want two with a sum of 2", s)
 	}
 }
 
@@ -225,10 +225,10 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	root := t.TempDir()
 	_, err = Run(t.Context(), root, planOf(t, small), o)
 	if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "first (process") {
-		t.Errorf("the second says %v", err)
+		t.Errorf("a second lab: got error %v, want %v with the first", err, ErrBusy)
 	}
 	if entries, _ := os.ReadDir(root); len(entries) > 0 {
-		t.Errorf("the second left %v", entries)
+		t.Errorf("files of the second lab: got %v, want none", entries)
 	}
 	first.Close()
 	again, err := lockMachine("second")
@@ -238,7 +238,7 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	again.Close()
 }
 
-func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
+func TestRunsAtTheSameTimeHaveCompleteResults(t *testing.T) {
 	o := newLab(t)
 	before := namespaces(t)
 	o.AtOnce = 2
@@ -262,7 +262,7 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if outcome.Finished != 2 || !together {
-		t.Errorf("outcome %+v, two runs at a time: %v", outcome, together)
+		t.Errorf("outcome: got %+v, two runs at a time: %t, want 2 finished at a time", outcome, together)
 	}
 	f, err := result.Open(outcome.Dir)
 	if err != nil {
@@ -270,11 +270,11 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 	}
 	results, problems := f.Results()
 	if len(results) != 2 || len(problems) > 0 {
-		t.Errorf("%d results, problems %v", len(results), problems)
+		t.Errorf("results: got %d, problems %v, want 2 without problems", len(results), problems)
 	}
 	for _, r := range results {
 		if goodput := r.Measurements["goodput"]; len(goodput.Values) != 2 {
-			t.Errorf("goodput %+v", goodput)
+			t.Errorf("goodput: got %+v, want 2 values", goodput)
 		}
 	}
 	if left := leftovers(t, before); left != nil {
@@ -282,8 +282,8 @@ func TestRunsAtOnceAreRunsLikeOthers(t *testing.T) {
 	}
 }
 
-// newLab keeps labs of tests apart from each other, and makes a test wait for nobody: how late
-// packets are on a machine that is busy with other tests says nothing about the lab.
+// newLab separates the labs of tests, and accepts late packets: on a machine that runs other tests
+// they say nothing about the lab.
 func newLab(t *testing.T) Options {
 	t.Helper()
 	need.Root(t)

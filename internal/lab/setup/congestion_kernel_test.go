@@ -14,7 +14,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// wanted is a setup whose machines and flow have congestion controls of airtide.
+// wanted returns a setup whose machines and flow use congestion controls of airtide.
 func wanted() *plan.Setup {
 	slow := congestion.CubicRTT.Defaults()
 	slow.RTTRefUs = 1_000_000
@@ -35,7 +35,7 @@ func wanted() *plan.Setup {
 	}
 }
 
-func TestCongestionControlsAreLoadedUnderNamesOfTheirOwn(t *testing.T) {
+func TestEachLabLoadsItsOwnCongestionControls(t *testing.T) {
 	need.Root(t)
 	first, err := LoadCongestion(wanted())
 	if err != nil {
@@ -66,7 +66,7 @@ func TestCongestionControlsAreLoadedUnderNamesOfTheirOwn(t *testing.T) {
 	}
 	defer b.Close()
 	if bounds, err := b.Get(congestion.All); err != nil || bounds.Upper != 63 {
-		t.Errorf("bounds are %+v, %v", bounds, err)
+		t.Errorf("bounds: got %+v, %v", bounds, err)
 	}
 	s := first.In(wanted())
 	got := []string{

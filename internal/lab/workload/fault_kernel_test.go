@@ -29,7 +29,8 @@ func begin(ctx context.Context, s *Session) <-chan []*outcome {
 	return done
 }
 
-// awaitProgram waits until so many processes of a program run on a host, and gives their PIDs.
+// awaitProgram waits until a number of processes of a program run on a host, and returns their
+// PIDs.
 func awaitProgram(t *testing.T, h *testnet.Host, program string, count int) (pids []int) {
 	t.Helper()
 	testnet.Eventually(t, 10*time.Second, fmt.Sprintf("%d %s on %s", count, program, h.Name), func() bool {
@@ -45,7 +46,7 @@ func awaitProgram(t *testing.T, h *testnet.Host, program string, count int) (pid
 	return pids
 }
 
-// established waits until a host has connections to a port: iperf3 has one for control besides.
+// established waits until a host has connections to a port. iperf3 has one more for control.
 func established(t *testing.T, h *testnet.Host, port, connections int) {
 	t.Helper()
 	testnet.Eventually(t, 10*time.Second, "a connection", func() bool {
@@ -69,7 +70,7 @@ func established(t *testing.T, h *testnet.Host, port, connections int) {
 	})
 }
 
-// connections are those that a flow of the tests opens at once.
+// connections is the number of connections of a flow.
 func connections(f plan.Flow) int {
 	if f.Protocol == plan.TCP {
 		return 2
@@ -96,7 +97,7 @@ func says(t *testing.T, r *outcome, want ...string) {
 	}
 }
 
-func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
+func TestHangingProgramsAreKilledAtTheDeadline(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		flow    plan.Flow
@@ -159,7 +160,7 @@ func TestWhatHangsIsKilledAtTheDeadline(t *testing.T) {
 	}
 }
 
-func TestWhatDiesIsReported(t *testing.T) {
+func TestProgramsThatDieAreReported(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		flow    plan.Flow
@@ -220,17 +221,16 @@ func TestWhatDiesIsReported(t *testing.T) {
 			r := (<-done)[0]
 			says(t, r, c.want...)
 			if r.StopS > 15 {
-				t.Errorf("it was noticed after %g s only", r.StopS)
+				t.Errorf("the end of the program was noticed after %g s", r.StopS)
 			}
 		})
 	}
 }
 
-func TestWhoCannotReachWhomIsSaid(t *testing.T) {
+func TestUnreachableServersAreNamed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	s := prepare(t, everyProtocol(), machines(n), Options{ConnectTimeout: 500 * time.Millisecond})
-	// The server's address goes with all that listens there; neither its host nor its neighbour
-	// answers for another.
+	// Without its address the server does not answer, and no other machine answers in its place.
 	for i := range s.flows {
 		s.flows[i].to = machine.NewNamespace("server", n.Server.Name, netip.MustParseAddr("10.77.0.99"))
 		s.flows[i].Flow.Stop = plan.Duration(1500 * time.Millisecond)
@@ -305,7 +305,7 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 	testnet.Eventually(t, 5*time.Second, "everything to be gone", func() bool {
 		return len(processesIn(t, n.Client)) == 0 && len(processesIn(t, n.Server)) == 0
 	})
-	// Its folder goes when the next begins.
+	// The next session removes its folder.
 	folders := filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(child.Process.Pid)+"-*")
 	if left, _ := filepath.Glob(folders); len(left) != 1 {
 		t.Errorf("folders of the killed process: %v, want one", left)

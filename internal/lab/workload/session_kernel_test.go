@@ -18,7 +18,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// machines are the two of a network.
+// machines returns the two machines of a network.
 func machines(n *testnet.Network) machine.Set {
 	return machine.Set{
 		machine.NewNamespace("phone", n.Client.Name, n.Client.V4),
@@ -43,7 +43,7 @@ func prepare(t *testing.T, flows []plan.FlowSetup, m machine.Set, o Options) *Se
 	return s
 }
 
-// mustRun runs flows that must succeed, and gives their outcomes by name.
+// mustRun runs flows that must succeed, and returns their results by name.
 func mustRun(t *testing.T, n *testnet.Network, o Options, flows ...plan.FlowSetup) map[string]*outcome {
 	t.Helper()
 	s := prepare(t, flows, machines(n), o)
@@ -93,7 +93,7 @@ func processesIn(t *testing.T, h *testnet.Host) []string {
 	return found
 }
 
-// nothingLeft checks that no process and no folder is.
+// nothingLeft checks that no process and no folder is left.
 func nothingLeft(t *testing.T, n *testnet.Network) {
 	t.Helper()
 	for _, h := range []*testnet.Host{n.Client, n.Server} {
@@ -135,7 +135,7 @@ func curlReports(t *testing.T, o Options, r *outcome) (all []curlReport) {
 	return all
 }
 
-// other is a machine that is no namespace.
+// other is a machine of another kind than a namespace.
 type other struct{ machine.Machine }
 
 func between[T int64 | float64](t *testing.T, what string, got, low, high T) {
@@ -145,7 +145,7 @@ func between[T int64 | float64](t *testing.T, what string, got, low, high T) {
 	}
 }
 
-func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
+func TestTCPGoesInTheDirectionOfItsFlow(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	limit(t, n, 50e6)
 	for _, way := range []plan.Direction{plan.Forward, plan.Reverse, plan.Both} {
@@ -176,7 +176,7 @@ func TestTCPGoesTheWayThatItIsTold(t *testing.T) {
 	}
 }
 
-func TestARateIsTheFlowsAndNotOfEachConnection(t *testing.T) {
+func TestARateLimitsTheFlowAsAWhole(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	r := mustRun(
 		t, n, Options{}, setup("calls", 2*time.Second, plan.Flow{Protocol: plan.TCP, Rate: 8e6, Parallel: 4}),
@@ -249,7 +249,7 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 	}
 }
 
-func TestAnUploadMayBeGreaterThanHTTPDTakesByDefault(t *testing.T) {
+func TestUploadsMayExceedTheDefaultLimitOfHTTPD(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	const size = 1<<30 + 1
 	r := mustRun(
@@ -370,7 +370,7 @@ func TestPingIsAnswered(t *testing.T) {
 		}
 	}
 	if r.Port != 0 {
-		t.Errorf("ping has port %d", r.Port)
+		t.Errorf("port of a ping: got %d, want 0", r.Port)
 	}
 }
 

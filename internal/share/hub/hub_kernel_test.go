@@ -44,7 +44,7 @@ func start(t *testing.T, host *testnet.Host, c Config) *Hub {
 	return h
 }
 
-// terminal says something whenever it is due, by the sockets of an agent.
+// terminal sends its report whenever it is due, by the sockets of an agent.
 type terminal struct {
 	mutex    sync.Mutex
 	receiver *message.Receiver
@@ -57,7 +57,7 @@ func (r *terminal) peers() []message.Peer {
 	return r.receiver.Peers(nil, clock.Now())
 }
 
-// join starts a terminal that knows the others by a hub alone.
+// join starts a terminal that reaches the others only by a hub.
 func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub netip.AddrPort) *terminal {
 	t.Helper()
 	c := link.Config{Port: port, Peers: []netip.AddrPort{hub}}
@@ -154,13 +154,13 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 			want = netip.AddrPortFrom(n.Client.V6, 4802)
 		}
 		if p.Source != want {
-			t.Errorf("terminal %d counts as one of %v, want %v", p.Report.FlowsUp, p.Source, want)
+			t.Errorf("source of terminal %d: got %v, want %v", p.Report.FlowsUp, p.Source, want)
 		}
 	}
 	s := h.Status()
 	if s.Cells[0].Terminals != 3 || s.Cells[1].Terminals != 2 || s.Cells[0].Bundles == 0 ||
 		s.Cells[0].Datagrams["accepted"] == 0 {
-		t.Errorf("the hub says %+v", s)
+		t.Errorf("status of the hub: got %+v", s)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestASilentTerminalIsForgotten(t *testing.T) {
 	testnet.Eventually(t, 60*time.Second, "datagrams of another cell",
 		func() bool { return h.Status().Datagrams["other_cell"] > 3 })
 	if now := h.Status().Cells[0].Bundles; now != sent || len(stranger.peers()) > 0 {
-		t.Errorf("%d bundles were sent to nobody", now-sent)
+		t.Errorf("bundles without a terminal: got %d, want 0", now-sent)
 	}
 }
 
@@ -234,9 +234,9 @@ func TestInvalidDatagramsAreCountedAndChangeNothing(t *testing.T) {
 	)
 	s := h.Status()
 	if s.Cells[0].Terminals != 2 || len(a.peers()) != 1 || len(b.peers()) != 1 {
-		t.Errorf("afterwards the hub says %+v", s)
+		t.Errorf("status of the hub after invalid datagrams: got %+v", s)
 	}
 	if s.Datagrams["malformed"] == 0 || s.Cells[0].Datagrams["wrong_key"]+s.Cells[0].Datagrams["rate_limited"] == 0 {
-		t.Errorf("it counts %+v", s)
+		t.Errorf("counts of invalid datagrams: got %+v", s)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"airtide/test/testnet"
 )
 
-// heard collects what a link receives.
+// heard collects the datagrams that a link receives.
 type heard struct {
 	mutex sync.Mutex
 	all   []string
@@ -64,7 +64,7 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	a, ownA := open(t, n.Client, Config{Interface: "eth0"})
 	_, b := open(t, n.Server, Config{Interface: "eth0"})
 	if groups := a.Groups(); !groups.Both() {
-		t.Fatalf("groups %+v", groups)
+		t.Fatalf("groups: got %+v, want one of each family", groups)
 	}
 	if err := a.Send([]byte("hello"), a.Groups()); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestMulticastOfBothFamilies(t *testing.T) {
 	ownA.mutex.Lock()
 	defer ownA.mutex.Unlock()
 	if len(ownA.all) > 0 {
-		t.Errorf("the sender hears itself: %v", ownA.all)
+		t.Errorf("the sender received its own datagrams: %v", ownA.all)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestUnicastToPeers(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	peers := []netip.AddrPort{netip.AddrPortFrom(n.Server.V4, Port), netip.AddrPortFrom(n.Server.V6, Port)}
 	a, _ := open(t, n.Client, Config{Peers: peers})
-	// Nobody listens yet, and the refusal that comes back breaks nothing.
+	// Without a listener an ICMP error comes back, which must not end the link.
 	for range 3 {
 		_ = a.Send([]byte("early"), Families{})
 	}
@@ -143,8 +143,7 @@ func TestUnicastToPeers(t *testing.T) {
 	})
 }
 
-// TestAnInterfaceKeepsOthersAway sends a datagram to an address of the machine by way of its other
-// interface, where an agent on eth0 must not hear it.
+// An agent on eth0 does not receive a datagram that arrives by another interface.
 func TestAnInterfaceKeepsOthersAway(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	for _, args := range [][]string{
@@ -172,9 +171,9 @@ func TestAnInterfaceKeepsOthersAway(t *testing.T) {
 		_ = a.Send([]byte("hello"), Families{})
 		return bound.has(n.Client.V4.String() + " hello")
 	})
-	// Each Send came by eth1 first, so the last one has been there as well.
+	// Each Send goes by eth1 first, so a datagram of the last one has arrived there.
 	if bound.has("198.51.100.2 hello") {
-		t.Error("an agent on eth0 hears eth1")
+		t.Error("an agent on eth0 received a datagram of eth1")
 	}
 }
 
@@ -201,7 +200,7 @@ func TestErrorsOfOpen(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
-	// What failed has left nothing open.
+	// A failed Open leaves no socket open.
 	err := n.Client.Do(func() error {
 		c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: Port + 1})
 		if err == nil {

@@ -38,7 +38,7 @@ func begin(t *testing.T, h *testnet.Host, device string) *Windows {
 	return w
 }
 
-// newEnough says whether this kernel has TCX.
+// newEnough reports whether this kernel has TCX.
 func newEnough(t *testing.T) bool {
 	t.Helper()
 	var u unix.Utsname
@@ -56,7 +56,7 @@ func endsOf(c *net.TCPConn) Ends {
 	return Ends{netip.MustParseAddrPort(c.LocalAddr().String()), netip.MustParseAddrPort(c.RemoteAddr().String())}
 }
 
-// receiving is a connection by which the client receives, over a path that delays it.
+// receiving is a connection on which the client receives over a path with a delay.
 func receiving(t *testing.T, d testnet.Dial) (n *testnet.Network, client, server *net.TCPConn, w *Windows) {
 	t.Helper()
 	n = testnet.New(t, testnet.Options{Segments: true})
@@ -67,7 +67,7 @@ func receiving(t *testing.T, d testnet.Dial) (n *testnet.Network, client, server
 
 const delay = 20 * time.Millisecond
 
-// set sets a bound that holds.
+// set sets a bound with a long lease.
 func set(t *testing.T, w *Windows, b Bound) {
 	t.Helper()
 	if err := errors.Join(w.Set([]Bound{b}), w.ExtendLease(time.Duration(clock.Now())+time.Hour)); err != nil {
@@ -75,7 +75,7 @@ func set(t *testing.T, w *Windows, b Bound) {
 	}
 }
 
-// measure tells what is seen in about a second, all of it with the bound that is set.
+// measure returns the measurement of about a second with the present bound.
 func measure(t *testing.T, w *Windows, e Ends) (s Sample) {
 	t.Helper()
 	if _, err := w.Measure([]Ends{e}); err != nil {
@@ -129,7 +129,7 @@ func TestAWindowIsBoundedAndFreedAgain(t *testing.T) {
 		testnet.Eventually(t, patience, "the window to be free when the bound is lifted", seesMore(60_000))
 		set(t, w, Bound{e, bound})
 		testnet.Eventually(t, patience, "the bound at last", isBounded)
-		// What the kernel does with the descriptors of a process that is killed.
+		// The kernel closes the descriptors of a killed process like this.
 		if err := errors.Join(w.devices.close(), w.objects.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -161,21 +161,21 @@ func TestNewInterfacesAreAttached(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
 	w := begin(t, n.Client, "")
 	if len(w.devices.links) != 1 {
-		t.Errorf("attached to %d interfaces of one", len(w.devices.links))
+		t.Errorf("attached interfaces: got %d, want 1", len(w.devices.links))
 	}
 	if out, err := n.Client.Run("ip", "link", "add", "more0", "type", "veth", "peer", "name", "more1"); err != nil {
 		t.Fatal(out, err)
 	}
 	if err := w.AttachNewInterfaces(); err != nil || len(w.devices.links) != 3 {
-		t.Errorf("attached to %d interfaces of three: %v", len(w.devices.links), err)
+		t.Errorf("attached interfaces: got %d, %v, want 3", len(w.devices.links), err)
 	}
 	if out, err := n.Client.Run("ip", "link", "del", "more0"); err != nil {
 		t.Fatal(out, err)
 	}
 	if err := w.AttachNewInterfaces(); err != nil || len(w.devices.links) != 1 {
-		t.Errorf("attached to %d interfaces of one: %v", len(w.devices.links), err)
+		t.Errorf("attached interfaces: got %d, %v, want 1", len(w.devices.links), err)
 	}
 	if one := begin(t, n.Client, "nosuch0"); len(one.devices.links) != 0 {
-		t.Errorf("attached to %d interfaces that are not there", len(one.devices.links))
+		t.Errorf("attached interfaces of a missing name: got %d, want 0", len(one.devices.links))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The device tells what all that hold it have asked for together.
+// The device returns the strictest request of all its holders.
 func TestProcessorsStayAwakeUntilClosed(t *testing.T) {
 	asked := func() int32 {
 		t.Helper()
@@ -24,7 +24,7 @@ func TestProcessorsStayAwakeUntilClosed(t *testing.T) {
 		t.Skip(err)
 	}
 	if errors.Is(err, os.ErrPermission) {
-		t.Skip("it needs root")
+		t.Skip("needs root")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -36,9 +36,9 @@ func inFreshRun(t *testing.T) bool {
 	return false
 }
 
-// TestNamespacesGoThoughIPNetNSComesLater makes a namespace before the first `ip netns add`, which
-// mounts a folder that is no shared mount over itself.
-func TestNamespacesGoThoughIPNetNSComesLater(t *testing.T) {
+// TestNamespacesAreRemovedAfterALaterIPNetNSAdd makes a namespace before the first `ip netns add`,
+// which mounts a folder that is no shared mount over itself.
+func TestNamespacesAreRemovedAfterALaterIPNetNSAdd(t *testing.T) {
 	if !inFreshRun(t) {
 		return
 	}
