@@ -89,6 +89,10 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 	if format, err = export.ParseFormat(to); err != nil {
 		return format, o, misnamed(err, to, strings.Split(formatNames(), ", "))
 	}
+	if format == export.Parquet && out.path == "-" {
+		return format, o, usageError{errors.New("parquet cannot go to standard output: name a file or a folder, or " +
+			"take csv or jsonl")}
+	}
 	o = export.Options{Overwrite: out.force, Stdout: os.Stdout}
 	if table != "" {
 		if o.Table, err = export.ParseTable(table); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/score"
@@ -54,7 +55,21 @@ func (f *fairnessFlags) judgeRecording(ctx context.Context, t *terminal.Terminal
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if n := tiny(one.Rates); n > 0 && f.least == "" {
+		t.Notef("%d of %s below a thousandth of the highest: --least RATE leaves out control connections", n,
+			units.Count(of, "rate"))
+	}
 	return f.print(t, &one)
+}
+
+// tiny counts the rates below a thousandth of the highest.
+func tiny(rates []float64) (n int) {
+	for _, r := range rates {
+		if r < slices.Max(rates)/1000 {
+			n++
+		}
+	}
+	return n
 }
 
 // judgeResult judges one run, or the runs of a result and each point's mean.

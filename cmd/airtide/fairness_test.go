@@ -243,3 +243,14 @@ func TestFairnessOfAResult(t *testing.T) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
+
+func TestTinyRatesAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		rates []float64
+		want  int
+	}{{nil, 0}, {[]float64{30, 28}, 0}, {[]float64{7181, 0.002, 7.2, 7.1}, 2}} {
+		if got := tiny(c.rates); got != c.want {
+			t.Errorf("of %v %d are tiny, want %d", c.rates, got, c.want)
+		}
+	}
+}

@@ -60,9 +60,24 @@ func (f *outputFlags) create() (*os.File, error) {
 	}
 	file, err := os.OpenFile(f.path, flags, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s exists: choose another name or overwrite it with --force", f.path)
+		return nil, f.taken()
+	}
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, fmt.Errorf("%s: %w", f.path, e.Err)
 	}
 	return file, err
+}
+
+func (f *outputFlags) taken() error {
+	return fmt.Errorf("%s exists: choose another name or overwrite it with --force", f.path)
+}
+
+// check refuses an existing file without --force, before the work for its new content.
+func (f *outputFlags) check() error {
+	if _, err := os.Lstat(f.path); err == nil && f.path != "-" && !f.force {
+		return f.taken()
+	}
+	return nil
 }
 
 // writeOrPrint writes the file and names it, or writes to standard output if the path is "-".

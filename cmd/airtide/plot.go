@@ -54,6 +54,13 @@ Figures:
 			if o.Theme, err = theme.find(style); err != nil {
 				return err
 			}
+			if o.To != 0 && o.To <= o.From {
+				from, to := units.Duration(o.From), units.Duration(o.To)
+				return usageError{fmt.Errorf("--to %s: want a time after --from %s", to, from)}
+			}
+			if err := out.check(); err != nil {
+				return err
+			}
 			return drawPlot(cmd.Context(), t, args[0], out, format, k, flowIDs(flows), o)
 		},
 	}

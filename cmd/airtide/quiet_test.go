@@ -16,8 +16,12 @@ func TestLossIsSaidWithWhatWouldHelp(t *testing.T) {
 		{tcp.Loss{PerCPU: []uint64{0, 0}}, ""},
 		{
 			tcp.Loss{PerCPU: []uint64{0, 7}, Orphans: 2, Missed: 1},
-			"10 records lost: [0 7] per processor, 2 of unknown flows, 1 never made; a larger --buffer-mb or a " +
-				"lower --density helps\n",
+			"10 records lost: 7 found the ring full (a larger --buffer-mb or a lower --density helps), 2 of flows " +
+				"whose begin was lost, 1 left out by the kernel, which does not run a program within itself\n",
+		},
+		{
+			tcp.Loss{PerCPU: []uint64{0, 0}, Missed: 1},
+			"1 record lost: 1 left out by the kernel, which does not run a program within itself\n",
 		},
 		{tcp.Loss{Untracked: 3}, "3 times a flow could not be followed because the table was full: raise " +
 			"--max-flows\n"},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"airtide/internal/view/terminal"
@@ -65,6 +66,9 @@ With a command, its connections and those of its children are recorded until the
 				if !quiet {
 					printResult(t, result)
 				}
+				if !quiet && result.Flows == 0 {
+					t.Notef("%s", nothingRecorded(source.selectionFlags.String()))
+				}
 				printLoss(t, &result.Loss)
 			}
 			if err == nil && result.CommandError != "" {
@@ -97,11 +101,31 @@ func printResult(t *terminal.Terminal, r *record.Result) {
 		byteSize(r.Bytes), units.Count(r.Loss.Total(), "record"))
 }
 
+// nothingRecorded says why a recording may have no flow.
+func nothingRecorded(chosen string) string {
+	if chosen == "" {
+		return "no TCP connection was seen"
+	}
+	return "no TCP connection of " + chosen + " was seen: airtide monitor shows which there are"
+}
+
 // printLoss reports the losses of the recording and the remedy. It prints even with --quiet.
 func printLoss(t *terminal.Terminal, l *tcp.Loss) {
-	if n := l.Total(); n > 0 {
-		t.Notef("%s lost: %v per processor, %d of unknown flows, %d never made; "+
-			"a larger --buffer-mb or a lower --density helps", units.Count(n, "record"), l.PerCPU, l.Orphans, l.Missed)
+	var why []string
+	for _, part := range []struct {
+		n   uint64
+		why string
+	}{
+		{l.Total() - l.Orphans - l.Missed, "found the ring full (a larger --buffer-mb or a lower --density helps)"},
+		{l.Orphans, "of flows whose begin was lost"},
+		{l.Missed, "left out by the kernel, which does not run a program within itself"},
+	} {
+		if part.n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", part.n, part.why))
+		}
+	}
+	if len(why) > 0 {
+		t.Notef("%s lost: %s", units.Count(l.Total(), "record"), strings.Join(why, ", "))
 	}
 	if l.Untracked > 0 {
 		t.Notef("%s a flow could not be followed because the table was full: raise --max-flows",

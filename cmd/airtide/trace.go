@@ -25,6 +25,9 @@ type reading struct {
 }
 
 func openTrace(t *terminal.Terminal, path string) (*reading, error) {
+	if path == "-" {
+		return nil, usageError{errors.New("a recording cannot come from standard input: name its file")}
+	}
 	r, err := trace.Open(path)
 	if err != nil {
 		return nil, err

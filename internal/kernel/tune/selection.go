@@ -19,7 +19,8 @@ type Selection struct {
 // Check returns an error for an invalid selection.
 func (s *Selection) Check() error {
 	if s.Empty() && !s.All {
-		return errors.New("no sockets are picked: name a port, host, process, cgroup or network namespace, or all")
+		return errors.New("no sockets are chosen: give --port, --host, --process, --cgroup, --netns or --all, or a " +
+			"command behind --")
 	}
 	if !s.Empty() && s.All {
 		return errors.New("all sockets are picked, and some of them too: give one")

@@ -64,7 +64,7 @@ const (
 // Check returns an error for settings that no kernel accepts.
 func (s Settings) Check() error {
 	if s == (Settings{}) {
-		return errors.New("nothing to set is given")
+		return errors.New("nothing to set: give a setting, such as --cwnd-max 100")
 	}
 	if s.CwndMinPackets != 0 || s.CwndMaxPackets != 0 {
 		if err := (congestion.Bounds{Lower: s.CwndMinPackets, Upper: s.CwndMaxPackets}).Check(); err != nil {

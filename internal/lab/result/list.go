@@ -97,6 +97,9 @@ func Find(root, arg string) (string, error) {
 	if errors.Is(err, fs.ErrPermission) {
 		return "", err
 	}
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return "", fmt.Errorf("%s is a file: want the folder of a result or the name of an experiment", arg)
+	}
 	if strings.Contains(arg, "/") {
 		return "", fmt.Errorf("%s is not the folder of a result", arg)
 	}

@@ -135,6 +135,9 @@ func New(format Format, path string, meta Meta, options Options) (*Exporter, err
 	}
 	if err != nil {
 		x.files.remove()
+		if _, taken := errors.AsType[takenError](err); taken {
+			return nil, err
+		}
 		return nil, fmt.Errorf("exporting to %s: %w", format, err)
 	}
 	return x, nil

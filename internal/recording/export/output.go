@@ -47,7 +47,7 @@ func (o *outputs) create(path string) (*output, error) {
 			return nil, fmt.Errorf("opening output: %w", err)
 		}
 	case err == nil && !o.overwrite:
-		return nil, o.taken(path)
+		return nil, takenError(path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("opening output: %w", err)
 	default:
@@ -78,9 +78,15 @@ func createTemporary(path string) (*os.File, error) {
 	}
 }
 
-func (o *outputs) taken(path string) error {
-	return fmt.Errorf("%s already exists: choose another name with -o or allow overwriting: %w", path, fs.ErrExist)
+// takenError says that a file exists already.
+type takenError string
+
+func (e takenError) Error() string {
+	return string(e) + " exists: choose another name or overwrite it with --force"
 }
+
+// Unwrap makes it an fs.ErrExist.
+func (takenError) Unwrap() error { return fs.ErrExist }
 
 // named adds the name of the file and a remedy to a write error.
 type named struct {
@@ -147,12 +153,12 @@ func (o *outputs) rename(from, to string) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, unix.EEXIST):
-			return o.taken(to)
+			return takenError(to)
 		}
 		// Some file systems, those of SD cards among them, cannot refuse to replace: look, then
 		// rename.
 		if _, err := os.Lstat(to); err == nil {
-			return o.taken(to)
+			return takenError(to)
 		}
 	}
 	if err := os.Rename(from, to); err != nil {
