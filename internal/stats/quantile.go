@@ -7,15 +7,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Quantile returns the nearest-rank quantile of sorted values for a share from 0 to 1, NaN without
-// values.
-func Quantile(sorted []float64, share float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	return sorted[Rank(share, uint64(len(sorted)))-1]
-}
-
 // Rank returns the nearest rank, 1 to n, of a share of n values.
 func Rank(share float64, n uint64) uint64 {
 	return min(max(uint64(math.Ceil(share*float64(n))), 1), n)

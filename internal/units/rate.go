@@ -14,9 +14,6 @@ func ParseRate(text string) (Rate, error) {
 // String is the exact rate: 54 Mbit/s.
 func (r Rate) String() string { return rates.print(int64(r)) }
 
-// Short is the rate with three digits: 94.2 Mbit/s.
-func (r Rate) Short() string { return Rates.Format(float64(r)) }
-
 // MarshalText writes String.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

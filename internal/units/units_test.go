@@ -227,7 +227,7 @@ func TestFlagsKeepTheirDefaultAfterAnError(t *testing.T) {
 
 func TestShortTexts(t *testing.T) {
 	for want, got := range map[string]string{
-		"94.2 Mbit/s": Rate(94.2e6).Short(), "2627 kB": Size(2_627_000).Short(), "512 B": Size(512).Short(),
+		"94.2 Mbit/s": Rates.Format(94.2e6), "2627 kB": Size(2_627_000).Short(), "512 B": Size(512).Short(),
 		"12.35": Digits(12.3456, 4), "1000": Digits(999.99, 4), "0.001234": Digits(0.0012341, 4),
 	} {
 		if got != want {

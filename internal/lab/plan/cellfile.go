@@ -46,15 +46,11 @@ const endless = "168 h"
 // "outside" for machines. It applies the first point of a sweep, turns virtual machines into
 // namespaces, and ignores the other parts of an experiment. The error is a Problems.
 func ReadCell(file string, data []byte) (*CellFile, error) {
-	root, err := parse(file, data)
+	root, err := parseMapping(file, data, "a mapping with terminals and servers")
 	if err != nil {
 		return nil, err
 	}
 	var problems Problems
-	if root.kind != mapping {
-		problems.add(Problem{root.Position, "", root.describe(), "a mapping with terminals and servers"})
-		return nil, problems.err()
-	}
 	entries, _ := readSweep(root, &problems)
 	if len(problems) > 0 {
 		return nil, problems.err()
@@ -73,10 +69,7 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	word("name", "cell")
 	word("duration", endless)
 	tree.fields = append(tree.fields, field{root.Position, "flows", &node{Position: root.Position, kind: mapping}})
-	applyProfiles(tree, &problems)
-	e := &Experiment{}
-	(&decoder{&problems}).value(tree, "", reflect.ValueOf(e).Elem())
-	e.setDefaults()
+	e := decodeExperiment(tree, &problems)
 	for i := range e.Terminals {
 		t := &e.Terminals[i].Value
 		t.Kind, t.Kernel, t.Time = "", "", Time{}

@@ -8,10 +8,7 @@ import (
 )
 
 func (c *checker) figure(path string, f Figure) {
-	var swept []string
-	for _, p := range c.parameters {
-		swept = append(swept, p.Name)
-	}
+	swept := c.swept()
 	measured := c.e.Measure.Names()
 	possible := swept
 	if f.Kind == "scatter" {
@@ -69,6 +66,14 @@ func (c *checker) figure(path string, f Figure) {
 	}
 }
 
+// swept returns the names of the sweep's parameters.
+func (c *checker) swept() (names []string) {
+	for _, p := range c.parameters {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // plot checks a figure of one flow's recording or capture.
 func (c *checker) plot(path string, f Figure) {
 	plot := fmt.Sprintf("%q", string(f.Plot))
@@ -99,11 +104,7 @@ func (c *checker) place(path string, place PointFilter) {
 	for _, name := range slices.Sorted(maps.Keys(place)) {
 		i := slices.IndexFunc(c.parameters, func(p Parameter) bool { return p.Name == name })
 		if i < 0 {
-			var swept []string
-			for _, p := range c.parameters {
-				swept = append(swept, p.Name)
-			}
-			c.problem(path+"."+name, fmt.Sprintf("%q", name), oneOf(name, swept))
+			c.problem(path+"."+name, fmt.Sprintf("%q", name), oneOf(name, c.swept()))
 		} else if values := c.parameters[i].Values; !slices.Contains(values, place[name]) {
 			c.problem(path+"."+name, fmt.Sprintf("%q", place[name]), oneOf(place[name], values))
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -202,11 +203,7 @@ func (c *checker) partOfRun(path string, m Measurement) {
 	if m.From == 0 && m.To == 0 {
 		return
 	}
-	from, to := max(m.From, c.e.Warmup), m.To
-	if m.From > 0 {
-		from = m.From
-	}
-	orDefault(&to, c.e.Duration)
+	from, to := cmp.Or(m.From, c.e.Warmup), cmp.Or(m.To, c.e.Duration)
 	switch {
 	case !slices.Contains(ofGoodput, m.Quantity):
 		c.problem(

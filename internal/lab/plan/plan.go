@@ -53,23 +53,16 @@ var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // Read checks an experiment's file and plans its runs. Messages contain the name of the file. The
 // error is a Problems.
 func Read(file string, data []byte) (*Plan, error) {
-	root, err := parse(file, data)
+	root, err := parseMapping(file, data, "a mapping with name, terminals and flows")
 	if err != nil {
 		return nil, err
 	}
 	var problems Problems
-	if root.kind != mapping {
-		problems.add(Problem{root.Position, "", root.describe(), "a mapping with name, terminals and flows"})
-		return nil, problems.err()
-	}
 	entries, parameters := readSweep(root, &problems)
 	if len(problems) > 0 {
 		return nil, problems.err()
 	}
-	p := &Plan{Source: data}
-	for _, par := range parameters {
-		p.Parameters = append(p.Parameters, Parameter{par.name, par.values})
-	}
+	p := &Plan{Source: data, Parameters: parameters}
 	bare := root.without("sweep")
 	ids := map[string]bool{}
 	for _, o := range product(entries) {
@@ -103,10 +96,7 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 	tree := bare.clone()
 	var here Problems
 	o.assign(tree, &here)
-	applyProfiles(tree, &here)
-	e := &Experiment{}
-	(&decoder{&here}).value(tree, "", reflect.ValueOf(e).Elem())
-	e.setDefaults()
+	e := decodeExperiment(tree, &here)
 	// Skip the checks, because they would report the undecoded parts again.
 	if len(here) == 0 {
 		c := checker{tree: tree, problems: &here, e: e, machines: e.directory(), parameters: parameters}
@@ -116,6 +106,15 @@ func readPoint(bare *node, o option, parameters []Parameter, problems *Problems)
 		problems.add(p)
 	}
 	return e, tree
+}
+
+// decodeExperiment applies the profiles to a tree, decodes it, and sets the defaults.
+func decodeExperiment(tree *node, problems *Problems) *Experiment {
+	applyProfiles(tree, problems)
+	e := &Experiment{}
+	(&decoder{problems}).value(tree, "", reflect.ValueOf(e).Elem())
+	e.setDefaults()
+	return e
 }
 
 // compileClaims compiles the claims and gives their mistakes positions in the file.

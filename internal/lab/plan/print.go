@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,12 +111,7 @@ func (out *printer) optional(name, value string) {
 }
 
 func (s *Setup) hasRadio() bool {
-	for _, t := range s.Terminals {
-		if t.Link == WLAN {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Terminals, func(t TerminalSetup) bool { return t.Link == WLAN })
 }
 
 func (t TerminalSetup) describe() string {

@@ -86,14 +86,8 @@ type option struct {
 	assignments []assignment
 }
 
-// parameter is a swept parameter with its values, for claims and figures.
-type parameter struct {
-	name   string
-	values []string
-}
-
 // readSweep decodes and checks the sweep of a file. For each entry it returns the options.
-func readSweep(root *node, problems *Problems) (entries [][]option, parameters []parameter) {
+func readSweep(root *node, problems *Problems) (entries [][]option, parameters []Parameter) {
 	n := root.get("sweep")
 	if n == nil {
 		return nil, nil
@@ -117,7 +111,7 @@ func readSweep(root *node, problems *Problems) (entries [][]option, parameters [
 
 type sweepReader struct {
 	problems   *Problems
-	parameters []parameter
+	parameters []Parameter
 }
 
 func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
@@ -216,7 +210,7 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 	if !nameRegexp.MatchString(name) {
 		r.problem(n, path, fmt.Sprintf("the parameter name %q", name), "one of a-z, 0-9 and _: give it with as")
 	}
-	if slices.ContainsFunc(r.parameters, func(p parameter) bool { return p.name == name }) {
+	if slices.ContainsFunc(r.parameters, func(p Parameter) bool { return p.Name == name }) {
 		r.problem(n, path, fmt.Sprintf("a second parameter %q", name), "each name once: give another with as")
 	}
 	seen := map[string]bool{}
@@ -229,7 +223,7 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 		}
 		seen[v] = true
 	}
-	r.parameters = append(r.parameters, parameter{name, values})
+	r.parameters = append(r.parameters, Parameter{name, values})
 }
 
 func (r *sweepReader) checkPath(n *node, path, over string) {

@@ -130,6 +130,15 @@ func parse(file string, data []byte) (*node, error) {
 	return root, problems.err()
 }
 
+// parseMapping is parse for a file that is a mapping. expected describes it.
+func parseMapping(file string, data []byte, expected string) (*node, error) {
+	root, err := parse(file, data)
+	if err == nil && root.kind != mapping {
+		err = Problems{{root.Position, "", root.describe(), expected}}
+	}
+	return root, err
+}
+
 func convert(file string, y *yaml.Node, problems *Problems) *node {
 	n := &node{Position: Position{file, max(y.Line, 1), max(y.Column, 1)}}
 	refuse := func(what string) *node {

@@ -97,11 +97,6 @@ func (r *Receiver) look(nowNs int64) int64 {
 // Session returns the session of this terminal.
 func (r *Receiver) Session() uint64 { return r.session }
 
-// AcceptedNs returns the time of the last accepted report of any terminal, or of the start. The
-// reports of all terminals together arrive at about the same rate in any cell (PeriodNs). The
-// silence of all therefore shows a lost network soon.
-func (r *Receiver) AcceptedNs() int64 { return r.acceptedNs }
-
 // MeanGapNs returns the mean time between the arrivals of other terminals' reports, or 0 without
 // others. The reports of a hub's bundle arrive together. It does not count aside of the others.
 func (r *Receiver) MeanGapNs(aside int) int64 {

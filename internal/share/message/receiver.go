@@ -49,13 +49,13 @@ type Receiver struct {
 	// Buckets for all sources together.
 	peers, unproven bucket
 
-	nowNs, lookNs, acceptedNs int64
-	periodNs                  int64  // of this terminal
-	size                      int    // of this terminal's last datagram
-	report                    uint64 // number of this terminal's reports
-	counts                    [NumReasons]uint64
-	plain                     []byte
-	scratch                   []*session
+	nowNs, lookNs int64
+	periodNs      int64  // of this terminal
+	size          int    // of this terminal's last datagram
+	report        uint64 // number of this terminal's reports
+	counts        [NumReasons]uint64
+	plain         []byte
+	scratch       []*session
 }
 
 // typicalSize stands for the size of this terminal's datagrams before the first.
@@ -70,7 +70,7 @@ func NewReceiver(c Config, nowNs int64) *Receiver {
 	r := &Receiver{
 		key: c.Key, tag: c.Key.Tag(), link: c.Link, maxPeers: c.MaxPeers, random: c.Random,
 		sessions: map[uint64]*session{}, holders: map[netip.AddrPort]*session{},
-		nowNs: nowNs, lookNs: nowNs, acceptedNs: nowNs, periodNs: ShortestPeriodNs, size: typicalSize,
+		nowNs: nowNs, lookNs: nowNs, periodNs: ShortestPeriodNs, size: typicalSize,
 	}
 	if r.maxPeers <= 0 {
 		r.maxPeers = DefaultMaxPeers
@@ -96,7 +96,6 @@ func (r *Receiver) Receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if reason != Accepted {
 		return Report{}, reason
 	}
-	r.acceptedNs = nowNs
 	return report, Accepted
 }
 

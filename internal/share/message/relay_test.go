@@ -124,11 +124,15 @@ func TestTerminalsFindEachOtherThroughAHub(t *testing.T) {
 			end := at + 120*second
 			heard, longest := int64(0), int64(0)
 			m.run(t, at, end, func(now int64) bool {
-				if a := m.agents[0].AcceptedNs(); a > heard {
+				newest := int64(0)
+				for _, p := range m.agents[0].Peers(nil, now) {
+					newest = max(newest, p.HeardNs)
+				}
+				if newest > heard {
 					if heard > 0 {
-						longest = max(longest, a-heard)
+						longest = max(longest, newest-heard)
 					}
-					heard = a
+					heard = newest
 				}
 				return false
 			})

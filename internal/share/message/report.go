@@ -114,23 +114,14 @@ type Report struct {
 	Counts
 }
 
-// Counts are totals since the start of the session, modulo 2^32. Since gives the difference of any
-// two reports, even if reports between them were lost.
+// Counts are totals since the start of the session, modulo 2^32, so that lost reports lose no
+// count.
 type Counts struct {
 	// Retransmissions in segments.
 	Retransmissions uint32 `json:"retransmissions"`
 	// Errors are at index code-1. The codes are 1 reordering, 2 local device congestion, 3
 	// duplicate ACK or SACK, 4 timeout.
 	Errors [4]uint32 `json:"errors"`
-}
-
-// Since returns the difference to an earlier report of the same session.
-func (c Counts) Since(earlier Counts) Counts {
-	c.Retransmissions -= earlier.Retransmissions
-	for i := range c.Errors {
-		c.Errors[i] -= earlier.Errors[i]
-	}
-	return c
 }
 
 // Check returns an error if a value of the report is beyond its limits. Such a report is neither

@@ -205,14 +205,6 @@ func TestReportsOfTheFirstMinorVersionAreRead(t *testing.T) {
 	}
 }
 
-func TestCountsSinceAnEarlierReport(t *testing.T) {
-	earlier := Counts{math.MaxUint32 - 1, [4]uint32{1, 2, 3, math.MaxUint32}}
-	later := Counts{3, [4]uint32{1, 4, 3, 0}}
-	if got := later.Since(earlier); got != (Counts{5, [4]uint32{0, 2, 0, 1}}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestProbesAreRoundedToTheStepsOfAReport(t *testing.T) {
 	for _, c := range []struct {
 		kind       ProbeKind

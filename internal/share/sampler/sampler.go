@@ -195,5 +195,5 @@ func meanAnd95(rtts []float64) (mean, p95 time.Duration) {
 		total += v
 	}
 	at := func(us float64) time.Duration { return time.Duration(us * float64(time.Microsecond)) }
-	return at(total / float64(len(rtts))), at(rtts[(len(rtts)*95+99)/100-1])
+	return at(total / float64(len(rtts))), at(rtts[stats.Rank(0.95, uint64(len(rtts)))-1])
 }
