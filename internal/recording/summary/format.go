@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"airtide/internal/units"
 )
 
 // absent stands in text for a value that the source could not see.
@@ -19,15 +21,10 @@ func metric(v float64) string {
 		}
 		v, prefix = v/1000, p
 	}
-	switch {
-	case prefix == "" && v == math.Trunc(v):
+	if prefix == "" && v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)
-	case v < 9.995:
-		return fmt.Sprintf("%.2f%s", v, prefix)
-	case v < 99.95:
-		return fmt.Sprintf("%.1f%s", v, prefix)
 	}
-	return fmt.Sprintf("%.0f%s", v, prefix)
+	return units.ThreeDigits(v) + prefix
 }
 
 // show formats a value, or returns the sign for an absent value.
@@ -43,16 +40,7 @@ func rateText(v *float64) string { return show(v, metric) }
 func count(v *int64) string      { return show(v, func(n int64) string { return fmt.Sprint(n) }) }
 
 // milliseconds prints microseconds as ms with three digits.
-func milliseconds(us int64) string {
-	switch ms := float64(us) / 1000; {
-	case ms < 9.995:
-		return fmt.Sprintf("%.2f", ms)
-	case ms < 99.95:
-		return fmt.Sprintf("%.1f", ms)
-	default:
-		return fmt.Sprintf("%.0f", ms)
-	}
-}
+func milliseconds(us int64) string { return units.ThreeDigits(float64(us) / 1000) }
 
 func durationText(s float64) string {
 	d := time.Duration(s * 1e9)

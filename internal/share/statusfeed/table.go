@@ -15,6 +15,28 @@ import (
 
 // Table prints an agent's status for people, within a width; 0 is no limit.
 func (r *Report) Table(w io.Writer, width int, colour bool) error {
+	_, err := io.WriteString(w, terminal.Wrap(units.PrintableText(r.summary(), false), width, indent))
+	if err == nil {
+		err = r.terminals().Write(w, width, colour)
+	}
+	if err == nil && len(r.Windows) > 0 {
+		if _, err = io.WriteString(w, "\n"); err == nil {
+			err = r.windows().Write(w, width, colour)
+		}
+	}
+	if err != nil || len(r.Datagrams) == 0 {
+		return err
+	}
+	text := "\ndatagrams:"
+	for _, reason := range slices.Sorted(maps.Keys(r.Datagrams)) {
+		text += fmt.Sprintf(" %s %d", reason, r.Datagrams[reason])
+	}
+	_, err = io.WriteString(w, terminal.Wrap(units.PrintableText(text, false)+"\n", width, indent))
+	return err
+}
+
+// summary returns the lines above the table of terminals, with an empty one at the end.
+func (r *Report) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s, process %d, cell %s, policy %s\n", r.Agent, r.PID, r.Cell, r.Policy)
 	if r.Bounded {
@@ -37,10 +59,9 @@ func (r *Report) Table(w io.Writer, width int, colour bool) error {
 		b.WriteString(strings.Join(limits, "; ") + "\n")
 	}
 	if e := r.Benefit; e != nil {
-		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n", mbps(
-			e.TotalWithBps,
-		), ms(e.RTTWithUs),
-			mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs), map[bool]string{true: "help", false: "do not help"}[e.Helps])
+		fmt.Fprintf(&b, "with bounds %s Mbit/s in all at an RTT of %s ms, without %s at %s: bounds %s\n",
+			mbps(e.TotalWithBps), ms(e.RTTWithUs), mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs),
+			map[bool]string{true: "help", false: "do not help"}[e.Helps])
 		if e.LowestRatio > 0 {
 			fmt.Fprintf(
 				&b, "lowest rate of a terminal with bounds: %.2f of its rate without\n",
@@ -57,25 +78,7 @@ func (r *Report) Table(w io.Writer, width int, colour bool) error {
 	if r.Probe != "" {
 		fmt.Fprintf(&b, "running probe: %s\n", r.Probe)
 	}
-	b.WriteByte('\n')
-	_, err := io.WriteString(w, terminal.Wrap(units.PrintableText(b.String(), false), width, indent))
-	if err == nil {
-		err = r.terminals().Write(w, width, colour)
-	}
-	if err == nil && len(r.Windows) > 0 {
-		if _, err = io.WriteString(w, "\n"); err == nil {
-			err = r.windows().Write(w, width, colour)
-		}
-	}
-	if err != nil || len(r.Datagrams) == 0 {
-		return err
-	}
-	text := "\ndatagrams:"
-	for _, reason := range slices.Sorted(maps.Keys(r.Datagrams)) {
-		text += fmt.Sprintf(" %s %d", reason, r.Datagrams[reason])
-	}
-	_, err = io.WriteString(w, terminal.Wrap(units.PrintableText(text, false)+"\n", width, indent))
-	return err
+	return b.String() + "\n"
 }
 
 // indent is the indent of continued lines.

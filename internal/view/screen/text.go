@@ -68,21 +68,11 @@ func scaledText(v Value) string {
 		return plainText(v)
 	}
 	prefix := 0
-	for f >= 1000 || threeDigits(f) == "1000" {
+	for f >= 1000 || units.ThreeDigits(f) == "1000" {
 		f /= 1000
 		prefix++
 	}
-	return sign + threeDigits(f) + "kMGTPE"[prefix-1:prefix]
-}
-
-func threeDigits(f float64) string {
-	switch {
-	case f < 9.995:
-		return strconv.FormatFloat(f, 'f', 2, 64)
-	case f < 99.95:
-		return strconv.FormatFloat(f, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(f, 'f', 0, 64)
+	return sign + units.ThreeDigits(f) + "kMGTPE"[prefix-1:prefix]
 }
 
 // msText writes microseconds as milliseconds.
@@ -97,7 +87,7 @@ func msText(us Value) string {
 	case us >= 100_000_000:
 		return scaledText(us / 1000)
 	}
-	return threeDigits(float64(us) / 1000)
+	return units.ThreeDigits(float64(us) / 1000)
 }
 
 func rttText(r *Row) string {
