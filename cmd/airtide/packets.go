@@ -53,17 +53,17 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				return usageError{fmt.Errorf("--open %d, --limit %d: want at least 1 and 0", open, limit)}
 			}
 			if open <= conn.DefaultMaxOpen {
-				debug.SetMemoryLimit(150 << 20) // the collector works harder; more memory stays possible
+				debug.SetMemoryLimit(captureMemory)
 			}
 			v := capture.Viewer{
-				Terminal: t, Path: args[0], Top: top, MaxOpen: open, MaxJSON: limit,
+				Terminal: t, Path: args[0], Top: top, MaxOpen: open, Limit: limit,
 				One: cmd.Flags().Changed("connection"), Number: uint64(number),
 			}
 			if beside != "" {
 				if bool(asJSON) || kind != "" || to != "" || joined != "" || v.One {
 					return usageError{errors.New("--annotate excludes --json, --plot, --to, --join and --connection")}
 				}
-				return annotateCapture(cmd.Context(), t, args[0], beside, out)
+				return annotateCapture(cmd.Context(), &v, beside, out)
 			}
 			if joined != "" {
 				if kind != "" || to != "" || bool(asJSON) && out.path != "" {
@@ -93,7 +93,7 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 	asJSON.register(fl, "print all connections as JSON, in the order of their ends")
 	fl.UintVar(&number, "connection", 0, "print everything about one connection")
 	fl.IntVar(&top, "top", 20, "number of connections in the table, those with most data first")
-	fl.IntVar(&limit, "limit", 100_000, "number of connections that --json prints at most; 0 prints all")
+	fl.IntVar(&limit, "limit", 50_000, "number of connections that --json, --join and --to put out at most; 0 for all")
 	fl.IntVar(&open, "open", conn.DefaultMaxOpen, "number of connections that are followed at a time; each takes up "+
 		"to 3 kB of memory")
 	fl.StringVar(&kind, "plot", "", "draw a figure: packets (over time), ack-time (against sequence numbers), "+
@@ -111,6 +111,9 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 	_ = cmd.MarkFlagFilename("output", plot.Formats...)
 	return cmd
 }
+
+// captureMemory is the memory in bytes at which the collector works harder. More stays possible.
+const captureMemory = 150 << 20
 
 // drawPackets writes a figure of one connection.
 func drawPackets(ctx context.Context, v *capture.Viewer, name string, out outputFlags) error {

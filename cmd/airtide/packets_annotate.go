@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"airtide/internal/packets/annotate"
@@ -17,12 +18,12 @@ import (
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/capture"
-	"airtide/internal/view/terminal"
 )
 
 // annotateCapture copies a capture with the sender's state in its comments. It leaves no half of a
 // copy, and never writes over what it reads.
-func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording string, out outputFlags) error {
+func annotateCapture(ctx context.Context, v *capture.Viewer, recording string, out outputFlags) error {
+	t, path := v.Terminal, v.Path
 	if out.path == "" {
 		return usageError{errors.New("no output file: give one with -o FILE.pcapng")}
 	}
@@ -45,7 +46,8 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 		return err
 	}
 	r.warnDamage()
-	if err := alignClocks(ctx, t, path, history, flows); err != nil {
+	debug.SetMemoryLimit(captureMemory) // the recording allows less
+	if err := alignClocks(ctx, v, history, flows); err != nil {
 		return err
 	}
 	c, err := capture.Open(ctx, t, path)
@@ -54,14 +56,14 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 	}
 	defer c.Close()
 	if out.path == "-" {
-		_, err := copyCapture(ctx, c, path, history, t.Out)
+		_, err := copyCapture(ctx, c, v, history, t.Out)
 		return err
 	}
 	file, err := out.create()
 	if err != nil {
 		return err
 	}
-	text, err := copyCapture(ctx, c, path, history, file)
+	text, err := copyCapture(ctx, c, v, history, file)
 	var damaged *read.Damage
 	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
 		_ = os.Remove(out.path)
@@ -73,45 +75,42 @@ func annotateCapture(ctx context.Context, t *terminal.Terminal, path, recording 
 // alignClocks finds the offsets of the recording's clock in a first look at the capture. A pipe is
 // read once, so both clocks count as equal.
 func alignClocks(
-	ctx context.Context, t *terminal.Terminal, path string, history *annotate.History, flows *join.Recording,
+	ctx context.Context, v *capture.Viewer, history *annotate.History, flows *join.Recording,
 ) error {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(v.Path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	c, err := capture.Open(ctx, t, path)
+	c, err := capture.Open(ctx, v.Terminal, v.Path)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	j := &join.Joiner{Recording: flows}
-	if _, _, err := c.Run(ctx, conn.Options{Observer: j, Done: j.Done}); err != nil {
-		return err
-	}
-	// A recording has one clock: ends without matches take the offset of the end with most.
-	best := &join.Connection{}
-	for _, x := range j.Joined {
-		if x.Matches > best.Matches {
-			best = x
+	// A recording has one clock: flows without matches take the offset of the end with most.
+	most, offsetNs := 0, int64(0)
+	j := &join.Joiner{Recording: flows, Joined: func(x *join.Connection) error {
+		if x.Matches > most {
+			most, offsetNs = x.Matches, x.SenderOffsetNs()
 		}
-	}
-	for _, x := range j.Joined {
-		if x.Matches == 0 {
-			history.Shift(x.Flow, best.SenderOffsetNs())
-		} else {
+		if x.Matches > 0 {
 			history.Shift(x.Flow, x.SenderOffsetNs())
 		}
+		return nil
+	}}
+	if _, _, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Observer: j, Done: j.Done}); err != nil {
+		return err
 	}
+	history.ShiftOthers(offsetNs)
 	return nil
 }
 
 // copyCapture copies up to the end or a damage, and counts.
 func copyCapture(
-	ctx context.Context, c *capture.Capture, path string, history *annotate.History, w io.Writer,
+	ctx context.Context, c *capture.Capture, v *capture.Viewer, history *annotate.History, w io.Writer,
 ) (string, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	copier := &annotate.Copier{Source: c.Reader, History: history, Out: out}
 	c.Source = copier
-	totals, damage, err := c.Run(ctx, conn.Options{Observer: copier})
+	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Observer: copier})
 	if err != nil {
 		return "", err
 	}
@@ -119,8 +118,9 @@ func copyCapture(
 		return "", fmt.Errorf("writing the copy: %w", err)
 	}
 	if copier.Commented == 0 && damage == nil {
-		return "", fmt.Errorf("the recording has none of the connections of %s at their times", path)
+		return "", fmt.Errorf("the recording has none of the connections of %s at their times", v.Path)
 	}
+	v.WarnForgotten(totals)
 	return fmt.Sprintf("%d packets, %d with comments", totals.Packets, copier.Commented), c.Report(damage)
 }
 

@@ -124,27 +124,35 @@ func (w withWindow) Samples(b *tcp.Batch) error {
 	return w.Sink.Samples(b)
 }
 
+// transferRecording records the segments of lossyCapture, those of one connection or of all. Cwnd
+// falls at a time.
+func transferRecording(t *testing.T, aheadNs, fromNs int64, only uint64) string {
+	t.Helper()
+	m := trace.Metadata{Source: "bpf", ClockMonotonicNs: 1, ClockWallNs: 1 + aheadNs}
+	data := recordingOf(t, m, func(w *trace.Writer) {
+		r, err := read.Open(lossyCapture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		s := &series.Series{Sink: withWindow{w, fromNs}, Only: only}
+		_, err = conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done})
+		if err := errors.Join(err, s.Flush()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	path := filepath.Join(t.TempDir(), "transfer.atr")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // The clock of the recording may be ahead or behind: the comments are the same.
 func TestPacketsAnnotatesAcrossClocks(t *testing.T) {
 	const middle = int64(1_795_626_406_111_000_000)
 	annotated := func(aheadNs int64) string {
-		m := trace.Metadata{Source: "bpf", ClockMonotonicNs: 1, ClockWallNs: 1 + aheadNs}
-		data := recordingOf(t, m, func(w *trace.Writer) {
-			r, err := read.Open(lossyCapture)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			s := &series.Series{Sink: withWindow{w, middle}, Only: 2}
-			_, err = conn.Run(t.Context(), r, conn.Options{Observer: s, Done: s.Done})
-			if err := errors.Join(err, s.Flush()); err != nil {
-				t.Fatal(err)
-			}
-		})
-		recording := filepath.Join(t.TempDir(), "ahead.atr")
-		if err := os.WriteFile(recording, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		recording := transferRecording(t, aheadNs, middle, 2)
 		return mustRun(t, "packets", lossyCapture, "--annotate", recording, "-o", "-")
 	}
 	want := annotated(0)

@@ -7,6 +7,7 @@ import (
 	"airtide/internal/packets/conn"
 	"airtide/internal/packets/series"
 	"airtide/internal/recording/export"
+	"airtide/internal/units"
 	"airtide/internal/view/capture"
 )
 
@@ -29,7 +30,7 @@ func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out
 	if err != nil {
 		return err
 	}
-	rows := &series.Series{Sink: x}
+	rows := &series.Series{Sink: x, Most: uint64(v.Limit)}
 	if v.One {
 		rows.Only = v.Number
 	}
@@ -44,5 +45,7 @@ func exportCapture(ctx context.Context, v *capture.Viewer, to, table string, out
 		x.Abort()
 		return err
 	}
+	v.WarnForgotten(totals)
+	v.WarnLeftOut(rows.LeftOut, units.Count(totals.Connections, "connection"))
 	return errors.Join(x.Close(), c.Report(damage))
 }

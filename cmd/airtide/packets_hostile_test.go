@@ -7,12 +7,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"airtide/internal/packets/decode"
+	"airtide/internal/recording/trace"
+	"airtide/internal/tcp"
 )
 
 // captureWriter writes a pcap of raw IPv4 packets, whose data is left out.
@@ -96,31 +99,89 @@ func hostileCaptures() map[string][]byte {
 				w.segment(1, true, decode.ACK, 10_000, 1, 1)
 			}
 		}),
+		"ports used again": capture(func(w *captureWriter) {
+			for i := range uint32(1_000_000) {
+				w.segment(1, true, decode.SYN, 1+100*i, 0, 0)
+			}
+		}),
 		"noise": capture(func(w *captureWriter) { _, _ = w.Write(noise) }),
 	}
 }
 
-// TestHostileCaptures runs the verb packets on every malicious capture.
+// beside makes a recording with many flows of the ends in hostile captures, and many changes.
+func beside(t *testing.T) []byte {
+	const flows = 20_000
+	begin := int64(1e18)
+	m := trace.Metadata{Source: "bpf", ClockMonotonicNs: 1, ClockWallNs: begin}
+	return recordingOf(t, m, func(w *trace.Writer) {
+		server := netip.MustParseAddrPort("192.0.2.1:80")
+		for i := range uint32(flows) {
+			client := i
+			if i%2 == 0 {
+				client = 1 // again and again
+			}
+			address := netip.AddrFrom4([4]byte{10, byte(client >> 16), byte(client >> 8), byte(client)})
+			_ = w.Flow(&tcp.Flow{
+				ID: tcp.FlowID(i + 1), Local: netip.AddrPortFrom(address, 4000), Remote: server,
+				FirstNs: int64(i) * 1000,
+			})
+		}
+		b := tcp.NewBatch(4096)
+		var s tcp.Sample
+		for i := range 500_000 {
+			s.Flow, s.TimeNs = tcp.FlowID(i%flows+1), int64(i)*1000
+			if i > 200_000 {
+				s.Flow = 1
+			}
+			for f := range s.Values {
+				s.Values[f] = tcp.Absent
+			}
+			s.Values[tcp.CwndPackets], s.Values[tcp.CAStateField] = int64(i%2), int64(i/2%2)
+			s.Values[tcp.MSSBytes], s.Values[tcp.AckedBytes], s.Values[tcp.SrttUs] = 100, int64(i), 1
+			if b.Append(&s); b.Len() == 4096 {
+				_ = w.Samples(b)
+				b.Reset()
+			}
+		}
+	})
+}
+
+// captureVerbs are the ways to read a capture, FILE, some with a recording BESIDE it.
+var captureVerbs = []string{
+	"packets FILE", "packets FILE --json", "packets FILE --connection 1",
+	"packets FILE --plot ack-time -o OUT.svg", "packets FILE --to parquet -o OUT",
+	"packets FILE --to perfetto -o OUT", "packets FILE --to jsonl -o -",
+	"packets FILE --annotate BESIDE -o OUT", "packets FILE --join BESIDE",
+	"packets FILE --join BESIDE --json", "packets FILE --join BESIDE -o OUT.svg",
+}
+
+// TestHostileCaptures runs the verb packets on every malicious capture, to the end and interrupted.
 func TestHostileCaptures(t *testing.T) {
 	dir := t.TempDir()
+	recording := filepath.Join(dir, "beside.atr")
+	data := beside(t)
+	if err := os.WriteFile(recording, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("a recording of %d bytes", len(data))
 	for name, data := range hostileCaptures() {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".pcap.gz")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d bytes", name, len(data))
-		for i, verb := range []string{
-			"packets FILE", "packets FILE --json", "packets FILE --connection 1",
-			"packets FILE --plot ack-time -o OUT.svg",
-		} {
+		files := strings.NewReplacer("FILE", path, "BESIDE", recording)
+		for i, verb := range captureVerbs {
 			t.Run(name+"/"+verb, func(t *testing.T) {
 				args := strings.Fields(verb)
 				for k := range args {
-					args[k] = strings.ReplaceAll(args[k], "FILE", path)
-					args[k] = strings.ReplaceAll(args[k], "OUT", filepath.Join(dir, fmt.Sprint(name, i)))
+					args[k] = strings.ReplaceAll(files.Replace(args[k]), "OUT", filepath.Join(dir, fmt.Sprint(name, i)))
 				}
 				runHostile(t, args)
 			})
+			if name == "connections" {
+				t.Run("interrupted/"+verb, func(t *testing.T) { interruptHostile(t, strings.Fields(verb), files, 60) })
+			}
 		}
 	}
 }

@@ -79,6 +79,16 @@ func TestPacketsTellsItsBounds(t *testing.T) {
 		!strings.Contains(stderr, "left out 1 of 2 connections; --limit raises 1") {
 		t.Errorf("%d connections, %d left out: %s", len(all.Connections), all.LeftOut, stderr)
 	}
+	recording := transferRecording(t, 0, 0, 0)
+	for _, args := range [][]string{
+		{"--to", "jsonl", "-o", "-"}, {"--join", recording, "--json"}, {"--join", recording},
+	} {
+		args = append([]string{"packets", lossyCapture, "--limit", "1", "--open", "1"}, args...)
+		if _, stderr, status := run(t, args...); status != 0 || !strings.Contains(stderr, "; --limit raises 1") ||
+			!strings.Contains(stderr, "; --open raises it") {
+			t.Errorf("%v: status %d, %s", args, status, stderr)
+		}
+	}
 	if out := mustRun(t, "packets", lossyCapture, "--open", "1"); !strings.Contains(out,
 		"more than 1 were open; --open raises it") {
 		t.Errorf("prints %s", out)

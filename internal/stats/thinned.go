@@ -16,11 +16,17 @@ func (t *Thinned[T]) Add(v T, limit int) {
 		return
 	}
 	if len(t.Values) == limit {
-		for i := range limit / 2 {
-			t.Values[i] = t.Values[2*i]
-		}
-		t.Values = t.Values[:limit/2]
-		t.stride *= 2
+		t.Halve()
 	}
 	t.Values = append(t.Values, v)
+}
+
+// Halve leaves out every second value, and takes half as many from then on.
+func (t *Thinned[T]) Halve() {
+	kept := (len(t.Values) + 1) / 2
+	for i := range kept {
+		t.Values[i] = t.Values[2*i]
+	}
+	t.Values = t.Values[:kept]
+	t.stride = 2 * max(t.stride, 1)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 	"sort"
 
 	"airtide/internal/packets/conn"
@@ -28,13 +27,16 @@ type History struct {
 	WallNs func(monotonicNs int64) int64
 
 	flows map[tcp.FlowID]*flow
-	pairs map[conn.Ends][]*flow
-	endNs int64 // the last record
+	order []*flow
+	ends  *conn.Flows[*flow] // nil until all flows are known and shifted
+	endNs int64              // the last record
 }
 
 type flow struct {
 	id      tcp.FlowID
+	ends    conn.Ends
 	firstNs int64
+	shifted bool
 	shiftNs int64
 	states  []state  // changes, by time
 	repeats []repeat // by time
@@ -53,15 +55,15 @@ func Fields() []tcp.Field { return []tcp.Field{tcp.CwndPackets, tcp.CAStateField
 // Flow takes a flow.
 func (h *History) Flow(f *tcp.Flow) error {
 	if h.flows == nil {
-		h.flows, h.pairs = map[tcp.FlowID]*flow{}, map[conn.Ends][]*flow{}
+		h.flows = map[tcp.FlowID]*flow{}
 	}
 	if h.flows[f.ID] != nil {
 		return nil
 	}
-	known := &flow{id: f.ID, firstNs: h.WallNs(f.FirstNs)}
+	known := &flow{id: f.ID, ends: conn.EndsOf(f.Local, f.Remote), firstNs: h.WallNs(f.FirstNs)}
 	h.flows[f.ID] = known
-	pair := conn.EndsOf(f.Local, f.Remote)
-	h.pairs[pair] = append(h.pairs[pair], known)
+	h.order = append(h.order, known)
+	h.ends = nil
 	return nil
 }
 
@@ -95,39 +97,44 @@ func (h *History) reach(monotonicNs int64) int64 {
 	return wall
 }
 
-// Shift moves a flow to the clock of the capture. The offset is a time of the recording minus the
-// same time of the capture.
+// Shift moves a flow to the clock of the capture, once. The offset is a time of the recording minus
+// the same time of the capture.
 func (h *History) Shift(id tcp.FlowID, offsetNs int64) {
-	f := h.flows[id]
-	if f == nil || f.shiftNs != 0 {
-		return
+	if f := h.flows[id]; f != nil && !f.shifted {
+		f.shifted, f.shiftNs = true, offsetNs
+		h.ends = nil
 	}
-	f.shiftNs = offsetNs
-	f.firstNs -= offsetNs
-	for i := range f.states {
-		f.states[i].timeNs -= offsetNs
-	}
-	for i := range f.repeats {
-		f.repeats[i].timeNs -= offsetNs
+}
+
+// ShiftOthers moves all flows that Shift has not moved.
+func (h *History) ShiftOthers(offsetNs int64) {
+	for _, f := range h.order {
+		h.Shift(f.id, offsetNs)
 	}
 }
 
 // find returns the flow of an address pair that began last before a time, or else the first one.
-func (h *History) find(pair conn.Ends, timeNs int64) (found *flow) {
-	for _, f := range h.pairs[pair] {
-		if timeNs > h.endNs-f.shiftNs+staleNs {
-			continue
-		}
-		if found == nil || f.firstNs <= timeNs {
-			found = f
+func (h *History) find(pair conn.Ends, timeNs int64) *flow {
+	if h.ends == nil {
+		h.ends = &conn.Flows[*flow]{}
+		for _, f := range h.order {
+			h.ends.Add(f.ends, f.firstNs-f.shiftNs, f)
 		}
 	}
-	return found
+	f, later := h.ends.Around(pair, timeNs)
+	if f == nil {
+		f = later
+	}
+	if f == nil || timeNs > h.endNs-f.shiftNs+staleNs {
+		return nil
+	}
+	return f
 }
 
 // comment describes the flow at a packet.
 func (f *flow) comment(timeNs int64, repeated bool) string {
 	text := ""
+	timeNs += f.shiftNs
 	at := sort.Search(len(f.states), func(i int) bool { return f.states[i].timeNs > timeNs })
 	if at > 0 {
 		s := f.states[at-1]
@@ -170,7 +177,7 @@ type Copier struct {
 	// Commented counts packets that got a comment.
 	Commented uint64
 
-	links   []read.LinkType
+	links   map[read.LinkType]uint32
 	packet  *read.Packet
 	comment string
 	block   []byte
@@ -219,17 +226,20 @@ func (c *Copier) Flush() error {
 	if p == nil {
 		return nil
 	}
-	link := slices.Index(c.links, p.Link)
-	if link < 0 {
-		link = len(c.links)
-		c.links = append(c.links, p.Link)
+	link, known := c.links[p.Link]
+	if !known {
+		if c.links == nil {
+			c.links = map[read.LinkType]uint32{}
+		}
+		link = uint32(len(c.links))
+		c.links[p.Link] = link
 		// Any length, and a clock of nanoseconds (option 9).
 		head := order.AppendUint32(order.AppendUint32(nil, uint32(p.Link)), 0)
 		if err := c.write(1, append(head, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0)); err != nil {
 			return err
 		}
 	}
-	b := order.AppendUint32(nil, uint32(link))
+	b := order.AppendUint32(nil, link)
 	b = order.AppendUint32(order.AppendUint32(b, uint32(uint64(p.TimeNs)>>32)), uint32(p.TimeNs))
 	b = order.AppendUint32(order.AppendUint32(b, uint32(len(p.Data))), uint32(p.Length))
 	b = pad(append(b, p.Data...))

@@ -13,8 +13,12 @@ import (
 	"airtide/internal/tcp"
 )
 
-// maxPoints bounds each series; every second point goes if there are more.
-const maxPoints = 1 << 16
+const (
+	// maxPoints bounds each series; every second point goes if there are more.
+	maxPoints = 1 << 16
+	// maxAllPoints bounds all series of a recording, or of the open connections of a capture.
+	maxAllPoints = 1 << 20
+)
 
 // Point is a value at a time in ns since 1970.
 type Point struct{ TimeNs, Value int64 }
@@ -22,12 +26,49 @@ type Point struct{ TimeNs, Value int64 }
 // series is a series of bounded size.
 type series struct{ stats.Thinned[Point] }
 
-func (s *series) add(timeNs, value int64) { s.Add(Point{timeNs, value}, maxPoints) }
+// room is the memory that many series share. If it is full, the longest are halved until half of it
+// is free.
+type room struct {
+	all    map[*series]struct{}
+	points int
+}
+
+func (r *room) add(s *series, timeNs, value int64) {
+	before := len(s.Values)
+	s.Add(Point{timeNs, value}, maxPoints)
+	if r.points += len(s.Values) - before; before == 0 {
+		if r.all == nil {
+			r.all = map[*series]struct{}{}
+		}
+		r.all[s] = struct{}{}
+	}
+	const least = 2 // points of a series
+	if r.points <= max(maxAllPoints, 2*least*len(r.all)) {
+		return
+	}
+	for most := maxPoints / 2; r.points > maxAllPoints/2 && most >= least; most /= 2 {
+		for s := range r.all {
+			if n := len(s.Values); n > most {
+				s.Halve()
+				s.Values = slices.Clone(s.Values) // frees the other half
+				r.points += len(s.Values) - n
+			}
+		}
+	}
+}
 
 // grow adds a value that is greater than the last kept one.
-func (s *series) grow(timeNs, value int64) {
+func (r *room) grow(s *series, timeNs, value int64) {
 	if n := len(s.Values); n == 0 || s.Values[n-1].Value < value {
-		s.add(timeNs, value)
+		r.add(s, timeNs, value)
+	}
+}
+
+// forget gives the room of a series back.
+func (r *room) forget(s *series) {
+	if _, known := r.all[s]; known {
+		delete(r.all, s)
+		r.points -= len(s.Values)
 	}
 }
 
@@ -38,6 +79,8 @@ type Recording struct {
 	WallNs func(monotonicNs int64) int64
 
 	flows map[tcp.FlowID]*flow
+	ends  conn.Flows[*flow]
+	room  room
 }
 
 type flow struct {
@@ -49,6 +92,9 @@ type flow struct {
 	cwnd        series // bytes
 	srtt        series // µs
 	retransmits uint64
+
+	summed                 bool // the medians are known
+	medianSrtt, medianCwnd int64
 }
 
 // Fields are the fields of samples that it uses.
@@ -63,7 +109,9 @@ func (r *Recording) Flow(f *tcp.Flow) error {
 	}
 	if r.flows[f.ID] == nil {
 		first := r.WallNs(f.FirstNs)
-		r.flows[f.ID] = &flow{id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first}
+		known := &flow{id: f.ID, pair: conn.EndsOf(f.Local, f.Remote), firstNs: first, lastNs: first}
+		r.flows[f.ID] = known
+		r.ends.Add(known.pair, first, known)
 	}
 	return nil
 }
@@ -78,14 +126,14 @@ func (r *Recording) Samples(b *tcp.Batch) error {
 		at := r.WallNs(b.TimeNs[i])
 		f.lastNs = max(f.lastNs, at)
 		if acked := b.At(tcp.AckedBytes, i); acked > 0 {
-			f.acked.grow(at, acked)
+			r.room.grow(&f.acked, at, acked)
 		}
 		cwnd, mss := b.At(tcp.CwndPackets, i), b.At(tcp.MSSBytes, i)
 		if cwnd != tcp.Absent && mss != tcp.Absent {
-			f.cwnd.add(at, cwnd*mss)
+			r.room.add(&f.cwnd, at, cwnd*mss)
 		}
 		if srtt := b.At(tcp.SrttUs, i); srtt != tcp.Absent {
-			f.srtt.add(at, srtt)
+			r.room.add(&f.srtt, at, srtt)
 		}
 	}
 	return nil
@@ -124,14 +172,22 @@ type Connection struct {
 	CapturedInFlight        float64 `json:"captured_in_flight_bytes"` // mean
 	RecordedCwnd            int64   `json:"recorded_cwnd_bytes,omitempty"`
 
-	// FirstNs and LastNs are the first and last packet. InFlight is captured; Cwnd is recorded and
-	// moved to the clock of the capture. Both are in bytes.
+	// FirstNs and LastNs are the first and last packet. InFlight is captured, in bytes.
 	FirstNs  int64   `json:"first_ns"`
 	LastNs   int64   `json:"last_ns"`
 	InFlight []Point `json:"-"`
-	Cwnd     []Point `json:"-"`
 
-	ackWayNs int64 // estimated time of ACKs from the place of the capture to the recorded end
+	recorded []Point // cwnd in bytes, on the clock of the recording
+	ackWayNs int64   // estimated time of ACKs from the place of the capture to the recorded end
+}
+
+// Cwnd is the recorded window in bytes, on the clock of the capture.
+func (x *Connection) Cwnd() []Point {
+	moved := make([]Point, len(x.recorded))
+	for i, p := range x.recorded {
+		moved[i] = Point{p.TimeNs - x.OffsetNs, p.Value}
+	}
+	return moved
 }
 
 // SenderOffsetNs is the offset without the way of the ACKs. That way counts as half the RTT of the
@@ -141,10 +197,13 @@ func (x *Connection) SenderOffsetNs() int64 { return x.OffsetNs - x.ackWayNs }
 // Joiner is an observer of a capture that finds the connections of a recording.
 type Joiner struct {
 	Recording *Recording
-	// Joined are the connections in both files, in the order of their ends.
-	Joined []*Connection
+	// Only, if not zero, is the only connection of the capture to join.
+	Only uint64
+	// Joined is called with each connection in both files, in the order of their ends.
+	Joined func(*Connection) error
 
 	open map[uint64]*[2]side // client, server
+	room room
 }
 
 type side struct {
@@ -155,6 +214,9 @@ type side struct {
 
 // Step takes a segment.
 func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
+	if j.Only != 0 && c.ID != j.Only {
+		return nil
+	}
 	sides, known := j.open[c.ID]
 	if !known {
 		if j.open == nil {
@@ -166,7 +228,7 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 		if client != nil || server != nil {
 			sides = &[2]side{{flow: client}, {flow: server}}
 		}
-		j.open[c.ID] = sides
+		j.open[c.ID] = sides // nil if the recording lacks it
 	}
 	if sides == nil {
 		return nil
@@ -176,10 +238,10 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 		sender, receiver = receiver, sender
 	}
 	if s.Segment.Payload > 0 {
-		sender.inFlight.add(s.Segment.TimeNs, s.InFlight)
+		j.room.add(&sender.inFlight, s.Segment.TimeNs, s.InFlight)
 	}
 	if s.Segment.Flags&decode.ACK != 0 {
-		receiver.acked.grow(s.Segment.TimeNs, s.AckOffset)
+		j.room.grow(&receiver.acked, s.Segment.TimeNs, s.AckOffset)
 	}
 	return nil
 }
@@ -188,15 +250,13 @@ func (j *Joiner) Step(c *conn.Connection, s *conn.Step) error {
 const graceNs = 60e9
 
 // find returns the flow of an address pair that began nearest to a connection.
-func (r *Recording) find(pair conn.Ends, firstNs int64) (found *flow) {
-	far := func(f *flow) int64 { return max(f.firstNs-firstNs, firstNs-f.lastNs, 0) }
-	for _, f := range r.flows {
-		if f.pair != pair || far(f) > graceNs {
-			continue
-		}
-		if found == nil || far(f) < far(found) || far(f) == far(found) && f.firstNs > found.firstNs {
-			found = f
-		}
+func (r *Recording) find(pair conn.Ends, firstNs int64) *flow {
+	found, later := r.ends.Around(pair, firstNs)
+	if found == nil || later != nil && later.firstNs-firstNs < firstNs-found.lastNs {
+		found = later
+	}
+	if found == nil || max(found.firstNs-firstNs, firstNs-found.lastNs) > graceNs {
+		return nil
 	}
 	return found
 }
@@ -210,15 +270,21 @@ func (j *Joiner) Done(c *conn.Connection) error {
 	}
 	for i, d := range []*conn.Direction{&c.FromClient, &c.FromServer} {
 		s := &sides[i]
+		j.room.forget(&s.acked)
+		j.room.forget(&s.inFlight)
 		f := s.flow
 		if f == nil {
 			continue
 		}
+		// The medians of the flow are the same for each of its connections.
+		if !f.summed {
+			f.summed, f.medianSrtt, f.medianCwnd = true, median(f.srtt.Values), median(f.cwnd.Values)
+		}
 		x := &Connection{
 			Connection: c.ID, Flow: f.id, Local: f.pair.Local, Remote: f.pair.Remote, AlignedBy: "clock",
 			CapturedRetransmissions: d.AllRetransmissions(), RecordedRetransmissions: f.retransmits,
-			RecordedSrttUs: median(f.srtt.Values), CapturedInFlight: d.MeanInFlight,
-			RecordedCwnd: median(f.cwnd.Values), FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.Values,
+			RecordedSrttUs: f.medianSrtt, CapturedInFlight: d.MeanInFlight,
+			RecordedCwnd: f.medianCwnd, FirstNs: c.FirstNs, LastNs: c.LastNs, InFlight: s.inFlight.Values,
 		}
 		if d.RTT != nil {
 			x.CapturedRTTUs = d.RTT.P50
@@ -230,10 +296,10 @@ func (j *Joiner) Done(c *conn.Connection) error {
 		if other := [...]string{"server", "client"}[i]; x.Matches > 0 && c.Near == other {
 			x.ackWayNs = int64(c.HandshakeUs * 500)
 		}
-		for _, p := range f.cwnd.Values {
-			x.Cwnd = append(x.Cwnd, Point{p.TimeNs - x.OffsetNs, p.Value})
+		x.recorded = f.cwnd.Values
+		if err := j.Joined(x); err != nil {
+			return err
 		}
-		j.Joined = append(j.Joined, x)
 	}
 	return nil
 }
@@ -241,10 +307,11 @@ func (j *Joiner) Done(c *conn.Connection) error {
 // align compares when the same bytes were acknowledged. The kernel may count a SYN as a byte.
 func (x *Connection) align(recorded, captured []Point) {
 	var offsets []int64
-	for _, p := range recorded {
-		i := sort.Search(len(captured), func(i int) bool { return captured[i].Value+1 >= p.Value })
-		if i < len(captured) && captured[i].Value-p.Value <= 1 {
-			offsets = append(offsets, p.TimeNs-captured[i].TimeNs)
+	next := 0 // the first recorded point without a match
+	for _, c := range captured {
+		next += sort.Search(len(recorded)-next, func(i int) bool { return recorded[next+i].Value >= c.Value-1 })
+		for ; next < len(recorded) && recorded[next].Value <= c.Value+1; next++ {
+			offsets = append(offsets, recorded[next].TimeNs-c.TimeNs)
 		}
 	}
 	if len(offsets) == 0 {

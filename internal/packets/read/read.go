@@ -33,7 +33,11 @@ const (
 	maxPacket     = 1 << 20 // bytes of a packet; BIG TCP reaches 512 KiB
 	maxOptions    = 1 << 20 // bytes of a description of an interface or section
 	maxInterfaces = 1 << 16
-	maxWindow     = 128 << 20 // memory of a zstd decoder
+	maxWindow     = 32 << 20 // memory of a zstd decoder; levels up to 20 need no more
+
+	// A compressed capture of more than freeBytes may expand as far as gzip can.
+	freeBytes    = 1 << 28
+	maxExpansion = 1100
 )
 
 // Damage is the place where a capture stops being readable.
@@ -112,8 +116,7 @@ func New(in io.Reader, name string) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	stream := io.MultiReader(bytes.NewReader(head[:n]), counted)
-	if stream, err = r.unpack(head[:n], stream); err == nil {
-		r.window.in = stream
+	if r.window.in, err = r.unpack(head[:n], stream); err == nil {
 		err = r.start()
 	}
 	if err != nil {
@@ -133,14 +136,35 @@ func (r *Reader) unpack(head []byte, in io.Reader) (io.Reader, error) {
 		}
 		return z, nil
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, fmt.Errorf("%s: zstd: %w", r.name, err)
 		}
 		r.close = append(r.close, z.Close)
-		return z, nil
+		return &expanded{in: z, from: &r.read}, nil
 	}
 	return in, nil
+}
+
+// expanded is the stream of a zstd decoder. It refuses what needs much memory or expands without
+// end, and says what to do.
+type expanded struct {
+	in    io.Reader
+	bytes int64
+	from  *atomic.Int64 // compressed bytes
+}
+
+func (e *expanded) Read(p []byte) (int, error) {
+	n, err := e.in.Read(p)
+	e.bytes += int64(n)
+	switch {
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		err = fmt.Errorf("zstd needs more than %d MiB of memory; give the output of zstd -dc --long=31", maxWindow>>20)
+	case e.bytes > freeBytes && e.bytes/maxExpansion > e.from.Load():
+		err = fmt.Errorf("zstd expands more than %d-fold; give the output of zstd -dc", maxExpansion)
+	}
+	return n, err
 }
 
 // start recognises the format.

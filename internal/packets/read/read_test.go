@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,6 +184,46 @@ func TestHostileLengths(t *testing.T) {
 	}
 	if _, err := readAll(t, capture.PCAPNG(little, 1, 127, packets[0])); err == nil {
 		t.Error("a clock of 10^127 ticks was accepted")
+	}
+}
+
+// zeros is a zstd frame with a window of some bytes, a power of two: a pcap of empty packets.
+func zeros(window, blocks int) []byte {
+	const blockBytes = 1 << 17
+	head := capture.PCAP(binary.LittleEndian, false, 101)
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, byte(bits.Len(uint(window))-11) << 3}
+	block := func(kind, size int) { // 0: as it is, 1: one byte again and again
+		frame = append(frame, byte(size<<3|kind<<1), byte(size>>5), byte(size>>13))
+	}
+	block(0, len(head))
+	frame = append(frame, head...)
+	for range blocks {
+		block(1, blockBytes)
+		frame = append(frame, 0)
+	}
+	return append(frame, 1, 0, 0) // the last block is empty
+}
+
+// A zstd frame takes neither much memory nor, for its size, much time.
+func TestHostileZstd(t *testing.T) {
+	if got, err := readAll(t, zeros(1<<23, 2)); err != nil || len(got) != 2<<17/16 {
+		t.Errorf("%d packets, %v", len(got), err)
+	}
+	if _, err := readAll(t, zeros(1<<27, 2)); err == nil ||
+		!strings.Contains(err.Error(), "some.pcap: zstd needs more than 32 MiB") {
+		t.Error(err)
+	}
+	r, err := read.New(bytes.NewReader(zeros(1<<23, 10_000)), "some.pcap") // 1.3 GB
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n := 0
+	for p := (read.Packet{}); err == nil; n++ {
+		err = r.Next(&p)
+	}
+	if n > 20_000_000 || !strings.Contains(err.Error(), "zstd expands more than 1100-fold") {
+		t.Errorf("%d packets, %v", n, err)
 	}
 }
 

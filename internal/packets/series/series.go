@@ -19,10 +19,13 @@ type Series struct {
 	Sink tcp.Sink
 	// Only, if not zero, is the only connection to pass on.
 	Only uint64
+	// Most, if not zero, is how many connections are passed on. LeftOut counts the others.
+	Most, LeftOut uint64
 	// Samples counts the samples passed on.
 	Samples uint64
 
-	open  map[uint64]*[2]end // client, server
+	open  map[uint64]*[2]end // client, server; nil if left out
+	begun uint64
 	batch *tcp.Batch
 	row   tcp.Sample
 }
@@ -54,12 +57,15 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	if s.Only != 0 && c.ID != s.Only {
 		return nil
 	}
-	ends := s.open[c.ID]
-	if ends == nil {
+	ends, known := s.open[c.ID]
+	if !known {
 		var err error
 		if ends, err = s.begin(c); err != nil {
 			return err
 		}
+	}
+	if ends == nil {
+		return nil
 	}
 	sender, receiver, repeated := &ends[0], &ends[1], &c.FromServer
 	if !step.Client {
@@ -101,11 +107,17 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	return s.events(c, step)
 }
 
-// begin announces both flows of a connection.
+// begin announces both flows of a connection; nil if it is left out.
 func (s *Series) begin(c *conn.Connection) (*[2]end, error) {
 	if s.open == nil {
 		s.open, s.batch = map[uint64]*[2]end{}, tcp.NewBatch(batchRows)
 	}
+	if s.Most > 0 && s.begun >= s.Most {
+		s.LeftOut++
+		s.open[c.ID] = nil
+		return nil, nil
+	}
+	s.begun++
 	unknown := end{window: tcp.Absent, rttUs: tcp.Absent}
 	ends := &[2]end{unknown, unknown}
 	s.open[c.ID] = ends

@@ -8,16 +8,74 @@ import (
 
 	"airtide/internal/packets/conn"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 // Analysis is the JSON of a capture. Connections come first, because they are printed as they end.
 type Analysis struct {
 	Connections []*conn.Connection `json:"connections"`
+	analysisEnd
+}
+
+type analysisEnd struct {
 	// LeftOut counts the connections behind the last that may be printed.
 	LeftOut uint64      `json:"left_out_connections,omitempty"`
 	Totals  conn.Totals `json:"totals"`
 	// Damage names the place where the capture stops being readable.
 	Damage string `json:"damage,omitempty"`
+}
+
+// List prints JSON whose first field is a list of any length.
+type List struct {
+	Terminal *terminal.Terminal
+	Name     string
+	// Most is the number of printed values; zero stands for all. LeftOut counts the others.
+	Most, Printed int
+	LeftOut       uint64
+
+	out *bufio.Writer
+}
+
+// Add prints a value.
+func (l *List) Add(value any) error {
+	if l.Most > 0 && l.Printed >= l.Most {
+		l.LeftOut++
+		return nil
+	}
+	text, err := json.MarshalIndent(value, "    ", "  ")
+	if err != nil {
+		return err
+	}
+	if l.Printed++; l.Printed == 1 {
+		l.out = bufio.NewWriter(l.Terminal.Out)
+		_, err = fmt.Fprintf(l.out, "{\n  %q: [\n    %s", l.Name, text)
+	} else {
+		_, err = fmt.Fprintf(l.out, ",\n    %s", text)
+	}
+	return err
+}
+
+// End prints the fields behind the list, those of a struct.
+func (l *List) End(rest any) error {
+	text, err := json.MarshalIndent(rest, "", "  ")
+	if err != nil {
+		return err
+	}
+	if l.Printed == 0 {
+		l.out = bufio.NewWriter(l.Terminal.Out)
+		fmt.Fprintf(l.out, "{\n  %q: [],", l.Name)
+	} else {
+		fmt.Fprint(l.out, "\n  ],")
+	}
+	fmt.Fprintf(l.out, "%s\n", text[1:])
+	return l.out.Flush()
+}
+
+// WarnLeftOut warns that values behind the limit were left out. of counts and names all.
+func (v *Viewer) WarnLeftOut(n uint64, of string) {
+	if n > 0 {
+		v.Terminal.Warnf("left out %d of %s; --limit raises %d", n, of, v.Limit)
+	}
 }
 
 // JSON prints the connections in the order of their ends, and the totals.
@@ -27,54 +85,26 @@ func (v *Viewer) JSON(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	out := bufio.NewWriter(v.Terminal.Out)
-	printed, leftOut := 0, uint64(0)
+	list := &List{Terminal: v.Terminal, Name: "connections", Most: v.Limit}
 	totals, damage, err := c.Run(ctx, conn.Options{MaxOpen: v.MaxOpen, Done: func(c *conn.Connection) error {
 		if v.One && c.ID != v.Number {
 			return nil
 		}
-		if v.MaxJSON > 0 && printed >= v.MaxJSON {
-			leftOut++
-			return nil
-		}
-		text, err := json.MarshalIndent(c, "    ", "  ")
-		if err != nil {
-			return err
-		}
-		start := "{\n  \"connections\": [\n    "
-		if printed++; printed > 1 {
-			start = ",\n    "
-		}
-		_, err = fmt.Fprintf(out, "%s%s", start, text)
-		return err
+		return list.Add(c)
 	}})
-	if err == nil && v.One && printed == 0 {
+	if err == nil && v.One && list.Printed == 0 {
 		err = v.missing(totals)
 	}
 	if err != nil {
 		return err
 	}
-	end := Analysis{Totals: totals, LeftOut: leftOut}
+	end := analysisEnd{Totals: totals, LeftOut: list.LeftOut}
 	if damage != nil {
 		end.Damage = damage.Error()
 	}
-	text, err := json.MarshalIndent(end, "", "  ")
-	if err != nil {
+	if err := list.End(end); err != nil {
 		return err
 	}
-	tail := text[len("{\n  \"connections\": null"):]
-	if printed == 0 {
-		fmt.Fprint(out, "{\n  \"connections\": []")
-	} else {
-		fmt.Fprint(out, "\n  ]")
-	}
-	fmt.Fprintf(out, "%s\n", tail)
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if leftOut > 0 {
-		v.Terminal.Warnf("left out %d of %s; --limit raises %d", leftOut,
-			units.Count(totals.Connections, "connection"), v.MaxJSON)
-	}
+	v.WarnLeftOut(list.LeftOut, units.Count(totals.Connections, "connection"))
 	return c.Report(damage)
 }

@@ -81,14 +81,31 @@ func (v *Viewer) notes(totals conn.Totals) (all []string) {
 	add(totals.Fragments, "packets are IP fragments")
 	add(totals.UnknownLink, "packets come from interfaces of an unknown kind")
 	add(totals.ClockStepsBack, "packets have an earlier time than the packet before")
+	if note := v.forgotten(totals); note != "" {
+		all = append(all, note)
+	}
+	add(totals.Unmeasured, "segments have no time to their ACK, because too many waited for ACKs")
+	return all
+}
+
+// forgotten tells how many connections were ended early, or nothing.
+func (v *Viewer) forgotten(totals conn.Totals) string {
+	if totals.Forgotten == 0 {
+		return ""
+	}
 	open := v.MaxOpen
 	if open <= 0 {
 		open = conn.DefaultMaxOpen
 	}
-	add(totals.Forgotten, fmt.Sprintf("connections were ended early, because more than %d were open; --open raises it",
-		open))
-	add(totals.Unmeasured, "segments have no time to their ACK, because too many waited for ACKs")
-	return all
+	return fmt.Sprintf("%d connections were ended early, because more than %d were open; --open raises it",
+		totals.Forgotten, open)
+}
+
+// WarnForgotten warns of connections that were ended early.
+func (v *Viewer) WarnForgotten(totals conn.Totals) {
+	if note := v.forgotten(totals); note != "" {
+		v.Terminal.Warnf("%s", note)
+	}
 }
 
 func ending(c *conn.Connection) string {

@@ -20,9 +20,9 @@ type Viewer struct {
 	Path     string // "-" is standard input
 	// Top is the number of connections in the table, those with most data first.
 	Top int
-	// MaxOpen bounds the connections that are followed at a time, MaxJSON those that JSON prints.
-	// Zero stands for conn.DefaultMaxOpen, and for all.
-	MaxOpen, MaxJSON int
+	// MaxOpen bounds the connections that are followed at a time, Limit those that are printed as
+	// JSON, joined or exported. Zero stands for conn.DefaultMaxOpen, and for all.
+	MaxOpen, Limit int
 	// One shows only the connection with Number.
 	One    bool
 	Number uint64

@@ -36,7 +36,7 @@ func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options
 	f.Cells = []figure.Cell{{Panels: []figure.Panel{{
 		Left: figure.Axis{Label: "bytes", Unit: units.Sizes}, Empty: "no data",
 		Series: []figure.Series{
-			line("in flight (capture)", figure.Blue, j.InFlight), line("cwnd (recording)", figure.Vermillion, j.Cwnd),
+			line("in flight (capture)", figure.Blue, j.InFlight), line("cwnd (recording)", figure.Vermillion, j.Cwnd()),
 		},
 	}}}}
 	return f.Write(w, format, o)
