@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 func TestStopAndInterruptOfVerbsThatChangeTheKernel(t *testing.T) {
 	need.Root(t)
 	files := faultFiles(t)
+	observing := []string{
+		"share", "run", "--key", "{key}", "--interface", "lo", "--port", "47471", "--policy", "observe",
+	}
 	for _, c := range []struct {
 		args  []string
 		ready string
@@ -22,8 +26,42 @@ func TestStopAndInterruptOfVerbsThatChangeTheKernel(t *testing.T) {
 		{[]string{"tune", "--port", "47471", "--cwnd-max", "10"}, "Ctrl-C restores everything"},
 		{[]string{"cc", "load", "cubic_rtt", "--as", "faults_rtt"}, "faults_rtt"},
 		{[]string{"cell", "run", "{experiment}"}, "ip netns exec"},
+		{observing, "windows are not bounded"},
 	} {
 		stopAndInterrupt(t, files(c.args), printed(c.ready))
+	}
+}
+
+func TestStopAndInterruptOfAWatchedAgent(t *testing.T) {
+	need.Root(t)
+	agent := airtide(faultFiles(t)([]string{
+		"share", "run", "--key", "{key}", "--interface", "lo", "--port", "47472", "--policy", "observe",
+	})...)
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = agent.Process.Signal(os.Interrupt)
+		_ = agent.Wait()
+	}()
+	shows := func() bool {
+		stdout, _, _ := run(t, "share", "status", "--json")
+		return strings.Contains(stdout, fmt.Sprintf(`"pid":%d,`, agent.Process.Pid))
+	}
+	waitFor(t, "the agent to answer", shows)
+	stopAndInterrupt(t, []string{"share", "status", "--watch", "--interval", "100ms"}, printed("policy observe"))
+}
+
+// TestOutputsOfRootAreClosedOrFull runs the verbs that need root, end by themselves and only read.
+func TestOutputsOfRootAreClosedOrFull(t *testing.T) {
+	need.Root(t)
+	for _, args := range [][]string{
+		{"cc", "list"},
+		{"cc", "list", "--json"},
+		{"tune", "show"},
+		{"tune", "show", "--json"},
+	} {
+		wantQuietEnd(t, args)
 	}
 }
 

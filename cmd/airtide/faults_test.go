@@ -341,7 +341,17 @@ func TestVerbsWithoutRoot(t *testing.T) {
 // TestOutputsThatAreClosedOrFull runs the verbs that end by themselves and do not need root.
 func TestOutputsThatAreClosedOrFull(t *testing.T) {
 	files := faultFiles(t)
-	into := func(to *os.File, args []string) (stderr string, status int) {
+	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
+		if row.root == "" && !row.runs {
+			wantQuietEnd(t, files(row.whole(path)))
+		}
+	})
+}
+
+// wantQuietEnd runs airtide without a reader of its output, and into a full device.
+func wantQuietEnd(t *testing.T, args []string) {
+	t.Helper()
+	into := func(to *os.File) (stderr string, status int) {
 		defer to.Close()
 		var errOut bytes.Buffer
 		cmd := airtide(args...)
@@ -349,30 +359,24 @@ func TestOutputsThatAreClosedOrFull(t *testing.T) {
 		_ = cmd.Run()
 		return errOut.String(), cmd.ProcessState.ExitCode()
 	}
-	eachVerb(t, func(t *testing.T, _ *cobra.Command, path []string, row faultRow) {
-		if row.root != "" || row.runs {
-			return
-		}
-		args := files(row.whole(path))
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		read.Close()
-		if stderr, status := into(write, args); status != 0 || stderr != "" {
-			t.Errorf("airtide %q without a reader: status %d, %q", args, status, stderr)
-		}
-		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stderr, status := into(full, args)
-		wantClean(t, stderr)
-		if status != statusFailed || strings.Count(stderr, "\n") != 1 ||
-			!strings.Contains(stderr, "no space left on device") {
-			t.Errorf("airtide %q into a full device: status %d, %q", args, status, stderr)
-		}
-	})
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	if stderr, status := into(write); status != 0 || stderr != "" {
+		t.Errorf("airtide %q without a reader: status %d, %q", args, status, stderr)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, status := into(full)
+	wantClean(t, stderr)
+	if status != statusFailed || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, "no space left on device") {
+		t.Errorf("airtide %q into a full device: status %d, %q", args, status, stderr)
+	}
 }
 
 // TestNoOutputObeysAnArgument gives control characters as each argument and each text of a flag.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"airtide/internal/view/terminal"
 
@@ -39,19 +40,22 @@ them. The tunes of killed processes are shown, too.`,
 			if err != nil {
 				return err
 			}
-			out := t.Out
 			if asJSON {
 				return t.JSON(list)
 			}
+			var b strings.Builder
 			if len(list.Tunes) == 0 {
-				_, err = fmt.Fprintln(out, "nothing is tuned")
+				b.WriteString("nothing is tuned\n")
 			}
 			for i := range list.Tunes {
 				r := &list.Tunes[i]
-				err = errors.Join(err, r.WriteText(out))
-				fmt.Fprintf(out, "  %s; begun %s\n", r.State(), r.Begun.Format("2006-01-02 15:04:05"))
+				err = errors.Join(err, r.WriteText(&b))
+				fmt.Fprintf(&b, "  %s; begun %s\n", r.State(), r.Begun.Format("2006-01-02 15:04:05"))
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return t.PrintWrapped(b.String(), 4)
 		},
 	}
 	bpffs.register(cmd.Flags())
