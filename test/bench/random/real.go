@@ -41,7 +41,7 @@ func runReal(ctx context.Context, lab *benchlab.Lab, cells int, first uint64) (s
 			return "", fmt.Errorf("interrupted at cell %d of %d; the next start goes on there", i+1, cells)
 		}
 		if err != nil {
-			failed = append(failed, fmt.Sprintf("seed %d: %s", c.seed, lastLine(err)))
+			failed = append(failed, fmt.Sprintf("seed %d, %s", c.seed, err))
 			continue
 		}
 		if p.virtual, err = c.judge(); err != nil {
@@ -50,12 +50,6 @@ func runReal(ctx context.Context, lab *benchlab.Lab, cells int, first uint64) (s
 		pairs = append(pairs, p)
 	}
 	return pageOfReal(pairs, failed), nil
-}
-
-// lastLine is the last line of an error: the others repeat what was printed before.
-func lastLine(err error) string {
-	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	return lines[len(lines)-1]
 }
 
 // judgeReal runs the cell with and without agents in the lab.
@@ -69,8 +63,11 @@ func (c *cell) judgeReal(ctx context.Context, lab *benchlab.Lab) (o outcome, err
 		return o, err
 	}
 	report, err := lab.ReportFile(ctx, path)
-	if report == nil || len(report.Runs.Missing) > 0 && err != nil {
+	if report == nil {
 		return o, err
+	}
+	if failures := report.Runs.Failures; len(report.Runs.Missing) > 0 && len(failures) > 0 {
+		return o, fmt.Errorf("%s: %s", report.Runs.Missing[0], failures[len(failures)-1].Reason)
 	}
 	results := map[string]simulate.Result{}
 	for _, r := range report.Finished() {
@@ -99,10 +96,9 @@ func (c *cell) resultOf(r *result.Result) (s simulate.Result, err error) {
 			if _, err := fmt.Sscanf(strings.TrimLeft(flow, "updown"), "%d", &terminal); err != nil {
 				return fmt.Errorf("flow %q: %w", flow, err)
 			}
-			if math.IsNaN(m.Each[i]) {
-				return fmt.Errorf("%s has no value of %s for %s", r.Run, measurement, flow)
+			if !math.IsNaN(m.Each[i]) { // a flow without an acknowledgement has no RTT
+				apply(terminal-1, m.Each[i])
 			}
-			apply(terminal-1, m.Each[i])
 		}
 		return nil
 	}
