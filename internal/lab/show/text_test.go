@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -94,7 +95,8 @@ func TestSweepIsInTheColumns(t *testing.T) {
 	r := reportOf(t, results.FigureEight(t).Make(t))
 	out := printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) })
 	contains(t, out, "rtt system direction mean sd median 95 % interval runs", "512 ms android-x86-2010 reverse 1.",
-		"6 held, 0 not held", "server_to_android_falls_throughout", "It falls extremely.", "figure 8")
+		fmt.Sprintf("%d held, 0 not held", len(r.Claims)),
+		"server_to_android_falls_throughout", "It falls extremely.", "figure 8")
 	if r.Refuted() {
 		t.Error("a claim is said to be refuted")
 	}
@@ -148,7 +150,8 @@ func TestResultWithoutRuns(t *testing.T) {
 	s.Skip = func(plan.Run, int) bool { return true }
 	r := reportOf(t, s.Make(t))
 	contains(t, printed(t, func(b *bytes.Buffer) error { return r.WriteText(b, TextOptions{}) }),
-		"0 of 48 runs finished", "and 38 more", "- - - - 0", "0 held, 0 not held, 6 not decided")
+		"0 of 48 runs finished", "and 38 more", "- - - - 0",
+		fmt.Sprintf("0 held, 0 not held, %d not decided", len(r.Claims)))
 	printed(t, func(b *bytes.Buffer) error { return r.WriteJSON(b) })
 	printed(t, func(b *bytes.Buffer) error { return r.WriteCSV(b) })
 }
