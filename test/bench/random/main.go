@@ -4,7 +4,7 @@
 //	go run ./test/bench/random -cells 200 -page docs/results/random-cells.md
 //	go run ./test/bench/random -seed 17                 # one cell, terminal by terminal
 //	go run ./test/bench/random -seed 17 -lab cell.yaml  # that cell as an experiment with real TCP
-//	go run ./test/bench/random -real 24 -airtide ./airtide -page PAGE
+//	go run ./test/bench/random -real 30 -page docs/results/random-cells-tcp.md
 package main
 
 import (

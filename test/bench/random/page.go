@@ -81,6 +81,7 @@ allocation can keep the default's total. Index is Jain's index of the rates of t
 as parts of the proportionally fair optimum; airtime index is Jain's index of the airtimes that
 these rates need, which the optimum does not make equal if the wire limits. RTT is the greatest 95th
 percentile among terminals with agents as a part of that without.
+[random-cells-tcp.md](random-cells-tcp.md) has some of these cells with real TCP.
 
 `, len(outcomes), int(measureFrom.Seconds()), int(measureTo.Seconds()))
 	table(&b, outcomes, groups)

@@ -130,9 +130,9 @@ func pageOfReal(pairs []pair, failed []string) string {
 	}
 	fmt.Fprintf(&b, `# Random cells with real TCP
 
-%d of the [random cells](random-cells.md) with the kernel's TCP over the emulated cell, once with and
-once without agents, measured from %d to %d s, beside the same cells in virtual time. The columns are
-explained there. Reports are lost only as the cell loses them. Written by
+%d of the [random cells](random-cells.md) with the kernel's TCP over the emulated cell, each once
+with and once without agents, measured from %d to %d s, beside the same cells in virtual time. The
+columns are explained there. Reports are lost only as the cell loses them. Written by
 `+"`go run ./test/bench/random -real`"+`.
 
 ## Real TCP
