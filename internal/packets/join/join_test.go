@@ -1,13 +1,19 @@
 package join_test
 
 import (
+	"cmp"
+	"io"
+	"net/netip"
+	"slices"
 	"testing"
 
 	"airtide/internal/packets/conn"
+	"airtide/internal/packets/decode"
 	"airtide/internal/packets/join"
 	"airtide/internal/packets/read"
 	"airtide/internal/packets/series"
 	"airtide/internal/tcp"
+	"airtide/test/capture"
 )
 
 const lossy = "../conn/testdata/lossy.pcap.gz"
@@ -89,6 +95,99 @@ func TestOneConnectionIsJoined(t *testing.T) {
 	for only, want := range map[uint64]int{0: 4, 1: 2, 2: 2, 3: 0} {
 		if joined := joinWith(t, r, only); len(joined) != want {
 			t.Errorf("connection %d: %d ends are joined", only, len(joined))
+		}
+	}
+}
+
+const (
+	wayNs  = int64(20e6)  // one way between the ends
+	turnNs = int64(100e3) // each end answers after this time
+)
+
+// upload is the packets of an upload, as seen at a place: 0 is the client, 1 the server.
+func upload(place float64) *packets {
+	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("192.0.2.9:80")
+	fromClient := int64(place * float64(wayNs))
+	all := &packets{}
+	now := int64(1_700_000_000e9) // at the client
+	// exchange is a segment of the client and its answer.
+	exchange := func(up, down capture.TCP) {
+		up.From, up.To, up.Window, down.From, down.To, down.Window = client, server, 500, server, client, 500
+		for _, s := range []struct {
+			timeNs int64
+			data   []byte
+		}{{now + fromClient, up.IP()}, {now + wayNs + turnNs + wayNs - fromClient, down.IP()}} {
+			all.list = append(all.list, read.Packet{TimeNs: s.timeNs, Data: s.data, Length: len(s.data), Link: 101})
+		}
+	}
+	exchange(capture.TCP{Flags: decode.SYN, Seq: 100},
+		capture.TCP{Flags: decode.SYN | decode.ACK, Seq: 900, Ack: 101})
+	now += 2*wayNs + 2*turnNs
+	for i := range uint32(40) {
+		exchange(capture.TCP{Flags: decode.ACK, Seq: 101 + i*1000, Ack: 901, Payload: 1000},
+			capture.TCP{Flags: decode.ACK, Seq: 901, Ack: 1101 + i*1000})
+		now += int64(1e6)
+	}
+	slices.SortStableFunc(all.list, func(a, b read.Packet) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
+	return all
+}
+
+// packets is a source of a list.
+type packets struct {
+	list []read.Packet
+	next int
+}
+
+func (p *packets) Next(q *read.Packet) error {
+	if p.next == len(p.list) {
+		return io.EOF
+	}
+	*q = p.list[p.next]
+	p.next++
+	q.Number = uint64(p.next)
+	return nil
+}
+
+// The offset of a capture at the other end is found without the way of the ACKs.
+func TestOffsetOfTheOtherEnd(t *testing.T) {
+	const aheadNs = int64(3e9)
+	r := &join.Recording{WallNs: func(ns int64) int64 { return ns + aheadNs }}
+	s := &series.Series{Sink: r}
+	if _, err := conn.Run(t.Context(), upload(0), conn.Options{Observer: s}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		near              string
+		place             float64
+		offsetNs, ofAcks  int64 // without and with the way of the ACKs
+		leastRTT, mostRTT float64
+	}{
+		// Half of the handshake's RTT has half of both answers.
+		{"client", 0, 0, 0, 40_000, 40_200},
+		{"between", 0.5, wayNs / 2, wayNs / 2, 20_000, 20_200},
+		{"server", 1, -turnNs, wayNs, 0, 200},
+	} {
+		var near string
+		var x *join.Connection
+		j := &join.Joiner{Recording: r, Joined: func(joined *join.Connection) error {
+			if joined.Flow == series.FlowID(1, true) {
+				x = joined
+			}
+			return nil
+		}}
+		done := func(c *conn.Connection) error {
+			near = c.Near
+			return j.Done(c)
+		}
+		if _, err := conn.Run(t.Context(), upload(c.place), conn.Options{Observer: j, Done: done}); err != nil {
+			t.Fatal(err)
+		}
+		if x == nil || x.AlignedBy != "acks" || x.Matches < 30 || near != c.near || x.OffsetNs != aheadNs+c.ofAcks ||
+			x.SenderOffsetNs() != aheadNs+c.offsetNs || x.CapturedRTTUs < c.leastRTT || x.CapturedRTTUs > c.mostRTT {
+			t.Errorf("at the %s: near %q, %+v", c.near, near, x)
 		}
 	}
 }
