@@ -1,6 +1,7 @@
 package control
 
 import (
+	"slices"
 	"time"
 
 	"airtide/internal/share/flow"
@@ -31,11 +32,10 @@ type rttProbe struct {
 
 // path is what RTT probes found for one direction of a flow.
 type path struct {
-	probeMin   time.Duration // least RTT in the present probe; 0 without
-	probeSum   time.Duration // sum of the mean RTTs of probeSteps steps
-	probeSteps int
-	foreignRTT time.Duration // mean RTT in the last probe that found a foreign queue; 0: none stands
-	missed     bool          // the last probe did not find it
+	probeMin   time.Duration   // least RTT in the present probe; 0 without
+	probeMeans []time.Duration // the mean RTT of each step in it
+	foreignRTT time.Duration   // RTT in the last probe that found a foreign queue; 0: none stands
+	missed     bool            // the last probe did not find it
 }
 
 // reportedForeign holds the foreign queues that peers report.
@@ -88,9 +88,9 @@ func (r *rttProbe) sample(now, step, begin, mean time.Duration, flows *flow.Set)
 			if d.LeastRTT > 0 && (p.probeMin == 0 || d.LeastRTT < p.probeMin) {
 				p.probeMin = d.LeastRTT
 			}
-			if d.MeanRTT > 0 {
-				p.probeSum += d.MeanRTT
-				p.probeSteps++
+			// The packets were sent in the probe.
+			if d.MeanRTT > 0 && now-step-d.MeanRTT >= begin {
+				p.probeMeans = append(p.probeMeans, d.MeanRTT)
 			}
 		}
 	}
@@ -115,17 +115,19 @@ func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 			d.BaseRTT = p.probeMin
 		}
 	}
-	if p.probeSteps > 0 {
-		switch mean := p.probeSum / time.Duration(p.probeSteps); {
-		case mean >= d.BaseRTT+max(d.BaseRTT/5+foreignQueue, own): // paths are not steady
-			p.foreignRTT, p.missed = mean, false
+	if n := len(p.probeMeans); n > 0 {
+		// The median, since windows may have been cut late.
+		slices.Sort(p.probeMeans)
+		switch median := p.probeMeans[(n-1)/2]; {
+		case median >= d.BaseRTT+max(d.BaseRTT/5+foreignQueue, own): // paths are not steady
+			p.foreignRTT, p.missed = median, false
 		case p.foreignRTT > 0 && !p.missed:
 			p.missed = true
 		default:
 			p.foreignRTT, p.missed = 0, false
 		}
 	}
-	p.probeMin, p.probeSum, p.probeSteps = 0, 0, 0
+	p.probeMin, p.probeMeans = 0, p.probeMeans[:0]
 	return longer
 }
 

@@ -41,6 +41,21 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 	}
 }
 
+// Packets from before a probe that return in its first steps are no foreign queue.
+func TestLatePacketsAreNoForeignQueue(t *testing.T) {
+	f := &flow.Flow{ID: 1, Send: flow.Direction{BaseRTT: 2 * time.Millisecond}}
+	var r rttProbe
+	var flows flow.Set
+	flows.Add(f)
+	for i, ms := range []time.Duration{80, 45, 4, 5, 4} {
+		f.Send.LeastRTT, f.Send.MeanRTT = ms*time.Millisecond, ms*time.Millisecond
+		r.sample(time.Minute+time.Duration(200+50*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0, &flows)
+	}
+	if longer := r.conclude(&flows, 0); longer || r.foreignHere() {
+		t.Errorf("got longer %v and foreign %v, want neither", longer, r.foreignHere())
+	}
+}
+
 // TestQueuesOfOthersShowWhileAllHoldBack: round-trip times are short now and then, and long in the
 // mean.
 func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
@@ -54,8 +69,8 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 		foreignRTT, missed := r.foreignRTT(key, &f.Send)
 		return w.update(elapsed, 10*time.Millisecond, &f.Send, foreignRTT, missed, 1e4)
 	}
-	for i, rtt := range []time.Duration{30 * time.Millisecond, 50 * time.Millisecond} {
-		f.Send.LeastRTT, f.Send.MeanRTT = 4*time.Millisecond, rtt
+	for i, ms := range []time.Duration{30, 50, 40} {
+		f.Send.LeastRTT, f.Send.MeanRTT = 4*time.Millisecond, ms*time.Millisecond
 		r.sample(time.Minute+time.Duration(200+100*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0, &flows)
 	}
 	if longer := r.conclude(&flows, 0); longer || f.Send.BaseRTT != 2*time.Millisecond || !r.foreignHere() {
@@ -151,7 +166,7 @@ func TestWhatOthersFoundOfQueuesCounts(t *testing.T) {
 func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 	d, p := &flow.Direction{BaseRTT: 2 * time.Millisecond}, &path{}
 	look := func(rtt time.Duration) {
-		p.probeSum, p.probeSteps = rtt, 1
+		p.probeMeans = []time.Duration{rtt}
 		p.conclude(d, 0)
 	}
 	for i, step := range []struct {
@@ -182,7 +197,9 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 	} {
 		core := New(Config{Session: 1})
 		core.flows.Add(&flow.Flow{ID: 1, Send: flow.Direction{BaseRTT: 2 * time.Millisecond}})
-		*core.baseRTT.path(flow.Key{ID: 1}) = path{foreignRTT: 60 * time.Millisecond, probeSum: c.rtt, probeSteps: 1}
+		*core.baseRTT.path(flow.Key{ID: 1}) = path{
+			foreignRTT: 60 * time.Millisecond, probeMeans: []time.Duration{c.rtt},
+		}
 		core.probe.active = probe.Active{Kind: message.RTTProbe}
 		if core.measure(time.Minute, Inputs{}); core.baseRTT.interval.every != c.want {
 			t.Errorf("RTTs of %s: next probe after %s, want %s", c.rtt, core.baseRTT.interval.every, c.want)
@@ -267,7 +284,7 @@ func TestOwnPacketsInAnRTTProbeAreNoForeignQueue(t *testing.T) {
 	}
 	for _, rtt := range []time.Duration{30 * time.Millisecond, 40 * time.Millisecond} {
 		d := &flow.Direction{BaseRTT: 2 * time.Millisecond}
-		p := &path{probeSum: rtt, probeSteps: 1}
+		p := &path{probeMeans: []time.Duration{rtt}}
 		p.conclude(d, own)
 		if foreign := p.foreignRTT > 0; foreign != (rtt > d.BaseRTT+own) {
 			t.Errorf("with an RTT of %s a foreign queue: %v", rtt, foreign)
