@@ -138,6 +138,30 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// Tshark 4.0.17 counts these packets in the same way.
+func TestRepeatedHandshakesAndEnds(t *testing.T) {
+	var s script
+	s.up(-1000, decode.SYN, 100, 0, 0) // lost
+	s.open()
+	s.up(30, decode.ACK, 101, 901, 1) // the first byte alone
+	s.up(31, decode.ACK, 101, 901, 1000)
+	s.down(51, decode.ACK, 901, 1101, 0)
+	s.up(52, decode.ACK, 1101, 901, 1000)
+	s.up(53, decode.ACK, 101, 901, 1000) // again, sooner than an RTT
+	s.up(60, decode.ACK|decode.FIN, 2101, 901, 0)
+	s.up(61, decode.ACK|decode.FIN, 2101, 901, 0)
+	s.down(81, decode.ACK|decode.FIN, 901, 2102, 0)
+	s.up(82, decode.ACK, 2102, 902, 0)
+	c := one(t, &s)
+	up := c.FromClient
+	if up.Retransmissions != 2 || up.Spurious != 1 || up.Fast != 0 || up.OutOfOrder != 0 || up.UniqueBytes != 2000 {
+		t.Errorf("%+v", up)
+	}
+	if c.HandshakeUs != 20100 || c.Near != "client" || c.Handshake != "full" || c.End != "fin" {
+		t.Errorf("%+v", c)
+	}
+}
+
 // An ACK that comes late acknowledges nothing again.
 func TestReorderedAcks(t *testing.T) {
 	var s script

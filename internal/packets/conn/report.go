@@ -19,7 +19,8 @@ type Connection struct {
 	// Near is the end at which the capture was taken, by the times of the handshake: client,
 	// server, between, or empty if unknown.
 	Near string `json:"near,omitempty"`
-	// HandshakeUs is the time from SYN to the ACK of the SYN-ACK; zero if it was not captured.
+	// HandshakeUs is the time from the last SYN to the ACK of the SYN-ACK; zero if it was not
+	// captured.
 	HandshakeUs float64 `json:"handshake_us,omitempty"`
 	// End tells how it ended: fin, reset, refused, no_answer, half_closed or open.
 	End string `json:"end"`

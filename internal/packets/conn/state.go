@@ -280,7 +280,7 @@ func (c *connection) signsOf(s *decode.Segment, d, r *side) (signs Signs) {
 			d.unseen = true
 		}
 	}
-	if length > 0 || s.Flags&(decode.SYN|decode.FIN) != 0 {
+	if (length > 0 || s.Flags&(decode.SYN|decode.FIN) != 0) && signs&KeepAlive == 0 {
 		signs |= c.repetition(s, d, r)
 	}
 	return signs
@@ -289,22 +289,27 @@ func (c *connection) signsOf(s *decode.Segment, d, r *side) (signs Signs) {
 // repetition tells a retransmission from reordering.
 func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 	length := s.Payload
-	if !d.seen || length <= 1 && s.Seq == d.next-1 {
+	if !d.seen {
 		return 0
 	}
-	behind := less(s.Seq, d.next)
+	end := s.Seq + length
+	if s.Flags&(decode.SYN|decode.FIN) != 0 {
+		end++
+	}
+	// A segment that begins with the byte of a probe is new.
+	behind := less(s.Seq, d.next) && (length <= 1 || s.Seq != d.next-1)
 	if behind && r.dupAcks >= 2 && r.acked && r.ack == s.Seq && s.TimeNs-r.ackNs < fastNs {
 		return FastRetransmission
+	}
+	if length > 0 && r.acked && !less(r.ack, s.Seq+length) {
+		return SpuriousRetransmission
 	}
 	threshold := int64(reorderNs)
 	if c.rttNs > 0 {
 		threshold = c.rttNs
 	}
-	if behind && s.TimeNs-d.nextNs < threshold && d.next != s.Seq+length {
+	if behind && s.TimeNs-d.nextNs < threshold && d.next != end {
 		return OutOfOrder
-	}
-	if length > 0 && r.acked && !less(r.ack, s.Seq+length) {
-		return SpuriousRetransmission
 	}
 	if behind {
 		return Retransmission
@@ -458,8 +463,11 @@ func (c *connection) handshake(s *decode.Segment, d *side, from int) {
 		}
 		return
 	}
+	if from == 0 && c.ackedNs == 0 || !d.syn {
+		d.synNs = s.TimeNs // the last one, since an earlier one may be lost
+	}
 	if !d.syn {
-		d.syn, d.synNs = true, s.TimeNs
+		d.syn = true
 		d.base = s.Seq
 		o := &Offer{MSS: s.MSS, SACK: s.SACKPermitted, Timestamps: s.Timestamps, FastOpen: s.FastOpen}
 		if s.Scale >= 0 {
@@ -470,7 +478,8 @@ func (c *connection) handshake(s *decode.Segment, d *side, from int) {
 		o.ECN = ecn == decode.ECE|decode.CWR || s.Flags&decode.ACK != 0 && ecn == decode.ECE
 		d.Offer = o
 	}
-	if s.Flags&decode.ACK != 0 && from == 1 && c.synAckNs == 0 {
+	if s.Flags&decode.ACK != 0 && from == 1 && c.ackedNs == 0 &&
+		(c.synAckNs == 0 || c.synAckNs < c.ends[0].synNs) {
 		c.synAckNs = s.TimeNs
 	}
 }
