@@ -68,3 +68,15 @@ func strip(out control.Outputs) (numbers []any) {
 	return append(numbers, out.Reason, out.Report, out.Probe, out.ReportNow, out.NextProbe, out.Notices,
 		out.View.TotalBps)
 }
+
+func TestNoSpaceIsLeft(t *testing.T) {
+	w, err := steplog.Create("/dev/full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Begin(control.Config{})
+	const want = "recording steps: write /dev/full: no space left on device"
+	if err := w.Close(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -1,9 +1,9 @@
 package steplog
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -55,7 +55,7 @@ func (w *Writer) write(e entry) {
 
 // Close ends the recording.
 func (w *Writer) Close() error {
-	if err := errors.Join(w.err, w.zip.Close(), w.file.Close()); err != nil {
+	if err := cmp.Or(w.err, w.zip.Close(), w.file.Close()); err != nil {
 		return fmt.Errorf("recording steps: %w", err)
 	}
 	return nil
