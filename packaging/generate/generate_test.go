@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -21,7 +22,8 @@ Examples:
   airtide lab run a\b
 
 Available Commands:
-  check       Check a file
+  check       Check a file that describes an
+              experiment
   help        Show help
   run         Run it
 
@@ -81,6 +83,27 @@ esac
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s has no %q: %v", name, want, err)
 		}
+	}
+}
+
+// The help of airtide itself is taken apart as it should be.
+func TestPagesOfAirtide(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "airtide")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/airtide").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := run([]string{"man", program, folder}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"airtide.1", "airtide-fairness.1", "airtide-lab-run.1", "airtide-units.7"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join(folder, "airtide*.[17]"))
+	if err != nil || len(pages) > 60 {
+		t.Errorf("%d pages, %v", len(pages), err)
 	}
 }
 

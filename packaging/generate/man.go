@@ -44,15 +44,16 @@ func parseHelp(text string) help {
 }
 
 // verbs are the names below "Available Commands", without those that every program of its kind has.
+// A description that goes on in the next line is indented further there.
 func (h help) verbs() (names []string) {
 	for _, s := range h.sections {
 		if s.title != "Available Commands" {
 			continue
 		}
 		for _, line := range s.lines {
-			words := strings.Fields(line)
-			if len(words) > 0 && words[0] != "help" && words[0] != "completion" {
-				names = append(names, words[0])
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "  "), " ")
+			if name != "" && name != "help" && name != "completion" {
+				names = append(names, name)
 			}
 		}
 	}
