@@ -90,7 +90,8 @@ esac
 func TestPagesOfAirtide(t *testing.T) {
 	folder := t.TempDir()
 	program := filepath.Join(folder, "airtide")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/airtide").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../../cmd/airtide")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := run([]string{"man", program, folder}); err != nil {
