@@ -159,12 +159,7 @@ func startRecording(t *testing.T, path string, flags ...string) (end func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil { // the test has failed
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	})
+	killAfterFailure(t, cmd)
 	return func() {
 		t.Helper()
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -172,6 +167,16 @@ func startRecording(t *testing.T, path string, flags ...string) (end func()) {
 			t.Fatalf("recording: %v: %s", err, &said)
 		}
 	}
+}
+
+// killAfterFailure kills a started command if the test ends without waiting for it.
+func killAfterFailure(t *testing.T, cmd *exec.Cmd) {
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
 }
 
 // monitored watches until enough flows are shown, and returns their namespaces as the last round

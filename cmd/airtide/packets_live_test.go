@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -36,12 +35,7 @@ func startCapture(t *testing.T, h *testnet.Host, path, filter string) (end func(
 	if err := h.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	})
+	killAfterFailure(t, cmd)
 	var all bytes.Buffer
 	for part := make([]byte, 512); !strings.Contains(all.String(), "listening on"); {
 		n, err := said.Read(part)
@@ -52,7 +46,7 @@ func startCapture(t *testing.T, h *testnet.Host, path, filter string) (end func(
 	}
 	return func() {
 		t.Helper()
-		_ = cmd.Process.Signal(syscall.SIGINT)
+		_ = cmd.Process.Signal(os.Interrupt)
 		_, _ = all.ReadFrom(said)
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("tcpdump: %v: %s", err, &all)

@@ -4,8 +4,35 @@ package capture
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"net/netip"
+
+	"airtide/internal/packets/read"
 )
+
+// Source gives the packets of a list, as read.Reader gives those of a capture.
+type Source struct {
+	Packets []read.Packet
+	next    int
+}
+
+// Add appends a packet of raw IP.
+func (s *Source) Add(timeNs int64, ip []byte) {
+	s.Packets = append(s.Packets, read.Packet{TimeNs: timeNs, Data: ip, Length: len(ip), Link: linkRaw})
+}
+
+// Next copies the next packet. It returns io.EOF after the last one.
+func (s *Source) Next(p *read.Packet) error {
+	if s.next == len(s.Packets) {
+		return io.EOF
+	}
+	*p = s.Packets[s.next]
+	s.next++
+	p.Number = uint64(s.next)
+	return nil
+}
+
+const linkRaw = 101 // LINKTYPE_RAW
 
 // Packet is a packet of a capture.
 type Packet struct {

@@ -29,25 +29,9 @@ const (
 )
 
 // script is a source of packets. Times are in ms from the start.
-type script struct {
-	packets []read.Packet
-	next    int
-}
+type script struct{ capture.Source }
 
-func (s *script) Next(p *read.Packet) error {
-	if s.next == len(s.packets) {
-		return io.EOF
-	}
-	*p = s.packets[s.next]
-	s.next++
-	p.Number = uint64(s.next)
-	return nil
-}
-
-func (s *script) add(atMs float64, t capture.TCP) {
-	data := t.IP()
-	s.packets = append(s.packets, read.Packet{TimeNs: start + int64(atMs*ms), Data: data, Length: len(data), Link: 101})
-}
+func (s *script) add(atMs float64, t capture.TCP) { s.Add(start+int64(atMs*ms), t.IP()) }
 
 // up and down add segments of the client and of the server.
 func (s *script) up(atMs float64, flags uint8, seq, ack uint32, payload int, options ...byte) {

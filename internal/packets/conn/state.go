@@ -147,10 +147,7 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	signs := c.signsOf(s, d, r)
 	step.Signs, step.Acked, step.OtherSent, step.Delays = signs, 0, max(0, r.offset), step.Delays[:0]
 
-	sent := length
-	if s.Flags&(decode.SYN|decode.FIN) != 0 {
-		sent++
-	}
+	sent := sequence(s)
 	end := s.Seq + sent
 	if !d.seen {
 		d.next, d.nextNs = s.Seq, s.TimeNs
@@ -280,10 +277,18 @@ func (c *connection) signsOf(s *decode.Segment, d, r *side) (signs Signs) {
 			d.unseen = true
 		}
 	}
-	if (length > 0 || s.Flags&(decode.SYN|decode.FIN) != 0) && signs&KeepAlive == 0 {
+	if sequence(s) > 0 && signs&KeepAlive == 0 {
 		signs |= c.repetition(s, d, r)
 	}
 	return signs
+}
+
+// sequence is how many sequence numbers a segment takes: its bytes, and one for SYN or FIN.
+func sequence(s *decode.Segment) uint32 {
+	if s.Flags&(decode.SYN|decode.FIN) != 0 {
+		return s.Payload + 1
+	}
+	return s.Payload
 }
 
 // repetition tells a retransmission from reordering.
@@ -291,10 +296,6 @@ func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 	length := s.Payload
 	if !d.seen {
 		return 0
-	}
-	end := s.Seq + length
-	if s.Flags&(decode.SYN|decode.FIN) != 0 {
-		end++
 	}
 	// A segment that begins with the byte of a probe is new.
 	behind := less(s.Seq, d.next) && (length <= 1 || s.Seq != d.next-1)
@@ -308,7 +309,7 @@ func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 	if c.rttNs > 0 {
 		threshold = c.rttNs
 	}
-	if behind && s.TimeNs-d.nextNs < threshold && d.next != end {
+	if behind && s.TimeNs-d.nextNs < threshold && d.next != s.Seq+sequence(s) {
 		return OutOfOrder
 	}
 	if behind {

@@ -2,7 +2,6 @@ package join_test
 
 import (
 	"cmp"
-	"io"
 	"net/netip"
 	"slices"
 	"testing"
@@ -105,20 +104,16 @@ const (
 )
 
 // upload is the packets of an upload, as seen at a place: 0 is the client, 1 the server.
-func upload(place float64) *packets {
+func upload(place float64) *capture.Source {
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("192.0.2.9:80")
 	fromClient := int64(place * float64(wayNs))
-	all := &packets{}
+	all := &capture.Source{}
 	now := int64(1_700_000_000e9) // at the client
 	// exchange is a segment of the client and its answer.
 	exchange := func(up, down capture.TCP) {
 		up.From, up.To, up.Window, down.From, down.To, down.Window = client, server, 500, server, client, 500
-		for _, s := range []struct {
-			timeNs int64
-			data   []byte
-		}{{now + fromClient, up.IP()}, {now + wayNs + turnNs + wayNs - fromClient, down.IP()}} {
-			all.list = append(all.list, read.Packet{TimeNs: s.timeNs, Data: s.data, Length: len(s.data), Link: 101})
-		}
+		all.Add(now+fromClient, up.IP())
+		all.Add(now+wayNs+turnNs+wayNs-fromClient, down.IP())
 	}
 	exchange(capture.TCP{Flags: decode.SYN, Seq: 100},
 		capture.TCP{Flags: decode.SYN | decode.ACK, Seq: 900, Ack: 101})
@@ -128,24 +123,8 @@ func upload(place float64) *packets {
 			capture.TCP{Flags: decode.ACK, Seq: 901, Ack: 1101 + i*1000})
 		now += int64(1e6)
 	}
-	slices.SortStableFunc(all.list, func(a, b read.Packet) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
+	slices.SortStableFunc(all.Packets, func(a, b read.Packet) int { return cmp.Compare(a.TimeNs, b.TimeNs) })
 	return all
-}
-
-// packets is a source of a list.
-type packets struct {
-	list []read.Packet
-	next int
-}
-
-func (p *packets) Next(q *read.Packet) error {
-	if p.next == len(p.list) {
-		return io.EOF
-	}
-	*q = p.list[p.next]
-	p.next++
-	q.Number = uint64(p.next)
-	return nil
 }
 
 // The offset of a capture at the other end is found without the way of the ACKs.
