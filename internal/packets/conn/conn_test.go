@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"reflect"
 	"runtime"
@@ -119,6 +120,37 @@ func TestLosses(t *testing.T) {
 	// The segment that was sent twice has no RTT.
 	if up.RTT.Count != 2 {
 		t.Errorf("%+v", up.RTT)
+	}
+}
+
+// Bytes count once, also if the capture lies behind the loss and sees them late.
+func TestUniqueBytes(t *testing.T) {
+	var s script
+	s.open()
+	seen := make([]bool, 40_000)
+	random := rand.New(rand.NewPCG(1, 2))
+	unique := uint64(0)
+	for i := range 300 {
+		first := i*100 - random.IntN(min(1+i*100, 4000))
+		length := 1 + random.IntN(300)
+		s.up(21+float64(i), decode.ACK, 101+uint32(first), 901, length)
+		for at := first; at < first+length; at++ {
+			if !seen[at] {
+				unique++
+			}
+			seen[at] = true
+		}
+	}
+	if up := one(t, &s).FromClient; up.UniqueBytes != unique || up.OutOfOrder+up.Retransmissions == 0 {
+		t.Errorf("want %d unique bytes: %+v", unique, up)
+	}
+}
+
+// Tcptrace 6.6.7 counts as many bytes in the same capture, which lies behind the loss.
+func TestUniqueBytesEqualThoseOfTcptrace(t *testing.T) {
+	all, _, err := run(t, open(t), conn.Options{})
+	if err != nil || len(all) != 2 || all[1].FromClient.UniqueBytes != 795_433 {
+		t.Fatalf("%+v, %v", all[1].FromClient, err)
 	}
 }
 

@@ -47,7 +47,7 @@ type Direction struct {
 	WireBytes    uint64 `json:"wire_bytes"`
 	DataPackets  uint64 `json:"data_packets"`
 	DataBytes    uint64 `json:"data_bytes"`
-	UniqueBytes  uint64 `json:"unique_bytes"` // without repeated bytes
+	UniqueBytes  uint64 `json:"unique_bytes"` // seen for the first time
 	GreatestData uint32 `json:"greatest_data_bytes"`
 
 	Retransmissions uint64 `json:"retransmissions"` // without the fast and the spurious ones

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"slices"
 	"sort"
 
 	"airtide/internal/packets/decode"
@@ -74,6 +75,12 @@ type flight struct {
 // maxFlights bounds the segments that wait for ACKs; the oldest go.
 const maxFlights = 1 << 15
 
+// hole is a range of bytes that were not seen.
+type hole struct{ start, end uint32 }
+
+// maxHoles bounds the holes of a direction; the oldest go.
+const maxHoles = 1 << 10
+
 // side is the state of one end.
 type side struct {
 	*Direction
@@ -89,7 +96,8 @@ type side struct {
 	hasScale        bool
 	dupAcks         uint32
 	last            Signs
-	offset          int64 // of the byte next
+	offset          int64  // of the byte next
+	holes           []hole // bytes below next that were not seen, in order
 	flights         []flight
 	first           int // of flights
 	inFlightSum     float64
@@ -169,9 +177,15 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 			}
 			d.resend(s.Seq, end)
 		}
+		if d.seen && less(s.Seq, d.next) {
+			d.UniqueBytes += uint64(d.fill(s.Seq, s.Seq+length, step))
+		}
 	}
 	if less(d.next, end) || !d.seen {
 		fresh := min(end-d.next, sent)
+		if less(d.next, s.Seq) {
+			d.leave(hole{d.next, s.Seq}, step)
+		}
 		if signs&ZeroWindowProbe == 0 {
 			d.UniqueBytes += uint64(min(fresh, length))
 			d.offset += int64(end - d.next)
@@ -318,6 +332,49 @@ func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 	return 0
 }
 
+// leave notes a hole above all others.
+func (d *side) leave(h hole, step *Step) {
+	if len(d.holes) > 0 && (len(d.holes) >= maxHoles || step.spare < 1) {
+		d.holes = d.holes[:copy(d.holes, d.holes[1:])]
+		step.spare++
+	}
+	if step.spare > 0 {
+		step.spare--
+		d.holes = append(d.holes, h)
+	}
+}
+
+// fill returns how many bytes of a range lie in holes, and takes them out of the holes.
+func (d *side) fill(start, end uint32, step *Step) (bytes uint32) {
+	from := sort.Search(len(d.holes), func(i int) bool { return less(start, d.holes[i].end) })
+	to, rest := from, make([]hole, 0, 2)
+	for ; to < len(d.holes) && less(d.holes[to].start, end); to++ {
+		h := d.holes[to]
+		bytes += h.end - h.start
+		if less(h.start, start) {
+			bytes -= start - h.start
+			rest = append(rest, hole{h.start, start})
+		}
+		if less(end, h.end) {
+			bytes -= h.end - end
+			rest = append(rest, hole{end, h.end})
+		}
+	}
+	step.spare += to - from - len(rest)
+	d.holes = slices.Replace(d.holes, from, to, rest...)
+	return bytes
+}
+
+// forget removes the holes below an ACK, which tells that the capture missed them.
+func (d *side) forget(ack uint32, step *Step) {
+	n := 0
+	for n < len(d.holes) && !less(ack, d.holes[n].end) {
+		n++
+	}
+	step.spare += n
+	d.holes = d.holes[:copy(d.holes, d.holes[n:])]
+}
+
 // push adds a segment that waits for its ACK.
 func (d *side) push(step *Step, f flight) {
 	if d.first > 64 && d.first*2 > len(d.flights) {
@@ -404,6 +461,9 @@ func (c *connection) acknowledge(s *decode.Segment, d, r *side, step *Step) {
 			step.Signs |= NewAck
 		}
 		c.arrive(s, r, step)
+		if len(r.holes) > 0 {
+			r.forget(s.Ack, step)
+		}
 	}
 	// Like Wireshark, the last ACK counts, even if it is older than one before.
 	d.ack, d.ackNs = s.Ack, s.TimeNs
@@ -527,6 +587,8 @@ func (c *connection) finish(step *Step) *Connection {
 		d, r := &c.ends[i], &c.ends[1-i]
 		d.RTT, d.rtt = d.rtt.distribution(), delays{}
 		d.release(step)
+		step.spare += len(d.holes)
+		d.holes = nil
 		if d.DataPackets > 0 {
 			d.MeanInFlight = d.inFlightSum / float64(d.DataPackets)
 		}
