@@ -36,7 +36,7 @@ func writeDetail(t *terminal.Terminal, c *conn.Connection) error {
 	count("packets with data", func(d *conn.Direction) uint64 { return d.DataPackets })
 	count("bytes of packets", func(d *conn.Direction) uint64 { return d.WireBytes })
 	count("bytes of data", func(d *conn.Direction) uint64 { return d.DataBytes })
-	count("without repetitions", func(d *conn.Direction) uint64 { return d.UniqueBytes })
+	count("unique bytes of data", func(d *conn.Direction) uint64 { return d.UniqueBytes })
 	count("largest segment", func(d *conn.Direction) uint64 { return uint64(d.GreatestData) })
 	row("time to ACK, median (ms)", timeOf(func(r *conn.Distribution) float64 { return r.P50 }))
 	row("  least", timeOf(func(r *conn.Distribution) float64 { return r.Min }))
