@@ -146,6 +146,20 @@ func TestUniqueBytes(t *testing.T) {
 	}
 }
 
+// A range that was never seen is none of a later one with the same sequence numbers.
+func TestUniqueBytesOfALongStream(t *testing.T) {
+	var s script
+	s.open()
+	seq := uint32(101)
+	for i, apart := range []uint32{0, 5000, 1<<31 - 1, 1<<31 - 1, 4000, 4000, 0} { // the last one again
+		seq += apart
+		s.up(21+float64(i), decode.ACK, seq, 901, 4000)
+	}
+	if up := one(t, &s).FromClient; up.UniqueBytes != 24_000 || up.DataBytes != 28_000 {
+		t.Errorf("%+v", up)
+	}
+}
+
 // Tcptrace 6.6.7 counts as many bytes in the same capture, which lies behind the loss.
 func TestUniqueBytesEqualThoseOfTcptrace(t *testing.T) {
 	all, _, err := run(t, open(t), conn.Options{})

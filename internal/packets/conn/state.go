@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"slices"
 	"sort"
 
 	"airtide/internal/packets/decode"
@@ -75,12 +74,6 @@ type flight struct {
 // maxFlights bounds the segments that wait for ACKs; the oldest go.
 const maxFlights = 1 << 15
 
-// hole is a range of bytes that were not seen.
-type hole struct{ start, end uint32 }
-
-// maxHoles bounds the holes of a direction; the oldest go.
-const maxHoles = 1 << 10
-
 // side is the state of one end.
 type side struct {
 	*Direction
@@ -96,8 +89,8 @@ type side struct {
 	hasScale        bool
 	dupAcks         uint32
 	last            Signs
-	offset          int64  // of the byte next
-	holes           []hole // bytes below next that were not seen, in order
+	offset          int64 // of the byte next
+	holes           holes // below offset
 	flights         []flight
 	first           int // of flights
 	inFlightSum     float64
@@ -178,13 +171,13 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 			d.resend(s.Seq, end)
 		}
 		if d.seen && less(s.Seq, d.next) {
-			d.UniqueBytes += uint64(d.fill(s.Seq, s.Seq+length, step))
+			d.UniqueBytes += uint64(d.holes.fill(step.Offset, step.Offset+int64(length), &step.spare))
 		}
 	}
 	if less(d.next, end) || !d.seen {
 		fresh := min(end-d.next, sent)
 		if less(d.next, s.Seq) {
-			d.leave(hole{d.next, s.Seq}, step)
+			d.holes.leave(hole{d.offset, step.Offset}, &step.spare)
 		}
 		if signs&ZeroWindowProbe == 0 {
 			d.UniqueBytes += uint64(min(fresh, length))
@@ -332,49 +325,6 @@ func (c *connection) repetition(s *decode.Segment, d, r *side) Signs {
 	return 0
 }
 
-// leave notes a hole above all others.
-func (d *side) leave(h hole, step *Step) {
-	if len(d.holes) > 0 && (len(d.holes) >= maxHoles || step.spare < 1) {
-		d.holes = d.holes[:copy(d.holes, d.holes[1:])]
-		step.spare++
-	}
-	if step.spare > 0 {
-		step.spare--
-		d.holes = append(d.holes, h)
-	}
-}
-
-// fill returns how many bytes of a range lie in holes, and takes them out of the holes.
-func (d *side) fill(start, end uint32, step *Step) (bytes uint32) {
-	from := sort.Search(len(d.holes), func(i int) bool { return less(start, d.holes[i].end) })
-	to, rest := from, make([]hole, 0, 2)
-	for ; to < len(d.holes) && less(d.holes[to].start, end); to++ {
-		h := d.holes[to]
-		bytes += h.end - h.start
-		if less(h.start, start) {
-			bytes -= start - h.start
-			rest = append(rest, hole{h.start, start})
-		}
-		if less(end, h.end) {
-			bytes -= h.end - end
-			rest = append(rest, hole{end, h.end})
-		}
-	}
-	step.spare += to - from - len(rest)
-	d.holes = slices.Replace(d.holes, from, to, rest...)
-	return bytes
-}
-
-// forget removes the holes below an ACK, which tells that the capture missed them.
-func (d *side) forget(ack uint32, step *Step) {
-	n := 0
-	for n < len(d.holes) && !less(ack, d.holes[n].end) {
-		n++
-	}
-	step.spare += n
-	d.holes = d.holes[:copy(d.holes, d.holes[n:])]
-}
-
 // push adds a segment that waits for its ACK.
 func (d *side) push(step *Step, f flight) {
 	if d.first > 64 && d.first*2 > len(d.flights) {
@@ -461,9 +411,7 @@ func (c *connection) acknowledge(s *decode.Segment, d, r *side, step *Step) {
 			step.Signs |= NewAck
 		}
 		c.arrive(s, r, step)
-		if len(r.holes) > 0 {
-			r.forget(s.Ack, step)
-		}
+		r.holes.forget(step.AckOffset, &step.spare)
 	}
 	// Like Wireshark, the last ACK counts, even if it is older than one before.
 	d.ack, d.ackNs = s.Ack, s.TimeNs
@@ -587,8 +535,7 @@ func (c *connection) finish(step *Step) *Connection {
 		d, r := &c.ends[i], &c.ends[1-i]
 		d.RTT, d.rtt = d.rtt.distribution(), delays{}
 		d.release(step)
-		step.spare += len(d.holes)
-		d.holes = nil
+		d.holes.release(&step.spare)
 		if d.DataPackets > 0 {
 			d.MeanInFlight = d.inFlightSum / float64(d.DataPackets)
 		}

@@ -1,0 +1,70 @@
+package conn
+
+import (
+	"slices"
+	"sort"
+)
+
+// hole is a range of a stream, by the offsets of its first byte and behind its last.
+type hole struct{ start, end int64 }
+
+// maxHoles bounds the holes of a direction; the oldest go.
+const maxHoles = 1 << 10
+
+// holes are the ranges of a stream that were not seen, in order. A hole takes the place of a
+// waiting segment: spare is how many more of both may be kept.
+type holes []hole
+
+// leave notes a hole behind all others.
+func (h *holes) leave(one hole, spare *int) {
+	if len(*h) > 0 && (len(*h) >= maxHoles || *spare < 1) {
+		h.drop(1, spare)
+	}
+	if *spare > 0 {
+		*spare--
+		*h = append(*h, one)
+	}
+}
+
+// fill returns how many bytes of a range lie in holes, and takes them out of the holes.
+func (h *holes) fill(start, end int64, spare *int) (bytes int64) {
+	all := *h
+	from := sort.Search(len(all), func(i int) bool { return start < all[i].end })
+	to, rest := from, make([]hole, 0, 2)
+	for ; to < len(all) && all[to].start < end; to++ {
+		one := all[to]
+		bytes += min(end, one.end) - max(start, one.start)
+		if one.start < start {
+			rest = append(rest, hole{one.start, start})
+		}
+		if end < one.end {
+			rest = append(rest, hole{end, one.end})
+		}
+	}
+	*spare += to - from - len(rest)
+	*h = slices.Replace(all, from, to, rest...)
+	return bytes
+}
+
+// forget removes the holes below an acknowledged offset: only the capture missed them.
+func (h *holes) forget(acked int64, spare *int) {
+	n := 0
+	for n < len(*h) && (*h)[n].end <= acked {
+		n++
+	}
+	if n > 0 {
+		h.drop(n, spare)
+	}
+}
+
+// drop removes the first holes.
+func (h *holes) drop(n int, spare *int) {
+	*h = slices.Delete(*h, 0, n)
+	*spare += n
+}
+
+// release frees all holes.
+func (h *holes) release(spare *int) {
+	*spare += len(*h)
+	*h = nil
+}
