@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func newCellStatus(t *terminal.Terminal) *cobra.Command {
 		Use:   "status [PID]",
 		Short: "Watch the running cells",
 		Long: `Shows airtime, rates, collisions, queues and drops over each interval: of all cells on this machine,
-or of the cell of one process. On a terminal, tables are updated until Ctrl-C. In a pipe or with
+or of those of one process. On a terminal, tables are updated until Ctrl-C. In a pipe or with
 --once, they are printed once. With --json, each cell prints a line of JSON per interval.`,
 		Example: `  airtide cell status
   airtide cell status --once --interval 10s
@@ -79,13 +80,14 @@ or of the cell of one process. On a terminal, tables are updated until Ctrl-C. I
 
 // completeCell completes the ids of processes that run cells.
 func completeCell(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	pids, err := live.Find()
+	cells, err := live.Find()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var words []string
-	for _, pid := range pids {
-		words = append(words, strconv.Itoa(pid))
+	for _, c := range cells {
+		words = append(words, strconv.Itoa(c.PID))
 	}
+	words = slices.Compact(words)
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -15,7 +15,8 @@ func seenCell() *live.Seen {
 	radio := cell.RadioWindow{AirtimePercent: 30.3, CollisionsPercent: 14.9, RetriesPercent: 15, RateMbps: 1.2}
 	queue := cell.QueueWindow{MeanPackets: 412.4, P95Packets: 500, Dropped: 3}
 	return &live.Seen{
-		Name: "home", PID: 4533, Engine: &cell.EngineStatus{Warnings: []string{"the engine is late\x1b[2J"}},
+		Name: "home", ID: live.ID{PID: 4533, Number: 1},
+		Engine: &cell.EngineStatus{Warnings: []string{"the engine is late\x1b[2J"}},
 		Window: &cell.Window{
 			Terminals: []cell.TerminalWindow{
 				{

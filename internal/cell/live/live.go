@@ -3,6 +3,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,26 +20,27 @@ import (
 	"airtide/internal/cell"
 )
 
-// folder has a socket for each running cell, cell-PID.sock with the process that runs it.
+// folder has a socket for each running cell: cell-PID-NUMBER.sock.
 var folder = "/run/airtide"
 
-const (
-	prefix = "cell-"
-	suffix = ".sock"
-)
+// ID names a running cell on this machine.
+type ID struct {
+	PID    int `json:"pid"`    // of the process that runs it
+	Number int `json:"number"` // counts the cells of that process, from 1
+}
 
 // Report is a cell's answer: its process, hosts and status.
 type Report struct {
-	Name   string       `json:"name"`
-	PID    int          `json:"pid"` // of the process that runs it
+	Name string `json:"name"`
+	ID
 	Hosts  []cell.Host  `json:"hosts"`
 	Status *cell.Status `json:"status"`
 }
 
 // Seen is a cell over the time between two reports.
 type Seen struct {
-	Name   string             `json:"name"`
-	PID    int                `json:"pid"`
+	Name string `json:"name"`
+	ID
 	Hosts  []cell.Host        `json:"hosts"`
 	Window *cell.Window       `json:"window"`
 	Engine *cell.EngineStatus `json:"engine"`
@@ -47,7 +48,7 @@ type Seen struct {
 
 // Between returns the activity from one report to a later report of the same cell.
 func Between(from, to *Report) *Seen {
-	return &Seen{to.Name, to.PID, to.Hosts, cell.Between(from.Status, to.Status), to.Status.Engine}
+	return &Seen{to.Name, to.ID, to.Hosts, cell.Between(from.Status, to.Status), to.Status.Engine}
 }
 
 // Server answers for one cell.
@@ -56,7 +57,10 @@ type Server struct {
 	wait     sync.WaitGroup
 }
 
-// Serve answers whoever asks how a cell is doing, until Close.
+// served counts the cells that this process has served.
+var served atomic.Int64
+
+// Serve answers whoever asks how a cell is doing, until Close. A process may serve several cells.
 func Serve(name string, c *cell.Cell) (*Server, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder for the cell's socket: %w", err)
@@ -64,7 +68,8 @@ func Serve(name string, c *cell.Cell) (*Server, error) {
 	if _, err := Find(); err != nil { // removes what is left of cells that were killed
 		return nil, err
 	}
-	path := socket(os.Getpid())
+	id := ID{os.Getpid(), int(served.Add(1))}
+	path := socket(id)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("removing the socket of an ended process: %w", err)
 	}
@@ -79,7 +84,7 @@ func Serve(name string, c *cell.Cell) (*Server, error) {
 			if err != nil {
 				return
 			}
-			s.wait.Go(func() { answer(conn, name, c) })
+			s.wait.Go(func() { answer(conn, name, id, c) })
 		}
 	})
 	return s, nil
@@ -88,14 +93,14 @@ func Serve(name string, c *cell.Cell) (*Server, error) {
 // patience is how long the other side may take.
 const patience = 5 * time.Second
 
-func answer(conn net.Conn, name string, c *cell.Cell) {
+func answer(conn net.Conn, name string, id ID, c *cell.Cell) {
 	defer conn.Close()
 	status, err := c.Status()
 	if err != nil {
 		return // the cell has ended, and with it the answers
 	}
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	_ = json.NewEncoder(conn).Encode(Report{name, os.Getpid(), c.Hosts(), status})
+	_ = json.NewEncoder(conn).Encode(Report{name, id, c.Hosts(), status})
 }
 
 // Close ends the answers and removes the socket.
@@ -105,48 +110,51 @@ func (s *Server) Close() error {
 	return err
 }
 
-func socket(pid int) string { return filepath.Join(folder, prefix+strconv.Itoa(pid)+suffix) }
+func socket(id ID) string {
+	return filepath.Join(folder, fmt.Sprintf("cell-%d-%d.sock", id.PID, id.Number))
+}
 
-// Find returns the PIDs of the processes that run cells. It removes the sockets of ended processes.
-func Find() ([]int, error) {
+// Find returns the running cells, in order. It removes the sockets of ended processes.
+func Find() ([]ID, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("looking for cells: %w", err)
 	}
-	var pids []int
+	var ids []ID
 	for _, e := range entries {
-		number, isPrefixed := strings.CutPrefix(e.Name(), prefix)
-		number, isSocket := strings.CutSuffix(number, suffix)
-		pid, err := strconv.Atoi(number)
-		if !isPrefixed || !isSocket || err != nil {
+		var id ID
+		if _, err := fmt.Sscanf(e.Name(), "cell-%d-%d.sock", &id.PID, &id.Number); err != nil ||
+			filepath.Join(folder, e.Name()) != socket(id) {
 			continue
 		}
-		if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = os.Remove(socket(pid))
+		if errors.Is(unix.Kill(id.PID, 0), unix.ESRCH) {
+			_ = os.Remove(socket(id))
 			continue
 		}
-		pids = append(pids, pid)
+		ids = append(ids, id)
 	}
-	slices.Sort(pids)
-	return pids, nil
+	slices.SortFunc(ids, func(a, b ID) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Number, b.Number))
+	})
+	return ids, nil
 }
 
-// Ask asks the cell that a process runs.
-func Ask(pid int) (*Report, error) {
-	conn, err := net.DialTimeout("unix", socket(pid), patience)
+// Ask asks a running cell.
+func Ask(id ID) (*Report, error) {
+	conn, err := net.DialTimeout("unix", socket(id), patience)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return nil, fmt.Errorf("process %d runs no cell", pid)
+		return nil, fmt.Errorf("process %d runs no cell %d", id.PID, id.Number)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("asking the cell of process %d: %w; ask as the user who runs it", pid, err)
+		return nil, fmt.Errorf("asking the cell of process %d: %w; ask as the user who runs it", id.PID, err)
 	case err != nil:
-		return nil, fmt.Errorf("asking the cell of process %d: %w", pid, err)
+		return nil, fmt.Errorf("asking the cell of process %d: %w", id.PID, err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	r := &Report{}
 	if err := json.NewDecoder(conn).Decode(r); err != nil {
-		return nil, fmt.Errorf("the cell of process %d has ended or does not answer: %w", pid, err)
+		return nil, fmt.Errorf("the cell of process %d has ended or does not answer: %w", id.PID, err)
 	}
 	return r, nil
 }

@@ -5,9 +5,10 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,11 +50,11 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	pids, err := Find()
-	if err != nil || !slices.Equal(pids, []int{os.Getpid()}) {
-		t.Fatalf("found cells of %v, %v", pids, err)
+	ids, err := Find()
+	if err != nil || len(ids) != 1 || ids[0].PID != os.Getpid() {
+		t.Fatalf("found cells %v, %v", ids, err)
 	}
-	r, err := Ask(os.Getpid())
+	r, err := Ask(ids[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Ask(os.Getpid()); err == nil || !strings.Contains(err.Error(), "runs no cell") {
+	if _, err := Ask(ids[0]); err == nil || !strings.Contains(err.Error(), "runs no cell") {
 		t.Errorf("after its end: %v", err)
 	}
 	err = Watch(t.Context(), 0, time.Millisecond, true, func([]*Seen) error {
@@ -79,6 +80,36 @@ func TestARunningCellIsFoundAndTellsOfItself(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "no cell runs here") {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+func TestOneProcessServesSeveralCellsAtOnce(t *testing.T) {
+	c := running(t)
+	const cells = 8
+	var all sync.WaitGroup
+	for i := range cells {
+		all.Go(func() {
+			s, err := Serve(fmt.Sprint("cell ", i), c)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = s.Close() })
+		})
+	}
+	all.Wait()
+	err := Watch(t.Context(), os.Getpid(), 10*time.Millisecond, true, func(seen []*Seen) error {
+		names := map[string]bool{}
+		for _, s := range seen {
+			names[s.Name] = true
+		}
+		if len(names) != cells {
+			t.Errorf("saw %v, want %d cells", names, cells)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

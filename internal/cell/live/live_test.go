@@ -29,7 +29,7 @@ func ownFolder(t *testing.T) {
 func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	ownFolder(t)
 	const nobody = 1 << 30 // more than there can be processes
-	for _, name := range []string{socket(nobody), folder + "/cell-x.sock", folder + "/lab.lock"} {
+	for _, name := range []string{socket(ID{nobody, 1}), folder + "/cell-x.sock", folder + "/lab.lock"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 
 func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	ownFolder(t)
-	l, err := net.Listen("unix", socket(os.Getpid()))
+	l, err := net.Listen("unix", socket(ID{os.Getpid(), 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	if _, err := Ask(os.Getpid()); err == nil || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+	if _, err := Ask(ID{os.Getpid(), 1}); err == nil || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestFieldNamesOfTheJSONStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"name", "pid", "hosts", "window", "engine", "from_ns", "to_ns", "terminals", "airtime_percent", "up",
+		"name", "pid", "number", "hosts", "window", "engine", "from_ns", "to_ns", "terminals", "airtime_percent", "up",
 		"down", "queue",
 		"ap_queue", "collisions_percent", "retries_percent", "aggregation_frames", "aggregation_median_frames",
 		"aggregation_p95_frames", "aggregation_max_frames", "p95_packets", "max_packets", "rate_mbps",

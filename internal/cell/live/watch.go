@@ -3,10 +3,11 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// Watch calls show with the activity of all cells, or of the cell of one process, after each
+// Watch calls show with the activity of all cells, or of those of one process, after each
 // interval until ctx ends. With once it stops after the first. It returns an error if no cell is
 // running any more.
 func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show func([]*Seen) error) error {
@@ -30,7 +31,7 @@ func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show
 		for _, r := range now {
 			// A cell that has just begun is shown from the next interval on.
 			for _, b := range before {
-				if b.PID == r.PID {
+				if b.ID == r.ID {
 					seen = append(seen, Between(b, r))
 				}
 			}
@@ -44,31 +45,32 @@ func Watch(ctx context.Context, pid int, interval time.Duration, once bool, show
 	}
 }
 
-// askAll asks the cell of one process, or all running cells if pid is 0.
+// askAll asks the cells of one process, or all running cells if pid is 0.
 func askAll(pid int) ([]*Report, error) {
-	if pid > 0 {
-		r, err := Ask(pid)
-		return []*Report{r}, err
-	}
-	pids, err := Find()
+	ids, err := Find()
 	if err != nil {
 		return nil, err
 	}
 	var reports []*Report
 	var failed error
-	for _, p := range pids {
-		r, err := Ask(p)
+	for _, id := range ids {
+		if pid > 0 && id.PID != pid {
+			continue
+		}
+		r, err := Ask(id)
 		if err != nil {
 			failed = err // it may have ended since
 			continue
 		}
 		reports = append(reports, r)
 	}
-	if len(reports) == 0 {
-		if failed != nil {
-			return nil, failed
-		}
-		return nil, errors.New("no cell runs here; airtide cell run FILE starts one")
+	switch {
+	case len(reports) > 0:
+		return reports, nil
+	case failed != nil:
+		return nil, failed
+	case pid > 0:
+		return nil, fmt.Errorf("process %d runs no cell", pid)
 	}
-	return reports, nil
+	return nil, errors.New("no cell runs here; airtide cell run FILE starts one")
 }
