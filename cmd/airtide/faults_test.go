@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -493,4 +494,23 @@ func stopAndInterrupt(t *testing.T, args []string, ready func(output string) boo
 	if err != nil || strings.Contains(output(), "interrupted") || strings.Contains(output(), "context canceled") {
 		t.Errorf("airtide %q ends with %v:\n%s", args, err, output())
 	}
+}
+
+// checkedOutput keeps the beginning of an output and the first control character in it.
+type checkedOutput struct {
+	begin   []byte
+	bytes   int64
+	control string
+}
+
+func (o *checkedOutput) Write(p []byte) (int, error) {
+	o.bytes += int64(len(p))
+	o.begin = append(o.begin, p[:min(len(p), max(0, 4096-len(o.begin)))]...)
+	at := bytes.IndexFunc(p, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e')
+	})
+	if at >= 0 && o.control == "" {
+		o.control = fmt.Sprintf("%q", p[max(0, at-60):min(len(p), at+60)])
+	}
+	return len(p), nil
 }

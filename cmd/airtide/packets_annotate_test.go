@@ -201,3 +201,22 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 		t.Error("the capture has changed")
 	}
 }
+
+// recordingOf writes a recording by the real writer and returns its bytes.
+func recordingOf(t *testing.T, m trace.Metadata, write func(*trace.Writer)) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made.atr")
+	w, err := trace.Create(path, m, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

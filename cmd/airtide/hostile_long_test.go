@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import (
@@ -17,7 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/klauspost/compress/s2"
 
@@ -50,25 +51,6 @@ func forged(kind byte, count uint32, claimed int, payload []byte) []byte {
 	le.PutUint32(b[56:], crc32.Checksum(payload, table))
 	le.PutUint32(b[60:], crc32.Checksum(b[:60], table))
 	return b
-}
-
-// recordingOf writes a recording by the real writer and returns its bytes.
-func recordingOf(t *testing.T, m trace.Metadata, write func(*trace.Writer)) []byte {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "made.atr")
-	w, err := trace.Create(path, m, trace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // hostileFlow is a flow whose texts are control characters.
@@ -203,7 +185,10 @@ func TestHostileRecordings(t *testing.T) {
 				}
 				args[k] = arg
 			}
-			t.Run(name+"/"+strings.Join(verb, " "), func(t *testing.T) { runHostile(t, args) })
+			t.Run(name+"/"+strings.Join(verb, " "), func(t *testing.T) {
+				t.Parallel()
+				runHostile(t, args)
+			})
 		}
 	}
 }
@@ -261,25 +246,6 @@ func peakMemory(pid int, ended <-chan struct{}) (peak int64) {
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
-}
-
-// checkedOutput keeps the beginning of an output and the first control character in it.
-type checkedOutput struct {
-	begin   []byte
-	bytes   int64
-	control string
-}
-
-func (o *checkedOutput) Write(p []byte) (int, error) {
-	o.bytes += int64(len(p))
-	o.begin = append(o.begin, p[:min(len(p), max(0, 4096-len(o.begin)))]...)
-	at := bytes.IndexFunc(p, func(r rune) bool {
-		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e')
-	})
-	if at >= 0 && o.control == "" {
-		o.control = fmt.Sprintf("%q", p[max(0, at-60):min(len(p), at+60)])
-	}
-	return len(p), nil
 }
 
 // TestOneInterruptEndsAReadingVerb interrupts verbs in the middle of a recording that would take

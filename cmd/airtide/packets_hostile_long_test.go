@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import (
@@ -173,6 +175,7 @@ func TestHostileCaptures(t *testing.T) {
 		files := strings.NewReplacer("FILE", path, "BESIDE", recording)
 		for i, verb := range captureVerbs {
 			t.Run(name+"/"+verb, func(t *testing.T) {
+				t.Parallel()
 				args := strings.Fields(verb)
 				for k := range args {
 					args[k] = strings.ReplaceAll(files.Replace(args[k]), "OUT", filepath.Join(dir, fmt.Sprint(name, i)))
