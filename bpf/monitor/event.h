@@ -16,9 +16,11 @@ static __always_inline u8 ca_state_of(struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
 }
 
-/* tcp_packets_in_flight in include/net/tcp.h */
+/* tcp_packets_in_flight in include/net/tcp.h. A reset leaves all counts but the first. */
 static __always_inline u32 in_flight(struct tcp_sock *tp)
 {
+	if (!tp->packets_out)
+		return 0;
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 

@@ -99,6 +99,24 @@ func startCell(t *testing.T) (*exec.Cmd, []string) {
 	return cmd, namespaces
 }
 
+func TestCellEndsWhatItsCommandLeft(t *testing.T) {
+	need.Root(t)
+	out := mustRun(t, "cell", "run", cellFile(t, homeCell), "--", "sh", "-c", `
+		ip netns exec $AIRTIDE_NS_phone setsid sleep 1000 >/dev/null 2>&1 &
+		echo $!
+		ip netns exec $AIRTIDE_NS_server setsid sh -c "trap : TERM; while true; do sleep 1000; done" >/dev/null 2>&1 &
+		echo $!; sleep 0.2`)
+	for _, pid := range strings.Fields(out) {
+		cmdline, err := os.ReadFile("/proc/" + pid + "/cmdline")
+		if err == nil && strings.Contains(string(cmdline), "sleep\x001000") {
+			t.Errorf("process %s still runs: %q", pid, cmdline)
+		}
+	}
+	if len(strings.Fields(out)) != 2 {
+		t.Errorf("it printed %q", out)
+	}
+}
+
 func TestCellEndsWithCtrlC(t *testing.T) {
 	need.Root(t)
 	cmd, namespaces := startCell(t)
@@ -162,7 +180,8 @@ func TestCellMistakesHaveAMessageAndAStatus(t *testing.T) {
 		{[]string{"cell", "run", "/no/such/file"}, statusFailed, "/no/such/file"},
 		{[]string{"cell", "run", cellFile(t, "terminals: {a: {radio: {standard: "+
 			"az}}}")}, statusFailed, "cell.yaml:1:35: terminals.a.radio.standard: found \"az\""},
-		{[]string{"cell", "run", good, "--", "false"}, statusFailed, "false failed"},
+		{[]string{"cell", "run", good, "--", "false"}, statusFailed, "false ended with exit status 1"},
+		{[]string{"cell", "run", good, "--", "sh", "-c", "exit 9"}, 9, "sh ended with exit status 9"},
 		{[]string{"cell", "run", good, "--", "/no/such/program"}, statusFailed, "/no/such/program"},
 		{[]string{"cell", "status", "some"}, statusMisuse, "some"},
 		{[]string{"cell", "status", "1", "2"}, statusMisuse, `"2"`},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"airtide/test/need"
 )
 
@@ -29,6 +31,21 @@ func TestStopAndInterruptOfVerbsThatChangeTheKernel(t *testing.T) {
 		{observing, "windows are not bounded"},
 	} {
 		stopAndInterrupt(t, files(c.args), printed(c.ready))
+	}
+}
+
+func TestADeviceStaysIfItCannotBeWritten(t *testing.T) {
+	need.Root(t)
+	full := filepath.Join(t.TempDir(), "full")
+	if err := unix.Mknod(full, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 7))); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, status := run(t, "plot", kernelRecording, "-o", full, "--format", "png", "--force")
+	if status != statusFailed || !strings.Contains(stderr, "no space left") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if _, err := os.Lstat(full); err != nil {
+		t.Error(err)
 	}
 }
 

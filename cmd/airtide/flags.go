@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/sys/file"
 	"airtide/internal/units"
 	"airtide/internal/view/terminal"
 )
@@ -58,14 +59,14 @@ func (f *outputFlags) create() (*os.File, error) {
 	if f.force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	file, err := os.OpenFile(f.path, flags, 0o644)
+	to, err := os.OpenFile(f.path, flags, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return nil, f.taken()
 	}
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return nil, fmt.Errorf("%s: %w", f.path, e.Err)
 	}
-	return file, err
+	return to, err
 }
 
 func (f *outputFlags) taken() error {
@@ -92,18 +93,28 @@ func (f *outputFlags) writeOrPrint(t *terminal.Terminal, data []byte) error {
 	return nil
 }
 
-// write makes the file with its content. It leaves no half of it.
+// write makes the file with its content. After an error no half of it is left. An old file stays.
 func (f *outputFlags) write(data []byte) error {
-	file, err := f.create()
+	if info, err := os.Lstat(f.path); f.force && err == nil && info.Mode().IsRegular() {
+		return file.Write(f.path, data, info.Mode().Perm())
+	}
+	to, err := f.create()
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		_ = os.Remove(f.path)
+	_, err = to.Write(data)
+	if err = errors.Join(err, to.Close()); err != nil {
+		f.discard()
 		return fmt.Errorf("writing %s: %w", f.path, err)
 	}
 	return nil
+}
+
+// discard removes a file whose content is not whole. A device that --force wrote to stays.
+func (f *outputFlags) discard() {
+	if info, err := os.Stat(f.path); err == nil && info.Mode().IsRegular() {
+		_ = os.Remove(f.path)
+	}
 }
 
 // noArgs refuses arguments, and exactArgs asks for one argument of each name.

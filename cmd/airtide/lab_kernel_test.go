@@ -48,6 +48,18 @@ func TestLabFromFileToClaims(t *testing.T) {
 	figures := filepath.Join(dir, "figures")
 	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures)
 	mustRun(t, "lab", "show", "short", "-o", dir, "--figures", figures, "--run", shown.Points[0].ID+",r=1")
+	others := t.TempDir()
+	old := filepath.Join(others, "r=9.png")
+	if err := os.WriteFile(old, []byte("a figure"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := run(t, "lab", "show", "short", "-o", dir, "--figures", others, "--run", "r=9"); status !=
+		statusFailed || !strings.Contains(stderr, "r=9") {
+		t.Errorf("a run that is not there: status %d: %s", status, stderr)
+	}
+	if text, err := os.ReadFile(old); err != nil || string(text) != "a figure" {
+		t.Errorf("an old figure became %q, %v", text, err)
+	}
 	drawn, _ := filepath.Glob(filepath.Join(figures, "*"))
 	if len(drawn) != 4 { // one figure and one run, PNG and SVG each
 		t.Errorf("drawn: %v", drawn)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/judge"
 	"airtide/internal/lab/show"
+	"airtide/internal/sys/file"
 	"airtide/internal/units"
 	"airtide/internal/view/figure"
 )
@@ -155,17 +157,12 @@ func drawRun(t *terminal.Terminal, dir, run, into string, formats []string, o fi
 	}
 	for _, format := range formats {
 		path := filepath.Join(into, run+"."+format)
-		f, err := os.Create(path)
+		var drawn bytes.Buffer
+		err := t.WaitFor("drawing run "+run, func() error { return figures.DrawRun(&drawn, format, dir, o) })
 		if err != nil {
-			return fmt.Errorf("drawing run %s: %w", run, err)
-		}
-		err = t.WaitFor("drawing run "+run, func() error { return figures.DrawRun(f, format, dir, o) })
-		if err != nil {
-			f.Close()
-			os.Remove(path)
 			return err
 		}
-		if err := f.Close(); err != nil {
+		if err := file.Write(path, drawn.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("drawing run %s: %w", run, err)
 		}
 		if err := t.Printf("drew %s\n", path); err != nil {

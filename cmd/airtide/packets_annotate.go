@@ -66,7 +66,7 @@ func annotateCapture(ctx context.Context, v *capture.Viewer, recording string, o
 	text, err := copyCapture(ctx, c, v, history, file)
 	var damaged *read.Damage
 	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
-		_ = os.Remove(out.path)
+		out.discard()
 		return err
 	}
 	return errors.Join(t.Printf("%s  %s\n", units.Printable(out.path), text), err)

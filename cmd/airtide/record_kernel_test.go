@@ -364,6 +364,11 @@ func TestFailedCommandIsToldAndTheRecordingKept(t *testing.T) {
 		!strings.Contains(stderr, "/no/such/program") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
+	const killed = 128 + int(syscall.SIGKILL)
+	if _, stderr, status := run(t, "record", "-o", path+"3", "--", "sh", "-c", "kill -KILL $$"); status != killed ||
+		!strings.Contains(stderr, "signal: killed") {
+		t.Errorf("a killed command: status %d, want %d: %s", status, killed, stderr)
+	}
 	if left := cgroupsOf(t, hasEnded); left != "" {
 		t.Errorf("cgroups left: %s", left)
 	}

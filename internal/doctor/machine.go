@@ -69,7 +69,9 @@ func newMachine(o Options) (*machine, error) {
 			m.facts.Capabilities = append(m.facts.Capabilities, c.name)
 		}
 	}
-	if m.btfPath != "" {
+	if info, err := os.Stat(m.btfPath); err == nil && !info.Mode().IsRegular() {
+		m.typesErr = fmt.Errorf("%s is not a regular file", m.btfPath)
+	} else if m.btfPath != "" {
 		m.types, m.typesErr = btf.LoadSpec(m.btfPath)
 	} else if _, m.typesErr = os.Stat(kernelBTF); m.typesErr == nil {
 		m.types, m.typesErr = btf.LoadKernelSpec()

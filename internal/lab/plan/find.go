@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"airtide/experiments"
+	"airtide/internal/sys/file"
 	"airtide/internal/units"
 )
 
@@ -64,7 +64,7 @@ func find(arg string) ([]byte, error) {
 
 // readStart reads no more of a file than shows that it is too large.
 func readStart(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"airtide/internal/sys/file"
 )
 
 // resultFile marks a finished run.
@@ -16,7 +18,12 @@ const resultFile = "result.json"
 
 // Read reads a result.json. The error names the file.
 func Read(path string) (*Result, error) {
-	data, err := os.ReadFile(path)
+	f, err := file.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading a result: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("reading a result: %w", err)
 	}

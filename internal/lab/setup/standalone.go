@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"airtide/internal/cell/live"
 	"airtide/internal/lab/plan"
 	"airtide/internal/sys/command"
+	"airtide/internal/sys/namespace"
 )
 
 // RunOptions are the options of a cell without an experiment.
@@ -74,6 +75,9 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 		_, err := c.Status()
 		return fmt.Errorf("the cell has ended by itself: %w", err)
 	case err := <-command:
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	case <-ctx.Done():
 	}
@@ -86,6 +90,9 @@ func Run(ctx context.Context, f *plan.CellFile, o RunOptions) (err error) {
 // commandDelay is the time for a command to end after SIGINT.
 const commandDelay = 5 * time.Second
 
+// leftDelay is the time for what the command left in the namespaces to end after SIGTERM.
+const leftDelay = time.Second
+
 func runCommand(ctx context.Context, c *cell.Cell, args []string) error {
 	o := command.Options{Signal: syscall.SIGINT, Grace: commandDelay}
 	for _, h := range c.Hosts() {
@@ -94,13 +101,33 @@ func runCommand(ctx context.Context, c *cell.Cell, args []string) error {
 			o.Env = append(o.Env, "AIRTIDE_NS_"+h.Name+"="+h.Namespace)
 		}
 	}
-	err := command.New(ctx, args, o).Run()
-	if err != nil && ctx.Err() == nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			return fmt.Errorf("the command %s failed: %w", strings.Join(args, " "), err)
+	return errors.Join(command.Run(ctx, args, o), endLeft(c))
+}
+
+// endLeft ends the processes that a command left in the namespaces of a cell, such as daemons.
+func endLeft(c *cell.Cell) error {
+	var left []int
+	for _, h := range c.Hosts() {
+		if h.Namespace == "" {
+			continue
 		}
-		return fmt.Errorf("running the command: %w", err)
+		pids, err := namespace.Processes(filepath.Join(namespace.Folder, h.Namespace))
+		if err != nil {
+			return fmt.Errorf("looking for processes that the command left: %w", err)
+		}
+		left = append(left, pids...)
+	}
+	for _, pid := range left {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	for end := time.Now().Add(leftDelay); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		left = slices.DeleteFunc(left, func(pid int) bool { return syscall.Kill(pid, 0) != nil })
+		if len(left) == 0 {
+			return nil
+		}
+	}
+	for _, pid := range left {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	return nil
 }

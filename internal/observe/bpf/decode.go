@@ -193,7 +193,10 @@ func (d *decoder) sample(raw []byte, flow tcp.FlowID, private *privateDecoder, b
 
 	c[tcp.CwndPackets][i] = int64(s.Cwnd)
 	c[tcp.SsthreshPackets][i] = orAbsent(int64(s.Ssthresh), s.Ssthresh < infiniteSsthresh)
-	c[tcp.InFlightPackets][i] = int64(s.PacketsOut) - int64(s.SackedOut) - int64(s.LostOut) + int64(s.RetransOut)
+	c[tcp.InFlightPackets][i] = 0
+	if s.PacketsOut > 0 { // a reset empties the queue and leaves the other counts
+		c[tcp.InFlightPackets][i] = int64(s.PacketsOut) - int64(s.SackedOut) - int64(s.LostOut) + int64(s.RetransOut)
+	}
 	c[tcp.CAStateField][i] = int64(s.CaState)
 	c[tcp.ReorderingPackets][i] = int64(s.Reordering)
 	c[tcp.LostOutPackets][i] = int64(s.LostOut)

@@ -8,6 +8,17 @@ import (
 	"airtide/internal/tcp"
 )
 
+// A reset empties the queue of sent segments. The kernel leaves the counts of lost and SACKed ones.
+func TestNothingIsInFlightAfterAReset(t *testing.T) {
+	d := &decoder{ticks: newTicks(250), private: map[string]*privateDecoder{}}
+	batch := d.newBatch(1)
+	s := monitorSampleRecord{LostOut: 200, SackedOut: 100, RetransOut: 21}
+	d.sample(unsafe.Slice((*byte)(unsafe.Pointer(&s)), sampleSize), 1, nil, batch)
+	if got := batch.At(tcp.InFlightPackets, 0); got != 0 {
+		t.Errorf("%d packets are in flight", got)
+	}
+}
+
 // Sequence numbers wrap every 4 GiB; offsets in the stream do not.
 func TestStreamOffsetsGoOnBeyond4GiB(t *testing.T) {
 	d := &decoder{ticks: newTicks(250), private: map[string]*privateDecoder{}}

@@ -144,10 +144,11 @@ func (r *row) fill(a *answer) {
 	if r[tcp.DeliveryRateBps] != tcp.Absent && len(a.info) >= offDeliveryRate+8 {
 		r[tcp.AppLimited] = int64(a.info[offRateFlags] & 1)
 	}
-	// tcp_packets_in_flight()
-	r[tcp.InFlightPackets] = number(
-		a.info, offUnacked, 4,
-	) - r[tcp.SackedOutPackets] - r[tcp.LostOutPackets] + r[tcp.RetransOutPackets]
+	// tcp_packets_in_flight(). A reset empties the queue and leaves the other counts.
+	r[tcp.InFlightPackets] = 0
+	if sent := number(a.info, offUnacked, 4); sent > 0 {
+		r[tcp.InFlightPackets] = sent - r[tcp.SackedOutPackets] - r[tcp.LostOutPackets] + r[tcp.RetransOutPackets]
+	}
 	r.fillMemory(a.memory)
 	r.fillBBR(a.bbr)
 }

@@ -115,6 +115,10 @@ func TestUnitsAndDerivedFields(t *testing.T) {
 	if r[tcp.BacklogBytes] != tcp.Absent || r[tcp.BBRMinRttUs] != tcp.Absent {
 		t.Errorf("without backlog and BBR: %d, %d, want absent", r[tcp.BacklogBytes], r[tcp.BBRMinRttUs])
 	}
+	put32(offUnacked, 0)
+	if r.fill(&answer{info: info}); r[tcp.InFlightPackets] != 0 {
+		t.Errorf("in flight after a reset, which leaves the other counts: %d", r[tcp.InFlightPackets])
+	}
 }
 
 // TestValuesThatStandForNoneAreAbsent goes through the kernel's ways to say "not measured" and "no

@@ -12,6 +12,7 @@ import (
 	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/trace"
+	"airtide/internal/sys/command"
 	"airtide/internal/tcp"
 )
 
@@ -138,15 +139,19 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 		ctx, cancel = context.WithTimeout(ctx, s.options.Duration)
 		defer cancel()
 	}
-	command, err := startCommand(ctx, s.options.Command, group)
+	running, err := startCommand(ctx, s.options.Command, group)
 	if err != nil {
 		return err
 	}
 	commandDone := make(chan error, 1)
-	if command != nil {
+	if running != nil {
 		go func() {
-			commandDone <- command.Wait()
+			err := running.Wait()
 			time.Sleep(settle)
+			if errors.Is(err, exec.ErrWaitDelay) || ctx.Err() != nil && killedBySignal(err) {
+				err = nil // we ended it
+			}
+			commandDone <- err
 			stop()
 		}()
 	}
@@ -155,11 +160,8 @@ func (s *session) run(ctx context.Context, source *monitor.Opened, group *owner.
 	err = source.Run(ctx, s)
 	stop()
 	flusher.Wait()
-	if command != nil {
+	if running != nil {
 		s.commandErr = <-commandDone
-		if errors.Is(s.commandErr, exec.ErrWaitDelay) || ctx.Err() != nil && killedBySignal(s.commandErr) {
-			s.commandErr = nil // we ended it
-		}
 	}
 	return err
 }
@@ -173,8 +175,8 @@ func (s *session) result(source string) *Result {
 	if s.commandErr != nil {
 		r.CommandError, r.CommandStatus = s.commandErr.Error(), 1
 		var exit *exec.ExitError
-		if errors.As(s.commandErr, &exit) && exit.ExitCode() > 0 {
-			r.CommandStatus = exit.ExitCode()
+		if errors.As(s.commandErr, &exit) {
+			r.CommandStatus = command.Status(exit.ProcessState)
 		}
 	}
 	return r

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/file"
 )
 
 // createFile opens a file to record to and locks it. Only its owner can read it, because it holds
@@ -61,7 +63,7 @@ func beingWritten(path string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return false
 	}

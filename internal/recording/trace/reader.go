@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"airtide/internal/sys/file"
 	"airtide/internal/tcp"
 )
 
@@ -23,7 +24,7 @@ type Reader struct {
 
 // Open opens a recording. Scan finds damage inside it.
 func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, ofFile(path, err)
 	}

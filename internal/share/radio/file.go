@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,7 +103,7 @@ func OpenFile(path string, notice func(string)) (*Radio, error) {
 }
 
 func (f *file) read() (PHY, error) {
-	from, err := os.Open(f.path)
+	from, err := sysfile.Open(f.path)
 	if err != nil {
 		return PHY{}, fmt.Errorf("reading the PHY rate: %w", err)
 	}

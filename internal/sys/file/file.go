@@ -1,4 +1,5 @@
-// Package file replaces files so that a crash or a power failure leaves the old or the new content.
+// Package file opens files without waiting, and replaces them so that a crash or a power failure
+// leaves the old or the new content.
 package file
 
 import (
@@ -7,7 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
+
+// Open opens a file to read. It does not wait for the writer of a FIFO: without one, the FIFO is
+// empty.
+func Open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+}
 
 // Write replaces a file as a whole. It writes and syncs a temporary file in the same folder,
 // renames it, and syncs the folder. The temporary file has an unpredictable name and is created

@@ -40,6 +40,29 @@ func Remove(path string) error {
 	return os.Remove(path)
 }
 
+// Processes returns the processes whose main thread is in the network namespace of a file.
+func Processes(path string) ([]int, error) {
+	want, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	all, err := filepath.Glob("/proc/[0-9]*/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, file := range all {
+		var pid int
+		if info, err := os.Stat(file); err != nil || !os.SameFile(info, want) {
+			continue // most often, the process has ended
+		}
+		if _, err := fmt.Sscanf(file, "/proc/%d/", &pid); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
 // share makes the folder a shared mount, as netns_add of iproute2 does. Otherwise, a later
 // `ip netns add` mounts the folder over itself, and nobody can unmount the namespaces below that
 // mount. An unmount also reaches the mount namespaces that `ip netns exec` makes.
