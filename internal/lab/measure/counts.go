@@ -38,6 +38,9 @@ func (c *Counts) Add(s *cell.Status) {
 	}
 }
 
+// TimeTolerance is the greatest share of a time by which the statuses at its ends may be off.
+const TimeTolerance = 0.1
+
 // Rates returns a flow's payload rates towards its port and from it, in Mbit/s. It uses the
 // statuses nearest to the two times since time zero. The rates are NaN if the flow or a time is
 // missing.
@@ -49,7 +52,7 @@ func (c *Counts) Rates(flow string, from, to time.Duration) (forward, reverse fl
 	i, j := c.nearest(int64(from)), c.nearest(int64(to))
 	ns := float64(c.timesNs[j] - c.timesNs[i])
 	// A flow far shorter than the interval of the statuses has no rate.
-	if i == j || math.Abs(ns-float64(to-from)) > 0.1*float64(to-from) {
+	if i == j || math.Abs(ns-float64(to-from)) > TimeTolerance*float64(to-from) {
 		return math.NaN(), math.NaN()
 	}
 	rate := func(bytes []int64) float64 { return float64(bytes[j]-bytes[i]) * 8e3 / ns }

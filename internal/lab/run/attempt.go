@@ -111,7 +111,7 @@ func (a *attempt) try(ctx context.Context) (*result.Result, error) {
 	if err = a.summarise(ctx); err == nil && !a.result.Valid {
 		err = errors.New(a.result.Problems[0])
 	}
-	if err != nil && late(a.sampler.to) {
+	if err != nil && (late(a.sampler.to) || a.sampler.readLate(time.Duration(a.setup.Duration)) != "") {
 		err = &LateError{err}
 	}
 	return a.result, err
@@ -247,6 +247,9 @@ func (a *attempt) summarise(ctx context.Context) error {
 		}
 	}
 	r.Problems = append(r.Problems, emulatorProblems(a.sampler.to, r.StolenPercent)...)
+	if problem := a.sampler.readLate(time.Duration(a.setup.Duration)); problem != "" {
+		r.Problems = append(r.Problems, problem)
+	}
 	m := measure.Run{
 		Setup: a.setup, Flows: r.Flows, Machines: r.Machines, Window: r.Cell, Counts: &a.sampler.counts,
 		Kernel: map[string]measure.Kernel{},

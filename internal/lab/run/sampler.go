@@ -86,6 +86,20 @@ func (c *cellSampler) take(at sample) error {
 	return c.series.Add(cell.Between(last, s))
 }
 
+// readLate returns a problem if the counters of the warm-up or of the end were read too late for
+// measurements between these times; "" if they were in time or the run ended before.
+func (c *cellSampler) readLate(end time.Duration) string {
+	if c.from == nil || c.to == nil {
+		return ""
+	}
+	late := max(time.Duration(c.from.TimeNs)-c.warmup, time.Duration(c.to.TimeNs)-end)
+	if float64(late) <= measure.TimeTolerance*float64(end-c.warmup) {
+		return ""
+	}
+	return fmt.Sprintf("the counters were read %s late, because the processors were busy: let fewer runs be at once",
+		late.Round(10*time.Millisecond))
+}
+
 // window returns the counters from warm-up to end; nil if the run ended before.
 func (c *cellSampler) window() *cell.Window {
 	if c.from == nil || c.to == nil || c.to.TimeNs <= c.from.TimeNs {

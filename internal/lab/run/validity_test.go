@@ -3,6 +3,7 @@ package run
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
@@ -53,5 +54,28 @@ func TestWhatTheEmulatorLosesMakesARunNotValid(t *testing.T) {
 	}
 	if problems := emulatorProblems(nil, 0); problems != nil {
 		t.Errorf("without a status: %q", problems)
+	}
+}
+
+func TestCountersThatAreReadLateMakeARunNotValid(t *testing.T) {
+	const warmup, end = 8 * time.Second, 20 * time.Second
+	for _, c := range []struct {
+		from, to time.Duration
+		want     string
+	}{
+		{warmup, end, ""},
+		{warmup + time.Second, end + time.Second, ""},
+		{warmup + 1210*time.Millisecond, end, "1.21s late"},
+		{warmup, end + 5*time.Second, "5s late"},
+	} {
+		s := &cellSampler{
+			warmup: warmup, from: &cell.Status{TimeNs: int64(c.from)}, to: &cell.Status{TimeNs: int64(c.to)},
+		}
+		if got := s.readLate(end); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("read at %s and %s: %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+	if got := (&cellSampler{}).readLate(end); got != "" {
+		t.Errorf("a run that ended before: %q", got)
 	}
 }
