@@ -216,7 +216,8 @@ func (s *sheet) sharesLegend() bool {
 	return s.Legend == SharedLegend || s.Columns > 0 && s.Legend != NoLegend
 }
 
-// sharedLegend is the one legend of a grid: the series and marks of all cells.
+// sharedLegend is the one legend of a grid: the series and marks of all cells. A series that leaves
+// one of the panels is off scale.
 func (s *sheet) sharedLegend() []entry {
 	var all []entry
 	for i := range s.Cells[0].Panels {
@@ -225,8 +226,12 @@ func (s *sheet) sharedLegend() []entry {
 				continue
 			}
 			for _, e := range s.Cells[c].Panels[i].legend(s.cells[c][i], s.x.lo, false) {
-				if !slices.ContainsFunc(all, func(o entry) bool { return o.label == e.label }) {
+				at := slices.IndexFunc(all, func(o entry) bool { return o.name == e.name })
+				switch {
+				case at < 0:
 					all = append(all, e)
+				case e.label != e.name:
+					all[at].label = e.label
 				}
 			}
 		}

@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// entry is an entry of a legend: a sample of a style, and its name.
+// entry is an entry of a legend: a sample of a style, and its label.
 type entry struct {
-	label string
+	name  string // of the series or mark, the same in all cells
+	label string // the name and a word about the panel
 	style Style
 	kind  sampleKind
 }
@@ -41,7 +42,7 @@ func (p *Panel) legend(y panelScales, from float64, counts bool) []entry {
 				label = fmt.Sprintf("%s (up to %s)", s.Name, a.Unit.Format(most))
 			}
 		}
-		entries = append(entries, entry{label, s.Style, s.sampleKind()})
+		entries = append(entries, entry{s.Name, label, s.Style, s.sampleKind()})
 	}
 	for i := range p.Marks {
 		m := &p.Marks[i]
@@ -49,7 +50,7 @@ func (p *Panel) legend(y panelScales, from float64, counts bool) []entry {
 		if n == 0 {
 			continue
 		}
-		e := entry{m.Name, m.Style, markerSample}
+		e := entry{m.Name, m.Name, m.Style, markerSample}
 		if counts {
 			e.label = fmt.Sprintf("%s (%d)", m.Name, n)
 		}

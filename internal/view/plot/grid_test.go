@@ -80,3 +80,32 @@ func TestGridHoldsManyFlows(t *testing.T) {
 		})
 	}
 }
+
+// The legend of a grid names a series once, also if it is off scale in only some cells.
+func TestGridNamesASeriesOnce(t *testing.T) {
+	s := NewSeries([]Kind{Rates}, nil, Options{OriginNs: origin})
+	for id := range tcp.FlowID(2) {
+		if err := s.Flow(&tcp.Flow{ID: id + 1, Comm: "test", CongestionControl: "cubic"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := tcp.NewBatch(200)
+	for i := range 100 {
+		for id := range int64(2) {
+			var row tcp.Sample
+			for f := range row.Values {
+				row.Values[f] = tcp.Absent
+			}
+			row.TimeNs, row.Flow = origin+int64(i)*1e8, tcp.FlowID(id+1)
+			row.Values[tcp.DeliveryRateBps], row.Values[tcp.PacingRateBps] = 30e6, 40e6+id*200e6
+			b.Append(&row)
+		}
+	}
+	if err := s.Samples(b); err != nil {
+		t.Fatal(err)
+	}
+	picture := drawSVG(t, Rates, s.Flows(), Options{Grid: true, Minor: true})
+	if !picture.Has("pacing rate (off scale)") || picture.Has("pacing rate") {
+		t.Errorf("the legend does not name the pacing rate once: %s", picture.All())
+	}
+}
