@@ -37,6 +37,7 @@ func lossyRecording(t *testing.T) string {
 				row.Values[f] = tcp.Absent
 			}
 			row.Values[tcp.CwndPackets], row.Values[tcp.CAStateField] = cwnd, int64(i)*int64(tcp.CARecovery)
+			row.Values[tcp.MSSBytes] = 1440
 			b.Append(&row)
 		}
 		err := w.Flow(flow)

@@ -27,8 +27,10 @@ func TestPacketsJoins(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "joined.svg")
 	mustRun(t, "packets", lossyCapture, "--join", recording, "-o", out)
-	if svg, err := os.ReadFile(out); err != nil || !strings.Contains(string(svg), "in flight (capture)") {
-		t.Errorf("the figure lacks a curve: %v", err)
+	picture := readFigure(t, out)
+	if !picture.Has("in flight (capture)") || !picture.Has("cwnd (recording)") ||
+		picture.Count("stroke:#D55E00", "stroke-dasharray") == 0 {
+		t.Errorf("the figure lacks a curve, or its curves differ in nothing but colour: %s", picture.All())
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/view/capture"
+	"airtide/test/svg"
 )
 
 // lossyCapture is a capture of two connections, of which the second has losses.
@@ -192,19 +193,29 @@ func pending(t *testing.T, pipe *os.File) int {
 	return n
 }
 
+// readFigure reads a figure in SVG.
+func readFigure(t *testing.T, path string) *svg.Picture {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svg.Read(t, data)
+}
+
 func TestPacketsDrawsFigures(t *testing.T) {
 	dir := t.TempDir()
 	for kind, want := range map[string]string{
-		"packets": ">received<", "ack-time": ">time to ACK in ms<", "flight": ">advertised window<",
+		"packets": "received", "ack-time": "time to ACK (ms)", "flight": "advertised window",
 	} {
 		path := filepath.Join(t.TempDir(), kind+".svg")
 		mustRun(t, "packets", lossyCapture, "--plot", kind, "-o", path)
-		svg, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+		picture := readFigure(t, path)
+		if !picture.Has(want) {
+			t.Errorf("%s lacks %q: %s", kind, want, picture.All())
 		}
-		if !strings.Contains(string(svg), want) {
-			t.Errorf("%s lacks %s", kind, want)
+		if kind != "ack-time" && picture.Count("stroke:#D55E00", "stroke-dasharray") == 0 {
+			t.Errorf("the lines of %s differ in nothing but colour", kind)
 		}
 	}
 	for _, c := range []struct {

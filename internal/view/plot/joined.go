@@ -14,16 +14,14 @@ import (
 // recorded cwnd over the time of the capture.
 func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options) error {
 	zero, last := 0.0, float64(max(1, j.LastNs-j.FirstNs))
-	line := func(name string, ink figure.Ink, from []join.Point) figure.Series {
+	line := func(name string, style figure.Style, from []join.Point) figure.Series {
 		var kept points
 		for _, p := range from {
 			if p.TimeNs >= j.FirstNs && p.TimeNs <= j.LastNs {
 				kept.add(float64(p.TimeNs-j.FirstNs), float64(p.Value))
 			}
 		}
-		return figure.Series{
-			Name: name, Kind: figure.Step, Data: kept.Values, Style: figure.Style{Ink: ink, Width: 1},
-		}
+		return figure.Series{Name: name, Kind: figure.Step, Style: style, Data: kept.Values}
 	}
 	f := &figure.Figure{
 		Title: fmt.Sprintf("%s > %s", tcp.Endpoint(j.Local), tcp.Endpoint(j.Remote)),
@@ -36,7 +34,8 @@ func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options
 	f.Cells = []figure.Cell{{Panels: []figure.Panel{{
 		Left: figure.Axis{Label: "bytes", Unit: units.Sizes}, Empty: "no data",
 		Series: []figure.Series{
-			line("in flight (capture)", figure.Blue, j.InFlight), line("cwnd (recording)", figure.Vermillion, j.Cwnd()),
+			line("in flight (capture)", solid(figure.Blue, 1), j.InFlight),
+			line("cwnd (recording)", dashed(figure.Vermillion, 1), j.Cwnd()),
 		},
 	}}}}
 	return f.Write(w, format, o)

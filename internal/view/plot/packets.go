@@ -111,10 +111,9 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 		X:     figure.Axis{Label: "time", Kind: figure.Time, Min: &zero, Max: &last},
 	}
 	panel := figure.Panel{Empty: "no packets"}
-	line := func(name string, ink figure.Ink, s *points, kind figure.SeriesKind) {
+	line := func(name string, style figure.Style, s *points) {
 		panel.Series = append(panel.Series, figure.Series{
-			Name: name, Kind: kind, Data: s.Values,
-			Style: figure.Style{Ink: ink, Width: 1, Marker: figure.Disc, Radius: 1},
+			Name: name, Kind: figure.Step, Style: style, Data: s.Values,
 		})
 	}
 	switch kind {
@@ -124,18 +123,20 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 		if end == other {
 			other = &p.ends[1]
 		}
-		line("sent", figure.Blue, &end.packets, figure.Step)
-		line("received", figure.Vermillion, &other.packets, figure.Step)
+		line("sent", solid(figure.Blue, 1), &end.packets)
+		line("received", dashed(figure.Vermillion, 1), &other.packets)
 	case TimeToAck:
 		f.X = figure.Axis{Label: "sequence number, from the start of the stream", Unit: units.Sizes, Min: &zero}
-		panel.Left = figure.Axis{Label: "time to ACK in ms"}
+		panel.Left = figure.Axis{Label: "time to ACK", Unit: units.Milliseconds}
 		panel.Empty = "no segment with an ACK"
-		line("", figure.Blue, &end.acks, figure.Points)
+		panel.Series = []figure.Series{{
+			Kind: figure.Points, Style: marker(figure.Blue, figure.Disc, 1), Data: end.acks.Values,
+		}}
 		f.Legend = figure.NoLegend
 	case Flight:
 		panel.Left = figure.Axis{Label: "bytes", Unit: units.Sizes}
-		line("in flight", figure.Blue, &end.flight, figure.Step)
-		line("advertised window", figure.Vermillion, &end.window, figure.Step)
+		line("in flight", solid(figure.Blue, 1), &end.flight)
+		line("advertised window", dashed(figure.Vermillion, 1), &end.window)
 	}
 	if n := data.AllRetransmissions(); n > 0 {
 		f.Note = fmt.Sprintf("%d retransmissions", n)
