@@ -24,7 +24,7 @@ func bbrRates(v *view) figure.Panel {
 		Left: figure.Axis{Label: "rate", Unit: units.Rates},
 		Series: []figure.Series{
 			clip(v.line("delivery rate", tcp.DeliveryRateBps, solid(figure.Sky, 0.6))),
-			limit(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 0.9))),
+			clip(v.line("pacing rate", tcp.PacingRateBps, dashed(figure.Orange, 0.9))),
 			clip(v.line("bandwidth estimate", tcp.BBRBandwidthBps, solid(figure.Blue, 1.3))),
 		},
 		Rules: v.controlRules(true),
@@ -47,11 +47,11 @@ func bbrRTT(v *view) figure.Panel {
 func bbrMode(v *view) figure.Panel {
 	p := figure.Panel{
 		Left:  figure.Axis{Label: "mode", Kind: figure.Names, Names: bbrModes},
-		Right: &figure.Axis{Label: "pacing gain", Unit: units.Percents},
 		Rules: v.controlRules(false),
 		Empty: v.withoutStateOf("BBR"),
 	}
 	if v.hasState(tcp.BBRMode) {
+		p.Right = &figure.Axis{Label: "pacing gain", Unit: units.Percents}
 		p.Series = []figure.Series{
 			v.line("mode", tcp.BBRMode, solid(figure.Dim, 1.4)),
 			v.right("pacing gain (right)", tcp.BBRPacingGainPct, solid(figure.Blue, 1)),

@@ -34,6 +34,20 @@ func TestStartUpSpikeLeavesThePanel(t *testing.T) {
 	}
 }
 
+// Without BBR, the pacing rate stays in the panel, and an empty panel has no axis of gains.
+func TestBBRFigureOfAnotherControlShowsThePacingRate(t *testing.T) {
+	flows := byHand(t, []Kind{BBR}, Options{}, func(i int, s *tcp.Sample) {
+		s.Values[tcp.DeliveryRateBps], s.Values[tcp.PacingRateBps] = 25e6, 50e6
+	})
+	picture := drawSVG(t, BBR, flows, Options{})
+	if !picture.Has("pacing rate") || !picture.Has("40") {
+		t.Errorf("the pacing rate leaves the panel: %s", picture.All())
+	}
+	if strings.Contains(picture.All(), "pacing gain") {
+		t.Errorf("an axis has no line: %s", picture.All())
+	}
+}
+
 // A short life at a high value is not a spike.
 func TestHighValuesOfOnePercentAreNotClipped(t *testing.T) {
 	flows := byHand(t, []Kind{BBR}, Options{}, func(i int, s *tcp.Sample) {
