@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 
-	"github.com/DataDog/sketches-go/ddsketch"
 	"github.com/DataDog/sketches-go/ddsketch/mapping"
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
@@ -20,8 +19,9 @@ var sketchBins = func() *mapping.CubicallyInterpolatedMapping {
 	return m
 }()
 
-// Sketch collects values from 0 on. Its extremes are exact, its quantiles within SketchAccuracy.
-// Its memory grows with the number of different values, not with their range.
+// Sketch collects values from 0 on. Its extremes are exact. Its quantiles are within SketchAccuracy
+// of the value of the nearest rank. Its memory grows with the number of different values, not with
+// their range.
 type Sketch struct {
 	min, max int64
 	// run counts repetitions of the latest value, which are stored together.
@@ -75,7 +75,7 @@ func (s *Sketch) Merge(other *Sketch) {
 // Extremes returns the least and the greatest value; ok is false without values.
 func (s *Sketch) Extremes() (least, greatest int64, ok bool) { return s.min, s.max, s.max != none }
 
-// Quantiles returns the values at shares from 0 to 1, nil without values.
+// Quantiles returns the values at the nearest ranks of shares from 0 to 1, nil without values.
 func (s *Sketch) Quantiles(shares ...float64) []int64 {
 	s.flush()
 	if s.max == none {
@@ -83,13 +83,14 @@ func (s *Sketch) Quantiles(shares ...float64) []int64 {
 	}
 	bins := store.NewDenseStore()
 	s.bins.each(bins.AddWithCount)
-	sketch := ddsketch.NewDDSketch(sketchBins, bins, store.NewDenseStore())
-	// The calls fail only for negative counts, empty sketches and shares beyond 0 to 1.
-	_ = sketch.AddWithCount(0, float64(s.zeros))
-	values, _ := sketch.GetValuesAtQuantiles(shares)
-	exact := make([]int64, len(values))
-	for i, v := range values {
-		exact[i] = min(max(int64(math.Round(v)), s.min), s.max)
+	// A ddsketch.DDSketch takes the lower rank, share*(n-1), and misses the largest of few values.
+	n := uint64(s.zeros) + uint64(bins.TotalCount())
+	values := make([]int64, len(shares))
+	for i, share := range shares {
+		if before := int64(Rank(share, n)) - 1; before >= s.zeros {
+			v := sketchBins.Value(bins.KeyAtRank(float64(before - s.zeros)))
+			values[i] = min(max(int64(math.Round(v)), s.min), s.max)
+		}
 	}
-	return exact
+	return values
 }

@@ -77,7 +77,7 @@ func TestSketchIsWithinItsAccuracy(t *testing.T) {
 	}
 	shares := []float64{0.05, 0.5, 0.95, 0.99}
 	for i, got := range whole.Quantiles(shares...) {
-		want := values[int(shares[i]*float64(len(values)-1))] // the rank of DDSketch
+		want := values[Rank(shares[i], uint64(len(values)))-1]
 		if math.Abs(float64(got)-want) > SketchAccuracy*want+1 {
 			t.Errorf("quantile %g is %d, expected %g", shares[i], got, want)
 		}
@@ -85,6 +85,22 @@ func TestSketchIsWithinItsAccuracy(t *testing.T) {
 	empty := NewSketch()
 	if _, _, ok := empty.Extremes(); ok || empty.Quantiles(0.5) != nil {
 		t.Error("an empty sketch has values")
+	}
+}
+
+func TestSketchOfFewValuesHasTheNearestRank(t *testing.T) {
+	for n := 1; n <= 25; n++ {
+		s := NewSketch()
+		for i := range n - 1 {
+			s.Add(20_000 + int64(i))
+		}
+		s.Add(167_000)
+		if got := s.Quantiles(0.99)[0]; got != 167_000 {
+			t.Errorf("P99 of %d values is %d, expected the greatest", n, got)
+		}
+		if got := s.Quantiles(0); n > 1 && math.Abs(float64(got[0])-20_000) > SketchAccuracy*20_000 {
+			t.Errorf("the lowest quantile of %d values is %d, expected about 20000", n, got)
+		}
 	}
 }
 
