@@ -193,6 +193,18 @@ func pending(t *testing.T, pipe *os.File) int {
 	return n
 }
 
+// The guide shows a connection as the program prints it.
+func TestGuideShowsAConnectionAsPrinted(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guide/packets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := "$ airtide packets upload.pcap --connection 2\n" + mustRun(t, "packets", lossyCapture, "--connection", "2")
+	if !strings.Contains(string(guide), "```\n"+shown+"```\n") {
+		t.Errorf("docs/guide/packets.md lacks\n%s", shown)
+	}
+}
+
 // readFigure reads a figure in SVG.
 func readFigure(t *testing.T, path string) *svg.Picture {
 	t.Helper()
