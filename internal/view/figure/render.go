@@ -91,7 +91,7 @@ func (f *Figure) Write(w io.Writer, format string, o Options) error {
 	switch format {
 	case "png":
 		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
-		if err := draw(c); err != nil {
+		if err := draw(raster{c}); err != nil {
 			return err
 		}
 		return writePNG(w, c, dpi)
