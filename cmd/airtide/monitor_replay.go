@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +11,7 @@ import (
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/units"
 	"airtide/internal/view/screen"
 	"airtide/internal/view/terminal"
 )
@@ -23,7 +24,7 @@ type replayFlags struct {
 
 func (f *replayFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Float64Var(&f.speed, "speed", 0,
+	fl.Var(units.NumberFlag(&f.speed), "speed",
 		"with FILE: recorded seconds per second (default 1, in a pipe as fast as possible)")
 	durationVar(fl, &f.from, "from", "", 0, "with FILE: begin at this time of the recording")
 }
@@ -43,8 +44,8 @@ func (f *replayFlags) check(cmd *cobra.Command, file bool) error {
 			return usageError{fmt.Errorf("--%s is for a live observation, not for a recording", name)}
 		}
 	}
-	if cmd.Flags().Changed("speed") && (f.speed <= 0 || math.IsInf(f.speed, 0) || math.IsNaN(f.speed)) {
-		return usageError{fmt.Errorf("--speed %g: want a number above 0", f.speed)}
+	if cmd.Flags().Changed("speed") && f.speed == 0 {
+		return usageError{errors.New("--speed 0: want a number above 0")}
 	}
 	if f.from < 0 {
 		return usageError{fmt.Errorf("--from %s: want a time since the first record", f.from)}

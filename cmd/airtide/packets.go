@@ -49,8 +49,11 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 			if top < 1 {
 				return usageError{fmt.Errorf("--top %d: want at least 1", top)}
 			}
-			if open < 1 || limit < 0 {
-				return usageError{fmt.Errorf("--open %d, --limit %d: want at least 1 and 0", open, limit)}
+			if open < 1 {
+				return usageError{fmt.Errorf("--open %d: want at least 1", open)}
+			}
+			if limit < 0 {
+				return usageError{fmt.Errorf("--limit %d: want at least 0", limit)}
 			}
 			if open <= conn.DefaultMaxOpen {
 				debug.SetMemoryLimit(captureMemory)
@@ -77,7 +80,10 @@ the options of the handshake, and how it ended. Headers suffice: tcpdump -s 160.
 				}
 				return packetsError(exportCapture(cmd.Context(), &v, to, table, out))
 			}
-			if kind != "" || out.path != "" {
+			if kind == "" && out.path != "" {
+				return usageError{fmt.Errorf("-o %s: add --plot, --to, --join or --annotate", out.path)}
+			}
+			if kind != "" {
 				if asJSON {
 					return usageError{errors.New("--json and --plot exclude each other")}
 				}

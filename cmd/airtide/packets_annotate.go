@@ -56,14 +56,14 @@ func annotateCapture(ctx context.Context, v *capture.Viewer, recording string, o
 	}
 	defer c.Close()
 	if out.path == "-" {
-		_, err := copyCapture(ctx, c, v, history, t.Out)
+		_, err := copyCapture(ctx, c, v, recording, history, t.Out)
 		return err
 	}
 	file, err := out.create()
 	if err != nil {
 		return err
 	}
-	text, err := copyCapture(ctx, c, v, history, file)
+	text, err := copyCapture(ctx, c, v, recording, history, file)
 	var damaged *read.Damage
 	if err = errors.Join(err, file.Close()); err != nil && !errors.As(err, &damaged) {
 		out.discard()
@@ -105,7 +105,8 @@ func alignClocks(
 
 // copyCapture copies up to the end or a damage, and counts.
 func copyCapture(
-	ctx context.Context, c *capture.Capture, v *capture.Viewer, history *annotate.History, w io.Writer,
+	ctx context.Context, c *capture.Capture, v *capture.Viewer, recording string, history *annotate.History,
+	w io.Writer,
 ) (string, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	copier := &annotate.Copier{Source: c.Reader, History: history, Out: out}
@@ -118,7 +119,7 @@ func copyCapture(
 		return "", fmt.Errorf("writing the copy: %w", err)
 	}
 	if copier.Commented == 0 && damage == nil {
-		return "", fmt.Errorf("the recording has none of the connections of %s at their times", v.Path)
+		return "", fmt.Errorf("%s has none of the connections of %s at their times", recording, v.Path)
 	}
 	v.WarnForgotten(totals)
 	return fmt.Sprintf("%d packets, %d with comments", totals.Packets, copier.Commented), c.Report(damage)

@@ -185,7 +185,7 @@ func TestPacketsAnnotatesNothing(t *testing.T) {
 		{[]string{own, "--annotate", kernelRecording}, "-o", statusMisuse},
 		{[]string{own, "--annotate", kernelRecording, "-o", own, "-f"}, "is read", statusMisuse},
 		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a", "--json"}, "--json", statusMisuse},
-		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a"}, "none of the connections", statusFailed},
+		{[]string{own, "--annotate", kernelRecording, "-o", dir + "/a"}, "kernel.atr has none of the", statusFailed},
 		{[]string{own, "--annotate", dir + "/absent", "-o", dir + "/a"}, "absent", statusFailed},
 		{[]string{dir + "/absent", "--annotate", kernelRecording, "-o", dir + "/a"}, "absent", statusFailed},
 		{[]string{own, "--annotate", own, "-o", dir + "/a"}, "recording", statusFailed},

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"airtide/internal/recording/trace"
 )
 
 func TestFigureGoesToStandardOutput(t *testing.T) {
@@ -58,6 +60,17 @@ func TestPlotNamesTheFlowThatItChose(t *testing.T) {
 	}
 	if _, stderr, _ := run(t, "plot", kernelRecording, "--flow", "3", "-f", "-o", out); stderr != "wrote "+out+"\n" {
 		t.Errorf("for a chosen flow stderr is %q", stderr)
+	}
+}
+
+func TestPlotNamesARecordingWithoutFlows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "idle.atr")
+	if err := os.WriteFile(path, recordingOf(t, trace.Metadata{}, func(*trace.Writer) {}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, status := run(t, "plot", path, "-o", "-")
+	if status != statusFailed || stderr != "airtide: "+path+": the recording has no flows\n" {
+		t.Errorf("status %d, %q", status, stderr)
 	}
 }
 

@@ -123,7 +123,7 @@ func busiestFlow(ctx context.Context, r *reading) (id tcp.FlowID, of int, err er
 		return 0, 0, err
 	}
 	if len(v.order) == 0 {
-		return 0, 0, errors.New("the recording has no flows")
+		return 0, 0, fmt.Errorf("%s: the recording has no flows", r.path)
 	}
 	return v.busiest(), len(v.order), nil
 }
