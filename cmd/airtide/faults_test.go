@@ -59,6 +59,7 @@ var faultTable = map[string]faultRow{
 	"cell check":            {call: []string{"{experiment}"}, missing: "FILE", many: true, listed: true},
 	"cell run":              {call: []string{"{experiment}"}, missing: "FILE", command: true, root: "needs root"},
 	"cell status":           {flags: []string{"--once"}, root: "no cell runs here|permission denied"},
+	"completion":            {},
 	"completion bash":       {},
 	"completion fish":       {},
 	"completion powershell": {},
@@ -424,7 +425,7 @@ func TestStopAndInterrupt(t *testing.T) {
 		{[]string{"monitor", "--source", "diag", "--interval", "50ms"}, printed("PROCESS")},
 		{[]string{"monitor", "{recording}", "--speed", "0.001", "--interval", "1ms"}, printed("PROCESS")},
 		{[]string{"record", "--source", "diag", "-o", recorded}, written},
-		{[]string{"share", "hub", "--key", "{key}", "--listen", freePort(t)}, printed("listening on port")},
+		{[]string{"share", "hub", "--key", "{key}", "--listen", freePort(t)}, printed("listening on 127.0.0.1:")},
 	} {
 		stopAndInterrupt(t, files(c.args), c.ready)
 	}

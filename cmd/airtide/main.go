@@ -40,6 +40,8 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
+			c.Args = unknownShell
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range c.Commands() {
 				shell.Args = noArgs
 			}

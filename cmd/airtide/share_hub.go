@@ -64,7 +64,11 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 				return err
 			}
 			defer h.Close()
-			t.Notef("listening on port %d", h.Port())
+			if at.Addr().IsValid() {
+				t.Notef("listening on %s", netip.AddrPortFrom(at.Addr(), h.Port()))
+			} else {
+				t.Notef("listening on port %d", h.Port())
+			}
 			return errors.Join(h.Run(ctx), unprinted)
 		},
 	}

@@ -53,6 +53,9 @@ The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 			if err != nil {
 				return usageError{err}
 			}
+			if c.Link.Interface == "" && len(c.Link.Peers) == 0 {
+				return usageError{errors.New("no way to the other terminals: give --interface, --peer or both")}
+			}
 			if f.OTLP != "" {
 				if err := metrics.Check(f.OTLP); err != nil {
 					return usageError{fmt.Errorf("--otlp %w", err)}

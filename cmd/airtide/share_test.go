@@ -28,6 +28,7 @@ func TestShareMisuse(t *testing.T) {
 	}{
 		{[]string{"hub"}, "--key", statusMisuse},
 		{[]string{"run", "--interface", "lo"}, "--key", statusMisuse},
+		{[]string{"run", "--key", key}, "give --interface, --peer or both", statusMisuse},
 		{[]string{"hub", "--key", key, "--listen", "nowhere"}, "--listen", statusMisuse},
 		{[]string{"hub", "--key", key, "--listen", ":0"}, "--listen", statusMisuse},
 		{[]string{"hub", "--key", key, "--key", key}, "two keys", statusFailed},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,16 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return usageError{fmt.Errorf("unknown verb %q%s", args[0], suggestion("", args[0], verbNames(cmd)))}
+}
+
+// unknownShell refuses a shell without completion and suggests the nearest one.
+func unknownShell(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	shells := verbNames(cmd)
+	return usageError{fmt.Errorf("unknown shell %q: want one of %s%s", args[0], strings.Join(shells, ", "),
+		suggestion("", args[0], shells))}
 }
 
 // verbNames returns the names of the verbs below a command.

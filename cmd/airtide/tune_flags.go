@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/kernel/congestion/kind"
 	"airtide/internal/kernel/tune"
 	"airtide/internal/units"
 )
@@ -15,20 +16,19 @@ import (
 // tuneFlags are the settings as the user writes them.
 type tuneFlags struct {
 	tune.Settings
+	given                              func(flag string) bool
 	initialRTO, minRTO, maxRTO, delack time.Duration
 }
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.Uint32Var(
-		&f.CwndMaxPackets,
-		"cwnd-max",
-		0,
-		"upper bound of the congestion window in packets (sockets without cubic_bound: by the socket option, which "+
-			"overwrites ssthresh)",
-	)
-	fl.Uint32Var(&f.CwndMinPackets, "cwnd-min", 0, "lower bound of the congestion window in packets (cubic_bound only)")
-	fl.Uint32Var(&f.InitialWindowPackets, "initial-window", 0,
+	f.given = fl.Changed
+	fl.Var(units.WholeFlag(&f.CwndMaxPackets, kind.MinBound, kind.MaxBound), "cwnd-max",
+		"upper bound of the congestion window in packets, from 2 on (sockets without cubic_bound: by the socket "+
+			"option, which overwrites ssthresh)")
+	fl.Var(units.WholeFlag(&f.CwndMinPackets, kind.MinBound, kind.MaxBound), "cwnd-min",
+		"lower bound of the congestion window in packets, from 2 on (cubic_bound only)")
+	fl.Var(units.WholeFlag(&f.InitialWindowPackets, 1, tune.MaxWindow), "initial-window",
 		"congestion window in packets with which new sockets start")
 	fl.StringVar(&f.CongestionControl, "cc", "", "congestion control")
 	fl.Var(units.BitRateFlag(&f.PacingRateBps), "pacing-rate", "highest sending rate, such as 20M or 20 Mbit/s")
@@ -71,7 +71,7 @@ func (f *tuneFlags) settings() (tune.Settings, error) {
 		{"delayed-ack", f.delack, &s.MaxDelayedAckUs},
 	} {
 		us := d.time.Microseconds()
-		if us > math.MaxUint32 || (us == 0 && d.time != 0) {
+		if us > math.MaxUint32 || us == 0 && f.given(d.flag) {
 			return s, fmt.Errorf("--%s %s: want 1 ms to 120 s", d.flag, units.Duration(d.time))
 		}
 		*d.to = uint32(us)

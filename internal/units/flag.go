@@ -1,6 +1,7 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -74,6 +75,18 @@ func BufferSizeFlag(to *uint32) *Flag[uint32] {
 		return uint32(s), err
 	}
 	return &Flag[uint32]{to, "size", parse, func(v uint32) string { return Size(v).String() }}
+}
+
+// WholeFlag reads a whole number within limits.
+func WholeFlag(to *uint32, least, most uint32) *Flag[uint32] {
+	parse := func(text string) (uint32, error) {
+		v, err := strconv.ParseUint(text, 0, 32)
+		if err != nil || uint32(v) < least || uint32(v) > most {
+			return 0, &SyntaxError{Text: text, Expected: fmt.Sprintf("a whole number from %d to %d", least, most)}
+		}
+		return uint32(v), nil
+	}
+	return &Flag[uint32]{to, "uint32", parse, func(v uint32) string { return strconv.FormatUint(uint64(v), 10) }}
 }
 
 // NumberFlag reads a number of at least 0.

@@ -47,11 +47,12 @@ type Settings struct {
 
 // Limits of the settings. They are the kernel's limits unless a comment says otherwise.
 const (
+	// MaxWindow is the largest initial window in packets: more than a receiver's window can hold.
+	MaxWindow = 1 << 20
 	// MaxOptionRTOUs is the largest minimum RTO that a socket option takes: TCP_RTO_MIN.
 	MaxOptionRTOUs = 200_000
-	maxWindow      = 1 << 20 // packets that an initial window may have: more than a receiver's window can hold
-	minSendBuffer  = 4096    // SOCK_MIN_SNDBUF is 4608 of what the kernel keeps
-	minReceive     = 2048    // SOCK_MIN_RCVBUF is 2304 of it
+	minSendBuffer  = 4096 // SOCK_MIN_SNDBUF is 4608 of what the kernel keeps
+	minReceive     = 2048 // SOCK_MIN_RCVBUF is 2304 of it
 	maxPacingBps   = 8 * (math.MaxUint32 - 1)
 	minPacingBps   = 8000
 	minRTOMaxUs    = 1_000_000
@@ -80,7 +81,7 @@ func (s Settings) Check() error {
 		low, high uint64
 		unit      string
 	}{
-		{"initial window", uint64(s.InitialWindowPackets), 1, maxWindow, "packets"},
+		{"initial window", uint64(s.InitialWindowPackets), 1, MaxWindow, "packets"},
 		{"pacing rate", s.PacingRateBps, minPacingBps, maxPacingBps, "bit/s"},
 		{"send buffer", uint64(s.SendBufferBytes), minSendBuffer, math.MaxInt32 / 2, "bytes"},
 		{"receive buffer", uint64(s.ReceiveBufferBytes), minReceive, math.MaxInt32 / 2, "bytes"},

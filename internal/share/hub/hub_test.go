@@ -33,4 +33,14 @@ func TestMisuse(t *testing.T) {
 	); err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("a port in use: %v", err)
 	}
+	both, err := Open(Config{Keys: []cellkey.Key{k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	at := netip.AddrPortFrom(netip.Addr{}, both.Port())
+	if _, err := Open(Config{Keys: []cellkey.Key{k}, Listen: at}); err == nil ||
+		!strings.Contains(err.Error(), "--listen") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a port that both families use: %v", err)
+	}
 }

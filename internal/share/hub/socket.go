@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/net/ipv4"
@@ -48,15 +49,15 @@ func listen(at netip.AddrPort) ([]*socket, error) {
 		sockets = append(sockets, s)
 		at = netip.AddrPortFrom(at.Addr(), s.port()) // both sockets have the same port
 	}
-	for _, err := range errs {
-		if len(sockets) == 0 || errors.Is(err, unix.EADDRINUSE) {
-			for _, s := range sockets {
-				errs = append(errs, s.Close())
-			}
-			return nil, errors.Join(errs...)
-		}
+	inUse := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, unix.EADDRINUSE) })
+	if len(sockets) > 0 && inUse < 0 {
+		return sockets, nil
 	}
-	return sockets, nil
+	err := errs[max(inUse, 0)] // one: both families mostly fail for the same reason
+	for _, s := range sockets {
+		err = errors.Join(err, s.Close())
+	}
+	return nil, err
 }
 
 func open(at netip.AddrPort, six bool) (*socket, error) {
