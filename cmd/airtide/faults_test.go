@@ -335,6 +335,13 @@ func TestVerbsWithoutRoot(t *testing.T) {
 	} {
 		wantFailure(t, asNobody(airtide(c.args...)), c.want)
 	}
+	closed := resultOf(t, [2]float64{1, 2})
+	if err := os.Chmod(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(closed, 0o700) // for its removal
+	of := filepath.Dir(closed)
+	wantFailure(t, asNobody(airtide("lab", "show", filepath.Base(of), "-o", filepath.Dir(of))), "permission denied")
 	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
 		t.Errorf("verbs without root leave %v, %v", left, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"airtide/internal/lab/figures"
 	"airtide/internal/lab/judge"
+	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
 	"airtide/internal/sys/file"
 	"airtide/internal/units"
@@ -69,6 +71,9 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 				return err
 			}
 			if run != "" {
+				if err := needRun(dir, run); err != nil {
+					return err
+				}
 				return drawRun(t, filepath.Join(dir, "runs", run), run, into, formats, o)
 			}
 			begun := time.Now()
@@ -77,6 +82,11 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 				return err
 			}
 			out := t.Out
+			if bool(asJSON) || asCSV { // the text has them
+				for _, problem := range r.Runs.Unreadable {
+					t.Warnf("%s", problem)
+				}
+			}
 			switch {
 			case bool(asJSON):
 				err = r.WriteJSON(out)
@@ -146,6 +156,23 @@ func drawFigures(
 			p("drawing figures", number, of)
 		})
 	})
+}
+
+// needRun refuses a run without a result, and names the first runs that have one.
+func needRun(dir, run string) error {
+	existing, err := result.FinishedRuns(dir)
+	if err != nil || slices.Contains(existing, run) {
+		return err
+	}
+	if len(existing) == 0 {
+		return fmt.Errorf("no run %q in %s: none has finished", run, dir)
+	}
+	const most = 5
+	more := ""
+	if n := len(existing) - most; n > 0 {
+		existing, more = existing[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return usageError{fmt.Errorf("no run %q in %s: it has %s%s", run, dir, strings.Join(existing, ", "), more)}
 }
 
 func drawRun(t *terminal.Terminal, dir, run, into string, formats []string, o figure.Options) error {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,39 @@ func TestOnlyAClaimThatIsNotHeldChangesTheExitStatus(t *testing.T) {
 		if got := finish(&terminal.Terminal{}, nil, judgeResult(dir)); got != c.status {
 			t.Errorf("%s: a run ends with %d, want %d", c.outcome, got, c.status)
 		}
+	}
+}
+
+func TestLabShowNamesWhatItCannotShow(t *testing.T) {
+	dir := resultOf(t, [2]float64{18, 18.1})
+	_, stderr, status := run(t, "lab", "show", dir, "--run", "r=9", "--figures", t.TempDir())
+	want := `no run "r=9" in ` + dir + ": it has r=1, r=2\n"
+	if status != statusMisuse || !strings.Contains(stderr, want) {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	file := filepath.Join(dir, "runs", "r=1", "result.json")
+	if err := os.WriteFile(file, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--csv", "--json"} {
+		if _, stderr, _ := run(t, "lab", "show", dir, flag); !strings.Contains(stderr, file) {
+			t.Errorf("%s: %q does not name the damaged %s", flag, stderr, file)
+		}
+	}
+	if out := mustRun(t, "lab", "show", dir); !strings.Contains(out, file) || strings.Contains(out, "missing") {
+		t.Errorf("the damaged run is not named, or counts as missing:\n%s", out)
+	}
+	os.RemoveAll(filepath.Join(dir, "runs"))
+	if _, stderr, _ := run(t, "lab", "show", dir, "--run", "r=1"); !strings.Contains(stderr, "none has finished") {
+		t.Errorf("without runs: %q", stderr)
+	}
+}
+
+func TestLabShowLeavesOutColumnsThatDoNotFit(t *testing.T) {
+	shown, _ := onTerminal(t, 30, []string{"NO_COLOR=1"}, "lab", "show", resultOf(t, [2]float64{18, 18.1}))
+	shown = strings.ReplaceAll(shown, "\r", "")
+	if !regexp.MustCompile(`\n +mean +95 % interval +runs\n`).MatchString(shown) {
+		t.Errorf("the table is folded:\n%s", shown)
 	}
 }
 

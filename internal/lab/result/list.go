@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"airtide/experiments"
@@ -71,6 +72,20 @@ func entry(dir string) Entry {
 	return e
 }
 
+// FinishedRuns returns the ids of the runs with a result in a folder, sorted.
+func FinishedRuns(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(escaped(dir), runsDir, "*", resultFile))
+	if err != nil {
+		return nil, fmt.Errorf("listing the runs of %s: %w", dir, err)
+	}
+	ids := make([]string, len(files))
+	for i, file := range files {
+		ids[i] = filepath.Base(filepath.Dir(file))
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
 // Latest returns the folder of the newest result of an experiment.
 func Latest(root, experiment string) (string, error) {
 	parent := filepath.Join(root, experiment)
@@ -80,8 +95,11 @@ func Latest(root, experiment string) (string, error) {
 	}
 	for _, e := range slices.Backward(entries) {
 		dir := filepath.Join(parent, e.Name())
-		if _, err := os.Stat(filepath.Join(dir, experimentFile)); err == nil {
+		switch _, err := os.Stat(filepath.Join(dir, experimentFile)); {
+		case err == nil:
 			return dir, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", fmt.Errorf("looking for results of %s: %w", experiment, err)
 		}
 	}
 	return "", fmt.Errorf("no result of %s in %s: run it first", experiment, root)

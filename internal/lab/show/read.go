@@ -45,28 +45,22 @@ func (r *Report) gather(f *result.Folder, p Progress) error {
 		return err
 	}
 	r.Runs = RunCount{Planned: len(f.Plan.Runs), Failures: failures}
-	have := map[string]bool{}
 	for i, run := range f.Plan.Runs {
 		p.report("reading runs", i+1, len(f.Plan.Runs))
 		one, err := f.Result(run)
 		switch {
 		case err != nil:
 			r.Runs.Unreadable = append(r.Runs.Unreadable, err.Error())
-		case one == nil: // not finished
+		case one == nil:
+			r.Runs.Missing = append(r.Runs.Missing, run.ID)
 		case !one.Valid:
 			// A finished run is valid, so somebody has changed the file.
 			r.Runs.Unreadable = append(r.Runs.Unreadable, fmt.Sprintf("run %s is not valid: %v", one.Run, one.Problems))
 		default:
-			have[one.Run] = true
 			r.results = append(r.results, one)
 		}
 	}
 	r.Runs.Finished = len(r.results)
-	for _, run := range f.Plan.Runs {
-		if !have[run.ID] {
-			r.Runs.Missing = append(r.Runs.Missing, run.ID)
-		}
-	}
 	return nil
 }
 

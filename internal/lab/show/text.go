@@ -123,10 +123,14 @@ func (r *Report) writeMeasurement(out io.Writer, i int, name string, o TextOptio
 	if each {
 		t.Columns = append(t.Columns, words("of")...)
 	}
-	t.Columns = append(t.Columns, figures("mean", "sd", "median", "95 % interval", "runs")...)
+	numbers := figures("mean", "sd", "median", "95 % interval", "runs")
 	if jain {
-		t.Columns = append(t.Columns, figures("Jain")...)
+		numbers = append(numbers, figures("Jain")...)
 	}
+	for i, leave := range []int{0, 5, 4, 1, 3, 2}[:len(numbers)] { // the mean always stays
+		numbers[i].Optional = leave
+	}
+	t.Columns = append(t.Columns, numbers...)
 	for _, p := range r.Points {
 		m := p.Measurements[i]
 		row := p.texts()

@@ -139,6 +139,9 @@ func TestMissingAndFailedRunsAreListed(t *testing.T) {
 		"2 of 4 runs finished", "missing: r=2", "unreadable: "+dir+"/runs/r=4/result.json",
 		"failed: r=2, attempt 1: the engine fell behind",
 		"the engine runs at ordinary priority (in 2 of 2 runs)", "1 of 2 of the runs lack values of srtt", "2 kernels")
+	if fmt.Sprint(r.Runs.Missing) != "[r=2]" {
+		t.Errorf("missing are %v, with the unreadable run", r.Runs.Missing)
+	}
 	if srtt := r.Points[0].Measurement("srtt").Summary; srtt.Runs != 1 || math.IsNaN(srtt.Mean) {
 		t.Errorf("srtt over the runs that have it: %+v", srtt)
 	}
