@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -79,6 +80,9 @@ func (f *fairnessFlags) judgeResult(t *terminal.Terminal) error {
 	}
 	if st, err := os.Stat(f.result); err == nil && !st.IsDir() {
 		r, err := result.Read(f.result)
+		if errors.Is(err, result.ErrRecording) {
+			return fmt.Errorf("%w: give it without --result", err)
+		}
 		if err != nil {
 			return err
 		}

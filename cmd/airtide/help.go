@@ -200,7 +200,8 @@ func printUnits(t *terminal.Terminal) error {
 	}
 	const rules = "Spaces between number and unit are allowed. Zero needs no unit. A share without % is a\n" +
 		"number from 0 to 1. Prefixes are decimal: 1 kB is 1000 B; KiB, MiB and GiB are powers of 1024.\n" +
-		"Socket buffers take a bare number of bytes, too."
+		"Some flags also take a bare number: durations, such as --duration 5, in seconds; tune\n" +
+		"--pacing-rate in bit/s; the buffers of tune in bytes, where k, M and G are powers of 1024."
 	return printSections(t, section{"", words}, section{rules, nil})
 }
 

@@ -16,6 +16,9 @@ import (
 // resultFile marks a finished run.
 const resultFile = "result.json"
 
+// ErrRecording says that a file is a recording.
+var ErrRecording = errors.New("it is a recording, not a result")
+
 // Read reads a result.json. The error names the file.
 func Read(path string) (*Result, error) {
 	f, err := file.Open(path)
@@ -32,6 +35,9 @@ func Read(path string) (*Result, error) {
 
 // Decode reads the content of a result.json. The name of the file is for messages.
 func Decode(file string, data []byte) (*Result, error) {
+	if bytes.HasPrefix(data, []byte("\x89ATR")) {
+		return nil, fmt.Errorf("%s: %w", file, ErrRecording)
+	}
 	var head struct {
 		Version *int `json:"version"`
 	}

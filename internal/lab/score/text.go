@@ -22,6 +22,13 @@ func (s *Score) WriteText(t *terminal.Terminal) error {
 	if err := t.Table(s.indexTable()); err != nil {
 		return err
 	}
+	if math.IsNaN(float64(s.Jain)) {
+		if s.Optimum != nil {
+			return t.Printf("\nRows marked \"-\" need a rate above 0.\n")
+		}
+		return t.Printf("\nJain's index needs a rate above 0. The other rows marked \"-\" also need --max, the rates " +
+			"that\nthe terminals reach alone.\n")
+	}
 	if s.Optimum == nil {
 		return t.Printf("\nRows marked \"-\" need --max, the rates that the terminals reach alone.\n")
 	}

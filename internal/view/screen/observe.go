@@ -12,7 +12,6 @@ import (
 	"airtide/internal/sys/clock"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
-	"airtide/internal/view/terminal"
 )
 
 // Clock reads the clock of the samples (CLOCK_MONOTONIC nanoseconds) and the wall clock.
@@ -91,7 +90,7 @@ func Plain(ctx context.Context, t *Table, o Options) error {
 		if err := WriteTable(o.Output, wall, s, rows, o.Width); err != nil || len(rows) > 0 {
 			return err
 		}
-		_, err := fmt.Fprintln(o.Output, terminal.Wrap("# "+o.emptyText(s.Source, s.Flows), o.Width, 2))
+		_, err := fmt.Fprintln(o.Output, comment(o.emptyText(s.Source, s.Flows), o.Width))
 		return err
 	})
 }

@@ -89,6 +89,9 @@ func TestThePlainTableFitsTheWidth(t *testing.T) {
 				t.Fatalf("a line of %d columns at width %d:\n%s", n, width, b.String())
 			}
 		}
+		if first, _, _ := strings.Cut(b.String(), "PROCESS"); strings.Count(first, "\n") != strings.Count(first, "# ") {
+			t.Fatalf("width %d has a line without # above the table:\n%s", width, b.String())
+		}
 		for _, title := range []string{"PEER", "CWND"} {
 			if !strings.Contains(b.String(), title) {
 				t.Fatalf("width %d has no column %s:\n%s", width, title, b.String())

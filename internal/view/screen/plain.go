@@ -45,9 +45,9 @@ func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row, width int) err
 		}
 	}
 	out := bufio.NewWriter(w)
-	head := fmt.Sprintf("# %s  %s  %s  %s samples/s  %s", at.Format("2006-01-02 15:04:05.000"),
+	head := fmt.Sprintf("%s  %s  %s  %s samples/s  %s", at.Format("2006-01-02 15:04:05.000"),
 		orDash(Text(s.Source)), units.Count(s.Flows, "flow"), scaledText(s.SamplesPerSecond), s.lossText())
-	fmt.Fprintln(out, terminal.Wrap(head, width, 2))
+	fmt.Fprintln(out, comment(head, width))
 	shown := fit(limit, least, wants)
 	for _, row := range cells {
 		texts := make([]string, len(shown))
@@ -60,4 +60,13 @@ func WriteTable(w io.Writer, at time.Time, s Status, rows []*Row, width int) err
 		return fmt.Errorf("writing table: %w", err)
 	}
 	return nil
+}
+
+// comment marks each line of a text for programs that read the table, and breaks it to fit a width.
+func comment(text string, width int) string {
+	const mark = "# "
+	if width > 0 {
+		text = terminal.Wrap(text, max(1, width-len(mark)), 0)
+	}
+	return mark + strings.ReplaceAll(text, "\n", "\n"+mark)
 }
