@@ -54,7 +54,7 @@ func TestLabFromFileToClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, stderr, status := run(t, "lab", "show", "short", "-o", dir, "--figures", others, "--run", "r=9"); status !=
-		statusFailed || !strings.Contains(stderr, "r=9") {
+		statusMisuse || !strings.Contains(stderr, "r=9") {
 		t.Errorf("a run that is not there: status %d: %s", status, stderr)
 	}
 	if text, err := os.ReadFile(old); err != nil || string(text) != "a figure" {
@@ -124,6 +124,7 @@ measure:
 // TestTerminalsOfALabShare lets agents share. One agent gets its PHY rate and a change of it;
 // another agent joins and leaves in mid-run. Without -o, results go below the current folder.
 func TestTerminalsOfALabShare(t *testing.T) {
+	t.Parallel()
 	need.Root(t)
 	dir := t.TempDir()
 	program := built(t)

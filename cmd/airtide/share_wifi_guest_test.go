@@ -56,6 +56,7 @@ const hostapdConfig = "interface=wlan0\ndriver=nl80211\nssid=cell\nhw_mode=g\nch
 // TestAnAgentHasItsPHYRateFromNL80211 compares an agent's report with iw on simulated radios
 // (mac80211_hwsim), which Debian's kernels have.
 func TestAnAgentHasItsPHYRateFromNL80211(t *testing.T) {
+	t.Parallel()
 	need.Guest(t)
 	kernel := wifiKernel(t)
 	config := filepath.Join(t.TempDir(), "hostapd.conf")

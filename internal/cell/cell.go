@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"airtide/internal/cell/engine"
 )
@@ -125,19 +126,27 @@ func (c *Cell) Hosts() []Host { return c.hosts }
 // Warnings lists the features that the kernel refused and that the engine runs without.
 func (c *Cell) Warnings() []string { return c.engine.Ready.Warnings }
 
-// Begin is time zero of the run: schedules and all counters start.
-func (c *Cell) Begin() error {
-	if err := c.engine.Begin(); err != nil {
+// Begin is time zero of the run: schedules and all counters start. The engine takes statuses at the
+// given times, in order, even while this process waits for a processor. TakenStatus returns them.
+func (c *Cell) Begin(statuses ...time.Duration) error {
+	if err := c.engine.Begin(statuses...); err != nil {
 		return fmt.Errorf("beginning the cell's run: %w", err)
 	}
 	return nil
 }
 
 // Status returns the counters of the cell since Begin.
-func (c *Cell) Status() (*Status, error) {
-	e, err := c.engine.Status()
+func (c *Cell) Status() (*Status, error) { return decode(c.engine.Status()) }
+
+// TakenStatus returns the next status that Begin scheduled, or nil if its time has not come.
+func (c *Cell) TakenStatus() (*Status, error) { return decode(c.engine.TakenStatus()) }
+
+func decode(e *engine.Status, err error) (*Status, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking for the cell's status: %w", err)
+	}
+	if e == nil {
+		return nil, nil
 	}
 	s := &Status{}
 	if err := json.Unmarshal(e.World, s); err != nil {

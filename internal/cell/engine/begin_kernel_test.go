@@ -65,3 +65,35 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 		)
 	}
 }
+
+// The engine takes statuses at their times while nobody asks for them, for longer than the pipe to
+// its caller could hold them.
+func TestScheduledStatusesAreTakenAtTheirTimes(t *testing.T) {
+	e := start(t, pair(lineConfig{RateBps: 10e6, Limit: 10}))
+	const interval, count = time.Millisecond, 500
+	times := make([]time.Duration, count)
+	for i := range times {
+		times[i] = time.Duration(i) * interval
+	}
+	if err := e.Begin(times...); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := e.TakenStatus(); err != nil || s != nil && s.TimeNs > int64(time.Second) {
+		t.Fatalf("at first it has %+v, %v", s, err)
+	} else if s != nil {
+		times = times[1:]
+	}
+	time.Sleep(count*interval + 100*time.Millisecond)
+	for _, at := range times {
+		s, err := e.TakenStatus()
+		if err != nil || s == nil {
+			t.Fatalf("the status of %s is %+v, %v", at, s, err)
+		}
+		if late := time.Duration(s.TimeNs) - at; late < 0 || late > 100*time.Millisecond {
+			t.Errorf("the status of %s is of %s", at, time.Duration(s.TimeNs))
+		}
+	}
+	if s, err := e.TakenStatus(); err != nil || s != nil {
+		t.Errorf("after the last it has %+v, %v", s, err)
+	}
+}

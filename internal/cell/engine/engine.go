@@ -171,8 +171,8 @@ func (e *Engine) exitReason(err error) error {
 	return fmt.Errorf("the engine has ended: %w", errors.Join(e.waitErr, noEOF(err)))
 }
 
-func (e *Engine) do(name string) (answer, error) {
-	line, err := json.Marshal(order{Order: name})
+func (e *Engine) do(o order) (answer, error) {
+	line, err := json.Marshal(o)
 	if err != nil {
 		return answer{}, err
 	}
@@ -181,7 +181,7 @@ func (e *Engine) do(name string) (answer, error) {
 
 // Status asks how the engine is doing.
 func (e *Engine) Status() (*Status, error) {
-	a, err := e.do(orderNameStatus)
+	a, err := e.do(order{Order: orderNameStatus})
 	if err != nil {
 		return nil, err
 	}
@@ -192,15 +192,26 @@ func (e *Engine) Status() (*Status, error) {
 }
 
 // Begin sets time zero of a run. All counters in Status restart, lags included, and a Beginner is
-// called.
-func (e *Engine) Begin() error {
-	_, err := e.do(orderNameBegin)
+// called. The engine takes statuses at the given times since then, in order, even while the caller
+// waits for a processor. TakenStatus returns them.
+func (e *Engine) Begin(statuses ...time.Duration) error {
+	o := order{Order: orderNameBegin}
+	for _, at := range statuses {
+		o.StatusesNs = append(o.StatusesNs, int64(at))
+	}
+	_, err := e.do(o)
 	return err
+}
+
+// TakenStatus returns the next status that Begin scheduled, or nil if its time has not come.
+func (e *Engine) TakenStatus() (*Status, error) {
+	a, err := e.do(order{Order: orderNameTaken})
+	return a.Status, err
 }
 
 // Reset restarts the lag counters.
 func (e *Engine) Reset() error {
-	_, err := e.do(orderNameReset)
+	_, err := e.do(order{Order: orderNameReset})
 	return err
 }
 

@@ -32,11 +32,17 @@ type process struct {
 	loop     *loop
 	awake    io.Closer // until the process ends
 	warnings []string
+
+	begun     time.Time
+	scheduled []int64 // times of statuses to take, in ns since begun
+	taken     []*Status
 }
 
 // Messages between the processes are lines of JSON: the configuration, then orders, each answered.
 type order struct {
 	Order string `json:"order"`
+	// StatusesNs are the times at which statuses are taken, since an order to begin, in order.
+	StatusesNs []int64 `json:"statuses_ns,omitempty"`
 }
 
 type answer struct {
@@ -59,6 +65,7 @@ type Ready struct {
 
 const (
 	orderNameStatus = "status"
+	orderNameTaken  = "taken" // the oldest status that was taken at its time, or none
 	orderNameReset  = "reset"
 	orderNameBegin  = "begin"
 	orderNameStop   = "stop"
@@ -102,6 +109,11 @@ func readOrders(in *bufio.Reader, orders chan<- order) {
 func (e *process) serve(orders <-chan order, stop <-chan os.Signal, out *json.Encoder) int {
 	for {
 		select {
+		case <-e.nextStatus():
+			if err := e.take(); err != nil {
+				_ = out.Encode(answer{Error: err.Error()})
+				return 1
+			}
 		case <-stop:
 			e.loop.command(orderStop)
 			return 0
@@ -121,8 +133,28 @@ func (e *process) serve(orders <-chan order, stop <-chan os.Signal, out *json.En
 	}
 }
 
+// nextStatus returns a channel that receives when the next scheduled status is due.
+func (e *process) nextStatus() <-chan time.Time {
+	if len(e.scheduled) == 0 {
+		return nil
+	}
+	return time.After(time.Until(e.begun.Add(time.Duration(e.scheduled[0]))))
+}
+
+// take takes the next scheduled status.
+func (e *process) take() error {
+	status, err := e.status()
+	e.scheduled, e.taken = e.scheduled[1:], append(e.taken, status)
+	return err
+}
+
 func (e *process) answer(o order) (a answer) {
 	switch o.Order {
+	case orderNameTaken:
+		if len(e.taken) > 0 {
+			a.Status, e.taken = e.taken[0], e.taken[1:]
+		}
+		return a
 	case orderNameStatus:
 		status, err := e.status()
 		if err != nil {
@@ -138,6 +170,7 @@ func (e *process) answer(o order) (a answer) {
 		if err := e.begin(); err != nil {
 			return answer{Error: err.Error()}
 		}
+		e.begun, e.scheduled, e.taken = time.Now(), o.StatusesNs, nil
 		return answer{}
 	}
 	return answer{Error: fmt.Sprintf("order %q is unknown", o.Order)}

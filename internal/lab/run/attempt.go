@@ -144,7 +144,8 @@ func (a *attempt) send(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("reading the processors' time: %w", err), a.sampler.series.Close())
 	}
-	if err := c.Begin(); err != nil {
+	times := a.sampler.plan(time.Duration(a.setup.RecordInterval), end, flowTimes(a.setup))
+	if err := c.Begin(times...); err != nil {
 		return errors.Join(err, a.sampler.series.Close())
 	}
 	if answers, err := live.Serve(a.plan.Experiment.Name+" "+a.run.ID, c); err != nil {
@@ -161,7 +162,7 @@ func (a *attempt) send(ctx context.Context) (err error) {
 	defer cancel()
 	// Each timeline has its own goroutine: a slow agent delays no counter.
 	timelines := [][]event{
-		a.sampler.events(time.Duration(a.setup.RecordInterval), end, flowTimes(a.setup)),
+		a.sampler.events(),
 		a.counters.events(warmup, end),
 		a.agents.events,
 	}

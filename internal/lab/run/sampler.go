@@ -21,6 +21,7 @@ type cellSampler struct {
 	warmup time.Duration
 	series *result.Series
 
+	samples        []sample // whose statuses have not been read
 	counts         measure.Counts
 	from, to, last *cell.Status // at warm-up, the latest, and the latest in the series
 }
@@ -33,20 +34,55 @@ func newCellSampler(dir string, c *cell.Cell, warmup time.Duration) (*cellSample
 	return &cellSampler{cell: c, warmup: warmup, series: series}, nil
 }
 
-// sample is a time at which the counters are read. It may end a window of the time series.
+// sample is a time at which the engine takes a status. It may end a window of the time series.
 type sample struct {
 	at       time.Duration
 	inSeries bool
 }
 
-// events reads the counters from time zero to the end. The extra times are the starts and ends of
-// flows.
-func (c *cellSampler) events(interval, end time.Duration, extra []time.Duration) []event {
-	var events []event
-	for _, s := range samples(interval, end, append(extra, c.warmup)) {
-		events = append(events, event{s.at, func(context.Context) error { return c.take(s) }})
+// plan chooses the times of statuses from time zero to the end and returns them for Cell.Begin. The
+// extra times are the starts and ends of flows.
+func (c *cellSampler) plan(interval, end time.Duration, extra []time.Duration) (times []time.Duration) {
+	c.samples = samples(interval, end, append(extra, c.warmup))
+	for _, s := range c.samples {
+		times = append(times, s.at)
+	}
+	return times
+}
+
+// events reads the statuses soon after their times.
+func (c *cellSampler) events() (events []event) {
+	last := len(c.samples) - 1
+	for i, s := range c.samples {
+		events = append(events, event{s.at, func(ctx context.Context) error { return c.read(ctx, i == last) }})
 	}
 	return events
+}
+
+// statusDelay is the time between two questions for the last status.
+const statusDelay = 5 * time.Millisecond
+
+// read reads the statuses that the engine has taken. With all it waits for the last one.
+func (c *cellSampler) read(ctx context.Context, all bool) error {
+	for len(c.samples) > 0 {
+		s, err := c.cell.TakenStatus()
+		switch {
+		case err != nil:
+			return fmt.Errorf("reading the cell's counters: %w", err)
+		case s != nil:
+			if err := c.add(c.samples[0], s); err != nil {
+				return err
+			}
+			c.samples = c.samples[1:]
+		case !all:
+			return nil
+		default:
+			if err := sleepUntil(ctx, time.Now().Add(statusDelay)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // samples returns the times from 0 to the end, one per interval, and the times between them.
@@ -65,11 +101,7 @@ func samples(interval, end time.Duration, between []time.Duration) []sample {
 	return all
 }
 
-func (c *cellSampler) take(at sample) error {
-	s, err := c.cell.Status()
-	if err != nil {
-		return fmt.Errorf("reading the cell's counters: %w", err)
-	}
+func (c *cellSampler) add(at sample, s *cell.Status) error {
 	c.counts.Add(s)
 	if at.at == c.warmup {
 		c.from = s

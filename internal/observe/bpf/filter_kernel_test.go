@@ -191,9 +191,9 @@ func TestFiltersByOwner(t *testing.T) {
 			}, nil,
 		},
 	} {
-		// One after the other: each source scans /proc for owners, and a dozen at once would only
-		// wait for each other.
+		// No more at once than there are processors: each source scans /proc for owners.
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			n := newNetwork(t, 0)
 			outer, inner := cgroupFolder(t)
 			s := &scene{n: n, outer: inodeOfFolder(t, outer), inner: inodeOfFolder(t, inner)}
