@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,18 +23,25 @@ const (
 
 // setCongestion sets the default congestion control of a namespace. Writing the name makes the
 // kernel load its module. Since Linux 5.15 a namespace accepts only congestion controls that
-// unprivileged users may use (tcp_set_default_congestion_control), so others are allowed during the
-// call.
-func setCongestion(namespace, name string) error {
+// unprivileged users may use (tcp_set_default_congestion_control), so others are allowed during
+// the call. While others load and unload congestion controls and namespaces, the kernel may say
+// once that an available one is missing (seen on Linux 6.18). So it is asked again.
+func setCongestion(namespace, name string) (err error) {
 	set := func() error { return In(namespace, func() error { return setSysctl(congestionSysctl, name) }) }
-	err := set()
-	if errors.Is(err, unix.EPERM) {
-		err = whileAllowed(name, set)
+	for range 10 {
+		if err = set(); errors.Is(err, unix.EPERM) {
+			err = whileAllowed(name, set)
+		}
+		if !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+		available, readErr := readSysctl(availablePath)
+		if readErr != nil || !slices.Contains(strings.Fields(available), name) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	if errors.Is(err, unix.ENOENT) {
-		return noCongestion(name)
-	}
-	return err
+	return noCongestion(name)
 }
 
 // noCongestion returns an error that lists the congestion controls of the kernel.
