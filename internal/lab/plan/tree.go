@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"airtide/internal/recording/trace"
 )
 
 // Limits of the input. An experiment usually has some hundred lines.
@@ -77,7 +79,7 @@ const wanted = "an experiment or a cell in YAML"
 // otherKind describes data that is no experiment and no cell; "" if it may be one.
 func otherKind(data []byte) string {
 	switch {
-	case bytes.HasPrefix(data, []byte("\x89ATR")):
+	case trace.IsRecording(data):
 		return "a recording (airtide info shows it)"
 	case bytes.IndexByte(data, 0) >= 0:
 		return "a binary file"

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"airtide/internal/recording/trace"
 	"airtide/internal/sys/file"
 )
 
@@ -35,7 +36,7 @@ func Read(path string) (*Result, error) {
 
 // Decode reads the content of a result.json. The name of the file is for messages.
 func Decode(file string, data []byte) (*Result, error) {
-	if bytes.HasPrefix(data, []byte("\x89ATR")) {
+	if trace.IsRecording(data) {
 		return nil, fmt.Errorf("%s: %w", file, ErrRecording)
 	}
 	var head struct {

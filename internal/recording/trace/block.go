@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -16,6 +17,9 @@ const (
 // marker starts every block, and therefore the file. Its bytes betray a transfer that changed line
 // ends or dropped the eighth bit, as PNG's signature does.
 const marker = "\x89ATR\r\n\x1a\n"
+
+// IsRecording reports whether data begins as a recording does.
+func IsRecording(data []byte) bool { return bytes.HasPrefix(data, []byte(marker[:4])) }
 
 // headerLen is the length of a block's header; the payload follows.
 const headerLen = 64

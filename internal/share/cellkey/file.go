@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"airtide/internal/sys/file"
 )
 
 // longestFile is more than a key with any space around it needs.
@@ -31,8 +32,7 @@ func Read(path string) (Key, error) {
 }
 
 func read(path string) (Key, error) {
-	// Without O_NONBLOCK a FIFO would wait for a writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := file.Open(path)
 	if err != nil {
 		return Key{}, bare(err)
 	}
