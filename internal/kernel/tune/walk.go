@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -16,20 +15,8 @@ import (
 	"airtide/internal/kernel/sockets/owner"
 )
 
-// namespaces returns the network namespaces with these inodes, or all of them without inodes. The
-// kernel gives its lists of mounts and processes in parts. While others come and go, a list may
-// miss one that stays. So a missing namespace is looked for again.
-func namespaces(inodes []uint32) (found []owner.NetNS, err error) {
-	for range 3 {
-		if found, err = namespacesNow(inodes); !errors.Is(err, owner.ErrNetNSGone) {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return found, err
-}
-
-func namespacesNow(inodes []uint32) ([]owner.NetNS, error) {
+// namespaces returns the network namespaces with these inodes, or all of them without inodes.
+func namespaces(inodes []uint32) ([]owner.NetNS, error) {
 	list, _, err := owner.ListNetNS()
 	if err != nil {
 		return nil, fmt.Errorf("listing network namespaces: %w", err)
