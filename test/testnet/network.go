@@ -1,20 +1,18 @@
 package testnet
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/leftover"
 	"airtide/internal/sys/namespace"
 )
 
@@ -45,14 +43,14 @@ var networks atomic.Uint32
 // New makes a network that lasts until the test ends.
 func New(tb testing.TB, o Options) *Network {
 	tb.Helper()
-	removeLeftovers()
+	leftover.Remove(namespaceFolder, namePrefix, leftover.Ended, namespace.Remove)
 	n := &Network{tb: tb, options: o}
-	number := networks.Add(1)
+	owner, number := leftover.Owner(os.Getpid()), networks.Add(1)
 	var err error
-	if n.Client, err = newHost(tb, fmt.Sprintf("%s%d-%d-client", namePrefix, os.Getpid(), number)); err != nil {
+	if n.Client, err = newHost(tb, fmt.Sprintf("%s%s-%d-client", namePrefix, owner, number)); err != nil {
 		tb.Fatal(err)
 	}
-	if n.Server, err = newHost(tb, fmt.Sprintf("%s%d-%d-server", namePrefix, os.Getpid(), number)); err != nil {
+	if n.Server, err = newHost(tb, fmt.Sprintf("%s%s-%d-server", namePrefix, owner, number)); err != nil {
 		tb.Fatal(err)
 	}
 	n.Client.V4, n.Server.V4 = netip.MustParseAddr("10.77.0.1"), netip.MustParseAddr("10.77.0.2")
@@ -92,23 +90,6 @@ func (n *Network) join() error {
 		}
 	}
 	return nil
-}
-
-// removeLeftovers removes the namespaces of test runs that died.
-func removeLeftovers() {
-	names, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, path := range names {
-		var pid int
-		if _, err := fmt.Sscanf(strings.TrimPrefix(filepath.Base(path), namePrefix), "%d-", &pid); err != nil {
-			continue
-		}
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = namespace.Remove(path)
-		}
-	}
 }
 
 func newHost(tb testing.TB, name string) (*Host, error) {

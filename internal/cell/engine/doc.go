@@ -12,8 +12,9 @@
 // does. A Server is a TUN device. An Outside interface, such as the TAP of a virtual machine, is
 // reached through a packet socket.
 //
-// Namespaces are named airtide-cell-PID-NAME with the engine's PID. The next engine removes the
-// namespaces of engines that were killed.
+// Namespaces are named airtide-cell-PID-NAME with the engine's PID, and outside of the first PID
+// namespace airtide-cell-PID.PIDNS-NAME. The next engine removes the namespaces of engines that were
+// killed.
 //
 // The program's main function hands over to the engine:
 //

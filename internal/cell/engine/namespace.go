@@ -25,7 +25,7 @@ const (
 )
 
 // namespaceName returns the name of a port's namespace, as used by `ip netns exec`.
-func namespaceName(pid int, port string) string { return fmt.Sprintf("%s%d-%s", namePrefix, pid, port) }
+func namespaceName(pid int, port string) string { return namePrefix + leftover.Owner(pid) + "-" + port }
 
 // RemoveLeftovers removes the namespaces of engines that were killed, with the devices in them.
 // Start does it too.

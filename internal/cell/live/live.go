@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airtide/internal/cell"
+	"airtide/internal/sys/leftover"
 )
 
 // folder has a socket for each running cell: cell-PID-NUMBER.sock.
@@ -127,7 +128,7 @@ func Find() ([]ID, error) {
 			filepath.Join(folder, e.Name()) != socket(id) {
 			continue
 		}
-		if errors.Is(unix.Kill(id.PID, 0), unix.ESRCH) {
+		if leftover.Ended(id.PID) && !answers(id) {
 			_ = os.Remove(socket(id))
 			continue
 		}
@@ -137,6 +138,17 @@ func Find() ([]ID, error) {
 		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Number, b.Number))
 	})
 	return ids, nil
+}
+
+// answers reports whether a process listens at the socket of a cell: in another PID namespace it
+// has another id.
+func answers(id ID) bool {
+	conn, err := net.DialTimeout("unix", socket(id), patience)
+	if err != nil {
+		return !errors.Is(err, unix.ECONNREFUSED)
+	}
+	_ = conn.Close()
+	return true
 }
 
 // Ask asks a running cell.

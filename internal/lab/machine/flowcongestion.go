@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -64,7 +63,7 @@ func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error)
 	}
 	// The kernel keeps groups that still contain processes.
 	leftover.Remove(groups.Mount(), congestionGroupPrefix, leftover.Ended, os.Remove)
-	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+strconv.Itoa(os.Getpid())+"-"+name)}
+	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+leftover.Owner(os.Getpid())+"-"+name)}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
 	}

@@ -30,7 +30,7 @@ var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+@=:-]+$`)
 
 func newContent() (*content, error) {
 	leftover.Remove(os.TempDir(), contentPrefix, leftover.Ended, os.RemoveAll)
-	root, err := os.MkdirTemp("", contentPrefix+strconv.Itoa(os.Getpid())+"-")
+	root, err := os.MkdirTemp("", contentPrefix+leftover.Owner(os.Getpid())+"-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for httpd: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -14,9 +13,11 @@ func TestOnlyFilesOfEndedProcessesAreRemoved(t *testing.T) {
 	if err := c.Run(); err != nil {
 		t.Fatal(err)
 	}
-	dead, alive := strconv.Itoa(c.Process.Pid), strconv.Itoa(os.Getpid())
+	dead, alive := Owner(c.Process.Pid), Owner(os.Getpid())
 	folder := filepath.Join(t.TempDir(), "[folder]*")
-	keep := []string{"a-" + alive, "a-" + alive + "-x", "a-0", "a--5", "a-x", "b-" + dead}
+	keep := []string{
+		"a-" + alive, "a-" + alive + "-x", "a-0", "a--5", "a-x", "a-" + dead + ".x", "b-" + dead,
+	}
 	for _, name := range append([]string{"a-" + dead, "a-" + dead + "-x"}, keep...) {
 		if err := os.MkdirAll(filepath.Join(folder, name, "content"), 0o755); err != nil {
 			t.Fatal(err)

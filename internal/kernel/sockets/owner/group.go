@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -33,7 +32,7 @@ func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
 	}
 	// The kernel keeps groups that still have processes.
 	leftover.Remove(parent, prefix, leftover.Ended, os.Remove)
-	g := &Group{path: filepath.Join(parent, prefix+strconv.Itoa(os.Getpid()))}
+	g := &Group{path: filepath.Join(parent, prefix+leftover.Owner(os.Getpid()))}
 	err := os.Mkdir(g.path, 0o755)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: run it as root, or in a cgroup that you may change", err)
