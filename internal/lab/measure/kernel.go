@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -23,15 +24,27 @@ import (
 // NaN.
 type Kernel map[plan.Quantity]float64
 
+// Faults are what is wrong with a recording.
+type Faults struct {
+	// Damage describes its gaps; empty if it is whole.
+	Damage string
+	// Window describes a congestion window that no congestion control sets; empty if there is none.
+	Window string
+}
+
+// maxWindow is the greatest window that the window scale allows (RFC 7323, 2^30 bytes), in segments
+// of the smallest usual size (RFC 9293, 536 bytes).
+const maxWindow = 1 << 30 / 536
+
 // ReadKernel reads the senders' connections from a recording, by its clock. The arguments from and
 // to and the results count from time zero in real time. A flow without a connection is missing in
-// the result; damage describes the gaps of the recording and is empty if it is whole.
+// the result.
 func ReadKernel(
 	path string, clock result.Clock, from, to time.Duration, senders []Sender,
-) (of map[string]Kernel, damage string, err error) {
+) (of map[string]Kernel, faults Faults, err error) {
 	r, err := trace.Open(path)
 	if err != nil {
-		return nil, "", err
+		return nil, faults, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	s := &scan{from: clock.At(from), to: clock.At(to), of: map[tcp.FlowID]*connection{}}
@@ -40,10 +53,14 @@ func ReadKernel(
 		tcp.BusyUs, tcp.RwndLimitedUs, tcp.SndbufLimitedUs,
 	}
 	if err := r.Scan(context.Background(), trace.ScanOptions{Fields: fields, ToNs: s.to}, s); err != nil {
-		return nil, "", err
+		return nil, faults, err
 	}
 	if d := r.Damage(); !d.Whole() {
-		damage = d.String()
+		faults.Damage = d.String()
+	}
+	if s.window > maxWindow {
+		faults.Window = fmt.Sprintf("a congestion window has %d packets, more than TCP ever needs (%d): "+
+			"the kernel left out a call of a congestion control", s.window, maxWindow)
 	}
 	of = map[string]Kernel{}
 	for _, sender := range senders {
@@ -54,7 +71,7 @@ func ReadKernel(
 			}
 		}
 	}
-	return of, damage, nil
+	return of, faults, nil
 }
 
 // times lists the quantities whose values are times.
@@ -78,6 +95,7 @@ type scan struct {
 	tcp.Discard
 	from, to int64
 	of       map[tcp.FlowID]*connection
+	window   int64 // the greatest of all, in packets
 }
 
 func (s *scan) connection(id tcp.FlowID) *connection {
@@ -102,6 +120,7 @@ func (s *scan) Samples(b *tcp.Batch) error {
 		if rtt := b.At(tcp.RttUs, i); rtt != tcp.Absent && !before {
 			c.rtts.Add(rtt)
 		}
+		s.window = max(s.window, b.At(tcp.CwndPackets, i))
 		c.cwnd.add(at, b.At(tcp.CwndPackets, i))
 		c.state.add(at, b.At(tcp.CAStateField, i))
 		c.cubicK.add(at, b.At(tcp.CubicKMs, i))

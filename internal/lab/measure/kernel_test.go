@@ -89,9 +89,9 @@ func (r *recorded) event(id tcp.FlowID, ms float64, kind tcp.EventKind, code tcp
 
 func read(t *testing.T, path string, s Sender) (Kernel, bool) {
 	t.Helper()
-	of, damage, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s})
-	if err != nil || damage != "" {
-		t.Fatalf("reading: %v %s", err, damage)
+	of, faults, err := ReadKernel(path, result.Clock{ZeroNs: zeroNs, Ratio: 1}, time.Second, 3*time.Second, []Sender{s})
+	if err != nil || faults != (Faults{}) {
+		t.Fatalf("reading: %v %v", err, faults)
 	}
 	k, ok := of[s.Flow]
 	return k, ok
@@ -103,6 +103,22 @@ func holds(t *testing.T, k, want Kernel) {
 	for q, w := range want {
 		if got, ok := k[q]; !ok || math.IsNaN(got) != math.IsNaN(w) || math.Abs(got-w) > 1e-9 {
 			t.Errorf("%s is %g, want %g", q, got, w)
+		}
+	}
+}
+
+// A kernel that leaves out a call of ssthresh takes what stands in the register for its result.
+func TestAnImpossibleWindowIsAFault(t *testing.T) {
+	for window, broken := range map[int64]bool{100_000: false, 26_406_492: true} {
+		path := record(t, func(r *recorded) {
+			r.flow(1, 40000, 5201)
+			r.sample(1, 500, 1000, 90_000, window)
+			r.sample(1, 1500, 2000, 10_000, 10)
+		})
+		clock := result.Clock{ZeroNs: zeroNs, Ratio: 1}
+		_, faults, err := ReadKernel(path, clock, time.Second, 3*time.Second, nil)
+		if err != nil || (faults.Window != "") != broken || faults.Damage != "" {
+			t.Errorf("a window of %d packets: faults %+v, %v", window, faults, err)
 		}
 	}
 }

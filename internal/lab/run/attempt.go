@@ -52,6 +52,8 @@ type attempt struct {
 
 	sampler  *cellSampler
 	counters *tcpCounters
+	// disturbed is set if the computer disturbed the run, so that a further attempt may succeed.
+	disturbed bool
 }
 
 func newAttempt(
@@ -111,8 +113,8 @@ func (a *attempt) try(ctx context.Context) (*result.Result, error) {
 	if err = a.summarise(ctx); err == nil && !a.result.Valid {
 		err = errors.New(a.result.Problems[0])
 	}
-	if err != nil && (late(a.sampler.to) || a.sampler.readLate(time.Duration(a.setup.Duration)) != "") {
-		err = &LateError{err}
+	if err != nil && a.disturbed {
+		err = &DisturbedError{err}
 	}
 	return a.result, err
 }
@@ -248,7 +250,9 @@ func (a *attempt) summarise(ctx context.Context) error {
 		}
 	}
 	r.Problems = append(r.Problems, emulatorProblems(a.sampler.to, r.StolenPercent)...)
+	a.disturbed = late(a.sampler.to)
 	if problem := a.sampler.readLate(time.Duration(a.setup.Duration)); problem != "" {
+		a.disturbed = true
 		r.Problems = append(r.Problems, problem)
 	}
 	m := measure.Run{
@@ -284,7 +288,7 @@ func (a *attempt) readRecordings(m *measure.Run) error {
 
 // readRecording reads one recording and adds the flows that its machines send.
 func (a *attempt) readRecording(m *measure.Run, file result.File, loss string, machines ...string) error {
-	kernel, damage, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(a.result.ZeroNs),
+	kernel, faults, err := measure.ReadKernel(filepath.Join(a.dir, file.Name), file.ClockFrom(a.result.ZeroNs),
 		time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration), measure.Senders(a.setup, a.result, machines...))
 	if err != nil {
 		return fmt.Errorf("reading the recording: %w", err)
@@ -292,7 +296,11 @@ func (a *attempt) readRecording(m *measure.Run, file result.File, loss string, m
 	for flow, k := range kernel {
 		m.Kernel[flow] = k
 	}
-	for _, warning := range []string{loss, damage} {
+	if faults.Window != "" {
+		a.disturbed = true
+		a.result.Problems = append(a.result.Problems, faults.Window)
+	}
+	for _, warning := range []string{loss, faults.Damage} {
 		if warning != "" {
 			a.warn(warning)
 		}

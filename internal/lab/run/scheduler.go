@@ -25,15 +25,15 @@ const (
 )
 
 // try makes one attempt of a run, with its files in dir. A result without an error is valid.
-// *LateError requests another attempt. The result of a failed attempt is kept if it is not nil.
+// *DisturbedError requests another attempt. The result of a failed attempt is kept if it is not nil.
 type try func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error)
 
-// LateError is the error of an attempt with a late emulator. A further attempt may succeed.
-type LateError struct{ Err error }
+// DisturbedError is the error of an attempt that the computer disturbed. A further one may succeed.
+type DisturbedError struct{ Err error }
 
-func (e *LateError) Error() string { return e.Err.Error() }
+func (e *DisturbedError) Error() string { return e.Err.Error() }
 
-func (e *LateError) Unwrap() error { return e.Err }
+func (e *DisturbedError) Unwrap() error { return e.Err }
 
 // scheduler gives the missing runs of one result to workers.
 type scheduler struct {
@@ -167,7 +167,7 @@ func (s *scheduler) runUntilValid(ctx context.Context, p *progress) error {
 		if failErr := attempt.Fail(err.Error(), r); failErr != nil {
 			return errors.Join(err, failErr)
 		}
-		if _, late := errors.AsType[*LateError](err); !late || n == attempts {
+		if _, disturbed := errors.AsType[*DisturbedError](err); !disturbed || n == attempts {
 			return err
 		}
 		s.Notice(fmt.Sprintf("run %s: %v; repeating it", p.run.ID, err))

@@ -118,7 +118,7 @@ func TestALateRunIsRepeated(t *testing.T) {
 		var notices []string
 		f := &fakeRuns{fail: func(_ plan.Run, n int) error {
 			if n <= c.late {
-				return &LateError{errors.New("the emulator fell behind")}
+				return &DisturbedError{errors.New("the emulator fell behind")}
 			}
 			return nil
 		}}
