@@ -1,7 +1,7 @@
 // Package leftover removes what killed processes could not remove. Such files are named by a prefix
-// and their owner: PREFIX1234 or PREFIX1234-more. Outside of the first PID namespace, the name has
-// that namespace, too: PREFIX1234.4026532567-more. There a process that lives may have the id of one
-// that is gone elsewhere, or the other way round.
+// and their owner: PREFIX1234 or PREFIX1234-more. Outside of the first PID namespace the name has
+// that namespace, too: PREFIX1234.4026532567-more. In another PID namespace, the id may be that of
+// another process, or of none.
 package leftover
 
 import (
