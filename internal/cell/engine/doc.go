@@ -13,8 +13,7 @@
 // reached through a packet socket.
 //
 // Namespaces are named airtide-cell-PID-NAME with the engine's PID, and outside of the first PID
-// namespace airtide-cell-PID.PIDNS-NAME. The next engine removes the namespaces of engines that were
-// killed.
+// namespace airtide-cell-PID.PIDNS-NAME. The next engine removes the namespaces of killed engines.
 //
 // The program's main function hands over to the engine:
 //

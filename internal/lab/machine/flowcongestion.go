@@ -63,7 +63,8 @@ func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error)
 	}
 	// The kernel keeps groups that still contain processes.
 	leftover.Remove(groups.Mount(), congestionGroupPrefix, leftover.Ended, os.Remove)
-	g = &CongestionGroup{path: filepath.Join(groups.Mount(), congestionGroupPrefix+leftover.Owner(os.Getpid())+"-"+name)}
+	folder := congestionGroupPrefix + leftover.Owner(os.Getpid()) + "-" + name
+	g = &CongestionGroup{path: filepath.Join(groups.Mount(), folder)}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, fmt.Errorf("making a cgroup: %w", err)
 	}

@@ -338,8 +338,8 @@ func TestALateEngineMakesAnAttemptLate(t *testing.T) {
 	a := newAttempt(p, p.Runs[0], t.TempDir(), &computer{tool: o.Tool}, time.Nanosecond, &progress{scheduler: s})
 	s.AtOnce = 1
 	r, err := a.try(t.Context())
-	if _, disturbed := errors.AsType[*DisturbedError](err); !disturbed || !strings.Contains(err.Error(), "fell behind") || r == nil ||
-		r.Valid {
+	_, disturbed := errors.AsType[*DisturbedError](err)
+	if !disturbed || !strings.Contains(err.Error(), "fell behind") || r == nil || r.Valid {
 		t.Errorf("result %+v, error %v", r, err)
 	}
 }

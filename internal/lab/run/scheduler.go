@@ -25,7 +25,7 @@ const (
 )
 
 // try makes one attempt of a run, with its files in dir. A result without an error is valid.
-// *DisturbedError requests another attempt. The result of a failed attempt is kept if it is not nil.
+// *DisturbedError requests another attempt. A result of a failed attempt is kept.
 type try func(ctx context.Context, run plan.Run, dir string, p *progress) (*result.Result, error)
 
 // DisturbedError is the error of an attempt that the computer disturbed. A further one may succeed.
