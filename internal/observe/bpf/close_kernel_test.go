@@ -222,6 +222,9 @@ func TestAttemptsThatFail(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := int(counters(t, n.Client)["TCPSynRetrans"] - before)
+			obs.await(10*time.Second, "the end", func(r *recording) bool {
+				return len(ofKind(r.events[1], tcp.EventClose)) > 0
+			})
 			time.Sleep(50 * time.Millisecond)
 			obs.check(func(t *testing.T, r *recording) {
 				if len(r.flows) != 1 {
