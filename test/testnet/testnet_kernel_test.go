@@ -7,12 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/leftover"
 )
 
 func TestFaultsHitExactlyTheSegmentsThatTheyAreToldTo(t *testing.T) {
@@ -184,7 +185,7 @@ func TestNamespacesOfDeadRunsAreRemoved(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	name := namePrefix + strconv.Itoa(gone.Process.Pid) + "-1-client"
+	name := namePrefix + leftover.Owner(gone.Process.Pid) + "-1-client"
 	host, err := newHost(t, name)
 	if err != nil {
 		t.Fatal(err)

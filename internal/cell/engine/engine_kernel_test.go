@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"airtide/internal/sys/leftover"
 )
 
 func start(tb testing.TB, c Config) *Engine {
@@ -45,7 +47,7 @@ func status(tb testing.TB, e *Engine) *Status {
 // leftOf lists the namespaces of an engine.
 func leftOf(tb testing.TB, pid int) []string {
 	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+strconv.Itoa(pid)+"-*"))
+	names, err := filepath.Glob(filepath.Join(namespaceFolder, namePrefix+leftover.Owner(pid)+"-*"))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/leftover"
 	"airtide/test/testnet"
 )
 
@@ -306,7 +307,7 @@ func TestNothingIsLeftWhenThisProcessIsKilled(t *testing.T) {
 		return len(processesIn(t, n.Client)) == 0 && len(processesIn(t, n.Server)) == 0
 	})
 	// The next session removes its folder.
-	folders := filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(child.Process.Pid)+"-*")
+	folders := filepath.Join(os.TempDir(), contentPrefix+leftover.Owner(child.Process.Pid)+"-*")
 	if left, _ := filepath.Glob(folders); len(left) != 1 {
 		t.Errorf("folders of the killed process: %v, want one", left)
 	}

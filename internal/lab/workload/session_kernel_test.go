@@ -15,6 +15,7 @@ import (
 
 	"airtide/internal/lab/machine"
 	"airtide/internal/lab/plan"
+	"airtide/internal/sys/leftover"
 	"airtide/test/testnet"
 )
 
@@ -102,7 +103,7 @@ func nothingLeft(t *testing.T, n *testnet.Network) {
 		}
 	}
 	if left, _ := filepath.Glob(
-		filepath.Join(os.TempDir(), contentPrefix+strconv.Itoa(os.Getpid())+"-*"),
+		filepath.Join(os.TempDir(), contentPrefix+leftover.Owner(os.Getpid())+"-*"),
 	); len(left) > 0 {
 		t.Errorf("still there: %v", left)
 	}

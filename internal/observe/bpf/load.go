@@ -18,6 +18,7 @@ import (
 	"airtide/internal/kernel/sockets/bpffilter"
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/sys/clock"
+	"airtide/internal/sys/pidns"
 )
 
 // Attach says by which program type the hooks are attached.
@@ -413,23 +414,16 @@ func allocatesInHooks(types *btf.Spec) bool {
 	return types.TypeByName("bpf_mem_alloc", &allocator) == nil
 }
 
-// initialPIDNamespace is its number in every kernel (PROC_PID_INIT_INO of include/linux/proc_ns.h).
-const initialPIDNamespace = 0xeffffffc
-
 // nameNamespace tells the programs in which PID namespace this process is, so that processes have
 // the ids that it and its user know: in a container those of the container.
 func nameNamespace(constants map[string]any) error {
-	const file = "/proc/self/ns/pid"
-	var s unix.Stat_t
-	if err := unix.Stat(file, &s); err != nil {
-		return fmt.Errorf("finding the own PID namespace by %s (is /proc mounted?): %w", file, err)
-	}
-	if s.Ino == initialPIDNamespace {
-		return nil
+	inode, device, err := pidns.Self()
+	if err != nil || inode == pidns.First {
+		return err
 	}
 	// as the kernel writes it inside (MKDEV)
-	constants["pidns_dev"] = uint64(unix.Major(s.Dev))<<20 | uint64(unix.Minor(s.Dev))
-	constants["pidns_ino"] = s.Ino
+	constants["pidns_dev"] = uint64(unix.Major(device))<<20 | uint64(unix.Minor(device))
+	constants["pidns_ino"] = inode
 	return nil
 }
 

@@ -13,14 +13,13 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-)
 
-// firstPIDNamespace is PROC_PID_INIT_INO (include/linux/proc_ns.h).
-const firstPIDNamespace = 0xeffffffc
+	"airtide/internal/sys/pidns"
+)
 
 // Owner is what stands behind the prefix in the names of a process of this PID namespace.
 func Owner(pid int) string {
-	if ns, _ := pidNamespace("self"); ns != firstPIDNamespace {
+	if ns, _, _ := pidns.Self(); ns != pidns.First {
 		return fmt.Sprintf("%d.%d", pid, ns)
 	}
 	return strconv.Itoa(pid)
@@ -33,7 +32,7 @@ func Remove(folder, prefix string, gone func(pid int) bool, remove func(path str
 	if err != nil {
 		return
 	}
-	self, err := pidNamespace("self")
+	self, _, err := pidns.Self()
 	if err != nil {
 		return
 	}
@@ -46,7 +45,7 @@ func Remove(folder, prefix string, gone func(pid int) bool, remove func(path str
 		if !ok {
 			continue
 		}
-		if ns == self && gone(pid) || ns != self && self == firstPIDNamespace && empty(ns) {
+		if ns == self && gone(pid) || ns != self && self == pidns.First && pidns.Empty(ns) {
 			_ = remove(filepath.Join(folder, e.Name()))
 		}
 	}
@@ -64,44 +63,8 @@ func parseOwner(name string) (pid int, ns uint64, ok bool) {
 		return 0, 0, false
 	}
 	if !inner {
-		return pid, firstPIDNamespace, true
+		return pid, pidns.First, true
 	}
 	ns, err = strconv.ParseUint(namespace, 10, 32)
 	return pid, ns, err == nil
-}
-
-// pidNamespace is the inode of the PID namespace of a process.
-func pidNamespace(pid string) (uint64, error) {
-	var st unix.Stat_t
-	err := unix.Stat(filepath.Join("/proc", pid, "ns", "pid"), &st)
-	return st.Ino, err
-}
-
-// empty reports whether surely no process lives in a PID namespace, seen from the first one.
-func empty(ns uint64) bool {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-		one, err := pidNamespace(e.Name())
-		if err == nil && one == ns || errors.Is(err, unix.EACCES) && !hasOneID(e.Name()) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasOneID reports whether a process has no id in a PID namespace below this one (proc(5), NSpid).
-func hasOneID(pid string) bool {
-	text, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
-	if err != nil {
-		return false
-	}
-	_, ids, found := strings.Cut(string(text), "\nNSpid:")
-	ids, _, _ = strings.Cut(ids, "\n")
-	return found && len(strings.Fields(ids)) == 1
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"airtide/internal/sys/pidns"
 	"airtide/test/need"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 func TestFilesOfOtherPIDNamespacesStay(t *testing.T) {
 	need.Root(t)
 	folder := t.TempDir()
-	own := filepath.Join(folder, "a-"+strconv.Itoa(os.Getppid()))
+	own := filepath.Join(folder, "a-"+Owner(os.Getppid()))
 	if err := os.WriteFile(own, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestFilesOfOtherPIDNamespacesStay(t *testing.T) {
 		t.Fatalf("files of the process inside: %v, %v", inner, err)
 	}
 	// It may live as long as its namespace has a process.
-	ns, err := pidNamespace("self")
+	ns, _, err := pidns.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestFilesOfOtherPIDNamespacesStay(t *testing.T) {
 	}
 	Remove(folder, "a-", Ended, os.Remove)
 	// Only the first PID namespace sees that another one is gone.
-	if _, err := os.Stat(inner[0]); os.IsNotExist(err) != (ns == firstPIDNamespace) {
+	if _, err := os.Stat(inner[0]); os.IsNotExist(err) != (ns == pidns.First) {
 		t.Errorf("the file of a PID namespace that is gone: %v", err)
 	}
 	if _, err := os.Stat(kept); err != nil {
