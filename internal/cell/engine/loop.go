@@ -150,8 +150,17 @@ func (l *loop) wait() {
 	for i := range n {
 		if fd := l.events[i].Fd; fd >= 0 {
 			l.receive(l.ports[fd])
+		} else {
+			l.silence()
 		}
 	}
+}
+
+// silence makes the bell wait for the next order. The order that it rang for may have been executed
+// before: a bell that rings on would keep the loop from sleeping.
+func (l *loop) silence() {
+	var count [8]byte
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(l.bell), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
 }
 
 // sleep waits for a port, at most for the given time. It uses a system call that the runtime knows,
@@ -224,8 +233,6 @@ func (l *loop) execute() bool {
 	if order == orderNone {
 		return true
 	}
-	var count [8]byte
-	_, _ = unix.Read(l.bell, count[:]) // it is only there to wake the loop
 	switch order {
 	case orderCopy:
 		l.copied.take(l)
@@ -275,11 +282,16 @@ func (l *loop) cpuNs() int64 {
 // if the loop has ended.
 func (l *loop) command(order int32) bool {
 	l.order.Store(order)
+	l.ring()
+	_, ok := <-l.done
+	return ok
+}
+
+// ring wakes the loop.
+func (l *loop) ring() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
 	_, _ = unix.Write(l.bell, one[:])
-	_, ok := <-l.done
-	return ok
 }
 
 // callbacks returns the functions that the world may call.

@@ -178,6 +178,20 @@ func TestTheLoopDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// An order can be executed before its bell has rung. Then the bell wakes the loop once, not for
+// ever.
+func TestABellOfAnExecutedOrderWakesTheLoopOnce(t *testing.T) {
+	for _, withoutPwait2 := range []bool{false, true} {
+		b := newBench(t, false, lineConfig{})
+		b.withoutPwait2 = withoutPwait2
+		b.ring()
+		b.wait()
+		if n, errno := b.sleep(0); n != 0 || errno != 0 {
+			t.Errorf("without epoll_pwait2 %t: %d descriptors are still ready: %v", withoutPwait2, n, errno)
+		}
+	}
+}
+
 func TestACopyForStatusDoesNotAllocate(t *testing.T) {
 	b := newBench(t, false, lineConfig{})
 	b.copied.counts = make([]PortCounts, len(b.ports))
