@@ -42,9 +42,10 @@ func TestPacketsOfIncompleteCaptures(t *testing.T) {
 			upOnly = append(upOnly, s)
 		}
 	}
-	steps, cut, headless := packets(whole), packets(whole), packets(whole)
-	for i := range steps {
-		steps[i].TimeNs -= int64(i/6) * 3600e9
+	back, forward, cut, headless := packets(whole), packets(whole), packets(whole), packets(whole)
+	for i := range back {
+		back[i].TimeNs -= int64(i/6) * 3600e9
+		forward[i].TimeNs += int64(i/6) * 366 * 24 * 3600e9
 		for _, p := range []*capture.Packet{&cut[i], &headless[i]} {
 			p.Length = len(p.Data)
 		}
@@ -70,7 +71,8 @@ func TestPacketsOfIncompleteCaptures(t *testing.T) {
 		"whole":               {packets(whole), "", "full", "fin", 2000, 4, 0, 0},
 		"cut to headers":      {cut, "", "full", "fin", 2000, 4, 0, 0},
 		"cut inside headers":  {headless, "10 packets were captured with too few bytes", "", "", 0, 0, 0, 0},
-		"clock steps back":    {steps, "1 packets have an earlier time", "full", "fin", 2000, 3, 1, 0},
+		"clock steps forward": {forward, "", "full", "fin", 2000, 4, 0, 0},
+		"clock steps back":    {back, "1 packets have an earlier time", "full", "fin", 2000, 3, 1, 0},
 		"from the middle":     {packets(whole[3:]), "", "none", "fin", 2000, 3, 0, 0},
 		"one direction only":  {packets(upOnly), "", "partial", "half_closed", 2000, 0, 0, 0},
 		"IP fragments":        {fragments, "4 packets are IP fragments", "full", "fin", 2000, 4, 0, 4},

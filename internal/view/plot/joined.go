@@ -15,13 +15,7 @@ import (
 func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options) error {
 	zero, last := 0.0, float64(max(1, j.LastNs-j.FirstNs))
 	line := func(name string, style figure.Style, from []join.Point) figure.Series {
-		var kept points
-		for _, p := range from {
-			if p.TimeNs >= j.FirstNs && p.TimeNs <= j.LastNs {
-				kept.add(float64(p.TimeNs-j.FirstNs), float64(p.Value))
-			}
-		}
-		return figure.Series{Name: name, Kind: figure.Step, Style: style, Data: kept.Values}
+		return figure.Series{Name: name, Kind: figure.Step, Style: style, Data: during(j, from)}
 	}
 	f := &figure.Figure{
 		Title: fmt.Sprintf("%s > %s", tcp.Endpoint(j.Local), tcp.Endpoint(j.Remote)),
@@ -39,4 +33,17 @@ func DrawJoined(w io.Writer, format string, j *join.Connection, o figure.Options
 		},
 	}}}}
 	return f.Write(w, format, o)
+}
+
+// during returns the points of a connection's time, in ns since its first packet. The last value
+// from before that packet holds at it.
+func during(j *join.Connection, from []join.Point) []figure.Sample {
+	var kept points
+	for i, p := range from {
+		held := i+1 == len(from) || from[i+1].TimeNs > j.FirstNs
+		if held && p.TimeNs <= j.LastNs {
+			kept.add(float64(max(0, p.TimeNs-j.FirstNs)), float64(p.Value))
+		}
+	}
+	return kept.Values
 }
