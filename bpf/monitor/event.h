@@ -24,7 +24,7 @@ static __always_inline u32 in_flight(struct tcp_sock *tp)
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
-/* P4's error code of an event. */
+/* Error code of an event (Matsuno et al. 2021). */
 static __always_inline u8 code_of(u8 kind)
 {
 	switch (kind) {

@@ -171,7 +171,8 @@ func BenchmarkPacing(t *testing.B) {
 	}
 }
 
-// P3's open question: an app that sends 1 MB many times, at the RTTs of the Internet.
+// An open question of Onozato et al. 2019: an app that sends 1 MB many times, at the RTTs of the
+// Internet.
 func BenchmarkInternetRTT(t *testing.B) {
 	k, _ := loaded(t)
 	insertModules(t)

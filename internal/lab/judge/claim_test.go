@@ -13,7 +13,7 @@ var vocabulary = Vocabulary{
 	Axes:         map[string][]string{"protocol": {"tcp", "udp"}, "rtt": {"0 ms", "16 ms", "512 ms"}},
 }
 
-// figureEight has runs like P1's figure 8: TCP falls with the RTT, UDP does not.
+// figureEight has runs like figure 8 of Miki et al. 2010: TCP falls with the RTT, UDP does not.
 func figureEight(repeats int) []Run {
 	rng := rand.New(rand.NewPCG(8, 8))
 	var runs []Run

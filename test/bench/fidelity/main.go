@@ -69,7 +69,7 @@ func (f *fidelity) parts() []part {
 			udpHeader, strings.Repeat("|---", strings.Count(udpHeader, "|")-1)+"|")},
 		{"seed", "The same seed gives the same run", passes("./internal/cell/...", "SameSeed")},
 		{"delay", "Added delay, real packets", f.delay},
-		{"papers", "P2 table 3 and P1 figure 7, real TCP and UDP", f.papers},
+		{"papers", "Osugi et al. 2012, table 3, Miki et al. 2010, figure 7, real TCP and UDP", f.papers},
 		{"tcp", "The kernel's TCP through the engine", f.tcp},
 	}
 }

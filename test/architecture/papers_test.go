@@ -1,0 +1,26 @@
+package architecture
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// paperCode is a short code of a paper. Names of experiments such as p4-fig8 are no codes.
+var paperCode = regexp.MustCompile(`\bP[1-5]\b`)
+
+// The short codes of the papers are for experiments/papers and docs/papers.md.
+func TestSourcesNamePapersInWords(t *testing.T) {
+	for _, path := range sources(t) {
+		if path == "CHANGELOG.md" || path == "docs/papers.md" || strings.HasPrefix(path, "experiments/papers/") {
+			continue
+		}
+		for i, line := range bytes.Split(readFile(t, filepath.Join(root, path)), []byte("\n")) {
+			if code := paperCode.Find(line); code != nil {
+				t.Errorf("%s:%d names a paper by its code %s", path, i+1, code)
+			}
+		}
+	}
+}
