@@ -309,6 +309,9 @@ func (c *checker) cell() {
 			"cell.txop_limit", cell.TXOPLimit.String(), "some milliseconds at most (802.11's field ends at 32 ms)",
 		)
 	}
+	if cell.ShortestSleep > Duration(time.Millisecond) {
+		c.problem("cell.shortest_sleep", cell.ShortestSleep.String(), "1 ms at most")
+	}
 	for i, r := range cell.BasicRates {
 		c.ofBOrG(fmt.Sprintf("cell.basic_rates.%d", i), r)
 	}

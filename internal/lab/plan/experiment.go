@@ -152,7 +152,8 @@ type Cell struct {
 
 	Contention Contention `json:"contention,omitzero" jsonschema:"Choice of contention windows: standard (default), or blade: one window for all that follows the load of the medium, a reconstruction of BLADE."`
 
-	SuperPackets SuperPackets `json:"super_packets,omitzero" jsonschema:"Super-packets between engine and kernel, for high rates: none (default), senders (the same packets cross the cell), or both (receivers get packets that leave together as one, and acknowledge them once)."`
+	SuperPackets  SuperPackets `json:"super_packets,omitzero" jsonschema:"Super-packets between engine and kernel, for high rates: none (default), senders (the same packets cross the cell), or both (receivers get packets that leave together as one, and acknowledge them once)."`
+	ShortestSleep Duration     `json:"shortest_sleep,omitzero" jsonschema:"Shortest sleep of the engine, 1 ms at most: packets enter and leave together, late by as much, with fewer wake-ups. For long round-trip times and many runs at once. Default 0."`
 }
 
 // Contention is the rule for contention windows.

@@ -107,6 +107,10 @@ func TestProblemsNamePlaceFoundAndExpected(t *testing.T) {
 			`cell.basic_rates.1: found "7 Mbit/s", expected a rate of 802.11b or g`,
 		},
 		{
+			"long sleep", "retry_limit: 4", "shortest_sleep: 2 ms",
+			`cell.shortest_sleep: found 2 ms, expected 1 ms at most`,
+		},
+		{
 			"beacons too often", "retry_limit: 4", "beacons: {every: 10 us}",
 			`cell.beacons.every: found 10 us, expected 1 ms to 100 s, such as 102.4 ms`,
 		},

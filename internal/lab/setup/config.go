@@ -2,6 +2,8 @@
 package setup
 
 import (
+	"time"
+
 	"airtide/internal/cell"
 	"airtide/internal/cell/medium"
 	"airtide/internal/cell/path"
@@ -21,7 +23,7 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 			Aggregation: aggregation(s.Cell.AP.Aggregation), AckThinning: s.Cell.AP.AckThinning,
 			WindowSharing: s.Cell.AP.WindowSharing, Access: access(s.Cell.AP.Access),
 		},
-		Engine: superPackets(s.Cell.SuperPackets),
+		Engine: engineOptions(s.Cell),
 	}
 	c.Beacons = medium.Beacons{
 		IntervalNs: int64(s.Cell.Beacons.Every), Bytes: int(s.Cell.Beacons.Size), Kbps: int(s.Cell.Beacons.Rate / 1000),
@@ -63,10 +65,12 @@ func outside(f *plan.CellFile, name string) *cell.Outside {
 	return &cell.Outside{Interface: o.Interface, Addresses: o.Addresses, Gateway: o.Gateway, Via: o.Via}
 }
 
-// superPackets returns the options to split and join packets in the engine.
-func superPackets(s plan.SuperPackets) cell.EngineOptions {
+// engineOptions returns the options of the engine.
+func engineOptions(c plan.Cell) cell.EngineOptions {
+	s := c.SuperPackets
 	return cell.EngineOptions{
-		Supers: s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth, Coalesce: s == plan.SuperPacketsBoth,
+		Supers:   s == plan.SuperPacketsSenders || s == plan.SuperPacketsBoth,
+		Coalesce: s == plan.SuperPacketsBoth, Quantum: time.Duration(c.ShortestSleep),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"airtide/experiments"
 	"airtide/internal/cell"
@@ -172,10 +173,11 @@ func TestNothingOfAFileIsLostOnTheWayToTheCell(t *testing.T) {
 	}
 }
 
-func TestSuperPacketsReachTheEngine(t *testing.T) {
+func TestOptionsReachTheEngine(t *testing.T) {
 	const file = "terminals: {a: {link: ethernet}}\nservers: {b: {}}\ncell: {super_packets: %s}"
 	for value, want := range map[string]cell.EngineOptions{
 		"none": {}, "senders": {Supers: true}, "both": {Supers: true, Coalesce: true},
+		"none, shortest_sleep: 1 ms": {Quantum: time.Millisecond},
 	} {
 		f, err := plan.ReadCell("cell.yaml", fmt.Appendf(nil, file, value))
 		if err != nil {
