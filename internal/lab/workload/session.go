@@ -26,7 +26,7 @@ type Options struct {
 	// s.
 	ConnectTimeout time.Duration
 	// Grace limits the time of a program after its stop, and the start of a server; the default is
-	// 10 s.
+	// 30 s: through a queue of seconds, the end of a connection takes several of them.
 	Grace time.Duration
 }
 
@@ -38,7 +38,7 @@ func (o *Options) setDefaults() {
 		o.ConnectTimeout = 10 * time.Second
 	}
 	if o.Grace == 0 {
-		o.Grace = 10 * time.Second
+		o.Grace = 30 * time.Second
 	}
 }
 
