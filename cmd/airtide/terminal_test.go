@@ -59,7 +59,11 @@ func TestOutputFitsTheTerminal(t *testing.T) {
 		{"packets", lossyCapture, "--connection", "2"},
 		{"lab", "show", resultOf(t, [2]float64{18, 18.1})},
 	} {
-		for _, columns := range terminalWidths {
+		widths := terminalWidths
+		if testing.Short() {
+			widths = widths[:1]
+		}
+		for _, columns := range widths {
 			shown, status := onTerminal(t, columns, nil, args...)
 			if status > statusMisuse || shown == "" {
 				t.Errorf("airtide %s: status %d:\n%s", strings.Join(args, " "), status, shown)

@@ -60,6 +60,9 @@ func TestScenarios(t *testing.T) {
 			t.Errorf("the same scenario gives another result: %+v", again)
 		}
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("unlike downloads", func(t *testing.T) {
 		s := Scenario{Seed: 1, Delay: time.Millisecond, Stations: stations(t, 866.7, 65, 65)}
 		for i := range s.Stations {

@@ -66,6 +66,9 @@ func TestSharesConverge(t *testing.T) {
 		{32, 15 * time.Second, 0},
 		{128, 90 * time.Second, 2 * time.Second},
 	} {
+		if testing.Short() && c.terminals > 32 {
+			continue
+		}
 		t.Run(fmt.Sprint(c.terminals), func(t *testing.T) {
 			cell := queues(t, c.terminals, func(config *Config) { config.StepEvery = c.decide })
 			at := cell.converge(t, 1, time.Second, c.limit)

@@ -217,7 +217,11 @@ func checkBounds(t *testing.T, in control.Inputs, out control.Outputs, own bool)
 
 func TestBounds(t *testing.T) {
 	probes, inCells := map[message.ProbeKind]int{}, map[message.ProbeKind]int{}
-	for seed := range uint64(200) {
+	walks, cells := uint64(200), uint64(12)
+	if testing.Short() {
+		walks, cells = 20, 2
+	}
+	for seed := range walks {
 		walk, config := scenario.NewWalk(seed, 0)
 		if config.Policy == control.EqualCapPolicy {
 			continue // it has no probes
@@ -237,7 +241,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	for seed := range uint64(12) {
+	for seed := range cells {
 		runCell(t, seed, 20*time.Second, func(_ int, _ control.Config) func(
 			time.Duration, control.Inputs, control.Outputs,
 		) {

@@ -139,7 +139,10 @@ func TestAllTerminalsFindEachOtherDespiteLoss(t *testing.T) {
 		{200, 0.3, 60},
 	} {
 		seeds := uint64(10)
-		if c.terminals > 100 {
+		switch many := c.terminals > 100; {
+		case many && testing.Short():
+			continue
+		case many || testing.Short():
 			seeds = 1
 		}
 		for seed := range seeds {

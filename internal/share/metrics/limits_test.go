@@ -61,6 +61,9 @@ func serveCounting(t *testing.T, failures int32) (*Server, *countingListener) {
 
 // TestIdleConnectionsAreFewAndEnd: with any number of them the agent would run out of descriptors.
 func TestIdleConnectionsAreFewAndEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits ten seconds")
+	}
 	s, l := serveCounting(t, 0)
 	for range 2 * maxConnections {
 		conn, err := net.Dial("tcp", s.Address().String())
