@@ -174,6 +174,7 @@ func NewController(o Options) *Controller {
 	}
 	c.queue = c.options.MinQueue
 	c.wire.noDelay, c.wire.noDecay = o.off(WireDelay), o.off(WireDecay)
+	c.wire.noRefutation = o.off(WireRefutation)
 	return c
 }
 

@@ -96,6 +96,11 @@ const (
 	// to that by a factor of e in wireDecayTime seconds. A capacity can be too high after shares
 	// changed, because old and new reports add up.
 	wireHeadroom, wireDecayTime = 1.06, 20.0
+	// minDelivered is the part of the highest capacity that a wire with queues delivers at least.
+	// If the total is lower, something else limits, and no wire is believed for refutedMin. The
+	// time doubles up to refutedMax each time that this happens again.
+	minDelivered           = 0.5
+	refutedMin, refutedMax = 30 * time.Second, 5 * time.Minute
 	// totalSmoothing is the time constant of the total.
 	totalSmoothing = 500 * time.Millisecond
 	// standaloneChange is the relative change of the sum of standalone rates after which the wire
@@ -115,6 +120,10 @@ type wire struct {
 	standaloneSum float64       // sum of standalone rates then
 	active        int
 
+	highest      float64       // the highest capacity in bit/s since the wire was unlimited
+	refutedFor   time.Duration // how long no wire was believed the last time
+	refutedUntil time.Duration // until when no wire is believed
+
 	suspected bool          // the wire seems to limit
 	since     time.Duration // start of the suspicion
 	last      time.Duration
@@ -126,7 +135,7 @@ type wire struct {
 	activeBefore        int
 	standaloneChangedAt time.Duration
 
-	noDelay, noDecay bool // rules that are switched off
+	noDelay, noDecay, noRefutation bool // rules that are switched off
 }
 
 // update takes the state of a step and returns the capacity in bit/s, or Unlimited if the wire is
@@ -154,23 +163,35 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 		w.forget()
 	}
 	drained := w.noDelay || w.standaloneChangedAt == 0 || now-w.standaloneChangedAt >= radioDrain
-	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained
+	limits := w.suspected && now-w.since >= max(wireConfirm, s.measuring) && drained && now >= w.refutedUntil
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)
 		w.base, w.standaloneSum, w.active = s.base, s.standaloneSum, s.active
 	case w.capacity > 0 && now >= w.validUntil:
-		w.capacity, w.suspected = 0, false
+		w.capacity, w.highest, w.suspected = 0, 0, false
 	case w.capacity > 0:
 		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
 			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/wireDecayTime), most)
 		}
 		w.capacity = max(w.capacity, w.total)
 	}
+	w.highest = max(w.highest, w.capacity)
+	if w.total < minDelivered*w.highest && s.delay >= queueThreshold && !w.noRefutation {
+		w.refute(now)
+	}
 	if w.capacity == 0 {
 		return allocate.Unlimited
 	}
 	return w.capacity
+}
+
+// refute forgets a wire that does not deliver its capacity. Bounds by such a capacity lower the
+// total, and the total lowers the capacity.
+func (w *wire) refute(now time.Duration) {
+	w.forget()
+	w.refutedFor = min(max(2*w.refutedFor, refutedMin), refutedMax)
+	w.refutedUntil = now + w.refutedFor
 }
 
 // standaloneChanged says whether the sum of standalone rates changed.
@@ -184,7 +205,7 @@ func LongerPath(before, now time.Duration) bool {
 }
 
 // forget makes the wire count as unlimited.
-func (w *wire) forget() { w.capacity, w.lastAccepted, w.suspected = 0, 0, false }
+func (w *wire) forget() { w.capacity, w.highest, w.lastAccepted, w.suspected = 0, 0, 0, false }
 
 // accept takes the present total as the capacity.
 func (w *wire) accept(now time.Duration) {
