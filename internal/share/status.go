@@ -43,8 +43,8 @@ type Status struct {
 	Datagrams map[string]int `json:"datagrams"` // received, by outcome
 }
 
-// Benefit compares the cell with and without bounds: the rates of all terminals together, and
-// their mean round-trip time, weighted by rates.
+// Benefit compares the cell with and without bounds: the sum of the rates of the terminals that
+// carried something before the release probe, and the mean round-trip time, weighted by rates.
 type Benefit struct {
 	TotalWithBps    float64 `json:"total_with_bps"`
 	TotalWithoutBps float64 `json:"total_without_bps"`

@@ -2,15 +2,19 @@ package control
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"airtide/internal/share/message"
 	"airtide/internal/share/probe"
 )
 
-// Benefit compares what the cell delivers with bounds, and without them in a release probe.
+// Benefit compares what terminals get with bounds, and without them in a release probe. A terminal
+// counts if it was not idle for meanTime with bounds: a transfer that begins in a release probe is
+// no effect of it.
 type Benefit struct {
 	With, Without CellMean
 	// Least is the least ratio, over the greedy terminals, of the rate with bounds to the rate
@@ -20,7 +24,8 @@ type Benefit struct {
 	At time.Duration
 }
 
-// CellMean is the total rate of all terminals in bit/s, and their mean RTT weighted by rates.
+// CellMean is the total rate of the terminals that count, in bit/s, and the mean RTT of all
+// terminals, weighted by rates.
 type CellMean struct {
 	Total float64
 	RTT   time.Duration
@@ -79,21 +84,21 @@ func (j *verdict) Judge(e Benefit, foreign bool) (reason string) {
 // comparison averages the cell with and without bounds. The zero value is ready; it is not for
 // several goroutines at once.
 type comparison struct {
-	with    CellMean
-	known   time.Duration // how long with was measured
-	sum     CellMean      // of the time without bounds, multiplied by seconds
+	rtt     time.Duration // mean with bounds
+	known   time.Duration // how long rtt was measured
+	rttSum  time.Duration // of the time without bounds, multiplied by seconds
 	seconds float64
 	last    time.Duration
-	each    map[netip.AddrPort]*terminalMean // greedy terminals, by address
+	each    map[netip.AddrPort]*terminalMean // terminals that are not idle with bounds, by address
 }
 
-// terminalMean is the rate of one terminal with bounds, the time for which that was seen, and its
-// bits and seconds without bounds.
+// terminalMean is the rate of one terminal with bounds, and its bits without.
 type terminalMean struct {
-	with    float64
-	known   time.Duration
-	bits    float64
-	seconds float64
+	with   float64
+	known  time.Duration // how long with was measured
+	greedy time.Duration // how long the terminal has been greedy with bounds
+	bits   float64
+	freely float64 // seconds in which it was greedy without bounds
 }
 
 // Step takes the rates of a step in a probe or without one. since is the time since the last probe.
@@ -101,28 +106,23 @@ type terminalMean struct {
 func (t *comparison) Step(
 	now time.Duration, phase probe.Active, since time.Duration, all []Terminal,
 ) (e Benefit, found bool) {
-	f := cellMeanOf(all)
 	step := min(now-t.last, time.Second)
 	t.last = now
 	switch {
 	case phase.Kind == message.ReleaseProbe && now-phase.Begin >= comparisonDelay:
 		t.addUnbound(step, all)
-		t.sum.Total += f.Total * step.Seconds()
-		t.sum.RTT += time.Duration(float64(f.RTT) * step.Seconds())
+		t.rttSum += time.Duration(float64(meanRTT(all)) * step.Seconds())
 		t.seconds += step.Seconds()
 	case phase.Kind != message.ReleaseProbe && t.seconds > maxTrialSeconds:
 		*t = comparison{last: now} // bounds were lifted for other reasons
 	case phase.Kind != message.ReleaseProbe && t.seconds > 0:
-		without := CellMean{t.sum.Total / t.seconds, time.Duration(float64(t.sum.RTT) / t.seconds)}
-		e = Benefit{t.with, without, t.leastRatio(), now}
-		found = t.known >= meanTime
-		t.sum, t.seconds = CellMean{}, 0
+		e = t.conclude()
+		e.At = now
+		found = e.With.Total > 0
 	case phase.Kind == message.NoProbe && since >= comparisonDelay:
 		t.addBound(step, all)
-		gain := gainOf(step, t.known)
+		t.rtt += time.Duration(gainOf(step, t.known) * float64(meanRTT(all)-t.rtt))
 		t.known += step
-		t.with.Total += gain * (f.Total - t.with.Total)
-		t.with.RTT += time.Duration(gain * float64(f.RTT-t.with.RTT))
 	}
 	return e, found
 }
@@ -133,7 +133,7 @@ func gainOf(step, known time.Duration) float64 {
 	return max(float64(step)/float64(meanTime), float64(step)/float64(known+step))
 }
 
-// addBound adds a step with bounds. Terminals that are not greedy, or are gone, start anew.
+// addBound adds a step with bounds. Terminals that are idle or gone start anew.
 func (t *comparison) addBound(step time.Duration, all []Terminal) {
 	if t.each == nil {
 		t.each = map[netip.AddrPort]*terminalMean{}
@@ -141,7 +141,8 @@ func (t *comparison) addBound(step time.Duration, all []Terminal) {
 	there := map[netip.AddrPort]bool{}
 	for i := range all {
 		one := &all[i]
-		if !math.IsInf(one.Demand, 1) {
+		greedy := math.IsInf(one.Demand, 1)
+		if !greedy && one.Rate <= idlePart*one.Max/float64(len(all)) {
 			continue
 		}
 		there[one.Source] = true
@@ -152,6 +153,9 @@ func (t *comparison) addBound(step time.Duration, all []Terminal) {
 		}
 		l.with += gainOf(step, l.known) * (one.Rate - l.with)
 		l.known += step
+		if l.greedy += step; !greedy {
+			l.greedy = 0
+		}
 	}
 	for source := range t.each {
 		if !there[source] {
@@ -163,34 +167,45 @@ func (t *comparison) addBound(step time.Duration, all []Terminal) {
 // addUnbound adds a step without bounds.
 func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 	for i := range all {
-		if l := t.each[all[i].Source]; l != nil && math.IsInf(all[i].Demand, 1) {
-			l.bits += all[i].Rate * step.Seconds()
-			l.seconds += step.Seconds()
+		l := t.each[all[i].Source]
+		if l == nil {
+			continue
+		}
+		l.bits += all[i].Rate * step.Seconds()
+		if math.IsInf(all[i].Demand, 1) {
+			l.freely += step.Seconds()
 		}
 	}
 }
 
-// leastRatio returns Benefit.Least, and ends the comparison of each terminal.
-func (t *comparison) leastRatio() (leastRatio float64) {
-	for _, l := range t.each {
-		if l.known >= meanTime && l.bits > 0 && l.seconds >= t.seconds/2 {
-			if part := l.with * l.seconds / l.bits; leastRatio == 0 || part < leastRatio {
-				leastRatio = part
+// conclude returns the benefit, whose totals are 0 if no terminal counts, and ends the comparison of
+// each terminal.
+func (t *comparison) conclude() (e Benefit) {
+	e.With.RTT, e.Without.RTT = t.rtt, time.Duration(float64(t.rttSum)/t.seconds)
+	for _, source := range slices.SortedFunc(maps.Keys(t.each), netip.AddrPort.Compare) { // sums depend on the order
+		l := t.each[source]
+		if l.known >= meanTime && l.bits > 0 {
+			e.With.Total, e.Without.Total = e.With.Total+l.with, e.Without.Total+l.bits/t.seconds
+			ratio, greedy := l.with*t.seconds/l.bits, l.greedy >= meanTime && l.freely >= t.seconds/2
+			if greedy && (e.Least == 0 || ratio < e.Least) {
+				e.Least = ratio
 			}
 		}
-		l.bits, l.seconds = 0, 0
+		l.bits, l.freely = 0, 0
 	}
-	return leastRatio
+	t.rttSum, t.seconds = 0, 0
+	return e
 }
 
-func cellMeanOf(all []Terminal) (f CellMean) {
-	weighted := 0.0
+// meanRTT returns the mean RTT of all terminals, weighted by rates; 0 without traffic.
+func meanRTT(all []Terminal) time.Duration {
+	total, weighted := 0.0, 0.0
 	for _, t := range all {
-		f.Total += t.Rate
+		total += t.Rate
 		weighted += t.Rate * float64(t.RTT)
 	}
-	if f.Total > 0 {
-		f.RTT = time.Duration(weighted / f.Total)
+	if total == 0 {
+		return 0
 	}
-	return f
+	return time.Duration(weighted / total)
 }

@@ -14,7 +14,9 @@ const ms = time.Millisecond
 // trial holds bounds, lifts them and holds them again; with and without are totals and RTTs.
 func trial(t *comparison, begin, free time.Duration, with, without CellMean) (e Benefit, found bool) {
 	at := func(f CellMean) []Terminal {
-		return []Terminal{{Rate: f.Total / 4, RTT: f.RTT}, {Rate: 3 * f.Total / 4, RTT: f.RTT}}
+		return []Terminal{
+			{Source: source(1), Rate: f.Total / 4, RTT: f.RTT}, {Source: source(2), Rate: 3 * f.Total / 4, RTT: f.RTT},
+		}
 	}
 	now, free := begin, free
 	for ; now < begin+20*time.Second; now += 100 * ms {
@@ -65,6 +67,44 @@ func TestALongReleaseIsNoTrial(t *testing.T) {
 	}
 	if _, found := trial(&tr, 2*time.Hour, 2*time.Second, CellMean{90e6, 20 * ms}, CellMean{100e6, 20 * ms}); !found {
 		t.Error("the next trial was not compared")
+	}
+}
+
+// TestATransferThatBeginsInAReleaseProbeIsNoEffectOfIt: nothing, or little, was sent before.
+func TestATransferThatBeginsInAReleaseProbeIsNoEffectOfIt(t *testing.T) {
+	idle := Terminal{Source: source(1), Max: 100e6, Rate: 1e6, RTT: 3 * ms, Demand: 2e6}
+	begun := Terminal{Source: source(1), Max: 100e6, Rate: 90e6, RTT: 30 * ms, Demand: math.Inf(1)}
+	old := Terminal{Source: source(2), Max: 100e6, Rate: 30e6, RTT: 20 * ms, Demand: math.Inf(1)}
+	for _, c := range []struct {
+		what   string
+		begins time.Duration // before the end of the bounds
+		old    []Terminal    // other terminals, which send all the time
+		found  bool
+		total  float64
+	}{
+		{"in the probe", 0, nil, false, 0},
+		{"just before", 3 * time.Second, nil, false, 0},
+		{"in the probe, beside another", 0, []Terminal{old}, true, 30e6},
+		{"long before", 10 * time.Second, []Terminal{old}, true, 120e6},
+	} {
+		var tr comparison
+		now := time.Hour
+		begin, end := now, now+20*time.Second
+		for ; now < end; now += 100 * ms {
+			one := idle
+			if end-now <= c.begins {
+				one = begun
+			}
+			tr.Step(now, probe.Active{}, now-begin, append([]Terminal{one}, c.old...))
+		}
+		phase := probe.Active{Kind: message.ReleaseProbe, Begin: now, End: now + 2*time.Second}
+		for ; now < phase.End; now += 100 * ms {
+			tr.Step(now, phase, 0, append([]Terminal{begun}, c.old...))
+		}
+		e, found := tr.Step(now, probe.Active{}, 0, append([]Terminal{begun}, c.old...))
+		if found != c.found || math.Abs(e.With.Total-c.total) > 1 || math.Abs(e.Without.Total-c.total) > 1 {
+			t.Errorf("%s: found %v, %+v", c.what, found, e)
+		}
 	}
 }
 

@@ -61,8 +61,11 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		} {
 			core.probe.active = part.phase
 			for range part.steps {
-				half := Terminal{Rate: part.total / 2, RTT: 20 * time.Millisecond}
-				core.compareBenefit(now, in, []Terminal{half, half})
+				all := []Terminal{{Source: source(1)}, {Source: source(2)}}
+				for i := range all {
+					all[i].Rate, all[i].RTT = part.total/2, 20*time.Millisecond
+				}
+				core.compareBenefit(now, in, all)
 				now += step
 			}
 		}
