@@ -178,8 +178,8 @@ func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 	}
 }
 
-// conclude returns the benefit, whose totals are 0 if no terminal counts, and ends the comparison of
-// each terminal.
+// conclude returns the benefit, whose totals are 0 if no terminal counts, and ends the comparison
+// of each terminal.
 func (t *comparison) conclude() (e Benefit) {
 	e.With.RTT, e.Without.RTT = t.rtt, time.Duration(float64(t.rttSum)/t.seconds)
 	for _, source := range slices.SortedFunc(maps.Keys(t.each), netip.AddrPort.Compare) { // sums depend on the order
