@@ -94,11 +94,11 @@ type comparison struct {
 
 // terminalMean is the rate of one terminal with bounds, and its bits without.
 type terminalMean struct {
-	with   float64
-	known  time.Duration // how long with was measured
-	greedy time.Duration // how long the terminal has been greedy with bounds
-	bits   float64
-	freely float64 // seconds in which it was greedy without bounds
+	with          float64
+	known         time.Duration // how long with was measured
+	greedyWith    time.Duration // how long the terminal has been greedy with bounds
+	bits          float64
+	greedyWithout float64 // seconds in which it was greedy without bounds
 }
 
 // Step takes the rates of a step in a probe or without one. since is the time since the last probe.
@@ -116,8 +116,7 @@ func (t *comparison) Step(
 	case phase.Kind != message.ReleaseProbe && t.seconds > maxTrialSeconds:
 		*t = comparison{last: now} // bounds were lifted for other reasons
 	case phase.Kind != message.ReleaseProbe && t.seconds > 0:
-		e = t.conclude()
-		e.At = now
+		e = t.conclude(now)
 		found = e.With.Total > 0
 	case phase.Kind == message.NoProbe && since >= comparisonDelay:
 		t.addBound(step, all)
@@ -153,8 +152,10 @@ func (t *comparison) addBound(step time.Duration, all []Terminal) {
 		}
 		l.with += gainOf(step, l.known) * (one.Rate - l.with)
 		l.known += step
-		if l.greedy += step; !greedy {
-			l.greedy = 0
+		if greedy {
+			l.greedyWith += step
+		} else {
+			l.greedyWith = 0
 		}
 	}
 	for source := range t.each {
@@ -173,25 +174,26 @@ func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 		}
 		l.bits += all[i].Rate * step.Seconds()
 		if math.IsInf(all[i].Demand, 1) {
-			l.freely += step.Seconds()
+			l.greedyWithout += step.Seconds()
 		}
 	}
 }
 
 // conclude returns the benefit, whose totals are 0 if no terminal counts, and ends the comparison
 // of each terminal.
-func (t *comparison) conclude() (e Benefit) {
+func (t *comparison) conclude(now time.Duration) (e Benefit) {
+	e.At = now
 	e.With.RTT, e.Without.RTT = t.rtt, time.Duration(float64(t.rttSum)/t.seconds)
 	for _, source := range slices.SortedFunc(maps.Keys(t.each), netip.AddrPort.Compare) { // sums depend on the order
 		l := t.each[source]
 		if l.known >= meanTime && l.bits > 0 {
 			e.With.Total, e.Without.Total = e.With.Total+l.with, e.Without.Total+l.bits/t.seconds
-			ratio, greedy := l.with*t.seconds/l.bits, l.greedy >= meanTime && l.freely >= t.seconds/2
-			if greedy && (e.Least == 0 || ratio < e.Least) {
+			greedy := l.greedyWith >= meanTime && l.greedyWithout >= t.seconds/2
+			if ratio := l.with * t.seconds / l.bits; greedy && (e.Least == 0 || ratio < e.Least) {
 				e.Least = ratio
 			}
 		}
-		l.bits, l.freely = 0, 0
+		l.bits, l.greedyWithout = 0, 0
 	}
 	t.rttSum, t.seconds = 0, 0
 	return e
