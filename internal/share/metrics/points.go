@@ -99,7 +99,7 @@ var (
 	}
 	withBounds = &definition{
 		name: "benefit_total_bps", unit: "bit/s",
-		help: "Rate of all terminals with and without bounds, in the last comparison.", label: "bounds",
+		help: "Rate of terminals that were not idle, with and without bounds, in the last comparison.", label: "bounds",
 	}
 	rttBounds = &definition{
 		name: "benefit_rtt_seconds", unit: "s",
