@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/congestion/kind"
+	"airtide/internal/view/terminal"
 )
 
 func newCC(t *terminal.Terminal) *cobra.Command {

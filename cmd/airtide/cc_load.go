@@ -51,7 +51,8 @@ If a command is given, the exit status is the status of the command.`,
 			}
 			o.BPFFS = string(bpffs)
 			var err error
-			if o.Parameters, err = p.of(cmd, k); err != nil {
+			o.Parameters, err = p.of(cmd, k)
+			if err != nil {
 				return usageError{err}
 			}
 			if cmd.Flags().Changed("as") {

@@ -87,7 +87,8 @@ func (p *ccParameters) of(cmd *cobra.Command, k congestion.Kind) (congestion.Par
 		if err != nil {
 			return out, fmt.Errorf("--time-ratio: %w", err)
 		}
-		out.TimeNum, out.TimeDen = r.Num, r.Den
+		out.TimeNum = r.Num
+		out.TimeDen = r.Den
 	}
 	return out, out.Check(k)
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/congestion"
+	"airtide/internal/view/terminal"
 )
 
 // unloadWait is how long the kernel may take to let go of a congestion control.

@@ -35,7 +35,8 @@ those of an experiment are ignored, as by airtide cell run (airtide lab check ch
 					c.Problems = problems(err)
 					return c, "", err
 				}
-				c.Terminals, c.Servers = len(f.Setup.Terminals), len(f.Setup.Servers)
+				c.Terminals = len(f.Setup.Terminals)
+				c.Servers = len(f.Setup.Servers)
 				return c, units.Count(c.Terminals, "terminal") + ", " + units.Count(c.Servers, "server"), nil
 			})
 		},

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"os"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell"
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/setup"
+	"airtide/internal/view/terminal"
 )
 
 func newCellRun(t *terminal.Terminal) *cobra.Command {
@@ -38,7 +37,8 @@ command.`,
 		ValidArgsFunction: completeExperiment,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if o.Command, err = commandOf(cmd, args); err != nil {
+			o.Command, err = commandOf(cmd, args)
+			if err != nil {
 				return err
 			}
 			f, err := plan.OpenCell(args[0])
@@ -103,7 +103,9 @@ func printCell(t *terminal.Terminal, name string, hosts []cell.Host) error {
 		return err
 	}
 	if phone != nil && server != nil {
-		from, to, at := phone.Namespace, server.Namespace, server.Address
+		from := phone.Namespace
+		to := server.Namespace
+		at := server.Address
 		err := t.Printf(`
 For example:
   ip netns exec %s ping %s

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell/live"
+	"airtide/internal/view/terminal"
 )
 
 func newCellStatus(t *terminal.Terminal) *cobra.Command {
@@ -45,7 +44,8 @@ or of those of one process. On a terminal, tables are updated until Ctrl-C. In a
 			var only int
 			if len(args) > 0 {
 				var err error
-				if only, err = strconv.Atoi(args[0]); err != nil || only <= 0 {
+				only, err = strconv.Atoi(args[0])
+				if err != nil || only <= 0 {
 					return usageError{fmt.Errorf("%q is not a process id", args[0])}
 				}
 			}

@@ -51,7 +51,9 @@ func radioTable(w *cell.Window) *terminal.Table {
 	}}
 	for i := range w.Terminals {
 		t := &w.Terminals[i]
-		name, sent, received := units.PrintableText(t.Name, false), decimal(t.SentMbps), decimal(t.ReceivedMbps)
+		name := units.PrintableText(t.Name, false)
+		sent := decimal(t.SentMbps)
+		received := decimal(t.ReceivedMbps)
 		if t.Ethernet {
 			table.Add(name, "Ethernet", "", sent, received)
 			continue

@@ -60,7 +60,8 @@ func TestShownCommandsRunOnThisKernel(t *testing.T) {
 			continue
 		}
 		var out strings.Builder
-		cmd.Stdout, cmd.Stderr = &out, &out
+		cmd.Stdout = &out
+		cmd.Stderr = &out
 		err := n.Client.Start(cmd)
 		if err == nil {
 			err = cmd.Wait()
@@ -84,7 +85,8 @@ func runUntilOutput(t *testing.T, n *testnet.Network, s shownCommand, cmd *exec.
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd.Stdout, cmd.Stderr = file, file
+	cmd.Stdout = file
+	cmd.Stderr = file
 	if err := n.Client.Start(cmd); err != nil {
 		t.Fatal(err)
 	}

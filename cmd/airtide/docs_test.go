@@ -84,7 +84,8 @@ func splitCommand(line string) []string {
 		case quote != 0:
 			word.WriteRune(r)
 		case r == '\'' || r == '"':
-			quote, started = r, true
+			quote = r
+			started = true
 		case r == ' ' || r == '\t':
 			flush()
 		case !started && r == '#', r == '|', r == '>', r == ';', r == '&':

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/doctor"
 	"airtide/internal/kernel/timewarp"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newDoctor(t *terminal.Terminal) *cobra.Command {

@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/export"
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/view/terminal"
 )
 
 func newExport(t *terminal.Terminal) *cobra.Command {
@@ -86,7 +85,8 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 	if to == "" {
 		return format, o, usageError{fmt.Errorf("no format: give one with --to (%s)", formatNames())}
 	}
-	if format, err = export.ParseFormat(to); err != nil {
+	format, err = export.ParseFormat(to)
+	if err != nil {
 		return format, o, misnamed(err, to, strings.Split(formatNames(), ", "))
 	}
 	if format == export.Parquet && out.path == "-" {
@@ -95,7 +95,8 @@ func exportOptions(out outputFlags, to, table string) (format export.Format, o e
 	}
 	o = export.Options{Overwrite: out.force, Stdout: os.Stdout}
 	if table != "" {
-		if o.Table, err = export.ParseTable(table); err != nil {
+		o.Table, err = export.ParseTable(table)
+		if err != nil {
 			return format, o, misnamed(err, table, tableNames)
 		}
 	}

@@ -30,7 +30,8 @@ func (f *fairnessFlags) sourceGiven(args []string) (err error) {
 	case f.least != "" && (figures || f.result != ""):
 		return errors.New("--least needs a recording")
 	}
-	if f.options.Alpha, err = allocate.ParseAlpha(f.alpha); err != nil {
+	f.options.Alpha, err = allocate.ParseAlpha(f.alpha)
+	if err != nil {
 		return fmt.Errorf("--alpha %w", err)
 	}
 	for _, text := range f.weights {
@@ -44,7 +45,8 @@ func (f *fairnessFlags) sourceGiven(args []string) (err error) {
 		return nil
 	}
 	if f.least != "" {
-		if f.leastRate, _, err = parseRate(f.least); err != nil {
+		f.leastRate, _, err = parseRate(f.least)
+		if err != nil {
 			return fmt.Errorf("--least: %w", err)
 		}
 	}
@@ -68,7 +70,8 @@ func (f *fairnessFlags) figures(args []string) (score.Score, error) {
 			return one, errors.New("some rates have a unit and some have none: give all or none a unit")
 		}
 		f.options.Unit = unit
-		one.Rates, one.Names = append(one.Rates, v), append(one.Names, strconv.Itoa(i+1))
+		one.Names = append(one.Names, strconv.Itoa(i+1))
+		one.Rates = append(one.Rates, v)
 	}
 	return one, f.readRates(f.options.Unit)
 }

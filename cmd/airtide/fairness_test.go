@@ -179,7 +179,9 @@ func ran(t *testing.T) *result.Folder {
 			t.Fatal(err)
 		}
 		r := result.New(f.Plan, run)
-		r.Started, r.Ended, r.Valid = begun, begun.Add(5*time.Second), true
+		r.Ended = begun.Add(5 * time.Second)
+		r.Started = begun
+		r.Valid = true
 		r.Flows = []result.Flow{
 			{Name: "upload1", From: "phone", To: "server", Protocol: "tcp", Direction: "both"},
 			{Name: "upload2", From: "tablet", To: "server", Protocol: "tcp", Direction: "forward"},

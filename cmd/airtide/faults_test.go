@@ -126,7 +126,8 @@ func eachVerb(t *testing.T, test func(*testing.T, *cobra.Command, []string, faul
 	visit = func(verb *cobra.Command) {
 		path := strings.TrimPrefix(strings.TrimPrefix(verb.CommandPath(), "airtide"), " ")
 		row, ok := faultTable[path]
-		if seen[path] = true; ok {
+		seen[path] = true
+		if ok {
 			t.Run("airtide "+path, func(t *testing.T) { test(t, verb, strings.Fields(path), row) })
 		} else if verb.Runnable() {
 			t.Errorf("airtide %s has no row in faultTable", path)
@@ -218,7 +219,8 @@ func wantClean(t *testing.T, outputs ...string) {
 	t.Helper()
 	for _, text := range outputs {
 		var o checkedOutput
-		if _, _ = o.Write([]byte(text)); o.control != "" {
+		_, _ = o.Write([]byte(text))
+		if o.control != "" {
 			t.Errorf("it prints a control character: %s", o.control)
 		}
 	}
@@ -241,7 +243,8 @@ func TestMisuseOfEveryVerb(t *testing.T) {
 			case "bool":
 				return
 			case "string", "stringSlice", "stringArray": // most have no unit
-				if want = "parsec"; !slices.Contains(row.units, f.Name) {
+				want = "parsec"
+				if !slices.Contains(row.units, f.Name) {
 					return
 				}
 			}
@@ -364,7 +367,8 @@ func wantQuietEnd(t *testing.T, args []string) {
 		defer to.Close()
 		var errOut bytes.Buffer
 		cmd := airtide(args...)
-		cmd.Stdout, cmd.Stderr = to, &errOut
+		cmd.Stdout = to
+		cmd.Stderr = &errOut
 		_ = cmd.Run()
 		return errOut.String(), cmd.ProcessState.ExitCode()
 	}
@@ -411,7 +415,8 @@ func TestNoOutputObeysAnArgument(t *testing.T) {
 			cmd := asNobody(airtide(args...))
 			cmd.Dir = dir
 			stdout, stderr, status := runCmd(t, cmd)
-			if wantClean(t, stdout, stderr); status < 0 || status > statusMisuse || t.Failed() {
+			wantClean(t, stdout, stderr)
+			if status < 0 || status > statusMisuse || t.Failed() {
 				t.Fatalf("airtide %q: status %d, %q", args, status, stderr)
 			}
 		}
@@ -471,7 +476,8 @@ func stopAndInterrupt(t *testing.T, args []string, ready func(output string) boo
 		return string(text)
 	}
 	cmd := airtide(args...)
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout = out
+	cmd.Stderr = out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the kernel stops no orphaned group
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,8 @@ func (l *flowList) String() string {
 		if n > 1 {
 			text = fmt.Sprintf("%d to %d", ids[0], ids[n-1])
 		}
-		ranges, ids = append(ranges, text), ids[n:]
+		ranges = append(ranges, text)
+		ids = ids[n:]
 	}
 	switch {
 	case len(ranges) == 0:

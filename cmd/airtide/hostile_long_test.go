@@ -43,7 +43,8 @@ func forged(kind byte, count uint32, claimed int, payload []byte) []byte {
 	b := append(make([]byte, 64), payload...)
 	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
 	copy(b, "\x89ATR\r\n\x1a\n")
-	b[8], b[9] = kind, 1
+	b[8] = kind
+	b[9] = 1
 	le.PutUint32(b[16:], uint32(max(claimed, len(payload))))
 	le.PutUint32(b[20:], count)
 	le.PutUint64(b[32:], 1<<62)
@@ -66,7 +67,8 @@ func samplesOf(w *trace.Writer, flows, rows int, next func(i int) int64) {
 	b := tcp.NewBatch(1)
 	var s tcp.Sample
 	for i := range rows {
-		s.Flow, s.TimeNs = tcp.FlowID(i%flows+1), next(i)
+		s.Flow = tcp.FlowID(i%flows + 1)
+		s.TimeNs = next(i)
 		for f := range s.Values {
 			s.Values[f] = next(i) >> (f % 40)
 		}
@@ -197,7 +199,8 @@ func TestHostileRecordings(t *testing.T) {
 func runHostile(t *testing.T, args []string) {
 	var out, errOut checkedOutput
 	cmd := airtide(args...)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdout = &out
+	cmd.Stderr = &errOut
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

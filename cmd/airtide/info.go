@@ -46,12 +46,14 @@ role is the process, the service's port, the peer, and whether the flow sends or
 		Args: someArgs(1, "FILE", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if cmd.Flags().Changed("sort") {
-				if byOrder, err = summary.ParseOrder(sort); err != nil {
+				byOrder, err = summary.ParseOrder(sort)
+				if err != nil {
 					return misnamed(err, sort, summary.SortKeys())
 				}
 				o.order = &byOrder
 			}
-			if o.filter, err = choose.filter(); err != nil {
+			o.filter, err = choose.filter()
+			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("flow") {
@@ -67,7 +69,8 @@ role is the process, the service's port, the peer, and whether the flow sends or
 					return err
 				}
 				defer r.Close()
-				if reports[i], err = summarise(cmd.Context(), r, &o); err != nil {
+				reports[i], err = summarise(cmd.Context(), r, &o)
+				if err != nil {
 					return err
 				}
 				defer r.warnDamage() // below a long report, where it is seen

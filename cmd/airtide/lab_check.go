@@ -50,7 +50,8 @@ and what was expected. The exit status is 1 if there is a problem.
 					c.Problems = problems(err)
 					return c, "", err
 				}
-				c.Points, c.Runs = len(p.Points), len(p.Runs)
+				c.Points = len(p.Points)
+				c.Runs = len(p.Runs)
 				return c, units.Count(c.Points, "point") + ", " + units.Count(c.Runs, "run"), nil
 			})
 		},

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/plan"
 	"airtide/internal/lab/result"
 	"airtide/internal/lab/show"
+	"airtide/internal/view/terminal"
 )
 
 func newLabList(t *terminal.Terminal) *cobra.Command {
@@ -49,7 +48,8 @@ func newLabList(t *terminal.Terminal) *cobra.Command {
 				})
 			}
 			var err error
-			if list.Results, err = result.List(string(root)); err != nil {
+			list.Results, err = result.List(string(root))
+			if err != nil {
 				return err
 			}
 			if asJSON {

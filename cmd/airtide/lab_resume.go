@@ -5,7 +5,6 @@ import (
 
 	"airtide/internal/lab/plan"
 	lab "airtide/internal/lab/run"
-
 	"airtide/internal/view/terminal"
 )
 
@@ -32,7 +31,8 @@ figures.`,
 			}
 			var changed *plan.Plan // nil keeps the experiment as it was
 			if file != "" {
-				if changed, err = plan.Open(file); err != nil {
+				changed, err = plan.Open(file)
+				if err != nil {
 					return err
 				}
 			}

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell/engine"
 	"airtide/internal/lab/plan"
 	lab "airtide/internal/lab/run"
 	"airtide/internal/lab/show"
+	"airtide/internal/view/terminal"
 )
 
 func newLabRun(t *terminal.Terminal) *cobra.Command {

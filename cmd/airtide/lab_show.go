@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/lab/figures"
@@ -22,6 +20,7 @@ import (
 	"airtide/internal/sys/file"
 	"airtide/internal/units"
 	"airtide/internal/view/figure"
+	"airtide/internal/view/terminal"
 )
 
 func newLabShow(t *terminal.Terminal) *cobra.Command {
@@ -67,7 +66,8 @@ status is 3 if a claim is not held. A claim that is not decided does not change 
 			if grey {
 				older = "grey"
 			}
-			if o.Theme, err = theme.find(older); err != nil {
+			o.Theme, err = theme.find(older)
+			if err != nil {
 				return err
 			}
 			if run != "" {
@@ -170,7 +170,8 @@ func needRun(dir, run string) error {
 	const most = 5
 	more := ""
 	if n := len(existing) - most; n > 0 {
-		existing, more = existing[:most], fmt.Sprintf(" and %d more", n)
+		existing = existing[:most]
+		more = fmt.Sprintf(" and %d more", n)
 	}
 	return usageError{fmt.Errorf("no run %q in %s: it has %s%s", run, dir, strings.Join(existing, ", "), more)}
 }

@@ -9,13 +9,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/cell"
 	"airtide/internal/cell/engine"
 	lab "airtide/internal/lab/run"
+	"airtide/internal/view/terminal"
 )
 
 func main() {

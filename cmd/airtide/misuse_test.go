@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
+
+	"airtide/internal/view/terminal"
 )
 
 func TestMisuseEndsWithStatus2AndNamesThePlace(t *testing.T) {

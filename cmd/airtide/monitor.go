@@ -6,14 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/observe/monitor"
 	"airtide/internal/recording/record"
 	"airtide/internal/tcp"
 	"airtide/internal/view/screen"
+	"airtide/internal/view/terminal"
 )
 
 func newMonitor(t *terminal.Terminal) *cobra.Command {

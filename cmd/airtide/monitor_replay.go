@@ -124,9 +124,12 @@ type timeSpan struct {
 
 func (s *timeSpan) see(ns int64) {
 	if !s.any {
-		s.first, s.last, s.any = ns, ns, true
+		s.first = ns
+		s.last = ns
+		s.any = true
 	}
-	s.first, s.last = min(s.first, ns), max(s.last, ns)
+	s.first = min(s.first, ns)
+	s.last = max(s.last, ns)
 }
 
 func (s *timeSpan) Samples(b *tcp.Batch) error {

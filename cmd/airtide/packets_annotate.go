@@ -89,7 +89,8 @@ func alignClocks(
 	most, offsetNs := 0, int64(0)
 	j := &join.Joiner{Recording: flows, Joined: func(x *join.Connection) error {
 		if x.Matches > most {
-			most, offsetNs = x.Matches, x.SenderOffsetNs()
+			most = x.Matches
+			offsetNs = x.SenderOffsetNs()
 		}
 		if x.Matches > 0 {
 			history.Shift(x.Flow, x.SenderOffsetNs())

@@ -36,7 +36,8 @@ func lossyRecording(t *testing.T) string {
 			for f := range row.Values {
 				row.Values[f] = tcp.Absent
 			}
-			row.Values[tcp.CwndPackets], row.Values[tcp.CAStateField] = cwnd, int64(i)*int64(tcp.CARecovery)
+			row.Values[tcp.CwndPackets] = cwnd
+			row.Values[tcp.CAStateField] = int64(i) * int64(tcp.CARecovery)
 			row.Values[tcp.MSSBytes] = 1440
 			b.Append(&row)
 		}

@@ -42,14 +42,18 @@ func TestPacketsOfIncompleteCaptures(t *testing.T) {
 			upOnly = append(upOnly, s)
 		}
 	}
-	back, forward, cut, headless := packets(whole), packets(whole), packets(whole), packets(whole)
+	back := packets(whole)
+	forward := packets(whole)
+	cut := packets(whole)
+	headless := packets(whole)
 	for i := range back {
 		back[i].TimeNs -= int64(i/6) * 3600e9
 		forward[i].TimeNs += int64(i/6) * 366 * 24 * 3600e9
 		for _, p := range []*capture.Packet{&cut[i], &headless[i]} {
 			p.Length = len(p.Data)
 		}
-		cut[i].Data, headless[i].Data = cut[i].Data[:40], headless[i].Data[:30]
+		cut[i].Data = cut[i].Data[:40]
+		headless[i].Data = headless[i].Data[:30]
 	}
 	var fragments []capture.Packet
 	for i, p := range packets(whole) {
@@ -106,7 +110,8 @@ func TestPacketsOfIncompleteCaptures(t *testing.T) {
 			one := all.Connections[0]
 			timed := uint64(0)
 			if one.FromClient.RTT != nil {
-				if timed = one.FromClient.RTT.Count; one.FromClient.RTT.Min < 0 {
+				timed = one.FromClient.RTT.Count
+				if one.FromClient.RTT.Min < 0 {
 					t.Errorf("a negative time: %+v", one.FromClient.RTT)
 				}
 			}

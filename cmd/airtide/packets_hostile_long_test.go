@@ -131,16 +131,21 @@ func beside(t *testing.T) []byte {
 		b := tcp.NewBatch(4096)
 		var s tcp.Sample
 		for i := range 500_000 {
-			s.Flow, s.TimeNs = tcp.FlowID(i%flows+1), int64(i)*1000
+			s.Flow = tcp.FlowID(i%flows + 1)
+			s.TimeNs = int64(i) * 1000
 			if i > 200_000 {
 				s.Flow = 1
 			}
 			for f := range s.Values {
 				s.Values[f] = tcp.Absent
 			}
-			s.Values[tcp.CwndPackets], s.Values[tcp.CAStateField] = int64(i%2), int64(i/2%2)
-			s.Values[tcp.MSSBytes], s.Values[tcp.AckedBytes], s.Values[tcp.SrttUs] = 100, int64(i), 1
-			if b.Append(&s); b.Len() == 4096 {
+			s.Values[tcp.CwndPackets] = int64(i % 2)
+			s.Values[tcp.CAStateField] = int64(i / 2 % 2)
+			s.Values[tcp.MSSBytes] = 100
+			s.Values[tcp.AckedBytes] = int64(i)
+			s.Values[tcp.SrttUs] = 1
+			b.Append(&s)
+			if b.Len() == 4096 {
 				_ = w.Samples(b)
 				b.Reset()
 			}

@@ -39,7 +39,8 @@ func joinCapture(ctx context.Context, v *capture.Viewer, recording string, asJSO
 	format := ""
 	if out.path != "" {
 		var err error
-		if format, err = formatOf(v.Terminal, out.path, ""); err != nil {
+		format, err = formatOf(v.Terminal, out.path, "")
+		if err != nil {
 			return err
 		}
 	}

@@ -124,7 +124,8 @@ func countedByTshark(t *testing.T, path string) (all ends) {
 			all[name] = c
 		}
 		c.Packets++
-		if c.DataBytes += length; length > 0 {
+		c.DataBytes += length
+		if length > 0 {
 			c.DataPackets++
 		}
 		for i, n := range []*uint64{
@@ -144,7 +145,8 @@ func transferBytes(t *testing.T, n *testnet.Network, bytes int64, down bool) {
 	client, server := n.Connect(testnet.Dial{CongestionControl: "cubic"})
 	from, to := client, server
 	if down {
-		from, to = server, client
+		from = server
+		to = client
 	}
 	testnet.MustSend(t, from, to, bytes)
 	for _, c := range []*net.TCPConn{from, to} {

@@ -162,7 +162,9 @@ func interruptPackets(t *testing.T, part []byte) {
 	defer out.Close()
 	cmd := airtide("packets", "-")
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, io.Discard, &stderr
+	cmd.Stdin = in
+	cmd.Stdout = io.Discard
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

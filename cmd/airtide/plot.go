@@ -8,14 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
 	"airtide/internal/view/plot"
+	"airtide/internal/view/terminal"
 )
 
 func newPlot(t *terminal.Terminal) *cobra.Command {
@@ -48,10 +47,12 @@ Figures:
 			if err != nil {
 				return misnamed(err, kind, kindNames())
 			}
-			if format, err = formatOf(t, out.path, format); err != nil {
+			format, err = formatOf(t, out.path, format)
+			if err != nil {
 				return err
 			}
-			if o.Theme, err = theme.find(style); err != nil {
+			o.Theme, err = theme.find(style)
+			if err != nil {
 				return err
 			}
 			if o.To != 0 && o.To <= o.From {
@@ -135,7 +136,8 @@ func drawPlot(
 		return err
 	}
 	defer r.Close()
-	o.OriginNs, o.Minor = r.Metadata().ClockMonotonicNs, len(ids) > 0
+	o.OriginNs = r.Metadata().ClockMonotonicNs
+	o.Minor = len(ids) > 0
 	if len(ids) == 0 && !o.Grid {
 		id, of, err := busiestFlow(ctx, r)
 		if err != nil {

@@ -36,7 +36,9 @@ func TestThemesOfFigures(t *testing.T) {
 			t, append([]string{"plot", kernelRecording, "--flow", "3", "-o", "-", "--format", "svg"}, args...)...,
 		)
 	}
-	light, dark, grey := draw(), draw("--theme", "dark"), draw("--theme", "print")
+	light := draw()
+	dark := draw("--theme", "dark")
+	grey := draw("--theme", "print")
 	if !strings.Contains(dark, "fill:#16181D") || strings.Contains(light, "fill:#16181D") {
 		t.Error("the dark theme has no dark paper")
 	}

@@ -42,9 +42,10 @@ func TestQuietRecordingsReportLosses(t *testing.T) {
 	var stderr string
 	for range 5 {
 		var status int
-		if _, stderr, status = run(
+		_, stderr, status = run(
 			t, "record", "-q", "-f", "-o", filepath.Join(dir, "b.atr"), "-d", "1s",
-		); status != 0 {
+		)
+		if status != 0 {
 			t.Fatalf("a quiet recording: status %d: %s", status, stderr)
 		}
 		if stderr == "" {

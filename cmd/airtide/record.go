@@ -6,13 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/recording/record"
 	"airtide/internal/tcp"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newRecord(t *terminal.Terminal) *cobra.Command {
@@ -44,11 +43,14 @@ With a command, its connections and those of its children are recorded until the
 				return usageError{fmt.Errorf("unexpected argument %q: put the command behind --", args[0])}
 			}
 			var err error
-			if o.Monitor, err = source.options(); err != nil {
+			o.Monitor, err = source.options()
+			if err != nil {
 				return err
 			}
-			o.Path, o.Overwrite = out.path, out.force
-			o.Command, o.Tool = args, version()
+			o.Path = out.path
+			o.Overwrite = out.force
+			o.Tool = version()
+			o.Command = args
 			o.Notice = func(line string) { t.Warnf("%s", line) }
 			if !bool(quiet) && t.Live && len(args) == 0 { // a command owns the terminal
 				o.Progress = func(p record.Progress) { showProgress(t, p) }

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"airtide/internal/kernel/sockets/filter"
 	"airtide/internal/kernel/sockets/owner"
 	"airtide/internal/units"
-
-	"github.com/spf13/cobra"
 )
 
 // selectionFlags choose flows or sockets by port, host, process, cgroup and network namespace.

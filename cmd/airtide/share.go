@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
+
+	"airtide/internal/view/terminal"
 )
 
 func newShare(t *terminal.Terminal) *cobra.Command {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share"
@@ -17,6 +15,7 @@ import (
 	"airtide/internal/share/hub"
 	"airtide/internal/share/link"
 	"airtide/internal/units"
+	"airtide/internal/view/terminal"
 )
 
 func newShareHub(t *terminal.Terminal) *cobra.Command {
@@ -48,7 +47,8 @@ still encrypted. It needs the keys of the cells to recognise members. It does no
 			var unprinted error
 			show := printHub(t, bool(asJSON))
 			c := hub.Config{Listen: at, Step: func(s hub.Status) {
-				if unprinted = show(s); unprinted != nil {
+				unprinted = show(s)
+				if unprinted != nil {
 					stop(unprinted)
 				}
 			}}

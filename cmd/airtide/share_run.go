@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/share"
@@ -17,6 +15,7 @@ import (
 	"airtide/internal/share/radio"
 	"airtide/internal/share/statusfeed"
 	"airtide/internal/share/steplog"
+	"airtide/internal/view/terminal"
 )
 
 func newShareRun(t *terminal.Terminal) *cobra.Command {
@@ -61,7 +60,8 @@ The standards are ` + strings.Join(radio.Standards(), ", ") + `.`,
 					return usageError{fmt.Errorf("--otlp %w", err)}
 				}
 			}
-			if c.Key, err = cellkey.Read(f.Key); err != nil {
+			c.Key, err = cellkey.Read(f.Key)
+			if err != nil {
 				return err
 			}
 			return runAgent(cmd.Context(), t, f, c)
@@ -125,7 +125,8 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 		tap.Publish(s)
 		if f.JSON && s.Time.Sub(last) >= time.Second {
 			last = s.Time
-			if unprinted = t.JSONLine(s); unprinted != nil {
+			unprinted = t.JSONLine(s)
+			if unprinted != nil {
 				stop(unprinted)
 			}
 		}

@@ -114,8 +114,8 @@ func wifiKernel(t *testing.T) vm.Kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.Image, k.Modules = filepath.Join(folder,
-		"boot/vmlinuz-"+k.Release), filepath.Join(folder, "lib/modules", k.Release)
+	k.Image = filepath.Join(folder, "boot/vmlinuz-"+k.Release)
+	k.Modules = filepath.Join(folder, "lib/modules", k.Release)
 	return k
 }
 

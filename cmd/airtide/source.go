@@ -51,10 +51,12 @@ func (f *sourceFlags) options() (monitor.Options, error) {
 }
 
 func (f *sourceFlags) parse() (o monitor.Options, err error) {
-	if o.Source, err = monitor.ParseKind(f.source); err != nil {
+	o.Source, err = monitor.ParseKind(f.source)
+	if err != nil {
 		return o, err
 	}
-	if o.Density, err = filter.ParseDensity(f.density); err != nil {
+	o.Density, err = filter.ParseDensity(f.density)
+	if err != nil {
 		return o, err
 	}
 	switch bpf.Attach(f.attach) {
@@ -77,8 +79,10 @@ func (f *sourceFlags) parse() (o monitor.Options, err error) {
 			return o, fmt.Errorf("--btf: %w", err)
 		}
 	}
-	o.BTFPath, o.Poll = f.btf, f.poll
-	o.BufferBytes, o.MaxFlows = f.buffer<<20, f.maxFlows
+	o.BTFPath = f.btf
+	o.Poll = f.poll
+	o.BufferBytes = f.buffer << 20
+	o.MaxFlows = f.maxFlows
 	o.AllNamespaces = os.Geteuid() == 0
 	o.Filter, err = f.filter()
 	return o, err

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/view/terminal"
 )
 
 func newTimewarp(t *terminal.Terminal) *cobra.Command {

@@ -3,11 +3,10 @@ package main
 import (
 	"fmt"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/view/terminal"
 )
 
 func newTimewarpBuild(t *terminal.Terminal) *cobra.Command {

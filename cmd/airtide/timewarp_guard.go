@@ -5,11 +5,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/view/terminal"
 )
 
 // guardVerb is the hidden verb with which run starts its guard. The guard restores the clock if run

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/timewarp"
+	"airtide/internal/view/terminal"
 )
 
 func newTimewarpRun(t *terminal.Terminal) *cobra.Command {
@@ -41,13 +40,16 @@ the status of the command.`,
 			if ratio == "" {
 				return usageError{errors.New("no ratio: give one with -N")}
 			}
-			if o.Ratio, err = ratioOf(ratio); err != nil {
+			o.Ratio, err = ratioOf(ratio)
+			if err != nil {
 				return err
 			}
-			if o.TCP, err = follow.tcp(); err != nil {
+			o.TCP, err = follow.tcp()
+			if err != nil {
 				return err
 			}
-			o.Command, o.Guardian = args, []string{"timewarp", guardVerb}
+			o.Command = args
+			o.Guardian = []string{"timewarp", guardVerb}
 			o.Notice = func(u *timewarp.Undone) { warnRestored(t, u) }
 			r, err := timewarp.Running().Run(cmd.Context(), o)
 			if r == nil {

@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"airtide/internal/view/terminal"
-
 	"airtide/internal/recording/trace"
 	"airtide/internal/tcp"
+	"airtide/internal/view/terminal"
 )
 
 // reading is a recording that a verb reads.

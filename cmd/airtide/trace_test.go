@@ -110,7 +110,8 @@ func TestTheBusiestFlowIsWhatMovedMostMeanwhile(t *testing.T) {
 			batch := tcp.NewBatch(2)
 			for _, sample := range flow {
 				s := &tcp.Sample{Flow: id}
-				s.Values[tcp.AckedBytes], s.Values[tcp.ReceivedBytes] = sample[0], sample[1]
+				s.Values[tcp.AckedBytes] = sample[0]
+				s.Values[tcp.ReceivedBytes] = sample[1]
 				batch.Append(s)
 			}
 			_ = v.Samples(batch)

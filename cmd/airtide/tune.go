@@ -58,7 +58,8 @@ docs/guide/tune.md describes each setting, and which of them cannot be restored.
 				return usageError{err}
 			}
 			sel := tune.Selection{All: all}
-			if sel.Filter, err = pick.filter(); err != nil {
+			sel.Filter, err = pick.filter()
+			if err != nil {
 				return usageError{err}
 			}
 			if !sel.Empty() || all || len(argv) == 0 {

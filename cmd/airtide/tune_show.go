@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"airtide/internal/view/terminal"
-
 	"github.com/spf13/cobra"
 
 	"airtide/internal/kernel/tune"
+	"airtide/internal/view/terminal"
 )
 
 // tuneList is the JSON of the tunes in force.

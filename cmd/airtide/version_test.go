@@ -48,17 +48,22 @@ func TestVersionComesFromTheLinkerOrTheBuildInformation(t *testing.T) {
 			want: build{Version: hash[:12] + changes, Commit: hash + changes},
 		},
 	} {
-		release, commit, date = c.release, c.commit, c.date
+		release = c.release
+		commit = c.commit
+		date = c.date
 		got := describeBuild(c.info)
 		if got.Go == "" || got.Platform == "" {
 			t.Errorf("%s: no Go version or platform: %+v", name, got)
 		}
-		got.Go, got.Platform = "", ""
+		got.Go = ""
+		got.Platform = ""
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	release, commit, date = "", "", ""
+	release = ""
+	commit = ""
+	date = ""
 }
 
 // The reference pages and the topics of airtide help tell the same.

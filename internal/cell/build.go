@@ -47,7 +47,8 @@ func (w *World) makeMedium(c *Config, terminals []*Terminal, random *rand.Rand) 
 	if len(terminals) == 0 {
 		return nil
 	}
-	if w.ap, err = c.AP.queue(len(terminals), w.drop); err != nil {
+	w.ap, err = c.AP.queue(len(terminals), w.drop)
+	if err != nil {
 		return err
 	}
 	m := medium.Config{

@@ -73,7 +73,8 @@ func (c *Config) enginePorts() []engine.Port {
 	var ports []engine.Port
 	for i, t := range c.Terminals {
 		p := enginePort(t.Name, engine.Station, t.Outside, t.MTU, terminalKind, i)
-		p.Station, p.Refuse = order[i], t.Refuse
+		p.Station = order[i]
+		p.Refuse = t.Refuse
 		ports = append(ports, p)
 	}
 	for i, s := range c.Servers {

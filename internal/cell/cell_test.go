@@ -26,7 +26,10 @@ func TestMistakesAreNamed(t *testing.T) {
 			change(func(c *Config) { c.WireUp = append(c.WireUp, WireStep{0, path.Wire{}}) }),
 			"does not follow the one at 0 ns",
 		},
-		{change(func(c *Config) { c.Terminals[0].Radio, c.Terminals[0].Refuse = nil, true }), "it has no radio"},
+		{change(func(c *Config) {
+			c.Terminals[0].Radio = nil
+			c.Terminals[0].Refuse = true
+		}), "it has no radio"},
 		{
 			change(func(c *Config) { c.Flows[1].Port = 5201 }),
 			`flows "first" and "second" are both counted by port 5201`,

@@ -217,7 +217,8 @@ func (s *PHYStep) UnmarshalJSON(data []byte) error {
 		s.PHY, err = medium.MCS(from.Standard, from.WidthMHz, from.Streams, from.Index, from.GuardNs)
 		return err
 	}
-	if s.PHY, err = medium.Legacy(from.Standard, float64(from.RateBps)/1e6); err == nil && from.ShortPreamble {
+	s.PHY, err = medium.Legacy(from.Standard, float64(from.RateBps)/1e6)
+	if err == nil && from.ShortPreamble {
 		s.PHY = s.PHY.WithShortPreamble()
 	}
 	return err

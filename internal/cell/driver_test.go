@@ -55,7 +55,10 @@ func newDriver(t testing.TB, c Config) *driver {
 		Copy: func(p *queue.Packet) *queue.Packet {
 			d.pushed++
 			second := d.take()
-			second.Length, second.Station, second.Up, second.Flow = p.Length, p.Station, p.Up, p.Flow
+			second.Length = p.Length
+			second.Station = p.Station
+			second.Up = p.Up
+			second.Flow = p.Flow
 			return second
 		},
 		StationOf: d.stationOf,
@@ -85,10 +88,14 @@ func (d *driver) take() *queue.Packet {
 // send pushes a packet of a station, or of the server when from is toServer.
 func (d *driver) send(from, to, length int) {
 	p := d.take()
-	p.Data, p.Length, p.Flow = nil, length, uint32(uint8(from))<<8|uint32(uint8(to))
-	p.Station, p.Up = from, true
+	p.Data = nil
+	p.Length = length
+	p.Flow = uint32(uint8(from))<<8 | uint32(uint8(to))
+	p.Station = from
+	p.Up = true
 	if from == toServer {
-		p.Station, p.Up = to, false
+		p.Station = to
+		p.Up = false
 	}
 	d.pushed++
 	d.w.Push(p, d.nowNs)
@@ -164,7 +171,8 @@ func gigabit(terminals ...Terminal) Config {
 	}
 	for i := range terminals {
 		if terminals[i].Up == nil {
-			terminals[i].Up, terminals[i].Down = line, line
+			terminals[i].Up = line
+			terminals[i].Down = line
 		}
 	}
 	c.Terminals = terminals

@@ -29,7 +29,8 @@ func TestWhoGetsTheAirtime(t *testing.T) {
 			config := gigabit(terminals...)
 			config.AP.Discipline = c.discipline
 			d := newDriver(t, config)
-			d.down, d.downNs = []int{0, 1, 2, 3}, wireNs
+			d.down = []int{0, 1, 2, 3}
+			d.downNs = wireNs
 			d.run(1e9)
 			from := d.status()
 			d.run(6e9)
@@ -67,7 +68,8 @@ func TestFairAirtimeCountsAcknowledgements(t *testing.T) {
 			config := gigabit(terminals...)
 			config.AP.Discipline = discipline
 			d := newDriver(t, config)
-			d.down, d.downNs = []int{0, 1}, wireNs
+			d.down = []int{0, 1}
+			d.downNs = wireNs
 			answered := int64(0)
 			until := func(ns int64) {
 				for d.nowNs < ns {

@@ -82,7 +82,8 @@ const (
 func (f *flowTable) countEcho(ip []byte, s *segment) {
 	request, reply := byte(echoRequest), byte(echoReply)
 	if s.protocol == unix.IPPROTO_ICMPV6 {
-		request, reply = echoRequest6, echoReply6
+		request = echoRequest6
+		reply = echoReply6
 	}
 	from, to := ends(ip)
 	switch kind := s.transport[0]; kind {

@@ -94,7 +94,8 @@ func (c *Cell) keepingUp(tb testing.TB, measure func() *Window) *Window {
 			tb.Fatal(err)
 		}
 		w := measure()
-		if s = c.status(tb); !s.Engine.LagExceeded {
+		s = c.status(tb)
+		if !s.Engine.LagExceeded {
 			return w
 		}
 		tb.Logf("measuring again: %s", s.Engine.Lag.Against(s.Engine.LagLimitNs))

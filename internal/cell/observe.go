@@ -15,7 +15,8 @@ func (w *World) Observe(nowNs int64) { w.observe(w.seen, nowNs) }
 
 // observe copies everything as it has been counted from time zero of the world.
 func (w *World) observe(s *Status, nowNs int64) {
-	s.TimeNs, s.UnderWay = nowNs, w.entered-w.left
+	s.TimeNs = nowNs
+	s.UnderWay = w.entered - w.left
 	copy(s.Flows, w.flows.counts)
 	w.up.Settle(nowNs)
 	w.down.Settle(nowNs)
@@ -23,9 +24,12 @@ func (w *World) observe(s *Status, nowNs int64) {
 	s.WireDown.observe(w.down.Wire().RateBps, w.down.WireStatistics(), nowNs)
 	for i, station := range w.order {
 		t := &s.Terminals[i]
-		t.Name, t.Drops = w.names[station], w.drops[station]
-		t.PathUp, t.PathDown = w.up.Counters(station), w.down.Counters(station)
-		if t.Ethernet = station >= w.radios; t.Ethernet {
+		t.Name = w.names[station]
+		t.Drops = w.drops[station]
+		t.PathUp = w.up.Counters(station)
+		t.PathDown = w.down.Counters(station)
+		t.Ethernet = station >= w.radios
+		if t.Ethernet {
 			continue
 		}
 		t.PHYRateBps = w.medium.RateBps(station, nowNs)
@@ -48,16 +52,28 @@ func (w *World) observe(s *Status, nowNs int64) {
 }
 
 func (r *RadioCounts) observe(c *medium.Counters, nowNs int64) {
-	r.AirtimeNs, r.TXOPs, r.PPDUs = c.AirtimeNs, c.TXOPs, c.PPDUs
-	r.BlockAckRequests, r.Collisions, r.Beacons = c.BlockAckReqs, c.Collisions, c.Beacons
-	r.Frames, r.Retries, r.FrameErrors, r.Sizes = c.Frames, c.Retries, c.FrameErrors, c.Sizes
-	r.DeliveredPackets, r.DeliveredBytes = c.DeliveredPackets, c.DeliveredBytes
+	r.AirtimeNs = c.AirtimeNs
+	r.TXOPs = c.TXOPs
+	r.PPDUs = c.PPDUs
+	r.BlockAckRequests = c.BlockAckReqs
+	r.Collisions = c.Collisions
+	r.Beacons = c.Beacons
+	r.Frames = c.Frames
+	r.Retries = c.Retries
+	r.FrameErrors = c.FrameErrors
+	r.Sizes = c.Sizes
+	r.DeliveredPackets = c.DeliveredPackets
+	r.DeliveredBytes = c.DeliveredBytes
 	r.Backlog.observe(&c.Backlog, nowNs)
 	r.Sojourn = c.Sojourn
 }
 
 func (q *QueueCounts) observe(s *queue.Statistics, nowNs int64) {
-	q.Pushed, q.Popped, q.Dropped, q.PoppedBytes, q.Marked = s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Marked
+	q.Pushed = s.Pushed
+	q.Popped = s.Popped
+	q.Dropped = s.Dropped
+	q.PoppedBytes = s.PoppedBytes
+	q.Marked = s.Marked
 	q.Length.observe(&s.Length.Level, nowNs)
 	q.Lengths = s.Length.Times(nowNs)
 	q.Sojourn = s.Sojourn
@@ -70,7 +86,9 @@ func (w *WireStatus) observe(rateBps int64, s *queue.Statistics, nowNs int64) {
 
 // observe takes a level that has never been restarted, so its time is the world's.
 func (a *Area) observe(l *queue.Level, nowNs int64) {
-	a.Now, a.Max, a.PacketNs = l.Value(), l.Max(), l.Mean(nowNs)*float64(nowNs)
+	a.Now = l.Value()
+	a.Max = l.Max()
+	a.PacketNs = l.Mean(nowNs) * float64(nowNs)
 }
 
 // Observation is the Status since Begin as it was at the last Observe.

@@ -41,8 +41,10 @@ func (r *reference) config() Config {
 	// A packet takes 1500 bytes of that wire, with its point-to-point framing, and of this one
 	// 1536.
 	c.WireUp[0].Wire.RateBps = int64(r.WireMbps) * 1e6 * 1536 / 1500
-	c.LeaveOutVHTSIGB, c.AP.Aggregation = true, aggregation
-	c.BlockAckRequest, c.EIFSAfterCollision = !r.Has("bar=0"), r.Has("preambleDet=0")
+	c.LeaveOutVHTSIGB = true
+	c.AP.Aggregation = aggregation
+	c.BlockAckRequest = !r.Has("bar=0")
+	c.EIFSAfterCollision = r.Has("preambleDet=0")
 	if kind.standard == medium.Std11g {
 		c.Band = medium.Band2GHz
 	}
@@ -59,7 +61,8 @@ func (r *reference) run(t *testing.T, seed uint64) (mbps float64, stations []flo
 		case "up":
 			d.saturated[i] = toServer
 		case "down":
-			d.down, d.downNs = append(d.down, i), wireNs
+			d.down = append(d.down, i)
+			d.downNs = wireNs
 		case "s2s":
 			d.saturated[0] = 1
 		}
@@ -90,7 +93,8 @@ func (r *reference) apart(stations []float64) (apart float64) {
 	for i, v := range stations {
 		from, to := 0, r.N
 		if i >= r.N {
-			from, to = r.N, r.N+r.Slow
+			from = r.N
+			to = r.N + r.Slow
 		}
 		want := total(r.Stations[from:to]) / float64(to-from) / total(r.Stations)
 		apart = max(apart, math.Abs(v/total(stations)/want-1))

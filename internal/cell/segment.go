@@ -24,13 +24,15 @@ func read(ip []byte) (s segment, ok bool) {
 		if len(ip) < 48 {
 			return s, false
 		}
-		s.protocol, s.transport = ip[6], ip[40:]
+		s.protocol = ip[6]
+		s.transport = ip[40:]
 	} else {
 		header := int(ip[0]&15) * 4
 		if header < 20 || len(ip) < header+8 || binary.BigEndian.Uint16(ip[6:])&0x3fff != 0 {
 			return s, false
 		}
-		s.protocol, s.transport = ip[9], ip[header:]
+		s.protocol = ip[9]
+		s.transport = ip[header:]
 	}
 	header := 8
 	if s.protocol == unix.IPPROTO_TCP {

@@ -12,14 +12,16 @@ import (
 // ip4 and ip6 are packets with nothing in their headers but what is read here.
 func ip4(protocol byte, transport []byte) []byte {
 	b := append(make([]byte, 20), transport...)
-	b[0], b[9] = 0x45, protocol
+	b[0] = 0x45
+	b[9] = protocol
 	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 	return b
 }
 
 func ip6(protocol byte, transport []byte) []byte {
 	b := append(make([]byte, 40), transport...)
-	b[0], b[6] = 0x60, protocol
+	b[0] = 0x60
+	b[6] = protocol
 	binary.BigEndian.PutUint16(b[4:], uint16(len(transport)))
 	return b
 }
@@ -29,7 +31,8 @@ func tcp(from, to uint16, flags byte, options []byte, payload int) []byte {
 	binary.BigEndian.PutUint16(b, from)
 	binary.BigEndian.PutUint16(b[2:], to)
 	binary.BigEndian.PutUint32(b[8:], 4711)
-	b[12], b[13] = byte(len(b)/4)<<4, flags
+	b[12] = byte(len(b)/4) << 4
+	b[13] = flags
 	return append(b, make([]byte, payload)...)
 }
 

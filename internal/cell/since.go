@@ -10,7 +10,8 @@ import (
 func (s *Status) since(earlier *Status) Status {
 	d := *s
 	d.TimeNs -= earlier.TimeNs
-	d.Terminals, d.Flows = make([]TerminalStatus, len(s.Terminals)), make([]FlowStatus, len(s.Flows))
+	d.Terminals = make([]TerminalStatus, len(s.Terminals))
+	d.Flows = make([]FlowStatus, len(s.Flows))
 	for i := range s.Terminals {
 		d.Terminals[i] = s.Terminals[i].since(&earlier.Terminals[i])
 	}
@@ -19,20 +20,23 @@ func (s *Status) since(earlier *Status) Status {
 			f.Name, f.Forward.since(earlier.Flows[i].Forward), f.Reverse.since(earlier.Flows[i].Reverse),
 		}
 	}
-	d.AP.Radio, d.AP.Queue = s.AP.Radio.since(&earlier.AP.Radio), s.AP.Queue.since(&earlier.AP.Queue)
+	d.AP.Radio = s.AP.Radio.since(&earlier.AP.Radio)
+	d.AP.Queue = s.AP.Queue.since(&earlier.AP.Queue)
 	d.AP.Thinned -= earlier.AP.Thinned
 	d.AP.Lowered -= earlier.AP.Lowered
-	d.WireUp.Queue, d.WireDown.Queue = s.WireUp.Queue.since(&earlier.WireUp.Queue), s.WireDown.Queue.since(
-		&earlier.WireDown.Queue,
-	)
+	d.WireUp.Queue = s.WireUp.Queue.since(&earlier.WireUp.Queue)
+	d.WireDown.Queue = s.WireDown.Queue.since(&earlier.WireDown.Queue)
 	return d
 }
 
 func (t *TerminalStatus) since(earlier *TerminalStatus) TerminalStatus {
 	d := *t
-	d.Up, d.Down = t.Up.since(&earlier.Up), t.Down.since(&earlier.Down)
-	d.Queue, d.APQueue = t.Queue.since(&earlier.Queue), t.APQueue.since(&earlier.APQueue)
-	d.PathUp, d.PathDown = pathSince(t.PathUp, earlier.PathUp), pathSince(t.PathDown, earlier.PathDown)
+	d.Up = t.Up.since(&earlier.Up)
+	d.Down = t.Down.since(&earlier.Down)
+	d.Queue = t.Queue.since(&earlier.Queue)
+	d.APQueue = t.APQueue.since(&earlier.APQueue)
+	d.PathUp = pathSince(t.PathUp, earlier.PathUp)
+	d.PathDown = pathSince(t.PathDown, earlier.PathDown)
 	d.Drops.StationQueue -= earlier.Drops.StationQueue
 	d.Drops.APQueue -= earlier.Drops.APQueue
 	d.Drops.RetryLimit -= earlier.Drops.RetryLimit

@@ -151,7 +151,8 @@ func (s *Sizes) quantile(share float64) int {
 	}
 	rank, seen := max(int64(math.Ceil(share*float64(total))), 1), int64(0)
 	for frames, n := range s {
-		if seen += n; seen >= rank {
+		seen += n
+		if seen >= rank {
 			return frames
 		}
 	}

@@ -251,7 +251,8 @@ func TestFastEthernetGivesWhatItsFramingLeaves(t *testing.T) {
 // than the access point's queue takes.
 func TestSharedWindowsKeepTheQueueShortAndTCPGoesOn(t *testing.T) {
 	config := twoStations()
-	config.AP.WindowSharing, config.AP.Limit = true, queue.Limit{Packets: 40}
+	config.AP.WindowSharing = true
+	config.AP.Limit = queue.Limit{Packets: 40}
 	c := start(t, config)
 	if err := c.Begin(); err != nil {
 		t.Fatal(err)

@@ -82,7 +82,8 @@ func (w *windowSharing) pass(p *queue.Packet, nowNs int64) {
 		if began := !c.hasSent || nowNs-c.dataNs > sendingNs; began {
 			w.countedNs = nowNs - countEveryNs
 		}
-		c.dataNs, c.hasSent = nowNs, true
+		c.dataNs = nowNs
+		c.hasSent = true
 	}
 	if flags&tcpAck == 0 || flags&tcpRst != 0 || !c.ways[0].synchronised || !c.ways[1].synchronised {
 		return
@@ -116,7 +117,8 @@ func (w *windowSharing) share(c *sharedConnection) int {
 
 // count counts the connections that carry data.
 func (w *windowSharing) count(nowNs int64) {
-	w.sending, w.countedNs = 0, nowNs
+	w.sending = 0
+	w.countedNs = nowNs
 	for _, c := range w.connections {
 		if c.hasSent && nowNs-c.dataNs <= sendingNs {
 			w.sending++
@@ -171,7 +173,8 @@ func synchronised(s *segment) sharedWay {
 			return way
 		default:
 			if kind == optionWindowScale && options[1] == 3 {
-				way.scales, way.shift = true, min(options[2], maxShift)
+				way.scales = true
+				way.shift = min(options[2], maxShift)
 			}
 			options = options[options[1]:]
 		}

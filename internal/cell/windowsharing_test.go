@@ -16,7 +16,8 @@ import (
 func sum(ip []byte) uint16 {
 	addresses, transport := ip[12:20], ip[20:]
 	if ip[0]>>4 == 6 {
-		addresses, transport = ip[8:40], ip[40:]
+		addresses = ip[8:40]
+		transport = ip[40:]
 	}
 	s := uint32(unix.IPPROTO_TCP) + uint32(len(transport))
 	for _, part := range [][]byte{addresses, transport} {
@@ -49,13 +50,16 @@ func (c *talk) pass(
 	binary.BigEndian.PutUint16(segment[14:], window)
 	packet, at := ip4(unix.IPPROTO_TCP, segment), 20
 	if c.six {
-		packet, at = ip6(unix.IPPROTO_TCP, segment), 40
+		packet = ip6(unix.IPPROTO_TCP, segment)
+		at = 40
 	}
 	source, destination := packet[12:16], packet[16:20]
 	if c.six {
-		source, destination = packet[8:24], packet[24:40]
+		source = packet[8:24]
+		destination = packet[24:40]
 	}
-	source[0], destination[0] = byte(1+from), byte(2-from)
+	source[0] = byte(1 + from)
+	destination[0] = byte(2 - from)
 	before := uint16(0x1234)
 	if !c.open {
 		before = sum(packet)

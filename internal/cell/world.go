@@ -57,7 +57,8 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	}
 	terminals := make([]*Terminal, len(order))
 	for i, station := range order {
-		terminals[station], w.names[station] = &c.Terminals[i], c.Terminals[i].Name
+		terminals[station] = &c.Terminals[i]
+		w.names[station] = c.Terminals[i].Name
 	}
 	// Each part has its own random sequence, so one part does not depend on the traffic of others.
 	random := rand.NewPCG(c.Seed, 0)
@@ -68,18 +69,21 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	}
 	var err error
 	up := path.Callbacks{Deliver: w.atServers, Drop: w.drop, Copy: w.copy}
-	if w.up, err = path.New(
+	w.up, err = path.New(
 		pathConfig(c.WireUp, terminals, true), rand.NewPCG(random.Uint64(), random.Uint64()), up,
-	); err != nil {
+	)
+	if err != nil {
 		return nil, fmt.Errorf("setting up the path towards the servers: %w", err)
 	}
 	down := path.Callbacks{Deliver: w.atTerminals, Drop: w.drop, Copy: w.copy}
-	if w.down, err = path.New(
+	w.down, err = path.New(
 		pathConfig(c.WireDown, terminals, false), rand.NewPCG(random.Uint64(), random.Uint64()), down,
-	); err != nil {
+	)
+	if err != nil {
 		return nil, fmt.Errorf("setting up the path towards the terminals: %w", err)
 	}
-	w.base, w.seen = w.newStatus(), w.newStatus()
+	w.base = w.newStatus()
+	w.seen = w.newStatus()
 	return w, nil
 }
 
@@ -112,7 +116,9 @@ func (w *World) Next() int64 {
 // time the medium comes first, then the way up, then the way down.
 func (w *World) Advance(nowNs int64) {
 	for {
-		air, up, down := int64(math.MaxInt64), w.up.Next(), w.down.Next()
+		air := int64(math.MaxInt64)
+		up := w.up.Next()
+		down := w.down.Next()
 		if w.medium != nil {
 			air = w.medium.Next()
 		}
@@ -149,7 +155,8 @@ func (w *World) offAir(p *queue.Packet, atNs int64) {
 		w.sharing.pass(p, atNs)
 	}
 	if to := w.callbacks.StationOf(p); to >= 0 && to < w.radios {
-		p.Station, p.Up = to, false
+		p.Station = to
+		p.Up = false
 		w.medium.Push(p, atNs)
 		return
 	}
@@ -159,7 +166,8 @@ func (w *World) offAir(p *queue.Packet, atNs int64) {
 // atServers is the far end of the wire.
 func (w *World) atServers(p *queue.Packet, atNs int64) {
 	if to := w.callbacks.StationOf(p); to >= 0 {
-		p.Station, p.Up = to, false
+		p.Station = to
+		p.Up = false
 		w.down.Push(p, atNs)
 		return
 	}

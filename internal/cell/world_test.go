@@ -86,7 +86,8 @@ func anyConfig(r *rand.Rand) Config {
 		if i == 0 || r.IntN(4) > 0 {
 			p := phys[r.IntN(len(phys))]
 			terminal.Radio = radio(p)
-			terminal.Radio.QueuePackets, terminal.Radio.FrameErrors = 1+r.IntN(100), r.Float64()*0.3
+			terminal.Radio.QueuePackets = 1 + r.IntN(100)
+			terminal.Radio.FrameErrors = r.Float64() * 0.3
 			if p.Standard == medium.Std11ac {
 				terminal.Radio.PHY = append(terminal.Radio.PHY, PHYStep{100e6, phys[3]})
 			}
@@ -96,7 +97,8 @@ func anyConfig(r *rand.Rand) Config {
 	c := gigabit(terminals...)
 	c.Seed = r.Uint64()
 	c.AP.Discipline = []Discipline{FIFO, FIFOPerStation, FQCoDel, AirtimeFair}[r.IntN(4)]
-	c.AP.Limit.Packets, c.AP.AckThinning = 20+r.IntN(300), r.IntN(2) == 0
+	c.AP.Limit.Packets = 20 + r.IntN(300)
+	c.AP.AckThinning = r.IntN(2) == 0
 	c.WireUp = []WireStep{
 		{0, path.Wire{RateBps: 1e8, Limit: queue.Limit{Packets: 100}}},
 		{200e6, path.Wire{RateBps: 1e7, Limit: queue.Limit{Packets: 100}}},
@@ -158,7 +160,8 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 			downs.DeliveredBytes += terminal.Down.DeliveredBytes
 		}
 		ap := s.AP.Radio
-		ap.Backlog, ap.Sojourn = Area{}, queue.Histogram{}
+		ap.Backlog = Area{}
+		ap.Sojourn = queue.Histogram{}
 		if ap != downs {
 			t.Errorf(
 				"seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed,
@@ -229,8 +232,10 @@ func TestSchedulesCountFromBegin(t *testing.T) {
 func TestWhatIsWarmDoesNotAllocate(t *testing.T) {
 	c := gigabit(Terminal{Name: "a", Radio: ac867()}, Terminal{Name: "b", Radio: ac867()}, Terminal{Name: "c"})
 	d := newDriver(t, c)
-	d.saturated[0], d.saturated[1] = toServer, 0
-	d.down, d.downNs = []int{0, 1, 2}, 20e3
+	d.saturated[0] = toServer
+	d.saturated[1] = 0
+	d.down = []int{0, 1, 2}
+	d.downNs = 20e3
 	d.run(1e9)
 	if n := testing.AllocsPerRun(100, func() { d.run(d.nowNs + 1e6) }); n > 0 {
 		t.Errorf("%g allocations in each millisecond", n)

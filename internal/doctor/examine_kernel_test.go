@@ -19,11 +19,10 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	source "airtide/internal/observe/bpf"
-	rights "airtide/test/need"
-
 	"airtide/internal/kernel/sockets/owner"
+	source "airtide/internal/observe/bpf"
 	"airtide/internal/sys/tool"
+	rights "airtide/test/need"
 )
 
 // The kernel's own list of events is an independent witness for the tracepoints.
@@ -223,7 +222,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	// The kernel frees programs a little after they are closed.
 	var left []string
 	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if left = append(leftovers(t), loadedTrials(t)...); len(left) == 0 {
+		left = append(leftovers(t), loadedTrials(t)...)
+		if len(left) == 0 {
 			return
 		}
 	}

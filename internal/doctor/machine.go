@@ -60,7 +60,8 @@ func newMachine(o Options) (*machine, error) {
 		m.facts.MemoryBytes = uint64(info.Totalram) * uint64(info.Unit)
 	}
 	var err error
-	if m.effective, err = effectiveCapabilities(); err != nil {
+	m.effective, err = effectiveCapabilities()
+	if err != nil {
 		return nil, fmt.Errorf("reading the capabilities: %w", err)
 	}
 	m.facts.Capabilities = []string{}
@@ -69,15 +70,23 @@ func newMachine(o Options) (*machine, error) {
 			m.facts.Capabilities = append(m.facts.Capabilities, c.name)
 		}
 	}
-	if info, err := os.Stat(m.btfPath); err == nil && !info.Mode().IsRegular() {
-		m.typesErr = fmt.Errorf("%s is not a regular file", m.btfPath)
-	} else if m.btfPath != "" {
-		m.types, m.typesErr = btf.LoadSpec(m.btfPath)
-	} else if _, m.typesErr = os.Stat(kernelBTF); m.typesErr == nil {
-		m.types, m.typesErr = btf.LoadKernelSpec()
-	}
+	m.types, m.typesErr = loadTypes(m.btfPath)
 	m.memlock = rlimit.RemoveMemlock()
 	return m, nil
+}
+
+// loadTypes reads the kernel's types from a file, or from the kernel itself if path is empty.
+func loadTypes(path string) (*btf.Spec, error) {
+	if path != "" {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file", path)
+		}
+		return btf.LoadSpec(path)
+	}
+	if _, err := os.Stat(kernelBTF); err != nil {
+		return nil, err
+	}
+	return btf.LoadKernelSpec()
 }
 
 // knows reports if the kernel's types contain a name. If the types are missing, certain is false.

@@ -72,7 +72,8 @@ var qdiscTable = []struct {
 	},
 	{
 		"clsact", func(a netlink.QdiscAttrs) netlink.Qdisc {
-			a.Parent, a.Handle = netlink.HANDLE_CLSACT, netlink.MakeHandle(0xffff, 0)
+			a.Handle = netlink.MakeHandle(0xffff, 0)
+			a.Parent = netlink.HANDLE_CLSACT
 			return &netlink.GenericQdisc{QdiscAttrs: a, QdiscType: "clsact"}
 		},
 		need(optional, "", Cell,

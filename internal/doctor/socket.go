@@ -79,7 +79,8 @@ func askInetDiag() error {
 	}
 	defer conn.Close()
 	request := make([]byte, inetDiagRequestBytes)
-	request[0], request[1] = unix.AF_INET, unix.IPPROTO_TCP
+	request[0] = unix.AF_INET
+	request[1] = unix.IPPROTO_TCP
 	const sockDiagByFamily = 20 // SOCK_DIAG_BY_FAMILY
 	_, err = conn.Execute(netlink.Message{
 		Header: netlink.Header{Type: sockDiagByFamily, Flags: netlink.Request | netlink.Dump}, Data: request,

@@ -52,9 +52,11 @@ func tracepointChecks() []check {
 	}}
 	for _, t := range source.Tracepoints() {
 		c := tracepointCheck(t)
-		c.needs, c.loss = need(optional, bpf, Monitor, Record), t.Without
+		c.needs = need(optional, bpf, Monitor, Record)
+		c.loss = t.Without
 		if t.Without == "" {
-			c.needs, c.loss = need(required, bpf, Monitor, Record), "nothing is observed per ACK"
+			c.needs = need(required, bpf, Monitor, Record)
+			c.loss = "nothing is observed per ACK"
 		}
 		checks = append(checks, c)
 	}

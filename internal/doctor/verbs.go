@@ -161,7 +161,8 @@ func (v *verb) judge(results []Result) VerbResult {
 		r.Lacks = slices.DeleteFunc(r.Lacks, func(l Lack) bool { return l.Level == optional })
 		return r
 	}
-	r.Way, r.Loss = ways[chosen].name, ways[chosen].loss
+	r.Way = ways[chosen].name
+	r.Loss = ways[chosen].loss
 	// Keep the lacks of the chosen way, and the required lacks that exclude a better way.
 	r.Lacks = slices.DeleteFunc(r.Lacks, func(l Lack) bool {
 		better := slices.ContainsFunc(ways[:chosen], func(w wayOf) bool { return w.name == l.Way })

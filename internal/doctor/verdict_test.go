@@ -28,7 +28,8 @@ func resultsWith(changed map[string]Status) []Result {
 			NeededBy: builtOnly(c.needs),
 		}
 		if s, found := changed[c.name]; found {
-			r.Status, r.Detail = s, "detail of "+c.name
+			r.Status = s
+			r.Detail = "detail of " + c.name
 		}
 		results = append(results, r)
 	}

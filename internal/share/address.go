@@ -42,7 +42,8 @@ var errNoAddress = errors.New("has no address")
 func openAddresses(c *Config) (*addressWatch, error) {
 	a := &addressWatch{device: c.Interface, peers: c.Link.Addresses()}
 	var err error
-	if a.netlink, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+	a.netlink, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
 		return nil, fmt.Errorf("looking for own addresses: %w", err)
 	}
 	return a, nil

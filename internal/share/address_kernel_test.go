@@ -69,7 +69,8 @@ func TestANewAddressStartsANewSession(t *testing.T) {
 	fresh := 0
 	for _, d := range heard.take() {
 		if !sessions[d.session] {
-			sessions[d.session], fresh = true, fresh+1
+			sessions[d.session] = true
+			fresh++
 		}
 	}
 	if fresh != 1 {
@@ -93,7 +94,8 @@ func TestAddressesCountAfterTwoChecks(t *testing.T) {
 	for name, c := range map[string]Config{"interface": {Interface: "eth0"}, "peer": peer} {
 		var at *addressWatch
 		if err := n.Client.Do(func() (err error) {
-			if at, err = openAddresses(&c); err == nil {
+			at, err = openAddresses(&c)
+			if err == nil {
 				err = at.take()
 			}
 			return err

@@ -146,14 +146,17 @@ func (a *agent) inputs(nowNs int64) (in control.Inputs, counts [message.NumReaso
 	if a.config.Radio != nil {
 		in.Radio, in.NewAccessPoint = a.updateRadio(a.config.Radio())
 	}
-	if in.Flows, in.Host, err = a.sample(now); err != nil {
+	in.Flows, in.Host, err = a.sample(now)
+	if err != nil {
 		return in, counts, err
 	}
 	r := &a.reports
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	in.Silence, in.SilenceLimit = a.collectPeers(nowNs)
-	in.Peers, in.Ready, in.MayReportEarly = r.peers, a.ready, r.sender.MaySendEarly()
+	in.MayReportEarly = r.sender.MaySendEarly()
+	in.Peers = r.peers
+	in.Ready = a.ready
 	r.receiver.SetLink(a.reportLink())
 	return in, r.receiver.Counts(), nil
 }
@@ -309,7 +312,8 @@ func (a *agent) sendReport(now int64) time.Duration {
 
 func (a *agent) seal(report message.Report, announced probe.Proposal, now int64) (err error) {
 	r := &a.reports
-	report.BSS, report.BothFamilies = a.place.bss, a.link.Groups().Both()
+	report.BothFamilies = a.link.Groups().Both()
+	report.BSS = a.place.bss
 	report.Probe = announced.At(time.Duration(now))
 	r.datagram, err = r.sender.Seal(r.datagram[:0], report, now)
 	return err
@@ -338,7 +342,8 @@ func (a *agent) updateRadio(s radio.State) (r control.Radio, moved bool) {
 		return r, false
 	}
 	moved = a.place.BSSID != (radio.BSSID{})
-	a.place.BSSID, a.place.bss = s.BSSID, a.config.Key.BSS(s.BSSID)
+	a.place.bss = a.config.Key.BSS(s.BSSID)
+	a.place.BSSID = s.BSSID
 	if moved {
 		a.config.Notice("this terminal has another access point and shares with its terminals")
 	}

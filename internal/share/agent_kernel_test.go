@@ -62,7 +62,8 @@ func runAsTold(t *testing.T, h *testnet.Host, c Config) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{stop: stop, ended: make(chan error, 1)}
-	c.Interface, c.Source = "eth0", monitor.BPF
+	c.Interface = "eth0"
+	c.Source = monitor.BPF
 	if len(c.Link.Peers) == 0 {
 		c.Link.Interface = "eth0"
 	}

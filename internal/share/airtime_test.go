@@ -35,7 +35,9 @@ func newTerminal(key cellkey.Key, at radio.State) *terminal {
 		sampler: sampler.New(0),
 	}
 	r := message.NewReceiver(message.Config{Key: key}, 0)
-	t.reports.receiver, t.reports.sender, t.session = r, message.NewSender(r, 0), r.Session()
+	t.reports.receiver = r
+	t.reports.sender = message.NewSender(r, 0)
+	t.session = r.Session()
 	t.core = control.New(control.Config{Policy: c.Policy, StandaloneBps: 50e6, Weight: 1, Session: t.session})
 	return t
 }
@@ -191,7 +193,9 @@ func TestMulticastUsesTheLowestRateOfTheBand(t *testing.T) {
 }
 
 func TestFamiliesToReachAll(t *testing.T) {
-	both, four, six := link.Families{Four: true, Six: true}, link.Families{Four: true}, link.Families{Six: true}
+	both := link.Families{Four: true, Six: true}
+	four := link.Families{Four: true}
+	six := link.Families{Six: true}
 	for _, c := range []struct{ have, wanted, got link.Families }{
 		{both, both, both},
 		{both, four, four},

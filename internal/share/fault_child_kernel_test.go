@@ -53,7 +53,8 @@ func runChild(t *testing.T, h *testnet.Host, o order, attributes *syscall.SysPro
 			var s Status
 			if json.Unmarshal(lines.Bytes(), &s) == nil {
 				c.mutex.Lock()
-				c.status, c.steps = s, c.steps+1
+				c.status = s
+				c.steps++
 				c.mutex.Unlock()
 			}
 		}

@@ -38,7 +38,8 @@ func playAgent(text string) int {
 	err := json.Unmarshal([]byte(text), &o)
 	if err == nil {
 		var key cellkey.Key
-		if key, err = cellkey.Parse(o.Key); err == nil {
+		key, err = cellkey.Parse(o.Key)
+		if err == nil {
 			encoder := json.NewEncoder(os.Stdout)
 			err = Run(ctx, Config{
 				Key: key, Policy: o.Policy, MaxBps: o.MaxBps, Interface: "eth0",

@@ -105,7 +105,9 @@ func (w *badWay) towards(t *testing.T, h *testnet.Host, terminal netip.AddrPort)
 // pass forwards a datagram: not at all, late, or twice by chance.
 func (w *badWay) pass(loss float64, datagram []byte, send func([]byte)) {
 	w.mutex.Lock()
-	lost, late, twice := w.random.Float64() < loss, w.random.Float64() < latePart, w.random.Float64() < twicePart
+	lost := w.random.Float64() < loss
+	late := w.random.Float64() < latePart
+	twice := w.random.Float64() < twicePart
 	for i, is := range []bool{lost, !lost && late, !lost && twice} {
 		if is {
 			w.passed[i]++

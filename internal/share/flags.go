@@ -102,10 +102,12 @@ func (f *Flags) Config() (c Config, err error) {
 		MaxBps: float64(f.MaxRate), CapacityBps: float64(f.Capacity), MulticastBps: float64(f.MulticastRate),
 		Link: link.Config{Interface: f.Interface, Port: f.Port},
 	}
-	if c.Policy, err = control.ParsePolicy(f.Policy); err != nil {
+	c.Policy, err = control.ParsePolicy(f.Policy)
+	if err != nil {
 		return c, err
 	}
-	if c.Source, err = monitor.ParseKind(f.Source); err != nil {
+	c.Source, err = monitor.ParseKind(f.Source)
+	if err != nil {
 		return c, err
 	}
 	alpha, err := allocate.ParseAlpha(f.Alpha)
@@ -113,7 +115,8 @@ func (f *Flags) Config() (c Config, err error) {
 		return c, fmt.Errorf("--alpha %w", err)
 	}
 	c.Control.Alpha = &alpha
-	if c.Control.Disable, err = control.ParseRules(f.Disable); err != nil {
+	c.Control.Disable, err = control.ParseRules(f.Disable)
+	if err != nil {
 		return c, fmt.Errorf("--disable %w", err)
 	}
 	for _, p := range f.Peers {

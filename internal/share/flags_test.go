@@ -46,7 +46,9 @@ func TestArgsSetTheSameFlags(t *testing.T) {
 func TestFlagsReachTheConfiguration(t *testing.T) {
 	for text, want := range map[string]float64{"0": 0, "1": 1, "2.5": 2.5, "inf": math.Inf(1)} {
 		f := DefaultFlags()
-		f.Alpha, f.MulticastRate, f.Peers = text, units.Rate(5_500_000), []string{"10.0.0.2", "10.0.0.3:5"}
+		f.Alpha = text
+		f.MulticastRate = units.Rate(5_500_000)
+		f.Peers = []string{"10.0.0.2", "10.0.0.3:5"}
 		c, err := f.Config()
 		if err != nil || c.Control.Alpha == nil || *c.Control.Alpha != want || c.MulticastBps != 5.5e6 {
 			t.Errorf("--alpha %s: %+v, multicast at %g bit/s, %v", text, c.Control, c.MulticastBps, err)

@@ -32,7 +32,8 @@ type overheard struct {
 func (o *overheard) take() (all []crossing) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	all, o.all = o.all, nil
+	all = o.all
+	o.all = nil
 	return all
 }
 
@@ -47,7 +48,8 @@ func overhear(t *testing.T, h *testnet.Host) *overheard {
 		}
 		all := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_ALL))
 		// Packets come without the header of the link.
-		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, int(all)); err != nil {
+		fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, int(all))
+		if err != nil {
 			return err
 		}
 		patience := unix.NsecToTimeval(int64(50 * time.Millisecond))
@@ -89,10 +91,12 @@ func crossingOf(packet []byte) (c crossing, ok bool) {
 	switch {
 	case len(packet) >= 20 && packet[0] == 0x45 && packet[9] == unix.IPPROTO_UDP:
 		header = 20
-		c.from, c.to = netip.AddrFrom4([4]byte(packet[12:])), netip.AddrFrom4([4]byte(packet[16:]))
+		c.from = netip.AddrFrom4([4]byte(packet[12:]))
+		c.to = netip.AddrFrom4([4]byte(packet[16:]))
 	case len(packet) >= 40 && packet[0]>>4 == 6 && packet[6] == unix.IPPROTO_UDP:
 		header = 40
-		c.from, c.to = netip.AddrFrom16([16]byte(packet[8:])), netip.AddrFrom16([16]byte(packet[24:]))
+		c.from = netip.AddrFrom16([16]byte(packet[8:]))
+		c.to = netip.AddrFrom16([16]byte(packet[24:]))
 	default:
 		return c, false
 	}

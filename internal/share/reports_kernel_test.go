@@ -40,7 +40,8 @@ func TestSentReportsTakeOnePercentOfTheAirtime(t *testing.T) {
 					t.Fatalf("a datagram to %s", d.to)
 				}
 				one := time.Duration(way.ReportNs(d.bytes))
-				airtime, longest = airtime+one, max(longest, one)
+				airtime += one
+				longest = max(longest, one)
 			}
 			// The time may contain one report of each terminal more than on average.
 			if most := took/100 + 2*longest; airtime > most || len(all) < 5 {

@@ -67,12 +67,14 @@ func runSession(
 ) (moved bool, err error) {
 	now := clock.Now()
 	a := &agent{config: c, at: at, again: again, sampler: sampler.New(now)}
-	if a.link, err = link.Open(c.Link); err != nil {
+	a.link, err = link.Open(c.Link)
+	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, a.link.Close()) }()
 	var unbound error // reported later, because the main parts report missing rights first
-	if a.windows, unbound = rwnd.Attach(c.Interface); unbound == nil {
+	a.windows, unbound = rwnd.Attach(c.Interface)
+	if unbound == nil {
 		defer func() { err = errors.Join(err, a.windows.Close()) }()
 	} else {
 		a.windows = nil
@@ -83,7 +85,8 @@ func runSession(
 		known, _ = a.updateRadio(c.Radio())
 	}
 	r := message.NewReceiver(message.Config{Key: c.Key, Link: a.reportLink(), Hubs: c.Link.Addresses()}, now)
-	a.reports.receiver, a.reports.sender = r, message.NewSender(r, now)
+	a.reports.sender = message.NewSender(r, now)
+	a.reports.receiver = r
 	config := control.Config{
 		Policy: c.Policy, Options: c.Control, Weight: c.Weight, StandaloneBps: c.MaxBps, CapacityBps: c.CapacityBps,
 		SingleFrames: c.SingleFrames, BoundReceive: a.windows != nil, Session: r.Session(),
@@ -103,7 +106,8 @@ func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (mo
 	var at attachment
 	ready := make(chan *cwnd.Bounder, 1)
 	parts.Go(func() (err error) {
-		if at, err = attach(ctx, &a.config, flows); err != nil {
+		at, err = attach(ctx, &a.config, flows)
+		if err != nil {
 			if ctx.Err() != nil {
 				return nil // the session ended before it had begun
 			}
@@ -120,7 +124,8 @@ func (a *agent) run(ctx context.Context, flows filter.Filter, unbound error) (mo
 	parts.Go(func() error { return a.link.Receive(ctx, a.receive) })
 	parts.Go(func() error { return a.loop(ctx, ready) })
 	err = parts.Wait()
-	if moved = errors.Is(err, errMoved); moved {
+	moved = errors.Is(err, errMoved)
+	if moved {
 		err = nil
 	}
 	return moved, errors.Join(err, at.close())

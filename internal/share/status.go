@@ -108,7 +108,9 @@ func newStatus(policy control.Policy, key cellkey.Key) Status {
 // update sets the state after a step. counts are the received datagrams, by reason.
 func (s *Status) update(out *control.Outputs, peers []message.Peer, counts [message.NumReasons]uint64) {
 	v := &out.View
-	s.Bounded, s.Reason, s.Own = out.Reason == "", out.Reason, reportedTerminal(out.Report)
+	s.Own = reportedTerminal(out.Report)
+	s.Bounded = out.Reason == ""
+	s.Reason = out.Reason
 	terminals := map[netip.Addr]int{}
 	for _, p := range peers {
 		terminals[p.Source.Addr()]++
@@ -121,8 +123,13 @@ func (s *Status) update(out *control.Outputs, peers []message.Peer, counts [mess
 		}
 		s.Peers = append(s.Peers, t)
 	}
-	s.ShareBps, s.TotalBps, s.WireBps, s.Limit = v.ShareBps, v.TotalBps, v.WireBps, v.Limit
-	s.QueueTargetUs, s.Correction, s.ForeignQueues = v.QueueTargetUs, v.Correction, v.ForeignQueues
+	s.ShareBps = v.ShareBps
+	s.TotalBps = v.TotalBps
+	s.WireBps = v.WireBps
+	s.Limit = v.Limit
+	s.QueueTargetUs = v.QueueTargetUs
+	s.Correction = v.Correction
+	s.ForeignQueues = v.ForeignQueues
 	if v.Probe != message.NoProbe {
 		s.Probe = v.Probe.String()
 	}

@@ -49,7 +49,8 @@ func (c *binCounts) add(index int, count float64) {
 func (c *binCounts) gather() {
 	low, high := c.list[0].index, c.list[len(c.list)-1].index
 	if len(c.counts) > 0 {
-		low, high = min(low, c.first), max(high, c.first+len(c.counts)-1)
+		low = min(low, c.first)
+		high = max(high, c.first+len(c.counts)-1)
 	}
 	used := c.used + len(c.list)
 	if high-low >= arrayRatio*used {

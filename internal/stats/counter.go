@@ -9,7 +9,8 @@ type Counter struct {
 // Add notes a reading of the count.
 func (c *Counter) Add(v int64) {
 	if !c.known {
-		c.first, c.known = v, true
+		c.first = v
+		c.known = true
 	}
 	c.last = v
 }

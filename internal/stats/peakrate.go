@@ -44,7 +44,9 @@ func (m *PeakRate) Spread(fromNs, toNs, bytes int64) {
 
 func (m *PeakRate) add(bin, bytes int64) {
 	if !m.started {
-		m.bins, m.head, m.started = make([]int64, m.size), bin, true
+		m.bins = make([]int64, m.size)
+		m.head = bin
+		m.started = true
 	}
 	if bin > m.head {
 		m.advance(bin)

@@ -47,8 +47,10 @@ func (s *Sketch) Add(v int64) {
 		return
 	}
 	s.flush()
-	s.latest, s.run = v, 1
-	s.min, s.max = min(s.min, v), max(s.max, v)
+	s.latest = v
+	s.run = 1
+	s.min = min(s.min, v)
+	s.max = max(s.max, v)
 }
 
 // flush stores the run.
@@ -67,7 +69,8 @@ func (s *Sketch) flush() {
 func (s *Sketch) Merge(other *Sketch) {
 	s.flush()
 	other.flush()
-	s.min, s.max = min(s.min, other.min), max(s.max, other.max)
+	s.min = min(s.min, other.min)
+	s.max = max(s.max, other.max)
 	s.zeros += other.zeros
 	other.bins.each(s.bins.add)
 }

@@ -12,7 +12,8 @@ type Thinned[T any] struct {
 // call.
 func (t *Thinned[T]) Add(v T, limit int) {
 	t.stride = max(t.stride, 1)
-	if t.seen++; (t.seen-1)%t.stride != 0 {
+	t.seen++
+	if (t.seen-1)%t.stride != 0 {
 		return
 	}
 	if len(t.Values) == limit {

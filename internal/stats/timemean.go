@@ -17,7 +17,9 @@ func (m *TimeMean) Add(atNs, value int64) {
 		m.sum += float64(m.last) * float64(atNs-m.since)
 		m.ns += float64(atNs - m.since)
 	}
-	m.last, m.since, m.known = value, atNs, true
+	m.last = value
+	m.since = atNs
+	m.known = true
 	m.greatest = max(m.greatest, value)
 }
 

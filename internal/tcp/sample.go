@@ -83,7 +83,8 @@ func (b *Batch) Append(s *Sample) {
 
 // Row copies row i into s, computed fields included.
 func (b *Batch) Row(i int, s *Sample) {
-	s.TimeNs, s.Flow = b.TimeNs[i], b.Flow[i]
+	s.TimeNs = b.TimeNs[i]
+	s.Flow = b.Flow[i]
 	for f := range b.Cols {
 		s.Values[f] = b.Cols[f][i]
 	}

@@ -47,12 +47,18 @@ func TestComputedFieldsComeFromStoredOnes(t *testing.T) {
 		s.Values[f] = Absent
 	}
 	b.Append(&s)
-	s.Values[AckedBytes], s.Values[SentBytes], s.Values[WrittenBytes] = 1000, 4000, 10000
-	s.Values[ReceivedBytes], s.Values[ReadBytes] = 700, 500
-	s.Values[InFlightPackets], s.Values[MSSBytes], s.Values[RetransOutPackets] = 3, 1448, 0
+	s.Values[AckedBytes] = 1000
+	s.Values[SentBytes] = 4000
+	s.Values[WrittenBytes] = 10000
+	s.Values[ReceivedBytes] = 700
+	s.Values[ReadBytes] = 500
+	s.Values[InFlightPackets] = 3
+	s.Values[MSSBytes] = 1448
+	s.Values[RetransOutPackets] = 0
 	s.Values[SegmentBytes] = 0
 	b.Append(&s)
-	s.Values[SegmentBytes], s.Values[RetransOutPackets] = 1448, 1
+	s.Values[SegmentBytes] = 1448
+	s.Values[RetransOutPackets] = 1
 	b.Append(&s)
 
 	for _, c := range []struct {
@@ -83,7 +89,8 @@ func TestBatchKeepsRowsWhenItGrows(t *testing.T) {
 	b := NewBatch(1)
 	for i := range 10 {
 		var s Sample
-		s.TimeNs, s.Flow = int64(i), FlowID(i)
+		s.Flow = FlowID(i)
+		s.TimeNs = int64(i)
 		s.Values[CwndPackets] = int64(10 * i)
 		b.Append(&s)
 	}

@@ -30,7 +30,8 @@ func ParseDuration(text string) (Duration, error) {
 			return 0, err
 		}
 		sum += number * u.size
-		if rest = strings.TrimRight(rest[len(m[0]):], " "); rest == "" {
+		rest = strings.TrimRight(rest[len(m[0]):], " ")
+		if rest == "" {
 			break
 		}
 	}

@@ -17,7 +17,8 @@ func EscapeJSON(text []byte) []byte {
 		}
 		out := append([]byte{}, text[:i]...)
 		for ; i < len(text); i += n {
-			if r, n = utf8.DecodeRune(text[i:]); r < utf8.RuneSelf && r != 0x7f || !unprintable(r) {
+			r, n = utf8.DecodeRune(text[i:])
+			if r < utf8.RuneSelf && r != 0x7f || !unprintable(r) {
 				out = append(out, text[i:i+n]...)
 			} else if high, low := utf16.EncodeRune(r); r > 0xffff {
 				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)

@@ -6,7 +6,8 @@ func Nearest(found string, possible []string) string {
 	best, least := "", 2+len(found)/3
 	for _, p := range possible {
 		if d := editDistance(found, p); d < least && d < len(p) {
-			best, least = p, d
+			best = p
+			least = d
 		}
 	}
 	return best

@@ -32,12 +32,14 @@ func PrintableText(s string, colour bool) string {
 			end = len(s)
 		}
 		b.WriteString(Printable(s[:end]))
-		if s = s[end:]; s == "" {
+		s = s[end:]
+		if s == "" {
 			break
 		}
 		length := 1
 		if s[0] == '\x1b' {
-			if length = colourSequence(s); !colour || length == 0 {
+			length = colourSequence(s)
+			if !colour || length == 0 {
 				b.WriteByte('?')
 				s = s[1:]
 				continue

@@ -27,7 +27,8 @@ func ParseQuantity(text string) (Quantity, bool) {
 	if d, err := ParseDuration(text); err == nil {
 		q.Base = d.Seconds()
 		if _, ok := times.lookUp(q.Unit); !ok { // 1m30s
-			q.Number, q.Unit = q.Base, ""
+			q.Number = q.Base
+			q.Unit = ""
 		}
 		return q, true
 	}

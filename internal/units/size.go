@@ -46,7 +46,8 @@ func ParseBufferSize(text string) (Size, error) {
 	number, factor := text, 1.0
 	for i, prefix := range []string{"k", "M", "G"} {
 		if n, ok := strings.CutSuffix(text, prefix); ok {
-			number, factor = n, math.Pow(1024, float64(i+1))
+			number = n
+			factor = math.Pow(1024, float64(i+1))
 		}
 	}
 	if v, ok := ParseNumber(number); ok && v*factor < math.MaxInt64 {

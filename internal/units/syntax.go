@@ -155,7 +155,8 @@ func (t *table) parse(text, expected string) (int64, error) {
 		}
 		return 0, failure
 	}
-	if value *= u.size; value >= math.MaxInt64 {
+	value *= u.size
+	if value >= math.MaxInt64 {
 		return 0, &SyntaxError{Text: text, Expected: expected}
 	}
 	return int64(math.Round(value)), nil

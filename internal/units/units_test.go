@@ -201,7 +201,11 @@ func TestFlagsReadWhatUsersWrite(t *testing.T) {
 }
 
 func TestFlagsKeepTheirDefaultAfterAnError(t *testing.T) {
-	rate, bits, d, buffer, number := Rate(1), uint64(1), time.Second, uint32(1), 1.0
+	rate := Rate(1)
+	bits := uint64(1)
+	d := time.Second
+	buffer := uint32(1)
+	number := 1.0
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	fs.Var(RateFlag(&rate), "rate", "")
 	fs.Var(BitRateFlag(&bits), "bits", "")

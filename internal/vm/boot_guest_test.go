@@ -34,7 +34,8 @@ func needs(t *testing.T) Kernel {
 	version := cmp.Or(os.Getenv("VM_TEST_KERNEL"), "6.1")
 	k, err := Cached(version)
 	if errors.Is(err, ErrNoKernel) {
-		if k, err = Fetch(t.Context(), version); err != nil {
+		k, err = Fetch(t.Context(), version)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

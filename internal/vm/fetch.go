@@ -42,7 +42,8 @@ func FetchFor(ctx context.Context, version, architecture string) (Kernel, error)
 			return nil, fmt.Errorf("%s of %s names no kernel", meta, suite)
 		}
 		packages := image[1:]
-		if text, err = a.run(ctx, "apt-cache", "depends", image[1]); err != nil {
+		text, err = a.run(ctx, "apt-cache", "depends", image[1])
+		if err != nil {
 			return nil, err
 		}
 		for _, part := range partOfKernel.FindAllStringSubmatch(text, -1) {
@@ -165,7 +166,8 @@ func (a *apt) run(ctx context.Context, program string, args ...string) (string, 
 	c.Dir = a.dir
 	c.Env = append(c.Env, tool.Proxies()...)
 	var out, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &out, &stderr
+	c.Stdout = &out
+	c.Stderr = &stderr
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}

@@ -72,7 +72,8 @@ func readFrame(r io.Reader) (f frame, err error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return f, err
 	}
-	f.kind, f.number = kind(head[0]), binary.BigEndian.Uint32(head[1:])
+	f.kind = kind(head[0])
+	f.number = binary.BigEndian.Uint32(head[1:])
 	size := binary.BigEndian.Uint32(head[5:])
 	if size > frameMost {
 		return f, fmt.Errorf("a message of %d bytes, where at most %d are expected", size, frameMost)

@@ -60,7 +60,8 @@ func child() {
 	k, err := Cached("6.1")
 	if err == nil {
 		var g *Guest
-		if g, err = Start(context.Background(), Config{Kernel: k}); err == nil {
+		g, err = Start(context.Background(), Config{Kernel: k})
+		if err == nil {
 			fmt.Println(g.PID())
 			select {}
 		}

@@ -36,7 +36,8 @@ func FetchHeadersFor(ctx context.Context, version, architecture string) (string,
 	wanted := regexp.MustCompile(`(?m)^linux-(headers-[0-9]|kbuild-)\S*`)
 	own := ""
 	if architecture != runtime.GOARCH {
-		if own, err = FetchHeaders(ctx, version); err != nil {
+		own, err = FetchHeaders(ctx, version)
+		if err != nil {
 			return "", err
 		}
 		wanted = regexp.MustCompile(`(?m)^linux-headers-[0-9]\S*`)

@@ -53,8 +53,12 @@ func TestHeadersAreMovedOnceByTwoFetchers(t *testing.T) {
 		}
 	}
 	cacheBefore, foldersBefore := cache, tool.Folders
-	cache, tool.Folders = t.TempDir(), append([]string{programs}, tool.Folders...)
-	defer func() { cache, tool.Folders = cacheBefore, foldersBefore }()
+	cache = t.TempDir()
+	tool.Folders = append([]string{programs}, tool.Folders...)
+	defer func() {
+		cache = cacheBefore
+		tool.Folders = foldersBefore
+	}()
 
 	architectures := []string{"amd64", "arm64"}
 	for _, architecture := range architectures {

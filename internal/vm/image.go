@@ -31,7 +31,8 @@ var baseModules = []string{"virtio_pci", "virtio_console", "tcp_diag"}
 
 // image makes the initramfs of a guest, in memory.
 func (c *Config) image(ctx context.Context) (image *os.File, err error) {
-	if image, err = memoryFile("airtide-guest"); err != nil {
+	image, err = memoryFile("airtide-guest")
+	if err != nil {
 		return nil, err
 	}
 	if err := c.writeImage(ctx, newArchive(image)); err != nil {
@@ -54,7 +55,8 @@ func (c *Config) writeImage(ctx context.Context, a *archive) error {
 	program := c.Program
 	if program == "" {
 		var err error
-		if program, err = self(); err != nil {
+		program, err = self()
+		if err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,8 @@ func (c *Config) arguments(e emulator, a Accelerator) []string {
 		// All processors of a guest share one thread. With one thread each, qemu 7.2 sometimes
 		// executes an instruction that the kernel has replaced (static branches), and the kernel
 		// panics with "Oops: int3".
-		model, accelerator = e.emulated+c.Kernel.withoutInstructions(), accelerator+",thread=single"
+		model = e.emulated + c.Kernel.withoutInstructions()
+		accelerator += ",thread=single"
 	}
 	// Level 5 shows warnings and worse. WARN() is a warning.
 	kernel := []string{"console=" + e.console, "loglevel=5", "panic=-1", guestVariable + "=1", e.boot}
@@ -195,7 +196,8 @@ func (c *Config) launch(a Accelerator, image *os.File) (*qemu, error) {
 		ended: make(chan struct{}),
 	}
 	q.command = tool.Command(context.Background(), e.program, c.arguments(e, a)...)
-	q.command.Stdout, q.command.Stderr = q.console, q.console
+	q.command.Stdout = q.console
+	q.command.Stderr = q.console
 	q.command.ExtraFiles = []*os.File{theirs, image, kernel}
 	if c.Net != nil {
 		q.command.ExtraFiles = append(q.command.ExtraFiles, c.Net.Tap)

@@ -74,8 +74,10 @@ func (s *server) run(f frame) (e end, err error) {
 		return e, err
 	}
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Dir, cmd.Env = c.Dir, c.Env
-	cmd.Stdout, cmd.Stderr = output{s.to, frameStdout, f.number}, output{s.to, frameStderr, f.number}
+	cmd.Dir = c.Dir
+	cmd.Env = c.Env
+	cmd.Stdout = output{s.to, frameStdout, f.number}
+	cmd.Stderr = output{s.to, frameStderr, f.number}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}
 	s.mutex.Lock() // a signal waits until the process can get it
 	if err = cmd.Start(); err == nil {

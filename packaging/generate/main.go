@@ -20,7 +20,9 @@ func run(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: generate man|sbom|licences BINARY OUTPUT")
 	}
-	switch kind, binary, output := args[0], args[1], args[2]; kind {
+	kind, binary := args[0], args[1]
+	output := args[2]
+	switch kind {
 	case "man":
 		return writeManPages(binary, output)
 	case "sbom":

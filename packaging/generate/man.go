@@ -72,7 +72,8 @@ func (h help) page(verb, version string) string {
 			b.WriteString(section("SYNOPSIS", s.lines))
 		}
 	}
-	if rest = strings.TrimSpace(rest); rest != "" {
+	rest = strings.TrimSpace(rest)
+	if rest != "" {
 		b.WriteString(section("DESCRIPTION", strings.Split(rest, "\n")))
 	}
 	for _, s := range h.sections {

@@ -89,14 +89,18 @@ func (t TCP) fragment(body []byte, field uint16) []byte {
 	from, to := t.From.Addr(), t.To.Addr()
 	if from.Is6() {
 		b := make([]byte, 40, 40+len(body))
-		b[0], b[6], b[7] = 0x60, 6, 64
+		b[0] = 0x60
+		b[6] = 6
+		b[7] = 64
 		binary.BigEndian.PutUint16(b[4:], uint16(len(body)))
 		copy(b[8:], from.AsSlice())
 		copy(b[24:], to.AsSlice())
 		return append(b, body...)
 	}
 	b := make([]byte, 20, 20+len(body))
-	b[0], b[8], b[9] = 0x45, 64, 6
+	b[0] = 0x45
+	b[8] = 64
+	b[9] = 6
 	binary.BigEndian.PutUint16(b[2:], uint16(20+len(body)))
 	binary.BigEndian.PutUint16(b[4:], 77)
 	binary.BigEndian.PutUint16(b[6:], field)
@@ -137,7 +141,8 @@ func kind(ip []byte) []byte {
 func PCAP(order binary.AppendByteOrder, nanoseconds bool, link uint32, packets ...Packet) []byte {
 	magic, unit := uint32(0xa1b2c3d4), int64(1000)
 	if nanoseconds {
-		magic, unit = 0xa1b23c4d, 1
+		magic = 0xa1b23c4d
+		unit = 1
 	}
 	b := order.AppendUint32(nil, magic)
 	b = order.AppendUint16(order.AppendUint16(b, 2), 4)

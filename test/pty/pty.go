@@ -68,7 +68,9 @@ func (term *Terminal) collect() {
 // Attach makes the terminal the controlling terminal of a command that has not started, with all
 // its streams.
 func (term *Terminal) Attach(cmd *exec.Cmd) {
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Slave, term.Slave, term.Slave
+	cmd.Stdin = term.Slave
+	cmd.Stdout = term.Slave
+	cmd.Stderr = term.Slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 }
 

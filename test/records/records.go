@@ -40,7 +40,8 @@ type feeder struct {
 
 func (f *feeder) octet() (b byte) {
 	if len(f.data) > 0 {
-		b, f.data = f.data[0], f.data[1:]
+		b = f.data[0]
+		f.data = f.data[1:]
 	}
 	return b
 }

@@ -87,7 +87,9 @@ func (s Scene) Make(t testing.TB) string {
 func (s Scene) result(p *plan.Plan, run plan.Run, rng *rand.Rand) *result.Result {
 	setup := p.Points[run.Point].Setup
 	r := result.New(p, run)
-	r.Started, r.Ended, r.Valid = Begun, Begun.Add(time.Duration(setup.Duration)+2*time.Second), true
+	r.Ended = Begun.Add(time.Duration(setup.Duration) + 2*time.Second)
+	r.Started = Begun
+	r.Valid = true
 	r.System = result.System{Airtide: "v1.0", Kernel: "6.18.5 #1 SMP", Arch: "amd64", CPUs: 2}
 	settings := map[string]string{}
 	for name, v := range r.Settings {

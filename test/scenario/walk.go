@@ -32,7 +32,8 @@ func NewWalk(seed uint64, begin time.Duration) (*Walk, control.Config) {
 	c := control.Config{Policy: control.Shares, Weight: 1, Session: w.session, BoundReceive: r.IntN(4) > 0}
 	switch r.IntN(8) {
 	case 0:
-		c.Policy, c.CapacityBps = control.EqualCapPolicy, 100e6
+		c.Policy = control.EqualCapPolicy
+		c.CapacityBps = 100e6
 	case 1:
 		c.Policy = control.Observe
 	}
@@ -106,9 +107,11 @@ func (w *Walk) Step() control.Inputs {
 	for _, f := range in.Flows {
 		h.SendRate += f.SendRate
 		h.ReceiveRate += f.ReceiveRate
-		h.MeanRTT, h.RTT95 = max(h.MeanRTT, f.MeanRTT), max(h.RTT95, f.MeanRTT*2)
+		h.RTT95 = max(h.RTT95, f.MeanRTT*2)
+		h.MeanRTT = max(h.MeanRTT, f.MeanRTT)
 	}
-	h.QueuedBytes, h.Retransmits = int64(r.IntN(1e6)), int64(r.IntN(3))
+	h.QueuedBytes = int64(r.IntN(1e6))
+	h.Retransmits = int64(r.IntN(3))
 	h.Errors[tcp.CodeReordering] = int64(r.IntN(2))
 	r.Shuffle(len(in.Flows), func(i, j int) { in.Flows[i], in.Flows[j] = in.Flows[j], in.Flows[i] })
 	return in
@@ -126,7 +129,8 @@ func (w *Walk) changeFlows() {
 	w.flows = slices.DeleteFunc(w.flows, func(flow.Sample) bool { return r.IntN(400) == 0 })
 	for i := range w.flows {
 		f := &w.flows[i]
-		f.SendRate, f.ReceiveRate = w.wander(f.SendRate, 1e5, 500e6), w.wander(f.ReceiveRate, 1e5, 500e6)
+		f.SendRate = w.wander(f.SendRate, 1e5, 500e6)
+		f.ReceiveRate = w.wander(f.ReceiveRate, 1e5, 500e6)
 		if i%3 == 0 {
 			f.ReceiveRate = 0
 		}

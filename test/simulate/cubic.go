@@ -52,8 +52,10 @@ func (c *cubic) acknowledged(now time.Duration, n, acked, sent int, rtt time.Dur
 		return
 	}
 	if c.epoch == 0 {
-		c.epoch, c.friendly = now, c.cwnd
-		c.origin, c.takes = max(c.greatest, c.cwnd), 0
+		c.epoch = now
+		c.friendly = c.cwnd
+		c.origin = max(c.greatest, c.cwnd)
+		c.takes = 0
 		if c.cwnd < c.greatest {
 			c.takes = math.Cbrt((c.greatest - c.cwnd) / cubicScale)
 		}
@@ -73,7 +75,9 @@ func (c *cubic) round(acked, sent int, rtt time.Duration) {
 		c.leastRTT = rtt
 	}
 	if acked > c.roundEnd {
-		c.roundEnd, c.roundRTT, c.roundSamples = sent, 0, 0
+		c.roundEnd = sent
+		c.roundRTT = 0
+		c.roundSamples = 0
 	}
 	if c.roundSamples < hystartSamples {
 		c.roundSamples++
@@ -98,7 +102,8 @@ func (c *cubic) lost(number, sent int) {
 // timeout begins again with one packet.
 func (c *cubic) timeout(sent int) {
 	c.shrink()
-	c.cwnd, c.recovered = restart, 0
+	c.cwnd = restart
+	c.recovered = 0
 	c.roundEnd = sent
 }
 
@@ -110,13 +115,15 @@ func (c *cubic) shrink() {
 		c.greatest = c.cwnd
 	}
 	c.ssthresh = max(c.cwnd*cubicDecrease, leastCubicWindow)
-	c.epoch, c.slowStartEnds = 0, false
+	c.epoch = 0
+	c.slowStartEnds = false
 }
 
 // bound keeps the window between two bounds, as the congestion control cubic_bound does: at the
 // upper one no epoch runs.
 func (c *cubic) bound(least, most float64) {
 	if bounded := max(min(c.cwnd, most), least); bounded != c.cwnd {
-		c.cwnd, c.epoch = bounded, 0
+		c.cwnd = bounded
+		c.epoch = 0
 	}
 }

@@ -13,7 +13,8 @@ import (
 func TestCubicGrowsBackAfterALoss(t *testing.T) {
 	const rtt = 100 * time.Millisecond
 	c := newCubic()
-	c.cwnd, c.ssthresh = 1000, 1000
+	c.cwnd = 1000
+	c.ssthresh = 1000
 	sent := 1000
 	c.lost(1, sent)
 	c.lost(500, sent) // of the same round trip

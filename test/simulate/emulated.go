@@ -161,7 +161,8 @@ func NewEmulated(c EmulatedConfig) (*Emulated, error) {
 	m.AP = medium.AccessPoint{
 		Aggregation: aggregation, Queue: queue.NewSharedFIFO(len(m.Stations), queue.Limit{Packets: limit}, m.Drop),
 	}
-	if e.medium, err = medium.New(m); err != nil {
+	e.medium, err = medium.New(m)
+	if err != nil {
 		return nil, fmt.Errorf("simulating a cell: %w", err)
 	}
 	return e, nil
@@ -178,7 +179,8 @@ func (e *Emulated) group() int { return 2 * len(e.config.Radios) }
 func (e *Emulated) packet(station, flow, length int, up bool, number int) *queue.Packet {
 	p := &queue.Packet{}
 	if last := len(e.free) - 1; last >= 0 {
-		p, e.free = e.free[last], e.free[:last]
+		p = e.free[last]
+		e.free = e.free[:last]
 	}
 	*p = queue.Packet{Length: length, Station: station, Up: up, Flow: uint32(flow), AckNumber: uint32(number)}
 	return p
@@ -309,7 +311,9 @@ func (e *Emulated) deliver(p *queue.Packet, atNs int64) {
 		e.medium.Push(again, atNs)
 		return
 	}
-	flow, number, up := int(p.Flow), int(p.AckNumber), p.Up
+	flow := int(p.Flow)
+	number := int(p.AckNumber)
+	up := p.Up
 	e.free = append(e.free, p)
 	f := &e.flows[flow]
 	switch {
@@ -378,13 +382,15 @@ func (e *Emulated) acknowledge(flow, received int, at time.Duration, timeout boo
 	f.counted = max(f.counted, received)
 	sentAt := f.sentAt[newly-1]
 	f.sentAt = f.sentAt[newly:]
-	f.acked, f.progressAt = upTo, at
+	f.acked = upTo
+	f.progressAt = at
 	if !timeout {
 		rtt := at - sentAt
 		if f.progress.LeastRTT == 0 || rtt < f.progress.LeastRTT {
 			f.progress.LeastRTT = rtt
 		}
-		f.rtts, f.rttSum = f.rtts+1, f.rttSum+rtt
+		f.rtts++
+		f.rttSum += rtt
 		f.lastRTT = rtt
 		e.rttSketches[f.Terminal].Add(int64(rtt))
 		most := float64(max(f.window, 1))
@@ -422,7 +428,10 @@ func (e *Emulated) Drain(flow int) Progress {
 	if f.rtts > 0 {
 		p.MeanRTT = f.rttSum / time.Duration(f.rtts)
 	}
-	f.progress, f.full, f.rtts, f.rttSum = Progress{}, false, 0, 0
+	f.progress = Progress{}
+	f.full = false
+	f.rtts = 0
+	f.rttSum = 0
 	return p
 }
 

@@ -11,13 +11,18 @@ import (
 
 func TestLossDuplicatesAndReorderingAreBorne(t *testing.T) {
 	for _, n := range []int{2, 16} {
-		c := queues(t, n, func(c *Config) { c.Loss, c.Late, c.Duplicate = 0.3, 0.1, 0.1 })
+		c := queues(t, n, func(c *Config) {
+			c.Loss = 0.3
+			c.Late = 0.1
+			c.Duplicate = 0.1
+		})
 		c.converge(t, 1, time.Second, 40*time.Second)
 		// Now and then five reports in a row are lost, and a terminal counts one less for a period.
 		near, looks := 0.0, 0
 		for range 60 {
 			c.Until(c.Now() + time.Second)
-			near, looks = near+c.judge(t).Within, looks+1
+			near += c.judge(t).Within
+			looks++
 		}
 		if part := near / float64(looks); part < 0.95 {
 			t.Errorf("%d terminals: %.2f of the time near their shares", n, part)
@@ -31,7 +36,8 @@ func TestJoinsLeavesAndCrashes(t *testing.T) {
 		for i := range c.Terminals {
 			switch i {
 			case 3:
-				c.Terminals[i].Joins, c.Terminals[i].Leaves = joins, leaves
+				c.Terminals[i].Joins = joins
+				c.Terminals[i].Leaves = leaves
 			case 4:
 				c.Terminals[i].Leaves = leaves
 			case 5:
@@ -62,11 +68,18 @@ func TestJoinsLeavesAndCrashes(t *testing.T) {
 
 // What a report may claim at most.
 func claim(r *message.Report) {
-	r.State, r.Weight = message.Controlling, message.HighestWeight
-	r.MaxKbps, r.MaxSource = message.HighestRate, message.Configured
-	r.UploadKbps, r.DeliveryKbps, r.BoundKbps = message.HighestRate, message.HighestRate, message.HighestRate
-	r.ApplicationLimited, r.DemandKbps = false, 0
-	r.MinRTTUs, r.SmoothedRTTUs, r.RTT95Us = 1, message.LongestRTTUs, message.LongestRTTUs
+	r.State = message.Controlling
+	r.Weight = message.HighestWeight
+	r.MaxKbps = message.HighestRate
+	r.MaxSource = message.Configured
+	r.UploadKbps = message.HighestRate
+	r.DeliveryKbps = message.HighestRate
+	r.BoundKbps = message.HighestRate
+	r.ApplicationLimited = false
+	r.DemandKbps = 0
+	r.MinRTTUs = 1
+	r.SmoothedRTTUs = message.LongestRTTUs
+	r.RTT95Us = message.LongestRTTUs
 	r.QueuedBytes = message.MostQueuedBytes
 }
 
@@ -91,11 +104,14 @@ func TestALiarMovesSharesByNoMoreThanItsWeight(t *testing.T) {
 			},
 			"reaches and wants all, and gets nothing": func(r *message.Report) {
 				claim(r)
-				r.UploadKbps, r.DeliveryKbps = 0, 0
+				r.UploadKbps = 0
+				r.DeliveryKbps = 0
 			},
 			"the same with the weight of others": func(r *message.Report) {
 				claim(r)
-				r.Weight, r.UploadKbps, r.DeliveryKbps = 1000, 0, 0
+				r.Weight = 1000
+				r.UploadKbps = 0
+				r.DeliveryKbps = 0
 			},
 		} {
 			c := queues(t, honest+1, func(c *Config) { c.Terminals[honest].Claims = lie })

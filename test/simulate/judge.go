@@ -51,10 +51,12 @@ func (c *Cell) State() (State, error) {
 		if t.bits > 0 {
 			s.RTTs[i] = time.Duration(t.rttBits / t.bits * float64(time.Second))
 		}
-		t.bits, t.rttBits = 0, 0
+		t.bits = 0
+		t.rttBits = 0
 		s.Total += s.Rates[i]
 		if !t.Limited {
-			greedy, alone = append(greedy, s.Rates[i]), append(alone, t.standalone())
+			greedy = append(greedy, s.Rates[i])
+			alone = append(alone, t.standalone())
 		}
 		if t.receiver != nil {
 			here = append(here, t)
@@ -127,7 +129,8 @@ func (c *Cell) Converge(part float64, every, stay, limit time.Duration) (time.Du
 		case s.Within < part:
 			there = false
 		case !there:
-			there, since = true, c.now
+			there = true
+			since = c.now
 		}
 		if there && c.now-since >= stay {
 			return since, nil

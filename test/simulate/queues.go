@@ -109,11 +109,13 @@ func (q *Queues) Advance(now time.Duration) {
 
 // solve finds the rates of the windows.
 func (q *Queues) solve() {
-	if q.cycle(0); q.Wire > 0 && q.total() > q.Wire {
+	q.cycle(0)
+	if q.Wire > 0 && q.total() > q.Wire {
 		low, high := 0.0, 60.0
 		for range 40 {
 			mid := (low + high) / 2
-			if q.cycle(mid); q.total() > q.Wire {
+			q.cycle(mid)
+			if q.total() > q.Wire {
 				low = mid
 			} else {
 				high = mid
@@ -155,7 +157,8 @@ func (q *Queues) turns(cycle, wire float64) (cost float64) {
 		frames := min(float64(s.window)/(1+away/cycle), float64(s.Aggregate))
 		s.limited = true
 		if s.Demand > 0 && s.Demand*cycle/payloadBits < frames {
-			frames, s.limited = s.Demand*cycle/payloadBits, false
+			frames = s.Demand * cycle / payloadBits
+			s.limited = false
 		}
 		cost += min(frames, 1)*accessOverhead.Seconds() + frames*packetBits/s.PHY
 		s.target = frames * payloadBits / cycle

@@ -96,7 +96,8 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		standalone := make([]float64, len(station.PHYs))
 		for k, r := range station.PHYs {
 			var err error
-			if standalone[k], err = s.Standalone(r.PHY, 0); err != nil {
+			standalone[k], err = s.Standalone(r.PHY, 0)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -137,7 +138,8 @@ func (s *Scenario) NewCell(agents bool) (*Cell, error) {
 		c.Terminals = append(c.Terminals, t)
 	}
 	var err error
-	if c.Air, err = NewEmulated(air); err != nil {
+	c.Air, err = NewEmulated(air)
+	if err != nil {
 		return nil, err
 	}
 	return New(c)

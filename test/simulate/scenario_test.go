@@ -18,7 +18,8 @@ func rate(t testing.TB, mbps float64) medium.PHY {
 	case 433.3:
 		streams = 1
 	case 65, 26:
-		width, streams = 20, 1
+		width = 20
+		streams = 1
 	}
 	phy, err := medium.AtRate(medium.Std11ac, width, streams, mbps)
 	if err != nil {

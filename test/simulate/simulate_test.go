@@ -93,7 +93,12 @@ func TestSharesConverge(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	run := func(seed uint64) string {
-		c := queues(t, 6, func(c *Config) { c.Seed, c.Loss, c.Late, c.Duplicate = seed, 0.3, 0.1, 0.1 })
+		c := queues(t, 6, func(c *Config) {
+			c.Seed = seed
+			c.Loss = 0.3
+			c.Late = 0.1
+			c.Duplicate = 0.1
+		})
 		c.Until(10 * time.Second)
 		reports, airtime := c.Reports()
 		return fmt.Sprint(c.judge(t), reports, airtime)
@@ -124,7 +129,8 @@ func TestAirtimeIsEvenOnTheEmulatedMedium(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		radios, alone = append(radios, []medium.RateFrom{{PHY: phy}}), append(alone, one.Alone())
+		radios = append(radios, []medium.RateFrom{{PHY: phy}})
+		alone = append(alone, one.Alone())
 	}
 	for _, apart := range []bool{true, false} {
 		air, err := NewEmulated(EmulatedConfig{Seed: 1, Delay: time.Millisecond, Radios: radios, Marked: true})

@@ -53,7 +53,8 @@ const freeWindow = 2800
 
 func (t *terminal) join() {
 	c := t.cell
-	t.drained, t.away = c.now, false
+	t.drained = c.now
+	t.away = false
 	c.at(max(c.now, t.Sends), func() {
 		t.sending = !t.away
 		t.applyWindows()
@@ -125,7 +126,9 @@ func (t *terminal) leave() {
 
 // vanish ends everything that it does, without a report.
 func (t *terminal) vanish() {
-	t.sending, t.receiver, t.away = false, nil, true
+	t.sending = false
+	t.receiver = nil
+	t.away = true
 	t.out = control.Outputs{Reason: "away"}
 	t.applyWindows()
 }
@@ -218,14 +221,18 @@ func (t *terminal) samples(host *flow.HostSample) []flow.Sample {
 			MSS: payloadBytes, MinRTT: f.leastRTT,
 		}
 		if f.Download {
-			s.ReceiveRate, s.ReceiverRTT = rate, p.MeanRTT
+			s.ReceiveRate = rate
+			s.ReceiverRTT = p.MeanRTT
 			s.ReceiveWindow = flow.WindowSample{MeanRTT: p.MeanRTT, LeastRTT: p.LeastRTT}
 			if p.Limited {
 				s.ReceiveWindow.InUse = 1
 			}
 			host.ReceiveRate += rate
 		} else {
-			s.SendRate, s.MeanRTT, s.LeastRTT, s.Greedy = rate, p.MeanRTT, p.LeastRTT, p.Limited
+			s.SendRate = rate
+			s.MeanRTT = p.MeanRTT
+			s.LeastRTT = p.LeastRTT
+			s.Greedy = p.Limited
 			host.SendRate += rate
 			rttRates += rate * p.MeanRTT.Seconds()
 			host.RTT95 = max(host.RTT95, p.MeanRTT)
@@ -263,7 +270,8 @@ func (t *terminal) step() {
 		for i := range t.peers {
 			newest = max(newest, t.peers[i].HeardNs)
 		}
-		in.Peers, in.Silence = t.peers, c.now-time.Duration(newest)
+		in.Peers = t.peers
+		in.Silence = c.now - time.Duration(newest)
 		in.SilenceLimit = max(minSilenceLimit, silenceGaps*time.Duration(t.receiver.MeanGapNs(0)))
 		in.MayReportEarly = t.sender.MaySendEarly()
 		t.out = t.core.Step(c.now, in)
@@ -272,7 +280,8 @@ func (t *terminal) step() {
 		t.watch(c.now, in, t.out)
 	}
 	if t.out.Reason == "" {
-		t.share, t.boundAt = t.out.View.ShareBps, c.now
+		t.share = t.out.View.ShareBps
+		t.boundAt = c.now
 	}
 	c.notices = append(c.notices, t.out.Notices...)
 	t.applyWindows()

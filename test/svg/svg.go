@@ -153,12 +153,14 @@ func (r *reader) start(e xml.StartElement) error {
 	case "text":
 		_, after, _ := strings.Cut(attr["style"], "font-size:")
 		number, _, _ := strings.Cut(after, "px")
-		if r.size, err = strconv.ParseFloat(number, 64); err != nil {
+		r.size, err = strconv.ParseFloat(number, 64)
+		if err != nil {
 			return fmt.Errorf("text without a size: %q", attr["style"])
 		}
 		x, _ := strconv.ParseFloat(attr["x"], 64)
 		y, _ := strconv.ParseFloat(attr["y"], 64)
-		r.text, r.place = &Text{}, m.after(transform{1, 0, 0, 1, x, y})
+		r.place = m.after(transform{1, 0, 0, 1, x, y})
+		r.text = &Text{}
 	}
 	return nil
 }
@@ -171,8 +173,10 @@ func (r *reader) end(e xml.EndElement) {
 	t := r.text
 	x0, y0 := r.place.apply(0, r.size*0.2)
 	x1, y1 := r.place.apply(widthOf(r.size, t.String), -r.size*0.72)
-	t.Left, t.Right = min(x0, x1), max(x0, x1)
-	t.Bottom, t.Top = r.Height-max(y0, y1), r.Height-min(y0, y1)
+	t.Left = min(x0, x1)
+	t.Right = max(x0, x1)
+	t.Bottom = r.Height - max(y0, y1)
+	t.Top = r.Height - min(y0, y1)
 	r.Texts = append(r.Texts, *t)
 	r.text = nil
 }

@@ -35,14 +35,16 @@ func (n *Network) Connect(d Dial) (client, server *net.TCPConn) {
 		n.tb.Fatal(err)
 	}
 	defer listener.Close()
-	if client, err = n.Client.dial(d, to); err != nil {
+	client, err = n.Client.dial(d, to)
+	if err != nil {
 		n.tb.Fatal(err)
 	}
 	n.tb.Cleanup(func() { client.Close() })
 	if err := listener.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		n.tb.Fatal(err)
 	}
-	if server, err = listener.AcceptTCP(); err != nil {
+	server, err = listener.AcceptTCP()
+	if err != nil {
 		n.tb.Fatalf("accepting: %v", err)
 	}
 	n.tb.Cleanup(func() { server.Close() })
@@ -61,9 +63,11 @@ func (h *Host) listen(d Dial) (*net.TCPListener, netip.AddrPort, error) {
 	network, address := "tcp4", netip.AddrPortFrom(h.V4, 0)
 	switch {
 	case d.Mapped:
-		network, address = "tcp", netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+		network = "tcp"
+		address = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	case d.V6:
-		network, address = "tcp6", netip.AddrPortFrom(h.V6, 0)
+		network = "tcp6"
+		address = netip.AddrPortFrom(h.V6, 0)
 	}
 	var listener *net.TCPListener
 	err := h.Do(func() error {

@@ -61,7 +61,8 @@ func newHolder(sender *Host, held *ebpf.Map) (*holder, error) {
 			return err
 		}
 		// Protocol 0: for sending only.
-		if h.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		h.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
 			return err
 		}
 		if err := unix.Bind(h.fd, &unix.SockaddrLinklayer{Ifindex: nic.Index}); err != nil {
@@ -73,7 +74,8 @@ func newHolder(sender *Host, held *ebpf.Map) (*holder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a packet socket in %s: %w", sender.Name, err)
 	}
-	if h.reader, err = ringbuf.NewReader(held); err != nil {
+	h.reader, err = ringbuf.NewReader(held)
+	if err != nil {
 		return nil, fmt.Errorf("mapping the held frames: %w", err)
 	}
 	go h.run()

@@ -48,7 +48,8 @@ func (h *Host) Start(cmd *exec.Cmd) error { return h.Do(cmd.Start) }
 func (h *Host) Run(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout = &out
+	cmd.Stderr = &out
 	err := h.Start(cmd)
 	if err == nil {
 		err = cmd.Wait()

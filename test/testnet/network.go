@@ -47,14 +47,18 @@ func New(tb testing.TB, o Options) *Network {
 	n := &Network{tb: tb, options: o}
 	owner, number := leftover.Owner(os.Getpid()), networks.Add(1)
 	var err error
-	if n.Client, err = newHost(tb, fmt.Sprintf("%s%s-%d-client", namePrefix, owner, number)); err != nil {
+	n.Client, err = newHost(tb, fmt.Sprintf("%s%s-%d-client", namePrefix, owner, number))
+	if err != nil {
 		tb.Fatal(err)
 	}
-	if n.Server, err = newHost(tb, fmt.Sprintf("%s%s-%d-server", namePrefix, owner, number)); err != nil {
+	n.Server, err = newHost(tb, fmt.Sprintf("%s%s-%d-server", namePrefix, owner, number))
+	if err != nil {
 		tb.Fatal(err)
 	}
-	n.Client.V4, n.Server.V4 = netip.MustParseAddr("10.77.0.1"), netip.MustParseAddr("10.77.0.2")
-	n.Client.V6, n.Server.V6 = netip.MustParseAddr("fd77::1"), netip.MustParseAddr("fd77::2")
+	n.Client.V4 = netip.MustParseAddr("10.77.0.1")
+	n.Server.V4 = netip.MustParseAddr("10.77.0.2")
+	n.Client.V6 = netip.MustParseAddr("fd77::1")
+	n.Server.V6 = netip.MustParseAddr("fd77::2")
 	if err := n.join(); err != nil {
 		tb.Fatal(err)
 	}
@@ -72,7 +76,8 @@ func (n *Network) join() error {
 		mtu = 1500
 	}
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU = device, mtu
+	attrs.Name = device
+	attrs.MTU = mtu
 	err := n.Client.links.LinkAdd(&netlink.Veth{
 		LinkAttrs: attrs, PeerName: device, PeerMTU: uint32(mtu), PeerNamespace: netlink.NsFd(n.Server.ns),
 	})
@@ -108,7 +113,8 @@ func newHost(tb testing.TB, name string) (*Host, error) {
 		return nil, fmt.Errorf("reading inode of namespace %s: %w", name, err)
 	}
 	h.NetNS = uint32(stat.Ino)
-	if h.links, err = netlink.NewHandleAt(h.ns, unix.NETLINK_ROUTE); err != nil {
+	h.links, err = netlink.NewHandleAt(h.ns, unix.NETLINK_ROUTE)
+	if err != nil {
 		return nil, fmt.Errorf("opening netlink in %s: %w", name, err)
 	}
 	tb.Cleanup(h.links.Close)

@@ -37,7 +37,8 @@ func newPath(tb testing.TB, sender, receiver *Host, segments bool) *Path {
 	tb.Helper()
 	p := &Path{tb: tb, sender: sender, segments: segments}
 	var err error
-	if p.lost, err = attachFaults(tb, receiver, true); err == nil {
+	p.lost, err = attachFaults(tb, receiver, true)
+	if err == nil {
 		p.refused, err = attachFaults(tb, sender, false)
 	}
 	if err != nil {
@@ -116,7 +117,8 @@ func (p *Path) hold() {
 		p.tb.Fatal("holding segments back needs Options.Segments: the checksum of an offloaded one is not complete")
 	}
 	var err error
-	if p.holder, err = newHolder(p.sender, p.lost.held); err != nil {
+	p.holder, err = newHolder(p.sender, p.lost.held)
+	if err != nil {
 		p.tb.Fatal(err)
 	}
 	p.tb.Cleanup(p.holder.close)

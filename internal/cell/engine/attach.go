@@ -103,7 +103,8 @@ func (n *network) namespace(name string) (*namespace, error) {
 // attachServer makes a TUN device in the host's namespace.
 func (n *network) attachServer(p *port, host *namespace) error {
 	return host.do(func() (err error) {
-		if p.fd, err = openTUN(device); err != nil {
+		p.fd, err = openTUN(device)
+		if err != nil {
 			return err
 		}
 		return errors.Join(n.prepare(p), n.countLosses(p, device, "tx_dropped"))
@@ -120,13 +121,16 @@ func (n *network) prepare(p *port) error {
 // attachStation creates a veth pair. One end is the host's device, the other end carries a macvtap.
 func (n *network) attachStation(p *port, host *namespace) (err error) {
 	if n.air == nil {
-		if n.air, err = n.namespace(airName); err != nil {
+		n.air, err = n.namespace(airName)
+		if err != nil {
 			return err
 		}
 	}
 	far := fmt.Sprintf("far%d", p.index)
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.HardwareAddr = device, p.mtu(), net.HardwareAddr(p.host[:])
+	attrs.Name = device
+	attrs.MTU = p.mtu()
+	attrs.HardwareAddr = net.HardwareAddr(p.host[:])
 	err = host.links.LinkAdd(&netlink.Veth{
 		LinkAttrs: attrs, PeerName: far, PeerMTU: uint32(p.mtu()), PeerNamespace: netlink.NsFd(n.air.ns),
 	})
@@ -143,7 +147,9 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 	}
 	name := fmt.Sprintf("tap%d", p.index)
 	attrs = netlink.NewLinkAttrs()
-	attrs.Name, attrs.ParentIndex, attrs.TxQLen = name, peer.Attrs().Index, ringPackets
+	attrs.ParentIndex = peer.Attrs().Index
+	attrs.Name = name
+	attrs.TxQLen = ringPackets
 	err = n.air.links.LinkAdd(
 		&netlink.Macvtap{Macvlan: netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}},
 	)
@@ -160,7 +166,8 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 	}
 	p.ether = etherBytes
 	return n.air.do(func() (err error) {
-		if p.fd, err = OpenMacvtap(name, tap.Attrs().Index); err != nil {
+		p.fd, err = OpenMacvtap(name, tap.Attrs().Index)
+		if err != nil {
 			return err
 		}
 		return errors.Join(
@@ -212,7 +219,8 @@ func (n *network) configure(p *port, host *namespace) error {
 	}
 	if p.Refuse {
 		return host.do(func() (err error) {
-			if p.credit, err = attachCredit(host.links, link.Attrs().Index); err == nil {
+			p.credit, err = attachCredit(host.links, link.Attrs().Index)
+			if err == nil {
 				n.undone(p.credit.close)
 			}
 			return err
@@ -228,9 +236,13 @@ func (n *network) route(p *port, host *namespace, link netlink.Link) error {
 		if !p.has(v6) {
 			continue
 		}
-		family, gateway, all := unix.AF_INET, gateway4, netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		family := unix.AF_INET
+		gateway := gateway4
+		all := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 		if v6 {
-			family, gateway, all = unix.AF_INET6, gateway6, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+			family = unix.AF_INET6
+			gateway = gateway6
+			all = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 		}
 		route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(all)}
 		if p.Kind == Station {
@@ -241,7 +253,8 @@ func (n *network) route(p *port, host *namespace, link netlink.Link) error {
 			if err := host.links.NeighSet(neigh); err != nil {
 				return fmt.Errorf("adding neighbour %s: %w", gateway, err)
 			}
-			route.Gw, route.Flags = gateway.AsSlice(), int(netlink.FLAG_ONLINK)
+			route.Gw = gateway.AsSlice()
+			route.Flags = int(netlink.FLAG_ONLINK)
 		}
 		if err := host.links.RouteAdd(route); err != nil {
 			return fmt.Errorf("adding the default route: %w", err)

@@ -69,7 +69,8 @@ func BenchmarkThroughput(b *testing.B) {
 		for _, direction := range []string{"up", "down"} {
 			b.Run(mode.name+"/"+direction, func(b *testing.B) {
 				c := pair(lineConfig{Limit: 1000})
-				c.Coalesce, c.Supers = mode.coalesce, mode.supers
+				c.Coalesce = mode.coalesce
+				c.Supers = mode.supers
 				var args []string
 				if direction == "down" {
 					args = []string{"-R"}
@@ -163,7 +164,8 @@ func BenchmarkDelay(b *testing.B) {
 	}{{100, false}, {500, false}, {500, true}} {
 		b.Run(fmt.Sprintf("%dMbps/supers=%v", c.mbps, c.supers), func(b *testing.B) {
 			config := pair(lineConfig{DelayNs: int64(delay)})
-			config.Coalesce, config.Supers = c.supers, c.supers
+			config.Coalesce = c.supers
+			config.Supers = c.supers
 			e := start(b, config)
 			var up, down []int64
 			stolen, all := processorTime(b)
@@ -175,7 +177,8 @@ func BenchmarkDelay(b *testing.B) {
 				go func() { other <- probe(b, e, "station", "server", "10.88.1.1", stop) }()
 				iperf(b, e, 5, "--fq-rate", fmt.Sprintf("%dM", c.mbps)) // paced: no bursts to catch up
 				close(stop)
-				down, up = append(down, <-done...), append(up, <-other...)
+				down = append(down, <-done...)
+				up = append(up, <-other...)
 			}
 			for name, delays := range map[string][]int64{"up": up, "down": down} {
 				slices.Sort(delays)
@@ -214,7 +217,8 @@ func processorTime(b *testing.B) (stolen, all float64) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if all += ticks; i == steal {
+		all += ticks
+		if i == steal {
 			stolen = ticks
 		}
 	}
@@ -227,7 +231,8 @@ func processorTime(b *testing.B) (stolen, all float64) {
 func probe(b *testing.B, e *Engine, from, to, address string, stop <-chan struct{}) (delays []int64) {
 	var receiver int
 	in(b, e, to, func() (err error) {
-		if receiver, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		receiver, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
 			return err
 		}
 		timeout := unix.NsecToTimeval(2e8)

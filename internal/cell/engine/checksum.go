@@ -22,7 +22,8 @@ func fold(sum uint32) uint16 {
 
 // setIPChecksum writes the header checksum of an IPv4 packet.
 func setIPChecksum(ip []byte, headerBytes int) {
-	ip[10], ip[11] = 0, 0
+	ip[10] = 0
+	ip[11] = 0
 	binary.BigEndian.PutUint16(ip[10:], ^fold(sum16(ip[:headerBytes], 0)))
 }
 

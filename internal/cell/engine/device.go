@@ -91,7 +91,8 @@ func OpenMacvtap(name string, index int) (fd int, err error) {
 	if err := unix.Mknodat(nodes, "tap", unix.S_IFCHR|0o600, int(unix.Mkdev(uint32(a), uint32(b)))); err != nil {
 		return -1, fmt.Errorf("making a node for %s: %w", name, err)
 	}
-	if fd, err = unix.Openat(nodes, "tap", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+	fd, err = unix.Openat(nodes, "tap", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
 		return -1, fmt.Errorf("opening %s: %w", name, err)
 	}
 	return fd, nil
@@ -214,6 +215,8 @@ func (n *network) attachOutside(p *port) error {
 		return err
 	}
 	n.undone(func() { _ = unix.Close(p.fd) })
-	p.ether, p.super, p.outside = etherBytes, true, newOutside(p.router)
+	p.outside = newOutside(p.router)
+	p.ether = etherBytes
+	p.super = true
 	return nil
 }

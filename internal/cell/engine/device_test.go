@@ -32,7 +32,8 @@ func newBench(tb testing.TB, coalesce bool, l lineConfig) *bench {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if b.world, err = buildLine(world, b.callbacks()); err != nil {
+	b.world, err = buildLine(world, b.callbacks())
+	if err != nil {
 		tb.Fatal(err)
 	}
 	for i, p := range pair(l).Ports {
@@ -48,10 +49,12 @@ func newBench(tb testing.TB, coalesce bool, l lineConfig) *bench {
 		b.devices[p.Name] = pair[1]
 		b.ports = append(b.ports, &port{Port: p, index: i, fd: pair[0], ether: ether, super: true})
 	}
-	if b.routes, err = newRoutes(b.ports); err != nil {
+	b.routes, err = newRoutes(b.ports)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	if b.pool, err = newPool(1024); err != nil {
+	b.pool, err = newPool(1024)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(b.pool.close)
@@ -111,7 +114,8 @@ func (b *bench) receiveAll(at string) (headers []virtio, packets [][]byte) {
 				v.headerBytes -= etherBytes
 			}
 		}
-		headers, packets = append(headers, v), append(packets, ip)
+		headers = append(headers, v)
+		packets = append(packets, ip)
 	}
 }
 
@@ -132,7 +136,8 @@ type segment struct {
 func (s segment) build() (v virtio, ip []byte) {
 	a, b := "10.88.1.1", "10.88.0.1"
 	if s.v6 {
-		a, b = "fd88:1::1", "fd88::1"
+		a = "fd88:1::1"
+		b = "fd88::1"
 	}
 	if s.up {
 		a, b = b, a
@@ -141,7 +146,8 @@ func (s segment) build() (v virtio, ip []byte) {
 	var transport []byte
 	protocol, offset := byte(unix.IPPROTO_TCP), uint16(16)
 	if s.udp {
-		protocol, offset = unix.IPPROTO_UDP, 6
+		protocol = unix.IPPROTO_UDP
+		offset = 6
 		transport = binary.BigEndian.AppendUint16(nil, 1000+s.port)
 		transport = append(transport, 0, 80)
 		transport = binary.BigEndian.AppendUint16(transport, uint16(8+len(s.payload)))

@@ -49,7 +49,8 @@ func startParent(t *testing.T) (parent *exec.Cmd, enginePID int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if enginePID, err = strconv.Atoi(strings.TrimSpace(line)); err != nil {
+	enginePID, err = strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
 		t.Fatalf("the parent says %q", line)
 	}
 	if left := leftOf(t, enginePID); len(left) != 3 {

@@ -87,9 +87,13 @@ func (e *Engine) launch(c *Config) error {
 		return err
 	}
 	defer theirs.Close()
-	e.orders, e.pipe, e.answers = ours, answers, bufio.NewReader(answers)
+	e.orders = ours
+	e.pipe = answers
+	e.answers = bufio.NewReader(answers)
 	e.command = exec.Command(self)
-	e.command.Stdin, e.command.Stdout, e.command.Stderr = orders, theirs, e.complain
+	e.command.Stdin = orders
+	e.command.Stdout = theirs
+	e.command.Stderr = e.complain
 	// Preemption by signals would disturb the loop; its thread needs no preemption.
 	e.command.Env = append(
 		os.Environ(), childVariable+"=1", "GODEBUG=asyncpreemptoff=1",

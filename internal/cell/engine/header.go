@@ -40,8 +40,10 @@ func parse(b []byte) (h header, ok bool) {
 	length := 0
 	switch h.version = b[0] >> 4; h.version {
 	case 4:
-		h.transport, length = uint16(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-		h.protocol, h.fragment = b[9], binary.BigEndian.Uint16(b[6:])&0x3fff != 0
+		length = int(binary.BigEndian.Uint16(b[2:]))
+		h.transport = uint16(b[0]&15) * 4
+		h.fragment = binary.BigEndian.Uint16(b[6:])&0x3fff != 0
+		h.protocol = b[9]
 		if h.transport < 20 {
 			return h, false
 		}
@@ -59,7 +61,8 @@ func parse(b []byte) (h header, ok bool) {
 	if length > len(b) || length > 0xffff || int(h.transport) > length {
 		return h, false
 	}
-	h.length, h.payload = uint16(length), h.transport
+	h.length = uint16(length)
+	h.payload = h.transport
 	if h.fragment {
 		return h, true
 	}
@@ -87,14 +90,18 @@ func (h *header) skipExtensions(b []byte) bool {
 			if at+8 > len(b) {
 				return false
 			}
-			next, at = b[at], at+8+int(b[at+1])*8
+			next = b[at]
+			at = at + 8 + int(b[at+1])*8
 		case unix.IPPROTO_FRAGMENT:
 			if at+8 > len(b) {
 				return false
 			}
-			next, at, h.fragment = b[at], at+8, true
+			next = b[at]
+			at += 8
+			h.fragment = true
 		default:
-			h.protocol, h.transport = next, uint16(at)
+			h.protocol = next
+			h.transport = uint16(at)
 			return at <= len(b)
 		}
 	}
@@ -109,7 +116,8 @@ func (h *header) destination(b []byte) netip.Addr {
 
 // describe sets the fields of a packet that the queues read.
 func (h *header) describe(p *queue.Packet, b []byte) {
-	p.Data, p.Length = b, int(h.length)
+	p.Data = b
+	p.Length = int(h.length)
 	p.Flow = h.flow(b)
 	p.Ack = h.protocol == unix.IPPROTO_TCP && !h.fragment && h.payload == h.length &&
 		b[h.transport+13]&(tcpAck|tcpSyn|tcpFin|tcpRst) == tcpAck

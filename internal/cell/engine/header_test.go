@@ -57,7 +57,8 @@ func TestTheTransportHeaderIsFoundBehindExtensions(t *testing.T) {
 	with := func(first byte, b []byte) []byte {
 		out := append(slices.Clone(ip[:40]), b...)
 		out = append(out, ip[40:]...)
-		out[6], out[5] = first, byte(len(out)-40)
+		out[5] = byte(len(out) - 40)
+		out[6] = first
 		return out
 	}
 	hop := extension(unix.IPPROTO_TCP, 0, 0, 0, 0, 0, 0, 0)

@@ -36,7 +36,8 @@ func (h *histogram) quantile(q float64) int64 {
 	rank := stats.Rank(q, h.total)
 	var seen uint64
 	for i, n := range h.counts {
-		if seen += n; n > 0 && seen >= rank {
+		seen += n
+		if n > 0 && seen >= rank {
 			return min(octave.Upper(i), h.max)
 		}
 	}

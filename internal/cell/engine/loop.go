@@ -71,10 +71,12 @@ func (l *loop) now() int64 { return int64(time.Since(l.start)) }
 
 // open makes the loop's own descriptors and registers the ports.
 func (l *loop) open() (err error) {
-	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+	l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
 		return fmt.Errorf("opening epoll: %w", err)
 	}
-	if l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
+	l.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
 		return fmt.Errorf("opening an event descriptor: %w", err)
 	}
 	l.held = make([]*port, 0, len(l.ports))
@@ -249,7 +251,9 @@ func (l *loop) execute() bool {
 }
 
 func (l *loop) resetLag() {
-	l.lag, l.wake, l.turn = histogram{}, histogram{}, histogram{}
+	l.lag = histogram{}
+	l.wake = histogram{}
+	l.turn = histogram{}
 	l.pool.low = len(l.pool.free)
 }
 
@@ -260,8 +264,10 @@ func (l *loop) begin() {
 		l.world.Advance(now)
 	}
 	l.resetLag()
-	l.beginNs, l.beginCPUNs = now, l.cpuNs()
-	l.dropped, l.pool.exhausted = [queue.NumPlaces]uint64{}, 0
+	l.beginCPUNs = l.cpuNs()
+	l.beginNs = now
+	l.dropped = [queue.NumPlaces]uint64{}
+	l.pool.exhausted = 0
 	for _, p := range l.ports {
 		p.counts = PortCounts{}
 	}

@@ -38,7 +38,8 @@ func TestASuperPacketIsSplitAndJoinedAgain(t *testing.T) {
 				from, to = to, from
 			}
 			v, whole := c.s.build()
-			v.gso, v.segmentBytes = c.gso, 1400
+			v.gso = c.gso
+			v.segmentBytes = 1400
 			single := newBench(t, false, lineConfig{})
 			single.send(from, v, whole)
 			single.carry(from)
@@ -140,7 +141,8 @@ func TestTheLoopDoesNotAllocate(t *testing.T) {
 		b := newBench(t, coalesce, lineConfig{RateBps: 1e9, Limit: 4})
 		b.withoutPwait2 = c.withoutPwait2
 		v, whole := segment{up: true, flags: tcpAck, payload: payload(1400 * 20)}.build()
-		v.gso, v.segmentBytes = unix.VIRTIO_NET_HDR_GSO_TCPV4, 1400
+		v.gso = unix.VIRTIO_NET_HDR_GSO_TCPV4
+		v.segmentBytes = 1400
 		one, single := segment{v6: true, flags: tcpAck, payload: payload(1000)}.build()
 		frame, ip := append(make([]byte, virtioBytes+12), 0x08, 0), append(make([]byte, virtioBytes), single...)
 		v.checksumStart += etherBytes

@@ -65,7 +65,8 @@ func newNamespace(name string) (*namespace, error) {
 		return nil, fmt.Errorf("making network namespace %s: %w", name, err)
 	}
 	n := &namespace{name: name, ns: handle}
-	if n.links, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE); err != nil {
+	n.links, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE)
+	if err != nil {
 		n.close()
 		return nil, fmt.Errorf("opening netlink in %s: %w", name, err)
 	}

@@ -58,7 +58,8 @@ func openTAP(t *testing.T, n *namespace, name string) *os.File {
 	t.Helper()
 	var fd int
 	err := n.do(func() (err error) {
-		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+		fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
 			return err
 		}
 		request, err := unix.NewIfreq(name)
@@ -169,9 +170,13 @@ func anInterfaceOutside(t *testing.T, m machine, station int, coalesce bool) {
 	})
 	e := start(t, c)
 	e.Ready.Namespaces["machine"] = m.host.name
-	other, address4, address6 := "station", "10.88.0.1", "fd88::1"
+	other := "station"
+	address4 := "10.88.0.1"
+	address6 := "fd88::1"
 	if station != NoStation {
-		other, address4, address6 = "server", "10.88.1.1", "fd88:1::1"
+		other = "server"
+		address4 = "10.88.1.1"
+		address6 = "fd88:1::1"
 	}
 	for _, way := range [][3]string{
 		{"machine", other, address4},

@@ -83,8 +83,11 @@ func (l *loop) copy(p *queue.Packet) *queue.Packet {
 		l.pool.exhausted++
 		return nil
 	}
-	to.to, to.header, to.under = from.to, from.header, true
-	to.checksumStart, to.checksumOffset = from.checksumStart, from.checksumOffset
+	to.header = from.header
+	to.under = true
+	to.to = from.to
+	to.checksumStart = from.checksumStart
+	to.checksumOffset = from.checksumOffset
 	b := to.ip(len(p.Data))
 	copy(b, p.Data)
 	to.packet = queue.Packet{

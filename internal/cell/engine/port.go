@@ -103,7 +103,8 @@ func (p *port) frame(s *slot, v virtio, to mac) int {
 		if s.header.version == 6 {
 			kind = etherIP6
 		}
-		s.memory[at+12], s.memory[at+13] = byte(kind>>8), byte(kind)
+		s.memory[at+12] = byte(kind >> 8)
+		s.memory[at+13] = byte(kind)
 	}
 	at -= virtioBytes
 	v.write(s.memory[at:])

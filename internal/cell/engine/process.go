@@ -144,7 +144,8 @@ func (e *process) nextStatus() <-chan time.Time {
 // take takes the next scheduled status.
 func (e *process) take() error {
 	status, err := e.status()
-	e.scheduled, e.taken = e.scheduled[1:], append(e.taken, status)
+	e.scheduled = e.scheduled[1:]
+	e.taken = append(e.taken, status)
 	return err
 }
 
@@ -152,7 +153,8 @@ func (e *process) answer(o order) (a answer) {
 	switch o.Order {
 	case orderNameTaken:
 		if len(e.taken) > 0 {
-			a.Status, e.taken = e.taken[0], e.taken[1:]
+			a.Status = e.taken[0]
+			e.taken = e.taken[1:]
 		}
 		return a
 	case orderNameStatus:
@@ -170,7 +172,9 @@ func (e *process) answer(o order) (a answer) {
 		if err := e.begin(); err != nil {
 			return answer{Error: err.Error()}
 		}
-		e.begun, e.scheduled, e.taken = time.Now(), o.StatusesNs, nil
+		e.begun = time.Now()
+		e.scheduled = o.StatusesNs
+		e.taken = nil
 		return answer{}
 	}
 	return answer{Error: fmt.Sprintf("order %q is unknown", o.Order)}
@@ -212,10 +216,12 @@ func (e *process) open(in *bufio.Reader, build Builder) error {
 	l := &loop{
 		coalesce: e.config.Coalesce, quantumNs: int64(e.config.Quantum), done: make(chan struct{}, 1),
 	}
-	if l.world, err = build(e.config.World, l.callbacks()); err != nil {
+	l.world, err = build(e.config.World, l.callbacks())
+	if err != nil {
 		return err
 	}
-	if e.network, err = newNetwork(&e.config); err != nil {
+	e.network, err = newNetwork(&e.config)
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -224,10 +230,12 @@ func (e *process) open(in *bufio.Reader, build Builder) error {
 		}
 	}()
 	l.ports = e.network.ports
-	if l.routes, err = newRoutes(l.ports); err != nil {
+	l.routes, err = newRoutes(l.ports)
+	if err != nil {
 		return err
 	}
-	if l.pool, err = newPool(e.config.Slots); err != nil {
+	l.pool, err = newPool(e.config.Slots)
+	if err != nil {
 		return err
 	}
 	l.copied.counts = make([]PortCounts, len(l.ports))
@@ -241,7 +249,8 @@ func (e *process) open(in *bufio.Reader, build Builder) error {
 		// Never unlocked: the thread is the engine's.
 		runtime.LockOSThread()
 		e.warn(unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0), "timers are less exact")
-		l.start, l.startNs = time.Now(), clock.Now()
+		l.startNs = clock.Now()
+		l.start = time.Now()
 		close(started)
 		l.run()
 	}()
@@ -280,7 +289,8 @@ func (e *process) prepare() {
 	)
 	// If processors cannot be kept awake, the engine runs without it, and the lateness is counted
 	// as usual.
-	if e.awake, err = awake.Keep(); !errors.Is(err, awake.ErrNoEffect) {
+	e.awake, err = awake.Keep()
+	if !errors.Is(err, awake.ErrNoEffect) {
 		e.warn(err, "processors may sleep, and take a while to wake up")
 	}
 }

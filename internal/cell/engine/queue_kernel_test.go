@@ -64,7 +64,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 			// 100 ms there and back at 10 Mbit/s, which an emulated machine can send too, are 83
 			// packets, the queue 60.
 			c := pair(lineConfig{RateBps: 10e6, DelayNs: 50e6, Limit: 60})
-			c.Ports[0].Refuse, c.Supers = mode.refuse, mode.supers
+			c.Ports[0].Refuse = mode.refuse
+			c.Supers = mode.supers
 			e := start(t, c)
 			client, server := connect(t, e, "station", "server", "10.88.1.1")
 			congestionControl(t, client, "reno") // whose slow start ends with the first refusal, and not before

@@ -143,14 +143,17 @@ func (l *loop) accept(p *port, s *slot, n int) {
 		return
 	}
 	var ok bool
-	if s.header, ok = parse(s.ip(n)); !ok || int(s.header.length) > p.mtu() {
+	s.header, ok = parse(s.ip(n))
+	if !ok || int(s.header.length) > p.mtu() {
 		p.counts.Malformed++
 		l.pool.give(s)
 		return
 	}
-	s.checksumStart, s.checksumOffset = 0, 0
+	s.checksumStart = 0
+	s.checksumOffset = 0
 	if v.flags&unix.VIRTIO_NET_HDR_F_NEEDS_CSUM != 0 && int(v.checksumStart) >= p.ether {
-		s.checksumStart, s.checksumOffset = v.checksumStart-uint16(p.ether), v.checksum
+		s.checksumStart = v.checksumStart - uint16(p.ether)
+		s.checksumOffset = v.checksum
 	}
 	l.take(p, s)
 }
@@ -194,9 +197,11 @@ func (l *loop) enter(p *port, s *slot) {
 	s.header.describe(&s.packet, s.ip(int(s.header.length)))
 	s.packet.ChecksumOpen = s.checksumStart != 0
 	s.packet.EnteredNs = now
-	s.packet.Station, s.packet.Up = p.Station, true
+	s.packet.Station = p.Station
+	s.packet.Up = true
 	if p.Station < 0 {
-		s.packet.Station, s.packet.Up = s.to.Station, false
+		s.packet.Station = s.to.Station
+		s.packet.Up = false
 	}
 	p.counts.PacketsIn++
 	p.counts.BytesIn += uint64(s.packet.Length)

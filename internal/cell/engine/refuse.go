@@ -46,7 +46,8 @@ func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 		c.close()
 		return nil, fmt.Errorf("mapping what it shares: %w", err)
 	}
-	c.memory, c.shared = memory, (*portCredit)(unsafe.Pointer(&memory[0]))
+	c.shared = (*portCredit)(unsafe.Pointer(&memory[0]))
+	c.memory = memory
 	c.link, err = link.AttachTCX(
 		link.TCXOptions{Interface: index, Program: c.objects.Admit, Attach: ebpf.AttachTCXEgress},
 	)
@@ -107,7 +108,8 @@ func (c *credit) settle() (lost uint64) {
 	entered := atomic.LoadUint64(&c.shared.Entered)
 	now := struct{ entered, taken uint64 }{entered, c.taken}
 	if c.settled != now {
-		c.settled, c.still = now, 0
+		c.settled = now
+		c.still = 0
 		return 0
 	}
 	c.still++

@@ -66,12 +66,17 @@ func (s *snapshot) take(l *loop) {
 	if l.world.Next() <= now {
 		l.world.Advance(now)
 	}
-	s.timeNs, s.beginNs = now-l.beginNs, l.beginNs
+	s.timeNs = now - l.beginNs
+	s.beginNs = l.beginNs
 	for i, p := range l.ports {
 		s.counts[i] = p.counts
 	}
-	s.dropped, s.low, s.exhausted = l.dropped, l.pool.low, l.pool.exhausted
-	s.lag, s.wake, s.turn = l.lag, l.wake, l.turn
+	s.dropped = l.dropped
+	s.low = l.pool.low
+	s.exhausted = l.pool.exhausted
+	s.lag = l.lag
+	s.wake = l.wake
+	s.turn = l.turn
 	s.cpuNs = l.cpuNs() - l.beginCPUNs
 	if o, ok := l.world.(Observed); ok {
 		o.Observe(now)

@@ -26,7 +26,8 @@ func TestBytesArriveIntact(t *testing.T) {
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			c := pair(lineConfig{DelayNs: 1e6, Limit: 300})
-			c.Coalesce, c.Supers = mode.coalesce, mode.supers
+			c.Coalesce = mode.coalesce
+			c.Supers = mode.supers
 			c.Ports = append(
 				c.Ports, Port{Name: "other", Kind: Station, Station: 1, Addresses: host("10.88.0.2", "fd88::2")},
 			)
@@ -66,7 +67,9 @@ func TestBytesArriveIntact(t *testing.T) {
 			// entered has left.
 			var bytesIn, packetsIn, out uint64
 			for _, p := range s.Ports {
-				bytesIn, packetsIn, out = bytesIn+p.BytesIn, packetsIn+p.PacketsIn, out+p.PacketsOut
+				bytesIn += p.BytesIn
+				packetsIn += p.PacketsIn
+				out += p.PacketsOut
 			}
 			if bytesIn > packetsIn*1500 {
 				t.Errorf("%d packets with %d bytes entered: some are larger than the MTU", packetsIn, bytesIn)
@@ -113,7 +116,8 @@ func TestRateAndDelay(t *testing.T) {
 		begin := time.Now()
 		transfer(t, client, server, 25e6)
 		// 1448 bytes of 1500 at most, and slow start.
-		if rate = 25e6 * 8 / time.Since(begin).Seconds(); rate > 96.6e6 {
+		rate = 25e6 * 8 / time.Since(begin).Seconds()
+		if rate > 96.6e6 {
 			t.Errorf("TCP reached %.1f Mbit/s, more than the line has room for", rate/1e6)
 		}
 	}

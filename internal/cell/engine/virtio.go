@@ -25,7 +25,8 @@ func readVirtio(b []byte) virtio {
 }
 
 func (v virtio) write(b []byte) {
-	b[0], b[1] = v.flags, v.gso
+	b[0] = v.flags
+	b[1] = v.gso
 	binary.NativeEndian.PutUint16(b[2:], v.headerBytes)
 	binary.NativeEndian.PutUint16(b[4:], v.segmentBytes)
 	binary.NativeEndian.PutUint16(b[6:], v.checksumStart)

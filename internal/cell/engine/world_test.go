@@ -68,7 +68,8 @@ func (r *ring) push(e entry) {
 		for i := range r.size {
 			grown[i] = r.entries[(r.head+i)%len(r.entries)]
 		}
-		r.entries, r.head = grown, 0
+		r.entries = grown
+		r.head = 0
 	}
 	r.entries[(r.head+r.size)%len(r.entries)] = e
 	r.size++
@@ -78,7 +79,8 @@ func (r *ring) front() entry { return r.entries[r.head] }
 
 func (r *ring) pop() entry {
 	e := r.entries[r.head]
-	r.head, r.size = (r.head+1)%len(r.entries), r.size-1
+	r.head = (r.head + 1) % len(r.entries)
+	r.size -= 1
 	return e
 }
 
@@ -155,7 +157,8 @@ func (l *line) step(lane *lane, at int64) {
 		p := lane.flying.pop().p
 		if station := l.call.StationOf(p); p.Up && station != NoStation {
 			// From station to station: carried once more.
-			p.Station, p.Up = station, false
+			p.Station = station
+			p.Up = false
 			l.down.waiting.push(entry{p, at})
 			return
 		}
@@ -182,7 +185,8 @@ func (l *line) Observe(int64) {
 	more := l.copied.More
 	copy(more, l.seen.More)
 	l.copied = l.seen
-	l.copied.Flows, l.copied.More = len(l.seen.flows), more
+	l.copied.Flows = len(l.seen.flows)
+	l.copied.More = more
 }
 
 func (l *line) Observation() any { return l.copied }

@@ -123,7 +123,8 @@ func TestWatchingEndsWithItsContextAndWithItsCell(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	shown := 0
 	if err := Watch(ctx, 0, time.Millisecond, false, func([]*Seen) error {
-		if shown++; shown == 3 {
+		shown++
+		if shown == 3 {
 			cancel()
 		}
 		return nil

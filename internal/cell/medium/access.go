@@ -68,7 +68,9 @@ func (a Access) withDefaults(s Standard) Access {
 	lowest, highest := 15, 1023
 	video, voice := int64(3008000), int64(1504000)
 	if s == Std11b {
-		lowest, video, voice = 31, 6016000, 3264000
+		lowest = 31
+		video = 6016000
+		voice = 3264000
 	}
 	d := Access{CWMin: lowest, CWMax: highest, AIFSN: 2, RetryLimit: 7}
 	switch a.Category {
@@ -77,9 +79,13 @@ func (a Access) withDefaults(s Standard) Access {
 	case Background:
 		d.AIFSN = 7
 	case Video:
-		d.CWMin, d.CWMax, d.TXOPNs = (lowest+1)/2-1, lowest, video
+		d.CWMin = (lowest+1)/2 - 1
+		d.CWMax = lowest
+		d.TXOPNs = video
 	case Voice:
-		d.CWMin, d.CWMax, d.TXOPNs = (lowest+1)/4-1, (lowest+1)/2-1, voice
+		d.CWMin = (lowest+1)/4 - 1
+		d.CWMax = (lowest+1)/2 - 1
+		d.TXOPNs = voice
 	}
 	if a.CWMin == 0 {
 		a.CWMin = d.CWMin
@@ -197,7 +203,9 @@ type idleSlots struct {
 
 func (s *idleSlots) freeze(heardNs int64, c *contender) {
 	if c.startNs != s.startNs || c.edca != s.edca {
-		s.startNs, s.edca, s.count = c.startNs, c.edca, slotsBefore(heardNs, c.startNs, c.slotNs, c.edca)
+		s.count = slotsBefore(heardNs, c.startNs, c.slotNs, c.edca)
+		s.startNs = c.startNs
+		s.edca = c.edca
 	}
 	c.slots = max(0, c.slots-s.count)
 }

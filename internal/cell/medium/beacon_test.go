@@ -57,7 +57,8 @@ func saturatedWithBeacons(t *testing.T, stations int, beacons Beacons) (bps floa
 	for range stations {
 		c.Stations = append(c.Stations, Station{Rates: []RateFrom{{PHY: phy}}})
 	}
-	if m, err = New(c); err != nil {
+	m, err = New(c)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for s := range stations {

@@ -15,7 +15,10 @@ func bianchi(n, cwMin, cwMax, stages int, slotNs, successNs, collisionNs float64
 	// tau is the probability that a station transmits in a slot, given that an attempt collides
 	// with probability p: attempts over the slots that they take, both in means over the stages.
 	tau := func(p float64) float64 {
-		attempts, slots, reach, cw := 0.0, 0.0, 1.0, cwMin
+		attempts := 0.0
+		slots := 0.0
+		reach := 1.0
+		cw := cwMin
 		for range stages {
 			attempts += reach
 			slots += reach * (float64(cw)/2 + 1)

@@ -66,7 +66,8 @@ func (l *link) retry(seqs []uint32, limit int, dropped []*queue.Packet) []*queue
 			continue
 		}
 		dropped = append(dropped, f.packet)
-		f.state, f.packet = abandoned, nil
+		f.state = abandoned
+		f.packet = nil
 		l.waiting--
 		if len(l.frames) == 1 {
 			l.first++

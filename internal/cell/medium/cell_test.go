@@ -33,7 +33,9 @@ func newWorld(t testing.TB, c Config, seed uint64, apLimit int) *world {
 	w.ap = &sharedFIFO{limit: apLimit, ofs: make([]int, len(c.Stations)), drop: w.lose}
 	c.AP.Queue = w.ap
 	c.Rand = rand.New(rand.NewPCG(seed, 1))
-	c.Deliver, c.Drop, c.Room = w.deliver, w.lose, w.fill
+	c.Deliver = w.deliver
+	c.Drop = w.lose
+	c.Room = w.fill
 	m, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +52,9 @@ func (w *world) packet(station int, up bool) *queue.Packet {
 	} else {
 		p = new(queue.Packet)
 	}
-	p.Length, p.Station, p.Up = packetLength, station, up
+	p.Length = packetLength
+	p.Station = station
+	p.Up = up
 	return p
 }
 
@@ -78,7 +82,8 @@ func (w *world) fillAP(nowNs int64) {
 func (w *world) deliver(p *queue.Packet, atNs int64) {
 	switch {
 	case p.Up && w.relay:
-		p.Up, p.Station = false, 1
+		p.Up = false
+		p.Station = 1
 		w.m.Push(p, atNs)
 		return
 	case p.Up:

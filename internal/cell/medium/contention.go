@@ -26,10 +26,12 @@ const (
 // wanted shrink the window, more widen it: half way in proportion, so that it does not swing.
 func (c *contention) heard(idleSlots int64) {
 	c.slots += max(idleSlots, 0)
-	if c.transmissions++; c.transmissions < changeAfter {
+	c.transmissions++
+	if c.transmissions < changeAfter {
 		return
 	}
 	share := float64(c.transmissions) / float64(c.transmissions+c.slots)
 	c.window = min(max(c.window*math.Sqrt(share/targetShare), leastWindow), c.most)
-	c.slots, c.transmissions = 0, 0
+	c.slots = 0
+	c.transmissions = 0
 }

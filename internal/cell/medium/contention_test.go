@@ -24,7 +24,8 @@ func TestAdaptiveWindowsKeepCollisionsRare(t *testing.T) {
 				w.measure(1e9, 11e9)
 				rates := make([]float64, n)
 				for i, got := range w.got {
-					packets, rates[i] = packets+got, float64(got)
+					packets += got
+					rates[i] = float64(got)
 				}
 				return packets, w.m.Station(0).CollidedShare(), fairness.Jain(rates)
 			}

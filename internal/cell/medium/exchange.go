@@ -10,7 +10,9 @@ import (
 // transmit before they have heard it.
 func (m *Medium) access(nowNs int64) {
 	m.onAir = m.onAir[:0]
-	firstNs, lastNs, idleSlots := int64(never), int64(0), int64(0)
+	firstNs := int64(never)
+	lastNs := int64(0)
+	idleSlots := int64(0)
 	for _, k := range m.due(nowNs + ccaNs) {
 		i, c := int(k), &m.contenders[k]
 		atNs := c.accessNs
@@ -27,9 +29,12 @@ func (m *Medium) access(nowNs int64) {
 			m.downs[m.lastDown].TXOPs++
 		}
 		idleSlots = max(idleSlots, (atNs-m.countedFrom(c))/c.slotNs)
-		c.onAir, c.inStep, c.slots = true, false, 0
+		c.onAir = true
+		c.inStep = false
+		c.slots = 0
 		m.onAir = append(m.onAir, i)
-		firstNs, lastNs = min(firstNs, atNs), max(lastNs, m.transmissions[i].endNs)
+		firstNs = min(firstNs, atNs)
+		lastNs = max(lastNs, m.transmissions[i].endNs)
 	}
 	if len(m.onAir) == 0 {
 		m.nextNs = m.earliest()

@@ -40,7 +40,8 @@ func TestTransmissionsToEachStationMakeUpTheAccessPoints(t *testing.T) {
 		},
 		1, 500,
 	)
-	w.up, w.down = true, true
+	w.up = true
+	w.down = true
 	w.start()
 	check := func(what string) {
 		t.Helper()

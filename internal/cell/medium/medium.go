@@ -104,7 +104,8 @@ func (m *Medium) radioAt(station int, nowNs int64) *radio {
 // Begin lets the times of rates that were held count from now on.
 func (m *Medium) Begin(nowNs int64) {
 	if m.held {
-		m.held, m.beginNs = false, nowNs
+		m.held = false
+		m.beginNs = nowNs
 	}
 }
 
@@ -136,7 +137,8 @@ func New(c Config) (*Medium, error) {
 		m.contenders = append(m.contenders, newContender(access, &c))
 		qos := s.standard().aggregates() || access.Category != DCF
 		t := &m.terminals[i]
-		t.frameErrorRate, t.limit = s.FrameErrorRate, s.QueuePackets
+		t.frameErrorRate = s.FrameErrorRate
+		t.limit = s.QueuePackets
 		t.queue = queue.NewFIFO(queue.Limit{Packets: s.QueuePackets}, queue.PlaceStationQueue,
 			func(p *queue.Packet, at queue.Place, atNs int64) {
 				m.counters[i+1].Drops[at]++
@@ -209,7 +211,9 @@ func (m *Medium) Advance(nowNs int64) {
 				m.access(at)
 				continue
 			}
-			m.onAir, m.heardNs, m.beacons.failed = m.onAir[:0], at+ccaNs, false
+			m.onAir = m.onAir[:0]
+			m.heardNs = at + ccaNs
+			m.beacons.failed = false
 			m.beacon(at)
 		case beaconed:
 			m.listen(at, 0, m.beacons.failed)

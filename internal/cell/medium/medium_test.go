@@ -42,7 +42,8 @@ func TestAggregationLimits(t *testing.T) {
 			config := Config{Stations: []Station{saturated(c.phy, c.limit)}}
 			config.AP.Aggregation = c.limit
 			w := newWorld(t, config, 1, 600)
-			w.up, w.down = !down, down
+			w.up = !down
+			w.down = down
 			w.start()
 			w.measure(1e9, 2e9)
 			counters := w.m.Station(0)
@@ -324,7 +325,8 @@ func TestSameSeedGivesTheSameRun(t *testing.T) {
 func TestNothingIsAllocatedForAPacket(t *testing.T) {
 	c := lossy(0.05)
 	w := newWorld(t, c, 1, 300)
-	w.up, w.down = true, true
+	w.up = true
+	w.down = true
 	w.start()
 	now := int64(2e9)
 	w.m.Advance(now)

@@ -62,8 +62,13 @@ func Legacy(s Standard, mbps float64) (PHY, error) {
 	case Std11g, Std11a:
 		switch kbps {
 		case 6000, 9000, 12000, 18000, 24000, 36000, 48000, 54000:
-			p.WidthMHz, p.Streams, p.GuardNs = 20, 1, 800
-			p.symbolNs, p.preambleNs, p.tail, p.dbps = ofdmSymbolNs, ofdmPreambleNs, 6, int64(kbps)*ofdmSymbolNs/1e6
+			p.WidthMHz = 20
+			p.Streams = 1
+			p.GuardNs = 800
+			p.symbolNs = ofdmSymbolNs
+			p.preambleNs = ofdmPreambleNs
+			p.tail = 6
+			p.dbps = int64(kbps) * ofdmSymbolNs / 1e6
 			return p, nil
 		}
 		return PHY{}, fmt.Errorf("%s has no rate of %g Mbit/s: use 6, 9, 12, 18, 24, 36, 48 or 54", s, mbps)

@@ -28,7 +28,9 @@ func (r *reference) config() Config {
 	var fast PHY
 	switch r.PHY {
 	case "g":
-		c.Band, a, fast = Band2GHz, Aggregation{}, must(AtRate(Std11g, 0, 0, r.RateMbps))
+		a = Aggregation{}
+		fast = must(AtRate(Std11g, 0, 0, r.RateMbps))
+		c.Band = Band2GHz
 	case "n20":
 		fast = must(AtRate(Std11n, 20, r.Streams, r.RateMbps))
 	case "n40":
@@ -70,7 +72,9 @@ func (r *reference) run(t *testing.T) outcome {
 		w := newWorld(t, r.config(), seed+1, r.APLimit)
 		stations := len(w.got)
 		o.stations = append(o.stations, make([]float64, stations-len(o.stations))...)
-		w.up, w.down, w.relay = r.Direction != "down", r.Direction == "down", r.Direction == "s2s"
+		w.up = r.Direction != "down"
+		w.down = r.Direction == "down"
+		w.relay = r.Direction == "s2s"
 		// The wire of 1 Gbit/s is faster than any of the cells.
 		limited := float64(r.WireMbps) < r.Goodput*1.5
 		var wire *wire
@@ -190,7 +194,8 @@ func (r *reference) sharesApart(stations []float64) (apart float64) {
 	for i := range stations {
 		from, to := 0, r.N
 		if i >= r.N {
-			from, to = r.N, r.N+r.Slow
+			from = r.N
+			to = r.N + r.Slow
 		}
 		want := share(r.Stations, from, to) / float64(to-from)
 		apart = max(apart, math.Abs(share(stations, i, i+1)/want-1))

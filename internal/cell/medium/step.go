@@ -36,7 +36,8 @@ func (s *step) grow(cwMax int) {
 	if n <= len(s.due) {
 		return
 	}
-	s.due, s.set = make([]int32, n), make([]uint64, n/64)
+	s.due = make([]int32, n)
+	s.set = make([]uint64, n/64)
 	for i := range s.due {
 		s.due[i] = nobody
 	}
@@ -75,7 +76,8 @@ func (s *step) nextNs() int64 {
 func (s *step) add(m *Medium, i int32) {
 	c := &m.contenders[i]
 	at := s.at(c.end)
-	c.after, s.due[at] = s.due[at], i
+	c.after = s.due[at]
+	s.due[at] = i
 	s.set[at/64] |= 1 << (at % 64)
 	if s.any == 0 || s.soonest != unknown && c.end < s.soonest {
 		s.soonest = c.end
@@ -117,7 +119,9 @@ func (s *step) freeze(m *Medium, heardNs int64) {
 // join adds a contender whose slots start at the same time as those of the step.
 func (s *step) join(m *Medium, i int32, wants bool) {
 	c := &m.contenders[i]
-	c.inStep, c.end, c.accessNs = true, s.passed+c.slots, never
+	c.inStep = true
+	c.end = s.passed + c.slots
+	c.accessNs = never
 	if wants {
 		c.accessNs = countedInStep
 		s.add(m, i)
@@ -131,6 +135,8 @@ func (m *Medium) leave(i int) {
 		return
 	}
 	s := &m.steps[c.step]
-	c.inStep, c.startNs, c.slots = false, s.startNs, max(0, c.end-s.passed)
+	c.inStep = false
+	c.startNs = s.startNs
+	c.slots = max(0, c.end-s.passed)
 	m.apart = append(m.apart, int32(i))
 }

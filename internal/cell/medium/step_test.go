@@ -28,7 +28,9 @@ func TestCountingTogetherIsCountingApart(t *testing.T) {
 // together in it.
 func digest(t *testing.T, s int, apart bool) (hash uint64, grouped bool) {
 	t.Helper()
-	g54, b11, n72 := must(Legacy(Std11g, 54)), must(Legacy(Std11b, 11)), must(AtRate(Std11n, 20, 1, 72.2))
+	g54 := must(Legacy(Std11g, 54))
+	b11 := must(Legacy(Std11b, 11))
+	n72 := must(AtRate(Std11n, 20, 1, 72.2))
 	a54 := must(Legacy(Std11a, 54))
 	cats := []Category{ByStandard, BestEffort, Background, Video, Voice, DCF}
 	r := rand.New(rand.NewPCG(uint64(s), 9))
@@ -44,9 +46,11 @@ func digest(t *testing.T, s int, apart bool) (hash uint64, grouped bool) {
 				st.Rates = []RateFrom{{PHY: b11}}
 			}
 		case 1:
-			st.Rates, st.Aggregation = []RateFrom{{PHY: n72}}, Aggregation{Bytes: 65535}
+			st.Rates = []RateFrom{{PHY: n72}}
+			st.Aggregation = Aggregation{Bytes: 65535}
 		case 2:
-			st.Rates, st.Aggregation = []RateFrom{{PHY: ac866}}, Aggregation{Bytes: 1 << 20}
+			st.Rates = []RateFrom{{PHY: ac866}}
+			st.Aggregation = Aggregation{Bytes: 1 << 20}
 		case 3:
 			st.Rates = []RateFrom{{PHY: a54}}
 			if i%2 == 1 {
@@ -70,7 +74,8 @@ func digest(t *testing.T, s int, apart bool) (hash uint64, grouped bool) {
 	w.onUp = func(p *queue.Packet, at int64) {
 		fmt.Fprintln(h, p.Station, at)
 	}
-	w.up, w.down = r.IntN(2) == 0, r.IntN(3) == 0
+	w.up = r.IntN(2) == 0
+	w.down = r.IntN(3) == 0
 	if w.up || w.down {
 		w.start()
 	}

@@ -50,7 +50,11 @@ func (t *transmission) add(seq uint32, mpduBytes int, l limits, must bool) bool 
 // there is nothing to send.
 func (m *Medium) compose(t *transmission, nowNs, leftNs int64, first bool) bool {
 	link, radio := t.link, t.radio
-	t.bar, t.seqs, t.bytes, t.retries, t.lost = link.bar, t.seqs[:0], 0, 0, 0
+	t.bar = link.bar
+	t.seqs = t.seqs[:0]
+	t.bytes = 0
+	t.retries = 0
+	t.lost = 0
 	if t.bar {
 		t.endNs = t.startNs + radio.barNs
 		return first || radio.barNs+m.sifsNs+radio.blockAckNs <= leftNs

@@ -36,7 +36,8 @@ func (l *line) loses() bool {
 	if g := l.Loss.Gilbert; g.on() {
 		change, share := g.P, g.LossGood
 		if l.bad {
-			change, share = g.R, g.LossBad
+			change = g.R
+			share = g.LossBad
 		}
 		if l.random.Float64() < change {
 			l.bad = !l.bad

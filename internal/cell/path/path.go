@@ -125,7 +125,8 @@ func (p *Path) leave(packet *queue.Packet, endNs int64) {
 	l := &p.lines[packet.Station]
 	var second *queue.Packet
 	if l.Duplicate > 0 && l.random.Float64() < l.Duplicate {
-		if second = p.callbacks.Copy(packet); second != nil {
+		second = p.callbacks.Copy(packet)
+		if second != nil {
 			l.counters.Duplicated++
 		}
 	}
@@ -177,7 +178,8 @@ func (p *Path) changeNs() int64 {
 // Begin starts a schedule that was held. Everything due until now is to have been handled.
 func (p *Path) Begin(nowNs int64) {
 	if p.held {
-		p.held, p.beginNs = false, nowNs
+		p.held = false
+		p.beginNs = nowNs
 	}
 }
 

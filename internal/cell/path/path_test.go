@@ -155,7 +155,8 @@ func everything() Config {
 		Loss:      Loss{Random: 0.01, Gilbert: GilbertElliott{P: 0.01, R: 0.3, LossBad: 0.9, LossGood: 0.001}},
 	}
 	ordered := l
-	ordered.Jitter.MayReorder, ordered.Jitter.Distribution = false, Normal
+	ordered.Jitter.MayReorder = false
+	ordered.Jitter.Distribution = Normal
 	plain := Line{DelayNs: 2e6}
 	return Config{
 		Wire: Wire{RateBps: 100e6, Limit: queue.Limit{Packets: 50}}, Lines: []Line{l, ordered, plain},

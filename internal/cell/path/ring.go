@@ -23,7 +23,8 @@ func (r *ring[T]) grow() {
 	for i := range r.count {
 		bigger[i] = *r.at(i)
 	}
-	r.items, r.first = bigger, 0
+	r.items = bigger
+	r.first = 0
 }
 
 func (r *ring[T]) front() *T { return &r.items[r.first] }

@@ -75,7 +75,8 @@ func (w *wire) send(length int, nowNs int64) (startNs, endNs int64) {
 		return startNs, startNs
 	}
 	if w.freeNs < nowNs {
-		w.freeNs, w.fraction = nowNs, 0
+		w.freeNs = nowNs
+		w.fraction = 0
 	}
 	bytes := EthernetBytes(length)
 	startNs = w.freeNs
@@ -106,8 +107,10 @@ func (w *wire) change(to Wire, nowNs int64) (shift func(number uint64) int64) {
 	for i := range w.frames.count {
 		f := w.frames.at(i)
 		startNs, endNs := w.send(f.length, nowNs)
-		numbers[i], moved[i] = f.number, endNs-f.endNs
-		f.startNs, f.endNs = startNs, endNs
+		numbers[i] = f.number
+		moved[i] = endNs - f.endNs
+		f.startNs = startNs
+		f.endNs = endNs
 	}
 	return func(number uint64) int64 {
 		// A duplicate has the number after its original's.

@@ -91,7 +91,8 @@ func (q *FQCoDel) take(f *flowQueue, c *CoDel, nowNs int64) *Packet {
 				return marked
 			}
 			p = f.waiting.pop()
-			if s.dropping = s.mayDrop(p, f.waiting.bytes, c, nowNs); s.dropping {
+			s.dropping = s.mayDrop(p, f.waiting.bytes, c, nowNs)
+			if s.dropping {
 				s.dropNextNs = s.controlLaw(s.dropNextNs, c)
 			}
 		}

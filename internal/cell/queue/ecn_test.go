@@ -27,7 +27,8 @@ func sum(b []byte) uint16 {
 func TestMarkingSetsCongestionExperienced(t *testing.T) {
 	ipv6 := func(ecn byte) []byte {
 		h := make([]byte, 40)
-		h[0], h[1] = 0x6b, 0x80|ecn<<4|5
+		h[0] = 0x6b
+		h[1] = 0x80 | ecn<<4 | 5
 		return h
 	}
 	for _, c := range []struct {

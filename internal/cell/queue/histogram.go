@@ -32,7 +32,8 @@ func (h *Histogram) Add(v int64) {
 	if h.count == 0 {
 		h.min = v
 	}
-	h.min, h.max = min(h.min, v), max(h.max, v)
+	h.min = min(h.min, v)
+	h.max = max(h.max, v)
 	h.count++
 	h.sum += float64(v)
 	h.counts[bucketOf(v)]++
@@ -46,7 +47,8 @@ func (h *Histogram) Merge(other *Histogram) {
 	if h.count == 0 {
 		h.min = other.min
 	}
-	h.min, h.max = min(h.min, other.min), max(h.max, other.max)
+	h.min = min(h.min, other.min)
+	h.max = max(h.max, other.max)
 	h.count += other.count
 	h.sum += other.sum
 	for i, n := range other.counts {

@@ -17,13 +17,15 @@ func (h *Histogram) Since(earlier *Histogram) Histogram {
 	d := Histogram{count: h.count - earlier.count, sum: h.sum - earlier.sum}
 	first := true
 	for i := range h.counts {
-		if d.counts[i] = h.counts[i] - earlier.counts[i]; d.counts[i] == 0 {
+		d.counts[i] = h.counts[i] - earlier.counts[i]
+		if d.counts[i] == 0 {
 			continue
 		}
 		// The middle of a bucket may lie outside of the observed values.
 		value := min(max(middle(i), h.min), h.max)
 		if first {
-			d.min, first = value, false
+			d.min = value
+			first = false
 		}
 		d.max = value
 	}
@@ -62,7 +64,8 @@ func readBuckets(b []byte, counts []uint64) bool {
 			return false
 		}
 		count, m := binary.Uvarint(b[n:])
-		if at += step; m <= 0 || at >= uint64(len(counts)) {
+		at += step
+		if m <= 0 || at >= uint64(len(counts)) {
 			return false
 		}
 		counts[at] += count
@@ -91,7 +94,8 @@ func (h *Histogram) UnmarshalText(text []byte) error {
 		b = b[n:]
 		return v
 	}
-	h.min, h.max = int64(number()), int64(number())
+	h.min = int64(number())
+	h.max = int64(number())
 	if broken || len(b) < 8 {
 		return errors.New("reading a histogram: it is cut off")
 	}

@@ -60,7 +60,8 @@ func (t *Times) Quantile(share float64) int64 {
 	}
 	rest := share * float64(total)
 	for i, ns := range t {
-		if rest -= float64(ns); ns > 0 && rest <= 0 {
+		rest -= float64(ns)
+		if ns > 0 && rest <= 0 {
 			return middle(i)
 		}
 	}

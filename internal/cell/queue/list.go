@@ -9,7 +9,8 @@ type list struct {
 }
 
 func (l *list) push(p *Packet) {
-	p.next, p.prev = nil, l.tail
+	p.next = nil
+	p.prev = l.tail
 	if l.tail == nil {
 		l.head = p
 	} else {
@@ -40,7 +41,8 @@ func (l *list) pop() *Packet {
 
 // replace puts a packet in the place of a waiting packet.
 func (l *list) replace(old, with *Packet) {
-	with.next, with.prev = old.next, old.prev
+	with.next = old.next
+	with.prev = old.prev
 	if old.prev == nil {
 		l.head = with
 	} else {
@@ -51,7 +53,8 @@ func (l *list) replace(old, with *Packet) {
 	} else {
 		old.next.prev = with
 	}
-	old.next, old.prev = nil, nil
+	old.next = nil
+	old.prev = nil
 	l.bytes += with.Length - old.Length
 }
 

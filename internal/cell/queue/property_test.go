@@ -96,7 +96,9 @@ func (f *traffic) push() {
 	p := &Packet{Station: f.random.IntN(testStations), Length: 40 + f.random.IntN(1460)}
 	p.Flow = uint32(p.Station*100 + f.random.IntN(4))
 	if f.random.IntN(2) == 0 {
-		p.Ack, p.Length, p.AckNumber = true, 52+12*f.random.IntN(2), uint32(f.entered-f.random.IntN(3))
+		p.Ack = true
+		p.Length = 52 + 12*f.random.IntN(2)
+		p.AckNumber = uint32(f.entered - f.random.IntN(3))
 	}
 	f.entered++
 	f.number[p] = f.entered

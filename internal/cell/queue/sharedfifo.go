@@ -22,7 +22,8 @@ func (q *SharedFIFO) Push(p *Packet, nowNs int64) {
 		return
 	}
 	q.stations[p.Station].push(p)
-	p.older, p.newer = q.newest, nil
+	p.older = q.newest
+	p.newer = nil
 	if q.newest == nil {
 		q.oldest = p
 	} else {
@@ -59,7 +60,8 @@ func (q *SharedFIFO) Pop(station int, nowNs int64) *Packet {
 	} else {
 		p.newer.older = p.older
 	}
-	p.older, p.newer = nil, nil
+	p.older = nil
+	p.newer = nil
 	q.leave(station, p, nowNs)
 	return p
 }
@@ -69,7 +71,8 @@ func (q *SharedFIFO) Charge(int, int64) {}
 
 func (q *SharedFIFO) replace(old, with *Packet, nowNs int64) {
 	q.stations[old.Station].replace(old, with)
-	with.older, with.newer = old.older, old.newer
+	with.older = old.older
+	with.newer = old.newer
 	if old.older == nil {
 		q.oldest = with
 	} else {
@@ -80,6 +83,7 @@ func (q *SharedFIFO) replace(old, with *Packet, nowNs int64) {
 	} else {
 		old.newer.older = with
 	}
-	old.older, old.newer = nil, nil
+	old.older = nil
+	old.newer = nil
 	q.exchange(old.Station, old, with, nowNs)
 }

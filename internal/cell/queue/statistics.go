@@ -27,7 +27,11 @@ type Measured interface {
 }
 
 func (s *Statistics) restart(nowNs int64) {
-	s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Marked = s.Length.Value(), 0, 0, 0, 0
+	s.Pushed = s.Length.Value()
+	s.Popped = 0
+	s.Dropped = 0
+	s.PoppedBytes = 0
+	s.Marked = 0
 	s.Length.Restart(nowNs)
 	s.Sojourn.Reset()
 }

@@ -138,7 +138,9 @@ func TestRenoFriendlinessIsTheKernelsLoop(t *testing.T) {
 		}
 		return q
 	}, func(q question) (string, bool) {
-		step, left, more := q.A*(8*(1024+q.C)/3/(1024-q.C))>>3, q.B, uint64(0)
+		step := q.A * (8 * (1024 + q.C) / 3 / (1024 - q.C)) >> 3
+		left := q.B
+		more := uint64(0)
 		for left > step {
 			left -= step
 			more++

@@ -90,7 +90,8 @@ func askHost(t *testing.T, questions []question) []question {
 		t.Fatal(err)
 	}
 	run := exec.Command(program)
-	run.Stdin, run.Stdout = &in, &out
+	run.Stdin = &in
+	run.Stdout = &out
 	if err := run.Run(); err != nil {
 		t.Fatalf("running the headers on the host: %v", err)
 	}

@@ -18,7 +18,8 @@ func sampled(t *testing.T, make func(r *rand.Rand) question, check func(q questi
 	failed := 0
 	for _, q := range ask(t, questions) {
 		if want, ok := check(q); !ok {
-			if t.Errorf("%+v: want %s", q, want); failed == 5 {
+			t.Errorf("%+v: want %s", q, want)
+			if failed == 5 {
 				t.Fatal("and so on")
 			}
 			failed++

@@ -74,7 +74,8 @@ func OpenBounds(name string) (*Bounder, error) {
 		"bounds_changed": &b.changed, "bounds_all": &b.all, "bounds_cgroup": &b.cgroups, "bounds_socket": &b.sockets,
 		"bounds_lease": &b.lease,
 	} {
-		if *m, err = ebpf.NewMapFromID(e.maps[name]); err != nil {
+		*m, err = ebpf.NewMapFromID(e.maps[name])
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("opening %s of %s: %w", name, e.Name, err), b.Close())
 		}
 	}

@@ -42,7 +42,8 @@ func List(bpffs string) ([]Entry, error) {
 	}
 	for i := range all {
 		e := &all[i]
-		if e.Pin = pins[e.linkID]; e.Pin == "" {
+		e.Pin = pins[e.linkID]
+		if e.Pin == "" {
 			e.Processes = holders(e.linkID)
 		}
 	}
@@ -105,7 +106,8 @@ func walkLinks() ([]Entry, error) {
 			return nil, err
 		}
 		if l == nil {
-			if l, err = kernelLayout(); err != nil {
+			l, err = kernelLayout()
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -175,7 +177,8 @@ func entry(l *layout, id ebpf.MapID) (*Entry, error) {
 	if !ok {
 		return nil, nil
 	}
-	e.Kind, e.Parameters = k, p
+	e.Kind = k
+	e.Parameters = p
 	e.Sockets, err = e.sockets()
 	return e, err
 }

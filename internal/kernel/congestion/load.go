@@ -78,7 +78,8 @@ func Load(k Kind, o Options) (*Loaded, error) {
 	pin := ""
 	if o.Pin {
 		var err error
-		if pin, err = preparePin(o.BPFFS, o.Name); err != nil {
+		pin, err = preparePin(o.BPFFS, o.Name)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,8 @@ func TestPinnedOutlivesWhoLoadedItUntilItIsUnloaded(t *testing.T) {
 	folder := bpffs(t)
 	name := uniqueName("pin")
 	p := Compound.Defaults()
-	p.Gamma, p.Lambda = 20.5, 0.5
+	p.Gamma = 20.5
+	p.Lambda = 0.5
 	l, err := Load(Compound, Options{Name: name, Parameters: p, Pin: true, BPFFS: folder})
 	if err != nil {
 		t.Fatal(err)

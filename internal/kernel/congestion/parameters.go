@@ -78,7 +78,8 @@ func fromWire(raw []byte) (k Kind, p Parameters, ok bool) {
 		}
 	}
 	if w.TimeNum != w.TimeDen {
-		p.TimeNum, p.TimeDen = w.TimeNum, w.TimeDen
+		p.TimeNum = w.TimeNum
+		p.TimeDen = w.TimeDen
 	}
 	return k, p, true
 }

@@ -83,7 +83,8 @@ func extremes(samples []tcp.Sample) (low, high int64, counted int) {
 	for _, s := range samples {
 		state, ok := s.Get(tcp.CAStateField)
 		if cwnd, there := s.Get(tcp.CwndPackets); ok && there && tcp.CAState(state) == tcp.CAOpen {
-			low, high = min(low, cwnd), max(high, cwnd)
+			low = min(low, cwnd)
+			high = max(high, cwnd)
 			counted++
 		}
 	}

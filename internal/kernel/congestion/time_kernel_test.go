@@ -26,7 +26,8 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 			A: draw(r, 0, maxPackets), C: hz, D: draw(r, 0, 600*hz), E: 4000 * draw(r, 0, 250),
 		}
 		at1 = append(at1, q)
-		q.C, q.D = q.C*n, q.D*n
+		q.C *= n
+		q.D *= n
 		atN = append(atN, q)
 	}
 	want, got := ask(t, at1), ask(t, atN)
@@ -40,7 +41,8 @@ func TestCubicGrowsByRealTime(t *testing.T) {
 func TestTimeRatioIsKeptAndListed(t *testing.T) {
 	for _, k := range kind.All() {
 		p := k.Defaults()
-		p.TimeNum, p.TimeDen = 5, 2
+		p.TimeNum = 5
+		p.TimeDen = 2
 		if !k.TakesTimeRatio() {
 			if err := p.Check(k); err == nil {
 				t.Errorf("%s accepts a time ratio that it cannot follow", k)
@@ -61,7 +63,8 @@ func TestTimeRatioIsKeptAndListed(t *testing.T) {
 // CUBIC keeps the delay of the path in real time: the time of the clock divided by N.
 func TestDelaysAreOfRealTime(t *testing.T) {
 	p := CubicPlain.Defaults()
-	p.TimeNum, p.TimeDen = 10, 1
+	p.TimeNum = 10
+	p.TimeDen = 1
 	l := mustLoad(t, CubicPlain, p)
 	n := testnet.New(t, testnet.Options{Segments: true})
 	const delay = 20 * time.Millisecond

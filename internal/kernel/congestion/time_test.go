@@ -8,7 +8,8 @@ import (
 func TestTimeRatioOutOfRange(t *testing.T) {
 	for _, ratio := range [][2]uint32{{0, 1}, {1, 0}, {1001, 1}, {1, 11}, {1_000_001, 1_000_000}} {
 		p := CubicBound.Defaults()
-		p.TimeNum, p.TimeDen = ratio[0], ratio[1]
+		p.TimeNum = ratio[0]
+		p.TimeDen = ratio[1]
 		if _, err := Load(
 			CubicBound, Options{Name: uniqueName("at"), Parameters: p},
 		); err == nil || errors.Is(err, ErrNotSupported) {

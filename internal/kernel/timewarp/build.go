@@ -101,10 +101,12 @@ const lastLines = 15
 func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
 	var printed bytes.Buffer
 	c := tool.Command(ctx, "make", append([]string{"-C", dir, "KERNEL=" + headers}, o.Make...)...)
-	c.Stdout, c.Stderr = &printed, &printed
+	c.Stdout = &printed
+	c.Stderr = &printed
 	if o.Log != nil {
 		both := io.MultiWriter(&printed, o.Log)
-		c.Stdout, c.Stderr = both, both
+		c.Stdout = both
+		c.Stderr = both
 	}
 	err := c.Run()
 	if err == nil {

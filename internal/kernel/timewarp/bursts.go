@@ -68,7 +68,8 @@ func (k *Kernel) setBursts(s *state, r Ratio, wanted bool) error {
 		if err != nil {
 			return err
 		}
-		b.Before[name], b.Set[name] = before, scaled(before, r.Float())
+		b.Set[name] = scaled(before, r.Float())
+		b.Before[name] = before
 	}
 	s.Bursts = b
 	if err := k.writeState(s); err != nil {

@@ -99,7 +99,8 @@ func inNetNS(inode uint32, f func() error) error {
 
 func loadCubic(r Ratio) error {
 	p := congestion.CubicPlain.Defaults()
-	p.TimeNum, p.TimeDen = r.Num, r.Den
+	p.TimeNum = r.Num
+	p.TimeDen = r.Den
 	l, err := congestion.Load(congestion.CubicPlain, congestion.Options{Name: cubicName, Parameters: p, Pin: true})
 	if err != nil {
 		return err

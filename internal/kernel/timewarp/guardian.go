@@ -34,7 +34,8 @@ func startGuardian(args []string) (*guardian, error) {
 	}
 	defer theirs.Close()
 	g := &guardian{process: exec.Command(self, args...), input: ours}
-	g.process.Stdin, g.process.Stderr = theirs, os.Stderr
+	g.process.Stdin = theirs
+	g.process.Stderr = os.Stderr
 	g.process.Dir = "/" // which it keeps nobody from unmounting
 	g.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := g.process.Start(); err != nil {

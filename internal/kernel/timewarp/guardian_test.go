@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	k, module := Running(), os.Getenv(moduleVariable)
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		f := fakeIn(alone{}, dir)
-		k, module = f.Kernel, f.module
+		k = f.Kernel
+		module = f.module
 	}
 	var err error
 	if os.Args[1] == asGuardian {

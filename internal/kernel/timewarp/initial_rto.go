@@ -25,7 +25,8 @@ func rootCgroup() (fd int, err error) {
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return 0, fmt.Errorf("opening cgroups: %w", err)
 	}
-	if fd, err = unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0); err != nil {
+	fd, err = unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
 		return 0, fmt.Errorf("opening cgroups: %w", err)
 	}
 	return fd, nil

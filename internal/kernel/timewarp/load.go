@@ -39,7 +39,8 @@ func (k *Kernel) begin(do func() error) (left *Undone, err error) {
 		return nil, err
 	}
 	defer lock.Close()
-	if left, err = k.undoLeft(); err != nil {
+	left, err = k.undoLeft()
+	if err != nil {
 		return nil, err
 	}
 	return left, do()
@@ -51,7 +52,8 @@ func (k *Kernel) load(path string, temporary bool) error {
 	}
 	if path == "" {
 		var err error
-		if path, err = FindModule(Release()); err != nil {
+		path, err = FindModule(Release())
+		if err != nil {
 			return err
 		}
 	}
@@ -88,7 +90,8 @@ func (k *Kernel) loadAndSelect(path string, s *state) error {
 	if err != nil {
 		return err
 	}
-	s.Selected, s.RatioSet = now, now
+	s.Selected = now
+	s.RatioSet = now
 	return k.writeState(s)
 }
 
@@ -178,7 +181,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if lacks, err = k.change(s, old, r, t); err != nil {
+	lacks, err = k.change(s, old, r, t)
+	if err != nil {
 		return nil, errors.Join(err, k.changeBack(s, old, before))
 	}
 	if s == nil {
@@ -191,7 +195,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 			return nil, err
 		}
 	}
-	if s.RatioSet, err = k.Now(); err != nil {
+	s.RatioSet, err = k.Now()
+	if err != nil {
 		return nil, err
 	}
 	return lacks, k.writeState(s)
@@ -200,7 +205,8 @@ func (k *Kernel) set(r Ratio, t TCP) (lacks []string, err error) {
 // change does the work of set. The ratio changes last: if change fails, the ratio is unchanged, but
 // other settings may have changed.
 func (k *Kernel) change(s *state, old, r Ratio, t TCP) (lacks []string, err error) {
-	if lacks, err = k.followTCP(r, t, s); err != nil {
+	lacks, err = k.followTCP(r, t, s)
+	if err != nil {
 		return nil, err
 	}
 	if s != nil && r.Float() > old.Float() {

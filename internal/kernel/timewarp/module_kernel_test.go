@@ -236,7 +236,10 @@ func TestModuleSurvivesSuspend(t *testing.T) {
 	if _, err := k.Set(r, TCP{}); err != nil {
 		t.Fatal(err)
 	}
-	timers, before, sleeps, asleep := tickDevices(t), time.Now(), timesSlept(t), timeAsleep(t)
+	timers := tickDevices(t)
+	before := time.Now()
+	sleeps := timesSlept(t)
+	asleep := timeAsleep(t)
 	mode, _ := file.Line("/sys/power/mem_sleep") // absent if there is only one mode
 	if err := os.WriteFile(alarm, []byte(fmt.Sprintf("+%d", forSeconds)), 0o644); err != nil {
 		t.Fatalf("this machine cannot be woken by an alarm: %v", err)

@@ -30,10 +30,12 @@ func warped(t testing.TB, k *Kernel, r Ratio, tcp TCP, p *path) (a, b *host) {
 		t.Fatal(c.Lacks)
 	}
 	insertModules(t)
-	a, b = newHost(t, "10.77.0.1"), newHost(t, "10.77.0.2")
-	p.delay, p.stallEvery, p.stallFor, p.queue = times(p.delay, r), times(
-		p.stallEvery, r,
-	), times(p.stallFor, r), times(p.queue, r)
+	a = newHost(t, "10.77.0.1")
+	b = newHost(t, "10.77.0.2")
+	p.delay = times(p.delay, r)
+	p.stallEvery = times(p.stallEvery, r)
+	p.stallFor = times(p.stallFor, r)
+	p.queue = times(p.queue, r)
 	p.rate /= r.Float()
 	p.start(a, b)
 	return a, b
@@ -95,11 +97,14 @@ func judgeRTO(t testing.TB, when string, c *net.TCPConn, rto RTO, r Ratio) {
 	t.Helper()
 	const least, most = 200 * time.Millisecond, 120 * time.Second
 	i := tcpInfo(t, c)
-	srtt, deviation, got := time.Duration(i.Rtt)*us, 4*time.Duration(i.Rttvar)*us, time.Duration(i.Rto)*us
+	srtt := time.Duration(i.Rtt) * us
+	deviation := 4 * time.Duration(i.Rttvar) * us
+	got := time.Duration(i.Rto) * us
 	want, calm := srtt+max(deviation, least), deviation < least
 	switch rto {
 	case RTOBounds:
-		want, calm = srtt+max(deviation, times(least, r)), deviation < times(least, r)
+		want = srtt + max(deviation, times(least, r))
+		calm = deviation < times(least, r)
 	case RTOPaper:
 		want = times(want, r)
 	}

@@ -205,7 +205,8 @@ func (p *path) afterStall(at time.Duration) time.Duration {
 
 // note records a segment and returns whether it passes.
 func (p *path) note(s segment, now time.Duration, forward bool) bool {
-	s.at, s.forward = now, forward
+	s.at = now
+	s.forward = forward
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.segments = append(p.segments, s)

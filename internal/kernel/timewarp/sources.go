@@ -31,7 +31,8 @@ func sourcesHash() string {
 			continue
 		}
 		var text []byte
-		if text, err = fs.ReadFile(sources(), f.Name()); err != nil {
+		text, err = fs.ReadFile(sources(), f.Name())
+		if err != nil {
 			break
 		}
 		hash.Write(text)

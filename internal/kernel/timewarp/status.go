@@ -80,7 +80,8 @@ func (k *Kernel) Status() (*Status, error) {
 		return nil, err
 	}
 	var err error
-	if s.ClockSource, err = k.CurrentClockSource(); err != nil {
+	s.ClockSource, err = k.CurrentClockSource()
+	if err != nil {
 		return nil, err
 	}
 	s.Selected = s.ClockSource == moduleName
@@ -100,10 +101,12 @@ func (k *Kernel) Status() (*Status, error) {
 	if !s.Loaded {
 		return s, nil
 	}
-	if s.Ratio, err = k.Ratio(); err != nil {
+	s.Ratio, err = k.Ratio()
+	if err != nil {
 		return nil, err
 	}
-	if s.RTO, err = k.RTO(); err != nil {
+	s.RTO, err = k.RTO()
+	if err != nil {
 		return nil, err
 	}
 	if st == nil {
@@ -114,7 +117,9 @@ func (k *Kernel) Status() (*Status, error) {
 		return nil, err
 	}
 	real, warped := now.Since(st.RatioSet)
-	s.RealNs, s.WarpedNs, s.AheadNs = int64(real), int64(warped), int64(st.ahead(now))
+	s.AheadNs = int64(st.ahead(now))
+	s.RealNs = int64(real)
+	s.WarpedNs = int64(warped)
 	return s, nil
 }
 

@@ -5,10 +5,10 @@ package timewarp
 import (
 	"testing"
 
-	"airtide/test/need"
-
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"airtide/test/need"
 )
 
 // The program of the initial RTO is attached once, and is found by its name to be detached.

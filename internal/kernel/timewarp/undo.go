@@ -78,7 +78,8 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 		}
 		// Less is in the accuracy of both clocks.
 		if time.Duration(u.AheadNs).Abs() > time.Millisecond {
-			if u.DateSet, err = k.setDate(u.AheadNs); err != nil {
+			u.DateSet, err = k.setDate(u.AheadNs)
+			if err != nil {
 				return nil, errors.Join(
 					fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err), k.removeState(),
 				)
@@ -89,7 +90,8 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 		return nil, err
 	}
 	var err error
-	if u.ClockSource, err = k.CurrentClockSource(); err != nil {
+	u.ClockSource, err = k.CurrentClockSource()
+	if err != nil {
 		return nil, err
 	}
 	if tcpErr != nil {

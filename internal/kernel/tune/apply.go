@@ -71,16 +71,19 @@ func Apply(ctx context.Context, s Selection, to Settings, o Options) (*Applied, 
 	}
 	defer d.close()
 	a := &Applied{kernel: k, options: o, errors: map[string]string{}}
-	if a.Removed, err = d.removeDead(ctx, k); err != nil {
+	a.Removed, err = d.removeDead(ctx, k)
+	if err != nil {
 		return nil, err
 	}
 	if _, err := k.wire(0, to); err != nil {
 		return nil, err
 	}
-	if a.programs, err = load(d.storage, &s); err != nil {
+	a.programs, err = load(d.storage, &s)
+	if err != nil {
 		return nil, err
 	}
-	if a.session, a.alive, err = d.begin(s, to, o.Keep); err != nil {
+	a.session, a.alive, err = d.begin(s, to, o.Keep)
+	if err != nil {
 		a.programs.close()
 		return nil, err
 	}

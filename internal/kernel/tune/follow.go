@@ -14,7 +14,8 @@ func (a *Applied) follow() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	a.stop, a.followed = stop, make(chan struct{})
+	a.stop = stop
+	a.followed = make(chan struct{})
 	go func() {
 		defer close(a.followed)
 		for {

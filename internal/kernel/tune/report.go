@@ -145,7 +145,9 @@ func Show(ctx context.Context, bpffs string) ([]Report, error) {
 	for _, s := range all {
 		counts, err := ebpf.LoadPinnedMap(d.path(s, countsMap), nil)
 		if errors.Is(err, os.ErrNotExist) {
-			counts, err = nil, nil // killed before it had changed anything
+			// The tune was killed before it had changed anything.
+			counts = nil
+			err = nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading tune %s: %w", s.ID, err)
@@ -234,7 +236,8 @@ func nameOwners(ctx context.Context, sockets []Socket) error {
 	}
 	for i := range sockets {
 		if process, ok := owners.Lookup(sockets[i].inode); ok {
-			sockets[i].PID, sockets[i].Comm = process.PID, process.Comm
+			sockets[i].PID = process.PID
+			sockets[i].Comm = process.Comm
 		}
 	}
 	return nil

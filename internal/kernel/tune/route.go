@@ -79,7 +79,8 @@ func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	}
 	set, oldMs := netlink.RouteAdd, 0
 	if own != nil {
-		set, oldMs = netlink.RouteReplace, own.RtoMin
+		set = netlink.RouteReplace
+		oldMs = own.RtoMin
 	}
 	if own != nil && own.Protocol != routeProtocol {
 		return fail(
@@ -96,7 +97,8 @@ func setRoute(to netip.Addr, ms int, remember func(oldMs int) error) error {
 	if err := set(&next); err != nil {
 		return fail(err)
 	}
-	if now, err = routeTo(to); err != nil || now.RtoMin != ms {
+	now, err = routeTo(to)
+	if err != nil || now.RtoMin != ms {
 		return fail(errors.Join(fmt.Errorf("%w: another goes before it", errRouteWithout), err, removeRoute(to)))
 	}
 	return nil
@@ -159,7 +161,8 @@ func undoRoute(r route, later []*session) (changed *session, err error) {
 		if r.OldMs == 0 {
 			return netlink.RouteDel(own)
 		}
-		own.RtoMin, own.RtoMinLock = r.OldMs, true
+		own.RtoMin = r.OldMs
+		own.RtoMinLock = true
 		return netlink.RouteReplace(own)
 	})
 	if err != nil {
@@ -190,7 +193,8 @@ func readSysctl(name string) (string, error) {
 func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error {
 	s := sysctl{NetNS: netns, Name: rtoMinSysctl, New: strconv.FormatUint(uint64(us), 10)}
 	err := inNetNS(netns, func() (err error) {
-		if s.Old, err = readSysctl(s.Name); err != nil {
+		s.Old, err = readSysctl(s.Name)
+		if err != nil {
 			return err
 		}
 		if err := remember(s); err != nil {

@@ -30,7 +30,8 @@ type RunOptions struct {
 func Run(ctx context.Context, s Selection, to Settings, o RunOptions) (failed bool, err error) {
 	var group *Group
 	if len(o.Command) > 0 && s.Empty() && !s.All {
-		if group, err = newGroup(); err != nil {
+		group, err = newGroup()
+		if err != nil {
 			return false, err
 		}
 		defer func() { err = errors.Join(err, group.Close()) }()
@@ -41,7 +42,8 @@ func Run(ctx context.Context, s Selection, to Settings, o RunOptions) (failed bo
 		applied *Report
 	)
 	err = o.Wait("changing sockets", func() error {
-		if a, err = Apply(ctx, s, to, o.Options); err != nil {
+		a, err = Apply(ctx, s, to, o.Options)
+		if err != nil {
 			return err
 		}
 		applied, err = a.Report(ctx)

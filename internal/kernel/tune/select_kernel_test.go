@@ -52,7 +52,8 @@ func startIn(t *testing.T, h *testnet.Host, namespaces uintptr, role string, att
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.in, o.out = in, bufio.NewReader(out)
+	o.out = bufio.NewReader(out)
+	o.in = in
 	if err := h.Start(o.cmd); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"airtide/test/testnet"
 	"golang.org/x/sys/unix"
+
+	"airtide/test/testnet"
 )
 
 // The test binary plays a program with sockets of its own, or one that is killed while it tunes.

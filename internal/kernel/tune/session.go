@@ -89,7 +89,8 @@ func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 		return nil, fmt.Errorf("making a folder for what is remembered: %w", err)
 	}
 	var err error
-	if d.lock, err = os.Open(d.folder); err != nil {
+	d.lock, err = os.Open(d.folder)
+	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", d.folder, err)
 	}
 	for {
@@ -152,7 +153,8 @@ func (d *sessionStore) openStorage() error {
 	d.storage, err = ebpf.LoadPinnedMap(path, nil)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if d.storage, err = ebpf.NewMap(want); err != nil {
+		d.storage, err = ebpf.NewMap(want)
+		if err != nil {
 			return explain(err)
 		}
 		return d.storage.Pin(path)

@@ -126,7 +126,8 @@ func (s Settings) rtoMinByRoute() bool { return s.MinRTOUs > MaxOptionRTOUs }
 
 // onlyNew reports whether the settings concern new sockets only.
 func (s Settings) onlyNew() bool {
-	s.InitialRTOUs, s.InitialWindowPackets = 0, 0
+	s.InitialRTOUs = 0
+	s.InitialWindowPackets = 0
 	return s == Settings{}
 }
 

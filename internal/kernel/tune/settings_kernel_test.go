@@ -70,7 +70,8 @@ func TestEverySettingComesAndGoes(t *testing.T) {
 			defer abort(t, live, liveEnd)
 			before := 0
 			if c.ask != nil {
-				if before = c.ask(t, live); before == c.seen {
+				before = c.ask(t, live)
+				if before == c.seen {
 					t.Fatalf("the option is %d before the tune, want another value", before)
 				}
 			}

@@ -72,7 +72,8 @@ func (k *kernel) wire(session uint64, s Settings) (*socketsTuneConfig, error) {
 	c := &socketsTuneConfig{Session: session, TickUs: uint32(1_000_000 / k.hz)}
 	set := func(x setting, want int64, option int32) {
 		c.Mask |= 1 << x
-		c.Want[x], c.Option[x] = want, option
+		c.Want[x] = want
+		c.Option[x] = option
 	}
 	number := func(x setting, n uint32) {
 		if n != 0 {
@@ -171,7 +172,8 @@ func (k *kernel) wireTimes(c *socketsTuneConfig, s Settings) error {
 			return err
 		}
 		c.Mask |= 1 << t.x
-		c.Want[t.x], c.Option[t.x] = n, int32(n)*int32(c.TickUs)
+		c.Want[t.x] = n
+		c.Option[t.x] = int32(n) * int32(c.TickUs)
 		if t.x == socketsTuneSettingTUNE_RTO_MAX {
 			c.Option[t.x] = int32(us / 1000)
 		}

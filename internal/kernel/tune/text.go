@@ -106,7 +106,8 @@ func (r *Report) writeFailures(b *strings.Builder) {
 			if v.OK {
 				continue
 			}
-			if named++; named <= mostNamed {
+			named++
+			if named <= mostNamed {
 				fmt.Fprintf(
 					b, "  failed: %s > %s%s: %s is %v, not %v: %s\n", s.Local, s.Remote, s.process(), v.Name, v.Now,
 					v.Want, v.Error,

@@ -36,7 +36,8 @@ func TestTwoTunesOfOneSocketEndInAnyOrder(t *testing.T) {
 			}
 			one, other := a, b
 			if !order.olderEnds {
-				one, other = b, a
+				one = b
+				other = a
 			}
 			mustClose(t, one)
 			checkLowat(t, conn, order.between)

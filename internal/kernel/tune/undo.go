@@ -59,7 +59,8 @@ func (d *sessionStore) undoThose(ctx context.Context, k *kernel, which func(*ses
 			continue
 		}
 		// The end of another tune may have changed the values to restore.
-		if s, err = d.find(s.ID); err != nil {
+		s, err = d.find(s.ID)
+		if err != nil {
 			return done, err
 		}
 		u, err := d.undo(ctx, k, s)

@@ -51,8 +51,11 @@ func axisOf(name string, values []judge.Param) parameterAxis {
 	case crowded(a.Ticks):
 		low, high := a.Ticks[0], a.Ticks[len(a.Ticks)-1]
 		margin := 0.04 * (high - low)
-		low, high = low-margin, high+margin
-		a.Min, a.Max, a.Ticks = &low, &high, nil
+		low -= margin
+		high += margin
+		a.Min = &low
+		a.Max = &high
+		a.Ticks = nil
 	}
 	return a
 }
@@ -97,7 +100,9 @@ var written = regexp.MustCompile(`^([0-9.]+) *(\D.*)$`)
 // unitOf returns the unit, among those in the file, with the shortest values, and its size in base
 // units.
 func unitOf(values []judge.Param) (string, float64) {
-	best, size, shortest := "", 1.0, math.MaxInt
+	best := ""
+	size := 1.0
+	shortest := math.MaxInt
 	for _, v := range values {
 		m := written.FindStringSubmatch(v.Text)
 		if m == nil || v.Number == 0 {
@@ -116,7 +121,9 @@ func unitOf(values []judge.Param) (string, float64) {
 			}
 		}
 		if length < shortest {
-			best, size, shortest = m[2], v.Number/n, length
+			best = m[2]
+			size = v.Number / n
+			shortest = length
 		}
 	}
 	return best, size

@@ -139,7 +139,8 @@ func (s *selection) byUnit(names []string) [][]string {
 		i, ok := place[unit]
 		if !ok {
 			i = len(groups)
-			place[unit], groups = i, append(groups, nil)
+			place[unit] = i
+			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], n)
 	}
@@ -234,7 +235,8 @@ func (s *selection) note(c *chart, f plan.Figure) string {
 	fewest, most := math.MaxInt, 0
 	for _, p := range s.points {
 		if p.Runs > 0 {
-			fewest, most = min(fewest, p.Runs), max(most, p.Runs)
+			fewest = min(fewest, p.Runs)
+			most = max(most, p.Runs)
 		}
 	}
 	runs := fmt.Sprintf("%d runs", most)

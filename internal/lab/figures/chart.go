@@ -43,7 +43,8 @@ func (c *chart) styleOf(name string) figure.Style {
 // lineStyleOf returns the style of a line without markers.
 func (c *chart) lineStyleOf(name string) figure.Style {
 	s := c.styleOf(name)
-	s.Marker, s.Width = figure.NoMarker, 1
+	s.Marker = figure.NoMarker
+	s.Width = 1
 	return s
 }
 

@@ -54,7 +54,8 @@ func WriteAll(r *show.Report, dir string, formats []string, o figure.Options, wr
 			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 				return fmt.Errorf("writing a figure: %w", err)
 			}
-			if number++; written != nil {
+			number++
+			if written != nil {
 				written(path, number, len(names)*len(formats))
 			}
 		}
@@ -72,7 +73,8 @@ func figuresOf(r *show.Report) plan.Named[plan.Figure] {
 	f := plan.Figure{Kind: "bars"}
 	for _, p := range s.parameters {
 		if values := s.values(p); len(values) > 1 && allNumbers(values) {
-			f.Kind, f.X = "lines", p
+			f.Kind = "lines"
+			f.X = p
 			break
 		}
 	}

@@ -109,7 +109,8 @@ func (s *selection) fromCapture(run *result.Result, f plan.Figure) (*figure.Figu
 	var id, most uint64
 	err = analyse(path, conn.Options{Done: func(c *conn.Connection) error {
 		if (c.Server.Port() == port || c.Client.Port() == port) && c.Bytes() >= most {
-			id, most = c.ID, c.Bytes()
+			id = c.ID
+			most = c.Bytes()
 		}
 		return nil
 	}})

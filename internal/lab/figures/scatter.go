@@ -25,7 +25,8 @@ func (s *selection) scatter(f plan.Figure) *chart {
 	place := func(judge.Param) float64 { return math.NaN() }
 	if slices.Contains(s.parameters, f.X) {
 		x := axisOf(f.X, s.values(f.X))
-		c.X, place = x.Axis, x.place
+		c.X = x.Axis
+		place = x.place
 	} else {
 		c.X = valueAxis(words(f.X), s.measurement(f.X).Unit())
 	}
@@ -57,7 +58,9 @@ func (s *selection) scatter(f plan.Figure) *chart {
 			markers += len(middle)
 			style.Radius = meanRadius
 			means = append(means, figure.Series{Name: k.label, Kind: figure.Points, Style: style, Data: middle})
-			if style.Radius, style.Tinted = runRadius, true; len(points) > len(middle) {
+			style.Radius = runRadius
+			style.Tinted = true
+			if len(points) > len(middle) {
 				runs = append(runs, figure.Series{Kind: figure.Points, Style: style, Data: samplesOf(points)})
 			}
 		}
@@ -92,9 +95,11 @@ func (s *selection) scatterPoints(f plan.Figure, k seriesKey, place func(judge.P
 			sum := scatterPoint{}
 			for _, run := range base {
 				b := s.scatterPoint(f.X, k, run, place)
-				sum.x, sum.y = sum.x+b.x, sum.y+b.y
+				sum.x += b.x
+				sum.y += b.y
 			}
-			p.x, p.y = sum.x/float64(len(base)), p.y*float64(len(base))/sum.y
+			p.x = sum.x / float64(len(base))
+			p.y = p.y * float64(len(base)) / sum.y
 		}
 		if !math.IsNaN(p.x) && !math.IsNaN(p.y) {
 			points = append(points, p)
@@ -152,10 +157,13 @@ func meansOf(points []scatterPoint) (means []figure.Sample) {
 	sums := map[string]*struct{ x, y, n float64 }{}
 	for _, p := range points {
 		if sums[p.point] == nil {
-			names, sums[p.point] = append(names, p.point), &struct{ x, y, n float64 }{}
+			names = append(names, p.point)
+			sums[p.point] = &struct{ x, y, n float64 }{}
 		}
 		sum := sums[p.point]
-		sum.x, sum.y, sum.n = sum.x+p.x, sum.y+p.y, sum.n+1
+		sum.x += p.x
+		sum.y += p.y
+		sum.n++
 	}
 	for _, name := range names {
 		sum := sums[name]

@@ -90,7 +90,8 @@ func (s *selection) combinations(parameters []string) [][]plan.Setting {
 		for _, name := range parameters {
 			for _, setting := range p.Settings {
 				if setting.Parameter == name {
-					settings, texts = append(settings, setting), append(texts, setting.Value.Text)
+					settings = append(settings, setting)
+					texts = append(texts, setting.Value.Text)
 				}
 			}
 		}

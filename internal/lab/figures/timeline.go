@@ -64,7 +64,8 @@ func (t *timeline) series(measurement string, settings []plan.Setting, together 
 	if !slices.Contains(t.repeats, run.Repeat) {
 		t.repeats = append(t.repeats, run.Repeat)
 	}
-	t.duration, t.warmup = max(t.duration, run.DurationS), max(t.warmup, run.WarmupS)
+	t.duration = max(t.duration, run.DurationS)
+	t.warmup = max(t.warmup, run.WarmupS)
 	flows := slices.Clone(run.Measurements[measurement].Of)
 	if len(t.f.Of) > 0 {
 		flows = slices.DeleteFunc(flows, func(name string) bool { return !slices.Contains(t.f.Of, name) })
@@ -100,7 +101,8 @@ func (t *timeline) note() string {
 
 // timeAxis returns the x axis of times between two limits in seconds.
 func timeAxis(from, to float64) figure.Axis {
-	from, to = from*1e9, to*1e9
+	from *= 1e9
+	to *= 1e9
 	return figure.Axis{Label: "time", Kind: figure.Time, Min: &from, Max: &to}
 }
 

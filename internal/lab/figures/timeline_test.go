@@ -95,10 +95,15 @@ func recordWindow(t *testing.T, path string) {
 			for f := range s.Values {
 				s.Values[f] = tcp.Absent
 			}
-			s.TimeNs, s.Flow = timelineZeroNs+i*1e7, id
-			s.Values[tcp.AckedBytes], s.Values[tcp.CwndPackets] = 1000, 4000 // of the one that does not count
-			if id == 2 {
-				s.Values[tcp.AckedBytes], s.Values[tcp.CwndPackets], s.Values[tcp.CubicKMs] = i*100_000, i%400+1, 2500
+			s.TimeNs = timelineZeroNs + i*1e7
+			s.Flow = id
+			if id == 1 { // this flow does not count
+				s.Values[tcp.AckedBytes] = 1000
+				s.Values[tcp.CwndPackets] = 4000
+			} else {
+				s.Values[tcp.AckedBytes] = i * 100_000
+				s.Values[tcp.CwndPackets] = i%400 + 1
+				s.Values[tcp.CubicKMs] = 2500
 			}
 			b.Append(&s)
 		}
@@ -145,7 +150,8 @@ func capturePackets(t *testing.T, path string) {
 			Seq: uint32(1 + 1000*i), Payload: 1000,
 		}
 		if i == 3 {
-			segment.From, segment.Payload = netip.MustParseAddrPort("10.0.0.1:40000"), 10
+			segment.From = netip.MustParseAddrPort("10.0.0.1:40000")
+			segment.Payload = 10
 		}
 		packets = append(packets, capture.Packet{TimeNs: int64(i) * 1e6, Data: capture.Ethernet(segment.IP())})
 	}

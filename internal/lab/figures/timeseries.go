@@ -120,7 +120,8 @@ func busiest(flows []*plot.FlowSeries, sender measure.Sender) (busiest *plot.Flo
 	most := int64(-1)
 	for _, f := range flows {
 		if acked := lastValue(f.Points(tcp.AckedBytes)); sender.Sends(&f.Flow) && acked > most {
-			busiest, most = f, acked
+			busiest = f
+			most = acked
 		}
 	}
 	return busiest

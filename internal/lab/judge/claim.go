@@ -80,7 +80,8 @@ func Compile(expression string, v Vocabulary) (*Claim, error) {
 		return nil, b.mistakeAt(end, "expected the end of the claim")
 	}
 	c := &Claim{expression: expression, vocabulary: v}
-	if c.root, err = b.term(tree); err != nil {
+	c.root, err = b.term(tree)
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -227,8 +228,10 @@ func (b *builder) mistake(e syntax.Expr, message string) *Mistake {
 func (b *builder) mistakeAt(p syntax.Position, message string) *Mistake {
 	m := &Mistake{Line: 1, Column: 1, Message: message}
 	for _, r := range b.source[:b.index(p)] {
-		if m.Column++; r == '\n' {
-			m.Line, m.Column = m.Line+1, 1
+		m.Column++
+		if r == '\n' {
+			m.Line++
+			m.Column = 1
 		}
 	}
 	return m

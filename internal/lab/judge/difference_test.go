@@ -36,7 +36,8 @@ func TestDifferenceOfSingleRunsHasNoInterval(t *testing.T) {
 	if d.Value != 1.5 || d.Runs != 1 || !math.IsNaN(d.Interval.Low) {
 		t.Errorf("got %+v", d)
 	}
-	if d = Difference(nil, []float64{1, 2}, 1); !math.IsNaN(d.Value) || d.Runs != 0 {
+	d = Difference(nil, []float64{1, 2}, 1)
+	if !math.IsNaN(d.Value) || d.Runs != 0 {
 		t.Errorf("got %+v", d)
 	}
 }

@@ -150,7 +150,8 @@ func (b *builder) call(e *syntax.CallExpr) (program, kind, error) {
 	arguments := make([]program, len(e.Args))
 	for i, arg := range e.Args {
 		var err error
-		if arguments[i], err = b.compileAs(f.parameters[i], arg); err != nil {
+		arguments[i], err = b.compileAs(f.parameters[i], arg)
+		if err != nil {
 			return nil, "", err
 		}
 	}
@@ -158,7 +159,8 @@ func (b *builder) call(e *syntax.CallExpr) (program, kind, error) {
 		values := make([]value, len(arguments))
 		for i, p := range arguments {
 			var err error
-			if values[i], err = p(env); err != nil {
+			values[i], err = p(env)
+			if err != nil {
 				return value{}, err
 			}
 		}
@@ -174,7 +176,8 @@ func (b *builder) list(e syntax.Expr) (program, error) {
 	items := make([]program, len(l.List))
 	for i, item := range l.List {
 		var err error
-		if items[i], err = b.compileAs(number, item); err != nil {
+		items[i], err = b.compileAs(number, item)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +204,8 @@ func (b *builder) place(e syntax.Expr) (program, error) {
 		entry, _ := item.(*syntax.DictEntry)
 		key, ok := text(entry.Key)
 		if id, isName := entry.Key.(*syntax.Ident); isName {
-			key, ok = id.Name, true
+			key = id.Name
+			ok = true
 		}
 		wanted, okValue := text(entry.Value)
 		if !ok || !okValue {

@@ -41,7 +41,8 @@ func byPoint(runs []Run) [][]*Run {
 		g, ok := place[key]
 		if !ok {
 			g = len(groups)
-			place[key], groups = g, append(groups, nil)
+			place[key] = g
+			groups = append(groups, nil)
 		}
 		groups[g] = append(groups[g], &runs[i])
 	}

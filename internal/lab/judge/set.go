@@ -73,7 +73,8 @@ func (s Set) rankCorrelation(axis string) float64 {
 	})
 	var xs, ys []float64
 	for x, sum := range sums {
-		xs, ys = append(xs, x), append(ys, sum/counts[x])
+		xs = append(xs, x)
+		ys = append(ys, sum/counts[x])
 	}
 	if slices.ContainsFunc(xs, math.IsNaN) || len(xs) < 2 {
 		return math.NaN()

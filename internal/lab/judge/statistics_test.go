@@ -54,7 +54,9 @@ func TestSummaryMovesWithItsValues(t *testing.T) {
 		rand.New(rand.NewPCG(seed, 2)).Shuffle(len(x), func(i, j int) {
 			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 		})
-		a, b, c := Summarise(x, seed), Summarise(moved, seed), Summarise(shuffled, seed)
+		a := Summarise(x, seed)
+		b := Summarise(moved, seed)
+		c := Summarise(shuffled, seed)
 		for _, pair := range [][2]float64{
 			{3*a.Mean + 7, b.Mean},
 			{3 * a.SD, b.SD},

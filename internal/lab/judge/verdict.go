@@ -87,13 +87,16 @@ func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVer
 		return v.number, err
 	}
 	sides := func(env environment) (left, right, margin float64, err error) {
-		if left, err = evaluate(cmp.left, env); err != nil {
+		left, err = evaluate(cmp.left, env)
+		if err != nil {
 			return
 		}
-		if right, err = evaluate(cmp.right, env); err != nil {
+		right, err = evaluate(cmp.right, env)
+		if err != nil {
 			return
 		}
-		if margin = right - left; strings.HasPrefix(cmp.operator, ">") {
+		margin = right - left
+		if strings.HasPrefix(cmp.operator, ">") {
 			margin = -margin
 		}
 		return
@@ -119,7 +122,8 @@ func (c *Claim) compare(cmp *comparison, runs []Run, seed uint64) (ComparisonVer
 		var lefts, rights, margins [stats.Resamples]float64
 		for i := range stats.Resamples {
 			resample(groups, drawn, rng)
-			if lefts[i], rights[i], margins[i], err = sides(env); err != nil {
+			lefts[i], rights[i], margins[i], err = sides(env)
+			if err != nil {
 				return ComparisonVerdict{}, err
 			}
 		}
@@ -212,7 +216,8 @@ func (e Estimate) String() string {
 func (j joined) outcome(decide func(*comparison) Outcome) Outcome {
 	decisive, neutral := NotHeld, Held
 	if j.operator == "or" {
-		decisive, neutral = Held, NotHeld
+		decisive = Held
+		neutral = NotHeld
 	}
 	result := neutral
 	for _, t := range j.terms {

@@ -75,7 +75,8 @@ func NewCongestionGroup(name, congestion string) (g *CongestionGroup, err error)
 }
 
 func (g *CongestionGroup) attach(congestion string) (err error) {
-	if g.dir, err = os.Open(g.path); err != nil {
+	g.dir, err = os.Open(g.path)
+	if err != nil {
 		return fmt.Errorf("opening the cgroup: %w", err)
 	}
 	for _, at := range []ebpf.AttachType{ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect} {

@@ -53,7 +53,8 @@ func Boot(ctx context.Context, o GuestOptions) (*Guest, error) {
 		c.Programs = append(c.Programs, path)
 	}
 	var err error
-	if c.Net, err = connectGuest(o.Place.Namespace); err != nil {
+	c.Net, err = connectGuest(o.Place.Namespace)
+	if err != nil {
 		return fail(err)
 	}
 	defer c.Net.Tap.Close()

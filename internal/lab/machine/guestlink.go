@@ -38,7 +38,8 @@ func connectGuest(namespace string) (n *vm.Net, err error) {
 		if err != nil {
 			return fmt.Errorf("finding %s: %w", cellDevice, err)
 		}
-		if n, err = readNet(links, link); err != nil {
+		n, err = readNet(links, link)
+		if err != nil {
 			return err
 		}
 		n.Tap, err = addMacvtap(links, link)
@@ -49,7 +50,9 @@ func connectGuest(namespace string) (n *vm.Net, err error) {
 
 func addMacvtap(links *netlink.Handle, link netlink.Link) (*os.File, error) {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.ParentIndex, attrs.TxQLen = macvtapName, link.Attrs().Index, macvtapPackets
+	attrs.ParentIndex = link.Attrs().Index
+	attrs.Name = macvtapName
+	attrs.TxQLen = macvtapPackets
 	macvlan := netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_PASSTHRU}
 	if err := links.LinkAdd(&netlink.Macvtap{Macvlan: macvlan}); err != nil {
 		return nil, fmt.Errorf("making a macvtap (the kernel needs CONFIG_MACVTAP): %w", err)

@@ -44,7 +44,8 @@ func (o *Output) Write(text []byte) (int, error) {
 	for rest := text; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte{'\n'})
 		o.partial = append(o.partial, line...)
-		if rest = after; !whole {
+		rest = after
+		if !whole {
 			break
 		}
 		o.last = append(o.last[:0], o.partial...)
@@ -81,7 +82,8 @@ func (o *Output) Close() error {
 		return o.err
 	}
 	err := errors.Join(o.err, o.file.Close())
-	o.file, o.err = nil, nil
+	o.file = nil
+	o.err = nil
 	return err
 }
 
@@ -115,7 +117,8 @@ func Tail(path string) string {
 	}
 	var lines []string
 	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}

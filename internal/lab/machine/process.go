@@ -86,11 +86,14 @@ func startHere(namespace string, c Command) (*Process, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Dir, cmd.Env = c.Dir, tool.Environment()
-	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
+	cmd.Env = tool.Environment()
+	cmd.Dir = c.Dir
+	cmd.Stdout = c.Stdout
+	cmd.Stderr = c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL, Cloneflags: unix.CLONE_NEWPID}
 	if c.Cgroup != nil {
-		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.Cgroup.Fd())
+		cmd.SysProcAttr.CgroupFD = int(c.Cgroup.Fd())
+		cmd.SysProcAttr.UseCgroupFD = true
 	}
 	p := newProcess(c, func(s signal) { _ = cmd.Process.Signal(s) })
 	if err := cmd.Start(); err != nil {

@@ -82,7 +82,8 @@ func setInitialWindow(segments int) error {
 			return fmt.Errorf("setting initcwnd %d on the route to %s: %w", segments, r.Dst, err)
 		}
 	}
-	if routes, err = mainRoutes(links); err != nil {
+	routes, err = mainRoutes(links)
+	if err != nil {
 		return err
 	}
 	for _, r := range routes {

@@ -27,7 +27,8 @@ type State struct {
 
 // readState reads the settings of the namespace that the thread is in.
 func readState() (s State, err error) {
-	if s.Sysctls, err = readSysctls(); err != nil {
+	s.Sysctls, err = readSysctls()
+	if err != nil {
 		return s, err
 	}
 	s.Routes, err = readRoutes()

@@ -36,11 +36,14 @@ func (r *Run) distance(m plan.Measurement) float64 {
 		if !known {
 			at = len(c.Rates)
 			place[terminal] = at
-			c.Names, c.Rates, c.Max = append(c.Names, terminal), append(c.Rates, 0), append(c.Max, r.alone(terminal))
+			c.Max = append(c.Max, r.alone(terminal))
+			c.Names = append(c.Names, terminal)
+			c.Rates = append(c.Rates, 0)
 		}
 		c.Rates[at] += r.goodput(m, f)
 		goesUp, goesDown := r.ways(f)
-		up, down = up || goesUp, down || goesDown
+		up = up || goesUp
+		down = down || goesDown
 	}
 	c.Wire = r.wires(up, down)
 	in, err := fairness.Of(c)

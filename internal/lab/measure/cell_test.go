@@ -94,7 +94,8 @@ func TestDistanceIsFromTheOptimumOfTheCell(t *testing.T) {
 	if up, down := r.ways(&r.Setup.Flows[0]); up || !down {
 		t.Errorf("a download goes up %t, down %t", up, down)
 	}
-	r.Setup.Flows[1].From, r.Setup.Flows[1].To = "server", "slow"
+	r.Setup.Flows[1].From = "server"
+	r.Setup.Flows[1].To = "slow"
 	if up, down := r.ways(&r.Setup.Flows[1]); !up || down {
 		t.Errorf("what a terminal sends to a server that asks goes up %t, down %t", up, down)
 	}

@@ -91,7 +91,8 @@ func (c *Counts) apBacklog(quantile float64, from, to time.Duration) float64 {
 	slices.SortFunc(means, func(a, b mean) int { return cmp.Compare(a.packets, b.packets) })
 	packets, weights := make([]float64, len(means)), make([]float64, len(means))
 	for i, m := range means {
-		packets[i], weights[i] = m.packets, m.ns
+		packets[i] = m.packets
+		weights[i] = m.ns
 	}
 	return stats.WeightedQuantile(packets, weights, quantile)
 }

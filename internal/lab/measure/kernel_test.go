@@ -62,8 +62,11 @@ func (r *recorded) sample(id tcp.FlowID, ms float64, acked, srttUs, cwnd int64) 
 	for f := range s.Values {
 		s.Values[f] = tcp.Absent
 	}
-	s.TimeNs, s.Flow = zeroNs+int64(ms*1e6), id
-	s.Values[tcp.AckedBytes], s.Values[tcp.SrttUs], s.Values[tcp.CwndPackets] = acked, srttUs, cwnd
+	s.TimeNs = zeroNs + int64(ms*1e6)
+	s.Flow = id
+	s.Values[tcp.AckedBytes] = acked
+	s.Values[tcp.SrttUs] = srttUs
+	s.Values[tcp.CwndPackets] = cwnd
 	r.b.Append(&s)
 }
 
@@ -73,7 +76,8 @@ func (r *recorded) fields(id tcp.FlowID, ms float64, values map[tcp.Field]int64)
 	for f := range s.Values {
 		s.Values[f] = tcp.Absent
 	}
-	s.TimeNs, s.Flow = zeroNs+int64(ms*1e6), id
+	s.TimeNs = zeroNs + int64(ms*1e6)
+	s.Flow = id
 	for f, v := range values {
 		s.Values[f] = v
 	}

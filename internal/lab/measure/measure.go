@@ -32,17 +32,20 @@ func (r *Run) Take(all plan.Named[plan.Measurement]) map[string]result.Measureme
 		var each []float64
 		switch {
 		case m.Value.Quantity.OfCell():
-			of, each = []string{"cell"}, []float64{r.cell(m.Value)}
+			of = []string{"cell"}
+			each = []float64{r.cell(m.Value)}
 		case m.Value.Quantity.OfFlows():
 			for i := range r.Setup.Flows {
 				if f := &r.Setup.Flows[i]; r.ofFlow(m.Value, f) {
-					of, each = append(of, f.Name), append(each, r.flow(m.Value, i))
+					of = append(of, f.Name)
+					each = append(each, r.flow(m.Value, i))
 				}
 			}
 		default:
 			for i := range r.Setup.Terminals {
 				if t := &r.Setup.Terminals[i]; len(m.Value.Terminals) == 0 || r.names(m.Value.Terminals, t.Name) {
-					of, each = append(of, t.Name), append(each, r.terminal(m.Value.Quantity, t.Name))
+					of = append(of, t.Name)
+					each = append(each, r.terminal(m.Value.Quantity, t.Name))
 				}
 			}
 		}

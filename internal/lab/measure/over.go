@@ -63,7 +63,9 @@ func (f *windowCuts) add(before bool, state, cwnd int64) {
 			f.sum += float64(cwnd) / float64(f.open)
 			f.count++
 		}
-		f.open, f.recovers, f.timedOut = cwnd, false, false
+		f.open = cwnd
+		f.recovers = false
+		f.timedOut = false
 	}
 }
 

@@ -72,7 +72,9 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	e := decodeExperiment(tree, &problems)
 	for i := range e.Terminals {
 		t := &e.Terminals[i].Value
-		t.Kind, t.Kernel, t.Time = "", "", Time{}
+		t.Kind = ""
+		t.Kernel = ""
+		t.Time = Time{}
 	}
 	if len(problems) == 0 {
 		check := checker{tree: tree, problems: &problems, e: e, machines: e.directory(), cellAlone: true}
@@ -82,7 +84,9 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	if err := problems.err(); err != nil {
 		return nil, err
 	}
-	c.Name, c.Seed, c.Setup = e.Name, e.Seed, e.resolve()
+	c.Setup = e.resolve()
+	c.Name = e.Name
+	c.Seed = e.Seed
 	return c, nil
 }
 
@@ -134,7 +138,8 @@ func decodeOutside(n *node, path string, problems *Problems) (o Outside) {
 		}
 		return all
 	}
-	o.Gateway, o.Via = addresses("gateway", text.Gateway), addresses("via", text.Via)
+	o.Gateway = addresses("gateway", text.Gateway)
+	o.Via = addresses("via", text.Via)
 	return o
 }
 

@@ -12,7 +12,9 @@ import (
 func TestARunLoadsTheCongestionControlsThatItUses(t *testing.T) {
 	p := read(t, wholeFile)
 	fair := congestion.CubicRTT.Defaults()
-	fair.RTTRefUs, fair.Beta, fair.NoHyStart = 200_000, 0.75, true
+	fair.RTTRefUs = 200_000
+	fair.Beta = 0.75
+	fair.NoHyStart = true
 	want := []CongestionSetup{
 		// a kind by its own name
 		{"compound", congestion.Compound, congestion.Compound.Defaults(), congestion.Bounds{}},

@@ -20,7 +20,9 @@ flows:
 func TestATerminalInAVirtualMachine(t *testing.T) {
 	p := read(t, guests)
 	terminals := p.Points[0].Setup.Terminals
-	phone, other, plain := terminals[0].Guest, terminals[1].Guest, terminals[2].Guest
+	phone := terminals[0].Guest
+	other := terminals[1].Guest
+	plain := terminals[2].Guest
 	if phone == nil || *phone != (GuestSetup{"6.12", Time{"5/2", "paper", ClockTime}}) ||
 		phone.Time.Ratio.Value() != 2.5 {
 		t.Errorf("phone is %+v", phone)

@@ -141,7 +141,8 @@ func TestPlanHasEveryPointInEveryRound(t *testing.T) {
 			if r.Repeat != round+1 {
 				t.Errorf("run %s is in round %d", r.ID, round+1)
 			}
-			ids[r.ID], seeds[r.Seed] = true, true
+			ids[r.ID] = true
+			seeds[r.Seed] = true
 			order = append(order, r.Point)
 		}
 		orders = append(orders, fmt.Sprint(order))

@@ -127,13 +127,15 @@ func tidy(s *jsonschema.Schema) {
 		return
 	}
 	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
+		s.Type = s.Types[1]
+		s.Types = nil
 	}
 	if s.Type == "" && len(s.Types) == 1 && s.Types[0] == "null" {
 		s.Types = nil // a pointer to something with alternatives
 	}
 	if s.PropertyNames != nil && s.AdditionalProperties != nil && s.AdditionalProperties.Type == "object" {
-		s.AdditionalProperties.Types, s.AdditionalProperties.Type = []string{"object", "null"}, ""
+		s.AdditionalProperties.Types = []string{"object", "null"}
+		s.AdditionalProperties.Type = ""
 	}
 	for _, p := range s.Properties {
 		tidy(p)

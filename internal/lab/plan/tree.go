@@ -110,7 +110,8 @@ func parse(file string, data []byte) (*node, error) {
 		found := Problem{start, "", "invalid YAML: " + err.Error(), ""}
 		if e := new(yaml.LoadError); errors.As(err, &e) {
 			found.Found = "invalid YAML: " + e.Message
-			found.Line, found.Column = max(e.Mark.Line, 1), max(e.Mark.Column, 1)
+			found.Line = max(e.Mark.Line, 1)
+			found.Column = max(e.Mark.Column, 1)
 		}
 		return nil, Problems{found}
 	}
@@ -163,7 +164,8 @@ func convert(file string, y *yaml.Node, problems *Problems) *node {
 	switch y.Kind {
 	case yaml.ScalarNode:
 		if y.Tag != "!!null" {
-			n.kind, n.text = scalar, y.Value
+			n.kind = scalar
+			n.text = y.Value
 		}
 	case yaml.SequenceNode:
 		n.kind = sequence

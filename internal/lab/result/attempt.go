@@ -65,7 +65,8 @@ func (a *Attempt) Finish(r *Result) error {
 }
 
 func (a *Attempt) write(r *Result) error {
-	r.Version, r.Attempt = Version, a.Number
+	r.Version = Version
+	r.Attempt = a.Number
 	r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
 	if r.Run != a.run.ID {
 		return fmt.Errorf("finishing run %s: found the result of run %q", a.run.ID, r.Run)
@@ -99,7 +100,8 @@ func (a *Attempt) Fail(reason string, r *Result) error {
 			r.Problems = append(r.Problems, reason)
 		}
 		// A failed run may lack files that its result names.
-		r.Version, r.Attempt = Version, a.Number
+		r.Version = Version
+		r.Attempt = a.Number
 		r.Experiment = Experiment{a.folder.Plan.Experiment.Name, a.folder.SHA256}
 		kept = writeJSON(filepath.Join(a.Dir, "attempt.json"), r)
 	}

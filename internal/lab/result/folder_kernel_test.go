@@ -49,7 +49,8 @@ func TestFullDiskKeepsFinishedRuns(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = resume(f.Dir, nil); err != nil {
+	f, err = resume(f.Dir, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()

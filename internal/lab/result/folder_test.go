@@ -96,7 +96,8 @@ func TestInterruptedRunIsRepeated(t *testing.T) {
 	if remaining, err := f.Remaining(); err != nil || len(remaining) != 4 || remaining[0] != run {
 		t.Errorf("remaining %v, %v", remaining, err)
 	}
-	if a, err = f.Begin(run); err != nil || a.Number != 2 {
+	a, err = f.Begin(run)
+	if err != nil || a.Number != 2 {
 		t.Fatalf("attempt %+v, %v", a, err)
 	}
 	if exists(filepath.Join(a.Dir, "upload1.json")) {

@@ -58,7 +58,9 @@ func entry(dir string) Entry {
 		e.Problem = err.Error()
 		return e
 	}
-	e.Experiment, e.Title, e.Runs = f.Plan.Experiment.Name, f.Plan.Experiment.Title, len(f.Plan.Runs)
+	e.Title = f.Plan.Experiment.Title
+	e.Experiment = f.Plan.Experiment.Name
+	e.Runs = len(f.Plan.Runs)
 	for _, run := range f.Plan.Runs {
 		if _, err := os.Stat(filepath.Join(f.RunDir(run.ID), resultFile)); err == nil {
 			e.Finished++

@@ -77,7 +77,8 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	}
 	*v = make(Values, len(in))
 	for i, x := range in {
-		if (*v)[i] = math.NaN(); x != nil {
+		(*v)[i] = math.NaN()
+		if x != nil {
 			(*v)[i] = *x
 		}
 	}

@@ -36,7 +36,8 @@ func TestResultComesBackAsItWas(t *testing.T) {
 	if err != nil || string(first) != string(again) {
 		t.Errorf("got\n%s\nwant\n%s (%v)", again, first, err)
 	}
-	back.Measurements, r.Measurements = nil, nil
+	back.Measurements = nil
+	r.Measurements = nil
 	if !reflect.DeepEqual(back, r) {
 		t.Errorf("got\n%+v\nwant\n%+v", back, r)
 	}
@@ -184,7 +185,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, run := range p.Runs {
 		r := made(p, run)
-		r.Attempt, r.Ended = 1, r.Started.Add(time.Second)
+		r.Ended = r.Started.Add(time.Second)
+		r.Attempt = 1
 		data, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)

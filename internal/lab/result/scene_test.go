@@ -48,7 +48,9 @@ func read(t *testing.T, file string) *plan.Plan {
 // made is a valid result of a run, as a lab would make it.
 func made(p *plan.Plan, run plan.Run) *Result {
 	r := New(p, run)
-	r.Started, r.Ended, r.Valid = begun, begun.Add(5*time.Second), true
+	r.Ended = begun.Add(5 * time.Second)
+	r.Started = begun
+	r.Valid = true
 	for _, m := range p.Experiment.Measure {
 		r.Measurements[m.Name] = NewMeasurement(
 			m.Value, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10},
@@ -67,7 +69,8 @@ func whole(t *testing.T) *Result {
 		}
 		r := made(p, run)
 		rate, reverse := 21.5, 0.5
-		r.Experiment.SHA256, r.Attempt = hash([]byte(small)), 2
+		r.Experiment.SHA256 = hash([]byte(small))
+		r.Attempt = 2
 		r.Warnings = []string{"the engine runs at ordinary priority"}
 		r.Problems = []string{"none that matters"}
 		r.System = System{

@@ -146,8 +146,12 @@ const recordAgents = "AIRTIDE_RECORD_AGENTS"
 // agentFlags are the flags of a terminal's agent.
 func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
 	s, f := t.Share, share.DefaultFlags()
-	f.Key, f.Policy, f.Peers, f.JSON = key, string(s.Policy), peers, true
-	f.MaxRate, f.Capacity = units.Rate(s.MaxRate), units.Rate(s.Capacity)
+	f.Key = key
+	f.Policy = string(s.Policy)
+	f.Peers = peers
+	f.JSON = true
+	f.MaxRate = units.Rate(s.MaxRate)
+	f.Capacity = units.Rate(s.Capacity)
 	f.SingleFrames = t.Radio.Aggregation.Frames == 1 // nl80211 would report it
 	f.Disable = string(s.Disable)
 	if s.Alpha != "" {
@@ -163,11 +167,13 @@ func agentFlags(key string, t plan.TerminalSetup, peers []string) share.Flags {
 func (a *agents) start(program string, m machine.Machine, kind string, args ...string) (err error) {
 	fail := func(err error) error { return fmt.Errorf("starting the agent of %s: %w", m.Name(), err) }
 	one := &agent{machine: m.Name(), file: kind + m.Name() + agentSuffix}
-	if one.stdout, err = machine.CreateOutput(filepath.Join(a.dir, one.file)); err != nil {
+	one.stdout, err = machine.CreateOutput(filepath.Join(a.dir, one.file))
+	if err != nil {
 		return fail(err)
 	}
 	a.all = append(a.all, one)
-	if one.stderr, err = machine.CreateOutput(filepath.Join(a.dir, kind+m.Name()+".log")); err != nil {
+	one.stderr, err = machine.CreateOutput(filepath.Join(a.dir, kind+m.Name()+".log"))
+	if err != nil {
 		return fail(err)
 	}
 	one.process, err = m.Start(machine.Command{

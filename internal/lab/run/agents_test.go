@@ -16,7 +16,9 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 	of := func(name, address string) machine.Machine {
 		return machine.NewNamespace(name, "", netip.MustParseAddr(address))
 	}
-	phone, tablet, server := of("phone", "10.1.0.1"), of("tablet", "10.1.0.2"), of("server", "10.2.0.1")
+	phone := of("phone", "10.1.0.1")
+	tablet := of("tablet", "10.1.0.2")
+	server := of("server", "10.2.0.1")
 	a := &agents{machines: &machines{namespaces: machine.Set{phone, tablet, server}}}
 	for _, c := range []struct {
 		sharing plan.Sharing
@@ -41,7 +43,10 @@ func TestAnAgentsPeersAreTheOthersOrItsHub(t *testing.T) {
 		},
 	} {
 		want := c.want
-		want.Key, want.Policy, want.Port, want.Source = "cell.key", string(c.sharing.Policy), link.Port, "auto"
+		want.Key = "cell.key"
+		want.Policy = string(c.sharing.Policy)
+		want.Port = link.Port
+		want.Source = "auto"
 		want.JSON = true
 		radio := plan.RadioSetup{Aggregation: plan.Aggregation{Frames: c.frames}}
 		terminal := plan.TerminalSetup{Share: c.sharing, Radio: radio}

@@ -138,7 +138,8 @@ var errEngine = errors.New("the cell's engine ended during the run")
 func (a *attempt) send(ctx context.Context) (err error) {
 	warmup, end := time.Duration(a.setup.Warmup), time.Duration(a.setup.Duration)
 	c := a.cell.cell
-	if a.sampler, err = newCellSampler(a.dir, c, warmup); err != nil {
+	a.sampler, err = newCellSampler(a.dir, c, warmup)
+	if err != nil {
 		return err
 	}
 	a.counters = &tcpCounters{machines: a.machines.all}

@@ -167,7 +167,8 @@ func TestAFullDiskKeepsFinishedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Progress = nil
-	if outcome, err = Resume(t.Context(), outcome.Dir, nil, o); err != nil || outcome.Finished != 2 {
+	outcome, err = Resume(t.Context(), outcome.Dir, nil, o)
+	if err != nil || outcome.Finished != 2 {
 		t.Errorf("after there was room: outcome %+v, error %v", outcome, err)
 	}
 }

@@ -61,7 +61,8 @@ func (r *guestTCP) start(input json.RawMessage) (any, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.done = cancel, make(chan struct{})
+	r.cancel = cancel
+	r.done = make(chan struct{})
 	begun := make(chan struct{})
 	go func() {
 		defer close(r.done)

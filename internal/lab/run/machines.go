@@ -110,7 +110,8 @@ func (m *machines) boot(ctx context.Context, g *guest, t *plan.TerminalSetup) (e
 	if err != nil {
 		return err
 	}
-	if g.console, err = os.Create(filepath.Join(m.dir, consoleFile(g.name))); err != nil {
+	g.console, err = os.Create(filepath.Join(m.dir, consoleFile(g.name)))
+	if err != nil {
 		return fmt.Errorf("saving its console: %w", err)
 	}
 	place, ok := m.namespaces.Get(g.name).(*machine.Namespace)
@@ -148,7 +149,8 @@ func (m *machines) describe(ctx context.Context) error {
 			Name: one.Name(), Address: one.Address().String(), Sysctls: state.Sysctls, Routes: state.Routes,
 		}
 		if g, ok := one.(*guest); ok {
-			d.Kernel, d.Accelerator = g.Release, string(g.Accelerator)
+			d.Kernel = g.Release
+			d.Accelerator = string(g.Accelerator)
 		} else {
 			m.sysctls = state.Computer
 		}

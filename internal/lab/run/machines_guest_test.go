@@ -55,7 +55,8 @@ func needsGuests(t *testing.T) vm.Kernel {
 	need.Guest(t)
 	k, err := vm.Cached("6.1")
 	if errors.Is(err, vm.ErrNoKernel) {
-		if k, err = vm.Fetch(t.Context(), "6.1"); err != nil {
+		k, err = vm.Fetch(t.Context(), "6.1")
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,7 +68,8 @@ func (r *tcpRecorder) Start(ctx context.Context) error {
 		stop()
 		return fmt.Errorf("recording TCP: %w", r.err)
 	}
-	r.stop, r.done = stop, done
+	r.stop = stop
+	r.done = done
 	for _, name := range r.record {
 		if slices.ContainsFunc(namespaces, func(n *machine.Namespace) bool { return n.Name() == name }) {
 			r.recorded = append(r.recorded, name)
@@ -312,7 +313,8 @@ type logRecorder struct {
 // Start marks the end of the log. A container may refuse this; the run then continues without the
 // log.
 func (r *logRecorder) Start(context.Context) (err error) {
-	if r.log, err = machine.MarkKernelLog(); err != nil {
+	r.log, err = machine.MarkKernelLog()
+	if err != nil {
 		r.warnings = append(r.warnings, "the kernel's log is not saved: "+err.Error())
 		r.log = nil
 	}

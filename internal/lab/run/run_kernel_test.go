@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"airtide/internal/kernel/congestion"
 	"airtide/internal/lab/result"
 	"airtide/test/need"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 func TestAnExperimentLeavesResults(t *testing.T) {

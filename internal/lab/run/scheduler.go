@@ -62,7 +62,8 @@ var errEnded = errors.New("the experiment has ended")
 // run does the missing runs.
 func (s *scheduler) run(ctx context.Context) (*Outcome, error) {
 	var err error
-	if s.waiting, err = s.folder.Remaining(); err != nil {
+	s.waiting, err = s.folder.Remaining()
+	if err != nil {
 		return nil, err
 	}
 	o := &s.outcome
@@ -119,14 +120,16 @@ func (s *scheduler) settle(ctx context.Context, run plan.Run, err error) error {
 	defer s.mutex.Unlock()
 	switch {
 	case err == nil:
-		s.outcome.Finished, s.failed = s.outcome.Finished+1, 0
+		s.outcome.Finished++
+		s.failed = 0
 		return nil
 	case ctx.Err() != nil:
 		return errEnded // by the user, or by another worker with an error of its own
 	}
 	s.outcome.Failed = append(s.outcome.Failed, result.Failure{Run: run.ID, Reason: err.Error()})
 	s.Notice(fmt.Sprintf("run %s failed: %v", run.ID, err))
-	if s.failed++; s.failed == failuresInARow || fatal(err) {
+	s.failed++
+	if s.failed == failuresInARow || fatal(err) {
 		return err
 	}
 	return nil
@@ -210,7 +213,9 @@ const progressInterval = 500 * time.Millisecond
 
 func (p *progress) begin(attempt int) {
 	p.mutex.Lock()
-	p.attempt, p.zero, p.began = attempt, time.Time{}, time.Now()
+	p.attempt = attempt
+	p.zero = time.Time{}
+	p.began = time.Now()
 	p.mutex.Unlock()
 	p.enter("setting up")
 }

@@ -70,8 +70,11 @@ func schedule(ctx context.Context, t *testing.T, p *plan.Plan, dir string, o Opt
 	var err error
 	if dir == "" {
 		folder, err = result.Create(t.TempDir(), p, time.Now())
-	} else if folder, err = result.Open(dir); err == nil {
-		folder, err = folder.Resume(p)
+	} else {
+		folder, err = result.Open(dir)
+		if err == nil {
+			folder, err = folder.Resume(p)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +170,8 @@ func TestAFailureIsOfItsRunAlone(t *testing.T) {
 		t.Errorf("outcome %+v, error %v, tried %q", o, err, f.tried)
 	}
 	f = &fakeRuns{}
-	if o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f); err != nil || o.Finished != 3 || len(f.tried) != 1 {
+	o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f)
+	if err != nil || o.Finished != 3 || len(f.tried) != 1 {
 		t.Errorf("after a resume: outcome %+v, error %v, tried %q", o, err, f.tried)
 	}
 }
@@ -212,7 +216,8 @@ func TestAFullDiskEndsTheExperimentAtOnce(t *testing.T) {
 			t.Errorf("%v: outcome %+v, error %v, tried %q", cause, o, err, f.tried)
 		}
 		f = &fakeRuns{}
-		if o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f); err != nil || o.Finished != 4 ||
+		o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f)
+		if err != nil || o.Finished != 4 ||
 			len(f.tried) != 3 {
 			t.Errorf("%v: after a resume: outcome %+v, error %v, tried %q", cause, o, err, f.tried)
 		}
@@ -236,7 +241,8 @@ func TestAnInterruptedExperimentIsResumed(t *testing.T) {
 		t.Fatalf("outcome %+v, error %v", o, err)
 	}
 	f = &fakeRuns{}
-	if o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f); err != nil || o.Finished != 3 || len(f.tried) != 2 {
+	o, err = schedule(t.Context(), t, p, o.Dir, Options{}, f)
+	if err != nil || o.Finished != 3 || len(f.tried) != 2 {
 		t.Errorf("after a resume: outcome %+v, error %v, tried %q", o, err, f.tried)
 	}
 	folder, err := result.Open(o.Dir)

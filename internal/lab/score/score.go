@@ -83,7 +83,10 @@ func (o *Options) Judge(one *Score) error {
 	if err != nil {
 		return err
 	}
-	one.Indices, one.Max, one.Weights, one.Unit = in, o.Alone, o.Weights, o.Unit
+	one.Indices = in
+	one.Max = o.Alone
+	one.Weights = o.Weights
+	one.Unit = o.Unit
 	if o.Wire > 0 {
 		one.Capacity = &o.Wire
 	}

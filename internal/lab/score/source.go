@@ -45,10 +45,12 @@ func (o *Options) Recording(report *summary.Report, by string, least float64) (o
 	names, rates := report.Rates(keys[one.Of])
 	for i, rate := range rates {
 		if rate >= least {
-			one.Names, one.Rates = append(one.Names, names[i]), append(one.Rates, rate)
+			one.Names = append(one.Names, names[i])
+			one.Rates = append(one.Rates, rate)
 		}
 	}
-	out, of = len(rates)-len(one.Rates), len(rates)
+	out = len(rates) - len(one.Rates)
+	of = len(rates)
 	if len(one.Rates) == 0 {
 		return one, out, of, errors.New("no flow has a rate to judge")
 	}
@@ -96,13 +98,15 @@ func (o *Options) Run(r *result.Result, by string) (Score, error) {
 	if by == "flow" {
 		for _, flow := range r.Flows {
 			if goodput, ok := goodputs.Flows[flow.Name]; ok {
-				one.Names, one.Rates = append(one.Names, flow.Name), append(one.Rates, goodput)
+				one.Names = append(one.Names, flow.Name)
+				one.Rates = append(one.Rates, goodput)
 			}
 		}
 	} else {
 		for _, t := range r.Cell.Terminals {
 			if goodput, ok := goodputs.Machines[t.Name]; ok {
-				one.Names, one.Rates = append(one.Names, t.Name), append(one.Rates, goodput)
+				one.Names = append(one.Names, t.Name)
+				one.Rates = append(one.Rates, goodput)
 			}
 		}
 	}

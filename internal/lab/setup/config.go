@@ -34,7 +34,8 @@ func CellConfig(s *plan.Setup, flows []cell.Flow, seed uint64) cell.Config {
 	for _, t := range s.Terminals {
 		terminal := cell.Terminal{Name: t.Name, Up: lines(t.Up), Down: lines(t.Down)}
 		if t.Link == plan.WLAN {
-			terminal.Radio, terminal.Refuse = radio(t.Radio), t.Radio.Refuses
+			terminal.Radio = radio(t.Radio)
+			terminal.Refuse = t.Radio.Refuses
 		}
 		c.Terminals = append(c.Terminals, terminal)
 	}

@@ -58,7 +58,9 @@ func (c *CongestionControls) In(s *plan.Setup) *plan.Setup {
 		}
 	}
 	with := *s
-	with.Terminals, with.Servers, with.Flows = slices.Clone(s.Terminals), slices.Clone(s.Servers), slices.Clone(s.Flows)
+	with.Terminals = slices.Clone(s.Terminals)
+	with.Servers = slices.Clone(s.Servers)
+	with.Flows = slices.Clone(s.Flows)
 	for i := range with.Terminals {
 		replace(&with.Terminals[i].Stack.Congestion)
 	}

@@ -135,7 +135,8 @@ func (c *Comparison) point(first, other *Report, p, theirs Point, name string) C
 	if i := of.Difference.Interval; !math.IsNaN(i.Low) {
 		significant := i.Low > 0 || i.High < 0
 		of.Significant = &significant
-		if c.Intervals++; significant {
+		c.Intervals++
+		if significant {
 			c.Significant++
 		}
 	}

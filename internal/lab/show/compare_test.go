@@ -105,7 +105,8 @@ func TestCompareThreeOfDifferentExperiments(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "they share nothing") {
 		t.Errorf("nothing in common: %v", err)
 	}
-	if _, err = Compare(nil, quick); err == nil {
+	_, err = Compare(nil, quick)
+	if err == nil {
 		t.Error("one result was compared")
 	}
 }

@@ -20,7 +20,8 @@ func (c *Comparison) WriteText(w io.Writer, o TextOptions) error {
 	for _, p := range c.Points {
 		title := withUnit(p.Measurement, p.Unit)
 		if tables[title] == nil {
-			titles, tables[title] = append(titles, title), c.newTable()
+			titles = append(titles, title)
+			tables[title] = c.newTable()
 		}
 		tables[title].Add(c.row(p, o)...)
 	}

@@ -251,7 +251,8 @@ func TestWarningsOfTheEngineAreListed(t *testing.T) {
 func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	for _, colour := range []bool{false, true} {
 		r := reportOf(t, exactly(t))
-		r.Title, r.Source = "\x1b]0;owned\a", "=cmd"
+		r.Title = "\x1b]0;owned\a"
+		r.Source = "=cmd"
 		r.Warnings = []string{"\x1b[2Jcleared"}
 		var out bytes.Buffer
 		if err := r.WriteText(&out, TextOptions{Colour: colour}); err != nil {

@@ -12,12 +12,15 @@ import (
 // warn collects the warnings of the runs and the differences between their systems.
 func (r *Report) warn() {
 	warned, lacking := map[string]int{}, map[string]int{}
-	versions, kernels, files := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	versions := map[string]bool{}
+	kernels := map[string]bool{}
+	files := map[string]bool{}
 	for _, run := range r.results {
 		for _, w := range warningsOf(run) {
 			warned[w]++
 		}
-		versions[run.System.Airtide], kernels[run.System.Kernel] = true, true
+		versions[run.System.Airtide] = true
+		kernels[run.System.Kernel] = true
 		files[run.Experiment.SHA256] = true
 		for _, m := range r.plan.Experiment.Measure {
 			values := run.Measurements[m.Name].Values

@@ -25,7 +25,9 @@ func (c clocked) ClockRate() float64 { return c.rate }
 func fast(protocol plan.Protocol) *flow {
 	f := &flow{Session: &Session{}, from: clocked{rate: 10}, to: machine.NewNamespace("server", "", netip.Addr{})}
 	f.options.setDefaults()
-	f.Flow.Protocol, f.Flow.Parallel, f.Flow.Rate = protocol, 1, 20e6
+	f.Flow.Protocol = protocol
+	f.Flow.Parallel = 1
+	f.Flow.Rate = 20e6
 	return f
 }
 

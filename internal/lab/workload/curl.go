@@ -47,7 +47,8 @@ func (f *flow) httpArgs(left time.Duration) ([]string, error) {
 		source := "/dev/zero"
 		if size > 0 {
 			var err error
-			if source, err = f.upload(size); err != nil {
+			source, err = f.upload(size)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -94,7 +94,8 @@ func (s *Session) startHTTPD(on *machine.Namespace, flows []*flow) error {
 		return fmt.Errorf("flow %s (%s): %w", flows[0].Name, flows[0].Flow.Protocol, err)
 	}
 	if s.content == nil {
-		if s.content, err = newContent(); err != nil {
+		s.content, err = newContent()
+		if err != nil {
 			return err
 		}
 	}

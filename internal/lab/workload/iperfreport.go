@@ -111,7 +111,8 @@ func trafficOf(f plan.Flow, sender, receiver, client *iperfReport) *traffic {
 	for _, s := range client.End.Streams {
 		last = max(last, s.Sender.End, s.Receiver.End, s.UDP.End)
 	}
-	if t.duration = duration(last); last > 0 {
+	t.duration = duration(last)
+	if last > 0 {
 		t.rateBps = float64(t.receivedBytes) * 8 / last
 	}
 	return t

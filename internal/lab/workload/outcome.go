@@ -35,7 +35,8 @@ func (o *outcome) finish() {
 	case o.forward == nil:
 		o.ReportedMbps = o.reverse.reportedMbps()
 	default:
-		o.ReportedMbps, o.ReportedReverseMbps = o.forward.reportedMbps(), o.reverse.reportedMbps()
+		o.ReportedMbps = o.forward.reportedMbps()
+		o.ReportedReverseMbps = o.reverse.reportedMbps()
 	}
 	if plan.Protocol(o.Protocol) != plan.UDP {
 		return

@@ -70,7 +70,8 @@ func (s *Session) serve(o *server, path string, args []string, file string) erro
 			return fmt.Errorf("%s cannot have port %d: another program listens on it", o, port)
 		}
 	}
-	if o.output, err = s.create(file); err != nil {
+	o.output, err = s.create(file)
+	if err != nil {
 		return err
 	}
 	o.process, err = o.on.Start(machine.Command{Path: path, Args: args, Dir: "/", Stdout: o.output, Stderr: o.output})

@@ -101,7 +101,8 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines machine.Set, 
 		if !ok {
 			return s, fmt.Errorf("flow %s has the unknown protocol %q", setup.Name, setup.Flow.Protocol)
 		}
-		if s.tools[setup.Flow.Protocol], err = tool.Path(); err != nil {
+		s.tools[setup.Flow.Protocol], err = tool.Path()
+		if err != nil {
 			return s, fmt.Errorf("flow %s (%s): %w", setup.Name, setup.Flow.Protocol, err)
 		}
 		if err := f.prepareCongestion(); err != nil {
@@ -122,7 +123,8 @@ func Prepare(ctx context.Context, flows []plan.FlowSetup, machines machine.Set, 
 
 // findMachines finds both ends of the flow. Only a namespace can be a server.
 func (f *flow) findMachines(machines machine.Set) error {
-	if f.from = machines.Get(f.From); f.from == nil {
+	f.from = machines.Get(f.From)
+	if f.from == nil {
 		return fmt.Errorf("flow %s: unknown machine %s", f.Name, f.From)
 	}
 	to := machines.Get(f.To)

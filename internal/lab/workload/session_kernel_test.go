@@ -334,7 +334,9 @@ func TestWebFollowsFromItsSeed(t *testing.T) {
 		}
 		return all
 	}
-	first, again, other := sizes(1), sizes(1), sizes(2)
+	first := sizes(1)
+	again := sizes(1)
+	other := sizes(2)
 	if len(first) != 30 || len(other) != 30 {
 		t.Fatalf("%d and %d downloads, want 30", len(first), len(other))
 	}

@@ -154,7 +154,8 @@ func find(list []btf.Member, name string, base btf.Bits) (member, bool) {
 			if err != nil {
 				return member{}, false
 			}
-			width, wide = uint32(min(size, 4))*8, size > 4
+			width = uint32(min(size, 4)) * 8
+			wide = size > 4
 		}
 		// Bit fields are read through the 32-bit word that holds their first bit.
 		return member{offset: at / 32 * 4, shift: uint8(at % 32), mask: uint32(1<<width - 1), wide: wide}, true
@@ -174,8 +175,13 @@ var cubicState = privateState{
 	},
 	decode: func(m members, s *monitorSampleRecord, t *ticks, row *columns, i int) {
 		cc := &s.Cc
-		cnt, wmax, origin, k := m.get(0, cc), m.get(1, cc), m.get(2, cc), m.get(3, cc)
-		delayMin, epoch, reno := m.get(4, cc), m.get(5, cc), m.get(6, cc)
+		cnt := m.get(0, cc)
+		wmax := m.get(1, cc)
+		origin := m.get(2, cc)
+		k := m.get(3, cc)
+		delayMin := m.get(4, cc)
+		epoch := m.get(5, cc)
+		reno := m.get(6, cc)
 		row[tcp.CubicCnt][i] = cnt
 		row[tcp.CubicWmaxPackets][i] = wmax
 		row[tcp.CubicOriginPackets][i] = origin

@@ -56,7 +56,10 @@ func nameAliases(all map[string]*privateDecoder, aliases func() (map[string]stri
 func decodeCubicRTT(m members, s *monitorSampleRecord, t *ticks, row *columns, i int) {
 	cubicState.decode(m, s, t, row, i)
 	cc := &s.Cc
-	origin, k, delayMin, epoch := m.get(2, cc), m.get(3, cc), m.get(4, cc), m.get(5, cc)
+	origin := m.get(2, cc)
+	k := m.get(3, cc)
+	delayMin := m.get(4, cc)
+	epoch := m.get(5, cc)
 	if epoch == 0 {
 		return
 	}

@@ -32,7 +32,9 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 	send(t, client, server, 8000*mss)
 	quiet(t, client)
 	obs.check(func(t *testing.T, r *recording) {
-		checked, off, example := 0, 0, ""
+		checked := 0
+		off := 0
+		example := ""
 		for _, s := range r.packets(r.flow(t, client).ID) {
 			target, ok := s.Get(tcp.CubicTargetPackets)
 			v := s.Values

@@ -155,7 +155,8 @@ func TestAttemptsThatFail(t *testing.T) {
 			if to.Addr().Is4() {
 				address.(*unix.SockaddrInet4).Addr = to.Addr().As4()
 			} else {
-				family, address = unix.AF_INET6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
+				family = unix.AF_INET6
+				address = &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 			}
 			fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 			if err != nil {

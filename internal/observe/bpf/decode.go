@@ -48,7 +48,9 @@ func (t *ticks) us(n uint32) int64 { return int64(n) * t.usPer }
 // sync anchors ticks to the clock at the first sample; the two run together from there.
 func (t *ticks) sync(jiffies uint32, ns int64) {
 	if !t.anchor {
-		t.refJ, t.refNs, t.anchor = jiffies, ns, true
+		t.refJ = jiffies
+		t.refNs = ns
+		t.anchor = true
 	}
 }
 
@@ -286,7 +288,8 @@ func (d *decoder) event(raw []byte, flow tcp.FlowID, e *tcp.Event) {
 	}
 	switch e.Kind {
 	case tcp.EventRetransmit:
-		e.Seq, e.EndSeq = sent(r.Seq), sent(r.EndSeq)
+		e.Seq = sent(r.Seq)
+		e.EndSeq = sent(r.EndSeq)
 	case tcp.EventSack, tcp.EventDsack, tcp.EventDupAck:
 		e.Seq = sent(r.Seq)
 	case tcp.EventTimeout:

@@ -34,7 +34,8 @@ func six(t *testing.T, n *testnet.Network) map[string]*net.TCPConn {
 	ends := map[string]*net.TCPConn{}
 	for name, dial := range map[string]testnet.Dial{"v4": {}, "v6": {V6: true}, "mapped": {Mapped: true}} {
 		client, server := n.Connect(dial)
-		ends[name+" client"], ends[name+" server"] = client, server
+		ends[name+" client"] = client
+		ends[name+" server"] = server
 	}
 	return ends
 }

@@ -54,9 +54,11 @@ func (t *flowTable) learn(id uint64, f tcp.Flow, undecided bool) *flow {
 	}
 	if f.PID == 0 {
 		// The kernel has not heard yet of the owner that we have found.
-		f.PID, f.Comm = known.flow.PID, known.flow.Comm
+		f.PID = known.flow.PID
+		f.Comm = known.flow.Comm
 	}
-	known.flow, known.undecided = f, undecided
+	known.flow = f
+	known.undecided = undecided
 	known.flow.ID = number
 	return known
 }

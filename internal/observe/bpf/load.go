@@ -265,7 +265,8 @@ func loadAs(way Attach, withWalk bool, types *btf.Spec, o Options) (*loaded, err
 		return nil, err
 	}
 	opts := ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: types}}
-	if l.coll, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
+	l.coll, err = ebpf.NewCollectionWithOptions(spec, opts)
+	if err != nil {
 		return nil, err
 	}
 	if err := l.begin(wanted, sizes, o); err != nil {
@@ -301,7 +302,8 @@ func (l *loaded) choose(o Options) (map[string]hook, error) {
 // kernel does not tell.
 func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSizes, err error) {
 	private, undescribed := resolvePrivate(l.types)
-	l.private, l.missing = private, append(l.missing, undescribed...)
+	l.private = private
+	l.missing = append(l.missing, undescribed...)
 	if err := nameAliases(l.private, o.Aliases); err != nil {
 		l.missing = append(l.missing,
 			"private state of airtide's congestion controls under other names than their own: "+err.Error())
@@ -333,10 +335,12 @@ func (l *loaded) specialise(spec *ebpf.CollectionSpec, o Options) (sizes ringSiz
 
 // begin opens the rings, fills the maps, attaches the programs and walks over existing sockets.
 func (l *loaded) begin(wanted map[string]hook, sizes ringSizes, o Options) (err error) {
-	if l.rings, err = openRings(l.coll, sizes); err != nil {
+	l.rings, err = openRings(l.coll, sizes)
+	if err != nil {
 		return err
 	}
-	if l.hz, err = tickRate(l.coll.Programs["jiffies_now"]); err != nil {
+	l.hz, err = tickRate(l.coll.Programs["jiffies_now"])
+	if err != nil {
 		return err
 	}
 	if err := bpffilter.FillSets(l.coll.Maps, &o.Filter); err != nil {

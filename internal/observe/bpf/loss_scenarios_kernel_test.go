@@ -456,7 +456,8 @@ func reportMTU(t *testing.T, n *testnet.Network, client *net.TCPConn, mtu uint16
 	for sum > 0xffff {
 		sum = sum>>16 + sum&0xffff
 	}
-	message[2], message[3] = byte(^sum>>8), byte(^sum)
+	message[2] = byte(^sum >> 8)
+	message[3] = byte(^sum)
 	err = n.Server.Do(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 		if err != nil {

@@ -126,7 +126,8 @@ func runsAreLeftOut(t *testing.T) bool {
 	var clients, all []*net.TCPConn
 	for range 32 {
 		client, server := n.Connect(testnet.Dial{})
-		clients, all = append(clients, client), append(all, client, server)
+		clients = append(clients, client)
+		all = append(all, client, server)
 	}
 	end := busy(t, all)
 	for limit := time.Now().Add(15 * time.Second); seen.missed() == 0 && time.Now().Before(limit); {

@@ -149,7 +149,11 @@ func TestOwners(t *testing.T) {
 				continue
 			}
 			got := *c.flow
-			got.ID, got.Local, got.Remote, got.FirstNs, got.CongestionControl = 0, c.want.Local, c.want.Remote, 0, ""
+			got.ID = 0
+			got.Local = c.want.Local
+			got.Remote = c.want.Remote
+			got.FirstNs = 0
+			got.CongestionControl = ""
 			if got != c.want {
 				t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 			}

@@ -42,7 +42,10 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 		highest = testnet.Info(t, client).Snd_ssthresh
 	}
 	obs.check(func(t *testing.T, r *recording) {
-		checked, seen, off, example := 0, 0, 0, ""
+		checked := 0
+		seen := 0
+		off := 0
+		example := ""
 		var first *tcp.Sample
 		for _, s := range r.packets(r.flow(t, client).ID) {
 			target, ok := s.Get(tcp.CubicTargetPackets)

@@ -167,7 +167,8 @@ func TestAnAlgorithmOfUnknownStateLosesThatAlone(t *testing.T) {
 	)
 	behind := structOf("bbr", bbrState.members)
 	last := &behind.Members[len(behind.Members)-1]
-	last.Type, last.Offset = &btf.Int{Name: "unsigned long", Size: 8}, btf.Bits(8*(privateSize-4))
+	last.Offset = btf.Bits(8 * (privateSize - 4))
+	last.Type = &btf.Int{Name: "unsigned long", Size: 8}
 	behind.Size = uint32(privateSize + 4)
 	for _, c := range []struct {
 		bbr  *btf.Struct

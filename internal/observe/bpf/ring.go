@@ -205,7 +205,8 @@ func (rs *rings) drain(take func([]byte) error) (filled float64, err error) {
 				return filled, err
 			}
 			h.ring.advance()
-			if h.record, h.timeNs, there = h.ring.peek(); !there || h.timeNs >= horizon {
+			h.record, h.timeNs, there = h.ring.peek()
+			if !there || h.timeNs >= horizon {
 				there = false
 				rs.heads[first] = rs.heads[len(rs.heads)-1]
 				rs.heads = rs.heads[:len(rs.heads)-1]

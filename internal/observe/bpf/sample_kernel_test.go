@@ -57,7 +57,8 @@ func queuesOf(t *testing.T, c *net.TCPConn) map[tcp.Field]int64 {
 		for request, answer := range map[uint]*int{
 			unix.SIOCINQ: &unread, unix.SIOCOUTQ: &unacked, unix.SIOCOUTQNSD: &unsent,
 		} {
-			if *answer, err = unix.IoctlGetInt(fd, request); err != nil {
+			*answer, err = unix.IoctlGetInt(fd, request)
+			if err != nil {
 				return err
 			}
 		}

@@ -216,7 +216,8 @@ func (s *Source) slowWork(sink tcp.Sink) error {
 		if f.undecided || f.flow.PID != 0 {
 			continue
 		}
-		f.flow.PID, f.flow.Comm = p.PID, p.Comm
+		f.flow.PID = p.PID
+		f.flow.Comm = p.Comm
 		if err := s.announce(f, sink); err != nil {
 			return err
 		}

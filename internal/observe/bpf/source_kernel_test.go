@@ -33,7 +33,8 @@ func (l *lossTimes) Samples(b *tcp.Batch) error {
 func (l *lossTimes) Lost(*tcp.Loss) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.times, l.before = append(l.times, time.Now()), append(l.before, l.samples)
+	l.times = append(l.times, time.Now())
+	l.before = append(l.before, l.samples)
 	return nil
 }
 

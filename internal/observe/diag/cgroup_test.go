@@ -13,7 +13,8 @@ func connectAsChild() {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err == nil {
 		var c net.Conn
-		if c, err = net.Dial("tcp4", l.Addr().String()); err == nil {
+		c, err = net.Dial("tcp4", l.Addr().String())
+		if err == nil {
 			fmt.Println(c.LocalAddr())
 			_, _ = bufio.NewReader(os.Stdin).ReadByte()
 			return

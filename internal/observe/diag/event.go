@@ -79,8 +79,13 @@ func (c *comparison) event(e tcp.Event) {
 		return
 	}
 	t := c.template
-	t.Kind, t.Code, t.Cause, t.From, t.To = e.Kind, e.Kind.Code(), e.Cause, e.From, e.To
-	t.Seq, t.Value = e.Seq, e.Value
+	t.Code = e.Kind.Code()
+	t.Kind = e.Kind
+	t.Cause = e.Cause
+	t.From = e.From
+	t.To = e.To
+	t.Seq = e.Seq
+	t.Value = e.Value
 	c.err = c.emit(&t)
 }
 

@@ -114,8 +114,14 @@ func TestEventsAreFoundByComparingSamples(t *testing.T) {
 		{name: "window opens", before: func(p *past) { p.sendWindow = 0 }, want: "window_open none none 65535"},
 		{name: "own window closes", now: func(p *past) { p.recvWindow = 0 }, want: "local_zero_window none none 0"},
 		{
-			name: "windows unknown", before: func(p *past) { p.sendWindow, p.recvWindow = a, a },
-			now: func(p *past) { p.sendWindow, p.recvWindow = a, a },
+			name: "windows unknown", before: func(p *past) {
+				p.sendWindow = a
+				p.recvWindow = a
+			},
+			now: func(p *past) {
+				p.sendWindow = a
+				p.recvWindow = a
+			},
 		},
 		{
 			name: "window of 0 before the peer answered", before: func(p *past) { p.state = 2; p.sendWindow = 0 },

@@ -37,7 +37,8 @@ func (s *Source) take(sp *space, timeNs int64, msg []byte) error {
 	fl := sp.flows[a.cookie]
 	if fl == nil {
 		var err error
-		if fl, err = s.newFlow(sp, timeNs, a); err != nil {
+		fl, err = s.newFlow(sp, timeNs, a)
+		if err != nil {
 			return err
 		}
 		sp.flows[a.cookie] = fl
@@ -144,7 +145,8 @@ func (s *Source) findOwner(fl *flow, a *answer) (renewed bool) {
 	}
 	fl.generation = s.generation + 1
 	if p, ok := s.owners.Lookup(fl.Inode); ok {
-		fl.PID, fl.Comm = p.PID, p.Comm
+		fl.PID = p.PID
+		fl.Comm = p.Comm
 		return true
 	}
 	return renewed
@@ -186,11 +188,13 @@ func (s *Source) emit(e *tcp.Event) error {
 // sample puts the row that is ready into the batch, which has its full length until it is flushed.
 func (s *Source) sample(timeNs int64, id tcp.FlowID) error {
 	i := s.rows
-	s.batch.TimeNs[i], s.batch.Flow[i] = timeNs, id
+	s.batch.TimeNs[i] = timeNs
+	s.batch.Flow[i] = id
 	for f := range s.batch.Cols {
 		s.batch.Cols[f][i] = s.row[f]
 	}
-	if s.rows++; s.rows < s.options.BatchRows {
+	s.rows++
+	if s.rows < s.options.BatchRows {
 		return nil
 	}
 	return s.flush()
@@ -229,7 +233,8 @@ func (s *Source) settle(sp *space) error {
 			delete(sp.flows, cookie)
 			continue
 		}
-		if verified++; verified > verifyAtMost {
+		verified++
+		if verified > verifyAtMost {
 			return nil // the others at the next poll
 		}
 		msg, err := sp.conn.get(getRequest(fl.family, &fl.socketID))
@@ -262,7 +267,8 @@ func (s *Source) end(fl *flow, timeNs int64, why tcp.Reason) error {
 	}
 	e := fl.situation.event(timeNs, fl.ID, tcp.EventClose)
 	e.Reason = why
-	e.From, e.To = uint8(fl.past.state), uint8(tcp.StateClose)
+	e.From = uint8(fl.past.state)
+	e.To = uint8(tcp.StateClose)
 	if why == tcp.ReasonStillOpen {
 		e.To = e.From
 	}
@@ -272,6 +278,7 @@ func (s *Source) end(fl *flow, timeNs int64, why tcp.Reason) error {
 // split separates what of a filter can be decided at first sight from what needs the owner.
 func split(f filter.Filter) (fixed, ofOwner filter.Filter) {
 	ofOwner = filter.Filter{PIDs: f.PIDs, Comms: f.Comms}
-	f.PIDs, f.Comms = nil, nil
+	f.PIDs = nil
+	f.Comms = nil
 	return f, ofOwner
 }

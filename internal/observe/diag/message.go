@@ -78,7 +78,8 @@ func (a *answer) parse(b []byte) bool {
 			a.bbr = value
 		case attrCgroupID:
 			if len(value) >= 8 {
-				a.cgroup, a.hasCgroup = binary.NativeEndian.Uint64(value), true
+				a.cgroup = binary.NativeEndian.Uint64(value)
+				a.hasCgroup = true
 			}
 		}
 		b = b[min(len(b), (size+3)&^3):]

@@ -50,7 +50,9 @@ func getRequest(family uint8, id *[sockIDLen]byte) []byte {
 	header(b, msgByFamily, unix.NLM_F_REQUEST)
 	// struct inet_diag_req_v2: family, protocol, ext, pad, states, sockid.
 	req := b[unix.SizeofNlMsghdr:]
-	req[0], req[1], req[2] = family, unix.IPPROTO_TCP, extensions
+	req[0] = family
+	req[1] = unix.IPPROTO_TCP
+	req[2] = extensions
 	copy(req[8:], id[:])
 	for i := range 8 {
 		req[8+sockIDLen-8+i] = 0xff // INET_DIAG_NOCOOKIE
@@ -89,7 +91,8 @@ func prefixCondition(p netip.Prefix) condition {
 		family = unix.AF_INET // matches v4-mapped addresses of IPv6 sockets too
 	}
 	c := make(condition, 8)
-	c[0], c[1] = uint8(family), uint8(p.Bits())
+	c[1] = uint8(p.Bits())
+	c[0] = uint8(family)
 	binary.NativeEndian.PutUint32(c[4:], 0xffffffff) // any port
 	return append(c, p.Addr().AsSlice()...)
 }

@@ -122,7 +122,8 @@ func New(o Options) (*Source, error) {
 	s.batch.Resize(o.BatchRows)
 	s.fixed, s.ofOwner = split(o.Filter)
 	s.emitEvent = s.emit
-	if s.cgroups, err = owner.OpenCgroups(); err != nil {
+	s.cgroups, err = owner.OpenCgroups()
+	if err != nil {
 		s.cgroups = nil // flows then have an id at most
 	}
 	if err := s.openFirst(); err != nil {
@@ -230,7 +231,8 @@ func (s *Source) schedule(due, start, end time.Time) time.Time {
 	s.stats.change(func(st *Stats) {
 		st.Polls++
 		st.Skipped += skipped
-		st.Last, st.Longest = took, max(st.Longest, took)
+		st.Last = took
+		st.Longest = max(st.Longest, took)
 	})
 	return next
 }
@@ -258,7 +260,8 @@ func (s *Source) pollSpace(sp *space) error {
 		return nil
 	}
 	// Memory may be short for a moment; the next poll makes good for this one.
-	if s.failures++; s.failures < failuresInARow && (errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)) {
+	s.failures++
+	if s.failures < failuresInARow && (errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)) {
 		s.stats.change(func(st *Stats) { st.Failed++ })
 		return nil
 	}

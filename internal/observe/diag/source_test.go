@@ -107,7 +107,9 @@ func TestStreamOffsetsOnlyGrowAndKeepTheirOrderUnderLoad(t *testing.T) {
 	f, _ := r.find(client.LocalAddr())
 	var before tcp.Sample
 	for i, s := range r.samples[f.ID] {
-		acked, sent, written := s.Values[tcp.AckedBytes], s.Values[tcp.SentBytes], s.Values[tcp.WrittenBytes]
+		acked := s.Values[tcp.AckedBytes]
+		sent := s.Values[tcp.SentBytes]
+		written := s.Values[tcp.WrittenBytes]
 		if acked > sent || sent > written {
 			t.Fatalf("sample %d: acked %d, sent %d, written %d", i, acked, sent, written)
 		}

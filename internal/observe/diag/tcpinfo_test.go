@@ -116,7 +116,8 @@ func TestUnitsAndDerivedFields(t *testing.T) {
 		t.Errorf("without backlog and BBR: %d, %d, want absent", r[tcp.BacklogBytes], r[tcp.BBRMinRttUs])
 	}
 	put32(offUnacked, 0)
-	if r.fill(&answer{info: info}); r[tcp.InFlightPackets] != 0 {
+	r.fill(&answer{info: info})
+	if r[tcp.InFlightPackets] != 0 {
 		t.Errorf("in flight after a reset, which leaves the other counts: %d", r[tcp.InFlightPackets])
 	}
 }

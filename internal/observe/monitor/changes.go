@@ -73,8 +73,11 @@ func (c *changes) differs(b *tcp.Batch, i int, id tcp.FlowID) bool {
 	}
 	if timeNs := b.TimeNs[i]; !known || timeNs-last.timeNs >= limitWindow {
 		rwnd, sndbuf := b.Cols[tcp.RwndLimitedUs][i], b.Cols[tcp.SndbufLimitedUs][i]
-		now.rwnd, now.sndbuf = known && rwnd > last.rwndUs, known && sndbuf > last.sndbufUs
-		last.timeNs, last.rwndUs, last.sndbufUs = timeNs, rwnd, sndbuf
+		now.rwnd = known && rwnd > last.rwndUs
+		now.sndbuf = known && sndbuf > last.sndbufUs
+		last.timeNs = timeNs
+		last.rwndUs = rwnd
+		last.sndbufUs = sndbuf
 	}
 	news := !known || now != last.situation
 	last.situation = now

@@ -101,7 +101,8 @@ func (h *History) reach(monotonicNs int64) int64 {
 // the same time of the capture.
 func (h *History) Shift(id tcp.FlowID, offsetNs int64) {
 	if f := h.flows[id]; f != nil && !f.shifted {
-		f.shifted, f.shiftNs = true, offsetNs
+		f.shifted = true
+		f.shiftNs = offsetNs
 		h.ends = nil
 	}
 }
@@ -162,7 +163,8 @@ func (f *flow) cause(timeNs int64) (best tcp.Cause) {
 	far := int64(nearNs)
 	for _, r := range f.repeats[max(0, at-1):min(len(f.repeats), at+1)] {
 		if d := max(r.timeNs-timeNs, timeNs-r.timeNs); d <= far {
-			best, far = r.cause, d
+			best = r.cause
+			far = d
 		}
 	}
 	return best
@@ -248,7 +250,8 @@ func (c *Copier) Flush() error {
 		b = append(pad(append(b, c.comment...)), 0, 0, 0, 0)
 		c.Commented++
 	}
-	c.packet, c.comment = nil, ""
+	c.packet = nil
+	c.comment = ""
 	return c.write(6, b)
 }
 

@@ -41,7 +41,8 @@ func TestComments(t *testing.T) {
 		for f := range row.Values {
 			row.Values[f] = tcp.Absent
 		}
-		row.Values[tcp.CwndPackets], row.Values[tcp.CAStateField] = s.cwnd, s.ca
+		row.Values[tcp.CwndPackets] = s.cwnd
+		row.Values[tcp.CAStateField] = s.ca
 		b.Append(&row)
 	}
 	_ = h.Samples(b)

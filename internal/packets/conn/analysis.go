@@ -73,7 +73,8 @@ func Run(ctx context.Context, source Source, o Options) (Totals, error) {
 	a.stopWorkers()
 	a.totals.Counts = a.decoder.Counts
 	a.totals.Unmeasured += a.step.dropped
-	a.totals.Connections, a.totals.Forgotten = a.members.count, a.members.forgotten
+	a.totals.Connections = a.members.count
+	a.totals.Forgotten = a.members.forgotten
 	return a.totals, errors.Join(a.failure(), err)
 }
 
@@ -115,7 +116,8 @@ func (a *analysis) read(ctx context.Context, source Source) error {
 			return err
 		}
 		if n == 0 {
-			a.totals.FirstNs, a.totals.LastNs = p.TimeNs, p.TimeNs
+			a.totals.FirstNs = p.TimeNs
+			a.totals.LastNs = p.TimeNs
 		} else if p.TimeNs < last {
 			a.totals.ClockStepsBack++
 		}
@@ -133,7 +135,8 @@ func (a *analysis) read(ctx context.Context, source Source) error {
 		if a.o.Observer == nil {
 			continue
 		}
-		a.step.Segment, a.step.Client = &a.segment, from == 0
+		a.step.Segment = &a.segment
+		a.step.Client = from == 0
 		if err := a.o.Observer.Step(&c.Connection, &a.step); err != nil {
 			return err
 		}
@@ -255,7 +258,10 @@ func (a *analysis) dispatch(c *connection, from int) {
 	n := len(w.filling.items)
 	w.filling.items = w.filling.items[:n+1]
 	it := &w.filling.items[n]
-	it.segment, it.connection, it.from, it.end = a.segment, c, from, false
+	it.segment = a.segment
+	it.connection = c
+	it.from = from
+	it.end = false
 }
 
 func (a *analysis) stopWorkers() {

@@ -348,7 +348,8 @@ func TestManyConnections(t *testing.T) {
 		var ended, packets uint64
 		var most uint64
 		done := func(c *conn.Connection) error {
-			if ended++; ended%20_000 == 1 {
+			ended++
+			if ended%20_000 == 1 {
 				var m runtime.MemStats
 				runtime.GC()
 				runtime.ReadMemStats(&m)
@@ -383,7 +384,8 @@ func (l *load) Next(p *read.Packet) error {
 	}
 	id, part := l.n%of, l.n/of
 	if l.serial {
-		id, part = l.n/(segments+2), l.n%(segments+2)
+		id = l.n / (segments + 2)
+		part = l.n % (segments + 2)
 	}
 	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(id)}), 1000)
 	t := capture.TCP{From: from, To: server, Window: 100, Ack: 1, Flags: decode.ACK, Payload: 1}

@@ -35,7 +35,8 @@ type begun[T any] struct {
 // Add adds a flow that began at a time.
 func (f *Flows[T]) Add(ends Ends, ns int64, flow T) {
 	if f.byEnds == nil {
-		f.byEnds, f.mixed = map[Ends]*[]begun[T]{}, map[Ends]bool{}
+		f.byEnds = map[Ends]*[]begun[T]{}
+		f.mixed = map[Ends]bool{}
 	}
 	same := f.byEnds[ends]
 	if same == nil {

@@ -69,13 +69,15 @@ func (m *members) find(s *decode.Segment) (*connection, int) {
 	}
 	m.cache[at] = c
 	if !c.begun[s.From] {
-		c.begun[s.From], c.first[s.From] = true, s.Seq
+		c.begun[s.From] = true
+		c.first[s.From] = s.Seq
 	}
 	m.touch(c)
 	if s.Flags&(decode.FIN|decode.RST) != 0 {
 		c.fins[s.From] = true
 		if !c.membership.closed && (s.Flags&decode.RST != 0 || c.fins[0] && c.fins[1]) {
-			c.membership.closed, c.lingeringSince = true, s.TimeNs
+			c.membership.closed = true
+			c.lingeringSince = s.TimeNs
 			m.closed = append(m.closed, c)
 		}
 	}
@@ -94,10 +96,15 @@ func (m *members) add(s *decode.Segment) *connection {
 	if s.Flags&(decode.SYN|decode.ACK) == decode.SYN|decode.ACK {
 		c.client = 1 - s.From
 	}
-	c.ID, c.FirstNs, c.LastNs, c.FirstPacket = m.count, s.TimeNs, s.TimeNs, s.Number
+	c.ID = m.count
+	c.FirstNs = s.TimeNs
+	c.LastNs = s.TimeNs
+	c.FirstPacket = s.Number
 	c.lastNs = s.TimeNs
-	c.Client, c.Server = s.Key.Endpoint(int(c.client)), s.Key.Endpoint(1-int(c.client))
-	c.ends[0].Direction, c.ends[1].Direction = &c.FromClient, &c.FromServer
+	c.Client = s.Key.Endpoint(int(c.client))
+	c.Server = s.Key.Endpoint(1 - int(c.client))
+	c.ends[0].Direction = &c.FromClient
+	c.ends[1].Direction = &c.FromServer
 	m.byKey[s.Key] = c
 	return c
 }
@@ -131,7 +138,8 @@ func (m *members) unlink(c *connection) {
 	if m.newest == c {
 		m.newest = c.older
 	}
-	c.newer, c.older = nil, nil
+	c.newer = nil
+	c.older = nil
 }
 
 func (m *members) remove(c *connection) {

@@ -136,7 +136,8 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 		c.ClockStepsBack++
 	}
 	c.lastNs = s.TimeNs
-	c.LastNs, c.LastPacket = max(c.LastNs, s.TimeNs), s.Number
+	c.LastNs = max(c.LastNs, s.TimeNs)
+	c.LastPacket = s.Number
 	d.Packets++
 	d.WireBytes += uint64(s.PacketBytes)
 	length := s.Payload
@@ -146,12 +147,16 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 	}
 	c.handshake(s, d, from)
 	signs := c.signsOf(s, d, r)
-	step.Signs, step.Acked, step.OtherSent, step.Delays = signs, 0, max(0, r.offset), step.Delays[:0]
+	step.Signs = signs
+	step.Acked = 0
+	step.OtherSent = max(0, r.offset)
+	step.Delays = step.Delays[:0]
 
 	sent := sequence(s)
 	end := s.Seq + sent
 	if !d.seen {
-		d.next, d.nextNs = s.Seq, s.TimeNs
+		d.next = s.Seq
+		d.nextNs = s.TimeNs
 		if s.Flags&decode.SYN != 0 {
 			d.offset = -1 // the SYN takes a number, not a byte
 		}
@@ -182,7 +187,8 @@ func (c *connection) take(s *decode.Segment, from int, step *Step) {
 		if signs&ZeroWindowProbe == 0 {
 			d.UniqueBytes += uint64(min(fresh, length))
 			d.offset += int64(end - d.next)
-			d.next, d.nextNs = end, s.TimeNs
+			d.next = end
+			d.nextNs = s.TimeNs
 			if sent > 0 && (r.seen || len(d.flights) < 64) {
 				d.push(step, flight{s.Seq, end, s.TimeNs, signs&(Repeated|OutOfOrder) != 0})
 			}
@@ -360,14 +366,16 @@ func (d *side) makeRoom(step *Step) bool {
 	step.spare -= grow
 	larger := make([]flight, len(waiting), cap(d.flights)+grow)
 	copy(larger, waiting)
-	d.flights, d.first = larger, 0
+	d.flights = larger
+	d.first = 0
 	return true
 }
 
 // release frees the waiting segments.
 func (d *side) release(step *Step) {
 	step.spare += cap(d.flights)
-	d.flights, d.first = nil, 0
+	d.flights = nil
+	d.first = 0
 }
 
 // resend marks the waiting segments that were sent again. Their ends grow.
@@ -414,9 +422,11 @@ func (c *connection) acknowledge(s *decode.Segment, d, r *side, step *Step) {
 		r.holes.forget(step.AckOffset, &step.spare)
 	}
 	// Like Wireshark, the last ACK counts, even if it is older than one before.
-	d.ack, d.ackNs = s.Ack, s.TimeNs
+	d.ack = s.Ack
+	d.ackNs = s.TimeNs
 	if !d.acked || less(d.ackTop, s.Ack) {
-		d.ackTop, d.acked = s.Ack, true
+		d.ackTop = s.Ack
+		d.acked = true
 	}
 }
 
@@ -435,7 +445,8 @@ func (c *connection) arrive(s *decode.Segment, r *side, step *Step) {
 		}
 		r.first++
 	}
-	r.flights, r.first = r.flights[:0], 0
+	r.flights = r.flights[:0]
+	r.first = 0
 	if cap(r.flights) > 256 {
 		r.release(step)
 	}
@@ -457,7 +468,8 @@ func (d *side) advertise(s *decode.Segment, r *side) int64 {
 	if !d.windowKnown || window < d.leastWindow {
 		d.leastWindow = window
 	}
-	d.greatestWindow, d.windowKnown = max(d.greatestWindow, window), true
+	d.greatestWindow = max(d.greatestWindow, window)
+	d.windowKnown = true
 	return window
 }
 
@@ -481,7 +493,9 @@ func (c *connection) handshake(s *decode.Segment, d *side, from int) {
 		o := &Offer{MSS: s.MSS, SACK: s.SACKPermitted, Timestamps: s.Timestamps, FastOpen: s.FastOpen}
 		if s.Scale >= 0 {
 			scale := s.Scale
-			o.Scale, d.scale, d.hasScale = &scale, scale, true
+			o.Scale = &scale
+			d.scale = scale
+			d.hasScale = true
 		}
 		ecn := s.Flags & (decode.ECE | decode.CWR)
 		o.ECN = ecn == decode.ECE|decode.CWR || s.Flags&decode.ACK != 0 && ecn == decode.ECE
@@ -505,7 +519,8 @@ func (c *connection) ending(s *decode.Segment, d *side, from int) {
 		d.reset = true
 		d.Resets++
 	} else {
-		d.fin, d.finEnd = true, s.Seq+s.Payload+1
+		d.fin = true
+		d.finEnd = s.Seq + s.Payload + 1
 		d.Fins++
 	}
 }
@@ -533,7 +548,8 @@ func segmentBytes(d, r *side) float64 {
 func (c *connection) finish(step *Step) *Connection {
 	for i := range c.ends {
 		d, r := &c.ends[i], &c.ends[1-i]
-		d.RTT, d.rtt = d.rtt.distribution(), delays{}
+		d.RTT = d.rtt.distribution()
+		d.rtt = delays{}
 		d.release(step)
 		d.holes.release(&step.spare)
 		if d.DataPackets > 0 {
@@ -544,7 +560,8 @@ func (c *connection) finish(step *Step) *Connection {
 		}
 		if d.windowKnown {
 			least, greatest := d.leastWindow, d.greatestWindow
-			d.LeastWindow, d.GreatestWindow = &least, &greatest
+			d.LeastWindow = &least
+			d.GreatestWindow = &greatest
 		}
 	}
 	report := &c.Connection

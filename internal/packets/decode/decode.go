@@ -104,7 +104,9 @@ func (d *Decoder) Decode(p *read.Packet, s *Segment) bool {
 	if !ok {
 		return false
 	}
-	s.Number, s.TimeNs, s.PacketBytes = p.Number, p.TimeNs, uint32(p.Length)
+	s.Number = p.Number
+	s.TimeNs = p.TimeNs
+	s.PacketBytes = uint32(p.Length)
 	rest := p.Length - (len(p.Data) - len(ip)) // bytes on the wire from the IP header on
 	if version == 4 {
 		return d.ipv4(ip, rest, s)
@@ -122,19 +124,22 @@ func (d *Decoder) network(p *read.Packet) (ip []byte, version int, ok bool) {
 			d.Counts.Cut++
 			return nil, 0, false
 		}
-		kind, b = binary.BigEndian.Uint16(b[12:]), b[14:]
+		kind = binary.BigEndian.Uint16(b[12:])
+		b = b[14:]
 	case linkCooked:
 		if len(b) < 16 {
 			d.Counts.Cut++
 			return nil, 0, false
 		}
-		kind, b = binary.BigEndian.Uint16(b[14:]), b[16:]
+		kind = binary.BigEndian.Uint16(b[14:])
+		b = b[16:]
 	case linkCooked2:
 		if len(b) < 20 {
 			d.Counts.Cut++
 			return nil, 0, false
 		}
-		kind, b = binary.BigEndian.Uint16(b), b[20:]
+		kind = binary.BigEndian.Uint16(b)
+		b = b[20:]
 	case linkNull, linkLoop:
 		if len(b) < 4 {
 			d.Counts.Cut++
@@ -167,7 +172,8 @@ func (d *Decoder) network(p *read.Packet) (ip []byte, version int, ok bool) {
 			d.Counts.Cut++
 			return nil, 0, false
 		}
-		kind, b = binary.BigEndian.Uint16(b[2:]), b[4:]
+		kind = binary.BigEndian.Uint16(b[2:])
+		b = b[4:]
 	}
 	switch kind {
 	case 0x0800:
@@ -250,10 +256,12 @@ func (d *Decoder) ipv6(b []byte, rest int, s *Segment) bool {
 			return false
 		}
 		head := b
-		b, length = b[min(size, len(b)):], length-size
+		b = b[min(size, len(b)):]
+		length -= size
 		if next == 44 {
 			place := binary.BigEndian.Uint16(head[2:])
-			if next = head[0]; next != protocolTCP {
+			next = head[0]
+			if next != protocolTCP {
 				d.Counts.Other++
 				return false
 			}
@@ -293,12 +301,19 @@ func (d *Decoder) tcp(b []byte, length int, source, target [16]byte, v6 bool, s 
 		s.From = 0
 		s.Key = Key{[2][16]byte{source, target}, [2]uint16{from, to}, v6}
 	}
-	s.Seq, s.Ack = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-	s.Flags, s.Window = b[13], binary.BigEndian.Uint16(b[14:])
+	s.Seq = binary.BigEndian.Uint32(b[4:])
+	s.Ack = binary.BigEndian.Uint32(b[8:])
+	s.Window = binary.BigEndian.Uint16(b[14:])
+	s.Flags = b[13]
 	s.Payload = uint32(length - header)
-	s.NumBlocks, s.MSS, s.Scale = 0, 0, -1
-	s.SACKPermitted, s.FastOpen, s.Timestamps = false, false, false
-	if s.OptionsCut = header > len(b); header > 20 {
+	s.NumBlocks = 0
+	s.MSS = 0
+	s.Scale = -1
+	s.SACKPermitted = false
+	s.FastOpen = false
+	s.Timestamps = false
+	s.OptionsCut = header > len(b)
+	if header > 20 {
 		s.options(b[20:min(header, len(b))])
 	}
 	return true
@@ -310,7 +325,8 @@ func after(a *[16]byte, p uint16, b *[16]byte, q uint16) bool {
 	if x != y {
 		return x > y
 	}
-	x, y = binary.BigEndian.Uint64(a[8:]), binary.BigEndian.Uint64(b[8:])
+	x = binary.BigEndian.Uint64(a[8:])
+	y = binary.BigEndian.Uint64(b[8:])
 	if x != y {
 		return x > y
 	}

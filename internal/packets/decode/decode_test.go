@@ -58,7 +58,8 @@ func TestIPv6AndOptionsOfASYN(t *testing.T) {
 	ip := segment6.IP()
 	// A hop-by-hop header in front of TCP.
 	extended := append(append([]byte{}, ip[:40]...), append([]byte{6, 0, 0, 0, 0, 0, 0, 0}, ip[40:]...)...)
-	extended[6], extended[5] = 0, extended[5]+8
+	extended[5] += 8
+	extended[6] = 0
 	for _, data := range [][]byte{ip, extended} {
 		p := read.Packet{Data: data, Length: len(data), Link: 101}
 		if !d.Decode(&p, &s) || s.MSS != 1460 || s.Scale != 7 || !s.SACKPermitted || s.Payload != 0 ||
@@ -89,7 +90,8 @@ func TestHeadersCutBySnaplen(t *testing.T) {
 // The length field of a segment that an offload made longer than 64 KiB is zero.
 func TestOffloadSizedSegments(t *testing.T) {
 	data := segment.IP()
-	data[2], data[3] = 0, 0
+	data[2] = 0
+	data[3] = 0
 	var d decode.Decoder
 	var s decode.Segment
 	p := read.Packet{Data: data, Length: 20 + 44 + 180_000, Link: 101}
@@ -122,7 +124,8 @@ func TestIncompleteFragmentsAreForgotten(t *testing.T) {
 	var s decode.Segment
 	part := segment.Fragments(64)[0]
 	for id := range 1 << 16 {
-		part[4], part[5] = byte(id>>8), byte(id)
+		part[4] = byte(id >> 8)
+		part[5] = byte(id)
 		if d.Decode(&read.Packet{Data: part, Length: len(part), Link: 101}, &s) {
 			t.Fatal("a part is whole")
 		}

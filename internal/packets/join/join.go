@@ -36,7 +36,8 @@ type room struct {
 func (r *room) add(s *series, timeNs, value int64) {
 	before := len(s.Values)
 	s.Add(Point{timeNs, value}, maxPoints)
-	if r.points += len(s.Values) - before; before == 0 {
+	r.points += len(s.Values) - before
+	if before == 0 {
 		if r.all == nil {
 			r.all = map[*series]struct{}{}
 		}
@@ -278,7 +279,9 @@ func (j *Joiner) Done(c *conn.Connection) error {
 		}
 		// The medians of the flow are the same for each of its connections.
 		if !f.summed {
-			f.summed, f.medianSrtt, f.medianCwnd = true, median(f.srtt.Values), median(f.cwnd.Values)
+			f.summed = true
+			f.medianSrtt = median(f.srtt.Values)
+			f.medianCwnd = median(f.cwnd.Values)
 		}
 		x := &Connection{
 			Connection: c.ID, Flow: f.id, Local: f.pair.Local, Remote: f.pair.Remote, AlignedBy: "clock",
@@ -319,8 +322,11 @@ func (x *Connection) align(recorded, captured []Point) {
 	}
 	slices.Sort(offsets)
 	n := len(offsets)
-	x.AlignedBy, x.Matches = "acks", n
-	x.OffsetNs, x.OffsetP50Ns, x.OffsetP95Ns = offsets[n/20], offsets[n/2], offsets[min(n-1, n*19/20)]
+	x.AlignedBy = "acks"
+	x.Matches = n
+	x.OffsetNs = offsets[n/20]
+	x.OffsetP50Ns = offsets[n/2]
+	x.OffsetP95Ns = offsets[min(n-1, n*19/20)]
 }
 
 func median(points []Point) int64 {

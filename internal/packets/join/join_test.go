@@ -35,7 +35,9 @@ type withCwnd struct{ tcp.Sink }
 
 func (w withCwnd) Samples(b *tcp.Batch) error {
 	for i := range b.Len() {
-		b.Cols[tcp.CwndPackets][i], b.Cols[tcp.MSSBytes][i], b.Cols[tcp.SrttUs][i] = 10, 1000, 4000
+		b.Cols[tcp.CwndPackets][i] = 10
+		b.Cols[tcp.MSSBytes][i] = 1000
+		b.Cols[tcp.SrttUs][i] = 4000
 		b.Cols[tcp.AckedBytes][i]++
 	}
 	return w.Sink.Samples(b)
@@ -111,7 +113,12 @@ func upload(place float64) *capture.Source {
 	now := int64(1_700_000_000e9) // at the client
 	// exchange is a segment of the client and its answer.
 	exchange := func(up, down capture.TCP) {
-		up.From, up.To, up.Window, down.From, down.To, down.Window = client, server, 500, server, client, 500
+		up.From = client
+		up.To = server
+		up.Window = 500
+		down.From = server
+		down.To = client
+		down.Window = 500
 		all.Add(now+fromClient, up.IP())
 		all.Add(now+wayNs+turnNs+wayNs-fromClient, down.IP())
 	}

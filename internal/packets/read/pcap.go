@@ -18,7 +18,9 @@ const (
 // readHeader reads the header of a pcap file.
 func (r *Reader) readHeader(magic []byte) error {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		r.order, r.recordBytes, r.nanoseconds = order, 16, false
+		r.order = order
+		r.recordBytes = 16
+		r.nanoseconds = false
 		switch order.Uint32(magic) {
 		case magicNanoseconds:
 			r.nanoseconds = true
@@ -50,11 +52,15 @@ func (r *Reader) nextRecord(p *Packet) error {
 	}
 	var seconds, fraction, captured, length uint32
 	if r.order == binary.ByteOrder(binary.LittleEndian) {
-		seconds, fraction = binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:])
-		captured, length = binary.LittleEndian.Uint32(head[8:]), binary.LittleEndian.Uint32(head[12:])
+		seconds = binary.LittleEndian.Uint32(head)
+		fraction = binary.LittleEndian.Uint32(head[4:])
+		captured = binary.LittleEndian.Uint32(head[8:])
+		length = binary.LittleEndian.Uint32(head[12:])
 	} else {
-		seconds, fraction = binary.BigEndian.Uint32(head), binary.BigEndian.Uint32(head[4:])
-		captured, length = binary.BigEndian.Uint32(head[8:]), binary.BigEndian.Uint32(head[12:])
+		seconds = binary.BigEndian.Uint32(head)
+		fraction = binary.BigEndian.Uint32(head[4:])
+		captured = binary.BigEndian.Uint32(head[8:])
+		length = binary.BigEndian.Uint32(head[12:])
 	}
 	if captured > maxPacket {
 		return r.damage("a packet of an impossible length", nil)
@@ -68,8 +74,10 @@ func (r *Reader) nextRecord(p *Packet) error {
 		nanoseconds *= 1000
 	}
 	p.TimeNs = int64(seconds)*1e9 + nanoseconds
-	p.Data, p.Length = whole[r.recordBytes:], max(int(captured), int(min(length, maxPacket)))
-	p.Link, p.Interface = r.link, 0
+	p.Data = whole[r.recordBytes:]
+	p.Length = max(int(captured), int(min(length, maxPacket)))
+	p.Link = r.link
+	p.Interface = 0
 	r.window.skip(len(whole))
 	return nil
 }

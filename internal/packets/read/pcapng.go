@@ -138,9 +138,11 @@ func (r *Reader) packetBlock(p *Packet, size uint32, kind int) error {
 		return r.damage("a packet of an impossible length", nil)
 	}
 	from := &r.interfaces[number]
-	p.TimeNs, p.Data = from.timeNs(ticks), b[28:28+captured]
+	p.TimeNs = from.timeNs(ticks)
+	p.Data = b[28 : 28+captured]
 	p.Length = max(int(captured), int(min(length, maxPacket)))
-	p.Link, p.Interface = from.link, int(number)
+	p.Link = from.link
+	p.Interface = int(number)
 	return nil
 }
 
@@ -159,8 +161,11 @@ func (r *Reader) simplePacket(p *Packet, size uint32) error {
 	if from.snap > 0 {
 		captured = min(captured, from.snap)
 	}
-	p.TimeNs, p.Data, p.Length = r.lastNs, b[12:12+captured], max(int(captured), int(min(length, maxPacket)))
-	p.Link, p.Interface = from.link, 0
+	p.TimeNs = r.lastNs
+	p.Data = b[12 : 12+captured]
+	p.Length = max(int(captured), int(min(length, maxPacket)))
+	p.Link = from.link
+	p.Interface = 0
 	return nil
 }
 
@@ -182,7 +187,8 @@ func (r *Reader) readInterface(size uint32) error {
 		value := o[4 : 4+n]
 		switch {
 		case code == optionResolution && n == 1:
-			if i.unit = resolution(value[0]); i.unit == 0 {
+			i.unit = resolution(value[0])
+			if i.unit == 0 {
 				return r.damage("an interface with an impossible clock", nil)
 			}
 		case code == optionOffset && n == 8:

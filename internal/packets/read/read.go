@@ -116,7 +116,8 @@ func New(in io.Reader, name string) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	stream := io.MultiReader(bytes.NewReader(head[:n]), counted)
-	if r.window.in, err = r.unpack(head[:n], stream); err == nil {
+	r.window.in, err = r.unpack(head[:n], stream)
+	if err == nil {
 		err = r.start()
 	}
 	if err != nil {
@@ -220,7 +221,8 @@ func (r *Reader) damage(problem string, err error) error {
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		d.Problem, d.Cut = problem+" is cut off", true
+		d.Problem = problem + " is cut off"
+		d.Cut = true
 	default:
 		d.Problem = err.Error()
 	}
@@ -264,7 +266,8 @@ func (w *window) fill(n int) error {
 	if n > len(w.buffer) {
 		larger := make([]byte, max(n, windowBytes))
 		w.to = copy(larger, w.buffer[w.from:w.to])
-		w.buffer, w.from = larger, 0
+		w.buffer = larger
+		w.from = 0
 	} else if w.from > 0 {
 		w.to = copy(w.buffer, w.buffer[w.from:w.to])
 		w.from = 0
@@ -279,7 +282,8 @@ func (w *window) fill(n int) error {
 		var m int
 		m, w.err = w.in.Read(w.buffer[w.to:])
 		w.to += m
-		if empty++; m > 0 {
+		empty++
+		if m > 0 {
 			empty = 0
 		} else if empty > 100 {
 			w.err = io.ErrNoProgress

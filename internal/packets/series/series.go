@@ -60,16 +60,20 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	ends, known := s.open[c.ID]
 	if !known {
 		var err error
-		if ends, err = s.begin(c); err != nil {
+		ends, err = s.begin(c)
+		if err != nil {
 			return err
 		}
 	}
 	if ends == nil {
 		return nil
 	}
-	sender, receiver, repeated := &ends[0], &ends[1], &c.FromServer
+	sender := &ends[0]
+	receiver := &ends[1]
+	repeated := &c.FromServer
 	if !step.Client {
-		sender, receiver, repeated = receiver, sender, &c.FromClient
+		sender, receiver = receiver, sender
+		repeated = &c.FromClient
 	}
 	segment := step.Segment
 	if step.Window >= 0 {
@@ -82,10 +86,13 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 	for f := range row.Values {
 		row.Values[f] = tcp.Absent
 	}
-	row.TimeNs, row.Flow = segment.TimeNs, FlowID(c.ID, !step.Client)
+	row.Flow = FlowID(c.ID, !step.Client)
+	row.TimeNs = segment.TimeNs
 	v := &row.Values
-	v[tcp.SeqBytes], v[tcp.SegmentBytes] = step.Offset, int64(segment.Payload)
-	v[tcp.TCPFlags], v[tcp.SackBlocks] = int64(segment.Flags), int64(segment.NumBlocks)
+	v[tcp.SeqBytes] = step.Offset
+	v[tcp.SegmentBytes] = int64(segment.Payload)
+	v[tcp.TCPFlags] = int64(segment.Flags)
+	v[tcp.SackBlocks] = int64(segment.NumBlocks)
 	if step.Window >= 0 {
 		v[tcp.PeerWindowBytes] = step.Window
 	}
@@ -93,8 +100,10 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 		v[tcp.AckBytes] = step.AckOffset
 		receiver.acked = max(receiver.acked, step.AckOffset)
 	}
-	v[tcp.AckedBytes], v[tcp.SentBytes] = receiver.acked, max(receiver.acked, step.OtherSent)
-	v[tcp.RttUs], v[tcp.ReceiveWindowBytes] = receiver.rttUs, receiver.window
+	v[tcp.AckedBytes] = receiver.acked
+	v[tcp.SentBytes] = max(receiver.acked, step.OtherSent)
+	v[tcp.RttUs] = receiver.rttUs
+	v[tcp.ReceiveWindowBytes] = receiver.window
 	v[tcp.RetransmitsPackets] = int64(repeated.AllRetransmissions())
 	v[tcp.RetransmittedBytes] = int64(repeated.RepeatedBytes)
 	s.batch.Append(row)
@@ -110,7 +119,8 @@ func (s *Series) Step(c *conn.Connection, step *conn.Step) error {
 // begin announces both flows of a connection; nil if it is left out.
 func (s *Series) begin(c *conn.Connection) (*[2]end, error) {
 	if s.open == nil {
-		s.open, s.batch = map[uint64]*[2]end{}, tcp.NewBatch(batchRows)
+		s.batch = tcp.NewBatch(batchRows)
+		s.open = map[uint64]*[2]end{}
 	}
 	if s.Most > 0 && s.begun >= s.Most {
 		s.LeftOut++
@@ -148,8 +158,11 @@ func (s *Series) events(c *conn.Connection, step *conn.Step) error {
 	e := tcp.Event{TimeNs: segment.TimeNs, Flow: FlowID(c.ID, !step.Client)}
 	switch {
 	case step.Signs&conn.Repeated != 0:
-		e.Kind, e.Flow = tcp.EventRetransmit, FlowID(c.ID, step.Client)
-		e.Seq, e.EndSeq, e.Value = step.Offset, step.Offset+int64(segment.Payload), 1
+		e.Flow = FlowID(c.ID, step.Client)
+		e.Kind = tcp.EventRetransmit
+		e.Seq = step.Offset
+		e.EndSeq = step.Offset + int64(segment.Payload)
+		e.Value = 1
 		if step.Signs&conn.FastRetransmission != 0 {
 			e.Cause = tcp.CauseFast
 		}
@@ -158,7 +171,8 @@ func (s *Series) events(c *conn.Connection, step *conn.Step) error {
 	case step.Signs&conn.Sack != 0:
 		e.Kind = tcp.EventSack
 	case step.Signs&conn.DupAck != 0:
-		e.Kind, e.Seq = tcp.EventDupAck, step.AckOffset
+		e.Kind = tcp.EventDupAck
+		e.Seq = step.AckOffset
 	case step.Signs&conn.ZeroWindow != 0:
 		e.Kind = tcp.EventZeroWindow
 	default:

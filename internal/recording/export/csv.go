@@ -42,8 +42,11 @@ func newCSV(files *outputs, path string, meta *Meta, o *Options) (encoder, error
 		case Flows:
 			flows = stream
 		}
-	} else if samples, events, flows, err = files.createTables(path, ".csv"); err != nil {
-		return nil, err
+	} else {
+		samples, events, flows, err = files.createTables(path, ".csv")
+		if err != nil {
+			return nil, err
+		}
 	}
 	if events != nil {
 		c.events = newCSVTable[eventRow](events)
@@ -51,7 +54,8 @@ func newCSV(files *outputs, path string, meta *Meta, o *Options) (encoder, error
 	if flows != nil {
 		c.flowOut = newCSVTable[flowRow](flows)
 	}
-	if c.samples = samples; samples != nil {
+	c.samples = samples
+	if samples != nil {
 		_, err = samples.WriteString(c.header())
 	}
 	return c, err

@@ -98,7 +98,8 @@ func TestJSONLinesSayWhatEachLineIs(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 		kind := object["type"].(string)
-		if counts[kind]++; kind == "sample" && first == nil {
+		counts[kind]++
+		if kind == "sample" && first == nil {
 			first = object
 		}
 		if object["kind"] == "sack" {

@@ -73,7 +73,8 @@ type wallClock struct {
 func (w *wallClock) append(dst []byte, monotonicNs int64) []byte {
 	t := time.Unix(0, w.meta.wallNs(monotonicNs)).UTC()
 	if second := t.Unix(); second != w.second || w.prefix == nil {
-		w.second, w.prefix = second, t.AppendFormat(w.prefix[:0], "2006-01-02T15:04:05.")
+		w.prefix = t.AppendFormat(w.prefix[:0], "2006-01-02T15:04:05.")
+		w.second = second
 	}
 	dst = append(dst, w.prefix...)
 	for ns, divisor := t.Nanosecond(), 100_000_000; divisor > 0; divisor /= 10 {

@@ -43,7 +43,8 @@ func (o *outputs) create(path string) (*output, error) {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s is a directory: name a file with -o", path)
 	case err == nil && !info.Mode().IsRegular():
-		if out.file, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		out.file, err = os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
 			return nil, fmt.Errorf("opening output: %w", err)
 		}
 	case err == nil && !o.overwrite:
@@ -51,7 +52,8 @@ func (o *outputs) create(path string) (*output, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("opening output: %w", err)
 	default:
-		if out.file, err = createTemporary(path); err != nil {
+		out.file, err = createTemporary(path)
+		if err != nil {
 			return nil, describe(path, err)
 		}
 		out.temporary = out.file.Name()
@@ -213,10 +215,12 @@ func (o *outputs) createTables(path, extension string) (samples, events, flows *
 		}
 		o.madeDir = path
 	}
-	if samples, err = o.create(names[Samples]); err != nil {
+	samples, err = o.create(names[Samples])
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	if events, err = o.create(names[Events]); err != nil {
+	events, err = o.create(names[Events])
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	flows, err = o.create(names[Flows])

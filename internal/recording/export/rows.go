@@ -89,9 +89,11 @@ func newEventRow(e *tcp.Event, meta *Meta) *eventRow {
 func (r *eventRow) fromTo(e *tcp.Event) {
 	switch e.Kind {
 	case tcp.EventOpen, tcp.EventClose, tcp.EventState:
-		r.FromState, r.ToState = text(tcp.State(e.From).String()), text(tcp.State(e.To).String())
+		r.FromState = text(tcp.State(e.From).String())
+		r.ToState = text(tcp.State(e.To).String())
 	case tcp.EventCAState:
-		r.FromState, r.ToState = text(tcp.CAState(e.From).String()), text(tcp.CAState(e.To).String())
+		r.FromState = text(tcp.CAState(e.From).String())
+		r.ToState = text(tcp.CAState(e.To).String())
 	case tcp.EventUndo:
 		r.FromState = text(tcp.CAState(e.From).String())
 	}

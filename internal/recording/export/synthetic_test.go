@@ -74,7 +74,8 @@ func fillBatch(b *tcp.Batch, first, n, flows int) {
 		}
 		round := int64(i / flows)
 		noise := int64(rand.New(rand.NewPCG(1, uint64(i))).Uint64N(500))
-		s.TimeNs, s.Flow = testStartNs+int64(i)*10_000, tcp.FlowID(1+i%flows)
+		s.Flow = tcp.FlowID(1 + i%flows)
+		s.TimeNs = testStartNs + int64(i)*10_000
 		for f, v := range map[tcp.Field]int64{
 			tcp.AckBytes: round * 2896, tcp.AckedBytes: round * 2896, tcp.SegmentBytes: 0, tcp.TCPFlags: 16,
 			tcp.PeerWindowBytes: 3145728,
@@ -128,7 +129,8 @@ func play(sink tcp.Sink, samples int) error {
 		}
 	}
 	late := flows[2]
-	late.PID, late.Comm = 4712, "sshd"
+	late.PID = 4712
+	late.Comm = "sshd"
 	if err := sink.Flow(&late); err != nil {
 		return err
 	}

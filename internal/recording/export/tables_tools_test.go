@@ -46,7 +46,8 @@ func expectedFacts(samples int) map[string]*columnFacts {
 			}
 		}
 	}
-	facts["time_ns"][1], facts["time"][1] = 0, 0
+	facts["time_ns"][1] = 0
+	facts["time"][1] = 0
 	return facts
 }
 
@@ -65,9 +66,9 @@ type tablesSeen struct {
 func TestPandasDuckDBAndArrowReadTheSameAsWasWritten(t *testing.T) {
 	const samples = 40_000 // several stages
 	dir := t.TempDir()
-	parquetPath, csvPath, jsonPath := filepath.Join(
-		dir, "x.parquet",
-	), filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.jsonl")
+	parquetPath := filepath.Join(dir, "x.parquet")
+	csvPath := filepath.Join(dir, "x.csv")
+	jsonPath := filepath.Join(dir, "x.jsonl")
 	x, err := New(Parquet, parquetPath, testMeta, Options{})
 	if err != nil {
 		t.Fatal(err)

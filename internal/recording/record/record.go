@@ -173,7 +173,8 @@ func (s *session) result(source string) *Result {
 		Samples: s.samples, Events: s.events, Bytes: st.Bytes, Loss: s.loss,
 	}
 	if s.commandErr != nil {
-		r.CommandError, r.CommandStatus = s.commandErr.Error(), 1
+		r.CommandError = s.commandErr.Error()
+		r.CommandStatus = 1
 		var exit *exec.ExitError
 		if errors.As(s.commandErr, &exit) {
 			r.CommandStatus = command.Status(exit.ProcessState)
@@ -265,9 +266,14 @@ func killedBySignal(err error) bool {
 // metadata describes the recording for the trace's header.
 func metadata(o Options, source *monitor.Opened) trace.Metadata {
 	m := trace.HostMetadata()
-	m.Tool, m.Label, m.Command = o.Tool, o.Label, o.Command
-	m.Source, m.SourceDetail, m.HZ = string(source.Kind), source.Description(), source.HZ
-	m.Filter, m.Density = o.Monitor.Filter, o.Monitor.Density.String()
+	m.Tool = o.Tool
+	m.Label = o.Label
+	m.Command = o.Command
+	m.SourceDetail = source.Description()
+	m.Source = string(source.Kind)
+	m.HZ = source.HZ
+	m.Density = o.Monitor.Density.String()
+	m.Filter = o.Monitor.Filter
 	m.IntervalNs = source.Interval.Nanoseconds()
 	return m
 }

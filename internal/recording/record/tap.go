@@ -79,11 +79,15 @@ func (t *Tap) Toggle(label string, choose func(*tcp.Flow) bool) {
 		t.fail(err)
 		return
 	}
-	t.writer, t.err = w, nil
-	t.flushed, t.before = t.now(), t.loss
-	t.choose, t.chosen = choose, map[tcp.FlowID]bool{}
+	t.writer = w
+	t.err = nil
+	t.flushed = t.now()
+	t.before = t.loss
+	t.choose = choose
+	t.chosen = map[tcp.FlowID]bool{}
 	for _, f := range t.flows {
-		if t.define(&f.flow); t.writer == nil {
+		t.define(&f.flow)
+		if t.writer == nil {
 			return
 		}
 	}
@@ -177,7 +181,8 @@ func (t *Tap) Samples(b *tcp.Batch) error {
 				t.kept.Append(&t.row)
 			}
 		}
-		if b = t.kept; b.Len() == 0 {
+		b = t.kept
+		if b.Len() == 0 {
 			return nil
 		}
 	}

@@ -39,7 +39,8 @@ func (f *Flow) role() Role {
 		r.Peer = f.Remote.Addr().Unmap().String()
 	}
 	if local := f.Local.Port(); local != 0 && (local < r.Port || r.Port == 0) {
-		r.Port, r.Server = local, true
+		r.Port = local
+		r.Server = true
 	}
 	acked, _ := number(f.AckedBytes)
 	received, _ := number(f.ReceivedBytes)
@@ -166,7 +167,11 @@ func matchRoles(a, b []Role, orderA, orderB []int) []int {
 	for _, loosen := range []func(Role) Role{
 		func(r Role) Role { return r },
 		func(r Role) Role { r.Peer = ""; return r },
-		func(r Role) Role { r.Peer, r.Process = "", ""; return r },
+		func(r Role) Role {
+			r.Peer = ""
+			r.Process = ""
+			return r
+		},
 	} {
 		waiting := map[Role][]int{}
 		for _, j := range orderB {
@@ -177,7 +182,8 @@ func matchRoles(a, b []Role, orderA, orderB []int) []int {
 		for _, i := range orderA {
 			key := loosen(a[i])
 			if list := waiting[key]; partner[i] < 0 && len(list) > 0 {
-				partner[i], taken[list[0]] = list[0], true
+				partner[i] = list[0]
+				taken[list[0]] = true
 				waiting[key] = list[1:]
 			}
 		}

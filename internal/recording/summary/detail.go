@@ -82,7 +82,8 @@ func (r *Report) choice() string {
 	}
 	low, high := r.Flows[0].ID, r.Flows[0].ID
 	for i := range r.Flows {
-		low, high = min(low, r.Flows[i].ID), max(high, r.Flows[i].ID)
+		low = min(low, r.Flows[i].ID)
+		high = max(high, r.Flows[i].ID)
 	}
 	return fmt.Sprintf("choose one from %d to %d", low, high)
 }

@@ -76,8 +76,10 @@ func (g *Figures) setRates(up, down *stats.PeakRate) {
 		bps := m.Bps()
 		return &bps
 	}
-	g.AckedRateBps, g.ReceiveRateBps = rate(g.AckedBytes), rate(g.ReceivedBytes)
-	g.AckedPeakBps, g.ReceivePeakBps = peak(g.AckedBytes, up), peak(g.ReceivedBytes, down)
+	g.AckedRateBps = rate(g.AckedBytes)
+	g.ReceiveRateBps = rate(g.ReceivedBytes)
+	g.AckedPeakBps = peak(g.AckedBytes, up)
+	g.ReceivePeakBps = peak(g.ReceivedBytes, down)
 }
 
 // codeKinds are the kinds of events with each error code (docs/papers.md).

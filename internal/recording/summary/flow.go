@@ -88,7 +88,8 @@ func newFlow(id tcp.FlowID) *flow {
 		minRtt: tcp.Absent, reason: tcp.ReasonStillOpen,
 	}
 	f.ID = id
-	f.acked.rate, f.received.rate = stats.NewPeakRate(flowRateBins), stats.NewPeakRate(flowRateBins)
+	f.acked.rate = stats.NewPeakRate(flowRateBins)
+	f.received.rate = stats.NewPeakRate(flowRateBins)
 	return f
 }
 
@@ -99,7 +100,8 @@ func (f *flow) describe(d *tcp.Flow) {
 	f.Flow = *d
 	if f.described {
 		if f.PID == 0 && f.Comm == "" {
-			f.PID, f.Comm = old.PID, old.Comm
+			f.PID = old.PID
+			f.Comm = old.Comm
 		}
 		if f.CgroupPath == "" && f.Cgroup == old.Cgroup {
 			f.CgroupPath = old.CgroupPath
@@ -169,7 +171,8 @@ func (f *flow) sample(r *row) (ackedBytes, receivedBytes, sinceNs int64) {
 	if r.busy != tcp.Absent && r.rwndLimited != tcp.Absent && r.sndbufLimited != tcp.Absent {
 		f.chronoLast = chronographs{r.timeNs, r.busy, r.rwndLimited, r.sndbufLimited}
 		if !f.chronoOK {
-			f.chronoFirst, f.chronoOK = f.chronoLast, true
+			f.chronoFirst = f.chronoLast
+			f.chronoOK = true
 		}
 	}
 	return ackedBytes, receivedBytes, sinceNs
@@ -221,6 +224,7 @@ func (f *flow) event(e *tcp.Event) {
 		f.runs(e.Text)
 	case tcp.EventClose:
 		// A recorder may also end the flows that outlive it with such an event.
-		f.closed, f.reason = e.Reason != tcp.ReasonStillOpen, e.Reason
+		f.closed = e.Reason != tcp.ReasonStillOpen
+		f.reason = e.Reason
 	}
 }

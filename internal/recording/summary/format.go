@@ -19,7 +19,8 @@ func metric(v float64) string {
 		if math.Abs(v) < 999.5 {
 			break
 		}
-		v, prefix = v/1000, p
+		v /= 1000
+		prefix = p
 	}
 	if prefix == "" && v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)

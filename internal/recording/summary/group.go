@@ -16,7 +16,9 @@ func (r *Report) Rates(key func(*Flow) string) (names []string, mbps []float64) 
 		at, ok := place[name]
 		if !ok {
 			at = len(names)
-			place[name], names, mbps = at, append(names, name), append(mbps, 0)
+			place[name] = at
+			names = append(names, name)
+			mbps = append(mbps, 0)
 		}
 		for _, bytes := range []*int64{flow.AckedBytes, flow.ReceivedBytes} {
 			if bytes != nil {

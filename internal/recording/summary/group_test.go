@@ -10,9 +10,9 @@ import (
 
 // Each connection counts once, by the end that sent more; both directions of it count.
 func TestRatesOfWhoever(t *testing.T) {
-	a, b, c := netip.MustParseAddrPort(
-		"192.0.2.1:1000",
-	), netip.MustParseAddrPort("192.0.2.9:80"), netip.MustParseAddrPort("192.0.2.2:1000")
+	a := netip.MustParseAddrPort("192.0.2.1:1000")
+	b := netip.MustParseAddrPort("192.0.2.9:80")
+	c := netip.MustParseAddrPort("192.0.2.2:1000")
 	bytes := func(n int64) *int64 { return &n }
 	report := Report{Flows: []Flow{
 		{

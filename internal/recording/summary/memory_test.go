@@ -22,7 +22,8 @@ func TestManyFlowsTakeLittleMemory(t *testing.T) {
 	b := tcp.NewBatch(1 << 13)
 	var row tcp.Sample
 	for i := range rows {
-		row.Flow, row.TimeNs = tcp.FlowID(i%flows+1), int64(i)
+		row.Flow = tcp.FlowID(i%flows + 1)
+		row.TimeNs = int64(i)
 		for f := range row.Values {
 			row.Values[f] = int64(i) << (i / flows % 40)
 		}

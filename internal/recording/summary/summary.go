@@ -32,7 +32,8 @@ const maxDense = 1 << 20
 // New returns an empty summary.
 func New(o Options) *Summary {
 	s := &Summary{sparse: map[tcp.FlowID]*flow{}}
-	s.up, s.down = stats.NewPeakRate(totalRateBins), stats.NewPeakRate(totalRateBins)
+	s.up = stats.NewPeakRate(totalRateBins)
+	s.down = stats.NewPeakRate(totalRateBins)
 	for _, k := range o.Unseen {
 		s.unseen[k] = true
 	}
@@ -85,7 +86,8 @@ func (s *Summary) Samples(b *tcp.Batch) error {
 	c := columnsOf(b)
 	for i, id := range b.Flow {
 		if f == nil || id != last {
-			f, last = s.flow(id), id
+			f = s.flow(id)
+			last = id
 		}
 		c.read(i, &row)
 		up, down, since := f.sample(&row)
@@ -154,9 +156,17 @@ func (c *columns) read(i int, r *row) {
 	if c.segment[i] > 0 && r.received != tcp.Absent && c.seq[i] == r.received {
 		r.received += c.segment[i]
 	}
-	r.cwnd, r.inFlight, r.caState = c.cwnd[i], c.inFlight[i], c.caState[i]
-	r.srtt, r.rtt, r.minRtt = c.srtt[i], c.rtt[i], c.minRtt[i]
-	r.delivered, r.lost = c.delivered[i], c.lost[i]
-	r.retransmits, r.retransmittedBytes = c.retransmits[i], c.retransmittedBytes[i]
-	r.busy, r.rwndLimited, r.sndbufLimited = c.busy[i], c.rwndLimited[i], c.sndbufLimited[i]
+	r.cwnd = c.cwnd[i]
+	r.inFlight = c.inFlight[i]
+	r.caState = c.caState[i]
+	r.srtt = c.srtt[i]
+	r.rtt = c.rtt[i]
+	r.minRtt = c.minRtt[i]
+	r.delivered = c.delivered[i]
+	r.lost = c.lost[i]
+	r.retransmits = c.retransmits[i]
+	r.retransmittedBytes = c.retransmittedBytes[i]
+	r.busy = c.busy[i]
+	r.rwndLimited = c.rwndLimited[i]
+	r.sndbufLimited = c.sndbufLimited[i]
 }

@@ -106,7 +106,9 @@ func TestInheritedFlowCountsFromFirstSight(t *testing.T) {
 			active       float64
 		}{1_010_000, 40, 6}
 		if inherited {
-			want.bytes, want.again, want.active = 10_000, 10, 1
+			want.bytes = 10_000
+			want.again = 10
+			want.active = 1
 		}
 		is(t, "acked bytes", f.AckedBytes, want.bytes)
 		is(t, "retransmitted", f.Retransmissions.Packets, want.again)
@@ -254,7 +256,8 @@ func TestEventsAreCounted(t *testing.T) {
 		{Kind: tcp.EventCCChange, Text: "cubic"},
 		{Kind: tcp.EventKind(250), Code: tcp.ErrorCode(99)}, // of a later version
 	} {
-		e.Flow, e.TimeNs = 1, t0+2*sec
+		e.Flow = 1
+		e.TimeNs = t0 + 2*sec
 		s.event(e)
 	}
 	for _, g := range []*Figures{&s.only().Figures, func() *Figures { r := s.Report(); return &r.Totals.Figures }()} {
@@ -276,11 +279,21 @@ func TestEventsAreCounted(t *testing.T) {
 
 func TestOwnerFoundLater(t *testing.T) {
 	s := newScene(t, Options{})
-	s.open(1, func(f *tcp.Flow) { f.PID, f.Comm = 0, "" })
+	s.open(1, func(f *tcp.Flow) {
+		f.PID = 0
+		f.Comm = ""
+	})
 	s.sample(1, t0+sec, values{tcp.AckedBytes: 500})
-	s.open(1, func(f *tcp.Flow) { f.PID, f.Comm, f.CgroupPath = 7, "curl", "/user" })
+	s.open(1, func(f *tcp.Flow) {
+		f.PID = 7
+		f.Comm = "curl"
+		f.CgroupPath = "/user"
+	})
 	s.sample(1, t0+2*sec, values{tcp.AckedBytes: 900})
-	s.open(1, func(f *tcp.Flow) { f.PID, f.Comm = 0, "" }) // the process has gone
+	s.open(1, func(f *tcp.Flow) { // the process has gone
+		f.PID = 0
+		f.Comm = ""
+	})
 	f := s.only()
 	if f.PID != 7 || f.Comm != "curl" || f.CgroupPath != "/user" {
 		t.Errorf("owned by %d %q in %q, want 7 curl in /user", f.PID, f.Comm, f.CgroupPath)

@@ -60,7 +60,8 @@ type header struct {
 
 // covers extends the header's times.
 func (h *header) covers(firstNs, lastNs int64) {
-	h.firstNs, h.lastNs = min(h.firstNs, firstNs), max(h.lastNs, lastNs)
+	h.firstNs = min(h.firstNs, firstNs)
+	h.lastNs = max(h.lastNs, lastNs)
 }
 
 // newHeader starts a header of a block without samples or events.
@@ -78,10 +79,14 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 // put writes the header to the start of block. The rest of block is the payload.
 func (h *header) put(block []byte) {
 	payload := block[headerLen:]
-	h.payloadLen, h.payloadSum = uint32(len(payload)), checksum(payload)
+	h.payloadSum = checksum(payload)
+	h.payloadLen = uint32(len(payload))
 	le := binary.LittleEndian
 	copy(block, marker)
-	block[8], block[9], block[10], block[11] = byte(h.kind), h.major, h.minor, 0
+	block[8] = byte(h.kind)
+	block[9] = h.major
+	block[10] = h.minor
+	block[11] = 0
 	le.PutUint32(block[12:], h.sequence)
 	le.PutUint32(block[16:], h.payloadLen)
 	le.PutUint32(block[20:], h.count)

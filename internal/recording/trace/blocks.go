@@ -44,7 +44,8 @@ func (b *blocks) at(offset int64, n int) ([]byte, error) {
 		}
 		b.buf = b.buf[:want]
 		got, err := b.file.ReadAt(b.buf, offset)
-		b.buf, b.bufStart = b.buf[:got], offset
+		b.buf = b.buf[:got]
+		b.bufStart = offset
 		if got < n {
 			if err == io.EOF { // the file has become shorter
 				b.size = offset + int64(got)

@@ -131,7 +131,8 @@ func (e *columnEncoder) pack(v []int64, order []uint16) (first int64) {
 	}
 	var presence presenceList
 	if first == tcp.Absent {
-		first, presence.mixed = 0, true
+		first = 0
+		presence.mixed = true
 	}
 	last, steady := first, true
 	var residuals [groupRows]uint64
@@ -216,9 +217,18 @@ func differences(
 	if end-start == groupRows {
 		o := (*[groupRows]uint16)(order[start:])
 		for i := 0; i < groupRows; i += 4 {
-			a, b, c, d := unchecked(v, o[i]), unchecked(v, o[i+1]), unchecked(v, o[i+2]), unchecked(v, o[i+3])
-			p, q, r, s := zigzag(a-last), zigzag(b-a), zigzag(c-b), zigzag(d-c)
-			residuals[i], residuals[i+1], residuals[i+2], residuals[i+3] = p, q, r, s
+			a := unchecked(v, o[i])
+			b := unchecked(v, o[i+1])
+			c := unchecked(v, o[i+2])
+			d := unchecked(v, o[i+3])
+			p := zigzag(a - last)
+			q := zigzag(b - a)
+			r := zigzag(c - b)
+			s := zigzag(d - c)
+			residuals[i] = p
+			residuals[i+1] = q
+			residuals[i+2] = r
+			residuals[i+3] = s
 			seen |= p | q | r | s
 			last = d
 		}
@@ -255,7 +265,8 @@ func (e *columnEncoder) presentDifferences(
 		x := v[row]
 		if absent := x == tcp.Absent; absent != p.absent {
 			e.presence = binary.AppendUvarint(e.presence, uint64(i-p.start))
-			p.absent, p.start = absent, i
+			p.absent = absent
+			p.start = i
 		}
 		if p.absent {
 			x = last

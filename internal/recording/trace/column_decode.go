@@ -22,7 +22,8 @@ type codedColumn struct {
 // beyond byID, and forgets the block before.
 func (d *columnDecoder) parseColumns(head, body []byte) error {
 	for _, id := range d.present {
-		d.byID[id], d.decoded[id] = codedColumn{}, nil
+		d.byID[id] = codedColumn{}
+		d.decoded[id] = nil
 	}
 	d.present = d.present[:0]
 	c := cursor{b: head}
@@ -46,7 +47,8 @@ func (d *columnDecoder) parseColumns(head, body []byte) error {
 		case col.flags&flagPacked != 0:
 			n := c.number(uint64(len(body)))
 			if n <= uint64(len(body)) {
-				col.groups, body = body[:n], body[n:]
+				col.groups = body[:n]
+				body = body[n:]
 			}
 		}
 		if c.bad {

@@ -81,7 +81,9 @@ func parseEvents(b []byte, yield func(*tcp.Event) error) error {
 		r := cursor{b: c.bytes()}
 		var e tcp.Event
 		timeNs += r.signed()
-		e.TimeNs, e.Flow, e.Kind = timeNs, tcp.FlowID(r.number(1<<32-1)), tcp.EventKind(r.byte())
+		e.TimeNs = timeNs
+		e.Flow = tcp.FlowID(r.number(1<<32 - 1))
+		e.Kind = tcp.EventKind(r.byte())
 		parts := r.unsigned()
 		get := func(part, limit uint64) uint64 {
 			if parts&part == 0 {
@@ -132,7 +134,8 @@ type cursor struct {
 func (c *cursor) unsigned() uint64 {
 	n, used := binary.Uvarint(c.b)
 	if used <= 0 {
-		c.bad, c.b = true, nil
+		c.bad = true
+		c.b = nil
 		return 0
 	}
 	c.b = c.b[used:]
@@ -143,7 +146,8 @@ func (c *cursor) unsigned() uint64 {
 func (c *cursor) number(limit uint64) uint64 {
 	n := c.unsigned()
 	if n > limit {
-		c.bad, c.b = true, nil
+		c.bad = true
+		c.b = nil
 		return 0
 	}
 	return n
@@ -165,7 +169,8 @@ func (c *cursor) byte() byte {
 func (c *cursor) bytes() []byte {
 	n := c.number(uint64(len(c.b)))
 	if n > uint64(len(c.b)) {
-		c.bad, c.b = true, nil
+		c.bad = true
+		c.b = nil
 		return nil
 	}
 	x := c.b[:n]

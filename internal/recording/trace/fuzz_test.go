@@ -52,7 +52,10 @@ func FuzzReader(f *testing.F) {
 			at := len(block)
 			block = append(append(block, make([]byte, headerLen)...), data...)
 			h := newHeader(kind)
-			h.firstNs, h.lastNs, h.lowest, h.highest = -1<<63, 1<<63-1, 0, 1<<32-1
+			h.firstNs = -1 << 63
+			h.lastNs = 1<<63 - 1
+			h.lowest = 0
+			h.highest = 1<<32 - 1
 			h.count = 100
 			if len(data) > 0 {
 				h.count = uint32(data[len(data)-1]) * 20

@@ -17,7 +17,11 @@ import (
 func madeBlock(kind blockKind, count int, payload []byte) []byte {
 	b := append(make([]byte, headerLen), payload...)
 	h := newHeader(kind)
-	h.count, h.firstNs, h.lastNs, h.lowest, h.highest = uint32(count), 0, 1<<62, 0, 1<<32-1
+	h.count = uint32(count)
+	h.firstNs = 0
+	h.lastNs = 1 << 62
+	h.lowest = 0
+	h.highest = 1<<32 - 1
 	h.put(b)
 	return b
 }

@@ -86,7 +86,9 @@ func readClocks() (monotonicNs, wallNs, uncertaintyNs int64) {
 		wall := time.Now().UnixNano()
 		after := clock.Now()
 		if half := (after-before)/2 + 1; try == 0 || half < uncertaintyNs {
-			monotonicNs, wallNs, uncertaintyNs = before+(after-before)/2, wall, half
+			monotonicNs = before + (after-before)/2
+			wallNs = wall
+			uncertaintyNs = half
 		}
 	}
 	return monotonicNs, wallNs, uncertaintyNs

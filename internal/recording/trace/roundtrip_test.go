@@ -167,12 +167,19 @@ func everyEvent() []tcp.Event {
 func TestEverythingComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.atr")
 	m := HostMetadata()
-	m.Tool, m.Label, m.Command, m.Source, m.SourceDetail = "0.1", "first floor", []string{
+	m.Tool = "0.1"
+	m.Label = "first floor"
+	m.Command = []string{
 		"iperf3", "-c", "ap",
-	}, "bpf", "tp_btf"
-	m.Filter, m.Density, m.IntervalNs, m.HZ = filter.Filter{
+	}
+	m.Source = "bpf"
+	m.SourceDetail = "tp_btf"
+	m.Filter = filter.Filter{
 		Ports: []uint16{443}, Comms: []string{"curl"},
-	}, "every", 1e8, 250
+	}
+	m.Density = "every"
+	m.IntervalNs = 1e8
+	m.HZ = 250
 	w, err := Create(path, m, Options{})
 	must(t, err)
 	var want kept

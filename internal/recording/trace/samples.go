@@ -47,7 +47,8 @@ type rows struct {
 
 // encode fills head and body.
 func (e *samplesEncoder) encode(r rows) {
-	e.head, e.body = e.head[:0], e.body[:0]
+	e.head = e.head[:0]
+	e.body = e.body[:0]
 	flow := r.batch.Flow[r.from:r.to]
 	e.order = nil
 	if !slices.IsSorted(flow) {
@@ -101,7 +102,8 @@ func (e *samplesEncoder) following(f int, v, ahead []int64) {
 	if e.order != nil {
 		e.ahead = gather(e.ahead, ahead, e.order)
 		e.difference = gather(e.difference, v, e.order)
-		ahead, v = e.ahead, e.difference
+		ahead = e.ahead
+		v = e.difference
 	}
 	if !worthReference(v, ahead, ref.lag) {
 		e.varying(id, v, nil, reference{})
@@ -127,7 +129,8 @@ func subtract(difference, v, ahead []int64, lag int) {
 		return
 	}
 	ahead = ahead[:len(v)-lag]
-	difference, v = difference[lag:], v[lag:]
+	difference = difference[lag:]
+	v = v[lag:]
 	for i, a := range ahead {
 		difference[i] = v[i] - a
 	}
@@ -179,5 +182,7 @@ func (e *samplesEncoder) sortByFlow(flow []tcp.FlowID) {
 		}
 		order, swap = swap, order
 	}
-	e.order, e.keep, e.swap = order, order, swap
+	e.keep = order
+	e.order = order
+	e.swap = swap
 }

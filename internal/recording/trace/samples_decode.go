@@ -92,7 +92,8 @@ func newSamplesDecoder(columns []column) (*samplesDecoder, error) {
 	if d.timeID < 0 || d.flowID < 0 {
 		return nil, fmt.Errorf("%w: no columns %s and %s", errMetadata, timeName, flowName)
 	}
-	d.byID, d.decoded = make([]codedColumn, highest+1), make([][]int64, highest+1)
+	d.byID = make([]codedColumn, highest+1)
+	d.decoded = make([][]int64, highest+1)
 	return d, nil
 }
 
@@ -108,7 +109,8 @@ func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 		return nil, errSamples
 	}
 	var err error
-	if d.head, err = decompress(d.head, payload[:headLen], maxDecoded); err != nil {
+	d.head, err = decompress(d.head, payload[:headLen], maxDecoded)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSamples, err)
 	}
 	if err := d.parseColumns(d.head, payload[headLen:]); err != nil {
@@ -133,7 +135,8 @@ func (d *samplesDecoder) decode(payload []byte, n int) (*tcp.Batch, error) {
 // timeAndFlow decodes the columns that identify a row.
 func (d *samplesDecoder) timeAndFlow(n int) error {
 	b := &d.batch
-	b.TimeNs, d.flow = resized(b.TimeNs, n), resized(d.flow, n)
+	b.TimeNs = resized(b.TimeNs, n)
+	d.flow = resized(d.flow, n)
 	if err := d.columnDecoder.decode(d.timeID, b.TimeNs); err != nil {
 		return err
 	}
@@ -160,11 +163,13 @@ func (d *samplesDecoder) selectRows() {
 	for i, ns := range b.TimeNs {
 		if d.selection.hasTime(ns) && d.selection.hasFlow(b.Flow[i]) {
 			n := len(d.rows)
-			b.TimeNs[n], b.Flow[n] = ns, b.Flow[i]
+			b.TimeNs[n] = ns
+			b.Flow[n] = b.Flow[i]
 			d.rows = append(d.rows, int32(i))
 		}
 	}
-	b.TimeNs, b.Flow = b.TimeNs[:len(d.rows)], b.Flow[:len(d.rows)]
+	b.TimeNs = b.TimeNs[:len(d.rows)]
+	b.Flow = b.Flow[:len(d.rows)]
 }
 
 // field decodes a field of the block's n rows into the batch.

@@ -136,7 +136,8 @@ func (s *scanning) block(h *header, payload []byte) (err error) {
 	case blockSamples:
 		return s.deliverSamples(h, payload)
 	case blockFlows, blockEvents, blockLoss:
-		if s.text, err = decompress(s.text, payload, maxDecoded); err != nil {
+		s.text, err = decompress(s.text, payload, maxDecoded)
+		if err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,8 @@ func TestComputedFieldsBringWhatTheyAreMadeFrom(t *testing.T) {
 	b := tcp.NewBatch(500)
 	b.Resize(500)
 	for i := range b.TimeNs {
-		b.TimeNs[i], b.Flow[i] = int64(i), 1
+		b.TimeNs[i] = int64(i)
+		b.Flow[i] = 1
 		for f := range b.Cols {
 			b.Cols[f][i] = rng.Int64N(5)
 		}

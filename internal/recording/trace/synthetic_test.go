@@ -48,7 +48,10 @@ func (s *sender) next(row *tcp.Sample) {
 		s.cwnd += float64(segments) / s.cwnd * 2
 	}
 	if s.cwnd > 100 || r.IntN(20000) == 0 {
-		s.wmax, s.ssthresh, s.cwnd, s.epochNs = s.cwnd, s.cwnd*0.7, s.cwnd*0.7, s.ackNs
+		s.wmax = s.cwnd
+		s.ssthresh = s.cwnd * 0.7
+		s.cwnd *= 0.7
+		s.epochNs = s.ackNs
 		s.retransmits += 1 + r.Int64N(4)
 	}
 	rtt := 8000 + 40*s.cwnd + r.NormFloat64()*300
@@ -63,28 +66,42 @@ func (s *sender) next(row *tcp.Sample) {
 	s.sent = acked + inFlight*mss
 
 	v := &row.Values
-	row.TimeNs, row.Flow = s.ackNs, s.id
+	row.TimeNs = s.ackNs
+	row.Flow = s.id
 	for f := range v {
 		v[f] = 0
 	}
-	v[tcp.AckBytes], v[tcp.AckedBytes] = acked, s.acked
-	v[tcp.SentBytes], v[tcp.WrittenBytes] = s.sent, s.written
-	v[tcp.PeerWindowBytes], v[tcp.SendWindowBytes] = 3<<20, 3<<20
-	v[tcp.TCPFlags], v[tcp.StateField], v[tcp.MSSBytes], v[tcp.ReorderingPackets] = 16, 1, mss, 3
-	v[tcp.CwndPackets], v[tcp.InFlightPackets] = cwnd, inFlight
+	v[tcp.AckBytes] = acked
+	v[tcp.AckedBytes] = s.acked
+	v[tcp.SentBytes] = s.sent
+	v[tcp.WrittenBytes] = s.written
+	v[tcp.PeerWindowBytes] = 3 << 20
+	v[tcp.SendWindowBytes] = 3 << 20
+	v[tcp.TCPFlags] = 16
+	v[tcp.StateField] = 1
+	v[tcp.MSSBytes] = mss
+	v[tcp.ReorderingPackets] = 3
+	v[tcp.CwndPackets] = cwnd
+	v[tcp.InFlightPackets] = inFlight
 	v[tcp.SsthreshPackets] = tcp.Absent
 	if s.ssthresh > 0 {
 		v[tcp.SsthreshPackets] = int64(s.ssthresh)
 	}
 	v[tcp.CwndLimited] = int64(r.IntN(10) / 9)
-	v[tcp.SrttUs], v[tcp.RttvarUs], v[tcp.RttUs], v[tcp.MinRttUs] = int64(s.srtt), int64(s.rttvar), int64(rtt), 7800
+	v[tcp.SrttUs] = int64(s.srtt)
+	v[tcp.RttvarUs] = int64(s.rttvar)
+	v[tcp.RttUs] = int64(rtt)
+	v[tcp.MinRttUs] = 7800
 	v[tcp.RTOUs] = 204_000 + int64(s.srtt)/4000*4000
-	v[tcp.ReceiveWindowBytes], v[tcp.ReceiveBufferBytes], v[tcp.SendBufferBytes] = 64256, 131072, 2626560
+	v[tcp.ReceiveWindowBytes] = 64256
+	v[tcp.ReceiveBufferBytes] = 131072
+	v[tcp.SendBufferBytes] = 2626560
 	v[tcp.SendMemoryBytes] = (s.written - s.acked) / mss * 2304
 	v[tcp.DeviceQueueBytes] = r.Int64N(4) * 2304
 	v[tcp.ForwardMemoryBytes] = r.Int64N(4096)
 	v[tcp.DeliveredPackets] = s.delivered
-	v[tcp.RetransmitsPackets], v[tcp.LostPackets] = s.retransmits, s.retransmits
+	v[tcp.RetransmitsPackets] = s.retransmits
+	v[tcp.LostPackets] = s.retransmits
 	v[tcp.RetransmittedBytes] = s.retransmits * mss
 	v[tcp.DeliveryRateBps] = int64(float64(cwnd*mss*8) / rtt * 1e6)
 	v[tcp.PacingRateBps] = int64(1.2 * float64(cwnd*mss*8) / s.srtt * 1e6)
@@ -93,14 +110,20 @@ func (s *sender) next(row *tcp.Sample) {
 		v[f] = tcp.Absent
 	}
 	if s.bbr {
-		v[tcp.BBRMode], v[tcp.BBRPacingGainPct], v[tcp.BBRCwndGainPct], v[tcp.BBRFullBandwidth] = 2, 100, 200, 1
-		v[tcp.BBRBandwidthBps], v[tcp.BBRMinRttUs] = 100e6+s.delivered/1000, 7800
+		v[tcp.BBRMode] = 2
+		v[tcp.BBRPacingGainPct] = 100
+		v[tcp.BBRCwndGainPct] = 200
+		v[tcp.BBRFullBandwidth] = 1
+		v[tcp.BBRBandwidthBps] = 100e6 + s.delivered/1000
+		v[tcp.BBRMinRttUs] = 7800
 	} else {
-		v[tcp.CubicKMs], v[tcp.CubicWmaxPackets], v[tcp.CubicOriginPackets] = int64(
-			k*1000,
-		), int64(s.wmax), int64(s.wmax)
-		v[tcp.CubicEpochNs], v[tcp.CubicTargetPackets] = s.epochNs/4e6*4e6, int64(target)
-		v[tcp.CubicRenoPackets], v[tcp.CubicDelayMinUs] = cwnd, 7800
+		v[tcp.CubicKMs] = int64(k * 1000)
+		v[tcp.CubicWmaxPackets] = int64(s.wmax)
+		v[tcp.CubicOriginPackets] = int64(s.wmax)
+		v[tcp.CubicEpochNs] = s.epochNs / 4e6 * 4e6
+		v[tcp.CubicTargetPackets] = int64(target)
+		v[tcp.CubicRenoPackets] = cwnd
+		v[tcp.CubicDelayMinUs] = 7800
 		v[tcp.CubicCnt] = max(2, int64(s.cwnd/max(0.1, target-s.cwnd)))
 	}
 	s.acked = acked

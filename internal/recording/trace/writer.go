@@ -87,7 +87,8 @@ func Create(path string, m Metadata, o Options) (*Writer, error) {
 
 func newWriter(path string, f blockFile) *Writer {
 	w := &Writer{path: path, file: f, pending: tcp.NewBatch(0), first: math.MaxInt64, last: math.MinInt64}
-	w.flows.header, w.events.header = newHeader(blockFlows), newHeader(blockEvents)
+	w.flows.header = newHeader(blockFlows)
+	w.events.header = newHeader(blockEvents)
 	w.oldestNs = math.MaxInt64
 	return w
 }
@@ -177,7 +178,8 @@ func (w *Writer) Event(e *tcp.Event) error {
 	w.events.payload, w.record = appendEvent(w.events.payload, e, w.lastEventNs, w.record)
 	w.lastEventNs = e.TimeNs
 	w.events.covers(e.TimeNs, e.TimeNs)
-	w.events.lowest, w.events.highest = min(w.events.lowest, uint32(e.Flow)), max(w.events.highest, uint32(e.Flow))
+	w.events.lowest = min(w.events.lowest, uint32(e.Flow))
+	w.events.highest = max(w.events.highest, uint32(e.Flow))
 	w.events.count++
 	w.stats.Events++
 	w.oldestNs = min(w.oldestNs, e.TimeNs)
@@ -284,10 +286,12 @@ func (w *Writer) writeSamples(r rows) error {
 	h := newHeader(blockSamples)
 	h.count = uint32(r.to - r.from)
 	for _, ns := range r.batch.TimeNs[r.from:r.to] {
-		h.firstNs, h.lastNs = min(h.firstNs, ns), max(h.lastNs, ns)
+		h.firstNs = min(h.firstNs, ns)
+		h.lastNs = max(h.lastNs, ns)
 	}
 	for _, f := range r.batch.Flow[r.from:r.to] {
-		h.lowest, h.highest = min(h.lowest, uint32(f)), max(h.highest, uint32(f))
+		h.lowest = min(h.lowest, uint32(f))
+		h.highest = max(h.highest, uint32(f))
 	}
 	w.cover(&h)
 	w.encoder.encode(r)
@@ -323,7 +327,8 @@ func (w *Writer) writeEnd() {
 		Lost: w.lost,
 	}
 	if w.first <= w.last {
-		t.FirstNs, t.LastNs = w.first, w.last
+		t.FirstNs = w.first
+		t.LastNs = w.last
 	}
 	text, err := json.Marshal(&t)
 	if err != nil {
@@ -334,7 +339,8 @@ func (w *Writer) writeEnd() {
 }
 
 func (w *Writer) cover(h *header) {
-	w.first, w.last = min(w.first, h.firstNs), max(w.last, h.lastNs)
+	w.first = min(w.first, h.firstNs)
+	w.last = max(w.last, h.lastNs)
 }
 
 // write compresses the payload and writes it as a block.

@@ -161,7 +161,8 @@ func TestSmallBatchesAreGathered(t *testing.T) {
 			b := tcp.NewBatch(n)
 			b.Resize(n)
 			for j := range b.TimeNs {
-				b.TimeNs[j], b.Flow[j] = 1e12+int64(i)*c.everyNs, 1
+				b.TimeNs[j] = 1e12 + int64(i)*c.everyNs
+				b.Flow[j] = 1
 			}
 			must(t, w.Samples(b))
 		}

@@ -63,7 +63,8 @@ func TestAllocationsKnownInAdvance(t *testing.T) {
 		return all
 	}
 	demanding := designed()
-	demanding[1].Demand, demanding[2].Demand = 25, 0
+	demanding[1].Demand = 25
+	demanding[2].Demand = 0
 	weighted := unlimited(100, 100)
 	weighted[0].Weight = 3
 	small := designed()
@@ -214,7 +215,10 @@ func TestWhatIsNoProblem(t *testing.T) {
 			with(func(t *Terminal) { t.Demand = math.NaN() }),
 			"tablet1: found a demand of NaN",
 		},
-		{"without a name", 1, Limits{Wire: 1}, with(func(t *Terminal) { t.Name, t.Max = "", 0 }), "terminal 3"},
+		{"without a name", 1, Limits{Wire: 1}, with(func(t *Terminal) {
+			t.Name = ""
+			t.Max = 0
+		}), "terminal 3"},
 	} {
 		if _, err := Solve(c.alpha, c.limits, c.terminals); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want it to say %q", c.name, err, c.says)

@@ -16,11 +16,15 @@ func goldenSection(from, to float64, f func(float64) float64) float64 {
 	fa, fb := f(a), f(b)
 	for range 60 {
 		if fa < fb {
-			from, a, fa = a, b, fb
+			from = a
+			a = b
+			fa = fb
 			b = from + ratio*(to-from)
 			fb = f(b)
 		} else {
-			to, b, fb = b, a, fa
+			to = b
+			b = a
+			fb = fa
 			a = to - ratio*(to-from)
 			fa = f(a)
 		}
@@ -102,7 +106,8 @@ func TestTotalFirstIsTheLinearProgramsOptimum(t *testing.T) {
 			for i := range r {
 				r[i] = of(i)
 			}
-			rows, limits = append(rows, r), append(limits, limit)
+			rows = append(rows, r)
+			limits = append(limits, limit)
 		}
 		row(p.limits.Airtime, func(i int) float64 { return unit / p.terminals[i].Max })
 		row(p.limits.Wire/unit, func(int) float64 { return 1 })

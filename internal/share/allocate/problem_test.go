@@ -24,7 +24,9 @@ func drawn(seed uint64) problem {
 	}
 	alphas := []float64{0, 0.1, 0.5, 1, 1, 1, 2, 5, 50, FairnessFirst}
 	p := problem{alpha: alphas[rng.IntN(len(alphas))], terminals: make([]Terminal, n)}
-	demands, weights, alike := rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(4) == 0
+	demands := rng.IntN(2) == 0
+	weights := rng.IntN(2) == 0
+	alike := rng.IntN(4) == 0
 	harmonic, most := 0.0, 0.0
 	for i := range p.terminals {
 		t := Terminal{Max: math.Pow(10, 3*rng.Float64()), Demand: Unlimited}

@@ -9,7 +9,9 @@ import (
 
 func TestLimitsHoldAndNobodyCanHaveMoreForNothing(t *testing.T) {
 	problems(t, func(t *testing.T, _ uint64, p problem, r Result) {
-		air, total, met := 0.0, 0.0, true
+		air := 0.0
+		total := 0.0
+		met := true
 		for i, x := range r.Shares {
 			if !(x >= 0) || x > p.terminals[i].Demand {
 				t.Errorf("terminal %d has %g of a demand of %g", i, x, p.terminals[i].Demand)
@@ -142,7 +144,8 @@ func TestDemandsAreTakenOffTheLimits(t *testing.T) {
 			}
 			free := p.terminals[i]
 			free.Demand = Unlimited
-			others, want = append(others, free), append(want, x)
+			others = append(others, free)
+			want = append(want, x)
 		}
 		// Without a demand, an optimum of the total that is not the only one may be another.
 		if len(others) == 0 || p.alpha == 0 || rest.Airtime < 1e-3*p.limits.Airtime || rest.Wire < 1e-3*p.limits.Wire {

@@ -49,18 +49,24 @@ func (s *Solver) take(alpha float64, terminals []Terminal) {
 		for _, c := range []*[]float64{
 			&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another,
 		} {
-			*c, columns = columns[:n:n], columns[n:]
+			*c = columns[:n:n]
+			columns = columns[n:]
 		}
-		s.all, s.order = make([]int, n), make([]int, n)
+		s.all = make([]int, n)
+		s.order = make([]int, n)
 	}
 	for _, c := range []*[]float64{
 		&s.inverse, &s.weight, &s.demand, &s.share, &s.cost, &s.factor, &s.exponent, &s.another,
 	} {
 		*c = (*c)[:n]
 	}
-	s.alpha, s.all, s.order = alpha, s.all[:n], s.order[:n]
+	s.alpha = alpha
+	s.all = s.all[:n]
+	s.order = s.order[:n]
 	for i, t := range terminals {
-		s.inverse[i], s.weight[i], s.demand[i] = 1/t.Max, t.Weight, t.Demand
+		s.inverse[i] = 1 / t.Max
+		s.weight[i] = t.Weight
+		s.demand[i] = t.Demand
 		if t.Weight == 0 {
 			s.weight[i] = 1
 		}
@@ -127,7 +133,8 @@ func (s *Solver) balance(l Limits) prices {
 		if d := (odds - before) / (at - was); d < 0 && !math.IsInf(d, -1) {
 			slope = d
 		}
-		was, before = at, odds
+		was = at
+		before = odds
 		at -= odds / slope
 		if mid := from + (to-from)/2; !(at > from && at < to) || to-from > wide/2 && math.Abs(at-was) > wide/4 {
 			at = mid
@@ -158,7 +165,8 @@ func (s *Solver) ratios() (low, high float64) {
 	const lost = 1.0 / (1 << 54)
 	least, most := math.Inf(1), 0.0
 	for _, v := range s.inverse {
-		least, most = min(least, v), max(most, v)
+		least = min(least, v)
+		most = max(most, v)
 	}
 	return least * lost, most / lost
 }

@@ -97,9 +97,11 @@ func (s *Solver) narrow(r *span, at float64, l Limits) bool {
 	}
 	s.greedy(prices{1, at}, l, together)
 	if s.wireExcess(l) > 0 {
-		r.low, r.atLow = at, s.last
+		r.low = at
+		r.atLow = s.last
 	} else {
-		r.high, r.atHigh = at, s.last
+		r.high = at
+		r.atHigh = s.last
 	}
 	return true
 }
@@ -119,7 +121,8 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 	s.setCosts(p)
 	value := s.exponent
 	for i := range s.order {
-		s.order[i], s.factor[i] = i, 1
+		s.order[i] = i
+		s.factor[i] = 1
 		value[i] = s.weight[i] / s.cost[i]
 	}
 	budget := p.budget(l)
@@ -152,7 +155,9 @@ func (s *Solver) greedy(p prices, l Limits, t ties) prices {
 // the same value. It returns the numbers of both.
 func (s *Solver) partition(who []int) (more, same int) {
 	value := s.exponent
-	a, b, c := value[who[0]], value[who[len(who)/2]], value[who[len(who)-1]]
+	a := value[who[0]]
+	b := value[who[len(who)/2]]
+	c := value[who[len(who)-1]]
 	pivot := max(min(a, b), min(max(a, b), c))
 	less := len(who)
 	for at := 0; at < less; {

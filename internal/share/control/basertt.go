@@ -111,7 +111,8 @@ func (r *rttProbe) conclude(flows *flow.Set, own time.Duration) (longer bool) {
 
 func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 	if p.probeMin > 0 {
-		if longer = LongerPath(d.BaseRTT, p.probeMin); longer || p.probeMin < d.BaseRTT {
+		longer = LongerPath(d.BaseRTT, p.probeMin)
+		if longer || p.probeMin < d.BaseRTT {
 			d.BaseRTT = p.probeMin
 		}
 	}
@@ -120,14 +121,17 @@ func (p *path) conclude(d *flow.Direction, own time.Duration) (longer bool) {
 		slices.Sort(p.probeMeans)
 		switch median := p.probeMeans[(n-1)/2]; {
 		case median >= d.BaseRTT+max(d.BaseRTT/5+foreignQueue, own): // paths are not steady
-			p.foreignRTT, p.missed = median, false
+			p.foreignRTT = median
+			p.missed = false
 		case p.foreignRTT > 0 && !p.missed:
 			p.missed = true
 		default:
-			p.foreignRTT, p.missed = 0, false
+			p.foreignRTT = 0
+			p.missed = false
 		}
 	}
-	p.probeMin, p.probeMeans = 0, p.probeMeans[:0]
+	p.probeMin = 0
+	p.probeMeans = p.probeMeans[:0]
 	return longer
 }
 
@@ -185,8 +189,10 @@ func (r *rttProbe) pause(now time.Duration) time.Duration {
 // have.
 func (f *reportedForeign) update(now time.Duration, peers []message.Peer) {
 	delay := foreignDelay(peers)
-	if f.stands = delay > 0; f.stands || now-f.at >= 2*rttProbeMin {
-		f.delay, f.at = delay, now
+	f.stands = delay > 0
+	if f.stands || now-f.at >= 2*rttProbeMin {
+		f.delay = delay
+		f.at = now
 	}
 }
 

@@ -30,7 +30,8 @@ func TestALongerPathShowsWhileAllHoldBack(t *testing.T) {
 		const begin, step = time.Minute, 50 * time.Millisecond
 		f.Send.LeastRTT = 500 * time.Microsecond // of before
 		r.sample(begin+step, step, begin, 0, &flows)
-		f.Send.LeastRTT, f.Send.MeanRTT = c.drained, c.drained+2*time.Millisecond
+		f.Send.LeastRTT = c.drained
+		f.Send.MeanRTT = c.drained + 2*time.Millisecond
 		r.sample(begin+4*step, step, begin, 0, &flows)
 		if longer := r.conclude(&flows, 0); longer != c.longer || f.Send.BaseRTT != c.base {
 			t.Errorf("%s: longer %v, smallest round-trip time %s", c.what, longer, f.Send.BaseRTT)
@@ -48,7 +49,8 @@ func TestLatePacketsAreNoForeignQueue(t *testing.T) {
 	var flows flow.Set
 	flows.Add(f)
 	for i, ms := range []time.Duration{80, 45, 4, 5, 4} {
-		f.Send.LeastRTT, f.Send.MeanRTT = ms*time.Millisecond, ms*time.Millisecond
+		f.Send.LeastRTT = ms * time.Millisecond
+		f.Send.MeanRTT = ms * time.Millisecond
 		r.sample(time.Minute+time.Duration(200+50*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0, &flows)
 	}
 	if longer := r.conclude(&flows, 0); longer || r.foreignHere() {
@@ -70,7 +72,8 @@ func TestQueuesOfOthersShowWhileAllHoldBack(t *testing.T) {
 		return w.update(elapsed, 10*time.Millisecond, &f.Send, foreignRTT, missed, 1e4)
 	}
 	for i, ms := range []time.Duration{30, 50, 40} {
-		f.Send.LeastRTT, f.Send.MeanRTT = 4*time.Millisecond, ms*time.Millisecond
+		f.Send.LeastRTT = 4 * time.Millisecond
+		f.Send.MeanRTT = ms * time.Millisecond
 		r.sample(time.Minute+time.Duration(200+100*i)*time.Millisecond, 50*time.Millisecond, time.Minute, 0, &flows)
 	}
 	if longer := r.conclude(&flows, 0); longer || f.Send.BaseRTT != 2*time.Millisecond || !r.foreignHere() {
@@ -108,7 +111,8 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 	}}
 	c := New(Config{})
 	c.flows.Add(f)
-	c.elapsed, c.share = 100*time.Millisecond, usual
+	c.elapsed = 100 * time.Millisecond
+	c.share = usual
 	p := c.baseRTT.path(flow.Key{ID: 1})
 	window := func(share float64) float64 {
 		f.Send.ActiveUntil = time.Minute
@@ -119,7 +123,8 @@ func TestWindowsBesideOthersBeginWithWhatTheyWere(t *testing.T) {
 		t.Fatalf("a window of %.0f bytes with nobody else", got)
 	}
 	c.probe.active = probe.Active{Kind: message.RTTProbe}
-	p.foreignRTT, f.Send.Rate = foreign, inTurn
+	p.foreignRTT = foreign
+	f.Send.Rate = inTurn
 	for range 3 {
 		if got := window(before / 10); got != before {
 			t.Errorf("%.0f bytes after the probe that found foreign queues, want %.0f", got, float64(before))
@@ -180,7 +185,8 @@ func TestOneLookWithoutQueuesIsNotBelieved(t *testing.T) {
 		{3 * time.Millisecond, 50 * time.Millisecond, true},
 		{3 * time.Millisecond, 0, false},
 	} {
-		if look(step.rtt); p.foreignRTT != step.want || p.missed != step.doubted {
+		look(step.rtt)
+		if p.foreignRTT != step.want || p.missed != step.doubted {
 			t.Errorf("look %d: queues of %s, doubted %v", i+1, p.foreignRTT, p.missed)
 		}
 	}
@@ -201,7 +207,8 @@ func TestADoubtIsSettledSoon(t *testing.T) {
 			foreignRTT: 60 * time.Millisecond, probeMeans: []time.Duration{c.rtt},
 		}
 		core.probe.active = probe.Active{Kind: message.RTTProbe}
-		if core.measure(time.Minute, Inputs{}); core.baseRTT.interval.every != c.want {
+		core.measure(time.Minute, Inputs{})
+		if core.baseRTT.interval.every != c.want {
 			t.Errorf("RTTs of %s: next probe after %s, want %s", c.rtt, core.baseRTT.interval.every, c.want)
 		}
 	}
@@ -229,7 +236,8 @@ func TestWhoSeesOthersQueuesIsEnough(t *testing.T) {
 	} {
 		core := New(Config{Weight: 1})
 		r := &core.baseRTT
-		r.joinedAt, r.interval.every = begun, rttProbeMin
+		r.joinedAt = begun
+		r.interval.every = rttProbeMin
 		r.reported = reportedForeign{60 * time.Millisecond, begun + joinTime, true}
 		r.reported.update(c.now, peers(c.sees))
 		if got := r.pause(c.now); got != c.pause || r.reported.delay != c.delay {

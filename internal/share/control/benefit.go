@@ -51,9 +51,13 @@ func (b *benefit) wantsSecondRTTProbe(lastRTTProbe time.Duration) bool {
 
 // wantsReleaseProbe says whether a release probe is due.
 func (b *benefit) wantsReleaseProbe(now time.Duration) bool {
-	first, every, since := firstReleaseProbe, releaseProbeEvery, b.boundSince
+	first := firstReleaseProbe
+	every := releaseProbeEvery
+	since := b.boundSince
 	if b.foreignSince > 0 {
-		first, every, since = firstForeignProbe, foreignProbeEvery, max(since, b.foreignSince)
+		first = firstForeignProbe
+		every = foreignProbeEvery
+		since = max(since, b.foreignSince)
 		if b.judged.Unconfirmed() {
 			every = first
 		}
@@ -69,8 +73,10 @@ func (b *benefit) compare(now time.Duration, active probe.Active, since time.Dur
 		return ""
 	}
 	b.last = &e
-	if reason = b.judged.Judge(e, b.foreignSince > 0); reason != "" {
-		b.reason, b.reasonAt = reason, now
+	reason = b.judged.Judge(e, b.foreignSince > 0)
+	if reason != "" {
+		b.reason = reason
+		b.reasonAt = now
 	}
 	return reason
 }

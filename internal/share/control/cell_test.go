@@ -59,7 +59,8 @@ func newTestCell(wire float64, stations ...testStation) *testCell {
 	c := &testCell{wire: wire, random: rand.New(rand.NewPCG(1, 2))}
 	for i := range stations {
 		s := &stations[i]
-		s.window, s.control = 1000, NewController(Options{}) // as without control
+		s.window = 1000 // as without control
+		s.control = NewController(Options{})
 		c.stations = append(c.stations, s)
 	}
 	return c
@@ -110,7 +111,8 @@ func (c *testCell) access() bool {
 		bits := float64(frames * packetBits)
 		c.now += testOverhead + seconds(bits/s.phy)
 		c.wireFree = max(c.wireFree, c.now) + seconds(bits/c.wire)
-		s.backlog, s.flying = s.backlog-frames, s.flying+frames
+		s.backlog -= frames
+		s.flying += frames
 		s.acks = append(s.acks, testAck{c.wireFree + s.base, frames})
 		return true
 	}
@@ -122,7 +124,8 @@ func (c *testCell) acknowledge() (some bool) {
 	now := c.now
 	for _, s := range c.stations {
 		for len(s.acks) > 0 && s.acks[0].at <= now {
-			s.flying, s.acked = s.flying-s.acks[0].frames, s.acked+s.acks[0].frames
+			s.flying -= s.acks[0].frames
+			s.acked += s.acks[0].frames
 			s.acks = s.acks[1:]
 			if !some {
 				some = true

@@ -59,7 +59,8 @@ func (c *testCell) jainOfPresent(x []float64) float64 {
 	var rates []float64
 	for i, s := range c.stations {
 		if !s.away {
-			present.stations, rates = append(present.stations, s), append(rates, x[i])
+			present.stations = append(present.stations, s)
+			rates = append(rates, x[i])
 		}
 	}
 	return present.jain(rates)
@@ -70,7 +71,8 @@ func TestSharesFollowChangesWithoutOvershoot(t *testing.T) {
 	for seed := range uint64(8) {
 		c := newTestCell(1e9, fast(), fast(), slow(), slow())
 		c.random = rand.New(rand.NewPCG(1, seed))
-		c.stations[2].away, c.stations[3].away = true, true
+		c.stations[2].away = true
+		c.stations[3].away = true
 		cells = append(cells, c)
 	}
 	runAll(cells, 5*time.Second)
@@ -83,8 +85,14 @@ func TestSharesFollowChangesWithoutOvershoot(t *testing.T) {
 		{"another joins", 3, func(s *testStation) { s.away = false }},
 		{"a fast one leaves", 1, func(s *testStation) { s.away = true }},
 		{"it comes back", 1, func(s *testStation) { s.away = false }},
-		{"a fast one becomes slow", 0, func(s *testStation) { s.phy, s.aggregate = 65e6, 43 }},
-		{"it becomes fast again", 0, func(s *testStation) { s.phy, s.aggregate = 866e6, 64 }},
+		{"a fast one becomes slow", 0, func(s *testStation) {
+			s.phy = 65e6
+			s.aggregate = 43
+		}},
+		{"it becomes fast again", 0, func(s *testStation) {
+			s.phy = 866e6
+			s.aggregate = 64
+		}},
 		{"one path becomes longer", 0, func(s *testStation) { s.base = 30 * time.Millisecond }},
 		{"it becomes shorter again", 0, func(s *testStation) { s.base = 2 * time.Millisecond }},
 	} {
@@ -133,7 +141,8 @@ func TestALongerPathIsKnownBeforeOthersSaySo(t *testing.T) {
 	c := NewController(Options{})
 	all := greedy(20e6, 20e6)
 	for i := range all {
-		all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
+		all[i].MinRTT = 2 * time.Millisecond
+		all[i].RTT = 80 * time.Millisecond
 	}
 	now := time.Duration(0)
 	step := func() Decision {

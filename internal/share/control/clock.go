@@ -21,7 +21,8 @@ const beforeFirstStep = time.Hour
 
 func (c *coreClock) start(now time.Duration) {
 	if !c.started {
-		c.zero, c.started = now-beforeFirstStep, true
+		c.zero = now - beforeFirstStep
+		c.started = true
 	}
 }
 

@@ -183,19 +183,23 @@ func (t *comparison) addUnbound(step time.Duration, all []Terminal) {
 // of each terminal.
 func (t *comparison) conclude(now time.Duration) (e Benefit) {
 	e.At = now
-	e.With.RTT, e.Without.RTT = t.rtt, time.Duration(float64(t.rttSum)/t.seconds)
+	e.With.RTT = t.rtt
+	e.Without.RTT = time.Duration(float64(t.rttSum) / t.seconds)
 	for _, source := range slices.SortedFunc(maps.Keys(t.each), netip.AddrPort.Compare) { // sums depend on the order
 		l := t.each[source]
 		if l.known >= meanTime && l.bits > 0 {
-			e.With.Total, e.Without.Total = e.With.Total+l.with, e.Without.Total+l.bits/t.seconds
+			e.With.Total += l.with
+			e.Without.Total += l.bits / t.seconds
 			greedy := l.greedyWith >= meanTime && l.greedyWithout >= t.seconds/2
 			if ratio := l.with * t.seconds / l.bits; greedy && (e.Least == 0 || ratio < e.Least) {
 				e.Least = ratio
 			}
 		}
-		l.bits, l.greedyWithout = 0, 0
+		l.bits = 0
+		l.greedyWithout = 0
 	}
-	t.rttSum, t.seconds = 0, 0
+	t.rttSum = 0
+	t.seconds = 0
 	return e
 }
 

@@ -173,7 +173,8 @@ func NewController(o Options) *Controller {
 		c.options.MaxQueue = max(DefaultMaxQueue, c.options.MinQueue)
 	}
 	c.queue = c.options.MinQueue
-	c.wire.noDelay, c.wire.noDecay = o.off(WireDelay), o.off(WireDecay)
+	c.wire.noDelay = o.off(WireDelay)
+	c.wire.noDecay = o.off(WireDecay)
 	c.wire.noRefutation = o.off(WireRefutation)
 	return c
 }
@@ -208,7 +209,8 @@ func (c *Controller) Step(now time.Duration, own int, all []Terminal) (Decision,
 		c.suspectFor = 0
 	} else {
 		if c.suspectFor == 0 || state.measuring > 0 && standaloneChanged(state.standaloneSum, c.suspectStandalone) {
-			c.suspectFor, c.suspectStandalone = 0, state.standaloneSum
+			c.suspectFor = 0
+			c.suspectStandalone = state.standaloneSum
 		}
 		c.suspectFor += min(now-c.last, suspectTime/2)
 	}
@@ -255,10 +257,13 @@ func WholeAggregates(packets float64) float64 {
 
 // queueTarget returns the time in which the greatest share sends queuedPackets, or SinglePackets.
 func (c *Controller) queueTarget(shares []float64, s cellState) time.Duration {
-	greatest, airtime, longest := 0.0, 0.0, 0.0
+	greatest := 0.0
+	airtime := 0.0
+	longest := 0.0
 	for i, x := range shares {
 		greatest = max(greatest, x)
-		airtime, longest = airtime+x/c.problem[i].Max, max(longest, x/c.problem[i].Max)
+		airtime += x / c.problem[i].Max
+		longest = max(longest, x/c.problem[i].Max)
 	}
 	if greatest == 0 {
 		return c.options.MaxQueue
@@ -286,7 +291,8 @@ func (c *Controller) meanShare(shares []float64, airtime float64) float64 {
 	sum, n := 0.0, 0
 	for i, x := range shares {
 		if x/c.problem[i].Max >= airtime {
-			sum, n = sum+x, n+1
+			sum += x
+			n++
 		}
 	}
 	return sum / float64(n)
@@ -354,11 +360,13 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 	var delivered, shared float64
 	for i, t := range all {
 		if shares[i] < t.Demand && t.Rate > 0 {
-			delivered, shared = delivered+t.Rate, shared+shares[i]
+			delivered += t.Rate
+			shared += shares[i]
 		}
 	}
 	if small := c.isSmall(shares, own, all[own].MinRTT); small != c.small || all[own].Rate <= 0 {
-		c.small, c.correction = small, 1
+		c.small = small
+		c.correction = 1
 		if small {
 			c.correction = c.smallStart(all[own].MinRTT)
 		}
@@ -367,7 +375,8 @@ func (c *Controller) correct(now time.Duration, all []Terminal, shares []float64
 		c.idleAt = now
 	}
 	if c.share == 0 || math.Abs(shares[own]/c.share-1) > shareChange {
-		c.share, c.changed = shares[own], now
+		c.share = shares[own]
+		c.changed = now
 	}
 	if now-c.changed < rateDelay || starts || c.options.off(WindowCorrection) {
 		return

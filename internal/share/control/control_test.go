@@ -26,7 +26,8 @@ func (c *testCell) jain(x []float64) float64 {
 	var s, squares float64
 	for i, v := range x {
 		part := v / c.stations[i].alone()
-		s, squares = s+part, squares+part*part
+		s += part
+		squares += part * part
 	}
 	return s * s / (float64(len(x)) * squares)
 }
@@ -74,12 +75,14 @@ func TestOthersAreNoWire(t *testing.T) {
 		c.SetForeign(others)
 		all := greedy(20e6, 20e6)
 		for i := range all {
-			all[i].MinRTT, all[i].RTT = 2*time.Millisecond, 80*time.Millisecond
+			all[i].MinRTT = 2 * time.Millisecond
+			all[i].RTT = 80 * time.Millisecond
 		}
 		var d Decision
 		for now := time.Duration(0); now < 5*time.Second; now += 100 * time.Millisecond {
 			var err error
-			if d, err = c.Step(now, 0, all); err != nil {
+			d, err = c.Step(now, 0, all)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,12 +147,14 @@ func TestJoinLeaveAndAnotherPHYRate(t *testing.T) {
 	if j := c.jain(late); j < 0.95 {
 		t.Errorf("two seconds after two have joined: %.4g, index %.3f", late, j)
 	}
-	c.stations[0].phy, c.stations[0].aggregate = 65e6, 43
+	c.stations[0].phy = 65e6
+	c.stations[0].aggregate = 43
 	late = mean(c.run(4*time.Second), 20)
 	if j := c.jain(late); j < 0.95 {
 		t.Errorf("two seconds after one has become slow: %.4g, index %.3f", late, j)
 	}
-	c.stations[2].away, c.stations[3].away = true, true
+	c.stations[2].away = true
+	c.stations[3].away = true
 	late = mean(c.run(4*time.Second), 20)[:2]
 	if x := late[1] / c.stations[1].alone(); x < 0.4 {
 		t.Errorf("two seconds after two have left: %.4g", late)
@@ -162,13 +167,16 @@ func TestASmallWindowFillsALongPath(t *testing.T) {
 	c := NewController(Options{})
 	all := []Terminal{{Max: 599e6}, {Max: 338e6}, {Max: 52e6}, {Max: 52e6}}
 	for i := range all {
-		all[i].Demand, all[i].MinRTT, all[i].RTT = allocate.Unlimited, 40*time.Millisecond, 43*time.Millisecond
+		all[i].Demand = allocate.Unlimited
+		all[i].MinRTT = 40 * time.Millisecond
+		all[i].RTT = 43 * time.Millisecond
 	}
 	first := 0.0
 	var d Decision
 	for now := time.Duration(0); now < 15*time.Second; now += 100 * time.Millisecond {
 		var err error
-		if d, err = c.Step(now, 3, all); err != nil {
+		d, err = c.Step(now, 3, all)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if first == 0 {
@@ -244,7 +252,10 @@ func TestSingleFramesNeedNoQueuesForAggregates(t *testing.T) {
 func greedyAt(maxima, rates []float64, base, rtt time.Duration) []Terminal {
 	all := greedy(rates...)
 	for i := range all {
-		all[i].Max, all[i].MinRTT, all[i].RTT, all[i].Period = maxima[i], base, rtt, 150*time.Millisecond
+		all[i].Max = maxima[i]
+		all[i].MinRTT = base
+		all[i].RTT = rtt
+		all[i].Period = 150 * time.Millisecond
 	}
 	return all
 }
@@ -270,10 +281,13 @@ func TestWhoMeasuresWhatItReachesMeasuresAnewFirst(t *testing.T) {
 		for now := time.Duration(0); now < began+8*time.Second; now += 100 * time.Millisecond {
 			rates, rtt := []float64{110e6, 110e6, 110e6, 11e6}, 15*time.Millisecond
 			if now >= began {
-				rates, rtt = []float64{30e6, 30e6, 30e6, 20e6}, 80*time.Millisecond
+				rates = []float64{30e6, 30e6, 30e6, 20e6}
+				rtt = 80 * time.Millisecond
 			}
 			if c.find > 0 && now >= began+c.find {
-				maxima[2], rates, rtt = 50e6, []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+				maxima[2] = 50e6
+				rates = []float64{110e6, 110e6, 11e6, 11e6}
+				rtt = 15 * time.Millisecond
 			}
 			all := greedyAt(maxima, rates, 2*time.Millisecond, rtt)
 			for i := range all {
@@ -309,11 +323,14 @@ func TestARadioThatIsToldToHaveBecomeSlowerIsNoWire(t *testing.T) {
 	for now := time.Duration(0); now < 10*time.Second; now += 100 * time.Millisecond {
 		switch now {
 		case 5 * time.Second:
-			rates, rtt = []float64{40e6, 40e6, 30e6, 11e6}, 80*time.Millisecond
+			rates = []float64{40e6, 40e6, 30e6, 11e6}
+			rtt = 80 * time.Millisecond
 		case 5300 * time.Millisecond:
-			maxima[2], rates = 50e6, []float64{40e6, 40e6, 8e6, 6e6}
+			maxima[2] = 50e6
+			rates = []float64{40e6, 40e6, 8e6, 6e6}
 		case 6500 * time.Millisecond:
-			rates, rtt = []float64{110e6, 110e6, 11e6, 11e6}, 15*time.Millisecond
+			rates = []float64{110e6, 110e6, 11e6, 11e6}
+			rtt = 15 * time.Millisecond
 		}
 		d, err := k.Step(now, 0, greedyAt(maxima, rates, 2*time.Millisecond, rtt))
 		if err != nil {

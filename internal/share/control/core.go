@@ -85,7 +85,8 @@ func (c *Core) Step(now time.Duration, in Inputs) (out Outputs) {
 }
 
 func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
-	c.notices, c.reportNow = nil, false
+	c.notices = nil
+	c.reportNow = false
 	c.updateRadio(in.Radio)
 	if in.NewAccessPoint {
 		c.reset()
@@ -97,7 +98,8 @@ func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
 		var b bounds
 		b, out.Reason = c.decide(now, in, &out.View)
 		if c.config.Policy == Observe {
-			b, out.Reason = noBounds, "this terminal only observes"
+			b = noBounds
+			out.Reason = "this terminal only observes"
 		}
 		c.list(b, &out)
 		c.bounded = out.Reason == ""
@@ -105,15 +107,20 @@ func (c *Core) step(now time.Duration, in Inputs) (out Outputs) {
 	out.Report = c.report()
 	out.Probe = c.schedule.Announced(now)
 	out.NextProbe, _ = c.schedule.NextChange(now)
-	out.ReportNow, out.Notices = c.reportNow, c.notices
+	out.ReportNow = c.reportNow
+	out.Notices = c.notices
 	return out
 }
 
 // reset forgets the state of a cell that the terminal left. Base RTTs are measured anew.
 func (c *Core) reset() {
-	c.targets, c.decision = NewController(c.config.Options), Decision{}
-	c.schedule, c.probe = probe.New(c.config.Session), probeState{}
-	c.members, c.benefit, c.drop = nil, benefit{}, rateDrop{}
+	c.targets = NewController(c.config.Options)
+	c.decision = Decision{}
+	c.schedule = probe.New(c.config.Session)
+	c.probe = probeState{}
+	c.members = nil
+	c.benefit = benefit{}
+	c.drop = rateDrop{}
 	c.standalone = standaloneEstimator{options: &c.config.Options}
 	c.baseRTT = rttProbe{}
 	c.windows.reset()
@@ -241,15 +248,19 @@ func (c *Core) decide(now time.Duration, in Inputs, v *View) (b bounds, reason s
 	}
 	if c.decision.Share == 0 || c.probe.settled(now) {
 		var err error
-		if c.decision, err = c.targets.Step(now, 0, all); err != nil {
+		c.decision, err = c.targets.Step(now, 0, all)
+		if err != nil {
 			return b, err.Error()
 		}
 		c.proposeProbe(now, in)
 	}
 	d := c.decision
 	c.share = d.Share
-	v.ShareBps, v.TotalBps, v.Limit = d.Share, d.Total, d.Binds.String()
-	v.QueueTargetUs, v.Correction = d.QueueTarget.Microseconds(), d.Correction
+	v.Limit = d.Binds.String()
+	v.ShareBps = d.Share
+	v.TotalBps = d.Total
+	v.QueueTargetUs = d.QueueTarget.Microseconds()
+	v.Correction = d.Correction
 	if !math.IsInf(d.Capacity, 1) {
 		v.WireBps = d.Capacity
 	}
@@ -290,7 +301,8 @@ func (c *Core) proposeProbe(now time.Duration, in Inputs) {
 		if c.benefit.foreignSince > 0 {
 			length = foreignReleaseProbeLength
 		}
-		if proposed = c.schedule.Propose(now, message.ReleaseProbe, length, lead); proposed {
+		proposed = c.schedule.Propose(now, message.ReleaseProbe, length, lead)
+		if proposed {
 			c.benefit.probedAt = now
 		}
 	}
@@ -315,7 +327,8 @@ func (c *Core) compareBenefit(now time.Duration, in Inputs, all []Terminal) {
 		return
 	}
 	c.schedule.ReleaseUntil(now + releaseTime)
-	c.benefit.boundSince, c.benefit.probedAt = 0, 0
+	c.benefit.boundSince = 0
+	c.benefit.probedAt = 0
 	notice := fmt.Sprintf("bounds do not help: %s; windows are released for %s", reason, releaseTime)
 	c.notices = append(c.notices, notice)
 }
@@ -376,7 +389,8 @@ func (c *Core) measuresStandalone() bool {
 
 // view copies measurements to the status before the step decides.
 func (c *Core) view(v *View) {
-	v.Probe, v.ForeignQueues = c.probe.active.Kind, c.baseRTT.foreign()
+	v.ForeignQueues = c.baseRTT.foreign()
+	v.Probe = c.probe.active.Kind
 	if e := c.benefit.last; e != nil {
 		effect := *e
 		v.Benefit = &effect

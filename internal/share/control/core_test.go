@@ -24,7 +24,8 @@ func TestJustAfterAProbeQueuesAreNotAsBefore(t *testing.T) {
 	} {
 		core := New(Config{Session: 1})
 		core.flows.Send = flow.Total{Rate: 1e6, BaseRTT: c.base, Delay: mean - base}
-		core.probe.ended, core.probe.meanRTT = now-c.since, longest
+		core.probe.ended = now - c.since
+		core.probe.meanRTT = longest
 		core.measure(now, Inputs{})
 		if got := core.probe.meanRTT; got != c.want {
 			t.Errorf("%s after a probe, with a path of %s: %s, want %s", c.since, c.base, got, c.want)
@@ -47,7 +48,8 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 		{"they help", 1, 240e6, 120e6, false},
 	} {
 		core := New(Config{Session: c.session})
-		core.benefit.boundSince, core.benefit.probedAt = 1, 1
+		core.benefit.boundSince = 1
+		core.benefit.probedAt = 1
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
 		now := time.Hour
 		for _, part := range []struct {
@@ -63,7 +65,8 @@ func TestBoundsThatDoNotHelpAreLetGo(t *testing.T) {
 			for range part.steps {
 				all := []Terminal{{Source: source(1)}, {Source: source(2)}}
 				for i := range all {
-					all[i].Rate, all[i].RTT = part.total/2, 20*time.Millisecond
+					all[i].Rate = part.total / 2
+					all[i].RTT = 20 * time.Millisecond
 				}
 				core.compareBenefit(now, in, all)
 				now += step
@@ -106,7 +109,8 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 		{"there are no others", 1, 0, 17.6e6, false},
 	} {
 		core := New(Config{Session: c.session})
-		core.benefit.boundSince, core.baseRTT.reported.delay = 1, c.foreign
+		core.benefit.boundSince = 1
+		core.baseRTT.reported.delay = c.foreign
 		in := Inputs{Peers: []message.Peer{{Report: message.Report{Session: 2, State: message.Controlling}}}}
 		now := time.Hour
 		run := func(phase probe.Active, slow float64, length time.Duration) {
@@ -147,7 +151,8 @@ func TestBesideOthersNobodyHasLess(t *testing.T) {
 // terminal was found to have less, when all have held back once more.
 func TestBesideOthersItIsTriedSooner(t *testing.T) {
 	less := Benefit{Least: 0.9}
-	less.With.Total, less.Without.Total = 1, 1
+	less.With.Total = 1
+	less.Without.Total = 1
 	for _, c := range []struct {
 		what                string
 		beside, held, tried time.Duration // how long ago; 0 is never
@@ -194,8 +199,11 @@ func TestAnotherAccessPointIsAnotherCell(t *testing.T) {
 	if c.standaloneRate() == 0 {
 		t.Fatal("no standalone rate was seen")
 	}
-	in.NewAccessPoint, in.Host, in.Ready = true, flow.HostSample{}, false
-	if c.Step(time.Minute+time.Second, in); c.standaloneRate() != 0 {
+	in.NewAccessPoint = true
+	in.Host = flow.HostSample{}
+	in.Ready = false
+	c.Step(time.Minute+time.Second, in)
+	if c.standaloneRate() != 0 {
 		t.Errorf("it still goes by a standalone rate of %g bit/s", c.standaloneRate())
 	}
 }

@@ -52,12 +52,14 @@ func TestABeginnerFindsRoom(t *testing.T) {
 	var alone, beside Decision
 	var err error
 	for i := range 100 {
-		if alone, err = c.Step(time.Duration(i)*100*time.Millisecond, 0, all); err != nil {
+		alone, err = c.Step(time.Duration(i)*100*time.Millisecond, 0, all)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	all[1].Demand = allocate.Unlimited
-	if beside, err = c.Step(10*time.Second, 0, all); err != nil || beside.Share > 0.55*alone.Share {
+	beside, err = c.Step(10*time.Second, 0, all)
+	if err != nil || beside.Share > 0.55*alone.Share {
 		t.Errorf("%.3g bit/s beside it, %.3g alone: %v", beside.Share, alone.Share, err)
 	}
 }

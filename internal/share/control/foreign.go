@@ -37,12 +37,14 @@ func (w *foreignWindow) update(
 	elapsed, queue time.Duration, d *flow.Direction, foreignRTT time.Duration, missed bool, least float64,
 ) float64 {
 	if foreignRTT == 0 {
-		w.bytes, w.smoothedRTT = 0, 0
+		w.bytes = 0
+		w.smoothedRTT = 0
 		return 0
 	}
 	if w.bytes == 0 {
 		// The rate in the probe that found the queue says little.
-		w.bytes, w.smoothedRTT = max(d.Rate*(foreignRTT+queue).Seconds()/8, w.before), d.LastRTT
+		w.bytes = max(d.Rate*(foreignRTT+queue).Seconds()/8, w.before)
+		w.smoothedRTT = d.LastRTT
 	}
 	w.smoothedRTT += time.Duration(min(elapsed.Seconds()/foreignSmooth.Seconds(), 1) * float64(d.LastRTT-w.smoothedRTT))
 	target := max(foreignRTTTarget, time.Duration(foreignFactor*float64(foreignRTT+queue)))

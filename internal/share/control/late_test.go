@@ -52,7 +52,8 @@ func TestNoWireIsFoundByOldReports(t *testing.T) {
 				Rate: 5e6, Period: period,
 			}
 		}
-		all[0].Rate, all[0].Period = 0, 0
+		all[0].Rate = 0
+		all[0].Period = 0
 		const step = 100 * time.Millisecond
 		found := time.Duration(0)
 		for now := step; found == 0 && now < 20*time.Second; now += step {

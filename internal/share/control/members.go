@@ -52,13 +52,15 @@ func (m *membership) update(now time.Duration, peers []message.Peer) (joined, se
 		}
 		switch {
 		case !known:
-			k, joined = member{since: now}, true
+			k = member{since: now}
+			joined = true
 		case k.left > 0:
 			joined = joined || now-k.since < joinTime
 			k.left = 0
 		}
 		if !k.sent && now-k.since <= newSenderTime && r.UploadKbps.Bps()+r.DownloadKbps.Bps() >= flow.MinDemand {
-			k.sent, sent = true, true
+			k.sent = true
+			sent = true
 		}
 		(*m)[r.Session] = k
 	}

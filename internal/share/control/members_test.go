@@ -29,10 +29,12 @@ func TestWhoBeginsToTakePartIsDoubtedNoLongerThanAProbe(t *testing.T) {
 	if !p.missed || c.baseRTT.interval.every != 0 {
 		t.Errorf("with a new participant: missed %v, with a probe after %s", p.missed, c.baseRTT.interval.every)
 	}
-	if p.probeMeans = []time.Duration{3 * time.Millisecond}; p.conclude(&f.Send, 0) || p.foreignRTT != 0 {
+	p.probeMeans = []time.Duration{3 * time.Millisecond}
+	if p.conclude(&f.Send, 0) || p.foreignRTT != 0 {
 		t.Errorf("one probe without foreign queues left them standing: %s", p.foreignRTT)
 	}
-	p.foreignRTT, c.baseRTT.interval.every = 60*time.Millisecond, rttProbeForeign
+	p.foreignRTT = 60 * time.Millisecond
+	c.baseRTT.interval.every = rttProbeForeign
 	step(message.Controlling)
 	if p.missed || c.baseRTT.interval.every != rttProbeForeign {
 		t.Error("an old participant made foreign queues doubtful")

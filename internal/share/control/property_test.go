@@ -111,7 +111,9 @@ func runCell(t *testing.T, seed uint64, length time.Duration, w watch) {
 		}
 		if r.IntN(12) == 0 {
 			station.Claims = func(report *message.Report) {
-				report.MaxKbps, report.MaxSource, report.ApplicationLimited = 1_000_000, message.Configured, false
+				report.MaxKbps = 1_000_000
+				report.MaxSource = message.Configured
+				report.ApplicationLimited = false
 				report.ForeignQueues = r.IntN(3) == 0
 				if r.IntN(4) == 0 {
 					report.Probe = message.ProbeIn(message.ProbeKind(1+r.IntN(3)), 0, 800*time.Millisecond)
@@ -135,7 +137,8 @@ func phy(t *testing.T, mbps float64) medium.PHY {
 	case 433.3:
 		streams = 1
 	case 65:
-		width, streams = 20, 1
+		width = 20
+		streams = 1
 	}
 	p, err := medium.AtRate(medium.Std11ac, width, streams, mbps)
 	if err != nil {
@@ -219,7 +222,8 @@ func TestBounds(t *testing.T) {
 	probes, inCells := map[message.ProbeKind]int{}, map[message.ProbeKind]int{}
 	walks, cells := uint64(200), uint64(12)
 	if testing.Short() {
-		walks, cells = 20, 2
+		walks = 20
+		cells = 2
 	}
 	for seed := range walks {
 		walk, config := scenario.NewWalk(seed, 0)
@@ -323,7 +327,9 @@ func TestAllComputeTheSameShares(t *testing.T) {
 				all = append(all, control.TerminalOf(&in.Peers[i]))
 			}
 		}
-		sum, airtime, total := 0.0, 0.0, math.NaN()
+		sum := 0.0
+		airtime := 0.0
+		total := math.NaN()
 		for own := range all {
 			d, err := control.NewController(control.Options{}).Step(walk.Now, own, all)
 			if err != nil {
@@ -336,7 +342,8 @@ func TestAllComputeTheSameShares(t *testing.T) {
 				t.Errorf("seed %d: a wire of %v at the first step", seed, d.Capacity)
 			}
 			total = d.Total
-			sum, airtime = sum+d.Share, airtime+d.Share/all[own].Max
+			sum += d.Share
+			airtime += d.Share / all[own].Max
 		}
 		if len(all) > 0 && math.Abs(sum-total) > 1e-9*total || airtime > 1+1e-9 {
 			t.Errorf("seed %d: shares of %v together, airtime %v, total %v", seed, sum, airtime, total)

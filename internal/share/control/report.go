@@ -10,7 +10,8 @@ import (
 func (c *Core) report() message.Report {
 	state, bound := message.Released, 0.0
 	if c.bounded {
-		state, bound = message.Controlling, c.share
+		state = message.Controlling
+		bound = c.share
 	}
 	if c.config.Policy == Observe {
 		state = message.Observing
@@ -36,7 +37,8 @@ func (c *Core) report() message.Report {
 		r.MaxSource = message.PHY
 	}
 	if d := c.flows.Demand(c.standaloneRate()); !math.IsInf(d, 1) {
-		r.ApplicationLimited, r.DemandKbps = true, kbps(d)
+		r.DemandKbps = kbps(d)
+		r.ApplicationLimited = true
 	}
 	return r
 }

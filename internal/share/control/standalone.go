@@ -62,7 +62,8 @@ func best(spans []span) (rate float64) {
 	for i := range spans {
 		var sum span
 		for _, s := range spans[i:] {
-			sum.seconds, sum.bits = sum.seconds+s.seconds, sum.bits+s.bits
+			sum.seconds += s.seconds
+			sum.bits += s.bits
 			if sum.seconds >= countedTime.Seconds() {
 				rate = max(rate, sum.bits/sum.seconds)
 				break
@@ -113,16 +114,19 @@ func (m *standaloneEstimator) Step(now, step time.Duration, phase probe.Active, 
 // conclude takes the result of a probe. It returns false if there is no valid result yet.
 func (m *standaloneEstimator) conclude(now time.Duration) bool {
 	rate, queued := best(m.spans), m.queued
-	m.spans, m.queued = m.spans[:0], false
+	m.spans = m.spans[:0]
+	m.queued = false
 	switch {
 	case rate == 0:
 		return false
 	case !queued && m.factor < maxRateProbeFactor:
 		// The window was too small.
 		m.store(now, max(m.value, rate))
-		m.dueAt, m.factor = now+recheckAfter, max(m.factor, 1)*2
+		m.dueAt = now + recheckAfter
+		m.factor = max(m.factor, 1) * 2
 	case rate < lowerResult*m.value && !m.lowerExpected:
-		m.lowerExpected, m.dueAt = true, now+recheckAfter/2
+		m.lowerExpected = true
+		m.dueAt = now + recheckAfter/2
 		return false
 	default:
 		m.accept(now, rate)
@@ -145,7 +149,10 @@ func (m *standaloneEstimator) store(now time.Duration, rate float64) {
 	if low, high := m.value*lowerResult, m.value/lowerResult; rate > low && rate < high {
 		rate = (m.value + rate) / 2 // probes are short, so results differ
 	}
-	m.value, m.at, m.dueAt, m.lowerExpected = rate, now, 0, false
+	m.value = rate
+	m.at = now
+	m.dueAt = 0
+	m.lowerExpected = false
 }
 
 func (m *standaloneEstimator) off(r Rule) bool { return m.options != nil && m.options.off(r) }
@@ -154,7 +161,8 @@ func (m *standaloneEstimator) off(r Rule) bool { return m.options != nil && m.op
 // else than the standalone rates seems to limit.
 func (m *standaloneEstimator) Recheck(now time.Duration) {
 	if m.value > 0 && m.dueAt == 0 {
-		m.dueAt, m.lowerExpected = max(now, m.at+recheckAfter), true
+		m.dueAt = max(now, m.at+recheckAfter)
+		m.lowerExpected = true
 	}
 }
 
@@ -162,7 +170,8 @@ func (m *standaloneEstimator) Recheck(now time.Duration) {
 // and once carried it.
 func (m *standaloneEstimator) RecheckNow(now time.Duration) {
 	if m.value > 0 {
-		m.dueAt, m.lowerExpected = now, true
+		m.dueAt = now
+		m.lowerExpected = true
 	}
 }
 

@@ -220,7 +220,8 @@ func TestAfterAFallItIsMeasuredSoon(t *testing.T) {
 		t.Error("somebody may not have heard of that turn: it is not looked at again")
 	}
 	var unknown standaloneEstimator
-	if unknown.RecheckNow(now); unknown.dueAt != 0 {
+	unknown.RecheckNow(now)
+	if unknown.dueAt != 0 {
 		t.Error("what was never measured has not fallen")
 	}
 }

@@ -16,7 +16,8 @@ type windowController struct {
 func (w *windowController) reset() {
 	w.balance = directionBalance{}
 	for _, f := range w.foreign {
-		f.bytes, f.smoothedRTT = 0, 0
+		f.bytes = 0
+		f.smoothedRTT = 0
 	}
 }
 
@@ -64,7 +65,8 @@ func (c *Core) list(b bounds, out *Outputs) {
 		out.View.Receive = append(out.View.Receive, bound)
 	}
 	for _, f := range c.flows.All() {
-		if f.ReceiveBound = bytes[f]; f.Receive.ActiveUntil > 0 {
+		f.ReceiveBound = bytes[f]
+		if f.Receive.ActiveUntil > 0 {
 			out.Receive = append(out.Receive, ReceiveBound{Local: f.Local, Remote: f.Remote, Bytes: f.ReceiveBound})
 		}
 	}
@@ -103,7 +105,9 @@ func (c *Core) equalShare(in Inputs, v *View) float64 {
 		}
 	}
 	c.share = c.config.CapacityBps / float64(n)
-	v.ShareBps, v.TotalBps, v.Correction = c.share, c.config.CapacityBps, 1
+	v.ShareBps = c.share
+	v.TotalBps = c.config.CapacityBps
+	v.Correction = 1
 	return c.share
 }
 

@@ -90,7 +90,8 @@ func TestWhoIsToHaveNothingHasTheSmallestWindows(t *testing.T) {
 	if why != "" || c.decision.Share != 0 || len(b.send) != 1 || b.send[0].Packets != LeastWindow {
 		t.Errorf("a share of %g, bounds %+v, %q", c.decision.Share, b.send, why)
 	}
-	c.flows.Send, f.Send = flow.Total{}, flow.Direction{}
+	c.flows.Send = flow.Total{}
+	f.Send = flow.Direction{}
 	if b, _ := c.decide(now+time.Second, in, &v); len(b.send) != 0 {
 		t.Errorf("of one that carries nothing: %+v", b.send)
 	}
@@ -250,10 +251,13 @@ func TestAMemberThatClaimsOthersQueuesIsBounded(t *testing.T) {
 		f := &flow.Flow{ID: 1, MSS: 1448, Send: flow.Direction{BaseRTT: base, Rate: rate, LastRTT: base + queue}}
 		core, peers := New(Config{}), c.peers
 		core.flows.Add(f)
-		core.decision.QueueTarget, core.elapsed, core.share = queue, 100*time.Millisecond, rate
+		core.decision.QueueTarget = queue
+		core.elapsed = 100 * time.Millisecond
+		core.share = rate
 		longest := time.Duration(0)
 		window := func(now time.Duration) float64 {
-			f.Send.ActiveUntil, f.Send.GreedyUntil = now+time.Second, now+time.Second
+			f.Send.ActiveUntil = now + time.Second
+			f.Send.GreedyUntil = now + time.Second
 			core.baseRTT.reported = reportedForeign{delay: foreignDelay(peers), stands: true}
 			all := core.flowWindows(now, false, 1, false, func(float64, time.Duration) float64 { return share })
 			// All that the window holds waits in this one's own queue: the claim is a lie.

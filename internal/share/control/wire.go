@@ -147,15 +147,18 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	since := min(now-w.last, LongestStep)
 	w.last = now
 	if s.active == w.activeBefore && standaloneChanged(s.standaloneSum, w.standaloneBefore) {
-		w.standaloneChangedAt, w.suspected = now, false
+		w.standaloneChangedAt = now
+		w.suspected = false
 	}
-	w.standaloneBefore, w.activeBefore = s.standaloneSum, s.active
+	w.standaloneBefore = s.standaloneSum
+	w.activeBefore = s.active
 	if foreign {
 		w.forget()
 	} else if s.active == 0 || s.delay < queueThreshold || s.airtime >= spareAirtime*s.efficiency() {
 		w.suspected = false
 	} else if !w.suspected {
-		w.suspected, w.since = true, now
+		w.suspected = true
+		w.since = now
 	}
 	changed := LongerPath(w.base, s.base) || standaloneChanged(s.standaloneSum, w.standaloneSum)
 	if w.capacity > 0 && s.active == w.active && changed {
@@ -167,9 +170,13 @@ func (w *wire) update(now time.Duration, s cellState, queueThreshold time.Durati
 	switch {
 	case limits && (w.capacity == 0 || w.total < 0.95*w.capacity):
 		w.accept(now)
-		w.base, w.standaloneSum, w.active = s.base, s.standaloneSum, s.active
+		w.base = s.base
+		w.standaloneSum = s.standaloneSum
+		w.active = s.active
 	case w.capacity > 0 && now >= w.validUntil:
-		w.capacity, w.highest, w.suspected = 0, 0, false
+		w.capacity = 0
+		w.highest = 0
+		w.suspected = false
 	case w.capacity > 0:
 		if most := wireHeadroom * w.total; s.delay >= queueThreshold && w.capacity > most && !w.noDecay {
 			w.capacity = max(w.capacity*math.Exp(-since.Seconds()/wireDecayTime), most)
@@ -205,7 +212,12 @@ func LongerPath(before, now time.Duration) bool {
 }
 
 // forget makes the wire count as unlimited.
-func (w *wire) forget() { w.capacity, w.highest, w.lastAccepted, w.suspected = 0, 0, 0, false }
+func (w *wire) forget() {
+	w.capacity = 0
+	w.highest = 0
+	w.lastAccepted = 0
+	w.suspected = false
+}
 
 // accept takes the present total as the capacity.
 func (w *wire) accept(now time.Duration) {
@@ -213,5 +225,7 @@ func (w *wire) accept(now time.Duration) {
 	if w.validFor == 0 || w.total < 0.8*w.lastAccepted || w.total > 1.25*w.lastAccepted {
 		w.validFor = wireValidMin
 	}
-	w.capacity, w.lastAccepted, w.validUntil = w.total, w.total, now+w.validFor
+	w.capacity = w.total
+	w.lastAccepted = w.total
+	w.validUntil = now + w.validFor
 }

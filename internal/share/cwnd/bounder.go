@@ -52,12 +52,14 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 		Name: loaded.Name, loaded: loaded, cookies: map[ends]uint64{}, set: map[uint64]setting{},
 		lookNs: -lookEvery,
 	}
-	if h.bounder, err = congestion.OpenBounds(loaded.Name); err != nil {
+	h.bounder, err = congestion.OpenBounds(loaded.Name)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
-	if h.tuned, err = tune.Apply(
+	h.tuned, err = tune.Apply(
 		ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{},
-	); err != nil {
+	)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
 	return h, nil

@@ -47,9 +47,8 @@ func TestFlowsOfEveryFamilyAreBounded(t *testing.T) {
 		t.Helper()
 		var bounds []control.SendBound
 		for _, f := range flows {
-			b.Local, b.Remote = netip.MustParseAddrPort(f.LocalAddr().String()), netip.MustParseAddrPort(
-				f.RemoteAddr().String(),
-			)
+			b.Local = netip.MustParseAddrPort(f.LocalAddr().String())
+			b.Remote = netip.MustParseAddrPort(f.RemoteAddr().String())
 			bounds = append(bounds, b)
 		}
 		if err := h.ExtendLease(now() + lease); err != nil {

@@ -45,7 +45,8 @@ func Of(c Case) (Indices, error) {
 	if err != nil {
 		return Indices{}, err
 	}
-	in.Optimum, in.Distance = o, Number(Distance(c.Alpha, c.Rates, o.Shares, c.Weights))
+	in.Distance = Number(Distance(c.Alpha, c.Rates, o.Shares, c.Weights))
+	in.Optimum = o
 	return in, nil
 }
 

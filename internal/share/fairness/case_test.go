@@ -123,7 +123,10 @@ func TestWhatIsNoCase(t *testing.T) {
 		{func(c *Case) { c.Rates[1] = -4 }, "terminal 2: found a rate of -4"},
 		{func(c *Case) { c.Rates[0] = math.NaN() }, "terminal 1: found a rate of NaN"},
 		{
-			func(c *Case) { c.Names, c.Rates[1] = []string{"phone", "tablet"}, math.Inf(1) },
+			func(c *Case) {
+				c.Names = []string{"phone", "tablet"}
+				c.Rates[1] = math.Inf(1)
+			},
 			"terminal tablet: found a rate of +Inf",
 		},
 		{func(c *Case) { c.Max = c.Max[:1] }, "2 rates need a maximum each: found 1"},

@@ -25,7 +25,8 @@ func Distance(alpha float64, x, optimum, weights []float64) float64 {
 		if x[i] == 0 && optimum[i] == 0 {
 			continue
 		}
-		own, best = append(own, x[i]), append(best, optimum[i])
+		own = append(own, x[i])
+		best = append(best, optimum[i])
 		if weights == nil {
 			w = append(w, 1)
 		} else {
@@ -43,9 +44,13 @@ func logMean(alpha float64, x, weights []float64) float64 {
 	// Divide by the greatest power, by logarithms, since powers of rates soon exceed the range of
 	// float64.
 	order := 1 - alpha
-	least, most, sum, whole := math.Inf(1), math.Inf(-1), 0.0, 0.0
+	least := math.Inf(1)
+	most := math.Inf(-1)
+	sum := 0.0
+	whole := 0.0
 	for i, v := range x {
-		least, most = min(least, math.Log(v)), max(most, math.Log(v))
+		least = min(least, math.Log(v))
+		most = max(most, math.Log(v))
 		sum += weights[i] * math.Log(v)
 		whole += weights[i]
 	}

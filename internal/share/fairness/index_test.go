@@ -61,7 +61,9 @@ func TestIndicesDoNotDependOnUnitOrOrder(t *testing.T) {
 		if j < 1/float64(n)-tolerance || j > 1+tolerance {
 			t.Fatalf("Jain's index of %v is %g, outside of 1/n to 1", x, j)
 		}
-		scaled, reversed, maxima := slices.Clone(x), slices.Clone(x), slices.Clone(alone)
+		scaled := slices.Clone(x)
+		reversed := slices.Clone(x)
+		maxima := slices.Clone(alone)
 		for i := range scaled {
 			scaled[i] *= 1e6
 		}

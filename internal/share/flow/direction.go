@@ -102,7 +102,8 @@ func (d *Direction) updateRate(now time.Duration, gain, rate float64) {
 // updateRTT adds the round-trip times of a step. The kernel's minimum counts only at first, because
 // the kernel keeps it for five minutes and the path may change.
 func (d *Direction) updateRTT(mean, least, kernelMin time.Duration) {
-	d.MeanRTT, d.LeastRTT = mean, least
+	d.MeanRTT = mean
+	d.LeastRTT = least
 	if mean > 0 {
 		d.LastRTT = mean
 	}

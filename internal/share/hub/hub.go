@@ -60,7 +60,8 @@ func Open(c Config) (*Hub, error) {
 		h.order = append(h.order, one)
 	}
 	var err error
-	if h.sockets, err = listen(c.Listen); err != nil {
+	h.sockets, err = listen(c.Listen)
+	if err != nil {
 		return nil, fmt.Errorf("opening the hub: %w", err)
 	}
 	return h, nil

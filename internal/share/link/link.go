@@ -86,7 +86,8 @@ func Open(c Config) (*Link, error) {
 	var addresses Families
 	if c.Interface != "" {
 		var err error
-		if device, err = net.InterfaceByName(c.Interface); err == nil {
+		device, err = net.InterfaceByName(c.Interface)
+		if err == nil {
 			addresses, err = familiesOf(device)
 		}
 		if err != nil {
@@ -131,7 +132,8 @@ func familiesOf(device *net.Interface) (f Families, err error) {
 func listen(six bool, port uint16, device *net.Interface, meet bool) (*conn, error) {
 	network, group := "udp4", Group4
 	if six {
-		network, group = "udp6", Group6
+		network = "udp6"
+		group = Group6
 	}
 	u, err := net.ListenUDP(network, &net.UDPAddr{Port: int(port)})
 	if errors.Is(err, unix.EADDRINUSE) {

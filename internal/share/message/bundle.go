@@ -77,7 +77,8 @@ func decodeBundle(b []byte) (bundle, error) {
 	}
 	for entries := out.entries; len(entries) > 0; {
 		var err error
-		if _, entries, err = cutEntry(entries); err != nil {
+		_, entries, err = cutEntry(entries)
+		if err != nil {
 			return bundle{}, err
 		}
 	}

@@ -43,7 +43,8 @@ func (r *Receiver) number() uint64 {
 
 // rotate replaces the challenge.
 func (r *Receiver) rotate(nowNs int64) {
-	r.previous, r.challenge = r.challenge, r.number()
+	r.previous = r.challenge
+	r.challenge = r.number()
 	r.rotation++
 	r.rotatedNs = nowNs
 }

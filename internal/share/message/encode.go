@@ -117,7 +117,9 @@ func decodeBody(b []byte) (body, error) {
 	if fixed < firstFieldsSize || fixed > len(rest)-countSize {
 		return body{}, fmt.Errorf("%w: the fixed part has %d of %d bytes", errMalformed, fixed, len(b))
 	}
-	count, wanting, echoes := int(rest[fixed]), int(rest[fixed+1]), rest[fixed+countSize:]
+	count := int(rest[fixed])
+	wanting := int(rest[fixed+1])
+	echoes := rest[fixed+countSize:]
 	if count > MaxEchoes || wanting > count || len(echoes) != count*echoSize {
 		return body{}, fmt.Errorf("%w: %d echoes, %d of which want an answer, in %d bytes",
 			errMalformed, count, wanting, len(echoes))

@@ -10,9 +10,11 @@ func (r *Receiver) Families(nowNs int64) (four, six bool) {
 		switch {
 		case s.left() || s.silent(nowNs, r.periodNs):
 		case s.both:
-			over4, over6 = over4 || !s.six, over6 || s.six
+			over4 = over4 || !s.six
+			over6 = over6 || s.six
 		default:
-			four, six = four || !s.source.Addr().Is6(), six || s.source.Addr().Is6()
+			four = four || !s.source.Addr().Is6()
+			six = six || s.source.Addr().Is6()
 		}
 	}
 	switch {

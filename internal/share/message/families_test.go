@@ -17,7 +17,9 @@ type hears struct{ four, six bool }
 
 // Terminals send over their versions of IP until their choice no longer changes.
 func TestMulticastUsesOneFamilyIfItReachesAll(t *testing.T) {
-	four, six, both := hears{true, false}, hears{false, true}, hears{true, true}
+	four := hears{true, false}
+	six := hears{false, true}
+	both := hears{true, true}
 	for what, c := range map[string]struct {
 		own    hears
 		others []hears
@@ -108,7 +110,9 @@ func TestALeavingReportCountsFromANewAddress(t *testing.T) {
 
 func TestMeanGapDoesNotCountTerminalsElsewhere(t *testing.T) {
 	k := cellkey.New()
-	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
+	c := newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)
 	acquaint(t, a, c, 0)
 	if all, one := a.MeanGapNs(0), a.MeanGapNs(1); one < 2*all-1 || a.MeanGapNs(2) != 0 {

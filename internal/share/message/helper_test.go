@@ -29,7 +29,8 @@ func plausible(r *rand.Rand) Report {
 	}
 	p.Probe = probeOf(uint16(r.Uint64()))
 	if r.Uint64()%4 != 0 {
-		p.MaxKbps, p.MaxSource = max(1, rate()), PHY+Source(r.Uint64N(3))
+		p.MaxKbps = max(1, rate())
+		p.MaxSource = PHY + Source(r.Uint64N(3))
 	}
 	return p
 }

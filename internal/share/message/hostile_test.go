@@ -32,7 +32,9 @@ func bounded(t *testing.T, r *Receiver) {
 func TestAMillionHostileDatagramsChangeNothing(t *testing.T) {
 	k := cellkey.New()
 	tag := k.Tag()
-	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
+	c := newAgent(k, 3, 0)
 	// Two hundred former sessions, with answers to each other.
 	var recordings [][]byte
 	for i := range 100 {

@@ -97,7 +97,8 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 	if s == nil {
 		s = &session{id: h.session, sealer: newSealer(r.key, h.session), source: from}
 	}
-	if r.hubs.plain, err = open(r.hubs.plain[:0], s.sealer, datagram); err != nil {
+	r.hubs.plain, err = open(r.hubs.plain[:0], s.sealer, datagram)
+	if err != nil {
 		return bundle{}, WrongKey
 	}
 	b, err := decodeBundle(r.hubs.plain)
@@ -108,7 +109,8 @@ func (r *Receiver) unbundle(from netip.AddrPort, datagram []byte, nowNs int64) (
 	s.window.take(h.sequence)
 	s.heardNs = nowNs
 	if b.challenge != s.challenge {
-		s.challenge, s.answers = b.challenge, 0
+		s.challenge = b.challenge
+		s.answers = 0
 	}
 	if !b.confirmed {
 		s.answers = min(s.answers, answersAtOnce-1)

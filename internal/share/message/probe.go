@@ -56,7 +56,8 @@ const (
 // ProbeIn returns a probe with a start and a length, rounded to the steps of a report. It returns
 // the zero value if a report has no room for it.
 func ProbeIn(kind ProbeKind, in, length time.Duration) Probe {
-	in, length = max(in, 0).Round(ProbeBeginStep), length.Round(ProbeLengthStep)
+	in = max(in, 0).Round(ProbeBeginStep)
+	length = length.Round(ProbeLengthStep)
 	if kind == NoProbe || kind >= numProbeKinds || in > LatestProbe || length <= 0 || length > LongestProbe {
 		return Probe{}
 	}

@@ -125,14 +125,16 @@ func (r *Receiver) receive(from netip.AddrPort, datagram []byte, nowNs int64) (R
 	if opener == nil {
 		opener = &session{id: h.session, sealer: newSealer(r.key, h.session)}
 	}
-	if r.plain, err = open(r.plain[:0], opener.sealer, datagram); err != nil {
+	r.plain, err = open(r.plain[:0], opener.sealer, datagram)
+	if err != nil {
 		return Report{}, WrongKey
 	}
 	b, err := decodeBody(r.plain)
 	if err != nil {
 		return Report{}, reasonOf(err)
 	}
-	b.report.Session, b.report.Sequence = h.session, h.sequence
+	b.report.Session = h.session
+	b.report.Sequence = h.sequence
 	return r.hear(opener, from, &b, nowNs)
 }
 
@@ -151,7 +153,8 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 		switch {
 		case !s.confirmed(r.rotation) || s.silent(nowNs, r.periodNs):
 			r.release(s)
-			s.source, s.second = from, netip.AddrPort{}
+			s.source = from
+			s.second = netip.AddrPort{}
 			r.forgetProof(s)
 		case r.bySource == nil && b.report.BothFamilies && !s.second.IsValid() &&
 			from.Addr().Is6() != s.source.Addr().Is6():
@@ -163,10 +166,13 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 	}
 	r.know(s)
 	s.window.take(b.report.Sequence)
-	s.heardNs, s.heardIn = nowNs, r.rotation
-	s.both, s.six = b.report.BothFamilies, from.Addr().Is6()
+	s.heardNs = nowNs
+	s.heardIn = r.rotation
+	s.six = from.Addr().Is6()
+	s.both = b.report.BothFamilies
 	if b.challenge != s.challenge {
-		s.challenge, s.answers = b.challenge, 0
+		s.challenge = b.challenge
+		s.answers = 0
 	}
 	if !s.accepted {
 		s.report.PeriodMs = b.report.PeriodMs
@@ -192,7 +198,8 @@ func (r *Receiver) hear(s *session, from netip.AddrPort, b *body, nowNs int64) (
 		return Report{}, SourceTaken
 	}
 	r.holders[s.source] = s
-	s.report, s.accepted = b.report, true
+	s.report = b.report
+	s.accepted = true
 	return b.report, Accepted
 }
 
@@ -225,7 +232,8 @@ func (r *Receiver) know(s *session) {
 				if oldest == nil || c.heardNs < oldest.heardNs {
 					oldest = c
 				}
-				if looked++; looked == 16 {
+				looked++
+				if looked == 16 {
 					break
 				}
 			}

@@ -37,7 +37,10 @@ func TestOwnReportsAreIgnored(t *testing.T) {
 
 func TestTwoCellsOnOneMediumDoNotMix(t *testing.T) {
 	red, blue := cellkey.New(), cellkey.New()
-	r1, r2, b1, b2 := newAgent(red, 1, 0), newAgent(red, 2, 0), newAgent(blue, 3, 0), newAgent(blue, 4, 0)
+	r1 := newAgent(red, 1, 0)
+	r2 := newAgent(red, 2, 0)
+	b1 := newAgent(blue, 3, 0)
+	b2 := newAgent(blue, 4, 0)
 	for i := range int64(10) {
 		for _, from := range []*agent{r1, r2, b1, b2} {
 			d := from.send(t, i*200*ms)

@@ -111,9 +111,11 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 			}
 			if size+p.size() > MaxDatagram && len(h.entries) > 0 {
 				give(to.Source, h.seal(to.Source, h.entries, true))
-				h.entries, size = h.entries[:0], shortestBundle
+				h.entries = h.entries[:0]
+				size = shortestBundle
 			}
-			h.entries, size = append(h.entries, p.entry), size+p.size()
+			size += p.size()
+			h.entries = append(h.entries, p.entry)
 		}
 		if len(h.entries) > 0 {
 			give(to.Source, h.seal(to.Source, h.entries, true))
@@ -127,7 +129,8 @@ func (h *Relay) Send(nowNs int64, give func(to netip.AddrPort, bundle []byte)) {
 // updateMembers updates the number of members, their median period and the slowest rate. A lying
 // member cannot change the median much.
 func (h *Relay) updateMembers() {
-	h.members, h.r.link.DataKbps = len(h.peers), 0
+	h.members = len(h.peers)
+	h.r.link.DataKbps = 0
 	h.periods = h.periods[:0]
 	for _, p := range h.peers {
 		h.periods = append(h.periods, int64(p.Report.PeriodMs)*1e6)

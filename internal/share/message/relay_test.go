@@ -119,7 +119,8 @@ func TestTerminalsFindEachOtherThroughAHub(t *testing.T) {
 					}
 				}
 			}
-			m.upNs, m.down = 0, 0
+			m.upNs = 0
+			m.down = 0
 			m.loss = 0
 			end := at + 120*second
 			heard, longest := int64(0), int64(0)

@@ -137,7 +137,8 @@ func TestEveryOtherLengthIsMalformed(t *testing.T) {
 		}
 		for fixed := range math.MaxUint16 + 1 {
 			b := bytes.Clone(whole)
-			b[0], b[1] = byte(fixed), byte(fixed>>8)
+			b[0] = byte(fixed)
+			b[1] = byte(fixed >> 8)
 			// Another fixed part with a fitting number of echoes is of another minor version.
 			rest := len(b) - lengthSize - fixed - countSize
 			fits := fixed >= firstFieldsSize && rest >= 0 && rest == echoSize*int(b[lengthSize+fixed]) &&
@@ -267,8 +268,12 @@ func TestNamesInJSON(t *testing.T) {
 // Every field of a report is encoded and decoded.
 func TestEveryFieldIsEncoded(t *testing.T) {
 	full := plausible(rand.New(rand.NewPCG(3, 3)))
-	full.State, full.MaxKbps, full.MaxSource = Controlling, 7, Configured
-	full.ApplicationLimited, full.ForeignQueues, full.SingleFrames = true, true, true
+	full.State = Controlling
+	full.MaxKbps = 7
+	full.MaxSource = Configured
+	full.ApplicationLimited = true
+	full.ForeignQueues = true
+	full.SingleFrames = true
 	full.BothFamilies = true
 	full.Probe = Probe{RateProbe, 25, 400}
 	raw, err := appendBody(nil, &full, 1, nil, 0)

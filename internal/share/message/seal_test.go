@@ -27,7 +27,8 @@ func TestOnlyItsKeyOpensADatagram(t *testing.T) {
 	k, r := cellkey.New(), goodReport()
 	d := sealed(t, k, 5, 6, r, 7)
 	got, err := openReport(k, d)
-	r.Session, r.Sequence = 5, 6
+	r.Session = 5
+	r.Sequence = 6
 	if err != nil || got != r {
 		t.Errorf("opened: %+v, %v", got, err)
 	}
@@ -218,6 +219,7 @@ func openReport(k cellkey.Key, datagram []byte) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	b.report.Session, b.report.Sequence = h.session, h.sequence
+	b.report.Session = h.session
+	b.report.Sequence = h.sequence
 	return b.report, nil
 }

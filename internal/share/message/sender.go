@@ -65,7 +65,8 @@ func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 		return dst, ErrExhausted
 	}
 	nowNs = s.r.look(nowNs)
-	report.Session, report.Sequence = s.r.session, s.sequence+1
+	report.Session = s.r.session
+	report.Sequence = s.sequence + 1
 	report.PeriodMs = uint32(min(max(s.periodNs(nowNs)/1e6, LowestPeriodMs), HighestPeriodMs))
 	if err := report.Check(); err != nil {
 		return dst, err
@@ -73,7 +74,8 @@ func (s *Sender) Seal(dst []byte, report Report, nowNs int64) ([]byte, error) {
 	var err error
 	var wanting int
 	s.echoes, wanting = s.r.answers(s.echoes[:0], nowNs)
-	if s.body, err = appendBody(s.body[:0], &report, s.r.challenge, s.echoes, wanting); err != nil {
+	s.body, err = appendBody(s.body[:0], &report, s.r.challenge, s.echoes, wanting)
+	if err != nil {
 		return dst, err
 	}
 	s.sequence++

@@ -55,7 +55,8 @@ func newAir(t testing.TB, seed uint64, loss float64) *air {
 func (a *air) join(atNs int64) {
 	i := len(a.agents)
 	x := newAgentWith(a.key, rand.NewPCG(a.random.Uint64(), 1), i+1, atNs)
-	a.agents, a.reports = append(a.agents, x), append(a.reports, 0)
+	a.agents = append(a.agents, x)
+	a.reports = append(a.reports, 0)
 	heap.Push(&a.queue, arrival{atNs: x.DueNs(atNs), to: i})
 }
 

@@ -34,7 +34,9 @@ func TestARestartedTerminalReplacesItsOldSession(t *testing.T) {
 
 func TestAtMostOneTerminalCountsPerSource(t *testing.T) {
 	k := cellkey.New()
-	a, twin, b := newAgent(k, 1, 0), newAgent(k, 3, 0), newAgent(k, 2, 0)
+	a := newAgent(k, 1, 0)
+	twin := newAgent(k, 3, 0)
+	b := newAgent(k, 2, 0)
 	twin.at = a.at
 	acquaint(t, a, b, 0)
 	for now := int64(0); now < 60*second; now += 200 * ms {
@@ -57,7 +59,9 @@ func TestAtMostOneTerminalCountsPerSource(t *testing.T) {
 
 func TestRepeatedReportsDoNotMoveAPeer(t *testing.T) {
 	k := cellkey.New()
-	a, b, c := newAgent(k, 1, 0), newAgent(k, 2, 0), newAgent(k, 3, 0)
+	a := newAgent(k, 1, 0)
+	b := newAgent(k, 2, 0)
+	c := newAgent(k, 3, 0)
 	acquaint(t, a, b, 0)
 	acquaint(t, c, b, 0)
 	// Another sender repeats a report from its own address or from that of another terminal, even

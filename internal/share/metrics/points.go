@@ -213,6 +213,10 @@ func seconds(us int64) float64 { return float64(us) / 1e6 }
 func (l Look) points(ctx context.Context) (all []point, cell, policy string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	err = l(ctx, func(s share.Status) { all, cell, policy = points(&s), s.Cell, string(s.Policy) })
+	err = l(ctx, func(s share.Status) {
+		all = points(&s)
+		cell = s.Cell
+		policy = string(s.Policy)
+	})
 	return all, cell, policy, err
 }

@@ -87,7 +87,8 @@ func (s *Schedule) endSlot(now time.Duration, a *slot) {
 	}
 	s.ended = max(s.ended, a.end)
 	if a.kind == message.RTTProbe {
-		s.rttEnded, s.waitingSince = max(s.rttEnded, a.end), 0
+		s.rttEnded = max(s.rttEnded, a.end)
+		s.waitingSince = 0
 	}
 	*a = slot{}
 }
@@ -157,7 +158,8 @@ func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, le
 		moved = false
 		for _, a := range s.announced {
 			if (slot{kind, begin - gap, begin + length + gap}).overlaps(*a) {
-				begin, moved = a.end+gap, true
+				begin = a.end + gap
+				moved = true
 			}
 		}
 	}
@@ -168,7 +170,8 @@ func (s *Schedule) Propose(now time.Duration, kind message.ProbeKind, length, le
 	if s.isAnswered(proposed) || !s.charge(proposed) {
 		return false
 	}
-	s.planned, s.waitingSince = proposed, 0
+	s.planned = proposed
+	s.waitingSince = 0
 	return true
 }
 
@@ -225,7 +228,8 @@ func (a slot) contains(now time.Duration) bool {
 func (s *Schedule) NextChange(now time.Duration) (next time.Duration, known bool) {
 	add := func(at time.Duration) {
 		if at > now && (!known || at < next) {
-			next, known = at, true
+			next = at
+			known = true
 		}
 	}
 	all := []slot{s.planned}

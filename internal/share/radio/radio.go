@@ -108,7 +108,8 @@ func Find(peers []netip.Addr) (string, error) {
 func Open(name string, peers []netip.Addr) (*Radio, error) {
 	if name == "" {
 		var err error
-		if name, err = Find(peers); err != nil {
+		name, err = Find(peers)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +153,8 @@ func (r *Radio) ask() {
 	if n := len(r.last); n > 0 && r.last[n-1].BSSID != phy.BSSID {
 		r.last = r.last[:0] // rates to another access point say nothing of this one
 	}
-	if r.last = append(r.last, phy); len(r.last) > median {
+	r.last = append(r.last, phy)
+	if len(r.last) > median {
 		r.last = slices.Delete(r.last, 0, 1)
 	}
 }

@@ -26,7 +26,8 @@ const ownNamespace = "/proc/thread-self/ns/net"
 
 func openDevices(name string) (d devices, err error) {
 	d = devices{name: name, links: map[int][]link.Link{}}
-	if d.namespace, err = os.Open(ownNamespace); err != nil {
+	d.namespace, err = os.Open(ownNamespace)
+	if err != nil {
 		return d, fmt.Errorf("opening the network namespace: %w", err)
 	}
 	return d, nil

@@ -56,7 +56,8 @@ func Attach(device string) (w *Windows, err error) {
 		}
 		return nil, fmt.Errorf("bounding receive windows: %w", err)
 	}
-	if w.devices, err = openDevices(device); err == nil {
+	w.devices, err = openDevices(device)
+	if err == nil {
 		err = w.AttachNewInterfaces()
 	}
 	if err != nil {

@@ -133,7 +133,8 @@ func TestAWindowIsBoundedAndFreedAgain(t *testing.T) {
 		if err := errors.Join(w.devices.close(), w.objects.Close()); err != nil {
 			t.Fatal(err)
 		}
-		w.devices.namespace, w.objects = nil, windowObjects{}
+		w.devices.namespace = nil
+		w.objects = windowObjects{}
 		testnet.Eventually(t, patience, "the window to be free when the programs are gone", seesMore(60_000))
 	}
 }

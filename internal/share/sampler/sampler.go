@@ -104,7 +104,9 @@ func (f *flowState) see(at func(tcp.Field) int64) {
 // the waiting data (inet_diag of old kernels), the kernel's mark of application-limited delivery
 // decides.
 func (f *flowState) isGreedy(at func(tcp.Field) int64) bool {
-	unsent, inFlight, cwnd := at(tcp.UnsentBytes), at(tcp.InFlightPackets), at(tcp.CwndPackets)
+	unsent := at(tcp.UnsentBytes)
+	inFlight := at(tcp.InFlightPackets)
+	cwnd := at(tcp.CwndPackets)
 	if unsent == tcp.Absent || inFlight == tcp.Absent || cwnd == tcp.Absent {
 		return at(tcp.AppLimited) == 0
 	}
@@ -145,7 +147,9 @@ func (f *Sampler) Drain(nowNs int64) (samples []flow.Sample, s flow.HostSample) 
 		add(&s, known, &one)
 		rtts = append(rtts, known.rtts...)
 		known.rtts = known.rtts[:0]
-		known.errors, known.samples, known.greedy = [tcp.NumErrorCodes]int64{}, 0, 0
+		known.errors = [tcp.NumErrorCodes]int64{}
+		known.samples = 0
+		known.greedy = 0
 		if known.closed {
 			delete(f.flows, id)
 			continue
@@ -175,7 +179,8 @@ func (f *flowState) take(seconds float64) flow.Sample {
 
 // add adds a flow to the sums.
 func add(s *flow.HostSample, f *flowState, one *flow.Sample) {
-	s.SendRate, s.ReceiveRate = s.SendRate+one.SendRate, s.ReceiveRate+one.ReceiveRate
+	s.SendRate += one.SendRate
+	s.ReceiveRate += one.ReceiveRate
 	s.Retransmits += f.retransmits.Take()
 	for code, n := range f.errors {
 		s.Errors[code] += n

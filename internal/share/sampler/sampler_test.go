@@ -33,7 +33,10 @@ func TestDrainReturnsTheActivitySinceTheLast(t *testing.T) {
 		tcp.MinRttUs: 2000, tcp.RttUs: 5000, tcp.MSSBytes: 1448, tcp.RetransmitsPackets: 3,
 	}
 	_ = f.Samples(sample(1, up))
-	up[tcp.AckedBytes], up[tcp.SentBytes], up[tcp.RttUs], up[tcp.RetransmitsPackets] = 1e6+125000, 1e6+139480, 15000, 5
+	up[tcp.AckedBytes] = 1e6 + 125000
+	up[tcp.SentBytes] = 1e6 + 139480
+	up[tcp.RttUs] = 15000
+	up[tcp.RetransmitsPackets] = 5
 	_ = f.Samples(sample(1, up))
 	_ = f.Samples(
 		sample(
@@ -68,7 +71,8 @@ func TestDrainReturnsTheActivitySinceTheLast(t *testing.T) {
 		t.Errorf("flows %+v", flows)
 	}
 	// Nothing new.
-	if flows, s = f.Drain(2e9); s.SendRate != 0 || s.ReceiveRate != 0 || len(flows) != 1 || flows[0].Greedy ||
+	flows, s = f.Drain(2e9)
+	if s.SendRate != 0 || s.ReceiveRate != 0 || len(flows) != 1 || flows[0].Greedy ||
 		s.Retransmits != 0 || s.Errors != [tcp.NumErrorCodes]int64{} || s.MeanRTT != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -199,7 +199,8 @@ func TestACancelledReaderIsNotCalled(t *testing.T) {
 	if err := tap.Next(ctx, func(share.Status) { called = true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if tap.Publish(example()); called {
+	tap.Publish(example())
+	if called {
 		t.Error("it was called all the same")
 	}
 }
@@ -225,7 +226,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
 	}
-	r.Bounded, r.Reason = false, "no other terminal is heard"
+	r.Bounded = false
+	r.Reason = "no other terminal is heard"
 	b.Reset()
 	const want = "windows are not bounded: no other terminal is heard"
 	if err := r.Table(&b, 0, false); err != nil || !strings.Contains(b.String(), want) {

@@ -69,7 +69,8 @@ func serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
 	}
 	leave(others)
 	s := &Server{name: fmt.Sprintf("%d-%s-%08x", netns, cell, rand.Uint32()), netns: netns, tap: tap}
-	if s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path(s.name), Net: "unix"}); err != nil {
+	s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path(s.name), Net: "unix"})
+	if err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(path(s.name), 0o600); err != nil {

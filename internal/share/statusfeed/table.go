@@ -20,7 +20,8 @@ func (r *Report) Table(w io.Writer, width int, colour bool) error {
 		err = r.terminals().Write(w, width, colour)
 	}
 	if err == nil && len(r.Windows) > 0 {
-		if _, err = io.WriteString(w, "\n"); err == nil {
+		_, err = io.WriteString(w, "\n")
+		if err == nil {
 			err = r.windows().Write(w, width, colour)
 		}
 	}

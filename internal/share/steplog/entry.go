@@ -35,7 +35,8 @@ type session struct {
 func sessionOf(c control.Config) *session {
 	s := &session{Version: version, Config: c}
 	if a := c.Options.Alpha; a != nil {
-		s.Alpha, s.Config.Options.Alpha = strconv.FormatFloat(*a, 'g', -1, 64), nil
+		s.Alpha = strconv.FormatFloat(*a, 'g', -1, 64)
+		s.Config.Options.Alpha = nil
 	}
 	return s
 }
@@ -108,10 +109,12 @@ func (a aliases) of(addr netip.AddrPort) netip.AddrPort {
 
 // rename returns inputs and outputs with replaced addresses.
 func (a aliases) rename(in control.Inputs, out control.Outputs) (control.Inputs, control.Outputs) {
-	in.Flows, in.Peers = slices.Clone(in.Flows), slices.Clone(in.Peers)
+	in.Flows = slices.Clone(in.Flows)
+	in.Peers = slices.Clone(in.Peers)
 	for i := range in.Flows {
 		f := &in.Flows[i]
-		f.Local, f.Remote = a.of(f.Local), a.of(f.Remote)
+		f.Local = a.of(f.Local)
+		f.Remote = a.of(f.Remote)
 	}
 	for i := range in.Peers {
 		in.Peers[i].Source = a.of(in.Peers[i].Source)
@@ -119,9 +122,11 @@ func (a aliases) rename(in control.Inputs, out control.Outputs) (control.Inputs,
 	out.Send = slices.Clone(out.Send)
 	for i := range out.Send {
 		b := &out.Send[i]
-		b.Local, b.Remote = a.of(b.Local), a.of(b.Remote)
+		b.Local = a.of(b.Local)
+		b.Remote = a.of(b.Remote)
 	}
-	out.Receive, out.View.Receive = a.receive(out.Receive), a.receive(out.View.Receive)
+	out.Receive = a.receive(out.Receive)
+	out.View.Receive = a.receive(out.View.Receive)
 	return in, out
 }
 
@@ -129,7 +134,8 @@ func (a aliases) receive(all []control.ReceiveBound) []control.ReceiveBound {
 	all = slices.Clone(all)
 	for i := range all {
 		b := &all[i]
-		b.Local, b.Remote = a.of(b.Local), a.of(b.Remote)
+		b.Local = a.of(b.Local)
+		b.Remote = a.of(b.Remote)
 	}
 	return all
 }

@@ -56,7 +56,9 @@ func tickRate(jiffies uint32, now int64) (best int, clear bool) {
 		ticks := int32(since - uint32(now/1000*int64(hz)/1_000_000)) // of which the 32 bits may have begun anew
 		off := math.Abs(float64(ticks)) / float64(hz)
 		if off < least {
-			best, least, second = hz, off, least
+			best = hz
+			second = least
+			least = off
 		} else {
 			second = min(second, off)
 		}

@@ -29,13 +29,16 @@ const DefaultGrace = 10 * time.Second
 // New prepares a command that uses the standard input and outputs of this process.
 func New(ctx context.Context, args []string, o Options) *exec.Cmd {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Stdin = os.Stdin
+	c.Stdout = os.Stdout
+	c.Stderr = os.Stderr
 	signal := o.Signal
 	if signal == 0 {
 		signal = syscall.SIGTERM
 	}
 	c.Cancel = func() error { return c.Process.Signal(signal) }
-	if c.WaitDelay = o.Grace; c.WaitDelay == 0 {
+	c.WaitDelay = o.Grace
+	if c.WaitDelay == 0 {
 		c.WaitDelay = DefaultGrace
 	}
 	c.SysProcAttr = o.Attributes

@@ -32,7 +32,8 @@ func TestOnlyFilesOfEndedProcessesAreRemoved(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if slices.Sort(keep); !slices.Equal(left, keep) {
+	slices.Sort(keep)
+	if !slices.Equal(left, keep) {
 		t.Errorf("the folder has %v, want %v", left, keep)
 	}
 	Remove(filepath.Join(folder, "none"), "a-", Ended, os.RemoveAll)

@@ -18,7 +18,8 @@ const First = 0xeffffffc
 
 // Self returns the PID namespace of this process: its inode, and the device of its file.
 func Self() (inode, device uint64, err error) {
-	if inode, device, err = of("self"); err != nil {
+	inode, device, err = of("self")
+	if err != nil {
 		err = fmt.Errorf("finding the own PID namespace (is /proc mounted?): %w", err)
 	}
 	return inode, device, err

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"airtide/test/need"
-
 	"golang.org/x/sys/unix"
+
+	"airtide/test/need"
 )
 
 func TestNamespacesOfTheProcessStay(t *testing.T) {

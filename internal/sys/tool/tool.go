@@ -51,7 +51,8 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	path, err := Find(name)
 	c := exec.CommandContext(ctx, path, args...)
 	c.Args[0] = name
-	if c.Err = err; err != nil {
+	c.Err = err
+	if err != nil {
 		c.Err = fmt.Errorf("starting %s: %w", name, err)
 	}
 	c.Env = Environment()

@@ -23,8 +23,12 @@ func script(t *testing.T, name, text string) string {
 // as makes this process pass for root or for another user, with a single folder of tools.
 func as(t *testing.T, isRoot bool, folder string) {
 	beforeRoot, beforeFolders := root, Folders
-	t.Cleanup(func() { root, Folders = beforeRoot, beforeFolders })
-	root, Folders = isRoot, []string{folder}
+	t.Cleanup(func() {
+		root = beforeRoot
+		Folders = beforeFolders
+	})
+	root = isRoot
+	Folders = []string{folder}
 }
 
 func TestRootFindsToolsInFixedFoldersOnly(t *testing.T) {

@@ -46,7 +46,8 @@ func (l *List) Add(value any) error {
 	if err != nil {
 		return err
 	}
-	if l.Printed++; l.Printed == 1 {
+	l.Printed++
+	if l.Printed == 1 {
 		l.out = bufio.NewWriter(l.Terminal.Out)
 		_, err = fmt.Fprintf(l.out, "{\n  %q: [\n    %s", l.Name, text)
 	} else {

@@ -149,7 +149,8 @@ func (s *Series) usualMax(most, from float64) float64 {
 	slices.SortFunc(all, func(a, b held) int { return cmp.Compare(b.value, a.value) })
 	rare := 0.0
 	for _, h := range all {
-		if rare += h.time; rare > rareShare*total {
+		rare += h.time
+		if rare > rareShare*total {
 			if most > spikeFactor*h.value && h.value > 0 {
 				return usualRoom * h.value
 			}

@@ -132,9 +132,12 @@ func describeX(s *scale) jsonAxis {
 	case Time:
 		a.Unit = "s"
 	case Clock:
-		a.Unit, a.Zero = "s", &s.Zero
+		a.Unit = "s"
+		a.Zero = &s.Zero
 	case LogWithZero: // its bounds are logarithms, which only this package uses
-		a.Unit, a.Min, a.Max = s.unit().Name, number(math.NaN()), number(math.NaN())
+		a.Unit = s.unit().Name
+		a.Min = number(math.NaN())
+		a.Max = number(math.NaN())
 	default:
 		a.Unit = s.unit().Name
 	}
@@ -197,14 +200,18 @@ func describeSeries(s *Series, y panelScales, x *scale, maxPoints int) jsonSerie
 	for _, d := range thinned(s.Data, maxPoints) {
 		intervals = intervals || !math.IsNaN(d.Low)
 		for _, v := range d.points() {
-			xs, ys = append(xs, v[0]), append(ys, v[1])
-			lows, highs = append(lows, d.Low), append(highs, d.High)
+			xs = append(xs, v[0])
+			ys = append(ys, v[1])
+			lows = append(lows, d.Low)
+			highs = append(highs, d.High)
 		}
 	}
 	size := y.of(s.Side).jsonSize()
-	out.X, out.Y = numbers(xs, x.jsonSize()), numbers(ys, size)
+	out.X = numbers(xs, x.jsonSize())
+	out.Y = numbers(ys, size)
 	if intervals {
-		out.Low, out.High = numbers(lows, size), numbers(highs, size)
+		out.Low = numbers(lows, size)
+		out.High = numbers(highs, size)
 	}
 	return out
 }
@@ -214,10 +221,12 @@ func describeMarks(m *Marks, y panelScales, x *scale) jsonMarks {
 	size := y.of(m.Side).jsonSize()
 	for _, k := range m.Data {
 		if !m.Spans {
-			k.Low, k.High = m.Level, m.Level
+			k.Low = m.Level
+			k.High = m.Level
 		}
 		out.X = append(out.X, number(k.X/x.jsonSize()))
-		out.Low, out.High = append(out.Low, number(k.Low/size)), append(out.High, number(k.High/size))
+		out.Low = append(out.Low, number(k.Low/size))
+		out.High = append(out.High, number(k.High/size))
 		out.Count = append(out.Count, k.Count)
 	}
 	return out

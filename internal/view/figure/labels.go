@@ -44,7 +44,8 @@ func (p *plotted) drawLabels(l *labels) {
 			}
 			cost += 4 * float64(areaOf(place)-overlap(place, p.area))
 			if cost < least {
-				best, least = place, cost
+				best = place
+				least = cost
 			}
 		}
 		if parts := connection(name.marker, best); len(parts) > 0 {

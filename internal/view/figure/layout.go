@@ -156,7 +156,8 @@ func (s *sheet) layOut(cell int, area vg.Rectangle) (cellLayout, error) {
 	l := cellLayout{unit: (area.Max.Y - area.Min.Y) * 0.8 / weights}
 	for range 3 {
 		l.left, l.right = s.margins(cell, l.unit)
-		l.legends, l.indent = nil, l.left
+		l.legends = nil
+		l.indent = l.left
 		taken := s.heightOfX(area.Max.X-area.Min.X-l.left-l.right) + cellGap*vg.Length(len(panels)-1)
 		for i := range panels {
 			var rows [][]entry
@@ -164,7 +165,8 @@ func (s *sheet) layOut(cell int, area vg.Rectangle) (cellLayout, error) {
 				entries := panels[i].legend(s.cells[cell][i], s.x.lo, true)
 				rows = s.rowsOf(entries, area.Max.X-area.Min.X-l.left)
 				if wider := s.rowsOf(entries, area.Max.X-area.Min.X); len(wider) < len(rows) {
-					rows, l.indent = wider, 0
+					rows = wider
+					l.indent = 0
 				}
 			}
 			l.legends = append(l.legends, rows)

@@ -38,7 +38,8 @@ func (p *Panel) legend(y panelScales, from float64, counts bool) []entry {
 		}
 		label := s.Name
 		if a := y.of(s.Side); most > a.hi {
-			if label += " (off scale)"; counts {
+			label += " (off scale)"
+			if counts {
 				label = fmt.Sprintf("%s (up to %s)", s.Name, a.Unit.Format(most))
 			}
 		}

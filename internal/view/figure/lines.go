@@ -41,7 +41,8 @@ func (p *plotted) polylines(s *Series) [][]vg.Point {
 			continue
 		}
 		if broken {
-			all, broken = append(all, nil), false
+			all = append(all, nil)
+			broken = false
 		}
 		last := &all[len(all)-1]
 		for _, v := range d.points() {

@@ -19,7 +19,8 @@ func inkWidth(dpi int, s string) float64 {
 	for y := range picture.Bounds().Dy() {
 		for x := range picture.Bounds().Dx() {
 			if r, _, _, _ := picture.At(x, y).RGBA(); r < 0x8000 {
-				left, right = min(left, x), max(right, x+1)
+				left = min(left, x)
+				right = max(right, x+1)
 			}
 		}
 	}

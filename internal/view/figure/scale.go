@@ -25,23 +25,30 @@ type scale struct {
 // include widens the bounds.
 func (s *scale) include(lo, hi float64) {
 	if !s.used {
-		s.lo, s.hi, s.used = lo, hi, true
+		s.lo = lo
+		s.hi = hi
+		s.used = true
 	}
-	s.lo, s.hi = min(s.lo, lo), max(s.hi, hi)
+	s.lo = min(s.lo, lo)
+	s.hi = max(s.hi, hi)
 }
 
 // settleVertical turns the bounds of the data into those of a vertical axis.
 func (s *scale) settleVertical() {
 	switch {
 	case s.Kind == Names:
-		s.lo, s.hi = -0.35, float64(len(s.Names))-0.5
+		s.lo = -0.35
+		s.hi = float64(len(s.Names)) - 0.5
 		return
 	case !s.used:
-		s.lo, s.hi = 0, 1
+		s.lo = 0
+		s.hi = 1
 		s.Kind = Linear
 	case s.Kind == Log:
-		s.lo, s.hi = max(s.lo, 1), max(s.hi, 1)
-		s.lo, s.hi = s.lo/1.15, s.hi*1.15
+		s.lo = max(s.lo, 1)
+		s.hi = max(s.hi, 1)
+		s.lo /= 1.15
+		s.hi *= 1.15
 		return
 	}
 	if !s.Floating || s.lo > 0 && s.lo < 0.2*s.hi {
@@ -57,23 +64,29 @@ func (s *scale) settleVertical() {
 func (s *scale) settleHorizontal() {
 	switch {
 	case s.Min != nil && s.Max != nil:
-		s.lo, s.hi = *s.Min, *s.Max
+		s.lo = *s.Min
+		s.hi = *s.Max
 	case s.Kind == Names:
-		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
+		s.lo = -0.5
+		s.hi = float64(len(s.Names)) - 0.5
 	case len(s.Ticks) > 0 && s.Kind == LogWithZero:
 		s.lo, s.hi, s.zero, s.gap = logBoundsWithZero(s.Ticks)
 	case len(s.Ticks) > 0 && s.Kind == Log:
 		first, last, step := logSteps(s.Ticks)
-		s.lo, s.hi = math.Pow(10, first-0.3*step), math.Pow(10, last+0.3*step)
+		s.lo = math.Pow(10, first-0.3*step)
+		s.hi = math.Pow(10, last+0.3*step)
 	case len(s.Ticks) > 0:
 		s.lo, s.hi = linearBounds(s.Ticks, s.unit().Size)
 	case !s.used:
-		s.lo, s.hi = 0, 1
+		s.lo = 0
+		s.hi = 1
 	case s.Floating && s.hi > s.lo:
 		margin := headroom * (s.hi - s.lo)
-		s.lo, s.hi = s.lo-margin, s.hi+margin
+		s.lo -= margin
+		s.hi += margin
 	default:
-		s.lo, s.hi = min(s.lo, 0), s.hi*1.05
+		s.lo = min(s.lo, 0)
+		s.hi *= 1.05
 		if s.hi <= s.lo {
 			s.hi = s.lo + 1
 		}
@@ -94,10 +107,13 @@ func linearBounds(ticks []float64, size float64) (lo, hi float64) {
 // between two.
 func logSteps(ticks []float64) (first, last, step float64) {
 	n := 0
-	first, last = math.Inf(1), math.Inf(-1)
+	first = math.Inf(1)
+	last = math.Inf(-1)
 	for _, v := range ticks {
 		if v > 0 {
-			first, last, n = min(first, math.Log10(v)), max(last, math.Log10(v)), n+1
+			first = min(first, math.Log10(v))
+			last = max(last, math.Log10(v))
+			n++
 		}
 	}
 	return first, last, (last - first) / float64(max(n-1, 1))

@@ -34,7 +34,8 @@ func TestXAxisPlacesItsTicks(t *testing.T) {
 		var labels []string
 		var at []float64
 		for _, tick := range s.ticks(10) {
-			labels, at = append(labels, tick.text), append(at, s.norm(tick.v))
+			labels = append(labels, tick.text)
+			at = append(at, s.norm(tick.v))
 		}
 		if got := strings.Join(labels, " "); got != c.labels || s.title() != c.title {
 			t.Errorf("%s: labels %q, title %q", name, got, s.title())
@@ -57,7 +58,10 @@ func TestZeroStandsBehindAGap(t *testing.T) {
 	if s.zero != -1.2 || math.Abs(s.gap - -0.6) > 1e-9 || !(s.lo < s.zero && s.gap < 0) {
 		t.Errorf("zero at %v, gap at %v, from %v", s.zero, s.gap, s.lo)
 	}
-	if zero, one, ten := s.norm(0), s.norm(1), s.norm(10); math.Abs((one-zero)/(ten-one)-1.2) > 1e-9 {
+	zero := s.norm(0)
+	one := s.norm(1)
+	ten := s.norm(10)
+	if math.Abs((one-zero)/(ten-one)-1.2) > 1e-9 {
 		t.Errorf("0, 1 and 10 stand at %v, %v and %v", zero, one, ten)
 	}
 }

@@ -65,12 +65,16 @@ func (s *Series) extremesFrom(x float64) (low, high float64, ok bool) {
 		}
 		least, most := d.Min, d.Max
 		if d.End < x {
-			least, most = d.Last, d.Last
+			least = d.Last
+			most = d.Last
 		}
 		if !ok {
-			low, high = least, most
+			low = least
+			high = most
 		}
-		low, high, ok = min(low, least), max(high, most), true
+		low = min(low, least)
+		high = max(high, most)
+		ok = true
 	}
 	return low, high, ok
 }

@@ -46,7 +46,9 @@ func (p *plotted) stretches(s *Series) []stretch {
 		c := column{p.atX(d.X), d.First, d.Min, d.Max, d.Last}
 		if n := len(now); n > 0 && columnOf(now[n-1].x) == columnOf(c.x) {
 			before := &now[n-1]
-			before.min, before.max, before.last = min(before.min, c.min), max(before.max, c.max), c.last
+			before.min = min(before.min, c.min)
+			before.max = max(before.max, c.max)
+			before.last = c.last
 		} else {
 			now = append(now, c)
 		}
@@ -106,7 +108,8 @@ func (p *plotted) drawSteps() {
 			style := p.Series[i].Style
 			style.Width *= thin
 			if x.band {
-				style.Dash, style.Width = Solid, min(style.Width, 0.4)
+				style.Dash = Solid
+				style.Width = min(style.Width, 0.4)
 			}
 			c.StrokeLines(p.stroke(style), c.ClipLinesXY(x.lines...)...)
 		}
@@ -186,7 +189,8 @@ func (p *plotted) band(s *Series, columns []column) piece {
 	var top, bottom []vg.Point
 	for i, c := range columns {
 		if i > 0 { // the value is held from the column before
-			c.min, c.max = min(c.min, columns[i-1].last), max(c.max, columns[i-1].last)
+			c.min = min(c.min, columns[i-1].last)
+			c.max = max(c.max, columns[i-1].last)
 		}
 		top = append(top, vg.Point{X: c.x, Y: p.atY(s.Side, c.max)})
 		bottom = append(bottom, vg.Point{X: c.x, Y: p.atY(s.Side, c.min)})

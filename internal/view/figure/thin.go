@@ -19,7 +19,8 @@ func thinned(samples []Sample, maxPoints int) []Sample {
 			n++
 			continue
 		}
-		out, n = append(out, d), 1
+		out = append(out, d)
+		n = 1
 	}
 	return out
 }

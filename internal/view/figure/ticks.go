@@ -61,7 +61,8 @@ func logTicks(lo, hi float64, n int) []tick {
 	decades := math.Log10(hi / lo)
 	multiples, every := []float64{1, 2, 5}, 1
 	if decades*3 > float64(n) {
-		multiples, every = []float64{1}, int(math.Ceil(decades/float64(max(n, 1))))
+		multiples = []float64{1}
+		every = int(math.Ceil(decades / float64(max(n, 1))))
 	}
 	var ticks []tick
 	for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {

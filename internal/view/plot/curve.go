@@ -40,7 +40,11 @@ func (c *curve) add(t, v int64) {
 	}
 	if n > 0 {
 		if o := &c.buckets[n-1]; t >= o.t1 && t>>c.shift == o.t1>>c.shift { // by far the most frequent case
-			o.t1, o.gap, o.min, o.max, o.last = t, noGap, min(o.min, v), max(o.max, v), v
+			o.t1 = t
+			o.gap = noGap
+			o.min = min(o.min, v)
+			o.max = max(o.max, v)
+			o.last = v
 			return
 		}
 	}
@@ -65,11 +69,14 @@ func (c *curve) insert(b bucket) {
 		return
 	}
 	o := &c.buckets[i]
-	o.min, o.max = min(o.min, b.min), max(o.max, b.max)
+	o.min = min(o.min, b.min)
+	o.max = max(o.max, b.max)
 	if b.t0 < o.t0 {
-		o.t0, o.first = b.t0, b.first
+		o.t0 = b.t0
+		o.first = b.first
 	} else if b.t0 >= o.t1 && b.t0 < o.gap {
-		o.t1, o.last = b.t0, b.last
+		o.t1 = b.t0
+		o.last = b.last
 	}
 }
 
@@ -106,12 +113,16 @@ func (c *curve) between(from, to int64) []bucket {
 func (c *curve) extremes(from, to int64) (lo, hi int64, ok bool) {
 	for i, b := range c.between(from, to) {
 		if b.t1 < from { // only the held value is visible
-			b.min, b.max = b.last, b.last
+			b.min = b.last
+			b.max = b.last
 		}
 		if i == 0 {
-			lo, hi = b.min, b.max
+			lo = b.min
+			hi = b.max
 		}
-		lo, hi, ok = min(lo, b.min), max(hi, b.max), true
+		lo = min(lo, b.min)
+		hi = max(hi, b.max)
+		ok = true
 	}
 	return lo, hi, ok
 }
@@ -124,12 +135,18 @@ func (c *curve) at(t int64) (float64, bool) {
 		return 0, false
 	}
 	b := c.buckets[i-1]
-	t0, v0, t1, v1 := b.t0, b.first, b.t1, b.last
+	t0 := b.t0
+	v0 := b.first
+	t1 := b.t1
+	v1 := b.last
 	if t >= b.t1 {
 		if i == len(c.buckets) {
 			return float64(b.last), true
 		}
-		t0, v0, t1, v1 = b.t1, b.last, c.buckets[i].t0, c.buckets[i].first
+		t0 = b.t1
+		v0 = b.last
+		t1 = c.buckets[i].t0
+		v1 = c.buckets[i].first
 	}
 	return float64(v0) + float64(v1-v0)*float64(t-t0)/float64(t1-t0), true
 }

@@ -55,9 +55,14 @@ func TestCurveKeepsExtremesInBoundedMemory(t *testing.T) {
 			// it.
 			i := 0
 			for _, b := range curve.buckets {
-				lo, hi, first, last := all[i].v, all[i].v, all[i].v, all[i].v
+				lo := all[i].v
+				hi := all[i].v
+				first := all[i].v
+				last := all[i].v
 				for ; i < len(all) && all[i].t <= b.t1 && all[i].t>>curve.shift == b.t0>>curve.shift; i++ {
-					lo, hi, last = min(lo, all[i].v), max(hi, all[i].v), all[i].v
+					lo = min(lo, all[i].v)
+					hi = max(hi, all[i].v)
+					last = all[i].v
 				}
 				if b.min != lo || b.max != hi || b.first != first || b.last != last {
 					t.Fatalf("bucket %+v: values were first %d, min %d, max %d, last %d", b, first, lo, hi, last)

@@ -116,9 +116,11 @@ func viewOf(flows []*FlowSeries, o Options) (view, error) {
 	v := view{o: o, origin: cmp.Or(o.OriginNs, flows[0].series.o.OriginNs)}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, f := range flows {
-		first, last = min(first, f.FirstNs), max(last, f.LastNs)
+		first = min(first, f.FirstNs)
+		last = max(last, f.LastNs)
 	}
-	v.from, v.to = v.origin+int64(o.From), v.origin+int64(o.To)
+	v.from = v.origin + int64(o.From)
+	v.to = v.origin + int64(o.To)
 	if o.From == 0 {
 		v.from = min(v.from, first) // events may come before the start of the recording
 	}
@@ -132,7 +134,8 @@ func viewOf(flows []*FlowSeries, o Options) (view, error) {
 		v.from = first
 	}
 	if v.to <= v.from { // a single moment
-		v.from, v.to = v.from-500_000, v.from+500_000
+		v.to = v.from + 500_000
+		v.from -= 500_000
 	}
 	return v, nil
 }
@@ -141,7 +144,8 @@ func (v *view) timeAxis() figure.Axis {
 	from, to := v.x(v.from), v.x(v.to)
 	a := figure.Axis{Label: "time", Kind: figure.Time, Min: &from, Max: &to}
 	if !v.o.Wall.IsZero() {
-		a.Kind, a.Zero = figure.Clock, v.o.Wall
+		a.Kind = figure.Clock
+		a.Zero = v.o.Wall
 	}
 	return a
 }
@@ -149,7 +153,8 @@ func (v *view) timeAxis() figure.Axis {
 func nothingThere(flows []*FlowSeries, o Options) error {
 	subject, verb := fmt.Sprintf("none of the %d flows", len(flows)), "has a sample or an event"
 	if len(flows) == 1 {
-		subject, verb = fmt.Sprintf("flow %d", flows[0].Flow.ID), "has no sample and no event"
+		subject = fmt.Sprintf("flow %d", flows[0].Flow.ID)
+		verb = "has no sample and no event"
 	}
 	if o.From == 0 && o.To == 0 {
 		return fmt.Errorf("figure: nothing to draw: %s %s", subject, verb)

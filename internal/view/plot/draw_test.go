@@ -109,7 +109,8 @@ func TestLayoutHoldsInAllSizes(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			o, flows := s.o, collect(t, []Kind{s.kind}, s.o, s.flows...)
 			for _, size := range [][2]float64{{o.WidthCm, o.HeightCm}, {24, 0}, {12, 30}} {
-				o.WidthCm, o.HeightCm = size[0], size[1]
+				o.WidthCm = size[0]
+				o.HeightCm = size[1]
 				drawSVG(t, s.kind, flows, o).CheckLayout(t)
 			}
 		})
@@ -130,7 +131,8 @@ func byHand(t *testing.T, kinds []Kind, o Options, set func(i int, s *tcp.Sample
 		for f := range row.Values {
 			row.Values[f] = tcp.Absent
 		}
-		row.TimeNs, row.Flow = origin+int64(i)*1e8, 1
+		row.TimeNs = origin + int64(i)*1e8
+		row.Flow = 1
 		row.Values[tcp.CwndPackets] = 10
 		set(i, &row)
 		b.Append(&row)
@@ -265,7 +267,8 @@ func TestSpikeOfOneSampleIsDrawn(t *testing.T) {
 	}
 	row.Flow = 1
 	for i := range n {
-		row.TimeNs, row.Values[tcp.RttUs] = origin+int64(i)*10_000, 20_000+int64(i%7)
+		row.TimeNs = origin + int64(i)*10_000
+		row.Values[tcp.RttUs] = 20_000 + int64(i%7)
 		if i == 654_321 {
 			row.Values[tcp.RttUs] = 95_000
 		}

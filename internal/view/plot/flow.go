@@ -48,7 +48,8 @@ func (fs *FlowSeries) reaches(t, from, to int64) bool {
 		}
 		return false
 	}
-	fs.FirstNs, fs.LastNs = min(fs.FirstNs, max(t, from)), max(fs.LastNs, t)
+	fs.FirstNs = min(fs.FirstNs, max(t, from))
+	fs.LastNs = max(fs.LastNs, t)
 	return true
 }
 

@@ -12,8 +12,10 @@ import (
 func fourFlows(t *testing.T, kind Kind) []*FlowSeries {
 	t.Helper()
 	second := upload
-	second.id, second.mbit = 2, 20
-	second.own, second.remote = "192.0.2.10:50426", "198.51.100.7:5201"
+	second.id = 2
+	second.mbit = 20
+	second.own = "192.0.2.10:50426"
+	second.remote = "198.51.100.7:5201"
 	s := NewSeries([]Kind{kind}, nil, Options{OriginNs: origin})
 	upload.play(t, s)
 	second.play(t, s)
@@ -23,7 +25,8 @@ func fourFlows(t *testing.T, kind Kind) []*FlowSeries {
 		for f := range row.Values {
 			row.Values[f] = tcp.Absent
 		}
-		row.Values[tcp.CwndPackets], row.Values[tcp.AckedBytes] = 10, i*500
+		row.Values[tcp.CwndPackets] = 10
+		row.Values[tcp.AckedBytes] = i * 500
 		control.Append(&row)
 	}
 	if err := s.Samples(control); err != nil {

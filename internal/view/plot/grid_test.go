@@ -96,8 +96,10 @@ func TestGridNamesASeriesOnce(t *testing.T) {
 			for f := range row.Values {
 				row.Values[f] = tcp.Absent
 			}
-			row.TimeNs, row.Flow = origin+int64(i)*1e8, tcp.FlowID(id+1)
-			row.Values[tcp.DeliveryRateBps], row.Values[tcp.PacingRateBps] = 30e6, 40e6+id*200e6
+			row.Flow = tcp.FlowID(id + 1)
+			row.TimeNs = origin + int64(i)*1e8
+			row.Values[tcp.DeliveryRateBps] = 30e6
+			row.Values[tcp.PacingRateBps] = 40e6 + id*200e6
 			b.Append(&row)
 		}
 	}

@@ -100,10 +100,14 @@ func (p *PacketSeries) Figure(kind PacketKind) (*figure.Figure, error) {
 	if c == nil {
 		return nil, fmt.Errorf("the capture has no connection %d", p.ID)
 	}
-	end, from, to := &p.ends[0], c.Client, c.Server
+	end := &p.ends[0]
+	from := c.Client
+	to := c.Server
 	data := &c.FromClient
 	if c.FromServer.DataBytes > c.FromClient.DataBytes {
-		end, from, to, data = &p.ends[1], to, from, &c.FromServer
+		end = &p.ends[1]
+		from, to = to, from
+		data = &c.FromServer
 	}
 	zero, last := 0.0, float64(max(1, c.LastNs-c.FirstNs))
 	f := &figure.Figure{

@@ -47,7 +47,8 @@ func samples() []sample {
 	up := []synthetic{upload}
 	down, bbr := upload, upload
 	down.receives = true
-	bbr.bbr, bbr.timeoutAt = true, 0
+	bbr.timeoutAt = 0
+	bbr.bbr = true
 	loss := Options{From: 2550 * time.Millisecond, To: 2800 * time.Millisecond}
 	return []sample{
 		{"cwnd", Cwnd, Options{}, up},

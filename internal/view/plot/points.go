@@ -35,7 +35,8 @@ func (fs *FlowSeries) Points(f tcp.Field) [][]Point {
 			stretch = append(stretch, Point{b.t1, b.last})
 		}
 		if b.gap != noGap {
-			all, stretch = append(all, stretch), nil
+			all = append(all, stretch)
+			stretch = nil
 		}
 	}
 	if stretch != nil {

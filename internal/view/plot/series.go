@@ -95,7 +95,8 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 		held: make([]int64, len(s.fields)), curves: make([]curve, len(s.fields)), caChanges: curve{limit: s.limit},
 	}
 	for i := range fs.curves {
-		fs.curves[i].limit, fs.held[i] = s.limit, tcp.Absent
+		fs.curves[i].limit = s.limit
+		fs.held[i] = tcp.Absent
 	}
 	for i := range fs.marks {
 		fs.marks[i].limit = markLimit
@@ -108,9 +109,11 @@ func (s *Series) flow(id tcp.FlowID) *FlowSeries {
 // at t.
 func (s *Series) bounds(t int64) (from, to int64) {
 	if !s.origin {
-		s.origin, s.o.OriginNs = true, t
+		s.origin = true
+		s.o.OriginNs = t
 	}
-	from, to = s.o.OriginNs+int64(s.o.From), math.MaxInt64
+	from = s.o.OriginNs + int64(s.o.From)
+	to = math.MaxInt64
 	if s.o.From == 0 {
 		from = math.MinInt64
 	}
@@ -149,7 +152,8 @@ func (s *Series) Samples(b *tcp.Batch) error {
 			c.add(t, valueAt(b, f, i))
 		}
 	}
-	if s.rows += b.Len(); s.rows >= 1<<16 {
+	s.rows += b.Len()
+	if s.rows >= 1<<16 {
 		s.rows = 0
 		s.shrink()
 	}

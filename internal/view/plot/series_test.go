@@ -133,7 +133,8 @@ func TestSeriesBoundsItsMemory(t *testing.T) {
 	for n := range 1200 {
 		for i := range b.TimeNs {
 			now += 1000
-			b.TimeNs[i], b.Flow[i] = now, tcp.FlowID(i/10+1)
+			b.Flow[i] = tcp.FlowID(i/10 + 1)
+			b.TimeNs[i] = now
 			for f := range b.Cols {
 				b.Cols[f][i] = int64(n + i)
 			}
@@ -182,7 +183,8 @@ func BenchmarkSeries(b *testing.B) {
 			for b.Loop() {
 				for i := range batch.TimeNs {
 					now += 10_000
-					batch.TimeNs[i], batch.Flow[i] = now, 1
+					batch.TimeNs[i] = now
+					batch.Flow[i] = 1
 				}
 				if err := s.Samples(batch); err != nil {
 					b.Fatal(err)

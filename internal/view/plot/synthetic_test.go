@@ -48,7 +48,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 	}
 	own, remote := "192.0.2.10:50424", "198.51.100.7:5201"
 	if y.own != "" {
-		own, remote = y.own, y.remote
+		own = y.own
+		remote = y.remote
 	}
 	must(sink.Flow(&tcp.Flow{
 		ID: y.id, Local: netip.MustParseAddrPort(own), Remote: netip.MustParseAddrPort(remote),
@@ -61,12 +62,18 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 	}
 	rate := y.mbit * 1e6 / 8 / mss // packets/s
 	bdp := rate * y.rttMs / 1e3
-	cwnd, wmax, k, epoch := 10.0, 0.0, 0.0, -1.0
-	slowStart, state, until := true, tcp.CAOpen, 0.0
+	cwnd := 10.0
+	wmax := 0.0
+	k := 0.0
+	epoch := -1.0
+	slowStart := true
+	state := tcp.CAOpen
+	until := 0.0
 	var acked, sackBase, held, sent float64
 	srtt, minRTT := 0.0, math.Inf(1)
 	event := func(e tcp.Event) {
-		e.Flow, e.CAState = y.id, state
+		e.Flow = y.id
+		e.CAState = state
 		must(sink.Event(&e))
 	}
 	change := func(now float64, to tcp.CAState) {
@@ -78,11 +85,14 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 	reduce := func(now float64) {
 		wmax = cwnd
 		cwnd *= 0.7
-		k, epoch = math.Cbrt(wmax*0.3/0.4), now
+		k = math.Cbrt(wmax * 0.3 / 0.4)
+		epoch = now
 		slowStart = false
 	}
 	event(tcp.Event{TimeNs: nsOf(y.start), Kind: tcp.EventOpen})
-	timeout, reorder, local := y.timeoutAt, y.reorderAt, y.localAt
+	timeout := y.timeoutAt
+	reorder := y.reorderAt
+	local := y.localAt
 	for now := y.start; now < y.end; {
 		queue := max(0, cwnd-bdp)
 		rtt := y.rttMs/1e3 + queue/rate + 0.0004*random.ExpFloat64()
@@ -114,7 +124,10 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 					Seq: at, EndSeq: at + mss,
 				})
 			}
-			wmax, cwnd, slowStart, until = cwnd, 1, true, now+4*rtt
+			wmax = cwnd
+			cwnd = 1
+			slowStart = true
+			until = now + 4*rtt
 		case reorder != 0 && now >= reorder:
 			reorder = 0
 			change(now, tcp.CADisorder)
@@ -142,7 +155,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 			cwnd++
 			slowStart = wmax == 0 || cwnd < wmax/2
 			if !slowStart {
-				epoch, k = now, math.Cbrt(wmax*0.5/0.4)
+				epoch = now
+				k = math.Cbrt(wmax * 0.5 / 0.4)
 			}
 		case state == tcp.CAOpen:
 			target := wmax + 0.4*math.Pow(now-epoch-k, 3)
@@ -157,7 +171,8 @@ func (y synthetic) play(t testing.TB, sink tcp.Sink) {
 		for f := range s.Values {
 			s.Values[f] = tcp.Absent
 		}
-		s.TimeNs, s.Flow = nsOf(now), y.id
+		s.TimeNs = nsOf(now)
+		s.Flow = y.id
 		set := func(f tcp.Field, v float64) { s.Values[f] = int64(v) }
 		set(tcp.CAStateField, float64(state))
 		set(tcp.MSSBytes, mss)

@@ -80,8 +80,10 @@ func together(v *view, d definition, flows []*FlowSeries) *figure.Figure {
 		for i, flow := range flows {
 			v.FlowSeries = flow
 			s := q.series(v)
-			s.Name, s.Style = flow.shortLabel(), figure.StyleOf(i)
-			s.Style.Marker, s.Style.Width = figure.NoMarker, 1.1
+			s.Name = flow.shortLabel()
+			s.Style = figure.StyleOf(i)
+			s.Style.Marker = figure.NoMarker
+			s.Style.Width = 1.1
 			p.Series = append(p.Series, s)
 		}
 		cell.Panels = append(cell.Panels, p)

@@ -23,7 +23,8 @@ func figureOf(t *testing.T, kind Kind, flows []*FlowSeries, o Options) *figure.F
 // the transfer can be read.
 func TestStartUpSpikeLeavesThePanel(t *testing.T) {
 	flows := byHand(t, []Kind{BBR}, Options{}, func(i int, s *tcp.Sample) {
-		s.Values[tcp.DeliveryRateBps], s.Values[tcp.BBRBandwidthBps] = 30e6, 32e6
+		s.Values[tcp.DeliveryRateBps] = 30e6
+		s.Values[tcp.BBRBandwidthBps] = 32e6
 		if i == 0 {
 			s.Values[tcp.DeliveryRateBps] = 1_300e6
 		}
@@ -37,7 +38,8 @@ func TestStartUpSpikeLeavesThePanel(t *testing.T) {
 // Without BBR, the pacing rate stays in the panel, and an empty panel has no axis of gains.
 func TestBBRFigureOfAnotherControlShowsThePacingRate(t *testing.T) {
 	flows := byHand(t, []Kind{BBR}, Options{}, func(i int, s *tcp.Sample) {
-		s.Values[tcp.DeliveryRateBps], s.Values[tcp.PacingRateBps] = 25e6, 50e6
+		s.Values[tcp.DeliveryRateBps] = 25e6
+		s.Values[tcp.PacingRateBps] = 50e6
 	})
 	picture := drawSVG(t, BBR, flows, Options{})
 	if !picture.Has("pacing rate") || !picture.Has("40") {
@@ -72,7 +74,8 @@ func TestChangeOfCongestionControlIsMarked(t *testing.T) {
 		flows := byHand(t, []Kind{BBR}, Options{}, func(i int, s *tcp.Sample) {
 			s.Values[tcp.DeliveryRateBps] = 30e6
 			if i < c.states {
-				s.Values[tcp.BBRMode], s.Values[tcp.BBRPacingGainPct] = 2, 100
+				s.Values[tcp.BBRMode] = 2
+				s.Values[tcp.BBRPacingGainPct] = 100
 			}
 		}, tcp.Event{TimeNs: origin + c.ns, Kind: tcp.EventCCChange, Text: "reno"})
 		f := figureOf(t, BBR, flows, Options{})
@@ -131,7 +134,8 @@ func TestGoodputAboveTheDeliveryRateIsExplained(t *testing.T) {
 		}
 	}
 	steady := byHand(t, []Kind{Rates}, Options{}, func(i int, s *tcp.Sample) {
-		s.Values[tcp.DeliveryRateBps], s.Values[tcp.AckedBytes] = 10e6, int64(i)*125_000
+		s.Values[tcp.DeliveryRateBps] = 10e6
+		s.Values[tcp.AckedBytes] = int64(i) * 125_000
 	})
 	if f := figureOf(t, Rates, steady, Options{Note: "own"}); f.Note != "own" {
 		t.Errorf("steady goodput has the note %q", f.Note)

@@ -53,7 +53,10 @@ func (v *view) samples(c *curve) []figure.Sample {
 	samples := make([]figure.Sample, 0, len(buckets)+1)
 	for i, b := range buckets {
 		s := figure.Point(v.x(b.t0), float64(b.first))
-		s.End, s.Min, s.Max, s.Last = v.x(b.t1), float64(b.min), float64(b.max), float64(b.last)
+		s.End = v.x(b.t1)
+		s.Min = float64(b.min)
+		s.Max = float64(b.max)
+		s.Last = float64(b.last)
 		samples = append(samples, s)
 		switch {
 		case i == len(buckets)-1:

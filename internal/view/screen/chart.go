@@ -125,9 +125,11 @@ func bounds(s []span) (low, high int64) {
 	if len(s) == 0 {
 		return 0, 1
 	}
-	low, high = math.MaxInt64, 0
+	low = math.MaxInt64
+	high = 0
 	for _, p := range s {
-		low, high = min(low, p.low), max(high, p.high)
+		low = min(low, p.low)
+		high = max(high, p.high)
 	}
 	if low < high/2 || low == high {
 		low = 0

@@ -36,7 +36,8 @@ func newConnection(f *tcp.Flow, oneOfMany bool) *connection {
 	}
 	points, events := historyPoints, eventsKept
 	if oneOfMany {
-		points, events = historyFew, eventsKeptFew
+		points = historyFew
+		events = eventsKeptFew
 	}
 	c.history.limit = points
 	c.events.limit = events
@@ -52,7 +53,8 @@ func (c *connection) announceAgain(f *tcp.Flow) {
 	}
 	// A socket that outlives its process keeps the owner's name.
 	if f.PID == 0 {
-		c.flow.PID, c.flow.Comm = old.PID, old.Comm
+		c.flow.PID = old.PID
+		c.flow.Comm = old.Comm
 	}
 }
 
@@ -60,10 +62,12 @@ func (c *connection) take(s *tcp.Sample, windowNs int64) {
 	c.last = *s
 	// A separate hook reports a change of state before the next ACK does.
 	if v, ok := s.Get(tcp.StateField); ok && s.TimeNs >= c.stateNs {
-		c.state, c.stateNs = v, s.TimeNs
+		c.state = v
+		c.stateNs = s.TimeNs
 	}
 	if v, ok := s.Get(tcp.CAStateField); ok && s.TimeNs >= c.caNs {
-		c.ca, c.caNs = v, s.TimeNs
+		c.ca = v
+		c.caNs = s.TimeNs
 	}
 	if v, ok := s.Get(tcp.AckedBytes); ok {
 		c.acked.Add(s.TimeNs, v, windowNs)
@@ -80,11 +84,13 @@ func (c *connection) happened(e *tcp.Event) {
 	switch e.Kind {
 	case tcp.EventOpen, tcp.EventState:
 		if e.TimeNs >= c.stateNs {
-			c.state, c.stateNs = int64(e.To), e.TimeNs
+			c.state = int64(e.To)
+			c.stateNs = e.TimeNs
 		}
 	case tcp.EventCAState:
 		if e.TimeNs >= c.caNs {
-			c.ca, c.caNs = int64(e.To), e.TimeNs
+			c.ca = int64(e.To)
+			c.caNs = e.TimeNs
 		}
 	case tcp.EventRetransmit:
 		c.retransmits++
@@ -93,7 +99,9 @@ func (c *connection) happened(e *tcp.Event) {
 	case tcp.EventClose:
 		// The end of an observation is not the end of the connection.
 		if e.Reason != tcp.ReasonStillOpen {
-			c.closed, c.closedNs, c.reason = true, e.TimeNs, e.Reason
+			c.closed = true
+			c.closedNs = e.TimeNs
+			c.reason = e.Reason
 		}
 	}
 	c.events.add(e)

@@ -29,9 +29,11 @@ func (m *ui) detailLines(height int) []string {
 	state, style := stateText(r), m.styles.title
 	switch {
 	case r.Closed:
-		state, style = "closed: "+string(r.CloseReason), m.styles.note
+		state = "closed: " + string(r.CloseReason)
+		style = m.styles.note
 	case m.gone:
-		state, style = "no longer there", m.styles.note
+		state = "no longer there"
+		style = m.styles.note
 	}
 	lines := []string{
 		m.styles.title.Render(processText(r)+"  "+orDash(r.CongestionControl)) + "  " + style.Render(state) + "  " +

@@ -80,10 +80,12 @@ func widen(low, high *uint32, v int64) {
 	}
 	u := uint32(min(v, absent32-1))
 	if *low == absent32 {
-		*low, *high = u, u
+		*low = u
+		*high = u
 		return
 	}
-	*low, *high = min(*low, u), max(*high, u)
+	*low = min(*low, u)
+	*high = max(*high, u)
 }
 
 func (b *bucket) deliver(bytes int64) {

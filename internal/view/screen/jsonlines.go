@@ -80,9 +80,11 @@ func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 	text := func(s fmt.Stringer) *string { t := s.String(); return &t }
 	switch e.Kind {
 	case tcp.EventOpen, tcp.EventState:
-		l.From, l.To = text(tcp.State(e.From)), text(tcp.State(e.To))
+		l.From = text(tcp.State(e.From))
+		l.To = text(tcp.State(e.To))
 	case tcp.EventCAState:
-		l.From, l.To = text(tcp.CAState(e.From)), text(tcp.CAState(e.To))
+		l.From = text(tcp.CAState(e.From))
+		l.To = text(tcp.CAState(e.To))
 	case tcp.EventClose:
 		l.Reason = &e.Reason
 	case tcp.EventReordering:
@@ -95,9 +97,12 @@ func newEventLine(e *tcp.Event, local, remote Text, wall time.Time) *eventLine {
 	case tcp.EventTimeout:
 		l.RTO = &e.Value
 	case tcp.EventRetransmit:
-		l.Seq, l.EndSeq, l.Cause = &e.Seq, &e.EndSeq, &e.Cause
+		l.Seq = &e.Seq
+		l.EndSeq = &e.EndSeq
+		l.Cause = &e.Cause
 	case tcp.EventUndo:
-		l.From, l.Reason = text(tcp.CAState(e.From)), &e.Reason
+		l.From = text(tcp.CAState(e.From))
+		l.Reason = &e.Reason
 	case tcp.EventECNEcho:
 		l.Marked = &e.Value
 	case tcp.EventWindowOpen:

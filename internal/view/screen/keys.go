@@ -71,7 +71,8 @@ func (k keyMap) short(detail, record bool) []key.Binding {
 	pause, help := brief(k.pause, "p", "pause"), brief(k.help, "?", "help")
 	earlier, fourth := brief(k.earlier, "PgUp", "earlier events"), brief(k.reverse, "S", "reverse")
 	if record { // 80 columns have no room for one more
-		earlier, fourth = brief(k.earlier, "PgUp", "events"), brief(k.record, "r", "record")
+		earlier = brief(k.earlier, "PgUp", "events")
+		fourth = brief(k.record, "r", "record")
 	}
 	if detail {
 		keys := []key.Binding{

@@ -63,7 +63,8 @@ func (o Options) complete(interval time.Duration) Options {
 		o.Interval = interval
 	}
 	if o.Player != nil {
-		o.Clock, o.Source = o.Player.Clock, o.Player.play
+		o.Clock = o.Player.Clock
+		o.Source = o.Player.play
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock

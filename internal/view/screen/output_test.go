@@ -224,7 +224,8 @@ func TestOutputEndsWithItsSourceItsContextOrTheFirstRound(t *testing.T) {
 				time.AfterFunc(200*time.Millisecond, cancel)
 			}
 			var b bytes.Buffer
-			c.o.Output, c.o.Clock = &b, fixedClock
+			c.o.Output = &b
+			c.o.Clock = fixedClock
 			if err := c.run(ctx, NewTable(TableOptions{}), c.o); !errors.Is(err, c.err) {
 				t.Fatalf("got error %v, want %v", err, c.err)
 			}

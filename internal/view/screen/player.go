@@ -81,7 +81,8 @@ func (p *Player) now() int64 {
 func (p *Player) change(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.nowNs, p.set = p.now(), time.Now()
+	p.nowNs = p.now()
+	p.set = time.Now()
 	f()
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -158,7 +159,11 @@ func (p *Player) play(ctx context.Context, sink tcp.Sink) error {
 func (p *Player) await(ctx context.Context, ns int64, rewinds int) error {
 	for {
 		p.mu.Lock()
-		now, paused, speed, changed, rewound := p.now(), p.paused, p.speed, p.changed, p.rewinds != rewinds
+		now := p.now()
+		paused := p.paused
+		speed := p.speed
+		changed := p.changed
+		rewound := p.rewinds != rewinds
 		p.mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
@@ -235,7 +240,8 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 		if err := at(next); err != nil {
 			return err
 		}
-		if rows += int64(p.table.count()); p.speed == 0 && rows > freeRows+rowsPerRecord*records.seen {
+		rows += int64(p.table.count())
+		if p.speed == 0 && rows > freeRows+rowsPerRecord*records.seen {
 			interval = min(interval, math.MaxInt64/stretch) * stretch
 			p.mu.Lock()
 			p.stretched = time.Duration(interval)
@@ -246,7 +252,8 @@ func (p *Player) show(ctx context.Context, sink tcp.Sink, o *Options, show func(
 		}
 		// A hostile recording may span more than int64, and end at its greatest value.
 		late := (uint64(ns) - uint64(next)) % uint64(interval)
-		if next = ns + interval - int64(late); next < ns {
+		next = ns + interval - int64(late)
+		if next < ns {
 			next = math.MaxInt64
 		}
 		return nil

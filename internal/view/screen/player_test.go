@@ -20,7 +20,8 @@ func TestAReplayInAPipeShowsEachIntervalOfTheRecording(t *testing.T) {
 	show := func(speed float64, o Options) string {
 		table := NewTable(TableOptions{})
 		var out bytes.Buffer
-		o.Player, o.Output = fiveSeconds(table, speed), &out
+		o.Player = fiveSeconds(table, speed)
+		o.Output = &out
 		if err := JSONLines(t.Context(), table, o); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,10 @@ type switched struct {
 }
 
 func (s *switched) Toggle(label string, choose func(*tcp.Flow) bool) {
-	s.on, s.path, s.label, s.choose = !s.on, "here/airtide-20260301-120005.atr", label, choose
+	s.on = !s.on
+	s.path = "here/airtide-20260301-120005.atr"
+	s.label = label
+	s.choose = choose
 }
 func (s *switched) State() (string, bool, error) { return s.path, s.on, s.err }
 

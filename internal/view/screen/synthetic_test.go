@@ -54,7 +54,8 @@ func (s *synthetic) flow(i int, nowNs int64) *tcp.Flow {
 	case 5:
 		f.Remote = netip.MustParseAddrPort("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:8443")
 	case 7:
-		f.PID, f.Comm = 0, ""
+		f.PID = 0
+		f.Comm = ""
 	}
 	return f
 }
@@ -115,7 +116,10 @@ func (s *synthetic) loss(sink tcp.Sink, x *tcp.Sample, i int) error {
 	e := tcp.Event{TimeNs: x.TimeNs, Flow: x.Flow, CwndPackets: uint32(x.Values[tcp.CwndPackets]), SsthreshPackets: 20}
 	seq := x.Values[tcp.AckedBytes]
 	for range 3 {
-		e.Kind, e.Code, e.NumBlocks, e.Blocks[0] = tcp.EventSack, tcp.CodeDupAck, 1, tcp.Block{
+		e.Kind = tcp.EventSack
+		e.Code = tcp.CodeDupAck
+		e.NumBlocks = 1
+		e.Blocks[0] = tcp.Block{
 			Start: seq + 1448,
 			End:   seq + 5792,
 		}
@@ -129,7 +133,10 @@ func (s *synthetic) loss(sink tcp.Sink, x *tcp.Sample, i int) error {
 		{Kind: tcp.EventRetransmit, Cause: tcp.CauseFast, Seq: seq, EndSeq: seq + 1448},
 		{Kind: tcp.EventTimeout, Code: tcp.CodeTimeout, Value: 220_000},
 	}[:2+i%11/10] {
-		next.TimeNs, next.Flow, next.CAState, next.CwndPackets = x.TimeNs, x.Flow, e.CAState, e.CwndPackets
+		next.TimeNs = x.TimeNs
+		next.Flow = x.Flow
+		next.CAState = e.CAState
+		next.CwndPackets = e.CwndPackets
 		if err := sink.Event(&next); err != nil {
 			return err
 		}

@@ -97,7 +97,11 @@ func (t *Table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flows = map[tcp.FlowID]*connection{}
-	t.latestNs, t.samples, t.samplesIn, t.loss, t.untracked = 0, 0, stats.Meter{}, tcp.Loss{}, 0
+	t.latestNs = 0
+	t.samples = 0
+	t.samplesIn = stats.Meter{}
+	t.loss = tcp.Loss{}
+	t.untracked = 0
 }
 
 // Flow announces a flow or updates it.
@@ -126,12 +130,15 @@ func (t *Table) Samples(b *tcp.Batch) error {
 	defer t.mu.Unlock()
 	t.batchCount++
 	t.touched = t.touched[:0]
-	cwnd, rtt, srtt := b.Cols[tcp.CwndPackets], b.Cols[tcp.RttUs], b.Cols[tcp.SrttUs]
+	cwnd := b.Cols[tcp.CwndPackets]
+	rtt := b.Cols[tcp.RttUs]
+	srtt := b.Cols[tcp.SrttUs]
 	acked, received := b.Cols[tcp.AckedBytes], b.Cols[tcp.ReceivedBytes]
 	var c *connection
 	for i, id := range b.Flow {
 		if c == nil || c.flow.ID != id {
-			if c = t.flows[id]; c == nil {
+			c = t.flows[id]
+			if c == nil {
 				continue
 			}
 		}

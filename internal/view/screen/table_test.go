@@ -170,7 +170,8 @@ func TestAHookTellsAStateBeforeTheNextSampleDoes(t *testing.T) {
 	observe(t, table.Event(&tcp.Event{TimeNs: 1 * second, Flow: 1, Kind: tcp.EventState, To: uint8(tcp.StateSynSent)}))
 	observe(t, table.Event(&tcp.Event{TimeNs: 3 * second, Flow: 1, Kind: tcp.EventCCChange, Text: "bbr"}))
 	again := (&synthetic{}).flow(0, 0)
-	again.PID, again.Comm = 0, ""
+	again.PID = 0
+	again.Comm = ""
 	observe(t, table.Flow(again))
 	r := only(t, table, 3*second)
 	if r.CAState != "loss" || r.State != "established" || r.CongestionControl != "bbr" || r.Comm != "iperf3" {

@@ -62,7 +62,8 @@ func scaledText(v Value) string {
 	sign := ""
 	f := float64(v)
 	if f < 0 {
-		sign, f = "-", -f
+		sign = "-"
+		f = -f
 	}
 	if f < 1000 {
 		return plainText(v)

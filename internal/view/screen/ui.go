@@ -64,7 +64,8 @@ func newUI(t *Table, o Options, colour bool) *ui {
 	m.input.CharLimit = 100
 	m.input.SetValue(o.Filter.Text)
 	plain := m.input.Styles()
-	plain.Focused.Prompt, plain.Focused.Text = m.styles.title, m.styles.dim.Faint(false)
+	plain.Focused.Text = m.styles.dim.Faint(false)
+	plain.Focused.Prompt = m.styles.title
 	m.input.SetStyles(plain)
 	m.help.Styles = help.Styles{
 		Ellipsis: m.styles.dim, ShortKey: m.styles.title, ShortDesc: m.styles.dim, ShortSeparator: m.styles.dim,
@@ -86,7 +87,8 @@ func (m *ui) tick() tea.Cmd {
 func (m *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		m.width = msg.Width
+		m.height = msg.Height
 		m.scroll()
 		return m, nil
 	case tickMsg:
@@ -285,7 +287,8 @@ func (m *ui) pressInTable(k tea.KeyPressMsg) tea.Cmd {
 		return m.input.Focus()
 	case key.Matches(k, m.keys.open):
 		if len(m.rows) > 0 {
-			m.selected, m.skipped = m.rows[m.cursor].Flow, 0
+			m.selected = m.rows[m.cursor].Flow
+			m.skipped = 0
 			m.openDetail()
 		}
 	case key.Matches(k, m.keys.back):
@@ -299,7 +302,8 @@ func (m *ui) pressInTable(k tea.KeyPressMsg) tea.Cmd {
 func (m *ui) pressInDetail(k tea.KeyPressMsg) bool {
 	switch {
 	case key.Matches(k, m.keys.back, m.keys.quit, m.keys.open):
-		m.detail, m.gone = nil, false
+		m.detail = nil
+		m.gone = false
 	case key.Matches(k, m.keys.span):
 		m.span = m.nextSpan()
 	case key.Matches(k, m.keys.glyphs):

@@ -128,7 +128,8 @@ func (m *ui) footer() string {
 	line := m.styles.title.Render(strings.Join(state, "  "))
 	used := ansi.StringWidth(line)
 	if used > 0 {
-		line, used = line+"  ", used+2
+		line += "  "
+		used += 2
 	}
 	h := m.help
 	h.SetWidth(max(1, m.width-used))

@@ -24,7 +24,8 @@ func (i indenter) Write(text []byte) (int, error) {
 		switch c := text[at]; c {
 		case '"':
 			for start = at; ; {
-				if at++; text[at] == '\\' {
+				at++
+				if text[at] == '\\' {
 					at++
 				} else if text[at] == '"' {
 					break

@@ -82,10 +82,12 @@ func fitting(line string, width int) int {
 	used, at := 0, 0
 	for state := byte(0); at < len(line); {
 		_, columns, length, next := ansi.DecodeSequence(line[at:], state, nil)
-		if used += columns; used > width && at > 0 {
+		used += columns
+		if used > width && at > 0 {
 			return at
 		}
-		at, state = at+length, next
+		at += length
+		state = next
 	}
 	return at
 }

@@ -27,7 +27,8 @@ func run(ctx context.Context, page, traces string, seeds int) error {
 	for _, rule := range append([]control.Rule{""}, control.Rules...) {
 		r := row{rule: rule}
 		var err error
-		if r.noticed, r.traces, err = noticing(rule, traces); err != nil {
+		r.noticed, r.traces, err = noticing(rule, traces)
+		if err != nil {
 			return err
 		}
 		for _, c := range all {

@@ -21,7 +21,8 @@ func Programs() (map[ebpf.ProgramID]bool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("listing BPF programs: %w", err)
 		}
-		all[next], id = true, next
+		all[next] = true
+		id = next
 	}
 }
 

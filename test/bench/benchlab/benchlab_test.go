@@ -58,7 +58,9 @@ func finish(t *testing.T, f *result.Folder, p *plan.Plan) {
 		t.Fatal(err)
 	}
 	r := result.New(p, p.Runs[0])
-	r.Started, r.Ended, r.Valid = time.Now(), time.Now(), true
+	r.Started = time.Now()
+	r.Ended = time.Now()
+	r.Valid = true
 	for _, m := range p.Experiment.Measure {
 		r.Measurements[m.Name] = result.NewMeasurement(m.Value, []string{"fast1"}, []float64{1})
 	}

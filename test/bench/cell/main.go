@@ -65,7 +65,8 @@ func (b *bench) medium(ctx context.Context) error {
 	fmt.Print("\n### The medium alone, in virtual time\n\n```\n")
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkMedium", "-benchtime", "1s",
 		"./internal/cell/medium")
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Stdout = os.Stdout
+	c.Stderr = os.Stderr
 	err := c.Run()
 	fmt.Println("```")
 	return err

@@ -78,7 +78,8 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 	}
 	var status *cell.Status
 	if e.cell != nil {
-		if status, err = e.cell.Status(); err != nil {
+		status, err = e.cell.Status()
+		if err != nil {
 			return f, err
 		}
 	}
@@ -95,7 +96,8 @@ func (b *bench) transfer(ctx context.Context, e *ends, args ...string) (figures,
 	if status != nil {
 		// The engine's time is from its beginning on.
 		f.engineNs = float64(status.Engine.CPUNs) / n * took / (float64(status.TimeNs) / 1e9)
-		f.lagMs, f.late = float64(status.Engine.Lag.P99Ns)/1e6, status.Engine.LagExceeded
+		f.lagMs = float64(status.Engine.Lag.P99Ns) / 1e6
+		f.late = status.Engine.LagExceeded
 	}
 	return f, nil
 }
@@ -135,7 +137,8 @@ type sight struct {
 
 func look(ctx context.Context, namespace string) (s sight, err error) {
 	s.at = time.Now()
-	if s.processors, err = machine.ReadProcessorTime(); err != nil {
+	s.processors, err = machine.ReadProcessorTime()
+	if err != nil {
 		return s, err
 	}
 	out, err := exec.CommandContext(ctx, "ip", "netns", "exec", namespace, "nstat", "-asz", "IpExtInOctets",
@@ -152,7 +155,8 @@ func look(ctx context.Context, namespace string) (s sight, err error) {
 		if into == nil {
 			continue
 		}
-		if *into, err = strconv.ParseFloat(fields[1], 64); err != nil {
+		*into, err = strconv.ParseFloat(fields[1], 64)
+		if err != nil {
 			return s, fmt.Errorf("counting bytes: %w", err)
 		}
 	}

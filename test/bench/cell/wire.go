@@ -71,7 +71,8 @@ func cellEnds(ctx context.Context, c cell.Config) (*ends, error) {
 		if h.Terminal {
 			e.clients = append(e.clients, h.Namespace)
 		} else {
-			e.server, e.address = h.Namespace, h.Address
+			e.server = h.Namespace
+			e.address = h.Address
 		}
 	}
 	return e, nil
@@ -139,8 +140,9 @@ func (b *bench) table(ctx context.Context, title string, ways []way) error {
 		}
 		engineNs, lag := "-", "-"
 		if slices.ContainsFunc(got[i], func(f figures) bool { return f.engineNs > 0 }) {
-			engineNs, lag = of("%.0f", func(f figures) float64 { return f.engineNs }), of("%.2f",
-				func(f figures) float64 { return f.lagMs })+late(got[i])
+			engineNs = of("%.0f", func(f figures) float64 { return f.engineNs })
+			lag = of("%.2f",
+				func(f figures) float64 { return f.lagMs }) + late(got[i])
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", w.name, of("%.0f",
 			func(f figures) float64 { return f.mbps }),

@@ -95,7 +95,8 @@ func load() (names []string, unload func(), err error) {
 			unload()
 			return nil, nil, fmt.Errorf("loading %s: %w", k, err)
 		}
-		loaded, names = append(loaded, l), append(names, name)
+		loaded = append(loaded, l)
+		names = append(names, name)
 	}
 	return names, unload, nil
 }
@@ -184,7 +185,8 @@ func print(names []string, got map[string][]figures) {
 		}
 		title, own := peer+" of the kernel", "-"
 		if i > 0 {
-			title, own = string(kind.All()[i-1]), of("%.0f", func(f figures) float64 { return f.bpfNs })
+			title = string(kind.All()[i-1])
+			own = of("%.0f", func(f figures) float64 { return f.bpfNs })
 		}
 		fmt.Printf("| %s | %s | %s | %s | %s |\n", title, of("%.0f", func(f figures) float64 { return f.mbps }),
 			of("%.0f", func(f figures) float64 { return f.cpuNs }), of("%.3f",

@@ -23,7 +23,8 @@ func (f *fidelity) delay(ctx context.Context) error {
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "BenchmarkDelay", "-benchtime", "1x",
 		"-count", strconv.Itoa(delayRuns), "./internal/cell/engine")
 	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, os.Stderr
+	c.Stdout = &out
+	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%w: %s", err, out.String())
 	}

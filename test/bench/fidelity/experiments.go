@@ -101,7 +101,8 @@ func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok 
 	backlog, _ := summary(p, "ap_queue")
 	srtt, _ := summary(p, "srtt")
 	_, jain := summary(p, "goodput")
-	row.deviation, row.backlogs = 100*(total.Mean/reference.Goodput-1), backlog.Mean/reference.Backlog
+	row.deviation = 100 * (total.Mean/reference.Goodput - 1)
+	row.backlogs = backlog.Mean / reference.Backlog
 	var segments, acks int64
 	var lateMs, stolen float64
 	for _, run := range r.Results(p.ID) {
@@ -113,7 +114,8 @@ func tcpRow(r *show.Report, c show.Claim, reference ns3.Row) (row tcpResult, ok 
 			continue
 		}
 		for _, flow := range run.Cell.Flows {
-			segments, acks = segments+flow.ForwardPackets, acks+flow.ReversePackets
+			segments += flow.ForwardPackets
+			acks += flow.ReversePackets
 		}
 	}
 	ratio := ""

@@ -49,7 +49,8 @@ func TestARowOfTCPSaysWhatItsRunsWereLike(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := result.New(f.Plan, run)
-		r.Valid, r.StolenPercent = true, 10*float64(run.Repeat)
+		r.Valid = true
+		r.StolenPercent = 10 * float64(run.Repeat)
 		r.Engine = &cell.EngineStatus{Lag: engine.Lateness{P99Ns: 3e6 / int64(run.Repeat)}}
 		r.Cell = &cell.Window{Flows: []cell.FlowWindow{{
 			Name: "transfer", ForwardPackets: 100 * int64(run.Repeat),

@@ -23,7 +23,8 @@ func TestThePageHasTheColumnsThatAreMade(t *testing.T) {
 			if !strings.HasPrefix(line, "|") {
 				break
 			}
-			if rows++; strings.Count(line, "|") != strings.Count(header, "|") {
+			rows++
+			if strings.Count(line, "|") != strings.Count(header, "|") {
 				t.Errorf("a row of %d columns for %d headings: %s", strings.Count(line, "|")-1, strings.Count(header,
 					"|")-1, line)
 			}

@@ -18,7 +18,8 @@ const udpHeader = "| row | ns-3, Mbit/s | airtide, Mbit/s | deviation (spread of
 func goTest(ctx context.Context, pkg, run string) (string, error) {
 	c := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", run, pkg)
 	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, os.Stderr
+	c.Stdout = &out
+	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
 		return out.String(), fmt.Errorf("go test -run %s %s: %w", run, pkg, err)
 	}

@@ -52,7 +52,8 @@ const memoryMB = 1500
 
 // fetch gets what of Debian's a guest is made of: its kernel and the file of its busybox.
 func (g guest) fetch(ctx context.Context) (kernel vm.Kernel, busybox string, err error) {
-	if kernel, err = vm.FetchFor(ctx, g.version, g.architecture); err != nil {
+	kernel, err = vm.FetchFor(ctx, g.version, g.architecture)
+	if err != nil {
 		return kernel, "", err
 	}
 	folder, err := vm.FetchPackage(ctx, "6.1", g.architecture, "busybox-static")

@@ -26,10 +26,11 @@ type kernelLog struct {
 func follow(ctx context.Context, g *vm.Guest) (*kernelLog, error) {
 	k := &kernelLog{guest: g, grown: make(chan struct{})}
 	var err error
-	if k.cat, err = g.Start(ctx, vm.Command{
+	k.cat, err = g.Start(ctx, vm.Command{
 		Path: busyboxPath, Args: []string{"cat", "/dev/kmsg"},
 		Stdout: k,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, fmt.Errorf("following the kernel's log: %w", err)
 	}
 	return k, nil

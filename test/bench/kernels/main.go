@@ -46,10 +46,12 @@ func main() {
 		if paths != "" {
 			return printPaths(ctx, paths)
 		}
-		if s.guests, err = regexp.Compile(guests); err != nil {
+		s.guests, err = regexp.Compile(guests)
+		if err != nil {
 			return fmt.Errorf("-guests: %w", err)
 		}
-		if s.rows, err = regexp.Compile(rows); err != nil {
+		s.rows, err = regexp.Compile(rows)
+		if err != nil {
 			return fmt.Errorf("-rows: %w", err)
 		}
 		return run(ctx, s)

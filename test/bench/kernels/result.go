@@ -106,7 +106,8 @@ func (r *result) try(ctx context.Context, folder string, p programs, rows *regex
 	defer cancel()
 	defer context.AfterFunc(ctx, g.Close)()
 	defer func() { r.seconds = processorSeconds(g.PID()) }()
-	r.release, r.booted = g.Release, g.Booted
+	r.release = g.Release
+	r.booted = g.Booted
 	fmt.Fprintf(os.Stderr, "%s: kernel %s, booted within %s\n", r.guest.name(), g.Release, g.Booted.Round(time.Second))
 	if _, err := shell(ctx, g, prepareScript, nil, usualLimit, io.Discard); err != nil {
 		return fmt.Errorf("preparing the guest: %w", err)
@@ -166,7 +167,8 @@ func (r *result) tryPart(ctx context.Context, g *vm.Guest, log *os.File, p part)
 	offered := p.since == "" || atLeast(g.Release, p.since)
 	steps, text := p.steps, okText
 	if !offered {
-		steps, text = p.refused, "from "+p.since
+		steps = p.refused
+		text = "from " + p.since
 	}
 	for i := range steps {
 		skipped, err := steps[i].do(ctx, g, log)

@@ -101,8 +101,9 @@ func readResult(stdout []byte) (account, error) {
 }
 
 func tools(s settings) []tool {
-	bpftraceOut, perfOut, ssOut := filepath.Join(s.dir, "bpftrace.txt"), filepath.Join(s.dir,
-		"perf.data"), filepath.Join(s.dir, "ss.txt")
+	bpftraceOut := filepath.Join(s.dir, "bpftrace.txt")
+	perfOut := filepath.Join(s.dir, "perf.data")
+	ssOut := filepath.Join(s.dir, "ss.txt")
 	all := []tool{
 		{name: "nothing"},
 		airtideTool(s),
@@ -190,7 +191,8 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdout = &stdout
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		return r, fmt.Errorf("starting: %w", err)
 	}
@@ -211,9 +213,11 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 		return r, err
 	}
 	userEnd, sysEnd := groupCPU(cmd.Process.Pid)
-	r.userCPU, r.sysCPU = userEnd-user, sysEnd-sys
+	r.userCPU = userEnd - user
+	r.sysCPU = sysEnd - sys
 	if t.perSegment {
-		if r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, l); err != nil {
+		r.bpfTime, r.bpfRuns, r.bpfFloor, err = bpfCost(ctx, net, before, l)
+		if err != nil {
 			return r, err
 		}
 	}
@@ -229,7 +233,8 @@ func measure(ctx context.Context, net *benchnet.Pair, t tool, l load, seconds in
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 	}
-	if r.account, err = t.read(t.output, stdout.Bytes()); err != nil {
+	r.account, err = t.read(t.output, stdout.Bytes())
+	if err != nil {
 		return r, err
 	}
 	if st, err := os.Stat(t.output); err == nil {
@@ -245,7 +250,8 @@ func (r *result) transfer(ctx context.Context, net *benchnet.Pair, l load, secon
 		return err
 	}
 	r.duration = time.Duration(seconds) * time.Second
-	if r.rate, err = net.Transfer(ctx, l.Load, seconds); err != nil {
+	r.rate, err = net.Transfer(ctx, l.Load, seconds)
+	if err != nil {
 		return err
 	}
 	// What is still on its way to the tool belongs to this run.
@@ -282,7 +288,8 @@ func bpfCost(ctx context.Context, net *benchnet.Pair, before map[ebpf.ProgramID]
 	if _, err := net.Transfer(ctx, l.Load, 1); err != nil {
 		return 0, 0, 0, err
 	}
-	if floor, err = perRun(empty); err != nil {
+	floor, err = perRun(empty)
+	if err != nil {
 		return 0, 0, 0, err
 	}
 	all, err := benchbpf.Runs(before)

@@ -115,7 +115,8 @@ const (
 func measure(ctx context.Context, command ...string) (cost, []byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
+	cmd.Stdout = &out
+	cmd.Stderr = &complaints
 	begun := time.Now()
 	if err := cmd.Run(); err != nil {
 		return cost{}, nil, fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err,

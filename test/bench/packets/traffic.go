@@ -160,7 +160,9 @@ func (f *bulk) tick(c *capture) error {
 	for range 2 {
 		lost := !f.missing && c.random.IntN(lossOneIn) == 0
 		if lost {
-			f.missing, f.hole, f.dups = true, f.seq[0], 0
+			f.missing = true
+			f.hole = f.seq[0]
+			f.dups = 0
 		}
 		f.send(c, 0, ack, f.seq[0], f.seq[1], segmentData)
 		f.onWay = append(f.onWay, segment{f.seq[0], f.round, lost})
@@ -180,19 +182,22 @@ func (f *bulk) arrive(c *capture, s segment) {
 	switch {
 	case s.lost:
 	case f.missing && s.seq == f.hole: // sent again
-		f.missing, f.pending = false, 0
+		f.missing = false
+		f.pending = 0
 		f.acked = f.onWayFrom()
 		f.send(c, 1, ack, f.seq[1], f.acked, 0)
 	case f.missing && int32(s.seq-f.hole) > 0:
 		block := binary.BigEndian.AppendUint32([]byte{5, 10}, f.hole+segmentData)
 		f.send(c, 1, ack, f.seq[1], f.hole, 0, binary.BigEndian.AppendUint32(block, end)...)
-		if f.dups++; f.dups == 3 {
+		f.dups++
+		if f.dups == 3 {
 			f.send(c, 0, ack, f.hole, f.seq[1], segmentData)
 			f.onWay = append(f.onWay, segment{f.hole, f.round, false})
 		}
 	default:
 		f.acked = end
-		if f.pending++; f.pending == 2 {
+		f.pending++
+		if f.pending == 2 {
 			f.pending = 0
 			f.send(c, 1, ack, f.seq[1], end, 0)
 		}

@@ -45,9 +45,11 @@ func newCell(seed uint64) (*cell, error) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	c := &cell{seed: seed, measured: r.IntN(2) == 0}
 	direction := r.IntN(3)
-	c.up, c.down = direction != 1, direction != 0
+	c.up = direction != 1
+	c.down = direction != 0
 	s := &c.scenario
-	s.Seed, s.Band = seed, medium.Band5GHz
+	s.Seed = seed
+	s.Band = medium.Band5GHz
 	if rules := off; rules != nil {
 		s.Change = func(config *control.Config) { config.Options.Disable = rules }
 	}

@@ -95,7 +95,9 @@ func checkSetup(t *testing.T, c *cell, setup *plan.Setup, sharing bool) {
 		if got.Share.Agent() != agent || agent && (got.Share.MaxRate == 0) != c.measured {
 			t.Errorf("seed %d: %s shares with %+v", c.seed, got.Name, got.Share)
 		}
-		wantDown, down, flows := 0, 0, 0
+		wantDown := 0
+		down := 0
+		flows := 0
 		for _, f := range station.Flows {
 			if f.Download {
 				wantDown++

@@ -44,7 +44,8 @@ func runReal(ctx context.Context, lab *benchlab.Lab, cells int, first uint64) (s
 			failed = append(failed, fmt.Sprintf("seed %d, %s", c.seed, err))
 			continue
 		}
-		if p.virtual, err = c.judge(); err != nil {
+		p.virtual, err = c.judge()
+		if err != nil {
 			return "", fmt.Errorf("cell of seed %d: %w", c.seed, err)
 		}
 		pairs = append(pairs, p)
@@ -71,7 +72,8 @@ func (c *cell) judgeReal(ctx context.Context, lab *benchlab.Lab) (o outcome, err
 	}
 	results := map[string]simulate.Result{}
 	for _, r := range report.Finished() {
-		if results[r.Settings["policy"].Text], err = c.resultOf(r); err != nil {
+		results[r.Settings["policy"].Text], err = c.resultOf(r)
+		if err != nil {
 			return o, err
 		}
 	}
@@ -85,7 +87,9 @@ func (c *cell) judgeReal(ctx context.Context, lab *benchlab.Lab) (o outcome, err
 // resultOf is a run's result in the form of virtual time.
 func (c *cell) resultOf(r *result.Result) (s simulate.Result, err error) {
 	n := len(c.scenario.Stations)
-	s.Goodputs, s.Airtimes, s.RTT95 = make([]float64, n), make([]float64, n), make([]time.Duration, n)
+	s.Goodputs = make([]float64, n)
+	s.Airtimes = make([]float64, n)
+	s.RTT95 = make([]time.Duration, n)
 	add := func(measurement string, apply func(terminal int, value float64)) error {
 		m, known := r.Measurements[measurement]
 		if !known {
@@ -126,7 +130,8 @@ func pageOfReal(pairs []pair, failed []string) string {
 	var b strings.Builder
 	var virtual, real []outcome
 	for _, p := range pairs {
-		virtual, real = append(virtual, p.virtual), append(real, p.real)
+		virtual = append(virtual, p.virtual)
+		real = append(real, p.real)
 	}
 	fmt.Fprintf(&b, `# Random cells with real TCP
 

@@ -24,7 +24,8 @@ func TestHandWrittenTextStays(t *testing.T) {
 	if err := p.write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = readPage(dir, of); err != nil {
+	p, err = readPage(dir, of)
+	if err != nil {
 		t.Fatal(err)
 	}
 	p.set("p1-fig7", "second of p1-fig7\n", "| [p1-fig7](#p1-fig7) | 1 |\n")

@@ -80,7 +80,8 @@ func constantsOf(path string, source []byte) (all []constant, err error) {
 // numeric says whether an expression has numbers and units of package time only, and whether it is
 // written as a whole number.
 func numeric(e ast.Expr) (number, whole bool) {
-	number, whole = false, true
+	number = false
+	whole = true
 	other := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -92,7 +93,8 @@ func numeric(e ast.Expr) (number, whole bool) {
 			other = other || n.Kind == token.STRING || n.Kind == token.CHAR
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" {
-				number, whole = true, false
+				number = true
+				whole = false
 				return false
 			}
 			other = true

@@ -51,7 +51,8 @@ func run(ctx context.Context, page, only string) error {
 		}
 		r := row{constant: c}
 		for _, r.factor = range factors {
-			if r.failed, err = c.try(ctx, work, r.factor); err != nil {
+			r.failed, err = c.try(ctx, work, r.factor)
+			if err != nil {
 				return fmt.Errorf("%s times %g: %w", c.name, r.factor, err)
 			}
 			if len(r.failed) > 0 {

@@ -159,7 +159,8 @@ func modelled(n int) error {
 	for i := range n {
 		k := kinds[i%len(kinds)]
 		s := simulate.Station{PHY: k.mbps * 1e6, Aggregate: k.frames, Base: 2 * delay}
-		stations, terminals = append(stations, s), append(terminals, simulate.Terminal{Standalone: s.Alone()})
+		stations = append(stations, s)
+		terminals = append(terminals, simulate.Terminal{Standalone: s.Alone()})
 	}
 	terminals[metered].StepEvery = agentEvery
 	m := newMeter()
@@ -169,11 +170,14 @@ func modelled(n int) error {
 	if err != nil {
 		return err
 	}
-	most, all, known := never, never, never
+	most := never
+	all := never
+	known := never
 	var s simulate.State
 	for c.Now() < patience && (known == never || all == never) {
 		c.Until(c.Now() + max(agentEvery, every))
-		if s, err = c.State(); err != nil {
+		s, err = c.State()
+		if err != nil {
 			return err
 		}
 		if known == never && s.Known == 1 {
@@ -192,7 +196,8 @@ func modelled(n int) error {
 	for range 12 {
 		c.Until(c.Now() + judgeEvery)
 	}
-	if s, err = c.State(); err != nil {
+	s, err = c.State()
+	if err != nil {
 		return err
 	}
 	_, later := c.Reports()

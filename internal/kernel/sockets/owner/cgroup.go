@@ -163,7 +163,8 @@ func (c *Cgroups) ID(arg string) (uint64, error) {
 	for id, p := range c.byID {
 		// byID keeps removed cgroups too; those cannot be meant.
 		if path.Base(p) == arg && c.isThere(id, p) {
-			ids, paths = append(ids, id), append(paths, p)
+			ids = append(ids, id)
+			paths = append(paths, p)
 		}
 	}
 	switch len(ids) {

@@ -40,7 +40,8 @@ func (c *Cgroups) NewGroup(prefix string) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.dir, err = os.Open(g.path); err != nil {
+	g.dir, err = os.Open(g.path)
+	if err != nil {
 		return nil, err
 	}
 	var st syscall.Stat_t

@@ -75,7 +75,8 @@ func TestGroupsOfKilledProcessesAreRemoved(t *testing.T) {
 	if err := g.Remove(""); err != nil {
 		t.Fatal(err)
 	}
-	if g, err = c.NewGroup(prefix); err != nil {
+	g, err = c.NewGroup(prefix)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(killed); !errors.Is(err, os.ErrNotExist) {

@@ -194,7 +194,8 @@ func (r *Resolver) due(now time.Time) map[uint64]bool {
 
 func (r *Resolver) scan(ctx context.Context, missing map[uint64]bool) error {
 	var err error
-	if r.pidList, err = r.dir.pids(r.pidList[:0]); err != nil {
+	r.pidList, err = r.dir.pids(r.pidList[:0])
+	if err != nil {
 		return err
 	}
 	mark := r.stats.Scans + 1
@@ -226,7 +227,8 @@ func (r *Resolver) scan(ctx context.Context, missing map[uint64]bool) error {
 	r.bury(procs, mark)
 	r.publish(found, missing, mark, complete)
 	r.mu.Lock()
-	r.stats.Processes, r.stats.Unreadable = looked, unreadable
+	r.stats.Processes = looked
+	r.stats.Unreadable = unreadable
 	r.mu.Unlock()
 	r.ran = true
 	return nil

@@ -166,16 +166,24 @@ func (e *experiment) add(r row) {
 }
 
 func (e *experiment) radio(r row, at string, slow bool) {
-	standard, width, streams, rate := "ac", 80, r.Streams, r.RateMbps
+	standard := "ac"
+	width := 80
+	streams := r.Streams
+	rate := r.RateMbps
 	switch {
 	case slow:
-		standard, width, streams, rate = "n", r.SlowWidth(), 1, r.SlowMbps
+		standard = "n"
+		width = r.SlowWidth()
+		streams = 1
+		rate = r.SlowMbps
 	case r.PHY == "g":
 		standard = "g"
 	case r.PHY == "n20":
-		standard, width = "n", 20
+		standard = "n"
+		width = 20
 	case r.PHY == "n40":
-		standard, width = "n", 40
+		standard = "n"
+		width = 40
 	}
 	radio := []string{"standard: " + standard}
 	if standard != "g" {
