@@ -78,7 +78,7 @@ func runAgent(ctx context.Context, t *terminal.Terminal, f share.Flags, c share.
 	c.Notice = func(line string) { t.Notef("%s", line) }
 	tap := &statusfeed.Feed{}
 	closed := func(what interface{ Close() error }) { err = errors.Join(err, what.Close()) }
-	server, unserved := statusfeed.Serve(c.Key.Tag(), tap)
+	server, unserved := statusfeed.Serve(ctx, c.Key.Tag(), tap)
 	if unserved == nil {
 		defer closed(server)
 	}

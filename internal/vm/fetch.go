@@ -85,7 +85,7 @@ func fetch(
 	if err != nil {
 		return err
 	}
-	lock, err := a.lock()
+	lock, err := a.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,8 +157,8 @@ func newApt(suite, architecture string) (*apt, error) {
 }
 
 // lock excludes other processes from the suite until the file is closed.
-func (a *apt) lock() (*os.File, error) {
-	return lock.Wait(filepath.Join(a.dir, "lock"))
+func (a *apt) lock(ctx context.Context) (*os.File, error) {
+	return lock.Wait(ctx, filepath.Join(a.dir, "lock"), lock.Unlimited)
 }
 
 func (a *apt) run(ctx context.Context, program string, args ...string) (string, error) {

@@ -1,6 +1,7 @@
 package timewarp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,8 +87,12 @@ func (k *Kernel) lockPath() string { return filepath.Join(k.state, "timewarp.loc
 // It is ErrBusy while another one does.
 func (k *Kernel) lock() (*os.File, error) { return k.lockBy(lock.Try) }
 
-// awaitLock is lock, but waits for another process.
-func (k *Kernel) awaitLock() (*os.File, error) { return k.lockBy(lock.Wait) }
+// awaitLock is lock, but waits for another process as long as it works.
+func (k *Kernel) awaitLock() (*os.File, error) {
+	return k.lockBy(func(path string) (*os.File, error) {
+		return lock.Wait(context.Background(), path, lock.Unlimited)
+	})
+}
 
 func (k *Kernel) lockBy(take func(path string) (*os.File, error)) (*os.File, error) {
 	if err := os.MkdirAll(k.state, 0o755); err != nil {

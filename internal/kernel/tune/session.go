@@ -76,10 +76,8 @@ func neverUsed(bpffs string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// lockPatience is how long to wait between two tries for the lock.
-const lockPatience = 5 * time.Millisecond
-
-// openStore locks the folder and creates what is missing.
+// openStore locks the folder and creates what is missing. It waits for another tune that changes
+// sockets; only root can open the folder, so nobody else can hold the lock.
 func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	if err := congestion.EnsureBPFFS(bpffs); err != nil {
 		return nil, err
@@ -93,20 +91,7 @@ func openStore(ctx context.Context, bpffs string) (*sessionStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", d.folder, err)
 	}
-	for {
-		err = lock.TryFile(d.lock)
-		if !errors.Is(err, lock.ErrHeld) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(
-				errors.New("waiting for another tune that changes sockets"), ctx.Err(), d.lock.Close(),
-			)
-		case <-time.After(lockPatience):
-		}
-	}
-	if err == nil {
+	if err = lock.WaitFile(ctx, d.lock, lock.Unlimited); err == nil {
 		err = d.openStorage()
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -70,7 +71,7 @@ func whileAllowed(name string, f func() error) (err error) {
 		)
 	}
 	defer locked.Close()
-	if err := lock.WaitFile(locked); err != nil {
+	if err := lock.WaitFile(context.Background(), locked, lock.Moment); err != nil {
 		return err
 	}
 	before, err := readSysctl(allowedPath)

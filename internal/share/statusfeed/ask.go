@@ -33,7 +33,7 @@ const longest = 16 << 20
 // Ask asks all agents on this machine, in all network namespaces, in the order of their names.
 // Agents without an answer are returned as failures. Without any agent the error is ErrNone.
 func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
-	agents, err := agents()
+	agents, err := agents(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking for agents: %w", err)
 	}
@@ -61,8 +61,8 @@ func Ask(ctx context.Context) ([]*Report, []*Failure, error) {
 	return answers, failures, nil
 }
 
-func agents() ([]found, error) {
-	unlock, err := lock()
+func agents(ctx context.Context) ([]found, error) {
+	unlock, err := lock(ctx)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, nil // nor a folder

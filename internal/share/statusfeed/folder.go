@@ -1,6 +1,7 @@
 package statusfeed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -23,8 +24,8 @@ const (
 
 // lock prevents other processes from creating or removing sockets until unlock. During its creation
 // a socket looks like that of a dead process. The kernel releases the lock when the process ends.
-func lock() (unlock func(), err error) {
-	f, err := syslock.Wait(filepath.Join(folder, lockFile))
+func lock(ctx context.Context) (unlock func(), err error) {
+	f, err := syslock.Wait(ctx, filepath.Join(folder, lockFile), syslock.Moment)
 	if err != nil {
 		return nil, err
 	}

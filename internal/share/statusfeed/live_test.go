@@ -59,7 +59,7 @@ func example() share.Status {
 func serveSteps(t *testing.T, status share.Status) *Server {
 	t.Helper()
 	tap := &Feed{}
-	s, err := Serve(cellkey.New().Tag(), tap)
+	s, err := Serve(t.Context(), cellkey.New().Tag(), tap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAStalledAgentIsNotAwaited(t *testing.T) {
 	}
 	_ = (<-held).Close()
 	// Nor is one whose steps have ended.
-	s, err := Serve(cellkey.New().Tag(), &Feed{})
+	s, err := Serve(t.Context(), cellkey.New().Tag(), &Feed{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,16 +41,16 @@ const (
 )
 
 // Serve answers whoever asks how the agent of a cell is doing, until Close. Only the user of this
-// process, and root, may ask.
-func Serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
-	s, err := serve(cell, tap)
+// process, and root, may ask. The context ends only a wait for other agents that start or end.
+func Serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
+	s, err := serve(ctx, cell, tap)
 	if err != nil {
 		return nil, fmt.Errorf("opening the socket for airtide share status: %w", err)
 	}
 	return s, nil
 }
 
-func serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
+func serve(ctx context.Context, cell cellkey.Tag, tap *Feed) (*Server, error) {
 	netns, err := owner.SelfNetNS()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	unlock, err := lock()
+	unlock, err := lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +76,9 @@ func serve(cell cellkey.Tag, tap *Feed) (*Server, error) {
 	if err := os.Chmod(path(s.name), 0o600); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.wait.Go(func() { s.accept(ctx) })
+	s.wait.Go(func() { s.accept(running) })
 	return s, nil
 }
 

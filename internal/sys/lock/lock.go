@@ -3,28 +3,55 @@
 package lock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld says that another process holds the lock.
+// ErrHeld means that another process holds the lock. The error is a *HeldError.
 var ErrHeld = errors.New("another process holds the lock")
 
+// HeldError is ErrHeld with the place and the holder.
+type HeldError struct {
+	Path   string
+	Holder Holder
+}
+
+func (e *HeldError) Error() string { return fmt.Sprintf("%s holds the lock of %s", e.Holder, e.Path) }
+
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Limits of a wait.
+const (
+	// Moment suits a lock that others hold for milliseconds. Whoever holds it longer stands still,
+	// or wants to stop this process.
+	Moment = 2 * time.Second
+	// Unlimited suits a lock that others hold during their whole work.
+	Unlimited = time.Duration(1<<63 - 1)
+)
+
+// retryTime is the time between two tries for a lock. A blocking flock would ignore the context.
+const retryTime = 5 * time.Millisecond
+
 // Try locks a file until it is closed. It makes the file if it is missing and follows no link.
-// It returns ErrHeld if another process holds the lock.
-func Try(path string) (*os.File, error) { return open(path, unix.LOCK_EX|unix.LOCK_NB) }
+// It returns a *HeldError if another process holds the lock.
+func Try(path string) (*os.File, error) {
+	return open(path, TryFile)
+}
 
-// Wait is Try, but waits for another process.
-func Wait(path string) (*os.File, error) { return open(path, unix.LOCK_EX) }
+// Wait is Try, but waits for another process. It returns a *HeldError after the limit, and the
+// cause of the context when the context ends.
+func Wait(ctx context.Context, path string, limit time.Duration) (*os.File, error) {
+	return open(path, func(f *os.File) error { return WaitFile(ctx, f, limit) })
+}
 
-func open(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+func open(path string, take func(*os.File) error) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -32,23 +59,48 @@ func open(path string, how int) (*os.File, error) {
 	if err := f.Chmod(0o600); err != nil && !errors.Is(err, unix.EPERM) {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := flock(f, how); err != nil {
+	if err := take(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// TryFile locks an open file or folder until it is closed. It returns ErrHeld if another process
-// holds the lock.
-func TryFile(f *os.File) error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) }
+// TryFile locks an open file or folder until it is closed. It returns a *HeldError if another
+// process holds the lock.
+func TryFile(f *os.File) error {
+	err := flock(f, unix.LOCK_EX)
+	if errors.Is(err, ErrHeld) {
+		return &HeldError{f.Name(), findHolder(f)}
+	}
+	return err
+}
 
-// WaitFile is TryFile, but waits for another process.
-func WaitFile(f *os.File) error { return flock(f, unix.LOCK_EX) }
+// WaitFile is TryFile, but waits as Wait does.
+func WaitFile(ctx context.Context, f *os.File, limit time.Duration) error {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	retry := time.NewTicker(retryTime)
+	defer retry.Stop()
+	for {
+		err := flock(f, unix.LOCK_EX)
+		if !errors.Is(err, ErrHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting while %s holds the lock of %s: %w", findHolder(f), f.Name(), context.Cause(ctx))
+		case <-deadline.C:
+			return TryFile(f)
+		case <-retry.C:
+		}
+	}
+}
 
+// flock tries once to lock a file.
 func flock(f *os.File, how int) error {
 	err := unix.EINTR
 	for errors.Is(err, unix.EINTR) {
-		err, _ = unix.Flock(int(f.Fd()), how).(syscall.Errno)
+		err, _ = unix.Flock(int(f.Fd()), how|unix.LOCK_NB).(syscall.Errno)
 	}
 	switch err {
 	case 0:
@@ -59,10 +111,11 @@ func flock(f *os.File, how int) error {
 	return fmt.Errorf("locking %s: %w", f.Name(), err)
 }
 
-// Held says whether another process holds the lock of a file. It also knows for files that this
-// process may not open.
+// Held reports whether another process holds the lock of a file or folder. It also knows for files
+// that this process may not open. No file of another kind is locked.
 func Held(path string) bool {
-	f, err := os.Open(path)
+	// A planted FIFO must not make this process wait.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.EACCES) {
 		return listed(path)
 	}
@@ -70,26 +123,9 @@ func Held(path string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(flock(f, unix.LOCK_SH|unix.LOCK_NB), ErrHeld)
-}
-
-// listed says whether /proc/locks has an exclusive flock of the file.
-func listed(path string) bool {
-	var stat unix.Stat_t
-	if unix.Stat(path, &stat) != nil {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return false
 	}
-	locks, err := os.ReadFile("/proc/locks")
-	if err != nil {
-		return false
-	}
-	place := fmt.Sprintf("%02x:%02x:%s", unix.Major(stat.Dev), unix.Minor(stat.Dev), strconv.FormatUint(stat.Ino, 10))
-	for line := range strings.Lines(string(locks)) {
-		// 1: FLOCK  ADVISORY  WRITE 1234 00:1a:5678 0 EOF
-		fields := strings.Fields(line)
-		if len(fields) >= 6 && fields[1] == "FLOCK" && fields[3] == "WRITE" && fields[5] == place {
-			return true
-		}
-	}
-	return false
+	return errors.Is(flock(f, unix.LOCK_SH), ErrHeld)
 }

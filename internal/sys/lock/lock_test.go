@@ -1,9 +1,12 @@
 package lock
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ func TestOneProcessHoldsALock(t *testing.T) {
 	}
 	waited := make(chan error)
 	go func() {
-		second, err := Wait(path)
+		second, err := Wait(t.Context(), path, Unlimited)
 		if err == nil {
 			err = second.Close()
 		}
@@ -47,6 +50,50 @@ func TestOneProcessHoldsALock(t *testing.T) {
 	}
 }
 
+func TestAWaitEndsAtItsLimitAndNamesTheHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	_, err = Wait(t.Context(), path, 20*time.Millisecond)
+	held, ok := errors.AsType[*HeldError](err)
+	if !ok || !errors.Is(err, ErrHeld) || held.Path != path {
+		t.Fatalf("after the limit: %v", err)
+	}
+	if held.Holder.PID != os.Getpid() || !strings.Contains(held.Holder.Command, filepath.Base(os.Args[0])) {
+		t.Errorf("the holder is %s, want this process", held.Holder)
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	cause := errors.New("a signal")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
+	_, err = Wait(ctx, path, Unlimited)
+	if !errors.Is(err, cause) || errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+		t.Errorf("got %v, want the cause and the holder", err)
+	}
+}
+
+// Somebody may plant a FIFO where a result has its lock.
+func TestAFIFOIsNotLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if Held(path) {
+		t.Error("a FIFO is locked")
+	}
+}
+
 func TestAFolderCanBeLocked(t *testing.T) {
 	dir := t.TempDir()
 	one, err := os.Open(dir)
@@ -59,7 +106,7 @@ func TestAFolderCanBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer two.Close()
-	if err := WaitFile(one); err != nil {
+	if err := WaitFile(t.Context(), one, Moment); err != nil {
 		t.Fatal(err)
 	}
 	if err := TryFile(two); !errors.Is(err, ErrHeld) {

@@ -2,6 +2,7 @@
 package namespace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,11 +11,15 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"airtide/internal/sys/lock"
 	"airtide/internal/sys/thread"
 )
 
 // Folder holds the named network namespaces.
 const Folder = "/run/netns"
+
+// lockPath is a lock file that only root can open.
+const lockPath = "/run/airtide/netns.lock"
 
 // Create makes a network namespace with a name and returns a handle to it, which the caller closes.
 // A taken name is os.ErrExist.
@@ -70,21 +75,51 @@ func share() error {
 	if err := os.MkdirAll(Folder, 0o755); err != nil {
 		return err
 	}
-	folder, err := unix.Open(Folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if mounted, err := makeShared(); mounted || err != nil {
+		return err
+	}
+	// Two processes at a time would mount it twice.
+	unlock, err := lockFolder()
 	if err != nil {
 		return err
 	}
-	defer unix.Close(folder)
-	// Two processes at a time would mount it twice. ip takes the same lock.
-	if err := unix.Flock(folder, unix.LOCK_EX); err != nil {
-		return err
-	}
-	err = unix.Mount("", Folder, "none", unix.MS_SHARED|unix.MS_REC, "")
-	if !errors.Is(err, unix.EINVAL) { // EINVAL: it is no mount
+	defer unlock()
+	if mounted, err := makeShared(); mounted || err != nil {
 		return err
 	}
 	if err := unix.Mount(Folder, Folder, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	return unix.Mount("", Folder, "none", unix.MS_SHARED|unix.MS_REC, "")
+	_, err = makeShared()
+	return err
+}
+
+// makeShared makes the folder's mount a shared one. It reports whether there is a mount.
+func makeShared() (mounted bool, err error) {
+	err = unix.Mount("", Folder, "none", unix.MS_SHARED|unix.MS_REC, "")
+	if errors.Is(err, unix.EINVAL) { // it is no mount
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// lockFolder excludes other processes that mount the folder: those of airtide by a lock file of
+// their own, ip by its lock of the folder. Every user may lock the folder and keep it locked. ip
+// needs the lock for two system calls, so a lock that lasts longer is not ip's and is ignored.
+func lockFolder() (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(lockPath), 0o755); err != nil {
+		return nil, err
+	}
+	own, err := lock.Wait(context.Background(), lockPath, 2*lock.Moment)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Open(Folder)
+	if err == nil {
+		err = lock.WaitFile(context.Background(), folder, lock.Moment)
+	}
+	if err != nil && !errors.Is(err, lock.ErrHeld) {
+		return nil, errors.Join(err, folder.Close(), own.Close())
+	}
+	return func() { _ = errors.Join(folder.Close(), own.Close()) }, nil
 }

@@ -3,16 +3,19 @@
 package namespace
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/moby/sys/mountinfo"
 
+	"airtide/internal/sys/lock"
 	"airtide/test/need"
 )
 
@@ -82,5 +85,45 @@ func TestTheFolderIsMountedOnce(t *testing.T) {
 	})
 	if err != nil || len(mounts) != 1 || !strings.HasPrefix(mounts[0].Optional, "shared:") {
 		t.Errorf("mounts: %+v, %v; want one, shared", mounts, err)
+	}
+}
+
+// Every user may lock the folder. Neither that nor a stopped `ip` keeps namespaces from being made.
+func TestALockOfAnotherUserDoesNotStopCreate(t *testing.T) {
+	if !inFreshRun(t) {
+		return
+	}
+	if err := os.MkdirAll(Folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("flock", Folder, "sh", "-c", "echo locked && exec sleep 600")
+	holder.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Setpgid: true,
+	}
+	out, err := holder.StdoutPipe()
+	if err == nil {
+		err = holder.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-holder.Process.Pid, syscall.SIGKILL)
+		_ = holder.Wait()
+	}()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+		t.Fatalf("nobody says %q, %v", line, err)
+	}
+	name := fmt.Sprintf("airtide-test-%d-locked", os.Getpid())
+	handle, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handle.Close()
+	if !lock.Held(Folder) {
+		t.Error("the folder is not locked any more: nothing was tested")
+	}
+	if err := Remove(filepath.Join(Folder, name)); err != nil {
+		t.Error(err)
 	}
 }
