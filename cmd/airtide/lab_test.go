@@ -202,9 +202,8 @@ func resultOf(t *testing.T, rates [2]float64) string {
 		}
 		r := result.New(f.Plan, run)
 		r.Valid = true
-		r.Measurements["goodput"] = result.NewMeasurement(
-			f.Plan.Experiment.Measure[0].Value, []string{"upload"}, rates[i:i+1],
-		)
+		r.Measurements["goodput"] = result.NewMeasurement(f.Plan.Experiment.Measure[0].Value, []string{"upload"},
+			rates[i:i+1])
 		if err := a.Finish(r); err != nil {
 			t.Fatal(err)
 		}

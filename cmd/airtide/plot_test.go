@@ -32,9 +32,8 @@ func TestSeveralFlowsAreDrawnInOnePanel(t *testing.T) {
 
 func TestThemesOfFigures(t *testing.T) {
 	draw := func(args ...string) string {
-		return mustRun(
-			t, append([]string{"plot", kernelRecording, "--flow", "3", "-o", "-", "--format", "svg"}, args...)...,
-		)
+		return mustRun(t,
+			append([]string{"plot", kernelRecording, "--flow", "3", "-o", "-", "--format", "svg"}, args...)...)
 	}
 	light := draw()
 	dark := draw("--theme", "dark")

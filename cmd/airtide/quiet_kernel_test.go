@@ -42,9 +42,7 @@ func TestQuietRecordingsReportLosses(t *testing.T) {
 	var stderr string
 	for range 5 {
 		var status int
-		_, stderr, status = run(
-			t, "record", "-q", "-f", "-o", filepath.Join(dir, "b.atr"), "-d", "1s",
-		)
+		_, stderr, status = run(t, "record", "-q", "-f", "-o", filepath.Join(dir, "b.atr"), "-d", "1s")
 		if status != 0 {
 			t.Fatalf("a quiet recording: status %d: %s", status, stderr)
 		}

@@ -113,10 +113,8 @@ func (a *AccessPoint) queue(stations int, drop queue.Drop) (queue.Thinnable, err
 	}
 	make, ok := makers[a.Discipline]
 	if !ok {
-		return nil, fmt.Errorf(
-			"the access point's discipline %q is unknown: use %s, %s, %s or %s", a.Discipline, FIFO, FIFOPerStation,
-			FQCoDel, AirtimeFair,
-		)
+		return nil, fmt.Errorf("the access point's discipline %q is unknown: use %s, %s, %s or %s", a.Discipline, FIFO,
+			FIFOPerStation, FQCoDel, AirtimeFair)
 	}
 	if a.AckThinning {
 		return queue.NewAckThinning(stations, drop, make), nil

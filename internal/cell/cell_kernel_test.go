@@ -71,9 +71,7 @@ func TestOutsideInterfacesTakePart(t *testing.T) {
 	}
 	two := c.status(t).Terminals[1]
 	if two.Up.DeliveredPackets < 5 || two.Down.DeliveredPackets < 5 {
-		t.Errorf(
-			"%d packets up and %d down over the medium, want 5 and more", two.Up.DeliveredPackets,
-			two.Down.DeliveredPackets,
-		)
+		t.Errorf("%d packets up and %d down over the medium, want 5 and more", two.Up.DeliveredPackets,
+			two.Down.DeliveredPackets)
 	}
 }

@@ -142,10 +142,8 @@ func (d *driver) conserved() {
 	}
 	underWay := d.status().UnderWay
 	if d.pushed != delivered+d.dropped+underWay {
-		d.t.Errorf(
-			"%d packets entered; %d arrived, %d were dropped, %d are under way", d.pushed, delivered, d.dropped,
-			underWay,
-		)
+		d.t.Errorf("%d packets entered; %d arrived, %d were dropped, %d are under way", d.pushed, delivered, d.dropped,
+			underWay)
 	}
 }
 

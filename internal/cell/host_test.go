@@ -35,9 +35,8 @@ func (c *Cell) host(tb testing.TB, name string) Host {
 // in makes a command in a host's namespace.
 func (c *Cell) in(tb testing.TB, host string, command ...string) *exec.Cmd {
 	tb.Helper()
-	return exec.CommandContext(
-		tb.Context(), "ip", append([]string{"netns", "exec", c.host(tb, host).Namespace}, command...)...,
-	)
+	return exec.CommandContext(tb.Context(), "ip",
+		append([]string{"netns", "exec", c.host(tb, host).Namespace}, command...)...)
 }
 
 func (c *Cell) output(tb testing.TB, host string, command ...string) string {

@@ -140,19 +140,15 @@ func TestUDPThroughTheWholeAgreesWithNS3(t *testing.T) {
 			if r.Direction != "s2s" {
 				apart = r.apart(stations)
 			}
-			t.Logf(
-				"%.2f Mbit/s, reference %.2f (%+.1f %%), shares %.1f %% apart", mean, r.Goodput,
-				100*(mean/r.Goodput-1), 100*apart,
-			)
+			t.Logf("%.2f Mbit/s, reference %.2f (%+.1f %%), shares %.1f %% apart", mean, r.Goodput,
+				100*(mean/r.Goodput-1), 100*apart)
 			if math.Abs(mean/r.Goodput-1) > allowed {
-				t.Errorf(
-					"goodput of %.2f Mbit/s, reference %.2f: more than %.1f %% apart", mean, r.Goodput, 100*allowed,
-				)
+				t.Errorf("goodput of %.2f Mbit/s, reference %.2f: more than %.1f %% apart", mean, r.Goodput,
+					100*allowed)
 			}
 			if apart > 0.1 {
-				t.Errorf(
-					"shares of %.3f and the reference's of %.3f are %.1f %% apart", stations, r.Stations, 100*apart,
-				)
+				t.Errorf("shares of %.3f and the reference's of %.3f are %.1f %% apart", stations, r.Stations,
+					100*apart)
 			}
 		})
 	}

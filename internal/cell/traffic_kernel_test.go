@@ -60,9 +60,8 @@ const busyMs = 10
 
 func TestStationsAndServersReachEachOther(t *testing.T) {
 	config := twoStations()
-	config.Terminals = append(
-		config.Terminals, Terminal{Name: "wired", Up: config.Terminals[0].Up, Down: config.Terminals[0].Down},
-	)
+	config.Terminals = append(config.Terminals,
+		Terminal{Name: "wired", Up: config.Terminals[0].Up, Down: config.Terminals[0].Down})
 	c := start(t, config)
 	if err := c.Begin(); err != nil {
 		t.Fatal(err)
@@ -97,19 +96,15 @@ func TestStationsAndServersReachEachOther(t *testing.T) {
 	}
 	for i, want := range map[int]int64{3: 80, 4: 40} {
 		if echo := s.Flows[i]; echo.Forward.Packets != want || echo.Reverse.Packets != want {
-			t.Errorf(
-				"of flow %s %d pings and %d answers, want %d", echo.Name, echo.Forward.Packets,
-				echo.Reverse.Packets, want,
-			)
+			t.Errorf("of flow %s %d pings and %d answers, want %d", echo.Name, echo.Forward.Packets,
+				echo.Reverse.Packets, want)
 		}
 	}
 	// To and fro: 40 between stations, 40 each of a station with the server, and 40 with the wired
 	// one.
 	if one := s.Terminals[0]; one.Up.DeliveredPackets < 120 || one.Down.DeliveredPackets < 120 {
-		t.Errorf(
-			"station one: %d packets up, %d down, want 120 and more", one.Up.DeliveredPackets,
-			one.Down.DeliveredPackets,
-		)
+		t.Errorf("station one: %d packets up, %d down, want 120 and more", one.Up.DeliveredPackets,
+			one.Down.DeliveredPackets)
 	}
 }
 
@@ -207,10 +202,8 @@ func TestThinnedAcknowledgementsAreCountedAndTCPGoesOn(t *testing.T) {
 	result := c.upload(t, "one", "server", 5201, 2, "-C", "cubic")
 	w := Between(from, c.status(t))
 	if w.AP.Thinned == 0 || w.AP.Queue.Dropped < w.AP.Thinned {
-		t.Errorf(
-			"%d acknowledgements were thinned, %d packets dropped at the access point", w.AP.Thinned,
-			w.AP.Queue.Dropped,
-		)
+		t.Errorf("%d acknowledgements were thinned, %d packets dropped at the access point", w.AP.Thinned,
+			w.AP.Queue.Dropped)
 	}
 	if got := c.status(
 		t,

@@ -69,16 +69,13 @@ func NewWorld(c Config, callbacks engine.Callbacks) (*World, error) {
 	}
 	var err error
 	up := path.Callbacks{Deliver: w.atServers, Drop: w.drop, Copy: w.copy}
-	w.up, err = path.New(
-		pathConfig(c.WireUp, terminals, true), rand.NewPCG(random.Uint64(), random.Uint64()), up,
-	)
+	w.up, err = path.New(pathConfig(c.WireUp, terminals, true), rand.NewPCG(random.Uint64(), random.Uint64()), up)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the path towards the servers: %w", err)
 	}
 	down := path.Callbacks{Deliver: w.atTerminals, Drop: w.drop, Copy: w.copy}
-	w.down, err = path.New(
-		pathConfig(c.WireDown, terminals, false), rand.NewPCG(random.Uint64(), random.Uint64()), down,
-	)
+	w.down, err = path.New(pathConfig(c.WireDown, terminals, false), rand.NewPCG(random.Uint64(), random.Uint64()),
+		down)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the path towards the terminals: %w", err)
 	}

@@ -163,10 +163,8 @@ func TestNoPacketIsLostUncounted(t *testing.T) {
 		ap.Backlog = Area{}
 		ap.Sojourn = queue.Histogram{}
 		if ap != downs {
-			t.Errorf(
-				"seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed,
-				must(json.Marshal(ap)), must(json.Marshal(downs)),
-			)
+			t.Errorf("seed %d: the access point's transmissions are %s, the sum of those to each terminal %s", seed,
+				must(json.Marshal(ap)), must(json.Marshal(downs)))
 		}
 		if drops != d.dropped {
 			t.Errorf("seed %d: %d packets were dropped, the terminals' drops are %d", seed, d.dropped, drops)

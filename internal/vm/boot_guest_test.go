@@ -254,9 +254,8 @@ func hasNetwork(t *testing.T, g *Guest, c cable, began time.Time, before held) {
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	sent, got := bytes.Repeat([]byte("0123456789abcdef"), 1<<16), []byte(nil)
 	err = c.do(func() error {
-		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(
-			context.Background(), "tcp", "192.0.2.2:7",
-		)
+		connection, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp",
+			"192.0.2.2:7")
 		if err != nil {
 			return err
 		}

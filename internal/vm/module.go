@@ -109,10 +109,8 @@ func readModule(ctx context.Context, path string) ([]byte, error) {
 	c.Stderr = &stderr
 	content, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf(
-			"decompressing module %s (Debian: apt install xz-utils): %w: %s", path, err,
-			bytes.TrimSpace(stderr.Bytes()),
-		)
+		return nil, fmt.Errorf("decompressing module %s (Debian: apt install xz-utils): %w: %s", path, err,
+			bytes.TrimSpace(stderr.Bytes()))
 	}
 	return content, nil
 }

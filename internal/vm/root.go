@@ -23,9 +23,8 @@ func FetchRoot(ctx context.Context, version, name string, packages ...string) (s
 	}
 	root := filepath.Join(place(suite, architecture), name)
 	err = fetch(ctx, suite, architecture, name, func(a *apt) ([]string, error) {
-		text, err := a.run(
-			ctx, "apt-get", append([]string{"install", "--simulate", "--no-install-recommends"}, packages...)...,
-		)
+		text, err := a.run(ctx, "apt-get",
+			append([]string{"install", "--simulate", "--no-install-recommends"}, packages...)...)
 		if err != nil {
 			return nil, err
 		}

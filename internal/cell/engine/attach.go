@@ -170,10 +170,8 @@ func (n *network) attachStation(p *port, host *namespace) (err error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(
-			n.prepare(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"),
-			n.countLosses(p, name, "rx_dropped"),
-		)
+		return errors.Join(n.prepare(p), keepOrder(far, p.index), n.countLosses(p, far, "rx_dropped"),
+			n.countLosses(p, name, "rx_dropped"))
 	})
 }
 

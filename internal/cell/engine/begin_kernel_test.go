@@ -43,10 +43,8 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 		}
 	}
 	if s.Lag.Count != 0 || s.CPUNs >= before.CPUNs || s.Exhausted != 0 {
-		t.Errorf(
-			"after Begin: lag %+v, CPU %d ns of %d before, %d lost for want of slots", s.Lag, s.CPUNs, before.CPUNs,
-			s.Exhausted,
-		)
+		t.Errorf("after Begin: lag %+v, CPU %d ns of %d before, %d lost for want of slots", s.Lag, s.CPUNs,
+			before.CPUNs, s.Exhausted)
 	}
 	var world lineCounts
 	if err := json.Unmarshal(
@@ -60,9 +58,8 @@ func TestEverythingCountsFromBegin(t *testing.T) {
 		func() bool { return status(t, e).port("server").PacketsOut == 7 },
 	)
 	if s := status(t, e); s.port("station").PacketsIn != 7 || s.Lag.Count != 7 {
-		t.Errorf(
-			"after seven packets %d have entered and %d lags are counted", s.port("station").PacketsIn, s.Lag.Count,
-		)
+		t.Errorf("after seven packets %d have entered and %d lags are counted", s.port("station").PacketsIn,
+			s.Lag.Count)
 	}
 }
 

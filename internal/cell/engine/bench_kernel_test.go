@@ -34,9 +34,8 @@ func iperf(b *testing.B, e *Engine, seconds int, args ...string) float64 {
 	}
 	eventually(b, 5*time.Second, "iperf3 to listen", func() bool {
 		var out strings.Builder
-		client := exec.Command(
-			"iperf3", append([]string{"-c", "10.88.1.1", "-t", fmt.Sprint(seconds), "-J"}, args...)...,
-		)
+		client := exec.Command("iperf3",
+			append([]string{"-c", "10.88.1.1", "-t", fmt.Sprint(seconds), "-J"}, args...)...)
 		client.Stdout = &out
 		in(b, e, "station", client.Start)
 		// It may end with status 0 though it could not connect.
@@ -85,9 +84,8 @@ func BenchmarkThroughput(b *testing.B) {
 				}
 				after := status(b, e)
 				b.ReportMetric(rate/float64(n)/1e6, "Mbit/s")
-				b.ReportMetric(
-					float64(after.CPUNs-before.CPUNs)/1e3/float64(packets(after)-packets(before)), "µs/packet",
-				)
+				b.ReportMetric(float64(after.CPUNs-before.CPUNs)/1e3/float64(packets(after)-packets(before)),
+					"µs/packet")
 				b.ReportMetric(float64(after.Lag.P999Ns)/1e3, "lag-p99.9-µs")
 				b.ReportMetric(float64(after.Turn.MaxNs)/1e3, "turn-max-µs")
 			})

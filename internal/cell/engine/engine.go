@@ -95,10 +95,8 @@ func (e *Engine) launch(c *Config) error {
 	e.command.Stdout = theirs
 	e.command.Stderr = e.complain
 	// Preemption by signals would disturb the loop; its thread needs no preemption.
-	e.command.Env = append(
-		os.Environ(), childVariable+"=1", "GODEBUG=asyncpreemptoff=1",
-		"GOMAXPROCS="+fmt.Sprint(max(runtime.NumCPU(), 2)),
-	)
+	e.command.Env = append(os.Environ(), childVariable+"=1", "GODEBUG=asyncpreemptoff=1",
+		"GOMAXPROCS="+fmt.Sprint(max(runtime.NumCPU(), 2)))
 	e.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	started := make(chan error)
 	go func() {

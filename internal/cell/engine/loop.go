@@ -186,9 +186,8 @@ func (l *loop) sleep(ns int64) (n int, errno syscall.Errno) {
 	); errno != 0 || r == 0 {
 		return 0, errno
 	}
-	r, _, errno := unix.RawSyscall6(
-		unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)), uintptr(len(l.events)), 0, 0, 0,
-	)
+	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events)),
+		uintptr(len(l.events)), 0, 0, 0)
 	return count(r, errno)
 }
 
@@ -202,9 +201,8 @@ func count(r uintptr, errno syscall.Errno) (int, syscall.Errno) {
 // watch sets the events that epoll reports for a port.
 func (l *loop) watch(p *port, events uint32) {
 	event := unix.EpollEvent{Events: events, Fd: int32(p.index)}
-	_, _, errno := unix.RawSyscall6(
-		unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd), uintptr(unsafe.Pointer(&event)), 0, 0,
-	)
+	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(l.epoll), unix.EPOLL_CTL_MOD, uintptr(p.fd),
+		uintptr(unsafe.Pointer(&event)), 0, 0)
 	if errno != 0 {
 		l.fail(p, errno)
 	}

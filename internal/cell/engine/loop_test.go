@@ -77,10 +77,8 @@ func TestASuperPacketIsSplitAndJoinedAgain(t *testing.T) {
 			joined.carry(from)
 			headers, packets = joined.receiveAll(to)
 			if len(packets) != 1 || string(packets[0]) != string(whole) || headers[0] != v {
-				t.Errorf(
-					"%d packets were written, want the one that was read; headers %+v, want %+v", len(packets),
-					headers, v,
-				)
+				t.Errorf("%d packets were written, want the one that was read; headers %+v, want %+v", len(packets),
+					headers, v)
 			}
 		})
 	}

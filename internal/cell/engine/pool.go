@@ -42,9 +42,8 @@ type pool struct {
 }
 
 func newPool(n int) (*pool, error) {
-	memory, err := unix.Mmap(
-		-1, 0, n*slotBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE,
-	)
+	memory, err := unix.Mmap(-1, 0, n*slotBytes, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("reserving %d MiB for packets: %w", n*slotBytes>>20, err)
 	}

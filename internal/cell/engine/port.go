@@ -66,9 +66,8 @@ type PortCounts struct {
 // header on.
 func (p *port) read(s *slot) (n int, errno syscall.Errno) {
 	at := headroom - p.ether - virtioBytes
-	r, _, errno := unix.RawSyscall(
-		unix.SYS_READ, uintptr(p.fd), uintptr(unsafe.Pointer(&s.memory[at])), uintptr(slotBytes-at),
-	)
+	r, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(p.fd), uintptr(unsafe.Pointer(&s.memory[at])),
+		uintptr(slotBytes-at))
 	return int(r), errno
 }
 
@@ -86,9 +85,8 @@ func (p *port) readSuper(s *slot, buffer []byte) (n int, errno syscall.Errno) {
 // write writes the IP packet in a slot, to which the frame's headers are added in its headroom.
 func (p *port) write(s *slot, v virtio, to mac) syscall.Errno {
 	at := p.frame(s, v, to)
-	_, _, errno := unix.RawSyscall(
-		unix.SYS_WRITE, uintptr(p.fd), uintptr(unsafe.Pointer(&s.memory[at])), uintptr(headroom-at+s.packet.Length),
-	)
+	_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(p.fd), uintptr(unsafe.Pointer(&s.memory[at])),
+		uintptr(headroom-at+s.packet.Length))
 	return errno
 }
 

@@ -37,10 +37,8 @@ func TestAFullQueueBlocksTheSender(t *testing.T) {
 			s := status(t, e)
 			station := s.port("station")
 			if station.KernelDropped != 0 || s.Dropped[0] != 0 || station.Holds == 0 {
-				t.Errorf(
-					"dropped by the kernel %d, by the world %d; held %d times", station.KernelDropped, s.Dropped[0],
-					station.Holds,
-				)
+				t.Errorf("dropped by the kernel %d, by the world %d; held %d times", station.KernelDropped,
+					s.Dropped[0], station.Holds)
 			}
 			var world lineCounts
 			if err := json.Unmarshal(s.World, &world); err != nil || world.Longest != 50 {
@@ -86,9 +84,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 			transfer(t, client, server, 3e6)
 			close(stop)
 			<-watched
-			fast, reordered := counter(
-				t, e, "station", "TcpExt", "TCPFastRetrans",
-			), counter(t, e, "server", "TcpExt", "TCPOFOQueue")
+			fast, reordered := counter(t, e, "station", "TcpExt", "TCPFastRetrans"), counter(t, e, "server", "TcpExt",
+				"TCPOFOQueue")
 			if fast != 0 || reordered != 0 || states[3] > 0 {
 				t.Errorf("%d fast retransmissions, %d packets out of order, states %v", fast, reordered, states)
 			}
@@ -114,10 +111,8 @@ func TestARefusedPacketIsCode2(t *testing.T) {
 			var world lineCounts
 			if err := json.Unmarshal(s.World, &world); err != nil || world.Longest < 20 || world.Longest > 60 ||
 				s.port("station").KernelDropped != 0 {
-				t.Errorf(
-					"the longest queue was %d packets (%v), want nearly its limit of 60; the kernel lost %d",
-					world.Longest, err, s.port("station").KernelDropped,
-				)
+				t.Errorf("the longest queue was %d packets (%v), want nearly its limit of 60; the kernel lost %d",
+					world.Longest, err, s.port("station").KernelDropped)
 			}
 		})
 	}
@@ -195,10 +190,8 @@ func TestLostForWantOfSlotsIsCounted(t *testing.T) {
 	)
 	s := status(t, e)
 	if s.Exhausted != 150 || s.SlotsLow != 0 || s.port("station").PacketsOut != 100 {
-		t.Errorf(
-			"%d lost and %d arrived, want 150 and 100; at least %d slots were free", s.Exhausted,
-			s.port("station").PacketsOut, s.SlotsLow,
-		)
+		t.Errorf("%d lost and %d arrived, want 150 and 100; at least %d slots were free", s.Exhausted,
+			s.port("station").PacketsOut, s.SlotsLow)
 	}
 	if !strings.Contains(strings.Join(s.Warnings, "\n"), "150 packets were lost because all 100 slots") {
 		t.Errorf("warnings %q", s.Warnings)

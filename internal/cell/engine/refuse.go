@@ -39,9 +39,8 @@ func attachCredit(links *netlink.Handle, index int) (*credit, error) {
 	if err := loadPortObjects(&c.objects, nil); err != nil {
 		return nil, fmt.Errorf("loading the program that refuses packets: %w", err)
 	}
-	memory, err := unix.Mmap(
-		c.objects.Credits.FD(), 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED,
-	)
+	memory, err := unix.Mmap(c.objects.Credits.FD(), 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED)
 	if err != nil {
 		c.close()
 		return nil, fmt.Errorf("mapping what it shares: %w", err)

@@ -28,9 +28,8 @@ func TestBytesArriveIntact(t *testing.T) {
 			c := pair(lineConfig{DelayNs: 1e6, Limit: 300})
 			c.Coalesce = mode.coalesce
 			c.Supers = mode.supers
-			c.Ports = append(
-				c.Ports, Port{Name: "other", Kind: Station, Station: 1, Addresses: host("10.88.0.2", "fd88::2")},
-			)
+			c.Ports = append(c.Ports,
+				Port{Name: "other", Kind: Station, Station: 1, Addresses: host("10.88.0.2", "fd88::2")})
 			e := start(t, c)
 			for _, way := range [][3]string{
 				{"station", "server", "10.88.1.1"},

@@ -123,9 +123,8 @@ func TestWaitAfterCollision(t *testing.T) {
 		eifs bool
 		want int64 // from the end of the frames until slots count for one who heard them
 	}{{false, 34 * us}, {true, 34*us + 16*us + 44*us}} {
-		w := scripted(
-			t, Config{Stations: stations(3, must(Legacy(Std11a, 54)), Aggregation{}), EIFSAfterCollision: c.eifs},
-		)
+		w := scripted(t,
+			Config{Stations: stations(3, must(Legacy(Std11a, 54)), Aggregation{}), EIFSAfterCollision: c.eifs})
 		for i := range 2 {
 			w.m.Push(w.packet(i, true), 1e6)
 		}

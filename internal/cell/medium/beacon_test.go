@@ -23,10 +23,8 @@ func TestBeaconsTakeTheirTime(t *testing.T) {
 			// extension at 2.4 GHz (17.4.3, 18.5.3).
 			const beaconNs = 20_000 + 85*4_000 + 6_000
 			if b := m.AP(); b.Beacons < 998 || b.Beacons > 1000 || b.AirtimeNs != b.Beacons*beaconNs {
-				t.Errorf(
-					"%d beacons in 10 s, %d ns of airtime; want one in 10 ms of %d ns each", b.Beacons, b.AirtimeNs,
-					beaconNs,
-				)
+				t.Errorf("%d beacons in 10 s, %d ns of airtime; want one in 10 ms of %d ns each", b.Beacons,
+					b.AirtimeNs, beaconNs)
 			}
 			// SIFS and a slot before each are lost, too.
 			lost, want := 1-with/without, (beaconNs+19_000.0)/10e6

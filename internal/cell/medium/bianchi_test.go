@@ -78,14 +78,11 @@ func TestSaturationAgreesWithBianchi(t *testing.T) {
 				radio := &w.m.terminals[0].rates[0].radio
 				data := float64(radio.frameNs(radio.mpduBytes(packetLength)))
 				success := data + float64(w.m.sifsNs+radio.ackNs+con.aifsNs)
-				analytic := bianchi(
-					n, con.cwMin, con.cwMax, cell.stages, float64(con.slotNs), success, data+float64(con.aifsNs),
-				)
+				analytic := bianchi(n, con.cwMin, con.cwMax, cell.stages, float64(con.slotNs), success,
+					data+float64(con.aifsNs))
 				deviation := ours/analytic - 1
-				t.Logf(
-					"| %s | %d | %.2f | %.2f | %+.2f %% | collided %.3f |", cell.name, n, analytic*payload*8/1e6,
-					ours*payload*8/1e6,
-					100*deviation, w.m.Station(0).CollidedShare())
+				t.Logf("| %s | %d | %.2f | %.2f | %+.2f %% | collided %.3f |", cell.name, n, analytic*payload*8/1e6,
+					ours*payload*8/1e6, 100*deviation, w.m.Station(0).CollidedShare())
 				if math.Abs(deviation) > 0.03 {
 					t.Errorf("%.0f packets/s, Bianchi's model says %.0f", ours, analytic)
 				}

@@ -142,10 +142,8 @@ func TestFrameErrorsAreRepairedInOrder(t *testing.T) {
 		}
 		for i := range w.m.inFlight {
 			if w.m.inFlight[i] != 0 || w.m.counters[i].Backlog.Value() != 0 {
-				t.Errorf(
-					"error rate %g: contender %d has %d in flight, backlog %d", rate, i, w.m.inFlight[i],
-					w.m.counters[i].Backlog.Value(),
-				)
+				t.Errorf("error rate %g: contender %d has %d in flight, backlog %d", rate, i, w.m.inFlight[i],
+					w.m.counters[i].Backlog.Value())
 			}
 		}
 		c := w.m.Station(0)

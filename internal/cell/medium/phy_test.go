@@ -45,10 +45,8 @@ func TestRateIsFoundByItsNumber(t *testing.T) {
 	} {
 		p, err := AtRate(c.standard, c.width, c.streams, c.mbps)
 		if err != nil || p.WidthMHz != c.wantWidth || p.Streams != c.wantStr || p.Index != c.wantIdx {
-			t.Errorf(
-				"%s at %g: %d MHz, %d streams, MCS %d, error %v", c.standard, c.mbps, p.WidthMHz, p.Streams,
-				p.Index, err,
-			)
+			t.Errorf("%s at %g: %d MHz, %d streams, MCS %d, error %v", c.standard, c.mbps, p.WidthMHz, p.Streams,
+				p.Index, err)
 		}
 	}
 }
@@ -159,10 +157,8 @@ func TestLongestFrameInATimeIsTheLongest(t *testing.T) {
 		ns := p.preambleNs + 50000 + r.Int64N(longestPPDUNs)
 		bytes := p.bytesIn(ns)
 		if p.ppduNs(bytes) > ns || p.ppduNs(bytes+1) <= ns {
-			t.Fatalf(
-				"%s at %.1f: %d bytes in %d ns take %d ns, one more %d ns", p.Standard, p.Mbps(), bytes, ns,
-				p.ppduNs(bytes),
-				p.ppduNs(bytes+1))
+			t.Fatalf("%s at %.1f: %d bytes in %d ns take %d ns, one more %d ns", p.Standard, p.Mbps(), bytes, ns,
+				p.ppduNs(bytes), p.ppduNs(bytes+1))
 		}
 	}
 	p := must(MCS(Std11n, 20, 1, 7, 400))

@@ -151,9 +151,8 @@ func (w Wire) validate() error {
 		return fmt.Errorf("a wire's rate of %d bit/s; give 0 (no limit) to %d", w.RateBps, int64(maxRateBps))
 	}
 	if w.Limit.Packets < 0 || w.Limit.Bytes < 0 {
-		return fmt.Errorf(
-			"a wire's limit of %d packets, %d bytes; give 0 (no limit) or more", w.Limit.Packets, w.Limit.Bytes,
-		)
+		return fmt.Errorf("a wire's limit of %d packets, %d bytes; give 0 (no limit) or more", w.Limit.Packets,
+			w.Limit.Bytes)
 	}
 	return nil
 }

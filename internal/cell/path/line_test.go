@@ -76,10 +76,9 @@ func TestJitterHasItsDistribution(t *testing.T) {
 		{"uniform", Uniform, jitterNs / math.Sqrt(3), jitterNs},
 		{"normal", Normal, jitterNs, delayNs},
 	} {
-		_, f := pass(
-			t, Line{DelayNs: delayNs, Jitter: Jitter{Ns: jitterNs, Distribution: c.distribution, MayReorder: true}},
-			n, 1e6,
-		)
+		_, f := pass(t,
+			Line{DelayNs: delayNs, Jitter: Jitter{Ns: jitterNs, Distribution: c.distribution, MayReorder: true}}, n,
+			1e6)
 		var sum, squares, most float64
 		for _, a := range f.arrived {
 			d := float64(a.atNs-a.packet.EnteredNs) - delayNs

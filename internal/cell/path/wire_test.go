@@ -187,10 +187,8 @@ func TestWireQueueHoldsItsLimit(t *testing.T) {
 		drain(t, p)
 		s := p.WireStatistics()
 		if s.Pushed != s.Popped+s.Dropped || s.Popped != int64(len(f.arrived)) || s.Length.Value() != 0 {
-			t.Errorf(
-				"%s: %d pushed, %d popped, %d dropped, %d wait", c.name, s.Pushed, s.Popped, s.Dropped,
-				s.Length.Value(),
-			)
+			t.Errorf("%s: %d pushed, %d popped, %d dropped, %d wait", c.name, s.Pushed, s.Popped, s.Dropped,
+				s.Length.Value())
 		}
 	}
 }

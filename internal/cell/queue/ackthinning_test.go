@@ -40,10 +40,8 @@ func TestALaterAcknowledgementTakesTheEarlierOnesPlace(t *testing.T) {
 			got = append(got, q.Pop(0, 100))
 		}
 		if len(got) != len(c.want) || len(got)+len(*dropped) != len(c.packets) || int(q.Thinned()) != len(*dropped) {
-			t.Errorf(
-				"%s: %d left, %d dropped, %d thinned, want %d left", c.name, len(got), len(*dropped), q.Thinned(),
-				len(c.want),
-			)
+			t.Errorf("%s: %d left, %d dropped, %d thinned, want %d left", c.name, len(got), len(*dropped), q.Thinned(),
+				len(c.want))
 			continue
 		}
 		for i, w := range c.want {

@@ -26,17 +26,15 @@ var disciplines = []struct {
 		return NewRoundRobin(testStations, Limit{Packets: 50}, Limit{Packets: 15}, d)
 	}},
 	{"FQ-CoDel", Limit{Packets: 50}, 0, func(d Drop) Thinnable {
-		return NewFQCoDel(
-			testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, DropBatch: 4, CoDel: eager}, d,
-		)
+		return NewFQCoDel(testStations,
+			FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, DropBatch: 4, CoDel: eager}, d)
 	}},
 	{"FQ-CoDel limited in bytes", Limit{Bytes: 20000}, 0, func(d Drop) Thinnable {
 		return NewFQCoDel(testStations, FQCoDelOptions{Limit: Limit{Bytes: 20000}, Flows: 64, CoDel: eager}, d)
 	}},
 	{"airtime FQ-CoDel", Limit{Packets: 50}, 0, func(d Drop) Thinnable {
-		return NewAirtimeFQCoDel(
-			testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager}, AirtimeOptions{}, d,
-		)
+		return NewAirtimeFQCoDel(testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager},
+			AirtimeOptions{}, d)
 	}},
 	{"ACK thinning of one FIFO", Limit{Packets: 50}, 0, func(d Drop) Thinnable {
 		return NewAckThinning(testStations, d, func(d Drop) Thinnable {
@@ -50,9 +48,8 @@ var disciplines = []struct {
 	}},
 	{"ACK thinning of airtime FQ-CoDel", Limit{Packets: 50}, 0, func(d Drop) Thinnable {
 		return NewAckThinning(testStations, d, func(d Drop) Thinnable {
-			return NewAirtimeFQCoDel(
-				testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager}, AirtimeOptions{}, d,
-			)
+			return NewAirtimeFQCoDel(testStations, FQCoDelOptions{Limit: Limit{Packets: 50}, Flows: 16, CoDel: eager},
+				AirtimeOptions{}, d)
 		})
 	}},
 }
@@ -170,10 +167,8 @@ func (f *traffic) check() {
 	}
 	s := f.q.Statistics()
 	if s.Pushed != f.pushed || s.Popped != f.popped || s.Dropped != f.dropped || s.Length.Value() != int64(f.q.Len()) {
-		f.t.Fatalf(
-			"statistics %d pushed, %d popped, %d dropped, want %d, %d, %d", s.Pushed, s.Popped, s.Dropped, f.pushed,
-			f.popped, f.dropped,
-		)
+		f.t.Fatalf("statistics %d pushed, %d popped, %d dropped, want %d, %d, %d", s.Pushed, s.Popped, s.Dropped,
+			f.pushed, f.popped, f.dropped)
 	}
 	if f.pushed != f.popped+f.dropped+int64(f.q.Len()) {
 		f.t.Fatalf("%d pushed, %d popped, %d dropped, %d wait", f.pushed, f.popped, f.dropped, f.q.Len())
@@ -289,9 +284,7 @@ func TestFIFOKeepsOrderAndLimits(t *testing.T) {
 	s := q.Statistics()
 	if s.Pushed != 5 || s.Popped != 3 || s.Dropped != 2 || s.PoppedBytes != 3040 || s.Length.Max() != 3 ||
 		s.Sojourn.Max() != 1000 {
-		t.Errorf(
-			"statistics %d %d %d %d %d %d", s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Length.Max(),
-			s.Sojourn.Max(),
-		)
+		t.Errorf("statistics %d %d %d %d %d %d", s.Pushed, s.Popped, s.Dropped, s.PoppedBytes, s.Length.Max(),
+			s.Sojourn.Max())
 	}
 }

@@ -79,9 +79,9 @@ func askKernel(t *testing.T, questions []question) []question {
 func askHost(t *testing.T, questions []question) []question {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ask")
-	compile := exec.Command(
-		"clang", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error",
-		"-I../../../bpf/include", "-I../../../bpf/congestion", "-I../../../bpf/test", "-o", program, "testdata/ask.c")
+	compile := exec.Command("clang", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined",
+		"-fsanitize-undefined-trap-on-error", "-I../../../bpf/include", "-I../../../bpf/congestion",
+		"-I../../../bpf/test", "-o", program, "testdata/ask.c")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("compiling the headers for the host (make setup installs clang): %v\n%s", err, out)
 	}

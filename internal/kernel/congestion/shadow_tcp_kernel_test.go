@@ -83,10 +83,8 @@ func TestCubicPlainIsTheKernelsCubicStepByStep(t *testing.T) {
 			t.Errorf("hook %d was never called", hook)
 		}
 		if differ != 0 {
-			t.Errorf(
-				"hook %d differs in %d of %d steps; the last difference (hook %d):\nairtide %v\nkernel  %v",
-				hook, differ, s.Steps[hook], s.DifferedIn, s.Ours, s.Kernels,
-			)
+			t.Errorf("hook %d differs in %d of %d steps; the last difference (hook %d):\nairtide %v\nkernel  %v", hook,
+				differ, s.Steps[hook], s.DifferedIn, s.Ours, s.Kernels)
 		}
 	}
 	if s.Steps[0] < 500 || s.Epochs < 3 {

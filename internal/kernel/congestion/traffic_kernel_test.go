@@ -64,10 +64,8 @@ func TestEachKindIsChosenCarriesTrafficAndReactsToLoss(t *testing.T) {
 					lost = testnet.Info(t, client)
 				}
 				if lost.Total_retrans == 0 || lost.Snd_ssthresh >= unset {
-					t.Errorf(
-						"chosen by %s: %d retransmissions and ssthresh %d after a loss, want one and less",
-						how, lost.Total_retrans, lost.Snd_ssthresh,
-					)
+					t.Errorf("chosen by %s: %d retransmissions and ssthresh %d after a loss, want one and less", how,
+						lost.Total_retrans, lost.Snd_ssthresh)
 				}
 				n.Client.Out.DropData(0, 0)
 			}
@@ -143,10 +141,8 @@ func TestRTTNeverSampled(t *testing.T) {
 			testnet.MustSend(t, client, server, 256<<10)
 			i := testnet.Info(t, client)
 			if i.Rtt == 0 || i.Snd_cwnd < 2 || i.Total_retrans < 10 {
-				t.Errorf(
-					"after the timeout: RTT %d us, cwnd %d, %d retransmissions, want an RTT, at least 2 and 10",
-					i.Rtt, i.Snd_cwnd, i.Total_retrans,
-				)
+				t.Errorf("after the timeout: RTT %d us, cwnd %d, %d retransmissions, want an RTT, at least 2 and 10",
+					i.Rtt, i.Snd_cwnd, i.Total_retrans)
 			}
 			if got := testnet.CongestionControl(t, client); got != l.Name {
 				t.Errorf("congestion control: got %s, want %s", got, l.Name)

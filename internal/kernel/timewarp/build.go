@@ -116,10 +116,8 @@ func runMake(ctx context.Context, dir, headers string, o BuildOptions) error {
 		return ctx.Err()
 	}
 	lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
-	return fmt.Errorf(
-		"building the module: %w; the last output of make:\n%s", err,
-		strings.Join(lines[max(0, len(lines)-lastLines):], "\n"),
-	)
+	return fmt.Errorf("building the module: %w; the last output of make:\n%s", err,
+		strings.Join(lines[max(0, len(lines)-lastLines):], "\n"))
 }
 
 // install puts the built module in its place, as a whole or not at all.

@@ -155,7 +155,6 @@ func (f *fake) readWatchdogValues() string {
 // writeModule writes what passes for a module that was built for a kernel.
 func writeModule(t *testing.T, path, release string) {
 	t.Helper()
-	testmodule.Write(
-		t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ", sourcesKey+"="+sourcesHash(),
-	)
+	testmodule.Write(t, path, "license=GPL v2", "vermagic="+release+" SMP preempt mod_unload ",
+		sourcesKey+"="+sourcesHash())
 }

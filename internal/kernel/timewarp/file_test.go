@@ -43,9 +43,8 @@ func TestTheModuleIsFoundWhereItWasPut(t *testing.T) {
 func TestAModuleOfOtherSourcesIsNotFound(t *testing.T) {
 	const release = "6.12.0-test"
 	root := t.TempDir()
-	own, dkms := filepath.Join(root, Folder, release, "timewarp.ko"), filepath.Join(
-		root, "lib/modules", release, "updates/dkms/timewarp.ko",
-	)
+	own, dkms := filepath.Join(root, Folder, release, "timewarp.ko"), filepath.Join(root, "lib/modules", release,
+		"updates/dkms/timewarp.ko")
 	for _, path := range []string{own, dkms} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -106,10 +106,8 @@ func (k *Kernel) insert(path string) error {
 	} else if release, err := ModuleRelease(path); err != nil {
 		return err
 	} else if release != Release() {
-		return fmt.Errorf(
-			"%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path, release,
-			Release(),
-		)
+		return fmt.Errorf("%s was built for kernel %s, and this is %s: build it with airtide timewarp build", path,
+			release, Release())
 	} else if err := checkSources(path); err != nil {
 		return err
 	}

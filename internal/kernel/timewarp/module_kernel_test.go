@@ -144,10 +144,8 @@ func TestModuleClockNeverGoesBack(t *testing.T) {
 	stop.Store(true)
 	readers.Wait()
 	for _, c := range append(others, most) {
-		t.Logf(
-			"%s: %d readings on %d processors in %d changes: %d went back", c.name, c.readings.Load(),
-			runtime.NumCPU(), changes, c.back.Load(),
-		)
+		t.Logf("%s: %d readings on %d processors in %d changes: %d went back", c.name, c.readings.Load(),
+			runtime.NumCPU(), changes, c.back.Load())
 		if c.back.Load() > 0 || c.readings.Load() == 0 {
 			t.Errorf("%s went back in %d of %d readings, want 0 of some", c.name, c.back.Load(), c.readings.Load())
 		}
@@ -387,9 +385,8 @@ func TestModuleRunsACommand(t *testing.T) {
 	command := "for f in " + strings.Join(
 		burstNames, " ",
 	) + "; do cat " + k.ipv4("") + "/$f >>" + meanwhile + "; done; sleep 20"
-	r, err := k.Run(
-		t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sh", "-c", command}},
-	)
+	r, err := k.Run(t.Context(),
+		RunOptions{Ratio: Ratio{10, 1}, Module: module, Command: []string{"sh", "-c", command}})
 	if err != nil {
 		t.Fatal(err)
 	}

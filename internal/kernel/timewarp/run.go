@@ -148,10 +148,8 @@ func (k *Kernel) inWarpedTime(ctx context.Context, o RunOptions) (*Result, error
 func (r *Result) WriteText(w io.Writer) error {
 	ms := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(
-		t, "ratio %s: %s of real time, %s of the clock (%.4f times)\n", r.Ratio, ms(r.RealNs), ms(r.WarpedNs),
-		r.Measured,
-	)
+	fmt.Fprintf(t, "ratio %s: %s of real time, %s of the clock (%.4f times)\n", r.Ratio, ms(r.RealNs), ms(r.WarpedNs),
+		r.Measured)
 	for _, lack := range r.Lacks {
 		fmt.Fprintf(t, "not done: %s\n", lack)
 	}

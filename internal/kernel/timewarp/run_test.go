@@ -17,9 +17,8 @@ func TestACommandInWarpedTime(t *testing.T) {
 		echo 2000001000 20000001000 >` + f.parameter("now") + `
 		sed -i 's/-1 5/-1 12/' ` + f.proc + `/net/snmp
 		exit 3`
-	r, err := f.Run(
-		t.Context(), RunOptions{Ratio: Ratio{10, 1}, Module: f.module, Command: []string{"sh", "-c", script}},
-	)
+	r, err := f.Run(t.Context(),
+		RunOptions{Ratio: Ratio{10, 1}, Module: f.module, Command: []string{"sh", "-c", script}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,9 +52,8 @@ func (k *Kernel) readState() (*state, error) {
 	}
 	s := &state{}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf(
-			"%s is damaged (%w): remove it, then airtide timewarp unload takes back what can be", k.statePath(), err,
-		)
+		return nil, fmt.Errorf("%s is damaged (%w): remove it, then airtide timewarp unload takes back what can be",
+			k.statePath(), err)
 	}
 	return s, nil
 }

@@ -47,10 +47,8 @@ func BenchmarkTCPTimers(t *testing.B) {
 			}
 			slices.Sort(all)
 			took := all[len(all)/2]
-			t.Logf(
-				"ratio %s: %s: %s of the clock, %s of real time, median of %d; srtt %s of real time", r, m.name,
-				took.Round(us), real(took, r).Round(us),
-				len(all), real(time.Duration(tcpInfo(t, client).Rtt)*us, r))
+			t.Logf("ratio %s: %s: %s of the clock, %s of real time, median of %d; srtt %s of real time", r, m.name,
+				took.Round(us), real(took, r).Round(us), len(all), real(time.Duration(tcpInfo(t, client).Rtt)*us, r))
 		}
 	}
 }

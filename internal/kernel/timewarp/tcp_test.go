@@ -140,10 +140,8 @@ func TestAChangeThatFailsLeavesTCPAsItWas(t *testing.T) {
 
 // followed is all that follows the ratio.
 func (f *fake) followed() string {
-	return fmt.Sprint(
-		f.read(f.parameter("ratio")), f.read(f.parameter("rto")), f.read(f.defaultCC()), f.cubic, f.bursts(),
-		f.readWatchdogValues(),
-	)
+	return fmt.Sprint(f.read(f.parameter("ratio")), f.read(f.parameter("rto")), f.read(f.defaultCC()), f.cubic,
+		f.bursts(), f.readWatchdogValues())
 }
 
 // A choice that somebody made meanwhile stays.

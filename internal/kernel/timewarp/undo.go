@@ -80,9 +80,8 @@ func (k *Kernel) undo(s *state) (*Undone, error) {
 		if time.Duration(u.AheadNs).Abs() > time.Millisecond {
 			u.DateSet, err = k.setDate(u.AheadNs)
 			if err != nil {
-				return nil, errors.Join(
-					fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err), k.removeState(),
-				)
+				return nil, errors.Join(fmt.Errorf("setting the date back by %s: %w", time.Duration(u.AheadNs), err),
+					k.removeState())
 			}
 		}
 	}

@@ -156,9 +156,8 @@ var names atomic.Uint32
 func loadBound(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("tu%d_%d", os.Getpid(), names.Add(1))
-	l, err := congestion.Load(
-		congestion.CubicBound, congestion.Options{Name: name, Parameters: congestion.CubicBound.Defaults()},
-	)
+	l, err := congestion.Load(congestion.CubicBound,
+		congestion.Options{Name: name, Parameters: congestion.CubicBound.Defaults()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,9 +115,8 @@ func explain(err error) error {
 	var refused *ebpf.VerifierError
 	switch {
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf(
-			"%w: loading BPF programs needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", ErrNotSupported, err,
-		)
+		return fmt.Errorf("%w: loading BPF programs needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w",
+			ErrNotSupported, err)
 	case errors.As(err, &refused), errors.Is(err, ebpf.ErrNotSupported):
 		return fmt.Errorf("%w: %w: %w", ErrNotSupported, errNoIterator, err)
 	}

@@ -33,10 +33,8 @@ func TestTheNextTuneRestoresSocketsOfAKilledOne(t *testing.T) {
 	mustClose(t, kept)
 	running := mustApply(t, server, lowat(7777), Options{BPFFS: mount})
 
-	killed := start(
-		t, n.Client, "tuner",
-		order(t, client(n), Settings{NotSentLowatBytes: picked, SendBufferBytes: 64 << 10}, Options{BPFFS: mount}),
-	)
+	killed := start(t, n.Client, "tuner",
+		order(t, client(n), Settings{NotSentLowatBytes: picked, SendBufferBytes: 64 << 10}, Options{BPFFS: mount}))
 	id := killed.line()
 	checkLowat(t, conn, picked)
 	_ = killed.cmd.Process.Kill()
@@ -65,9 +63,8 @@ func TestUndoAfterAKill(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
 	conn, _ := n.Connect(cubic)
-	killed := start(
-		t, n.Client, "tuner", order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}),
-	)
+	killed := start(t, n.Client, "tuner",
+		order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}))
 	id := killed.line()
 	checkControl(t, conn, "reno")
 	_ = killed.cmd.Process.Kill()
@@ -86,10 +83,8 @@ func TestUndoAfterAKill(t *testing.T) {
 func TestAProcessInItsOwnPIDNamespace(t *testing.T) {
 	mount := bpffs(t)
 	n := network(t)
-	tuner := startIn(
-		t, n.Client, syscall.CLONE_NEWPID, "tuner",
-		order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}),
-	)
+	tuner := startIn(t, n.Client, syscall.CLONE_NEWPID, "tuner",
+		order(t, client(n), Settings{CongestionControl: "reno"}, Options{BPFFS: mount}))
 	id := tuner.line()
 	shows := func(running bool, state string) {
 		t.Helper()

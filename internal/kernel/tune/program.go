@@ -59,9 +59,8 @@ func load(storage *ebpf.Map, s *Selection) (*programs, error) {
 			return nil, err
 		}
 	}
-	c, err := ebpf.NewCollectionWithOptions(
-		spec, ebpf.CollectionOptions{MapReplacements: map[string]*ebpf.Map{storageMap: storage}},
-	)
+	c, err := ebpf.NewCollectionWithOptions(spec,
+		ebpf.CollectionOptions{MapReplacements: map[string]*ebpf.Map{storageMap: storage}})
 	if err != nil {
 		return nil, explain(err)
 	}

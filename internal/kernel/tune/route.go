@@ -203,10 +203,8 @@ func setRTOMinSysctl(netns uint32, us uint32, remember func(sysctl) error) error
 		return file.Set(sysctlPath(s.Name), s.New)
 	})
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf(
-			"%w: a minimum RTO above %s for new sockets needs Linux 6.11 (%s)", ErrNotSupported,
-			microseconds(MaxOptionRTOUs), rtoMinSysctl,
-		)
+		return fmt.Errorf("%w: a minimum RTO above %s for new sockets needs Linux 6.11 (%s)", ErrNotSupported,
+			microseconds(MaxOptionRTOUs), rtoMinSysctl)
 	}
 	if err != nil {
 		return fmt.Errorf("setting %s in network namespace %d: %w", s.Name, netns, err)

@@ -236,9 +236,8 @@ func TestPickedByCgroup(t *testing.T) {
 	}
 	program.must("dial " + to.String())
 	mine, _ := n.Connect(cubic)
-	a := mustApply(
-		t, Selection{Filter: filter.Filter{Cgroups: []uint64{group.ID}}}, lowat(picked), Options{BPFFS: mount},
-	)
+	a := mustApply(t, Selection{Filter: filter.Filter{Cgroups: []uint64{group.ID}}}, lowat(picked),
+		Options{BPFFS: mount})
 	program.must("dial " + to.String())
 	fresh, _ := n.Connect(cubic)
 	if got := program.ask("lowat"); got != "5555 5555" {

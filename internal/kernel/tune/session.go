@@ -216,9 +216,8 @@ func (d *sessionStore) write(s *session) error {
 		return err
 	}
 	if len(raw) > infoBytes {
-		return fmt.Errorf(
-			"remembering the tune: %d bytes, and there is room for %d: pick fewer sockets", len(raw), infoBytes,
-		)
+		return fmt.Errorf("remembering the tune: %d bytes, and there is room for %d: pick fewer sockets", len(raw),
+			infoBytes)
 	}
 	value := make([]byte, infoBytes)
 	copy(value, raw)

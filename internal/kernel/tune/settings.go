@@ -103,15 +103,13 @@ func (s Settings) Check() error {
 		{"delayed ACK", s.MaxDelayedAckUs, 1000, MaxOptionRTOUs},
 	} {
 		if l.us != 0 && (l.us < l.low || l.us > l.high) {
-			return fmt.Errorf(
-				"%s of %s: want %s to %s", l.what, microseconds(l.us), microseconds(l.low), microseconds(l.high),
-			)
+			return fmt.Errorf("%s of %s: want %s to %s", l.what, microseconds(l.us), microseconds(l.low),
+				microseconds(l.high))
 		}
 	}
 	if s.MaxRTOUs != 0 && s.MinRTOUs > s.MaxRTOUs {
-		return fmt.Errorf(
-			"minimum RTO of %s above the maximum of %s", microseconds(s.MinRTOUs), microseconds(s.MaxRTOUs),
-		)
+		return fmt.Errorf("minimum RTO of %s above the maximum of %s", microseconds(s.MinRTOUs),
+			microseconds(s.MaxRTOUs))
 	}
 	return nil
 }

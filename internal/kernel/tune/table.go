@@ -119,10 +119,8 @@ func (k *kernel) wire(session uint64, s Settings) (*socketsTuneConfig, error) {
 		if most, err := coreLimit(b.limit); err != nil {
 			return nil, err
 		} else if int64(b.bytes) > most {
-			return nil, fmt.Errorf(
-				"%s of %d bytes: this machine allows %d; raise it: sysctl -w net.core.%s=%d", b.what, b.bytes, most,
-				b.limit, b.bytes,
-			)
+			return nil, fmt.Errorf("%s of %d bytes: this machine allows %d; raise it: sysctl -w net.core.%s=%d", b.what,
+				b.bytes, most, b.limit, b.bytes)
 		}
 		set(b.x, 2*int64(b.bytes), int32(b.bytes))
 		c.Mask |= 1 << socketsTuneSettingTUNE_LOCKS
@@ -137,10 +135,8 @@ func (k *kernel) wireTimes(c *socketsTuneConfig, s Settings) error {
 	inTicks := func(what string, us uint32) (int64, error) {
 		n := (int64(us)*int64(k.hz) + 999_999) / 1_000_000
 		if n < leastTicks {
-			return 0, fmt.Errorf(
-				"%s of %s: this kernel counts in ticks of %s, and takes no less than %d", what, microseconds(us),
-				time.Second/time.Duration(k.hz), leastTicks,
-			)
+			return 0, fmt.Errorf("%s of %s: this kernel counts in ticks of %s, and takes no less than %d", what,
+				microseconds(us), time.Second/time.Duration(k.hz), leastTicks)
 		}
 		return n, nil
 	}

@@ -16,11 +16,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	c := r.Counts
 	fmt.Fprintf(&b, "tune %s: %s on %s\n", r.ID, r.Settings, r.Selection.String())
-	fmt.Fprintf(
-		&b, "  %s matched, %d of them new: %d changed and read back, %d failed", units.Count(c.Matched, "socket"),
-		c.New,
-		c.Changed, c.Failed,
-	)
+	fmt.Fprintf(&b, "  %s matched, %d of them new: %d changed and read back, %d failed",
+		units.Count(c.Matched, "socket"), c.New, c.Changed, c.Failed)
 	for _, more := range []struct {
 		n    int
 		text string
@@ -43,19 +40,15 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeBounds(&b)
 	for _, o := range r.Routes {
 		if o.OK {
-			fmt.Fprintf(
-				&b, "  route to %s: rto_min %s, for all sockets of network namespace %d that speak to it\n", o.To,
-				microseconds(o.MinRTOUs), o.NetNS,
-			)
+			fmt.Fprintf(&b, "  route to %s: rto_min %s, for all sockets of network namespace %d that speak to it\n",
+				o.To, microseconds(o.MinRTOUs), o.NetNS)
 		} else {
 			fmt.Fprintf(&b, "  failed: %s (network namespace %d)\n", o.Error, o.NetNS)
 		}
 	}
 	for _, s := range r.Sysctls {
-		fmt.Fprintf(
-			&b, "  %s is %s in network namespace %d (before: %s), for its new sockets\n", s.Name, s.Now, s.NetNS,
-			s.Before,
-		)
+		fmt.Fprintf(&b, "  %s is %s in network namespace %d (before: %s), for its new sockets\n", s.Name, s.Now,
+			s.NetNS, s.Before)
 	}
 	r.writeFailures(&b)
 	_, err := io.WriteString(w, units.PrintableText(b.String(), false))
@@ -108,10 +101,8 @@ func (r *Report) writeFailures(b *strings.Builder) {
 			}
 			named++
 			if named <= mostNamed {
-				fmt.Fprintf(
-					b, "  failed: %s > %s%s: %s is %v, not %v: %s\n", s.Local, s.Remote, s.process(), v.Name, v.Now,
-					v.Want, v.Error,
-				)
+				fmt.Fprintf(b, "  failed: %s > %s%s: %s is %v, not %v: %s\n", s.Local, s.Remote, s.process(), v.Name,
+					v.Now, v.Want, v.Error)
 			}
 		}
 	}

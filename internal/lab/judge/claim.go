@@ -132,14 +132,12 @@ func (b *builder) term(e syntax.Expr) (term, error) {
 			right, err := b.side(e.Y)
 			return &comparison{e.Op.String(), left, right}, err
 		case syntax.EQL, syntax.NEQ:
-			return nil, b.mistakeAt(
-				e.OpPos, "measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1",
-			)
+			return nil, b.mistakeAt(e.OpPos,
+				"measurements are never exactly equal: compare with <, <=, > or >=, as in abs(a - b) < 0.1")
 		}
 	}
-	return nil, b.mistake(
-		e, fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", b.text(e)),
-	)
+	return nil, b.mistake(e,
+		fmt.Sprintf("found %s, expected comparisons (<, <=, >, >=) joined by and, or, not", b.text(e)))
 }
 
 // atEach evaluates a term at each value of a swept parameter and joins the results.

@@ -102,10 +102,8 @@ func TestIntervalHoldsTheTrueMean(t *testing.T) {
 			}
 		}
 		if share := float64(held) / experiments; share < c.from || share > c.to {
-			t.Errorf(
-				"95 %% intervals of %d runs hold the true mean in %.3f of experiments, expected %.2f to %.2f",
-				c.runs, share, c.from, c.to,
-			)
+			t.Errorf("95 %% intervals of %d runs hold the true mean in %.3f of experiments, expected %.2f to %.2f",
+				c.runs, share, c.from, c.to)
 		}
 	}
 }

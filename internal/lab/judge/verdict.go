@@ -189,9 +189,8 @@ func (cmp *comparison) describe(cv ComparisonVerdict) string {
 	case cv.Outcome == NotDecided && math.IsNaN(cv.Margin.Interval.Low):
 		return text + ": not decided, some runs have no values"
 	case cv.Outcome == NotDecided:
-		return fmt.Sprintf(
-			"%s, %d runs: not decided, the margin %s straddles the limit", text, cv.Margin.Runs, cv.Margin,
-		)
+		return fmt.Sprintf("%s, %d runs: not decided, the margin %s straddles the limit", text, cv.Margin.Runs,
+			cv.Margin)
 	}
 	return fmt.Sprintf("%s, %d runs: %s", text, cv.Margin.Runs, cv.Outcome)
 }

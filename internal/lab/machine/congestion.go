@@ -65,10 +65,8 @@ func whileAllowed(name string, f func() error) (err error) {
 	defer allowing.Unlock()
 	locked, err := os.OpenFile(allowedPath, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf(
-			"congestion control %s is not in %s, which cannot be written: %w", name,
-			"net.ipv4.tcp_allowed_congestion_control", err,
-		)
+		return fmt.Errorf("congestion control %s is not in %s, which cannot be written: %w", name,
+			"net.ipv4.tcp_allowed_congestion_control", err)
 	}
 	defer locked.Close()
 	if err := lock.WaitFile(context.Background(), locked, lock.Moment); err != nil {
@@ -87,9 +85,8 @@ func whileAllowed(name string, f func() error) (err error) {
 	}
 	defer func() {
 		if back := file.Set(allowedPath, before); back != nil {
-			err = errors.Join(
-				err, fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back),
-			)
+			err = errors.Join(err,
+				fmt.Errorf("setting net.ipv4.tcp_allowed_congestion_control back to %q: %w", before, back))
 		}
 	}()
 	return f()

@@ -130,9 +130,8 @@ func TestStopWaitsAndKills(t *testing.T) {
 
 func TestNothingOfAProgramThatEndsIsLeft(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	p := mustStart(
-		t, n.Client, Command{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}},
-	)
+	p := mustStart(t, n.Client,
+		Command{Path: "/bin/sh", Args: []string{"-c", "setsid sleep 1000 & sleep 1000 & exit 0"}})
 	if err := p.Err(); err != nil {
 		t.Fatal(err)
 	}

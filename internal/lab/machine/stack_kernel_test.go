@@ -72,9 +72,8 @@ func TestTheStackIsTheOneOfThePlan(t *testing.T) {
 		client, _ := n.Connect(testnet.Dial{V6: v6})
 		congestion, window := testnet.CongestionControl(t, client), testnet.Info(t, client).Snd_cwnd
 		if congestion != "cubic" || window != 3 {
-			t.Errorf(
-				"IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion, window,
-			)
+			t.Errorf("IPv6 %v: a connection begins with %s and a window of %d, want cubic and 3", v6, congestion,
+				window)
 		}
 	}
 }
@@ -186,10 +185,8 @@ func TestTheStateHasTheSettingsOfTheWholeComputer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if state.Computer["net.ipv4.tcp_mem"] == "" || state.Sysctls["net.ipv4.tcp_mem"] != "" {
-		t.Errorf(
-			"tcp_mem is %q of the computer and %q of the machine", state.Computer["net.ipv4.tcp_mem"],
-			state.Sysctls["net.ipv4.tcp_mem"],
-		)
+		t.Errorf("tcp_mem is %q of the computer and %q of the machine", state.Computer["net.ipv4.tcp_mem"],
+			state.Sysctls["net.ipv4.tcp_mem"])
 	}
 	for name := range state.Sysctls {
 		if strings.Contains(name, "_key") {

@@ -61,9 +61,8 @@ func ReadCell(file string, data []byte) (*CellFile, error) {
 	tree = tree.without(notOfCells...)
 	word := func(name, value string) {
 		if tree.get(name) == nil {
-			tree.fields = append(
-				tree.fields, field{root.Position, name, &node{Position: root.Position, kind: scalar, text: value}},
-			)
+			tree.fields = append(tree.fields,
+				field{root.Position, name, &node{Position: root.Position, kind: scalar, text: value}})
 		}
 	}
 	word("name", "cell")

@@ -128,10 +128,8 @@ func (c *checker) names() {
 	}
 	for _, name := range slices.Concat(c.e.Terminals.Names(), c.e.Servers.Names()) {
 		if len(name) > maxMachineName {
-			c.problem(
-				"terminals", fmt.Sprintf("a machine named %q", name),
-				fmt.Sprintf("at most %d letters: network interfaces are named after it", maxMachineName),
-			)
+			c.problem("terminals", fmt.Sprintf("a machine named %q", name),
+				fmt.Sprintf("at most %d letters: network interfaces are named after it", maxMachineName))
 		}
 	}
 	for _, t := range c.e.Terminals {
@@ -175,10 +173,8 @@ func (c *checker) radio(path string, r Radio) {
 	}
 	facts := r.Standard.facts()
 	if band := c.e.band(); band == Band24 && !facts.at24 || band == Band5 && !facts.at5 {
-		c.problem(
-			path+".standard", "802.11"+string(r.Standard),
-			fmt.Sprintf("a standard that exists at %s, the band of the cell (cell.band)", band),
-		)
+		c.problem(path+".standard", "802.11"+string(r.Standard),
+			fmt.Sprintf("a standard that exists at %s, the band of the cell (cell.band)", band))
 		return
 	}
 	if r.PHYRate == 0 {
@@ -201,9 +197,8 @@ func (c *checker) radio(path string, r Radio) {
 	c.aggregation(path+".aggregation", r.Aggregation, facts)
 	c.access(path+".access", r.Access)
 	if r.ShortPreamble && r.Standard != "b" {
-		c.problem(
-			path+".short_preamble", "a short preamble for 802.11"+string(r.Standard), "none: only 802.11b has two",
-		)
+		c.problem(path+".short_preamble", "a short preamble for 802.11"+string(r.Standard),
+			"none: only 802.11b has two")
 	}
 }
 
@@ -270,10 +265,8 @@ func (c *checker) stack(path string, s Stack) {
 	c.congestion(path+".congestion", s.Congestion)
 	for name, b := range map[string]Buffer{"receive_buffer": s.ReceiveBuffer, "send_buffer": s.SendBuffer} {
 		if b != (Buffer{}) && (b.Min <= 0 || b.Min > b.Default || b.Default > b.Max || b.Max > 1<<31-1) {
-			c.problem(
-				path+"."+name, fmt.Sprintf("%d, %d, %d B", b.Min, b.Default, b.Max),
-				"min, default and max, none less than the one before it, of at most 2 GiB",
-			)
+			c.problem(path+"."+name, fmt.Sprintf("%d, %d, %d B", b.Min, b.Default, b.Max),
+				"min, default and max, none less than the one before it, of at most 2 GiB")
 		}
 	}
 	if s.InitialWindow < 0 || s.InitialWindow > 1000 {
@@ -285,10 +278,8 @@ func (c *checker) stack(path string, s Stack) {
 		_, both := s.Sysctls[plain]
 		switch field := sysctlFields[plain]; {
 		case !sysctlName.MatchString(name):
-			c.problem(
-				path+".sysctls", fmt.Sprintf("the sysctl %q", name),
-				"one of a network namespace, such as net.ipv4.tcp_sack",
-			)
+			c.problem(path+".sysctls", fmt.Sprintf("the sysctl %q", name),
+				"one of a network namespace, such as net.ipv4.tcp_sack")
 		case field != "":
 			c.problem(path+".sysctls", name, "the field "+field+", which stands for it")
 		case optional && both:
@@ -305,9 +296,8 @@ func (c *checker) cell() {
 		c.problem("cell.retry_limit", c.found("cell.retry_limit"), "1 to 255")
 	}
 	if cell.TXOPLimit > maxPPDU*6 {
-		c.problem(
-			"cell.txop_limit", cell.TXOPLimit.String(), "some milliseconds at most (802.11's field ends at 32 ms)",
-		)
+		c.problem("cell.txop_limit", cell.TXOPLimit.String(),
+			"some milliseconds at most (802.11's field ends at 32 ms)")
 	}
 	if cell.ShortestSleep > Duration(time.Millisecond) {
 		c.problem("cell.shortest_sleep", cell.ShortestSleep.String(), "1 ms at most")

@@ -32,10 +32,8 @@ func (c *checker) figure(path string, f Figure) {
 		case !ok:
 			c.problem(c.item(path+".y", i), fmt.Sprintf("%q", y), oneOf(y, measured))
 		case f.Kind == Timeline && !m.Quantity.HasTimeSeries():
-			c.problem(
-				c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity),
-				"over time there are only "+oneOf("", timeSeriesNames()),
-			)
+			c.problem(c.item(path+".y", i), fmt.Sprintf("%s, which is %s", y, m.Quantity),
+				"over time there are only "+oneOf("", timeSeriesNames()))
 		}
 	}
 	if len(f.Of) > 0 && f.Kind != Timeline {
@@ -45,10 +43,8 @@ func (c *checker) figure(path string, f Figure) {
 		// A flow of the file can stand for several flows, and their number depends on the point.
 		if flows := c.e.Flows.Names(); !slices.Contains(flows, name) &&
 			!slices.Contains(flows, strings.TrimRight(name, "0123456789")) {
-			c.problem(
-				c.item(path+".of", i), fmt.Sprintf("%q", name),
-				oneOf(name, flows)+", with its number where it stands for several",
-			)
+			c.problem(c.item(path+".of", i), fmt.Sprintf("%q", name),
+				oneOf(name, flows)+", with its number where it stands for several")
 		}
 	}
 	c.place(path+".at", f.At)

@@ -81,16 +81,12 @@ func (c *checker) flow(path string, f Flow) {
 			c.problem(path+".to", fmt.Sprintf("a flow from %s to itself", one.From), "two machines")
 		}
 		if slices.Contains(c.machines.servers, one.From) && slices.Contains(c.machines.servers, one.To) {
-			c.problem(
-				path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To),
-				"a terminal at one end at least",
-			)
+			c.problem(path+".to", fmt.Sprintf("a flow between the servers %s and %s", one.From, one.To),
+				"a terminal at one end at least")
 		}
 		if one.Start >= f.Stop {
-			c.problem(
-				path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop),
-				"a start before the stop",
-			)
+			c.problem(path, fmt.Sprintf("a start (with stagger) at %s and a stop at %s", one.Start, f.Stop),
+				"a start before the stop")
 			break
 		}
 	}
@@ -112,10 +108,8 @@ func (c *checker) flow(path string, f Flow) {
 func (c *checker) protocol(path string, f Flow) {
 	for _, name := range meaningless(f.Protocol) {
 		if c.has(path + "." + name) {
-			c.problem(
-				path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol),
-				"none: it means nothing for this protocol, which takes "+oneOf("", takes[f.Protocol]),
-			)
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, f.Protocol),
+				"none: it means nothing for this protocol, which takes "+oneOf("", takes[f.Protocol]))
 		}
 	}
 	if f.Protocol == UDP {
@@ -172,10 +166,8 @@ func (c *checker) measurement(path string, m Measurement) {
 		if (len(m.Flows) == 0 || slices.Contains(m.Flows, f.Name)) && m.Quantity.Suits(f.Value.Protocol) {
 			measured = append(measured, f)
 		} else if slices.Contains(m.Flows, f.Name) {
-			c.problem(
-				path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name),
-				fmt.Sprintf("a quantity that %s has", f.Value.Protocol),
-			)
+			c.problem(path+".flows", fmt.Sprintf("%s of the flow %s", m.Quantity, f.Name),
+				fmt.Sprintf("a quantity that %s has", f.Value.Protocol))
 		}
 	}
 	if len(measured) == 0 {
@@ -188,10 +180,8 @@ func (c *checker) measurement(path string, m Measurement) {
 		for _, f := range measured {
 			for _, sender := range f.Value.senders(c.machines) {
 				if !slices.Contains(recorded, sender) {
-					c.problem(
-						path+".quantity", fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender),
-						"record.tcp with it",
-					)
+					c.problem(path+".quantity",
+						fmt.Sprintf("%s of %s, whose kernel is not recorded", m.Quantity, sender), "record.tcp with it")
 				}
 			}
 		}
@@ -206,10 +196,8 @@ func (c *checker) partOfRun(path string, m Measurement) {
 	from, to := cmp.Or(m.From, c.e.Warmup), cmp.Or(m.To, c.e.Duration)
 	switch {
 	case !slices.Contains(ofGoodput, m.Quantity):
-		c.problem(
-			path, fmt.Sprintf("%s of a part of a run", m.Quantity),
-			"goodput or what follows from it: others are of the whole time from the warm-up on",
-		)
+		c.problem(path, fmt.Sprintf("%s of a part of a run", m.Quantity),
+			"goodput or what follows from it: others are of the whole time from the warm-up on")
 	case to > c.e.Duration:
 		c.problem(path+".to", to.String(), fmt.Sprintf("at most the duration, %s", c.e.Duration))
 	case from >= to:
@@ -221,9 +209,8 @@ func (c *checker) partOfRun(path string, m Measurement) {
 func (c *checker) cellMeasurement(path string, m Measurement) {
 	for name, given := range map[string]bool{"flows": len(m.Flows) > 0, "terminals": len(m.Terminals) > 0} {
 		if given {
-			c.problem(
-				path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity), "none: it is a figure of the whole cell",
-			)
+			c.problem(path+"."+name, fmt.Sprintf("%s for %s", name, m.Quantity),
+				"none: it is a figure of the whole cell")
 		}
 	}
 	if m.Quantity != "distance" {

@@ -137,24 +137,19 @@ func (c *checker) guestFlow(path string, f Flow) {
 	}
 	for _, name := range c.machines.machines(f.To) {
 		if guests[name] {
-			c.problem(
-				path+".to", fmt.Sprintf("a flow to the virtual machine %s", name),
-				"one from it, with direction: reverse or http_get for what it receives",
-			)
+			c.problem(path+".to", fmt.Sprintf("a flow to the virtual machine %s", name),
+				"one from it, with direction: reverse or http_get for what it receives")
 		}
 	}
 	for _, name := range c.machines.machines(f.From) {
 		if guests[name] && f.Direction == Both {
-			c.problem(
-				path+".direction", fmt.Sprintf("both directions at once on the virtual machine %s", name),
-				"two flows, whose kernels are recorded apart",
-			)
+			c.problem(path+".direction", fmt.Sprintf("both directions at once on the virtual machine %s", name),
+				"two flows, whose kernels are recorded apart")
 		}
 		if guests[name] && f.Congestion != "" {
-			c.problem(
-				path+".congestion", fmt.Sprintf("a flow's own congestion control on the virtual machine %s", name),
-				"congestion of the terminal",
-			)
+			c.problem(path+".congestion",
+				fmt.Sprintf("a flow's own congestion control on the virtual machine %s", name),
+				"congestion of the terminal")
 		}
 	}
 }

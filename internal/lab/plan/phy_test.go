@@ -30,10 +30,8 @@ func TestPHYRatesAreFoundAsTheyArePrinted(t *testing.T) {
 		r := Radio{Standard: c.standard, Width: c.askWidth, Streams: c.askStreams, GuardInterval: Duration(c.askGap)}
 		p, err := r.phy(c.rate)
 		if err != nil || p.WidthMHz != c.width || p.Streams != c.streams || p.Index != c.index || p.GuardNs != c.guard {
-			t.Errorf(
-				"802.11%s at %s: %d MHz, %d streams, MCS %d, %d ns (%v), expected %+v", c.standard, c.rate,
-				p.WidthMHz, p.Streams, p.Index, p.GuardNs, err, c,
-			)
+			t.Errorf("802.11%s at %s: %d MHz, %d streams, MCS %d, %d ns (%v), expected %+v", c.standard, c.rate,
+				p.WidthMHz, p.Streams, p.Index, p.GuardNs, err, c)
 		}
 	}
 	for _, c := range []struct {

@@ -265,10 +265,8 @@ func TestPathIsWorkedOutForEachTerminalAndDirection(t *testing.T) {
 		var parts []string
 		for _, step := range steps {
 			l := step.Line
-			part := fmt.Sprintf(
-				"%s: %s +-%s %s loss %s reorder %s twice %s", step.At, l.Delay, l.Jitter, l.Spread, l.Loss,
-				l.Reorder, l.Duplicate,
-			)
+			part := fmt.Sprintf("%s: %s +-%s %s loss %s reorder %s twice %s", step.At, l.Delay, l.Jitter, l.Spread,
+				l.Loss, l.Reorder, l.Duplicate)
 			if l.BurstLoss != nil {
 				part += " bursts"
 			}

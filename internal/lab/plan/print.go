@@ -77,10 +77,8 @@ func (out *printer) experiment(p *Plan) {
 // runs prints the number of runs, their time, and the points.
 func (out *printer) runs(p *Plan, overhead time.Duration) {
 	e, first := p.Experiment, p.Points[0].Setup
-	out.row(
-		"points", fmt.Sprint(len(p.Points)),
-		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)),
-	)
+	out.row("points", fmt.Sprint(len(p.Points)),
+		fmt.Sprintf("x %d repeats = %d runs, in randomised rounds", e.Repeats, len(p.Runs)))
 	atOnce := max(1, e.AtOnce)
 	each := fmt.Sprintf("%s and %s overhead each", first.Duration, overhead)
 	if atOnce > 1 {

@@ -69,10 +69,8 @@ flows:
 	}{{390e6, 0.01}, {433333333, 0}, {65e6, 0}} {
 		radio := s.Terminals[i].Radio
 		if radio.PHY[0].PHY.RateBps != want.rate || radio.FrameErrors != want.errors {
-			t.Errorf(
-				"%s sends at %d bit/s with errors of %s, expected %+v", s.Terminals[i].Name,
-				radio.PHY[0].PHY.RateBps, radio.FrameErrors, want,
-			)
+			t.Errorf("%s sends at %d bit/s with errors of %s, expected %+v", s.Terminals[i].Name,
+				radio.PHY[0].PHY.RateBps, radio.FrameErrors, want)
 		}
 	}
 	if cabled := s.Terminals[3]; cabled.Link != Ethernet || cabled.Radio.PHY != nil ||
@@ -84,9 +82,8 @@ flows:
 	}
 
 	// What does not fit a profile is placed where it stands, in the profile.
-	_, err = Read(
-		"layers.yaml", []byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)),
-	)
+	_, err = Read("layers.yaml",
+		[]byte(strings.Replace(text, "{phy_rate: 433.3 Mbit/s, streams: 1}", "{standard: n}", 1)))
 	if err == nil || !strings.HasPrefix(err.Error(), "terminals/pixel4.yaml:") ||
 		!strings.Contains(err.Error(), "terminals.phone.radio.phy_rate") {
 		t.Errorf("a standard without the profile's rate gave %v", err)

@@ -25,14 +25,11 @@ func (c *checker) stalls(path string, s Stalls) {
 	case s.Every == 0 || s.Length == 0:
 		c.problem(path, "stalls without every or length", "both, such as {every: 1 s, length: 100 ms}")
 	case s.Length >= s.Every:
-		c.problem(
-			path+".length", s.Length.String(), fmt.Sprintf("less than the time from one to the next, %s", s.Every),
-		)
+		c.problem(path+".length", s.Length.String(),
+			fmt.Sprintf("less than the time from one to the next, %s", s.Every))
 	case c.e.Duration/s.Every > maxStalls:
-		c.problem(
-			path+".every", fmt.Sprintf("%d stalls", c.e.Duration/s.Every),
-			fmt.Sprintf("at most %d in a run", maxStalls),
-		)
+		c.problem(path+".every", fmt.Sprintf("%d stalls", c.e.Duration/s.Every),
+			fmt.Sprintf("at most %d in a run", maxStalls))
 	}
 }
 

@@ -123,10 +123,8 @@ func (r *sweepReader) entry(n *node, path string, s Sweep) []option {
 	}
 	switch {
 	case forms != 1:
-		r.problem(
-			n, path, "an entry that is none or several of a list, paired and points",
-			"one of: over with values; paired; points with a name",
-		)
+		r.problem(n, path, "an entry that is none or several of a list, paired and points",
+			"one of: over with values; paired; points with a name")
 		return nil
 	case len(s.Points) > 0:
 		return r.points(n, path, s)
@@ -174,10 +172,8 @@ func (r *sweepReader) paired(n *node, path string, axes []Axis) []option {
 			continue
 		}
 		if len(options) != len(together) {
-			r.problem(
-				at, path, fmt.Sprintf("%d values", len(options)),
-				fmt.Sprintf("%d, as many as those before it", len(together)),
-			)
+			r.problem(at, path, fmt.Sprintf("%d values", len(options)),
+				fmt.Sprintf("%d, as many as those before it", len(together)))
 			return nil
 		}
 		for j := range together {
@@ -216,10 +212,8 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 	seen := map[string]bool{}
 	for _, v := range values {
 		if seen[v] {
-			r.problem(
-				n, path, fmt.Sprintf("the value %q of %s a second time", v, name),
-				"each value once (repeats says how often a point is run)",
-			)
+			r.problem(n, path, fmt.Sprintf("the value %q of %s a second time", v, name),
+				"each value once (repeats says how often a point is run)")
 		}
 		seen[v] = true
 	}
@@ -228,10 +222,8 @@ func (r *sweepReader) parameter(n *node, path, name string, values []string) {
 
 func (r *sweepReader) checkPath(n *node, path, over string) {
 	if first, _, _ := strings.Cut(over, "."); slices.Contains(notSwept, first) {
-		r.problem(
-			n, path, fmt.Sprintf("a sweep over %s", over),
-			"something of a run: "+first+" holds for the whole experiment",
-		)
+		r.problem(n, path, fmt.Sprintf("a sweep over %s", over),
+			"something of a run: "+first+" holds for the whole experiment")
 	}
 }
 
@@ -251,10 +243,8 @@ func (r *sweepReader) bound(n *node, entries [][]option) {
 		if count > math.MaxInt32 {
 			text = strconv.FormatFloat(count, 'g', 3, 64)
 		}
-		r.problem(
-			n, "sweep", fmt.Sprintf("%s points (%s)", text, strings.Join(factors, " x ")),
-			fmt.Sprintf("at most %d", MaxPoints),
-		)
+		r.problem(n, "sweep", fmt.Sprintf("%s points (%s)", text, strings.Join(factors, " x ")),
+			fmt.Sprintf("at most %d", MaxPoints))
 	}
 }
 

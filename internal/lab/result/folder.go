@@ -149,10 +149,8 @@ func (f *Folder) Result(run plan.Run) (*Result, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w (move its folder away to have the run repeated)", err)
 	case r.Run != run.ID || r.Experiment.Name != f.Plan.Experiment.Name:
-		return nil, fmt.Errorf(
-			"%s: found the result of run %s of %s, expected that of run %s of %s", path, r.Run, r.Experiment.Name,
-			run.ID, f.Plan.Experiment.Name,
-		)
+		return nil, fmt.Errorf("%s: found the result of run %s of %s, expected that of run %s of %s", path, r.Run,
+			r.Experiment.Name, run.ID, f.Plan.Experiment.Name)
 	}
 	return r, nil
 }

@@ -46,9 +46,8 @@ func Decode(file string, data []byte) (*Result, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s%s: not readable as a result: %w", file, place(data, err), err)
 	case head.Version == nil || *head.Version < 1:
-		return nil, fmt.Errorf(
-			"%s: not readable as a result: found no version of its format, expected at least 1", file,
-		)
+		return nil, fmt.Errorf("%s: not readable as a result: found no version of its format, expected at least 1",
+			file)
 	case *head.Version > Version:
 		return nil, fmt.Errorf(
 			"%s: found version %d of the format, expected at most %d: it was made by a newer airtide, read it "+

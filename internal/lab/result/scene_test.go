@@ -52,9 +52,8 @@ func made(p *plan.Plan, run plan.Run) *Result {
 	r.Started = begun
 	r.Valid = true
 	for _, m := range p.Experiment.Measure {
-		r.Measurements[m.Name] = NewMeasurement(
-			m.Value, []string{"upload1", "upload2"}, []float64{20 + float64(run.Repeat), 10},
-		)
+		r.Measurements[m.Name] = NewMeasurement(m.Value, []string{"upload1", "upload2"},
+			[]float64{20 + float64(run.Repeat), 10})
 	}
 	return r
 }
@@ -101,9 +100,8 @@ func whole(t *testing.T) *Result {
 		r.Recordings = []File{{Machine: "phone", Name: "phone.airtide", ZeroNs: 7, Clock: 10}}
 		r.Captures = []File{{Machine: "server", Name: "server.pcap"}}
 		r.KernelLog = "kernel.log"
-		r.Measurements["goodput"] = NewMeasurement(
-			p.Experiment.Measure[0].Value, []string{"upload1", "upload2"}, []float64{21.4, math.NaN()},
-		)
+		r.Measurements["goodput"] = NewMeasurement(p.Experiment.Measure[0].Value, []string{"upload1", "upload2"},
+			[]float64{21.4, math.NaN()})
 		return r
 	}
 	t.Fatal("the plan has no such run")

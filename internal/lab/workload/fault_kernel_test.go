@@ -135,10 +135,8 @@ func TestHangingProgramsAreKilledAtTheDeadline(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := testnet.New(t, testnet.Options{})
 			limit(t, n, 20e6)
-			s := prepare(
-				t, []plan.FlowSetup{setup("flow", 1500*time.Millisecond, c.flow)}, machines(n),
-				Options{Grace: 500 * time.Millisecond},
-			)
+			s := prepare(t, []plan.FlowSetup{setup("flow", 1500*time.Millisecond, c.flow)}, machines(n),
+				Options{Grace: 500 * time.Millisecond})
 			done := begin(t.Context(), s)
 			if c.flow.Protocol != plan.Ping {
 				established(t, n.Client, FirstPort, connections(c.flow))

@@ -151,10 +151,8 @@ func httpdModules() ([]httpdModule, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf(
-		"the modules of Apache httpd are in none of %s: apt-get install %s", strings.Join(moduleFolders, ", "),
-		machine.Httpd.Package,
-	)
+	return nil, fmt.Errorf("the modules of Apache httpd are in none of %s: apt-get install %s",
+		strings.Join(moduleFolders, ", "), machine.Httpd.Package)
 }
 
 // httpAnswers requests a document on the server's own machine, so that no packet passes the cell.

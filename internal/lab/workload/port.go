@@ -20,9 +20,8 @@ func Ports(first uint16, flows []plan.FlowSetup) ([]uint16, error) {
 			continue
 		}
 		if next < 1 || next > math.MaxUint16 {
-			return nil, fmt.Errorf(
-				"there are no ports left for flow %s: %d flows do not fit above port %d", f.Name, len(flows), first,
-			)
+			return nil, fmt.Errorf("there are no ports left for flow %s: %d flows do not fit above port %d", f.Name,
+				len(flows), first)
 		}
 		ports[i] = uint16(next)
 		next++

@@ -242,10 +242,8 @@ func TestHTTPGoesUntilItsStopOrItsCount(t *testing.T) {
 			connections[c.LocalPort] = true
 		}
 		if opened != want/5 || len(connections) != want/5 {
-			t.Errorf(
-				"%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened,
-				len(connections), want,
-			)
+			t.Errorf("%s opened %d connections, with %d ports, for %d transfers: want one for each five", name, opened,
+				len(connections), want)
 		}
 	}
 }
@@ -324,10 +322,8 @@ func TestTransfersHaveTheCongestionControlOfTheirFlow(t *testing.T) {
 
 func TestWebFollowsFromItsSeed(t *testing.T) {
 	n := testnet.New(t, testnet.Options{})
-	flow := setup(
-		"surf", 30*time.Second,
-		plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2},
-	)
+	flow := setup("surf", 30*time.Second,
+		plan.Flow{Protocol: plan.Web, Size: 30e3, Interval: plan.Duration(20e6), Transfers: 15, Parallel: 2})
 	sizes := func(seed uint64) (all []int64) {
 		for _, tr := range mustRun(t, n, Options{Seed: seed}, flow)["surf"].Transfers {
 			all = append(all, tr.Bytes)
@@ -486,10 +482,9 @@ func TestAToolThatIsNotInstalledIsNamed(t *testing.T) {
 	missing := before
 	missing.Programs = []string{"airtide-no-such-ping"}
 	clients[plan.Ping] = missing
-	_, err := Prepare(
-		context.Background(), []plan.FlowSetup{setup("echo", time.Second, plan.Flow{Protocol: plan.Ping})},
-		machines(n), Options{Folder: t.TempDir()},
-	)
+	_, err := Prepare(context.Background(),
+		[]plan.FlowSetup{setup("echo", time.Second, plan.Flow{Protocol: plan.Ping})}, machines(n),
+		Options{Folder: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "echo") ||
 		!strings.Contains(err.Error(), "apt-get install iputils-ping") {
 		t.Errorf("error is %v", err)

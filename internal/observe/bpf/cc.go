@@ -88,10 +88,8 @@ func (p *privateState) resolve(types *btf.Spec) (members, error) {
 			return nil, fmt.Errorf("this kernel's struct %s has no member %s", p.structName, name)
 		}
 		if int(m.offset)+m.bytes() > privateSize {
-			return nil, fmt.Errorf(
-				"member %s of this kernel's struct %s lies at byte %d, behind the private memory", name,
-				p.structName, m.offset,
-			)
+			return nil, fmt.Errorf("member %s of this kernel's struct %s lies at byte %d, behind the private memory",
+				name, p.structName, m.offset)
 		}
 		out[i] = m
 	}

@@ -68,9 +68,8 @@ func TestOwnCubicsStateIsRead(t *testing.T) {
 func TestOwnCompoundsStateIsRead(t *testing.T) {
 	t.Parallel()
 	const name = "compound_seen"
-	loaded, err := congestion.Load(
-		congestion.Compound, congestion.Options{Name: name, Parameters: congestion.Compound.Defaults()},
-	)
+	loaded, err := congestion.Load(congestion.Compound,
+		congestion.Options{Name: name, Parameters: congestion.Compound.Defaults()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +93,8 @@ func TestOwnCompoundsStateIsRead(t *testing.T) {
 			// Nothing waits on this path, so the delay part grows above the window at which it
 			// starts to work.
 			if v[tcp.CompoundDelayPackets] < 0 || v[tcp.CompoundDelayPackets] > v[tcp.CwndPackets] {
-				t.Fatalf(
-					"a delay part of %d packets in a window of %d", v[tcp.CompoundDelayPackets], v[tcp.CwndPackets],
-				)
+				t.Fatalf("a delay part of %d packets in a window of %d", v[tcp.CompoundDelayPackets],
+					v[tcp.CwndPackets])
 			}
 			if g := v[tcp.CompoundGammaPackets]; g < 5 || g > 30 {
 				t.Fatalf("gamma is %d", g)

@@ -36,10 +36,8 @@ func TestWindowsCloseAndOpen(t *testing.T) {
 		sender := r.events[r.flow(t, client).ID]
 		shut, again := ofKind(sender, tcp.EventZeroWindow), ofKind(sender, tcp.EventWindowOpen)
 		if len(shut) != closedWindow || len(shut) == 0 || len(again) != len(shut) {
-			t.Errorf(
-				"the window closed %d times and opened %d times, the server closed it %d times", len(shut),
-				len(again), closedWindow,
-			)
+			t.Errorf("the window closed %d times and opened %d times, the server closed it %d times", len(shut),
+				len(again), closedWindow)
 		}
 		for _, e := range again {
 			if e.Value <= 0 {

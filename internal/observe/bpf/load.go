@@ -286,9 +286,8 @@ func (l *loaded) choose(o Options) (map[string]hook, error) {
 		}
 		if o.argsOf(l.types, h.Name) < 0 {
 			if h.Without == "" {
-				return nil, fmt.Errorf(
-					"the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name, h.Since,
-				)
+				return nil, fmt.Errorf("the kernel lacks the tracepoint %s (%s has it): use --source diag", h.Name,
+					h.Since)
 			}
 			l.missing = append(l.missing, fmt.Sprintf("%s: %s (kernel %s has it)", h.Name, h.Without, h.Since))
 			continue

@@ -219,10 +219,8 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			silent += btoi(len(r.samples[id]) < 2 || len(r.of(id, tcp.EventOpen)) != 1)
 		}
 		if len(r.flows) != 2*count || unowned != 0 || silent != 0 || r.loss.Total() != 0 || r.loss.Untracked != 0 {
-			t.Errorf(
-				"%d flows of %d, %d without owner, %d without samples, lost %+v", len(r.flows), 2*count, unowned,
-				silent, r.loss,
-			)
+			t.Errorf("%d flows of %d, %d without owner, %d without samples, lost %+v", len(r.flows), 2*count, unowned,
+				silent, r.loss)
 		}
 	})
 }

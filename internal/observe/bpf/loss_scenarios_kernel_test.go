@@ -98,17 +98,13 @@ var lossScenarios = []lossScenario{
 			wantStates(t, events, states...)
 			// The SYN counts as the first byte of the stream.
 			if again.Seq != 20*mss+1 || again.EndSeq != 21*mss+1 || again.CAState != tcp.CARecovery {
-				t.Errorf(
-					"sent again: %d to %d in %s, want the 21st segment in recovery", again.Seq, again.EndSeq,
-					again.CAState,
-				)
+				t.Errorf("sent again: %d to %d in %s, want the 21st segment in recovery", again.Seq, again.EndSeq,
+					again.CAState)
 			}
 			if b := first.Blocks[0]; first.NumBlocks != 1 || b.Start != 21*mss+1 || b.End < 22*mss+1 ||
 				first.Seq != 20*mss+1 {
-				t.Errorf(
-					"first SACK: %d blocks, %+v behind %d, want one from %d behind %d", first.NumBlocks, b,
-					first.Seq, 21*mss+1, 20*mss+1,
-				)
+				t.Errorf("first SACK: %d blocks, %+v behind %d, want one from %d behind %d", first.NumBlocks, b,
+					first.Seq, 21*mss+1, 20*mss+1)
 			}
 		},
 	},
@@ -158,10 +154,8 @@ var lossScenarios = []lossScenario{
 			}
 			causes := countCauses(events)
 			if causes[tcp.CauseRTO] != len(timeouts) || causes[tcp.CauseTLP] != 1 || causes[tcp.CauseRTORecovery] < 5 {
-				t.Errorf(
-					"%v after %d timeouts, want a probe, one retransmission each, and the rest of the window",
-					causes, len(timeouts),
-				)
+				t.Errorf("%v after %d timeouts, want a probe, one retransmission each, and the rest of the window",
+					causes, len(timeouts))
 			}
 			states := statesOf(events)
 			if !slices.Contains(states, tcp.CALoss) || states[len(states)-1] != tcp.CAOpen {

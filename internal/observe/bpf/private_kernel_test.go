@@ -59,10 +59,8 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 			// The epoch moves on by the time for which there was nothing to send.
 			if moved := v[tcp.CubicEpochNs] - first.Values[tcp.CubicEpochNs]; v[tcp.CubicWmaxPackets] < 200 ||
 				v[tcp.CubicOriginPackets] < 100 || moved < 0 || moved > 1e9 {
-				t.Fatalf(
-					"Wmax %d, origin %d, epoch at %d, first at %d", v[tcp.CubicWmaxPackets],
-					v[tcp.CubicOriginPackets], v[tcp.CubicEpochNs], first.Values[tcp.CubicEpochNs],
-				)
+				t.Fatalf("Wmax %d, origin %d, epoch at %d, first at %d", v[tcp.CubicWmaxPackets],
+					v[tcp.CubicOriginPackets], v[tcp.CubicEpochNs], first.Values[tcp.CubicEpochNs])
 			}
 			if d := v[tcp.CubicDelayMinUs]; d < int64(rtt/1000) || d > int64(rtt/1000)+20_000 {
 				t.Fatalf("minimum delay %d µs at an RTT of %s", d, rtt)
@@ -79,9 +77,8 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 			seen++
 			if want := cubicFloat(origin, k, age, delay); math.Abs(float64(target)-want) > 2 {
 				off++
-				example = fmt.Sprintf(
-					"%.2f s into the epoch the target is %d packets, the curve's %.1f", age, target, want,
-				)
+				example = fmt.Sprintf("%.2f s into the epoch the target is %d packets, the curve's %.1f", age, target,
+					want)
 			}
 			// The window may be ahead of the curve where Reno would be.
 			if age > 0.3 && age < k && v[tcp.CubicRenoPackets] < v[tcp.CwndPackets] {
@@ -89,10 +86,8 @@ func TestCubicsStateExplainsItsWindow(t *testing.T) {
 				ahead := 1.2 * math.Pow(age-k, 2) * delay
 				if lag := float64(target - v[tcp.CwndPackets]); lag < -2 || lag > 2.5*ahead+2 {
 					off++
-					example = fmt.Sprintf(
-						"%.2f s into the epoch the window is %d, the target %d, at most %.1f ahead", age,
-						v[tcp.CwndPackets], target, 2.5*ahead+2,
-					)
+					example = fmt.Sprintf("%.2f s into the epoch the window is %d, the target %d, at most %.1f ahead",
+						age, v[tcp.CwndPackets], target, 2.5*ahead+2)
 				}
 				checked++
 			}
@@ -147,10 +142,8 @@ func TestBBRsStateAgreesWithTheKernel(t *testing.T) {
 		}
 		if v[tcp.BBRPacingGainPct] != int64(want.pacingGain)*100/256 ||
 			v[tcp.BBRCwndGainPct] != int64(want.cwndGain)*100/256 {
-			t.Errorf(
-				"gains %d and %d %%, the kernel says %d and %d of 256", v[tcp.BBRPacingGainPct],
-				v[tcp.BBRCwndGainPct], want.pacingGain, want.cwndGain,
-			)
+			t.Errorf("gains %d and %d %%, the kernel says %d and %d of 256", v[tcp.BBRPacingGainPct],
+				v[tcp.BBRCwndGainPct], want.pacingGain, want.cwndGain)
 		}
 		least := int64(15e6)
 		if os.Getenv(formVariable) != "" {

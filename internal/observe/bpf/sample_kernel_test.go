@@ -175,10 +175,8 @@ func TestSamplesAgreeWithTCPInfo(t *testing.T) {
 						}
 					}
 					if got.Values[tcp.Direction] != tcp.DirectionData || got.Values[tcp.TCPFlags]&16 == 0 {
-						t.Errorf(
-							"%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction],
-							got.Values[tcp.TCPFlags],
-						)
+						t.Errorf("%s: direction %d, flags %#x", end.name, got.Values[tcp.Direction],
+							got.Values[tcp.TCPFlags])
 					}
 				}
 				sender := r.flow(t, client)
@@ -345,10 +343,8 @@ func roundTrips(t *testing.T, firstNs int64, rows []tcp.Sample, path time.Durati
 		}
 		values[rtt] = true
 		if rtt < path.Microseconds() || rtt > (s.TimeNs-firstNs)/1000 {
-			t.Fatalf(
-				"sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs", i,
-				(s.TimeNs-firstNs)/1000, path, rtt,
-			)
+			t.Fatalf("sample %d, after %d µs over a path of %v: the latest round-trip time is %d µs", i,
+				(s.TimeNs-firstNs)/1000, path, rtt)
 		}
 	}
 	if len(values) < 10 {
@@ -362,10 +358,8 @@ func limits(t *testing.T, sender, receiver []tcp.Sample) {
 	t.Helper()
 	for _, rows := range [][]tcp.Sample{sender, receiver} {
 		if first := rows[0].Values; first[tcp.CwndLimited] != 0 || first[tcp.AppLimited] != 1 {
-			t.Errorf(
-				"just open: limited by cwnd %d, by the application %d, want 0 and 1", first[tcp.CwndLimited],
-				first[tcp.AppLimited],
-			)
+			t.Errorf("just open: limited by cwnd %d, by the application %d, want 0 and 1", first[tcp.CwndLimited],
+				first[tcp.AppLimited])
 		}
 	}
 	if !slices.ContainsFunc(
@@ -395,17 +389,13 @@ func TestEverySegmentIsSampled(t *testing.T) {
 		// server.
 		client, server := r.flow(t, client), r.flow(t, server)
 		if got, want := len(r.packets(client.ID)), int(sent.Segs_in)-1-int(joined); got != want {
-			t.Errorf(
-				"the sender has %d samples, its socket took in %d segments of which %d were joined", got,
-				sent.Segs_in, joined,
-			)
+			t.Errorf("the sender has %d samples, its socket took in %d segments of which %d were joined", got,
+				sent.Segs_in, joined)
 		}
 		if got, want := len(r.packets(server.ID)), int(received.Segs_in)-1-int(joinedServer); got > want ||
 			got < want-2 {
-			t.Errorf(
-				"the receiver has %d samples, its socket took in %d segments of which %d were joined", got,
-				received.Segs_in, joinedServer,
-			)
+			t.Errorf("the receiver has %d samples, its socket took in %d segments of which %d were joined", got,
+				received.Segs_in, joinedServer)
 		}
 		if got, want := len(r.packets(client.ID)), int(seen.Acks+seen.Data)-int(joined); got != want {
 			t.Errorf("the sender has %d samples, %+v came over the wire and %d were joined", got, seen, joined)
@@ -456,9 +446,8 @@ func windows(t *testing.T, rows []tcp.Sample) {
 		}
 	}
 	if others == 0 {
-		t.Errorf(
-			"no segment of %d advertises another window than the one before, so this test shows nothing", len(rows),
-		)
+		t.Errorf("no segment of %d advertises another window than the one before, so this test shows nothing",
+			len(rows))
 	}
 }
 

@@ -44,9 +44,8 @@ func TestBatchIsFlushedWhenFullAndAfterEachPoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.flows) != 12 || r.batches < 2*3 {
-		t.Errorf(
-			"%d flows in %d batches, want 12 flows and three batches in each of two polls", len(r.flows), r.batches,
-		)
+		t.Errorf("%d flows in %d batches, want 12 flows and three batches in each of two polls", len(r.flows),
+			r.batches)
 	}
 }
 

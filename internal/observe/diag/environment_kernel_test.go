@@ -70,10 +70,8 @@ func TestOverflowingQueueGivesRecovery(t *testing.T) {
 	if err := setCongestionControl(client, "cubic"); err != nil {
 		t.Fatal(err)
 	}
-	run(
-		t, "tc", "-n", near.name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate", "50mbit", "burst", "10kb",
-		"limit", "60kb",
-	)
+	run(t, "tc", "-n", near.name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate", "50mbit", "burst", "10kb",
+		"limit", "60kb")
 	r, _, _ := start(t, Options{Filter: filter.Filter{NetNS: []uint32{near.inode}}})
 	transfer(t, client, server, 8<<20)
 	f, ok := r.find(client.LocalAddr())

@@ -139,9 +139,8 @@ func TestOpenAndCloseAreSeenWithTheirReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	r, _, stop := start(
-		t, Options{Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), portOf(inheritedServer.LocalAddr())}}},
-	)
+	r, _, stop := start(t,
+		Options{Filter: filter.Filter{Ports: []uint16{portOf(l.Addr()), portOf(inheritedServer.LocalAddr())}}})
 	eventually(t, "the inherited connection is seen", func() bool { _, ok := r.find(inherited.LocalAddr()); return ok })
 
 	dial := func() (client, server *net.TCPConn) {

@@ -177,9 +177,8 @@ func (p *perfettoTrace) caState(flow *perfettoFlow, timeNs, state int64) error {
 }
 
 func (p *perfettoTrace) writeEvent(timeNs int64, event, interned message) error {
-	packet := message{}.uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(
-		packetSequenceFlags, sequenceNeedsState,
-	)
+	packet := message{}.uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(packetSequenceFlags,
+		sequenceNeedsState)
 	if interned != nil {
 		packet = packet.nested(packetInternedData, interned)
 	}

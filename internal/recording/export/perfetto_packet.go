@@ -113,9 +113,8 @@ func appendCounter(dst []byte, timeNs int64, track uint64, value int64) []byte {
 		2 + 2 + // sequence and flags
 		1 + protowire.SizeVarint(uint64(event)) + event
 	dst = protowire.AppendVarint(protowire.AppendTag(dst, tracePacket, protowire.BytesType), uint64(packet))
-	m := message(dst).uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(
-		packetSequenceFlags, sequenceNeedsState,
-	)
+	m := message(dst).uint(packetTimestamp, uint64(timeNs)).uint(packetSequenceID, sequence).uint(packetSequenceFlags,
+		sequenceNeedsState)
 	m = protowire.AppendVarint(protowire.AppendTag(m, packetTrackEvent, protowire.BytesType), uint64(event))
 	return m.uint(eventType, typeCounter).uint(eventTrack, track).int(eventCounterValue, value)
 }

@@ -70,10 +70,8 @@ func TestPerfettoAcceptsTheTrace(t *testing.T) {
 	t.Run("every field is one of the published definitions", func(t *testing.T) {
 		d := seen.Definitions
 		if len(d.Unknown) > 0 || !d.FirstIsCleared || !slices.Equal(d.Sequences, []int{sequence}) {
-			t.Errorf(
-				"unknown fields %v, first packet clears state: %v, sequences %v", d.Unknown, d.FirstIsCleared,
-				d.Sequences,
-			)
+			t.Errorf("unknown fields %v, first packet clears state: %v, sequences %v", d.Unknown, d.FirstIsCleared,
+				d.Sequences)
 		}
 		for _, track := range []string{
 			firstFlow, thirdFlow, "iperf3", "sshd", "cwnd_packets", "ca_state", lostTrackName,

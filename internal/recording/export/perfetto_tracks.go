@@ -112,9 +112,8 @@ func annotate(event message, r *eventRow) message {
 		{"text", r.Text},
 	} {
 		if t.value != nil {
-			event = event.nested(
-				eventAnnotations, message{}.text(annotationName, t.name).text(annotationString, *t.value),
-			)
+			event = event.nested(eventAnnotations,
+				message{}.text(annotationName, t.name).text(annotationString, *t.value))
 		}
 	}
 	for _, n := range []struct {
@@ -136,9 +135,8 @@ func annotate(event message, r *eventRow) message {
 		event = annotateInt(event, "cpu", int64(*r.CPU))
 	}
 	if r.FromSample != nil {
-		event = event.nested(
-			eventAnnotations, message{}.text(annotationName, "from_sample").bool(annotationBool, *r.FromSample),
-		)
+		event = event.nested(eventAnnotations,
+			message{}.text(annotationName, "from_sample").bool(annotationBool, *r.FromSample))
 	}
 	return event
 }

@@ -53,9 +53,8 @@ func (r *Report) WriteFlow(w io.Writer, id tcp.FlowID, o TextOptions) error {
 		return fmt.Errorf("no flow %d: %s", id, r.choice())
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(
-		out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local), tcp.Endpoint(f.Remote),
-	)
+	fmt.Fprintf(out, "%s  %s > %s\n", o.bold(fmt.Sprintf("flow %d", f.ID)), tcp.Endpoint(f.Local),
+		tcp.Endpoint(f.Remote))
 	field := func(name, value string) { fmt.Fprintf(out, "%s %s\n", o.bold(fmt.Sprintf("%-14s", name)), value) }
 	field("process", f.process())
 	field("cgroup", orAbsent(units.Printable(f.CgroupPath)))
@@ -116,9 +115,8 @@ func (g *Figures) write(out io.Writer, o TextOptions) {
 			milliseconds(d.Min), milliseconds(d.Median), milliseconds(d.P95), milliseconds(d.P99), milliseconds(d.Max))
 	}))
 	field("srtt", show(g.Srtt, func(s Spread) string {
-		return fmt.Sprintf(
-			"min %s, median %s, max %s ms; kernel's minimum %s", milliseconds(s.Min), milliseconds(s.Median),
-			milliseconds(s.Max), show(g.MinRttUs, milliseconds))
+		return fmt.Sprintf("min %s, median %s, max %s ms; kernel's minimum %s", milliseconds(s.Min),
+			milliseconds(s.Median), milliseconds(s.Max), show(g.MinRttUs, milliseconds))
 	}))
 	packets := func(s Spread) string { return fmt.Sprintf("min %d, median %d, max %d packets", s.Min, s.Median, s.Max) }
 	field("cwnd", show(g.Cwnd, packets))

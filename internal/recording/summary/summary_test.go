@@ -14,10 +14,8 @@ func TestRateIsOverActiveTime(t *testing.T) {
 	s.open(1, nil)
 	// 10 Mbit/s for 4 s: 125 kB in each 100 ms. Then silence, and the close 6 s later.
 	for i := int64(1); i <= 40; i++ {
-		s.sample(
-			1, t0+i*100*ms,
-			values{tcp.AckedBytes: (i - 1) * 125_000, tcp.AckBytes: i * 125_000, tcp.SentBytes: i * 125_000},
-		)
+		s.sample(1, t0+i*100*ms,
+			values{tcp.AckedBytes: (i - 1) * 125_000, tcp.AckBytes: i * 125_000, tcp.SentBytes: i * 125_000})
 	}
 	s.event(tcp.Event{TimeNs: t0 + 10*sec, Flow: 1, Kind: tcp.EventClose, Reason: tcp.ReasonLocalFIN})
 	f := s.only()
@@ -177,10 +175,8 @@ func TestAbsentStaysAbsent(t *testing.T) {
 func TestZeroIsNotAbsent(t *testing.T) {
 	s := newScene(t, Options{})
 	s.open(1, nil)
-	s.sample(
-		1, t0+sec,
-		values{tcp.AckedBytes: 0, tcp.RetransmitsPackets: 0, tcp.DeliveredPackets: 0, tcp.InFlightPackets: 0},
-	)
+	s.sample(1, t0+sec,
+		values{tcp.AckedBytes: 0, tcp.RetransmitsPackets: 0, tcp.DeliveredPackets: 0, tcp.InFlightPackets: 0})
 	f := s.only()
 	is(t, "acked bytes", f.AckedBytes, 0)
 	is(t, "acked rate", f.AckedRateBps, 0)
@@ -220,10 +216,8 @@ func TestLimitedShares(t *testing.T) {
 			s := newScene(t, Options{})
 			s.open(1, nil)
 			s.sample(1, t0+sec, values{tcp.BusyUs: 7, tcp.RwndLimitedUs: 5, tcp.SndbufLimitedUs: 2})
-			s.sample(
-				1, t0+11*sec,
-				values{tcp.BusyUs: 7 + c.busy, tcp.RwndLimitedUs: 5 + c.rwnd, tcp.SndbufLimitedUs: 2 + c.sndbuf},
-			)
+			s.sample(1, t0+11*sec,
+				values{tcp.BusyUs: 7 + c.busy, tcp.RwndLimitedUs: 5 + c.rwnd, tcp.SndbufLimitedUs: 2 + c.sndbuf})
 			is(t, "shares", s.only().LimitedShare, c.want)
 		})
 	}
@@ -265,10 +259,8 @@ func TestEventsAreCounted(t *testing.T) {
 		is(t, "code 2", g.Errors.LocalCongestion, 1)
 		is(t, "code 3", g.Errors.DupAck, 3)
 		is(t, "code 4", g.Errors.Timeout, 2)
-		is(
-			t, "causes", g.Retransmissions.Causes,
-			Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, Reordering: 1, SYN: 1, Other: 1},
-		)
+		is(t, "causes", g.Retransmissions.Causes,
+			Causes{Fast: 2, RTO: 1, RTORecovery: 1, TLP: 1, Reordering: 1, SYN: 1, Other: 1})
 		is(t, "undone", g.Undone, Undone{Timestamp: 1, Dsack: 2})
 		is(t, "retransmitted of delivered", g.Retransmissions.DeliveredPct, 1)
 	}
@@ -414,10 +406,8 @@ func TestReportIsRepeatable(t *testing.T) {
 	}
 	a, b := s.only(), quiet.only()
 	if *a.AckedPeakBps != *b.AckedPeakBps || *a.Rtt != *b.Rtt {
-		t.Errorf(
-			"with reports in between: peak %g, rtt %+v; without: %g, %+v", *a.AckedPeakBps, *a.Rtt, *b.AckedPeakBps,
-			*b.Rtt,
-		)
+		t.Errorf("with reports in between: peak %g, rtt %+v; without: %g, %+v", *a.AckedPeakBps, *a.Rtt,
+			*b.AckedPeakBps, *b.Rtt)
 	}
 }
 

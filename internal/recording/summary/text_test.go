@@ -229,10 +229,8 @@ func TestJSONOfAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(
-		t, string(encoded), `"rtt_us":null`, `"acked_rate_bps":null`, `"ca_state_share":null`, `"loss":null`,
-		`"delivered_pct":null`,
-	)
+	contains(t, string(encoded), `"rtt_us":null`, `"acked_rate_bps":null`, `"ca_state_share":null`, `"loss":null`,
+		`"delivered_pct":null`)
 }
 
 func TestTextHasNoControlCharacters(t *testing.T) {

@@ -116,10 +116,8 @@ func TestAnotherReaderReadsTheSame(t *testing.T) {
 	got, want := readByOther(t, kernelRecording), sumsUp(t, kernelRecording)
 	if got.Samples != want.Samples || got.End["samples"] != float64(want.Samples) ||
 		got.End["events"] != float64(len(want.Events)) {
-		t.Errorf(
-			"%d samples, and the end block says %v; want %d and %d events", got.Samples, got.End, want.Samples,
-			len(want.Events),
-		)
+		t.Errorf("%d samples, and the end block says %v; want %d and %d events", got.Samples, got.End, want.Samples,
+			len(want.Events))
 	}
 	varied := 0
 	for name, c := range want.Columns {

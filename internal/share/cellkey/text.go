@@ -48,17 +48,14 @@ func Parse(text string) (Key, error) {
 	case !ok:
 		return Key{}, fmt.Errorf("this is no cell key: one begins with %s", textPrefix)
 	case len(body) != textDigits:
-		return Key{}, fmt.Errorf(
-			"the cell key has %d characters behind %s instead of %d: some are missing or too many", len(body),
-			textPrefix, textDigits,
-		)
+		return Key{}, fmt.Errorf("the cell key has %d characters behind %s instead of %d: some are missing or too many",
+			len(body), textPrefix, textDigits)
 	}
 	raw, err := digits.DecodeString(body)
 	var corrupt base64.CorruptInputError
 	if errors.As(err, &corrupt) {
-		return Key{}, fmt.Errorf(
-			"the cell key's character %d behind %s is none of a key: copy it again", int64(corrupt)+1, textPrefix,
-		)
+		return Key{}, fmt.Errorf("the cell key's character %d behind %s is none of a key: copy it again",
+			int64(corrupt)+1, textPrefix)
 	}
 	if err != nil || len(raw) != Size+sumSize {
 		return Key{}, errors.New("the cell key is not whole: copy it again") // line breaks, which base64 skips

@@ -56,9 +56,7 @@ func Attach(ctx context.Context, sockets tune.Selection) (*Bounder, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}
-	h.tuned, err = tune.Apply(
-		ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{},
-	)
+	h.tuned, err = tune.Apply(ctx, sockets, tune.Settings{CongestionControl: loaded.Name}, tune.Options{})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("holding flows: %w", err), h.Close())
 	}

@@ -91,9 +91,8 @@ func join(t *testing.T, host *testnet.Host, k cellkey.Key, port uint16, hub neti
 			wait := time.Duration(sender.DueNs(now) - now)
 			var datagram []byte
 			if wait <= 0 {
-				datagram, _ = sender.Seal(
-					nil, message.Report{State: message.Controlling, Weight: 1000, FlowsUp: port}, now,
-				)
+				datagram, _ = sender.Seal(nil, message.Report{State: message.Controlling, Weight: 1000, FlowsUp: port},
+					now)
 			}
 			r.mutex.Unlock()
 			if datagram != nil {
@@ -135,9 +134,8 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 	}
 	one, other := cellkey.New(), cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{one, other}})
-	at4, at6 := netip.AddrPortFrom(
-		netip.MustParseAddr("10.77.0.200"), h.Port(),
-	), netip.AddrPortFrom(n.Server.V6, h.Port())
+	at4, at6 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port()), netip.AddrPortFrom(n.Server.V6,
+		h.Port())
 	a := join(t, n.Client, one, 4801, at4)
 	b := join(t, n.Client, one, 4802, at6)
 	c := join(t, n.Client, one, 4803, at4)

@@ -106,9 +106,8 @@ func Open(c Config) (*Link, error) {
 	}
 	for _, err := range errs {
 		if len(l.conns) == 0 || errors.Is(err, unix.EADDRINUSE) {
-			return nil, errors.Join(
-				fmt.Errorf("opening the link to the other terminals: %w", errors.Join(errs...)), l.Close(),
-			)
+			return nil, errors.Join(fmt.Errorf("opening the link to the other terminals: %w", errors.Join(errs...)),
+				l.Close())
 		}
 	}
 	return l, nil
@@ -194,10 +193,8 @@ func (c *conn) join(device *net.Interface, group netip.Addr) error {
 	to := &net.UDPAddr{IP: group.AsSlice()}
 	if c.six {
 		p := ipv6.NewPacketConn(c)
-		return errors.Join(
-			p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastHopLimit(1),
-			p.SetMulticastLoopback(false),
-		)
+		return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastHopLimit(1),
+			p.SetMulticastLoopback(false))
 	}
 	p := ipv4.NewPacketConn(c)
 	return errors.Join(p.JoinGroup(device, to), p.SetMulticastInterface(device), p.SetMulticastTTL(1),

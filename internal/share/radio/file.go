@@ -65,9 +65,8 @@ func parse(text []byte) (PHY, error) {
 	case !known:
 		return PHY{}, fmt.Errorf("standard is %q: want one of %s", t.Standard, strings.Join(Standards(), ", "))
 	case t.PHYRateBps < 0 || t.PHYRateBps > 0 && t.PHYRateBps < 1e5 || t.PHYRateBps > 1e11:
-		return PHY{}, fmt.Errorf(
-			"phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none", t.PHYRateBps,
-		)
+		return PHY{}, fmt.Errorf("phy_rate_bps is %g: want 100 kbit/s to 100 Gbit/s in bit/s, or 0 for none",
+			t.PHYRateBps)
 	case t.Streams < 0 || t.Streams > 8:
 		return PHY{}, fmt.Errorf("streams is %d: want 1 to 8", t.Streams)
 	case t.FrequencyMHz < 0 || t.FrequencyMHz > 100_000:

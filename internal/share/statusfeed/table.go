@@ -64,10 +64,7 @@ func (r *Report) summary() string {
 			mbps(e.TotalWithBps), ms(e.RTTWithUs), mbps(e.TotalWithoutBps), ms(e.RTTWithoutUs),
 			map[bool]string{true: "help", false: "do not help"}[e.Helps])
 		if e.LowestRatio > 0 {
-			fmt.Fprintf(
-				&b, "lowest rate of a terminal with bounds: %.2f of its rate without\n",
-				e.LowestRatio,
-			)
+			fmt.Fprintf(&b, "lowest rate of a terminal with bounds: %.2f of its rate without\n", e.LowestRatio)
 		}
 	}
 	if r.ForeignQueues {

@@ -177,10 +177,8 @@ func (c *Cgroups) ID(arg string) (uint64, error) {
 		return 0, fmt.Errorf("cgroup %q: there is no such cgroup below %s; see: find %s -type d", arg, c.mount, c.mount)
 	}
 	slices.Sort(paths)
-	return 0, fmt.Errorf(
-		"cgroup %q: %d cgroups have this name, give the path of one: %s", arg, len(ids),
-		strings.Join(paths[:min(5, len(paths))], ", "),
-	)
+	return 0, fmt.Errorf("cgroup %q: %d cgroups have this name, give the path of one: %s", arg, len(ids),
+		strings.Join(paths[:min(5, len(paths))], ", "))
 }
 
 func (c *Cgroups) idOfPath(arg string) (uint64, error) {
