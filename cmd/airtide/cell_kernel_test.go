@@ -120,9 +120,8 @@ func TestCellEndsWhatItsCommandLeft(t *testing.T) {
 func TestCellEndsWithCtrlC(t *testing.T) {
 	need.Root(t)
 	cmd, namespaces := startCell(t)
-	if out := mustRun(t, "__complete", "cell", "status", ""); !strings.Contains(
-		out, fmt.Sprintf("%d\n", cmd.Process.Pid),
-	) {
+	out := mustRun(t, "__complete", "cell", "status", "")
+	if !strings.Contains(out, fmt.Sprintf("%d\n", cmd.Process.Pid)) {
 		t.Errorf("cell status does not complete the process %d: %s", cmd.Process.Pid, out)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -53,8 +53,8 @@ func TestLabFromFileToClaims(t *testing.T) {
 	if err := os.WriteFile(old, []byte("a figure"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := run(t, "lab", "show", "short", "-o", dir, "--figures", others, "--run", "r=9"); status !=
-		statusMisuse || !strings.Contains(stderr, "r=9") {
+	_, stderr, status = run(t, "lab", "show", "short", "-o", dir, "--figures", others, "--run", "r=9")
+	if status != statusMisuse || !strings.Contains(stderr, "r=9") {
 		t.Errorf("a run that is not there: status %d: %s", status, stderr)
 	}
 	if text, err := os.ReadFile(old); err != nil || string(text) != "a figure" {
@@ -79,10 +79,8 @@ func TestLabFromFileToClaims(t *testing.T) {
 		t.Errorf("status %d for a claim that is not held:\n%s", status, out)
 	}
 	for _, flag := range []string{"--json", "--quiet"} {
-		if out, stderr, status := run(
-			t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag,
-		); status != statusNotHeld ||
-			strings.Contains(out, "not held") {
+		out, stderr, status := run(t, "lab", "resume", "short", "-o", dir, "--file", wrong, flag)
+		if status != statusNotHeld || strings.Contains(out, "not held") {
 			t.Errorf("status %d for a claim that is not held, with %s:\n%s%s", status, flag, out, stderr)
 		}
 	}

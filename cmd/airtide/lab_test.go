@@ -106,10 +106,9 @@ func TestResultsAreCompleted(t *testing.T) {
 		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, ""); !strings.HasPrefix(out, "short\n"+f.Dir+"\n") {
 			t.Errorf("lab %s completes %s", verb, out)
 		}
-		if out := mustRun(t, "__complete", "lab", verb, "-o", dir, "short", ""); strings.HasPrefix(
-			out, "short\n",
-		) != (verb == "compare") {
-			t.Errorf("lab %s completes a second argument with %s", verb, out)
+		second := mustRun(t, "__complete", "lab", verb, "-o", dir, "short", "")
+		if strings.HasPrefix(second, "short\n") != (verb == "compare") {
+			t.Errorf("lab %s completes a second argument with %s", verb, second)
 		}
 	}
 }

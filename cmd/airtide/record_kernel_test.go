@@ -59,10 +59,8 @@ func TestRecordedCommandIsSummedUpDrawnAndExported(t *testing.T) {
 					t.Errorf("export to %s: %v", format, err)
 				}
 			}
-			if _, stderr, status := run(
-				t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv"),
-			); status != 1 ||
-				!strings.Contains(stderr, "exist") {
+			_, stderr, status := run(t, "export", path, "--to", "csv", "-o", filepath.Join(dir, "out.csv"))
+			if status != 1 || !strings.Contains(stderr, "exist") {
 				t.Errorf("an existing output gives status %d: %s", status, stderr)
 			}
 		})

@@ -205,9 +205,8 @@ func TestThinnedAcknowledgementsAreCountedAndTCPGoesOn(t *testing.T) {
 		t.Errorf("%d acknowledgements were thinned, %d packets dropped at the access point", w.AP.Thinned,
 			w.AP.Queue.Dropped)
 	}
-	if got := c.status(
-		t,
-	).Flows[0].Forward.PayloadBytes; got < result.End.Received.Bytes || result.End.Received.Bytes < 10e6 {
+	got := c.status(t).Flows[0].Forward.PayloadBytes
+	if got < result.End.Received.Bytes || result.End.Received.Bytes < 10e6 {
 		t.Errorf("iperf3 received %d bytes, the cell delivered %d", result.End.Received.Bytes, got)
 	}
 }

@@ -198,9 +198,8 @@ func ownPrograms(t *testing.T) []string {
 			continue // closed since
 		}
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			if key, _, _ := strings.Cut(lines.Text(), ":"); slices.Contains(
-				[]string{"prog_id", "link_id", "map_id"}, key,
-			) {
+			key, _, _ := strings.Cut(lines.Text(), ":")
+			if slices.Contains([]string{"prog_id", "link_id", "map_id"}, key) {
 				found = append(found, path+" "+lines.Text())
 			}
 		}

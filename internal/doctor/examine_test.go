@@ -53,9 +53,8 @@ func statusOf(t *testing.T, r *Report, name string) Status {
 func TestFindingsAgreeWithProc(t *testing.T) {
 	report := examine(t, Options{})
 	controls, _ := report.Check("congestion_controls")
-	if want := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control")); !slices.Equal(
-		controls.Values, want,
-	) {
+	want := strings.Fields(readText(sysctlIPv4 + "tcp_available_congestion_control"))
+	if !slices.Equal(controls.Values, want) {
 		t.Errorf("congestion controls %q, but /proc says %q", controls.Values, want)
 	}
 	if release := readText("/proc/sys/kernel/osrelease"); report.Machine.KernelRelease != release {

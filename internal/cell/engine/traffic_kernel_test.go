@@ -77,9 +77,8 @@ func TestBytesArriveIntact(t *testing.T) {
 				t.Errorf("%d packets entered and %d left; dropped %v", packetsIn, out, s.Dropped)
 			}
 			var world lineCounts
-			if err := json.Unmarshal(
-				s.World, &world,
-			); err != nil || world.Pushed != packetsIn || world.Acks == 0 || world.Flows < 12 {
+			err := json.Unmarshal(s.World, &world)
+			if err != nil || world.Pushed != packetsIn || world.Acks == 0 || world.Flows < 12 {
 				t.Errorf("the world saw %+v (%v), the ports let %d packets enter", world, err, packetsIn)
 			}
 			if world.Longest > 300 {
@@ -123,9 +122,8 @@ func TestRateAndDelay(t *testing.T) {
 	if rate < 60e6 {
 		t.Errorf("TCP reached %.1f Mbit/s, want some 90 of 96.5", rate/1e6)
 	}
-	if s := status(
-		t, e,
-	); s.Lag.Count == 0 || s.Lag.P50Ns == 0 || s.Lag.MaxNs < s.Lag.P999Ns || s.Lag.P999Ns < s.Lag.P50Ns {
+	s := status(t, e)
+	if s.Lag.Count == 0 || s.Lag.P50Ns == 0 || s.Lag.MaxNs < s.Lag.P999Ns || s.Lag.P999Ns < s.Lag.P50Ns {
 		t.Errorf("lag %+v", s.Lag)
 	}
 }

@@ -185,9 +185,8 @@ func AtRate(s Standard, widthMHz, streams int, mbps float64) (PHY, error) {
 			for index := g.highestIndex; index >= 0; index-- {
 				for _, guard := range g.guardsNs {
 					// An MCS that the standard does not define is no candidate.
-					if p, err := MCS(s, width, n, index, guard); err == nil && math.Abs(
-						float64(p.RateBps)/1e6-mbps,
-					) < 0.06 {
+					p, err := MCS(s, width, n, index, guard)
+					if err == nil && math.Abs(float64(p.RateBps)/1e6-mbps) < 0.06 {
 						return p, nil
 					}
 				}

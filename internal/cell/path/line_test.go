@@ -88,9 +88,9 @@ func TestJitterHasItsDistribution(t *testing.T) {
 		}
 		mean, deviation := sum/n, math.Sqrt(squares/n)
 		// Four standard errors of each.
-		if math.Abs(mean) > 4*c.deviation/math.Sqrt(n) || !near(
-			deviation, c.deviation, 4/math.Sqrt(2*n),
-		) || most > c.most {
+		meanError := 4 * c.deviation / math.Sqrt(n)
+		deviationError := 4 / math.Sqrt(2*n)
+		if math.Abs(mean) > meanError || !near(deviation, c.deviation, deviationError) || most > c.most {
 			t.Errorf("%s: mean %v, deviation %v (want %v), at most %v", c.name, mean, deviation, c.deviation, most)
 		}
 		if reordered(f) == 0 {

@@ -292,9 +292,8 @@ func TestImpossiblePathsAreRefused(t *testing.T) {
 			"change 1 of the schedule: 4 ns is before",
 		},
 	} {
-		if _, err := New(
-			c.config, rand.NewPCG(1, 2), Callbacks{},
-		); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := New(c.config, rand.NewPCG(1, 2), Callbacks{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.config, err, c.want)
 		}
 	}

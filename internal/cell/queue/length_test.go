@@ -29,9 +29,8 @@ func TestLengthKnowsForHowLongItHadWhichValue(t *testing.T) {
 			slices.Sort(values)
 			for _, share := range []float64{0.01, 0.5, 0.95, 1} {
 				want := values[max(0, int(share*float64(len(values))+0.999)-1)]
-				if got := times.Quantile(share); !near(
-					float64(got), float64(want), 1.0/31,
-				) || want < 32 && got != want {
+				got := times.Quantile(share)
+				if !near(float64(got), float64(want), 1.0/31) || want < 32 && got != want {
 					t.Errorf("to %d: quantile %g is %d, want %d", most, share, got, want)
 				}
 			}

@@ -10,9 +10,8 @@ func TestTimeRatioOutOfRange(t *testing.T) {
 		p := CubicBound.Defaults()
 		p.TimeNum = ratio[0]
 		p.TimeDen = ratio[1]
-		if _, err := Load(
-			CubicBound, Options{Name: uniqueName("at"), Parameters: p},
-		); err == nil || errors.Is(err, ErrNotSupported) {
+		_, err := Load(CubicBound, Options{Name: uniqueName("at"), Parameters: p})
+		if err == nil || errors.Is(err, ErrNotSupported) {
 			t.Errorf("%d/%d gives: %v", ratio[0], ratio[1], err)
 		}
 	}

@@ -163,9 +163,8 @@ func TestAKernelThatDoesNotTakeTheClockSourceIsNoticed(t *testing.T) {
 	f := newFake(t)
 	// The kernel takes any name, and uses it when it can.
 	f.writeClockSource = func(string, string) error { return nil }
-	if _, err := f.Load(f.module); err == nil || !strings.Contains(
-		err.Error(), "did not take clock source timewarp and keeps tsc",
-	) {
+	_, err := f.Load(f.module)
+	if err == nil || !strings.Contains(err.Error(), "did not take clock source timewarp and keeps tsc") {
 		t.Errorf("it gives: %v", err)
 	}
 	f.mustBeGone()
@@ -184,9 +183,8 @@ func TestNoModuleSupportSaysWhatStillWorks(t *testing.T) {
 			t.Errorf("it gives: %v", err)
 		}
 	}
-	if text := ErrNoModules.Error(); !strings.Contains(text, "still works") || !strings.Contains(
-		text, "CONFIG_MODULES",
-	) {
+	text := ErrNoModules.Error()
+	if !strings.Contains(text, "still works") || !strings.Contains(text, "CONFIG_MODULES") {
 		t.Error(text)
 	}
 	f.finitModule = func(int, string, int) error { return unix.EPERM }

@@ -82,9 +82,8 @@ func TestACommandThatIsKilledPassesItsSignalOn(t *testing.T) {
 
 func TestACommandThatIsNotThereChangesNothing(t *testing.T) {
 	f := newFake(t)
-	if _, err := f.Run(
-		t.Context(), RunOptions{Ratio: One, Module: f.module, Command: []string{"no-such-command"}},
-	); !errors.Is(err, exec.ErrNotFound) {
+	_, err := f.Run(t.Context(), RunOptions{Ratio: One, Module: f.module, Command: []string{"no-such-command"}})
+	if !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("it gives: %v", err)
 	}
 	if f.Loaded() || f.unloadings > 0 {

@@ -102,9 +102,8 @@ func TestAClockSourceThatAnotherSelectedIsLeft(t *testing.T) {
 	}
 	// A refused set takes back what stayed.
 	f.writeRatioFile = func(string, string) error { return unix.EBUSY }
-	if _, err := f.Set(Ratio{2, 1}, TCP{}); err == nil || !strings.Contains(
-		err.Error(), "acpi_pm",
-	) || f.bursts() != "200 120 -" {
+	_, err := f.Set(Ratio{2, 1}, TCP{})
+	if err == nil || !strings.Contains(err.Error(), "acpi_pm") || f.bursts() != "200 120 -" {
 		t.Errorf("a ratio without effect gives %v, bursts are %s", err, f.bursts())
 	}
 	f.writeRatioFile = file.Set

@@ -102,9 +102,8 @@ func TestCongestionControlAndBoundsTogether(t *testing.T) {
 	a := mustApply(t, client(n), Settings{CongestionControl: name, CwndMaxPackets: 6}, Options{BPFFS: mount})
 	testnet.MustSend(t, conn, end, some)
 	s := of(t, mustReport(t, a), conn)
-	if v := s.value(
-		t, "cwnd_max_packets",
-	); s.CongestionControl != name || s.Failed() || v.By != byBounds || s.CwndPackets > 6 {
+	v := s.value(t, "cwnd_max_packets")
+	if s.CongestionControl != name || s.Failed() || v.By != byBounds || s.CwndPackets > 6 {
 		t.Errorf("reported as %+v, want %s with at most 6 packets", s, name)
 	}
 	mustClose(t, a)

@@ -143,9 +143,8 @@ func TestAMinimumRTOAboveTheOptionsLimit(t *testing.T) {
 		t.Errorf("sysctl after the tune: got %s, want %s", got, before)
 	}
 	for _, family := range []string{"-4", "-6"} {
-		if routes, err := n.Client.Run(
-			"ip", family, "route", "show",
-		); err != nil || strings.Contains(routes, "rto_min") {
+		routes, err := n.Client.Run("ip", family, "route", "show")
+		if err != nil || strings.Contains(routes, "rto_min") {
 			t.Errorf("routes after the tune: %s, %v, want none with rto_min", routes, err)
 		}
 	}

@@ -138,9 +138,8 @@ func TestCongestionControlComesAndGoes(t *testing.T) {
 	fresh, _ := n.Connect(cubic)
 	for _, c := range []*net.TCPConn{live, fresh} {
 		checkControl(t, c, "reno")
-		if v := of(t, mustReport(t, a), c).value(
-			t, "congestion_control",
-		); v.Before != "cubic" || v.Now != "reno" || !v.OK {
+		v := of(t, mustReport(t, a), c).value(t, "congestion_control")
+		if v.Before != "cubic" || v.Now != "reno" || !v.OK {
 			t.Errorf("reported as %+v, want reno in force and cubic before", v)
 		}
 	}

@@ -81,9 +81,8 @@ func TestAProgramsOwnChangeStays(t *testing.T) {
 	conn, _ := n.Connect(cubic)
 	a := mustApply(t, client(n), lowat(5000), Options{BPFFS: mount})
 	testnet.SetOption(t, conn, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 9000)
-	if v := of(
-		t, mustReport(t, a), conn,
-	).value(t, "notsent_lowat_bytes"); v.OK || v.Now != int64(9000) || v.Error == "" {
+	v := of(t, mustReport(t, a), conn).value(t, "notsent_lowat_bytes")
+	if v.OK || v.Now != int64(9000) || v.Error == "" {
 		t.Errorf("reported as %+v, want 9000 now with an error", v)
 	}
 	mustClose(t, a)

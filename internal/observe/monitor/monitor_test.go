@@ -104,9 +104,8 @@ func TestWhatChangesMakesASample(t *testing.T) {
 		},
 		{"nothing", nil, false},
 	} {
-		if got, want := passing(
-			t, steady(0, nil), steady(poll, c.fields),
-		), []bool{true, c.want}; !slices.Equal(got, want) {
+		got, want := passing(t, steady(0, nil), steady(poll, c.fields)), []bool{true, c.want}
+		if !slices.Equal(got, want) {
 			t.Errorf("%s: samples let through %v, want %v", c.name, got, want)
 		}
 	}
@@ -127,10 +126,12 @@ func TestALimitMakesASampleWhenItBeginsAndWhenItEnds(t *testing.T) {
 		want    int
 	}{
 		{"polls", rwndLimited(poll, 40, 40, 60, 160, 260, 260, 260), 3},
-		{"polls more often than the kernel's ticks of 4 ms", rwndLimited(
-			time.Millisecond, 40, 40, 40, 40, 44, 44, 44, 44, 48, 48, 48, 48, 52, 52, 52, 52, 56, 56, 56, 56, 60,
-			60, 60, 60, 64, 64, 64, 64, 68,
-		), 2},
+		{
+			"polls more often than the kernel's ticks of 4 ms",
+			rwndLimited(time.Millisecond, 40, 40, 40, 40, 44, 44, 44, 44, 48, 48, 48, 48, 52, 52, 52, 52, 56, 56,
+				56, 56, 60, 60, 60, 60, 64, 64, 64, 64, 68),
+			2,
+		},
 		{"a kernel before 4.10, which tells of none", []*tcp.Sample{
 			steady(0, map[tcp.Field]int64{tcp.RwndLimitedUs: tcp.Absent, tcp.SndbufLimitedUs: tcp.Absent}),
 			steady(poll, map[tcp.Field]int64{tcp.RwndLimitedUs: tcp.Absent, tcp.SndbufLimitedUs: tcp.Absent}),

@@ -159,9 +159,8 @@ func (p *perfettoTrace) Samples(b *tcp.Batch) error {
 func (p *perfettoTrace) caState(flow *perfettoFlow, timeNs, state int64) error {
 	track := flow.track + caStateTrack
 	if flow.caState != tcp.Absent && flow.caState != int64(tcp.CAOpen) {
-		if err := p.writeEvent(
-			timeNs, message{}.uint(eventType, typeSliceEnd).uint(eventTrack, track), nil,
-		); err != nil {
+		err := p.writeEvent(timeNs, message{}.uint(eventType, typeSliceEnd).uint(eventTrack, track), nil)
+		if err != nil {
 			return err
 		}
 	}
@@ -230,9 +229,8 @@ func (p *perfettoTrace) Lost(l *tcp.Loss) error {
 	}
 	if !p.lostTrack {
 		p.lostTrack = true
-		if err := p.write(
-			descriptor(message{}.uint(trackUUID, lostTrackID).text(trackName, lostTrackName)),
-		); err != nil {
+		err := p.write(descriptor(message{}.uint(trackUUID, lostTrackID).text(trackName, lostTrackName)))
+		if err != nil {
 			return err
 		}
 	}

@@ -135,9 +135,8 @@ func play(sink tcp.Sink, samples int) error {
 		return err
 	}
 	for _, orphans := range []uint64{0, 5, 5} {
-		if err := sink.Lost(
-			&tcp.Loss{TimeNs: testStartNs + 9_000_000, PerCPU: []uint64{2, 0}[:2:2], Orphans: orphans},
-		); err != nil {
+		err := sink.Lost(&tcp.Loss{TimeNs: testStartNs + 9_000_000, PerCPU: []uint64{2, 0}[:2:2], Orphans: orphans})
+		if err != nil {
 			return err
 		}
 	}

@@ -134,17 +134,20 @@ func TestTerminalsFindEachOtherOverBothFamilies(t *testing.T) {
 	}
 	one, other := cellkey.New(), cellkey.New()
 	h := start(t, n.Server, Config{Keys: []cellkey.Key{one, other}})
-	at4, at6 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port()), netip.AddrPortFrom(n.Server.V6,
-		h.Port())
+	at4 := netip.AddrPortFrom(netip.MustParseAddr("10.77.0.200"), h.Port())
+	at6 := netip.AddrPortFrom(n.Server.V6, h.Port())
 	a := join(t, n.Client, one, 4801, at4)
 	b := join(t, n.Client, one, 4802, at6)
 	c := join(t, n.Client, one, 4803, at4)
 	d := join(t, n.Client, other, 4804, at4)
 	e := join(t, n.Server, other, h.Port()+1, at4)
 	testnet.Eventually(t, 60*time.Second, "all to know the others of their cell", func() bool {
-		return len(
-			a.peers(),
-		) == 2 && len(b.peers()) == 2 && len(c.peers()) == 2 && len(d.peers()) == 1 && len(e.peers()) == 1
+		for _, member := range []*terminal{a, b, c} {
+			if len(member.peers()) != 2 {
+				return false
+			}
+		}
+		return len(d.peers()) == 1 && len(e.peers()) == 1
 	})
 	for _, p := range a.peers() {
 		want := netip.AddrPortFrom(n.Client.V4, 4803)

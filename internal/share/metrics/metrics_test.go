@@ -127,9 +127,8 @@ func TestAScrapeOfAStalledAgentFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if status, text := scrape(t, s); status != http.StatusInternalServerError || !strings.Contains(
-		text, errStill.Error(),
-	) {
+	status, text := scrape(t, s)
+	if status != http.StatusInternalServerError || !strings.Contains(text, errStill.Error()) {
 		t.Errorf("status %d: %s", status, text)
 	}
 	if _, err := Serve(s.Address().String(), still); err == nil || !strings.Contains(err.Error(), "in use") {

@@ -42,9 +42,8 @@ func TestARateIsReadFromAFile(t *testing.T) {
 	}
 	tell(RateFile{PHYRateBps: 6e6, Standard: "802.11g"})
 	until(6e6)
-	if got := r.State(); !got.SingleFrames || got.StandaloneBps != Goodput(
-		PHY{Bps: 6e6, Generation: Legacy, Streams: 1},
-	) || got.Place != (Place{}) {
+	alone := Goodput(PHY{Bps: 6e6, Generation: Legacy, Streams: 1})
+	if got := r.State(); !got.SingleFrames || got.StandaloneBps != alone || got.Place != (Place{}) {
 		t.Errorf("at 6 Mbit/s of 802.11g: %+v", got)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
@@ -88,9 +87,8 @@ func TestAnInvalidRateFileIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenFile(path, nil); err == nil || !strings.Contains(
-			err.Error(), want,
-		) || !strings.Contains(err.Error(), path) {
+		_, err := OpenFile(path, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

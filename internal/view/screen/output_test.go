@@ -64,9 +64,8 @@ func TestThePlainTableShowsEverything(t *testing.T) {
 	table := filled(t)
 	var b bytes.Buffer
 	nowNs := 5 * second
-	if err := WriteTable(
-		&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{}), 0,
-	); err != nil {
+	err := WriteTable(&b, day.Add(time.Duration(nowNs)), table.Status(nowNs), table.Rows(nowNs, Sort{}, Filter{}), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "plain.txt", b.String())

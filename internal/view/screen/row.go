@@ -135,9 +135,8 @@ func (c *connection) fill(r *Row) {
 		DeliveryRate: get(tcp.DeliveryRateBps), PacingRate: get(tcp.PacingRateBps),
 		Acked: get(tcp.AckedBytes), Received: get(tcp.ReceivedBytes),
 
-		Retransmits: get(
-			tcp.RetransmitsPackets,
-		), RetransmitEvents: Value(c.retransmits), LostPackets: get(tcp.LostPackets),
+		Retransmits: get(tcp.RetransmitsPackets), RetransmitEvents: Value(c.retransmits),
+		LostPackets: get(tcp.LostPackets),
 		Errors: Errors{
 			Value(c.errors[tcp.CodeReordering]), Value(c.errors[tcp.CodeLocalCongestion]),
 			Value(c.errors[tcp.CodeDupAck]), Value(c.errors[tcp.CodeTimeout]),

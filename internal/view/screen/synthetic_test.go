@@ -89,13 +89,10 @@ func (s *synthetic) step(sink tcp.Sink, nowNs int64) error {
 			tcp.SrttUs:   rtt - 500, tcp.RttUs: rtt + int64(s.steps*7919%900), tcp.MinRttUs: 20_000,
 			tcp.RttvarUs: 900, tcp.RTOUs: 220_000, tcp.Backoff: 0,
 			tcp.AckedBytes: s.acked[i], tcp.SentBytes: s.acked[i] + cwnd*1448,
-			tcp.WrittenBytes: s.acked[i] + cwnd*1448 + int64(i%3)*90_000,
-			tcp.ReceivedBytes: s.acked[i] / int64(
-				50+i,
-			), tcp.ReadBytes: s.acked[i] / int64(50+i), tcp.StateField: int64(tcp.StateEstablished),
-			tcp.CAStateField: int64(
-				tcp.CAOpen,
-			), tcp.RetransmitsPackets: int64(s.steps / period), tcp.LostPackets: int64(s.steps / period),
+			tcp.WrittenBytes:  s.acked[i] + cwnd*1448 + int64(i%3)*90_000,
+			tcp.ReceivedBytes: s.acked[i] / int64(50+i), tcp.ReadBytes: s.acked[i] / int64(50+i),
+			tcp.StateField: int64(tcp.StateEstablished), tcp.CAStateField: int64(tcp.CAOpen),
+			tcp.RetransmitsPackets: int64(s.steps / period), tcp.LostPackets: int64(s.steps / period),
 			tcp.SendWindowBytes: 3 << 20, tcp.ReceiveWindowBytes: 65536, tcp.DeliveryRateBps: cwnd * 1448 * 8 * 25,
 			tcp.PacingRateBps:    cwnd * 1448 * 8 * 30,
 			tcp.DeviceQueueBytes: cwnd * 300,
